@@ -1,0 +1,105 @@
+// Collation and fusion of one site's tuples: frames in, fused slots out.
+//
+//   ingest thread(s)   Join at each hello, Offer per frame, Advance on a timer; each with its own FusedSlots
+//   publish, metrics   counters(), sources(), leaves(), at any time
+//   reload             Reconfigure
+//
+// Any thread may call anything: one mutex guards all state, is held for one frame at a time and never while calling
+// out. Nothing blocks, allocates (in steady state) or logs. Slots that one call puts out are in order; between threads
+// there is no order. The caller passes the time, so that replay and tests run at their own pace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "aggregator/fusion/counters.h"
+#include "aggregator/fusion/fused_slot.h"
+#include "aggregator/fusion/site_config.h"
+#include "core/estimate/tuple_frame.h"
+
+namespace tributary {
+
+// Deadlines run on the steady clock, epochs on wall time: a jump of wall time never delays a slot.
+struct FusionTime {
+  std::int64_t steady_ns = 0;
+  std::int64_t unix_ns = 0;
+};
+
+// A source of tuples: a leaf lists itself, a child aggregator the leaves that its tuples can contain.
+struct SourceDeclaration {
+  std::string name;
+  std::uint32_t dimension = 2;
+  std::vector<std::string> leaves;
+};
+
+// Valid as long as the engine.
+using SourceHandle = std::uint32_t;
+
+struct Refusal {
+  RefusalReason reason = RefusalReason::kUnspecified;
+  std::string message;                  // which field, what was found, what is allowed
+  std::vector<std::uint32_t> subjects;  // empty: the whole frame
+};
+
+struct OfferResult {
+  // False: nothing of the frame was taken.
+  bool accepted = false;
+  // The whole frame once, or single tuples of a frame whose others were taken.
+  std::vector<Refusal> refusals;
+};
+
+class FusionEngine {
+ public:
+  static constexpr std::size_t kMaxSources = 256;
+  static constexpr std::int64_t kNoDeadline = INT64_MAX;
+
+  // InvalidArgument, naming every fault.
+  static absl::StatusOr<std::unique_ptr<FusionEngine>> Create(SiteConfig config);
+  ~FusionEngine();
+
+  FusionEngine(const FusionEngine&) = delete;
+  FusionEngine& operator=(const FusionEngine&) = delete;
+
+  // A name that is known keeps its handle (a process that restarted or reconnected); its new leaves hold for frames
+  // from now on. InvalidArgument: wrong dimension, no leaf, a leaf that the site does not list, a leaf listed twice.
+  // ResourceExhausted: kMaxSources names.
+  absl::StatusOr<SourceHandle> Join(const SourceDeclaration& declaration);
+
+  // Takes or refuses a frame; `frame.source` is not read. Appends to `out` the slot that it completed, made late or
+  // pushed out of the window. Refused as a duplicate without harm: what is sent again after a reconnect.
+  OfferResult Offer(SourceHandle source, const TupleFrame& frame, FusionTime now, FusedSlots& out);
+
+  // Appends every slot whose deadline has passed. Returns the steady time of the next deadline, or kNoDeadline.
+  std::int64_t Advance(FusionTime now, FusedSlots& out);
+
+  // The same without the fusing: the steady time of the next deadline, or kNoDeadline.
+  std::int64_t NextDeadline() const;
+
+  // Appends every slot that still waits, oldest first: for shutdown. The engine stays usable.
+  void Drain(FusionTime now, FusedSlots& out);
+
+  // InvalidArgument leaves everything as it was. A shorter deadline holds from the next Advance.
+  absl::Status Reconfigure(const FusionTuning& tuning);
+
+  // Immutable: name, leaves, dimension and limits.
+  const SiteConfig& config() const;
+  FusionTuning tuning() const;
+
+  FusionCounters counters() const;
+  std::vector<SourceStatus> sources() const;  // by handle
+  std::vector<LeafStatus> leaves() const;     // in the order of SiteConfig::leaves
+
+ private:
+  class State;
+  explicit FusionEngine(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tributary
