@@ -1,0 +1,44 @@
+# tributary_module(NAME [DEPENDS lib...] [TEST_DEPENDS lib...])
+#
+# A folder is a module: its *.cc make the library tributary_NAME, its *_test.cc the test binary
+# NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable.
+function(tributary_module name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  set(tests ${sources})
+  set(fuzzers ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
+
+  if(sources)
+    add_library(tributary_${name} STATIC ${sources})
+    target_link_libraries(tributary_${name} PUBLIC tributary_options ${ARG_DEPENDS})
+  else()
+    add_library(tributary_${name} INTERFACE)
+    target_link_libraries(tributary_${name} INTERFACE tributary_options ${ARG_DEPENDS})
+  endif()
+
+  if(TRIBUTARY_TESTS AND tests)
+    tributary_test(${name}_test SOURCES ${tests} DEPENDS tributary_${name} ${ARG_TEST_DEPENDS})
+  endif()
+  if(TRIBUTARY_FUZZ)
+    foreach(file ${fuzzers})
+      get_filename_component(fuzzer ${file} NAME_WE)
+      add_executable(${fuzzer} ${file})
+      target_link_libraries(${fuzzer} PRIVATE tributary_${name} ${ARG_TEST_DEPENDS})
+      target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
+    endforeach()
+  endif()
+endfunction()
+
+# tributary_test(NAME SOURCES file... [DEPENDS lib...] [LABELS label...])
+function(tributary_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TRIBUTARY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
+endfunction()

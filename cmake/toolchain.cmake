@@ -1,0 +1,26 @@
+# Compiler and linker settings that every target shares.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_library(tributary_options INTERFACE)
+target_include_directories(tributary_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(tributary_options INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror=return-type)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(tributary_options INTERFACE -Wthread-safety)
+endif()
+
+if(TRIBUTARY_SANITIZE)
+  add_compile_options(-fsanitize=${TRIBUTARY_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TRIBUTARY_SANITIZE})
+endif()
+if(TRIBUTARY_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

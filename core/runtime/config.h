@@ -1,0 +1,84 @@
+// Configuration from TOML: every fault is found and reported at once, with file, line, key and what is allowed.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+class ConfigFile;
+
+// One table of a configuration file. A reader takes each key once, with its default and limits; what was never taken
+// is an unknown key. A value of the wrong type or outside its limits is recorded as a fault and the default returned, so
+// that reading goes on to the next fault. Valid as long as its ConfigFile.
+class ConfigSection {
+ public:
+  struct IntegerLimits {
+    std::int64_t min = std::numeric_limits<std::int64_t>::min();
+    std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  };
+  struct RealLimits {
+    double min = std::numeric_limits<double>::lowest();
+    double max = std::numeric_limits<double>::max();
+  };
+
+  std::string Text(std::string_view key, std::string_view default_value) const;
+  std::string RequiredText(std::string_view key) const;
+  std::string Choice(std::string_view key, std::string_view default_value,
+                     std::initializer_list<std::string_view> allowed) const;
+  std::int64_t Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits = {}) const;
+  double Real(std::string_view key, double default_value, RealLimits limits = {}) const;
+  bool Boolean(std::string_view key, bool default_value) const;
+  std::vector<std::string> Texts(std::string_view key) const;
+  std::vector<std::int64_t> Integers(std::string_view key, IntegerLimits limits = {}) const;
+
+  // A nested table `[key]`; an empty section if absent, so that its defaults apply.
+  ConfigSection Section(std::string_view key) const;
+  bool Has(std::string_view key) const;
+  // An array of tables `[[key]]`, in order.
+  std::vector<ConfigSection> List(std::string_view key) const;
+
+  // Records a fault that the reader found itself; `key` may be empty for the table as a whole.
+  void Fault(std::string_view key, std::string_view what) const;
+
+ private:
+  friend class ConfigFile;
+  struct Node;
+  explicit ConfigSection(std::shared_ptr<Node> node) : node_(std::move(node)) {}
+  std::shared_ptr<Node> node_;
+};
+
+// One file, parsed. Not thread-safe.
+class ConfigFile {
+ public:
+  // `path` is used in messages. Errors: InvalidArgument for TOML that does not parse, with its place.
+  static absl::StatusOr<ConfigFile> Parse(std::string_view text, std::string_view path);
+  // Errors: NotFound or PermissionDenied naming the file; InvalidArgument as Parse.
+  static absl::StatusOr<ConfigFile> Read(const std::string& path);
+
+  ConfigFile(ConfigFile&&) noexcept;
+  ConfigFile& operator=(ConfigFile&&) noexcept;
+  ~ConfigFile();
+
+  ConfigSection Root() const;
+
+  // InvalidArgument with one line per fault, sorted by place, unknown keys included; OK if there is none.
+  absl::Status Finish() const;
+
+ private:
+  friend class ConfigSection;
+  struct State;
+  explicit ConfigFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,95 @@
+#include "core/runtime/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace tributary {
+namespace {
+
+absl::Status FromErrno(int error, std::string_view action, const std::string& path) {
+  return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot ", action));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  int Close() { return close(std::exchange(fd_, -1)); }
+
+ private:
+  int fd_;
+};
+
+absl::Status WriteAll(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return FromErrno(errno, "write", path);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteAndSync(const std::string& path, std::string_view content) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (file.get() < 0) return FromErrno(errno, "create", path);
+  if (absl::Status status = WriteAll(file.get(), content, path); !status.ok()) return status;
+  if (fsync(file.get()) != 0) return FromErrno(errno, "sync", path);
+  if (file.Close() != 0) return FromErrno(errno, "close", path);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return FromErrno(errno, "open", path);
+  struct stat about {};
+  if (fstat(file.get(), &about) != 0) return FromErrno(errno, "read", path);
+  if (S_ISDIR(about.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": is a directory, expected a file"));
+  }
+  std::string content;
+  if (S_ISREG(about.st_mode)) content.reserve(static_cast<std::size_t>(about.st_size));
+  char block[1 << 16];
+  for (;;) {
+    const ssize_t got = read(file.get(), block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FromErrno(errno, "read", path);
+    if (got == 0) return content;
+    if (content.size() + static_cast<std::size_t>(got) > max_bytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(path, ": larger than the ", max_bytes, " bytes allowed"));
+    }
+    content.append(block, static_cast<std::size_t>(got));
+  }
+}
+
+absl::Status WriteFileAtomically(const std::string& path, std::string_view content) {
+  const std::string beside = absl::StrCat(path, ".", getpid(), ".tmp");
+  absl::Status status = WriteAndSync(beside, content);
+  if (status.ok() && rename(beside.c_str(), path.c_str()) != 0) status = FromErrno(errno, "replace", path);
+  if (!status.ok()) {
+    unlink(beside.c_str());
+    return status;
+  }
+  // The rename itself must survive a crash: sync the folder.
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || fsync(directory.get()) != 0) return FromErrno(errno, "sync the folder of", path);
+  return absl::OkStatus();
+}
+
+}  // namespace tributary

@@ -1,0 +1,51 @@
+#include "core/runtime/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace tributary {
+namespace {
+
+// journald stamps and sorts lines itself; it reads "<N>" as the syslog level (sd-daemon(3)).
+class JournalFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    constexpr std::string_view kPrefix[] = {"<7>", "<7>", "<6>", "<4>", "<3>", "<2>", "<6>"};
+    const std::string_view prefix = kPrefix[message.level];
+    out.append(prefix.data(), prefix.data() + prefix.size());
+    out.append(message.payload.data(), message.payload.data() + message.payload.size());
+    out.push_back('\n');
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JournalFormatter>(); }
+};
+
+}  // namespace
+
+absl::Status SetUpLog(std::string_view level) {
+  const spdlog::level::level_enum parsed = spdlog::level::from_str(std::string(level));
+  if (parsed == spdlog::level::off && level != "off") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("log level: expected debug, info, warn or error, found \"", level, "\""));
+  }
+  static const bool created = [] {
+    auto logger = spdlog::stderr_logger_mt("tributary");
+    if (std::getenv("JOURNAL_STREAM") != nullptr) {
+      logger->set_formatter(std::make_unique<JournalFormatter>());
+    } else {
+      logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+    }
+    logger->flush_on(spdlog::level::info);
+    spdlog::set_default_logger(std::move(logger));
+    return true;
+  }();
+  (void)created;
+  spdlog::set_level(parsed);
+  return absl::OkStatus();
+}
+
+}  // namespace tributary

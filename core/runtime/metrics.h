@@ -1,0 +1,54 @@
+// The process's metrics, in Prometheus' data model. Handles are resolved once, at start, and kept.
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/runtime/mutex.h"
+
+namespace tributary {
+
+using MetricLabels = std::map<std::string, std::string>;
+using prometheus::Counter;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+// Thread-safe. Owns every metric; handles live as long as it does.
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+
+  // The same name and labels give the same handle.
+  Counter& AddCounter(const std::string& name, const std::string& help, const MetricLabels& labels = {});
+  Gauge& AddGauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
+  Histogram& AddHistogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
+                          const MetricLabels& labels = {});
+
+  // A value that is read when the metrics are, on the reader's thread: for counts that a class keeps anyway.
+  void AddCounterCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
+                          std::function<double()> read);
+  void AddGaugeCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
+                        std::function<double()> read);
+
+  // Resident memory, CPU seconds, open files and start time, under Prometheus' standard process_* names.
+  void AddProcessMetrics();
+
+  // Everything, in the text exposition format (version 0.0.4).
+  std::string Text() const;
+
+ private:
+  class Callbacks;
+  prometheus::Registry registry_;
+  std::unique_ptr<Callbacks> callbacks_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,36 @@
+// Certificates for mutual TLS, read and checked once at start. The gRPC credentials are made where gRPC is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "core/runtime/config.h"
+
+namespace tributary {
+
+struct TlsMaterial {
+  std::string certificate_pem;  // this process's chain, leaf first
+  std::string key_pem;
+  std::string ca_pem;  // whom to trust
+  std::string name;    // the common name of the leaf certificate: the process's identity
+};
+
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+  std::string ca;
+};
+
+// Reads [tls] certificate, key, ca; all three or none. Absent: nullopt.
+std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls);
+
+// Errors: NotFound/PermissionDenied naming the file; InvalidArgument if a file is not PEM, the key does not fit the
+// certificate, or the certificate is not signed by the CA or has expired (with the remedy).
+absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files);
+
+// Whether "host:port" binds or names the loopback only: localhost, 127.0.0.0/8, ::1, or a unix: socket.
+bool IsLoopback(std::string_view address);
+
+}  // namespace tributary

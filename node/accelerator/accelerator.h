@@ -1,0 +1,34 @@
+// What runs the network: the CPU's integer model or the programmable logic.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace tributary {
+
+// Owned and called by one panel thread. Results are the same numbers whatever the implementation.
+class Accelerator {
+ public:
+  struct Shape {
+    std::size_t inputs;   // features per subject
+    std::size_t outputs;  // of the network's last layer
+    std::size_t max_batch;
+  };
+
+  virtual ~Accelerator() = default;
+
+  virtual Shape shape() const = 0;
+
+  // For logs and `tributary doctor`: e.g. "cpu (int8_16, AVX3_DL)".
+  virtual std::string description() const = 0;
+
+  // Runs the network on `batch` subjects: features [batch × inputs] as the source gives them, outputs
+  // [batch × outputs], dequantised, before the head's softplus. Errors: InvalidArgument for wrong sizes; Internal,
+  // Unavailable or DeadlineExceeded from a device, in which case nothing of `outputs` may be used.
+  virtual absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) = 0;
+};
+
+}  // namespace tributary

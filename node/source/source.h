@@ -1,0 +1,39 @@
+// Where samples come from. Raw samples stay on this side of the accelerator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/estimate/epoch.h"
+
+namespace tributary {
+
+// What one panel senses in one slot: `width` features for each of n subjects.
+// Members are reused from slot to slot; vectors keep their capacity.
+struct SensorFrame {
+  Epoch epoch = 0;
+  std::int64_t captured_unix_ns = 0;
+  std::vector<std::uint32_t> subjects;  // [n]
+  std::vector<float> features;          // [n × width], row-major; units are the source's
+};
+
+// Owned and called by one panel thread.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // Features per subject.
+  virtual std::size_t width() const = 0;
+
+  // Blocks until the next frame is due and writes it. Errors: Cancelled once stop is requested, OutOfRange at
+  // the end of a finite recording, DataLoss for a recording or datagram that cannot be read further.
+  virtual absl::Status Next(std::stop_token stop, SensorFrame& frame) = 0;
+
+  // Frames that were due but not produced (the panel was too slow) or not readable, since the start.
+  virtual std::uint64_t missed_frames() const = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,27 @@
+// Sample in, estimate out.
+#pragma once
+
+#include "absl/status/status.h"
+#include "core/estimate/tuple_frame.h"
+#include "node/source/source.h"
+
+namespace tributary {
+
+// Owned and called by one panel thread.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  // Dimension of the tuples: 1, 2 or 3.
+  virtual std::uint32_t dimension() const = 0;
+
+  // Fills epoch, capture time, subjects, means and Cholesky factors (site frame, m) of `tuples`; sequence, source and
+  // revision are the caller's. Subjects whose result is not usable are left out and counted. Errors: as the
+  // accelerator's.
+  virtual absl::Status Run(const SensorFrame& samples, TupleFrame& tuples) = 0;
+
+  // Tuples left out since the start because the result was not finite or not positive definite.
+  virtual std::uint64_t unusable_tuples() const = 0;
+};
+
+}  // namespace tributary
