@@ -10,6 +10,7 @@ endif()
 
 add_library(tributary_options INTERFACE)
 target_include_directories(tributary_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_link_libraries(tributary_options INTERFACE fmt::fmt)
 target_compile_options(tributary_options INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror=return-type)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

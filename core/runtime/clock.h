@@ -24,7 +24,8 @@ class Clock {
   virtual void SleepUntil(std::int64_t unix_ns, std::stop_token stop) const = 0;
 };
 
-// The machine's clock. SleepUntil wakes within some tens of microseconds (it lowers the thread's timer slack).
+// The machine's clock. SleepUntil wakes within some tens of microseconds (it lowers the thread's timer
+// slack).
 class SystemClock final : public Clock {
  public:
   std::int64_t UnixNs() const override;

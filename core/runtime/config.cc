@@ -2,29 +2,38 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
-#include <toml++/toml.h>
 #include <utility>
 
 #include "core/runtime/file.h"
 
 namespace tributary {
 
+namespace {
+
+struct Faults {
+  // Keyed by (line, column) so that the report follows the file.
+  std::multimap<std::pair<unsigned, unsigned>, std::string> lines;
+
+  void Add(const toml::source_region& place, const std::string& path, std::string_view key,
+           std::string_view what) {
+    const auto at = std::make_pair(unsigned{place.begin.line}, unsigned{place.begin.column});
+    const std::string where = at.first == 0 ? path : fmt::format("{}:{}", path, at.first);
+    lines.emplace(at, fmt::format("{}: {}{}{}", where, key, key.empty() ? "" : ": ", what));
+  }
+};
+
+}  // namespace
+
 struct ConfigFile::State {
   std::string path;
   toml::table root;
   std::set<const toml::node*> taken;
-  // Keyed by (line, column) so that the report follows the file.
-  std::multimap<std::pair<unsigned, unsigned>, std::string> faults;
-
-  void Fault(const toml::source_region& place, std::string_view key, std::string_view what) {
-    const auto at = std::make_pair(unsigned{place.begin.line}, unsigned{place.begin.column});
-    std::string line = at.first == 0 ? fmt::format("{}: ", path) : fmt::format("{}:{}: ", path, at.first);
-    faults.emplace(at, fmt::format("{}{}: {}", line, key, what));
-  }
+  Faults faults;
 };
 
 struct ConfigSection::Node {
@@ -38,13 +47,15 @@ struct ConfigSection::Node {
     return node;
   }
   void Fault(const toml::node* node, std::string_view key, std::string_view what) const {
-    toml::source_region place;
+    toml::source_region place{};
     if (node != nullptr) {
       place = node->source();
     } else if (table != nullptr) {
       place = table->source();
     }
-    state->Fault(place, prefix + std::string(key), what);
+    std::string name = prefix + std::string(key);
+    if (name.ends_with('.')) name.pop_back();
+    state->faults.Add(place, state->path, name, what);
   }
 };
 
@@ -69,15 +80,15 @@ std::string Found(const toml::node& node) {
   }
 }
 
-std::string Range(ConfigSection::IntegerLimits limits) {
-  const ConfigSection::IntegerLimits none;
+std::string Range(IntegerLimits limits) {
+  const IntegerLimits none;
   if (limits.min == none.min && limits.max == none.max) return "an integer";
   if (limits.max == none.max) return fmt::format("an integer of at least {}", limits.min);
   return fmt::format("an integer from {} to {}", limits.min, limits.max);
 }
 
-std::string Range(ConfigSection::RealLimits limits) {
-  const ConfigSection::RealLimits none;
+std::string Range(RealLimits limits) {
+  const RealLimits none;
   if (limits.min == none.min && limits.max == none.max) return "a number";
   if (limits.max == none.max) return fmt::format("a number of at least {}", limits.min);
   return fmt::format("a number from {} to {}", limits.min, limits.max);
@@ -205,9 +216,8 @@ std::vector<ConfigSection> ConfigSection::List(std::string_view key) const {
   }
   for (const toml::node& element : *node->as_array()) {
     node_->state->taken.insert(&element);
-    sections.push_back(ConfigSection(
-        std::make_shared<Node>(Node{node_->state, element.as_table(),
-                                    fmt::format("{}{}[{}].", node_->prefix, key, sections.size())})));
+    sections.push_back(ConfigSection(std::make_shared<Node>(Node{
+        node_->state, element.as_table(), fmt::format("{}{}[{}].", node_->prefix, key, sections.size())})));
   }
   return sections;
 }
@@ -250,8 +260,8 @@ namespace {
 using UnknownKey = std::pair<const toml::node*, std::string>;
 
 // Keys that nobody took; below an unknown table nothing more is listed.
-void CollectUnknown(const toml::table& table, const std::string& prefix, const std::set<const toml::node*>& taken,
-                    std::vector<UnknownKey>& unknown) {
+void CollectUnknown(const toml::table& table, const std::string& prefix,
+                    const std::set<const toml::node*>& taken, std::vector<UnknownKey>& unknown) {
   for (const auto& [key, node] : table) {
     const std::string name = prefix + std::string(key.str());
     if (!taken.contains(&node)) {
@@ -272,13 +282,11 @@ void CollectUnknown(const toml::table& table, const std::string& prefix, const s
 absl::Status ConfigFile::Finish() const {
   std::vector<UnknownKey> unknown;
   CollectUnknown(state_->root, "", state_->taken, unknown);
-  for (const auto& [node, name] : unknown) {
-    state_->Fault(node->source(), name, "unknown key");
-    state_->taken.insert(node);
-  }
-  if (state_->faults.empty()) return absl::OkStatus();
+  Faults faults = state_->faults;
+  for (const auto& [node, name] : unknown) faults.Add(node->source(), state_->path, name, "unknown key");
+  if (faults.lines.empty()) return absl::OkStatus();
   std::string report;
-  for (const auto& [place, line] : state_->faults) {
+  for (const auto& [place, line] : faults.lines) {
     if (!report.empty()) report += '\n';
     report += line;
   }

@@ -1,4 +1,5 @@
-// Configuration from TOML: every fault is found and reported at once, with file, line, key and what is allowed.
+// Configuration from TOML: every fault is found and reported at once, with file, line, key and what is
+// allowed.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,21 @@ namespace tributary {
 
 class ConfigFile;
 
-// One table of a configuration file. A reader takes each key once, with its default and limits; what was never taken
-// is an unknown key. A value of the wrong type or outside its limits is recorded as a fault and the default returned, so
-// that reading goes on to the next fault. Valid as long as its ConfigFile.
+// Inclusive.
+struct IntegerLimits {
+  std::int64_t min = std::numeric_limits<std::int64_t>::min();
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+};
+struct RealLimits {
+  double min = std::numeric_limits<double>::lowest();
+  double max = std::numeric_limits<double>::max();
+};
+
+// One table of a configuration file. A reader takes each key once, with its default and limits; what was
+// never taken is an unknown key. A value of the wrong type or outside its limits is recorded as a fault and
+// the default returned, so that reading goes on to the next fault. Valid as long as its ConfigFile.
 class ConfigSection {
  public:
-  struct IntegerLimits {
-    std::int64_t min = std::numeric_limits<std::int64_t>::min();
-    std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  };
-  struct RealLimits {
-    double min = std::numeric_limits<double>::lowest();
-    double max = std::numeric_limits<double>::max();
-  };
-
   std::string Text(std::string_view key, std::string_view default_value) const;
   std::string RequiredText(std::string_view key) const;
   std::string Choice(std::string_view key, std::string_view default_value,

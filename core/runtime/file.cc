@@ -1,19 +1,19 @@
 #include "core/runtime/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
-
-#include "absl/strings/str_cat.h"
 
 namespace tributary {
 namespace {
 
 absl::Status FromErrno(int error, std::string_view action, const std::string& path) {
-  return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot ", action));
+  return absl::ErrnoToStatus(error, fmt::format("{}: cannot {}", path, action));
 }
 
 class Descriptor {
@@ -59,10 +59,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_by
   struct stat about {};
   if (fstat(file.get(), &about) != 0) return FromErrno(errno, "read", path);
   if (S_ISDIR(about.st_mode)) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": is a directory, expected a file"));
+    return absl::FailedPreconditionError(path + ": is a directory, expected a file");
   }
   std::string content;
-  if (S_ISREG(about.st_mode)) content.reserve(static_cast<std::size_t>(about.st_size));
+  if (S_ISREG(about.st_mode)) content.reserve(std::min(static_cast<std::size_t>(about.st_size), max_bytes));
   char block[1 << 16];
   for (;;) {
     const ssize_t got = read(file.get(), block, sizeof block);
@@ -70,14 +70,15 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_by
     if (got < 0) return FromErrno(errno, "read", path);
     if (got == 0) return content;
     if (content.size() + static_cast<std::size_t>(got) > max_bytes) {
-      return absl::ResourceExhaustedError(absl::StrCat(path, ": larger than the ", max_bytes, " bytes allowed"));
+      return absl::ResourceExhaustedError(
+          fmt::format("{}: larger than the {} bytes allowed", path, max_bytes));
     }
     content.append(block, static_cast<std::size_t>(got));
   }
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content) {
-  const std::string beside = absl::StrCat(path, ".", getpid(), ".tmp");
+  const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
   absl::Status status = WriteAndSync(beside, content);
   if (status.ok() && rename(beside.c_str(), path.c_str()) != 0) status = FromErrno(errno, "replace", path);
   if (!status.ok()) {

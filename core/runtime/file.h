@@ -10,12 +10,12 @@
 
 namespace tributary {
 
-// Errors, each naming the path: NotFound, PermissionDenied, FailedPrecondition for a directory, ResourceExhausted for
-// more than `max_bytes`, Unavailable for a read that fails.
+// Errors, each naming the path: NotFound, PermissionDenied, FailedPrecondition for a directory,
+// ResourceExhausted for more than `max_bytes`, Unavailable for a read that fails.
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_bytes = std::size_t{1} << 30);
 
-// Replaces the file as a whole: writes beside it, syncs, renames. A crash leaves the old or the new content. Errors as
-// ReadFile; ResourceExhausted for a full disk.
+// Replaces the file as a whole: writes beside it, syncs, renames. A crash leaves the old or the new content.
+// Errors as ReadFile; ResourceExhausted for a full disk.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
 
 }  // namespace tributary

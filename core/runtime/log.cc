@@ -1,12 +1,11 @@
 #include "core/runtime/log.h"
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
 #include <string>
-
-#include "absl/strings/str_cat.h"
 
 namespace tributary {
 namespace {
@@ -30,7 +29,7 @@ absl::Status SetUpLog(std::string_view level) {
   const spdlog::level::level_enum parsed = spdlog::level::from_str(std::string(level));
   if (parsed == spdlog::level::off && level != "off") {
     return absl::InvalidArgumentError(
-        absl::StrCat("log level: expected debug, info, warn or error, found \"", level, "\""));
+        fmt::format("log level: expected debug, info, warn or error, found \"{}\"", level));
   }
   static const bool created = [] {
     auto logger = spdlog::stderr_logger_mt("tributary");

@@ -111,7 +111,8 @@ void Metrics::AddGaugeCallback(const std::string& name, const std::string& help,
 
 void Metrics::AddProcessMetrics() {
   AddGaugeCallback("process_resident_memory_bytes", "Resident memory size in bytes.", {}, ResidentBytes);
-  AddCounterCallback("process_cpu_seconds_total", "Total user and system CPU time in seconds.", {}, CpuSeconds);
+  AddCounterCallback("process_cpu_seconds_total", "Total user and system CPU time in seconds.", {},
+                     CpuSeconds);
   AddGaugeCallback("process_open_fds", "Number of open file descriptors.", {}, OpenFiles);
   AddGauge("process_start_time_seconds", "Start time of the process since the Unix epoch in seconds.")
       .Set(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());

@@ -1,5 +1,6 @@
 #include "core/runtime/tls.h"
 
+#include <fmt/format.h>
 #include <openssl/bio.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -7,8 +8,6 @@
 
 #include <memory>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "core/runtime/file.h"
 
 namespace tributary {
@@ -31,7 +30,7 @@ Bio Memory(const std::string& pem) { return Bio(BIO_new_mem_buf(pem.data(), stat
 
 absl::StatusOr<Certificate> ParseCertificate(const std::string& pem, const std::string& path) {
   Certificate certificate(PEM_read_bio_X509(Memory(pem).get(), nullptr, nullptr, nullptr));
-  if (certificate == nullptr) return absl::InvalidArgumentError(absl::StrCat(path, ": not a PEM certificate"));
+  if (certificate == nullptr) return absl::InvalidArgumentError(path + ": not a PEM certificate");
   return certificate;
 }
 
@@ -47,10 +46,10 @@ absl::Status Verify(X509* certificate, X509* ca, const TlsFiles& files) {
   const StoreContext context(X509_STORE_CTX_new());
   X509_STORE_CTX_init(context.get(), store.get(), certificate, nullptr);
   if (X509_verify_cert(context.get()) == 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(files.certificate, ": does not verify against ", files.ca, ": ",
-                   X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get())),
-                   "; make a new one with `tributary certs`, or name the CA that signed it"));
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: does not verify against {}: {}; make a new one with `tributary certs`, or name the CA that "
+      "signed it",
+      files.certificate, files.ca, X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()))));
 }
 
 }  // namespace
@@ -77,10 +76,10 @@ absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
   absl::StatusOr<Certificate> ca = ParseCertificate(material.ca_pem, files.ca);
   if (!ca.ok()) return ca.status();
   const Key key(PEM_read_bio_PrivateKey(Memory(material.key_pem).get(), nullptr, nullptr, nullptr));
-  if (key == nullptr) return absl::InvalidArgumentError(absl::StrCat(files.key, ": not an unencrypted PEM key"));
+  if (key == nullptr) return absl::InvalidArgumentError(files.key + ": not an unencrypted PEM key");
   if (X509_check_private_key(certificate->get(), key.get()) != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(files.key, ": is not the key of the certificate ", files.certificate));
+        fmt::format("{}: is not the key of the certificate {}", files.key, files.certificate));
   }
   if (absl::Status status = Verify(certificate->get(), ca->get(), files); !status.ok()) return status;
   material.name = CommonName(certificate->get());
@@ -88,8 +87,8 @@ absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
 }
 
 bool IsLoopback(std::string_view address) {
-  return absl::StartsWith(address, "unix:") || absl::StartsWith(address, "localhost:") ||
-         absl::StartsWith(address, "127.") || absl::StartsWith(address, "[::1]:");
+  return address.starts_with("unix:") || address.starts_with("localhost:") || address.starts_with("127.") ||
+         address.starts_with("[::1]:");
 }
 
 }  // namespace tributary

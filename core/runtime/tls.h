@@ -26,8 +26,8 @@ struct TlsFiles {
 // Reads [tls] certificate, key, ca; all three or none. Absent: nullopt.
 std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls);
 
-// Errors: NotFound/PermissionDenied naming the file; InvalidArgument if a file is not PEM, the key does not fit the
-// certificate, or the certificate is not signed by the CA or has expired (with the remedy).
+// Errors: NotFound/PermissionDenied naming the file; InvalidArgument if a file is not PEM, the key does not
+// fit the certificate, or the certificate is not signed by the CA or has expired (with the remedy).
 absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files);
 
 // Whether "host:port" binds or names the loopback only: localhost, 127.0.0.0/8, ::1, or a unix: socket.

@@ -1,0 +1,56 @@
+#include "core/runtime/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace tributary {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("tributary_file_test." + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string Path(const std::string& name) const { return folder_ / name; }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(FileTest, ReadsBackWhatItWroteAndLeavesNothingBeside) {
+  const std::string content("a\0b\n", 4);
+  ASSERT_TRUE(WriteFileAtomically(Path("f"), "old").ok());
+  ASSERT_TRUE(WriteFileAtomically(Path("f"), content).ok());
+  EXPECT_EQ(*ReadFile(Path("f")), content);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(FileTest, NamesAFileThatIsMissing) {
+  const auto content = ReadFile(Path("absent"));
+  EXPECT_EQ(content.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(content.status().message()), HasSubstr(Path("absent")));
+}
+
+TEST_F(FileTest, RefusesADirectoryAndAFileThatIsTooLarge) {
+  EXPECT_EQ(ReadFile(folder_).status().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(WriteFileAtomically(Path("f"), "12345").ok());
+  EXPECT_EQ(ReadFile(Path("f"), 4).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(ReadFile(Path("f"), 5).ok());
+}
+
+TEST_F(FileTest, AWriteThatFailsLeavesTheOldFile) {
+  EXPECT_FALSE(WriteFileAtomically(Path("no/such/folder/f"), "x").ok());
+  ASSERT_TRUE(std::filesystem::create_directory(Path("occupied")));
+  EXPECT_FALSE(WriteFileAtomically(Path("occupied"), "x").ok());
+  EXPECT_TRUE(std::filesystem::is_directory(Path("occupied")));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+}  // namespace
+}  // namespace tributary

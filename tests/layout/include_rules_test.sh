@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# The include check itself must be able to fail: plants breaches in an empty tree.
+set -euo pipefail
+check="$(dirname "$0")/include_rules.sh"
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+
+mkdir -p "$root"/core/estimate "$root"/node/accelerator "$root"/aggregator/fusion
+"$check" "$root" >/dev/null || { echo "an empty tree must pass"; exit 1; }
+
+plant() { # file, include line, expected verdict
+  echo "$2" >"$root/$1"
+  if "$check" "$root" >/dev/null; then verdict=pass; else verdict=fail; fi
+  rm "$root/$1"
+  [ "$verdict" = "$3" ] || { echo "$1 with $2: expected $3, got $verdict"; exit 1; }
+}
+plant core/estimate/a.cc '#include <grpcpp/grpcpp.h>' fail
+plant core/estimate/a.h '#include "core/runtime/mutex.h"' fail
+plant core/estimate/a.h '#include <vector>' pass
+plant core/estimate/a_test.cc '#include <fstream>' pass
+plant node/accelerator/cpu.cc '#include <xrt/xrt_device.h>' fail
+plant node/accelerator/xrt_device.cc '#include <xrt/xrt_device.h>' pass
+plant aggregator/fusion/a.cc '#include "node/source/source.h"' fail
+echo "the include check catches what it must"
