@@ -1,0 +1,178 @@
+#include "fpga/model/fixed_positioning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "fpga/model/fixed_point.h"
+
+namespace tributary {
+namespace {
+
+struct WordLengths {
+  int first_layer;  // inputs and weights of layer 1
+  int rest;
+  int output;
+};
+
+WordLengths WordLengthsOf(NumberFormat format) {
+  switch (format) {
+    case NumberFormat::kInt32:
+      return {32, 32, 32};
+    case NumberFormat::kInt16:
+      return {16, 16, 16};
+    case NumberFormat::kInt8:
+      return {8, 8, 16};
+    default:
+      return {8, 16, 16};
+  }
+}
+
+// 8-bit products fit 32 bits at any weights (1024 · 127 · 128 < 2^24). 16-bit ones are bounded to 39 bits,
+// well within a DSP's 48; 32-bit ones to 63, so that adding the rounding half cannot overflow.
+int AccumulatorBits(int weight_bits) { return weight_bits == 8 ? 32 : weight_bits == 16 ? 39 : 63; }
+
+// 16-bit layers drop at least 9 bits: processors without 64-bit products then need no wider lanes than 32
+// bits.
+int LeastShift(int weight_bits) { return weight_bits == 16 ? 9 : 1; }
+
+bool AllFinite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+float LargestMagnitude(std::span<const float> values) {
+  float largest = 0.0f;
+  for (const float v : values) largest = std::max(largest, std::abs(v));
+  return largest;
+}
+
+// Fits the largest weight into its word and the largest possible sum into the accumulator.
+int WeightFraction(std::span<const float> weights, std::size_t inputs, int bits, int input_bits) {
+  int fraction = FractionBits(LargestMagnitude(weights), bits);
+  double largest_row = 0.0;
+  for (std::size_t row = 0; row < weights.size(); row += inputs) {
+    double sum = 0.0;
+    for (const float w : weights.subspan(row, inputs)) sum += std::abs(static_cast<double>(w));
+    largest_row = std::max(largest_row, sum);
+  }
+  const double limit = std::ldexp(1.0, AccumulatorBits(bits) - 1 - (input_bits - 1));
+  const double rounding = 0.5 * static_cast<double>(inputs);
+  while (std::ldexp(largest_row, fraction) + rounding >= limit) --fraction;
+  return fraction;
+}
+
+// Fills a layer whose input has input_fraction; returns the fraction of its result.
+int QuantiseDense(std::span<const float> weights, int input_bits, int input_fraction, float result_range,
+                  FixedDense& dense) {
+  dense.accumulator_bits = AccumulatorBits(dense.weight_bits);
+  dense.weight_fraction = WeightFraction(weights, dense.inputs, dense.weight_bits, input_bits);
+  dense.weights.resize(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    dense.weights[i] =
+        static_cast<std::int32_t>(QuantiseWeight(weights[i], dense.weight_fraction, dense.weight_bits));
+  }
+  const int product_fraction = input_fraction + dense.weight_fraction;
+  const int fraction = std::min(FractionBits(result_range, dense.result_bits),
+                                product_fraction - LeastShift(dense.weight_bits));
+  dense.shift = product_fraction - fraction;
+  return fraction;
+}
+
+int QuantiseBatchNorm(const PositioningNetwork& network, int input_fraction, FixedBatchNorm& norm) {
+  const int bits = norm.scale_bits;
+  int scale_fraction = FractionBits(LargestMagnitude(network.batch_norm_scale), bits);
+  const float largest_offset = LargestMagnitude(network.batch_norm_shift);
+  while (std::ldexp(largest_offset, input_fraction + scale_fraction) >= std::ldexp(1.0, 2 * bits - 3) - 1.0) {
+    --scale_fraction;
+  }
+  const int product_fraction = input_fraction + scale_fraction;
+  for (std::size_t i = 0; i < network.batch_norm_scale.size(); ++i) {
+    norm.scale.push_back(
+        static_cast<std::int32_t>(QuantiseWeight(network.batch_norm_scale[i], scale_fraction, bits)));
+    norm.offset.push_back(QuantiseWeight(network.batch_norm_shift[i], product_fraction, 2 * bits - 2));
+  }
+  const int fraction =
+      std::min(FractionBits(network.activation_range[2], norm.result_bits), product_fraction - 1);
+  norm.shift = product_fraction - fraction;
+  return fraction;
+}
+
+absl::Status CheckSize(std::string_view what, std::span<const float> values, std::size_t expected) {
+  if (values.size() != expected) {
+    return absl::InvalidArgumentError(absl::StrCat("positioning network: ", std::string(what), " has ",
+                                                   values.size(), " elements, expected ", expected));
+  }
+  if (!AllFinite(values)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("positioning network: ", std::string(what), " is not finite"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ValidatePositioningNetwork(const PositioningNetwork& network) {
+  constexpr auto& kWidths = PositioningNetwork::kWidths;
+  absl::Status status;
+  status.Update(CheckSize("input_mean", network.input_mean, kWidths[0]));
+  status.Update(CheckSize("input_inverse_deviation", network.input_inverse_deviation, kWidths[0]));
+  for (std::size_t layer = 0; layer < network.weights.size(); ++layer) {
+    status.Update(CheckSize(absl::StrCat("weights of layer ", layer + 1), network.weights[layer],
+                            kWidths[layer] * kWidths[layer + 1]));
+  }
+  status.Update(CheckSize("batch_norm_scale", network.batch_norm_scale, kWidths[1]));
+  status.Update(CheckSize("batch_norm_shift", network.batch_norm_shift, kWidths[1]));
+  status.Update(CheckSize("activation_range", network.activation_range, network.activation_range.size()));
+  if (!(std::isfinite(network.covariance_scale) && network.covariance_scale > 0.0f)) {
+    status.Update(absl::InvalidArgumentError("positioning network: covariance_scale is not positive"));
+  }
+  return status;
+}
+
+absl::StatusOr<FixedPositioning> MakeFixedPositioning(const PositioningNetwork& network,
+                                                      NumberFormat format) {
+  if (format == NumberFormat::kFloat) return absl::InvalidArgumentError("float is not a fixed-point format");
+  if (absl::Status status = ValidatePositioningNetwork(network); !status.ok()) return status;
+  for (const float range : network.activation_range) {
+    if (!(range > 0.0f)) {
+      return absl::InvalidArgumentError("positioning network: activation_range is not positive");
+    }
+  }
+  const WordLengths words = WordLengthsOf(format);
+  FixedPositioning fixed;
+  fixed.input_bits = words.first_layer;
+  fixed.input_fraction = FractionBits(network.activation_range[0], words.first_layer);
+  fixed.batch_norm.scale_bits = words.rest;
+  fixed.batch_norm.result_bits = words.rest;
+
+  // Ranges of the four layers' results within activation_range; the batch norm has number 2.
+  constexpr std::array<std::size_t, 4> kRange = {1, 3, 4, 5};
+  int bits = fixed.input_bits;
+  int fraction = fixed.input_fraction;
+  for (std::size_t layer = 0; layer < fixed.dense.size(); ++layer) {
+    FixedDense& dense = fixed.dense[layer];
+    dense.inputs = PositioningNetwork::kWidths[layer];
+    dense.outputs = PositioningNetwork::kWidths[layer + 1];
+    dense.rectified = layer < 3;
+    dense.weight_bits = layer == 0 ? words.first_layer : words.rest;
+    dense.result_bits = layer == 3 ? words.output : words.rest;
+    fraction =
+        QuantiseDense(network.weights[layer], bits, fraction, network.activation_range[kRange[layer]], dense);
+    if (dense.shift >= dense.accumulator_bits) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("positioning network: layer ", layer + 1, " has weights too small for its results"));
+    }
+    bits = dense.result_bits;
+    if (layer != 0) continue;
+    fraction = QuantiseBatchNorm(network, fraction, fixed.batch_norm);
+    if (fixed.batch_norm.shift >= 2 * fixed.batch_norm.scale_bits - 2) {
+      return absl::InvalidArgumentError("positioning network: batch norm too small for its results");
+    }
+  }
+  fixed.output_fraction = fraction;
+  return fixed;
+}
+
+}  // namespace tributary

@@ -1,0 +1,55 @@
+// The positioning network in fixed point: the words that the hardware's memories hold.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/nn/positioning_network.h"
+#include "fpga/model/number_format.h"
+
+namespace tributary {
+
+// result = saturate(round_shift(max(Σ weights · input, 0 if rectified), shift), result_bits).
+// No accumulator leaves accumulator_bits, whatever the input: the weight scale is chosen so.
+struct FixedDense {
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  int weight_bits =
+      0;  // ±(2^(bits-1) - 1): the lowest word is left out so that two INT8 products can share a DSP
+  int weight_fraction = 0;
+  int accumulator_bits = 0;
+  int shift = 0;
+  int result_bits = 0;
+  bool rectified = false;
+  std::vector<std::int32_t> weights;  // [outputs × inputs]
+};
+
+// result = saturate(round_shift(input · scale + offset, shift), result_bits), per channel.
+struct FixedBatchNorm {
+  int scale_bits = 0;
+  int shift = 0;
+  int result_bits = 0;
+  std::vector<std::int32_t> scale;
+  std::vector<std::int64_t>
+      offset;  // at the product's fraction; below 2^(2·scale_bits-3): the sum fits 2·scale_bits
+};
+
+struct FixedPositioning {
+  int input_bits = 0;
+  int input_fraction = 0;
+  std::array<FixedDense, 4> dense;
+  FixedBatchNorm batch_norm;  // after the first layer
+  int output_fraction = 0;
+};
+
+// Chooses the power-of-two scales from the network's activation ranges and weights, and rounds the weights.
+// Errors: InvalidArgument for kFloat, and for a network whose ranges, weights or sizes make no sense.
+absl::StatusOr<FixedPositioning> MakeFixedPositioning(const PositioningNetwork& network, NumberFormat format);
+
+// Sizes, finiteness and positive activation ranges of a network as read from a file.
+absl::Status ValidatePositioningNetwork(const PositioningNetwork& network);
+
+}  // namespace tributary

@@ -1,0 +1,53 @@
+// The definition of correct for the positioning network: one subject, one scalar operation after the other.
+// The cpu accelerator and the RTL test benches are held to its numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/nn/positioning_network.h"
+#include "fpga/model/fixed_positioning.h"
+#include "fpga/model/number_format.h"
+#include "fpga/model/positioning_input.h"
+
+namespace tributary {
+
+// Immutable after Create; any thread may call.
+class PositioningModel {
+ public:
+  static constexpr std::size_t kInputs = PositioningNetwork::kInputs;
+  static constexpr std::size_t kOutputs = PositioningNetwork::kWidths.back();
+
+  // Errors: InvalidArgument for a network that does not fit.
+  static absl::StatusOr<PositioningModel> Create(const PositioningNetwork& network, NumberFormat format);
+
+  NumberFormat format() const { return format_; }
+  const PositioningInput& input() const { return input_; }
+  const FixedPositioning& fixed() const { return fixed_; }  // empty for kFloat
+  const PositioningNetwork& network() const { return network_; }
+
+  // Raw features [1024] of one subject to the network's outputs [5] before the head: mean x, y and raw l11,
+  // l21, l22, m, in the panel's frame. All five are NaN if a feature is not finite (or so large that it
+  // becomes infinite).
+  void Infer(std::span<const float> features, std::span<float> outputs) const;
+
+  // The integer part alone: words of layer 1 [1024] to the words of the last layer [5].
+  void RunFixed(std::span<const std::int32_t> input, std::span<std::int32_t> output) const;
+
+ private:
+  PositioningModel() = default;
+  void RunFloat(std::span<const float> input, std::span<float> output) const;
+
+  NumberFormat format_ = NumberFormat::kFloat;
+  PositioningNetwork network_;
+  PositioningInput input_;
+  FixedPositioning fixed_;
+};
+
+// Single stages, for test benches of single blocks.
+std::vector<std::int32_t> RunDense(const FixedDense& dense, std::span<const std::int32_t> input);
+std::vector<std::int32_t> RunBatchNorm(const FixedBatchNorm& norm, std::span<const std::int32_t> input);
+
+}  // namespace tributary

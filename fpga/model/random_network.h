@@ -1,0 +1,17 @@
+// A positioning network with random weights whose ranges fit, for tests and benchmarks that need no training.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/nn/positioning_network.h"
+
+namespace tributary {
+
+// The same network for the same seed. Its activation ranges are those of RandomFeatures.
+PositioningNetwork RandomPositioningNetwork(std::uint64_t seed);
+
+// Raw features [subjects × 1024], normally distributed.
+std::vector<float> RandomFeatures(std::uint64_t seed, std::size_t subjects);
+
+}  // namespace tributary
