@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Sets up a fresh Debian 12 and runs every test. Further arguments go to ctest, e.g. ./test.sh -R fusion
+set -euo pipefail
+cd "$(dirname "$0")"
+
+if [ "${1:-}" = --help ]; then
+  cat <<'TEXT'
+usage: ./test.sh [CTEST-ARGUMENT...]
+Installs what is missing, builds the release preset and runs the tests.
+  ./test.sh                 everything
+  ./test.sh -R fusion       only tests whose name contains "fusion"
+  TRIBUTARY_DATA_DIR=DIR    recorded data (MNIST, KMNIST, UWB); tests that need it are skipped without it
+TEXT
+  exit 0
+fi
+
+deploy/install-packages.sh deploy/packages.txt
+deploy/build.sh release
+ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" "$@"
