@@ -1,0 +1,16 @@
+#include "node/accelerator/create.h"
+
+#include "node/accelerator/cpu_positioning.h"
+
+namespace tributary {
+
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
+                                                               const PositioningNetwork& network) {
+  switch (config.kind) {
+    case AcceleratorKind::kCpu:
+      return CpuPositioning::Create(network, config.format, config.max_batch);
+  }
+  return absl::InvalidArgumentError("unknown kind of accelerator");
+}
+
+}  // namespace tributary

@@ -1,0 +1,28 @@
+// Which accelerator a node runs, from its configuration.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/nn/positioning_network.h"
+#include "fpga/model/number_format.h"
+#include "node/accelerator/accelerator.h"
+
+namespace tributary {
+
+enum class AcceleratorKind {
+  kCpu,  // the integer model on the processor's vector units
+};
+
+struct AcceleratorConfig {
+  AcceleratorKind kind = AcceleratorKind::kCpu;
+  NumberFormat format = NumberFormat::kInt8Int16;
+  std::size_t max_batch = 64;  // subjects per slot
+};
+
+// Errors: InvalidArgument for a network that does not fit the format.
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
+                                                               const PositioningNetwork& network);
+
+}  // namespace tributary
