@@ -3,13 +3,14 @@
 
 #include <mutex>
 
+#include "absl/base/thread_annotations.h"  // has GUARDED_BY, to the same effect
+
 #if defined(__clang__)
 #define TRIBUTARY_THREAD_ANNOTATION(x) __attribute__((x))
 #else
 #define TRIBUTARY_THREAD_ANNOTATION(x)
 #endif
 
-#define GUARDED_BY(x) TRIBUTARY_THREAD_ANNOTATION(guarded_by(x))
 #define REQUIRES(...) TRIBUTARY_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) TRIBUTARY_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 

@@ -1,0 +1,106 @@
+// The frames that have not been acknowledged yet: a bounded first-in, first-out store between panels and one
+// stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/estimate/tuple_frame.h"
+#include "core/runtime/mutex.h"
+
+namespace tributary {
+
+struct SpoolLimits {
+  std::size_t frames = 16384;                 // 8 s of one panel at 2,000 frames/s
+  std::size_t bytes = std::size_t{16} << 20;  // of payload
+};
+
+// Each frame that was offered is in exactly one of acknowledged, dropped and held.
+struct SpoolCounters {
+  std::uint64_t offered_frames = 0;
+  std::uint64_t offered_tuples = 0;
+  std::uint64_t taken_frames = 0;  // handed to the stream; those that were taken again included
+  std::uint64_t retaken_frames = 0;
+  std::uint64_t acknowledged_frames = 0;
+  std::uint64_t acknowledged_tuples = 0;
+  std::uint64_t dropped_frames =
+      0;  // never acknowledged: the spool was full or closed, or emptied at the end
+  std::uint64_t dropped_tuples = 0;
+  std::uint64_t held_frames = 0;  // now
+  std::uint64_t held_tuples = 0;
+  std::uint64_t held_bytes = 0;
+};
+
+// Owns the frames. Thread-safe: panel threads offer, one stream takes and acknowledges. Full: the oldest
+// frame is dropped and counted, whether it was taken or not; one that was taken may still arrive. Never
+// blocks on anything but its own short lock; in steady state nothing is allocated, since the memory of an
+// acknowledged frame goes to the next that is offered.
+class Spool {
+ public:
+  explicit Spool(SpoolLimits limits);
+
+  // Numbers the frame (from 1, without gaps) and takes it; `frame` gets the memory of an old one, contents
+  // unspecified. Returns the sequence, or 0 if the spool is closed or the frame alone exceeds the limit: then
+  // it is dropped.
+  std::uint64_t Offer(TupleFrame& frame);
+
+  // Copies the oldest frame that was not taken since the last Rewind. False if there is none.
+  bool Take(std::int64_t now_steady_ns, TupleFrame& copy);
+
+  // Frees every frame up to and including `sequence`. Returns when the newest of these was taken (steady ns),
+  // if one was freed that has been taken since the last Rewind. InvalidArgument if that sequence has never
+  // been taken.
+  absl::StatusOr<std::optional<std::int64_t>> Acknowledge(std::uint64_t sequence);
+
+  // All that is held is to be taken again, oldest first: the stream was lost.
+  void Rewind();
+
+  // What a held frame contains; nullopt if it is not held any more.
+  struct HeldFrame {
+    std::size_t tuples;
+    std::uint32_t source;
+    bool retaken;
+  };
+  std::optional<HeldFrame> Find(std::uint64_t sequence) const;
+
+  // From now on every offer is dropped.
+  void Close();
+  // Drops what is held; the sum of frames.
+  std::uint64_t DropAll();
+
+  std::size_t waiting_frames() const;  // held and not taken
+  std::size_t held_frames() const;
+  std::uint64_t dropped_frames() const;
+  SpoolCounters counters() const;
+
+ private:
+  struct Entry {
+    std::unique_ptr<TupleFrame> frame;
+    std::int64_t taken_steady_ns = 0;
+    std::uint32_t times_taken = 0;
+  };
+
+  Entry& At(std::size_t index) REQUIRES(mutex_) { return ring_[(head_ + index) % ring_.size()]; }
+  const Entry& At(std::size_t index) const REQUIRES(mutex_) { return ring_[(head_ + index) % ring_.size()]; }
+  std::unique_ptr<TupleFrame> PopOldest() REQUIRES(mutex_);
+  void DropOldest() REQUIRES(mutex_);
+  void Recycle(std::unique_ptr<TupleFrame> frame) REQUIRES(mutex_);
+
+  const SpoolLimits limits_;
+  mutable Mutex mutex_;
+  std::vector<Entry> ring_ GUARDED_BY(mutex_);
+  std::size_t head_ GUARDED_BY(mutex_) = 0;  // of the oldest
+  std::size_t size_ GUARDED_BY(mutex_) = 0;
+  std::size_t taken_ GUARDED_BY(mutex_) = 0;  // the first so many have been taken
+  std::uint64_t last_sequence_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_taken_sequence_ GUARDED_BY(mutex_) = 0;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  std::vector<std::unique_ptr<TupleFrame>> free_ GUARDED_BY(mutex_);
+  SpoolCounters counters_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tributary
