@@ -1,0 +1,110 @@
+#include "node/workload/positioning.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/nn/gaussian_nll.h"
+#include "core/nn/positioning_network.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kInputs = PositioningNetwork::kInputs;
+constexpr std::size_t kOutputs = kGaussianOutputs;
+
+using Factor = std::array<double, 3>;  // l11, l21, l22
+
+// The lower factor of R·L·Lᵀ·Rᵀ: R·L brought to lower form by a rotation from the right, which leaves the
+// product with its transpose as it is. The determinant stays l11·l22, so no difference of nearly equal
+// numbers is formed.
+Factor Rotate(const Factor& l, double cosine, double sine) {
+  const double a11 = cosine * l[0] - sine * l[1];
+  const double a12 = -sine * l[2];
+  const double a21 = sine * l[0] + cosine * l[1];
+  const double a22 = cosine * l[2];
+  const double l11 = std::hypot(a11, a12);
+  return {l11, (a11 * a21 + a12 * a22) / l11, l[0] * l[2] / l11};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PositioningWorkload>> PositioningWorkload::Create(
+    std::unique_ptr<Accelerator> accelerator, const PanelPose& pose, double covariance_scale) {
+  const Accelerator::Shape shape = accelerator->shape();
+  if (shape.inputs != kInputs || shape.outputs != kOutputs || shape.max_batch == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("positioning needs an accelerator of ", kInputs, " inputs and ", kOutputs, " outputs; ",
+                     accelerator->description(), " has ", shape.inputs, " and ", shape.outputs));
+  }
+  if (!(std::isfinite(pose.x_m) && std::isfinite(pose.y_m) && std::isfinite(pose.angle_deg))) {
+    return absl::InvalidArgumentError("the panel's pose is not finite");
+  }
+  if (!(std::isfinite(covariance_scale) && covariance_scale > 0.0)) {
+    return absl::InvalidArgumentError("covariance_scale is not positive");
+  }
+  return std::unique_ptr<PositioningWorkload>(
+      new PositioningWorkload(std::move(accelerator), pose, covariance_scale));
+}
+
+PositioningWorkload::PositioningWorkload(std::unique_ptr<Accelerator> accelerator, const PanelPose& pose,
+                                         double covariance_scale)
+    : accelerator_(std::move(accelerator)),
+      pose_(pose),
+      cosine_(std::cos(pose.angle_deg * std::numbers::pi / 180.0)),
+      sine_(std::sin(pose.angle_deg * std::numbers::pi / 180.0)),
+      covariance_scale_(covariance_scale) {}
+
+absl::Status PositioningWorkload::Run(const SensorFrame& samples, TupleFrame& tuples) {
+  tuples.epoch = samples.epoch;
+  tuples.captured_unix_ns = samples.captured_unix_ns;
+  tuples.dimension = dimension();
+  tuples.subjects.clear();
+  tuples.means.clear();
+  tuples.cholesky.clear();
+  tuples.contributors.clear();
+
+  const std::size_t subjects = samples.subjects.size();
+  if (samples.features.size() != subjects * kInputs) {
+    return absl::InvalidArgumentError(absl::StrCat(samples.features.size(), " features for ", subjects,
+                                                   " subjects; ", kInputs, " each are expected"));
+  }
+  outputs_.resize(subjects * kOutputs);
+  const std::size_t max_batch = accelerator_->shape().max_batch;
+  for (std::size_t first = 0; first < subjects; first += max_batch) {
+    const std::size_t batch = std::min(max_batch, subjects - first);
+    absl::Status status =
+        accelerator_->Infer(std::span(samples.features).subspan(first * kInputs, batch * kInputs), batch,
+                            std::span(outputs_).subspan(first * kOutputs, batch * kOutputs));
+    if (!status.ok()) return status;
+  }
+  for (std::size_t i = 0; i < subjects; ++i) Append(samples.subjects[i], &outputs_[i * kOutputs], tuples);
+  return absl::OkStatus();
+}
+
+void PositioningWorkload::Append(std::uint32_t subject, const float* outputs, TupleFrame& tuples) {
+  std::array<double, kOutputs> raw;
+  std::copy_n(outputs, kOutputs, raw.begin());
+  const GaussianPosition panel = GaussianHead(raw);
+  const Factor site = Rotate(panel.cholesky, cosine_, sine_);
+  const std::array<float, 2> mean = {
+      static_cast<float>(pose_.x_m + cosine_ * panel.mean[0] - sine_ * panel.mean[1]),
+      static_cast<float>(pose_.y_m + sine_ * panel.mean[0] + cosine_ * panel.mean[1])};
+  std::array<float, 3> factor;
+  for (std::size_t i = 0; i < factor.size(); ++i) factor[i] = static_cast<float>(site[i] * covariance_scale_);
+
+  const auto finite = [](float v) { return std::isfinite(v); };
+  if (!std::all_of(mean.begin(), mean.end(), finite) || !std::all_of(factor.begin(), factor.end(), finite) ||
+      !(factor[0] > 0.0f) || !(factor[2] > 0.0f)) {
+    ++unusable_tuples_;
+    return;
+  }
+  tuples.subjects.push_back(subject);
+  tuples.means.insert(tuples.means.end(), mean.begin(), mean.end());
+  tuples.cholesky.insert(tuples.cholesky.end(), factor.begin(), factor.end());
+}
+
+}  // namespace tributary
