@@ -1,0 +1,47 @@
+#include "core/estimate/consistency.h"
+
+#include <Eigen/QR>
+#include <cmath>
+#include <numbers>
+
+namespace tributary {
+
+// Closed forms of the regularised upper gamma function Q(degrees / 2, x / 2).
+double ChiSquareSurvival(int degrees, double x) {
+  switch (degrees) {
+    case 1:
+      return std::erfc(std::sqrt(x / 2));
+    case 2:
+      return std::exp(-x / 2);
+    default:
+      return std::erfc(std::sqrt(x / 2)) + std::sqrt(2 * x / std::numbers::pi) * std::exp(-x / 2);
+  }
+}
+
+double ChiSquareQuantile(int degrees, double probability) {
+  double low = 0;
+  double high = 1;
+  while (high < 1e4 && ChiSquareSurvival(degrees, high) > 1 - probability) high *= 2;
+  for (int i = 0; i < 100; ++i) {  // until no double lies between
+    const double middle = (low + high) / 2;
+    (ChiSquareSurvival(degrees, middle) > 1 - probability ? low : high) = middle;
+  }
+  return high;
+}
+
+template <int D>
+double NormalisedInnovationSquared(const Gaussian<D>& a, const Gaussian<D>& b) {
+  Eigen::Matrix<double, 2 * D, D> stacked;
+  stacked << a.cholesky.transpose(), b.cholesky.transpose();
+  const Eigen::HouseholderQR<Eigen::Matrix<double, 2 * D, D>> qr(stacked);
+  const Matrix<D> root = qr.matrixQR().template topRows<D>();
+  Vector<D> whitened = a.mean - b.mean;
+  root.transpose().template triangularView<Eigen::Lower>().solveInPlace(whitened);
+  return whitened.squaredNorm();
+}
+
+template double NormalisedInnovationSquared(const Gaussian<1>&, const Gaussian<1>&);
+template double NormalisedInnovationSquared(const Gaussian<2>&, const Gaussian<2>&);
+template double NormalisedInnovationSquared(const Gaussian<3>&, const Gaussian<3>&);
+
+}  // namespace tributary

@@ -1,0 +1,26 @@
+// Does an estimate's error agree with the covariance that it claims?
+#pragma once
+
+#include "core/estimate/gaussian.h"
+
+namespace tributary {
+
+// Probability that a chi-square variable with 1 to 3 degrees of freedom exceeds x ≥ 0.
+double ChiSquareSurvival(int degrees, double x);
+
+// The x that such a variable exceeds with probability 1 - probability. 0 < probability < 1.
+double ChiSquareQuantile(int degrees, double probability);
+
+// Normalised innovation squared of two independent estimates: νᵀ(Σ_a + Σ_b)⁻¹ν with ν the difference of their
+// means. Chi-square with D degrees of freedom if both are consistent. The sum of the covariances is factored
+// by rotations, not formed.
+template <int D>
+double NormalisedInnovationSquared(const Gaussian<D>& a, const Gaussian<D>& b);
+
+// Normalised estimation error squared (NEES); its mean is D for a consistent estimator.
+template <int D>
+double NormalisedErrorSquared(const Gaussian<D>& estimate, const Vector<D>& truth) {
+  return estimate.SquaredDistance(truth);
+}
+
+}  // namespace tributary

@@ -1,0 +1,149 @@
+#include "core/estimate/covariance_intersection.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/estimate/information.h"
+
+namespace tributary {
+namespace {
+
+// The barrier's weight at the end; the gap of the log determinant to its minimum is at most this times the
+// number of inputs.
+constexpr double kFinalBarrier = 1e-9;
+constexpr double kBarrierReduction = 0.01;
+constexpr int kNewtonSteps = 50;
+
+template <int D>
+absl::StatusOr<std::vector<Information<D>>> ToInformation(std::span<const Gaussian<D>> inputs) {
+  if (inputs.empty()) return absl::InvalidArgumentError("no estimate to intersect");
+  std::vector<Information<D>> information;
+  information.reserve(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    absl::StatusOr<Information<D>> one = Information<D>::From(inputs[i]);
+    if (!one.ok())
+      return absl::InvalidArgumentError(absl::StrCat("estimate ", i, ": ", one.status().message()));
+    information.push_back(*std::move(one));
+  }
+  return information;
+}
+
+// Two inputs: with λ the eigenvalues of Λ₂ relative to Λ₁, log det(w₁Λ₁ + w₂Λ₂) = const + Σ log(1 + w₂(λ -
+// 1)) is concave in w₂. Its derivative is bisected.
+template <int D>
+Eigen::VectorXd WeightsOfTwo(const Information<D>& first, const Information<D>& second) {
+  const Matrix<D> relative = second.root() * InverseOfLower<D>(first.root());
+  const Vector<D> excess = relative.jacobiSvd().singularValues().array().square() - 1;
+  const auto slope = [&](double weight) { return (excess.array() / (1 + weight * excess.array())).sum(); };
+  double low = 0;
+  double high = 1;
+  if (excess.cwiseAbs().maxCoeff() < 1e-9) low = high = 0.5;  // equal: every weight is optimal
+  if (slope(0) <= 0) high = low;
+  if (slope(1) >= 0) low = high;
+  for (int i = 0; i < 52 && low < high; ++i) {
+    const double middle = (low + high) / 2;
+    (slope(middle) > 0 ? low : high) = middle;
+  }
+  return Eigen::Vector2d(1 - high, high);
+}
+
+// More inputs: minimises -log det Λ(w) + D·Σw over w ≥ 0. As log det is homogeneous, the minimum has Σw = 1
+// by itself, and only the bounds remain: they are handled by a logarithmic barrier. Both terms are
+// self-concordant, so the damped Newton steps converge from any interior point.
+template <int D>
+class WeightSearch {
+ public:
+  explicit WeightSearch(const std::vector<Information<D>>& inputs)
+      : inputs_(inputs), n_(static_cast<Eigen::Index>(inputs.size())), relative_(inputs.size()) {}
+
+  Eigen::VectorXd Run() {
+    Eigen::VectorXd weights = Eigen::VectorXd::Constant(n_, 1.0 / static_cast<double>(n_));
+    for (double barrier = 0.1; barrier > kFinalBarrier; barrier *= kBarrierReduction) {
+      for (int step = 0; step < kNewtonSteps && !Step(weights, barrier); ++step) {
+      }
+      weights /= weights.sum();
+    }
+    return weights;
+  }
+
+ private:
+  // One damped Newton step; true once it is short.
+  bool Step(Eigen::VectorXd& weights, double barrier) {
+    Whiten(weights);
+    // In units of each weight (δwᵢ = wᵢ·step), where the Hessian is well scaled down to vanishing weights.
+    Eigen::VectorXd gradient(n_);
+    Eigen::MatrixXd hessian(n_, n_);
+    for (Eigen::Index i = 0; i < n_; ++i) {
+      const Matrix<D>& a = relative_[static_cast<std::size_t>(i)];
+      gradient[i] = weights[i] * (D - a.trace()) - barrier;
+      for (Eigen::Index j = 0; j <= i; ++j) {
+        const double trace = (a.array() * relative_[static_cast<std::size_t>(j)].array()).sum();
+        hessian(i, j) = hessian(j, i) = weights[i] * weights[j] * trace;
+      }
+      hessian(i, i) += barrier;
+    }
+    const Eigen::VectorXd step = hessian.ldlt().solve(-gradient);
+    const double decrement = std::sqrt(std::max(0.0, -gradient.dot(step) / barrier));
+    if (!std::isfinite(decrement)) return true;
+    // Inside this radius the full step is feasible and converges quadratically.
+    weights.array() *= 1 + step.array() / (decrement < 0.25 ? 1 : 1 + decrement);
+    return decrement < 1e-4;
+  }
+
+  // relative_[i] = LᵀΛᵢL, with L the Cholesky factor of Λ(w)⁻¹.
+  void Whiten(const Eigen::VectorXd& weights) {
+    Information<D> sum;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      sum.Add(inputs_[i], weights[static_cast<Eigen::Index>(i)]);
+    const Matrix<D> factor = InverseOfLower<D>(sum.root());
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const Matrix<D> whitened = inputs_[i].root() * factor;
+      relative_[i] = whitened.transpose() * whitened;
+    }
+  }
+
+  const std::vector<Information<D>>& inputs_;
+  const Eigen::Index n_;
+  std::vector<Matrix<D>> relative_;
+};
+
+template <int D>
+Eigen::VectorXd Weights(const std::vector<Information<D>>& inputs) {
+  if (inputs.size() == 1) return Eigen::VectorXd::Ones(1);
+  if (inputs.size() == 2) return WeightsOfTwo<D>(inputs[0], inputs[1]);
+  return WeightSearch<D>(inputs).Run();
+}
+
+}  // namespace
+
+template <int D>
+absl::StatusOr<Eigen::VectorXd> IntersectionWeights(std::span<const Gaussian<D>> inputs) {
+  const absl::StatusOr<std::vector<Information<D>>> information = ToInformation(inputs);
+  if (!information.ok()) return information.status();
+  return Weights<D>(*information);
+}
+
+template <int D>
+absl::StatusOr<Gaussian<D>> Intersect(std::span<const Gaussian<D>> inputs) {
+  const absl::StatusOr<std::vector<Information<D>>> information = ToInformation(inputs);
+  if (!information.ok()) return information.status();
+  const Eigen::VectorXd weights = Weights<D>(*information);
+  Information<D> sum;
+  for (std::size_t i = 0; i < information->size(); ++i) {
+    sum.Add((*information)[i], weights[static_cast<Eigen::Index>(i)]);
+  }
+  return sum.ToGaussian();
+}
+
+template absl::StatusOr<Eigen::VectorXd> IntersectionWeights(std::span<const Gaussian<1>>);
+template absl::StatusOr<Eigen::VectorXd> IntersectionWeights(std::span<const Gaussian<2>>);
+template absl::StatusOr<Eigen::VectorXd> IntersectionWeights(std::span<const Gaussian<3>>);
+template absl::StatusOr<Gaussian<1>> Intersect(std::span<const Gaussian<1>>);
+template absl::StatusOr<Gaussian<2>> Intersect(std::span<const Gaussian<2>>);
+template absl::StatusOr<Gaussian<3>> Intersect(std::span<const Gaussian<3>>);
+
+}  // namespace tributary
