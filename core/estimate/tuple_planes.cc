@@ -1,0 +1,163 @@
+#include "core/estimate/tuple_planes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/estimate/tuple_planes.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tributary {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Writes whole vectors of tuples; the planes' padding makes room for the last one, the inputs' last rows are
+// left to the caller. Returns the number of rows taken.
+std::size_t LoadWholeVectors(const float* HWY_RESTRICT means, const float* HWY_RESTRICT cholesky,
+                             std::size_t n, TuplePlanes& planes, bool& valid) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto largest = hn::Set(d, 3.402823466e38f);
+  auto good = hn::Eq(largest, largest);
+  std::size_t row = 0;
+  for (; row + lanes <= n; row += lanes) {
+    hn::Vec<decltype(d)> x, y, l11, l21, l22;
+    hn::LoadInterleaved2(d, means + 2 * row, x, y);
+    hn::LoadInterleaved3(d, cholesky + 3 * row, l11, l21, l22);
+    // Comparisons are false for NaN.
+    const auto finite_mean = hn::And(hn::Le(hn::Abs(x), largest), hn::Le(hn::Abs(y), largest));
+    const auto finite_factor =
+        hn::And(hn::And(hn::Le(l11, largest), hn::Le(hn::Abs(l21), largest)), hn::Le(l22, largest));
+    const auto positive = hn::And(hn::Gt(l11, hn::Zero(d)), hn::Gt(l22, hn::Zero(d)));
+    good = hn::And(good, hn::And(finite_mean, hn::And(finite_factor, positive)));
+    hn::StoreU(x, d, planes.mean_x() + row);
+    hn::StoreU(y, d, planes.mean_y() + row);
+    hn::StoreU(l11, d, planes.l11() + row);
+    hn::StoreU(l21, d, planes.l21() + row);
+    hn::StoreU(l22, d, planes.l22() + row);
+  }
+  valid = hn::AllTrue(d, good);
+  return row;
+}
+
+std::size_t StoreWholeVectors(const TuplePlanes& planes, float* HWY_RESTRICT means,
+                              float* HWY_RESTRICT cholesky, bool& valid) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto largest = hn::Set(d, 3.402823466e38f);
+  auto good = hn::Eq(largest, largest);
+  std::size_t row = 0;
+  for (; row + lanes <= planes.size(); row += lanes) {
+    const auto x = hn::LoadU(d, planes.mean_x() + row);
+    const auto y = hn::LoadU(d, planes.mean_y() + row);
+    const auto l11 = hn::LoadU(d, planes.l11() + row);
+    const auto l21 = hn::LoadU(d, planes.l21() + row);
+    const auto l22 = hn::LoadU(d, planes.l22() + row);
+    const auto finite_mean = hn::And(hn::Le(hn::Abs(x), largest), hn::Le(hn::Abs(y), largest));
+    const auto finite_factor =
+        hn::And(hn::And(hn::Le(l11, largest), hn::Le(hn::Abs(l21), largest)), hn::Le(l22, largest));
+    const auto positive = hn::And(hn::Gt(l11, hn::Zero(d)), hn::Gt(l22, hn::Zero(d)));
+    good = hn::And(good, hn::And(finite_mean, hn::And(finite_factor, positive)));
+    hn::StoreInterleaved2(x, y, d, means + 2 * row);
+    hn::StoreInterleaved3(l11, l21, l22, d, cholesky + 3 * row);
+  }
+  valid = hn::AllTrue(d, good);
+  return row;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tributary
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tributary {
+namespace {
+
+HWY_EXPORT(LoadWholeVectors);
+HWY_EXPORT(StoreWholeVectors);
+
+constexpr std::align_val_t kAlignment{64};
+
+bool ValidTuple(std::size_t dimension, const float* mean, const float* cholesky) {
+  bool valid = true;
+  for (std::size_t row = 0; row < dimension; ++row) {
+    valid &= std::isfinite(mean[row]);
+    for (std::size_t column = 0; column <= row; ++column) valid &= std::isfinite(*cholesky++);
+    valid &= cholesky[-1] > 0;
+  }
+  return valid;
+}
+
+}  // namespace
+
+void TuplePlanes::AlignedDelete::operator()(float* memory) const { ::operator delete[](memory, kAlignment); }
+
+void TuplePlanes::Resize(std::size_t n) {
+  size_ = n;
+  stride_ = (n + kPadding - 1) / kPadding * kPadding;
+  if (stride_ > capacity_) {
+    memory_.reset(static_cast<float*>(::operator new[](5 * stride_ * sizeof(float), kAlignment)));
+    capacity_ = stride_;
+  }
+  const std::size_t padding = stride_ - n;
+  std::fill_n(mean_x() + n, padding, 0.0f);
+  std::fill_n(mean_y() + n, padding, 0.0f);
+  std::fill_n(l11() + n, padding, kVague);
+  std::fill_n(l21() + n, padding, 0.0f);
+  std::fill_n(l22() + n, padding, kVague);
+}
+
+void TuplePlanes::ResizeVague(std::size_t n) {
+  Resize(n);
+  std::fill_n(mean_x(), n, 0.0f);
+  std::fill_n(mean_y(), n, 0.0f);
+  std::fill_n(l11(), n, kVague);
+  std::fill_n(l21(), n, 0.0f);
+  std::fill_n(l22(), n, kVague);
+}
+
+bool TuplePlanes::Load(std::span<const float> means, std::span<const float> cholesky) {
+  const std::size_t n = means.size() / 2;
+  Resize(n);
+  bool valid = true;
+  for (std::size_t i = HWY_DYNAMIC_DISPATCH(LoadWholeVectors)(means.data(), cholesky.data(), n, *this, valid);
+       i < n; ++i) {
+    mean_x()[i] = means[2 * i];
+    mean_y()[i] = means[2 * i + 1];
+    l11()[i] = cholesky[3 * i];
+    l21()[i] = cholesky[3 * i + 1];
+    l22()[i] = cholesky[3 * i + 2];
+    valid &= ValidTuple(2, &means[2 * i], &cholesky[3 * i]);
+  }
+  return valid;
+}
+
+bool TuplePlanes::Store(std::span<float> means, std::span<float> cholesky) const {
+  bool valid = true;
+  for (std::size_t i = HWY_DYNAMIC_DISPATCH(StoreWholeVectors)(*this, means.data(), cholesky.data(), valid);
+       i < size_; ++i) {
+    means[2 * i] = mean_x()[i];
+    means[2 * i + 1] = mean_y()[i];
+    cholesky[3 * i] = l11()[i];
+    cholesky[3 * i + 1] = l21()[i];
+    cholesky[3 * i + 2] = l22()[i];
+    valid &= ValidTuple(2, &means[2 * i], &cholesky[3 * i]);
+  }
+  return valid;
+}
+
+bool ValidTuples(std::size_t dimension, std::span<const float> means, std::span<const float> cholesky) {
+  const std::size_t triangle = dimension * (dimension + 1) / 2;
+  bool valid = true;
+  for (std::size_t i = 0; i < means.size() / dimension; ++i) {
+    valid &= ValidTuple(dimension, &means[i * dimension], &cholesky[i * triangle]);
+  }
+  return valid;
+}
+
+}  // namespace tributary
+#endif  // HWY_ONCE
