@@ -1,45 +1,27 @@
-// What became of everything that was offered. Each frame and each tuple is in exactly one of the ends named here.
+// What became of everything that was offered. Each frame and each tuple is in exactly one of the ends named
+// here.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "aggregator/fusion/refusal.h"
 #include "core/estimate/epoch.h"
 
 namespace tributary {
-
-// As RefusalReason of fusion.proto; the numbers are equal.
-enum class RefusalReason : std::uint8_t {
-  kUnspecified = 0,
-  kShape = 1,
-  kNotFinite = 2,
-  kNotPositive = 3,
-  kUnknownSource = 4,
-  kEpochPast = 5,
-  kEpochFuture = 6,
-  kDuplicate = 7,
-  kLate = 8,
-  kGated = 9,
-  kTooLarge = 10,
-  kDuplicateSubject = 11,
-};
-inline constexpr std::size_t kRefusalReasons = 12;
-
-// "shape", "not_finite" …: the label of a metric.
-std::string_view RefusalReasonName(RefusalReason reason);
 
 // All since the engine was created.
 struct FusionCounters {
   std::uint64_t frames_accepted = 0;
   std::uint64_t frames_replaced = 0;  // of the accepted: took the place of an earlier revision
   std::array<std::uint64_t, kRefusalReasons> frames_refused = {};
-  std::array<std::uint64_t, kRefusalReasons> tuples_refused = {};  // in frames otherwise accepted; gated ones here
+  std::array<std::uint64_t, kRefusalReasons> tuples_refused =
+      {};  // in frames otherwise accepted; gated ones here
 
   std::uint64_t tuples_accepted = 0;   // taken into the window
+  std::uint64_t tuples_replaced = 0;   // of the accepted: in frames that a higher revision replaced
   std::uint64_t tuples_redundant = 0;  // left out of a fusion: their leaves were in a larger contribution
   std::uint64_t tuples_fused = 0;      // fused results put out (revisions not counted)
   std::uint64_t tuples_unusable = 0;   // fused results outside the range of fp32, not put out
@@ -60,8 +42,9 @@ struct SourceStatus {
   std::uint64_t tuples_accepted = 0;
   std::uint64_t tuples_gated = 0;
   Epoch last_epoch = 0;
-  // Running mean of the normalised innovation squared against the fusion of the others, divided by the dimension:
-  // about 1 for a consistent source, larger for an over-confident or drifting one. 0 until measured.
+  // Running mean of the normalised innovation squared against the fusion of the others, divided by the
+  // dimension: about 1 for a consistent source, larger for an over-confident or drifting one. 0 until
+  // measured.
   double consistency = 0;
   std::uint64_t consistency_tuples = 0;  // over how many tuples since the start
 };

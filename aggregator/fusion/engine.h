@@ -4,9 +4,10 @@
 //   publish, metrics   counters(), sources(), leaves(), at any time
 //   reload             Reconfigure
 //
-// Any thread may call anything: one mutex guards all state, is held for one frame at a time and never while calling
-// out. Nothing blocks, allocates (in steady state) or logs. Slots that one call puts out are in order; between threads
-// there is no order. The caller passes the time, so that replay and tests run at their own pace.
+// Any thread may call anything: one mutex guards all state, is held for one frame at a time and never while
+// calling out. Nothing blocks, allocates (in steady state) or logs. Slots that one call puts out are in
+// order; between threads there is no order. The caller passes the time, so that replay and tests run at their
+// own pace.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,11 @@
 #include "absl/status/statusor.h"
 #include "aggregator/fusion/counters.h"
 #include "aggregator/fusion/fused_slot.h"
+#include "aggregator/fusion/refusal.h"
 #include "aggregator/fusion/site_config.h"
+#include "aggregator/fusion/source_table.h"
 #include "core/estimate/tuple_frame.h"
+#include "core/runtime/mutex.h"
 
 namespace tributary {
 
@@ -31,22 +35,6 @@ struct FusionTime {
   std::int64_t unix_ns = 0;
 };
 
-// A source of tuples: a leaf lists itself, a child aggregator the leaves that its tuples can contain.
-struct SourceDeclaration {
-  std::string name;
-  std::uint32_t dimension = 2;
-  std::vector<std::string> leaves;
-};
-
-// Valid as long as the engine.
-using SourceHandle = std::uint32_t;
-
-struct Refusal {
-  RefusalReason reason = RefusalReason::kUnspecified;
-  std::string message;                  // which field, what was found, what is allowed
-  std::vector<std::uint32_t> subjects;  // empty: the whole frame
-};
-
 struct OfferResult {
   // False: nothing of the frame was taken.
   bool accepted = false;
@@ -54,9 +42,11 @@ struct OfferResult {
   std::vector<Refusal> refusals;
 };
 
+class Collation;
+
 class FusionEngine {
  public:
-  static constexpr std::size_t kMaxSources = 256;
+  static constexpr std::size_t kMaxSources = SourceTable::kCapacity;
   static constexpr std::int64_t kNoDeadline = INT64_MAX;
 
   // InvalidArgument, naming every fault.
@@ -66,16 +56,18 @@ class FusionEngine {
   FusionEngine(const FusionEngine&) = delete;
   FusionEngine& operator=(const FusionEngine&) = delete;
 
-  // A name that is known keeps its handle (a process that restarted or reconnected); its new leaves hold for frames
-  // from now on. InvalidArgument: wrong dimension, no leaf, a leaf that the site does not list, a leaf listed twice.
-  // ResourceExhausted: kMaxSources names.
+  // A name that is known keeps its handle (a process that restarted or reconnected); its new leaves hold for
+  // frames from now on. InvalidArgument: wrong dimension, no leaf, a leaf that the site does not list, a leaf
+  // listed twice. ResourceExhausted: kMaxSources names.
   absl::StatusOr<SourceHandle> Join(const SourceDeclaration& declaration);
 
-  // Takes or refuses a frame; `frame.source` is not read. Appends to `out` the slot that it completed, made late or
-  // pushed out of the window. Refused as a duplicate without harm: what is sent again after a reconnect.
+  // Takes or refuses a frame; `frame.source` is not read. Appends to `out` the slot that it completed, made
+  // late or pushed out of the window. Refused as a duplicate without harm: what is sent again after a
+  // reconnect.
   OfferResult Offer(SourceHandle source, const TupleFrame& frame, FusionTime now, FusedSlots& out);
 
-  // Appends every slot whose deadline has passed. Returns the steady time of the next deadline, or kNoDeadline.
+  // Appends every slot whose deadline has passed. Returns the steady time of the next deadline, or
+  // kNoDeadline.
   std::int64_t Advance(FusionTime now, FusedSlots& out);
 
   // The same without the fusing: the steady time of the next deadline, or kNoDeadline.
@@ -88,7 +80,7 @@ class FusionEngine {
   absl::Status Reconfigure(const FusionTuning& tuning);
 
   // Immutable: name, leaves, dimension and limits.
-  const SiteConfig& config() const;
+  const SiteConfig& config() const { return config_; }
   FusionTuning tuning() const;
 
   FusionCounters counters() const;
@@ -96,10 +88,11 @@ class FusionEngine {
   std::vector<LeafStatus> leaves() const;     // in the order of SiteConfig::leaves
 
  private:
-  class State;
-  explicit FusionEngine(std::unique_ptr<State> state);
+  explicit FusionEngine(SiteConfig config);
 
-  std::unique_ptr<State> state_;
+  const SiteConfig config_;
+  mutable Mutex mutex_;
+  const std::unique_ptr<Collation> collation_ PT_GUARDED_BY(mutex_);
 };
 
 }  // namespace tributary

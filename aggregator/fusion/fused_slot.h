@@ -10,8 +10,8 @@
 
 namespace tributary {
 
-// One slot of a site: n subjects, dimension d. Rows are in the frames' order if all frames of the slot list the same
-// subjects in the same order, else in ascending order of the subject.
+// One slot of a site: n subjects, dimension d. Rows are in the frames' order if all frames of the slot list
+// the same subjects in the same order, else in ascending order of the subject.
 struct FusedSlot {
   Epoch epoch = 0;
   std::int64_t captured_unix_ns = 0;  // the earliest of its contributions
@@ -23,8 +23,8 @@ struct FusedSlot {
   std::vector<float> means;                 // [n × d], m
   std::vector<float> cholesky;              // [n × d(d+1)/2], m: rows of the lower factor
   std::vector<std::uint64_t> contributors;  // [n × contributor_words], bits of SiteConfig::leaves
-  // [n]: sum over the contributions of their squared Mahalanobis distance to the fused mean, divided by its expectation
-  // d(k-1); about 1 for consistent sources, 0 where only one contributed.
+  // [n]: sum over the contributions of their squared Mahalanobis distance to the fused mean, divided by its
+  // expectation d(k-1); about 1 for consistent sources, 0 where only one contributed.
   std::vector<float> consistency;
   std::vector<float> velocities;  // [n × d], m/s; empty unless the site tracks its subjects
 };

@@ -24,8 +24,8 @@ enum class FusionMethod {
 
 // A constant-velocity track per subject.
 struct TrackConfig {
-  // Spectral density of the white acceleration, m²/s³. About (speed change)² per second of travel: a walking person
-  // changes by 1 m/s within a second.
+  // Spectral density of the white acceleration, m²/s³. About (speed change)² per second of travel: a walking
+  // person changes by 1 m/s within a second.
   double acceleration_density = 1.0;
   // The fused position is replaced by the filtered one.
   bool smooth = false;
@@ -35,12 +35,13 @@ struct TrackConfig {
 struct FusionTuning {
   // A slot is fused at the latest this long after its first frame.
   std::int64_t deadline_ns = 5'000'000;
-  // A leaf that missed this many slots in a row is not waited for until it reports or joins again. 0: always waited for.
+  // A leaf that missed this many slots in a row is not waited for until it reports or joins again. 0: always
+  // waited for.
   std::uint32_t absent_after_slots = 0;
   LatePolicy late = LatePolicy::kCount;
   FusionMethod method = FusionMethod::kProduct;
-  // A tuple whose innovation against the fusion of the others lies outside this probability is left out (chi-square
-  // test, e.g. 0.999). Needs at least three contributions: of two nobody can tell which is wrong.
+  // A tuple whose innovation against the fusion of the others lies outside this probability is left out
+  // (chi-square test, e.g. 0.999). Needs at least three contributions: of two nobody can tell which is wrong.
   std::optional<double> gate_probability;
   std::optional<TrackConfig> track;
   // Tuples over which a source's consistency is averaged (time constant of an exponential mean).
@@ -51,13 +52,14 @@ struct SiteConfig {
   std::string name;
   std::uint32_t dimension = 2;      // of every tuple: 1, 2 or 3
   std::vector<std::string> leaves;  // the leaf sources (panels) that a complete slot contains, at most 256
-  std::uint32_t max_subjects = 64;  // of a frame and of a fused slot
+  std::uint32_t max_subjects = 64;  // of a frame
 
-  // Slots that are remembered, fused or not, rounded up to a power of two. A newer slot pushes out the oldest one,
-  // which is fused early if it still waited.
+  // Slots that are remembered, fused or not, rounded up to a power of two. A newer slot pushes out the oldest
+  // one, which is fused early if it still waited.
   std::uint32_t window_slots = 8192;
-  // Epochs are admitted from now - max_age to now + max_lead. Unset: unlimited (replay of recordings). If both are set,
-  // together they must fit in the window, so that a sender with a wrong clock cannot push out another's slots.
+  // Epochs are admitted from now - max_age to now + max_lead. Unset: unlimited (replay of recordings). If
+  // both are set, together they must fit in the window, so that a sender with a wrong clock cannot push out
+  // another's slots.
   std::optional<std::int64_t> max_age_ns = 2'000'000'000;
   std::optional<std::int64_t> max_lead_ns = 250'000'000;
 

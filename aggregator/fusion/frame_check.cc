@@ -1,0 +1,135 @@
+#include "aggregator/fusion/frame_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "aggregator/fusion/leaf_set.h"
+
+namespace tributary {
+namespace {
+
+Refusal Refuse(RefusalReason reason, std::string message) { return {reason, std::move(message), {}}; }
+
+Refusal WrongLength(const char* field, std::size_t found, std::size_t allowed, std::size_t subjects) {
+  return Refuse(RefusalReason::kShape, absl::StrCat(field, " has ", found, " elements, must have ", allowed,
+                                                    " for ", subjects, " subjects"));
+}
+
+std::optional<Refusal> CheckContributors(const TupleFrame& frame, std::size_t leaves) {
+  if (frame.contributors.empty()) return std::nullopt;
+  const std::size_t n = frame.subjects.size();
+  const std::size_t words = LeafSet::WordsFor(leaves);
+  if (frame.contributors.size() != n * words) {
+    return WrongLength("contributors", frame.contributors.size(), n * words, n);
+  }
+  // Bits of the last word beyond the source's leaves.
+  const std::uint64_t excess = leaves % 64 == 0 ? 0 : ~std::uint64_t{0} << (leaves % 64);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint64_t any = 0;
+    for (std::size_t word = 0; word < words; ++word) any |= frame.contributors[i * words + word];
+    if (any == 0) {
+      return Refuse(RefusalReason::kShape, absl::StrCat("contributors of subject ", frame.subjects[i],
+                                                        " are empty, must name at least one leaf"));
+    }
+    if (frame.contributors[(i + 1) * words - 1] & excess) {
+      return Refuse(RefusalReason::kShape, absl::StrCat("contributors of subject ", frame.subjects[i],
+                                                        " name a leaf beyond the source's ", leaves));
+    }
+  }
+  return std::nullopt;
+}
+
+template <typename T>
+void KeepRow(std::vector<T>& values, std::size_t width, std::size_t from, std::size_t to) {
+  std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(from * width), width,
+              values.begin() + static_cast<std::ptrdiff_t>(to * width));
+}
+
+}  // namespace
+
+std::optional<Refusal> CheckShape(const TupleFrame& frame, const SiteConfig& site, std::size_t leaves) {
+  const std::size_t n = frame.subjects.size();
+  if (frame.dimension != site.dimension) {
+    return Refuse(RefusalReason::kShape,
+                  absl::StrCat("dimension is ", frame.dimension, ", must be the site's ", site.dimension));
+  }
+  if (n > site.max_subjects) {
+    return Refuse(RefusalReason::kTooLarge,
+                  absl::StrCat("subjects has ", n, " elements, the site admits ", site.max_subjects));
+  }
+  if (frame.means.size() != n * site.dimension) {
+    return WrongLength("means", frame.means.size(), n * site.dimension, n);
+  }
+  if (frame.cholesky.size() != n * TriangleSize(site.dimension)) {
+    return WrongLength("cholesky", frame.cholesky.size(), n * TriangleSize(site.dimension), n);
+  }
+  return CheckContributors(frame, leaves);
+}
+
+std::optional<Refusal> CheckEpoch(Epoch epoch, std::int64_t unix_ns, const SiteConfig& site) {
+  const Epoch now = EpochAt(std::max<std::int64_t>(unix_ns, 0));
+  if (site.max_age_ns && epoch < now && now - epoch > EpochAt(*site.max_age_ns)) {
+    return Refuse(RefusalReason::kEpochPast,
+                  absl::StrCat("epoch ", epoch, " is ", now - epoch, " slots in the past, the site admits ",
+                               EpochAt(*site.max_age_ns)));
+  }
+  if (site.max_lead_ns && epoch > now && epoch - now > EpochAt(*site.max_lead_ns)) {
+    return Refuse(RefusalReason::kEpochFuture,
+                  absl::StrCat("epoch ", epoch, " is ", epoch - now, " slots in the future, the site admits ",
+                               EpochAt(*site.max_lead_ns)));
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
+                                     std::vector<std::uint32_t>& scratch) {
+  scratch.assign(subjects.begin(), subjects.end());
+  std::sort(scratch.begin(), scratch.end());
+  const auto twice = std::adjacent_find(scratch.begin(), scratch.end());
+  if (twice == scratch.end()) return std::nullopt;
+  return Refuse(RefusalReason::kDuplicateSubject,
+                absl::StrCat("subjects lists ", *twice, " twice, must be distinct"));
+}
+
+std::vector<Refusal> RemoveUnsoundTuples(TupleFrame& frame) {
+  const std::size_t n = frame.subjects.size();
+  const std::size_t d = frame.dimension;
+  const std::size_t triangle = TriangleSize(d);
+  const std::size_t words = n == 0 ? 0 : frame.contributors.size() / n;
+  Refusal not_finite =
+      Refuse(RefusalReason::kNotFinite, "means or cholesky has a value that is NaN or infinite");
+  Refusal not_positive =
+      Refuse(RefusalReason::kNotPositive, "cholesky has a diagonal element that is not positive");
+
+  const auto finite = [](float value) { return std::isfinite(value); };
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const float* const mean = &frame.means[i * d];
+    const float* const factor = &frame.cholesky[i * triangle];
+    bool positive = true;
+    for (std::size_t k = 0; k < d; ++k) positive &= factor[TriangleSize(k + 1) - 1] > 0;
+    if (!std::all_of(mean, mean + d, finite) || !std::all_of(factor, factor + triangle, finite)) {
+      not_finite.subjects.push_back(frame.subjects[i]);
+    } else if (!positive) {
+      not_positive.subjects.push_back(frame.subjects[i]);
+    } else {
+      KeepRow(frame.subjects, 1, i, kept);
+      KeepRow(frame.means, d, i, kept);
+      KeepRow(frame.cholesky, triangle, i, kept);
+      KeepRow(frame.contributors, words, i, kept);
+      ++kept;
+    }
+  }
+  frame.subjects.resize(kept);
+  frame.means.resize(kept * d);
+  frame.cholesky.resize(kept * triangle);
+  frame.contributors.resize(kept * words);
+
+  std::vector<Refusal> refusals;
+  if (!not_finite.subjects.empty()) refusals.push_back(std::move(not_finite));
+  if (!not_positive.subjects.empty()) refusals.push_back(std::move(not_positive));
+  return refusals;
+}
+
+}  // namespace tributary

@@ -1,0 +1,31 @@
+// What must hold before a frame's numbers reach the arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aggregator/fusion/refusal.h"
+#include "aggregator/fusion/site_config.h"
+#include "core/estimate/tuple_frame.h"
+
+namespace tributary {
+
+// Lengths against n and d, the site's limits, and the contributor bits of a source with `leaves` leaves.
+// Everything else may index the frame only after this.
+std::optional<Refusal> CheckShape(const TupleFrame& frame, const SiteConfig& site, std::size_t leaves);
+
+// The epoch against the slot at `unix_ns`.
+std::optional<Refusal> CheckEpoch(Epoch epoch, std::int64_t unix_ns, const SiteConfig& site);
+
+// `scratch` keeps its memory.
+std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
+                                     std::vector<std::uint32_t>& scratch);
+
+// Refusals for the tuples with a value that is not finite, and for those whose diagonal is not positive;
+// `frame` keeps the sound ones, in order. The shape must have been checked.
+std::vector<Refusal> RemoveUnsoundTuples(TupleFrame& frame);
+
+}  // namespace tributary

@@ -1,0 +1,76 @@
+#include "aggregator/fusion/site_config.h"
+
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "aggregator/fusion/leaf_set.h"
+#include "core/estimate/epoch.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::uint32_t kLargestWindow = 1u << 20;
+constexpr std::uint32_t kMostSubjects = 65'536;
+
+absl::Status ToStatus(const std::vector<std::string>& faults) {
+  if (faults.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(faults, "; "));
+}
+
+std::vector<std::string> Faults(const FusionTuning& tuning) {
+  std::vector<std::string> faults;
+  if (tuning.deadline_ns <= 0) {
+    faults.push_back(absl::StrCat("deadline is ", tuning.deadline_ns, " ns, must be positive"));
+  }
+  if (tuning.gate_probability && !(*tuning.gate_probability > 0 && *tuning.gate_probability < 1)) {
+    faults.push_back(
+        absl::StrCat("gate probability is ", *tuning.gate_probability, ", must lie between 0 and 1"));
+  }
+  if (tuning.track &&
+      !(tuning.track->acceleration_density > 0 && std::isfinite(tuning.track->acceleration_density))) {
+    faults.push_back(absl::StrCat("acceleration density of the track is ", tuning.track->acceleration_density,
+                                  " m²/s³, must be positive and finite"));
+  }
+  if (tuning.consistency_window == 0) faults.push_back("consistency window is 0 tuples, must be at least 1");
+  return faults;
+}
+
+}  // namespace
+
+absl::Status Validate(const FusionTuning& tuning) { return ToStatus(Faults(tuning)); }
+
+absl::Status Validate(const SiteConfig& config) {
+  std::vector<std::string> faults = Faults(config.tuning);
+  if (config.name.empty()) faults.push_back("the site has no name");
+  if (config.dimension < 1 || config.dimension > 3) {
+    faults.push_back(absl::StrCat("dimension is ", config.dimension, ", must be 1, 2 or 3"));
+  }
+  if (config.leaves.empty() || config.leaves.size() > LeafSet::kCapacity) {
+    faults.push_back(absl::StrCat(config.leaves.size(), " leaves, must be 1 to ", LeafSet::kCapacity));
+  }
+  std::set<std::string> seen;
+  for (const std::string& leaf : config.leaves) {
+    if (leaf.empty()) faults.push_back("a leaf has no name");
+    if (!seen.insert(leaf).second) faults.push_back(absl::StrCat("leaf '", leaf, "' is listed twice"));
+  }
+  if (config.max_subjects < 1 || config.max_subjects > kMostSubjects) {
+    faults.push_back(absl::StrCat("max subjects is ", config.max_subjects, ", must be 1 to ", kMostSubjects));
+  }
+  if (config.window_slots < 1 || config.window_slots > kLargestWindow) {
+    faults.push_back(
+        absl::StrCat("window is ", config.window_slots, " slots, must be 1 to ", kLargestWindow));
+  }
+  if (config.max_age_ns.value_or(0) < 0) faults.push_back("max age is negative");
+  if (config.max_lead_ns.value_or(0) < 0) faults.push_back("max lead is negative");
+  if (config.max_age_ns && config.max_lead_ns && config.window_slots <= kLargestWindow &&
+      (*config.max_age_ns / kSlotNs) + (*config.max_lead_ns / kSlotNs) + 1 > config.window_slots) {
+    faults.push_back(absl::StrCat("max age and max lead span ",
+                                  *config.max_age_ns / kSlotNs + *config.max_lead_ns / kSlotNs + 1,
+                                  " slots, more than the window of ", config.window_slots));
+  }
+  return ToStatus(faults);
+}
+
+}  // namespace tributary

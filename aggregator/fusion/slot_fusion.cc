@@ -1,0 +1,256 @@
+#include "aggregator/fusion/slot_fusion.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/estimate/consistency.h"
+
+namespace tributary {
+namespace {
+
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
+
+void AssignWords(const LeafSet& leaves, std::size_t words, std::uint64_t* to) {
+  std::copy_n(leaves.words().begin(), words, to);
+}
+
+}  // namespace
+
+SlotFusion::SlotFusion(const SiteConfig& site, ConsistencyMonitor& monitor)
+    : dimension_(site.dimension),
+      contributor_words_(static_cast<std::uint32_t>(LeafSet::WordsFor(site.leaves.size()))),
+      monitor_(monitor) {
+  Configure(site.tuning);
+}
+
+void SlotFusion::Configure(const FusionTuning& tuning) {
+  method_ = tuning.method;
+  gate_.reset();
+  if (tuning.gate_probability)
+    gate_ = ChiSquareQuantile(static_cast<int>(dimension_), *tuning.gate_probability);
+}
+
+void SlotFusion::Fuse(SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
+  out.dimension = dimension_;
+  out.contributor_words = contributor_words_;
+  out.captured_unix_ns = std::numeric_limits<std::int64_t>::max();
+  for (const SlotInput& input : payload) {
+    out.captured_unix_ns = std::min(out.captured_unix_ns, input.captured_unix_ns);
+  }
+  LayOut(payload, out);
+  rows_ = out.subjects.size();
+  out.means.resize(rows_ * dimension_);
+  out.cholesky.resize(rows_ * TriangleSize(dimension_));
+  out.contributors.resize(rows_ * contributor_words_);
+  out.consistency.resize(rows_);
+  out.velocities.clear();
+
+  if (dimension_ == 2 && Independent(payload)) {
+    FuseBatch(payload, out, tally);
+  } else if (dimension_ == 1) {
+    FuseEach<1>(payload, out, tally);
+  } else if (dimension_ == 2) {
+    FuseEach<2>(payload, out, tally);
+  } else {
+    FuseEach<3>(payload, out, tally);
+  }
+  for (SlotInput& input : payload) input.fused_before = true;
+}
+
+void SlotFusion::LayOut(const SlotPayload& payload, FusedSlot& out) {
+  out.subjects = payload[0].subjects;
+  agree_ = std::all_of(payload.begin(), payload.end(),
+                       [&](const SlotInput& input) { return input.subjects == out.subjects; });
+  if (agree_) return;
+
+  for (std::size_t i = 1; i < payload.size(); ++i) {
+    out.subjects.insert(out.subjects.end(), payload[i].subjects.begin(), payload[i].subjects.end());
+  }
+  std::sort(out.subjects.begin(), out.subjects.end());
+  out.subjects.erase(std::unique(out.subjects.begin(), out.subjects.end()), out.subjects.end());
+  const std::size_t rows = out.subjects.size();
+  row_of_.assign(payload.size() * rows, kMissing);
+  present_.assign(rows, 0);
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    for (std::size_t k = 0; k < payload[i].subjects.size(); ++k) {
+      const auto place = std::lower_bound(out.subjects.begin(), out.subjects.end(), payload[i].subjects[k]);
+      const auto row = static_cast<std::size_t>(place - out.subjects.begin());
+      row_of_[i * rows + row] = static_cast<std::uint32_t>(k);
+      ++present_[row];
+    }
+  }
+}
+
+bool SlotFusion::Independent(const SlotPayload& payload) const {
+  if (payload.size() == 1) return true;
+  if (method_ != FusionMethod::kProduct || payload.size() > kMaxBatchSources) return false;
+  LeafSet seen;
+  for (const SlotInput& input : payload) {
+    if (seen.Intersects(input.leaves)) return false;
+    seen |= input.leaves;
+  }
+  return true;
+}
+
+void SlotFusion::FuseBatch(const SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
+  AlignRows(payload, rows_);
+  ConflateBatch(sources_, payload.size() > 1, batch_);
+  const bool valid = batch_.fused.Store(out.means, out.cholesky);
+  WriteContributors(payload, out);
+  for (std::size_t row = 0; row < rows_; ++row) {
+    const std::size_t present = agree_ ? payload.size() : present_[row];
+    out.consistency[row] =
+        present > 1 ? batch_.squared_distance[row] / static_cast<float>(2 * (present - 1)) : 0.0f;
+  }
+  if (payload.size() > 1) JudgeBatch(payload, out, tally);
+  if (!valid) RemoveUnusable(out, tally);
+}
+
+void SlotFusion::AlignRows(const SlotPayload& payload, std::size_t rows) {
+  sources_.clear();
+  if (agree_) {
+    for (const SlotInput& input : payload) sources_.push_back(&input.planes);
+    return;
+  }
+  if (aligned_.size() < payload.size()) aligned_.resize(payload.size());
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    const TuplePlanes& from = payload[i].planes;
+    TuplePlanes& to = aligned_[i];
+    to.ResizeVague(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::uint32_t k = RowOf(i, row);
+      if (k == kMissing) continue;
+      to.mean_x()[row] = from.mean_x()[k];
+      to.mean_y()[row] = from.mean_y()[k];
+      to.l11()[row] = from.l11()[k];
+      to.l21()[row] = from.l21()[k];
+      to.l22()[row] = from.l22()[k];
+    }
+    sources_.push_back(&to);
+  }
+}
+
+void SlotFusion::JudgeBatch(const SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
+  const std::size_t stride = batch_.fused.padded_size();
+  const float gate = gate_ ? static_cast<float>(*gate_) : std::numeric_limits<float>::infinity();
+  refuse_.assign(rows_, false);
+  bool touched = false;
+  if (gate_) {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      if ((agree_ ? payload.size() : present_[row]) < 3) continue;
+      bool outside = false;
+      for (std::size_t i = 0; i < payload.size(); ++i) outside |= batch_.innovation[i * stride + row] > gate;
+      refuse_[row] = outside;
+      touched |= outside;
+    }
+  }
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    double sum = 0;
+    std::size_t count = 0;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      if (!agree_ && (RowOf(i, row) == kMissing || present_[row] < 2)) continue;
+      if (touched && refuse_[row]) continue;  // FuseRow measures it
+      sum += monitor_.Bounded(batch_.innovation[i * stride + row]);
+      ++count;
+    }
+    monitor_.Add(payload[i].source, sum, count);
+  }
+  if (!touched) return;
+  for (std::size_t row = 0; row < rows_; ++row) {
+    if (refuse_[row]) FuseRow<2>(payload, row, out, tally);
+  }
+}
+
+void SlotFusion::WriteContributors(const SlotPayload& payload, FusedSlot& out) {
+  LeafSet all;
+  bool uniform = agree_;
+  for (const SlotInput& input : payload) {
+    all |= input.leaves;
+    uniform &= input.tuple_leaves.empty();
+  }
+  for (std::size_t row = 0; row < rows_; ++row) {
+    LeafSet leaves = all;
+    if (!uniform) {
+      leaves = LeafSet();
+      for (std::size_t i = 0; i < payload.size(); ++i) {
+        if (const std::uint32_t k = RowOf(i, row); k != kMissing) leaves |= payload[i].LeavesOf(k);
+      }
+    }
+    AssignWords(leaves, contributor_words_, &out.contributors[row * contributor_words_]);
+  }
+}
+
+template <int D>
+void SlotFusion::FuseEach(const SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
+  for (std::size_t row = 0; row < rows_; ++row) FuseRow<D>(payload, row, out, tally);
+  RemoveUnusable(out, tally);
+}
+
+template <int D>
+void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, FusedSlot& out, SlotTally& tally) {
+  using Fate = typename Contribution<D>::Fate;
+  std::vector<Contribution<D>> contributions;
+  contributions.reserve(payload.size());
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    const std::uint32_t k = RowOf(i, row);
+    if (k == kMissing) continue;
+    Contribution<D>& contribution = contributions.emplace_back();
+    contribution.tuple = payload[i].template TupleAt<D>(k);
+    contribution.leaves = payload[i].LeavesOf(k);
+    contribution.source = payload[i].source;
+    contribution.input = i;
+  }
+  const std::optional<SubjectEstimate<D>> estimate = SubjectFusion<D>(method_, gate_).Fuse(contributions);
+  for (const Contribution<D>& contribution : contributions) {
+    if (contribution.innovation)
+      monitor_.Add(contribution.source, monitor_.Bounded(*contribution.innovation), 1);
+    if (payload[contribution.input].fused_before) continue;
+    if (contribution.fate == Fate::kRedundant) ++tally.redundant;
+    if (contribution.fate == Fate::kGated) tally.gated.push_back({contribution.input, out.subjects[row]});
+  }
+  if (estimate) {
+    WriteRow<D>(*estimate, row, out);
+  } else {
+    out.means[row * D] = kNotANumber;  // RemoveUnusable takes it out
+  }
+}
+
+template <int D>
+void SlotFusion::WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, FusedSlot& out) const {
+  float* factor = &out.cholesky[row * TriangleSize(D)];
+  for (int i = 0; i < D; ++i) {
+    out.means[row * D + static_cast<std::size_t>(i)] = static_cast<float>(estimate.tuple.mean[i]);
+    for (int j = 0; j <= i; ++j) *factor++ = static_cast<float>(estimate.tuple.cholesky(i, j));
+  }
+  AssignWords(estimate.leaves, contributor_words_, &out.contributors[row * contributor_words_]);
+  out.consistency[row] =
+      estimate.fused > 1
+          ? static_cast<float>(estimate.squared_distance / static_cast<double>(D * (estimate.fused - 1)))
+          : 0.0f;
+}
+
+void SlotFusion::RemoveUnusable(FusedSlot& out, SlotTally& tally) const {
+  const std::size_t d = dimension_;
+  const std::size_t triangle = TriangleSize(d);
+  const std::size_t words = contributor_words_;
+  std::size_t kept = 0;
+  for (std::size_t row = 0; row < out.subjects.size(); ++row) {
+    if (!ValidTuples(d, {&out.means[row * d], d}, {&out.cholesky[row * triangle], triangle})) continue;
+    if (kept != row) {
+      out.subjects[kept] = out.subjects[row];
+      out.consistency[kept] = out.consistency[row];
+      std::copy_n(&out.means[row * d], d, &out.means[kept * d]);
+      std::copy_n(&out.cholesky[row * triangle], triangle, &out.cholesky[kept * triangle]);
+      std::copy_n(&out.contributors[row * words], words, &out.contributors[kept * words]);
+    }
+    ++kept;
+  }
+  tally.unusable += out.subjects.size() - kept;
+  out.subjects.resize(kept);
+  out.consistency.resize(kept);
+  out.means.resize(kept * d);
+  out.cholesky.resize(kept * triangle);
+  out.contributors.resize(kept * words);
+}
+
+}  // namespace tributary

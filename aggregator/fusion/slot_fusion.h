@@ -1,0 +1,94 @@
+// All tuples of one slot, fused subject by subject.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "aggregator/fusion/consistency_monitor.h"
+#include "aggregator/fusion/fused_slot.h"
+#include "aggregator/fusion/site_config.h"
+#include "aggregator/fusion/slot_input.h"
+#include "aggregator/fusion/subject_fusion.h"
+#include "core/estimate/conflate_batch.h"
+
+namespace tributary {
+
+// What became of a slot's tuples. Gated and redundant ones are counted once per frame, not again in a
+// revision.
+struct SlotTally {
+  struct Gated {
+    std::size_t input = 0;  // in the payload
+    std::uint32_t subject = 0;
+  };
+
+  std::vector<Gated> gated;
+  std::uint64_t redundant = 0;
+  std::uint64_t unusable = 0;
+
+  void Clear() {
+    gated.clear();
+    redundant = unusable = 0;
+  }
+};
+
+// In two dimensions, independent sources are fused as a batch; subjects that the gate touches, overlapping
+// sources and other dimensions one by one. Both ways agree within the rounding to fp32. Not thread-safe;
+// keeps its buffers.
+class SlotFusion {
+ public:
+  SlotFusion(const SiteConfig& site, ConsistencyMonitor& monitor);
+
+  void Configure(const FusionTuning& tuning);
+
+  // Fills everything of `out` but epoch, fusion time, revision and velocities. Adds to `tally`.
+  void Fuse(SlotPayload& payload, FusedSlot& out, SlotTally& tally);
+
+ private:
+  // Sets the subjects of `out` and, unless all inputs agree on them, row_of_.
+  void LayOut(const SlotPayload& payload, FusedSlot& out);
+  bool Independent(const SlotPayload& payload) const;
+
+  void FuseBatch(const SlotPayload& payload, FusedSlot& out, SlotTally& tally);
+  // One TuplePlanes per input, with a row for every subject.
+  void AlignRows(const SlotPayload& payload, std::size_t rows);
+  // Measures the rows of the batch; those that the gate touches are fused again, one by one.
+  void JudgeBatch(const SlotPayload& payload, FusedSlot& out, SlotTally& tally);
+  void WriteContributors(const SlotPayload& payload, FusedSlot& out);
+
+  template <int D>
+  void FuseEach(const SlotPayload& payload, FusedSlot& out, SlotTally& tally);
+  template <int D>
+  void FuseRow(const SlotPayload& payload, std::size_t row, FusedSlot& out, SlotTally& tally);
+  template <int D>
+  void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, FusedSlot& out) const;
+
+  // Removes the rows that are not finite or not positive: they left the range of fp32.
+  void RemoveUnusable(FusedSlot& out, SlotTally& tally) const;
+
+  // The input's row of a row of the output, or kMissing.
+  std::uint32_t RowOf(std::size_t input, std::size_t row) const {
+    return agree_ ? static_cast<std::uint32_t>(row) : row_of_[input * rows_ + row];
+  }
+
+  static constexpr std::uint32_t kMissing = UINT32_MAX;
+
+  const std::uint32_t dimension_;
+  const std::uint32_t contributor_words_;
+  ConsistencyMonitor& monitor_;
+  FusionMethod method_ = FusionMethod::kProduct;
+  std::optional<double> gate_;  // chi-square quantile
+
+  // Of the slot at hand.
+  bool agree_ = true;  // all inputs list the same subjects in the same order
+  std::size_t rows_ = 0;
+  std::vector<std::uint32_t> row_of_;        // [inputs × rows]
+  std::vector<std::uint32_t> present_;       // [rows]: inputs that have the subject
+  std::vector<const TuplePlanes*> sources_;  // [inputs]
+  std::vector<TuplePlanes> aligned_;         // [inputs]
+  ConflatedBatch batch_;
+  std::vector<bool> refuse_;  // [rows]: the gate touches it
+};
+
+}  // namespace tributary

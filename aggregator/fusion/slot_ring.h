@@ -1,0 +1,66 @@
+// Which slots are remembered: those that wait, in the order of their arrival, and those that were fused
+// lately.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <vector>
+
+#include "aggregator/fusion/leaf_set.h"
+#include "aggregator/fusion/slot_input.h"
+#include "core/estimate/epoch.h"
+
+namespace tributary {
+
+struct Slot {
+  enum class State : std::uint8_t { kEmpty, kOpen, kFused };
+
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  Epoch epoch = 0;
+  std::int64_t first_steady_ns = 0;  // arrival of its first frame
+  LeafSet covered;                   // leaves of the sources that reported in time, or in a revision
+  std::bitset<256> reported;         // sources, by handle
+  std::uint32_t revision = 0;        // of the last output
+  std::uint32_t payload = kNone;     // in the ring's pool
+  std::uint32_t previous = kNone;    // open slots, by arrival
+  std::uint32_t next = kNone;
+  State state = State::kEmpty;
+};
+
+// A slot stands at its epoch modulo the size, so no look-up searches. Payloads come from a pool, last used
+// first, so that the few that are in use stay in the cache however long the ring remembers. Not thread-safe.
+class SlotRing {
+ public:
+  // `slots` is rounded up to a power of two.
+  explicit SlotRing(std::uint32_t slots);
+
+  // The place of an epoch: its slot, an empty one, or the slot of another epoch.
+  Slot& At(Epoch epoch) { return slots_[epoch & mask_]; }
+
+  // Makes an empty or fused place the open slot of `epoch`, last in the order of arrival.
+  void Open(Slot& slot, Epoch epoch, std::int64_t steady_ns);
+  // Takes it out of the order of arrival. Its payload stays until Release.
+  void Close(Slot& slot);
+  // Gives the payload back to the pool, if the slot has one.
+  void Release(Slot& slot);
+
+  // The open slot that arrived first, or null.
+  Slot* Oldest() { return oldest_ == Slot::kNone ? nullptr : &slots_[oldest_]; }
+
+  SlotPayload& PayloadOf(const Slot& slot) { return pool_[slot.payload]; }
+  std::size_t open_slots() const { return open_slots_; }
+
+ private:
+  std::uint32_t IndexOf(const Slot& slot) const { return static_cast<std::uint32_t>(&slot - slots_.data()); }
+
+  std::vector<Slot> slots_;
+  const std::uint64_t mask_;
+  std::vector<SlotPayload> pool_;
+  std::vector<std::uint32_t> free_;  // of the pool
+  std::uint32_t oldest_ = Slot::kNone;
+  std::uint32_t newest_ = Slot::kNone;
+  std::size_t open_slots_ = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,66 @@
+#include "aggregator/fusion/source_table.h"
+
+#include <bit>
+
+#include "absl/strings/str_cat.h"
+
+namespace tributary {
+
+SourceTable::SourceTable(const SiteConfig& site) : site_(site) {
+  for (std::size_t i = 0; i < site.leaves.size(); ++i) {
+    leaf_by_name_[site.leaves[i]] = static_cast<std::uint16_t>(i);
+  }
+}
+
+absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declaration) {
+  const std::string source = absl::StrCat("site '", site_.name, "', source '", declaration.name, "': ");
+  if (declaration.name.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(source, "name is empty"));
+  }
+  if (declaration.dimension != site_.dimension) {
+    return absl::InvalidArgumentError(absl::StrCat(source, "dimension is ", declaration.dimension,
+                                                   ", must be the site's ", site_.dimension));
+  }
+  if (declaration.leaves.empty()) return absl::InvalidArgumentError(absl::StrCat(source, "leaves is empty"));
+
+  SourceEntry entry;
+  entry.name = declaration.name;
+  for (const std::string& leaf : declaration.leaves) {
+    const auto found = leaf_by_name_.find(leaf);
+    if (found == leaf_by_name_.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(source, "leaf '", leaf, "' is not one of the site's"));
+    }
+    if (entry.leaves.Contains(found->second)) {
+      return absl::InvalidArgumentError(absl::StrCat(source, "leaf '", leaf, "' is listed twice"));
+    }
+    entry.leaves.Insert(found->second);
+    entry.leaf_indices.push_back(found->second);
+  }
+
+  if (const auto known = handle_by_name_.find(declaration.name); known != handle_by_name_.end()) {
+    SourceEntry& present = entries_[known->second];
+    present.leaves = entry.leaves;
+    present.leaf_indices = std::move(entry.leaf_indices);
+    return known->second;
+  }
+  if (entries_.size() == kCapacity) {
+    return absl::ResourceExhaustedError(absl::StrCat(source, "the site has ", kCapacity, " sources already"));
+  }
+  const auto handle = static_cast<SourceHandle>(entries_.size());
+  handle_by_name_[declaration.name] = handle;
+  entries_.push_back(std::move(entry));
+  return handle;
+}
+
+LeafSet LeavesOfTuple(const TupleFrame& frame, std::size_t row, const SourceEntry& source) {
+  const std::size_t words = LeafSet::WordsFor(source.leaf_indices.size());
+  LeafSet leaves;
+  for (std::size_t word = 0; word < words; ++word) {
+    for (std::uint64_t bits = frame.contributors[row * words + word]; bits != 0; bits &= bits - 1) {
+      leaves.Insert(source.leaf_indices[word * 64 + static_cast<std::size_t>(std::countr_zero(bits))]);
+    }
+  }
+  return leaves;
+}
+
+}  // namespace tributary

@@ -1,0 +1,65 @@
+// Who reports to a site.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "aggregator/fusion/leaf_set.h"
+#include "aggregator/fusion/site_config.h"
+#include "core/estimate/tuple_frame.h"
+
+namespace tributary {
+
+// A source of tuples: a leaf lists itself, a child aggregator the leaves that its tuples can contain.
+struct SourceDeclaration {
+  std::string name;
+  std::uint32_t dimension = 2;
+  std::vector<std::string> leaves;
+};
+
+// Valid as long as the engine.
+using SourceHandle = std::uint32_t;
+
+struct SourceEntry {
+  std::string name;
+  LeafSet leaves;
+  std::vector<std::uint16_t> leaf_indices;   // in the site, in the order of the declaration
+  std::vector<std::uint32_t> last_subjects;  // of its last sound frame, known to be distinct
+
+  std::uint64_t frames_accepted = 0;
+  std::uint64_t frames_refused = 0;
+  std::uint64_t tuples_accepted = 0;
+  std::uint64_t tuples_gated = 0;
+  Epoch last_epoch = 0;
+};
+
+// Not thread-safe.
+class SourceTable {
+ public:
+  static constexpr std::size_t kCapacity = 256;
+
+  explicit SourceTable(const SiteConfig& site);
+
+  // As FusionEngine::Join.
+  absl::StatusOr<SourceHandle> Join(const SourceDeclaration& declaration);
+
+  std::size_t size() const { return entries_.size(); }
+  SourceEntry& operator[](SourceHandle handle) { return entries_[handle]; }
+  const SourceEntry& operator[](SourceHandle handle) const { return entries_[handle]; }
+  const std::vector<SourceEntry>& entries() const { return entries_; }
+
+ private:
+  const SiteConfig& site_;
+  std::unordered_map<std::string, std::uint16_t> leaf_by_name_;
+  std::unordered_map<std::string, SourceHandle> handle_by_name_;
+  std::vector<SourceEntry> entries_;
+};
+
+// The leaves of tuple `row` of a frame whose shape has been checked against the source.
+LeafSet LeavesOfTuple(const TupleFrame& frame, std::size_t row, const SourceEntry& source);
+
+}  // namespace tributary

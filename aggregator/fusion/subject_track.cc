@@ -1,0 +1,113 @@
+#include "aggregator/fusion/subject_track.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "core/estimate/tuple_frame.h"
+
+namespace tributary {
+
+template <int D>
+bool SubjectTrack<D>::Update(Epoch epoch, const Gaussian<D>& measured, double acceleration_density) {
+  if (started_ && epoch <= epoch_ && epoch_ - epoch <= EpochAt(kLongestStepBackNs)) return false;
+  if (!started_ || epoch < epoch_ || epoch - epoch_ > EpochAt(kLongestGapNs)) {
+    Start(epoch, measured);
+    return true;
+  }
+  Predict(static_cast<double>(epoch - epoch_) * static_cast<double>(kSlotNs) * 1e-9, acceleration_density);
+  Correct(measured);
+  epoch_ = epoch;
+  const bool plausible =
+      state_.allFinite() && covariance_.allFinite() && velocity().cwiseAbs().maxCoeff() < kFastest;
+  if (!plausible) Start(epoch, measured);
+  return true;
+}
+
+template <int D>
+void SubjectTrack<D>::Start(Epoch epoch, const Gaussian<D>& measured) {
+  started_ = true;
+  epoch_ = epoch;
+  state_ << measured.mean, Vector<D>::Zero();
+  covariance_.setZero();
+  covariance_.template topLeftCorner<D, D>() = measured.Covariance();
+  covariance_.template bottomRightCorner<D, D>().diagonal().setConstant(kVelocityDeviation *
+                                                                        kVelocityDeviation);
+}
+
+// x' = x + v·t; the integral of white acceleration adds q·[t³/3 t²/2; t²/2 t] per axis.
+template <int D>
+void SubjectTrack<D>::Predict(double seconds, double acceleration_density) {
+  state_.template head<D>() += seconds * state_.template tail<D>();
+  auto position = covariance_.template topLeftCorner<D, D>();
+  auto mixed = covariance_.template topRightCorner<D, D>();
+  const Matrix<D> velocity = covariance_.template bottomRightCorner<D, D>();
+  const Matrix<D> cross = mixed + mixed.transpose();
+  position += seconds * cross + seconds * seconds * velocity;
+  mixed += seconds * velocity;
+  const double q = acceleration_density;
+  position.diagonal().array() += q * seconds * seconds * seconds / 3;
+  mixed.diagonal().array() += q * seconds * seconds / 2;
+  covariance_.template bottomRightCorner<D, D>().diagonal().array() += q * seconds;
+  covariance_.template bottomLeftCorner<D, D>() = mixed.transpose();
+}
+
+// Joseph's form: the covariance stays symmetric and positive whatever the rounding.
+template <int D>
+void SubjectTrack<D>::Correct(const Gaussian<D>& measured) {
+  const Matrix<D> noise = measured.Covariance();
+  const Matrix<D> innovation_covariance = covariance_.template topLeftCorner<D, D>() + noise;
+  const Eigen::Matrix<double, D, 2 * D> across = covariance_.template topRows<D>();
+  const Eigen::Matrix<double, 2 * D, D> gain = innovation_covariance.ldlt().solve(across).transpose();
+  state_ += gain * (measured.mean - position());
+  Covariance remaining = Covariance::Identity();
+  remaining.template leftCols<D>() -= gain;
+  covariance_ = remaining * covariance_ * remaining.transpose() + gain * noise * gain.transpose();
+}
+
+template <int D>
+void SubjectTracksOf<D>::Update(const TrackConfig& config, FusedSlot& slot) {
+  const std::size_t n = slot.subjects.size();
+  slot.velocities.resize(n * D);
+  for (std::size_t row = 0; row < n; ++row) {
+    float* const mean = &slot.means[row * D];
+    float* factor = &slot.cholesky[row * TriangleSize(D)];
+    SubjectTrack<D>& track = Find(slot.subjects[row]);
+    const bool used =
+        track.Update(slot.epoch, Gaussian<D>::FromTuple(mean, factor), config.acceleration_density);
+    for (int i = 0; i < D; ++i) {
+      slot.velocities[row * D + static_cast<std::size_t>(i)] = static_cast<float>(track.velocity()[i]);
+    }
+    if (!config.smooth || !used) continue;
+    const Eigen::LLT<Matrix<D>> root(track.position_covariance());
+    if (root.info() != Eigen::Success) continue;
+    const Matrix<D> lower = root.matrixL();
+    const Matrix<D> single = lower.template cast<float>().template cast<double>();
+    if (!single.allFinite() || !(single.diagonal().minCoeff() > 0)) continue;
+    for (int i = 0; i < D; ++i) {
+      mean[i] = static_cast<float>(track.position()[i]);
+      for (int j = 0; j <= i; ++j) *factor++ = static_cast<float>(lower(i, j));
+    }
+  }
+}
+
+template <int D>
+SubjectTrack<D>& SubjectTracksOf<D>::Find(std::uint32_t subject) {
+  const auto found = tracks_.find(subject);
+  if (found != tracks_.end()) return found->second;
+  if (tracks_.size() >= capacity_) {
+    tracks_.erase(std::min_element(tracks_.begin(), tracks_.end(), [](const auto& a, const auto& b) {
+      return a.second.epoch() < b.second.epoch();
+    }));
+  }
+  return tracks_[subject];
+}
+
+template class SubjectTrack<1>;
+template class SubjectTrack<2>;
+template class SubjectTrack<3>;
+template class SubjectTracksOf<1>;
+template class SubjectTracksOf<2>;
+template class SubjectTracksOf<3>;
+
+}  // namespace tributary

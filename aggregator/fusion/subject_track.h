@@ -1,0 +1,78 @@
+// Constant-velocity tracks of a site's subjects.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "aggregator/fusion/fused_slot.h"
+#include "aggregator/fusion/site_config.h"
+#include "core/estimate/epoch.h"
+#include "core/estimate/gaussian.h"
+
+namespace tributary {
+
+// A Kalman filter over position and velocity, driven by white acceleration of the given spectral density.
+template <int D>
+class SubjectTrack {
+ public:
+  using State = Eigen::Matrix<double, 2 * D, 1>;
+  using Covariance = Eigen::Matrix<double, 2 * D, 2 * D>;
+
+  // Predicts to `epoch` and corrects with the measured position. A first measurement, one after a gap of more
+  // than kLongestGapNs, or one that leaves the filter beyond what can move starts the track anew, at rest;
+  // one that is not newer than the last is left out (late slots and revisions), unless the epochs have
+  // stepped back by more than kLongestStepBackNs (a clock was set, a recording starts again). False if it was
+  // left out.
+  bool Update(Epoch epoch, const Gaussian<D>& measured, double acceleration_density);
+
+  Epoch epoch() const { return epoch_; }
+  Vector<D> position() const { return state_.template head<D>(); }
+  Vector<D> velocity() const { return state_.template tail<D>(); }
+  Matrix<D> position_covariance() const { return covariance_.template topLeftCorner<D, D>(); }
+
+ private:
+  static constexpr std::int64_t kLongestGapNs = 1'000'000'000;
+  static constexpr std::int64_t kLongestStepBackNs = 10'000'000'000;
+  // No subject is faster, m/s: what is, came from measurements that contradict each other.
+  static constexpr double kFastest = 1e6;
+  // Of the velocity before anything is known, m/s: twice a runner's.
+  static constexpr double kVelocityDeviation = 20.0;
+
+  void Start(Epoch epoch, const Gaussian<D>& measured);
+  void Predict(double seconds, double acceleration_density);
+  void Correct(const Gaussian<D>& measured);
+
+  bool started_ = false;
+  Epoch epoch_ = 0;
+  State state_ = State::Zero();
+  Covariance covariance_ = Covariance::Identity();
+};
+
+// At most `capacity` tracks; a new subject takes the place of the one that was seen longest ago. Not
+// thread-safe.
+class SubjectTracks {
+ public:
+  virtual ~SubjectTracks() = default;
+
+  // Fills slot.velocities (0 for a track that has just started), and replaces the positions if the
+  // configuration says so.
+  virtual void Update(const TrackConfig& config, FusedSlot& slot) = 0;
+};
+
+template <int D>
+class SubjectTracksOf : public SubjectTracks {
+ public:
+  explicit SubjectTracksOf(std::size_t capacity) : capacity_(capacity) {}
+
+  void Update(const TrackConfig& config, FusedSlot& slot) override;
+
+ private:
+  SubjectTrack<D>& Find(std::uint32_t subject);
+
+  const std::size_t capacity_;
+  std::unordered_map<std::uint32_t, SubjectTrack<D>> tracks_;
+};
+
+}  // namespace tributary
