@@ -1,0 +1,86 @@
+# Verilated RTL, its benches, proofs and synthesis checks. Needs deploy/packages-fpga.txt.
+find_package(verilator REQUIRED HINTS $ENV{VERILATOR_ROOT} /usr/share/verilator)
+find_program(VERILATOR verilator REQUIRED)
+find_program(YOSYS yosys REQUIRED)
+find_program(YOSYS_SMTBMC yosys-smtbmc REQUIRED)
+find_program(Z3 z3 REQUIRED)
+
+# tributary_verilated(NAME TOP module SOURCES file... [PARAMETERS P=V...] [INCLUDES folder...])
+#
+# The static library NAME: the Verilated model V<TOP>, position-independent, one thread. SOURCES are relative to fpga/rtl
+# unless absolute. Modules that are not in SOURCES are looked for in INCLUDES (relative to fpga/rtl), but only SOURCES
+# cause a rebuild.
+function(tributary_verilated name)
+  cmake_parse_arguments(ARG "" "TOP" "SOURCES;PARAMETERS;INCLUDES" ${ARGN})
+  set(sources)
+  foreach(file ${ARG_SOURCES})
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/fpga/rtl)
+    list(APPEND sources ${file})
+  endforeach()
+  list(TRANSFORM ARG_INCLUDES PREPEND -y\;${PROJECT_SOURCE_DIR}/fpga/rtl/)
+  list(TRANSFORM ARG_PARAMETERS PREPEND -G)
+  add_library(${name} STATIC)
+  verilate(${name} TOP_MODULE ${ARG_TOP} PREFIX V${ARG_TOP} SOURCES ${sources}
+    VERILATOR_ARGS --threads 1 --assert --unroll-count 1024 -Wall ${ARG_INCLUDES} ${ARG_PARAMETERS} -CFLAGS -fPIC)
+  # Generated code is not ours to warn about, and must be optimised in every preset.
+  target_compile_options(${name} PRIVATE -w -O2 -fPIC)
+endfunction()
+
+# tributary_rtl_bench(NAME VERILATED lib... [DEPENDS lib...] [SOURCES file...] [LABELS label...])
+#
+# The GoogleTest binary NAME_tb of all *_tb.cc in this folder (or SOURCES); label rtl, or those given.
+function(tributary_rtl_bench name)
+  cmake_parse_arguments(ARG "" "" "VERILATED;DEPENDS;SOURCES;LABELS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS *_tb.cc)
+  endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS rtl)
+  endif()
+  tributary_test(${name}_tb SOURCES ${ARG_SOURCES} DEPENDS ${ARG_VERILATED} tributary_tb ${ARG_DEPENDS}
+    LABELS ${ARG_LABELS})
+  # A bench of two million cycles is a bench too.
+  target_compile_options(${name}_tb PRIVATE -O2)
+endfunction()
+
+# tributary_formal(NAME TOP module SOURCES file... [DEPTH cycles] [PARAMETERS P=V...])
+#
+# A ctest (label formal): every assertion of TOP, proved by induction over DEPTH cycles, and checked from reset over as
+# many. SOURCES are relative to fpga/rtl unless absolute (properties: fpga/formal).
+function(tributary_formal name)
+  cmake_parse_arguments(ARG "" "TOP;DEPTH" "SOURCES;PARAMETERS" ${ARGN})
+  if(NOT ARG_DEPTH)
+    set(ARG_DEPTH 20)
+  endif()
+  set(sources)
+  foreach(file ${ARG_SOURCES})
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/fpga/rtl)
+    list(APPEND sources ${file})
+  endforeach()
+  add_test(NAME formal_${name} COMMAND ${PROJECT_SOURCE_DIR}/fpga/formal/prove.sh ${ARG_TOP} ${ARG_DEPTH}
+    "${ARG_PARAMETERS}" ${sources})
+  set_tests_properties(formal_${name} PROPERTIES LABELS formal TIMEOUT 300)
+endfunction()
+
+# tributary_synth(NAME TOP module SOURCES file... [FAMILY xc7|xcup] [PARAMETERS P=V...] [EXPECT CELL<=N|CELL=N ...]
+#                 [DATA folder...] [LABELS label...])
+#
+# A ctest (label synth, or those given): yosys synth_xilinx, with the counts of EXPECT asserted. CELL is LUT, FF, DSP,
+# BRAM (in units of 36 Kb) or LUTRAM. $readmemh looks into the DATA folders' files by name.
+function(tributary_synth name)
+  cmake_parse_arguments(ARG "" "TOP;FAMILY" "SOURCES;PARAMETERS;EXPECT;DATA;LABELS" ${ARGN})
+  if(NOT ARG_FAMILY)
+    set(ARG_FAMILY xc7)
+  endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS synth)
+  endif()
+  set(sources)
+  foreach(file ${ARG_SOURCES})
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/fpga/rtl)
+    list(APPEND sources ${file})
+  endforeach()
+  add_test(NAME synth_${name} COMMAND ${PROJECT_SOURCE_DIR}/fpga/syn/yosys/synthesise.sh ${name} ${ARG_TOP} ${ARG_FAMILY}
+    "${ARG_PARAMETERS}" "${ARG_EXPECT}" ${sources})
+  set_tests_properties(synth_${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900)
+endfunction()
