@@ -1,0 +1,57 @@
+#include "core/parameters/identity.h"
+
+#include <openssl/evp.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/strings/escaping.h"
+
+namespace tributary {
+namespace {
+
+// SHA-256 of OpenSSL cannot fail but for lack of memory.
+class Digest {
+ public:
+  Digest() { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }
+
+  void Add(const void* data, std::size_t size) { EVP_DigestUpdate(context_.get(), data, size); }
+  void AddNumber(std::uint64_t number) { Add(&number, sizeof(number)); }
+  void AddText(std::string_view text) {
+    AddNumber(text.size());
+    Add(text.data(), text.size());
+  }
+  Sha256 Finish() {
+    Sha256 result;
+    EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(result.data()), nullptr);
+    return result;
+  }
+
+ private:
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> context_{EVP_MD_CTX_new()};
+};
+
+}  // namespace
+
+Sha256 ParameterIdentity(const TensorSet& set) {
+  Digest digest;
+  for (const auto& [name, tensor] : set.tensors) {
+    digest.AddText(name);
+    digest.AddText(ElementTypeName(tensor.type));
+    digest.AddNumber(tensor.shape.size());
+    for (const std::uint64_t extent : tensor.shape) digest.AddNumber(extent);
+    digest.AddNumber(tensor.bytes.size());
+    digest.Add(tensor.bytes.data(), tensor.bytes.size());
+  }
+  return digest.Finish();
+}
+
+std::string HexOf(const Sha256& identity) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(identity.data()), identity.size()});
+}
+
+}  // namespace tributary

@@ -1,0 +1,22 @@
+// What makes two models the same: their parameters, not the file around them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "core/parameters/tensor.h"
+
+namespace tributary {
+
+using Sha256 = std::array<std::byte, 32>;
+
+// SHA-256 over all tensors, in ascending bytewise order of their names. Each contributes, every number as 8
+// bytes little-endian: length of the name, the name; length of the element type's name ("F32"), that name;
+// number of dimensions, each dimension; number of bytes, the bytes. Metadata does not count.
+Sha256 ParameterIdentity(const TensorSet& set);
+
+// Lower-case hexadecimal, 64 characters.
+std::string HexOf(const Sha256& identity);
+
+}  // namespace tributary

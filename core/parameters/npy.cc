@@ -1,0 +1,171 @@
+#include "core/parameters/npy.h"
+
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/parameters/tensor.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::string_view kMagic("\x93NUMPY", 6);
+constexpr std::size_t kMaxDimensions = 32;  // NumPy's own limit
+
+absl::Status Fault(std::size_t offset, std::string_view what) {
+  return absl::DataLossError(absl::StrCat("npy: ", std::string(what), " (offset ", offset, ")"));
+}
+
+// The header is the text of a Python dictionary with the keys descr, fortran_order and shape, in any order.
+class HeaderReader {
+ public:
+  HeaderReader(std::string_view text, std::size_t offset) : text_(text), offset_(offset) {}
+
+  std::string descr;
+  bool fortran_order = false;
+  std::vector<std::uint64_t> shape;
+
+  absl::Status Read() {
+    if (!Take('{')) return Here("header is not a dictionary");
+    unsigned seen = 0;
+    while (!Take('}')) {
+      const auto key = TakeString();
+      if (!key || !Take(':')) return Here("expected a key in the header");
+      const unsigned bit = *key == "descr" ? 1 : *key == "fortran_order" ? 2 : *key == "shape" ? 4 : 0;
+      if (bit == 0) return Here(absl::StrCat("unknown key \"", *key, "\" in the header"));
+      if (seen & bit) return Here(absl::StrCat("key \"", *key, "\" twice in the header"));
+      seen |= bit;
+      if (!(bit == 1 ? TakeDescr() : bit == 2 ? TakeBool() : TakeShape())) {
+        return Here(absl::StrCat("cannot read \"", *key, "\" in the header"));
+      }
+      if (!Take(',') && Peek() != '}') return Here("expected a comma in the header");
+    }
+    if (Peek() != '\0') return Here("text after the header's dictionary");
+    if (seen != 7) return Here("header needs descr, fortran_order and shape");
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Here(std::string_view what) const { return Fault(offset_ + position_, what); }
+
+  // The next character that is not white space; '\0' at the end.
+  char Peek() {
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
+    return position_ < text_.size() ? text_[position_] : '\0';
+  }
+  bool Take(char c) {
+    if (Peek() != c) return false;
+    ++position_;
+    return true;
+  }
+  bool TakeWord(std::string_view word) {
+    Peek();
+    if (text_.substr(position_, word.size()) != word) return false;
+    position_ += word.size();
+    return true;
+  }
+  std::optional<std::string> TakeString() {
+    const char quote = Peek();
+    if (quote != '\'' && quote != '"') return std::nullopt;
+    const std::size_t end = text_.find(quote, position_ + 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string value(text_.substr(position_ + 1, end - position_ - 1));
+    position_ = end + 1;
+    return value;
+  }
+  bool TakeDescr() {
+    auto value = TakeString();
+    if (value) descr = *value;
+    return value.has_value();
+  }
+  bool TakeBool() {
+    fortran_order = TakeWord("True");
+    return fortran_order || TakeWord("False");
+  }
+  bool TakeShape() {
+    if (!Take('(')) return false;
+    while (!Take(')')) {
+      Peek();
+      std::uint64_t extent = 0;
+      const char* end = text_.data() + text_.size();
+      const auto [rest, error] = std::from_chars(text_.data() + position_, end, extent);
+      if (error != std::errc() || shape.size() == kMaxDimensions) return false;
+      position_ = static_cast<std::size_t>(rest - text_.data());
+      shape.push_back(extent);
+      if (!Take(',') && Peek() != ')') return false;
+    }
+    return true;
+  }
+
+  std::string_view text_;
+  std::size_t offset_;
+  std::size_t position_ = 0;
+};
+
+template <class Element>
+std::vector<float> Convert(std::string_view data) {
+  std::vector<float> values(data.size() / sizeof(Element));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Element element;
+    std::memcpy(&element, data.data() + i * sizeof(Element), sizeof(Element));
+    values[i] = static_cast<float>(element);
+  }
+  return values;
+}
+
+}  // namespace
+
+absl::StatusOr<NpyArray> DecodeNpy(std::string_view file) {
+  if (file.substr(0, kMagic.size()) != kMagic) return Fault(0, "not an npy file");
+  if (file.size() < kMagic.size() + 2) return Fault(file.size(), "file ends in the version");
+  const int major = static_cast<unsigned char>(file[6]);
+  if (major != 1 && major != 2)
+    return Fault(6, absl::StrCat("version ", major, " is not supported, only 1 and 2"));
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  const std::size_t start = kMagic.size() + 2 + length_bytes;
+  if (file.size() < start) return Fault(file.size(), "file ends in the header's length");
+  std::uint32_t length = 0;
+  std::memcpy(&length, file.data() + kMagic.size() + 2, length_bytes);
+  if (length > file.size() - start) return Fault(file.size(), "file ends in the header");
+
+  HeaderReader header(file.substr(start, length), start);
+  if (absl::Status status = header.Read(); !status.ok()) return status;
+  const bool is_double = header.descr == "<f8";
+  if (!is_double && header.descr != "<f4") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("npy: elements are \"", header.descr, "\", only \"<f4\" and \"<f8\" are read"));
+  }
+  if (header.fortran_order && header.shape.size() > 1) {
+    return absl::InvalidArgumentError("npy: the array is in Fortran order, only C order is read");
+  }
+  const auto count = ElementCount(header.shape);
+  const std::string_view data = file.substr(start + length);
+  const std::size_t element = is_double ? sizeof(double) : sizeof(float);
+  if (!count || *count != data.size() / element || data.size() % element != 0) {
+    return Fault(start + length, absl::StrCat(data.size(), " bytes of data do not fit the shape"));
+  }
+  return NpyArray{std::move(header.shape), is_double ? Convert<double>(data) : Convert<float>(data)};
+}
+
+std::string EncodeNpy(std::span<const std::uint64_t> shape, std::span<const float> values) {
+  std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
+  for (const std::uint64_t extent : shape) absl::StrAppend(&text, extent, ",");
+  text += "), }";
+  // Data starts at a multiple of 64 bytes; the header ends in a line feed.
+  constexpr std::size_t kPrefix = 10;
+  text.resize((kPrefix + text.size() + 1 + 63) / 64 * 64 - kPrefix - 1, ' ');
+  text += '\n';
+
+  std::string file(kMagic);
+  file += std::string("\x01\x00", 2);
+  file += static_cast<char>(text.size() & 0xff);
+  file += static_cast<char>(text.size() >> 8);
+  file += text;
+  if (!values.empty()) file.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  return file;
+}
+
+}  // namespace tributary

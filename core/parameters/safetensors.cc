@@ -1,0 +1,214 @@
+#include "core/parameters/safetensors.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace tributary {
+namespace {
+
+using Json = nlohmann::json;  // its objects are trees: a header of very many names is not slow to read
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kMaxDepth = 4;  // { tensor: { shape: [ n ] } } has three levels
+constexpr std::string_view kMetadataKey = "__metadata__";
+
+absl::Status Fault(std::size_t offset, std::string_view what) {
+  return absl::DataLossError(absl::StrCat("safetensors: ", std::string(what), " (offset ", offset, ")"));
+}
+
+// The JSON library keeps the last of two equal keys and recurses without a bound: both are refused here,
+// while it parses.
+class HeaderGuard {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+    if (static_cast<std::size_t>(depth) >= kMaxDepth) fault_ = "header nested too deeply";
+    if (event == Json::parse_event_t::object_start) keys_.emplace_back();
+    if (event == Json::parse_event_t::object_end && !keys_.empty()) keys_.pop_back();
+    if (event == Json::parse_event_t::key && !keys_.empty() &&
+        !keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
+      fault_ = absl::StrCat("duplicate name \"", parsed.get_ref<const std::string&>(), "\" in the header");
+    }
+    return true;
+  }
+  const std::string& fault() const { return fault_; }
+
+ private:
+  std::vector<std::set<std::string>> keys_;
+  std::string fault_;
+};
+
+// Brackets nested deeper than any valid header would exhaust the parser's stack; strings are skipped.
+bool NestedTooDeeply(std::string_view header) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const char c = header[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth) return true;
+    } else if ((c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+struct Entry {
+  std::string name;
+  Tensor tensor;  // without its bytes
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+bool ReadUnsigned(const Json& json, std::uint64_t& value) {
+  if (!json.is_number_unsigned()) return false;
+  value = json.get<std::uint64_t>();
+  return true;
+}
+
+// Empty, or what is wrong.
+std::string ReadEntry(const Json& json, Entry& entry) {
+  if (!json.is_object()) return "is not an object";
+  for (const auto& item : json.items()) {
+    if (item.key() != "dtype" && item.key() != "shape" && item.key() != "data_offsets") {
+      return absl::StrCat("has an unknown key \"", item.key(), "\"");
+    }
+  }
+  if (json.size() != 3) return "needs dtype, shape and data_offsets";
+  const Json& type = json["dtype"];
+  const auto parsed = type.is_string() ? ParseElementType(type.get_ref<const std::string&>()) : std::nullopt;
+  if (!parsed)
+    return absl::StrCat("has an unsupported dtype ",
+                        type.dump(-1, ' ', true, Json::error_handler_t::replace));
+  entry.tensor.type = *parsed;
+
+  const Json& shape = json["shape"];
+  if (!shape.is_array()) return "has a shape that is not a list";
+  for (const Json& extent : shape) {
+    std::uint64_t value = 0;
+    if (!ReadUnsigned(extent, value)) return "has a shape that is not of whole numbers";
+    entry.tensor.shape.push_back(value);
+  }
+  const Json& offsets = json["data_offsets"];
+  if (!offsets.is_array() || offsets.size() != 2 || !ReadUnsigned(offsets[0], entry.begin) ||
+      !ReadUnsigned(offsets[1], entry.end) || entry.begin > entry.end) {
+    return "has data_offsets that are not [begin, end]";
+  }
+  const auto count = ElementCount(entry.tensor.shape);
+  const std::uint64_t bytes = entry.end - entry.begin;
+  const std::uint64_t size = ElementSize(entry.tensor.type);
+  if (!count || *count != bytes / size || bytes % size != 0)
+    return "has a shape that does not fit its data_offsets";
+  return "";
+}
+
+absl::Status ReadMetadata(const Json& json, TensorSet& set) {
+  if (!json.is_object()) return Fault(kLengthBytes, "__metadata__ is not an object");
+  for (const auto& item : json.items()) {
+    if (!item.value().is_string()) {
+      return Fault(kLengthBytes, absl::StrCat("metadata \"", item.key(), "\" is not a string"));
+    }
+    set.metadata.emplace(item.key(), item.value().get<std::string>());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TensorSet> DecodeSafetensors(std::string_view file) {
+  if (file.size() < kLengthBytes) return Fault(file.size(), "file ends in the header's length");
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), kLengthBytes);
+  if (length > kMaxSafetensorsHeader)
+    return Fault(0, absl::StrCat("header of ", length, " bytes is too long"));
+  if (length > file.size() - kLengthBytes) {
+    return Fault(file.size(), absl::StrCat("file ends in the header of ", length, " bytes"));
+  }
+  const std::string_view header = file.substr(kLengthBytes, length);
+  const std::string_view data = file.substr(kLengthBytes + length);
+  if (NestedTooDeeply(header)) return Fault(kLengthBytes, "header nested too deeply");
+
+  HeaderGuard guard;
+  const Json json = Json::parse(header.begin(), header.end(), std::ref(guard), /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object()) return Fault(kLengthBytes, "header is not a JSON object");
+  if (!guard.fault().empty()) return Fault(kLengthBytes, guard.fault());
+
+  TensorSet set;
+  std::vector<Entry> entries;
+  for (const auto& item : json.items()) {
+    if (item.key() == kMetadataKey) {
+      if (absl::Status status = ReadMetadata(item.value(), set); !status.ok()) return status;
+      continue;
+    }
+    Entry entry{item.key(), {}, 0, 0};
+    if (const std::string fault = ReadEntry(item.value(), entry); !fault.empty()) {
+      return Fault(kLengthBytes, absl::StrCat("tensor \"", entry.name, "\" ", fault));
+    }
+    entries.push_back(std::move(entry));
+  }
+
+  std::ranges::sort(entries, {}, [](const Entry& e) { return std::pair(e.begin, e.end); });
+  std::uint64_t position = 0;
+  for (Entry& entry : entries) {
+    if (entry.begin != position || entry.end > data.size()) {
+      const std::string_view fault = entry.begin < position   ? "overlaps another"
+                                     : entry.begin > position ? "leaves a gap before it"
+                                                              : "reaches beyond the end of the file";
+      return Fault(kLengthBytes + length + position,
+                   absl::StrCat("tensor \"", entry.name, "\" ", std::string(fault)));
+    }
+    const auto bytes = std::as_bytes(std::span(data.substr(entry.begin, entry.end - entry.begin)));
+    entry.tensor.bytes.assign(bytes.begin(), bytes.end());
+    position = entry.end;
+    set.tensors.emplace(std::move(entry.name), std::move(entry.tensor));
+  }
+  if (position != data.size())
+    return Fault(kLengthBytes + length + position, "bytes that belong to no tensor");
+  return set;
+}
+
+std::string EncodeSafetensors(const TensorSet& set) {
+  std::vector<const std::pair<const std::string, Tensor>*> order;
+  for (const auto& item : set.tensors) order.push_back(&item);
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [](const auto* item) { return ElementSize(item->second.type); });
+
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!set.metadata.empty()) {
+    auto& metadata = header[std::string(kMetadataKey)];
+    for (const auto& [key, value] : set.metadata) metadata[key] = value;
+  }
+  std::uint64_t position = 0;
+  for (const auto* item : order) {
+    const auto& [name, tensor] = *item;
+    const std::uint64_t end = position + tensor.bytes.size();
+    header[name] = {
+        {"dtype", ElementTypeName(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {position, end}}};
+    position = end;
+  }
+
+  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const std::uint64_t length = text.size();
+  std::string file(reinterpret_cast<const char*>(&length), kLengthBytes);
+  file.reserve(kLengthBytes + text.size() + position);
+  file += text;
+  for (const auto* item : order) {
+    const auto& bytes = item->second.bytes;
+    file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return file;
+}
+
+}  // namespace tributary

@@ -1,0 +1,24 @@
+// The safetensors format: 8 bytes length of the header, a JSON header, the tensors' bytes. Pure over bytes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "core/parameters/tensor.h"
+
+namespace tributary {
+
+// A longer header is refused before it is parsed: room for some 100,000 tensors.
+inline constexpr std::size_t kMaxSafetensorsHeader = std::size_t{16} << 20;
+
+// Reads a whole file. Every byte of the data belongs to exactly one tensor, names are distinct, element types
+// are those of ElementType. Errors: DataLoss, with the offset in the file.
+absl::StatusOr<TensorSet> DecodeSafetensors(std::string_view file);
+
+// Tensors in the order of their element size (large first, so that each is aligned), then name; the header is
+// filled up with spaces to a multiple of 8 bytes. Every tensor's bytes fit its shape.
+std::string EncodeSafetensors(const TensorSet& set);
+
+}  // namespace tributary

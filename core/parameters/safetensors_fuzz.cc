@@ -1,0 +1,17 @@
+// Whatever decodes also encodes, to a file with the same contents.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/parameters/identity.h"
+#include "core/parameters/safetensors.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto set = tributary::DecodeSafetensors({reinterpret_cast<const char*>(data), size});
+  if (!set.ok()) return 0;
+  const auto again = tributary::DecodeSafetensors(tributary::EncodeSafetensors(*set));
+  if (!again.ok() || again->metadata != set->metadata) std::abort();
+  if (tributary::ParameterIdentity(*again) != tributary::ParameterIdentity(*set)) std::abort();
+  return 0;
+}
