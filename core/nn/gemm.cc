@@ -23,8 +23,8 @@ constexpr std::size_t kTileRows = 6;
 constexpr std::size_t kMaxTileColumns = 64;
 static_assert(kBlockRows % kTileRows == 0 && kBlockColumns % kMaxTileColumns == 0);
 
-// Rows [row, row + rows) × columns [depth0, depth0 + depth) of `a`, in panels of kTileRows rows, depth-major, filled
-// up with zeros.
+// Rows [row, row + rows) × columns [depth0, depth0 + depth) of `a`, in panels of kTileRows rows, depth-major,
+// filled up with zeros.
 void PackA(const MatrixView& a, std::size_t row, std::size_t rows, std::size_t depth0, std::size_t depth,
            float* packed) {
   for (std::size_t i = 0; i < rows; i += kTileRows, packed += kTileRows * depth) {
@@ -41,8 +41,8 @@ void PackA(const MatrixView& a, std::size_t row, std::size_t rows, std::size_t d
 
 // Rows [depth0, depth0 + depth) × columns [column, column + columns) of `b`, in panels of `width` columns,
 // depth-major, filled up with zeros.
-void PackB(const MatrixView& b, std::size_t depth0, std::size_t depth, std::size_t column, std::size_t columns,
-           std::size_t width, float* packed) {
+void PackB(const MatrixView& b, std::size_t depth0, std::size_t depth, std::size_t column,
+           std::size_t columns, std::size_t width, float* packed) {
   // Few enough streams that rows a power of two apart do not evict each other from the first-level cache.
   constexpr std::size_t kStreams = 8;
   for (std::size_t j = 0; j < columns; j += width, packed += width * depth) {
@@ -50,7 +50,8 @@ void PackB(const MatrixView& b, std::size_t depth0, std::size_t depth, std::size
     const float* source = b.data + depth0 * b.row_stride + (column + j) * b.column_stride;
     if (valid < width) std::fill_n(packed, width * depth, 0.0f);
     if (b.column_stride == 1) {
-      for (std::size_t k = 0; k < depth; ++k) std::copy_n(source + k * b.row_stride, valid, packed + k * width);
+      for (std::size_t k = 0; k < depth; ++k)
+        std::copy_n(source + k * b.row_stride, valid, packed + k * width);
       continue;
     }
     for (std::size_t s = 0; s < valid; s += kStreams) {
@@ -76,8 +77,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // 6 × 4 accumulators need 32 vector registers, 6 × 2 fit into 16.
-constexpr bool kManyRegisters =
-    HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
+constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
 constexpr std::size_t kTileVectors = kManyRegisters ? 4 : 2;
 constexpr std::size_t kLanes = HWY_LANES(float);
 constexpr std::size_t kTileColumns = kTileVectors * kLanes;
@@ -115,8 +115,8 @@ HWY_INLINE void MicroKernel(std::size_t depth, const float* HWY_RESTRICT a, cons
 }
 
 // One packed block of a times one packed block of b, added to or stored in c.
-void MultiplyBlock(const float* a, std::size_t rows, const float* b, std::size_t columns, std::size_t depth, float* c,
-                   std::size_t stride, bool accumulate) {
+void MultiplyBlock(const float* a, std::size_t rows, const float* b, std::size_t columns, std::size_t depth,
+                   float* c, std::size_t stride, bool accumulate) {
   HWY_ALIGN float edge[kTileRows * kTileColumns];
   for (std::size_t j = 0; j < columns; j += kTileColumns) {
     const std::size_t valid_columns = std::min(kTileColumns, columns - j);

@@ -1,5 +1,5 @@
-// Single-precision matrix product, blocked and packed as in Goto & van de Geijn, "Anatomy of High-Performance Matrix
-// Multiplication" (2008); the micro-kernel is chosen for the processor at run time.
+// Single-precision matrix product, blocked and packed as in Goto & van de Geijn, "Anatomy of High-Performance
+// Matrix Multiplication" (2008); the micro-kernel is chosen for the processor at run time.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,14 @@ constexpr MatrixView Transposed(const MatrixView& m) {
   return {m.data, m.columns, m.rows, m.column_stride, m.row_stride};
 }
 
-// Owns the packing buffers (0.7 MB), so that a product allocates nothing. One thread at a time; one per thread.
+// Owns the packing buffers (0.7 MB), so that a product allocates nothing. One thread at a time; one per
+// thread.
 class Gemm {
  public:
   Gemm();
 
-  // c = a · b, or c += a · b. c is row-major [a.rows × b.columns] and overlaps neither input; a.columns == b.rows.
+  // c = a · b, or c += a · b. c is row-major [a.rows × b.columns] and overlaps neither input; a.columns ==
+  // b.rows.
   void Multiply(const MatrixView& a, const MatrixView& b, float* c, bool accumulate = false);
 
  private:

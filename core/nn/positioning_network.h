@@ -1,4 +1,5 @@
-// The positioning network of seed 000 as trained: 1024 → 200 (ReLU) → BatchNorm → 100 (ReLU) → 20 (ReLU) → 5, no biases.
+// The positioning network of seed 000 as trained: 1024 → 200 (ReLU) → BatchNorm → 100 (ReLU) → 20 (ReLU) → 5,
+// no biases.
 #pragma once
 
 #include <array>
@@ -29,8 +30,9 @@ struct PositioningNetwork {
   // under-confident: domain facts, section 1). Per-panel factor for single tuples as they are shipped.
   float covariance_scale = 1.0f;
 
-  // Largest magnitude seen on the training set: standardised input, ReLU 1, batch norm, ReLU 2, ReLU 3, output. The
-  // fixed-point formats choose their power-of-two scales from these (by a high quantile for the input).
+  // Largest magnitude seen on the training set: standardised input, ReLU 1, batch norm, ReLU 2, ReLU 3,
+  // output. The fixed-point formats choose their power-of-two scales from these (by a high quantile for the
+  // input).
   std::array<float, 6> activation_range = {};
 
   // Identity and provenance.
