@@ -1,0 +1,13 @@
+// Stored channel words plus stored noise, to features. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary {
+
+// features[i] = (channel[i] + noise[i]) · step, i < count, with a saturating sum.
+void AddNoise(const std::int16_t* channel, const std::int16_t* noise, std::size_t count, float step,
+              float* features);
+
+}  // namespace tributary

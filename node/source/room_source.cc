@@ -1,0 +1,128 @@
+#include "node/source/room_source.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "absl/strings/str_cat.h"
+#include "node/source/gaussian_noise.h"
+#include "node/source/noisy_words.h"
+#include "node/source/room_channel.h"
+
+namespace tributary {
+namespace {
+
+constexpr double kSlotsPerSecond = 1e9 / kSlotNs;
+
+// A user right below a panel, the strongest there is, gives features below 7. The rounding (variance
+// step²/12) is 60 dB below the noise.
+constexpr float kFeatureStep = 1.0f / 4096;
+constexpr float kMaxWord = 32767.0f;
+
+// 256 KiB: stays in the second-level cache. Slots draw from it at random places.
+constexpr std::size_t kPoolWords = 1u << 17;
+
+std::int16_t WordOf(float feature) {
+  return static_cast<std::int16_t>(std::clamp(std::round(feature / kFeatureStep), -kMaxWord, kMaxWord));
+}
+
+absl::Status Validate(const RoomSource::Options& options) {
+  const double stride = kSlotsPerSecond / options.rate_hz;
+  if (!(options.rate_hz > 0) || !(stride >= 1) || stride > 1e6 ||
+      std::abs(stride - std::round(stride)) > 1e-6 * stride) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("room: rate_hz is ", options.rate_hz, ", allowed is 2000 divided by a whole number"));
+  }
+  if (options.subjects < 1 || options.subjects > 1024) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("room: subjects is ", options.subjects, ", allowed are 1 to 1024"));
+  }
+  const std::uint64_t most =
+      RoomSource::kMaxSnapshotBytes / (options.subjects * kChannelFeatures * sizeof(std::int16_t));
+  if (options.motion.snapshots < 1 || options.motion.snapshots > most) {
+    return absl::InvalidArgumentError(absl::StrCat("room: snapshots is ", options.motion.snapshots,
+                                                   ", allowed are 1 to ", most, " for ", options.subjects,
+                                                   " subjects"));
+  }
+  if (options.motion.slots_per_snapshot < 1) {
+    return absl::InvalidArgumentError("room: slots_per_snapshot is 0, allowed is 1 or more");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RoomSource>> RoomSource::Create(const Options& options, const Clock& clock) {
+  if (absl::Status status = Validate(options); !status.ok()) return status;
+  return std::unique_ptr<RoomSource>(new RoomSource(options, clock));
+}
+
+RoomSource::RoomSource(const Options& options, const Clock& clock)
+    : options_(options),
+      clock_(clock),
+      stride_(static_cast<std::uint64_t>(std::llround(kSlotsPerSecond / options.rate_hz))) {
+  ComputeSnapshots();
+  FillNoisePool();
+}
+
+void RoomSource::ComputeSnapshots() {
+  snapshots_.resize(std::size_t{options_.motion.snapshots} * options_.subjects * kChannelFeatures);
+  std::array<float, kChannelFeatures> features;
+  auto word = snapshots_.begin();
+  for (std::uint32_t snapshot = 0; snapshot < options_.motion.snapshots; ++snapshot) {
+    for (std::uint32_t subject = 1; subject <= options_.subjects; ++subject) {
+      ComputeRoomChannel(ToPanelFrame(options_.wall, options_.motion.AtSnapshot(subject, snapshot)),
+                         features);
+      word = std::ranges::transform(features, word, WordOf).out;
+    }
+  }
+}
+
+void RoomSource::FillNoisePool() {
+  constexpr float kDeviationPerPart = static_cast<float>(kNoiseDeviation / std::numbers::sqrt2);
+  std::vector<float> noise(kPoolWords);
+  FillGaussianNoise(options_.motion.seed, static_cast<std::uint64_t>(options_.wall), noise);
+  noise_.resize(kPoolWords);
+  std::ranges::transform(noise, noise_.begin(),
+                         [](float value) { return WordOf(kDeviationPerPart * value); });
+}
+
+absl::Status RoomSource::Next(std::stop_token stop, SensorFrame& frame) {
+  const auto next_from = [this](Epoch epoch) { return (epoch / stride_ + 1) * stride_; };
+  const Epoch now = EpochAt(clock_.UnixNs());
+  if (next_epoch_ == 0) next_epoch_ = next_from(now);
+  // A clock that was set back would otherwise stop the panel until it has caught up.
+  if (next_epoch_ > next_from(now) + stride_) next_epoch_ = next_from(now);
+  const std::uint64_t max_lag = std::max(kMaxLagSlots, 2 * stride_);
+  if (now > next_epoch_ + max_lag) {
+    const Epoch resumed = next_from(now);
+    missed_frames_ += (resumed - next_epoch_) / stride_;
+    next_epoch_ = resumed;
+  }
+
+  clock_.SleepUntil(EpochStartNs(next_epoch_), stop);
+  if (stop.stop_requested()) return absl::CancelledError("room source stopped");
+  Sense(next_epoch_, frame);
+  next_epoch_ += stride_;
+  return absl::OkStatus();
+}
+
+void RoomSource::Sense(Epoch epoch, SensorFrame& frame) const {
+  const std::uint32_t subjects = options_.subjects;
+  frame.epoch = epoch;
+  frame.captured_unix_ns = EpochStartNs(epoch);
+  frame.subjects.resize(subjects);
+  frame.features.resize(subjects * kChannelFeatures);
+  const std::size_t first = std::size_t{options_.motion.SnapshotAt(epoch)} * subjects * kChannelFeatures;
+  const std::uint64_t noise_seed =
+      MixBits(options_.motion.seed, epoch * 4 + static_cast<std::uint64_t>(options_.wall));
+  for (std::uint32_t i = 0; i < subjects; ++i) {
+    frame.subjects[i] = i + 1;
+    const std::size_t offset = MixBits(noise_seed, i) % (kPoolWords - kChannelFeatures + 1);
+    AddNoise(snapshots_.data() + first + i * kChannelFeatures, noise_.data() + offset, kChannelFeatures,
+             kFeatureStep, frame.features.data() + i * kChannelFeatures);
+  }
+}
+
+}  // namespace tributary

@@ -1,0 +1,64 @@
+// One antenna panel of the simulated room, live.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/estimate/epoch.h"
+#include "core/runtime/clock.h"
+#include "node/source/room.h"
+#include "node/source/room_motion.h"
+#include "node/source/source.h"
+
+namespace tributary {
+
+// Owns the noise-free channel of every user at every snapshot, computed at the start (int16, 2 KiB per user
+// and snapshot: 64 MB by default), and a pool of noise. A slot is one snapshot plus noise from random places
+// of the pool.
+//
+// Paced by the wall clock: panels that share it give equal epochs equal users. A reader that falls behind is
+// served the slots it missed, up to kMaxLagSlots; older ones are left out and counted. Owned by one thread.
+class RoomSource final : public Source {
+ public:
+  struct Options {
+    Wall wall = Wall::kSouth;
+    std::uint32_t subjects = 16;  // numbered from 1
+    double rate_hz = 2000;        // slots per second: 2000 divided by a whole number
+    RoomMotion motion;            // its seed also seeds the noise
+  };
+
+  static constexpr std::uint64_t kMaxLagSlots = 400;            // 0.2 s
+  static constexpr std::size_t kMaxSnapshotBytes = 256u << 20;  // refused beyond
+
+  // `clock` outlives the source. Errors: InvalidArgument for a rate, a number of subjects or of snapshots out
+  // of range.
+  static absl::StatusOr<std::unique_ptr<RoomSource>> Create(const Options& options, const Clock& clock);
+
+  std::size_t width() const override { return kChannelFeatures; }
+
+  // Features are in units of the line of sight's amplitude at 5 m; the capture time is the start of the slot.
+  absl::Status Next(std::stop_token stop, SensorFrame& frame) override;
+
+  std::uint64_t missed_frames() const override { return missed_frames_; }
+
+  // What the panel senses in one slot: depends only on the options and the epoch.
+  void Sense(Epoch epoch, SensorFrame& frame) const;
+
+ private:
+  RoomSource(const Options& options, const Clock& clock);
+  void ComputeSnapshots();
+  void FillNoisePool();
+
+  const Options options_;
+  const Clock& clock_;
+  const std::uint64_t stride_;           // slots from one frame to the next
+  std::vector<std::int16_t> snapshots_;  // [snapshots × subjects × 1024], units of kFeatureStep
+  std::vector<std::int16_t> noise_;
+  Epoch next_epoch_ = 0;  // 0: not started
+  std::uint64_t missed_frames_ = 0;
+};
+
+}  // namespace tributary
