@@ -1,0 +1,63 @@
+# shellcheck shell=bash
+# Starts and stops the daemons of a demo. Sourced; needs `set -euo pipefail`, runs in the repository's root.
+
+bin=$PWD/build/release/bin
+work=$(mktemp -d)
+declare -A daemons=()
+
+stop_all() {
+  local name
+  for name in "${!daemons[@]}"; do kill -TERM "${daemons[$name]}" 2>/dev/null || true; done
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap stop_all EXIT
+trap 'exit 130' INT TERM
+
+start() { # name, program, arguments...
+  local name=$1
+  shift
+  "$@" 2>"$work/$name.log" &
+  daemons[$name]=$!
+}
+
+# Waits for a daemon's end and fails with its log if it did not end well.
+finish() { # name [signal]
+  local name=$1 status=0
+  [ -z "${2:-}" ] || kill -"$2" "${daemons[$name]}" 2>/dev/null || true
+  wait "${daemons[$name]}" || status=$?
+  unset "daemons[$name]"
+  [ "$status" -eq 0 ] || die "$name ended with exit code $status" "$name"
+}
+
+die() { # message, daemon whose log to show
+  echo "demo: $1; the end of its log:" >&2
+  tail -n 20 "$work/$2.log" >&2
+  exit 1
+}
+
+# Waits up to 20 s for a condition; a daemon that dies meanwhile ends the demo with its log.
+wait_for() { # what, daemon, command...
+  local what=$1 name=$2 i
+  shift 2
+  for ((i = 0; i < 400; i++)); do
+    "$@" >/dev/null 2>&1 && return
+    kill -0 "${daemons[$name]}" 2>/dev/null || die "$name stopped" "$name"
+    sleep 0.05
+  done
+  die "$what did not happen within 20 s" "$name"
+}
+
+# A port of the loopback that nobody listens on.
+free_port() {
+  local port
+  while :; do
+    port=$((20000 + RANDOM % 10000))
+    (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  echo "$port"
+}
+
+http_ok() { # address, path
+  curl -fsS --max-time 2 "http://$1$2"
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Four panels locate sixteen users: one aggregator and four nodes as processes of their own on the loopback.
+# usage: lis.sh SECONDS [JSON-FILE]; run from the repository's root after a release build
+set -euo pipefail
+seconds=$1
+json=${2:-}
+# shellcheck source=deploy/demo/daemons.sh
+source deploy/demo/daemons.sh
+
+walls=(south east north west)
+ingest=127.0.0.1:$(free_port)
+http=127.0.0.1:$(free_port)
+
+cat >"$work/aggregator.toml" <<TOML
+listen = "$ingest"
+[http]
+listen = "$http"
+[[site]]
+name = "room"
+dimension = 2
+sources = ["south", "east", "north", "west"]
+max_subjects = 16
+# Slots are fused as soon as all four panels have reported; this is how long one waits for a panel that is late.
+deadline_ms = 100.0
+TOML
+for i in "${!walls[@]}"; do
+  cat >"$work/${walls[$i]}.toml" <<TOML
+node = "${walls[$i]}"
+site = "room"
+[uplink]
+aggregator = "$ingest"
+[http]
+listen = ""
+[[panel]]
+name = "${walls[$i]}"
+workload = "positioning"
+model = "$PWD/models/positioning.safetensors"
+format = "int8_16"
+orientation_deg = $((i * 90)).0
+[panel.source]
+kind = "room"
+seed = 1
+subjects = 16
+rate_hz = 2000.0
+TOML
+done
+
+echo "Starting the aggregator on $ingest (http://$http) and four nodes: ${walls[*]}"
+start aggregator "$bin/tributary-aggregator" --config "$work/aggregator.toml"
+wait_for "the aggregator's start" aggregator http_ok "$http" /healthz
+for wall in "${walls[@]}"; do
+  start "$wall" "$bin/tributary-node" --config "$work/$wall.toml" --summary "$work/$wall.json"
+done
+
+all_connected() {
+  [ "$(http_ok "$http" /api/v1/nodes | jq '[.nodes[] | select(.connected and .accepted_frames > 0)] | length')" = 4 ]
+}
+wait_for "the first frame of every node" aggregator all_connected
+
+"$bin/tributary" watch --aggregator "$ingest" --site room --truth room:seed=1 \
+  --seconds "$seconds" --summary "$work/watch.json"
+
+for wall in "${walls[@]}"; do kill -TERM "${daemons[$wall]}"; done
+for wall in "${walls[@]}"; do finish "$wall"; done
+http_ok "$http" /api/v1/sites/room >"$work/site.json"
+finish aggregator TERM
+
+# Every tuple that was due and is in no fused result was lost somewhere: at a node, on the way, or as late.
+jq -n --slurpfile nodes <(cat "${walls[@]/#/$work/}" 2>/dev/null || cat "$work"/{south,east,north,west}.json) \
+  --slurpfile watch "$work/watch.json" --slurpfile site "$work/site.json" '{}' >/dev/null
+jq -n --slurpfile watch "$work/watch.json" --slurpfile site "$work/site.json" \
+  --slurpfile south "$work/south.json" --slurpfile east "$work/east.json" \
+  --slurpfile north "$work/north.json" --slurpfile west "$work/west.json" '
+  {south: $south[0], east: $east[0], north: $north[0], west: $west[0]} as $nodes
+  | $watch[0] + {nodes: $nodes, site: $site[0]}' >"$work/out.json"
+cat "$work/out.json"
+[ -z "$json" ] || cp "$work/out.json" "$json"
