@@ -1,0 +1,89 @@
+#include "node/config.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+
+#include "core/runtime/config.h"
+
+namespace tributary {
+namespace {
+
+// The hello of the Report stream carries so many sources at most.
+constexpr std::size_t kMaxPanels = 256;
+
+std::string Resolve(const std::string& folder, const std::string& file) {
+  return file.empty() ? file : (std::filesystem::path(folder) / file).lexically_normal().string();
+}
+
+void CheckReach(const ConfigSection& section, std::string_view key, const std::string& address,
+                bool allowed) {
+  if (allowed || address.empty() || IsLoopback(address)) return;
+  section.Fault(key,
+                fmt::format("\"{}\" is not on the loopback: give certificate, key and ca in [tls], or say "
+                            "insecure = true in [uplink]",
+                            address));
+}
+
+NodeConfig ReadRoot(const ConfigSection& root, const std::string& folder) {
+  NodeConfig config;
+  config.node = root.RequiredText("node");
+  config.site = root.RequiredText("site");
+  config.log_level = root.Choice("log_level", "info", {"debug", "info", "warn", "error"});
+  config.tls = ReadTlsFiles(root.Section("tls"));
+  if (config.tls) {
+    for (std::string* file : {&config.tls->certificate, &config.tls->key, &config.tls->ca}) {
+      *file = Resolve(folder, *file);
+    }
+  }
+
+  const ConfigSection uplink = root.Section("uplink");
+  config.aggregator = uplink.Text("aggregator", "127.0.0.1:7400");
+  const bool insecure = uplink.Boolean("insecure", false);
+  CheckReach(uplink, "aggregator", config.aggregator, insecure || config.tls.has_value());
+  config.spool.frames = static_cast<std::size_t>(uplink.Integer("spool_frames", 16384, {1, 1 << 24}));
+  config.spool.bytes = static_cast<std::size_t>(uplink.Integer("spool_bytes", 16 << 20, {4096, 1LL << 40}));
+  config.frames_per_message = static_cast<std::size_t>(uplink.Integer("frames_per_message", 1, {1, 256}));
+  config.drain_s = uplink.Real("drain_s", 5, {0, 3600});
+
+  const ConfigSection http = root.Section("http");
+  config.http_listen = http.Text("listen", "127.0.0.1:0");
+  // The HTTP side has no TLS of its own.
+  CheckReach(http, "listen", config.http_listen, insecure);
+
+  std::set<std::string> names;
+  for (const ConfigSection& section : root.List("panel")) {
+    config.panels.push_back(ReadPanel(section, folder));
+    const std::string& name = config.panels.back().name;
+    if (!names.insert(name).second)
+      section.Fault("name", fmt::format("\"{}\" is the name of two panels", name));
+  }
+  if (config.panels.empty() || config.panels.size() > kMaxPanels) {
+    root.Fault("panel",
+               fmt::format("expected 1 to {} [[panel]] tables, found {}", kMaxPanels, config.panels.size()));
+  }
+  return config;
+}
+
+absl::StatusOr<NodeConfig> Read(const ConfigFile& file, const std::string& path) {
+  NodeConfig config = ReadRoot(file.Root(), std::filesystem::path(path).parent_path().string());
+  if (absl::Status status = file.Finish(); !status.ok()) return status;
+  return config;
+}
+
+}  // namespace
+
+absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Read(path);
+  if (!file.ok()) return file.status();
+  return Read(*file, path);
+}
+
+absl::StatusOr<NodeConfig> ParseNodeConfig(std::string_view text, const std::string& path) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, path);
+  if (!file.ok()) return file.status();
+  return Read(*file, path);
+}
+
+}  // namespace tributary

@@ -1,0 +1,35 @@
+// What tributary-node reads from its configuration file.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/runtime/tls.h"
+#include "core/uplink/spool/spool.h"
+#include "node/panel_config.h"
+
+namespace tributary {
+
+struct NodeConfig {
+  std::string node;  // equals the certificate's name where TLS is on
+  std::string site;
+  std::string log_level;
+  std::string aggregator;
+  SpoolLimits spool;
+  std::size_t frames_per_message = 1;
+  double drain_s = 5;  // how long a stopping node waits for acknowledgements
+  std::optional<TlsFiles> tls;
+  std::string http_listen;  // empty: no HTTP
+  std::vector<PanelConfig> panels;
+};
+
+// Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line
+// per fault; NotFound or PermissionDenied naming the file.
+absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path);
+absl::StatusOr<NodeConfig> ParseNodeConfig(std::string_view text, const std::string& path);
+
+}  // namespace tributary

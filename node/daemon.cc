@@ -1,0 +1,149 @@
+#include "node/daemon.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "node/model_file.h"
+#include "node/panel_factory.h"
+#include "node/summary.h"
+
+namespace tributary {
+namespace {
+
+using Models = std::map<std::string, std::shared_ptr<const Model>>;
+
+absl::StatusOr<Models> LoadModels(const std::vector<PanelConfig>& panels) {
+  Models models;
+  for (const PanelConfig& panel : panels) {
+    if (models.contains(panel.model)) continue;
+    auto model = LoadModel(panel.workload, panel.model);
+    if (!model.ok()) return model.status();
+    // The hello of the Report stream carries one identity.
+    if (!models.empty() && !((*model)->identity == models.begin()->second->identity)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("panel ", panel.name, ": ", panel.model, " is not the model of ",
+                       models.begin()->first, "; the panels of one node run one model: use a node for each"));
+    }
+    models.emplace(panel.model, *std::move(model));
+  }
+  return models;
+}
+
+}  // namespace
+
+absl::Status CheckFiles(const NodeConfig& config) {
+  std::set<std::string> faults;
+  const auto check = [&faults](const absl::Status& status) {
+    if (!status.ok()) faults.insert(std::string(status.message()));
+  };
+  if (config.tls) check(LoadTls(*config.tls).status());
+  for (const PanelConfig& panel : config.panels) check(LoadModel(panel.workload, panel.model).status());
+  if (faults.empty()) check(LoadModels(config.panels).status());
+  return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+}
+
+Daemon::Daemon(const NodeConfig& config, const Clock& clock)
+    : clock_(clock),
+      node_(config.node),
+      site_(config.site),
+      drain_s_(config.drain_s),
+      http_listen_(config.http_listen) {
+  metrics_.AddProcessMetrics();
+  AddRoutes();
+}
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(const NodeConfig& config, const Clock& clock) {
+  std::unique_ptr<Daemon> daemon(new Daemon(config, clock));
+  if (absl::Status status = daemon->Open(config); !status.ok()) return status;
+  return daemon;
+}
+
+absl::Status Daemon::Open(const NodeConfig& config) {
+  UplinkOptions options;
+  options.aggregator = config.aggregator;
+  options.spool = config.spool;
+  options.frames_per_message = config.frames_per_message;
+  if (config.tls) {
+    absl::StatusOr<TlsMaterial> tls = LoadTls(*config.tls);
+    if (!tls.ok()) return tls.status();
+    options.tls = *std::move(tls);
+  }
+  const absl::StatusOr<Models> models = LoadModels(config.panels);
+  if (!models.ok()) return models.status();
+
+  ReportingProcess process{config.node, config.node, NewBootId(), {}, models->begin()->second->identity};
+  process.site = config.site;
+  std::vector<PanelParts> parts;
+  for (const PanelConfig& panel : config.panels) {
+    auto opened = MakePanelParts(panel, *models->at(panel.model), clock_);
+    if (!opened.ok()) return opened.status();
+    process.sources.push_back({panel.name, opened->workload->dimension(), {panel.name}});
+    parts.push_back(*std::move(opened));
+  }
+  auto uplink = Uplink::Create(std::move(options), std::move(process), clock_, metrics_);
+  if (!uplink.ok()) return uplink.status();
+  uplink_ = *std::move(uplink);
+
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const PanelConfig& panel = config.panels[i];
+    OpenPanel open = [this, panel, model = models->at(panel.model)] {
+      return MakePanelParts(panel, *model, clock_);
+    };
+    panels_.push_back(std::make_unique<Panel>(Panel::Identity{panel.name, static_cast<std::uint32_t>(i)},
+                                              std::move(parts[i]), std::move(open), clock_, *uplink_,
+                                              metrics_));
+  }
+  return absl::OkStatus();
+}
+
+void Daemon::AddRoutes() {
+  http_.Route("/metrics", [this](const HttpRequest&) {
+    return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics_.Text()};
+  });
+  http_.Route("/healthz", [](const HttpRequest&) { return HttpResponse{200, "text/plain", "ok\n"}; });
+  // Ready: what is sensed now reaches the aggregator.
+  http_.Route("/readyz", [this](const HttpRequest&) {
+    const UplinkState state = uplink_->state();
+    return HttpResponse{state == UplinkState::kReporting ? 200 : 503, "text/plain",
+                        std::string(UplinkStateName(state)) + "\n"};
+  });
+}
+
+absl::Status Daemon::Start() {
+  if (!http_listen_.empty()) {
+    if (absl::Status status = http_.Start(http_listen_); !status.ok()) return status;
+    spdlog::info("metrics and health on port {}", http_.port());
+  }
+  for (const auto& panel : panels_) panel->Start();
+  spdlog::info("{} of site {}: {} panels", node_, site_, panels_.size());
+  return absl::OkStatus();
+}
+
+bool Daemon::finished() const {
+  return std::all_of(panels_.begin(), panels_.end(), [](const auto& panel) {
+    return panel->state() == PanelState::kFinished || panel->state() == PanelState::kFailed;
+  });
+}
+
+bool Daemon::failed() const {
+  return std::any_of(panels_.begin(), panels_.end(),
+                     [](const auto& panel) { return panel->state() == PanelState::kFailed; });
+}
+
+void Daemon::Stop() {
+  for (const auto& panel : panels_) panel->Stop();
+  const std::uint64_t left =
+      uplink_->Stop(std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * drain_s_)));
+  if (left > 0) spdlog::error("{} frames were not acknowledged within {} s and are lost", left, drain_s_);
+}
+
+std::string Daemon::Summary() const { return SummaryLine(node_, site_, panels_, uplink_->counters()); }
+
+}  // namespace tributary

@@ -1,0 +1,99 @@
+// tributary-node: senses, estimates, and reports probability tuples. Raw samples stay here.
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "core/runtime/clock.h"
+#include "core/runtime/file.h"
+#include "core/runtime/log.h"
+#include "core/runtime/service.h"
+#include "core/runtime/version.h"
+#include "node/config.h"
+#include "node/daemon.h"
+
+namespace tributary {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  tributary-node --config /etc/tributary/node.toml
+  tributary-node --config node.toml --check          say every fault of the configuration and its models
+  tributary-node --config node.toml --summary out.json
+
+Exit status: 0 stopped or at the end of all sources, 1 a panel failed, 78 the configuration is at fault.
+Signals: SIGTERM stops and sends what is held, SIGHUP reads log_level again.)";
+
+struct Arguments {
+  std::string config;
+  std::string summary;
+  bool check = false;
+};
+
+int Fault(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return kExitConfig;
+}
+
+void Reload(const std::string& path) {
+  const absl::StatusOr<NodeConfig> config = ReadNodeConfig(path);
+  if (!config.ok()) {
+    spdlog::error("reload: nothing changed: {}", config.status().ToString());
+    return;
+  }
+  if (SetUpLog(config->log_level).ok()) {
+    spdlog::info("reload: log level {}; everything else is read at the next start", config->log_level);
+  }
+}
+
+int Run(const Arguments& arguments) {
+  const absl::StatusOr<NodeConfig> config = ReadNodeConfig(arguments.config);
+  if (!config.ok()) return Fault(config.status());
+  if (absl::Status status = SetUpLog(config->log_level); !status.ok()) return Fault(status);
+  if (arguments.check) {
+    if (absl::Status status = CheckFiles(*config); !status.ok()) return Fault(status);
+    std::printf("%s: no fault found\n", arguments.config.c_str());
+    return kExitOk;
+  }
+
+  const SystemClock clock;
+  const absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Create(*config, clock);
+  if (!daemon.ok()) return Fault(daemon.status());
+  if (absl::Status status = (*daemon)->Start(); !status.ok()) {
+    spdlog::error("{}", status.ToString());
+    return kExitUnavailable;
+  }
+  RunUntilStopped([&] { Reload(arguments.config); }, [] { return true; },
+                  [&] { return (*daemon)->finished(); });
+  (*daemon)->Stop();
+
+  const std::string summary = (*daemon)->Summary();
+  spdlog::info("{}", summary);
+  if (!arguments.summary.empty()) {
+    if (absl::Status status = WriteFileAtomically(arguments.summary, summary + "\n"); !status.ok()) {
+      spdlog::error("summary: {}", status.ToString());
+      return kExitFailure;
+    }
+  }
+  return (*daemon)->failed() ? kExitFailure : kExitOk;
+}
+
+}  // namespace
+}  // namespace tributary
+
+int main(int argc, char** argv) {
+  tributary::BlockSignals();
+  CLI::App app("Senses, estimates, and reports probability tuples to an aggregator.", "tributary-node");
+  tributary::Arguments arguments;
+  app.add_option("--config", arguments.config, "Configuration file (TOML)")->required()->type_name("FILE");
+  app.add_flag("--check", arguments.check, "Check the configuration and the files it names, then exit");
+  app.add_option("--summary", arguments.summary, "Write the final account here, as JSON")->type_name("FILE");
+  app.set_version_flag("--version", std::string(tributary::kVersion));
+  app.footer(tributary::kExamples);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? tributary::kExitOk : tributary::kExitUsage;
+  }
+  return tributary::Run(arguments);
+}

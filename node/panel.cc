@@ -1,0 +1,143 @@
+#include "node/panel.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "core/uplink/spool/backoff.h"
+
+namespace tributary {
+namespace {
+
+constexpr Backoff::Limits kRestart{100'000'000, 10'000'000'000};
+// A panel that ran this long starts again at the shortest delay.
+constexpr std::int64_t kRanWellNs = 30'000'000'000;
+
+bool MayPass(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kUnknown:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Panel::Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& clock, Uplink& uplink,
+             Metrics& metrics)
+    : identity_(std::move(identity)),
+      open_(std::move(open)),
+      clock_(clock),
+      uplink_(uplink),
+      parts_(std::move(parts)) {
+  AddMetrics(metrics);
+}
+
+void Panel::Start() {
+  thread_ = std::jthread([this](std::stop_token stop) { Run(std::move(stop)); });
+}
+
+void Panel::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+PanelCounters Panel::counters() const {
+  return {frames_, tuples_, missed_frames_, unusable_tuples_, failed_frames_, restarts_};
+}
+
+void Panel::AddMetrics(Metrics& metrics) {
+  const MetricLabels labels = {{"panel", identity_.name}};
+  const auto add = [&](const char* name, const char* help, const std::atomic<std::uint64_t>& count) {
+    metrics.AddCounterCallback(name, help, labels, [&count] { return static_cast<double>(count.load()); });
+  };
+  add("tributary_panel_frames_total", "Frames that the source gave.", frames_);
+  add("tributary_panel_tuples_total", "Tuples offered to the uplink.", tuples_);
+  add("tributary_panel_missed_frames_total", "Frames that the source could not give in time, or not read.",
+      missed_frames_);
+  add("tributary_panel_unusable_tuples_total", "Tuples left out: not finite or not positive definite.",
+      unusable_tuples_);
+  add("tributary_panel_failed_frames_total", "Frames lost to an error of the workload.", failed_frames_);
+  add("tributary_panel_restarts_total", "Restarts after an error.", restarts_);
+  metrics.AddGaugeCallback("tributary_panel_running", "1 while frames are produced.", labels,
+                           [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
+  latency_seconds_ = &metrics.AddHistogram(
+      "tributary_panel_latency_seconds", "From the capture of a slot to the offer of its tuples.",
+      {50e-6, 100e-6, 200e-6, 400e-6, 800e-6, 1.6e-3, 3.2e-3, 6.4e-3, 12.8e-3, 25.6e-3, 0.1, 0.4}, labels);
+}
+
+void Panel::Run(std::stop_token stop) {
+  Backoff backoff(kRestart, std::random_device{}());
+  for (;;) {
+    const std::int64_t since_ns = clock_.SteadyNs();
+    absl::Status status = parts_.source == nullptr ? Reopen() : absl::OkStatus();
+    if (status.ok()) {
+      state_ = PanelState::kRunning;
+      status = Pump(stop);
+    }
+    if (stop.stop_requested() || status.code() == absl::StatusCode::kOutOfRange) {
+      state_ = PanelState::kFinished;
+      return;
+    }
+    if (!MayPass(status.code())) {
+      spdlog::error("panel {} has failed for good: {}", identity_.name, status.ToString());
+      state_ = PanelState::kFailed;
+      return;
+    }
+    if (clock_.SteadyNs() - since_ns >= kRanWellNs) backoff.Reset();
+    const std::int64_t delay_ns = backoff.Next();
+    spdlog::warn("panel {} starts again in {} ms: {}", identity_.name, delay_ns / 1'000'000,
+                 status.ToString());
+    state_ = PanelState::kRestarting;
+    ++restarts_;
+    earlier_missed_ = missed_frames_;
+    earlier_unusable_ = unusable_tuples_;
+    parts_ = {};
+    clock_.SleepUntil(clock_.UnixNs() + delay_ns, stop);
+  }
+}
+
+absl::Status Panel::Reopen() {
+  absl::StatusOr<PanelParts> parts = open_();
+  if (!parts.ok()) return parts.status();
+  parts_ = *std::move(parts);
+  return absl::OkStatus();
+}
+
+absl::Status Panel::Pump(std::stop_token stop) {
+  for (;;) {
+    absl::Status status = parts_.source->Next(stop, samples_);
+    if (status.ok()) {
+      ++frames_;
+      status = parts_.workload->Run(samples_, frame_);
+      if (!status.ok()) ++failed_frames_;
+    }
+    CountParts();
+    if (!status.ok()) return status;
+    if (frame_.subjects.empty()) continue;
+    frame_.source = identity_.source_index;
+    frame_.revision = 0;
+    frame_.dimension = parts_.workload->dimension();
+    frame_.contributors.clear();
+    tuples_ += frame_.subjects.size();
+    const std::int64_t latency_ns = clock_.UnixNs() - frame_.captured_unix_ns;
+    uplink_.Offer(frame_);
+    latency_.Add(latency_ns);
+    latency_seconds_->Observe(1e-9 * static_cast<double>(std::max<std::int64_t>(latency_ns, 0)));
+  }
+}
+
+void Panel::CountParts() {
+  missed_frames_ = earlier_missed_ + parts_.source->missed_frames();
+  unusable_tuples_ = earlier_unusable_ + parts_.workload->unusable_tuples();
+}
+
+}  // namespace tributary

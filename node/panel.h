@@ -1,0 +1,101 @@
+// One panel: source → workload → uplink, on a thread of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/latency.h"
+#include "core/runtime/metrics.h"
+#include "core/uplink/uplink.h"
+#include "node/source/source.h"
+#include "node/workload/workload.h"
+
+namespace tributary {
+
+struct PanelParts {
+  std::unique_ptr<Source> source;
+  std::unique_ptr<Workload> workload;
+};
+
+// Makes a panel's source and workload; called again when they have failed.
+using OpenPanel = std::function<absl::StatusOr<PanelParts>()>;
+
+enum class PanelState { kRunning, kRestarting, kFinished, kFailed };
+
+struct PanelCounters {
+  std::uint64_t frames = 0;           // that the source gave
+  std::uint64_t tuples = 0;           // offered to the uplink
+  std::uint64_t missed_frames = 0;    // that the source could not give in time, or not read
+  std::uint64_t unusable_tuples = 0;  // that the workload left out
+  std::uint64_t failed_frames = 0;    // lost to an error of the workload
+  std::uint64_t restarts = 0;
+};
+
+// Owns the thread and the parts. A source at its end finishes the panel. An error that may pass (Unavailable,
+// ResourceExhausted, DeadlineExceeded, Internal, Aborted, Unknown) restarts it with backoff; any other is
+// final.
+class Panel {
+ public:
+  struct Identity {
+    std::string name;
+    std::uint32_t source_index;  // in the node's hello
+  };
+
+  // `parts`: what `open` gave the first time. Clock, uplink and metrics outlive the panel; so does the panel
+  // the last reader of the metrics.
+  Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& clock, Uplink& uplink,
+        Metrics& metrics);
+
+  void Start();
+  // Returns once the thread has ended.
+  void Stop();
+
+  // From any thread.
+  PanelState state() const { return state_; }
+  PanelCounters counters() const;
+  const std::string& name() const { return identity_.name; }
+
+  // From the end of a slot's capture to its offer. After Stop().
+  const LatencyHistogram& latency() const { return latency_; }
+
+ private:
+  void AddMetrics(Metrics& metrics);
+  void Run(std::stop_token stop);
+  // Until the source or the workload fails.
+  absl::Status Pump(std::stop_token stop);
+  absl::Status Reopen();
+  void CountParts();
+
+  const Identity identity_;
+  const OpenPanel open_;
+  const Clock& clock_;
+  Uplink& uplink_;
+  Histogram* latency_seconds_ = nullptr;
+
+  std::atomic<PanelState> state_ = PanelState::kRunning;
+  std::atomic<std::uint64_t> frames_ = 0;
+  std::atomic<std::uint64_t> tuples_ = 0;
+  std::atomic<std::uint64_t> missed_frames_ = 0;
+  std::atomic<std::uint64_t> unusable_tuples_ = 0;
+  std::atomic<std::uint64_t> failed_frames_ = 0;
+  std::atomic<std::uint64_t> restarts_ = 0;
+
+  // The panel's thread.
+  PanelParts parts_;
+  std::uint64_t earlier_missed_ = 0;  // by parts that were replaced
+  std::uint64_t earlier_unusable_ = 0;
+  SensorFrame samples_;
+  TupleFrame frame_;
+  LatencyHistogram latency_;
+  std::jthread thread_;  // last: it uses everything above
+};
+
+}  // namespace tributary

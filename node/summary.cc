@@ -1,0 +1,74 @@
+#include "node/summary.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/uplink/convert.h"
+
+namespace tributary {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::uint64_t Sum(const std::array<std::uint64_t, kRefusalReasonCount>& counts) {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t count : counts) sum += count;
+  return sum;
+}
+
+Json ByReason(const std::array<std::uint64_t, kRefusalReasonCount>& counts) {
+  Json reasons = Json::object();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0)
+      reasons[std::string(RefusalReasonLabel(static_cast<v1::RefusalReason>(i)))] = counts[i];
+  }
+  return reasons;
+}
+
+double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
+
+}  // namespace
+
+std::string SummaryLine(const std::string& node, const std::string& site,
+                        const std::vector<std::unique_ptr<Panel>>& panels, const UplinkCounters& uplink) {
+  PanelCounters total;
+  LatencyHistogram latency;
+  for (const auto& panel : panels) {
+    const PanelCounters counters = panel->counters();
+    total.frames += counters.frames;
+    total.tuples += counters.tuples;
+    total.missed_frames += counters.missed_frames;
+    total.unusable_tuples += counters.unusable_tuples;
+    total.failed_frames += counters.failed_frames;
+    total.restarts += counters.restarts;
+    latency.Merge(panel->latency());
+  }
+  const std::uint64_t refused_tuples = Sum(uplink.refusals.tuples);
+  Json line = {
+      {"node", node},
+      {"site", site},
+      {"panels", panels.size()},
+      {"frames", total.frames},
+      {"tuples", total.tuples},
+      {"missed_frames", total.missed_frames},
+      {"unusable_tuples", total.unusable_tuples},
+      {"failed_frames", total.failed_frames},
+      {"restarts", total.restarts},
+      {"latency_us",
+       {{"p50", Microseconds(latency.QuantileNs(0.5))}, {"p99", Microseconds(latency.QuantileNs(0.99))}}},
+      {"sent_frames", uplink.spool.taken_frames},
+      {"acknowledged_frames", uplink.spool.acknowledged_frames},
+      {"acknowledged_tuples", uplink.spool.acknowledged_tuples},
+      {"dropped_frames", uplink.spool.dropped_frames},
+      {"dropped_tuples", uplink.spool.dropped_tuples},
+      {"refused_frames", Sum(uplink.refusals.frames)},
+      {"refused_tuples", refused_tuples},
+      {"refused_tuples_by_reason", ByReason(uplink.refusals.tuples)},
+      {"resent_duplicate_frames", uplink.refusals.resent_duplicate_frames},
+      {"resent_duplicate_tuples", uplink.refusals.resent_duplicate_tuples},
+      {"connections", uplink.connections},
+      {"lost_tuples", uplink.spool.dropped_tuples + refused_tuples},
+  };
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace tributary

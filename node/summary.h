@@ -1,0 +1,21 @@
+// A node's account at its end: what became of every frame and tuple.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/uplink/uplink.h"
+#include "node/panel.h"
+
+namespace tributary {
+
+// One line of JSON. Of the panels: frames (that the sources gave), tuples (offered), missed_frames,
+// unusable_tuples, failed_frames, restarts, latency_us {p50, p99} from capture to offer. Of the uplink:
+// sent_frames (repetitions included), acknowledged_*, dropped_*, refused_* by reason, resent_duplicate_*
+// (repetitions that had arrived before: not lost), connections. tuples = acknowledged_tuples +
+// dropped_tuples; lost_tuples = dropped + refused.
+std::string SummaryLine(const std::string& node, const std::string& site,
+                        const std::vector<std::unique_ptr<Panel>>& panels, const UplinkCounters& uplink);
+
+}  // namespace tributary
