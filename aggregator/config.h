@@ -1,0 +1,44 @@
+// What tributary-aggregator reads from its configuration file.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "aggregator/fusion/site_config.h"
+#include "core/runtime/config.h"
+#include "core/runtime/tls.h"
+
+namespace tributary {
+
+struct SiteSettings {
+  SiteConfig fusion;
+  std::string model_sha256;  // 32 bytes: nodes that run another model are refused; empty: any model
+};
+
+// The aggregator to which fused tuples are shipped, as if this process were a node.
+struct ParentSettings {
+  std::string aggregator;  // "host:port"
+  std::string node;        // the name of this process as node and as source there
+};
+
+struct AggregatorConfig {
+  std::string listen;
+  bool insecure = false;  // may leave the loopback without TLS
+  std::string log_level;
+  std::optional<TlsFiles> tls;
+  std::size_t ingest_threads = 1;
+  std::size_t max_message_bytes = std::size_t{1} << 20;
+  std::string http_listen;  // empty: no HTTP
+  std::vector<SiteSettings> sites;
+  std::optional<ParentSettings> parent;
+};
+
+// Errors: InvalidArgument with one line per fault; NotFound or PermissionDenied naming the file.
+absl::StatusOr<AggregatorConfig> ReadAggregatorConfig(const std::string& path);
+absl::StatusOr<AggregatorConfig> ParseAggregatorConfig(std::string_view text, std::string_view path);
+
+}  // namespace tributary

@@ -1,0 +1,182 @@
+#include "aggregator/daemon.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "aggregator/parent_link.h"
+#include "aggregator/publish/api.h"
+#include "aggregator/publish/site_board.h"
+#include "aggregator/publish/site_metrics.h"
+#include "core/runtime/http_server.h"
+#include "core/runtime/log.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::chrono::milliseconds kParentDrain{1000};
+
+void AddIngestMetrics(const IngestServer& server, const SiteTable& sites, Metrics& metrics) {
+  for (std::size_t i = 0; i < kStreamFaults; ++i) {
+    const auto fault = static_cast<StreamFault>(i);
+    metrics.AddCounterCallback("tributary_streams_refused_total",
+                               "Report streams ended by the aggregator, by reason.",
+                               {{"reason", std::string(StreamFaultName(fault))}},
+                               [&server, fault] { return static_cast<double>(server.refusals().of(fault)); });
+  }
+  for (const auto& site : sites.all()) {
+    for (RefusalReason reason :
+         {RefusalReason::kShape, RefusalReason::kUnknownSource, RefusalReason::kTooLarge}) {
+      metrics.AddCounterCallback(
+          "tributary_frames_malformed_total", "Frames refused for their structure, before fusion.",
+          {{"site", site->name()}, {"reason", std::string(RefusalReasonName(reason))}},
+          [&site = *site, reason] { return static_cast<double>(site.refused_on_wire(reason)); });
+    }
+  }
+  metrics.AddCounterCallback("tributary_watch_skipped_slots_total",
+                             "Slots that watchers were not sent, because of their rate limit or slowness.",
+                             {}, [&server] { return static_cast<double>(server.skipped_slots()); });
+}
+
+void AddHttpMetrics(const HttpServer& server, Metrics& metrics) {
+  const auto counter = [&](const char* name, const char* help, std::uint64_t HttpCounters::*member) {
+    metrics.AddCounterCallback(name, help, {},
+                               [&server, member] { return static_cast<double>(server.counters().*member); });
+  };
+  counter("tributary_http_requests_total", "HTTP requests answered.", &HttpCounters::requests);
+  counter("tributary_http_requests_rejected_total", "HTTP requests answered with a status of 400 or more.",
+          &HttpCounters::rejected_requests);
+  counter("tributary_http_connections_rejected_total", "HTTP connections beyond the limit.",
+          &HttpCounters::rejected_connections);
+  metrics.AddGaugeCallback("tributary_http_event_streams", "Open event streams.", {},
+                           [&server] { return static_cast<double>(server.counters().open_streams); });
+}
+
+}  // namespace
+
+Daemon::Daemon(const AggregatorConfig& config, const Clock& clock) : config_(config), clock_(clock) {}
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const AggregatorConfig& config, const Clock& clock) {
+  auto daemon = std::unique_ptr<Daemon>(new Daemon(config, clock));
+  std::optional<TlsMaterial> tls;
+  if (config.tls) {
+    absl::StatusOr<TlsMaterial> loaded = LoadTls(*config.tls);
+    if (!loaded.ok()) return loaded.status();
+    tls = *std::move(loaded);
+  }
+  if (absl::Status status = daemon->MakeSites(); !status.ok()) return status;
+  if (absl::Status status = daemon->StartParent(tls); !status.ok()) return status;
+  const IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes};
+  absl::StatusOr<std::unique_ptr<IngestServer>> server =
+      IngestServer::Start(options, *daemon->sites_, daemon->fleet_, clock);
+  if (!server.ok()) return server.status();
+  daemon->server_ = *std::move(server);
+  daemon->metrics_.AddProcessMetrics();
+  AddIngestMetrics(*daemon->server_, *daemon->sites_, daemon->metrics_);
+  if (absl::Status status = daemon->StartHttp(); !status.ok()) return status;
+  spdlog::info("aggregator listens on {} (port {}{}), {} site(s), HTTP port {}", config.listen,
+               daemon->port(), tls ? ", mutual TLS" : "", config.sites.size(), daemon->http_port());
+  return daemon;
+}
+
+absl::Status Daemon::MakeSites() {
+  std::vector<std::unique_ptr<Site>> sites;
+  for (const SiteSettings& settings : config_.sites) {
+    absl::StatusOr<std::unique_ptr<FusionEngine>> engine = FusionEngine::Create(settings.fusion);
+    if (!engine.ok()) return engine.status();
+    AddSiteMetrics(**engine, metrics_);
+    Histogram& latency =
+        metrics_.AddHistogram("tributary_fusion_latency_seconds",
+                              "From the capture of a slot's earliest contribution to its fusion.",
+                              LatencyBounds(), {{"site", settings.fusion.name}});
+    sites.push_back(std::make_unique<Site>(*std::move(engine), settings.model_sha256, latency));
+    boards_.push_back(std::make_shared<SiteBoard>());
+    sites.back()->feed().Add(boards_.back());
+  }
+  sites_ = std::make_unique<SiteTable>(std::move(sites));
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::StartParent(const std::optional<TlsMaterial>& tls) {
+  if (!config_.parent) return absl::OkStatus();
+  for (const auto& site : sites_->all()) {
+    absl::StatusOr<std::shared_ptr<ParentLink>> link =
+        ParentLink::Create(*config_.parent, site->engine().config(), tls, clock_, metrics_);
+    if (!link.ok()) return link.status();
+    parents_.push_back(*link);
+    site->feed().Add(*std::move(link));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::StartHttp() {
+  if (config_.http_listen.empty()) return absl::OkStatus();
+  http_ = std::make_unique<HttpServer>();
+  AddHttpMetrics(*http_, metrics_);
+  ApiContext context;
+  auto sources = std::make_shared<std::vector<SourceMetrics>>();
+  for (std::size_t i = 0; i < boards_.size(); ++i) {
+    const FusionEngine& engine = sites_->all()[i]->engine();
+    context.sites.push_back({&engine, boards_[i]});
+    sources->emplace_back(engine, metrics_);
+  }
+  context.fleet = &fleet_;
+  context.metrics_text = [this, sources] {
+    for (SourceMetrics& each : *sources) each.Refresh();
+    return metrics_.Text();
+  };
+  context.ready = [this] { return server_->serving(); };
+  AddApiRoutes(*http_, std::move(context));
+  return http_->Start(config_.http_listen);
+}
+
+int Daemon::http_port() const { return http_ == nullptr ? 0 : http_->port(); }
+
+absl::Status Daemon::Reload(const AggregatorConfig& config) {
+  if (config.sites.size() != config_.sites.size()) {
+    return absl::FailedPreconditionError("the number of sites differs: restart to change it");
+  }
+  // All is checked before anything changes.
+  for (std::size_t i = 0; i < config.sites.size(); ++i) {
+    if (config.sites[i].fusion.name != config_.sites[i].fusion.name) {
+      return absl::FailedPreconditionError("the names or the order of sites differ: restart to change them");
+    }
+    if (absl::Status status = Validate(config.sites[i].fusion.tuning); !status.ok()) return status;
+  }
+  for (std::size_t i = 0; i < config.sites.size(); ++i) {
+    Site& site = *sites_->all()[i];
+    if (absl::Status status = site.engine().Reconfigure(config.sites[i].fusion.tuning); !status.ok())
+      return status;
+    site.set_model_sha256(config.sites[i].model_sha256);
+    const SiteConfig& now = config_.sites[i].fusion;
+    const SiteConfig& then = config.sites[i].fusion;
+    if (then.dimension != now.dimension || then.leaves != now.leaves ||
+        then.max_subjects != now.max_subjects || then.window_slots != now.window_slots ||
+        then.max_age_ns != now.max_age_ns || then.max_lead_ns != now.max_lead_ns) {
+      spdlog::warn("{}: dimension, sources, max_subjects, window_slots and ages change with a restart only",
+                   now.name);
+    }
+  }
+  if (config.listen != config_.listen || config.http_listen != config_.http_listen ||
+      config.ingest_threads != config_.ingest_threads ||
+      config.max_message_bytes != config_.max_message_bytes ||
+      config.tls.has_value() != config_.tls.has_value() ||
+      config.parent.has_value() != config_.parent.has_value()) {
+    spdlog::warn("listen, [http], [ingest], [tls] and [parent] change with a restart only");
+  }
+  if (absl::Status status = SetUpLog(config.log_level); !status.ok()) return status;
+  spdlog::info("configuration reloaded");
+  return absl::OkStatus();
+}
+
+void Daemon::Stop() {
+  if (server_ == nullptr) return;
+  if (server_->serving()) server_->Shutdown();
+  for (const auto& parent : parents_) parent->Stop(kParentDrain);
+  if (http_ != nullptr) http_->Stop();
+}
+
+Daemon::~Daemon() { Stop(); }
+
+}  // namespace tributary

@@ -1,0 +1,59 @@
+// The aggregator as a whole: sites, gRPC server, HTTP, metrics, parent.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "aggregator/config.h"
+#include "aggregator/ingest/ingest_server.h"
+#include "aggregator/ingest/site.h"
+#include "aggregator/publish/fleet.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+
+namespace tributary {
+
+class HttpServer;
+class ParentLink;
+class SiteBoard;
+
+// Main thread. Owns everything; what serves stops before what it serves from.
+class Daemon {
+ public:
+  // Errors: InvalidArgument (a site, TLS files), NotFound (files), Unavailable (an address that cannot be
+  // bound).
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const AggregatorConfig& config, const Clock& clock);
+  ~Daemon();
+
+  // Applies what can change while running: the log level, each site's tuning and model digest. Says in the
+  // log what changed in the file and needs a restart. An error leaves everything as it was.
+  absl::Status Reload(const AggregatorConfig& config);
+
+  bool healthy() const { return server_->serving(); }
+  int port() const { return server_->port(); }
+  int http_port() const;
+
+  // Drains: no more is accepted, what waits is fused, acknowledged and sent. Bounded to some seconds.
+  void Stop();
+
+ private:
+  Daemon(const AggregatorConfig& config, const Clock& clock);
+  absl::Status MakeSites();
+  absl::Status StartParent(const std::optional<TlsMaterial>& tls);
+  absl::Status StartHttp();
+
+  AggregatorConfig config_;
+  const Clock& clock_;
+  Metrics metrics_;
+  Fleet fleet_;
+  std::unique_ptr<SiteTable> sites_;
+  std::vector<std::shared_ptr<SiteBoard>> boards_;
+  std::vector<std::shared_ptr<ParentLink>> parents_;
+  std::unique_ptr<IngestServer> server_;
+  std::unique_ptr<HttpServer> http_;
+};
+
+}  // namespace tributary

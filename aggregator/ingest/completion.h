@@ -1,0 +1,29 @@
+// Tags of a completion queue that know what to do.
+#pragma once
+
+namespace tributary {
+
+class Completion {
+ public:
+  // On the queue's thread. `ok` as gRPC means it for the operation. May delete the owner of this tag.
+  virtual void Complete(bool ok) = 0;
+
+ protected:
+  ~Completion() = default;
+};
+
+// Calls a member function: CompletionOf<&Call::OnRead> read_{this};
+template <auto Reaction>
+class CompletionOf;
+
+template <typename Owner, void (Owner::*Reaction)(bool)>
+class CompletionOf<Reaction> final : public Completion {
+ public:
+  explicit CompletionOf(Owner* owner) : owner_(owner) {}
+  void Complete(bool ok) override { (owner_->*Reaction)(ok); }
+
+ private:
+  Owner* const owner_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,24 @@
+#include "aggregator/ingest/fleet_service.h"
+
+namespace tributary {
+
+grpc::Status FleetService::ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
+                                     v1::ListNodesResponse* response) {
+  for (const NodeStatus& status : fleet_.List(request->site())) {
+    v1::Node& node = *response->add_nodes();
+    node.set_site(status.process.site);
+    node.set_name(status.process.node);
+    node.set_connected(status.connected);
+    node.set_last_frame_unix_ns(status.last_frame_unix_ns);
+    node.set_accepted_frames(status.accepted_frames);
+    node.set_refused_frames(status.refused_frames);
+    node.set_dropped_frames(status.dropped_frames);
+    for (const ReportingSource& source : status.process.sources) node.add_sources(source.name);
+    node.set_model_name(status.process.model.name);
+    node.set_model_version(status.process.model.version);
+    node.set_model_sha256(status.process.model.sha256);
+  }
+  return grpc::Status::OK;
+}
+
+}  // namespace tributary

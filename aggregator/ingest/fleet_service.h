@@ -1,0 +1,24 @@
+// FleetService: who reports.
+#pragma once
+
+#include "aggregator/publish/fleet.h"
+#include "tributary/v1/fleet.grpc.pb.h"
+
+namespace tributary {
+
+// The sync API: beside a polled completion queue its threads wait on a condition, so that only the ingest
+// thread polls. The callback API would poll with threads of its own and hand the hot path's events from
+// thread to thread.
+class FleetService final : public v1::FleetService::Service {
+ public:
+  // Outlives the service.
+  explicit FleetService(const Fleet& fleet) : fleet_(fleet) {}
+
+  grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
+                         v1::ListNodesResponse* response) override;
+
+ private:
+  const Fleet& fleet_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,122 @@
+#include "aggregator/ingest/ingest_queue.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "aggregator/ingest/report_call.h"
+#include "aggregator/ingest/watch_call.h"
+
+namespace tributary {
+namespace {
+
+// Acknowledgements are for the sender's spool, which holds seconds: a few milliseconds save most of their
+// cost.
+constexpr std::int64_t kAnswerDelayNs = 4'000'000;
+constexpr std::int64_t kCheckUpNs = 1'000'000'000;
+
+}  // namespace
+
+IngestQueue::IngestQueue(const IngestContext& context, FusionServiceOnQueue& service,
+                         std::unique_ptr<grpc::ServerCompletionQueue> queue)
+    : context_(context), service_(service), queue_(std::move(queue)) {}
+
+IngestQueue::~IngestQueue() = default;
+
+void IngestQueue::Run() {
+  ReportCall::Listen(*this);
+  WatchCall::Listen(*this);
+  void* tag = nullptr;
+  bool ok = false;
+  while (true) {
+    const std::int64_t left_ns = NextWakeUp() - context_.clock.SteadyNs();
+    // gRPC rounds deadlines up to whole milliseconds: a slot is fused up to 2 ms after its deadline.
+    const gpr_timespec deadline = gpr_time_add(
+        gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(std::max<std::int64_t>(left_ns, 0), GPR_TIMESPAN));
+    switch (queue_->AsyncNext(&tag, &ok, deadline)) {
+      case grpc::CompletionQueue::SHUTDOWN:
+        return;
+      case grpc::CompletionQueue::GOT_EVENT:
+        static_cast<Completion*>(tag)->Complete(ok);
+        break;
+      case grpc::CompletionQueue::TIMEOUT:
+        break;
+    }
+    FuseOverdue();
+    const std::int64_t now_ns = context_.clock.SteadyNs();
+    if (now_ns >= next_answer_ns_) AnswerAll();
+    if (now_ns >= next_check_up_ns_) CheckUp();
+  }
+}
+
+void IngestQueue::Discard() {
+  queue_->Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_->Next(&tag, &ok)) {
+  }
+}
+
+std::int64_t IngestQueue::NextWakeUp() const {
+  std::int64_t next_ns = std::min(next_answer_ns_, next_check_up_ns_);
+  for (const auto& site : context_.sites.all()) next_ns = std::min(next_ns, site->engine().NextDeadline());
+  return next_ns;
+}
+
+void IngestQueue::FuseOverdue() {
+  const FusionTime now = Now();
+  for (const auto& site : context_.sites.all()) {
+    if (site->engine().NextDeadline() > now.steady_ns) continue;
+    site->engine().Advance(now, fused_);
+    PublishFused(*site);
+  }
+}
+
+void IngestQueue::PublishFused(Site& site) {
+  site.Publish(fused_);
+  // Told where the stream is on this thread; the engine counts all of them.
+  for (const GatedTuple& tuple : fused_.gated) {
+    for (ReportCall* call : reports_) {
+      if (call->session().site() == &site && call->session().Owns(tuple.source))
+        call->session().RefuseGated(tuple);
+    }
+  }
+  fused_.Clear();
+}
+
+void IngestQueue::AnswerSoon(std::int64_t now_steady_ns) {
+  if (next_answer_ns_ == FusionEngine::kNoDeadline) next_answer_ns_ = now_steady_ns + kAnswerDelayNs;
+}
+
+void IngestQueue::AnswerAll() {
+  next_answer_ns_ = FusionEngine::kNoDeadline;
+  for (ReportCall* call : reports_) call->Answer();
+}
+
+void IngestQueue::CheckUp() {
+  const std::int64_t now_ns = context_.clock.SteadyNs();
+  next_check_up_ns_ = now_ns + kCheckUpNs;
+  for (ReportCall* call : reports_) call->CheckUp(now_ns);
+}
+
+bool IngestQueue::Add(ReportCall* call) {
+  if (reports_.size() >= kMaxReports) return false;
+  reports_.insert(call);
+  return true;
+}
+
+bool IngestQueue::Add(WatchCall* call) {
+  if (watches_.size() >= kMaxWatches) return false;
+  watches_.insert(call);
+  return true;
+}
+
+void IngestQueue::Stop() { stop_.Set(queue_.get(), gpr_inf_past(GPR_CLOCK_MONOTONIC), &stop_tag_); }
+
+void IngestQueue::OnStop(bool) {
+  draining_ = true;
+  for (ReportCall* call : reports_) call->End(absl::UnavailableError("the aggregator is shutting down"));
+  for (WatchCall* call : watches_) call->Drain();
+}
+
+}  // namespace tributary

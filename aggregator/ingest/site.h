@@ -1,0 +1,64 @@
+// One site as ingest sees it: where frames go, and where what they fuse to goes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aggregator/fusion/engine.h"
+#include "aggregator/publish/slot_feed.h"
+#include "core/runtime/metrics.h"
+
+namespace tributary {
+
+// Thread-safe, as its parts are.
+class Site {
+ public:
+  // `latency`: seconds from the capture of a slot's earliest contribution to its fusion.
+  Site(std::unique_ptr<FusionEngine> engine, std::string model_sha256, Histogram& latency)
+      : engine_(std::move(engine)), model_sha256_(std::move(model_sha256)), latency_(latency) {}
+
+  const std::string& name() const { return engine_->config().name; }
+  FusionEngine& engine() { return *engine_; }
+  const FusionEngine& engine() const { return *engine_; }
+  SlotFeed& feed() { return feed_; }
+
+  // 32 bytes; empty: any model may report.
+  std::string model_sha256() const;
+  void set_model_sha256(std::string digest);
+
+  // Hands out what the engine has fused.
+  void Publish(const FusedSlots& fused);
+
+  // Frames that were refused for their structure, before the engine saw them.
+  void CountRefusedOnWire(RefusalReason reason) { ++refused_on_wire_[static_cast<std::size_t>(reason)]; }
+  std::uint64_t refused_on_wire(RefusalReason reason) const {
+    return refused_on_wire_[static_cast<std::size_t>(reason)];
+  }
+
+ private:
+  const std::unique_ptr<FusionEngine> engine_;
+  mutable Mutex mutex_;
+  std::string model_sha256_ GUARDED_BY(mutex_);
+  SlotFeed feed_;
+  Histogram& latency_;
+  std::array<std::atomic<std::uint64_t>, kRefusalReasons> refused_on_wire_ = {};
+};
+
+// Sites by name; fixed while the daemon runs.
+class SiteTable {
+ public:
+  explicit SiteTable(std::vector<std::unique_ptr<Site>> sites) : sites_(std::move(sites)) {}
+
+  // Null: unknown. There are few sites, and it is asked once per stream.
+  Site* Find(std::string_view name) const;
+  const std::vector<std::unique_ptr<Site>>& all() const { return sites_; }
+
+ private:
+  const std::vector<std::unique_ptr<Site>> sites_;
+};
+
+}  // namespace tributary

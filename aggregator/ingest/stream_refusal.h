@@ -1,0 +1,51 @@
+// Why a whole stream was refused or ended by the aggregator.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace tributary {
+
+enum class StreamFault : std::uint8_t {
+  kMalformed,      // bytes that are not a ReportRequest, a hello with a bad field
+  kTooLarge,       // a message beyond max_message_bytes
+  kHelloMissing,   // the first message has none
+  kHelloRepeated,  // a later message has one
+  kHelloTimeout,   // none within the time allowed
+  kUnknownSite,
+  kUnknownLeaf,  // the engine does not take a declared source
+  kModelDiffers,
+  kIdentityDiffers,  // the node's name is not its certificate's
+  kOutOfOrder,       // a sequence that does not ascend
+  kSuperseded,       // a newer stream of the same node
+  kTooMany,          // nodes or streams
+};
+inline constexpr std::size_t kStreamFaults = 12;
+
+// "malformed", "too_large" …: the label of a metric.
+std::string_view StreamFaultName(StreamFault fault);
+
+// What ends a stream: counted by `fault`, told to the peer as `status`.
+struct StreamRefusal {
+  StreamFault fault = StreamFault::kMalformed;
+  absl::Status status;
+};
+
+// Thread-safe.
+class StreamRefusalCounts {
+ public:
+  void Count(StreamFault fault) {
+    counts_[static_cast<std::size_t>(fault)].fetch_add(1, std::memory_order_relaxed);
+  }
+  std::uint64_t of(StreamFault fault) const { return counts_[static_cast<std::size_t>(fault)]; }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, kStreamFaults> counts_ = {};
+};
+
+}  // namespace tributary

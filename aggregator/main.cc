@@ -1,0 +1,74 @@
+// tributary-aggregator: takes tuples from nodes, fuses them, publishes the result.
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "aggregator/config.h"
+#include "aggregator/daemon.h"
+#include "aggregator/memory.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/log.h"
+#include "core/runtime/service.h"
+
+namespace tributary {
+namespace {
+
+int ExitCode(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kPermissionDenied:
+      return kExitConfig;
+    case absl::StatusCode::kUnavailable:
+      return kExitUnavailable;
+    default:
+      return kExitFailure;
+  }
+}
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "tributary-aggregator: %s\n", std::string(status.message()).c_str());
+  return ExitCode(status);
+}
+
+void Reload(Daemon& daemon, const std::string& path) {
+  absl::StatusOr<AggregatorConfig> config = ReadAggregatorConfig(path);
+  absl::Status status = config.status();
+  if (status.ok()) status = daemon.Reload(*config);
+  if (!status.ok()) spdlog::error("reload refused, all stays as it was: {}", std::string(status.message()));
+}
+
+int Run(const std::string& path, bool check_only) {
+  absl::StatusOr<AggregatorConfig> config = ReadAggregatorConfig(path);
+  if (!config.ok()) return Fail(config.status());
+  if (check_only) return kExitOk;
+  if (absl::Status status = SetUpLog(config->log_level); !status.ok()) return Fail(status);
+  const SystemClock clock;
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*config, clock);
+  if (!daemon.ok()) return Fail(daemon.status());
+  RunUntilStopped([&] { Reload(**daemon, path); }, [&] { return (*daemon)->healthy(); },
+                  [] { return false; });
+  (*daemon)->Stop();
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace tributary
+
+int main(int argc, char** argv) {
+  tributary::BlockSignals();
+  tributary::TuneMemory();
+  CLI::App app("Fuses the probability tuples that nodes report.");
+  std::string path;
+  bool check_only = false;
+  app.add_option("--config", path, "Configuration file (TOML)")->required();
+  app.add_flag("--check", check_only, "Check the configuration and exit");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? tributary::kExitOk : tributary::kExitUsage;
+  }
+  return tributary::Run(path, check_only);
+}

@@ -1,0 +1,45 @@
+// Ships a site's fused tuples to the parent aggregator, as if this process were a node.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "aggregator/config.h"
+#include "aggregator/fusion/site_config.h"
+#include "aggregator/publish/slot_feed.h"
+#include "core/estimate/tuple_frame.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+#include "core/runtime/mutex.h"
+#include "core/runtime/tls.h"
+#include "core/uplink/uplink.h"
+
+namespace tributary {
+
+// One source, named by the node, whose leaves are the site's; the contributor bits are the same on both
+// sides, because the leaves are declared in the site's order. A revision of a slot goes out as a revision of
+// its frame. Thread-safe.
+class ParentLink final : public SlotSink {
+ public:
+  // Errors as Uplink::Create.
+  static absl::StatusOr<std::shared_ptr<ParentLink>> Create(const ParentSettings& parent,
+                                                            const SiteConfig& site,
+                                                            const std::optional<TlsMaterial>& tls,
+                                                            const Clock& clock, Metrics& metrics);
+
+  void OnSlots(std::span<const FusedSlot> slots) override;
+
+  // Waits until the parent has acknowledged what is held, at most this long; the rest is counted as dropped.
+  void Stop(std::chrono::milliseconds drain) { uplink_->Stop(drain); }
+
+ private:
+  explicit ParentLink(std::unique_ptr<Uplink> uplink) : uplink_(std::move(uplink)) {}
+
+  const std::unique_ptr<Uplink> uplink_;
+  Mutex mutex_;
+  TupleFrame frame_ GUARDED_BY(mutex_);  // reused
+};
+
+}  // namespace tributary

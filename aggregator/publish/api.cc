@@ -1,0 +1,98 @@
+#include "aggregator/publish/api.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "aggregator/publish/json.h"
+
+namespace tributary {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kDefaultEventRateHz = 10;
+constexpr double kMaxEventRateHz = 50;
+
+HttpResponse Json(const json& value) { return {200, "application/json", Dump(value) + "\n"}; }
+
+HttpResponse Problem(int status, std::string message) {
+  return {status, "application/json", Dump({{"error", std::move(message)}}) + "\n"};
+}
+
+std::string Query(const HttpRequest& request, const std::string& key) {
+  const auto found = request.query.find(key);
+  return found == request.query.end() ? std::string() : found->second;
+}
+
+const PublishedSite* FindSite(const ApiContext& context, const std::string& name) {
+  for (const PublishedSite& site : context.sites) {
+    if (site.engine->config().name == name) return &site;
+  }
+  return nullptr;
+}
+
+HttpResponse Sites(const ApiContext& context) {
+  json sites = json::array();
+  for (const PublishedSite& site : context.sites) sites.push_back(SiteJson(*site.engine));
+  return Json({{"sites", std::move(sites)}});
+}
+
+HttpResponse LatestOfSite(const ApiContext& context, const std::string& name) {
+  const PublishedSite* site = FindSite(context, name);
+  if (site == nullptr) return Problem(404, "no such site");
+  const std::optional<FusedSlot> latest = site->board->Latest();
+  if (!latest) return {204, "application/json", ""};
+  return Json(SlotJson(*latest, site->engine->config()));
+}
+
+HttpResponse Nodes(const ApiContext& context, const std::string& site) {
+  json nodes = json::array();
+  for (const NodeStatus& node : context.fleet->List(site)) nodes.push_back(NodeJson(node));
+  return Json({{"nodes", std::move(nodes)}});
+}
+
+std::variant<HttpEventStream, HttpResponse> Events(const ApiContext& context, const HttpRequest& request) {
+  const std::string name = Query(request, "site");
+  // With one site there is nothing to choose.
+  const PublishedSite* site =
+      name.empty() && context.sites.size() == 1 ? &context.sites.front() : FindSite(context, name);
+  if (site == nullptr) return Problem(404, "site: no such site");
+  double rate_hz = kDefaultEventRateHz;
+  const std::string rate = Query(request, "rate_hz");
+  if (!rate.empty() &&
+      (!absl::SimpleAtod(rate, &rate_hz) || !(rate_hz > 0.01 && rate_hz <= kMaxEventRateHz))) {
+    return Problem(400, "rate_hz: expected a number from 0.01 to 50");
+  }
+  HttpEventStream stream;
+  stream.interval = std::chrono::microseconds(std::llround(1e6 / rate_hz));
+  stream.next = [site, seen = std::uint64_t{0}]() mutable -> std::optional<std::string> {
+    const std::optional<FusedSlot> slot = site->board->LatestAfter(seen);
+    if (!slot) return std::nullopt;
+    return Dump(SlotJson(*slot, site->engine->config()));
+  };
+  return stream;
+}
+
+}  // namespace
+
+void AddApiRoutes(HttpServer& server, ApiContext given) {
+  const auto context = std::make_shared<const ApiContext>(std::move(given));
+  server.Route("/metrics", [context](const HttpRequest&) {
+    return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", context->metrics_text()};
+  });
+  server.Route("/healthz", [](const HttpRequest&) { return HttpResponse{.body = "ok\n"}; });
+  server.Route("/readyz", [context](const HttpRequest&) {
+    return context->ready() ? HttpResponse{.body = "ok\n"} : HttpResponse{503, "text/plain", "not ready\n"};
+  });
+  server.Route("/api/v1/sites", [context](const HttpRequest&) { return Sites(*context); });
+  server.Route("/api/v1/sites/",
+               [context](const HttpRequest& request) { return LatestOfSite(*context, request.rest); });
+  server.Route("/api/v1/nodes",
+               [context](const HttpRequest& request) { return Nodes(*context, Query(request, "site")); });
+  server.RouteStream("/api/v1/events",
+                     [context](const HttpRequest& request) { return Events(*context, request); });
+}
+
+}  // namespace tributary

@@ -1,0 +1,40 @@
+#include "aggregator/publish/fleet.h"
+
+#include <fmt/format.h>
+
+namespace tributary {
+
+absl::StatusOr<Fleet::Membership> Fleet::Join(const ReportingProcess& process) {
+  const MutexLock lock(mutex_);
+  const std::pair key(process.site, process.node);
+  auto found = nodes_.find(key);
+  if (found == nodes_.end()) {
+    if (nodes_.size() >= kMaxNodes) {
+      return absl::ResourceExhaustedError(fmt::format(
+          "node \"{}\" would be one more than the {} nodes that are allowed", process.node, kMaxNodes));
+    }
+    found = nodes_.try_emplace(key).first;
+  }
+  Entry& entry = found->second;
+  NodeRecord& record = *entry.record;
+  if (entry.process.boot_id != process.boot_id) record.acknowledged_sequence = 0;
+  entry.process = process;
+  const bool superseded_another = record.connected();
+  const std::uint64_t stream = ++record.latest_stream;
+  record.connected_stream = stream;
+  return Membership{entry.record, stream, superseded_another};
+}
+
+std::vector<NodeStatus> Fleet::List(const std::string& site) const {
+  std::vector<NodeStatus> nodes;
+  const MutexLock lock(mutex_);
+  for (const auto& [key, entry] : nodes_) {
+    if (!site.empty() && key.first != site) continue;
+    const NodeRecord& record = *entry.record;
+    nodes.push_back({entry.process, record.connected(), record.last_frame_unix_ns, record.accepted_frames,
+                     record.refused_frames, record.dropped_frames});
+  }
+  return nodes;
+}
+
+}  // namespace tributary

@@ -1,0 +1,71 @@
+// What the aggregator knows of the nodes that report to it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/runtime/mutex.h"
+#include "core/uplink/report.h"
+
+namespace tributary {
+
+// One node in one site, over all its streams. The counts are written by the ingest thread that has the node's
+// stream and read by anyone.
+struct NodeRecord {
+  std::atomic<std::uint64_t> accepted_frames = 0;
+  std::atomic<std::uint64_t> refused_frames = 0;
+  std::atomic<std::uint64_t> dropped_frames = 0;  // by the node, as it says
+  std::atomic<std::int64_t> last_frame_unix_ns = 0;
+  std::atomic<std::uint64_t> acknowledged_sequence = 0;  // of the present boot id
+  // Goes up with each stream that joins: a stream whose number is no longer this one has been superseded.
+  std::atomic<std::uint64_t> latest_stream = 0;
+  std::atomic<std::uint64_t> connected_stream = 0;  // 0: none
+
+  bool connected() const { return connected_stream.load(std::memory_order_relaxed) != 0; }
+};
+
+struct NodeStatus {
+  ReportingProcess process;
+  bool connected = false;
+  std::int64_t last_frame_unix_ns = 0;
+  std::uint64_t accepted_frames = 0;
+  std::uint64_t refused_frames = 0;
+  std::uint64_t dropped_frames = 0;
+};
+
+// Thread-safe. Nodes are never forgotten; beyond kMaxNodes new ones are refused.
+class Fleet {
+ public:
+  static constexpr std::size_t kMaxNodes = 1024;
+
+  struct Membership {
+    std::shared_ptr<NodeRecord> record;
+    std::uint64_t stream = 0;
+    bool superseded_another = false;  // a live stream of the same node
+  };
+
+  // Takes the node's place: with a new boot id its acknowledged sequence starts at 0 again, an earlier stream
+  // of it is superseded. ResourceExhausted: too many nodes.
+  absl::StatusOr<Membership> Join(const ReportingProcess& process);
+
+  // By site and name; an empty site: all.
+  std::vector<NodeStatus> List(const std::string& site) const;
+
+ private:
+  struct Entry {
+    ReportingProcess process;
+    std::shared_ptr<NodeRecord> record = std::make_shared<NodeRecord>();
+  };
+
+  mutable Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, Entry> nodes_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tributary

@@ -1,0 +1,25 @@
+// What the HTTP interface shows, as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "aggregator/fusion/engine.h"
+#include "aggregator/fusion/fused_slot.h"
+#include "aggregator/publish/fleet.h"
+
+namespace tributary {
+
+// Positions (m), covariance (m², rows of the lower triangle), contributors by name, consistency, velocities
+// if tracked.
+nlohmann::json SlotJson(const FusedSlot& slot, const SiteConfig& site);
+
+// Configuration, counters, sources and leaves.
+nlohmann::json SiteJson(const FusionEngine& engine);
+
+nlohmann::json NodeJson(const NodeStatus& node);
+
+// Invalid UTF-8 in names of peers is replaced.
+std::string Dump(const nlohmann::json& value);
+
+}  // namespace tributary

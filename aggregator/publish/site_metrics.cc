@@ -1,0 +1,86 @@
+#include "aggregator/publish/site_metrics.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tributary {
+namespace {
+
+using Member = std::uint64_t FusionCounters::*;
+
+void AddReasons(const FusionEngine& engine, Metrics& metrics, const std::string& name,
+                const std::string& help, std::array<std::uint64_t, kRefusalReasons> FusionCounters::*member) {
+  for (std::size_t i = 1; i < kRefusalReasons; ++i) {
+    const MetricLabels labels{{"site", engine.config().name},
+                              {"reason", std::string(RefusalReasonName(static_cast<RefusalReason>(i)))}};
+    metrics.AddCounterCallback(name, help, labels, [&engine, member, i] {
+      return static_cast<double>((engine.counters().*member)[i]);
+    });
+  }
+}
+
+}  // namespace
+
+const std::vector<double>& LatencyBounds() {
+  static const std::vector<double> kBounds = {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3,
+                                              10e-3, 20e-3, 50e-3,  0.1,    0.5,    1,    10};
+  return kBounds;
+}
+
+void AddSiteMetrics(const FusionEngine& engine, Metrics& metrics) {
+  const MetricLabels site{{"site", engine.config().name}};
+  const auto counter = [&](const char* name, const char* help, Member member, const MetricLabels& labels) {
+    metrics.AddCounterCallback(name, help, labels,
+                               [&engine, member] { return static_cast<double>(engine.counters().*member); });
+  };
+  const auto slots = [&](const char* end, Member member) {
+    MetricLabels labels = site;
+    labels["end"] = end;
+    counter("tributary_slots_fused_total", "Slots fused, by what made them due.", member, labels);
+  };
+  counter("tributary_frames_accepted_total", "Frames taken.", &FusionCounters::frames_accepted, site);
+  counter("tributary_frames_replaced_total", "Frames that took the place of an earlier revision.",
+          &FusionCounters::frames_replaced, site);
+  counter("tributary_tuples_accepted_total", "Tuples taken into the window.",
+          &FusionCounters::tuples_accepted, site);
+  counter("tributary_tuples_redundant_total", "Tuples left out: their leaves were in a larger contribution.",
+          &FusionCounters::tuples_redundant, site);
+  counter("tributary_tuples_fused_total", "Fused results put out.", &FusionCounters::tuples_fused, site);
+  counter("tributary_tuples_unusable_total", "Fused results outside the range of fp32, not put out.",
+          &FusionCounters::tuples_unusable, site);
+  counter("tributary_revisions_total", "Slots put out again.", &FusionCounters::revisions, site);
+  slots("complete", &FusionCounters::slots_complete);
+  slots("deadline", &FusionCounters::slots_at_deadline);
+  slots("evicted", &FusionCounters::slots_evicted);
+  slots("drained", &FusionCounters::slots_drained);
+  AddReasons(engine, metrics, "tributary_frames_refused_total", "Frames refused by the fusion engine.",
+             &FusionCounters::frames_refused);
+  AddReasons(engine, metrics, "tributary_tuples_refused_total", "Tuples refused in frames otherwise taken.",
+             &FusionCounters::tuples_refused);
+  metrics.AddGaugeCallback("tributary_open_slots", "Slots that wait for contributions.", site,
+                           [&engine] { return static_cast<double>(engine.counters().open_slots); });
+  const std::vector<std::string>& leaves = engine.config().leaves;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    MetricLabels leaf = site;
+    leaf["leaf"] = leaves[i];
+    metrics.AddCounterCallback("tributary_leaf_missed_slots_total", "Slots fused without this leaf.", leaf,
+                               [&engine, i] { return static_cast<double>(engine.leaves()[i].missed_slots); });
+  }
+}
+
+void SourceMetrics::Refresh() {
+  const std::vector<SourceStatus> sources = engine_.sources();
+  for (; known_ < sources.size(); ++known_) {
+    const std::size_t i = known_;
+    const MetricLabels labels{{"site", engine_.config().name}, {"source", sources[i].name}};
+    metrics_.AddGaugeCallback("tributary_source_consistency",
+                              "Mean normalised innovation squared by dimension; 1 for a consistent source.",
+                              labels, [this, i] { return engine_.sources()[i].consistency; });
+    metrics_.AddGaugeCallback("tributary_source_last_epoch", "The latest epoch of this source.", labels,
+                              [this, i] { return static_cast<double>(engine_.sources()[i].last_epoch); });
+    metrics_.AddCounterCallback("tributary_source_tuples_gated_total", "Tuples left out by the gate.", labels,
+                                [this, i] { return static_cast<double>(engine_.sources()[i].tuples_gated); });
+  }
+}
+
+}  // namespace tributary

@@ -1,0 +1,55 @@
+#include "aggregator/publish/watch_queue.h"
+
+#include <algorithm>
+
+namespace tributary {
+namespace {
+
+std::int64_t MinIntervalNs(double max_rate_hz) {
+  // Also NaN and negative rates: no limit. Below one slot per hour is one per hour.
+  if (!(max_rate_hz > 0)) return 0;
+  return static_cast<std::int64_t>(std::min(1e9 / max_rate_hz, 3600e9));
+}
+
+}  // namespace
+
+WatchQueue::WatchQueue(double max_rate_hz) : min_interval_ns_(MinIntervalNs(max_rate_hz)) {}
+
+bool WatchQueue::Admit(const FusedSlot& slot) {
+  if (min_interval_ns_ == 0) return true;
+  const std::int64_t now = slot.fused_unix_ns;
+  const std::int64_t wait_ns = next_due_unix_ns_ ? *next_due_unix_ns_ - now : 0;
+  // Longer than an interval: the clock was set back, which must not silence the watcher.
+  if (wait_ns > 0 && wait_ns <= min_interval_ns_) {
+    Skip(1);
+    return false;
+  }
+  // On the grid while the slots keep up, so that the mean rate is the one asked for.
+  const bool on_grid = next_due_unix_ns_ && wait_ns <= 0 && -wait_ns < min_interval_ns_;
+  next_due_unix_ns_ = (on_grid ? *next_due_unix_ns_ : now) + min_interval_ns_;
+  return true;
+}
+
+void WatchQueue::Push(const FusedSlot& slot) {
+  if (size_ == kCapacity) {
+    Skip(size_);
+    size_ = 0;
+  }
+  const std::size_t at = (first_ + size_) % kCapacity;
+  if (at >= ring_.size()) ring_.resize(at + 1);
+  ring_[at] = slot;
+  ++size_;
+}
+
+void WatchQueue::Pop() {
+  first_ = (first_ + 1) % kCapacity;
+  --size_;
+}
+
+std::uint64_t WatchQueue::TakeSkipped() {
+  const std::uint64_t skipped = skipped_;
+  skipped_ = 0;
+  return skipped;
+}
+
+}  // namespace tributary

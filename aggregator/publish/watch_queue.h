@@ -1,0 +1,53 @@
+// What a watcher has not been sent yet: every slot for a reader that keeps up, the latest for one that does
+// not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "aggregator/fusion/fused_slot.h"
+
+namespace tributary {
+
+// Holds up to kCapacity slots, so that a hiccup of the reader (32 ms at 2 kHz) costs no slot. When it is
+// full, all that it holds is skipped but the new one: the reader continues at the present. What is skipped is
+// counted. Not thread-safe; allocates up to its capacity once, then never.
+class WatchQueue {
+ public:
+  static constexpr std::size_t kCapacity = 64;
+
+  // At most `max_rate_hz` slots per second pass, by their time of fusion; 0: all. A slot that comes too soon
+  // after the last one that passed is skipped.
+  explicit WatchQueue(double max_rate_hz);
+
+  // Whether a slot is due; a slot that is not is counted as skipped. Call once per slot, before Push.
+  bool Admit(const FusedSlot& slot);
+  void Push(const FusedSlot& slot);
+
+  bool empty() const { return size_ == 0; }
+  // The oldest slot. Valid until the next Push or Pop; not empty.
+  const FusedSlot& front() const { return ring_[first_]; }
+  void Pop();
+
+  // Skipped since the last call.
+  std::uint64_t TakeSkipped();
+  std::uint64_t skipped_total() const { return skipped_total_; }
+
+ private:
+  void Skip(std::size_t slots) {
+    skipped_ += slots;
+    skipped_total_ += slots;
+  }
+
+  const std::int64_t min_interval_ns_;
+  std::optional<std::int64_t> next_due_unix_ns_;
+  std::vector<FusedSlot> ring_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+  std::uint64_t skipped_ = 0;
+  std::uint64_t skipped_total_ = 0;
+};
+
+}  // namespace tributary
