@@ -1,0 +1,155 @@
+#include "node/source/room_source.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <span>
+
+#include "node/source/room_channel.h"
+
+namespace tributary {
+namespace {
+
+// Sleeping is jumping: time only passes where the test or the source says so.
+class JumpingClock final : public Clock {
+ public:
+  std::int64_t UnixNs() const override { return now_ns; }
+  std::int64_t SteadyNs() const override { return now_ns; }
+  void SleepUntil(std::int64_t unix_ns, std::stop_token stop) const override {
+    if (!stop.stop_requested()) now_ns = std::max(now_ns, unix_ns);
+  }
+  mutable std::int64_t now_ns = EpochStartNs(3'500'000'000'000) + 1'000;
+};
+
+class RoomSourceTest : public ::testing::Test {
+ protected:
+  static RoomSource::Options Small() {
+    RoomSource::Options options;
+    options.subjects = 3;
+    options.motion.snapshots = 20;
+    return options;
+  }
+
+  std::unique_ptr<RoomSource> Make(const RoomSource::Options& options = Small()) {
+    auto source = RoomSource::Create(options, clock_);
+    EXPECT_TRUE(source.ok()) << source.status();
+    return *std::move(source);
+  }
+
+  Epoch NextEpoch(RoomSource& source) {
+    EXPECT_TRUE(source.Next({}, frame_).ok());
+    return frame_.epoch;
+  }
+
+  static void ExpectRefused(const RoomSource::Options& options) {
+    const JumpingClock clock;
+    EXPECT_EQ(RoomSource::Create(options, clock).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+
+  JumpingClock clock_;
+  SensorFrame frame_;
+};
+
+TEST_F(RoomSourceTest, GivesOneFramePerSlotStampedWithItsStart) {
+  const auto source = Make();
+  const Epoch first = NextEpoch(*source);
+  EXPECT_EQ(first, EpochAt(clock_.now_ns));
+  EXPECT_EQ(frame_.captured_unix_ns, EpochStartNs(first));
+  for (Epoch i = 1; i <= 100; ++i) EXPECT_EQ(NextEpoch(*source), first + i);
+  EXPECT_EQ(source->missed_frames(), 0u);
+}
+
+TEST_F(RoomSourceTest, SensesTheChannelOfTheTrueUsersPlusNoise) {
+  const RoomSource::Options options = Small();
+  const auto source = Make(options);
+  const std::size_t n = options.subjects * kChannelFeatures;
+  double squares = 0;
+  constexpr int kSlots = 100;
+  for (int slot = 0; slot < kSlots; ++slot) {
+    const Epoch epoch = NextEpoch(*source);
+    ASSERT_EQ(frame_.features.size(), n);
+    for (std::uint32_t i = 0; i < options.subjects; ++i) {
+      EXPECT_EQ(frame_.subjects[i], i + 1);
+      std::array<float, kChannelFeatures> clean;
+      ComputeRoomChannel(ToPanelFrame(options.wall, options.motion.At(i + 1, epoch)), clean);
+      for (std::size_t f = 0; f < kChannelFeatures; ++f) {
+        squares += std::pow(frame_.features[i * kChannelFeatures + f] - clean[f], 2);
+      }
+    }
+  }
+  // σ² / 2 per part. 131,072 numbers in the pool: standard error of their variance 0.4 %.
+  const double variance = squares / static_cast<double>(n * kSlots);
+  EXPECT_NEAR(variance / (kNoiseDeviation * kNoiseDeviation / 2), 1.0, 0.02);
+}
+
+TEST_F(RoomSourceTest, GivesTheSameSampleForTheSameEpochAndFreshNoiseForAnother) {
+  const auto source = Make();
+  SensorFrame a, b;
+  source->Sense(1000, a);
+  source->Sense(1000, b);
+  EXPECT_EQ(a.features, b.features);
+  source->Sense(1001, b);  // the same snapshot
+  EXPECT_NE(a.features, b.features);
+}
+
+TEST_F(RoomSourceTest, LowersTheRateOnEpochsThatAllPanelsShare) {
+  RoomSource::Options options = Small();
+  options.rate_hz = 500;
+  const auto source = Make(options);
+  const Epoch first = NextEpoch(*source);
+  EXPECT_EQ(first % 4, 0u);
+  EXPECT_EQ(NextEpoch(*source), first + 4);
+}
+
+TEST_F(RoomSourceTest, CatchesUpAfterAShortDelay) {
+  const auto source = Make();
+  const Epoch first = NextEpoch(*source);
+  clock_.now_ns += 100 * kSlotNs;
+  for (Epoch i = 1; i <= 100; ++i) EXPECT_EQ(NextEpoch(*source), first + i);
+  EXPECT_EQ(source->missed_frames(), 0u);
+}
+
+TEST_F(RoomSourceTest, CountsTheSlotsThatItMissesInALongDelay) {
+  const auto source = Make();
+  const Epoch first = NextEpoch(*source);
+  clock_.now_ns += 10'000 * kSlotNs;
+  const Epoch resumed = NextEpoch(*source);
+  EXPECT_EQ(resumed, first + 10'001);
+  EXPECT_EQ(source->missed_frames(), 10'000u);
+}
+
+TEST_F(RoomSourceTest, GoesOnAtOnceWhenTheClockIsSetBack) {
+  const auto source = Make();
+  const Epoch first = NextEpoch(*source);
+  clock_.now_ns -= 1'000'000 * kSlotNs;
+  EXPECT_EQ(NextEpoch(*source), first - 1'000'000 + 1);
+}
+
+TEST_F(RoomSourceTest, IsCancelledOnceStopIsRequested) {
+  const auto source = Make();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(source->Next(stop.get_token(), frame_).code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(RoomSourceTest, RefusesOptionsOutOfRange) {
+  for (const double rate : {0.0, -1.0, 3000.0, 1999.0, std::nan("")}) {
+    RoomSource::Options options = Small();
+    options.rate_hz = rate;
+    ExpectRefused(options);
+  }
+  RoomSource::Options options = Small();
+  options.subjects = 0;
+  ExpectRefused(options);
+  options = Small();
+  options.motion.snapshots = 1'000'000;
+  ExpectRefused(options);
+  options = Small();
+  options.motion.slots_per_snapshot = 0;
+  ExpectRefused(options);
+}
+
+}  // namespace
+}  // namespace tributary
