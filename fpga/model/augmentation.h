@@ -1,0 +1,84 @@
+// The definition of correct for the augmentation of 28×28 grey images: blur, rotation, resized crop, each
+// chosen by its own shift register. The RTL's tables are generated from the functions of this header.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fpga/model/convolution.h"
+#include "fpga/model/lfsr.h"
+
+namespace tributary {
+
+inline constexpr std::size_t kImageSide = 28;
+inline constexpr std::size_t kImagePixels = kImageSide * kImageSide;
+
+using Image = std::array<std::uint8_t, kImagePixels>;  // row-major
+
+struct PixelPosition {
+  std::uint8_t row = 0;
+  std::uint8_t column = 0;
+  friend bool operator==(const PixelPosition&, const PixelPosition&) = default;
+};
+
+// Gaussian of σ 1.0 on 3×3 points, in units of 2^-10. The sum is exactly 1024: an even area keeps its grey.
+// (Units of 2^-7 would be off by 6 % in single taps.)
+inline constexpr Kernel kBlurKernel = {77, 127, 77, 127, 208, 127, 77, 127, 77};
+inline constexpr int kBlurShift = 10;
+inline constexpr std::uint32_t kBlurValue = 3;  // one of four: 25 %
+
+// Seed 004, 5.2.3: positive turns the image anticlockwise, as torchvision does.
+inline constexpr std::array<int, 4> kRotationDegrees = {-30, -15, 15, 30};
+
+// Where output pixel (row, column) of a rotation comes from: the nearest pixel, about the image's geometric
+// centre (13.5, 13.5). Nothing if that lies outside: the output is 0. The seed turned about pixel 14, half a
+// pixel off; with this centre no source falls half-way between two pixels, so the table does not depend on
+// rounding.
+std::optional<PixelPosition> RotationSource(std::size_t variant, PixelPosition output);
+
+// Seed 004, 5.2.4: side of the centre crop.
+inline constexpr std::array<std::size_t, 4> kCropSides = {16, 20, 24, 28};
+
+// Which row (or column) of the image row (or column) `output` of a resized crop shows: the nearest one.
+std::size_t CropSource(std::size_t variant, std::size_t output);
+
+// Single augmentations.
+Image Blur(const Image& image);
+Image Rotate(const Image& image, std::size_t variant);
+Image CropAndResize(const Image& image, std::size_t variant);
+
+// What was done to an image; for variants, the index into the arrays above. Off: the image passes unchanged.
+struct AugmentationChoice {
+  bool blur = false;
+  std::optional<std::size_t> rotation;
+  std::optional<std::size_t> crop;
+  friend bool operator==(const AugmentationChoice&, const AugmentationChoice&) = default;
+};
+Image Augment(const Image& image, const AugmentationChoice& choice);
+
+// The sequence of choices that the hardware makes. Each image (each view, if an image is used several times)
+// takes one step of every register, switched on or not.
+class AugmentationSequence {
+ public:
+  struct Enable {
+    bool blur = true;
+    bool rotation = true;
+    bool crop = true;
+  };
+  // Seed bits: 8…0 blur, 19…9 rotation, 29…20 crop.
+  AugmentationSequence(std::uint32_t seed, Enable enable);
+
+  AugmentationChoice Next();
+
+ private:
+  Enable enable_;
+  Lfsr blur_;
+  Lfsr rotation_;
+  Lfsr crop_;
+};
+
+}  // namespace tributary
