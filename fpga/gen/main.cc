@@ -1,0 +1,28 @@
+// tributary-rom FOLDER: writes every ROM's .hex file. Run by the build.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "fpga/gen/rom.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: tributary-rom FOLDER\n");
+    return 64;  // EX_USAGE
+  }
+  const std::filesystem::path folder = argv[1];
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const tributary::Rom& rom : {tributary::RotationRom(), tributary::CropRom(), tributary::BlurRom()}) {
+    const std::filesystem::path path = folder / (rom.name + ".hex");
+    std::ofstream file(path);
+    file << tributary::ToHex(rom);
+    if (!file.flush()) {
+      fmt::print(stderr, "tributary-rom: cannot write {}\n", path.string());
+      return 73;  // EX_CANTCREAT
+    }
+  }
+  return 0;
+}

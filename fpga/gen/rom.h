@@ -1,0 +1,28 @@
+// Contents of the RTL's read-only memories, made from the golden models' own tables so that one definition
+// holds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tributary {
+
+// One memory: words of `bits` bits from address 0, for $readmemh.
+struct Rom {
+  std::string name;  // the file is name.hex
+  int bits = 0;
+  std::vector<std::uint32_t> words;
+};
+
+// {variant, row, column} of 2, 5, 5 bits → {row, column} of the source; row 31 where the output is 0.
+Rom RotationRom();
+// {variant, output position} of 2, 5 bits → input position, on either axis.
+Rom CropRom();
+// Nine coefficients, two's complement.
+Rom BlurRom();
+
+// One hexadecimal word per line.
+std::string ToHex(const Rom& rom);
+
+}  // namespace tributary

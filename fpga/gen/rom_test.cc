@@ -1,0 +1,29 @@
+#include "fpga/gen/rom.h"
+
+#include "fpga/model/augmentation.h"
+#include "gtest/gtest.h"
+
+namespace tributary {
+namespace {
+
+TEST(RomTest, RotationHasAWordForEachAddressAndMarksTheOutside) {
+  const Rom rom = RotationRom();
+  ASSERT_EQ(rom.words.size(), 4096U);
+  EXPECT_EQ(rom.words[0], 31U * 32U);  // the corner of a turned image
+  const PixelPosition middle = RotationSource(1, {.row = 14, .column = 9}).value();
+  EXPECT_EQ(rom.words[1024 + 14 * 32 + 9], middle.row * 32U + middle.column);
+}
+
+TEST(RomTest, CropOfTheWholeImageIsTheIdentity) {
+  const Rom rom = CropRom();
+  ASSERT_EQ(rom.words.size(), 128U);
+  for (std::uint32_t i = 0; i < kImageSide; ++i) EXPECT_EQ(rom.words[96 + i], i);
+}
+
+TEST(RomTest, WritesWholeNibblesAndNegativeCoefficientsInTwosComplement) {
+  EXPECT_EQ(ToHex({.name = "x", .bits = 10, .words = {0x3ff, 1}}), "3ff\n001\n");
+  EXPECT_EQ(ToHex(BlurRom()).substr(0, 4), "04d\n");
+}
+
+}  // namespace
+}  // namespace tributary
