@@ -12,10 +12,9 @@
 namespace tributary {
 namespace {
 
-// The barrier's weight at the end; the gap of the log determinant to its minimum is at most this times the
-// number of inputs.
-constexpr double kFinalBarrier = 1e-9;
-constexpr double kBarrierReduction = 0.01;
+// The barrier's weight, from stage to stage. At the end the log determinant is above its minimum by at most
+// the last one times the number of inputs.
+constexpr double kBarriers[] = {1e-1, 1e-3, 1e-5, 1e-7, 1e-9};
 constexpr int kNewtonSteps = 50;
 
 template <int D>
@@ -62,7 +61,7 @@ class WeightSearch {
 
   Eigen::VectorXd Run() {
     Eigen::VectorXd weights = Eigen::VectorXd::Constant(n_, 1.0 / static_cast<double>(n_));
-    for (double barrier = 0.1; barrier > kFinalBarrier; barrier *= kBarrierReduction) {
+    for (const double barrier : kBarriers) {
       for (int step = 0; step < kNewtonSteps && !Step(weights, barrier); ++step) {
       }
       weights /= weights.sum();
