@@ -1,0 +1,130 @@
+#include "fpga/device/board.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "fmt/format.h"
+#include "fpga/device/kernel_catalogue.h"
+
+namespace tributary {
+namespace {
+
+[[noreturn]] void Throw(int error, const std::string& text) {
+  throw std::system_error(error, std::generic_category(), text);
+}
+
+struct Instance {
+  std::uint64_t address;
+  std::string name;  // kernel:instance
+};
+
+std::vector<Instance> InstancesOf(const axlf& image) {
+  if (std::memcmp(image.m_magic, "xclbin2", 8) != 0) Throw(EINVAL, "not an xclbin");
+  const axlf_section_header* section = xclbin::get_axlf_section(&image, IP_LAYOUT);
+  if (section == nullptr) Throw(EINVAL, "the xclbin has no compute units");
+  const auto* layout =
+      reinterpret_cast<const ip_layout*>(reinterpret_cast<const char*>(&image) + section->m_sectionOffset);
+  std::vector<Instance> instances;
+  for (int i = 0; i < layout->m_count; ++i) {
+    const ip_data& ip = layout->m_ip_data[i];
+    if (ip.m_type != IP_KERNEL) continue;
+    const char* name = reinterpret_cast<const char*>(ip.m_name);
+    instances.push_back({ip.m_base_address, std::string(name, strnlen(name, sizeof(ip.m_name)))});
+  }
+  // XRT numbers the compute units by address.
+  std::sort(instances.begin(), instances.end(),
+            [](const Instance& a, const Instance& b) { return a.address < b.address; });
+  return instances;
+}
+
+}  // namespace
+
+void Board::Check() const {
+  const std::scoped_lock lock(mutex_);
+  if (gone_) Throw(ENODEV, "the software device has disappeared");
+}
+
+void Board::Load(const axlf& image) {
+  Check();
+  const std::vector<Instance> instances = InstancesOf(image);
+  const std::scoped_lock lock(mutex_);
+  Uuid uuid;
+  std::memcpy(uuid.data(), image.m_header.uuid, uuid.size());
+  if (loaded_ && uuid == uuid_) return;
+  if (contexts_ > 0) Throw(EBUSY, "another xclbin is in use");
+  units_.clear();
+  loaded_ = false;
+  for (const Instance& instance : instances) {
+    std::unique_ptr<KernelModel> kernel =
+        MakeKernel(instance.name.substr(0, instance.name.find(':')), &memory_);
+    if (kernel == nullptr)
+      Throw(ENOENT, fmt::format("the software device has no kernel for {}", instance.name));
+    units_.push_back(std::make_unique<ComputeUnit>(instance.name, std::move(kernel)));
+  }
+  loaded_ = true;
+  uuid_ = uuid;
+  if (faults_.wrong_uuid) uuid_[0] ^= 0xff;
+}
+
+void Board::OpenContext(const Uuid& xclbin) {
+  Check();
+  const std::scoped_lock lock(mutex_);
+  if (!loaded_ || xclbin != uuid_) Throw(EINVAL, "the board holds an xclbin with another UUID");
+  ++contexts_;
+}
+
+void Board::CloseContext() {
+  const std::scoped_lock lock(mutex_);
+  if (contexts_ > 0) --contexts_;
+}
+
+KernelRun::Fault Board::FaultOf(std::uint64_t run) const {
+  if (faults_.hang == run) return KernelRun::Fault::kHang;
+  if (faults_.hang_after.has_value() && run >= *faults_.hang_after) return KernelRun::Fault::kHang;
+  if (faults_.read_error == run) return KernelRun::Fault::kReadError;
+  if (faults_.write_error == run) return KernelRun::Fault::kWriteError;
+  return KernelRun::Fault::kNone;
+}
+
+void Board::Start(std::span<const std::uint32_t> unit_mask, KernelRun run) {
+  Check();
+  ComputeUnit* chosen = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    ++runs_;
+    if (faults_.disappear.has_value() && runs_ >= *faults_.disappear) gone_ = true;
+    run.fault = FaultOf(runs_);
+    run.late = faults_.slow_interrupt;
+    for (std::size_t i = 0; i < units_.size() && i < 32 * unit_mask.size(); ++i) {
+      if ((unit_mask[i / 32] >> (i % 32) & 1) == 0) continue;
+      if (chosen == nullptr || units_[i]->load() < chosen->load()) chosen = units_[i].get();
+    }
+  }
+  Check();
+  if (chosen == nullptr) Throw(EINVAL, "the packet names no compute unit");
+  chosen->Start(std::move(run));
+}
+
+bool Board::Abort(const void* client, std::uint32_t packet) {
+  for (const std::unique_ptr<ComputeUnit>& each : units_) {
+    if (each->Abort(client, packet)) return true;
+  }
+  return false;
+}
+
+void Board::AbortAll(const void* client) {
+  for (const std::unique_ptr<ComputeUnit>& each : units_) each->AbortAll(client);
+}
+
+ComputeUnit& Board::unit(std::uint32_t index) {
+  Check();
+  const std::scoped_lock lock(mutex_);
+  if (index >= units_.size()) Throw(EINVAL, fmt::format("no compute unit {}", index));
+  return *units_[index];
+}
+
+}  // namespace tributary

@@ -1,0 +1,71 @@
+// One instance of a kernel on the software device.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fpga/device/kernel_model.h"
+
+namespace tributary {
+
+// A start packet as XRT hands it over: register contents from offset 0 (the first four words are control).
+struct KernelRun {
+  enum class Outcome { kCompleted, kError, kAborted };
+  enum class Fault { kNone, kHang, kReadError, kWriteError };
+
+  const void* client = nullptr;  // who asked, and its number for the packet: for Abort
+  std::uint32_t packet = 0;
+  std::vector<std::uint32_t> registers;
+  Fault fault = Fault::kNone;
+  bool late = false;                        // the end is reported 500 ms late
+  std::function<void(Outcome)> on_outcome;  // called once, on the unit's thread or on Abort's
+};
+
+// Owns the kernel and a thread that runs it; runs are taken in order. Any thread may call. The queue is as
+// long as XRT's users make it. Stopping aborts what is queued and running.
+class ComputeUnit {
+ public:
+  ComputeUnit(std::string name, std::unique_ptr<KernelModel> kernel);
+  ~ComputeUnit();
+
+  void Start(KernelRun run);
+  // True if the run was here; its outcome is kAborted unless it ended first.
+  bool Abort(const void* client, std::uint32_t packet);
+  void AbortAll(const void* client);
+
+  std::uint32_t ReadRegister(std::uint32_t offset);
+  void WriteRegister(std::uint32_t offset, std::uint32_t value);
+
+  const std::string& name() const { return name_; }
+  std::size_t load() const;  // runs queued and running
+
+ private:
+  void Loop();
+  KernelRun::Outcome Execute(const KernelRun& run);
+
+  const std::string name_;
+
+  std::mutex kernel_mutex_;
+  std::unique_ptr<KernelModel> kernel_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<KernelRun> queue_;
+  const void* running_client_ = nullptr;
+  std::uint32_t running_packet_ = 0;
+  bool running_ = false;
+  bool stopping_ = false;
+  std::atomic<bool> abort_{false};
+
+  std::thread thread_;
+};
+
+}  // namespace tributary

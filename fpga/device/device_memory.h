@@ -1,0 +1,40 @@
+// The board's memory: what kernels read and write, apart from the host's copies of buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "fpga/device/axi_memory_port.h"
+
+namespace tributary {
+
+// Any thread may call. Full: Allocate gives 0.
+class DeviceMemory final : public BusMemory {
+ public:
+  static constexpr std::uint64_t kBase = 0x1'0000'0000;  // far from 0, so that a lost pointer is not memory
+  static constexpr std::size_t kPageBytes = 4096;
+
+  // Address space is reserved; pages are taken when touched. Throws std::bad_alloc.
+  explicit DeviceMemory(std::size_t bytes);
+  ~DeviceMemory() override;
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  // Whole pages; 0 if there is no room.
+  std::uint64_t Allocate(std::size_t bytes);
+  void Free(std::uint64_t address);
+
+  std::uint8_t* Resolve(std::uint64_t address, std::uint64_t bytes) override;
+
+  std::size_t capacity() const { return capacity_; }
+
+ private:
+  const std::size_t capacity_;
+  std::uint8_t* storage_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::uint64_t> regions_;  // first address to end
+};
+
+}  // namespace tributary

@@ -1,0 +1,31 @@
+// What the software device shall do wrong, for tests of those who must notice.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+// Runs are counted from 1 over all compute units since the device was opened by the first user.
+struct FaultPlan {
+  // A list "name[=value],…"; names as the members below. Errors: InvalidArgument naming the word.
+  static absl::StatusOr<FaultPlan> Parse(std::string_view text);
+
+  bool no_device = false;
+  bool no_permission = false;
+  bool wrong_uuid = false;                  // the board holds another xclbin than the one just loaded
+  bool slow_interrupt = false;              // completions are noticed 500 ms late
+  std::optional<std::uint64_t> hang;        // this run never ends
+  std::optional<std::uint64_t> hang_after;  // neither this run nor a later one ends
+  std::optional<std::uint64_t> read_error;  // the first read burst of this run is answered with an error
+  std::optional<std::uint64_t> write_error;
+  std::optional<std::uint64_t> disappear;  // from this run on, every call fails
+  std::size_t memory_bytes = std::size_t{256} << 20;
+};
+
+}  // namespace tributary

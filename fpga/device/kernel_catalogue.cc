@@ -1,0 +1,38 @@
+#include "fpga/device/kernel_catalogue.h"
+
+#include <array>
+
+#include "Vloopback_kernel.h"
+#include "fpga/device/verilated_kernel.h"
+
+namespace tributary {
+namespace {
+
+struct Entry {
+  std::string_view name;
+  std::unique_ptr<KernelModel> (*make)(BusMemory*);
+};
+
+template <typename Top>
+std::unique_ptr<KernelModel> Make(BusMemory* memory) {
+  return std::make_unique<VerilatedKernel<Top>>(memory);
+}
+
+constexpr std::array kEntries{Entry{"loopback_kernel", &Make<Vloopback_kernel>}};
+
+}  // namespace
+
+std::unique_ptr<KernelModel> MakeKernel(std::string_view name, BusMemory* memory) {
+  for (const Entry& entry : kEntries) {
+    if (entry.name == name) return entry.make(memory);
+  }
+  return nullptr;
+}
+
+std::vector<std::string> KernelNames() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kEntries) names.emplace_back(entry.name);
+  return names;
+}
+
+}  // namespace tributary

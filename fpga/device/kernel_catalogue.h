@@ -1,0 +1,18 @@
+// The kernels that the software device can be loaded with.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fpga/device/kernel_model.h"
+
+namespace tributary {
+
+// nullptr if there is no kernel of that name.
+std::unique_ptr<KernelModel> MakeKernel(std::string_view name, BusMemory* memory);
+
+std::vector<std::string> KernelNames();
+
+}  // namespace tributary

@@ -1,0 +1,31 @@
+// A kernel as its surroundings see it: registers, clock and bus.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "fpga/device/axi_memory_port.h"
+
+namespace tributary {
+
+// One thread at a time.
+class KernelModel {
+ public:
+  virtual ~KernelModel() = default;
+
+  // Holds the reset for a few clocks: what was running is forgotten.
+  virtual void Reset() = 0;
+
+  // One clock.
+  virtual void Step() = 0;
+
+  // AXI4-Lite accesses; each takes a few clocks.
+  virtual std::uint32_t ReadRegister(std::uint32_t offset) = 0;
+  virtual void WriteRegister(std::uint32_t offset, std::uint32_t value) = 0;
+
+  virtual bool interrupt() const = 0;
+  virtual std::uint64_t clocks() const = 0;
+  virtual AxiMemoryPort& memory_port() = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,240 @@
+#include "fpga/device/software_device.h"
+
+#include <ert.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <system_error>
+#include <utility>
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::uint32_t kStateMask = 0xf;
+
+[[noreturn]] void Throw(int error, const char* text) {
+  throw std::system_error(error, std::generic_category(), text);
+}
+
+std::uint32_t StateOf(KernelRun::Outcome outcome) {
+  switch (outcome) {
+    case KernelRun::Outcome::kCompleted:
+      return ERT_CMD_STATE_COMPLETED;
+    case KernelRun::Outcome::kAborted:
+      return ERT_CMD_STATE_ABORT;
+    case KernelRun::Outcome::kError:
+      break;
+  }
+  return ERT_CMD_STATE_ERROR;
+}
+
+Board::Uuid UuidOf(const xuid_t uuid) {
+  Board::Uuid result;
+  std::memcpy(result.data(), uuid, result.size());
+  return result;
+}
+
+}  // namespace
+
+SoftwareDevice::SoftwareDevice(unsigned index, xclDeviceHandle handle, std::shared_ptr<Board> board)
+    : device(index), handle_(handle), board_(std::move(board)) {}
+
+SoftwareDevice::~SoftwareDevice() { close_device(); }
+
+std::shared_ptr<Board> SoftwareDevice::board() const {
+  const std::scoped_lock lock(mutex_);
+  if (board_ == nullptr) Throw(ENODEV, "the device is closed");
+  return board_;
+}
+
+void SoftwareDevice::close_device() {
+  std::shared_ptr<Board> board;
+  {
+    const std::scoped_lock lock(mutex_);
+    board.swap(board_);
+  }
+  if (board == nullptr) return;
+  // What still runs would write into the packets freed below.
+  board->AbortAll(this);
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [handle, buffer] : buffers_) board->memory().Free(buffer.device_address);
+  buffers_.clear();
+  for (; contexts_ > 0; --contexts_) board->CloseContext();
+}
+
+void SoftwareDevice::open_context(const xuid_t xclbin, unsigned, bool) {
+  board()->OpenContext(UuidOf(xclbin));
+  const std::scoped_lock lock(mutex_);
+  ++contexts_;
+}
+
+void SoftwareDevice::close_context(const xuid_t, unsigned) {
+  const std::scoped_lock lock(mutex_);
+  if (contexts_ == 0 || board_ == nullptr) return;
+  --contexts_;
+  board_->CloseContext();
+}
+
+xclBufferHandle SoftwareDevice::Add(Buffer buffer) {
+  const std::shared_ptr<Board> target = board();
+  target->Check();
+  if ((buffer.flags & XCL_BO_FLAGS_EXECBUF) == 0) {
+    buffer.device_address = target->memory().Allocate(buffer.bytes);
+    if (buffer.device_address == 0) throw std::bad_alloc();
+    // What a program reads without having synchronised it must not look like what it expects.
+    std::memset(target->memory().Resolve(buffer.device_address, buffer.bytes), 0xdb, buffer.bytes);
+  }
+  const std::scoped_lock lock(mutex_);
+  const xclBufferHandle handle = next_buffer_++;
+  buffers_[handle] = std::move(buffer);
+  return handle;
+}
+
+xclBufferHandle SoftwareDevice::alloc_bo(std::size_t bytes, unsigned flags) {
+  Buffer buffer;
+  buffer.bytes = bytes;
+  buffer.flags = flags;
+  buffer.own = std::make_unique<std::byte[]>(bytes + kPageBytes);
+  void* aligned = buffer.own.get();
+  std::size_t space = bytes + kPageBytes;
+  buffer.host = static_cast<std::byte*>(std::align(kPageBytes, bytes, aligned, space));
+  return Add(std::move(buffer));
+}
+
+xclBufferHandle SoftwareDevice::alloc_bo(void* host, std::size_t bytes, unsigned flags) {
+  Buffer buffer;
+  buffer.bytes = bytes;
+  buffer.flags = flags;
+  buffer.host = static_cast<std::byte*>(host);
+  return Add(std::move(buffer));
+}
+
+void SoftwareDevice::free_bo(xclBufferHandle handle) {
+  const std::scoped_lock lock(mutex_);
+  const auto buffer = buffers_.find(handle);
+  if (buffer == buffers_.end()) return;
+  if (board_ != nullptr) board_->memory().Free(buffer->second.device_address);
+  buffers_.erase(buffer);
+}
+
+SoftwareDevice::Buffer& SoftwareDevice::Find(xclBufferHandle handle) {
+  const auto buffer = buffers_.find(handle);
+  if (buffer == buffers_.end()) Throw(EINVAL, "no such buffer");
+  return buffer->second;
+}
+
+std::byte* SoftwareDevice::DeviceCopy(const Buffer& buffer, std::size_t bytes, std::size_t offset) const {
+  if (offset > buffer.bytes || bytes > buffer.bytes - offset) Throw(EINVAL, "outside of the buffer");
+  std::uint8_t* memory =
+      board_ == nullptr ? nullptr : board_->memory().Resolve(buffer.device_address + offset, bytes);
+  if (memory == nullptr) Throw(EINVAL, "the buffer has no device memory");
+  return reinterpret_cast<std::byte*>(memory);
+}
+
+void SoftwareDevice::copy_bo(xclBufferHandle to, xclBufferHandle from, std::size_t bytes,
+                             std::size_t to_offset, std::size_t from_offset) {
+  board()->Check();
+  const std::scoped_lock lock(mutex_);
+  std::memmove(DeviceCopy(Find(to), bytes, to_offset), DeviceCopy(Find(from), bytes, from_offset), bytes);
+}
+
+void SoftwareDevice::sync_bo(xclBufferHandle handle, xclBOSyncDirection direction, std::size_t bytes,
+                             std::size_t offset) {
+  board()->Check();
+  std::byte* host;
+  std::byte* remote;
+  {
+    const std::scoped_lock lock(mutex_);
+    const Buffer& buffer = Find(handle);
+    remote = DeviceCopy(buffer, bytes, offset);
+    host = buffer.host + offset;
+  }
+  if (direction == XCL_BO_SYNC_BO_TO_DEVICE) {
+    std::memcpy(remote, host, bytes);
+  } else {
+    std::memcpy(host, remote, bytes);
+  }
+}
+
+void* SoftwareDevice::map_bo(xclBufferHandle handle, bool) {
+  const std::scoped_lock lock(mutex_);
+  return Find(handle).host;
+}
+
+void SoftwareDevice::unmap_bo(xclBufferHandle, void*) {}
+
+void SoftwareDevice::get_bo_properties(xclBufferHandle handle, xclBOProperties* properties) const {
+  const std::scoped_lock lock(mutex_);
+  const auto buffer = buffers_.find(handle);
+  if (buffer == buffers_.end()) Throw(EINVAL, "no such buffer");
+  *properties = {};
+  properties->handle = handle;
+  properties->flags = buffer->second.flags;
+  properties->size = buffer->second.bytes;
+  properties->paddr = buffer->second.device_address;
+}
+
+void SoftwareDevice::reg_read(std::uint32_t unit, std::uint32_t offset, std::uint32_t* value) const {
+  *value = board()->unit(unit).ReadRegister(offset);
+}
+
+void SoftwareDevice::reg_write(std::uint32_t unit, std::uint32_t offset, std::uint32_t value) {
+  board()->unit(unit).WriteRegister(offset, value);
+}
+
+void SoftwareDevice::Complete(std::uint32_t* header, std::uint32_t state) {
+  {
+    const std::scoped_lock lock(completion_mutex_);
+    std::atomic_ref<std::uint32_t> word(*header);
+    word.store((word.load() & ~kStateMask) | state, std::memory_order_release);
+    ++completions_;
+  }
+  completion_.notify_all();
+}
+
+void SoftwareDevice::exec_buf(xclBufferHandle handle) {
+  const std::shared_ptr<Board> target = board();
+  std::uint32_t* packet;
+  {
+    const std::scoped_lock lock(mutex_);
+    packet = reinterpret_cast<std::uint32_t*>(Find(handle).host);
+  }
+  const auto* header = reinterpret_cast<const ert_start_kernel_cmd*>(packet);
+  if (header->opcode == ERT_ABORT) {
+    const auto* abort = reinterpret_cast<const ert_abort_cmd*>(packet);
+    target->Abort(this, static_cast<std::uint32_t>(abort->exec_bo_handle));
+    Complete(packet, ERT_CMD_STATE_COMPLETED);
+    return;
+  }
+  if (header->opcode != ERT_START_CU) Throw(ENOTSUP, "the software device only starts and aborts runs");
+  const std::size_t masks = 1u + header->extra_cu_masks;
+  if (header->count < masks) Throw(EINVAL, "a start packet without a compute unit mask");
+  KernelRun run;
+  run.client = this;
+  run.packet = handle;
+  run.registers.assign(packet + 1 + masks, packet + 1 + header->count);
+  run.on_outcome = [this, packet](KernelRun::Outcome outcome) { Complete(packet, StateOf(outcome)); };
+  target->Start({packet + 1, masks}, std::move(run));
+}
+
+int SoftwareDevice::exec_wait(int timeout_ms) const {
+  std::unique_lock lock(completion_mutex_);
+  const auto completed = [this] { return completions_ > 0; };
+  if (!completion_.wait_for(lock, std::chrono::milliseconds(timeout_ms), completed)) return 0;
+  --completions_;
+  return 1;
+}
+
+void SoftwareDevice::load_axlf(const axlf* image) {
+  board()->Load(*image);
+  register_axlf(image);
+}
+
+const xrt_core::query::request& SoftwareDevice::lookup_query(xrt_core::query::key_type key) const {
+  throw xrt_core::query::no_such_key(key);
+}
+
+}  // namespace tributary

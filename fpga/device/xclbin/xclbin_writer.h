@@ -1,0 +1,26 @@
+// Writes an xclbin for the software device: the metadata that XRT reads, without a bitstream.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+struct XclbinContents {
+  struct Kernel {
+    std::string name;
+    int instances = 1;  // compute units: name_1, name_2, …
+  };
+  std::vector<Kernel> kernels;
+  std::string platform = "tributary:software:device:1.0";  // at most 63 characters
+  std::uint64_t memory_kib = 262144;                       // of the one memory bank
+};
+
+// The file's bytes. The same contents give the same bytes: the UUID is the beginning of their SHA-256.
+// Errors: InvalidArgument for no kernel, a name or platform that does not fit, or instances outside 1 … 16.
+absl::StatusOr<std::string> WriteXclbin(const XclbinContents& contents);
+
+}  // namespace tributary
