@@ -1,0 +1,67 @@
+#include "fpga/model/beacon_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/nn/tansig.h"
+#include "fpga/model/fixed_point.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kInputs = BeaconNetwork::kInputs;
+constexpr std::size_t kHidden = BeaconNetwork::kHidden;
+constexpr std::size_t kOutputs = BeaconNetwork::kOutputs;
+constexpr int kSumFraction = kBeaconWeightFraction + kBeaconWordFraction;
+
+std::int32_t TansigWord(std::int64_t sum) {
+  const std::int64_t address =
+      Saturate(RoundShift(sum, kSumFraction - kTansigAddressFraction), kTansigAddressBits);
+  return TansigTable()[static_cast<std::size_t>(address - MinWord(kTansigAddressBits))];
+}
+
+// weights: `count` of them, then the bias.
+template <typename Words>
+std::int64_t Sum(const std::int32_t* weights, const Words& words) {
+  std::int64_t sum = static_cast<std::int64_t>(weights[words.size()]) << kBeaconWordFraction;
+  for (std::size_t i = 0; i < words.size(); ++i) sum += std::int64_t{weights[i]} * words[i];
+  return sum;
+}
+
+}  // namespace
+
+BeaconModel::BeaconModel(const BeaconNetwork& network) {
+  std::ranges::transform(network.parameters, weights_.begin(), [](double w) {
+    return static_cast<std::int32_t>(QuantiseWeight(w, kBeaconWeightFraction, kBeaconWeightBits));
+  });
+}
+
+BeaconModel::Outputs BeaconModel::Run(const Inputs& inputs) const {
+  std::array<std::int32_t, kHidden> hidden;
+  for (std::size_t j = 0; j < kHidden; ++j) hidden[j] = TansigWord(Sum(&weights_[j * (kInputs + 1)], inputs));
+  Outputs outputs;
+  for (std::size_t o = 0; o < kOutputs; ++o) {
+    const std::int64_t sum = Sum(&weights_[BeaconNetwork::kLayer1 + o * (kHidden + 1)], hidden);
+    outputs[o] = static_cast<std::int32_t>(Saturate(RoundShift(sum, kBeaconWeightFraction), kBeaconWordBits));
+  }
+  return outputs;
+}
+
+BeaconModel::Inputs BeaconModel::Quantise(const BeaconInputs& inputs) {
+  Inputs words;
+  for (std::size_t i = 0; i < kInputs; ++i) {
+    const double word = std::floor(std::ldexp(inputs[i], kBeaconWordFraction) + 0.5);
+    words[i] = static_cast<std::int32_t>(std::clamp(word, static_cast<double>(MinWord(kBeaconWordBits)),
+                                                    static_cast<double>(MaxWord(kBeaconWordBits))));
+  }
+  return words;
+}
+
+BeaconOutputs BeaconModel::Infer(const BeaconInputs& inputs) const {
+  const Outputs words = Run(Quantise(inputs));
+  BeaconOutputs outputs;
+  for (std::size_t o = 0; o < kOutputs; ++o) outputs[o] = std::ldexp(words[o], -kBeaconWordFraction);
+  return outputs;
+}
+
+}  // namespace tributary

@@ -1,0 +1,46 @@
+// The definition of correct for the beacon network in the fixed point of seed 003: inputs, hidden values and
+// outputs are 11-bit words Q1.10 (-1024…1023), weights 16-bit words Q8.8, tansig a table of 16,384 words.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/nn/beacon_network.h"
+
+namespace tributary {
+
+inline constexpr int kBeaconWordBits = 11;
+inline constexpr int kBeaconWordFraction = 10;
+inline constexpr int kBeaconWeightBits = 16;
+inline constexpr int kBeaconWeightFraction = 8;
+
+// Hidden: sum = Σ weight · input + bias · 2^10, 18 fraction bits, at most 2^28: no overflow of 32 bits. Table
+// address = sum rounded half up to 11 fraction bits, saturated to 14 bits. Output = Σ weight · hidden + bias
+// · 2^10, rounded half up to 10 fraction bits, saturated.
+//
+// Seed 003 leaves inputs outside -1024…1023 undefined; here they saturate. Immutable; any thread may call.
+class BeaconModel {
+ public:
+  using Inputs = std::array<std::int32_t, BeaconNetwork::kInputs>;
+  using Outputs = std::array<std::int32_t, BeaconNetwork::kOutputs>;
+
+  // Rounds the weights to nearest and saturates them.
+  explicit BeaconModel(const BeaconNetwork& network);
+
+  // Weights as the board takes them: 40 of layer 1, 22 of layer 2.
+  const std::array<std::int32_t, BeaconNetwork::kParameters>& weights() const { return weights_; }
+
+  // The integer network.
+  Outputs Run(const Inputs& inputs) const;
+
+  // Normalised inputs to words: rounded half up, saturated. NaN is the caller's to refuse.
+  static Inputs Quantise(const BeaconInputs& inputs);
+
+  // Normalised inputs to normalised outputs.
+  BeaconOutputs Infer(const BeaconInputs& inputs) const;
+
+ private:
+  std::array<std::int32_t, BeaconNetwork::kParameters> weights_;
+};
+
+}  // namespace tributary
