@@ -1,5 +1,6 @@
 #include "node/accelerator/create.h"
 
+#include "node/accelerator/cpu_beacon.h"
 #include "node/accelerator/cpu_positioning.h"
 
 namespace tributary {
@@ -9,6 +10,15 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const Accelerator
   switch (config.kind) {
     case AcceleratorKind::kCpu:
       return CpuPositioning::Create(network, config.format, config.max_batch);
+  }
+  return absl::InvalidArgumentError("unknown kind of accelerator");
+}
+
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
+                                                               const BeaconNetwork& network) {
+  switch (config.kind) {
+    case AcceleratorKind::kCpu:
+      return CpuBeacon::Create(network, config.format, config.max_batch);
   }
   return absl::InvalidArgumentError("unknown kind of accelerator");
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "core/nn/beacon_network.h"
 #include "core/nn/positioning_network.h"
 #include "fpga/model/number_format.h"
 #include "node/accelerator/accelerator.h"
@@ -24,5 +25,7 @@ struct AcceleratorConfig {
 // Errors: InvalidArgument for a network that does not fit the format.
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
                                                                const PositioningNetwork& network);
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
+                                                               const BeaconNetwork& network);
 
 }  // namespace tributary

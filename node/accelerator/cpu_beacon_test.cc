@@ -1,0 +1,58 @@
+#include "node/accelerator/cpu_beacon.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace tributary {
+namespace {
+
+BeaconNetwork Network() {
+  BeaconNetwork network;
+  for (std::size_t i = 0; i < network.parameters.size(); ++i) {
+    network.parameters[i] = 0.3 * std::sin(static_cast<double>(i));
+  }
+  network.input_offset_m = {4, 4, 4};
+  network.input_gain_per_m = {0.25, 0.25, 0.25};
+  network.output_centre_m = {1, -1};
+  network.output_scale_m = 4;
+  return network;
+}
+
+TEST(CpuBeaconTest, EqualsTheBoardsModel) {
+  const auto accelerator = CpuBeacon::Create(Network(), NumberFormat::kInt16, 4);
+  ASSERT_TRUE(accelerator.ok());
+  const std::vector<float> features = {1, 2, 3, 7.5f, 0.5f, 20};
+  std::vector<float> outputs(4);
+  ASSERT_TRUE((*accelerator)->Infer(features, 2, outputs).ok());
+  for (std::size_t i = 0; i < 2; ++i) {
+    const BeaconInputs ranges = {features[3 * i], features[3 * i + 1], features[3 * i + 2]};
+    const BeaconOutputs expected =
+        PositionOf(Network(), BeaconModel(Network()).Infer(NormaliseRanges(Network(), ranges)));
+    EXPECT_EQ(outputs[2 * i], static_cast<float>(expected[0]));
+    EXPECT_EQ(outputs[2 * i + 1], static_cast<float>(expected[1]));
+  }
+}
+
+TEST(CpuBeaconTest, RangeThatIsNotFiniteGivesNaN) {
+  const auto accelerator = CpuBeacon::Create(Network(), NumberFormat::kFloat, 4);
+  std::vector<float> outputs(4);
+  const std::vector<float> features = {1, std::numeric_limits<float>::quiet_NaN(), 3, 1, 2, 3};
+  ASSERT_TRUE((*accelerator)->Infer(features, 2, outputs).ok());
+  EXPECT_TRUE(std::isnan(outputs[0]) && std::isnan(outputs[1]));
+  EXPECT_TRUE(std::isfinite(outputs[2]) && std::isfinite(outputs[3]));
+}
+
+TEST(CpuBeaconTest, RefusesFormatsAndSizesThatDoNotExist) {
+  EXPECT_EQ(CpuBeacon::Create(Network(), NumberFormat::kInt8, 4).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  const auto accelerator = CpuBeacon::Create(Network(), NumberFormat::kFloat, 1);
+  std::vector<float> outputs(4);
+  EXPECT_EQ((*accelerator)->Infer(std::vector<float>(6), 2, outputs).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tributary
