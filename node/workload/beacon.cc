@@ -1,0 +1,79 @@
+#include "node/workload/beacon.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kInputs = BeaconNetwork::kInputs;
+constexpr std::size_t kOutputs = BeaconNetwork::kOutputs;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BeaconWorkload>> BeaconWorkload::Create(
+    std::unique_ptr<Accelerator> accelerator, const BeaconNetwork& network) {
+  const Accelerator::Shape shape = accelerator->shape();
+  if (shape.inputs != kInputs || shape.outputs != kOutputs || shape.max_batch == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("beacon needs an accelerator of 3 inputs and 2 outputs; ",
+                                                   accelerator->description(), " has ", shape.inputs, " and ",
+                                                   shape.outputs));
+  }
+  return std::unique_ptr<BeaconWorkload>(new BeaconWorkload(std::move(accelerator), network));
+}
+
+BeaconWorkload::BeaconWorkload(std::unique_ptr<Accelerator> accelerator, const BeaconNetwork& network)
+    : accelerator_(std::move(accelerator)), network_(network) {}
+
+absl::Status BeaconWorkload::Run(const SensorFrame& samples, TupleFrame& tuples) {
+  tuples.epoch = samples.epoch;
+  tuples.captured_unix_ns = samples.captured_unix_ns;
+  tuples.dimension = dimension();
+  tuples.subjects.clear();
+  tuples.means.clear();
+  tuples.cholesky.clear();
+  tuples.contributors.clear();
+
+  const std::size_t subjects = samples.subjects.size();
+  if (samples.features.size() != subjects * kInputs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(samples.features.size(), " ranges for ", subjects, " subjects; 3 each are expected"));
+  }
+  outputs_.resize(subjects * kOutputs);
+  const std::size_t max_batch = accelerator_->shape().max_batch;
+  for (std::size_t first = 0; first < subjects; first += max_batch) {
+    const std::size_t batch = std::min(max_batch, subjects - first);
+    absl::Status status =
+        accelerator_->Infer(std::span(samples.features).subspan(first * kInputs, batch * kInputs), batch,
+                            std::span(outputs_).subspan(first * kOutputs, batch * kOutputs));
+    if (!status.ok()) return status;
+  }
+  for (std::size_t i = 0; i < subjects; ++i) {
+    Append(samples.subjects[i], &samples.features[i * kInputs], &outputs_[i * kOutputs], tuples);
+  }
+  return absl::OkStatus();
+}
+
+void BeaconWorkload::Append(std::uint32_t subject, const float* ranges_m, const float* position_m,
+                            TupleFrame& tuples) {
+  BeaconInputs ranges;
+  std::copy_n(ranges_m, kInputs, ranges.begin());
+  const std::array<double, 3> cholesky = BeaconCholesky(network_, NormaliseRanges(network_, ranges));
+  std::array<float, 3> factor;
+  std::ranges::transform(cholesky, factor.begin(), [](double v) { return static_cast<float>(v); });
+  if (!std::isfinite(position_m[0]) || !std::isfinite(position_m[1]) ||
+      !std::ranges::all_of(factor, [](float v) { return std::isfinite(v); }) || !(factor[0] > 0.0f) ||
+      !(factor[2] > 0.0f)) {
+    ++unusable_tuples_;
+    return;
+  }
+  tuples.subjects.push_back(subject);
+  tuples.means.insert(tuples.means.end(), position_m, position_m + kOutputs);
+  tuples.cholesky.insert(tuples.cholesky.end(), factor.begin(), factor.end());
+}
+
+}  // namespace tributary
