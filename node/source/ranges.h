@@ -1,0 +1,59 @@
+// Recorded ranges as a source: the triple of anchors of one board, one tag, paced as they were taken.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/runtime/clock.h"
+#include "node/source/ranges_csv.h"
+#include "node/source/source.h"
+
+namespace tributary {
+
+struct RangesSourceOptions {
+  std::array<int, 3> anchors = {};  // distinct, 0…7
+  int tag = 0;                      // 0…2; also the subject
+  // The part of the recording that is played, by time: 0 ≤ start < end ≤ 1.
+  double start_fraction = 0.0;
+  double end_fraction = 1.0;
+  double speed = 1.0;              // times real time; 0: as fast as it is read
+  std::int64_t start_unix_ns = 0;  // when the first row is due; 0: at the first Next
+};
+
+// Each frame has one subject and three features: ranges in m. Rows that lack one of the three are missed
+// frames. The epoch is that of the recording's own time stamp, so that boards which play the same recording
+// agree by construction; the capture time is the clock's.
+class RangesSource final : public Source {
+ public:
+  // `rows` may be shared between sources; the clock outlives the source. Errors: InvalidArgument, naming the
+  // option.
+  static absl::StatusOr<std::unique_ptr<RangesSource>> Create(
+      std::shared_ptr<const std::vector<RangeRow>> rows, const RangesSourceOptions& options,
+      const Clock& clock);
+
+  std::size_t width() const override { return options_.anchors.size(); }
+  absl::Status Next(std::stop_token stop, SensorFrame& frame) override;
+  std::uint64_t missed_frames() const override { return missed_frames_; }
+
+ private:
+  RangesSource(std::shared_ptr<const std::vector<RangeRow>> rows, const RangesSourceOptions& options,
+               const Clock& clock, std::size_t first, std::size_t end);
+  bool Complete(const RangeRow& row) const;
+
+  std::shared_ptr<const std::vector<RangeRow>> rows_;
+  const RangesSourceOptions options_;
+  const Clock& clock_;
+  const std::size_t first_;
+  const std::size_t end_;
+  std::size_t next_;
+  std::int64_t start_unix_ns_;
+  std::uint64_t missed_frames_ = 0;  // rows without one of the three ranges
+};
+
+// Index of the first row at or after the given fraction of the recording's time, rows.size() for 1.
+std::size_t RowAtFraction(const std::vector<RangeRow>& rows, double fraction);
+
+}  // namespace tributary

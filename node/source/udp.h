@@ -1,0 +1,59 @@
+// A panel's front end over UDP (docs/udp-datagram.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/runtime/clock.h"
+#include "node/source/source.h"
+#include "node/source/udp_assembler.h"
+
+namespace tributary {
+
+struct UdpSourceOptions {
+  std::string address = "127.0.0.1";  // to listen on: a numeric IPv4 or IPv6 address
+  std::uint16_t port = 0;             // 0: any; see UdpSource::port
+  std::string front_end = {};         // numeric address of the only sender to listen to; empty: any
+  UdpAssemblerOptions assembler = {};
+};
+
+// Owns the socket and the assembler. Called by one thread. Where that thread is too slow, the kernel's socket
+// buffer (4 MiB asked for, about 30 slots of 16 users) overflows, and what it drops shows as lost subjects.
+class UdpSource final : public Source {
+ public:
+  // `clock` outlives the source. Errors: InvalidArgument for an address that is not numeric, Unavailable if
+  // it cannot be bound.
+  static absl::StatusOr<std::unique_ptr<UdpSource>> Create(const UdpSourceOptions& options,
+                                                           const Clock& clock);
+  ~UdpSource() override;
+
+  UdpSource(const UdpSource&) = delete;
+  UdpSource& operator=(const UdpSource&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  const UdpCounters& counters() const { return assembler_.counters(); }
+  std::uint64_t strangers() const { return strangers_; }  // datagrams of other senders
+
+  std::size_t width() const override { return options_.assembler.width; }
+  absl::Status Next(std::stop_token stop, SensorFrame& frame) override;
+  std::uint64_t missed_frames() const override { return counters().lost_slots; }
+
+ private:
+  UdpSource(const UdpSourceOptions& options, const Clock& clock);
+  absl::Status Open();
+  absl::Status Receive();  // what has arrived, until a frame is ready
+
+  const UdpSourceOptions options_;
+  const Clock& clock_;
+  UdpAssembler assembler_;
+  int socket_ = -1;
+  int wake_ = -1;  // eventfd
+  std::uint16_t port_ = 0;
+  std::uint64_t strangers_ = 0;
+  std::vector<std::byte> datagram_;
+};
+
+}  // namespace tributary

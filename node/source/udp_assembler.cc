@@ -1,0 +1,131 @@
+#include "node/source/udp_assembler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary {
+
+UdpAssembler::UdpAssembler(const UdpAssemblerOptions& options) : options_(options), slots_(kOpenSlots) {}
+
+void UdpAssembler::Add(std::span<const std::byte> datagram, Epoch now) {
+  const auto fragment = DecodeUdpFragment(datagram);
+  if (!fragment.ok() || fragment->width != options_.width || fragment->subjects > options_.max_subjects) {
+    ++counters_.malformed;
+    return;
+  }
+  if (fragment->panel != options_.panel) {
+    ++counters_.foreign;
+    return;
+  }
+  const Epoch distance = fragment->epoch > now ? fragment->epoch - now : now - fragment->epoch;
+  if (distance > kMaxEpochDistance) {
+    ++counters_.out_of_window;
+    return;
+  }
+  if (fragment->epoch <= last_epoch_) {
+    ++counters_.late;
+    return;
+  }
+  Slot* slot = SlotFor(*fragment);
+  if (slot == nullptr) return;
+  Subject* subject = SubjectFor(*slot, fragment->subject);
+  if (subject == nullptr || slot->expected != fragment->subjects) {
+    ++counters_.malformed;
+    return;
+  }
+  Store(*slot, *subject, *fragment);
+  if (slot->complete == slot->expected) GiveOutThrough(slot->epoch);
+}
+
+// The slot of the fragment's epoch, opened if need be; null if it is older than all that are open and there
+// is no place.
+UdpAssembler::Slot* UdpAssembler::SlotFor(const UdpFragment& fragment) {
+  const auto place = [this](Epoch epoch) { return std::ranges::find(slots_, epoch, &Slot::epoch); };
+  if (const auto found = place(fragment.epoch); found != slots_.end()) return &*found;
+  auto free = place(0);
+  if (free == slots_.end()) {
+    const auto oldest = std::ranges::min_element(slots_, {}, &Slot::epoch);
+    if (fragment.epoch < oldest->epoch) {
+      ++counters_.late;
+      return nullptr;
+    }
+    GiveOutThrough(oldest->epoch);
+    free = place(0);
+  }
+  free->epoch = fragment.epoch;
+  free->captured_unix_ns = fragment.captured_unix_ns;
+  free->expected = fragment.subjects;
+  free->complete = 0;
+  free->used = 0;
+  return &*free;
+}
+
+// Null if the slot has all its subjects already.
+UdpAssembler::Subject* UdpAssembler::SubjectFor(Slot& slot, std::uint32_t number) {
+  for (std::size_t i = 0; i < slot.used; ++i) {
+    if (slot.subjects[i].number == number) return &slot.subjects[i];
+  }
+  if (slot.used == slot.expected) return nullptr;
+  if (slot.used == slot.subjects.size()) slot.subjects.emplace_back();
+  Subject& subject = slot.subjects[slot.used++];
+  subject.number = number;
+  subject.received = 0;
+  subject.features.resize(options_.width);
+  subject.present.assign(options_.width, 0);
+  return &subject;
+}
+
+void UdpAssembler::Store(Slot& slot, Subject& subject, const UdpFragment& fragment) {
+  const auto present = std::span(subject.present).subspan(fragment.first, fragment.count);
+  if (std::ranges::any_of(present, [](char p) { return p != 0; })) {
+    ++counters_.duplicate;
+    return;
+  }
+  if (!fragment.CopyFeatures(subject.features.data() + fragment.first)) {
+    ++counters_.malformed;
+    return;
+  }
+  std::ranges::fill(present, 1);
+  subject.received += fragment.count;
+  if (subject.received == options_.width) ++slot.complete;
+}
+
+void UdpAssembler::GiveOutThrough(Epoch epoch) {
+  for (;;) {
+    Slot* oldest = nullptr;
+    for (Slot& slot : slots_) {
+      if (slot.epoch != 0 && slot.epoch <= epoch && (oldest == nullptr || slot.epoch < oldest->epoch))
+        oldest = &slot;
+    }
+    if (oldest == nullptr) return;
+    GiveOut(*oldest);
+  }
+}
+
+void UdpAssembler::GiveOut(Slot& slot) {
+  last_epoch_ = slot.epoch;
+  counters_.lost_subjects += slot.expected - slot.complete;
+  if (slot.complete == 0) {
+    ++counters_.lost_slots;
+  } else {
+    SensorFrame frame{
+        .epoch = slot.epoch, .captured_unix_ns = slot.captured_unix_ns, .subjects = {}, .features = {}};
+    for (std::size_t i = 0; i < slot.used; ++i) {
+      const Subject& subject = slot.subjects[i];
+      if (subject.received != options_.width) continue;
+      frame.subjects.push_back(subject.number);
+      frame.features.insert(frame.features.end(), subject.features.begin(), subject.features.end());
+    }
+    ready_.push_back(std::move(frame));
+  }
+  slot.epoch = 0;
+}
+
+bool UdpAssembler::Take(SensorFrame& frame) {
+  if (ready_.empty()) return false;
+  std::swap(frame, ready_.front());
+  ready_.erase(ready_.begin());
+  return true;
+}
+
+}  // namespace tributary

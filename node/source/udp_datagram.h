@@ -1,0 +1,44 @@
+// One datagram of channel state from a front end; docs/udp-datagram.md is the reference. Pure over bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/estimate/epoch.h"
+
+namespace tributary {
+
+inline constexpr std::size_t kUdpHeaderBytes = 40;
+inline constexpr std::size_t kMaxUdpDatagramBytes = 65'507;
+
+enum class UdpEncoding : std::uint8_t { kFloat32 = 0, kInt16 = 1 };
+
+// A run of one subject's features in one slot.
+struct UdpFragment {
+  UdpEncoding encoding = UdpEncoding::kFloat32;
+  std::uint16_t panel = 0;
+  Epoch epoch = 0;
+  std::int64_t captured_unix_ns = 0;
+  std::uint32_t subject = 0;
+  std::uint16_t subjects = 0;          // in this slot
+  std::uint16_t width = 0;             // features per subject
+  std::uint16_t first = 0;             // index of the first feature in this datagram
+  std::uint16_t count = 0;             // of features in this datagram
+  float scale = 1.0f;                  // a feature is the encoded number times this
+  std::span<const std::byte> payload;  // a view of the datagram
+
+  // Writes `count` features. False if one is not finite.
+  bool CopyFeatures(float* features) const;
+};
+
+// Checks everything that a single datagram can be checked for. Errors: DataLoss, naming field and value.
+absl::StatusOr<UdpFragment> DecodeUdpFragment(std::span<const std::byte> datagram);
+
+// For front ends written in C++ and for tests: header of `fragment` (payload ignored) and `fragment.count`
+// features as float32, or as int16 rounded to multiples of the scale and saturated.
+std::string EncodeUdpFragment(const UdpFragment& fragment, std::span<const float> features);
+
+}  // namespace tributary
