@@ -85,9 +85,11 @@ int Process::Wait(std::chrono::milliseconds limit) {
   return pid_ > 0 ? -1 : exit_code_;
 }
 
-std::string Process::Log() const {
+std::string Process::Log() const { return ReadText(log_path_); }
+
+std::string ReadText(const std::string& path) {
   std::stringstream text;
-  text << std::ifstream(log_path_).rdbuf();
+  text << std::ifstream(path).rdbuf();
   return text.str();
 }
 

@@ -47,6 +47,9 @@ class ScratchFolder {
   std::string path_;
 };
 
+// The content of a file; empty if there is none.
+std::string ReadText(const std::string& path);
+
 // A port of the loopback that nobody listens on at the moment.
 int FreePort();
 

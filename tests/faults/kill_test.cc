@@ -1,0 +1,89 @@
+// kill -9 of whole daemons under load: the rest goes on, and what comes back is taken in again.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/fleet.h"
+
+namespace tributary::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+class KillTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    aggregator_.Start();
+    ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+    for (const std::string& wall : kWalls)
+      nodes_.emplace(wall, NodeProcess(folder_, wall, aggregator_.ingest_port()));
+    ASSERT_TRUE(WaitFor([&] { return Connected() == 4 && Fused("complete") > 20; }));
+  }
+
+  // Nodes that are connected and from which this aggregator has taken frames.
+  int Connected() const {
+    const auto answer = nlohmann::json::parse(aggregator_.Get("/api/v1/nodes"), nullptr, false);
+    if (answer.is_discarded()) return 0;
+    int count = 0;
+    for (const auto& node : answer["nodes"]) {
+      count += node["connected"].get<bool>() && node["accepted_frames"].get<int>() > 0;
+    }
+    return count;
+  }
+
+  double Fused(const std::string& end) const {
+    return MetricValue(aggregator_.Metrics(),
+                       "tributary_slots_fused_total{end=\"" + end + "\",site=\"room\"}");
+  }
+
+  ScratchFolder folder_;
+  AggregatorProcess aggregator_{folder_, "aggregator", kWalls};
+  std::map<std::string, NodeProcess> nodes_;
+};
+
+TEST_F(KillTest, AllNodesReportAgainWithinTwoSecondsOfTheAggregatorsRestart) {
+  aggregator_.process().Signal(SIGKILL);
+  EXPECT_EQ(aggregator_.process().Wait(milliseconds(5'000)), 128 + SIGKILL);
+  aggregator_.Start();
+  ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+  const auto serving = steady_clock::now();
+  EXPECT_TRUE(WaitFor([&] { return Connected() == 4; }, milliseconds(2'000)));
+  RecordProperty(
+      "all_reported_ms",
+      std::to_string(std::chrono::duration_cast<milliseconds>(steady_clock::now() - serving).count()));
+  for (auto& [wall, node] : nodes_) EXPECT_TRUE(node.process().Running()) << wall;
+  EXPECT_TRUE(WaitFor([&] { return Fused("complete") > 20; }));
+}
+
+TEST_F(KillTest, FusionGoesOnWithThreePanelsAtTheDeadline) {
+  nodes_.at("east").process().Signal(SIGKILL);
+  EXPECT_EQ(nodes_.at("east").process().Wait(milliseconds(5'000)), 128 + SIGKILL);
+  const double before = Fused("deadline");
+  EXPECT_TRUE(WaitFor([&] { return Fused("deadline") > before + 20; }));
+  const auto site = nlohmann::json::parse(aggregator_.Get("/api/v1/sites/room"));
+  ASSERT_FALSE(site["subjects"].empty());
+  EXPECT_EQ(site["subjects"][0]["contributors"], nlohmann::json({"south", "north", "west"}));
+
+  nodes_.at("east") = NodeProcess(folder_, "east", aggregator_.ingest_port());
+  const double complete = Fused("complete");
+  EXPECT_TRUE(WaitFor([&] { return Fused("complete") > complete + 20; }))
+      << "a restarted node is taken in again";
+}
+
+TEST_F(KillTest, ATerminatedFleetAccountsForEveryTuple) {
+  for (auto& [wall, node] : nodes_) node.process().Signal(SIGTERM);
+  for (auto& [wall, node] : nodes_) {
+    ASSERT_EQ(node.process().Wait(milliseconds(10'000)), 0) << node.process().Log();
+    const auto summary = nlohmann::json::parse(ReadText(node.summary_path()));
+    EXPECT_GT(summary["tuples"].get<int>(), 0);
+    EXPECT_EQ(summary["tuples"], summary["acknowledged_tuples"]) << summary;
+    EXPECT_EQ(summary["lost_tuples"], 0) << summary;
+  }
+  aggregator_.process().Signal(SIGTERM);
+  EXPECT_EQ(aggregator_.process().Wait(milliseconds(10'000)), 0) << aggregator_.process().Log();
+}
+
+}  // namespace
+}  // namespace tributary::testing
