@@ -1,0 +1,48 @@
+// A small certificate authority for tests, demos and closed networks: EC P-256, SHA-256.
+#pragma once
+
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+// Owns the authority's key and certificate. One thread's.
+class CertificateAuthority {
+ public:
+  // Reads ca.pem and ca.key from `folder`, or makes them there. Errors: InvalidArgument for files that are
+  // not a certificate and its key; as ReadFile.
+  static absl::StatusOr<CertificateAuthority> Open(const std::string& folder);
+
+  // Makes NAME.pem and NAME.key in `folder`, for a server and a client that is called NAME, reached as NAME,
+  // localhost or on the loopback; valid for two years. Leaves files alone that verify and stay valid for 30
+  // days. Returns whether they were made. Errors: InvalidArgument for a name that is no file or host name; as
+  // WriteFileAtomically.
+  absl::StatusOr<bool> Issue(const std::string& folder, const std::string& name) const;
+
+  bool made() const { return made_; }
+
+ private:
+  struct Free {
+    void operator()(X509* certificate) const { X509_free(certificate); }
+    void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  };
+  using Certificate = std::unique_ptr<X509, Free>;
+  using Key = std::unique_ptr<EVP_PKEY, Free>;
+
+  CertificateAuthority(Certificate certificate, Key key, bool made)
+      : certificate_(std::move(certificate)), key_(std::move(key)), made_(made) {}
+  static absl::StatusOr<CertificateAuthority> Make(const std::string& certificate_path,
+                                                   const std::string& key_path);
+
+  Certificate certificate_;
+  Key key_;
+  bool made_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,30 @@
+// The options by which a command reaches an aggregator.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/runtime/tls.h"
+
+namespace tributary {
+
+struct ConnectionArguments {
+  std::string aggregator = "127.0.0.1:7400";
+  TlsFiles tls;
+};
+
+// --aggregator, --certificate, --key, --ca.
+void AddConnectionOptions(CLI::App& command, ConnectionArguments& arguments);
+
+// Errors: as LoadTls; InvalidArgument if only some of the three files are given.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectionArguments& arguments);
+
+// What a command prints and returns when it fails.
+int ReportFailure(const char* command, const absl::Status& status);
+
+}  // namespace tributary

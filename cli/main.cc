@@ -1,0 +1,40 @@
+// tributary: trains and inspects models, fuses files, and looks after nodes and aggregators.
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cli/certs.h"
+#include "cli/evaluate_positioning.h"
+#include "cli/infer.h"
+#include "cli/model_inspect.h"
+#include "cli/status.h"
+#include "cli/train_positioning.h"
+#include "cli/watch.h"
+#include "core/runtime/service.h"
+#include "core/runtime/version.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Probability tuples from FPGA boards, fused.", "tributary");
+  app.set_version_flag("--version", std::string(tributary::kVersion));
+  app.require_subcommand(1);
+  app.footer("`tributary COMMAND --help` says more, with examples.");
+  int exit_code = tributary::kExitOk;
+
+  tributary::AddWatchCommand(app, exit_code);
+  tributary::AddStatusCommand(app, exit_code);
+  CLI::App* train = app.add_subcommand("train", "Make a model")->require_subcommand(1);
+  tributary::AddTrainPositioningCommand(*train, exit_code);
+  CLI::App* evaluate =
+      app.add_subcommand("evaluate", "Judge a model on held-out data")->require_subcommand(1);
+  tributary::AddEvaluatePositioningCommand(*evaluate, exit_code);
+  CLI::App* model = app.add_subcommand("model", "Look into model files")->require_subcommand(1);
+  tributary::AddModelInspectCommand(*model, exit_code);
+  tributary::AddInferCommand(app, exit_code);
+  tributary::AddCertsCommand(app, exit_code);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? tributary::kExitOk : tributary::kExitUsage;
+  }
+  return exit_code;
+}

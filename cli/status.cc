@@ -1,0 +1,98 @@
+#include "cli/status.h"
+
+#include <fmt/format.h>
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_join.h"
+#include "cli/connection.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/service.h"
+#include "core/uplink/refusals.h"
+#include "tributary/v1/fleet.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+struct Arguments {
+  ConnectionArguments connection;
+  std::string site;
+  bool json = false;
+};
+
+absl::StatusOr<v1::ListNodesResponse> ListNodes(const Arguments& arguments) {
+  const auto channel = Connect(arguments.connection);
+  if (!channel.ok()) return channel.status();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+  v1::ListNodesRequest request;
+  request.set_site(arguments.site);
+  v1::ListNodesResponse response;
+  const grpc::Status status = v1::FleetService::NewStub(*channel)->ListNodes(&context, request, &response);
+  if (status.ok()) return response;
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      arguments.connection.aggregator + ": " + PeerText(status.error_message()));
+}
+
+void PrintJson(const v1::ListNodesResponse& response) {
+  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+  for (const v1::Node& node : response.nodes()) {
+    nodes.push_back({{"site", node.site()},
+                     {"name", node.name()},
+                     {"connected", node.connected()},
+                     {"last_frame_unix_ns", node.last_frame_unix_ns()},
+                     {"accepted_frames", node.accepted_frames()},
+                     {"refused_frames", node.refused_frames()},
+                     {"dropped_frames", node.dropped_frames()},
+                     {"sources", std::vector<std::string>(node.sources().begin(), node.sources().end())},
+                     {"model",
+                      {{"name", node.model_name()},
+                       {"version", node.model_version()},
+                       {"sha256", absl::BytesToHexString(node.model_sha256())}}}});
+  }
+  std::printf("%s\n", nlohmann::ordered_json{{"nodes", std::move(nodes)}}.dump().c_str());
+}
+
+void PrintTable(const v1::ListNodesResponse& response) {
+  std::string table =
+      fmt::format("{:<12} {:<16} {:<10} {:>12} {:>12} {:>9} {:>9}  {:<24} {}\n", "SITE", "NODE", "STATE",
+                  "LAST FRAME", "ACCEPTED", "REFUSED", "DROPPED", "MODEL", "SOURCES");
+  const std::int64_t now_ns = SystemClock().UnixNs();
+  for (const v1::Node& node : response.nodes()) {
+    const double age_s = 1e-9 * static_cast<double>(now_ns - node.last_frame_unix_ns());
+    const std::string last = node.last_frame_unix_ns() == 0 ? "never" : fmt::format("{:.1f} s ago", age_s);
+    table += fmt::format("{:<12} {:<16} {:<10} {:>12} {:>12} {:>9} {:>9}  {:<24} {}\n", PeerText(node.site()),
+                         PeerText(node.name()), node.connected() ? "connected" : "away", last,
+                         node.accepted_frames(), node.refused_frames(), node.dropped_frames(),
+                         PeerText(node.model_name() + " " + node.model_version()),
+                         PeerText(absl::StrJoin(node.sources(), ", ")));
+  }
+  std::fputs(table.c_str(), stdout);
+}
+
+}  // namespace
+
+void AddStatusCommand(CLI::App& parent, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = parent.add_subcommand("status", "List the nodes that an aggregator knows");
+  AddConnectionOptions(*command, arguments->connection);
+  command->add_option("--site", arguments->site, "Only of this site");
+  command->add_flag("--json", arguments->json, "As JSON");
+  command->callback([arguments, &exit_code] {
+    const absl::StatusOr<v1::ListNodesResponse> response = ListNodes(*arguments);
+    if (!response.ok()) {
+      exit_code = ReportFailure("status", response.status());
+      return;
+    }
+    arguments->json ? PrintJson(*response) : PrintTable(*response);
+    exit_code = kExitOk;
+  });
+}
+
+}  // namespace tributary

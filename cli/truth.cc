@@ -1,0 +1,76 @@
+#include "cli/truth.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/runtime/file.h"
+#include "node/source/ranges_motion.h"
+#include "node/source/room_motion.h"
+
+namespace tributary {
+namespace {
+
+constexpr absl::string_view kRoomPrefix = "room:";
+
+class RoomTruth final : public Truth {
+ public:
+  explicit RoomTruth(const RoomMotion& motion) : motion_(motion) {}
+
+  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch epoch) const override {
+    const RoomPosition position = motion_.At(subject, epoch);
+    return std::array{position.x, position.y};
+  }
+
+ private:
+  const RoomMotion motion_;
+};
+
+class MotionCaptureTruth final : public Truth {
+ public:
+  explicit MotionCaptureTruth(MotionCapture capture) : capture_(std::move(capture)) {}
+
+  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch epoch) const override {
+    if (subject >= kTagPositionsM.size()) return std::nullopt;
+    const std::optional<Point3> point = capture_.At(EpochStartNs(epoch), kTagPositionsM[subject]);
+    if (!point) return std::nullopt;
+    return std::array{(*point)[0], (*point)[1]};
+  }
+
+ private:
+  const MotionCapture capture_;
+};
+
+absl::StatusOr<std::unique_ptr<Truth>> OpenRoom(const std::string& description) {
+  RoomMotion motion;
+  for (absl::string_view setting :
+       absl::StrSplit(description.substr(kRoomPrefix.size()), ',', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(setting, absl::MaxSplits('=', 1));
+    const bool read = (parts.first == "seed" && absl::SimpleAtoi(parts.second, &motion.seed)) ||
+                      (parts.first == "snapshots" && absl::SimpleAtoi(parts.second, &motion.snapshots) &&
+                       motion.snapshots > 0);
+    if (!read) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "truth: \"", setting, "\" is not known; expected room:seed=N or room:seed=N,snapshots=N"));
+    }
+  }
+  return std::make_unique<RoomTruth>(motion);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Truth>> OpenTruth(const std::string& description) {
+  if (absl::StartsWith(description, kRoomPrefix)) return OpenRoom(description);
+  const absl::StatusOr<std::string> csv = ReadFile(description);
+  if (!csv.ok()) return csv.status();
+  absl::StatusOr<MotionCapture> capture = MotionCapture::Parse(*csv);
+  if (!capture.ok()) {
+    return absl::Status(capture.status().code(), absl::StrCat(description, ": ", capture.status().message()));
+  }
+  return std::make_unique<MotionCaptureTruth>(*std::move(capture));
+}
+
+}  // namespace tributary

@@ -1,0 +1,126 @@
+#include "cli/watch_session.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/estimate/tuple_frame.h"
+
+namespace tributary {
+
+WatchSession::WatchSession(Options options, std::shared_ptr<grpc::Channel> channel, const Truth* truth,
+                           const Clock& clock)
+    : options_(std::move(options)),
+      channel_(std::move(channel)),
+      truth_(truth),
+      clock_(clock),
+      statistics_(truth),
+      thread_([this](std::stop_token stop) { Run(std::move(stop)); }) {}
+
+WatchSession::~WatchSession() { Stop(); }
+
+void WatchSession::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status WatchSession::status() const {
+  const MutexLock lock(mutex_);
+  return status_.value_or(absl::OkStatus());
+}
+
+bool WatchSession::done() const {
+  const MutexLock lock(mutex_);
+  return status_.has_value();
+}
+
+void WatchSession::Run(std::stop_token stop) {
+  std::stop_source enough;
+  const std::stop_callback forward(stop, [&enough] { enough.request_stop(); });
+  const auto lost = [this](const absl::Status& error) {
+    const MutexLock lock(mutex_);
+    note_ = absl::StrCat("link lost (", error.message(), "), trying again");
+  };
+  const absl::Status status = WatchSlots(
+      channel_, options_.watch, enough.get_token(),
+      [&](const WatchedSlot& slot, const std::vector<std::string>& leaves) { Take(slot, leaves, enough); },
+      lost);
+  const MutexLock lock(mutex_);
+  status_ = status;
+}
+
+void WatchSession::Take(const WatchedSlot& slot, const std::vector<std::string>& leaves,
+                        std::stop_source& enough) {
+  const std::int64_t unix_ns = clock_.UnixNs();
+  const std::int64_t steady_ns = clock_.SteadyNs();
+  const std::int64_t latency_ns = unix_ns - slot.captured_unix_ns;
+  {
+    const MutexLock lock(mutex_);
+    if (first_steady_ns_ == 0) first_steady_ns_ = steady_ns;
+    if (options_.seconds > 0 && static_cast<double>(steady_ns - first_steady_ns_) >= 1e9 * options_.seconds) {
+      enough.request_stop();
+      return;
+    }
+    statistics_.Add(slot, leaves.size(), unix_ns, steady_ns);
+    latest_ = slot;
+    leaves_ = leaves.size();
+    latest_latency_ns_ = latency_ns;
+    note_.clear();
+  }
+  if (options_.print_slots) {
+    const std::string line = SlotLine(options_.watch.site, slot, leaves, latency_ns);
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+std::optional<WatchView> WatchSession::View() {
+  WatchView view;
+  {
+    const MutexLock lock(mutex_);
+    if (first_steady_ns_ == 0) return std::nullopt;
+    view = {options_.watch.site,   note_, latest_, leaves_, 1e-3 * static_cast<double>(latest_latency_ns_),
+            statistics_.figures(), 0};
+  }
+  const double elapsed_s = view.figures.seconds - viewed_seconds_;
+  if (elapsed_s >= 1) {
+    recent_fused_per_s_ = static_cast<double>(view.figures.fused - viewed_fused_) / elapsed_s;
+    viewed_seconds_ = view.figures.seconds;
+    viewed_fused_ = view.figures.fused;
+  }
+  view.fused_per_s = viewed_seconds_ > 0 ? recent_fused_per_s_ : view.figures.fused_per_s;
+  return view;
+}
+
+std::string SlotLine(const std::string& site, const WatchedSlot& slot, const std::vector<std::string>& leaves,
+                     std::int64_t latency_ns) {
+  using Json = nlohmann::ordered_json;
+  const std::size_t d = slot.dimension;
+  const std::size_t triangle = TriangleSize(d);
+  Json estimates = Json::array();
+  for (std::size_t i = 0; i < slot.subjects.size(); ++i) {
+    Json contributors = Json::array();
+    for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+      const std::uint64_t word = slot.contributors[i * slot.contributor_words + leaf / 64];
+      if ((word >> (leaf % 64) & 1) != 0) contributors.push_back(leaves[leaf]);
+    }
+    const auto mean = slot.means.begin() + static_cast<std::ptrdiff_t>(i * d);
+    const auto factor = slot.cholesky.begin() + static_cast<std::ptrdiff_t>(i * triangle);
+    estimates.push_back(
+        {{"subject", slot.subjects[i]},
+         {"mean", std::vector<float>(mean, mean + static_cast<std::ptrdiff_t>(d))},
+         {"scale_tril", std::vector<float>(factor, factor + static_cast<std::ptrdiff_t>(triangle))},
+         {"contributors", std::move(contributors)},
+         {"consistency", slot.consistency[i]}});
+  }
+  return Json{{"site", site},
+              {"epoch", slot.epoch},
+              {"captured_unix_ns", slot.captured_unix_ns},
+              {"revision", slot.revision},
+              {"latency_us", 1e-3 * static_cast<double>(latency_ns)},
+              {"skipped", slot.skipped_slots},
+              {"estimates", std::move(estimates)}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace tributary

@@ -1,0 +1,81 @@
+#include "core/uplink/watcher.h"
+
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/runtime/clock.h"
+#include "core/uplink/convert.h"
+#include "core/uplink/refusals.h"
+#include "core/uplink/spool/backoff.h"
+#include "tributary/v1/fusion.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+constexpr Backoff::Limits kLostStream{20'000'000, 400'000'000};
+constexpr std::int64_t kFirstStreamNs = 5'000'000'000;
+
+bool MayPass(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded ||
+         code == absl::StatusCode::kCancelled || code == absl::StatusCode::kResourceExhausted ||
+         code == absl::StatusCode::kInternal || code == absl::StatusCode::kUnknown;
+}
+
+// One stream, to its end. `connected` is set once a response has come.
+absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& options,
+                        const std::stop_token& stop, const OnSlot& on_slot, bool& connected) {
+  v1::WatchRequest request;
+  request.set_site(options.site);
+  request.set_max_rate_hz(options.max_rate_hz);
+  grpc::ClientContext context;
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  const std::unique_ptr<grpc::ClientReader<v1::WatchResponse>> reader = stub.Watch(&context, request);
+
+  v1::WatchResponse response;
+  WatchedSlot slot;
+  std::vector<std::string> leaves;
+  while (reader->Read(&response)) {
+    connected = true;
+    if (response.leaves_size() > 0) leaves.assign(response.leaves().begin(), response.leaves().end());
+    if (!response.has_slot()) continue;  // the site has fused nothing yet
+    if (absl::Status status = SlotFromWire(response, leaves.size(), slot); !status.ok()) {
+      context.TryCancel();
+      reader->Finish();
+      return status;
+    }
+    on_slot(slot, leaves);
+  }
+  const grpc::Status status = reader->Finish();
+  if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), PeerText(status.error_message()));
+}
+
+}  // namespace
+
+absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const WatchOptions& options,
+                        std::stop_token stop, const OnSlot& on_slot, const OnLost& on_lost) {
+  const SystemClock clock;
+  const std::unique_ptr<v1::FusionService::Stub> stub = v1::FusionService::NewStub(channel);
+  Backoff backoff(kLostStream, std::random_device{}());
+  const std::int64_t give_up_ns = clock.SteadyNs() + kFirstStreamNs;
+  bool ever_connected = false;
+  while (!stop.stop_requested()) {
+    bool connected = false;
+    const absl::Status status = ReadStream(*stub, options, stop, on_slot, connected);
+    if (stop.stop_requested()) break;
+    if (!MayPass(status.code())) return status;
+    if (connected) backoff.Reset();
+    ever_connected = ever_connected || connected;
+    if (!ever_connected && clock.SteadyNs() >= give_up_ns) return status;
+    if (connected) on_lost(status);
+    clock.SleepUntil(clock.UnixNs() + backoff.Next(), stop);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tributary
