@@ -5,13 +5,16 @@ find_program(YOSYS yosys REQUIRED)
 find_program(YOSYS_SMTBMC yosys-smtbmc REQUIRED)
 find_program(Z3 z3 REQUIRED)
 
-# tributary_verilated(NAME TOP module SOURCES file... [PARAMETERS P=V...] [INCLUDES folder...])
+# tributary_verilated(NAME TOP module SOURCES file... [PREFIX class] [PARAMETERS P=V...] [INCLUDES folder...])
 #
-# The static library NAME: the Verilated model V<TOP>, position-independent, one thread. SOURCES are relative to fpga/rtl
+# The static library NAME: the Verilated model PREFIX (V<TOP>), position-independent, one thread. SOURCES are relative to fpga/rtl
 # unless absolute. Modules that are not in SOURCES are looked for in INCLUDES (relative to fpga/rtl), but only SOURCES
 # cause a rebuild.
 function(tributary_verilated name)
-  cmake_parse_arguments(ARG "" "TOP" "SOURCES;PARAMETERS;INCLUDES" ${ARGN})
+  cmake_parse_arguments(ARG "" "TOP;PREFIX" "SOURCES;PARAMETERS;INCLUDES" ${ARGN})
+  if(NOT ARG_PREFIX)
+    set(ARG_PREFIX V${ARG_TOP})
+  endif()
   set(sources)
   foreach(file ${ARG_SOURCES})
     cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/fpga/rtl)
@@ -20,7 +23,7 @@ function(tributary_verilated name)
   list(TRANSFORM ARG_INCLUDES PREPEND -y\;${PROJECT_SOURCE_DIR}/fpga/rtl/)
   list(TRANSFORM ARG_PARAMETERS PREPEND -G)
   add_library(${name} STATIC)
-  verilate(${name} TOP_MODULE ${ARG_TOP} PREFIX V${ARG_TOP} SOURCES ${sources}
+  verilate(${name} TOP_MODULE ${ARG_TOP} PREFIX ${ARG_PREFIX} SOURCES ${sources}
     VERILATOR_ARGS --threads 1 --assert --unroll-count 1024 -Wall ${ARG_INCLUDES} ${ARG_PARAMETERS} -CFLAGS -fPIC)
   # Generated code is not ours to warn about, and must be optimised in every preset.
   target_compile_options(${name} PRIVATE -w -O2 -fPIC)
@@ -43,12 +46,15 @@ function(tributary_rtl_bench name)
   target_compile_options(${name}_tb PRIVATE -O2)
 endfunction()
 
-# tributary_formal(NAME TOP module SOURCES file... [DEPTH cycles] [PARAMETERS P=V...])
+# tributary_formal(NAME TOP module SOURCES file... [DEPTH cycles] [INDUCTION cycles] [PARAMETERS P=V...])
 #
-# A ctest (label formal): every assertion of TOP, proved by induction over DEPTH cycles, and checked from reset over as
-# many. SOURCES are relative to fpga/rtl unless absolute (properties: fpga/formal).
+# A ctest (label formal): every assertion of TOP, proved by induction over INDUCTION cycles (default 3) behind a base case
+# of DEPTH (default 20), within which every cover point is reached too. SOURCES are relative to fpga/rtl unless absolute (properties: fpga/formal).
 function(tributary_formal name)
-  cmake_parse_arguments(ARG "" "TOP;DEPTH" "SOURCES;PARAMETERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TOP;DEPTH;INDUCTION" "SOURCES;PARAMETERS" ${ARGN})
+  if(NOT ARG_INDUCTION)
+    set(ARG_INDUCTION 3)
+  endif()
   if(NOT ARG_DEPTH)
     set(ARG_DEPTH 20)
   endif()
@@ -57,7 +63,7 @@ function(tributary_formal name)
     cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/fpga/rtl)
     list(APPEND sources ${file})
   endforeach()
-  add_test(NAME formal_${name} COMMAND ${PROJECT_SOURCE_DIR}/fpga/formal/prove.sh ${ARG_TOP} ${ARG_DEPTH}
+  add_test(NAME formal_${name} COMMAND ${PROJECT_SOURCE_DIR}/fpga/formal/prove.sh ${ARG_TOP} ${ARG_DEPTH} ${ARG_INDUCTION}
     "${ARG_PARAMETERS}" ${sources})
   set_tests_properties(formal_${name} PROPERTIES LABELS formal TIMEOUT 300)
 endfunction()

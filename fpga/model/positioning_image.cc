@@ -1,0 +1,123 @@
+#include "fpga/model/positioning_image.h"
+
+#include <fmt/format.h>
+
+namespace tributary {
+namespace {
+
+// Fills words of 64 bits from the low end; Align() starts the next one.
+class WordWriter {
+ public:
+  void Put(std::int64_t value, int bits) {
+    if (used_ == 0) words_.push_back(0);
+    words_.back() |= (static_cast<std::uint64_t>(value) & ((std::uint64_t{1} << bits) - 1)) << used_;
+    used_ = (used_ + bits) % 64;
+  }
+  void Align() { used_ = 0; }
+  std::vector<std::uint64_t> Take() { return std::move(words_); }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  int used_ = 0;
+};
+
+absl::Status Check(const FixedPositioning& fixed, const PositioningParallelism& parallelism) {
+  for (std::size_t layer = 0; layer < fixed.dense.size(); ++layer) {
+    const FixedDense& dense = fixed.dense[layer];
+    const int bits = layer == 0 ? 8 : 16;
+    if (dense.weight_bits != bits || dense.result_bits != 16 || dense.weights.size() != dense.inputs * dense.outputs) {
+      return absl::InvalidArgumentError(
+          fmt::format("layer {}: {}-bit weights, {}-bit results; the logic computes int8_16 only", layer + 1,
+                      dense.weight_bits, dense.result_bits));
+    }
+  }
+  const FixedDense& first = fixed.dense[0];
+  if (parallelism.first_layer_inputs % 8 != 0 || parallelism.first_layer_inputs == 0 ||
+      first.inputs % parallelism.first_layer_inputs != 0 || first.outputs % 2 != 0 ||
+      parallelism.third_layer_inputs == 0) {
+    return absl::InvalidArgumentError(fmt::format("{} × {} in layer 1 does not fit {} parallel inputs", first.inputs,
+                                                  first.outputs, parallelism.first_layer_inputs));
+  }
+  if (fixed.batch_norm.scale.size() != first.outputs || fixed.batch_norm.offset.size() != first.outputs) {
+    return absl::InvalidArgumentError("the batch norm has not one channel per output of layer 1");
+  }
+  return absl::OkStatus();
+}
+
+// Pairs of outputs: the two weights of an input stand side by side.
+void PutPairs(const FixedDense& dense, std::size_t parallel, WordWriter& words) {
+  for (std::size_t pair = 0; pair < dense.outputs; pair += 2) {
+    for (std::size_t phase = 0; phase < dense.inputs; phase += parallel) {
+      for (std::size_t i = phase; i < phase + parallel; ++i) {
+        words.Put(dense.weights[pair * dense.inputs + i], 8);
+        words.Put(dense.weights[(pair + 1) * dense.inputs + i], 8);
+      }
+      words.Align();
+    }
+  }
+}
+
+void PutBatchNorm(const FixedBatchNorm& norm, WordWriter& words) {
+  for (std::size_t channel = 0; channel < norm.scale.size(); ++channel) {
+    words.Put(norm.scale[channel], 16);
+    words.Put(norm.offset[channel], 32);
+    words.Align();
+  }
+}
+
+// All weights of an input, `lanes` at a time.
+void PutBroadcast(const FixedDense& dense, std::size_t lanes, WordWriter& words) {
+  for (std::size_t input = 0; input < dense.inputs; ++input) {
+    for (std::size_t group = 0; group < dense.outputs; group += lanes) {
+      for (std::size_t output = group; output < group + lanes; ++output) {
+        words.Put(output < dense.outputs ? dense.weights[output * dense.inputs + input] : 0, 16);
+      }
+      words.Align();
+    }
+  }
+}
+
+// All weights of an output, `lanes` at a time.
+void PutGather(const FixedDense& dense, std::size_t lanes, WordWriter& words) {
+  for (std::size_t output = 0; output < dense.outputs; ++output) {
+    for (std::size_t group = 0; group < dense.inputs; group += lanes) {
+      for (std::size_t input = group; input < group + lanes; ++input) {
+        words.Put(input < dense.inputs ? dense.weights[output * dense.inputs + input] : 0, 16);
+      }
+      words.Align();
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(const FixedPositioning& fixed,
+                                                                     const PositioningParallelism& parallelism) {
+  if (absl::Status status = Check(fixed, parallelism); !status.ok()) return status;
+  WordWriter words;
+  for (const int shift : {fixed.dense[0].shift, fixed.batch_norm.shift, fixed.dense[1].shift, fixed.dense[2].shift,
+                          fixed.dense[3].shift}) {
+    words.Put(shift, 8);
+  }
+  words.Align();
+  PutPairs(fixed.dense[0], parallelism.first_layer_inputs, words);
+  PutBatchNorm(fixed.batch_norm, words);
+  PutBroadcast(fixed.dense[1], parallelism.third_layer_inputs, words);
+  PutGather(fixed.dense[2], parallelism.third_layer_inputs, words);
+  PutBroadcast(fixed.dense[3], 1, words);
+  return words.Take();
+}
+
+std::vector<std::uint64_t> PositioningInputWords(std::span<const std::int32_t> features) {
+  WordWriter words;
+  for (const std::int32_t feature : features) words.Put(feature, 8);
+  return words.Take();
+}
+
+void PositioningResults(std::span<const std::uint64_t> words, std::span<std::int32_t> results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i] = static_cast<std::int32_t>(words[i / 2] >> (i % 2 * 32));
+  }
+}
+
+}  // namespace tributary

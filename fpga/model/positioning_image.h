@@ -1,0 +1,32 @@
+// The words that the positioning block of fpga/rtl takes and gives: its parameters, its inputs, its results.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "fpga/model/fixed_positioning.h"
+
+namespace tributary {
+
+// Parameters of the instance that decide the order of its weights; the defaults are those of positioning.sv.
+struct PositioningParallelism {
+  std::size_t first_layer_inputs = 512;  // PARALLEL1
+  std::size_t third_layer_inputs = 13;   // PARALLEL3
+};
+
+// The load stream, in the order that fpga/rtl/positioning/positioning_loader.sv documents. Errors: InvalidArgument for
+// a format other than int8_16, or sizes that do not fit the parallelism.
+absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(const FixedPositioning& fixed,
+                                                                     const PositioningParallelism& parallelism = {});
+
+// Eight features per word, the first in the low byte. The size of `features` is a multiple of 8, each is an int8.
+std::vector<std::uint64_t> PositioningInputWords(std::span<const std::int32_t> features);
+
+// Results from ceil(n / 2) words, the first in the low half.
+void PositioningResults(std::span<const std::uint64_t> words, std::span<std::int32_t> results);
+
+}  // namespace tributary
