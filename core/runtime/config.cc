@@ -122,7 +122,7 @@ std::string ConfigSection::RequiredText(std::string_view key) const {
 
 std::string ConfigSection::Choice(std::string_view key, std::string_view default_value,
                                   std::initializer_list<std::string_view> allowed) const {
-  const std::string value = Text(key, default_value);
+  std::string value = Text(key, default_value);
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
   Fault(key, fmt::format("expected one of {}, found \"{}\"", fmt::join(allowed, ", "), value));
   return std::string(default_value);
@@ -164,7 +164,7 @@ std::vector<std::string> ConfigSection::Texts(std::string_view key) const {
     return values;
   }
   for (const toml::node& element : *node->as_array()) {
-    if (auto value = element.value_exact<std::string>()) {
+    if (const auto value = element.value_exact<std::string>()) {
       values.push_back(*value);
     } else {
       node_->Fault(&element, key, Expected("texts in the array", element));
