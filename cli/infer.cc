@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
