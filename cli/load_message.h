@@ -1,0 +1,31 @@
+// A ReportRequest as bytes, built once: between sends only sequence, epoch and stamp of its frames change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/estimate/epoch.h"
+
+namespace tributary {
+
+class LoadMessage {
+ public:
+  // `frames` frames of `users` subjects each, of the one source that the stream declares. The positions of
+  // all panels agree within their covariance.
+  LoadMessage(std::uint32_t panel, std::uint32_t users, std::size_t frames);
+
+  void Stamp(std::size_t frame, std::uint64_t sequence, Epoch epoch, std::int64_t captured_unix_ns);
+
+  // Varints of sequence and epoch are written at full width, so the message is at most 15 bytes per frame
+  // larger than a node's.
+  const std::string& bytes() const { return bytes_; }
+  std::size_t frames() const { return offsets_.size(); }
+
+ private:
+  std::string bytes_;
+  std::vector<std::size_t> offsets_;  // of each frame
+};
+
+}  // namespace tributary
