@@ -91,12 +91,9 @@ std::vector<double> FactorOfInverse(const BeaconProblem& problem, std::span<cons
   return rows;
 }
 
-}  // namespace
-
-absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
-                                          const BeaconTrainingOptions& options) {
-  if (!std::ranges::all_of(examples, Finite)) return absl::InvalidArgumentError("an example is not finite");
-  if (examples.empty()) return absl::InvalidArgumentError("no example to train from");
+// The best of several runs, without calibration: residual_deviation_m is that of the held-out blocks.
+absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
+                                  const BeaconTrainingOptions& options) {
   BeaconNetwork network;
   FitNormalisation(examples, network);
   Patterns training;
@@ -134,6 +131,51 @@ absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> example
   }
   network.residual_deviation_m = best;
   network.parameter_factor = FactorOfInverse(problem, network.parameters);
+  return network;
+}
+
+// Squared error in units of the network's covariance.
+double NormalisedSquaredError(const BeaconNetwork& network, const BeaconExample& example) {
+  const BeaconInputs inputs = NormaliseRanges(network, example.ranges_m);
+  const BeaconOutputs position = PositionOf(network, BeaconForward(network.parameters, inputs));
+  const auto [l11, l21, l22] = BeaconCholesky(network, inputs);
+  const double x = (example.position_m[0] - position[0]) / l11;
+  const double y = (example.position_m[1] - position[1] - l21 * x) / l22;
+  return x * x + y * y;
+}
+
+absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> examples,
+                                           const BeaconTrainingOptions& options) {
+  BeaconTrainingOptions fold_options = options;
+  fold_options.runs = options.calibration_runs;
+  fold_options.progress = nullptr;
+  const auto folds = static_cast<std::size_t>(options.calibration_folds);
+  double sum = 0.0;
+  for (std::size_t fold = 0; fold < folds; ++fold) {
+    const std::size_t first = examples.size() * fold / folds;
+    const std::size_t end = examples.size() * (fold + 1) / folds;
+    std::vector<BeaconExample> others(examples.begin(),
+                                      examples.begin() + static_cast<std::ptrdiff_t>(first));
+    others.insert(others.end(), examples.begin() + static_cast<std::ptrdiff_t>(end), examples.end());
+    auto network = Fit(others, fold_options);
+    if (!network.ok()) return network.status();
+    network->residual_deviation_m = 1.0;
+    for (std::size_t i = first; i < end; ++i) sum += NormalisedSquaredError(*network, examples[i]);
+  }
+  return std::sqrt(sum / (2.0 * static_cast<double>(examples.size())));
+}
+
+}  // namespace
+
+absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
+                                          const BeaconTrainingOptions& options) {
+  if (!std::ranges::all_of(examples, Finite)) return absl::InvalidArgumentError("an example is not finite");
+  if (examples.empty()) return absl::InvalidArgumentError("no example to train from");
+  auto network = Fit(examples, options);
+  if (!network.ok()) return network;
+  const auto deviation_m = CalibratedDeviation(examples, options);
+  if (!deviation_m.ok()) return deviation_m.status();
+  network->residual_deviation_m = *deviation_m;
   return network;
 }
 

@@ -33,13 +33,18 @@ struct BeaconTrainingOptions {
   // (domain facts, section 3).
   std::int64_t block_ns = 2'000'000'000;
   int held_out_every = 5;
+  // Contiguous parts of the examples, each estimated by a network trained on the others, from which s is
+  // fitted: what a board meets later is further from its training set than a block between two that it has
+  // seen.
+  int calibration_folds = 4;
+  int calibration_runs = 3;
   std::function<void(const BeaconTrainingProgress&)> progress;
 };
 
-// Trains by Levenberg-Marquardt on the blocks that are not held out; s² is the mean squared error per
-// coordinate on those that are. Anchors, tag and provenance are the caller's to fill in. Examples ascend in
-// time. Errors: InvalidArgument for fewer examples than parameters on either side or values that are not
-// finite.
+// Trains by Levenberg-Marquardt on the blocks that are not held out; s is such that the mean normalised
+// squared error over the calibration folds is 2. Anchors, tag and provenance are the caller's to fill in.
+// Examples ascend in time. Errors: InvalidArgument for fewer examples than parameters on a side or values
+// that are not finite.
 absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
                                           const BeaconTrainingOptions& options);
 
