@@ -1,0 +1,11 @@
+// `tributary evaluate beacon`
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tributary {
+
+// Adds the command to `parent`; running it sets the exit code of the process.
+void AddEvaluateBeaconCommand(CLI::App& parent, int& exit_code);
+
+}  // namespace tributary
