@@ -33,7 +33,13 @@ module round_robin_arbiter #(
 
   assign out_valid_o  = |in_valid_i;
   assign out_source_o = choice;
-  assign out_data_o   = in_data_i[choice*WIDTH+:WIDTH];
+
+  always_comb begin
+    out_data_o = '0;
+    for (int i = 0; i < SOURCES; i++) begin
+      if (choice == IW'(i)) out_data_o = in_data_i[i*WIDTH+:WIDTH];
+    end
+  end
 
   for (genvar i = 0; i < SOURCES; i++) begin : gen_ready
     assign in_ready_o[i] = out_ready_i && out_valid_o && choice == IW'(i);

@@ -129,7 +129,7 @@ module window_3x3 #(
       end
       ahead_q <= ahead_q + AW'(put) - AW'(fetch);
       if (step_free) valid_q <= emit;
-      if (step_free) pending_q <= fetch ? x_q == LAST_X : pending_q && !emit;
+      if (step_free) pending_q <= fetch ? cfg_pad_i && x_q == LAST_X : pending_q && !emit;
     end
   end
 
