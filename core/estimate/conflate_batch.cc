@@ -12,66 +12,85 @@ namespace tributary {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Wide = hn::ScalableTag<double>;
-using Narrow = hn::Rebind<float, Wide>;
-using V = hn::Vec<Wide>;
+
+// The two precisions of the arithmetic, over the same fp32 planes.
+struct Double {
+  using Tag = hn::ScalableTag<double>;
+  using Narrow = hn::Rebind<float, Tag>;
+  using V = hn::Vec<Tag>;
+  static HWY_INLINE V Load(const float* HWY_RESTRICT from) {
+    return hn::PromoteTo(Tag(), hn::LoadU(Narrow(), from));
+  }
+  static HWY_INLINE void Store(V value, float* HWY_RESTRICT to) {
+    hn::StoreU(hn::DemoteTo(Narrow(), value), Narrow(), to);
+  }
+};
+struct Single {
+  using Tag = hn::ScalableTag<float>;
+  using V = hn::Vec<Tag>;
+  static HWY_INLINE V Load(const float* HWY_RESTRICT from) { return hn::LoadU(Tag(), from); }
+  static HWY_INLINE void Store(V value, float* HWY_RESTRICT to) { hn::StoreU(value, Tag(), to); }
+};
 
 // Below this, 1 - (a source's share of the information) may be rounding error at condition 1e12; a source
 // that holds all the rest is not told from a consistent one.
 constexpr double kSmallestShare = 1e-10;
 constexpr double kLargestFloat = 3.402823466e38;
 
-HWY_INLINE V LoadWide(const float* HWY_RESTRICT from) {
-  return hn::PromoteTo(Wide(), hn::LoadU(Narrow(), from));
-}
-HWY_INLINE void StoreNarrow(V value, float* HWY_RESTRICT to) {
-  hn::StoreU(hn::DemoteTo(Narrow(), value), Narrow(), to);
-}
 // NaN and what is too large for fp32 become the largest fp32.
-HWY_INLINE V Bounded(V value) {
-  const V largest = hn::Set(Wide(), kLargestFloat);
+HWY_INLINE Double::V Bounded(Double::V value) {
+  const Double::V largest = hn::Set(Double::Tag(), kLargestFloat);
   return hn::IfThenElse(hn::Le(value, largest), value, largest);
 }
 
 // One source's rows, in the terms of the header; x and z relative to the origin.
+template <typename P>
 struct Term {
+  using V = typename P::V;
   V c, u, s;
   V x;
   V z;  // u·x + y, which the first part of the factored information measures with variance 1/c
 };
 
-HWY_INLINE Term LoadTerm(const TuplePlanes& source, std::size_t row, V origin_x, V origin_y) {
-  const V l11 = LoadWide(source.l11() + row);
-  const V l22 = LoadWide(source.l22() + row);
+template <typename P>
+HWY_INLINE Term<P> LoadTerm(const TuplePlanes& source, std::size_t row, typename P::V origin_x,
+                            typename P::V origin_y) {
+  using V = typename P::V;
+  const V l11 = P::Load(source.l11() + row);
+  const V l22 = P::Load(source.l22() + row);
   // One division for both; the product of two fp32 does not overflow in double.
-  const V inverse = hn::Div(hn::Set(Wide(), 1.0), hn::Mul(l11, l22));
+  const V inverse = hn::Div(hn::Set(typename P::Tag(), 1), hn::Mul(l11, l22));
   const V root_c = hn::Mul(inverse, l11);
   const V root_s = hn::Mul(inverse, l22);
-  Term term;
+  Term<P> term;
   term.c = hn::Mul(root_c, root_c);
   term.s = hn::Mul(root_s, root_s);
-  term.u = hn::Neg(hn::Mul(LoadWide(source.l21() + row), root_s));
-  term.x = hn::Sub(LoadWide(source.mean_x() + row), origin_x);
-  term.z = hn::MulAdd(term.u, term.x, hn::Sub(LoadWide(source.mean_y() + row), origin_y));
+  term.u = hn::Neg(hn::Mul(P::Load(source.l21() + row), root_s));
+  term.x = hn::Sub(P::Load(source.mean_x() + row), origin_x);
+  term.z = hn::MulAdd(term.u, term.x, hn::Sub(P::Load(source.mean_y() + row), origin_y));
   return term;
 }
 
 // The conflation: C, U, S of the header, and the mean.
+template <typename P>
 struct Fusion {
+  using V = typename P::V;
   V inverse_c, u, inverse_s;
   V x, y;
 };
 
-HWY_INLINE Fusion Fuse(const Term* HWY_RESTRICT terms, std::size_t n) {
-  const Wide d;
+template <typename P>
+HWY_INLINE Fusion<P> Fuse(const Term<P>* HWY_RESTRICT terms, std::size_t n) {
+  using V = typename P::V;
+  const typename P::Tag d;
   V c = hn::Zero(d), cu = hn::Zero(d), cz = hn::Zero(d);
   for (std::size_t i = 0; i < n; ++i) {
     c = hn::Add(c, terms[i].c);
     cu = hn::MulAdd(terms[i].c, terms[i].u, cu);
     cz = hn::MulAdd(terms[i].c, terms[i].z, cz);
   }
-  Fusion fusion;
-  fusion.inverse_c = hn::Div(hn::Set(d, 1.0), c);
+  Fusion<P> fusion;
+  fusion.inverse_c = hn::Div(hn::Set(d, 1), c);
   fusion.u = hn::Mul(cu, fusion.inverse_c);
   const V z = hn::Mul(cz, fusion.inverse_c);
 
@@ -82,7 +101,7 @@ HWY_INLINE Fusion Fuse(const Term* HWY_RESTRICT terms, std::size_t n) {
     s = hn::Add(s, hn::MulAdd(weight, lean, terms[i].s));
     sx = hn::Add(sx, hn::MulAdd(weight, hn::Sub(terms[i].z, z), hn::Mul(terms[i].s, terms[i].x)));
   }
-  fusion.inverse_s = hn::Div(hn::Set(d, 1.0), s);
+  fusion.inverse_s = hn::Div(hn::Set(d, 1), s);
   fusion.x = hn::Mul(sx, fusion.inverse_s);
   fusion.y = hn::NegMulAdd(fusion.u, fusion.x, z);
   return fusion;
@@ -92,8 +111,10 @@ HWY_INLINE Fusion Fuse(const Term* HWY_RESTRICT terms, std::size_t n) {
 // source's own factor, and T the fused factor whitened likewise: the others need not be fused without it. In
 // the header's terms r = (√s·e1, √c·e2), T11² = a, T22² = b, T21² = g, and the determinant of I - TTᵀ is
 // (1-a)(1-b) - g.
-HWY_INLINE V Innovation(const Term& term, const Fusion& fusion, V e1, V e2) {
-  const Wide d;
+HWY_INLINE Double::V Innovation(const Term<Double>& term, const Fusion<Double>& fusion, Double::V e1,
+                                Double::V e2) {
+  using V = Double::V;
+  const Double::Tag d;
   const V one = hn::Set(d, 1.0);
   const V a = hn::Mul(term.s, fusion.inverse_s);
   const V b = hn::Mul(term.c, fusion.inverse_c);
@@ -109,24 +130,29 @@ HWY_INLINE V Innovation(const Term& term, const Fusion& fusion, V e1, V e2) {
   return hn::Div(hn::Max(numerator, hn::Zero(d)), determinant);
 }
 
+template <typename P>
+HWY_INLINE void StoreFusion(const Fusion<P>& fusion, typename P::V origin_x, typename P::V origin_y,
+                            std::size_t row, TuplePlanes& fused) {
+  P::Store(hn::Add(origin_x, fusion.x), fused.mean_x() + row);
+  P::Store(hn::Add(origin_y, fusion.y), fused.mean_y() + row);
+  const auto l11 = hn::Sqrt(fusion.inverse_s);
+  P::Store(l11, fused.l11() + row);
+  P::Store(hn::Neg(hn::Mul(fusion.u, l11)), fused.l21() + row);
+  P::Store(hn::Sqrt(fusion.inverse_c), fused.l22() + row);
+}
+
 void Conflate(const TuplePlanes* const* HWY_RESTRICT sources, std::size_t n, bool with_innovation,
               ConflatedBatch& result) {
-  const Wide d;
-  TuplePlanes& fused = result.fused;
-  const std::size_t rows = fused.padded_size();
-  Term terms[kMaxBatchSources];
+  using V = Double::V;
+  const Double::Tag d;
+  const std::size_t rows = result.fused.padded_size();
+  Term<Double> terms[kMaxBatchSources];
   for (std::size_t row = 0; row < rows; row += hn::Lanes(d)) {
-    const V origin_x = LoadWide(sources[0]->mean_x() + row);
-    const V origin_y = LoadWide(sources[0]->mean_y() + row);
-    for (std::size_t i = 0; i < n; ++i) terms[i] = LoadTerm(*sources[i], row, origin_x, origin_y);
-    const Fusion fusion = Fuse(terms, n);
-
-    StoreNarrow(hn::Add(origin_x, fusion.x), fused.mean_x() + row);
-    StoreNarrow(hn::Add(origin_y, fusion.y), fused.mean_y() + row);
-    const V l11 = hn::Sqrt(fusion.inverse_s);
-    StoreNarrow(l11, fused.l11() + row);
-    StoreNarrow(hn::Neg(hn::Mul(fusion.u, l11)), fused.l21() + row);
-    StoreNarrow(hn::Sqrt(fusion.inverse_c), fused.l22() + row);
+    const V origin_x = Double::Load(sources[0]->mean_x() + row);
+    const V origin_y = Double::Load(sources[0]->mean_y() + row);
+    for (std::size_t i = 0; i < n; ++i) terms[i] = LoadTerm<Double>(*sources[i], row, origin_x, origin_y);
+    const Fusion<Double> fusion = Fuse(terms, n);
+    StoreFusion(fusion, origin_x, origin_y, row, result.fused);
 
     V distance = hn::Zero(d);
     for (std::size_t i = 0; i < n; ++i) {
@@ -135,10 +161,20 @@ void Conflate(const TuplePlanes* const* HWY_RESTRICT sources, std::size_t n, boo
       distance = hn::MulAdd(hn::Mul(terms[i].s, e1), e1, distance);
       distance = hn::MulAdd(hn::Mul(terms[i].c, e2), e2, distance);
       if (with_innovation) {
-        StoreNarrow(Bounded(Innovation(terms[i], fusion, e1, e2)), &result.innovation[i * rows + row]);
+        Double::Store(Bounded(Innovation(terms[i], fusion, e1, e2)), &result.innovation[i * rows + row]);
       }
     }
-    StoreNarrow(Bounded(distance), &result.squared_distance[row]);
+    Double::Store(Bounded(distance), &result.squared_distance[row]);
+  }
+}
+
+void ConflateSingle(const TuplePlanes* const* HWY_RESTRICT sources, std::size_t n, TuplePlanes& fused) {
+  Term<Single> terms[kMaxBatchSources];
+  for (std::size_t row = 0; row < fused.padded_size(); row += hn::Lanes(Single::Tag())) {
+    const auto origin_x = Single::Load(sources[0]->mean_x() + row);
+    const auto origin_y = Single::Load(sources[0]->mean_y() + row);
+    for (std::size_t i = 0; i < n; ++i) terms[i] = LoadTerm<Single>(*sources[i], row, origin_x, origin_y);
+    StoreFusion(Fuse(terms, n), origin_x, origin_y, row, fused);
   }
 }
 
@@ -150,6 +186,7 @@ HWY_AFTER_NAMESPACE();
 namespace tributary {
 
 HWY_EXPORT(Conflate);
+HWY_EXPORT(ConflateSingle);
 
 void ConflateBatch(std::span<const TuplePlanes* const> sources, bool with_innovation,
                    ConflatedBatch& result) {
@@ -159,6 +196,12 @@ void ConflateBatch(std::span<const TuplePlanes* const> sources, bool with_innova
   result.squared_distance.resize(rows);
   if (with_innovation) result.innovation.resize(sources.size() * rows);
   HWY_DYNAMIC_DISPATCH(Conflate)(sources.data(), sources.size(), with_innovation, result);
+}
+
+void ConflateBatchInSingle(std::span<const TuplePlanes* const> sources, TuplePlanes& fused) {
+  if (sources.empty()) return fused.Resize(0);
+  fused.Resize(sources[0]->size());
+  HWY_DYNAMIC_DISPATCH(ConflateSingle)(sources.data(), sources.size(), fused);
 }
 
 }  // namespace tributary

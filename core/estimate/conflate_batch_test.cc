@@ -105,6 +105,32 @@ TEST_F(ConflateBatchTest, AgreesWithTheDoubleReferenceOverAllConditionsAndScales
   });
 }
 
+TEST_F(ConflateBatchTest, InSingleLosesNoMoreThanTheRoundingOfTheInputsDoes) {
+  OnEveryTarget([&] {
+    for (const double condition : {1.0, 1e2, 1e4, 1e8}) {
+      for (const double scale : {1e-6, 1e-2, 1e4}) {
+        Draw(4, 37, condition, scale);
+        std::vector<const TuplePlanes*> pointers;
+        for (const TuplePlanes& planes : planes_) pointers.push_back(&planes);
+        ConflateBatchInSingle(pointers, batch_.fused);
+        const double bound = kHalfUlp * (8 + 16 * std::sqrt(condition));
+        for (std::size_t row = 0; row < 37; ++row) {
+          const Gaussian<2> expected = ReferenceOf(row);
+          const double l11 = expected.cholesky(0, 0);
+          const double second = expected.cholesky.row(1).norm();
+          EXPECT_NEAR(batch_.fused.l11()[row], l11, bound * l11);
+          EXPECT_NEAR(batch_.fused.l21()[row], expected.cholesky(1, 0), bound * second);
+          EXPECT_NEAR(batch_.fused.l22()[row], expected.cholesky(1, 1), bound * expected.cholesky(1, 1));
+          EXPECT_NEAR(batch_.fused.mean_x()[row], expected.mean[0],
+                      bound * l11 + 2 * kHalfUlp * std::abs(expected.mean[0]));
+          EXPECT_NEAR(batch_.fused.mean_y()[row], expected.mean[1],
+                      bound * second + 2 * kHalfUlp * std::abs(expected.mean[1]));
+        }
+      }
+    }
+  });
+}
+
 TEST_F(ConflateBatchTest, MeasuresDistancesAndInnovations) {
   OnEveryTarget([&] {
     for (const double condition : {1.0, 1e4, 1e8}) {

@@ -19,6 +19,9 @@ absl::StatusOr<Information<D>> Information<D>::From(const Gaussian<D>& gaussian)
   Information information;
   information.root_ = InverseOfLower<D>(gaussian.cholesky);
   information.rhs_ = information.root_ * gaussian.mean;
+  if (!information.root_.allFinite() || !information.rhs_.allFinite()) {
+    return absl::InvalidArgumentError("the information is beyond the range of double");
+  }
   return information;
 }
 

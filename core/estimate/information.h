@@ -20,7 +20,7 @@ class Information {
  public:
   Information() = default;
 
-  // InvalidArgument as Validate(gaussian).
+  // InvalidArgument as Validate(gaussian), or if the information is beyond the range of double.
   static absl::StatusOr<Information> From(const Gaussian<D>& gaussian);
 
   // Λ += weight·Λ', η += weight·η'. Weight 1 conflates independent estimates; the weights of covariance
