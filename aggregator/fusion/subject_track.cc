@@ -82,7 +82,7 @@ void SubjectTracksOf<D>::Update(const TrackConfig& config, FusedSlot& slot) {
     const Eigen::LLT<Matrix<D>> root(track.position_covariance());
     if (root.info() != Eigen::Success) continue;
     const Matrix<D> lower = root.matrixL();
-    const Matrix<D> single = lower.template cast<float>().template cast<double>();
+    const Eigen::Matrix<float, D, D> single = lower.template cast<float>();
     if (!single.allFinite() || !(single.diagonal().minCoeff() > 0)) continue;
     for (int i = 0; i < D; ++i) {
       mean[i] = static_cast<float>(track.position()[i]);

@@ -1,0 +1,122 @@
+// Random frames, joins and times: whatever comes in, what goes out is sound and everything is counted.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "aggregator/fusion/engine.h"
+
+namespace tributary {
+namespace {
+
+// Takes values off the input until it ends, then zeros.
+class Bytes {
+ public:
+  Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+
+  template <typename T>
+  T Take() {
+    T value = {};
+    const std::size_t n = std::min(sizeof(T), size_);
+    std::memcpy(&value, data_, n);
+    data_ += n;
+    size_ -= n;
+    return value;
+  }
+  bool empty() const { return size_ == 0; }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t size_;
+};
+
+void Check(bool holds) {
+  if (!holds) std::abort();
+}
+
+TupleFrame TakeFrame(Bytes& bytes, std::uint32_t dimension) {
+  TupleFrame frame;
+  frame.epoch = 1'000'000 + bytes.Take<std::int8_t>();
+  frame.revision = bytes.Take<std::uint8_t>() % 3;
+  frame.dimension = dimension;
+  const std::size_t n = bytes.Take<std::uint8_t>() % 6;
+  const std::uint8_t shape = bytes.Take<std::uint8_t>();
+  for (std::size_t i = 0; i < n; ++i) frame.subjects.push_back(bytes.Take<std::uint8_t>() % 8);
+  for (std::size_t i = 0; i < n * dimension + (shape == 1); ++i) frame.means.push_back(bytes.Take<float>());
+  for (std::size_t i = 0; i < n * TriangleSize(dimension) + (shape == 2); ++i) {
+    frame.cholesky.push_back(bytes.Take<float>());
+  }
+  if (shape & 0x80) {
+    for (std::size_t i = 0; i < n; ++i) frame.contributors.push_back(bytes.Take<std::uint8_t>() % 4);
+  }
+  return frame;
+}
+
+void CheckSlot(const FusedSlot& slot) {
+  const std::size_t n = slot.subjects.size();
+  const std::size_t d = slot.dimension;
+  Check(slot.means.size() == n * d && slot.cholesky.size() == n * TriangleSize(d));
+  Check(slot.contributors.size() == n && slot.consistency.size() == n);
+  for (const float value : slot.means) Check(std::isfinite(value));
+  for (const float value : slot.cholesky) Check(std::isfinite(value));
+  for (const float value : slot.velocities) Check(std::isfinite(value));
+  for (const float value : slot.consistency) Check(!std::isnan(value));
+  for (const std::uint64_t leaves : slot.contributors) Check(leaves != 0 && leaves < 8);
+}
+
+}  // namespace
+}  // namespace tributary
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tributary;
+  Bytes bytes(data, size);
+  SiteConfig site;
+  site.name = "fuzz";
+  const auto options = bytes.Take<std::uint8_t>();
+  site.dimension = 1 + options % 3;
+  site.leaves = {"a", "b", "c"};
+  site.max_subjects = 5;
+  site.window_slots = 16;
+  if (options & 4) site.max_lead_ns.reset();
+  site.max_age_ns = 8 * kSlotNs;
+  if (site.max_lead_ns) site.max_lead_ns = 4 * kSlotNs;
+  if (options & 8) site.tuning.late = LatePolicy::kRevise;
+  if (options & 16) site.tuning.method = FusionMethod::kIntersection;
+  if (options & 32) site.tuning.gate_probability = 0.9;
+  if (options & 64) site.tuning.track = TrackConfig{.smooth = (options & 128) != 0};
+  const auto engine = *FusionEngine::Create(site);
+  for (const auto& leaves :
+       std::vector<std::vector<std::string>>{{"a"}, {"b"}, {"a", "b"}, {"b", "c"}, {"c"}}) {
+    Check(engine->Join({"s" + std::to_string(leaves.size()) + leaves[0], site.dimension, leaves}).ok());
+  }
+
+  FusedSlots out;
+  std::uint64_t offered = 0;
+  FusionTime now = {0, EpochStartNs(1'000'000)};
+  while (!bytes.empty()) {
+    out.Clear();
+    const auto action = bytes.Take<std::uint8_t>();
+    if (action < 16) {
+      now.steady_ns += action * 1'000'000;
+      now.unix_ns += bytes.Take<std::int16_t>() * std::int64_t{100'000};
+      engine->Advance(now, out);
+    } else {
+      const TupleFrame frame = TakeFrame(bytes, action == 255 ? 2 : site.dimension);
+      const OfferResult result = engine->Offer(action % 6, frame, now, out);
+      Check(result.accepted || result.refusals.size() >= 1);
+      ++offered;
+    }
+    for (const FusedSlot& slot : out.slots()) CheckSlot(slot);
+  }
+  out.Clear();
+  engine->Drain(now, out);
+  for (const FusedSlot& slot : out.slots()) CheckSlot(slot);
+
+  const FusionCounters counters = engine->counters();
+  std::uint64_t ends = counters.frames_accepted;
+  for (const std::uint64_t refused : counters.frames_refused) ends += refused;
+  Check(ends == offered);
+  Check(counters.open_slots == 0);
+  return 0;
+}

@@ -1,0 +1,111 @@
+#include "aggregator/fusion/subject_track.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "aggregator/fusion/fusion_fixture.h"
+
+namespace tributary {
+namespace {
+
+Gaussian<2> At(double x, double y, double deviation = 0.01) {
+  Gaussian<2> measured;
+  measured.mean = {x, y};
+  measured.cholesky *= deviation;
+  return measured;
+}
+
+TEST(SubjectTrackTest, LearnsTheVelocityOfASteadyWalk) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> noise(0, 0.01);
+  SubjectTrack<2> track;
+  const double slot_s = static_cast<double>(kSlotNs) * 1e-9;
+  for (int i = 0; i < 4000; ++i) {
+    const double t = i * slot_s;
+    track.Update(1000 + static_cast<Epoch>(i), At(1.5 * t + noise(random), -0.5 * t + noise(random)), 0.1);
+  }
+  // Steady state of the filter: velocity variance ≈ √2·q^(3/4)·(R·T)^(1/4) with R the measurement's variance
+  // and T the slot: 0.07 m/s; four deviations.
+  EXPECT_NEAR(track.velocity()[0], 1.5, 0.28);
+  EXPECT_NEAR(track.velocity()[1], -0.5, 0.28);
+  EXPECT_LT((track.position() - Vector<2>(1.5 * 3999 * slot_s, -0.5 * 3999 * slot_s)).norm(), 0.01);
+}
+
+TEST(SubjectTrackTest, LeavesOutWhatIsNotNewer) {
+  SubjectTrack<2> track;
+  EXPECT_TRUE(track.Update(100, At(0, 0), 1));
+  EXPECT_TRUE(track.Update(110, At(1, 0), 1));
+  const Vector<2> velocity = track.velocity();
+  EXPECT_FALSE(track.Update(110, At(5, 5), 1));
+  EXPECT_FALSE(track.Update(105, At(5, 5), 1));
+  EXPECT_EQ(track.velocity(), velocity);
+}
+
+TEST(SubjectTrackTest, StartsAnewAfterAGapOrAStepBackOfTheClock) {
+  SubjectTrack<2> track;
+  track.Update(1'000'000, At(0, 0), 1);
+  track.Update(1'000'010, At(1, 0), 1);
+  EXPECT_TRUE(track.Update(1'100'000, At(9, 9), 1));
+  EXPECT_EQ(track.velocity(), Vector<2>::Zero());
+  EXPECT_EQ(track.position(), Vector<2>(9, 9));
+  EXPECT_TRUE(track.Update(1000, At(3, 3), 1));
+  EXPECT_EQ(track.epoch(), 1000u);
+}
+
+TEST(SubjectTrackTest, NeverGivesNotANumber) {
+  const double largest = std::numeric_limits<float>::max();
+  SubjectTrack<2> track;
+  for (Epoch epoch = 1; epoch < 100; ++epoch) {
+    const double sign = epoch % 2 == 0 ? 1 : -1;
+    track.Update(epoch, At(sign * largest, sign, epoch % 3 == 0 ? 1e-38 : largest), 1e-30);
+    ASSERT_TRUE(track.velocity().allFinite());
+    ASSERT_TRUE(track.position().allFinite());
+    ASSERT_LT(track.velocity().cwiseAbs().maxCoeff(), 1e7);
+  }
+}
+
+class TrackedSiteTest : public FusionFixture {};
+
+TEST_F(TrackedSiteTest, GivesVelocitiesAndSmootherPositions) {
+  site_.tuning.track = TrackConfig{.acceleration_density = 0.1, .smooth = true};
+  Start();
+  for (Epoch epoch = kEpoch; epoch < kEpoch + 2000; ++epoch) {
+    SetTime(epoch, 0);
+    out_.Clear();
+    OfferAll(Frame(epoch, {static_cast<float>(epoch - kEpoch) * 0.0005f}));
+    ASSERT_EQ(out_.size(), 1u);
+  }
+  EXPECT_NEAR(out_[0].velocities[0], 1.0f, 0.02f);
+  EXPECT_NEAR(out_[0].means[0], 0.9995f, 1e-3f);
+  EXPECT_LT(out_[0].cholesky[0], 0.05f) << "below that of a single slot";
+}
+
+TEST_F(TrackedSiteTest, TrackingCanBeSwitchedOff) {
+  site_.tuning.track.emplace();
+  Start();
+  OfferAll(Frame(kEpoch, {1.0f}));
+  EXPECT_EQ(out_[0].velocities, (std::vector<float>{0, 0}));
+  FusionTuning tuning = engine_->tuning();
+  tuning.track.reset();
+  ASSERT_TRUE(engine_->Reconfigure(tuning).ok());
+  OfferAll(Frame(kEpoch + 1, {1.0f}));
+  EXPECT_TRUE(out_[1].velocities.empty());
+}
+
+TEST_F(TrackedSiteTest, EverChangingSubjectsDoNotGrowIt) {
+  site_.tuning.track.emplace();
+  Start();
+  for (Epoch epoch = kEpoch; epoch < kEpoch + 50; ++epoch) {
+    SetTime(epoch, 0);
+    TupleFrame frame = Frame(epoch, std::vector<float>(64, 1.0f));
+    for (std::uint32_t& subject : frame.subjects) subject += static_cast<std::uint32_t>(epoch - kEpoch) * 64;
+    OfferAll(frame);
+  }
+  EXPECT_EQ(out_.size(), 50u);
+}
+
+}  // namespace
+}  // namespace tributary
