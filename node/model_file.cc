@@ -4,6 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "core/nn/beacon_file.h"
 #include "core/nn/positioning_file.h"
 #include "core/runtime/file.h"
 
@@ -18,18 +19,29 @@ absl::Status WithRemedy(const absl::Status& status, const std::string& path, con
                                                   "; make one with `tributary train ", kind, "`"));
 }
 
-}  // namespace
-
-absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path) {
-  if (kind == WorkloadKind::kBeacon) return absl::UnimplementedError("the beacon workload");
+template <typename Network>
+absl::StatusOr<std::shared_ptr<const Model>> Load(const std::string& path, const char* kind,
+                                                  absl::StatusOr<Network> (*decode)(std::string_view)) {
   const absl::StatusOr<std::string> bytes = ReadFile(path, kMaxModelBytes);
-  if (!bytes.ok()) return WithRemedy(bytes.status(), path, "positioning");
-  absl::StatusOr<PositioningNetwork> network = DecodePositioning(*bytes);
-  if (!network.ok()) return WithRemedy(network.status(), path, "positioning");
+  if (!bytes.ok()) return WithRemedy(bytes.status(), path, kind);
+  absl::StatusOr<Network> network = decode(*bytes);
+  if (!network.ok()) return WithRemedy(network.status(), path, kind);
   auto model = std::make_shared<Model>();
   model->identity = {network->name, network->version, absl::HexStringToBytes(network->sha256)};
   model->network = *std::move(network);
   return model;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path) {
+  switch (kind) {
+    case WorkloadKind::kPositioning:
+      return Load(path, "positioning", DecodePositioning);
+    case WorkloadKind::kBeacon:
+      return Load(path, "beacon", DecodeBeacon);
+  }
+  return absl::InternalError("no such workload");
 }
 
 }  // namespace tributary

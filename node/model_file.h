@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "core/nn/beacon_network.h"
 #include "core/nn/positioning_network.h"
 #include "core/uplink/report.h"
 #include "node/panel_config.h"
@@ -13,7 +14,7 @@
 namespace tributary {
 
 struct Model {
-  std::variant<PositioningNetwork> network;
+  std::variant<PositioningNetwork, BeaconNetwork> network;
   ModelIdentity identity;
 };
 

@@ -2,14 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <optional>
+#include <vector>
 
 namespace tributary {
 namespace {
 
 constexpr double kMaxDistanceM = 1e6;  // a site is a room or an area
+constexpr double kMaxRateHz = 2000;    // one frame per slot
+
+std::string Resolve(const std::string& folder, const std::string& file) {
+  return file.empty() ? file : (std::filesystem::path(folder) / file).lexically_normal().string();
+}
 
 NumberFormat ReadFormat(const ConfigSection& section) {
   const auto format =
@@ -37,18 +43,64 @@ RoomSource::Options ReadRoom(const ConfigSection& source, const ConfigSection& p
   RoomSource::Options room;
   room.wall = ReadWall(source, panel, config.orientation_deg);
   config.orientation_deg = WallAngleDeg(room.wall);
-  room.subjects = static_cast<std::uint32_t>(source.Integer("subjects", 16, {1, 1024}));
-  room.rate_hz = source.Real("rate_hz", 2000, {0.1, 2000});
+  room.subjects = static_cast<std::uint32_t>(source.Integer("subjects", 16, {1, kMaxSubjects}));
+  room.rate_hz = source.Real("rate_hz", 2000, {0.1, kMaxRateHz});
   room.motion.seed = static_cast<std::uint64_t>(source.Integer("seed", 1, {0}));
   room.motion.snapshots =
       static_cast<std::uint32_t>(source.Integer("snapshots", room.motion.snapshots, {1, 1 << 20}));
   return room;
 }
 
-SourceConfig ReadSource(const ConfigSection& panel, PanelConfig& config) {
+ReplayConfig ReadReplay(const ConfigSection& source, const std::string& folder) {
+  ReplayConfig replay;
+  replay.file = Resolve(folder, source.RequiredText("file"));
+  replay.options.rate_hz = source.Real("rate_hz", replay.options.rate_hz, {0.1, kMaxRateHz});
+  replay.options.loop = source.Boolean("loop", replay.options.loop);
+  replay.options.first_subject = static_cast<std::uint32_t>(source.Integer("first_subject", 1, {0, 1 << 30}));
+  return replay;
+}
+
+RangesConfig ReadRanges(const ConfigSection& source, const std::string& folder) {
+  RangesConfig ranges;
+  ranges.file = Resolve(folder, source.RequiredText("file"));
+  ranges.triple_given = source.Has("anchors") || source.Has("tag");
+  if (ranges.triple_given) {
+    const std::vector<std::int64_t> anchors = source.Integers("anchors", {0, kAnchors - 1});
+    if (anchors.size() != ranges.options.anchors.size()) {
+      source.Fault(
+          "anchors",
+          fmt::format("expected {} anchors, found {}; without anchors and tag, the model's are taken",
+                      ranges.options.anchors.size(), anchors.size()));
+    } else {
+      std::copy(anchors.begin(), anchors.end(), ranges.options.anchors.begin());
+    }
+    ranges.options.tag = static_cast<int>(source.Integer("tag", 0, {0, kTags - 1}));
+  }
+  ranges.options.start_fraction = source.Real("start_fraction", 0, {0, 1});
+  ranges.options.end_fraction = source.Real("end_fraction", 1, {0, 1});
+  ranges.options.speed = source.Real("speed", 1, {0, 1e6});
+  ranges.options.start_unix_ns = source.Integer("start_unix_ns", 0, {0});
+  return ranges;
+}
+
+UdpSourceOptions ReadUdp(const ConfigSection& source) {
+  UdpSourceOptions udp;
+  udp.address = source.Text("address", udp.address);
+  udp.port = static_cast<std::uint16_t>(source.Integer("port", 0, {0, 65'535}));
+  udp.front_end = source.Text("front_end", udp.front_end);
+  udp.assembler.panel = static_cast<std::uint16_t>(source.Integer("panel", 0, {0, 65'535}));
+  udp.assembler.max_subjects = static_cast<std::uint16_t>(
+      source.Integer("max_subjects", udp.assembler.max_subjects, {1, kMaxSubjects}));
+  return udp;
+}
+
+SourceConfig ReadSource(const ConfigSection& panel, const std::string& folder, PanelConfig& config) {
   const ConfigSection source = panel.Section("source");
   if (!panel.Has("source")) panel.Fault("source", "a table [panel.source] with its kind is required");
-  const std::string kind = source.Choice("kind", "room", {"room"});
+  const std::string kind = source.Choice("kind", "room", {"room", "replay", "ranges", "udp"});
+  if (kind == "replay") return ReadReplay(source, folder);
+  if (kind == "ranges") return ReadRanges(source, folder);
+  if (kind == "udp") return ReadUdp(source);
   return ReadRoom(source, panel, config);
 }
 
@@ -60,13 +112,13 @@ PanelConfig ReadPanel(const ConfigSection& section, const std::string& folder) {
   panel.workload = section.Choice("workload", "positioning", {"positioning", "beacon"}) == "positioning"
                        ? WorkloadKind::kPositioning
                        : WorkloadKind::kBeacon;
-  panel.model = (std::filesystem::path(folder) / section.RequiredText("model")).lexically_normal().string();
+  panel.model = Resolve(folder, section.RequiredText("model"));
   section.Choice("accelerator", "cpu", {"cpu"});
   panel.format = ReadFormat(section);
   panel.orientation_deg = section.Real("orientation_deg", 0, {-360, 360});
   panel.x_m = section.Real("x_m", 0, {-kMaxDistanceM, kMaxDistanceM});
   panel.y_m = section.Real("y_m", 0, {-kMaxDistanceM, kMaxDistanceM});
-  panel.source = ReadSource(section, panel);
+  panel.source = ReadSource(section, folder, panel);
   return panel;
 }
 

@@ -1,20 +1,38 @@
 // One [[panel]] of a node's configuration.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 
 #include "core/runtime/config.h"
 #include "fpga/model/number_format.h"
 #include "node/accelerator/create.h"
+#include "node/source/ranges.h"
+#include "node/source/replay.h"
 #include "node/source/room_source.h"
+#include "node/source/udp.h"
 
 namespace tributary {
 
+// Per panel and slot: what the accelerators' buffers are made for.
+inline constexpr std::int64_t kMaxSubjects = 256;
+
 enum class WorkloadKind { kPositioning, kBeacon };
 
+struct ReplayConfig {
+  std::string file;  // .npy
+  ReplayOptions options;
+};
+
+struct RangesConfig {
+  std::string file;           // CSV
+  bool triple_given = false;  // else anchors and tag are the model's
+  RangesSourceOptions options;
+};
+
 // What makes the samples; one alternative per `kind`.
-using SourceConfig = std::variant<RoomSource::Options>;
+using SourceConfig = std::variant<RoomSource::Options, ReplayConfig, RangesConfig, UdpSourceOptions>;
 
 struct PanelConfig {
   std::string name;

@@ -1,26 +1,93 @@
 #include "node/panel_factory.h"
 
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/parameters/npy.h"
+#include "core/runtime/file.h"
+#include "node/workload/beacon.h"
 #include "node/workload/positioning.h"
 
 namespace tributary {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Source>> MakeSource(const RoomSource::Options& options, const Clock& clock) {
+std::size_t InputWidth(const Model& model) {
+  return std::visit([](const auto& network) { return std::decay_t<decltype(network)>::kInputs; },
+                    model.network);
+}
+
+using Opened = absl::StatusOr<std::unique_ptr<Source>>;
+
+absl::Status InFile(const std::string& file, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(file, ": ", status.message()));
+}
+
+Opened MakeSource(const RoomSource::Options& options, const Model&, const Clock& clock) {
   return RoomSource::Create(options, clock);
+}
+
+Opened MakeSource(const ReplayConfig& config, const Model&, const Clock& clock) {
+  const absl::StatusOr<std::string> bytes = ReadFile(config.file);
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<NpyArray> recording = DecodeNpy(*bytes);
+  if (!recording.ok()) return InFile(config.file, recording.status());
+  auto source = ReplaySource::Create(*std::move(recording), config.options, clock);
+  if (!source.ok()) return InFile(config.file, source.status());
+  return source;
+}
+
+Opened MakeSource(const RangesConfig& config, const Model& model, const Clock& clock) {
+  RangesSourceOptions options = config.options;
+  const auto* network = std::get_if<BeaconNetwork>(&model.network);
+  if (network == nullptr) return absl::InvalidArgumentError("ranges are for the workload beacon");
+  if (!config.triple_given) {
+    options.anchors = network->anchors;
+    options.tag = network->tag;
+  } else if (options.anchors != network->anchors || options.tag != network->tag) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the model was trained on anchors ", absl::StrJoin(network->anchors, ","), " and tag ", network->tag,
+        ", the source has ", absl::StrJoin(options.anchors, ","), " and ", options.tag));
+  }
+  const absl::StatusOr<std::string> csv = ReadFile(config.file);
+  if (!csv.ok()) return csv.status();
+  absl::StatusOr<std::vector<RangeRow>> rows = ParseRanges(*csv);
+  if (!rows.ok()) return InFile(config.file, rows.status());
+  return RangesSource::Create(std::make_shared<const std::vector<RangeRow>>(*std::move(rows)), options,
+                              clock);
+}
+
+Opened MakeSource(const UdpSourceOptions& options, const Model& model, const Clock& clock) {
+  UdpSourceOptions fitted = options;
+  fitted.assembler.width = static_cast<std::uint16_t>(InputWidth(model));
+  return UdpSource::Create(fitted, clock);
+}
+
+AcceleratorConfig AcceleratorOf(const PanelConfig& config) {
+  AcceleratorConfig accelerator;
+  accelerator.kind = config.accelerator;
+  accelerator.format = config.format;
+  accelerator.max_batch = static_cast<std::size_t>(kMaxSubjects);
+  return accelerator;
 }
 
 absl::StatusOr<std::unique_ptr<Workload>> MakeWorkload(const PanelConfig& config,
                                                        const PositioningNetwork& network) {
-  AcceleratorConfig accelerator;
-  accelerator.kind = config.accelerator;
-  accelerator.format = config.format;
-  absl::StatusOr<std::unique_ptr<Accelerator>> created = CreateAccelerator(accelerator, network);
-  if (!created.ok()) return created.status();
-  return PositioningWorkload::Create(*std::move(created), {config.x_m, config.y_m, config.orientation_deg},
-                                     network.covariance_scale);
+  absl::StatusOr<std::unique_ptr<Accelerator>> accelerator =
+      CreateAccelerator(AcceleratorOf(config), network);
+  if (!accelerator.ok()) return accelerator.status();
+  return PositioningWorkload::Create(
+      *std::move(accelerator), {config.x_m, config.y_m, config.orientation_deg}, network.covariance_scale);
+}
+
+absl::StatusOr<std::unique_ptr<Workload>> MakeWorkload(const PanelConfig& config,
+                                                       const BeaconNetwork& network) {
+  absl::StatusOr<std::unique_ptr<Accelerator>> accelerator =
+      CreateAccelerator(AcceleratorOf(config), network);
+  if (!accelerator.ok()) return accelerator.status();
+  return BeaconWorkload::Create(*std::move(accelerator), network);
 }
 
 absl::Status Named(const PanelConfig& config, const absl::Status& status) {
@@ -33,8 +100,14 @@ absl::StatusOr<PanelParts> MakePanelParts(const PanelConfig& config, const Model
   auto workload =
       std::visit([&](const auto& network) { return MakeWorkload(config, network); }, model.network);
   if (!workload.ok()) return Named(config, workload.status());
-  auto source = std::visit([&](const auto& options) { return MakeSource(options, clock); }, config.source);
+  auto source =
+      std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
   if (!source.ok()) return Named(config, source.status());
+  if ((*source)->width() != InputWidth(model)) {
+    return Named(config,
+                 absl::InvalidArgumentError(absl::StrCat("the source gives ", (*source)->width(),
+                                                         " features, the model takes ", InputWidth(model))));
+  }
   return PanelParts{*std::move(source), *std::move(workload)};
 }
 

@@ -1,0 +1,131 @@
+#include "node/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kMinimal = R"(node = "north"
+site = "lab"
+[[panel]]
+name = "north"
+model = "models/positioning.safetensors"
+[panel.source]
+kind = "room"
+)";
+
+NodeConfig Parse(const std::string& text) {
+  auto config = ParseNodeConfig(text, "/etc/tributary/node.toml");
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.value_or(NodeConfig());
+}
+
+std::string Faults(const std::string& text) {
+  const auto config = ParseNodeConfig(text, "/etc/tributary/node.toml");
+  EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(config.status().message());
+}
+
+TEST(NodeConfigTest, TakesDefaultsForWhatIsNotGiven) {
+  const NodeConfig config = Parse(kMinimal);
+  EXPECT_EQ(config.aggregator, "127.0.0.1:7400");
+  EXPECT_EQ(config.spool.frames, 16384u);
+  EXPECT_EQ(config.frames_per_message, 1u);
+  ASSERT_EQ(config.panels.size(), 1u);
+  EXPECT_EQ(config.panels[0].format, NumberFormat::kInt8Int16);
+  const auto& room = std::get<RoomSource::Options>(config.panels[0].source);
+  EXPECT_EQ(room.subjects, 16u);
+  EXPECT_EQ(room.wall, Wall::kSouth);
+}
+
+TEST(NodeConfigTest, ResolvesFilesAgainstItsOwnFolder) {
+  EXPECT_EQ(Parse(kMinimal).panels[0].model, "/etc/tributary/models/positioning.safetensors");
+  const NodeConfig config =
+      Parse(std::string("node = \"a\"\nsite = \"b\"\n[tls]\ncertificate = \"a.pem\"\nkey = "
+                        "\"/keys/a.key\"\nca = \"../ca.pem\"\n") +
+            std::string(kMinimal).substr(std::string(kMinimal).find("[[panel]]")));
+  EXPECT_EQ(config.tls->certificate, "/etc/tributary/a.pem");
+  EXPECT_EQ(config.tls->key, "/keys/a.key");
+  EXPECT_EQ(config.tls->ca, "/etc/ca.pem");
+}
+
+TEST(NodeConfigTest, NamesEveryFaultAtOnce) {
+  EXPECT_THAT(
+      Faults(R"(site = "lab"
+log_level = "loud"
+typo = 1
+[uplink]
+aggregator = "10.0.0.1:7400"
+frames_per_message = 0
+[[panel]]
+name = "north"
+model = "m"
+format = "int9"
+[panel.source]
+kind = "camera"
+)"),
+      AllOf(HasSubstr("node: is required"), HasSubstr("log_level: expected one of"),
+            HasSubstr("typo: unknown key"), HasSubstr("not on the loopback"), HasSubstr("frames_per_message"),
+            HasSubstr("format: expected one of"), HasSubstr("kind: expected one of")));
+}
+
+TEST(NodeConfigTest, LeavesTheLoopbackOnlyWithTlsOrWhenToldTo) {
+  const std::string away = "[uplink]\naggregator = \"10.0.0.1:7400\"\n";
+  const std::string head = "node = \"a\"\nsite = \"b\"\n";
+  const std::string panel = std::string(kMinimal).substr(std::string(kMinimal).find("[[panel]]"));
+  EXPECT_THAT(Faults(head + away + panel), HasSubstr("insecure = true"));
+  Parse(head + away + "insecure = true\n" + panel);
+  Parse(head + away + "[tls]\ncertificate = \"c\"\nkey = \"k\"\nca = \"a\"\n" + panel);
+  EXPECT_THAT(Faults(head + "[http]\nlisten = \"0.0.0.0:80\"\n" + panel), HasSubstr("http.listen"));
+}
+
+TEST(NodeConfigTest, RefusesTwoPanelsOfOneName) {
+  const std::string panel = std::string(kMinimal).substr(std::string(kMinimal).find("[[panel]]"));
+  EXPECT_THAT(Faults(kMinimal + panel), HasSubstr("\"north\" is the name of two panels"));
+}
+
+TEST(NodeConfigTest, NeedsAPanelWithASource) {
+  EXPECT_THAT(Faults("node = \"a\"\nsite = \"b\"\n"),
+              HasSubstr("expected 1 to 256 [[panel]] tables, found 0"));
+  EXPECT_THAT(Faults("node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n"),
+              HasSubstr("[panel.source]"));
+}
+
+TEST(NodeConfigTest, DerivesTheWallFromTheOrientationAndViceVersa) {
+  const std::string head = "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n";
+  const NodeConfig turned = Parse(head + "orientation_deg = 180.0\n[panel.source]\nkind = \"room\"\n");
+  EXPECT_EQ(std::get<RoomSource::Options>(turned.panels[0].source).wall, Wall::kNorth);
+  const NodeConfig named = Parse(head + "[panel.source]\nkind = \"room\"\nwall = \"east\"\n");
+  EXPECT_EQ(named.panels[0].orientation_deg, WallAngleDeg(Wall::kEast));
+  EXPECT_THAT(Faults(head + "orientation_deg = 45.0\n[panel.source]\nkind = \"room\"\n"),
+              HasSubstr("expected 0, 90, 180 or 270"));
+  EXPECT_THAT(Faults(head + "orientation_deg = 0.0\n[panel.source]\nkind = \"room\"\nwall = \"east\"\n"),
+              HasSubstr("does not fit the east wall"));
+}
+
+TEST(NodeConfigTest, ReadsEverySource) {
+  const std::string head = "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n";
+  const NodeConfig replay =
+      Parse(head + "[panel.source]\nkind = \"replay\"\nfile = \"x.npy\"\nloop = true\n");
+  EXPECT_EQ(std::get<ReplayConfig>(replay.panels[0].source).file, "/etc/tributary/x.npy");
+  EXPECT_TRUE(std::get<ReplayConfig>(replay.panels[0].source).options.loop);
+  const NodeConfig ranges =
+      Parse(head +
+            "workload = \"beacon\"\n[panel.source]\nkind = \"ranges\"\nfile = \"/r.csv\"\n"
+            "anchors = [1, 4, 6]\ntag = 2\nspeed = 0\n");
+  const auto& options = std::get<RangesConfig>(ranges.panels[0].source).options;
+  EXPECT_EQ(options.anchors, (std::array<int, 3>{1, 4, 6}));
+  EXPECT_EQ(options.tag, 2);
+  const NodeConfig udp = Parse(head + "[panel.source]\nkind = \"udp\"\nport = 9000\n");
+  EXPECT_EQ(std::get<UdpSourceOptions>(udp.panels[0].source).port, 9000);
+  EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"udp\"\nseed = 1\n"), HasSubstr("seed: unknown key"));
+  EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"replay\"\n"), HasSubstr("file: is required"));
+}
+
+}  // namespace
+}  // namespace tributary
