@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Starts and stops the daemons of a demo. Sourced; needs `set -euo pipefail`, runs in the repository's root.
 
-bin=$PWD/build/release/bin
+# shellcheck disable=SC2034  # used by the scripts that source this one
+bin=${TRIBUTARY_BIN_DIR:-$PWD/build/release/bin}
 work=$(mktemp -d)
 declare -A daemons=()
 
@@ -60,4 +61,15 @@ free_port() {
 
 http_ok() { # address, path
   curl -fsS --max-time 2 "http://$1$2"
+}
+
+# Prints the figures of a demo and keeps them where the user wants them.
+report() { # out.json, file or nothing
+  jq -r '
+    "",
+    "fused        \(.fused_per_s | round) positions/s over \(.seconds * 10 | round / 10) s, \(.lost) tuples lost",
+    "error        mean \(.mean_error_cm * 100 | round / 100) cm, p90 \(.p90_error_cm * 100 | round / 100) cm, p99 \(.p99_error_cm * 100 | round / 100) cm",
+    "consistency  NEES \(.nees * 100 | round / 100) (2 is ideal)",
+    "latency      p50 \(.latency_us.p50 | round) us, p99 \(.latency_us.p99 | round) us from sample to reader"' "$1"
+  [ -z "$2" ] || cp "$1" "$2"
 }

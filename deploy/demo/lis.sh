@@ -49,7 +49,7 @@ echo "Starting the aggregator on $ingest (http://$http) and four nodes: ${walls[
 start aggregator "$bin/tributary-aggregator" --config "$work/aggregator.toml"
 wait_for "the aggregator's start" aggregator http_ok "$http" /healthz
 for wall in "${walls[@]}"; do
-  start "$wall" "$bin/tributary-node" --config "$work/$wall.toml" --summary "$work/$wall.json"
+  start "$wall" "$bin/tributary-node" --config "$work/$wall.toml" --summary "$work/node-$wall"
 done
 
 all_connected() {
@@ -62,16 +62,21 @@ wait_for "the first frame of every node" aggregator all_connected
 
 for wall in "${walls[@]}"; do kill -TERM "${daemons[$wall]}"; done
 for wall in "${walls[@]}"; do finish "$wall"; done
-http_ok "$http" /api/v1/sites/room >"$work/site.json"
+http_ok "$http" /metrics >"$work/metrics.txt"
 finish aggregator TERM
 
-# Every tuple that was due and is in no fused result was lost somewhere: at a node, on the way, or as late.
-jq -n --slurpfile nodes <(cat "${walls[@]/#/$work/}" 2>/dev/null || cat "$work"/{south,east,north,west}.json) \
-  --slurpfile watch "$work/watch.json" --slurpfile site "$work/site.json" '{}' >/dev/null
-jq -n --slurpfile watch "$work/watch.json" --slurpfile site "$work/site.json" \
-  --slurpfile south "$work/south.json" --slurpfile east "$work/east.json" \
-  --slurpfile north "$work/north.json" --slurpfile west "$work/west.json" '
-  {south: $south[0], east: $east[0], north: $north[0], west: $west[0]} as $nodes
-  | $watch[0] + {nodes: $nodes, site: $site[0]}' >"$work/out.json"
-cat "$work/out.json"
-[ -z "$json" ] || cp "$work/out.json" "$json"
+# Lost is what was due and reached no fused slot, or no reader: missed by a source, unusable, dropped from a spool, refused (late
+# ones among it), skipped by the watch. In tuples, over the whole life of the nodes.
+jq -s --slurpfile watch "$work/watch.json" --rawfile metrics "$work/metrics.txt" '
+  def metric($name): $metrics | split("\n") | map(select(startswith($name + " "))) | first | split(" ")[1] | tonumber;
+  . as $nodes
+  | ($nodes | map((.missed_frames + .failed_frames) * 16 + .unusable_tuples + .lost_tuples) | add) as $lost_at_nodes
+  | $watch[0] + {
+      lost: ($lost_at_nodes + $watch[0].skipped * 16),
+      nodes: ($nodes | map({node, frames, tuples, acknowledged_tuples, missed_frames, unusable_tuples, lost_tuples,
+                            capture_to_report_us: .latency_us})),
+      aggregator: {cpu_seconds: metric("process_cpu_seconds_total"),
+                   resident_bytes: metric("process_resident_memory_bytes")}
+    }' "${walls[@]/#/$work/node-}" >"$work/out.json"
+
+report "$work/out.json" "$json"
