@@ -1,0 +1,22 @@
+// Two random views of each image: what self-supervised learning learns to see through.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tributary {
+
+// One thread at a time.
+class Augmenter {
+ public:
+  virtual ~Augmenter() = default;
+
+  // Writes a view of each image [count × side × side] into `views` of the same size. Equal keys give equal
+  // views, so that a training run that was cut off goes on as if it had not been; different keys give
+  // independent ones.
+  virtual void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
+                         std::span<std::uint8_t> views) = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,34 @@
+// What an encoder is made of: stages of convolution 3×3, norm, activation and 2×2 pooling, then the mean of
+// areas.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace tributary {
+
+// Between convolution and activation. The L1 filter-response norm (seed 004, 8.2 asks for a cheaper one than
+// the batch norm) divides each channel of each image by its mean magnitude, so that no image waits for the
+// batch.
+enum class EncoderNorm { kBatch, kFilterResponse, kNone };
+
+// max(x, 0), or x clipped to 0 … 255/256, which is what the convolution unit's 8-bit results can say.
+enum class EncoderActivation { kRelu, kHardClip };
+
+// Images are grey, `side` × `side` pixels of 8 bits, and mean pixel / 256.
+struct EncoderOptions {
+  std::size_t side = 28;
+  std::vector<std::size_t> channels = {32,
+                                       64};  // one stage each; every stage halves the sides, rounding down
+  std::size_t grid = 1;                      // features: the means of grid × grid areas of each channel
+  EncoderNorm norm = EncoderNorm::kBatch;
+  EncoderActivation activation = EncoderActivation::kRelu;
+  // Forward as the hardware computes: 12-bit weights, 8-bit activations (fpga/model/convolution.h), gradients
+  // straight through. Takes EncoderNorm::kNone and EncoderActivation::kHardClip, for the unit has neither
+  // norm nor bias.
+  bool quantised = false;
+
+  std::size_t feature_count() const { return channels.back() * grid * grid; }
+};
+
+}  // namespace tributary
