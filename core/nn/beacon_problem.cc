@@ -98,29 +98,31 @@ BeaconProblem::BeaconProblem(std::span<const BeaconInputs> inputs, std::span<con
 }
 
 void BeaconProblem::Linearise(std::span<const double> parameters, NormalEquations& equations) const {
-  constexpr std::size_t kPatterns = NormalEquations::kRows / kOutputs;
+  // As many patterns' rows are written before they are read: wide loads of narrow stores that are still on
+  // their way would stall. No more, so that they stay in the first-level cache with JᵀJ.
+  constexpr std::size_t kPatterns = 8;
+  constexpr std::size_t kRows = kPatterns * kOutputs;
+  static_assert(kBlock % kPatterns == 0 && kRows % NormalEquations::kRows == 0);
   const std::size_t stride = equations.stride();
-  const auto rows = hwy::AllocateAligned<double>(NormalEquations::kRows * stride);
-  double errors[NormalEquations::kRows];
+  const auto rows = hwy::AllocateAligned<double>(kRows * stride);
+  double errors[kRows];
   BeaconBlock block;
   // Weights of one output leave the other's errors alone: those elements stay zero.
-  std::fill_n(rows.get(), NormalEquations::kRows * stride, 0.0);
-  for (std::size_t first = 0; first < patterns_; first += kBlock) {
-    HWY_DYNAMIC_DISPATCH(RunBlock)(parameters.data(), planes_.data() + first, padded_, block);
-    for (std::size_t p = 0; p < kBlock; p += kPatterns) {
-      for (std::size_t k = 0; k < kPatterns; ++k) {
-        double* pattern_rows = rows.get() + k * kOutputs * stride;
-        if (first + p + k >= patterns_) {
-          std::fill_n(pattern_rows, kOutputs * stride, 0.0);
-          std::fill_n(errors + k * kOutputs, kOutputs, 0.0);
-          continue;
-        }
-        BeaconInputs inputs;
-        for (std::size_t i = 0; i < kInputs; ++i) inputs[i] = planes_[i * padded_ + first + p + k];
-        FillRows(parameters.data(), inputs, block, p + k, stride, pattern_rows);
-        for (std::size_t o = 0; o < kOutputs; ++o) errors[k * kOutputs + o] = block.errors[o][p + k];
-      }
-      equations.Add(rows.get(), errors);
+  std::fill_n(rows.get(), kRows * stride, 0.0);
+  for (std::size_t first = 0; first < patterns_; first += kPatterns) {
+    const std::size_t start = first % kBlock;
+    if (start == 0) HWY_DYNAMIC_DISPATCH(RunBlock)(parameters.data(), planes_.data() + first, padded_, block);
+    const std::size_t count = std::min(kPatterns, patterns_ - first);
+    for (std::size_t p = 0; p < count; ++p) {
+      BeaconInputs inputs;
+      for (std::size_t i = 0; i < kInputs; ++i) inputs[i] = planes_[i * padded_ + first + p];
+      FillRows(parameters.data(), inputs, block, start + p, stride, rows.get() + p * kOutputs * stride);
+      for (std::size_t o = 0; o < kOutputs; ++o) errors[p * kOutputs + o] = block.errors[o][start + p];
+    }
+    std::fill(rows.get() + count * kOutputs * stride, rows.get() + kRows * stride, 0.0);
+    std::fill(errors + count * kOutputs, errors + kRows, 0.0);
+    for (std::size_t r = 0; r < kRows; r += NormalEquations::kRows) {
+      equations.Add(rows.get() + r * stride, errors + r);
     }
   }
 }

@@ -32,7 +32,7 @@ class NormalEquations {
  private:
   std::size_t parameters_;
   std::size_t stride_;
-  hwy::AlignedFreeUniquePtr<double[]> matrix_;    // [parameters × stride], from the diagonal's vector on
+  hwy::AlignedFreeUniquePtr<double[]> matrix_;    // [stride × stride], from the diagonal's vector on
   hwy::AlignedFreeUniquePtr<double[]> gradient_;  // [stride]
   double squared_error_ = 0.0;
 };
