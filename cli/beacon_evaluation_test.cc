@@ -12,6 +12,10 @@
 namespace tributary {
 namespace {
 
+// Chosen on the first half of the recording alone: trained on its first three quarters, the best board on the
+// last quarter, then one by one the board that lowered the fused error there most.
+constexpr std::array<std::array<int, 3>, 4> kBoards = {{{2, 5, 7}, {2, 3, 4}, {1, 6, 7}, {0, 4, 5}}};
+
 // The real recording; without it these tests are skipped.
 class BeaconRecordingTest : public testing::Test {
  protected:
@@ -52,8 +56,7 @@ TEST_F(BeaconRecordingTest, TruthAgreesWithTheRangesOfEveryTag) {
 
 TEST_F(BeaconRecordingTest, FourBoardsBeatTheBestOfThemAndGaussNewton) {
   std::vector<BeaconNetwork> networks;
-  for (const std::array<int, 3>& anchors :
-       {std::array{1, 4, 6}, std::array{0, 3, 5}, std::array{2, 5, 7}, std::array{1, 3, 7}}) {
+  for (const std::array<int, 3>& anchors : kBoards) {
     auto network = TrainBeacon(recording_->Examples(anchors, 0, {.start = 0.0, .end = 0.5}), {});
     ASSERT_TRUE(network.ok()) << network.status();
     network->anchors = anchors;
