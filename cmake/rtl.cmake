@@ -68,13 +68,14 @@ function(tributary_formal name)
   set_tests_properties(formal_${name} PROPERTIES LABELS formal TIMEOUT 300)
 endfunction()
 
-# tributary_synth(NAME TOP module SOURCES file... [FAMILY xc7|xcup] [PARAMETERS P=V...] [EXPECT CELL<=N|CELL=N ...]
-#                 [DATA folder...] [LABELS label...])
+# tributary_synth(NAME TOP module SOURCES file... [FAMILY xc7|xcup] [PARAMETERS P=V...] [EXPECT KIND<=N|KIND=N ...]
+#                 [LABELS label...])
 #
-# A ctest (label synth, or those given): yosys synth_xilinx, with the counts of EXPECT asserted. CELL is LUT, FF, DSP,
-# BRAM (in units of 36 Kb) or LUTRAM. $readmemh looks into the DATA folders' files by name.
+# A ctest (label synth, or those given): yosys synth_xilinx, with the counts of EXPECT asserted. KIND is LUT, FF, DSP,
+# BRAM (in units of 36 Kb) or LUTRAM; numeric PARAMETERS only. ROM files are found in TRIBUTARY_ROM_DIR by their default
+# names. Netlist and statistics are left in build/*/fpga/synth.
 function(tributary_synth name)
-  cmake_parse_arguments(ARG "" "TOP;FAMILY" "SOURCES;PARAMETERS;EXPECT;DATA;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TOP;FAMILY" "SOURCES;PARAMETERS;EXPECT;LABELS" ${ARGN})
   if(NOT ARG_FAMILY)
     set(ARG_FAMILY xc7)
   endif()
@@ -86,7 +87,20 @@ function(tributary_synth name)
     cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/fpga/rtl)
     list(APPEND sources ${file})
   endforeach()
-  add_test(NAME synth_${name} COMMAND ${PROJECT_SOURCE_DIR}/fpga/syn/yosys/synthesise.sh ${name} ${ARG_TOP} ${ARG_FAMILY}
-    "${ARG_PARAMETERS}" "${ARG_EXPECT}" ${sources})
-  set_tests_properties(synth_${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/fpga/synth ${TRIBUTARY_ROM_DIR})
+  add_test(NAME synth_${name} WORKING_DIRECTORY ${TRIBUTARY_ROM_DIR}
+    COMMAND ${PROJECT_SOURCE_DIR}/fpga/syn/yosys/synthesise.sh ${PROJECT_BINARY_DIR}/fpga/synth/${name} ${ARG_TOP}
+      ${ARG_FAMILY} "${ARG_PARAMETERS}" "${ARG_EXPECT}" ${sources})
+  set_tests_properties(synth_${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900 FIXTURES_SETUP netlist_${name})
+endfunction()
+
+# tributary_netlist_bench(NAME TOP module BENCH source... [FILTER tests])
+#
+# A ctest (label synth): the netlist of tributary_synth(NAME ...), with yosys's models of the primitives, under the same
+# bench as the RTL: C++ sources relative to fpga, of which one is the *_tb.cc. The top's ports must have kept their names.
+function(tributary_netlist_bench name)
+  cmake_parse_arguments(ARG "" "FILTER;TOP" "BENCH" ${ARGN})
+  add_test(NAME netlist_${name} COMMAND ${PROJECT_SOURCE_DIR}/fpga/syn/yosys/simulate_netlist.sh
+    ${PROJECT_BINARY_DIR}/fpga/synth/${name} ${ARG_TOP} "${ARG_FILTER}" ${ARG_BENCH})
+  set_tests_properties(netlist_${name} PROPERTIES LABELS synth TIMEOUT 600 FIXTURES_REQUIRED netlist_${name})
 endfunction()

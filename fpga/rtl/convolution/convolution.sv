@@ -1,8 +1,8 @@
 // 3×3 convolution of a stream of images, one pixel per cycle, CHANNELS kernels in parallel.
 //
 // Nine DSPs per channel in a chain: tap k enters k cycles after tap 0, so that the sum runs down the cascade and needs no
-// adders in LUTs. sum >> cfg_shift_i, rounded down, clipped to 0 … 255. The configuration changes only while no image is
-// inside.
+// adders in LUTs. sum >> cfg_shift_i, rounded down, clipped to 0 … 255. cfg_kernel_i and cfg_shift_i change only
+// while no image is inside.
 module convolution #(
   parameter int CHANNELS = 1,
   parameter int WIDTH    = 28,

@@ -3,7 +3,8 @@
 // Four row buffers: three are read while the next row arrives. Both sides count pixels without an end, so that the next
 // image simply continues; a window never needs a pixel of the next image, and an image's last windows come out whether or
 // not another one follows. Windows are emitted for every pixel, with zeros around the image (cfg_pad_i), or for the inner
-// (WIDTH-2) × (HEIGHT-2) pixels. cfg_pad_i changes only between images.
+// (WIDTH-2) × (HEIGHT-2) pixels. cfg_pad_i is taken with an image's first pixel: without padding the last results leave
+// while the last row is still being passed over, and the next image may want otherwise.
 module window_3x3 #(
   parameter int WIDTH  = 28,  // 4 … 64
   parameter int HEIGHT = 28   // at least 4
@@ -53,9 +54,11 @@ module window_3x3 #(
   assign left_edge  = x_q == XW'(1);
   assign right_edge = x_q == '0;
 
+  logic pad_q;
   always_comb begin
-    if (cfg_pad_i) emit = (x_q == '0) ? pending_q : available;
-    else emit = available && x_q > XW'(1) && y_q != '0 && y_q != LAST_Y;
+    if (x_q == '0) emit = pending_q;
+    else if (pad_q) emit = available;
+    else emit = available && x_q != XW'(1) && y_q != '0 && y_q != LAST_Y;
   end
 
   logic [7:0] buffer0[WIDTH];
@@ -114,12 +117,14 @@ module window_3x3 #(
       y_q         <= '0;
       ahead_q     <= '0;
       pending_q   <= 1'b0;
+      pad_q       <= 1'b0;
       valid_q     <= 1'b0;
     end else begin
       if (put) begin
         write_x_q <= (write_x_q == LAST_X) ? '0 : write_x_q + 1'b1;
         if (write_x_q == LAST_X) write_row_q <= write_row_q + 1'b1;
       end
+      if (fetch && x_q == '0 && y_q == '0) pad_q <= cfg_pad_i;
       if (fetch) begin
         x_q <= (x_q == LAST_X) ? '0 : x_q + 1'b1;
         if (x_q == LAST_X) begin
@@ -129,7 +134,7 @@ module window_3x3 #(
       end
       ahead_q <= ahead_q + AW'(put) - AW'(fetch);
       if (step_free) valid_q <= emit;
-      if (step_free) pending_q <= fetch ? cfg_pad_i && x_q == LAST_X : pending_q && !emit;
+      if (step_free) pending_q <= fetch ? pad_q && x_q == LAST_X : pending_q && !emit;
     end
   end
 

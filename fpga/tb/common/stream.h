@@ -1,7 +1,7 @@
 // The two ends of a valid/ready stream, as a bench plays them: random pauses on both sides, from fixed seeds.
 //
-// Per cycle, with the clock low: Drive() both ends, write their signals to the model, eval(); then Sample() both ends
-// with what the model shows; then the rising edge.
+// Per cycle, with the clock low: Drive() both ends, write their signals to the model, eval(); then Sample()
+// both ends with what the model shows; then the rising edge.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,9 @@ class StreamSource {
   // Decides whether a word is offered in this cycle.
   void Drive() { valid_ = valid_ || (!words_.empty() && random_() % 100 < offer_percent_); }
   bool valid() const { return valid_; }
-  std::uint64_t word() const { return valid_ ? words_.front() : random_(); }  // nothing may depend on idle data
+  std::uint64_t word() const {
+    return valid_ ? words_.front() : random_();
+  }  // nothing may depend on idle data
 
   // Returns whether the word was taken.
   bool Sample(bool ready) {

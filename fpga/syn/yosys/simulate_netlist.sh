@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# usage: simulate_netlist.sh NETLIST TOP FILTER FILE.cc...
+#
+# Runs a bench on NETLIST.v, as yosys left it, with yosys's simulation models of the primitives. FILTER selects tests, as
+# --gtest_filter does. The files, relative to the source tree, are compiled here: the bench, and what it needs of the
+# golden model.
+set -euo pipefail
+netlist=$1 top=$2 filter=$3
+shift 3
+
+root=$(cd "$(dirname "$0")/../../.." && pwd)
+cells=$(dirname "$(command -v yosys)")/../share/yosys/xilinx/cells_sim.v
+sources=()
+for file in "$@"; do sources+=("$root/$file"); done
+
+# Lint is for the RTL; the models of the primitives were not written for it.
+verilator --cc --exe --build -O3 -Wno-fatal -Wno-lint -Wno-style -Wno-MULTIDRIVEN -Wno-UNOPTFLAT --bbox-unsup \
+  --threads 1 --top-module "$top" --prefix "V$top" --Mdir "$netlist.sim" -o bench \
+  -CFLAGS "-std=c++20 -O1 -I$root -w" -LDFLAGS "-lgtest -lgtest_main -lfmt $(pkg-config --libs absl_statusor absl_strings) -lpthread" \
+  "$netlist.v" "$cells" "${sources[@]}" >"$netlist.build.log" 2>&1 || { tail -n 30 "$netlist.build.log"; exit 1; }
+"$netlist.sim/bench" --gtest_filter="$filter"

@@ -1,0 +1,252 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "Vcommon_blocks.h"
+#include "fpga/tb/common/clock.h"
+#include "fpga/tb/common/coverage.h"
+#include "fpga/tb/common/stream.h"
+#include "gtest/gtest.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::array<std::array<unsigned, 2>, 4> kPaces = {{{100, 100}, {50, 100}, {100, 50}, {60, 60}}};
+
+class CommonBench : public ::testing::Test {
+ protected:
+  CommonBench() { bench_.Reset(); }
+
+  Clock<Vcommon_blocks> bench_{10'000'000};
+  Coverage coverage_;
+};
+
+// Sends words through one block and returns what came out; `connect` writes the block's inputs, `ready`,
+// `valid` and `data` read its outputs.
+template <class Connect, class Ready, class Valid, class Data>
+std::vector<std::uint64_t> Pass(Clock<Vcommon_blocks>& bench, StreamSource& source, StreamSink& sink,
+                                std::size_t words, std::uint64_t& full, Connect connect, Ready ready,
+                                Valid valid, Data data) {
+  while (sink.words().size() < words && bench.Running()) {
+    source.Drive();
+    sink.Drive();
+    connect(source.valid(), source.word(), sink.ready());
+    bench.Settle();
+    full += source.valid() && !ready();
+    source.Sample(ready());
+    sink.Sample(valid(), data());
+    bench.Edge();
+  }
+  return sink.Take();
+}
+
+TEST_F(CommonBench, SkidBufferPassesEveryWordAtFullRate) {
+  std::uint64_t& full = coverage_.Point("input refused", 1000);
+  std::mt19937 random(1);
+  auto& top = bench_.model();
+  for (const auto& [offer, accept] : kPaces) {
+    StreamSource source(2, offer);
+    StreamSink sink(3, accept);
+    std::vector<std::uint64_t> words(5000);
+    for (auto& word : words) source.Push(word = random() & 0xffff);
+    const std::uint64_t begin = bench_.cycle();
+    const auto out = Pass(
+        bench_, source, sink, words.size(), full,
+        [&](bool valid, std::uint64_t word, bool ready) {
+          top.skid_in_valid_i = valid;
+          top.skid_in_data_i = static_cast<std::uint16_t>(word);
+          top.skid_out_ready_i = ready;
+        },
+        [&] { return top.skid_in_ready_o; }, [&] { return top.skid_out_valid_o; },
+        [&] { return top.skid_out_data_o; });
+    EXPECT_EQ(out, words);
+    if (offer == 100 && accept == 100) EXPECT_EQ(bench_.cycle() - begin, words.size() + 1);
+  }
+}
+
+TEST_F(CommonBench, FifoPassesEveryWordAtFullRateAndCountsItsLevel) {
+  std::uint64_t& full = coverage_.Point("input refused", 1000);
+  std::uint64_t& deepest = coverage_.Point("deepest level", 17);
+  std::mt19937 random(1);
+  auto& top = bench_.model();
+  for (const auto& [offer, accept] : kPaces) {
+    StreamSource source(2, offer);
+    StreamSink sink(3, accept);
+    std::vector<std::uint64_t> words(5000);
+    for (auto& word : words) source.Push(word = random() & 0xffff);
+    const std::uint64_t begin = bench_.cycle();
+    const auto out = Pass(
+        bench_, source, sink, words.size(), full,
+        [&](bool valid, std::uint64_t word, bool ready) {
+          top.fifo_in_valid_i = valid;
+          top.fifo_in_data_i = static_cast<std::uint16_t>(word);
+          top.fifo_out_ready_i = ready;
+        },
+        [&] {
+          deepest = std::max<std::uint64_t>(deepest, top.fifo_level_o);
+          return top.fifo_in_ready_o;
+        },
+        [&] { return top.fifo_out_valid_o; }, [&] { return top.fifo_out_data_o; });
+    EXPECT_EQ(out, words);
+    EXPECT_EQ(top.fifo_level_o, 0);
+    if (offer == 100 && accept == 100) EXPECT_EQ(bench_.cycle() - begin, words.size() + 2);
+  }
+}
+
+TEST_F(CommonBench, PackFillsWordsAndClosesFramesEarly) {
+  std::uint64_t& full = coverage_.Point("input refused", 1000);
+  std::uint64_t& closed = coverage_.Point("words closed early", 500);
+  std::mt19937 random(5);
+  auto& top = bench_.model();
+  for (const auto& [offer, accept] : kPaces) {
+    StreamSource source(6, offer);
+    StreamSink sink(7, accept);
+    std::vector<std::uint64_t> expected;
+    std::uint64_t word = 0;
+    unsigned lane = 0;
+    for (int i = 0; i < 6000; ++i) {
+      const std::uint64_t element = random() & 0xffff;
+      const bool last = random() % 8 == 0 || i == 5999;
+      source.Push(element | (last ? 0x10000U : 0U));
+      word |= element << (16 * lane++);
+      if (last || lane == 4) {
+        closed += lane != 4;
+        expected.push_back(word);
+        word = lane = 0;
+      }
+    }
+    const auto out = Pass(
+        bench_, source, sink, expected.size(), full,
+        [&](bool valid, std::uint64_t in, bool ready) {
+          top.pack_in_valid_i = valid;
+          top.pack_in_data_i = static_cast<std::uint16_t>(in);
+          top.pack_in_last_i = (in >> 16) & 1;
+          top.pack_out_ready_i = ready;
+        },
+        [&] { return top.pack_in_ready_o; }, [&] { return top.pack_out_valid_o; },
+        [&] { return top.pack_out_data_o; });
+    EXPECT_EQ(out, expected);
+  }
+}
+
+TEST_F(CommonBench, UnpackGivesElementsWithoutAGap) {
+  std::uint64_t& full = coverage_.Point("input refused", 1000);
+  std::mt19937_64 random(8);
+  auto& top = bench_.model();
+  for (const auto& [offer, accept] : kPaces) {
+    StreamSource source(9, offer);
+    StreamSink sink(10, accept);
+    std::vector<std::uint64_t> expected;
+    for (int i = 0; i < 2000; ++i) {
+      const std::uint64_t word = random();
+      source.Push(word);
+      for (unsigned lane = 0; lane < 4; ++lane) expected.push_back((word >> (16 * lane)) & 0xffff);
+    }
+    const std::uint64_t begin = bench_.cycle();
+    const auto out = Pass(
+        bench_, source, sink, expected.size(), full,
+        [&](bool valid, std::uint64_t in, bool ready) {
+          top.unpack_in_valid_i = valid;
+          top.unpack_in_data_i = in;
+          top.unpack_out_ready_i = ready;
+        },
+        [&] { return top.unpack_in_ready_o; }, [&] { return top.unpack_out_valid_o; },
+        [&] { return top.unpack_out_data_o; });
+    EXPECT_EQ(out, expected);
+    if (offer == 100 && accept == 100) EXPECT_EQ(bench_.cycle() - begin, expected.size() + 1);
+  }
+}
+
+TEST_F(CommonBench, ArbiterServesSourcesInTurn) {
+  constexpr std::size_t kSources = 3;
+  constexpr std::size_t kWords = 3000;
+  std::uint64_t& crowded = coverage_.Point("all sources asking", 1000);
+  std::uint64_t& alone = coverage_.Point("one source asking", 500);
+  auto& top = bench_.model();
+  for (const auto& [offer, accept] : kPaces) {
+    std::vector<StreamSource> sources;
+    for (std::size_t s = 0; s < kSources; ++s) {
+      sources.emplace_back(20 + s, offer / (s + 1));
+      for (std::size_t i = 0; i < kWords; ++i) sources[s].Push(i * 4 + s);
+    }
+    StreamSink sink(30, accept);
+    std::array<std::size_t, kSources> received{};
+    std::array<int, kSources> others{};  // served while it asks
+    std::size_t total = 0;
+    while (total < kSources * kWords && bench_.Running()) {
+      unsigned asking = 0;
+      std::uint64_t data = 0;
+      for (std::size_t s = 0; s < kSources; ++s) {
+        sources[s].Drive();
+        asking |= static_cast<unsigned>(sources[s].valid()) << s;
+        data |= (sources[s].word() & 0xffff) << (16 * s);
+      }
+      sink.Drive();
+      top.arbiter_in_valid_i = static_cast<std::uint8_t>(asking);
+      top.arbiter_in_data_i = data;
+      top.arbiter_out_ready_i = sink.ready();
+      bench_.Settle();
+      crowded += asking == 7;
+      alone += std::has_single_bit(asking);
+      ASSERT_EQ(top.arbiter_out_valid_o != 0, asking != 0);
+      const bool taken = sink.Sample(top.arbiter_out_valid_o, top.arbiter_out_data_o);
+      for (std::size_t s = 0; s < kSources; ++s) {
+        const bool served = taken && top.arbiter_out_source_o == s;
+        ASSERT_EQ((top.arbiter_in_ready_o >> s) & 1, served ? 1 : 0);
+        if (served) {
+          ASSERT_EQ(top.arbiter_out_data_o, (received[s] * 4 + s) & 0xffff);
+          ++received[s];
+          ++total;
+        }
+        others[s] = served || ((asking >> s) & 1) == 0 ? 0 : others[s] + (taken ? 1 : 0);
+        ASSERT_LT(others[s], static_cast<int>(kSources));
+        sources[s].Sample(served);
+      }
+      bench_.Edge();
+    }
+    for (const std::size_t count : received) EXPECT_EQ(count, kWords);
+  }
+}
+
+TEST_F(CommonBench, MacsAddProductsAsTheModelDoes) {
+  std::uint64_t& stalls = coverage_.Point("cycles held", 1000);
+  std::uint64_t& sums = coverage_.Point("sums begun", 1000);
+  std::mt19937_64 random(40);
+  auto& top = bench_.model();
+  const auto wrap = [](std::int64_t value) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << 16) >> 16;
+  };
+  std::int64_t a_q = 0, b_q = 0, m_q = 0, sum = 0, link = 0, chain = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const bool extreme = random() % 4 == 0;
+    const std::int64_t a = extreme ? -(1 << 24) : static_cast<std::int64_t>(random() % (1 << 25)) - (1 << 24);
+    const std::int64_t b = extreme ? -(1 << 17) : static_cast<std::int64_t>(random() % (1 << 18)) - (1 << 17);
+    const std::int64_t c = wrap(static_cast<std::int64_t>(random()));
+    const bool en = random() % 4 != 0;
+    const bool first = random() % 8 == 0 || i < 10;
+    top.mac_a_i = static_cast<std::uint32_t>(a) & 0x1ffffff;
+    top.mac_b_i = static_cast<std::uint32_t>(b) & 0x3ffff;
+    top.mac_c_i = static_cast<std::uint64_t>(c) & 0xffff'ffff'ffff;
+    top.mac_en_i = en;
+    top.mac_first_i = first;
+    bench_.Settle();
+    if (i > 10) {
+      ASSERT_EQ(top.mac_sum_e1_o, static_cast<std::uint64_t>(sum) & 0xffff'ffff'ffff);
+      ASSERT_EQ(top.mac_sum_e2_o, top.mac_sum_e1_o);
+      ASSERT_EQ(top.mac_chain_o, static_cast<std::uint64_t>(chain) & 0xffff'ffff'ffff);
+    }
+    bench_.Edge();
+    stalls += !en;
+    sums += en && first;
+    if (!en) continue;
+    chain = wrap(link + m_q);
+    link = wrap(c + m_q);
+    sum = wrap((first ? c : sum) + m_q);
+    m_q = a_q * b_q;
+    a_q = a;
+    b_q = b;
+  }
+}
+
+}  // namespace
+}  // namespace tributary
