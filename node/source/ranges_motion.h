@@ -21,8 +21,8 @@ inline constexpr std::array<Point3, kTags> kTagPositionsM = {
 // The orientation columns are w, x, y, z of the rotation from the motion capture's body frame to the site's,
 // as the README of the recordings says. The tags' coordinates belong to a body frame turned by half a turn
 // about x: (x, -y, -z) of them are coordinates of the motion capture's. Found from the ranges: with it their
-// residuals deviate by 0.06 to 0.09 m for every anchor and tag and no time shift improves them; without it by 0.3 m,
-// with columns read as x, y, z, w by 0.14 m, 0.19 m for tag 2.
+// residuals deviate by 0.06 to 0.09 m for every anchor and tag and no time shift improves them; without it by
+// 0.3 m, with columns read as x, y, z, w by 0.14 m, 0.19 m for tag 2.
 class MotionCapture {
  public:
   // Rows of time, x, y, z (m) and four components of a unit quaternion; a first line that begins with "time"
