@@ -5,6 +5,8 @@ find_program(YOSYS yosys REQUIRED)
 find_program(YOSYS_SMTBMC yosys-smtbmc REQUIRED)
 find_program(Z3 z3 REQUIRED)
 
+set(TRIBUTARY_VERILATOR_FLAGS "" CACHE STRING "Further flags for Verilator, e.g. -Wno-fatal for planted bugs")
+
 # tributary_verilated(NAME TOP module SOURCES file... [PREFIX class] [PARAMETERS P=V...] [INCLUDES folder...])
 #
 # The static library NAME: the Verilated model PREFIX (V<TOP>), position-independent, one thread. SOURCES are relative to fpga/rtl
@@ -24,7 +26,7 @@ function(tributary_verilated name)
   list(TRANSFORM ARG_PARAMETERS PREPEND -G)
   add_library(${name} STATIC)
   verilate(${name} TOP_MODULE ${ARG_TOP} PREFIX ${ARG_PREFIX} SOURCES ${sources}
-    VERILATOR_ARGS --threads 1 --assert --unroll-count 1024 -Wall ${ARG_INCLUDES} ${ARG_PARAMETERS} -CFLAGS -fPIC)
+    VERILATOR_ARGS --threads 1 --assert --unroll-count 1024 -Wall ${TRIBUTARY_VERILATOR_FLAGS} ${ARG_INCLUDES} ${ARG_PARAMETERS} -CFLAGS -fPIC)
   # Generated code is not ours to warn about, and must be optimised in every preset.
   target_compile_options(${name} PRIVATE -w -O2 -fPIC)
 endfunction()

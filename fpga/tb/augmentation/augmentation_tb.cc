@@ -197,6 +197,16 @@ TEST_F(AugmentationBench, RunsThroughTheWholePeriodOfTheBlur) {
   coverage_.Point("blurred", 127);
 }
 
+// Ready may wait for valid, valid must not wait for ready.
+TEST_F(AugmentationBench, OffersAResultBeforeItIsAskedForOne) {
+  Configure({.enable = {}});
+  for (std::size_t i = 0; i < kImagePixels / 8; ++i) bench_.source().Push(i);
+  bench_.sink().set_accept_percent(0);
+  bench_.StaysSilent(4000);
+  EXPECT_TRUE(bench_->out_valid_o);
+  coverage_.Point("views checked", 0);
+}
+
 TEST_F(AugmentationBench, TakesAPixelPerCycleFromImageToImage) {
   for (const bool convolve : {false, true}) {
     Load(RandomKernels(), kCoefficientShift);

@@ -208,6 +208,22 @@ TEST_F(CommonBench, ArbiterServesSourcesInTurn) {
   }
 }
 
+// Ready may wait for valid, valid must not wait for ready.
+TEST_F(CommonBench, EveryBlockOffersAWordBeforeItIsAskedForOne) {
+  std::uint64_t& offered = coverage_.Point("words offered unasked", 5);
+  auto& top = bench_.model();
+  top.skid_in_valid_i = top.fifo_in_valid_i = top.pack_in_valid_i = top.unpack_in_valid_i = 1;
+  top.arbiter_in_valid_i = 2;
+  top.skid_out_ready_i = top.fifo_out_ready_i = top.pack_out_ready_i = 0;
+  top.unpack_out_ready_i = top.arbiter_out_ready_i = 0;
+  for (int i = 0; i < 8; ++i) {
+    bench_.Settle();
+    bench_.Edge();
+  }
+  offered = top.skid_out_valid_o + top.fifo_out_valid_o + top.pack_out_valid_o + top.unpack_out_valid_o +
+            top.arbiter_out_valid_o;
+}
+
 TEST_F(CommonBench, MacsAddProductsAsTheModelDoes) {
   std::uint64_t& stalls = coverage_.Point("cycles held", 1000);
   std::uint64_t& sums = coverage_.Point("sums begun", 1000);

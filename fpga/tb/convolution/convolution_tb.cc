@@ -113,6 +113,31 @@ TEST_F(ConvolutionBench, MatchesTheModelOnAFewImagesOfEachKind) {
   }
 }
 
+TEST_F(ConvolutionBench, ClipsTheLargestSumsOfEitherSign) {
+  coverage_.Point("results between the clips", 0);
+  Kernels kernels{};
+  Image white;
+  white.fill(255);
+  for (const std::int16_t extreme : {std::int16_t{2047}, std::int16_t{-2048}}) {
+    kernels.front().fill(extreme);
+    Configure(kernels, 0, true);
+    Check({white, white}, {});
+  }
+}
+
+// Ready may wait for valid, valid must not wait for ready.
+TEST_F(ConvolutionBench, OffersAResultBeforeItIsAskedForOne) {
+  Configure(RandomKernels(), kCoefficientShift, true);
+  for (std::size_t i = 0; i < kImagePixels; ++i) bench_.source().Push(i % 256);
+  bench_.sink().set_accept_percent(0);
+  bench_.StaysSilent(4000);
+  EXPECT_TRUE(bench_->out_valid_o);
+  for (const char* point :
+       {"images checked", "results clipped to 0", "results clipped to 255", "results between the clips"}) {
+    coverage_.Point(point, 0);
+  }
+}
+
 TEST_F(ConvolutionBench, TakesAPixelPerCycleFromImageToImage) {
   for (const bool pad : {true, false}) {
     Configure(RandomKernels(), kCoefficientShift, pad);
