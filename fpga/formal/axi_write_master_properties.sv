@@ -9,7 +9,7 @@ module axi_write_master_properties #(
   input logic [63:0] cmd_address_i,
   input logic [31:0] cmd_words_i,
   input logic        cmd_valid_i,
-  input logic [63:0] in_data_i,
+  input logic        in_data_i,
   input logic        in_valid_i,
   input logic        error_clear_i,
   input logic        axi_awready_i,
@@ -19,10 +19,10 @@ module axi_write_master_properties #(
 );
   initial assume (!rst_ni);
 
-  logic [63:0] awaddr, wdata;
+  logic [63:0] awaddr;
   logic [7:0]  awlen;
-  logic        cmd_ready, in_ready, error, awvalid, wlast, wvalid, bready;
-  axi_write_master #(.MAX_BURST(MAX_BURST), .DEPTH(DEPTH)) dut (
+  logic        cmd_ready, in_ready, error, awvalid, wlast, wvalid, wdata, bready;
+  axi_write_master #(.DATA_BITS(1), .MAX_BURST(MAX_BURST), .DEPTH(DEPTH)) dut (
     .clk_i, .rst_ni, .cmd_address_i, .cmd_words_i, .cmd_valid_i, .cmd_ready_o(cmd_ready),
     .in_data_i, .in_valid_i, .in_ready_o(in_ready), .error_o(error), .error_clear_i,
     .axi_awaddr_o(awaddr), .axi_awlen_o(awlen), .axi_awvalid_o(awvalid), .axi_awready_i,
@@ -94,5 +94,4 @@ module axi_write_master_properties #(
       cover (sent && wlast && awlen == '0);
     end
   end
-  always_comb assume (cmd_address_i[2:0] == 3'b000);
 endmodule

@@ -1,8 +1,9 @@
 // Reads consecutive 64-bit words by AXI4 bursts. A burst is asked for only when the buffer has room for
 // all of it, so the read channel is never blocked; several bursts may be outstanding.
 module axi_read_master #(
+  parameter int DATA_BITS = 64,     // other widths are for proofs only
   parameter int MAX_BURST = 64,
-  parameter int DEPTH = 256           // buffer, in words: a power of two, at least MAX_BURST
+  parameter int DEPTH = 256         // buffer, in words: a power of two, at least MAX_BURST
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -12,7 +13,7 @@ module axi_read_master #(
   input  logic        cmd_valid_i,
   output logic        cmd_ready_o,      // the last word of the previous transfer has arrived
 
-  output logic [63:0] out_data_o,
+  output logic [DATA_BITS-1:0] out_data_o,
   output logic        out_valid_o,
   input  logic        out_ready_i,
 
@@ -23,7 +24,7 @@ module axi_read_master #(
   output logic [7:0]  axi_arlen_o,
   output logic        axi_arvalid_o,
   input  logic        axi_arready_i,
-  input  logic [63:0] axi_rdata_i,
+  input  logic [DATA_BITS-1:0] axi_rdata_i,
   input  logic [1:0]  axi_rresp_i,
   input  logic        axi_rvalid_i,
   output logic        axi_rready_o
@@ -39,7 +40,7 @@ module axi_read_master #(
   typedef enum logic [1:0] {Idle, Plan, Ask} state_e;
   state_e state_q;
 
-  logic [63:0]        address_q;
+  logic [60:0]        word_q;        // address in words
   logic [31:0]        unasked_q;     // words not yet asked for
   logic [31:0]        unarrived_q;   // words not yet received
   logic [8:0]         beats_q;
@@ -49,11 +50,11 @@ module axi_read_master #(
   logic               error_q;
 
   axi_burst_plan #(.MAX_BURST(MAX_BURST)) u_plan (
-    .word_in_page_i(address_q[11:3]), .remaining_i(unasked_q), .beats_o(plan)
+    .word_in_page_i(word_q[8:0]), .remaining_i(unasked_q), .beats_o(plan)
   );
 
   logic [COUNT_W:0] unused_level;
-  fifo #(.WIDTH(64), .DEPTH(DEPTH)) u_buffer (
+  fifo #(.WIDTH(DATA_BITS), .DEPTH(DEPTH)) u_buffer (
     .clk_i, .rst_ni,
     .in_data_i(axi_rdata_i), .in_valid_i(axi_rvalid_i), .in_ready_o(fifo_ready),
     .out_data_o, .out_valid_o, .out_ready_i,
@@ -66,7 +67,7 @@ module axi_read_master #(
   wire claim    = (state_q == Plan) & has_room;
 
   assign cmd_ready_o   = (state_q == Idle) & (unarrived_q == '0);
-  assign axi_araddr_o  = address_q;
+  assign axi_araddr_o  = {word_q, 3'b000};
   assign axi_arlen_o   = beats_q[7:0] - 8'd1;
   assign axi_arvalid_o = state_q == Ask;
   assign axi_rready_o  = fifo_ready;
@@ -74,10 +75,10 @@ module axi_read_master #(
 
   always_ff @(posedge clk_i) begin
     if (cmd_valid_i && cmd_ready_o) begin
-      address_q <= {cmd_address_i[63:3], 3'b000};
+      word_q    <= cmd_address_i[63:3];
       unasked_q <= cmd_words_i;
     end else if (axi_arvalid_o && axi_arready_i) begin
-      address_q <= address_q + {52'd0, beats_q, 3'b000};
+      word_q    <= word_q + 61'(beats_q);
       unasked_q <= unasked_q - 32'(beats_q);
     end
     if (claim) beats_q <= plan;

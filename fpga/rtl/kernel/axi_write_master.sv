@@ -1,8 +1,9 @@
 // Writes consecutive 64-bit words by AXI4 bursts. A burst begins only when all its words are in the
 // buffer, so a slow producer never holds the write channel.
 module axi_write_master #(
+  parameter int DATA_BITS = 64,     // other widths are for proofs only
   parameter int MAX_BURST = 64,
-  parameter int DEPTH = 256           // buffer, in words: a power of two, at least MAX_BURST
+  parameter int DEPTH = 256         // buffer, in words: a power of two, at least MAX_BURST
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -12,7 +13,7 @@ module axi_write_master #(
   input  logic        cmd_valid_i,
   output logic        cmd_ready_o,      // every burst of the previous transfer has been answered
 
-  input  logic [63:0] in_data_i,
+  input  logic [DATA_BITS-1:0] in_data_i,
   input  logic        in_valid_i,
   output logic        in_ready_o,
 
@@ -23,7 +24,7 @@ module axi_write_master #(
   output logic [7:0]  axi_awlen_o,
   output logic        axi_awvalid_o,
   input  logic        axi_awready_i,
-  output logic [63:0] axi_wdata_o,
+  output logic [DATA_BITS-1:0] axi_wdata_o,
   output logic        axi_wlast_o,
   output logic        axi_wvalid_o,
   input  logic        axi_wready_i,
@@ -40,7 +41,7 @@ module axi_write_master #(
   typedef enum logic [1:0] {Idle, Plan, Ask, Send} state_e;
   state_e state_q;
 
-  logic [63:0]         address_q;
+  logic [60:0]         word_q;        // address in words
   logic [31:0]         unasked_q;      // words not yet in a burst
   logic [8:0]          beats_q;        // of the burst
   logic [8:0]          unsent_q;       // beats of the burst not yet sent
@@ -51,10 +52,10 @@ module axi_write_master #(
   logic                error_q;
 
   axi_burst_plan #(.MAX_BURST(MAX_BURST)) u_plan (
-    .word_in_page_i(address_q[11:3]), .remaining_i(unasked_q), .beats_o(plan)
+    .word_in_page_i(word_q[8:0]), .remaining_i(unasked_q), .beats_o(plan)
   );
 
-  fifo #(.WIDTH(64), .DEPTH(DEPTH)) u_buffer (
+  fifo #(.WIDTH(DATA_BITS), .DEPTH(DEPTH)) u_buffer (
     .clk_i, .rst_ni,
     .in_data_i, .in_valid_i, .in_ready_o,
     .out_data_o(axi_wdata_o), .out_valid_o(fifo_valid), .out_ready_i((state_q == Send) & axi_wready_i),
@@ -67,7 +68,7 @@ module axi_write_master #(
   wire may_ask  = (32'(plan) <= 32'(held)) & (unanswered_q != '1);
 
   assign cmd_ready_o   = (state_q == Idle) & (unanswered_q == '0);
-  assign axi_awaddr_o  = address_q;
+  assign axi_awaddr_o  = {word_q, 3'b000};
   assign axi_awlen_o   = beats_q[7:0] - 8'd1;
   assign axi_awvalid_o = state_q == Ask;
   assign axi_wvalid_o  = (state_q == Send) & fifo_valid;
@@ -77,10 +78,10 @@ module axi_write_master #(
 
   always_ff @(posedge clk_i) begin
     if (cmd_valid_i && cmd_ready_o) begin
-      address_q <= {cmd_address_i[63:3], 3'b000};
+      word_q    <= cmd_address_i[63:3];
       unasked_q <= cmd_words_i;
     end else if (asked) begin
-      address_q <= address_q + {52'd0, beats_q, 3'b000};
+      word_q    <= word_q + 61'(beats_q);
       unasked_q <= unasked_q - 32'(beats_q);
     end
     if (state_q == Plan) beats_q <= plan;
@@ -110,7 +111,7 @@ module axi_write_master #(
   stream_check #(.WIDTH(72)) check_ask (
     .clk_i, .rst_ni, .data_i({axi_awaddr_o, axi_awlen_o}), .valid_i(axi_awvalid_o), .ready_i(axi_awready_i)
   );
-  stream_check #(.WIDTH(65)) check_send (
+  stream_check #(.WIDTH(DATA_BITS + 1)) check_send (
     .clk_i, .rst_ni, .data_i({axi_wdata_o, axi_wlast_o}), .valid_i(axi_wvalid_o), .ready_i(axi_wready_i)
   );
 endmodule
