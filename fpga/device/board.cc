@@ -55,7 +55,7 @@ void Board::Load(const axlf& image) {
   Uuid uuid;
   std::memcpy(uuid.data(), image.m_header.uuid, uuid.size());
   if (loaded_ && uuid == uuid_) return;
-  if (contexts_ > 0) Throw(EBUSY, "another xclbin is in use");
+  if (!uses_.empty()) Throw(EBUSY, "another xclbin is in use");
   units_.clear();
   loaded_ = false;
   for (const Instance& instance : instances) {
@@ -70,16 +70,22 @@ void Board::Load(const axlf& image) {
   if (faults_.wrong_uuid) uuid_[0] ^= 0xff;
 }
 
-void Board::OpenContext(const Uuid& xclbin) {
+void Board::OpenContext(const Uuid& xclbin, std::uint32_t unit, bool shared) {
   Check();
   const std::scoped_lock lock(mutex_);
   if (!loaded_ || xclbin != uuid_) Throw(EINVAL, "the board holds an xclbin with another UUID");
-  ++contexts_;
+  const auto use = uses_.find(unit);
+  if (use != uses_.end() && (use->second.exclusive || !shared)) {
+    Throw(EBUSY, "the compute unit is in use");
+  }
+  uses_[unit].users += 1;
+  uses_[unit].exclusive = !shared;
 }
 
-void Board::CloseContext() {
+void Board::CloseContext(std::uint32_t unit) {
   const std::scoped_lock lock(mutex_);
-  if (contexts_ > 0) --contexts_;
+  const auto use = uses_.find(unit);
+  if (use != uses_.end() && --use->second.users == 0) uses_.erase(use);
 }
 
 KernelRun::Fault Board::FaultOf(std::uint64_t run) const {

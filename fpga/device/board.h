@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -27,9 +28,11 @@ class Board {
   // while another one is in use. Loading the one that is loaded changes nothing.
   void Load(const axlf& image);
 
-  // A unit in use keeps the xclbin loaded. EINVAL if the board holds another xclbin.
-  void OpenContext(const Uuid& xclbin);
-  void CloseContext();
+  // A unit in use keeps the xclbin loaded. EINVAL if the board holds another xclbin; EBUSY for a unit that
+  // somebody has for himself, or to have one alone that others use. Numbers beyond the units (XRT's virtual
+  // unit) only keep the xclbin.
+  void OpenContext(const Uuid& xclbin, std::uint32_t unit, bool shared);
+  void CloseContext(std::uint32_t unit);
 
   // Gives a run to the least loaded of the units whose bits are set.
   void Start(std::span<const std::uint32_t> unit_mask, KernelRun run);
@@ -51,7 +54,11 @@ class Board {
   mutable std::mutex mutex_;
   bool loaded_ = false;
   Uuid uuid_{};
-  std::uint32_t contexts_ = 0;
+  struct Use {
+    std::uint32_t users = 0;
+    bool exclusive = false;
+  };
+  std::map<std::uint32_t, Use> uses_;  // by unit
   std::uint64_t runs_ = 0;
   bool gone_ = false;
   std::vector<std::unique_ptr<ComputeUnit>> units_;  // last: their threads end first

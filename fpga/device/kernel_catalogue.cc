@@ -2,7 +2,10 @@
 
 #include <array>
 
+#include "Vaugment_convolve_kernel.h"
+#include "Vfusion_kernel.h"
 #include "Vloopback_kernel.h"
+#include "Vpositioning_kernel.h"
 #include "fpga/device/verilated_kernel.h"
 
 namespace tributary {
@@ -18,7 +21,10 @@ std::unique_ptr<KernelModel> Make(BusMemory* memory) {
   return std::make_unique<VerilatedKernel<Top>>(memory);
 }
 
-constexpr std::array kEntries{Entry{"loopback_kernel", &Make<Vloopback_kernel>}};
+constexpr std::array kEntries{Entry{"loopback_kernel", &Make<Vloopback_kernel>},
+                              Entry{"positioning_kernel", &Make<Vpositioning_kernel>},
+                              Entry{"fusion_kernel", &Make<Vfusion_kernel>},
+                              Entry{"augment_convolve_kernel", &Make<Vaugment_convolve_kernel>}};
 
 }  // namespace
 

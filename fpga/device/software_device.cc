@@ -2,6 +2,7 @@
 
 #include <ert.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -62,20 +63,22 @@ void SoftwareDevice::close_device() {
   const std::scoped_lock lock(mutex_);
   for (const auto& [handle, buffer] : buffers_) board->memory().Free(buffer.device_address);
   buffers_.clear();
-  for (; contexts_ > 0; --contexts_) board->CloseContext();
+  for (const std::uint32_t unit : contexts_) board->CloseContext(unit);
+  contexts_.clear();
 }
 
-void SoftwareDevice::open_context(const xuid_t xclbin, unsigned, bool) {
-  board()->OpenContext(UuidOf(xclbin));
+void SoftwareDevice::open_context(const xuid_t xclbin, unsigned unit, bool shared) {
+  board()->OpenContext(UuidOf(xclbin), unit, shared);
   const std::scoped_lock lock(mutex_);
-  ++contexts_;
+  contexts_.push_back(unit);
 }
 
-void SoftwareDevice::close_context(const xuid_t, unsigned) {
+void SoftwareDevice::close_context(const xuid_t, unsigned unit) {
   const std::scoped_lock lock(mutex_);
-  if (contexts_ == 0 || board_ == nullptr) return;
-  --contexts_;
-  board_->CloseContext();
+  const auto context = std::find(contexts_.begin(), contexts_.end(), unit);
+  if (context == contexts_.end() || board_ == nullptr) return;
+  contexts_.erase(context);
+  board_->CloseContext(unit);
 }
 
 xclBufferHandle SoftwareDevice::Add(Buffer buffer) {

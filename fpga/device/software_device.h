@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "fpga/device/board.h"
 #include "fpga/device/xrt_core_interface.h"
@@ -62,7 +63,7 @@ class SoftwareDevice final : public xrt_core::device {
   std::shared_ptr<Board> board_;  // empty when closed
   std::map<xclBufferHandle, Buffer> buffers_;
   xclBufferHandle next_buffer_ = 1;
-  std::uint32_t contexts_ = 0;
+  std::vector<std::uint32_t> contexts_;  // units, once per opening
 
   mutable std::mutex completion_mutex_;
   mutable std::condition_variable completion_;

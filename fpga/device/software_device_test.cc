@@ -196,6 +196,22 @@ TEST_F(SoftwareDeviceTest, OpensOnlyWithPermission) {
   EXPECT_THROW(xrt::device(0), std::exception);
 }
 
+TEST_F(SoftwareDeviceTest, RunsEveryKernelOfOneXclbin) {
+  const std::vector<std::string> names = {"loopback_kernel", "positioning_kernel", "fusion_kernel",
+                                          "augment_convolve_kernel"};
+  XclbinContents contents;
+  for (const std::string& name : names) contents.kernels.push_back({name, 1});
+  const std::string path = testing::TempDir() + "all.xclbin";
+  std::ofstream(path, std::ios::binary) << WriteXclbin(contents).value();
+  for (const std::string& name : names) {
+    Session session(path, name);
+    session.run.set_arg(kFramesArgument, 0u);
+    ASSERT_EQ(session.Run(), ERT_CMD_STATE_COMPLETED) << name;
+    const KernelReport report{Session::words(session.output)[0], Session::words(session.output)[1]};
+    EXPECT_TRUE(report.valid()) << name;
+  }
+}
+
 TEST_F(SoftwareDeviceTest, StartAndWaitOfAnEmptyRun) {
   Session session(WriteFile(1));
   session.run.set_arg(kFramesArgument, 0u);
