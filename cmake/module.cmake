@@ -1,10 +1,14 @@
-# tributary_module(NAME [DEPENDS lib...] [TEST_DEPENDS lib...])
+# tributary_module(NAME [DEPENDS lib...] [TEST_DEPENDS lib...] [EXCLUDE regex])
 #
 # A folder is a module: its *.cc make the library tributary_NAME, its *_test.cc the test binary
 # NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable.
+# Files that match EXCLUDE are left to the folder's own CMakeLists.txt.
 function(tributary_module name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "EXCLUDE" "DEPENDS;TEST_DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  if(ARG_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${ARG_EXCLUDE}")
+  endif()
   set(tests ${sources})
   set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

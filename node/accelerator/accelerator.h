@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -18,12 +19,24 @@ class Accelerator {
     std::size_t max_batch;
   };
 
+  // Of a device, since creation; all zero without one.
+  struct Counters {
+    std::uint64_t runs = 0;         // started
+    std::uint64_t failed_runs = 0;  // ended with an error
+    std::uint64_t timeouts = 0;     // did not end in time
+    std::uint64_t reopened = 0;     // times that the device was opened again after a failure
+    std::uint64_t fallbacks = 0;    // batches that the processor computed instead
+  };
+
   virtual ~Accelerator() = default;
 
   virtual Shape shape() const = 0;
 
   // For logs and `tributary doctor`: e.g. "cpu (int8_16, AVX3_DL)".
   virtual std::string description() const = 0;
+
+  // Any thread may call.
+  virtual Counters counters() const { return {}; }
 
   // Runs the network on `batch` subjects: features [batch × inputs] as the source gives them, outputs
   // [batch × outputs], dequantised, before the head's softplus. Errors: InvalidArgument for wrong sizes; Internal,

@@ -2,6 +2,7 @@
 
 #include "node/accelerator/cpu_beacon.h"
 #include "node/accelerator/cpu_positioning.h"
+#include "node/accelerator/xrt_create.h"
 
 namespace tributary {
 
@@ -10,6 +11,11 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const Accelerator
   switch (config.kind) {
     case AcceleratorKind::kCpu:
       return CpuPositioning::Create(network, config.format, config.max_batch);
+    case AcceleratorKind::kXrt:
+      if (config.format != NumberFormat::kInt8Int16) {
+        return absl::InvalidArgumentError("accelerator = \"xrt\" computes in format = \"int8_16\" only");
+      }
+      return CreateXrtPositioning(network, config.max_batch, config.xrt);
   }
   return absl::InvalidArgumentError("unknown kind of accelerator");
 }
@@ -19,6 +25,8 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const Accelerator
   switch (config.kind) {
     case AcceleratorKind::kCpu:
       return CpuBeacon::Create(network, config.format, config.max_batch);
+    case AcceleratorKind::kXrt:
+      return absl::InvalidArgumentError("no kernel for workload = \"beacon\" yet: use accelerator = \"cpu\"");
   }
   return absl::InvalidArgumentError("unknown kind of accelerator");
 }

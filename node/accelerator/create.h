@@ -9,17 +9,20 @@
 #include "core/nn/positioning_network.h"
 #include "fpga/model/number_format.h"
 #include "node/accelerator/accelerator.h"
+#include "node/accelerator/xrt_options.h"
 
 namespace tributary {
 
 enum class AcceleratorKind {
   kCpu,  // the integer model on the processor's vector units
+  kXrt,  // a board's programmable logic
 };
 
 struct AcceleratorConfig {
   AcceleratorKind kind = AcceleratorKind::kCpu;
   NumberFormat format = NumberFormat::kInt8Int16;
   std::size_t max_batch = 64;  // subjects per slot
+  XrtOptions xrt;              // for kXrt
 };
 
 // Errors: InvalidArgument for a network that does not fit the format.

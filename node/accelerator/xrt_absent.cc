@@ -1,0 +1,12 @@
+// Stands for xrt_create.cc in a build without XRT.
+#include "node/accelerator/xrt_create.h"
+
+namespace tributary {
+
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const PositioningNetwork&, std::size_t,
+                                                                  const XrtOptions&) {
+  return absl::UnimplementedError(
+      "accelerator = \"xrt\": this program was built without XRT. Install libxrt-dev and build again");
+}
+
+}  // namespace tributary

@@ -1,0 +1,20 @@
+// The accelerator of a panel with accelerator = "xrt".
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/nn/positioning_network.h"
+#include "node/accelerator/accelerator.h"
+#include "node/accelerator/xrt_options.h"
+
+namespace tributary {
+
+// Positioning on a board, with the processor behind it if the options allow that. Errors: those of
+// XrtPositioning::Create unless the processor takes over; Unimplemented in a build without XRT.
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const PositioningNetwork& network,
+                                                                  std::size_t max_batch,
+                                                                  const XrtOptions& options);
+
+}  // namespace tributary

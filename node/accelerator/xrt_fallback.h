@@ -1,0 +1,32 @@
+// A board with the processor behind it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "node/accelerator/accelerator.h"
+
+namespace tributary {
+
+// Offers each batch to the board and, if that fails, gives it to the processor, whose numbers are the same.
+// Says so when it begins and when it ends, and counts every batch.
+class XrtFallback final : public Accelerator {
+ public:
+  // Both have the same shape.
+  XrtFallback(std::unique_ptr<Accelerator> board, std::unique_ptr<Accelerator> cpu)
+      : board_(std::move(board)), cpu_(std::move(cpu)) {}
+
+  Shape shape() const override { return board_->shape(); }
+  std::string description() const override;
+  Counters counters() const override;
+  absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) override;
+
+ private:
+  const std::unique_ptr<Accelerator> board_;
+  const std::unique_ptr<Accelerator> cpu_;
+  bool on_cpu_ = false;
+  std::atomic<std::uint64_t> fallbacks_{0};
+};
+
+}  // namespace tributary
