@@ -80,13 +80,16 @@ void SubjectTracksOf<D>::Update(const TrackConfig& config, FusedSlot& slot) {
     }
     if (!config.smooth || !used) continue;
     const Eigen::LLT<Matrix<D>> root(track.position_covariance());
-    if (root.info() != Eigen::Success) continue;
     const Matrix<D> lower = root.matrixL();
+    // Left as measured where the filter's result does not fit in fp32.
+    const Eigen::Matrix<float, D, 1> position = track.position().template cast<float>();
     const Eigen::Matrix<float, D, D> single = lower.template cast<float>();
-    if (!single.allFinite() || !(single.diagonal().minCoeff() > 0)) continue;
+    const bool sound = root.info() == Eigen::Success && position.allFinite() && single.allFinite() &&
+                       single.diagonal().minCoeff() > 0;
+    if (!sound) continue;
     for (int i = 0; i < D; ++i) {
-      mean[i] = static_cast<float>(track.position()[i]);
-      for (int j = 0; j <= i; ++j) *factor++ = static_cast<float>(lower(i, j));
+      mean[i] = position[i];
+      for (int j = 0; j <= i; ++j) *factor++ = single(i, j);
     }
   }
 }

@@ -83,6 +83,23 @@ TEST_F(TrackedSiteTest, GivesVelocitiesAndSmootherPositions) {
   EXPECT_LT(out_[0].cholesky[0], 0.05f) << "below that of a single slot";
 }
 
+TEST_F(TrackedSiteTest, ASmoothedPositionBeyondSinglePrecisionIsNotPutOut) {
+  site_.tuning.track = TrackConfig{.smooth = true};
+  Start();
+  const float largest = std::numeric_limits<float>::max();
+  for (Epoch epoch = kEpoch; epoch < kEpoch + 4; ++epoch) {
+    SetTime(epoch, 0);
+    TupleFrame frame = Frame(epoch, {epoch % 2 == 0 ? 1e30f : 0.0f});
+    frame.means[1] = epoch % 2 == 0 ? 1.0f : largest;
+    // The first coordinate is known to 1 m and drags the second along by 1e25 m per metre.
+    frame.cholesky = {1.0f, 1e25f, 1e30f};
+    OfferAll(frame);
+  }
+  for (const FusedSlot& slot : out_.slots()) {
+    for (const float value : slot.means) EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
 TEST_F(TrackedSiteTest, TrackingCanBeSwitchedOff) {
   site_.tuning.track.emplace();
   Start();
