@@ -48,7 +48,8 @@ TEST(CovarianceIntersectionTest, OfManyMeetsTheOptimalityCondition) {
     Matrix<2> sum = Matrix<2>::Zero();
     for (int i = 0; i < n; ++i)
       sum += weights[i] * inputs[static_cast<std::size_t>(i)].Covariance().inverse();
-    // Kuhn and Tucker: no input has a gradient above D. For a convex function the excess bounds the gap to the minimum.
+    // Kuhn and Tucker: no input has a gradient above D. For a convex function the excess bounds the gap to
+    // the minimum.
     for (const auto& input : inputs)
       EXPECT_LE((sum.inverse() * input.Covariance().inverse()).trace(), 2 + 1e-6);
   }
