@@ -40,23 +40,18 @@ module fusion #(
   end
   fusion_program program_rom (.clk_i, .address_i(address_q), .data_o(step));
 
-  logic [7:0] source[READS];
-  assign source[0] = step[7:0];
-  assign source[1] = step[15:8];
-  assign source[2] = step[24:17];
-  assign source[3] = step[32:25];
-  assign source[4] = step[42:35];
-  assign source[5] = step[53:46];
+  logic [READS*8-1:0] sources;
+  assign sources = {step[53:46], step[42:35], step[32:25], step[24:17], step[15:8], step[7:0]};
 
   // Operands: {bank, index}; 0 multiplier, 1 adder, 2 function unit, 3 input
   logic [READS*6-1:0]  index;
   logic [READS*5-1:0]  input_index;
   logic [READS*37-1:0] products, sums, function_values, inputs, operands;
   for (genvar r = 0; r < READS; r++) begin : gen_operand
-    assign index[6*r+:6]       = source[r][5:0];
-    assign input_index[5*r+:5] = source[r][4:0];
+    assign index[6*r+:6]       = sources[8*r+:6];
+    assign input_index[5*r+:5] = sources[8*r+:5];
     always_comb begin
-      unique case (source[r][7:6])
+      unique case (sources[8*r+6+:2])
         2'd0: operands[37*r+:37] = products[37*r+:37];
         2'd1: operands[37*r+:37] = sums[37*r+:37];
         2'd2: operands[37*r+:37] = function_values[37*r+:37];

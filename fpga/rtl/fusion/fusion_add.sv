@@ -47,6 +47,6 @@ module fusion_add (
   end
 
   fusion_normalise #(.WIDTH(28)) normalise (
-    .negative_i(negative_qqq), .magnitude_i(sum_q), .scale_i(signed'(exponent_qqq - 12'd26)), .value_o(sum_o)
+    .negative_i(negative_qqq), .magnitude_i(sum_q), .scale_i(exponent_qqq - 12'd26), .value_o(sum_o)
   );
 endmodule

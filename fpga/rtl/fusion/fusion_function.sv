@@ -72,12 +72,12 @@ module fusion_function #(
   logic signed [42:0] slope;
   logic signed [46:0] sum;
   mac #(.FAMILY(FAMILY), .A_WIDTH(19), .B_WIDTH(18), .P_WIDTH(43)) slope_mac (
-    .clk_i, .first_i(1'b0), .a_i(signed'(coefficients[18:0])), .b_i(offset_q),
-    .c_i(signed'({c1_q[49], c1_q[49:25], 17'd0})), .p_o(slope)
+    .clk_i, .first_i(1'b0), .a_i(coefficients[18:0]), .b_i(offset_q),
+    .c_i({c1_q[49], c1_q[49:25], 17'd0}), .p_o(slope)
   );
   mac #(.FAMILY(FAMILY), .A_WIDTH(25), .B_WIDTH(18), .P_WIDTH(47)) sum_mac (
-    .clk_i, .first_i(1'b0), .a_i(slope[41:17]), .b_i(signed'(offsets_q[53:36])),
-    .c_i(signed'({2'b0, c0_q[159:128], 13'd0})), .p_o(sum)
+    .clk_i, .first_i(1'b0), .a_i(slope[41:17]), .b_i(offsets_q[53:36]),
+    .c_i({2'b0, c0_q[159:128], 13'd0}), .p_o(sum)
   );
 
   // What waits from 1 to 9: sign, scale, the softplus's straight part, and x where it is the result.

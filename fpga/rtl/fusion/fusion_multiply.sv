@@ -13,11 +13,11 @@ module fusion_multiply #(
   logic [23:0]        a_q;
   logic [6:0]         b_q;
   mac #(.FAMILY(FAMILY), .A_WIDTH(25), .B_WIDTH(18), .P_WIDTH(43)) lower_mac (
-    .clk_i, .first_i(1'b0), .a_i(signed'({1'b0, a_i[23:0]})), .b_i(signed'({1'b0, b_i[16:0]})), .c_i('0),
+    .clk_i, .first_i(1'b0), .a_i({1'b0, a_i[23:0]}), .b_i({1'b0, b_i[16:0]}), .c_i('0),
     .p_o(lower)
   );
   mac #(.FAMILY(FAMILY), .A_WIDTH(25), .B_WIDTH(8), .P_WIDTH(33)) upper_mac (
-    .clk_i, .first_i(1'b0), .a_i(signed'({1'b0, a_q})), .b_i(signed'({1'b0, b_q})),
+    .clk_i, .first_i(1'b0), .a_i({1'b0, a_q}), .b_i({1'b0, b_q}),
     .c_i(33'(signed'(lower[42:17]))), .p_o(upper)
   );
 

@@ -49,7 +49,7 @@ module batch_norm #(
   // |value · scale| < 2^30 and |offset| < 2^29: the sum fits 32 bits, with room for the rounding half.
   logic signed [31:0] sum;
   mac #(.FAMILY(FAMILY), .A_WIDTH(16), .B_WIDTH(16), .P_WIDTH(32)) scale (
-    .clk_i, .first_i(1'b0), .a_i(value_q), .b_i(signed'(parameters[15:0])), .c_i(offset_qq), .p_o(sum)
+    .clk_i, .first_i(1'b0), .a_i(value_q), .b_i(parameters[15:0]), .c_i(offset_qq), .p_o(sum)
   );
   requantise #(.WIDTH(32), .RECTIFY(1'b0)) requantiser (.clk_i, .shift_i, .value_i(sum), .result_o);
 endmodule

@@ -40,7 +40,7 @@ module broadcast_group #(
   for (genvar l = 0; l < LANES; l++) begin : gen_lane
     // 39 bits: no accumulator of the golden model leaves them.
     mac #(.FAMILY(FAMILY), .A_WIDTH(16), .B_WIDTH(16), .P_WIDTH(39), .ACCUMULATE(1'b1)) lane (
-      .clk_i, .first_i(clear), .a_i(signed'(weights[16*l+:16])), .b_i(value_o), .c_i('0), .p_o(sums_o[39*l+:39])
+      .clk_i, .first_i(clear), .a_i(weights[16*l+:16]), .b_i(value_o), .c_i('0), .p_o(sums_o[39*l+:39])
     );
   end
 endmodule

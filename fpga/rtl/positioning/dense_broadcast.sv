@@ -54,9 +54,9 @@ module dense_broadcast #(
     assign word = write_word_i - WW'(g * WORDS);
     broadcast_group #(.FAMILY(FAMILY), .INPUTS(INPUTS), .LANES(USED)) group (
       .clk_i, .rst_ni,
-      .write_valid_i(write_valid_i && int'(write_word_i) / WORDS == g && int'(word) < (USED + 3) / 4),
+      .write_valid_i(write_valid_i && 32'(write_word_i) / WORDS == g && 32'(word) < (USED + 3) / 4),
       .write_row_i, .write_word_i(UW'(LW'(word))), .write_data_i,
-      .row_i(rows[RW*g+:RW]), .value_i(signed'(values[16*g+:16])), .first_i(firsts[g]), .last_i(lasts[g]),
+      .row_i(rows[RW*g+:RW]), .value_i(values[16*g+:16]), .first_i(firsts[g]), .last_i(lasts[g]),
       .row_o(rows[RW*(g+1)+:RW]), .value_o(values[16*(g+1)+:16]), .first_o(firsts[g+1]), .last_o(lasts[g+1]),
       .sums_o(sums), .done_o(done[g])
     );

@@ -59,15 +59,21 @@ module dense_dual #(
   logic [PW:0] phase_q;
   always_ff @(posedge clk_i) phase_q <= {bank_i, phase};
 
+  // A cast inside a concatenation is not cut to its width by yosys 0.23: slices instead.
+  logic [PW-1:0]    feature_phase;
+  logic [IW-PW-1:0] feature_lane;
+  assign {feature_phase, feature_lane} = feature_word_i;
+  if (LANES < 2 || (1 << (IW - PW)) != LANES) $error("PARALLEL / 8 is not a power of two");
+
   logic [LEAVES*OFFSET-1:0] leaves;
   for (genvar l = 0; l < LANES; l++) begin : gen_lane
     localparam int SUM_BITS = LEAVES / LANES * OFFSET;
     dual_mac_lane #(.FAMILY(FAMILY), .PHASES(PHASES), .ROWS(ROWS)) lane (
       .clk_i,
-      .feature_valid_i(feature_valid_i && int'(feature_word_i) % LANES == l),
-      .feature_address_i({feature_bank_i, PW'(int'(feature_word_i) / LANES)}),
+      .feature_valid_i(feature_valid_i && 32'(feature_lane) == l),
+      .feature_address_i({feature_bank_i, feature_phase}),
       .features_i,
-      .write_valid_i({write_valid_i && int'(write_word_i) == 2 * l + 1, write_valid_i && int'(write_word_i) == 2 * l}),
+      .write_valid_i({write_valid_i && 32'(write_word_i) == 2 * l + 1, write_valid_i && 32'(write_word_i) == 2 * l}),
       .write_row_i, .write_data_i, .row_i, .phase_i(phase_q), .first_i(first),
       .select_low_i(sums_done), .sums_o(leaves[SUM_BITS*l+:SUM_BITS])
     );

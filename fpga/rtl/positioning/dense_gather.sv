@@ -76,7 +76,7 @@ module dense_gather #(
   logic [LANES*39-1:0] sums;
   for (genvar l = 0; l < LANES; l++) begin : gen_lane
     mac #(.FAMILY(FAMILY), .A_WIDTH(16), .B_WIDTH(16), .P_WIDTH(39), .ACCUMULATE(1'b1)) lane (
-      .clk_i, .first_i(clear), .a_i(signed'(weights[16*l+:16])), .b_i(signed'(values[16*l+:16])), .c_i('0),
+      .clk_i, .first_i(clear), .a_i(weights[16*l+:16]), .b_i(values[16*l+:16]), .c_i('0),
       .p_o(sums[39*l+:39])
     );
   end

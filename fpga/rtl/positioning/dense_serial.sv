@@ -59,7 +59,7 @@ module dense_serial #(
   logic [OUTPUTS*39-1:0] sums_q;
   logic [KW-1:0]         read_q, write_q;
   logic signed [38:0]    addend, sum;
-  assign addend = read_first ? '0 : signed'(sums_q[39*int'(read_q)+:39]);
+  assign addend = read_first ? '0 : signed'(sums_q[39*32'(read_q)+:39]);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       read_q  <= '0;
@@ -69,7 +69,7 @@ module dense_serial #(
       if (write) write_q <= write_q == KW'(OUTPUTS - 1) ? '0 : write_q + 1'b1;
     end
   end
-  always_ff @(posedge clk_i) if (write) sums_q[39*int'(write_q)+:39] <= sum;
+  always_ff @(posedge clk_i) if (write) sums_q[39*32'(write_q)+:39] <= sum;
 
   logic signed [15:0] weight;
   weight_memory #(.WIDTH(16), .DEPTH(ROWS)) parameters (

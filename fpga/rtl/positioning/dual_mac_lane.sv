@@ -58,8 +58,8 @@ module dual_mac_lane #(
     // The upper weight was lowered by one at load where the lower is negative, so joining them is wires alone.
     mac #(.FAMILY(FAMILY), .A_WIDTH(AW), .B_WIDTH(8), .P_WIDTH(SW), .ACCUMULATE(1'b1)) dual (
       .clk_i, .first_i,
-      .a_i(signed'({upper, {(OFFSET - 8) {lower[7]}}, lower})),
-      .b_i(signed'(features[8*i+:8])),
+      .a_i({upper, {(OFFSET - 8) {lower[7]}}, lower}),
+      .b_i(features[8*i+:8]),
       .c_i('0), .p_o(products[SW*i+:SW])
     );
   end

@@ -65,7 +65,8 @@ module positioning_loader #(
         word_q   <= word_last ? '0 : word_q + 16'd1;
         if (word_last) row_q <= row_last ? '0 : row_q + 16'd1;
         if (word_last && row_last) section_q <= section_next;
-        for (int s = 1; s <= 5; s++) write_valid_o[s] <= section_q == section_e'(3'(s));
+        write_valid_o <= {section_q == Dense4, section_q == Dense3, section_q == Dense2, section_q == BatchNorm,
+                          section_q == Dense1};
       end
     end
   end

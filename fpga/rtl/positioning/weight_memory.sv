@@ -21,7 +21,7 @@ module weight_memory #(
     logic [BITS-1:0] row_q;
     assign row_o[64*w+:BITS] = row_q;
     always_ff @(posedge clk_i) begin
-      if (write_valid_i && int'(write_word_i) == w) memory[write_row_i] <= write_data_i[BITS-1:0];
+      if (write_valid_i && 32'(write_word_i) == w) memory[write_row_i] <= write_data_i[BITS-1:0];
       row_q <= memory[row_i];
     end
   end

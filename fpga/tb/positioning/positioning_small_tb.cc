@@ -1,4 +1,4 @@
-// The positioning block scaled down, for the DSP48E1, with sizes that leave lanes and words unused.
+// The scaled-down instance (positioning_small.sv), as RTL and as netlist.
 #include "Vpositioning_small.h"
 #include "fpga/tb/positioning/positioning_bench.h"
 #include "fpga/tb/positioning/small_network.h"

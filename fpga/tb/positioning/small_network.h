@@ -8,7 +8,7 @@
 
 namespace tributary {
 
-// As in fpga/tb/positioning/CMakeLists.txt.
+// As in positioning_small.sv.
 inline constexpr std::array<std::size_t, 5> kSmallWidths = {32, 16, 7, 4, 3};
 inline constexpr PositioningParallelism kSmallParallelism = {.first_layer_inputs = 16, .third_layer_inputs = 2};
 
@@ -23,7 +23,7 @@ inline FixedPositioning SmallNetwork(std::mt19937& random, bool extreme) {
     dense.weight_bits = layer == 0 ? 8 : 16;
     dense.result_bits = 16;
     dense.rectified = layer < 3;
-    dense.shift = layer == 0 ? static_cast<int>(1 + random() % 6) : static_cast<int>(13 + random() % 7);
+    dense.shift = layer == 0 ? static_cast<int>(1 + random() % 6) : static_cast<int>(8 + random() % 10);
     const std::int32_t limit = layer == 0 ? 127 : 32767;
     dense.weights = extreme ? ExtremeWords(random, dense.inputs * dense.outputs, -limit, limit)
                             : RandomWords(random, dense.inputs * dense.outputs, -limit, limit);
