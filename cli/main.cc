@@ -3,10 +3,14 @@
 #include <string>
 
 #include "cli/certs.h"
+#include "cli/conflate.h"
+#include "cli/evaluate_beacon.h"
 #include "cli/evaluate_positioning.h"
 #include "cli/infer.h"
+#include "cli/load.h"
 #include "cli/model_inspect.h"
 #include "cli/status.h"
+#include "cli/train_beacon.h"
 #include "cli/train_positioning.h"
 #include "cli/watch.h"
 #include "core/runtime/service.h"
@@ -23,12 +27,16 @@ int main(int argc, char** argv) {
   tributary::AddStatusCommand(app, exit_code);
   CLI::App* train = app.add_subcommand("train", "Make a model")->require_subcommand(1);
   tributary::AddTrainPositioningCommand(*train, exit_code);
+  tributary::AddTrainBeaconCommand(*train, exit_code);
   CLI::App* evaluate =
       app.add_subcommand("evaluate", "Judge a model on held-out data")->require_subcommand(1);
   tributary::AddEvaluatePositioningCommand(*evaluate, exit_code);
+  tributary::AddEvaluateBeaconCommand(*evaluate, exit_code);
   CLI::App* model = app.add_subcommand("model", "Look into model files")->require_subcommand(1);
   tributary::AddModelInspectCommand(*model, exit_code);
   tributary::AddInferCommand(app, exit_code);
+  tributary::AddConflateCommand(app, exit_code);
+  tributary::AddLoadCommand(app, exit_code);
   tributary::AddCertsCommand(app, exit_code);
 
   try {
