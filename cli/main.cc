@@ -4,6 +4,7 @@
 
 #include "cli/certs.h"
 #include "cli/conflate.h"
+#include "cli/doctor.h"
 #include "cli/evaluate_beacon.h"
 #include "cli/evaluate_positioning.h"
 #include "cli/infer.h"
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   tributary::AddConflateCommand(app, exit_code);
   tributary::AddLoadCommand(app, exit_code);
   tributary::AddCertsCommand(app, exit_code);
+  tributary::AddDoctorCommand(app, exit_code);
 
   try {
     app.parse(argc, argv);

@@ -1,0 +1,11 @@
+// `tributary doctor`: checks a board before its first use.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tributary {
+
+// Adds the command; running it sets the exit code of the process: not 0 if a check found a fault.
+void AddDoctorCommand(CLI::App& parent, int& exit_code);
+
+}  // namespace tributary
