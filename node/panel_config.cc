@@ -17,10 +17,13 @@ std::string Resolve(const std::string& folder, const std::string& file) {
   return file.empty() ? file : (std::filesystem::path(folder) / file).lexically_normal().string();
 }
 
-NumberFormat ReadFormat(const ConfigSection& section) {
-  const auto format =
-      ParseNumberFormat(section.Choice("format", "int8_16", {"float", "int32", "int16", "int8", "int8_16"}));
-  return format.ok() ? *format : NumberFormat::kInt8Int16;
+// The default is what the programmable logic computes.
+NumberFormat ReadFormat(const ConfigSection& section, WorkloadKind workload) {
+  const bool beacon = workload == WorkloadKind::kBeacon;
+  const std::string name =
+      beacon ? section.Choice("format", "int16", {"float", "int16"})
+             : section.Choice("format", "int8_16", {"float", "int32", "int16", "int8", "int8_16"});
+  return ParseNumberFormat(name).value_or(NumberFormat::kInt8Int16);
 }
 
 // The wall is named, or follows from the panel's orientation.
@@ -104,6 +107,18 @@ SourceConfig ReadSource(const ConfigSection& panel, const std::string& folder, P
   return ReadRoom(source, panel, config);
 }
 
+void ReadAccelerator(const ConfigSection& section, const std::string& folder, PanelConfig& panel) {
+  if (section.Choice("accelerator", "cpu", {"cpu", "xrt"}) == "cpu") return;
+  panel.accelerator = AcceleratorKind::kXrt;
+  panel.xrt.xclbin = Resolve(folder, section.RequiredText("xclbin"));
+  panel.xrt.xclbin_uuid = section.Text("xclbin_uuid", "");
+  panel.xrt.device = static_cast<unsigned>(section.Integer("device", 0, {0, 15}));
+  panel.xrt.compute_units = static_cast<std::size_t>(section.Integer("compute_units", 1, {1, 16}));
+  panel.xrt.frames_per_run = static_cast<std::size_t>(section.Integer("frames_per_run", 8, {1, 1024}));
+  panel.xrt.run_timeout = std::chrono::milliseconds(section.Integer("run_timeout_ms", 2000, {1, 60000}));
+  panel.xrt.fall_back_to_cpu = section.Choice("fallback", "none", {"none", "cpu"}) == "cpu";
+}
+
 }  // namespace
 
 PanelConfig ReadPanel(const ConfigSection& section, const std::string& folder) {
@@ -113,8 +128,8 @@ PanelConfig ReadPanel(const ConfigSection& section, const std::string& folder) {
                        ? WorkloadKind::kPositioning
                        : WorkloadKind::kBeacon;
   panel.model = Resolve(folder, section.RequiredText("model"));
-  section.Choice("accelerator", "cpu", {"cpu"});
-  panel.format = ReadFormat(section);
+  ReadAccelerator(section, folder, panel);
+  panel.format = ReadFormat(section, panel.workload);
   panel.orientation_deg = section.Real("orientation_deg", 0, {-360, 360});
   panel.x_m = section.Real("x_m", 0, {-kMaxDistanceM, kMaxDistanceM});
   panel.y_m = section.Real("y_m", 0, {-kMaxDistanceM, kMaxDistanceM});

@@ -39,6 +39,7 @@ struct PanelConfig {
   WorkloadKind workload = WorkloadKind::kPositioning;
   std::string model;  // a file
   AcceleratorKind accelerator = AcceleratorKind::kCpu;
+  XrtOptions xrt{};  // for kXrt
   NumberFormat format = NumberFormat::kInt8Int16;
   double orientation_deg = 0;  // of the panel's frame in the site's, counter-clockwise
   double x_m = 0;              // of the panel's origin in the site's frame

@@ -68,6 +68,7 @@ Opened MakeSource(const UdpSourceOptions& options, const Model& model, const Clo
 AcceleratorConfig AcceleratorOf(const PanelConfig& config) {
   AcceleratorConfig accelerator;
   accelerator.kind = config.accelerator;
+  accelerator.xrt = config.xrt;
   accelerator.format = config.format;
   accelerator.max_batch = static_cast<std::size_t>(kMaxSubjects);
   return accelerator;

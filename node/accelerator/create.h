@@ -22,7 +22,7 @@ struct AcceleratorConfig {
   AcceleratorKind kind = AcceleratorKind::kCpu;
   NumberFormat format = NumberFormat::kInt8Int16;
   std::size_t max_batch = 64;  // subjects per slot
-  XrtOptions xrt;              // for kXrt
+  XrtOptions xrt{};            // for kXrt
 };
 
 // Errors: InvalidArgument for a network that does not fit the format.
