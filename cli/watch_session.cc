@@ -32,7 +32,13 @@ absl::Status WatchSession::status() const {
 
 bool WatchSession::done() const {
   const MutexLock lock(mutex_);
-  return status_.has_value();
+  // Also where no slot comes any more to end the session.
+  return status_.has_value() || TimeIsOver(clock_.SteadyNs());
+}
+
+bool WatchSession::TimeIsOver(std::int64_t steady_ns) const {
+  return options_.seconds > 0 && first_steady_ns_ > 0 &&
+         static_cast<double>(steady_ns - first_steady_ns_) >= 1e9 * options_.seconds;
 }
 
 void WatchSession::Run(std::stop_token stop) {
@@ -58,7 +64,7 @@ void WatchSession::Take(const WatchedSlot& slot, const std::vector<std::string>&
   {
     const MutexLock lock(mutex_);
     if (first_steady_ns_ == 0) first_steady_ns_ = steady_ns;
-    if (options_.seconds > 0 && static_cast<double>(steady_ns - first_steady_ns_) >= 1e9 * options_.seconds) {
+    if (TimeIsOver(steady_ns)) {
       enough.request_stop();
       return;
     }

@@ -44,6 +44,7 @@ class WatchSession {
 
  private:
   void Run(std::stop_token stop);
+  bool TimeIsOver(std::int64_t steady_ns) const REQUIRES(mutex_);
   void Take(const WatchedSlot& slot, const std::vector<std::string>& leaves, std::stop_source& enough);
 
   const Options options_;

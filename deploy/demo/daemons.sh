@@ -63,6 +63,25 @@ http_ok() { # address, path
   curl -fsS --max-time 2 "http://$1$2"
 }
 
+# Whether every one of so many nodes reports to the aggregator with this HTTP address.
+reporting() { # address, count
+  [ "$(http_ok "$1" /api/v1/nodes | jq '[.nodes[] | select(.connected)] | length')" = "$2" ]
+}
+
+# Waits until the given nodes report; one that ends meanwhile ends the demo with its log.
+wait_for_nodes() { # HTTP address of the aggregator, node...
+  local http=$1 i name
+  shift
+  for ((i = 0; i < 400; i++)); do
+    ! reporting "$http" "$#" 2>/dev/null || return 0
+    for name in "$@"; do
+      kill -0 "${daemons[$name]}" 2>/dev/null || die "node $name stopped" "$name"
+    done
+    sleep 0.05
+  done
+  die "$* did not all report within 20 s" aggregator
+}
+
 # Prints the figures of a demo and keeps them where the user wants them.
 report() { # out.json, file or nothing
   jq -r '

@@ -52,10 +52,7 @@ for wall in "${walls[@]}"; do
   start "$wall" "$bin/tributary-node" --config "$work/$wall.toml" --summary "$work/node-$wall"
 done
 
-all_connected() {
-  [ "$(http_ok "$http" /api/v1/nodes | jq '[.nodes[] | select(.connected and .accepted_frames > 0)] | length')" = 4 ]
-}
-wait_for "the first frame of every node" aggregator all_connected
+wait_for_nodes "$http" "${walls[@]}"
 
 "$bin/tributary" watch --aggregator "$ingest" --site room --truth room:seed=1 \
   --seconds "$seconds" --summary "$work/watch.json"
