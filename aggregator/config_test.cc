@@ -1,0 +1,61 @@
+#include "aggregator/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string Faults(std::string_view text) {
+  return std::string(ParseAggregatorConfig(text, "a.toml").status().message());
+}
+
+TEST(AggregatorConfigTest, TakesASiteWithDefaults) {
+  const auto config = ParseAggregatorConfig("[[site]]\nname = \"lab\"\nsources = [\"north\"]\n", "a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->listen, "127.0.0.1:7400");
+  EXPECT_EQ(config->ingest_threads, 1u);
+  ASSERT_EQ(config->sites.size(), 1u);
+  EXPECT_EQ(config->sites[0].fusion.tuning.deadline_ns, 5'000'000);
+  EXPECT_FALSE(config->sites[0].fusion.tuning.gate_probability.has_value());
+  EXPECT_FALSE(config->parent.has_value());
+}
+
+TEST(AggregatorConfigTest, ReportsEveryFaultAtOnceWithItsLine) {
+  EXPECT_THAT(Faults("listen = 1\n"
+                     "colour = \"blue\"\n"
+                     "[[site]]\n"
+                     "name = \"lab\"\n"
+                     "sources = [\"a\", \"a\"]\n"
+                     "dimension = 4\n"
+                     "late = \"never\"\n"
+                     "model_sha256 = \"12\"\n"),
+              AllOf(HasSubstr("a.toml:1:"), HasSubstr("a.toml:2: colour: unknown key"),
+                    HasSubstr("\"a\" is named twice"), HasSubstr("from 1 to 3"), HasSubstr("count, revise"),
+                    HasSubstr("64 hexadecimal digits")));
+}
+
+TEST(AggregatorConfigTest, RefusesToLeaveTheLoopbackWithoutTls) {
+  const std::string site = "[[site]]\nname = \"lab\"\nsources = [\"a\"]\n";
+  EXPECT_THAT(Faults("listen = \"0.0.0.0:7400\"\n" + site), HasSubstr("insecure = true"));
+  EXPECT_THAT(Faults("[http]\nlisten = \"0.0.0.0:80\"\n" + site), HasSubstr("insecure = true"));
+  EXPECT_TRUE(ParseAggregatorConfig("listen = \"0.0.0.0:7400\"\ninsecure = true\n" + site, "a.toml").ok());
+}
+
+TEST(AggregatorConfigTest, RefusesAConfigurationWithoutSites) {
+  EXPECT_THAT(Faults(""), HasSubstr("[[site]]"));
+}
+
+TEST(AggregatorConfigTest, TakesNoAgeLimitAsUnlimited) {
+  const auto config = ParseAggregatorConfig(
+      "[[site]]\nname = \"lab\"\nsources = [\"a\"]\nmax_age_s = 0\nmax_lead_s = 0\n", "a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_FALSE(config->sites[0].fusion.max_age_ns.has_value());
+  EXPECT_FALSE(config->sites[0].fusion.max_lead_ns.has_value());
+}
+
+}  // namespace
+}  // namespace tributary

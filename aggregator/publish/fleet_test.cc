@@ -1,0 +1,51 @@
+#include "aggregator/publish/fleet.h"
+
+#include <gtest/gtest.h>
+
+namespace tributary {
+namespace {
+
+ReportingProcess Process(const std::string& node, std::uint8_t boot) {
+  ReportingProcess process;
+  process.site = "lab";
+  process.node = node;
+  process.boot_id.fill(boot);
+  return process;
+}
+
+TEST(FleetTest, TheNewestStreamOfANodeSupersedesTheOlder) {
+  Fleet fleet;
+  const auto first = fleet.Join(Process("north", 1));
+  const auto second = fleet.Join(Process("north", 1));
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_FALSE(first->superseded_another);
+  EXPECT_TRUE(second->superseded_another);
+  EXPECT_EQ(second->record->latest_stream, second->stream);
+  EXPECT_NE(second->record->latest_stream, first->stream);
+}
+
+TEST(FleetTest, RemembersTheAcknowledgedSequenceOfABootIdOnly) {
+  Fleet fleet;
+  fleet.Join(Process("north", 1))->record->acknowledged_sequence = 41;
+  EXPECT_EQ(fleet.Join(Process("north", 1))->record->acknowledged_sequence, 41u);
+  EXPECT_EQ(fleet.Join(Process("north", 2))->record->acknowledged_sequence, 0u);
+}
+
+TEST(FleetTest, RefusesMoreNodesThanItHolds) {
+  Fleet fleet;
+  for (std::size_t i = 0; i < Fleet::kMaxNodes; ++i)
+    ASSERT_TRUE(fleet.Join(Process("n" + std::to_string(i), 1)).ok());
+  EXPECT_EQ(fleet.Join(Process("one more", 1)).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(fleet.Join(Process("n0", 2)).ok());
+}
+
+TEST(FleetTest, ListsTheNodesOfASite) {
+  Fleet fleet;
+  ASSERT_TRUE(fleet.Join(Process("north", 1)).ok());
+  EXPECT_EQ(fleet.List("").size(), 1u);
+  EXPECT_EQ(fleet.List("lab").size(), 1u);
+  EXPECT_TRUE(fleet.List("elsewhere").empty());
+}
+
+}  // namespace
+}  // namespace tributary

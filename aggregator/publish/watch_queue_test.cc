@@ -1,0 +1,73 @@
+#include "aggregator/publish/watch_queue.h"
+
+#include <gtest/gtest.h>
+
+namespace tributary {
+namespace {
+
+FusedSlot Slot(Epoch epoch, std::int64_t fused_unix_ns = 0) {
+  FusedSlot slot;
+  slot.epoch = epoch;
+  slot.fused_unix_ns = fused_unix_ns;
+  return slot;
+}
+
+TEST(WatchQueueTest, GivesEverySlotInOrderWhileThereIsRoom) {
+  WatchQueue queue(0);
+  for (Epoch epoch = 0; epoch < WatchQueue::kCapacity; ++epoch) queue.Push(Slot(epoch));
+  for (Epoch epoch = 0; epoch < WatchQueue::kCapacity; ++epoch) {
+    ASSERT_FALSE(queue.empty());
+    EXPECT_EQ(queue.front().epoch, epoch);
+    queue.Pop();
+  }
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(queue.TakeSkipped(), 0u);
+}
+
+TEST(WatchQueueTest, ContinuesAtThePresentWhenItIsFullAndCountsWhatItSkips) {
+  WatchQueue queue(0);
+  for (Epoch epoch = 0; epoch <= WatchQueue::kCapacity; ++epoch) queue.Push(Slot(epoch));
+  EXPECT_EQ(queue.front().epoch, WatchQueue::kCapacity);
+  queue.Pop();
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(queue.TakeSkipped(), WatchQueue::kCapacity);
+  EXPECT_EQ(queue.TakeSkipped(), 0u);
+  EXPECT_EQ(queue.skipped_total(), WatchQueue::kCapacity);
+}
+
+TEST(WatchQueueTest, WrapsAround) {
+  WatchQueue queue(0);
+  for (Epoch epoch = 0; epoch < 10 * WatchQueue::kCapacity; ++epoch) {
+    queue.Push(Slot(epoch));
+    if (epoch > 0) {
+      EXPECT_EQ(queue.front().epoch, epoch - 1);
+      queue.Pop();
+    }
+  }
+  EXPECT_EQ(queue.skipped_total(), 0u);
+}
+
+TEST(WatchQueueTest, AdmitsTheRateThatWasAskedForOnAverage) {
+  WatchQueue queue(300);
+  int admitted = 0;
+  // Two seconds of slots at 2 kHz.
+  for (int i = 0; i < 4000; ++i) admitted += queue.Admit(Slot(0, std::int64_t{500'000} * i));
+  EXPECT_NEAR(admitted, 600, 1);
+  EXPECT_EQ(queue.TakeSkipped(), 4000u - static_cast<unsigned>(admitted));
+}
+
+TEST(WatchQueueTest, IsNotSilencedByAClockThatWasSetBack) {
+  WatchQueue queue(10);
+  EXPECT_TRUE(queue.Admit(Slot(0, 1'000'000'000'000)));
+  EXPECT_TRUE(queue.Admit(Slot(1, 1'000'000'000)));
+  EXPECT_FALSE(queue.Admit(Slot(2, 1'000'500'000)));
+}
+
+TEST(WatchQueueTest, TakesAMeaninglessRateAsNoLimit) {
+  WatchQueue queue(-1);
+  EXPECT_TRUE(queue.Admit(Slot(0, 0)));
+  EXPECT_TRUE(queue.Admit(Slot(1, 0)));
+}
+
+}  // namespace
+}  // namespace tributary

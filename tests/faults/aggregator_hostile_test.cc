@@ -1,0 +1,283 @@
+// Peers that do not keep to the protocol: each is refused with a reason, and the aggregator goes on for the
+// others.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <boost/asio.hpp>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/estimate/epoch.h"
+#include "tests/support/fleet.h"
+#include "tributary/v1/fleet.grpc.pb.h"
+#include "tributary/v1/fusion.grpc.pb.h"
+
+namespace tributary::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+std::int64_t UnixNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// A Report stream, step by step.
+class Peer {
+ public:
+  explicit Peer(int port) {
+    stub_ = v1::FusionService::NewStub(
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+    context_.set_deadline(std::chrono::system_clock::now() + seconds(20));
+    stream_ = stub_->Report(&context_);
+  }
+  ~Peer() { context_.TryCancel(); }
+
+  bool Send(const v1::ReportRequest& request) { return stream_->Write(request); }
+  v1::ReportResponse Receive() {
+    v1::ReportResponse response;
+    stream_->Read(&response);
+    return response;
+  }
+  // The status that ended the stream.
+  grpc::Status End() {
+    stream_->WritesDone();
+    v1::ReportResponse ignored;
+    while (stream_->Read(&ignored)) {
+    }
+    return stream_->Finish();
+  }
+
+ private:
+  std::unique_ptr<v1::FusionService::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::ReportRequest, v1::ReportResponse>> stream_;
+};
+
+v1::ReportRequest Hello(const std::string& leaf, const std::string& node = "board") {
+  v1::ReportRequest request;
+  v1::Hello& hello = *request.mutable_hello();
+  hello.set_site("room");
+  hello.set_node(node);
+  hello.set_boot_id(std::string(16, 'b'));
+  v1::Source& source = *hello.add_sources();
+  source.set_name(leaf);
+  source.set_dimension(2);
+  source.add_leaves(leaf);
+  return request;
+}
+
+void AddFrame(v1::ReportRequest& request, std::uint64_t sequence, Epoch epoch) {
+  v1::Frame& frame = *request.add_frames();
+  frame.set_sequence(sequence);
+  frame.set_epoch(epoch);
+  frame.set_captured_unix_ns(UnixNs());
+  frame.add_subjects(1);
+  for (float value : {1.0f, 2.0f}) frame.add_means(value);
+  for (float value : {0.1f, 0.0f, 0.1f}) frame.add_cholesky(value);
+}
+
+v1::ReportRequest Frame(std::uint64_t sequence, Epoch epoch = EpochAt(UnixNs())) {
+  v1::ReportRequest request;
+  AddFrame(request, sequence, epoch);
+  return request;
+}
+
+class HostilePeerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    aggregator_.Start();
+    ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+  }
+  // Whatever happened, an honest node is served, and a stop is a stop.
+  void TearDown() override {
+    Peer honest(aggregator_.ingest_port());
+    honest.Send(Hello("south", "honest"));
+    honest.Receive();
+    honest.Send(Frame(1));
+    EXPECT_EQ(honest.Receive().acknowledged_sequence(), 1u);
+    EXPECT_TRUE(honest.End().ok());
+    aggregator_.process().Signal(SIGTERM);
+    EXPECT_EQ(aggregator_.process().Wait(seconds(10)), 0) << aggregator_.process().Log();
+  }
+  double Refused(const std::string& reason) const {
+    return MetricValue(aggregator_.Metrics(), "tributary_streams_refused_total{reason=\"" + reason + "\"}");
+  }
+
+  ScratchFolder folder_;
+  AggregatorProcess aggregator_{folder_, "aggregator", {"south"}};
+};
+
+TEST_F(HostilePeerTest, IsRefusedWithoutAHello) {
+  Peer peer(aggregator_.ingest_port());
+  peer.Send(Frame(1));
+  const grpc::Status status = peer.End();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("hello"));
+  EXPECT_EQ(Refused("hello_missing"), 1);
+}
+
+TEST_F(HostilePeerTest, IsRefusedWithAHelloThatDoesNotFit) {
+  const auto refused_with = [&](const v1::ReportRequest& hello) {
+    Peer peer(aggregator_.ingest_port());
+    peer.Send(hello);
+    return peer.End().error_code();
+  };
+  v1::ReportRequest other_site = Hello("south");
+  other_site.mutable_hello()->set_site("attic");
+  v1::ReportRequest short_boot_id = Hello("south");
+  short_boot_id.mutable_hello()->set_boot_id("short");
+  EXPECT_EQ(refused_with(other_site), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(refused_with(short_boot_id), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(refused_with(Hello("zenith")), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(HostilePeerTest, IsRefusedAMessageThatIsTooLarge) {
+  for (std::size_t bytes : {std::size_t{3} << 19, std::size_t{8} << 20}) {
+    Peer peer(aggregator_.ingest_port());
+    peer.Send(Hello("south"));
+    peer.Receive();
+    v1::ReportRequest large = Frame(1);
+    large.mutable_frames(0)->mutable_means()->Resize(static_cast<int>(bytes / sizeof(float)), 0);
+    peer.Send(large);
+    EXPECT_EQ(peer.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
+  EXPECT_EQ(Refused("too_large"), 1);  // the larger one is cut by gRPC
+}
+
+TEST_F(HostilePeerTest, KeepsItsStreamWhenItsFramesAreRefused) {
+  Peer peer(aggregator_.ingest_port());
+  peer.Send(Hello("south"));
+  peer.Receive();
+  v1::ReportRequest nan = Frame(1);
+  nan.mutable_frames(0)->set_means(0, std::nanf(""));
+  peer.Send(nan);
+  const v1::ReportResponse answer = peer.Receive();
+  ASSERT_EQ(answer.refusals_size(), 1);
+  EXPECT_EQ(answer.refusals(0).reason(), v1::REFUSAL_REASON_NOT_FINITE);
+  peer.Send(Frame(2));
+  EXPECT_EQ(peer.Receive().acknowledged_sequence(), 2u);
+}
+
+TEST_F(HostilePeerTest, CannotFillTheWindowWithThousandsOfEpochs) {
+  Peer peer(aggregator_.ingest_port());
+  peer.Send(Hello("south"));
+  peer.Receive();
+  const Epoch now = EpochAt(UnixNs());
+  std::uint64_t sequence = 0;
+  for (int message = 0; message < 40; ++message) {
+    v1::ReportRequest request;
+    for (int i = 0; i < 500; ++i) {
+      ++sequence;
+      AddFrame(request, sequence, now + 1000 * sequence);
+    }
+    ASSERT_TRUE(peer.Send(request));
+  }
+  int refused = 0;
+  v1::ReportResponse answer;
+  while (answer.acknowledged_sequence() < sequence) {
+    answer = peer.Receive();
+    refused += answer.refusals_size();
+    ASSERT_GT(answer.acknowledged_sequence(), 0u);
+  }
+  EXPECT_EQ(refused, static_cast<int>(sequence));
+}
+
+TEST_F(HostilePeerTest, YieldsToANewerStreamOfItsNode) {
+  Peer older(aggregator_.ingest_port());
+  older.Send(Hello("south"));
+  older.Receive();
+  Peer newer(aggregator_.ingest_port());
+  newer.Send(Hello("south"));
+  newer.Receive();
+  // Noticed within a second, also if the older says no more.
+  const v1::ReportResponse nothing = older.Receive();
+  EXPECT_EQ(nothing.acknowledged_sequence(), 0u);
+  EXPECT_EQ(older.End().error_code(), grpc::StatusCode::ABORTED);
+  newer.Send(Frame(1));
+  EXPECT_EQ(newer.Receive().acknowledged_sequence(), 1u);
+}
+
+TEST_F(HostilePeerTest, MaySendNoiseInsteadOfHttp2) {
+  boost::asio::io_context io;
+  for (const std::string& noise :
+       {std::string(4096, '\0'), std::string("GET / HTTP/1.1\r\n\r\n"),
+        std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string(4096, '\xff')}) {
+    boost::asio::ip::tcp::socket socket(io);
+    socket.connect(
+        {boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(aggregator_.ingest_port())});
+    boost::system::error_code error;
+    boost::asio::write(socket, boost::asio::buffer(noise), error);
+  }
+}
+
+TEST_F(HostilePeerTest, MayLeaveStreamsHalfOpen) {
+  std::vector<std::unique_ptr<Peer>> silent;
+  for (int i = 0; i < 32; ++i) silent.push_back(std::make_unique<Peer>(aggregator_.ingest_port()));
+  for (auto& peer : silent) peer->Send(Hello("south", "silent"));
+  // They go without a word when the test ends.
+}
+
+TEST_F(HostilePeerTest, AsAWatcherThatDoesNotReadIsSkippedAndHoldsUpNobody) {
+  auto stub = v1::FusionService::NewStub(grpc::CreateChannel(
+      "127.0.0.1:" + std::to_string(aggregator_.ingest_port()), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  v1::WatchRequest request;
+  request.set_site("room");
+  auto watch = stub->Watch(&context, request);
+  Peer peer(aggregator_.ingest_port());
+  peer.Send(Hello("south"));
+  peer.Receive();
+  // More than its ring and all windows on the way hold.
+  std::uint64_t sequence = 0;
+  const Epoch first = EpochAt(UnixNs()) - 1000;
+  for (int message = 0; message < 100; ++message) {
+    v1::ReportRequest frames;
+    for (int i = 0; i < 10; ++i) {
+      AddFrame(frames, sequence + 1, first + sequence);
+      v1::Frame& frame = *frames.mutable_frames(frames.frames_size() - 1);
+      for (std::uint32_t subject = 2; subject <= 64; ++subject) {
+        frame.add_subjects(subject);
+        for (float value : {1.0f, 2.0f}) frame.add_means(value);
+        for (float value : {0.1f, 0.0f, 0.1f}) frame.add_cholesky(value);
+      }
+      ++sequence;
+    }
+    ASSERT_TRUE(peer.Send(frames));
+  }
+  while (peer.Receive().acknowledged_sequence() < sequence) {
+  }
+  EXPECT_GT(MetricValue(aggregator_.Metrics(), "tributary_watch_skipped_slots_total"), 0);
+  // When it reads at last, it gets the present, and how much it missed.
+  v1::WatchResponse response;
+  std::uint64_t seen = 0;
+  while (seen < sequence && watch->Read(&response)) seen += 1 + response.skipped_slots();
+  EXPECT_EQ(seen, sequence);
+  EXPECT_EQ(response.slot().epoch(), first + sequence - 1);
+  context.TryCancel();
+  watch->Finish();
+}
+
+TEST_F(HostilePeerTest, CanAskWhoReports) {
+  auto stub = v1::FleetService::NewStub(grpc::CreateChannel(
+      "127.0.0.1:" + std::to_string(aggregator_.ingest_port()), grpc::InsecureChannelCredentials()));
+  Peer peer(aggregator_.ingest_port());
+  peer.Send(Hello("south"));
+  peer.Receive();
+  grpc::ClientContext context;
+  v1::ListNodesResponse nodes;
+  ASSERT_TRUE(stub->ListNodes(&context, v1::ListNodesRequest(), &nodes).ok());
+  ASSERT_EQ(nodes.nodes_size(), 1);
+  EXPECT_TRUE(nodes.nodes(0).connected());
+}
+
+}  // namespace
+}  // namespace tributary::testing
