@@ -17,6 +17,7 @@
 #include "cli/load_server.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
+#include "core/runtime/process_tuning.h"
 #include "core/runtime/service.h"
 
 namespace tributary {
@@ -229,6 +230,7 @@ int Fail(const absl::Status& status) {
 }
 
 int Run(const Options& options) {
+  TuneProcess();
   LoadPlan plan;
   plan.site = options.site;
   plan.panels = options.panels;
