@@ -7,9 +7,9 @@
 
 #include "aggregator/config.h"
 #include "aggregator/daemon.h"
-#include "aggregator/memory.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/log.h"
+#include "core/runtime/process_tuning.h"
 #include "core/runtime/service.h"
 
 namespace tributary {
@@ -59,7 +59,7 @@ int Run(const std::string& path, bool check_only) {
 
 int main(int argc, char** argv) {
   tributary::BlockSignals();
-  tributary::TuneMemory();
+  tributary::TuneProcess();
   CLI::App app("Fuses the probability tuples that nodes report.");
   std::string path;
   bool check_only = false;

@@ -13,6 +13,8 @@ namespace {
 // Acknowledgements are for the sender's spool, which holds seconds: a few milliseconds save most of their
 // cost.
 constexpr std::int64_t kAnswerDelayNs = 4'000'000;
+// Two slots: what comes meanwhile waits in gRPC's buffers.
+constexpr std::int64_t kReadDelayNs = 1'000'000;
 constexpr std::int64_t kCheckUpNs = 1'000'000'000;
 
 }  // namespace
@@ -44,7 +46,9 @@ void IngestQueue::Run() {
     }
     FuseOverdue();
     const std::int64_t now_ns = context_.clock.SteadyNs();
-    if (now_ns >= next_answer_ns_) AnswerAll();
+    if (published_ || now_ns >= next_read_ns_) ReadOnAll();
+    // Not in the middle of a slot.
+    if (now_ns >= next_answer_ns_ && resting_.empty()) AnswerAll();
     if (now_ns >= next_check_up_ns_) CheckUp();
   }
 }
@@ -58,7 +62,8 @@ void IngestQueue::Discard() {
 }
 
 std::int64_t IngestQueue::NextWakeUp() const {
-  std::int64_t next_ns = std::min(next_answer_ns_, next_check_up_ns_);
+  const std::int64_t next_answer_ns = resting_.empty() ? next_answer_ns_ : next_read_ns_;
+  std::int64_t next_ns = std::min({next_read_ns_, next_answer_ns, next_check_up_ns_});
   for (const auto& site : context_.sites.all()) next_ns = std::min(next_ns, site->engine().NextDeadline());
   return next_ns;
 }
@@ -74,6 +79,7 @@ void IngestQueue::FuseOverdue() {
 
 void IngestQueue::PublishFused(Site& site) {
   site.Publish(fused_);
+  published_ |= !fused_.empty();
   // Told where the stream is on this thread; the engine counts all of them.
   for (const GatedTuple& tuple : fused_.gated) {
     for (ReportCall* call : reports_) {
@@ -91,6 +97,45 @@ void IngestQueue::AnswerSoon(std::int64_t now_steady_ns) {
 void IngestQueue::AnswerAll() {
   next_answer_ns_ = FusionEngine::kNoDeadline;
   for (ReportCall* call : reports_) call->Answer();
+}
+
+void IngestQueue::ReadSoon(ReportCall* call) {
+  resting_.push_back(call);
+  if (next_read_ns_ == FusionEngine::kNoDeadline) next_read_ns_ = context_.clock.SteadyNs() + kReadDelayNs;
+}
+
+void IngestQueue::ReadOnAll() {
+  published_ = false;
+  next_read_ns_ = FusionEngine::kNoDeadline;
+  for (ReportCall* call : resting_) call->ReadOn();
+  resting_.clear();
+}
+
+void IngestQueue::Remove(ReportCall* call) {
+  reports_.erase(call);
+  std::erase(resting_, call);
+  NoteIfEnded();
+}
+
+void IngestQueue::Remove(WatchCall* call) {
+  watches_.erase(call);
+  NoteIfEnded();
+}
+
+void IngestQueue::NoteIfEnded() {
+  if (!draining_ || !reports_.empty() || !watches_.empty()) return;
+  {
+    const MutexLock lock(mutex_);
+    ended_ = true;
+  }
+  ended_changed_.notify_all();
+}
+
+void IngestQueue::WaitUntilEnded(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  MutexLock lock(mutex_);
+  while (!ended_ && ended_changed_.wait_until(lock, deadline) != std::cv_status::timeout) {
+  }
 }
 
 void IngestQueue::CheckUp() {
@@ -117,6 +162,7 @@ void IngestQueue::OnStop(bool) {
   draining_ = true;
   for (ReportCall* call : reports_) call->End(absl::UnavailableError("the aggregator is shutting down"));
   for (WatchCall* call : watches_) call->Drain();
+  NoteIfEnded();
 }
 
 }  // namespace tributary

@@ -5,10 +5,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "aggregator/fusion/engine.h"
 #include "aggregator/ingest/completion.h"
@@ -16,6 +19,7 @@
 #include "aggregator/ingest/stream_refusal.h"
 #include "aggregator/publish/fleet.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
 namespace tributary {
@@ -53,6 +57,8 @@ class IngestQueue {
   // Makes the thread end every call after what it is owed: acknowledgements, and what a watcher has queued.
   // Returns at once.
   void Stop();
+  // After Stop(): waits until every call has ended, or the time has passed.
+  void WaitUntilEnded(std::chrono::milliseconds limit);
   // After the server has shut down: lets Run() return.
   void Close() { queue_->Shutdown(); }
 
@@ -61,13 +67,17 @@ class IngestQueue {
 
   // For the calls.
   bool Add(ReportCall* call);
-  void Remove(ReportCall* call) { reports_.erase(call); }
+  void Remove(ReportCall* call);
   bool Add(WatchCall* call);
-  void Remove(WatchCall* call) { watches_.erase(call); }
+  void Remove(WatchCall* call);
   // What Offer appends to; empty between calls.
   FusedSlots& fused() { return fused_; }
   // Hands out fused() and empties it.
   void PublishFused(Site& site);
+  // Reads on once the slot that the frame belongs to has been published, or a millisecond later. To read on
+  // makes gRPC send a window update for every message: that would delay the other frames of the slot, and
+  // wake their senders.
+  void ReadSoon(ReportCall* call);
   // Every stream is answered some milliseconds after the first that asks.
   void AnswerSoon(std::int64_t now_steady_ns);
   void CountSkipped(std::uint64_t slots) {
@@ -86,8 +96,10 @@ class IngestQueue {
 
  private:
   void OnStop(bool ok);
+  void NoteIfEnded();
   void FuseOverdue();
   void AnswerAll();
+  void ReadOnAll();
   void CheckUp();
   std::int64_t NextWakeUp() const;
 
@@ -97,9 +109,16 @@ class IngestQueue {
   FusedSlots fused_;
   std::set<ReportCall*> reports_;
   std::set<WatchCall*> watches_;
+  std::vector<ReportCall*> resting_;  // taken from, not yet read on
+  bool published_ = false;            // since the last event
+  std::int64_t next_read_ns_ = FusionEngine::kNoDeadline;
   std::int64_t next_answer_ns_ = FusionEngine::kNoDeadline;
   std::int64_t next_check_up_ns_ = 0;
   bool draining_ = false;
+
+  Mutex mutex_;
+  std::condition_variable_any ended_changed_;
+  bool ended_ GUARDED_BY(mutex_) = false;  // stopped, and no call is left
 
   grpc::Alarm stop_;
   CompletionOf<&IngestQueue::OnStop> stop_tag_{this};

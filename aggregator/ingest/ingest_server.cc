@@ -10,7 +10,9 @@
 namespace tributary {
 namespace {
 
-constexpr std::chrono::seconds kShutdownGrace{2};
+constexpr std::chrono::milliseconds kDrainLimit{2000};
+// Connections of peers that do not react to the farewell are cut.
+constexpr std::chrono::milliseconds kCloseLimit{100};
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveTimeoutMs = 5'000;
 // Nodes ping every two seconds (core/uplink).
@@ -111,7 +113,8 @@ void IngestServer::Shutdown() {
   // First for the watchers, who are about to leave; again below for what came in between.
   FuseWhatWaits(*clock_);
   for (const auto& queue : queues_) queue->Stop();
-  server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+  for (const auto& queue : queues_) queue->WaitUntilEnded(kDrainLimit);
+  server_->Shutdown(std::chrono::system_clock::now() + kCloseLimit);
   for (const auto& queue : queues_) queue->Close();
   threads_.clear();
   FuseWhatWaits(*clock_);

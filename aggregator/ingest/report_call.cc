@@ -63,7 +63,13 @@ void ReportCall::OnRead(bool ok) {
     return End(absl::OkStatus());
   }
   TakeMessage();
-  if (!ending_ && (!writing_ || session_->pending_refusals() < ReportSession::kMaxPendingRefusals)) Read();
+  if (!ending_) queue_.ReadSoon(this);
+}
+
+void ReportCall::ReadOn() {
+  if (ending_ || reading_ || (writing_ && session_->pending_refusals() >= ReportSession::kMaxPendingRefusals))
+    return;
+  Read();
 }
 
 void ReportCall::TakeMessage() {
@@ -111,7 +117,7 @@ void ReportCall::OnWritten(bool ok) {
     return;
   }
   if (session_->unanswered() >= kAnswerFrames || session_->pending_refusals() > 0) Answer();
-  if (!reading_) Read();
+  queue_.ReadSoon(this);
 }
 
 void ReportCall::End(const StreamRefusal& refusal) {

@@ -24,6 +24,8 @@ class ReportCall {
 
   // Acknowledges what has been taken, unless a write is under way (then it follows).
   void Answer();
+  // Reads the next message, unless the peer must first read its refusals.
+  void ReadOn();
   // Ends the stream once what is under way has been written. The first status holds.
   void End(absl::Status status);
   void End(const StreamRefusal& refusal);
