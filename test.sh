@@ -14,6 +14,6 @@ TEXT
   exit 0
 fi
 
-deploy/install-packages.sh deploy/packages.txt
-deploy/build.sh release
+deploy/install-packages.sh deploy/packages.txt deploy/packages-fpga.txt
+deploy/build.sh release -DTRIBUTARY_RTL=ON -DTRIBUTARY_XRT=ON
 ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" "$@"

@@ -1,15 +1,27 @@
 #!/usr/bin/env bash
-# Configures (once) and builds a preset. Progress goes to the terminal, or to a few lines where there is none.
-# usage: build.sh PRESET [TARGET...]
+# Configures (where needed) and builds a preset. Progress goes to the terminal, or to a few lines where there is none.
+# usage: build.sh PRESET [-DOPTION=VALUE...] [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=$1
 shift
+options=()
+while [[ ${1:-} == -D* ]]; do
+  options+=("$1")
+  shift
+done
 
-if [ ! -f "build/$preset/build.ninja" ]; then
+cache=build/$preset/CMakeCache.txt
+configured=yes
+[ -f "build/$preset/build.ninja" ] || configured=no
+for option in "${options[@]}"; do
+  name=${option#-D}
+  grep -qE "^${name%%=*}:[A-Z]+=${name#*=}$" "$cache" 2>/dev/null || configured=no
+done
+if [ $configured = no ]; then
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
-  cmake --preset "$preset" >"$log" 2>&1 || {
+  cmake --preset "$preset" "${options[@]}" >"$log" 2>&1 || {
     cat "$log" >&2
     exit 1
   }
