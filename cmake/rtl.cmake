@@ -26,7 +26,7 @@ function(tributary_verilated name)
   list(TRANSFORM ARG_PARAMETERS PREPEND -G)
   add_library(${name} STATIC)
   verilate(${name} TOP_MODULE ${ARG_TOP} PREFIX ${ARG_PREFIX} SOURCES ${sources}
-    VERILATOR_ARGS --threads 1 --assert --unroll-count 1024 -Wall ${TRIBUTARY_VERILATOR_FLAGS} ${ARG_INCLUDES} ${ARG_PARAMETERS} -CFLAGS -fPIC)
+    VERILATOR_ARGS --threads 1 --assert --x-initial unique --unroll-count 1024 -Wall ${TRIBUTARY_VERILATOR_FLAGS} ${ARG_INCLUDES} ${ARG_PARAMETERS} -CFLAGS -fPIC)
   # Generated code is not ours to warn about, and must be optimised in every preset.
   target_compile_options(${name} PRIVATE -w -O2 -fPIC)
 endfunction()

@@ -160,7 +160,7 @@ void RequireEveryChoice(Coverage& coverage, std::uint64_t minimum) {
 TEST_F(AugmentationBench, MatchesTheModelOnAThousandImagesUnderRandomPauses) {
   constexpr std::array<Pace, 5> kPaces = {{{100, 100}, {7, 100}, {100, 8}, {13, 12}, {50, 50}}};
   for (std::size_t run = 0; run < 50; ++run) {
-    Configure({.enable = {}, .seed = random_()});
+    Configure({.enable = {}, .seed = static_cast<std::uint32_t>(random_())});
     Check(Images(20), kPaces[run % kPaces.size()]);
   }
   coverage_.Point("views checked", 1000);
@@ -178,7 +178,7 @@ TEST_F(AugmentationBench, MatchesTheModelThroughTheConvolution) {
                .convolve = true,
                .pad = run % 4 < 2,
                .views = 1 + static_cast<unsigned>(run % 4),
-               .seed = random_()});
+               .seed = static_cast<std::uint32_t>(random_())});
     Check(Images(5), kPaces[run % kPaces.size()]);
   }
   coverage_.Point("views checked", 300);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
+#include "verilated.h"
 
 namespace tributary {
 
@@ -46,6 +47,15 @@ class Clock {
   std::uint64_t cycle() const { return cycle_; }
 
  private:
+  // Registers and memories without a reset start with anything, as on a board, but always the same.
+  struct RandomStart {
+    RandomStart() {
+      Verilated::randReset(2);
+      Verilated::randSeed(20'042);
+    }
+  };
+
+  RandomStart random_start_;  // before the model
   Model model_;
   std::uint64_t limit_;
   std::uint64_t cycle_ = 0;
