@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/nn/augmenter.h"
 #include "core/nn/encoder_options.h"
-#include "core/parameters/tensor.h"
+#include "core/nn/parameter_layout.h"
 
 namespace tributary {
 
@@ -32,12 +31,6 @@ struct SelfSupervisedOptions {
   double target_decay = 0.996;       // BYOL: tau at step 0, rising to 1 over schedule_steps
   double proximal = 0;               // FedProx: weight of ½ ‖w − w at the last SetParameters‖²
   std::uint64_t seed = 1;            // of the initial parameters and the augmentation
-};
-
-// Name and shape of one float32 tensor of the model.
-struct TensorShape {
-  std::string name;
-  std::vector<std::uint64_t> shape;
 };
 
 // Owns parameters, optimiser and buffers; a step allocates nothing and uses one thread. One thread at a time.
@@ -60,9 +53,9 @@ class SelfSupervisedTrainer {
 
   const SelfSupervisedOptions& options() const;
 
-  // The model's tensors in the order of their names, which is their order in the flat vector: encoder.*,
-  // predictor.*, projector.*, with the running statistics of the encoder's batch norms. (The heads always
-  // norm by the batch: they have none.)
+  // The model's tensors (ToTensorSet, FlatParameters) in the order of their names, which is their order in
+  // the flat vector: encoder.*, predictor.*, projector.*, with the running statistics of the encoder's batch
+  // norms. (The heads always norm by the batch: they have none.)
   const std::vector<TensorShape>& Schema() const;
   std::span<const float> parameters() const;
 
@@ -86,11 +79,5 @@ class SelfSupervisedTrainer {
   explicit SelfSupervisedTrainer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-// The flat vector as named tensors (with the encoder's options as metadata), and back. Errors:
-// InvalidArgument naming the tensor that is missing, left over or of another type or shape.
-TensorSet ToTensorSet(const std::vector<TensorShape>& schema, std::span<const float> parameters);
-absl::StatusOr<std::vector<float>> FlatParameters(const std::vector<TensorShape>& schema,
-                                                  const TensorSet& set);
 
 }  // namespace tributary

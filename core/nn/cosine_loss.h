@@ -1,0 +1,18 @@
+// The negative cosine between predictions and targets that get no gradient (SimSiam's stop-gradient).
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace tributary {
+
+// Mean over the batch of −cos(p, z), both feature-major [features × batch]; writes weight times its gradient
+// with respect to p. A vector of zeros has the cosine 0 and no gradient.
+double CosineLoss(std::span<const float> p, std::span<const float> z, std::size_t batch, float weight,
+                  std::span<float> p_gradient);
+
+// Collapse check: the deviation of each component of the unit-length z over the batch, averaged over the
+// components, times √features. 1 for directions spread evenly, 0 if all are equal.
+double Spread(std::span<const float> z, std::size_t batch);
+
+}  // namespace tributary

@@ -1,0 +1,86 @@
+// The convolutional encoder: forward by batch or running statistics, and backward.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/nn/activate_pool.h"
+#include "core/nn/convolution_3x3.h"
+#include "core/nn/encoder_options.h"
+#include "core/nn/parameter_layout.h"
+#include "core/nn/planes.h"
+
+namespace tributary {
+
+inline constexpr float kEncoderNormEpsilon = 1e-5f;
+// Weight of a batch in the running statistics, as PyTorch's default.
+inline constexpr float kEncoderNormMomentum = 0.1f;
+
+// Its tensors: encoder.conv<i>.weight [outputs × inputs × 3 × 3]; with a norm encoder.norm<i>.weight and
+// .bias; with batch norm also .running_mean and .running_variance; i from 1.
+std::vector<TensorShape> EncoderTensors(const EncoderOptions& options);
+
+// What one forward pass leaves for the backward one.
+struct EncoderPass {
+  EncoderPass(const EncoderOptions& options, std::size_t batch);
+
+  struct Stage {
+    Planes raw;                          // what the convolution gave
+    std::vector<NormCoefficients> norm;  // [channels × batch]
+    std::vector<float> mean, variance;   // [channels] of this batch, for batch norm; variance unbiased
+    std::vector<float> inverse;  // 1 / deviation [channels], or 1 / mean magnitude [channels × batch]
+    Planes pooled;
+  };
+  Planes input;
+  std::vector<Stage> stages;
+};
+
+// Owns weights' packing and the gradients' buffers; parameters are the caller's flat vector. One thread at a
+// time; nothing is allocated after the constructor.
+class Encoder {
+ public:
+  Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch);
+
+  // Pixels [batch × side × side] to feature-major features [feature_count × batch].
+  void TrainForward(std::span<const float> parameters, std::span<const std::uint8_t> images,
+                    EncoderPass& pass, std::span<float> features);
+  void Infer(std::span<const float> parameters, std::span<const std::uint8_t> images, EncoderPass& pass,
+             std::span<float> features);
+
+  // Moves the running statistics towards those of `pass`.
+  void UpdateStatistics(const EncoderPass& pass, std::span<float> parameters) const;
+
+  // gradient += that of the parameters, given that of the features. Right after TrainForward or with the same
+  // parameters.
+  void Backward(std::span<const float> parameters, const EncoderPass& pass,
+                std::span<const float> feature_gradient, std::span<float> gradient);
+
+ private:
+  struct StageRanges {
+    ParameterRange weight, scale, shift, mean, variance;
+  };
+  void Forward(std::span<const float> parameters, std::span<const std::uint8_t> images, EncoderPass& pass,
+               std::span<float> features, bool train);
+  void NormByBatch(std::span<const float> parameters, std::size_t stage, std::size_t channel,
+                   EncoderPass::Stage& s) const;
+  void NormByStatistics(std::span<const float> parameters, std::size_t stage, std::size_t channel,
+                        EncoderPass::Stage& s) const;
+  void NormByResponse(std::span<const float> parameters, std::size_t stage, std::size_t channel,
+                      EncoderPass::Stage& s) const;
+  void BackwardChannel(std::size_t stage, std::size_t channel, const EncoderPass::Stage& s,
+                       std::span<float> gradient);
+  std::span<const float> Weights(std::span<const float> parameters, std::size_t stage);
+
+  EncoderOptions options_;
+  std::size_t batch_;
+  ClipActivation activation_;
+  std::vector<StageRanges> ranges_;
+  std::vector<Convolution3x3> convolutions_;
+  std::vector<float> quantised_weights_;
+  std::vector<Planes> raw_gradient_, pooled_gradient_;  // per stage
+  std::vector<PoolGradientSums> sums_;                  // [batch]
+};
+
+}  // namespace tributary

@@ -1,0 +1,58 @@
+// Where each tensor of a model lies in its flat vector of float32.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/parameters/tensor.h"
+
+namespace tributary {
+
+// Name and shape of one float32 tensor of the model.
+struct TensorShape {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+
+  std::size_t size() const;
+};
+
+// A range of the flat vector.
+struct ParameterRange {
+  std::size_t offset = 0;
+  std::size_t size = 0;
+
+  template <class T>
+  std::span<T> Of(std::span<T> flat) const {
+    return flat.subspan(offset, size);
+  }
+};
+
+// Tensors in ascending bytewise order of their names, as a TensorSet keeps them, one behind the other.
+class ParameterLayout {
+ public:
+  explicit ParameterLayout(std::vector<TensorShape> tensors);
+
+  const std::vector<TensorShape>& tensors() const { return tensors_; }
+  std::size_t size() const { return size_; }
+
+  // The range of a tensor that exists; an empty range otherwise.
+  ParameterRange Range(std::string_view name) const;
+
+ private:
+  std::vector<TensorShape> tensors_;
+  std::vector<std::size_t> offsets_;
+  std::size_t size_ = 0;
+};
+
+// The flat vector as named tensors, and back. Errors: InvalidArgument or NotFound, naming the tensor that is
+// missing, left over or of another type or shape.
+TensorSet ToTensorSet(const std::vector<TensorShape>& schema, std::span<const float> parameters);
+absl::StatusOr<std::vector<float>> FlatParameters(const std::vector<TensorShape>& schema,
+                                                  const TensorSet& set);
+
+}  // namespace tributary

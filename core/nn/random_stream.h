@@ -1,0 +1,45 @@
+// Reproducible chance that can be entered anywhere: SplitMix64 (Steele, Lea & Flood, 2014).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace tributary {
+
+// The same with every compiler and standard library, which the distributions of <random> are not.
+class RandomStream {
+ public:
+  explicit constexpr RandomStream(std::uint64_t key) : state_(key) {}
+
+  // A stream of its own for each pair.
+  static constexpr RandomStream Of(std::uint64_t key, std::uint64_t index) {
+    RandomStream outer(key);
+    return RandomStream(outer.Bits() ^ RandomStream(index * 0x9e3779b97f4a7c15ULL + 1).Bits());
+  }
+
+  constexpr std::uint64_t Bits() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+
+  // In [0, 1).
+  constexpr double Uniform() { return static_cast<double>(Bits() >> 11) * 0x1p-53; }
+  constexpr double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
+
+  // In [0, n); n below 2^32, bias below n / 2^64.
+  constexpr std::uint64_t Below(std::uint64_t n) { return ((Bits() >> 32) * n) >> 32; }
+
+  // Standard normal (Box & Muller, 1958).
+  double Normal() {
+    const double radius = std::sqrt(-2.0 * std::log(1.0 - Uniform()));
+    return radius * std::cos(2.0 * std::numbers::pi * Uniform());
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace tributary
