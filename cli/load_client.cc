@@ -302,6 +302,8 @@ void Client::SendDueSlots() {
   for (; run_slots_ < due; ++run_slots_) {
     const std::size_t frame = next_slot_ % plan_.frames_per_message;
     const std::int64_t stamp_ns = clock_.UnixNs();
+    // Slower than the pilot slots, epochs are left out; faster, they run ahead.
+    next_epoch_ = std::max(next_epoch_, EpochAt(stamp_ns));
     for (std::size_t i = 0; i < plan_.panels; ++i) {
       messages_[i].Stamp(frame, next_slot_ + 1, next_epoch_, stamp_ns);
       if (frame + 1 == plan_.frames_per_message) Send(i);
