@@ -1,0 +1,89 @@
+// One step of SimSiam, all in: two views, forward, backward, SGD; one thread.
+//
+// Without arguments: a table. With --serve: for each line "n" on standard input, the milliseconds per step
+// over n steps, so that self_supervised.py can alternate with its baseline.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "core/nn/random_stream.h"
+#include "core/nn/self_supervised_trainer.h"
+
+namespace tributary {
+namespace {
+
+class Run {
+ public:
+  explicit Run(const SelfSupervisedOptions& options)
+      : trainer_(*SelfSupervisedTrainer::Create(options)),
+        images_(options.batch * options.encoder.side * options.encoder.side) {
+    RandomStream random(1);
+    for (std::uint8_t& pixel : images_) pixel = static_cast<std::uint8_t>(random.Below(256));
+  }
+
+  double MillisecondsPerStep(int steps) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < steps; ++i) (void)trainer_->Step(images_);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() /
+           steps;
+  }
+
+ private:
+  std::unique_ptr<SelfSupervisedTrainer> trainer_;
+  std::vector<std::uint8_t> images_;
+};
+
+void PrintTable() {
+  struct Case {
+    const char* name;
+    EncoderOptions encoder;
+    SelfSupervisedMethod method;
+  };
+  using Norm = EncoderNorm;
+  const auto with = [](Norm norm, EncoderActivation activation, bool quantised) {
+    EncoderOptions encoder;
+    encoder.norm = norm;
+    encoder.activation = activation;
+    encoder.quantised = quantised;
+    return encoder;
+  };
+  const Case cases[] = {
+      {"SimSiam, batch norm", with(Norm::kBatch, EncoderActivation::kRelu, false),
+       SelfSupervisedMethod::kSimSiam},
+      {"SimSiam, L1 filter response", with(Norm::kFilterResponse, EncoderActivation::kRelu, false),
+       SelfSupervisedMethod::kSimSiam},
+      {"SimSiam, 12/8 bits", with(Norm::kNone, EncoderActivation::kHardClip, true),
+       SelfSupervisedMethod::kSimSiam},
+      {"BYOL, batch norm", with(Norm::kBatch, EncoderActivation::kRelu, false), SelfSupervisedMethod::kByol},
+  };
+  for (const Case& c : cases) {
+    SelfSupervisedOptions options;
+    options.encoder = c.encoder;
+    options.method = c.method;
+    Run run(options);
+    std::vector<double> times;
+    for (int i = 0; i < 15; ++i) times.push_back(run.MillisecondsPerStep(5));
+    std::nth_element(times.begin(), times.begin() + 7, times.end());
+    std::printf("%-28s %7.2f ms per step of %zu images, %6.0f images/s\n", c.name, times[7], options.batch,
+                1e3 * static_cast<double>(options.batch) / times[7]);
+  }
+}
+
+int Serve() {
+  Run run({});
+  std::cout << "tributary SimSiam step" << std::endl;
+  for (int steps = 0; std::cin >> steps;) std::cout << run.MillisecondsPerStep(steps) << std::endl;
+  return 0;
+}
+
+}  // namespace
+}  // namespace tributary
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--serve") return tributary::Serve();
+  tributary::PrintTable();
+  return 0;
+}
