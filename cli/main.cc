@@ -6,6 +6,7 @@
 #include "cli/conflate.h"
 #include "cli/doctor.h"
 #include "cli/evaluate_beacon.h"
+#include "cli/evaluate_encoder.h"
 #include "cli/evaluate_positioning.h"
 #include "cli/infer.h"
 #include "cli/load.h"
@@ -13,6 +14,7 @@
 #include "cli/status.h"
 #include "cli/train_beacon.h"
 #include "cli/train_positioning.h"
+#include "cli/train_self_supervised.h"
 #include "cli/watch.h"
 #include "core/runtime/service.h"
 #include "core/runtime/version.h"
@@ -29,10 +31,12 @@ int main(int argc, char** argv) {
   CLI::App* train = app.add_subcommand("train", "Make a model")->require_subcommand(1);
   tributary::AddTrainPositioningCommand(*train, exit_code);
   tributary::AddTrainBeaconCommand(*train, exit_code);
+  tributary::AddTrainSelfSupervisedCommand(*train, exit_code);
   CLI::App* evaluate =
       app.add_subcommand("evaluate", "Judge a model on held-out data")->require_subcommand(1);
   tributary::AddEvaluatePositioningCommand(*evaluate, exit_code);
   tributary::AddEvaluateBeaconCommand(*evaluate, exit_code);
+  tributary::AddEvaluateEncoderCommand(*evaluate, exit_code);
   CLI::App* model = app.add_subcommand("model", "Look into model files")->require_subcommand(1);
   tributary::AddModelInspectCommand(*model, exit_code);
   tributary::AddInferCommand(app, exit_code);

@@ -1,0 +1,25 @@
+// What an encoder is worth on labelled images, beside the same network with random weights.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "absl/status/statusor.h"
+#include "core/nn/encoder_evaluation.h"
+#include "core/nn/self_supervised_trainer.h"
+#include "node/source/images_set.h"
+
+namespace tributary {
+
+struct EncoderJudgement {
+  EncoderEvaluation encoder;
+  EncoderEvaluation random;  // the untrained encoder of the same options
+};
+
+// Errors: those of EvaluateFeatures; InvalidArgument for images of another side or without labels.
+absl::StatusOr<EncoderJudgement> JudgeEncoder(SelfSupervisedTrainer& trainer, const ImageSet& train,
+                                              const ImageSet& test);
+
+nlohmann::ordered_json ToJson(const EncoderJudgement& judgement);
+void PrintJudgement(const EncoderJudgement& judgement);
+
+}  // namespace tributary

@@ -1,0 +1,138 @@
+#include "cli/train_self_supervised.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "cli/encoder_file.h"
+#include "cli/encoder_judgement.h"
+#include "core/runtime/file.h"
+#include "node/source/images_glyphs.h"
+#include "node/source/images_idx.h"
+#include "node/source/images_stream.h"
+
+namespace tributary {
+namespace {
+
+struct Arguments {
+  std::string images = "glyphs", labels, test_images, test_labels, out = "encoder.safetensors";
+  std::string method = "simsiam", norm = "batch";
+  std::uint64_t steps = 4000;
+  SelfSupervisedOptions options;
+  bool json = false;
+};
+
+constexpr std::size_t kGlyphCount = 7'000;
+constexpr std::size_t kTestGlyphCount = 2'000;
+
+absl::StatusOr<ImageSet> Read(const std::string& images, const std::string& labels, std::size_t glyphs,
+                              std::uint64_t seed) {
+  if (images != "glyphs") return ReadIdxImages(images, labels);
+  return DrawGlyphs(glyphs, seed);
+}
+
+SelfSupervisedOptions Options(const Arguments& arguments, std::size_t side) {
+  SelfSupervisedOptions options = arguments.options;
+  options.encoder.side = side;
+  options.schedule_steps = arguments.steps;
+  if (arguments.method == "byol") options.method = SelfSupervisedMethod::kByol;
+  if (arguments.norm == "filter_response") options.encoder.norm = EncoderNorm::kFilterResponse;
+  if (arguments.norm == "none") options.encoder.norm = EncoderNorm::kNone;
+  if (options.encoder.quantised) {
+    options.encoder.norm = EncoderNorm::kNone;
+    options.encoder.activation = EncoderActivation::kHardClip;
+  }
+  return options;
+}
+
+absl::Status Train(const Arguments& arguments) {
+  const auto set = Read(arguments.images, arguments.labels, kGlyphCount, 1);
+  if (!set.ok()) return set.status();
+  if (set->count() == 0) return absl::InvalidArgumentError("the image file holds no image");
+  const auto trainer = SelfSupervisedTrainer::Create(Options(arguments, set->side));
+  if (!trainer.ok()) return trainer.status();
+  std::vector<std::uint32_t> all(set->count());
+  std::iota(all.begin(), all.end(), 0U);
+  ImageStream stream(*set, std::move(all), arguments.options.batch, arguments.options.seed);
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed_s = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  SelfSupervisedTrainer::StepResult last{};
+  const std::uint64_t report_every = std::max<std::uint64_t>(arguments.steps / 10, 1);
+  for (std::uint64_t step = 0; step < arguments.steps; ++step) {
+    last = (*trainer)->Step(stream.Batch(step));
+    if ((step + 1) % report_every == 0) {
+      std::cerr << fmt::format("step {}/{}  loss {:6.3f}  spread {:.2f}  {:.0f} s\n", step + 1,
+                               arguments.steps, last.loss, last.spread, elapsed_s());
+    }
+  }
+  const double seconds = elapsed_s();
+  if (absl::Status status = WriteFileAtomically(arguments.out, EncodeEncoder(**trainer)); !status.ok())
+    return status;
+
+  nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", set->count()},
+                                    {"steps", arguments.steps}, {"seconds", seconds},
+                                    {"loss", last.loss},        {"spread", last.spread}};
+  const bool judged = !arguments.test_images.empty() || arguments.images == "glyphs";
+  if (judged) {
+    const auto test = Read(arguments.test_images.empty() ? "glyphs" : arguments.test_images,
+                           arguments.test_labels, kTestGlyphCount, 2);
+    if (!test.ok()) return test.status();
+    const auto judgement = JudgeEncoder(**trainer, *set, *test);
+    if (!judgement.ok()) return judgement.status();
+    figures.update(ToJson(*judgement));
+    if (!arguments.json) PrintJudgement(*judgement);
+  }
+  if (arguments.json) {
+    std::cout << figures.dump() << "\n";
+  } else {
+    std::cout << fmt::format("{}: {} steps on {} images in {:.0f} s\n", arguments.out, arguments.steps,
+                             set->count(), seconds);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  SelfSupervisedOptions& options = arguments->options;
+  CLI::App* command = parent.add_subcommand("self_supervised", "Train an encoder on images without labels");
+  command
+      ->add_option("--images", arguments->images, "idx or idx.gz, or \"glyphs\": built-in procedural images")
+      ->capture_default_str();
+  command->add_option("--labels", arguments->labels, "Used only to judge the encoder");
+  command->add_option("--test-images", arguments->test_images, "Judge the encoder on these afterwards")
+      ->needs(command->add_option("--test-labels", arguments->test_labels));
+  command->add_option("--out", arguments->out, "Encoder file to write")->capture_default_str();
+  command->add_option("--method", arguments->method)
+      ->check(CLI::IsMember({"simsiam", "byol"}))
+      ->capture_default_str();
+  command->add_option("--norm", arguments->norm)
+      ->check(CLI::IsMember({"batch", "filter_response", "none"}))
+      ->capture_default_str();
+  command->add_flag("--quantised", options.encoder.quantised,
+                    "12-bit weights and 8-bit activations, as the hardware computes; without norm");
+  command->add_option("--channels", options.encoder.channels, "Of each stage")->delimiter(',');
+  command->add_option("--grid", options.encoder.grid, "Features: means of grid x grid areas")
+      ->capture_default_str();
+  command->add_option("--steps", arguments->steps)->check(CLI::Range(1, 100'000'000))->capture_default_str();
+  command->add_option("--batch", options.batch)->capture_default_str();
+  command->add_option("--learning-rate", options.learning_rate, "For a batch of 256")->capture_default_str();
+  command->add_option("--seed", options.seed, "Equal seeds give equal encoders on equal processors")
+      ->capture_default_str();
+  command->add_flag("--json", arguments->json, "Print the summary as JSON");
+  command->callback([arguments, &exit_code] {
+    if (const absl::Status status = Train(*arguments); !status.ok()) {
+      std::cerr << "tributary train self_supervised: " << status.message() << "\n";
+      exit_code = 1;
+    }
+  });
+}
+
+}  // namespace tributary
