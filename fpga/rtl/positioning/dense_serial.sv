@@ -56,10 +56,10 @@ module dense_serial #(
   delay #(.CYCLES(SUMS + 2)) done_delay (.clk_i, .rst_ni, .bit_i(busy_q && last_q), .bit_o(result_valid_o));
 
   // The sums so far take turns in the DSP's adder: read as its C one cycle before the sum is written back.
-  logic [OUTPUTS*39-1:0] sums_q;
-  logic [KW-1:0]         read_q, write_q;
-  logic signed [38:0]    addend, sum;
-  assign addend = read_first ? '0 : signed'(sums_q[39*32'(read_q)+:39]);
+  logic signed [38:0] sums[OUTPUTS];
+  logic [KW-1:0]      read_q, write_q;
+  logic signed [38:0] addend, sum;
+  assign addend = read_first ? '0 : sums[read_q];
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       read_q  <= '0;
@@ -69,7 +69,7 @@ module dense_serial #(
       if (write) write_q <= write_q == KW'(OUTPUTS - 1) ? '0 : write_q + 1'b1;
     end
   end
-  always_ff @(posedge clk_i) if (write) sums_q[39*32'(write_q)+:39] <= sum;
+  always_ff @(posedge clk_i) if (write) sums[write_q] <= sum;
 
   logic signed [15:0] weight;
   weight_memory #(.WIDTH(16), .DEPTH(ROWS)) parameters (
