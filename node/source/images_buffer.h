@@ -1,0 +1,43 @@
+// A bounded buffer that keeps the most novel images of a stream (SOFed), because a board cannot keep
+// everything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tributary {
+
+// Full: an image replaces the least novel one if it is more novel, and is dropped otherwise; both are
+// counted. Novelty is the caller's: 1 − cosine between the projections of two views serves. One thread at a
+// time; nothing is allocated after the constructor.
+class ImageBuffer {
+ public:
+  ImageBuffer(std::size_t capacity, std::size_t image_size);
+
+  // False if the image was dropped: not novel enough, of another size, or its novelty not finite.
+  bool Offer(std::span<const std::uint8_t> image, double novelty);
+
+  // The score of a kept image changes as the encoder learns.
+  void Rescore(std::size_t index, double novelty) { novelty_[index] = novelty; }
+
+  std::size_t size() const { return novelty_.size(); }
+  std::size_t capacity() const { return capacity_; }
+  std::span<const std::uint8_t> image(std::size_t index) const {
+    return std::span(pixels_).subspan(index * image_size_, image_size_);
+  }
+  double novelty(std::size_t index) const { return novelty_[index]; }
+  std::uint64_t dropped() const { return dropped_; }
+  std::uint64_t replaced() const { return replaced_; }
+
+ private:
+  std::size_t capacity_;
+  std::size_t image_size_;
+  std::vector<std::uint8_t> pixels_;
+  std::vector<double> novelty_;
+  std::uint64_t dropped_ = 0;
+  std::uint64_t replaced_ = 0;
+};
+
+}  // namespace tributary

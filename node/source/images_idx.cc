@@ -1,0 +1,156 @@
+#include "node/source/images_idx.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/runtime/file.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::uint32_t kUnsignedBytes = 0x08;
+constexpr std::uint32_t kMaxSide = 256;
+
+// Owns zlib's state.
+class Inflater {
+ public:
+  Inflater() { ready_ = inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK; }
+  ~Inflater() {
+    if (ready_) inflateEnd(&stream_);
+  }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  absl::StatusOr<std::string> Unpack(std::string_view packed, std::size_t max_bytes) {
+    if (!ready_) return absl::ResourceExhaustedError("zlib has no memory");
+    if (packed.size() > std::numeric_limits<uInt>::max()) {
+      return absl::ResourceExhaustedError("the gzip file is larger than 4 GiB");
+    }
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    stream_.avail_in = static_cast<uInt>(packed.size());
+    std::string unpacked;
+    for (int result = Z_OK; result != Z_STREAM_END;) {
+      constexpr std::size_t kChunk = std::size_t{1} << 20;
+      const std::size_t done = unpacked.size();
+      unpacked.resize(done + kChunk);
+      stream_.next_out = reinterpret_cast<Bytef*>(unpacked.data() + done);
+      stream_.avail_out = static_cast<uInt>(kChunk);
+      result = inflate(&stream_, Z_NO_FLUSH);
+      unpacked.resize(done + kChunk - stream_.avail_out);
+      if (unpacked.size() > max_bytes) {
+        return absl::ResourceExhaustedError(fmt::format("unpacks to more than {} bytes", max_bytes));
+      }
+      if (result != Z_OK && result != Z_STREAM_END) {
+        return absl::DataLossError(
+            fmt::format("gzip data broken at offset {}: {}", stream_.total_in,
+                        result == Z_BUF_ERROR ? "it ends early" : "not a valid block"));
+      }
+    }
+    if (stream_.avail_in > 0) {
+      return absl::DataLossError(fmt::format("bytes behind the gzip data, from offset {}", stream_.total_in));
+    }
+    return unpacked;
+  }
+
+ private:
+  z_stream stream_{};
+  bool ready_ = false;
+};
+
+absl::StatusOr<std::string> Plain(std::string_view file, std::size_t max_bytes) {
+  if (file.starts_with("\x1f\x8b")) return Inflater().Unpack(file, max_bytes);
+  if (file.size() > max_bytes) {
+    return absl::ResourceExhaustedError(fmt::format("larger than {} bytes", max_bytes));
+  }
+  return std::string(file);
+}
+
+// Dimensions of a file of unsigned bytes, checked against its length.
+absl::StatusOr<std::vector<std::uint32_t>> Header(std::string_view file, std::size_t dimensions) {
+  const auto word = [file](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<std::uint8_t>(file[at + i]);
+    return value;
+  };
+  const std::size_t header = 4 + 4 * dimensions;
+  if (file.size() < header) {
+    return absl::DataLossError(
+        fmt::format("the header takes {} bytes, the file ends at offset {}", header, file.size()));
+  }
+  const std::uint32_t magic = kUnsignedBytes << 8 | static_cast<std::uint32_t>(dimensions);
+  if (word(0) != magic) {
+    return absl::DataLossError(
+        fmt::format("magic number {:#010x} at offset 0, expected {:#010x}", word(0), magic));
+  }
+  std::vector<std::uint32_t> sizes;
+  for (std::size_t i = 0; i < dimensions; ++i) sizes.push_back(word(4 + 4 * i));
+  for (std::size_t i = 1; i < dimensions; ++i) {
+    if (sizes[i] == 0 || sizes[i] > kMaxSide) {
+      return absl::DataLossError(
+          fmt::format("side {} at offset {}, allowed are 1 to {}", sizes[i], 4 + 4 * i, kMaxSide));
+    }
+  }
+  std::uint64_t bytes = header;
+  std::uint64_t elements = 1;
+  for (const std::uint32_t size : sizes) elements *= size;  // below 2^32 · 2^16
+  bytes += elements;
+  if (bytes != file.size()) {
+    return absl::DataLossError(
+        fmt::format("the header promises {} bytes, the file ends at offset {}", bytes, file.size()));
+  }
+  return sizes;
+}
+
+absl::Status InFile(const absl::Status& status, const std::string& path) {
+  const absl::string_view message = status.message();
+  return absl::Status(status.code(),
+                      fmt::format("{}: {}", path, std::string_view(message.data(), message.size())));
+}
+
+}  // namespace
+
+absl::StatusOr<ImageSet> DecodeIdxImages(std::string_view file, std::size_t max_bytes) {
+  const auto plain = Plain(file, max_bytes);
+  if (!plain.ok()) return plain.status();
+  const auto sizes = Header(*plain, 3);
+  if (!sizes.ok()) return sizes.status();
+  if ((*sizes)[1] != (*sizes)[2]) {
+    return absl::DataLossError(
+        fmt::format("images of {} × {} at offset 8, expected square ones", (*sizes)[1], (*sizes)[2]));
+  }
+  ImageSet set;
+  set.side = (*sizes)[1];
+  set.pixels.assign(plain->begin() + 16, plain->end());
+  return set;
+}
+
+absl::StatusOr<std::vector<std::uint8_t>> DecodeIdxLabels(std::string_view file, std::size_t max_bytes) {
+  const auto plain = Plain(file, max_bytes);
+  if (!plain.ok()) return plain.status();
+  if (const auto sizes = Header(*plain, 1); !sizes.ok()) return sizes.status();
+  return std::vector<std::uint8_t>(plain->begin() + 8, plain->end());
+}
+
+absl::StatusOr<ImageSet> ReadIdxImages(const std::string& images, const std::string& labels) {
+  const auto file = ReadFile(images);
+  if (!file.ok()) return file.status();
+  auto set = DecodeIdxImages(*file);
+  if (!set.ok()) return InFile(set.status(), images);
+  if (labels.empty()) return set;
+  const auto label_file = ReadFile(labels);
+  if (!label_file.ok()) return label_file.status();
+  auto values = DecodeIdxLabels(*label_file);
+  if (!values.ok()) return InFile(values.status(), labels);
+  if (values->size() < set->count()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} has {} labels, {} has {} images", labels, values->size(), images, set->count()));
+  }
+  values->resize(set->count());
+  set->labels = *std::move(values);
+  return set;
+}
+
+}  // namespace tributary

@@ -1,0 +1,29 @@
+// The idx format of MNIST and its relatives, plain or gzipped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "node/source/images_set.h"
+
+namespace tributary {
+
+// What a file may unpack to: 1 GiB, more than a million images of 28 × 28.
+inline constexpr std::size_t kMaxIdxBytes = std::size_t{1} << 30;
+
+// Pure over the bytes of a whole file. Errors: DataLoss, with the offset in the (unpacked) file;
+// ResourceExhausted for more than max_bytes unpacked.
+absl::StatusOr<ImageSet> DecodeIdxImages(std::string_view file, std::size_t max_bytes = kMaxIdxBytes);
+absl::StatusOr<std::vector<std::uint8_t>> DecodeIdxLabels(std::string_view file,
+                                                          std::size_t max_bytes = kMaxIdxBytes);
+
+// Reads image file `images` and, unless empty, label file `labels`. Errors also name the file;
+// InvalidArgument if there are fewer labels than images (more are allowed: a set may hold the first images
+// only).
+absl::StatusOr<ImageSet> ReadIdxImages(const std::string& images, const std::string& labels);
+
+}  // namespace tributary
