@@ -1,0 +1,125 @@
+// What federated averaging of SimSiam is worth: one process, no network; five nodes, Dirichlet split over the
+// classes.
+//
+// Usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] [LOCAL_STEPS] [RATE]
+// [GRID] Prints the linear probe of the random encoder, of centralised training, of the average and of nodes
+// that train alone, each after the same number of steps per learner (the centralised one: as many as all
+// nodes together).
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "core/nn/encoder_evaluation.h"
+#include "core/nn/self_supervised_trainer.h"
+#include "node/source/images_idx.h"
+#include "node/source/images_split.h"
+#include "node/source/images_stream.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kNodes = 5;
+
+struct Sets {
+  ImageSet train, test;
+};
+
+void Judge(const char* name, SelfSupervisedTrainer& trainer, const Sets& sets) {
+  const std::vector<float> train = trainer.Features(sets.train.pixels),
+                           test = trainer.Features(sets.test.pixels);
+  const auto figures = EvaluateFeatures({train, sets.train.labels}, {test, sets.test.labels},
+                                        trainer.options().encoder.feature_count());
+  if (!figures.ok()) {
+    std::cerr << figures.status() << "\n";
+    return;
+  }
+  std::printf("%-14s linear probe %6.2f %%  kNN %6.2f %%  spread %.2f\n", name,
+              100 * figures->linear_accuracy, 100 * figures->knn_accuracy, figures->spread);
+  std::fflush(stdout);
+}
+
+std::vector<float> Average(const std::vector<std::vector<float>>& models,
+                           const std::vector<double>& weights) {
+  std::vector<float> average(models[0].size());
+  for (std::size_t i = 0; i < average.size(); ++i) {
+    double sum = 0;
+    for (std::size_t n = 0; n < models.size(); ++n) sum += weights[n] * models[n][i];
+    average[i] = static_cast<float>(sum);
+  }
+  return average;
+}
+
+void Run(const Sets& sets, std::uint64_t rounds, std::uint64_t local_steps, double rate, std::size_t grid) {
+  SelfSupervisedOptions options;
+  options.learning_rate = rate;
+  options.encoder.grid = grid;
+  options.schedule_steps = rounds * local_steps;
+  const auto trainer = *SelfSupervisedTrainer::Create(options);
+  Judge("random", *trainer, sets);
+  const std::vector<float> initial(trainer->parameters().begin(), trainer->parameters().end());
+
+  SelfSupervisedOptions central = options;
+  central.schedule_steps *= kNodes;
+  const auto union_trainer = *SelfSupervisedTrainer::Create(central);
+  std::vector<std::uint32_t> all(sets.train.count());
+  std::iota(all.begin(), all.end(), 0U);
+  ImageStream union_stream(sets.train, all, options.batch, 1);
+  for (std::uint64_t s = 0; s < central.schedule_steps; ++s) (void)union_trainer->Step(union_stream.Batch(s));
+  Judge("centralised", *union_trainer, sets);
+
+  const auto parts =
+      *SplitImages(sets.train.count(), sets.train.labels, {ImageSplit::kDirichlet, kNodes, 0.5, 1});
+  std::vector<ImageStream> streams;
+  std::vector<double> weights;
+  for (const auto& part : parts) {
+    streams.emplace_back(sets.train, part, options.batch, streams.size());
+    weights.push_back(static_cast<double>(part.size()) / static_cast<double>(sets.train.count()));
+  }
+  const auto train = [&](std::size_t node, std::uint64_t first, std::uint64_t steps) {
+    trainer->SeekStep(first);
+    for (std::uint64_t s = 0; s < steps; ++s) (void)trainer->Step(streams[node].Batch(first + s));
+    return std::vector<float>(trainer->parameters().begin(), trainer->parameters().end());
+  };
+  std::vector<float> global = initial;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    std::vector<std::vector<float>> models;
+    for (std::size_t node = 0; node < kNodes; ++node) {
+      (void)trainer->SetParameters(global);
+      models.push_back(train(node, round * local_steps, local_steps));
+    }
+    global = Average(models, weights);
+  }
+  (void)trainer->SetParameters(global);
+  Judge("federated", *trainer, sets);
+  for (std::size_t node = 0; node < kNodes; ++node) {
+    (void)trainer->SetParameters(initial);
+    (void)train(node, 0, rounds * local_steps);
+    Judge(("node " + std::to_string(node) + " alone").c_str(), *trainer, sets);
+  }
+}
+
+}  // namespace
+}  // namespace tributary
+
+int main(int argc, char** argv) {
+  if (argc < 5) {
+    std::cerr << "usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] "
+                 "[LOCAL_STEPS] "
+                 "[RATE] [GRID]\n";
+    return 64;
+  }
+  const auto train = tributary::ReadIdxImages(argv[1], argv[2]);
+  const auto test = tributary::ReadIdxImages(argv[3], argv[4]);
+  if (!train.ok() || !test.ok()) {
+    std::cerr << train.status() << "\n" << test.status() << "\n";
+    return 1;
+  }
+  tributary::Run({*train, *test}, argc > 5 ? std::strtoull(argv[5], nullptr, 10) : 20,
+                 argc > 6 ? std::strtoull(argv[6], nullptr, 10) : 50,
+                 argc > 7 ? std::strtod(argv[7], nullptr) : 0.05,
+                 argc > 8 ? std::strtoull(argv[8], nullptr, 10) : 1);
+  return 0;
+}
