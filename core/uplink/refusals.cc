@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_replace.h"
 
 namespace tributary {
 
@@ -36,7 +37,8 @@ RefusalCounters Refusals::counters() const {
 
 std::string PeerText(const std::string& text) {
   constexpr std::size_t kMaxBytes = 240;
-  return absl::CHexEscape(text.substr(0, kMaxBytes));
+  // Quotes are harmless, and common in messages.
+  return absl::StrReplaceAll(absl::CHexEscape(text.substr(0, kMaxBytes)), {{"\\\"", "\""}, {"\\'", "'"}});
 }
 
 }  // namespace tributary

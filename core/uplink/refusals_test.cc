@@ -53,6 +53,7 @@ TEST_F(RefusalsTest, LogsEachReasonOnceASecond) {
 
 TEST(PeerTextTest, IsShortAndPrintable) {
   EXPECT_EQ(PeerText("a\nb\x1b[2J"), "a\\nb\\x1b[2J");
+  EXPECT_EQ(PeerText("site \"lab\" isn't known"), "site \"lab\" isn't known");
   EXPECT_LE(PeerText(std::string(1'000'000, '\n')).size(), 1000u);
 }
 
