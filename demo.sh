@@ -5,19 +5,23 @@ cd "$(dirname "$0")"
 
 usage() {
   cat <<'TEXT'
-usage: ./demo.sh [lis|ranges] [--seconds N] [--json FILE]
+usage: ./demo.sh [lis|ranges] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
 
   lis      (default) four antenna panels locate sixteen users of a simulated room, at the full rate:
            a slot each 0.5 ms, 128,000 tuples/s in, 32,000 fused positions/s out
   ranges   four boards of three UWB anchors each replay a recorded run; trained on its first half,
            shown on its second. The recording is found through TRIBUTARY_DATA_DIR.
 
+  --accelerator xrt
+                lis only: the kernels' RTL computes, simulated on a software device under the real XRT,
+                with four users and five slots a second; needs a machine that can build the RTL
   --seconds N   how long to measure (default 20)
   --json FILE   also write the figures as JSON
 
 examples:
   ./demo.sh
   ./demo.sh --seconds 60 --json out.json
+  ./demo.sh --accelerator xrt --seconds 20
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges
 TEXT
 }
@@ -29,11 +33,17 @@ fault() {
 }
 
 demo=lis
+accelerator=cpu
 seconds=20
 json=
 while [ $# -gt 0 ]; do
   case $1 in
     lis | ranges) demo=$1 ;;
+    --accelerator)
+      accelerator=${2:-}
+      [[ $accelerator == cpu || $accelerator == xrt ]] || fault "--accelerator is cpu or xrt, found \"$accelerator\""
+      shift
+      ;;
     --seconds)
       seconds=${2:-}
       [[ $seconds =~ ^[1-9][0-9]*$ ]] || fault "--seconds needs a whole number of at least 1, found \"$seconds\""
@@ -53,6 +63,16 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-deploy/install-packages.sh deploy/packages.txt
-deploy/build.sh release tributary tributary-node tributary-aggregator
-exec "deploy/demo/$demo.sh" "$seconds" "$json"
+[[ $demo == lis || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
+
+packages=(deploy/packages.txt)
+options=()
+targets=(tributary tributary-node tributary-aggregator)
+if [ "$accelerator" = xrt ]; then
+  packages+=(deploy/packages-fpga.txt)
+  options=(-DTRIBUTARY_RTL=ON -DTRIBUTARY_XRT=ON)
+  targets+=(tributary-xclbin xrt_core)
+fi
+deploy/install-packages.sh "${packages[@]}"
+deploy/build.sh release "${options[@]}" "${targets[@]}"
+exec "deploy/demo/$demo.sh" "$seconds" "$json" "$accelerator"

@@ -1,13 +1,30 @@
 #!/usr/bin/env bash
-# Four panels locate sixteen users: one aggregator and four nodes as processes of their own on the loopback.
-# usage: lis.sh SECONDS [JSON-FILE]; run from the repository's root after a release build
+# Four panels locate the users of a room: one aggregator and four nodes as processes of their own on the loopback.
+# usage: lis.sh SECONDS [JSON-FILE|""] [cpu|xrt]; run from the repository's root after a release build
 set -euo pipefail
 seconds=$1
 json=${2:-}
+accelerator=${3:-cpu}
 # shellcheck source=deploy/demo/daemons.sh
 source deploy/demo/daemons.sh
 
 walls=(south east north west)
+# Slots are fused as soon as all four panels have reported; the deadline is how long one waits for a panel that is late.
+subjects=16
+rate_hz=2000.0
+deadline_ms=100.0
+settle_s=0
+panel_keys=
+if [ "$accelerator" = xrt ]; then
+  # Each node has a board of its own, simulated clock by clock: 20 ms of a processor's time for a slot of four users.
+  subjects=4
+  rate_hz=5.0
+  deadline_ms=500.0
+  settle_s=1
+  export XILINX_XRT=${bin%/bin}/xrt
+  "$bin/tributary-xclbin" --output "$work/positioning.xclbin" --kernel positioning_kernel
+  printf -v panel_keys '%s\n' 'accelerator = "xrt"' "xclbin = \"$work/positioning.xclbin\"" 'run_timeout_ms = 10000'
+fi
 ingest=127.0.0.1:$(free_port)
 http=127.0.0.1:$(free_port)
 
@@ -19,9 +36,8 @@ listen = "$http"
 name = "room"
 dimension = 2
 sources = ["south", "east", "north", "west"]
-max_subjects = 16
-# Slots are fused as soon as all four panels have reported; this is how long one waits for a panel that is late.
-deadline_ms = 100.0
+max_subjects = $subjects
+deadline_ms = $deadline_ms
 TOML
 for i in "${!walls[@]}"; do
   cat >"$work/${walls[$i]}.toml" <<TOML
@@ -37,11 +53,12 @@ workload = "positioning"
 model = "$PWD/models/positioning.safetensors"
 format = "int8_16"
 orientation_deg = $((i * 90)).0
+$panel_keys
 [panel.source]
 kind = "room"
 seed = 1
-subjects = 16
-rate_hz = 2000.0
+subjects = $subjects
+rate_hz = $rate_hz
 TOML
 done
 
@@ -53,6 +70,8 @@ for wall in "${walls[@]}"; do
 done
 
 wait_for_nodes "$http" "${walls[@]}"
+# At a few slots a second, one that lacks the panel that started last would show in the figures.
+sleep "$settle_s"
 
 "$bin/tributary" watch --aggregator "$ingest" --site room --truth room:seed=1 \
   --seconds "$seconds" --summary "$work/watch.json"
@@ -64,12 +83,15 @@ finish aggregator TERM
 
 # Lost is what was due and reached no fused slot, or no reader: missed by a source, unusable, dropped from a spool, refused (late
 # ones among it), skipped by the watch. In tuples, over the whole life of the nodes.
-jq -s --slurpfile watch "$work/watch.json" --rawfile metrics "$work/metrics.txt" '
+jq -s --argjson subjects "$subjects" --arg accelerator "$accelerator" \
+  --slurpfile watch "$work/watch.json" --rawfile metrics "$work/metrics.txt" '
   def metric($name): $metrics | split("\n") | map(select(startswith($name + " "))) | first | split(" ")[1] | tonumber;
   . as $nodes
-  | ($nodes | map((.missed_frames + .failed_frames) * 16 + .unusable_tuples + .lost_tuples) | add) as $lost_at_nodes
+  | ($nodes | map((.missed_frames + .failed_frames) * $subjects + .unusable_tuples + .lost_tuples) | add)
+      as $lost_at_nodes
   | $watch[0] + {
-      lost: ($lost_at_nodes + $watch[0].skipped * 16),
+      accelerator: $accelerator,
+      lost: ($lost_at_nodes + $watch[0].skipped * $subjects),
       nodes: ($nodes | map({node, frames, tuples, acknowledged_tuples, missed_frames, unusable_tuples, lost_tuples,
                             capture_to_report_us: .latency_us})),
       aggregator: {cpu_seconds: metric("process_cpu_seconds_total"),
