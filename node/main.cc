@@ -21,7 +21,7 @@ constexpr const char* kExamples = R"(Examples:
   tributary-node --config node.toml --check          say every fault of the configuration and its models
   tributary-node --config node.toml --summary out.json
 
-Exit status: 0 stopped or at the end of all sources, 1 a panel failed, 78 the configuration is at fault.
+Exit status: 0 stopped or at the end of all sources, 1 a panel failed, 69 a device or port is not available, 78 the configuration is at fault.
 Signals: SIGTERM stops and sends what is held, SIGHUP reads log_level again.)";
 
 struct Arguments {
@@ -30,9 +30,12 @@ struct Arguments {
   bool check = false;
 };
 
+// A device that is absent or busy may be there at the next start; other faults need a hand.
 int Fault(const absl::Status& status) {
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return kExitConfig;
+  const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
+                        absl::IsDeadlineExceeded(status) || absl::IsInternal(status);
+  return may_pass ? kExitUnavailable : kExitConfig;
 }
 
 void Reload(const std::string& path) {

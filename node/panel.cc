@@ -67,6 +67,14 @@ void Panel::AddMetrics(Metrics& metrics) {
       unusable_tuples_);
   add("tributary_panel_failed_frames_total", "Frames lost to an error of the workload.", failed_frames_);
   add("tributary_panel_restarts_total", "Restarts after an error.", restarts_);
+  add("tributary_accelerator_runs_total", "Runs of kernels that were started on a device.", device_runs_);
+  add("tributary_accelerator_failed_runs_total", "Runs that a device ended with an error.",
+      device_failed_runs_);
+  add("tributary_accelerator_timeouts_total", "Runs that a device did not end in time.", device_timeouts_);
+  add("tributary_accelerator_reopened_total", "Times that a device was opened again after a failure.",
+      device_reopened_);
+  add("tributary_accelerator_fallback_batches_total",
+      "Batches that the processor computed because the device failed.", device_fallbacks_);
   metrics.AddGaugeCallback("tributary_panel_running", "1 while frames are produced.", labels,
                            [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
   latency_seconds_ = &metrics.AddHistogram(
@@ -100,6 +108,8 @@ void Panel::Run(std::stop_token stop) {
     ++restarts_;
     earlier_missed_ = missed_frames_;
     earlier_unusable_ = unusable_tuples_;
+    if (parts_.workload != nullptr)
+      earlier_device_ = earlier_device_ + parts_.workload->accelerator_counters();
     parts_ = {};
     clock_.SleepUntil(clock_.UnixNs() + delay_ns, stop);
   }
@@ -109,6 +119,7 @@ absl::Status Panel::Reopen() {
   absl::StatusOr<PanelParts> parts = open_();
   if (!parts.ok()) return parts.status();
   parts_ = *std::move(parts);
+  if (device_runs_ > 0) ++earlier_device_.reopened;
   return absl::OkStatus();
 }
 
@@ -138,6 +149,15 @@ absl::Status Panel::Pump(std::stop_token stop) {
 void Panel::CountParts() {
   missed_frames_ = earlier_missed_ + parts_.source->missed_frames();
   unusable_tuples_ = earlier_unusable_ + parts_.workload->unusable_tuples();
+  CountDevice(earlier_device_ + parts_.workload->accelerator_counters());
+}
+
+void Panel::CountDevice(const Accelerator::Counters& counters) {
+  device_runs_ = counters.runs;
+  device_failed_runs_ = counters.failed_runs;
+  device_timeouts_ = counters.timeouts;
+  device_reopened_ = counters.reopened;
+  device_fallbacks_ = counters.fallbacks;
 }
 
 }  // namespace tributary

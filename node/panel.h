@@ -73,6 +73,7 @@ class Panel {
   absl::Status Pump(std::stop_token stop);
   absl::Status Reopen();
   void CountParts();
+  void CountDevice(const Accelerator::Counters& counters);
 
   const Identity identity_;
   const OpenPanel open_;
@@ -87,11 +88,17 @@ class Panel {
   std::atomic<std::uint64_t> unusable_tuples_ = 0;
   std::atomic<std::uint64_t> failed_frames_ = 0;
   std::atomic<std::uint64_t> restarts_ = 0;
+  std::atomic<std::uint64_t> device_runs_ = 0;
+  std::atomic<std::uint64_t> device_failed_runs_ = 0;
+  std::atomic<std::uint64_t> device_timeouts_ = 0;
+  std::atomic<std::uint64_t> device_reopened_ = 0;
+  std::atomic<std::uint64_t> device_fallbacks_ = 0;
 
   // The panel's thread.
   PanelParts parts_;
   std::uint64_t earlier_missed_ = 0;  // by parts that were replaced
   std::uint64_t earlier_unusable_ = 0;
+  Accelerator::Counters earlier_device_;
   SensorFrame samples_;
   TupleFrame frame_;
   LatencyHistogram latency_;

@@ -26,6 +26,14 @@ class Accelerator {
     std::uint64_t timeouts = 0;     // did not end in time
     std::uint64_t reopened = 0;     // times that the device was opened again after a failure
     std::uint64_t fallbacks = 0;    // batches that the processor computed instead
+
+    friend Counters operator+(const Counters& a, const Counters& b) {
+      return {.runs = a.runs + b.runs,
+              .failed_runs = a.failed_runs + b.failed_runs,
+              .timeouts = a.timeouts + b.timeouts,
+              .reopened = a.reopened + b.reopened,
+              .fallbacks = a.fallbacks + b.fallbacks};
+    }
   };
 
   virtual ~Accelerator() = default;
@@ -39,9 +47,10 @@ class Accelerator {
   virtual Counters counters() const { return {}; }
 
   // Runs the network on `batch` subjects: features [batch × inputs] as the source gives them, outputs
-  // [batch × outputs], dequantised, before the head's softplus. Errors: InvalidArgument for wrong sizes; Internal,
-  // Unavailable or DeadlineExceeded from a device, in which case nothing of `outputs` may be used.
-  virtual absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) = 0;
+  // [batch × outputs], dequantised, before the head's softplus. Errors: InvalidArgument for wrong sizes;
+  // Internal, Unavailable or DeadlineExceeded from a device, in which case nothing of `outputs` may be used.
+  virtual absl::Status Infer(std::span<const float> features, std::size_t batch,
+                             std::span<float> outputs) = 0;
 };
 
 }  // namespace tributary

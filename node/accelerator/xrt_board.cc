@@ -44,17 +44,20 @@ absl::Status XrtError(std::string_view doing, const std::exception& exception) {
 }
 
 absl::StatusOr<std::unique_ptr<XrtBoard>> XrtBoard::Open(const XrtOptions& options) {
+  const std::string device = fmt::format("device {}", options.device);
   absl::StatusOr<XclbinSummary> xclbin = ReadXclbin(options.xclbin);
-  if (!xclbin.ok()) return xclbin.status();
+  if (!xclbin.ok()) {
+    return absl::Status(xclbin.status().code(),
+                        fmt::format("{}: {}", device, std::string(xclbin.status().message())));
+  }
   if (!options.xclbin_uuid.empty() && options.xclbin_uuid != xclbin->uuid) {
     return absl::FailedPreconditionError(
-        fmt::format("xclbin {} has UUID {}, the configuration asks for {}. Install the right one, or change "
-                    "`xclbin_uuid`",
-                    options.xclbin, xclbin->uuid, options.xclbin_uuid));
+        fmt::format("{}: xclbin {} has UUID {}, the configuration asks for {}. Install the right one, or "
+                    "change `xclbin_uuid`",
+                    device, options.xclbin, xclbin->uuid, options.xclbin_uuid));
   }
   std::unique_ptr<XrtBoard> board(new XrtBoard);
   board->xclbin_ = *std::move(xclbin);
-  const std::string device = fmt::format("device {}", options.device);
   board->name_ = fmt::format("{}, xclbin {}", device, board->xclbin_.uuid);
   absl::Status status =
       GuardXrt(fmt::format("opening {}", device), [&] { board->device_ = xrt::device(options.device); });

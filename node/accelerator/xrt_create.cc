@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const Position
   if (!board.ok()) {
     spdlog::error("{}; fallback = \"cpu\": the processor computes instead until the next start",
                   std::string(board.status().message()));
-    return cpu;
+    return std::make_unique<XrtFallback>(nullptr, *std::move(cpu));
   }
   return std::make_unique<XrtFallback>(*std::move(board), *std::move(cpu));
 }

@@ -13,11 +13,11 @@ namespace tributary {
 // Says so when it begins and when it ends, and counts every batch.
 class XrtFallback final : public Accelerator {
  public:
-  // Both have the same shape.
+  // Both have the same shape. `board` may be nothing: it could not be opened at the start.
   XrtFallback(std::unique_ptr<Accelerator> board, std::unique_ptr<Accelerator> cpu)
       : board_(std::move(board)), cpu_(std::move(cpu)) {}
 
-  Shape shape() const override { return board_->shape(); }
+  Shape shape() const override { return cpu_->shape(); }
   std::string description() const override;
   Counters counters() const override;
   absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) override;

@@ -37,6 +37,7 @@ class PositioningWorkload final : public Workload {
   absl::Status Run(const SensorFrame& samples, TupleFrame& tuples) override;
 
   std::uint64_t unusable_tuples() const override { return unusable_tuples_; }
+  Accelerator::Counters accelerator_counters() const override { return accelerator_->counters(); }
 
  private:
   PositioningWorkload(std::unique_ptr<Accelerator> accelerator, const PanelPose& pose,

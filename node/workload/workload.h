@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "core/estimate/tuple_frame.h"
+#include "node/accelerator/accelerator.h"
 #include "node/source/source.h"
 
 namespace tributary {
@@ -15,13 +16,16 @@ class Workload {
   // Dimension of the tuples: 1, 2 or 3.
   virtual std::uint32_t dimension() const = 0;
 
-  // Fills epoch, capture time, subjects, means and Cholesky factors (site frame, m) of `tuples`; sequence, source and
-  // revision are the caller's. Subjects whose result is not usable are left out and counted. Errors: as the
-  // accelerator's.
+  // Fills epoch, capture time, subjects, means and Cholesky factors (site frame, m) of `tuples`; sequence,
+  // source and revision are the caller's. Subjects whose result is not usable are left out and counted.
+  // Errors: as the accelerator's.
   virtual absl::Status Run(const SensorFrame& samples, TupleFrame& tuples) = 0;
 
   // Tuples left out since the start because the result was not finite or not positive definite.
   virtual std::uint64_t unusable_tuples() const = 0;
+
+  // Of the device that computes, since the start; all zero without one.
+  virtual Accelerator::Counters accelerator_counters() const { return {}; }
 };
 
 }  // namespace tributary
