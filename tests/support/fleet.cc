@@ -36,7 +36,7 @@ bool AggregatorProcess::Ready() const {
 }
 
 NodeProcess::NodeProcess(const ScratchFolder& folder, const std::string& wall, int aggregator_port,
-                         const std::string& extra)
+                         const std::string& extra, const PanelSettings& panel)
     : summary_path_(folder.Path(wall + ".json")) {
   const auto index = std::find(kWalls.begin(), kWalls.end(), wall) - kWalls.begin();
   const std::string config =
@@ -53,13 +53,15 @@ name = "{0}"
 workload = "positioning"
 model = "{4}/models/positioning.safetensors"
 orientation_deg = {5}.0
+{6}
 [panel.source]
 kind = "room"
 seed = 1
 subjects = 4
-rate_hz = 200.0
+rate_hz = {7:.3f}
 )",
-                               wall, aggregator_port, http_port_, extra, TRIBUTARY_SOURCE_DIR, index * 90));
+                               wall, aggregator_port, http_port_, extra, TRIBUTARY_SOURCE_DIR, index * 90,
+                               panel.keys, panel.rate_hz));
   process_ = std::make_unique<Process>(
       "tributary-node", std::vector<std::string>{"--config", config, "--summary", summary_path_},
       folder.Path(wall + ".log"));

@@ -37,11 +37,17 @@ class AggregatorProcess {
   std::unique_ptr<Process> process_;
 };
 
-// A node that reports the panel on one wall of the simulated room, 4 subjects, 200 slots/s.
+// What differs from a panel on the processor at 200 slots/s.
+struct PanelSettings {
+  std::string keys;  // lines of [[panel]]
+  double rate_hz = 200;
+};
+
+// A node that reports the panel on one wall of the simulated room, 4 subjects.
 class NodeProcess {
  public:
   NodeProcess(const ScratchFolder& folder, const std::string& wall, int aggregator_port,
-              const std::string& extra = "");
+              const std::string& extra = "", const PanelSettings& panel = {});
 
   Process& process() { return *process_; }
   std::string Metrics() const { return HttpGet(http_port_, "/metrics"); }
