@@ -46,6 +46,9 @@ std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
             process->model.name, process->model.version, Digest(process->model.sha256), site->name(),
             Digest(expected_model)))};
   }
+  if (absl::Status status = fleet.CheckSourcesFree(*process); !status.ok()) {
+    return StreamRefusal{StreamFault::kSourceTaken, status};
+  }
 
   Admission admission;
   admission.site = site;

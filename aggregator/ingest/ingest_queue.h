@@ -101,7 +101,8 @@ class IngestQueue {
   void AnswerAll();
   void ReadOnAll();
   void CheckUp();
-  std::int64_t NextWakeUp() const;
+  // How long to wait for the next event: not at all while reads rest.
+  gpr_timespec WaitLimit() const;
 
   const IngestContext context_;
   FusionServiceOnQueue& service_;

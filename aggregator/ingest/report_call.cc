@@ -78,6 +78,12 @@ void ReportCall::TakeMessage() {
                 absl::ResourceExhaustedError(fmt::format("message: {} bytes, allowed are {}",
                                                          incoming_.Length(), queue_.max_message_bytes()))});
   }
+  // One more field for the hello or the count of dropped frames.
+  if (HasMoreFields(incoming_, ReportSession::kMaxFrames + 1)) {
+    return End({StreamFault::kTooLarge,
+                absl::ResourceExhaustedError(fmt::format("frames: more than the {} that one message may have",
+                                                         ReportSession::kMaxFrames))});
+  }
   if (!ParseMessage(incoming_, request_)) {
     return End(
         {StreamFault::kMalformed, absl::InvalidArgumentError("message: does not parse as a ReportRequest")});

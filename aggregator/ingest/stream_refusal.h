@@ -19,13 +19,14 @@ enum class StreamFault : std::uint8_t {
   kHelloTimeout,   // none within the time allowed
   kUnknownSite,
   kUnknownLeaf,  // the engine does not take a declared source
+  kSourceTaken,  // another connected node reports it
   kModelDiffers,
   kIdentityDiffers,  // the node's name is not its certificate's
   kOutOfOrder,       // a sequence that does not ascend
   kSuperseded,       // a newer stream of the same node
   kTooMany,          // nodes or streams
 };
-inline constexpr std::size_t kStreamFaults = 12;
+inline constexpr std::size_t kStreamFaults = 13;
 
 // "malformed", "too_large" …: the label of a metric.
 std::string_view StreamFaultName(StreamFault fault);

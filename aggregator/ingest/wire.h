@@ -1,8 +1,12 @@
 // Small steps between gRPC's types and ours.
 #pragma once
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/grpcpp.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,6 +26,21 @@ bool ParseMessage(grpc::ByteBuffer& bytes, Message& message) {
   const bool parsed = reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
   bytes.Clear();
   return parsed;
+}
+
+// Whether the message has more than `limit` fields at its top level. Two bytes on the wire can become a
+// submessage of a hundred in memory, and reused messages keep it: a look at the tags alone bounds that.
+inline bool HasMoreFields(grpc::ByteBuffer& bytes, std::size_t limit) {
+  using google::protobuf::internal::WireFormatLite;
+  if (bytes.Length() <= 2 * limit) return false;
+  grpc::ProtoBufferReader reader(&bytes);
+  google::protobuf::io::CodedInputStream input(&reader);
+  std::size_t fields = 0;
+  while (const std::uint32_t tag = input.ReadTag()) {
+    if (++fields > limit) return true;
+    if (!WireFormatLite::SkipField(&input, tag)) break;
+  }
+  return false;
 }
 
 template <typename Message>

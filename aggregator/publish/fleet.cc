@@ -25,6 +25,23 @@ absl::StatusOr<Fleet::Membership> Fleet::Join(const ReportingProcess& process) {
   return Membership{entry.record, stream, superseded_another};
 }
 
+absl::Status Fleet::CheckSourcesFree(const ReportingProcess& process) const {
+  const MutexLock lock(mutex_);
+  for (const auto& [key, entry] : nodes_) {
+    const auto& [site, node] = key;
+    if (site != process.site || node == process.node || !entry.record->connected()) continue;
+    for (const ReportingSource& theirs : entry.process.sources) {
+      for (const ReportingSource& ours : process.sources) {
+        if (theirs.name != ours.name) continue;
+        return absl::FailedPreconditionError(fmt::format(
+            "hello.sources: \"{}\" is reported by node \"{}\" already; give each panel a name of its own",
+            ours.name, node));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 std::vector<NodeStatus> Fleet::List(const std::string& site) const {
   std::vector<NodeStatus> nodes;
   const MutexLock lock(mutex_);

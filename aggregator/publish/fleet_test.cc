@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace tributary {
 namespace {
 
@@ -37,6 +39,27 @@ TEST(FleetTest, RefusesMoreNodesThanItHolds) {
     ASSERT_TRUE(fleet.Join(Process("n" + std::to_string(i), 1)).ok());
   EXPECT_EQ(fleet.Join(Process("one more", 1)).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(fleet.Join(Process("n0", 2)).ok());
+}
+
+TEST(FleetTest, ASourceHasOneReporterAtATime) {
+  Fleet fleet;
+  ReportingProcess panel = Process("board-1", 1);
+  panel.sources = {{"south", 2, {"south"}}};
+  const auto first = fleet.Join(panel);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(fleet.CheckSourcesFree(panel).ok()) << "a node may come again";
+
+  ReportingProcess stranger = panel;
+  stranger.node = "board-2";
+  const absl::Status refused = fleet.CheckSourcesFree(stranger);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(std::string(refused.message()).find("board-1"), std::string::npos);
+
+  stranger.site = "elsewhere";
+  EXPECT_TRUE(fleet.CheckSourcesFree(stranger).ok());
+  stranger.site = "lab";
+  first->record->connected_stream = 0;
+  EXPECT_TRUE(fleet.CheckSourcesFree(stranger).ok()) << "a board may be replaced";
 }
 
 TEST(FleetTest, ListsTheNodesOfASite) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>
 #include <cmath>
@@ -100,7 +101,9 @@ class HostilePeerTest : public ::testing::Test {
   // Whatever happened, an honest node is served, and a stop is a stop.
   void TearDown() override {
     Peer honest(aggregator_.ingest_port());
-    honest.Send(Hello("south", "honest"));
+    v1::ReportRequest hello = Hello("south");  // takes the place of a stream that a test left behind
+    hello.mutable_hello()->set_boot_id(std::string(16, 'h'));
+    honest.Send(hello);
     honest.Receive();
     honest.Send(Frame(1));
     EXPECT_EQ(honest.Receive().acknowledged_sequence(), 1u);
@@ -151,6 +154,31 @@ TEST_F(HostilePeerTest, IsRefusedAMessageThatIsTooLarge) {
     EXPECT_EQ(peer.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   }
   EXPECT_EQ(Refused("too_large"), 1);  // the larger one is cut by gRPC
+}
+
+TEST_F(HostilePeerTest, CannotMakeMemoryGrowWithEmptyFrames) {
+  const std::string resident = "process_resident_memory_bytes";
+  const double before = MetricValue(aggregator_.Metrics(), resident);
+  Peer peer(aggregator_.ingest_port());
+  peer.Send(Hello("south"));
+  peer.Receive();
+  v1::ReportRequest empty;
+  for (int i = 0; i < 400'000; ++i) empty.add_frames();  // 2 bytes each on the wire, over 100 in memory
+  peer.Send(empty);
+  EXPECT_EQ(peer.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_LT(MetricValue(aggregator_.Metrics(), resident), before + (16 << 20));
+}
+
+TEST_F(HostilePeerTest, CannotReportForAPanelOfAnotherNode) {
+  Peer owner(aggregator_.ingest_port());
+  owner.Send(Hello("south"));
+  owner.Receive();
+  Peer stranger(aggregator_.ingest_port());
+  stranger.Send(Hello("south", "stranger"));
+  const grpc::Status status = stranger.End();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("board"));
+  EXPECT_EQ(Refused("source_taken"), 1);
 }
 
 TEST_F(HostilePeerTest, KeepsItsStreamWhenItsFramesAreRefused) {
@@ -227,8 +255,12 @@ TEST_F(HostilePeerTest, MayLeaveStreamsHalfOpen) {
 }
 
 TEST_F(HostilePeerTest, AsAWatcherThatDoesNotReadIsSkippedAndHoldsUpNobody) {
-  auto stub = v1::FusionService::NewStub(grpc::CreateChannel(
-      "127.0.0.1:" + std::to_string(aggregator_.ingest_port()), grpc::InsecureChannelCredentials()));
+  grpc::ChannelArguments small_window;  // and one that stays small
+  small_window.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  small_window.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 65'536);
+  auto stub = v1::FusionService::NewStub(
+      grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(aggregator_.ingest_port()),
+                                grpc::InsecureChannelCredentials(), small_window));
   grpc::ClientContext context;
   v1::WatchRequest request;
   request.set_site("room");
@@ -236,9 +268,23 @@ TEST_F(HostilePeerTest, AsAWatcherThatDoesNotReadIsSkippedAndHoldsUpNobody) {
   Peer peer(aggregator_.ingest_port());
   peer.Send(Hello("south"));
   peer.Receive();
-  // More than its ring and all windows on the way hold.
   std::uint64_t sequence = 0;
-  const Epoch first = EpochAt(UnixNs()) - 1000;
+  const Epoch first = EpochAt(UnixNs()) - 2000;
+  // The watch has begun once a slot has come through.
+  v1::WatchResponse response;
+  std::atomic<bool> watching = false;
+  std::jthread begin([&] {
+    watch->Read(&response);
+    watching = true;
+  });
+  ASSERT_TRUE(WaitFor([&] {
+    peer.Send(Frame(sequence + 1, first + sequence));
+    ++sequence;
+    return watching.load();
+  }));
+  begin.join();
+  const std::uint64_t before = response.slot().epoch() - first + 1;
+  // More than its ring and all windows on the way hold.
   for (int message = 0; message < 100; ++message) {
     v1::ReportRequest frames;
     for (int i = 0; i < 10; ++i) {
@@ -257,8 +303,7 @@ TEST_F(HostilePeerTest, AsAWatcherThatDoesNotReadIsSkippedAndHoldsUpNobody) {
   }
   EXPECT_GT(MetricValue(aggregator_.Metrics(), "tributary_watch_skipped_slots_total"), 0);
   // When it reads at last, it gets the present, and how much it missed.
-  v1::WatchResponse response;
-  std::uint64_t seen = 0;
+  std::uint64_t seen = before;
   while (seen < sequence && watch->Read(&response)) seen += 1 + response.skipped_slots();
   EXPECT_EQ(seen, sequence);
   EXPECT_EQ(response.slot().epoch(), first + sequence - 1);

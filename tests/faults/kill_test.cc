@@ -72,6 +72,21 @@ TEST_F(KillTest, FusionGoesOnWithThreePanelsAtTheDeadline) {
       << "a restarted node is taken in again";
 }
 
+// Nothing is ever complete here: the aggregator must not read the one stream at the pace of its deadlines.
+TEST_F(KillTest, OnePanelOfFourIsTakenAtTheFullRate) {
+  for (auto& [wall, node] : nodes_) {
+    node.process().Signal(SIGTERM);
+    ASSERT_EQ(node.process().Wait(milliseconds(10'000)), 0);
+  }
+  NodeProcess fast(folder_, "south", aggregator_.ingest_port(), "", {.rate_hz = 2'000});
+  const double before = Fused("deadline");
+  ASSERT_TRUE(WaitFor([&] { return Fused("deadline") > before + 3'000; }));
+  fast.process().Signal(SIGTERM);
+  ASSERT_EQ(fast.process().Wait(milliseconds(10'000)), 0) << fast.process().Log();
+  const auto summary = nlohmann::json::parse(ReadText(fast.summary_path()));
+  EXPECT_EQ(summary["lost_tuples"], 0) << summary;
+}
+
 TEST_F(KillTest, ATerminatedFleetAccountsForEveryTuple) {
   for (auto& [wall, node] : nodes_) node.process().Signal(SIGTERM);
   for (auto& [wall, node] : nodes_) {
