@@ -1,0 +1,198 @@
+// Two leaf aggregators and a root against one flat aggregator, on the same tuples.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+#include "core/uplink/channel.h"
+#include "core/uplink/uplink.h"
+#include "core/uplink/watcher.h"
+#include "tests/support/fleet.h"
+
+namespace tributary::testing {
+namespace {
+
+constexpr int kSlots = 200;
+constexpr std::size_t kSubjects = 3;
+
+std::string Parent(int port, const std::string& node) {
+  return "[parent]\naggregator = \"127.0.0.1:" + std::to_string(port) + "\"\nnode = \"" + node + "\"\n";
+}
+
+std::string Address(int port) { return "127.0.0.1:" + std::to_string(port); }
+
+// Reports as one panel to one aggregator.
+class Reporter {
+ public:
+  Reporter(const std::string& panel, int port) {
+    ReportingProcess process;
+    process.site = "room";
+    process.node = "node-" + panel;
+    process.boot_id.fill(7);
+    process.sources = {{panel, 2, {panel}}};
+    UplinkOptions options;
+    options.aggregator = Address(port);
+    uplink_ = *Uplink::Create(options, process, clock_, metrics_);
+  }
+  ~Reporter() { uplink_->Stop(std::chrono::seconds(5)); }
+
+  void Offer(TupleFrame frame) { uplink_->Offer(frame); }
+  bool Reporting() const { return uplink_->state() == UplinkState::kReporting; }
+
+ private:
+  SystemClock clock_;
+  Metrics metrics_;
+  std::unique_ptr<Uplink> uplink_;
+};
+
+// Collects the slots of one aggregator by epoch.
+class Collector {
+ public:
+  explicit Collector(int port)
+      : thread_([this, port](std::stop_token stop) {
+          status_ = WatchSlots(
+              MakeChannel(Address(port), std::nullopt), {"room", 0}, stop,
+              [this](const WatchedSlot& slot, const std::vector<std::string>&) {
+                const MutexLock lock(mutex_);
+                slots_[slot.epoch] = slot;
+              },
+              [](const absl::Status&) {});
+        }) {}
+
+  std::map<Epoch, WatchedSlot> slots() const {
+    const MutexLock lock(mutex_);
+    return slots_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::map<Epoch, WatchedSlot> slots_ GUARDED_BY(mutex_);
+  absl::Status status_;
+  std::jthread thread_;
+};
+
+// Moderately conditioned tuples around a common truth.
+TupleFrame RandomFrame(std::mt19937& random, Epoch epoch) {
+  std::normal_distribution<float> normal;
+  TupleFrame frame;
+  frame.epoch = epoch;
+  frame.captured_unix_ns = EpochStartNs(epoch);
+  for (std::uint32_t subject = 1; subject <= kSubjects; ++subject) {
+    frame.subjects.push_back(subject);
+    frame.means.push_back(static_cast<float>(subject) + 0.05f * normal(random));
+    frame.means.push_back(2.0f + 0.05f * normal(random));
+    frame.cholesky.push_back(0.05f * std::exp(0.3f * normal(random)));
+    frame.cholesky.push_back(0.02f * normal(random));
+    frame.cholesky.push_back(0.05f * std::exp(0.3f * normal(random)));
+  }
+  return frame;
+}
+
+// Whether all elements agree to `relative` of the largest one.
+void ExpectClose(const std::vector<float>& tree, const std::vector<float>& flat, float relative) {
+  ASSERT_EQ(tree.size(), flat.size());
+  float largest = 0;
+  for (const float value : flat) largest = std::max(largest, std::abs(value));
+  for (std::size_t i = 0; i < flat.size(); ++i) EXPECT_NEAR(tree[i], flat[i], relative * largest) << i;
+}
+
+class TreeTest : public ::testing::Test {
+ protected:
+  ScratchFolder folder_;
+  std::mt19937 random_{1};
+};
+
+TEST_F(TreeTest, FusesToTheSameAsOneFlatAggregator) {
+  AggregatorProcess flat(folder_, "flat", kWalls);
+  AggregatorProcess root(folder_, "root", kWalls);
+  AggregatorProcess left(folder_, "left", {"south", "east"}, Parent(root.ingest_port(), "left"));
+  AggregatorProcess right(folder_, "right", {"north", "west"}, Parent(root.ingest_port(), "right"));
+  for (AggregatorProcess* one : {&flat, &root, &left, &right}) {
+    one->Start();
+    ASSERT_TRUE(one->Ready()) << one->process().Log();
+  }
+  const Collector from_flat(flat.ingest_port());
+  const Collector from_root(root.ingest_port());
+
+  std::map<std::string, std::vector<std::unique_ptr<Reporter>>> reporters;
+  for (const std::string& wall : kWalls) {
+    const int leaf_port = (wall == "south" || wall == "east" ? left : right).ingest_port();
+    reporters[wall].push_back(std::make_unique<Reporter>(wall, flat.ingest_port()));
+    reporters[wall].push_back(std::make_unique<Reporter>(wall, leaf_port));
+  }
+  for (const auto& [wall, pair] : reporters) {
+    for (const auto& reporter : pair) ASSERT_TRUE(WaitFor([&] { return reporter->Reporting(); }));
+  }
+
+  const SystemClock clock;
+  const Epoch first = EpochAt(clock.UnixNs());
+  for (int slot = 0; slot < kSlots; ++slot) {
+    for (const auto& [wall, pair] : reporters) {
+      const TupleFrame frame = RandomFrame(random_, first + static_cast<Epoch>(slot));
+      for (const auto& reporter : pair) reporter->Offer(frame);
+    }
+  }
+  const auto complete = [](const Collector& collector) {
+    std::size_t count = 0;
+    for (const auto& [epoch, slot] : collector.slots()) count += slot.contributors.at(0) == 0b1111;
+    return count;
+  };
+  ASSERT_TRUE(WaitFor([&] { return complete(from_flat) > kSlots / 2 && complete(from_root) > kSlots / 2; }))
+      << complete(from_flat) << " and " << complete(from_root);
+
+  int compared = 0;
+  const std::map<Epoch, WatchedSlot> flat_slots = from_flat.slots();
+  for (const auto& [epoch, slot] : from_root.slots()) {
+    const auto found = flat_slots.find(epoch);
+    if (found == flat_slots.end() || slot.contributors != found->second.contributors) continue;
+    ASSERT_EQ(slot.subjects, found->second.subjects);
+    ExpectClose(slot.means, found->second.means, 1e-5f);
+    ExpectClose(slot.cholesky, found->second.cholesky, 1e-5f);
+    ++compared;
+  }
+  EXPECT_GT(compared, kSlots / 4);
+}
+
+// The panel "east" reports through both leaf aggregators.
+TEST_F(TreeTest, CountsAPanelThatComesByTwoPathsOnce) {
+  AggregatorProcess root(folder_, "root", {"south", "east"});
+  AggregatorProcess left(folder_, "left", {"south", "east"}, Parent(root.ingest_port(), "left"));
+  AggregatorProcess right(folder_, "right", {"east"}, Parent(root.ingest_port(), "right"));
+  for (AggregatorProcess* one : {&root, &left, &right}) {
+    one->Start();
+    ASSERT_TRUE(one->Ready()) << one->process().Log();
+  }
+  const Collector from_root(root.ingest_port());
+  Reporter south(kWalls[0], left.ingest_port());
+  Reporter east_left("east", left.ingest_port());
+  Reporter east_right("east", right.ingest_port());
+  for (const Reporter* one : {&south, &east_left, &east_right}) {
+    ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
+  }
+
+  // Equal unit tuples: two leaves halve the variance, a leaf counted twice would make it a third.
+  TupleFrame unit;
+  unit.subjects = {1};
+  unit.means = {0, 0};
+  unit.cholesky = {1, 0, 1};
+  const SystemClock clock;
+  unit.captured_unix_ns = clock.UnixNs();
+  unit.epoch = EpochAt(unit.captured_unix_ns);
+  for (Reporter* one : {&south, &east_left, &east_right}) one->Offer(unit);
+
+  ASSERT_TRUE(WaitFor([&] {
+    const auto slots = from_root.slots();
+    const auto found = slots.find(unit.epoch);
+    return found != slots.end() && found->second.contributors.at(0) == 0b11;
+  }));
+  const WatchedSlot slot = from_root.slots().at(unit.epoch);
+  EXPECT_NEAR(slot.cholesky[0], std::sqrt(0.5f), 1e-5f);
+  EXPECT_NEAR(slot.cholesky[2], std::sqrt(0.5f), 1e-5f);
+}
+
+}  // namespace
+}  // namespace tributary::testing
