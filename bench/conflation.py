@@ -4,7 +4,7 @@
 Runs the baselines and the candidate in turn, round by round, and reports the median over the rounds of the ratio within
 a round, since the machine's speed drifts between rounds.
 
-    bench/conflation.py [--binary build/bench/bin/conflation_bench] [--rounds 7] [--json FILE]
+    bench/conflation.py [build/bench/bin] [--rounds 7] [--json FILE]
 """
 
 import argparse
@@ -77,18 +77,19 @@ def time_python(function, *arguments) -> float:
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", type=pathlib.Path, default=root / "build/bench/bin/conflation_bench")
+    parser.add_argument("bin", type=pathlib.Path, nargs="?", default=root / "build/bench/bin")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", type=pathlib.Path, help="also write the figures here")
     options = parser.parse_args()
-    if not options.binary.exists():
-        parser.error(f"{options.binary} does not exist; build it with: cmake --build --preset bench")
+    binary_path = options.bin / "conflation_bench"
+    if not binary_path.exists():
+        parser.error(f"{binary_path} does not exist; build it with: cmake --build --preset bench")
 
     means, factors = draw()
     candidate: list[float] = []
     baselines: dict[str, list[float]] = {name: [] for name in TARGETS}
     for _ in range(options.rounds):
-        binary = run_binary(options.binary)
+        binary = run_binary(binary_path)
         candidate.append(binary[CANDIDATE])
         for name, benchmark in BASELINES.items():
             baselines[name].append(binary[benchmark])
