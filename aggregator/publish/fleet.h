@@ -55,8 +55,8 @@ class Fleet {
   // of it is superseded. ResourceExhausted: too many nodes.
   absl::StatusOr<Membership> Join(const ReportingProcess& process);
 
-  // FailedPrecondition if another node that is connected reports one of the process's sources: a source has one
-  // reporter at a time, or a stranger's tuples could pass for a panel's.
+  // FailedPrecondition if another node that is connected reports one of the process's sources: a source has
+  // one reporter at a time, or a stranger's tuples could pass for a panel's.
   absl::Status CheckSourcesFree(const ReportingProcess& process) const;
 
   // By site and name; an empty site: all.

@@ -5,9 +5,10 @@ namespace tributary {
 
 // Call first in main(), before any thread is started.
 //
-// malloc keeps freed memory for reuse instead of handing it back page by page: the first touch of a page costs 1.2 us
-// (measured), a tenth of a round trip. Debian builds Abseil without NDEBUG, whose mutexes then look for deadlocks at
-// every lock, in a graph that all threads share: gRPC locks some dozen times per message.
+// malloc keeps freed memory for reuse instead of handing it back page by page: the first touch of a page
+// costs 1.2 us (measured), a tenth of a round trip. Debian builds Abseil without NDEBUG, whose mutexes then
+// look for deadlocks at every lock, in a graph that all threads share: gRPC locks some dozen times per
+// message.
 void TuneProcess();
 
 }  // namespace tributary

@@ -1,5 +1,5 @@
-// The conflation of Gaussian tuples in the plane, written once for whatever executes it: the golden model computes with
-// it, the microprogram of fpga/rtl/fusion is scheduled from it.
+// The conflation of Gaussian tuples in the plane, written once for whatever executes it: the golden model
+// computes with it, the microprogram of fpga/rtl/fusion is scheduled from it.
 #pragma once
 
 #include <array>
@@ -17,17 +17,20 @@ struct FusionOperands {
   Value x, y, l11, l21, l22;
 };
 
-// With w = 1/l22², t = l21/l11, u = y - t·x (a panel's knowledge of y given x) and 1/l11² (its knowledge of x), the sum
-// of the quadratic forms is minimal along y = ū + t̄·x, where ū and t̄ are the means weighted by w, and
+// With w = 1/l22², t = l21/l11, u = y - t·x (a panel's knowledge of y given x) and 1/l11² (its knowledge of
+// x), the sum of the quadratic forms is minimal along y = ū + t̄·x, where ū and t̄ are the means weighted by w,
+// and
 //   1/l11² of the result = Σ 1/l11² + Σ w·(t - t̄)²,  w of the result = Σ w.
-// The covariance matrices and their inverses are never formed: their condition is the square of the factors', and
-// centring takes the place of the subtraction of large numbers. For the same reason positions are relative to an origin
-// that no imprecise panel can pull away: the means of x and of y, each weighted by its own precision.
+// The covariance matrices and their inverses are never formed: their condition is the square of the factors',
+// and centring takes the place of the subtraction of large numbers. For the same reason positions are
+// relative to an origin that no imprecise panel can pull away: the means of x and of y, each weighted by its
+// own precision.
 //
-// Machine offers Multiply, Add, Subtract and Apply on its Value. A panel that is not there is void in all five: its
-// weights are zero.
+// Machine offers Multiply, Add, Subtract and Apply on its Value. A panel that is not there is void in all
+// five: its weights are zero.
 template <class Machine, class Value = typename Machine::Value>
-FusionOperands<Value> FusePanels(Machine& machine, const std::array<FusionOperands<Value>, kFusionPanels>& panels) {
+FusionOperands<Value> FusePanels(Machine& machine,
+                                 const std::array<FusionOperands<Value>, kFusionPanels>& panels) {
   using enum FusionFunction;
   constexpr std::size_t n = kFusionPanels;
   using Values = std::array<Value, n>;

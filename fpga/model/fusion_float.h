@@ -1,15 +1,17 @@
-// The floating-point format of the fusion block, bit for bit: sign, 12-bit exponent, 24-bit significand, truncation.
+// The floating-point format of the fusion block, bit for bit: sign, 12-bit exponent, 24-bit significand,
+// truncation.
 #pragma once
 
 #include <cstdint>
 
 namespace tributary {
 
-// ±significand · 2^(exponent - 23). The significand's top bit is set, except for zero: significand 0 and the least
-// exponent. The exponent covers whatever a fusion of single-precision tuples can produce, so nothing ever overflows.
+// ±significand · 2^(exponent - 23). The significand's top bit is set, except for zero: significand 0 and the
+// least exponent. The exponent covers whatever a fusion of single-precision tuples can produce, so nothing
+// ever overflows.
 //
-// Zero with the sign set is "void", the value of a panel that is not there: functions of it are zero, and zero
-// information adds nothing.
+// Zero with the sign set is "void", the value of a panel that is not there: functions of it are zero, and
+// zero information adds nothing.
 struct FusionFloat {
   static constexpr int kSignificandBits = 24;
   static constexpr int kZeroExponent = -2048;
@@ -35,8 +37,8 @@ float ToFloat(FusionFloat value);
 // Truncated: the error is less than one unit in the last place, towards zero.
 FusionFloat Multiply(FusionFloat a, FusionFloat b);
 
-// The smaller operand is cut off three bits below the larger one's last place; the sum is truncated. The error is less
-// than 1.25 units in the last place of the larger of result and (operand / 8).
+// The smaller operand is cut off three bits below the larger one's last place; the sum is truncated. The
+// error is less than 1.25 units in the last place of the larger of result and (operand / 8).
 FusionFloat Add(FusionFloat a, FusionFloat b);
 inline FusionFloat Negate(FusionFloat a) { return {!a.negative, a.exponent, a.significand}; }
 

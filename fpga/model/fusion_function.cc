@@ -80,7 +80,8 @@ FusionFloat Apply(FusionFunction function, FusionFloat x) {
     return Normalise(x.negative, y, -x.exponent - kResultFraction);
   }
   const int odd = x.exponent & 1;
-  const std::uint64_t y = Evaluate(768 + 128 * odd + static_cast<int>(fraction >> 16), (fraction & 0xffff) << 1);
+  const std::uint64_t y =
+      Evaluate(768 + 128 * odd + static_cast<int>(fraction >> 16), (fraction & 0xffff) << 1);
   return Normalise(false, y, -((x.exponent - odd) / 2) - kResultFraction);
 }
 

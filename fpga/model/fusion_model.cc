@@ -26,14 +26,16 @@ class Calculator {
 
 bool Usable(const FusionTuple& tuple, bool raw) {
   const auto positive = [](float v) { return v >= std::numeric_limits<float>::min(); };
-  return std::isfinite(tuple.x) && std::isfinite(tuple.y) && std::isfinite(tuple.l11) && std::isfinite(tuple.l21) &&
-         std::isfinite(tuple.l22) && (raw || (positive(tuple.l11) && positive(tuple.l22)));
+  return std::isfinite(tuple.x) && std::isfinite(tuple.y) && std::isfinite(tuple.l11) &&
+         std::isfinite(tuple.l21) && std::isfinite(tuple.l22) &&
+         (raw || (positive(tuple.l11) && positive(tuple.l22)));
 }
 
 }  // namespace
 
 FusionTuple Fuse(std::span<const FusionTuple> panels, bool raw) {
-  if (!std::all_of(panels.begin(), panels.end(), [&](const FusionTuple& tuple) { return Usable(tuple, raw); })) {
+  if (!std::all_of(panels.begin(), panels.end(),
+                   [&](const FusionTuple& tuple) { return Usable(tuple, raw); })) {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     return {kNan, kNan, kNan, kNan, kNan};
   }
@@ -42,12 +44,13 @@ FusionTuple Fuse(std::span<const FusionTuple> panels, bool raw) {
   operands.fill({kVoid, kVoid, kVoid, kVoid, kVoid});
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const FusionTuple& tuple = panels[i];
-    operands[i] = {ToFusionFloat(tuple.x), ToFusionFloat(tuple.y), ToFusionFloat(tuple.l11), ToFusionFloat(tuple.l21),
-                   ToFusionFloat(tuple.l22)};
+    operands[i] = {ToFusionFloat(tuple.x), ToFusionFloat(tuple.y), ToFusionFloat(tuple.l11),
+                   ToFusionFloat(tuple.l21), ToFusionFloat(tuple.l22)};
   }
   Calculator calculator(raw);
   const FusionOperands<FusionFloat> result = FusePanels(calculator, operands);
-  return {ToFloat(result.x), ToFloat(result.y), ToFloat(result.l11), ToFloat(result.l21), ToFloat(result.l22)};
+  return {ToFloat(result.x), ToFloat(result.y), ToFloat(result.l11), ToFloat(result.l21),
+          ToFloat(result.l22)};
 }
 
 }  // namespace tributary

@@ -16,7 +16,8 @@ struct Reference {
   double deviation_y;  // marginal; that of x is l11
 };
 
-// Sum of information matrices and vectors, and its inverse, at a precision that condition numbers of 1e8 do not reach.
+// Sum of information matrices and vectors, and its inverse, at a precision that condition numbers of 1e8 do
+// not reach.
 Reference Conflate(const std::vector<FusionTuple>& panels) {
   __extension__ using Wide = __float128;
   Wide xx = 0, xy = 0, yy = 0, x_vector = 0, y_vector = 0;
@@ -47,10 +48,12 @@ Reference Conflate(const std::vector<FusionTuple>& panels) {
 
 class FusionModelTest : public testing::Test {
  protected:
-  double Uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(random_); }
+  double Uniform(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random_);
+  }
 
-  // Standard deviations of x and y from √1e-5 to √1e3 m (seed 000, figure 5.1), any correlation: `near` of 1 keeps away
-  // from ±1, 1e-8 is as close as l22 ≥ √1e-5 permits.
+  // Standard deviations of x and y from √1e-5 to √1e3 m (seed 000, figure 5.1), any correlation: `near` of 1
+  // keeps away from ±1, 1e-8 is as close as l22 ≥ √1e-5 permits.
   FusionTuple Shape(double near) {
     const double sx = std::pow(10, Uniform(-2.5, 1.5));
     const double sy = std::pow(10, Uniform(-2.5, 1.5));
@@ -79,8 +82,8 @@ class FusionModelTest : public testing::Test {
   std::normal_distribution<double> normal_;
 };
 
-// The target is 1e-3 relative. A mean's error counts against its own size or its deviation, l21's against the row of the
-// factor, whose length is the deviation of y.
+// The target is 1e-3 relative. A mean's error counts against its own size or its deviation, l21's against the
+// row of the factor, whose length is the deviation of y.
 TEST_F(FusionModelTest, StaysWithinAThousandthOfTheReference) {
   constexpr double kTolerance = 1e-3;
   for (int i = 0; i < 10'000; ++i) {
@@ -95,8 +98,8 @@ TEST_F(FusionModelTest, StaysWithinAThousandthOfTheReference) {
   }
 }
 
-// Panels that contradict each other by metres at millimetres' deviation: against the largest input coordinate, as of
-// any sum of rounded numbers.
+// Panels that contradict each other by metres at millimetres' deviation: against the largest input
+// coordinate, as of any sum of rounded numbers.
 TEST_F(FusionModelTest, PanelsThatContradictEachOtherStayWithinAThousandthOfTheirMeans) {
   for (int i = 0; i < 10'000; ++i) {
     std::vector<FusionTuple> panels = Panels(2 + i % 3, 1e-2, false);
@@ -104,7 +107,8 @@ TEST_F(FusionModelTest, PanelsThatContradictEachOtherStayWithinAThousandthOfThei
     for (FusionTuple& tuple : panels) {
       tuple.x = static_cast<float>(Uniform(-10, 10));
       tuple.y = static_cast<float>(Uniform(-10, 10));
-      largest = std::max({largest, std::abs(static_cast<double>(tuple.x)), std::abs(static_cast<double>(tuple.y))});
+      largest =
+          std::max({largest, std::abs(static_cast<double>(tuple.x)), std::abs(static_cast<double>(tuple.y))});
     }
     const FusionTuple fused = Fuse(panels, false);
     const Reference expected = Conflate(panels);
@@ -121,7 +125,8 @@ TEST_F(FusionModelTest, RawDiagonalsPassThroughTheSoftplus) {
     const double l22 = std::log1p(std::exp(static_cast<double>(tuple.l22))) + 1e-5;
     ASSERT_NEAR(fused.l11, l11, 1e-3 * l11) << raw;
     ASSERT_NEAR(fused.l22, l22, 1e-3 * l22) << raw;
-    // From √1e-5 on the table's resolution of 2^-29 is no more than a millionth; the rest are the truncations.
+    // From √1e-5 on the table's resolution of 2^-29 is no more than a millionth; the rest are the
+    // truncations.
     if (std::min(l11, l22) >= std::sqrt(1e-5)) {
       ASSERT_NEAR(fused.l11, l11, 1e-5 * l11) << raw;
     }
@@ -144,13 +149,14 @@ TEST_F(FusionModelTest, ABadTupleMakesTheWholeResultNotANumber) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const FusionTuple good = {1, 2, 0.1f, 0.01f, 0.1f};
-  for (const FusionTuple& bad : {FusionTuple{kNan, 2, 0.1f, 0, 0.1f}, FusionTuple{1, kInfinity, 0.1f, 0, 0.1f},
-                                 FusionTuple{1, 2, 0, 0, 0.1f}, FusionTuple{1, 2, 0.1f, 0, -0.1f},
-                                 FusionTuple{1, 2, 1e-40f, 0, 0.1f}, FusionTuple{1, 2, 0.1f, -kInfinity, 0.1f}}) {
+  for (const FusionTuple& bad :
+       {FusionTuple{kNan, 2, 0.1f, 0, 0.1f}, FusionTuple{1, kInfinity, 0.1f, 0, 0.1f},
+        FusionTuple{1, 2, 0, 0, 0.1f}, FusionTuple{1, 2, 0.1f, 0, -0.1f}, FusionTuple{1, 2, 1e-40f, 0, 0.1f},
+        FusionTuple{1, 2, 0.1f, -kInfinity, 0.1f}}) {
     const std::vector<FusionTuple> panels = {good, bad};
     const FusionTuple fused = Fuse(panels, false);
-    EXPECT_TRUE(std::isnan(fused.x) && std::isnan(fused.y) && std::isnan(fused.l11) && std::isnan(fused.l21) &&
-                std::isnan(fused.l22));
+    EXPECT_TRUE(std::isnan(fused.x) && std::isnan(fused.y) && std::isnan(fused.l11) &&
+                std::isnan(fused.l21) && std::isnan(fused.l22));
   }
 }
 
@@ -174,8 +180,9 @@ TEST(FusionFunctionTest, ReciprocalAndReciprocalRootAreExactToTwoUnitsInTheLastP
     const float x = std::ldexp(static_cast<float>(i), -10);
     EXPECT_NEAR(ToFloat(Apply(FusionFunction::kReciprocal, ToFusionFloat(x))) * static_cast<double>(x), 1,
                 std::ldexp(1, -22));
-    EXPECT_NEAR(ToFloat(Apply(FusionFunction::kReciprocalRoot, ToFusionFloat(x))) * std::sqrt(static_cast<double>(x)),
-                1, std::ldexp(1, -22));
+    EXPECT_NEAR(
+        ToFloat(Apply(FusionFunction::kReciprocalRoot, ToFusionFloat(x))) * std::sqrt(static_cast<double>(x)),
+        1, std::ldexp(1, -22));
   }
 }
 

@@ -68,21 +68,24 @@ std::vector<Node> Record() {
     panels[i].l22 = recorder.Input(8 * i + 4);
   }
   const FusionOperands<std::size_t> result = FusePanels(recorder, panels);
-  for (const std::size_t value : {result.x, result.y, result.l11, result.l21, result.l22}) recorder.Output(value);
+  for (const std::size_t value : {result.x, result.y, result.l11, result.l21, result.l22})
+    recorder.Output(value);
   return recorder.Take();
 }
 
 void MeasureWays(std::vector<Node>& nodes) {
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
     node->way += LatencyOf(node->unit);
-    for (const std::size_t operand : node->operands) nodes[operand].way = std::max(nodes[operand].way, node->way);
+    for (const std::size_t operand : node->operands)
+      nodes[operand].way = std::max(nodes[operand].way, node->way);
   }
 }
 
 FusionSource SourceOf(const Node& node) {
   constexpr std::array kBanks = {FusionSource::kMultiplier, FusionSource::kAdder, FusionSource::kFunction};
   const bool input = node.unit == Unit::kInput;
-  return {input ? FusionSource::kInput : kBanks[static_cast<std::size_t>(node.unit)], static_cast<int>(node.index)};
+  return {input ? FusionSource::kInput : kBanks[static_cast<std::size_t>(node.unit)],
+          static_cast<int>(node.index)};
 }
 
 bool CanIssue(const std::vector<Node>& nodes, const Node& node, int cycle) {
@@ -91,7 +94,8 @@ bool CanIssue(const std::vector<Node>& nodes, const Node& node, int cycle) {
   });
 }
 
-// The operation of a unit in this cycle: of those that can be issued, the one with the longest way; outputs in order.
+// The operation of a unit in this cycle: of those that can be issued, the one with the longest way; outputs
+// in order.
 Node* Choose(std::vector<Node>& nodes, Unit unit, int cycle) {
   Node* chosen = nullptr;
   for (Node& node : nodes) {
@@ -110,10 +114,13 @@ std::vector<FusionStep> MakeFusionProgram() {
   MeasureWays(nodes);
   std::array<std::size_t, kUnits> results = {};
   std::vector<FusionStep> program;
-  const auto open = [&] { return std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return !n.issued; }); };
+  const auto open = [&] {
+    return std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return !n.issued; });
+  };
   for (int cycle = 0; open(); ++cycle) {
     FusionStep& step = program.emplace_back();
-    const std::array<FusionStep::Operation*, kUnits> slots = {&step.multiply, &step.add, &step.apply, &step.output};
+    const std::array<FusionStep::Operation*, kUnits> slots = {&step.multiply, &step.add, &step.apply,
+                                                              &step.output};
     for (std::size_t unit = 0; unit < kUnits; ++unit) {
       Node* node = Choose(nodes, static_cast<Unit>(unit), cycle);
       if (node == nullptr) continue;

@@ -1,4 +1,5 @@
-// The microprogram of the fusion block: FusePanels scheduled onto one multiplier, one adder and one function unit.
+// The microprogram of the fusion block: FusePanels scheduled onto one multiplier, one adder and one function
+// unit.
 #pragma once
 
 #include <array>
@@ -9,8 +10,8 @@
 
 namespace tributary {
 
-// Where an operand is read: the result memory of a unit (results are numbered in the order of issue), or the input
-// memory (index panel·8 + element, elements in the stream's order x, y, l11, l21, l22).
+// Where an operand is read: the result memory of a unit (results are numbered in the order of issue), or the
+// input memory (index panel·8 + element, elements in the stream's order x, y, l11, l21, l22).
 struct FusionSource {
   enum Bank { kMultiplier, kAdder, kFunction, kInput };
   Bank bank = kMultiplier;
@@ -21,9 +22,9 @@ struct FusionSource {
 struct FusionStep {
   struct Operation {
     bool valid = false;
-    FusionSource a = {}, b = {};                              // b: multiplier and adder only
-    bool subtract = false;                                    // adder only
-    FusionFunction function = FusionFunction::kReciprocal;    // function unit only
+    FusionSource a = {}, b = {};                            // b: multiplier and adder only
+    bool subtract = false;                                  // adder only
+    FusionFunction function = FusionFunction::kReciprocal;  // function unit only
   };
   Operation multiply, add, apply, output;
 };
@@ -35,7 +36,8 @@ struct FusionLatency {
   static constexpr int kApply = 10;
 };
 
-// The same program every time: list scheduling, longest way to the end first. Outputs x, y, l11, l21, l22 in this order.
+// The same program every time: list scheduling, longest way to the end first. Outputs x, y, l11, l21, l22 in
+// this order.
 std::vector<FusionStep> MakeFusionProgram();
 
 }  // namespace tributary

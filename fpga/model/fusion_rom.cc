@@ -31,10 +31,11 @@ int Encode(const FusionSource& source) { return source.bank << 6 | source.index;
 
 std::uint64_t Encode(const FusionStep& step, bool last) {
   return Field(Encode(step.multiply.a), 8, 0) | Field(Encode(step.multiply.b), 8, 8) |
-         Field(step.multiply.valid, 1, 16) | Field(Encode(step.add.a), 8, 17) | Field(Encode(step.add.b), 8, 25) |
-         Field(step.add.subtract, 1, 33) | Field(step.add.valid, 1, 34) | Field(Encode(step.apply.a), 8, 35) |
-         Field(static_cast<int>(step.apply.function), 2, 43) | Field(step.apply.valid, 1, 45) |
-         Field(Encode(step.output.a), 8, 46) | Field(step.output.valid, 1, 54) | Field(last, 1, 55);
+         Field(step.multiply.valid, 1, 16) | Field(Encode(step.add.a), 8, 17) |
+         Field(Encode(step.add.b), 8, 25) | Field(step.add.subtract, 1, 33) | Field(step.add.valid, 1, 34) |
+         Field(Encode(step.apply.a), 8, 35) | Field(static_cast<int>(step.apply.function), 2, 43) |
+         Field(step.apply.valid, 1, 45) | Field(Encode(step.output.a), 8, 46) |
+         Field(step.output.valid, 1, 54) | Field(last, 1, 55);
 }
 
 }  // namespace
@@ -42,9 +43,11 @@ std::uint64_t Encode(const FusionStep& step, bool last) {
 std::string FusionTableSource() {
   std::vector<std::string> words;
   for (const FunctionSegment& s : FusionFunctionTable()) {
-    words.push_back(fmt::format("{:08x}{:011x}", Field(s.c0, 32, 0), Field(s.c1, 25, 19) | Field(s.c2, 19, 0)));
+    words.push_back(
+        fmt::format("{:08x}{:011x}", Field(s.c0, 32, 0), Field(s.c1, 25, 19) | Field(s.c2, 19, 0)));
   }
-  return Rom("fusion_table", "Quadratic polynomials: c0 in bits 75…44, c1 in 43…19, c2 in 18…0.", 10, 76, words);
+  return Rom("fusion_table", "Quadratic polynomials: c0 in bits 75…44, c1 in 43…19, c2 in 18…0.", 10, 76,
+             words);
 }
 
 std::string FusionProgramSource() {
@@ -54,7 +57,8 @@ std::string FusionProgramSource() {
     words.push_back(fmt::format("{:014x}", Encode(program[i], i + 1 == program.size())));
   }
   return Rom("fusion_program",
-             "The program. Bits from 0: multiply a 8, b 8, valid; add a 8, b 8, subtract, valid; apply a 8, function 2,\n"
+             "The program. Bits from 0: multiply a 8, b 8, valid; add a 8, b 8, subtract, valid; apply a 8, "
+             "function 2,\n"
              "// valid; output a 8, valid; last step. Operands are {bank 2, index 6}.",
              8, 56, words);
 }

@@ -25,7 +25,8 @@ absl::Status Check(const FixedPositioning& fixed, const PositioningParallelism& 
   for (std::size_t layer = 0; layer < fixed.dense.size(); ++layer) {
     const FixedDense& dense = fixed.dense[layer];
     const int bits = layer == 0 ? 8 : 16;
-    if (dense.weight_bits != bits || dense.result_bits != 16 || dense.weights.size() != dense.inputs * dense.outputs) {
+    if (dense.weight_bits != bits || dense.result_bits != 16 ||
+        dense.weights.size() != dense.inputs * dense.outputs) {
       return absl::InvalidArgumentError(
           fmt::format("layer {}: {}-bit weights, {}-bit results; the logic computes int8_16 only", layer + 1,
                       dense.weight_bits, dense.result_bits));
@@ -35,8 +36,9 @@ absl::Status Check(const FixedPositioning& fixed, const PositioningParallelism& 
   if (parallelism.first_layer_inputs % 8 != 0 || parallelism.first_layer_inputs == 0 ||
       first.inputs % parallelism.first_layer_inputs != 0 || first.outputs % 2 != 0 ||
       parallelism.third_layer_inputs == 0) {
-    return absl::InvalidArgumentError(fmt::format("{} × {} in layer 1 does not fit {} parallel inputs", first.inputs,
-                                                  first.outputs, parallelism.first_layer_inputs));
+    return absl::InvalidArgumentError(fmt::format("{} × {} in layer 1 does not fit {} parallel inputs",
+                                                  first.inputs, first.outputs,
+                                                  parallelism.first_layer_inputs));
   }
   if (fixed.batch_norm.scale.size() != first.outputs || fixed.batch_norm.offset.size() != first.outputs) {
     return absl::InvalidArgumentError("the batch norm has not one channel per output of layer 1");
@@ -91,12 +93,12 @@ void PutGather(const FixedDense& dense, std::size_t lanes, WordWriter& words) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(const FixedPositioning& fixed,
-                                                                     const PositioningParallelism& parallelism) {
+absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(
+    const FixedPositioning& fixed, const PositioningParallelism& parallelism) {
   if (absl::Status status = Check(fixed, parallelism); !status.ok()) return status;
   WordWriter words;
-  for (const int shift : {fixed.dense[0].shift, fixed.batch_norm.shift, fixed.dense[1].shift, fixed.dense[2].shift,
-                          fixed.dense[3].shift}) {
+  for (const int shift : {fixed.dense[0].shift, fixed.batch_norm.shift, fixed.dense[1].shift,
+                          fixed.dense[2].shift, fixed.dense[3].shift}) {
     words.Put(shift, 8);
   }
   words.Align();

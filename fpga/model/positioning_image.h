@@ -18,12 +18,13 @@ struct PositioningParallelism {
   std::size_t third_layer_inputs = 13;   // PARALLEL3
 };
 
-// The load stream, in the order that fpga/rtl/positioning/positioning_loader.sv documents. Errors: InvalidArgument for
-// a format other than int8_16, or sizes that do not fit the parallelism.
-absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(const FixedPositioning& fixed,
-                                                                     const PositioningParallelism& parallelism = {});
+// The load stream, in the order that fpga/rtl/positioning/positioning_loader.sv documents. Errors:
+// InvalidArgument for a format other than int8_16, or sizes that do not fit the parallelism.
+absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(
+    const FixedPositioning& fixed, const PositioningParallelism& parallelism = {});
 
-// Eight features per word, the first in the low byte. The size of `features` is a multiple of 8, each is an int8.
+// Eight features per word, the first in the low byte. The size of `features` is a multiple of 8, each is an
+// int8.
 std::vector<std::uint64_t> PositioningInputWords(std::span<const std::int32_t> features);
 
 // Results from ceil(n / 2) words, the first in the low half.

@@ -23,7 +23,8 @@ constexpr std::uint64_t kSeedLatency = 283;
 using Words = std::array<std::uint64_t, 3>;
 
 std::uint64_t Pair(float low, float high) {
-  return static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(high)) << 32 | std::bit_cast<std::uint32_t>(low);
+  return static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(high)) << 32 |
+         std::bit_cast<std::uint32_t>(low);
 }
 
 Words WordsOf(const FusionTuple& tuple) {
@@ -77,10 +78,11 @@ class FusionTest : public testing::Test {
     ASSERT_FALSE(expected_.empty());
     const Words& expected = expected_.front();
     if (!std::equal(words.begin(), words.end(), expected.begin()) && ++failures_ <= 3) {
-      ADD_FAILURE() << "fusion " << compared_ << std::hex << ": " << testing::PrintToString(words) << ", expected "
-                    << testing::PrintToString(expected);
+      ADD_FAILURE() << "fusion " << compared_ << std::hex << ": " << testing::PrintToString(words)
+                    << ", expected " << testing::PrintToString(expected);
     }
-    refused_ += expected[0] == Pair(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN());
+    refused_ +=
+        expected[0] == Pair(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN());
     ++compared_;
     out_cycles_.push_back(clock_.cycle());
     expected_.pop_front();
@@ -102,15 +104,17 @@ class FusionTest : public testing::Test {
 
   // Anything that single precision can hold, with a preference for its ends.
   float Any() {
-    constexpr float kEnds[] = {0.0f, -0.0f, 1.0f, -1.0f, 31.99999f, 32.0f, -32.0f, 1.17549435e-38f, 3.4e38f, -3.4e38f,
-                               1e-45f, 2.0f, 0.5f, 1.9999999f, -0.03125f, 16.0f, 4.0f};
+    constexpr float kEnds[] = {0.0f,   -0.0f,           1.0f,      -1.0f,    31.99999f, 32.0f,
+                               -32.0f, 1.17549435e-38f, 3.4e38f,   -3.4e38f, 1e-45f,    2.0f,
+                               0.5f,   1.9999999f,      -0.03125f, 16.0f,    4.0f};
     if (random_() % 3 == 0) return kEnds[random_() % std::size(kEnds)];
     return std::bit_cast<float>(static_cast<std::uint32_t>(random_()));
   }
   float AnyPositive() { return std::abs(Any()); }
   FusionTuple Corner() {
     const bool keep_positive = random_() % 4 != 0;
-    return {Any(), Any(), keep_positive ? AnyPositive() : Any(), Any(), keep_positive ? AnyPositive() : Any()};
+    return {Any(), Any(), keep_positive ? AnyPositive() : Any(), Any(),
+            keep_positive ? AnyPositive() : Any()};
   }
 
   std::mt19937 random_;
@@ -171,8 +175,9 @@ TEST_F(FusionTest, FusesFourPanelsEvery160CyclesAndAnswersWithin283) {
   for (std::size_t i = 2; i < out_cycles_.size(); ++i) {
     interval = std::max(interval, out_cycles_[i] - out_cycles_[i - 1]);
   }
-  std::cout << "fusion: four panels every " << interval << " cycles (seed " << kSeedInterval << "), latency " << latency
-            << " cycles from the first input word in to the last result word out (seed " << kSeedLatency << ")\n";
+  std::cout << "fusion: four panels every " << interval << " cycles (seed " << kSeedInterval << "), latency "
+            << latency << " cycles from the first input word in to the last result word out (seed "
+            << kSeedLatency << ")\n";
   EXPECT_LE(interval, kSeedInterval);
   EXPECT_LE(latency, kSeedLatency);
 }
