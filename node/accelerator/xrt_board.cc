@@ -27,8 +27,11 @@ absl::Status ErrorOf(int code, const std::string& text) {
     case EBUSY:
       return absl::ResourceExhaustedError(
           fmt::format("{}. Another process or panel uses the board: stop it, or use one xclbin", text));
+    case EINVAL:
+      return absl::UnavailableError(fmt::format(
+          "{}. If another process loaded its xclbin onto the board, stop it and start this one again", text));
     default:
-      return absl::UnavailableError(text);
+      return absl::UnavailableError(fmt::format("{}. `tributary doctor` checks the board", text));
   }
 }
 
@@ -40,7 +43,7 @@ absl::Status XrtError(std::string_view doing, const std::exception& exception) {
   if (const auto* error = dynamic_cast<const std::system_error*>(&exception)) {
     return ErrorOf(std::abs(error->code().value()), text);
   }
-  return absl::UnavailableError(text);
+  return ErrorOf(0, text);
 }
 
 absl::StatusOr<std::unique_ptr<XrtBoard>> XrtBoard::Open(const XrtOptions& options) {

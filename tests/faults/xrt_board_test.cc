@@ -85,6 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "Build the xclbin with it"},
         Hopeless{"WrongUuid", "", "", "xclbin_uuid = \"00000000-0000-0000-0000-000000000000\"", kConfig,
                  "the configuration asks for", "Install the right one"},
+        Hopeless{"BoardHoldsAnotherXclbin", "wrong_uuid", "", "", kUnavailable, "another UUID",
+                 "stop it and start"},
         Hopeless{"BufferTooLarge", "memory_bytes=65536", "", "", kUnavailable, "allocating buffers", "cma="}),
     [](const auto& test) { return std::string(test.param.name); });
 
