@@ -16,9 +16,11 @@
 
 namespace tributary {
 
-inline std::vector<std::int32_t> GoldenResults(const FixedPositioning& fixed, std::span<const std::int32_t> features) {
+inline std::vector<std::int32_t> GoldenResults(const FixedPositioning& fixed,
+                                               std::span<const std::int32_t> features) {
   std::vector<std::int32_t> words = RunBatchNorm(fixed.batch_norm, RunDense(fixed.dense[0], features));
-  for (std::size_t layer = 1; layer < fixed.dense.size(); ++layer) words = RunDense(fixed.dense[layer], words);
+  for (std::size_t layer = 1; layer < fixed.dense.size(); ++layer)
+    words = RunDense(fixed.dense[layer], words);
   return words;
 }
 

@@ -1,4 +1,5 @@
-// The positioning block scaled down, for the DSP48E1, with sizes that leave lanes and words unused. The same instance
+// The positioning block scaled down, for the DSP48E1, with sizes that leave lanes and words unused, and four phases: pauses
+// between the inputs of layer 2, which the full size does not have, and sums that fill their fields. The same instance
 // is simulated and synthesised.
 module positioning_small (
   input  logic        clk_i,
@@ -14,7 +15,7 @@ module positioning_small (
   input  logic        out_ready_i
 );
   positioning #(
-    .FAMILY(1), .N0(32), .N1(16), .N2(7), .N3(4), .N4(3), .PARALLEL1(16), .PARALLEL3(2)
+    .FAMILY(1), .N0(64), .N1(16), .N2(7), .N3(4), .N4(3), .PARALLEL1(16), .PARALLEL3(2)
   ) scaled (
     .clk_i, .rst_ni, .load_data_i, .load_valid_i, .load_ready_o, .in_data_i, .in_valid_i, .in_ready_o, .out_data_o,
     .out_valid_o, .out_ready_i

@@ -80,8 +80,8 @@ TEST_F(PositioningTest, StartsAnInferenceEvery200CyclesAndAnswersWithin429) {
   ASSERT_EQ(out.size(), kInferences);
   std::uint64_t interval = 0;
   for (std::size_t i = 1; i < out.size(); ++i) interval = std::max(interval, out[i] - out[i - 1]);
-  std::cout << "positioning: a result every " << interval << " cycles (seed " << kSeedInterval << "), latency "
-            << latency << " cycles from the last input word in to the last result word out, "
+  std::cout << "positioning: a result every " << interval << " cycles (seed " << kSeedInterval
+            << "), latency " << latency << " cycles from the last input word in to the last result word out, "
             << latency + kInputs / 8 - 1 << " from the first (seed " << kSeedLatency << ")\n";
   EXPECT_LE(interval, kSeedInterval);
   EXPECT_LE(latency, kSeedLatency);

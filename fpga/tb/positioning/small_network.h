@@ -9,11 +9,12 @@
 namespace tributary {
 
 // As in positioning_small.sv.
-inline constexpr std::array<std::size_t, 5> kSmallWidths = {32, 16, 7, 4, 3};
-inline constexpr PositioningParallelism kSmallParallelism = {.first_layer_inputs = 16, .third_layer_inputs = 2};
+inline constexpr std::array<std::size_t, 5> kSmallWidths = {64, 16, 7, 4, 3};
+inline constexpr PositioningParallelism kSmallParallelism = {.first_layer_inputs = 16,
+                                                             .third_layer_inputs = 2};
 
-// Random words at their full width, and shifts that bring some results to the ends of their range. Extreme: all weights
-// at the ends, too.
+// Random words at their full width, and shifts that bring some results to the ends of their range. Extreme:
+// all weights at the ends, too.
 inline FixedPositioning SmallNetwork(std::mt19937& random, bool extreme) {
   FixedPositioning fixed;
   for (std::size_t layer = 0; layer < fixed.dense.size(); ++layer) {
