@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Builds test binaries in a sanitizer preset and runs them.
+# usage: sanitize.sh PRESET TEST-BINARY...
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+preset=$1
+shift
+deploy/build.sh "$preset" "$@"
+for binary in "$@"; do
+  printf '%s: ' "$binary"
+  log=build/$preset/$binary.log
+  "build/$preset/bin/$binary" --gtest_brief=1 >"$log" 2>&1 || {
+    tail -n 60 "$log"
+    exit 1
+  }
+  tail -n 1 "$log"
+done
