@@ -13,11 +13,10 @@ namespace {
 // Acknowledgements are for the sender's spool, which holds seconds: a few milliseconds save most of their
 // cost.
 constexpr std::int64_t kAnswerDelayNs = 4'000'000;
-// A read that is posted costs a window update on the wire. It waits until the slot is out, but no longer than
-// the panels of one slot arrive apart: the queue is polled meanwhile, since gRPC's timers count milliseconds.
-// A panel that is missing thus costs up to a tenth of a core at 2,000 slots/s, and each stream may still
-// bring 20,000 messages a second.
-constexpr std::int64_t kReadDelayNs = 50'000;
+// A read that is posted costs a window update on the wire, so it rests until the slot is out. Where no slot
+// completes (a panel is missing, a stream runs ahead) this only slows the streams that are there: after one
+// rest in vain, reads are posted at once until a slot completes again.
+constexpr std::int64_t kReadDelayNs = 1'000'000;
 constexpr std::int64_t kCheckUpNs = 1'000'000'000;
 
 }  // namespace
@@ -43,9 +42,11 @@ void IngestQueue::Run() {
       case grpc::CompletionQueue::TIMEOUT:
         break;
     }
+    if (published_) rests_ = true;
     FuseOverdue();
     const std::int64_t now_ns = context_.clock.SteadyNs();
-    if (published_ || now_ns >= next_read_ns_) ReadOnAll();
+    if (!published_ && now_ns >= next_read_ns_) rests_ = false;
+    if (published_ || !rests_) ReadOnAll();
     // Not in the middle of a slot.
     if (now_ns >= next_answer_ns_ && resting_.empty()) AnswerAll();
     if (now_ns >= next_check_up_ns_) CheckUp();
@@ -61,8 +62,8 @@ void IngestQueue::Discard() {
 }
 
 gpr_timespec IngestQueue::WaitLimit() const {
-  if (!resting_.empty()) return gpr_inf_past(GPR_CLOCK_MONOTONIC);
-  std::int64_t next_ns = std::min(next_answer_ns_, next_check_up_ns_);
+  const std::int64_t next_answer_ns = resting_.empty() ? next_answer_ns_ : next_read_ns_;
+  std::int64_t next_ns = std::min({next_read_ns_, next_answer_ns, next_check_up_ns_});
   for (const auto& site : context_.sites.all()) next_ns = std::min(next_ns, site->engine().NextDeadline());
   const std::int64_t left_ns = std::max<std::int64_t>(next_ns - context_.clock.SteadyNs(), 0);
   // gRPC rounds up to whole milliseconds: a slot is fused up to 2 ms after its deadline.

@@ -101,7 +101,7 @@ class IngestQueue {
   void AnswerAll();
   void ReadOnAll();
   void CheckUp();
-  // How long to wait for the next event: not at all while reads rest.
+  // How long to wait for the next event.
   gpr_timespec WaitLimit() const;
 
   const IngestContext context_;
@@ -112,6 +112,7 @@ class IngestQueue {
   std::set<WatchCall*> watches_;
   std::vector<ReportCall*> resting_;  // taken from, not yet read on
   bool published_ = false;            // since the last event
+  bool rests_ = true;                 // reads wait for the slot to be out
   std::int64_t next_read_ns_ = FusionEngine::kNoDeadline;
   std::int64_t next_answer_ns_ = FusionEngine::kNoDeadline;
   std::int64_t next_check_up_ns_ = 0;
