@@ -1,0 +1,99 @@
+#include "node/workload/self_supervised.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tributary {
+namespace {
+
+bool AllFinite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
+double Distance(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - b[i];
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::Create(
+    const ImageSet& images, std::vector<std::uint32_t> part, const LocalTrainingOptions& options) {
+  if (part.empty()) return absl::InvalidArgumentError("this node has no image to learn from");
+  if (std::ranges::max(part) >= images.count()) {
+    return absl::InvalidArgumentError(
+        fmt::format("the part names image {} of {}", std::ranges::max(part), images.count()));
+  }
+  if (images.side != options.trainer.encoder.side) {
+    return absl::InvalidArgumentError(fmt::format("images of side {}, the run's encoder takes {}",
+                                                  images.side, options.trainer.encoder.side));
+  }
+  if (!(options.ema_lambda >= 0)) return absl::InvalidArgumentError("ema_lambda must not be negative");
+  auto trainer = SelfSupervisedTrainer::Create(options.trainer);
+  if (!trainer.ok()) return trainer.status();
+  return std::unique_ptr<SelfSupervisedWorkload>(
+      new SelfSupervisedWorkload(options, *std::move(trainer), images, std::move(part)));
+}
+
+SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& options,
+                                               std::unique_ptr<SelfSupervisedTrainer> trainer,
+                                               const ImageSet& images, std::vector<std::uint32_t> part)
+    : ema_lambda_(options.ema_lambda),
+      trainer_(std::move(trainer)),
+      stream_(images, std::move(part), options.trainer.batch, options.trainer.seed) {}
+
+std::span<const float> SelfSupervisedWorkload::Start(std::span<const float> global) {
+  if (ema_lambda_ == 0 || local_.empty()) return global;
+  const auto mu = static_cast<float>(std::min(ema_lambda_ * Distance(global, local_), 1.0));
+  start_.resize(global.size());
+  for (std::size_t i = 0; i < start_.size(); ++i) start_[i] = mu * local_[i] + (1.0f - mu) * global[i];
+  return start_;
+}
+
+absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
+    std::uint64_t round, std::uint64_t steps, std::span<const float> global,
+    const std::function<bool()>& interrupted, std::span<float> update) {
+  const std::size_t size = trainer_->parameters().size();
+  if (global.size() != size || update.size() != size) {
+    return absl::InvalidArgumentError(
+        fmt::format("a model of {} parameters, the run's encoder has {}", global.size(), size));
+  }
+  if (!AllFinite(global)) {
+    return absl::InvalidArgumentError("the model has parameters that are not finite");
+  }
+  if (absl::Status status = trainer_->SetParameters(Start(global)); !status.ok()) return status;
+  // Views, batches and the learning rate depend on the step alone, which the round gives.
+  trainer_->SeekStep(round * steps);
+  Outcome outcome;
+  for (std::uint64_t step = round * steps; step < (round + 1) * steps; ++step) {
+    if (interrupted()) return absl::CancelledError("training was interrupted");
+    const SelfSupervisedTrainer::StepResult result = trainer_->Step(stream_.Batch(step));
+    outcome.loss += result.loss / static_cast<double>(steps);
+    outcome.spread = result.spread;
+  }
+  const std::span<const float> trained = trainer_->parameters();
+  for (std::size_t i = 0; i < size; ++i) update[i] = trained[i] - global[i];
+  if (!AllFinite(update)) {
+    return absl::OutOfRangeError(
+        fmt::format("training diverged in round {}: lower the learning rate", round));
+  }
+  if (ema_lambda_ > 0) local_.assign(trained.begin(), trained.end());
+  return outcome;
+}
+
+absl::Status SelfSupervisedWorkload::SetLocal(std::span<const float> local) {
+  if (local.size() != trainer_->parameters().size() || !AllFinite(local)) {
+    return absl::InvalidArgumentError("the local model that was kept is not one of this run");
+  }
+  local_.assign(local.begin(), local.end());
+  return absl::OkStatus();
+}
+
+}  // namespace tributary

@@ -1,0 +1,156 @@
+#include "node/workload/self_supervised.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "node/source/images_glyphs.h"
+
+namespace tributary {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SelfSupervisedWorkloadTest : public ::testing::Test {
+ protected:
+  static LocalTrainingOptions Small() {
+    LocalTrainingOptions options;
+    options.trainer.encoder.channels = {4, 8};
+    options.trainer.projection = 8;
+    options.trainer.bottleneck = 4;
+    options.trainer.batch = 8;
+    return options;
+  }
+
+  std::unique_ptr<SelfSupervisedWorkload> Make(const LocalTrainingOptions& options = Small()) {
+    std::vector<std::uint32_t> part(40);
+    std::iota(part.begin(), part.end(), 10U);
+    auto workload = SelfSupervisedWorkload::Create(images_, part, options);
+    EXPECT_TRUE(workload.ok()) << workload.status();
+    return *std::move(workload);
+  }
+
+  static std::vector<float> Initial(const LocalTrainingOptions& options = Small()) {
+    const auto trainer = SelfSupervisedTrainer::Create(options.trainer);
+    return {(*trainer)->parameters().begin(), (*trainer)->parameters().end()};
+  }
+
+  static std::vector<float> Update(SelfSupervisedWorkload& workload, std::uint64_t round,
+                                   const std::vector<float>& global) {
+    std::vector<float> update(global.size());
+    const auto outcome = workload.Train(
+        round, 3, global, [] { return false; }, update);
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    return update;
+  }
+
+  const ImageSet images_ = DrawGlyphs(100, 1);
+};
+
+TEST_F(SelfSupervisedWorkloadTest, GivesTheDifferenceThatItsStepsMake) {
+  const std::vector<float> global = Initial();
+  const std::vector<float> update = Update(*Make(), 2, global);
+
+  std::vector<std::uint32_t> part(40);
+  std::iota(part.begin(), part.end(), 10U);
+  ImageStream stream(images_, part, 8, Small().trainer.seed);
+  const auto trainer = SelfSupervisedTrainer::Create(Small().trainer);
+  (*trainer)->SeekStep(6);
+  for (const std::uint64_t step : {6, 7, 8}) (*trainer)->Step(stream.Batch(step));
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    ASSERT_EQ(update[i], (*trainer)->parameters()[i] - global[i]) << i;
+  }
+}
+
+TEST_F(SelfSupervisedWorkloadTest, RepeatsARoundBitForBitAfterARestart) {
+  const std::vector<float> global = Initial();
+  const auto first = Make();
+  Update(*first, 0, global);
+  EXPECT_EQ(Update(*first, 5, global), Update(*Make(), 5, global));
+}
+
+TEST_F(SelfSupervisedWorkloadTest, StopsBetweenTwoSteps) {
+  const std::vector<float> global = Initial();
+  std::vector<float> update(global.size());
+  int asked = 0;
+  const auto outcome = Make()->Train(
+      0, 1'000'000, global, [&] { return ++asked == 3; }, update);
+  EXPECT_EQ(outcome.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_F(SelfSupervisedWorkloadTest, RefusesAModelThatIsNotTheRuns) {
+  const auto workload = Make();
+  std::vector<float> global = Initial();
+  std::vector<float> update(global.size());
+  const auto train = [&](std::span<const float> model) {
+    return workload
+        ->Train(
+            0, 1, model, [] { return false; }, update)
+        .status();
+  };
+  EXPECT_EQ(train(std::span(global).subspan(1)).code(), absl::StatusCode::kInvalidArgument);
+  global[7] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(std::string(train(global).message()), HasSubstr("not finite"));
+}
+
+TEST_F(SelfSupervisedWorkloadTest, NeverGivesAnUpdateThatIsNotFinite) {
+  LocalTrainingOptions options = Small();
+  options.trainer.head_norm = false;
+  options.trainer.encoder.norm = EncoderNorm::kNone;
+  std::vector<float> global = Initial(options);
+  for (float& value : global) value *= 1e30f;
+  std::vector<float> update(global.size());
+  const auto outcome = Make(options)->Train(
+      0, 4, global, [] { return false; }, update);
+  EXPECT_EQ(outcome.status().code(), absl::StatusCode::kOutOfRange) << outcome.status();
+}
+
+TEST_F(SelfSupervisedWorkloadTest, RefusesPartsAndImagesThatDoNotFit) {
+  EXPECT_FALSE(SelfSupervisedWorkload::Create(images_, {}, Small()).ok());
+  EXPECT_FALSE(SelfSupervisedWorkload::Create(images_, {100}, Small()).ok());
+  LocalTrainingOptions other = Small();
+  other.trainer.encoder.side = 32;
+  EXPECT_THAT(std::string(SelfSupervisedWorkload::Create(images_, {0}, other).status().message()),
+              HasSubstr("images of side 28, the run's encoder takes 32"));
+}
+
+// μ = min(λ ‖W_g − W_k‖, 1): with a huge λ a round goes on from the node's own parameters, with a tiny one
+// from the global ones.
+TEST_F(SelfSupervisedWorkloadTest, FedEmaStartsBetweenTheLocalAndTheGlobalModel) {
+  LocalTrainingOptions options = Small();
+  options.ema_lambda = 1e9;
+  const std::vector<float> global = Initial();
+  const auto personal = Make(options);
+  const std::vector<float> first = Update(*personal, 0, global);
+  std::vector<float> local(personal->local().begin(), personal->local().end());
+  const std::vector<float> second = Update(*personal, 1, global);
+  const std::vector<float> from_local = Update(*Make(), 1, local);
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    // Three roundings of numbers of the model's size.
+    const float tolerance = 4 * 0x1p-24f * (std::abs(local[i]) + std::abs(global[i]) + 1e-3f);
+    ASSERT_NEAR(second[i], local[i] + from_local[i] - global[i], tolerance) << i;
+  }
+
+  options.ema_lambda = 1e-30;
+  const auto impersonal = Make(options);
+  Update(*impersonal, 0, global);
+  EXPECT_EQ(Update(*impersonal, 1, global), Update(*Make(), 1, global));
+}
+
+TEST_F(SelfSupervisedWorkloadTest, FedEmaGoesOnFromALocalModelThatWasKept) {
+  LocalTrainingOptions options = Small();
+  options.ema_lambda = 0.5;
+  const std::vector<float> global = Initial();
+  const auto first = Make(options), restarted = Make(options);
+  Update(*first, 0, global);
+  ASSERT_TRUE(restarted->SetLocal(first->local()).ok());
+  EXPECT_EQ(Update(*first, 1, global), Update(*restarted, 1, global));
+  EXPECT_FALSE(restarted->SetLocal(std::vector<float>(3)).ok());
+}
+
+}  // namespace
+}  // namespace tributary
