@@ -1,0 +1,189 @@
+// The kernels beside positioning under XRT, each against its golden model.
+#include <gtest/gtest.h>
+#include <xrt/xrt_bo.h>
+#include <xrt/xrt_device.h>
+#include <xrt/xrt_kernel.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fpga/device/xclbin/xclbin_writer.h"
+#include "fpga/model/augmentation.h"
+#include "fpga/model/fusion_image.h"
+#include "fpga/model/kernel_interface.h"
+
+namespace tributary {
+namespace {
+
+using Words = std::vector<std::uint64_t>;
+
+struct RunArguments {
+  std::uint32_t frames = 0;
+  std::uint32_t configuration = 0;
+  std::uint32_t seed = 0;
+};
+
+class KernelsTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    ::setenv("XILINX_XRT", TRIBUTARY_XRT_ROOT, 1);
+    ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
+  }
+
+  // Runs a kernel once and gives its output, without the report.
+  static Words Run(const std::string& name, const RunArguments& arguments, const Words& input,
+                   const Words& parameters, std::size_t output_words) {
+    const std::string path = testing::TempDir() + name + ".xclbin";
+    std::ofstream(path, std::ios::binary) << WriteXclbin({.kernels = {{name, 1}}}).value();
+    xrt::device device(0);
+    const xrt::uuid uuid = device.load_xclbin(path);
+    xrt::kernel kernel(device, uuid, name);
+    const auto buffer = [&](int argument, const Words& words) {
+      constexpr std::size_t kPage = 4096;
+      const std::size_t bytes = 8 * words.size() / kPage * kPage + kPage;
+      xrt::bo allocated(device, bytes, xrt::bo::flags::cacheable,
+                        static_cast<xrt::memory_group>(kernel.group_id(argument)));
+      std::copy(words.begin(), words.end(), allocated.map<std::uint64_t*>());
+      allocated.sync(XCL_BO_SYNC_BO_TO_DEVICE);
+      return allocated;
+    };
+    // A run does not keep its buffers alive.
+    xrt::bo in = buffer(kInputArgument, input);
+    xrt::bo out = buffer(kOutputArgument, Words(output_words + KernelReport::kWords));
+    xrt::bo load = buffer(kParametersArgument, parameters);
+    xrt::run run = kernel(in, out, load, arguments.frames, static_cast<std::uint32_t>(parameters.size()),
+                          arguments.configuration, arguments.seed);
+    EXPECT_EQ(run.wait(std::chrono::seconds(60)), ERT_CMD_STATE_COMPLETED);
+    out.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
+    const auto* words = out.map<const std::uint64_t*>();
+    const KernelReport report{words[output_words], words[output_words + 1]};
+    EXPECT_TRUE(report.valid());
+    EXPECT_FALSE(report.read_failed() || report.write_failed());
+    EXPECT_EQ(report.frames_done(), arguments.frames);
+    return {words, words + output_words};
+  }
+};
+
+class FusionKernelTest : public KernelsTest, public testing::WithParamInterface<std::size_t> {};
+
+TEST_P(FusionKernelTest, ConflatesAsItsModelWithAndWithoutSoftplus) {
+  const std::size_t panels = GetParam();
+  constexpr std::uint32_t kFrames = 100;
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> position(-10.0f, 10.0f), magnitude(-5.0f, 3.0f), skew(-1.0f, 1.0f);
+  for (const bool softplus : {false, true}) {
+    const auto diagonal = [&] {
+      return softplus ? magnitude(random) : std::pow(10.0f, 0.5f * magnitude(random));
+    };
+    std::vector<FusionTuple> tuples(kFrames * panels), fused(kFrames);
+    for (FusionTuple& tuple : tuples) {
+      tuple = {position(random), position(random), diagonal(), skew(random), diagonal()};
+    }
+    for (std::size_t frame = 0; frame < kFrames; ++frame) {
+      fused[frame] = Fuse(std::span(tuples).subspan(frame * panels, panels), softplus);
+    }
+    Words input(kFusionTupleWords * tuples.size()), expected(kFusionTupleWords * fused.size());
+    FusionTupleWords(tuples, input);
+    FusionTupleWords(fused, expected);
+    const std::uint32_t configuration = FusionConfiguration(panels, softplus);
+    EXPECT_EQ(
+        Run("fusion_kernel", {.frames = kFrames, .configuration = configuration}, input, {}, expected.size()),
+        expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Panels, FusionKernelTest, testing::Values(1, 3, 4));
+
+class AugmentConvolveKernelTest : public KernelsTest {
+ protected:
+  static constexpr std::size_t kChannels = 4;
+  static constexpr int kShift = 7;
+  static constexpr std::uint32_t kSeed = 0x155'1234;
+  // Bits of the configuration (fpga/rtl/kernel/augment_convolve_kernel.sv).
+  static constexpr std::uint32_t kAugment = 7, kConvolve = 8, kPad = 16, kTwoViews = 32, kSetSeed = 128;
+
+  AugmentConvolveKernelTest() {
+    for (Image& image : images_) {
+      for (std::uint8_t& pixel : image) pixel = static_cast<std::uint8_t>(random_());
+      AppendBytes(image, input_);
+    }
+    for (Kernel& kernel : kernels_) {
+      for (std::int16_t& tap : kernel)
+        tap = static_cast<std::int16_t>(static_cast<int>(random_() % 256) - 128);
+      for (std::size_t row = 0; row < kKernelSide; ++row) {
+        std::uint64_t word = 0;
+        for (std::size_t column = 0; column < kKernelSide; ++column) {
+          const auto tap = static_cast<std::uint16_t>(kernel[row * kKernelSide + column]);
+          word |= std::uint64_t{tap} << (16 * column);
+        }
+        parameters_.push_back(word);
+      }
+    }
+    parameters_.push_back(kShift);
+  }
+
+  static void AppendBytes(std::span<const std::uint8_t> bytes, Words& words) {
+    for (std::size_t i = 0; i < bytes.size(); i += 8) {
+      std::uint64_t word = 0;
+      for (std::size_t b = 0; b < 8 && i + b < bytes.size(); ++b)
+        word |= std::uint64_t{bytes[i + b]} << (8 * b);
+      words.push_back(word);
+    }
+  }
+
+  void AppendChannels(const Image& image, bool pad, Words& words) const {
+    std::array<std::vector<std::uint8_t>, kChannels> channels;
+    for (std::size_t c = 0; c < kChannels; ++c)
+      channels[c] = Convolve(image, kImageSide, kernels_[c], kShift, pad);
+    std::vector<std::uint8_t> bytes;
+    for (std::size_t i = 0; i < channels[0].size(); ++i) {
+      for (const auto& channel : channels) bytes.push_back(channel[i]);
+    }
+    AppendBytes(bytes, words);
+  }
+
+  std::mt19937 random_{7};
+  std::array<Image, 8> images_;
+  std::array<Kernel, kChannels> kernels_;
+  Words input_, parameters_;
+};
+
+TEST_F(AugmentConvolveKernelTest, GivesTwoAugmentedViewsOfEachImage) {
+  AugmentationSequence sequence(kSeed, {});
+  Words expected;
+  for (const Image& image : images_) {
+    for (int view = 0; view < 2; ++view) AppendBytes(Augment(image, sequence.Next()), expected);
+  }
+  EXPECT_EQ(Run("augment_convolve_kernel",
+                {.frames = static_cast<std::uint32_t>(images_.size()),
+                 .configuration = kAugment | kTwoViews | kSetSeed,
+                 .seed = kSeed},
+                input_, parameters_, expected.size()),
+            expected);
+}
+
+TEST_F(AugmentConvolveKernelTest, ConvolvesWhatItAugmentsWithAndWithoutABorder) {
+  for (const bool pad : {false, true}) {
+    AugmentationSequence sequence(kSeed, {});
+    Words expected;
+    for (const Image& image : images_) AppendChannels(Augment(image, sequence.Next()), pad, expected);
+    EXPECT_EQ(Run("augment_convolve_kernel",
+                  {.frames = static_cast<std::uint32_t>(images_.size()),
+                   .configuration = kAugment | kConvolve | (pad ? kPad : 0) | kSetSeed,
+                   .seed = kSeed},
+                  input_, parameters_, expected.size()),
+              expected)
+        << "pad " << pad;
+  }
+}
+
+}  // namespace
+}  // namespace tributary
