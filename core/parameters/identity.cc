@@ -22,6 +22,12 @@ class Digest {
     AddNumber(text.size());
     Add(text.data(), text.size());
   }
+  void AddSchema(std::string_view name, const Tensor& tensor) {
+    AddText(name);
+    AddText(ElementTypeName(tensor.type));
+    AddNumber(tensor.shape.size());
+    for (const std::uint64_t extent : tensor.shape) AddNumber(extent);
+  }
   Sha256 Finish() {
     Sha256 result;
     EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(result.data()), nullptr);
@@ -40,13 +46,16 @@ class Digest {
 Sha256 ParameterIdentity(const TensorSet& set) {
   Digest digest;
   for (const auto& [name, tensor] : set.tensors) {
-    digest.AddText(name);
-    digest.AddText(ElementTypeName(tensor.type));
-    digest.AddNumber(tensor.shape.size());
-    for (const std::uint64_t extent : tensor.shape) digest.AddNumber(extent);
+    digest.AddSchema(name, tensor);
     digest.AddNumber(tensor.bytes.size());
     digest.Add(tensor.bytes.data(), tensor.bytes.size());
   }
+  return digest.Finish();
+}
+
+Sha256 SchemaIdentity(const TensorSet& set) {
+  Digest digest;
+  for (const auto& [name, tensor] : set.tensors) digest.AddSchema(name, tensor);
   return digest.Finish();
 }
 

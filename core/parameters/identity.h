@@ -16,6 +16,10 @@ using Sha256 = std::array<std::byte, 32>;
 // number of dimensions, each dimension; number of bytes, the bytes. Metadata does not count.
 Sha256 ParameterIdentity(const TensorSet& set);
 
+// SHA-256 over the names, element types and shapes alone, each as above: equal for models whose flat vectors
+// mean the same.
+Sha256 SchemaIdentity(const TensorSet& set);
+
 // Lower-case hexadecimal, 64 characters.
 std::string HexOf(const Sha256& identity);
 

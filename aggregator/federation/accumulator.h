@@ -1,0 +1,60 @@
+// The weighted sum of a round's updates, taken as they arrive: memory of one model, however many nodes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "core/parameters/fixed_point.h"
+#include "hwy/aligned_allocator.h"
+
+namespace tributary {
+
+// Owns element_count 32-bit words. Exact modulo 2^32: the sum depends neither on the order of the chunks nor
+// on what was added and subtracted again. The caller sees to it that the weights stay within what the fixed
+// point was made for. One thread at a time.
+//
+//   Start → Add, Subtract, AddFixed … → TakeMean (or Read for a partial sum) → Start
+//
+// A chunk is taken whole or not at all. Errors: OutOfRange for elements beyond the end; InvalidArgument for a
+// value that is not finite, OutOfRange for one over the bound or a weight that is not positive and finite;
+// FailedPrecondition before Start and after TakeMean.
+class Accumulator {
+ public:
+  explicit Accumulator(std::size_t element_count);
+
+  // All zero. `fixed_point` holds for the round.
+  void Start(const FixedPoint& fixed_point);
+
+  // Adds weight × values to the elements from `offset` on; Subtract undoes it exactly.
+  absl::Status Add(std::size_t offset, std::span<const float> values, double weight);
+  absl::Status Subtract(std::size_t offset, std::span<const float> values, double weight);
+
+  // The same for words that are in the round's fixed point already: partial sums, masked updates, and the
+  // masks themselves.
+  absl::Status AddFixed(std::size_t offset, std::span<const std::int32_t> words);
+  absl::Status SubtractFixed(std::size_t offset, std::span<const std::int32_t> words);
+
+  // The words from `offset` on: what a child aggregator sends to its parent.
+  absl::Status Read(std::size_t offset, std::span<std::int32_t> words) const;
+
+  // The sum divided by total_weight, in place of the words: no further memory. Valid until Start. Errors:
+  // InvalidArgument unless total_weight is positive and finite.
+  absl::StatusOr<std::span<float>> TakeMean(double total_weight);
+
+  std::size_t element_count() const { return element_count_; }
+  const FixedPoint& fixed_point() const { return fixed_point_; }
+
+ private:
+  absl::Status CheckPlace(std::size_t offset, std::size_t count) const;
+  absl::Status Apply(std::size_t offset, std::span<const float> values, double weight, bool subtract);
+
+  std::size_t element_count_;
+  // Words while adding, floats after TakeMean: only vector loads and stores touch it as words.
+  hwy::AlignedFreeUniquePtr<float[]> words_;
+  FixedPoint fixed_point_;
+  bool started_ = false;
+};
+
+}  // namespace tributary

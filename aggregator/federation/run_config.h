@@ -1,0 +1,88 @@
+// What a run of federated learning is: model, strategy, what the nodes do, rounds, quorum, deadline, privacy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "aggregator/federation/strategy.h"
+#include "core/parameters/update_encoding.h"
+
+namespace tributary {
+
+// Handed to the nodes with each task; as ClientSettings of federation.proto.
+struct ClientSettings {
+  std::string workload = "self_supervised";
+  std::uint32_t local_steps = 50;  // per round
+  std::uint32_t batch = 32;        // samples per step
+  double learning_rate = 0.05;     // for a batch of 256; scaled by batch / 256
+  double momentum = 0.9;
+  double weight_decay = 1e-4;
+  double proximal_mu = 0;  // FedProx: weight of ½ ‖w − w_g‖²; 0: none
+  double ema_lambda = 0;  // FedEMA: w ← m w_k + (1 − m) w_g, m = min(lambda ‖w_g − w_k‖, 1); 0: none
+  UpdateEncoding encoding = UpdateEncoding::kFloat32;
+  std::uint64_t seed = 1;          // of augmentation and order; the node mixes in its name and the round
+  bool schedule = true;            // cosine over all rounds, or a constant rate
+  std::string method = "simsiam";  // or "byol"
+  std::string augmentation = "continuous";  // or "hardware"
+  double target_decay = 0.996;              // BYOL: tau at step 0
+};
+
+enum class UpdateWeighting {
+  kSamples,  // by the samples a node trains on
+  kUniform,  // each node the same
+};
+
+struct PrivacySettings {
+  // The aggregator learns the sum alone (core/privacy/secure_aggregation.h).
+  bool secure_aggregation = false;
+  // Client-level differential privacy: standard deviation of the Gaussian noise on the sum of the updates, in
+  // units of clip_norm. 0: none. Needs clip_norm and uniform weights.
+  double noise_multiplier = 0;
+  double delta = 1e-5;           // for which epsilon is stated
+  std::uint64_t noise_seed = 0;  // 0: from the system's entropy; else the noise can be repeated, for tests
+};
+
+// FedBuff.
+struct BufferSettings {
+  std::uint32_t size = 10;           // updates per step of the model
+  std::uint32_t max_staleness = 20;  // model versions an update may be behind
+  double staleness_exponent = 0.5;   // weight × (1 + staleness)^−exponent (Nguyen et al. 2022)
+};
+
+struct EvaluationSettings {
+  std::uint32_t every_rounds = 1;  // 0: never
+};
+
+struct RunConfig {
+  std::string name;        // 1 … 64 of a-z, A-Z, 0-9, '-', '_', '.'; not starting with '.'
+  std::string model_file;  // initial parameters; empty: a fresh encoder drawn from client.seed
+  StrategyOptions strategy;
+  ClientSettings client;
+  std::uint32_t rounds = 10;      // to commit
+  std::uint32_t quorum = 2;       // updates without which a round changes nothing
+  std::uint32_t min_nodes = 2;    // joined, before a round starts
+  std::uint32_t max_nodes = 256;  // that may join
+  double sample_fraction = 1;     // each joined node is asked with this probability, drawn per round
+  std::int64_t deadline_ns = 60'000'000'000;  // of a round, from its start
+  UpdateWeighting weighting = UpdateWeighting::kSamples;
+  std::uint64_t max_samples = 1'000'000'000;  // a node may claim
+  double max_element = 8;  // largest |element| of an update; more is refused. Sets the fixed point's bound
+  double clip_norm = 0;    // L2 norm to which an update is scaled down, by node and aggregator; 0: not
+  PrivacySettings privacy;
+  BufferSettings buffer;
+  EvaluationSettings evaluation;
+
+  bool asynchronous() const { return strategy.kind == StrategyKind::kFedBuff; }
+};
+
+// InvalidArgument, naming every fault.
+absl::Status Validate(const RunConfig& config);
+
+// From TOML. `path` is used in messages. Errors: InvalidArgument with one line per fault.
+absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path);
+
+}  // namespace tributary

@@ -1,0 +1,188 @@
+// One run of federated learning: who takes part, which round is under way, which updates count.
+//
+//   Join, Leave ─► Advance ─► RoundStarted ─► Admit → Accept | Withdraw … ─► RoundClosed ─► Commit ─► …
+//
+// Round numbers ascend from 1 and are never used twice: a round that misses its quorum has failed and the
+// next one has the next number, from the same model. A round ends when every asked node has sent its update,
+// or at its deadline.
+//
+// Pure: the time is passed in (steady clock, nanoseconds), nothing is stored or sent. What changes comes out
+// as events in order, appended to `events`, to be stored before a caller is answered. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "aggregator/federation/run_config.h"
+#include "aggregator/federation/run_event.h"
+#include "aggregator/federation/submission.h"
+#include "core/parameters/identity.h"
+
+namespace tributary {
+
+struct ModelFacts {
+  Sha256 schema{};
+  Sha256 model{};  // of the present parameters
+  std::uint64_t element_count = 0;
+};
+
+struct NodeDeclaration {
+  std::string node;
+  std::string boot_id;
+  std::optional<Sha256> schema;    // of a model that it has
+  std::uint64_t sample_count = 0;  // 0: not known yet; not asked until it joins again and says
+  std::vector<std::string> workloads;
+  std::vector<UpdateEncoding> encodings;  // empty: all
+  bool secure_aggregation = false;
+};
+
+enum class TaskKind : std::uint8_t { kWait, kAdvertiseKeys, kShareKeys, kTrain, kUnmask, kEnded };
+
+struct NodeTask {
+  TaskKind kind = TaskKind::kWait;
+  std::uint32_t round = 0;
+  std::int64_t deadline_ns = 0;  // steady
+  std::string reason;            // of kWait and kEnded
+
+  friend bool operator==(const NodeTask&, const NodeTask&) = default;
+};
+
+enum class AdmissionVerdict : std::uint8_t { kGo, kAlreadyAccepted, kRefused };
+
+struct Admission {
+  AdmissionVerdict verdict = AdmissionVerdict::kRefused;
+  double weight = 0;  // kGo: by which to add the update
+  SubmissionRefusal reason = SubmissionRefusal::kUnspecified;
+  std::string message;  // which field, what was found, what is allowed
+  bool try_again = false;
+};
+
+enum class RunPhase : std::uint8_t { kWaiting, kRunning, kPaused, kFinished, kStopped };
+
+struct ParticipantStatus {
+  std::string node;
+  bool connected = false;
+  std::uint64_t sample_count = 0;
+  std::uint32_t last_round = 0;  // in which an update of it was accepted; 0: none
+  std::uint64_t accepted_updates = 0;
+  std::uint64_t refused_updates = 0;
+  std::uint64_t dropped_rounds = 0;
+  std::string last_refusal;
+};
+
+// All that a restart needs, and what the events add up to.
+struct RunSnapshot {
+  std::uint32_t round = 0;      // the last one started
+  std::uint32_t committed = 0;  // rounds
+  bool paused = false;
+  bool stopped = false;
+  // The round under way, if any.
+  std::optional<RoundStarted> open;
+  RoundStep step = RoundStep::kTraining;
+  std::vector<AcceptedUpdate> accepted;  // in the order of acceptance
+  bool closed = false;                   // RoundClosed is out, Commit is due
+  // Of FedBuff: the models of the versions before this one, oldest first.
+  std::vector<Sha256> earlier_models;
+};
+
+class RunState {
+ public:
+  static constexpr std::int64_t kNoDeadline = INT64_MAX;
+
+  // Errors: those of Validate(config); InvalidArgument for a model without elements.
+  static absl::StatusOr<RunState> Create(RunConfig config, const ModelFacts& model);
+
+  // After a restart: nodes have to join again; the deadline of the round under way starts anew. A round of
+  // secure aggregation cannot go on without its keys: it fails at the first Advance. If `closed`, RoundClosed
+  // comes out again at the first Advance.
+  static absl::StatusOr<RunState> Restore(RunConfig config, const ModelFacts& model,
+                                          const RunSnapshot& snapshot);
+  RunSnapshot Snapshot() const;
+
+  // A node that is known keeps its place, whatever its boot_id. Errors: FailedPrecondition for a schema or a
+  // capability that the run cannot use; ResourceExhausted beyond max_nodes; InvalidArgument for an absurd
+  // sample count or an empty name.
+  absl::Status Join(const NodeDeclaration& declaration, std::int64_t now_ns, RunEvents& events);
+  // Its stream ended. Without effect if the node has joined again since with another boot_id.
+  void Leave(std::string_view node, std::string_view boot_id, std::int64_t now_ns, RunEvents& events);
+
+  NodeTask TaskOf(std::string_view node) const;
+
+  // Before the first chunk. kGo reserves the node's place until Accept or Withdraw.
+  Admission Admit(const SubmissionHeader& header, std::int64_t now_ns);
+  // After the last chunk; what was admitted may have become stale meanwhile and is then refused.
+  Admission Accept(const SubmissionHeader& header, std::int64_t now_ns, RunEvents& events);
+  // A submission that was admitted broke off or was refused by its contents (which is counted).
+  void Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason = std::nullopt);
+
+  // Secure aggregation: the node has done its part of kKeys, kShares or kUnmasking. Errors:
+  // FailedPrecondition unless it was asked for that in this round.
+  absl::Status FinishStep(std::string_view node, std::uint32_t round, RoundStep step, std::int64_t now_ns,
+                          RunEvents& events);
+  // An open round cannot be completed (too few shares, damaged ones): RoundFailed.
+  void FailRound(std::uint32_t round, std::string_view reason, std::int64_t now_ns, RunEvents& events);
+
+  // The result of the closed round is stored; `model` is its identity. Errors: FailedPrecondition unless that
+  // round is closed.
+  absl::Status Commit(std::uint32_t round, const Sha256& model, std::int64_t now_ns, RunEvents& events);
+  // The next round starts from another model (a rollback); the round under way fails.
+  void ReplaceModel(const Sha256& model, std::int64_t now_ns, RunEvents& events);
+
+  // Starts rounds and ends those whose deadline has passed. Returns the steady time of the next deadline, or
+  // kNoDeadline.
+  std::int64_t Advance(std::int64_t now_ns, RunEvents& events);
+
+  // Pause lets the round under way end and starts no other. FailedPrecondition: the run has ended. Repeating
+  // changes nothing.
+  absl::Status Pause(RunEvents& events);
+  absl::Status Resume(std::int64_t now_ns, RunEvents& events);
+  absl::Status Stop(RunEvents& events);
+
+  RunPhase phase() const;
+  std::string StatusMessage() const;  // what it waits for
+  const RunConfig& config() const { return config_; }
+  const ModelFacts& model() const { return model_; }
+  std::uint32_t round() const { return open_ ? open_->round : 0; }  // under way; 0: none
+  std::uint32_t committed() const { return committed_; }
+  std::int64_t deadline_ns() const { return open_ ? deadline_ns_ : kNoDeadline; }
+  const std::optional<RoundStarted>& open_round() const { return open_; }
+  const std::vector<AcceptedUpdate>& accepted() const { return accepted_; }
+  std::vector<ParticipantStatus> participants() const;  // ascending by name
+  std::uint64_t refused(SubmissionRefusal reason) const { return refused_[static_cast<std::size_t>(reason)]; }
+
+ private:
+  struct Node {
+    ParticipantStatus status;
+    std::string boot_id;
+  };
+
+  RunState(RunConfig config, const ModelFacts& model);
+
+  RunConfig config_;
+  ModelFacts model_;
+  std::map<std::string, Node, std::less<>> nodes_;
+  std::optional<RoundStarted> open_;
+  RoundStep step_ = RoundStep::kTraining;
+  std::set<std::string, std::less<>> step_nodes_;  // asked in this step
+  std::set<std::string, std::less<>> step_done_;
+  std::set<std::string, std::less<>> under_way_;  // admitted, neither accepted nor withdrawn
+  std::vector<AcceptedUpdate> accepted_;
+  std::deque<Sha256> earlier_models_;
+  std::uint32_t round_ = 0;
+  std::uint32_t committed_ = 0;
+  std::int64_t deadline_ns_ = kNoDeadline;
+  bool paused_ = false;
+  bool stopped_ = false;
+  std::vector<std::uint64_t> refused_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,109 @@
+// What a round's updates do to the model.
+//
+// Combining (how many updates become one delta) comes first, the server's step (what the delta does to the
+// model) second. Most strategies combine by the weighted mean, which the Accumulator makes as updates arrive;
+// the robust ones need every update at once: memory O(clients × model).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+enum class StrategyKind : std::uint8_t {
+  kFedAvg,   // McMahan et al. 2017
+  kFedProx,  // Li et al. 2020: FedAvg here, the proximal term is the node's (ClientSettings::proximal_mu)
+  kFedEma,   // Zhuang et al. 2022: FedAvg here, the node keeps part of its own (ClientSettings::ema_lambda)
+  kFedAvgM,  // Hsu et al. 2019: momentum at the server
+  kFedAdam,  // Reddi et al. 2021
+  kFedYogi,  // Reddi et al. 2021
+  kFedBuff,  // Nguyen et al. 2022: FedAvg of a buffer of asynchronous updates
+  kMedian,   // Yin et al. 2018: coordinate-wise
+  kTrimmedMean,  // Yin et al. 2018: coordinate-wise
+  kMultiKrum,    // Blanchard et al. 2017
+};
+
+// "fedavg", "fedprox", "fedema", "fedavgm", "fedadam", "fedyogi", "fedbuff", "median", "trimmed_mean",
+// "multi_krum".
+std::string_view StrategyName(StrategyKind kind);
+std::optional<StrategyKind> ParseStrategy(std::string_view name);
+
+struct StrategyOptions {
+  StrategyKind kind = StrategyKind::kFedAvg;
+  double learning_rate = 1;  // the server's; FedAdam and FedYogi want about 0.01 (Reddi et al., table 8)
+  double momentum = 0.9;     // FedAvgM
+  double beta1 = 0.9;        // FedAdam, FedYogi
+  double beta2 = 0.99;
+  double tau = 1e-3;          // their degree of adaptivity: keeps the step finite
+  double trim = 0.2;          // TrimmedMean: share of the updates left out at each end, below 0.5
+  std::size_t byzantine = 1;  // Multi-Krum: how many updates may be hostile
+  std::size_t selected = 0;   // Multi-Krum: how many are averaged; 0: all but the hostile ones
+};
+
+// InvalidArgument, naming every fault.
+absl::Status Validate(const StrategyOptions& options);
+
+// One node's update, decoded: w_k − w_g, flat.
+struct NodeUpdate {
+  std::string node;
+  double weight = 0;
+  std::span<const float> delta;
+};
+
+// What a strategy remembers between rounds, to be stored with the model: one value per parameter.
+struct StrategyState {
+  std::string_view name;  // "momentum", "second_moment"
+  std::span<float> values;
+};
+
+// Result and state depend only on what was passed in, bit for bit on every kind of processor. One thread at a
+// time.
+class Strategy {
+ public:
+  // Errors: those of Validate.
+  static absl::StatusOr<std::unique_ptr<Strategy>> Create(const StrategyOptions& options,
+                                                          std::size_t element_count);
+  virtual ~Strategy() = default;
+
+  // Whether Combine must be given the updates; otherwise the combined delta is the Accumulator's mean.
+  virtual bool needs_every_update() const { return false; }
+
+  // The fewest updates that Combine can work on.
+  virtual std::size_t min_updates() const { return 1; }
+
+  // The robust ones: one delta out of all updates, in any order (they are taken in the order of their names).
+  // Errors: InvalidArgument for fewer than min_updates(), another size, a name that comes twice or a value
+  // that is not finite. Weights do not count: a hostile node would choose its own.
+  virtual absl::Status Combine(std::span<const NodeUpdate> updates, std::span<float> combined) const;
+
+  // One round: the model in place. Errors: InvalidArgument for another size; DataLoss if a parameter would
+  // not be finite any more (model and state are then not to be used).
+  absl::Status Step(std::span<const float> combined, std::span<float> model);
+
+  // In a fixed order; empty for those that remember nothing. All zero at first; write into it to restore.
+  virtual std::vector<StrategyState> state() { return {}; }
+
+  const StrategyOptions& options() const { return options_; }
+  std::size_t element_count() const { return element_count_; }
+
+ protected:
+  Strategy(const StrategyOptions& options, std::size_t element_count)
+      : options_(options), element_count_(element_count) {}
+
+ private:
+  virtual void Apply(std::span<const float> combined, std::span<float> model) = 0;
+
+  StrategyOptions options_;
+  std::size_t element_count_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,82 @@
+// How the elements of an update travel from node to aggregator: chunks of a flat vector, encoded.
+//
+// Per element, little-endian: float32 4 bytes; float16 2; int8 1; int12 1.5 (two in three bytes: low byte of
+// the first, its high nibble below the low nibble of the second, high byte of the second); fixed32 4 (words
+// of fixed_point.h, already weighted). int8 and int12 come in blocks of kEncodingBlock elements (the last one
+// of an update may be shorter), each led by its scale as float32: the element is scale × integer, the integer
+// within ±127 or ±2047. Of an odd last element of int12 the second nibble and byte are zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+// The numbers are those of UpdateEncoding in federation.proto.
+enum class UpdateEncoding : std::uint8_t { kFloat32 = 1, kFloat16 = 2, kInt8 = 3, kInt12 = 4, kFixed32 = 5 };
+
+// "float32", "float16", "int8", "int12", "fixed32".
+std::string_view UpdateEncodingName(UpdateEncoding encoding);
+std::optional<UpdateEncoding> ParseUpdateEncoding(std::string_view name);
+
+inline constexpr std::size_t kEncodingBlock = 1024;
+inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 20;
+
+// Bytes of so many elements, block by block from the first.
+std::size_t EncodedBytes(UpdateEncoding encoding, std::size_t elements);
+
+// Elements of every chunk but the last: whole blocks, at most kMaxChunkBytes encoded.
+std::size_t ElementsPerChunk(UpdateEncoding encoding);
+
+// Replaces `payload` by the encoded values (any number, from the start of a block) and the values by what the
+// encoding left of them (value − decoded; zero for float32). Error feedback: a node adds that to the same
+// elements of its next update. Not for kFixed32. Errors: InvalidArgument, naming the element, for a value
+// that is not finite or, as float16, over 65,504; the values are then as they were.
+absl::Status EncodeChunk(UpdateEncoding encoding, std::span<float> values, std::string& payload);
+
+// The words of a partial sum or a masked update.
+void EncodeFixedChunk(std::span<const std::int32_t> words, std::string& payload);
+
+// Takes the chunks of one update in order. Keeps one chunk. One thread at a time.
+//
+// Errors: InvalidArgument for a chunk that is empty, too large, of a size that its count does not have, of
+// broken blocks or padding, and for values or scales that are not finite; OutOfRange for a chunk that does
+// not follow the one before or reaches past the end. After an error the update is to be given up.
+class UpdateDecoder {
+ public:
+  UpdateDecoder(UpdateEncoding encoding, std::size_t element_count);
+
+  // `offset` and the result's size in elements. The result is valid until the next call, or as long as
+  // `payload` where that can be read in place. Not for kFixed32.
+  absl::StatusOr<std::span<const float>> Decode(std::uint64_t offset, std::uint64_t count,
+                                                std::string_view payload);
+  // Likewise, of kFixed32 only.
+  absl::StatusOr<std::span<const std::int32_t>> DecodeFixed(std::uint64_t offset, std::uint64_t count,
+                                                            std::string_view payload);
+
+  // Whether all elements have come.
+  bool complete() const { return next_ == element_count_; }
+  std::size_t next_offset() const { return next_; }
+
+ private:
+  absl::Status CheckPlace(std::uint64_t offset, std::uint64_t count, std::string_view payload) const;
+
+  UpdateEncoding encoding_;
+  std::size_t element_count_;
+  std::size_t next_ = 0;
+  std::vector<float> values_;
+  std::vector<std::int32_t> words_;
+};
+
+// For clipping by the L2 norm; in double, in the order of the elements.
+double SumOfSquares(std::span<const float> values);
+
+}  // namespace tributary

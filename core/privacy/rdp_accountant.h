@@ -1,0 +1,32 @@
+// What privacy a run has spent: Rényi differential privacy of the sampled Gaussian mechanism.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+// Adds up rounds in which each node takes part with probability `sample_fraction` (Poisson sampling) and
+// Gaussian noise of `noise_multiplier` × the clipping norm is added to the sum. Orders 2 … 256 (Mironov,
+// Talwar and Zhang 2019, integer orders); converted by Balle et al. 2020, theorem 21. Neighbouring: one node
+// more or less.
+class RdpAccountant {
+ public:
+  // Errors: InvalidArgument unless 0 < sample_fraction ≤ 1 and noise_multiplier is positive and finite.
+  static absl::StatusOr<RdpAccountant> Create(double noise_multiplier, double sample_fraction);
+
+  // Epsilon after so many rounds at this delta (0 < delta < 1); 0 for no rounds.
+  double Epsilon(std::size_t rounds, double delta) const;
+
+ private:
+  explicit RdpAccountant(std::vector<double> per_round) : per_round_(std::move(per_round)) {}
+  std::vector<double> per_round_;  // RDP of one round, by order
+};
+
+// RDP at an integer order ≥ 2 of one round.
+double SampledGaussianRdp(double noise_multiplier, double sample_fraction, int order);
+
+}  // namespace tributary

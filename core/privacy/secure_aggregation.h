@@ -1,0 +1,117 @@
+// Secure aggregation: the aggregator learns the sum of the nodes' words and nothing of a single node.
+//
+// Bonawitz et al., "Practical Secure Aggregation for Privacy-Preserving Machine Learning" (CCS 2017), against
+// an aggregator that is curious but follows the protocol. Each node adds to its words, modulo 2^32, a mask of
+// its own and one with every other node, which cancel in the sum. Shamir shares, t of n, of the seed of the
+// first and of the key of the second let the survivors take out what nodes that dropped left behind. The
+// cryptography is OpenSSL's: X25519, HKDF-SHA-256, AES-256-CTR, AES-256-GCM.
+//
+//   node                                       aggregator
+//   MaskingNode::Create → keys() ────────────► collects keys, sends the roster
+//   Share(roster) → sealed shares ───────────► passes each on to its receiver
+//   Mask(roster, shares for me, words) ──────► adds the masked words
+//   Reveal(survivors, dropped) → shares ─────► RecoverMask(…), subtracts it from the sum
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+// Shares are points of polynomials over GF(2^8), one abscissa per node: larger groups form a tree.
+inline constexpr std::size_t kMaxMaskingNodes = 255;
+
+using Key32 = std::array<std::byte, 32>;
+
+struct MaskingKeys {
+  std::string node;
+  Key32 cipher_key{};  // X25519 public key: agrees the keys that seal shares
+  Key32 mask_key{};    // X25519 public key: agrees the pairwise masks
+};
+
+// From one node to another: nonce, AES-256-GCM of both shares, tag. The aggregator cannot read it.
+struct SealedShare {
+  std::string from;
+  std::string to;
+  std::string ciphertext;
+};
+
+struct RevealedShare {
+  std::string of;
+  Key32 share{};
+};
+struct RevealedShares {
+  std::string from;
+  std::vector<RevealedShare> seeds;  // of survivors
+  std::vector<RevealedShare> keys;   // of nodes that dropped
+};
+
+// The roster: ascending by name, 2 … kMaxMaskingNodes, no name and no key twice. A node's index (from 1) is
+// its abscissa.
+using MaskingRoster = std::vector<MaskingKeys>;
+absl::Status ValidateRoster(std::span<const MaskingKeys> roster, std::size_t threshold);
+
+// A node's part in one round; draws its secrets from the system's entropy. Never reveals both shares of one
+// node. One thread at a time. `context` (run and round) binds keys and masks to the round.
+class MaskingNode {
+ public:
+  // Errors: Internal if OpenSSL fails.
+  static absl::StatusOr<std::unique_ptr<MaskingNode>> Create(std::string node, std::string context);
+  ~MaskingNode();
+
+  const MaskingKeys& keys() const;
+
+  // A sealed share for each other node of the roster. Errors: InvalidArgument for a roster that is not valid,
+  // lacks this node or has other keys for it, a threshold of at most half of the nodes, or a key that X25519
+  // refuses; FailedPrecondition when called twice.
+  absl::StatusOr<std::vector<SealedShare>> Share(const MaskingRoster& roster, std::size_t threshold);
+
+  // Opens the shares for this node and masks `words` in place with every node that has sent one (and itself).
+  // Errors: InvalidArgument for a share from an unknown node, two from one, or fewer than threshold − 1;
+  // DataLoss, naming the sender, for one that does not open; FailedPrecondition out of order.
+  absl::Status Mask(std::span<const SealedShare> shares, std::span<std::int32_t> words);
+
+  // Once per round. Errors: InvalidArgument for a name in both lists, twice, or that this node did not mask
+  // with, this node not among the survivors, or fewer survivors than the threshold; FailedPrecondition out of
+  // order and for a second call with other lists.
+  absl::StatusOr<RevealedShares> Reveal(std::span<const std::string> survivors,
+                                        std::span<const std::string> dropped);
+
+ private:
+  class Impl;
+  explicit MaskingNode(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// What is left of the masks in the sum of the survivors' masked words: subtract it. `masked` are the names of
+// all nodes that shared (with whom the survivors masked). `sink` gets the words in blocks, ascending; several
+// passes over the range. Errors: InvalidArgument for fewer than `threshold` shares of a secret, unknown or
+// repeated names; DataLoss if the recovered key of a dropped node is not the one that it advertised.
+class MaskRecovery {
+ public:
+  static absl::StatusOr<MaskRecovery> Create(const MaskingRoster& roster, std::size_t threshold,
+                                             std::string context, std::span<const std::string> masked,
+                                             std::span<const std::string> survivors,
+                                             std::span<const RevealedShares> shares);
+
+  // words[i] −= mask of element offset + i, for all masks. Any order and size of calls.
+  absl::Status Subtract(std::size_t offset, std::span<std::int32_t> words) const;
+
+ private:
+  struct Stream {
+    Key32 key{};
+    bool add = false;  // the sign with which it stands in the sum
+  };
+  std::vector<Stream> streams_;
+};
+
+}  // namespace tributary
