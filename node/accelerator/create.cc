@@ -1,6 +1,7 @@
 #include "node/accelerator/create.h"
 
 #include "node/accelerator/cpu_beacon.h"
+#include "node/accelerator/cpu_fusion.h"
 #include "node/accelerator/cpu_positioning.h"
 #include "node/accelerator/xrt_create.h"
 
@@ -27,6 +28,17 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const Accelerator
       return CpuBeacon::Create(network, config.format, config.max_batch);
     case AcceleratorKind::kXrt:
       return absl::InvalidArgumentError("no kernel for workload = \"beacon\" yet: use accelerator = \"cpu\"");
+  }
+  return absl::InvalidArgumentError("unknown kind of accelerator");
+}
+
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateFusion(const AcceleratorConfig& config,
+                                                          std::size_t panels) {
+  switch (config.kind) {
+    case AcceleratorKind::kCpu:
+      return CpuFusion::Create(panels, config.max_batch);
+    case AcceleratorKind::kXrt:
+      return CreateXrtFusion(panels, config.max_batch, config.xrt);
   }
   return absl::InvalidArgumentError("unknown kind of accelerator");
 }

@@ -31,4 +31,9 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const Accelerator
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
                                                                const BeaconNetwork& network);
 
+// Fuses the tuples of a board's panels (FusionAccelerator); the format is the block's own. Errors:
+// InvalidArgument for a number of panels that the block does not fuse.
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateFusion(const AcceleratorConfig& config,
+                                                          std::size_t panels);
+
 }  // namespace tributary

@@ -3,10 +3,22 @@
 
 namespace tributary {
 
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const PositioningNetwork&, std::size_t,
-                                                                  const XrtOptions&) {
+namespace {
+
+absl::Status Absent() {
   return absl::UnimplementedError(
       "accelerator = \"xrt\": this program was built without XRT. Install libxrt-dev and build again");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const PositioningNetwork&, std::size_t,
+                                                                  const XrtOptions&) {
+  return Absent();
+}
+
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtFusion(std::size_t, std::size_t, const XrtOptions&) {
+  return Absent();
 }
 
 }  // namespace tributary

@@ -1,4 +1,4 @@
-// The accelerator of a panel with accelerator = "xrt".
+// What accelerator = "xrt" stands for.
 #pragma once
 
 #include <cstddef>
@@ -16,5 +16,9 @@ namespace tributary {
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const PositioningNetwork& network,
                                                                   std::size_t max_batch,
                                                                   const XrtOptions& options);
+
+// The same for the fusion of a board's panels.
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtFusion(std::size_t panels, std::size_t max_batch,
+                                                             const XrtOptions& options);
 
 }  // namespace tributary

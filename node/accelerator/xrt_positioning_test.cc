@@ -110,6 +110,16 @@ TEST_F(XrtPositioningTest, AHungRunFailsTheBatchAndTheNextOneIsComputed) {
   EXPECT_EQ((*xrt)->counters().reopened, 1u);
 }
 
+TEST_F(XrtPositioningTest, ABoardThatHangsWhileItLoadsIsGivenBack) {
+  Inject("hang=1");
+  options_.load_timeout = std::chrono::milliseconds(100);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(CreationError()));
+  // The run was aborted before its buffers went away: the board is free and computes.
+  options_.load_timeout = XrtOptions().load_timeout;
+  ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
+  EXPECT_TRUE(CreationError().ok());
+}
+
 TEST_F(XrtPositioningTest, AFailedTransferOnTheBoardFailsTheBatchOnly) {
   Inject("read_error=2,write_error=4");
   auto xrt = XrtPositioning::Create(network_, kBatch, options_);

@@ -1,0 +1,45 @@
+// Conflation of the tuples of a board's panels, as an accelerator computes it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "fpga/model/fusion_model.h"
+#include "node/accelerator/accelerator.h"
+
+namespace tributary {
+
+// Inputs per subject: panels × (x, y, l11, l21, l22), m; NaN as l11 where a panel has no tuple of the
+// subject. Outputs: the five of the fused tuple; NaN if no panel has one, or a tuple is not valid. A single
+// tuple stays as it is. The numbers are the fusion block's, bit for bit (fpga/model/fusion_model.h), whoever
+// computes.
+class FusionAccelerator : public Accelerator {
+ public:
+  static constexpr std::size_t kValues = 5;  // of a tuple
+
+  // InvalidArgument unless there are 2 to kFusionPanels panels and max_batch is at least 1.
+  static absl::Status Check(std::size_t panels, std::size_t max_batch);
+
+  Shape shape() const final;
+  // Errors: InvalidArgument for wrong sizes; those of Fuse.
+  absl::Status Infer(std::span<const float> tuples, std::size_t batch, std::span<float> fused) final;
+
+ protected:
+  FusionAccelerator(std::size_t panels, std::size_t max_batch) : panels_(panels), max_batch_(max_batch) {}
+
+  // Fuses rows of `panels` tuples each: tuples [rows × panels], fused [rows]. 2 or more panels, 1 or more
+  // rows.
+  virtual absl::Status Fuse(std::span<const FusionTuple> tuples, std::size_t panels,
+                            std::span<FusionTuple> fused) = 0;
+
+ private:
+  const std::size_t panels_;
+  const std::size_t max_batch_;
+  // The rows with equally many tuples, which are fused together.
+  std::vector<std::size_t> rows_;
+  std::vector<FusionTuple> tuples_, fused_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,224 @@
+#include "node/accelerator/xrt_frames.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fpga/model/kernel_interface.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kBufferMultiple = 4096;  // of a buffer's size, for the board's allocator and caches
+constexpr int kMaxBackoff = 100;               // of the interval between attempts to open the board
+
+xrt::bo Allocate(XrtBoard& board, const xrt::kernel& kernel, int argument, std::size_t words) {
+  const std::size_t bytes = (8 * words + kBufferMultiple - 1) / kBufferMultiple * kBufferMultiple;
+  return {board.device(), std::max(bytes, kBufferMultiple), xrt::bo::flags::cacheable,
+          static_cast<xrt::memory_group>(kernel.group_id(argument))};
+}
+
+std::span<std::uint64_t> Words(xrt::bo& buffer) { return {buffer.map<std::uint64_t*>(), buffer.size() / 8}; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<XrtFrames>> XrtFrames::Create(XrtKernel kernel, const XrtOptions& options) {
+  if (options.compute_units == 0 || options.frames_per_run == 0) {
+    return absl::InvalidArgumentError("xrt: compute units and frames per run are at least 1");
+  }
+  std::unique_ptr<XrtFrames> created(new XrtFrames(std::move(kernel), options));
+  if (absl::Status status = created->OpenBoard(); !status.ok()) return status;
+  return created;
+}
+
+XrtFrames::XrtFrames(XrtKernel kernel, const XrtOptions& options)
+    : kernel_(std::move(kernel)), options_(options), open_interval_(options.reopen_interval) {}
+
+XrtFrames::~XrtFrames() { Close(); }
+
+std::string XrtFrames::description() const {
+  if (board_ == nullptr) return fmt::format("device {}, not open", options_.device);
+  return fmt::format("{}, {} compute units", board_->name(), units_.size());
+}
+
+Accelerator::Counters XrtFrames::counters() const {
+  return {.runs = runs_, .failed_runs = failed_runs_, .timeouts = timeouts_, .reopened = reopened_};
+}
+
+absl::Status XrtFrames::OpenBoard() {
+  absl::StatusOr<std::unique_ptr<XrtBoard>> board = XrtBoard::Open(options_);
+  if (!board.ok()) return board.status();
+  board_ = *std::move(board);
+  absl::StatusOr<std::vector<xrt::kernel>> kernels = board_->TakeUnits(kernel_.name, options_.compute_units);
+  absl::Status status = kernels.status();
+  for (std::size_t i = 0; status.ok() && i < kernels->size(); ++i) status = AllocateUnit((*kernels)[i]);
+  for (std::size_t i = 0; status.ok() && i < units_.size(); ++i) status = LoadParameters(units_[i]);
+  if (!status.ok()) {
+    if (kernels.ok()) kernels->clear();
+    Close();
+  }
+  return status;
+}
+
+absl::Status XrtFrames::AllocateUnit(xrt::kernel kernel) {
+  return GuardXrt(fmt::format("allocating buffers on {}", board_->name()), [&] {
+    Unit unit;
+    unit.kernel = std::move(kernel);
+    unit.parameters = Allocate(*board_, unit.kernel, kParametersArgument, kernel_.parameters.size());
+    for (Slot& slot : unit.slots) {
+      const std::size_t frames = options_.frames_per_run;
+      slot.input = Allocate(*board_, unit.kernel, kInputArgument, frames * kernel_.input_words);
+      slot.output = Allocate(*board_, unit.kernel, kOutputArgument,
+                             frames * kernel_.output_words + KernelReport::kWords);
+      slot.input_words = Words(slot.input);
+      slot.output_words = Words(slot.output);
+      slot.run = xrt::run(unit.kernel);
+      slot.run.set_arg(kInputArgument, slot.input);
+      slot.run.set_arg(kOutputArgument, slot.output);
+      slot.run.set_arg(kParametersArgument, unit.parameters);
+      slot.run.set_arg(kParameterWordsArgument, 0u);
+      slot.run.set_arg(kSeedArgument, 0u);
+    }
+    units_.push_back(std::move(unit));
+  });
+}
+
+absl::Status XrtFrames::LoadParameters(Unit& unit) {
+  if (kernel_.parameters.empty()) return absl::OkStatus();
+  Slot& slot = unit.slots[0];
+  slot.frames = 0;
+  absl::Status status = GuardXrt(fmt::format("loading parameters into {}", board_->name()), [&] {
+    std::ranges::copy(kernel_.parameters, Words(unit.parameters).begin());
+    unit.parameters.sync(XCL_BO_SYNC_BO_TO_DEVICE);
+    slot.run.set_arg(kParameterWordsArgument, static_cast<std::uint32_t>(kernel_.parameters.size()));
+  });
+  if (status.ok()) status = Start(slot, 0, 0);
+  if (status.ok()) status = Wait(slot, options_.load_timeout);
+  if (!status.ok()) return status;
+  return GuardXrt("preparing runs", [&] { slot.run.set_arg(kParameterWordsArgument, 0u); });
+}
+
+void XrtFrames::Close() {
+  AbortAll();
+  units_.clear();
+  board_.reset();
+}
+
+// Leaves no run behind whose buffers could go away.
+void XrtFrames::AbortAll() {
+  for (Unit& unit : units_) {
+    for (Slot& slot : unit.slots) {
+      if (!std::exchange(slot.running, false)) continue;
+      // A board that has disappeared cannot abort either; there is nothing more to do then.
+      (void)GuardXrt("aborting a run", [&] { slot.run.abort(); });
+    }
+  }
+}
+
+absl::Status XrtFrames::ReopenIfDue() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_open_) {
+    return absl::UnavailableError(
+        fmt::format("device {} is not open; it is tried again soon", options_.device));
+  }
+  next_open_ = now + open_interval_;
+  if (absl::Status status = OpenBoard(); !status.ok()) {
+    open_interval_ = std::min(2 * open_interval_, kMaxBackoff * options_.reopen_interval);
+    return status;
+  }
+  open_interval_ = options_.reopen_interval;
+  ++reopened_;
+  return absl::OkStatus();
+}
+
+absl::Status XrtFrames::Start(Slot& slot, std::size_t input_words, std::uint32_t configuration) {
+  return GuardXrt(fmt::format("starting a run on {}", board_->name()), [&] {
+    const std::size_t report = slot.frames * kernel_.output_words;
+    slot.output_words[report] = 0;
+    slot.output.sync(XCL_BO_SYNC_BO_TO_DEVICE, 8 * (report + KernelReport::kWords), 0);
+    if (slot.frames > 0) slot.input.sync(XCL_BO_SYNC_BO_TO_DEVICE, 8 * slot.frames * input_words, 0);
+    slot.run.set_arg(kFramesArgument, static_cast<std::uint32_t>(slot.frames));
+    slot.run.set_arg(kConfigurationArgument, configuration);
+    // Not marked where it throws: XRT would wait forever for the end of a run that never began.
+    slot.run.start();
+    slot.running = true;
+  });
+}
+
+// Once the run has ended, slot.running is false.
+absl::Status XrtFrames::Wait(Slot& slot, std::chrono::milliseconds timeout) {
+  const std::size_t report_word = slot.frames * kernel_.output_words;
+  ert_cmd_state state = ERT_CMD_STATE_MAX;
+  const absl::Status waited = GuardXrt(fmt::format("waiting for {}", board_->name()), [&] {
+    state = slot.run.wait(timeout);
+    if (state != ERT_CMD_STATE_TIMEOUT) slot.running = false;
+    if (state == ERT_CMD_STATE_COMPLETED) {
+      slot.output.sync(XCL_BO_SYNC_BO_FROM_DEVICE, 8 * (report_word + KernelReport::kWords), 0);
+    }
+  });
+  if (!waited.ok()) return waited;
+  if (state == ERT_CMD_STATE_TIMEOUT) {
+    ++timeouts_;
+    return absl::DeadlineExceededError(
+        fmt::format("{}: a run did not end within {} ms. It is aborted and the xclbin loaded again; if that "
+                    "repeats, power the board off and on",
+                    board_->name(), timeout.count()));
+  }
+  const KernelReport report{slot.output_words[report_word], slot.output_words[report_word + 1]};
+  if (state != ERT_CMD_STATE_COMPLETED || !report.valid() || report.read_failed() || report.write_failed() ||
+      report.frames_done() != slot.frames) {
+    ++failed_runs_;
+    return absl::InternalError(fmt::format(
+        "{}: a run of {} frames ended in state {} with {}{}{} frames done: its results are dropped. "
+        "`tributary doctor` checks the board",
+        board_->name(), slot.frames, static_cast<int>(state), report.read_failed() ? "a failed read, " : "",
+        report.write_failed() ? "a failed write, " : "", report.valid() ? report.frames_done() : 0));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status XrtFrames::Collect(Slot& slot, Take take) {
+  if (absl::Status status = Wait(slot, options_.run_timeout); !status.ok()) return status;
+  take(slot.first, slot.frames, slot.output_words.first(slot.frames * kernel_.output_words));
+  return absl::OkStatus();
+}
+
+absl::Status XrtFrames::RunBatch(std::size_t frames, std::size_t input_words, std::uint32_t configuration,
+                                 Fill fill, Take take) {
+  const std::size_t slots = units_.size() * units_[0].slots.size();
+  // Slots are taken unit by unit, so that neighbouring runs go to different units.
+  const auto slot_of = [&](std::size_t run) -> Slot& {
+    return units_[run % units_.size()].slots[run / units_.size() % units_[0].slots.size()];
+  };
+  const std::size_t runs = (frames + options_.frames_per_run - 1) / options_.frames_per_run;
+  for (std::size_t run = 0; run < runs; ++run) {
+    Slot& slot = slot_of(run);
+    if (slot.running) {
+      if (absl::Status status = Collect(slot, take); !status.ok()) return status;
+    }
+    slot.first = run * options_.frames_per_run;
+    slot.frames = std::min(options_.frames_per_run, frames - slot.first);
+    fill(slot.first, slot.frames, slot.input_words.first(slot.frames * input_words));
+    if (absl::Status status = Start(slot, input_words, configuration); !status.ok()) return status;
+    ++runs_;
+  }
+  for (std::size_t run = runs - std::min(runs, slots); run < runs; ++run) {
+    if (absl::Status status = Collect(slot_of(run), take); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status XrtFrames::Run(std::size_t frames, std::size_t input_words, std::uint32_t configuration,
+                            Fill fill, Take take) {
+  if (board_ == nullptr) {
+    if (absl::Status status = ReopenIfDue(); !status.ok()) return status;
+  }
+  const absl::Status status = RunBatch(frames, input_words, configuration, fill, take);
+  if (status.ok()) return status;
+  // A run that failed on the bus leaves a board that works. After anything else the board is not trusted: it
+  // is opened and loaded again before the next batch.
+  AbortAll();
+  if (!absl::IsInternal(status)) Close();
+  return status;
+}
+
+}  // namespace tributary

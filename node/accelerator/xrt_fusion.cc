@@ -1,0 +1,31 @@
+#include "node/accelerator/xrt_fusion.h"
+
+#include <cstdint>
+
+#include "fpga/model/fusion_image.h"
+
+namespace tributary {
+
+absl::StatusOr<std::unique_ptr<XrtFusion>> XrtFusion::Create(std::size_t panels, std::size_t max_batch,
+                                                             const XrtOptions& options) {
+  if (absl::Status status = Check(panels, max_batch); !status.ok()) return status;
+  auto frames = XrtFrames::Create({kKernel, panels * kFusionTupleWords, kFusionTupleWords, {}}, options);
+  if (!frames.ok()) return frames.status();
+  return std::unique_ptr<XrtFusion>(new XrtFusion(panels, max_batch, *std::move(frames)));
+}
+
+std::string XrtFusion::description() const { return fmt::format("xrt (fusion, {})", frames_->description()); }
+
+absl::Status XrtFusion::Fuse(std::span<const FusionTuple> tuples, std::size_t panels,
+                             std::span<FusionTuple> fused) {
+  const auto fill = [&](std::size_t first, std::size_t count, std::span<std::uint64_t> words) {
+    FusionTupleWords(tuples.subspan(first * panels, count * panels), words);
+  };
+  const auto take = [&](std::size_t first, std::size_t count, std::span<const std::uint64_t> words) {
+    FusionTuplesFromWords(words, fused.subspan(first, count));
+  };
+  return frames_->Run(fused.size(), panels * kFusionTupleWords, FusionConfiguration(panels, /*raw=*/false),
+                      fill, take);
+}
+
+}  // namespace tributary
