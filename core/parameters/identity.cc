@@ -22,11 +22,11 @@ class Digest {
     AddNumber(text.size());
     Add(text.data(), text.size());
   }
-  void AddSchema(std::string_view name, const Tensor& tensor) {
+  void AddSchema(std::string_view name, ElementType type, std::span<const std::uint64_t> shape) {
     AddText(name);
-    AddText(ElementTypeName(tensor.type));
-    AddNumber(tensor.shape.size());
-    for (const std::uint64_t extent : tensor.shape) AddNumber(extent);
+    AddText(ElementTypeName(type));
+    AddNumber(shape.size());
+    for (const std::uint64_t extent : shape) AddNumber(extent);
   }
   Sha256 Finish() {
     Sha256 result;
@@ -46,7 +46,7 @@ class Digest {
 Sha256 ParameterIdentity(const TensorSet& set) {
   Digest digest;
   for (const auto& [name, tensor] : set.tensors) {
-    digest.AddSchema(name, tensor);
+    digest.AddSchema(name, tensor.type, tensor.shape);
     digest.AddNumber(tensor.bytes.size());
     digest.Add(tensor.bytes.data(), tensor.bytes.size());
   }
@@ -55,7 +55,19 @@ Sha256 ParameterIdentity(const TensorSet& set) {
 
 Sha256 SchemaIdentity(const TensorSet& set) {
   Digest digest;
-  for (const auto& [name, tensor] : set.tensors) digest.AddSchema(name, tensor);
+  for (const auto& [name, tensor] : set.tensors) digest.AddSchema(name, tensor.type, tensor.shape);
+  return digest.Finish();
+}
+
+Sha256 FlatIdentity(std::span<const FlatTensor> tensors, std::span<const float> values) {
+  Digest digest;
+  for (const FlatTensor& tensor : tensors) {
+    const std::size_t count = ElementCount(tensor.shape).value_or(0);
+    digest.AddSchema(tensor.name, ElementType::kFloat32, tensor.shape);
+    digest.AddNumber(count * sizeof(float));
+    digest.Add(values.data(), count * sizeof(float));
+    values = values.subspan(count);
+  }
   return digest.Finish();
 }
 

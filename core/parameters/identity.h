@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/parameters/tensor.h"
 
@@ -19,6 +22,15 @@ Sha256 ParameterIdentity(const TensorSet& set);
 // SHA-256 over the names, element types and shapes alone, each as above: equal for models whose flat vectors
 // mean the same.
 Sha256 SchemaIdentity(const TensorSet& set);
+
+// Name and shape of one float32 tensor of a flat vector.
+struct FlatTensor {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+};
+
+// ParameterIdentity of the set whose tensors, ascending by name, are these parts of `values`.
+Sha256 FlatIdentity(std::span<const FlatTensor> tensors, std::span<const float> values);
 
 // Lower-case hexadecimal, 64 characters.
 std::string HexOf(const Sha256& identity);

@@ -46,5 +46,21 @@ TEST(ParameterIdentityTest, ChangesWithNameTypeShapeAndValue) {
   EXPECT_NE(ParameterIdentity(set), identity);
 }
 
+TEST(ParameterIdentityTest, OfAFlatVectorIsThatOfItsTensors) {
+  TensorSet set = OneTensor();
+  set.tensors["z"] = FloatTensor(std::array<std::uint64_t, 1>{1}, std::array<float, 1>{3.0f});
+  const std::array<FlatTensor, 2> tensors = {FlatTensor{"w", {2, 1}}, FlatTensor{"z", {1}}};
+  EXPECT_EQ(FlatIdentity(tensors, std::array<float, 3>{1.0f, -2.0f, 3.0f}), ParameterIdentity(set));
+}
+
+TEST(SchemaIdentityTest, ChangesWithNameAndShapeButNotWithValues) {
+  const Sha256 identity = SchemaIdentity(OneTensor());
+  TensorSet set = OneTensor();
+  set.tensors["w"].bytes.back() ^= std::byte{1};
+  EXPECT_EQ(SchemaIdentity(set), identity);
+  set.tensors["w"].shape = {1, 2};
+  EXPECT_NE(SchemaIdentity(set), identity);
+}
+
 }  // namespace
 }  // namespace tributary

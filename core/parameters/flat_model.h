@@ -1,0 +1,39 @@
+// A model as federated learning sees it: one flat vector of float32, and what gives it a meaning.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/parameters/identity.h"
+#include "core/parameters/tensor.h"
+
+namespace tributary {
+
+// What stays the same from round to round. A file of the model is `file_header` followed by the values,
+// little-endian, in the order of the flat vector: that is what safetensors of float32 tensors look like.
+struct ModelLayout {
+  std::vector<FlatTensor> tensors;  // ascending by name
+  std::size_t element_count = 0;
+  Sha256 schema_sha256 = {};
+  std::string file_header;
+
+  std::size_t file_bytes() const { return file_header.size() + element_count * sizeof(float); }
+};
+
+struct FlatModel {
+  ModelLayout layout;
+  std::vector<float> values;
+};
+
+// Errors: DataLoss for a file that is not safetensors, InvalidArgument for a model without elements, a tensor
+// that is not float32 (naming it) or a value that is not finite.
+absl::StatusOr<FlatModel> DecodeFlatModel(std::string_view file);
+
+// The values as bytes of a file. Every target is little-endian.
+std::string_view BytesOf(std::span<const float> values);
+
+}  // namespace tributary
