@@ -47,9 +47,10 @@ void EncodeFixedChunk(std::span<const std::int32_t> words, std::string& payload)
 
 // Takes the chunks of one update in order. Keeps one chunk. One thread at a time.
 //
-// Errors: InvalidArgument for a chunk that is empty, too large, of a size that its count does not have, of
-// broken blocks or padding, and for values or scales that are not finite; OutOfRange for a chunk that does
-// not follow the one before or reaches past the end. After an error the update is to be given up.
+// Errors: FailedPrecondition for a chunk that does not follow the one before; ResourceExhausted for one over
+// kMaxChunkBytes or past the end of the update; DataLoss for one that is empty, of a size that its count does
+// not have, that ends within a block although more follows, or with wrong padding; InvalidArgument for values
+// or scales that are not finite. After an error the update is to be given up.
 class UpdateDecoder {
  public:
   UpdateDecoder(UpdateEncoding encoding, std::size_t element_count);
@@ -67,7 +68,7 @@ class UpdateDecoder {
   std::size_t next_offset() const { return next_; }
 
  private:
-  absl::Status CheckPlace(std::uint64_t offset, std::uint64_t count, std::string_view payload) const;
+  absl::Status CheckChunk(std::uint64_t offset, std::uint64_t count, std::string_view payload) const;
 
   UpdateEncoding encoding_;
   std::size_t element_count_;
