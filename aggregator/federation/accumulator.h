@@ -6,6 +6,7 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/parameters/fixed_point.h"
 #include "hwy/aligned_allocator.h"
 
