@@ -15,6 +15,7 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <filesystem>
+#include <random>
 #include <thread>
 
 #include "absl/strings/numbers.h"
@@ -50,17 +51,23 @@ absl::StatusOr<std::string> Get(const std::string& address, const std::string& p
   }
 }
 
-// Free at the time of asking.
+// A port of the loopback that nobody listens on, below the range from which outgoing connections take theirs.
 int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  close(fd);
-  return bound ? ntohs(address.sin_port) : 0;
+  constexpr int kFirst = 20'000;
+  constexpr int kCount = 10'000;
+  std::random_device random;
+  for (int tried = 0; tried < kCount; ++tried) {
+    const int port = kFirst + static_cast<int>(random() % kCount);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    if (bound) return port;
+  }
+  return 0;
 }
 
 std::string Configuration(const LoadServer::Site& site, const std::string& address,

@@ -32,8 +32,8 @@ class AggregatorProcess {
   const ScratchFolder& folder_;
   std::string name_;
   std::string config_path_;
-  int ingest_port_ = FreePort();
-  int http_port_ = FreePort();
+  int ingest_port_ = ReservePort();
+  int http_port_ = ReservePort();
   std::unique_ptr<Process> process_;
 };
 
@@ -54,7 +54,7 @@ class NodeProcess {
   const std::string& summary_path() const { return summary_path_; }
 
  private:
-  int http_port_ = FreePort();
+  int http_port_ = ReservePort();
   std::string summary_path_;
   std::unique_ptr<Process> process_;
 };

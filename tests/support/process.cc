@@ -8,6 +8,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -109,10 +111,30 @@ std::string ScratchFolder::Write(const std::string& name, const std::string& con
   return Path(name);
 }
 
-int FreePort() {
+int ReservePort() {
   using boost::asio::ip::tcp;
-  boost::asio::io_context context;
-  return tcp::acceptor(context, {boost::asio::ip::address_v4::loopback(), 0}).local_endpoint().port();
+  using boost::asio::local::stream_protocol;
+  constexpr int kFirst = 10'000;
+  constexpr int kCount = 20'000;
+  static boost::asio::io_context context;
+  // Names in the abstract namespace of Unix sockets are the reservations: they go when the process goes.
+  static std::vector<stream_protocol::acceptor> reservations;
+  static int next = static_cast<int>(std::random_device()() % kCount);
+  for (int tried = 0; tried < kCount; ++tried, next = (next + 1) % kCount) {
+    const int port = kFirst + next;
+    stream_protocol::acceptor reservation(context, stream_protocol());
+    boost::system::error_code taken;
+    reservation.bind(stream_protocol::endpoint(std::string(1, '\0') + "tributary.port." + std::to_string(port)),
+                     taken);
+    if (taken) continue;
+    tcp::acceptor listener(context, tcp::v4());
+    listener.bind({boost::asio::ip::address_v4::loopback(), static_cast<unsigned short>(port)}, taken);
+    if (taken) continue;
+    reservations.push_back(std::move(reservation));
+    ++next;
+    return port;
+  }
+  throw std::runtime_error("no port is free");
 }
 
 bool WaitFor(const std::function<bool()>& condition, std::chrono::milliseconds limit) {
