@@ -27,7 +27,7 @@ using nlohmann::json;
 
 // Load and echo take turns, so that both see the same machine; the ratio is the median over the turns.
 constexpr double kTurnS = 5;
-constexpr std::chrono::milliseconds kEchoTurn{1000};
+constexpr std::chrono::milliseconds kEchoTurn{2500};
 // Flat out the watcher takes a sample of the slots: it shares the cores.
 constexpr double kFlatOutWatchHz = 100;
 

@@ -126,6 +126,8 @@ std::unique_ptr<Connection> Client::MakeConnection(std::size_t index, const char
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a TCP connection for each
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (plan_.tls) {
     credentials = grpc::SslCredentials({plan_.tls->ca_pem, plan_.tls->key_pem, plan_.tls->certificate_pem});

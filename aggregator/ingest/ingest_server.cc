@@ -44,6 +44,7 @@ void Tune(grpc::ServerBuilder& builder, std::size_t max_message_bytes) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   // Pings that measure bandwidth wake both sides for nothing here: the windows are given instead.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20);
   // The rare calls: few threads, which wait on a condition (FleetService).
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
