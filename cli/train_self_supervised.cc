@@ -8,8 +8,8 @@
 #include <numeric>
 #include <string>
 
-#include "cli/encoder_file.h"
 #include "cli/encoder_judgement.h"
+#include "core/nn/encoder_file.h"
 #include "core/runtime/file.h"
 #include "node/source/images_glyphs.h"
 #include "node/source/images_idx.h"

@@ -1,4 +1,4 @@
-#include "cli/encoder_file.h"
+#include "core/nn/encoder_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
