@@ -89,7 +89,7 @@ class Strategy {
   // not be finite any more (model and state are then not to be used).
   absl::Status Step(std::span<const float> combined, std::span<float> model);
 
-  // In a fixed order; empty for those that remember nothing. All zero at first; write into it to restore.
+  // In a fixed order; empty for those that remember nothing. Write into it to restore.
   virtual std::vector<StrategyState> state() { return {}; }
 
   const StrategyOptions& options() const { return options_; }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/update_encoding.h"
 
@@ -70,5 +71,8 @@ inline constexpr std::size_t kSubmissionRefusals = 24;
 
 // "stale", "not_finite" …: the label of a metric.
 std::string_view SubmissionRefusalName(SubmissionRefusal refusal);
+
+// What an error of UpdateDecoder or Accumulator::Add means to the node that sent the chunk.
+SubmissionRefusal RefusalOf(const absl::Status& status);
 
 }  // namespace tributary
