@@ -36,7 +36,9 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
                                                   images.side, options.trainer.encoder.side));
   }
   if (!(options.ema_lambda >= 0)) return absl::InvalidArgumentError("ema_lambda must not be negative");
-  auto trainer = SelfSupervisedTrainer::Create(options.trainer);
+  auto augmenter = CreateAugmenter(options.augmentation, images.side);
+  if (!augmenter.ok()) return augmenter.status();
+  auto trainer = SelfSupervisedTrainer::Create(options.trainer, *std::move(augmenter));
   if (!trainer.ok()) return trainer.status();
   return std::unique_ptr<SelfSupervisedWorkload>(
       new SelfSupervisedWorkload(options, *std::move(trainer), images, std::move(part)));

@@ -13,11 +13,13 @@
 #include "core/nn/self_supervised_trainer.h"
 #include "node/source/images_set.h"
 #include "node/source/images_stream.h"
+#include "node/workload/create_augmenter.h"
 
 namespace tributary {
 
 struct LocalTrainingOptions {
   SelfSupervisedOptions trainer;
+  AugmentationSet augmentation = AugmentationSet::kContinuous;
   // FedEMA (Zhuang et al., 2022; seed 004): a round starts from μ W_k + (1 − μ) W_g with
   // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round. 0: from W_g.
   double ema_lambda = 0;
