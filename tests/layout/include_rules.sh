@@ -26,6 +26,8 @@ rules=(
   "aggregator/fusion;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|toml|core/(nn|parameters|uplink)/|node/|cli/;"
   "aggregator/ingest;$xrt|$sqlite|node/|cli/;"
   "aggregator/publish;$xrt|$sqlite|node/|cli/;"
+  "aggregator/store;$grpc|$asio|$xrt|spdlog/|prometheus/|toml|core/(nn|uplink)/|aggregator/(federation|fusion|ingest|publish|rounds)/|node/|cli/;"
+  "aggregator/rounds;$asio|$xrt|$sqlite|aggregator/(fusion|ingest)/|node/|cli/;"
   "aggregator;node/|cli/|fpga/;"
 )
 

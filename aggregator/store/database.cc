@@ -1,0 +1,147 @@
+#include "aggregator/store/database.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace tributary {
+namespace {
+
+absl::StatusCode CodeOf(int result) {
+  switch (result & 0xff) {  // the rest says more about the same
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::StatusCode::kDataLoss;
+    case SQLITE_FULL:
+      return absl::StatusCode::kResourceExhausted;
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+    case SQLITE_AUTH:
+      return absl::StatusCode::kPermissionDenied;
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::StatusCode::kUnavailable;
+    case SQLITE_CONSTRAINT:
+      return absl::StatusCode::kAlreadyExists;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+absl::Status Failure(sqlite3* database, int result) {
+  const char* file = sqlite3_db_filename(database, "main");
+  return absl::Status(CodeOf(result),
+                      fmt::format("{}: {}", file == nullptr ? "store" : file, sqlite3_errmsg(database)));
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Statement& Statement::Bind(int index, std::int64_t value) {
+  bind_result_ |= sqlite3_bind_int64(statement_.get(), index, value);
+  return *this;
+}
+
+Statement& Statement::Bind(int index, double value) {
+  bind_result_ |= sqlite3_bind_double(statement_.get(), index, value);
+  return *this;
+}
+
+Statement& Statement::BindText(int index, std::string_view value) {
+  bind_result_ |= sqlite3_bind_text64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT,
+                                      SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::BindBlob(int index, std::string_view value) {
+  bind_result_ |=
+      sqlite3_bind_blob64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT);
+  return *this;
+}
+
+absl::StatusOr<bool> Statement::Step() {
+  if (bind_result_ != SQLITE_OK) return absl::InternalError("a value could not be bound");
+  const int result = sqlite3_step(statement_.get());
+  if (result == SQLITE_ROW) return true;
+  if (result == SQLITE_DONE) return false;
+  return Failure(database_, result);
+}
+
+absl::Status Statement::Run() { return Step().status(); }
+
+std::int64_t Statement::Integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+std::string Statement::Text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  return text == nullptr
+             ? std::string()
+             : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
+}
+
+std::string Statement::Blob(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  return bytes == nullptr
+             ? std::string()
+             : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
+}
+
+void Database::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
+
+absl::StatusOr<Database> Database::Open(const std::string& path) {
+  sqlite3* raw = nullptr;
+  const int result = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  Database database{std::unique_ptr<sqlite3, Close>(raw)};
+  if (raw == nullptr) return absl::ResourceExhaustedError(path + ": no memory to open it");
+  if (result != SQLITE_OK) return Failure(raw, result);
+  if (absl::Status status = database.Configure(); !status.ok()) return status;
+  return database;
+}
+
+absl::Status Database::Configure() {
+  sqlite3_extended_result_codes(database_.get(), 1);
+  for (const char* sql : {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
+    if (absl::Status status = Execute(sql); !status.ok()) return status;
+  }
+  absl::StatusOr<Statement> check = Prepare("PRAGMA quick_check(1)");
+  if (!check.ok()) return check.status();
+  absl::StatusOr<bool> row = check->Step();
+  if (!row.ok()) return row.status();
+  if (!*row || check->Text(0) != "ok") {
+    return absl::DataLossError(fmt::format("{}: is damaged: {}",
+                                           sqlite3_db_filename(database_.get(), "main"), check->Text(0)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Statement> Database::Prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int result = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
+                                        nullptr);
+  if (result != SQLITE_OK) return Failure(database_.get(), result);
+  return Statement(database_.get(), statement);
+}
+
+absl::Status Database::Execute(const std::string& sql) {
+  const int result = sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  return result == SQLITE_OK ? absl::OkStatus() : Failure(database_.get(), result);
+}
+
+absl::StatusOr<Transaction> Transaction::Begin(Database& database) {
+  if (absl::Status status = database.Execute("BEGIN IMMEDIATE"); !status.ok()) return status;
+  return Transaction(database);
+}
+
+Transaction::~Transaction() {
+  // It may have been rolled back by SQLite itself; nothing is left to be done then.
+  if (database_ != nullptr) database_->Execute("ROLLBACK").IgnoreError();
+}
+
+absl::Status Transaction::Commit() {
+  absl::Status status = database_->Execute("COMMIT");
+  if (status.ok()) database_ = nullptr;
+  return status;
+}
+
+}  // namespace tributary

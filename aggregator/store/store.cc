@@ -1,0 +1,367 @@
+#include "aggregator/store/store.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "aggregator/store/schema.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::string_view kModels = "models";
+constexpr std::string_view kSubmissions = "submissions";
+
+absl::Status MakeFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, path + ": cannot create the folder");
+}
+
+FileFacts ReadFacts(const Statement& row, int column) {
+  return {row.Text(column), static_cast<std::uint64_t>(row.Integer(column + 1)),
+          static_cast<std::uint32_t>(row.Integer(column + 2))};
+}
+
+void BindFacts(Statement& statement, int index, const FileFacts& facts) {
+  statement.BindText(index, facts.name)
+      .Bind(index + 1, static_cast<std::int64_t>(facts.bytes))
+      .Bind(index + 2, static_cast<std::int64_t>(facts.crc32c));
+}
+
+}  // namespace
+
+Store::Store(std::string folder, StoreLock lock, Database database, StoreStepHook hook)
+    : folder_(std::move(folder)),
+      lock_(std::move(lock)),
+      database_(std::move(database)),
+      hook_(std::move(hook)) {}
+
+absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, StoreStepHook hook) {
+  if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
+  absl::StatusOr<StoreLock> lock = StoreLock::Take(folder);
+  if (!lock.ok()) return lock.status();
+  for (const std::string_view name : {kModels, kSubmissions}) {
+    if (absl::Status status = MakeFolder(fmt::format("{}/{}", folder, name)); !status.ok()) return status;
+  }
+  absl::StatusOr<Database> database = Database::Open(folder + "/tributary.db");
+  if (!database.ok()) return database.status();
+  auto store =
+      std::unique_ptr<Store>(new Store(folder, *std::move(lock), *std::move(database), std::move(hook)));
+  if (absl::Status status = PrepareTables(store->database_); !status.ok()) return status;
+  if (absl::Status status = store->CheckFiles(); !status.ok()) return status;
+  return store;
+}
+
+absl::StatusOr<std::vector<FileFacts>> Store::NamedFiles() {
+  auto rows = database_.Prepare(
+      "SELECT file, bytes, crc32c FROM model UNION ALL SELECT file, bytes, crc32c FROM submission "
+      "UNION ALL SELECT state_file, state_bytes, state_crc32c FROM model WHERE state_file <> ''");
+  if (!rows.ok()) return rows.status();
+  std::vector<FileFacts> files;
+  for (;;) {
+    absl::StatusOr<bool> row = rows->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return files;
+    files.push_back(ReadFacts(*rows, 0));
+  }
+}
+
+absl::Status Store::CheckFiles() {
+  absl::StatusOr<std::vector<FileFacts>> named = NamedFiles();
+  if (!named.ok()) return named.status();
+  std::set<std::string> known;
+  for (const FileFacts& file : *named) {
+    // Sizes here; contents when they are read.
+    if (auto reader = Read(file); !reader.ok()) return reader.status();
+    known.insert(file.name);
+  }
+  for (const std::string_view folder : {kModels, kSubmissions}) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("{}/{}", folder_, folder), error)) {
+      const std::string name = entry.path().filename().string();
+      std::uint64_t number = 0;
+      std::from_chars(name.data(), name.data() + name.size(), number);
+      if (folder == kSubmissions) next_submission_ = std::max(next_submission_.load(), number + 1);
+      // What a crash left between a file and its transaction.
+      if (!known.contains(fmt::format("{}/{}", folder, name))) unlink(entry.path().c_str());
+    }
+    if (error) return absl::UnavailableError(fmt::format("{}/{}: {}", folder_, folder, error.message()));
+  }
+  return absl::OkStatus();
+}
+
+void Store::Remove(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (name.empty() || !AskHook(hook_, StoreStep::kRemoveFile).ok()) continue;
+    // What stays is removed at the next Open.
+    unlink((folder_ + "/" + name).c_str());
+  }
+}
+
+absl::StatusOr<Statement> Store::Change(std::string_view sql) {
+  if (absl::Status status = AskHook(hook_, StoreStep::kChangeRow); !status.ok()) return status;
+  return database_.Prepare(sql);
+}
+
+absl::Status Store::Commit(Transaction& transaction) {
+  if (absl::Status status = AskHook(hook_, StoreStep::kCommit); !status.ok()) return status;
+  return transaction.Commit();
+}
+
+absl::StatusOr<Transaction> Store::Begin() {
+  if (absl::Status status = AskHook(hook_, StoreStep::kBegin); !status.ok()) return status;
+  return Transaction::Begin(database_);
+}
+
+absl::Status Store::InsertModel(std::string_view run, const ModelRecord& model) {
+  auto insert = Change("INSERT INTO model VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  insert->BindText(1, run)
+      .Bind(2, std::int64_t{model.round})
+      .BindBlob(3, model.sha256)
+      .Bind(4, static_cast<std::int64_t>(model.element_count))
+      .Bind(5, model.created_unix_ns);
+  BindFacts(*insert, 6, model.file);
+  BindFacts(*insert, 9, model.strategy_state);
+  return insert->Run();
+}
+
+absl::Status Store::InsertHistory(std::string_view run, const HistoryRecord& line, bool committed) {
+  auto insert = Change("INSERT INTO history (run, round, committed, document) VALUES (?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  return insert->BindText(1, run)
+      .Bind(2, std::int64_t{line.round})
+      .Bind(3, std::int64_t{committed})
+      .BindText(4, line.document)
+      .Run();
+}
+
+absl::StatusOr<std::vector<std::string>> Store::Forget(std::string_view sql, std::string_view run,
+                                                       std::int64_t parameter) {
+  auto erase = Change(sql);
+  if (!erase.ok()) return erase.status();
+  erase->BindText(1, run).Bind(2, parameter);
+  std::vector<std::string> names;
+  for (;;) {
+    absl::StatusOr<bool> row = erase->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return names;
+    names.push_back(erase->Text(0));
+    names.push_back(erase->Text(1));
+  }
+}
+
+absl::StatusOr<std::vector<std::string>> Store::ForgetSubmissions(std::string_view run) {
+  return Forget("DELETE FROM submission WHERE run = ? AND ?2 = 0 RETURNING file, ''", run, 0);
+}
+
+absl::StatusOr<std::vector<std::string>> Store::ForgetModels(std::string_view run, std::uint32_t keep) {
+  if (keep == 0) return std::vector<std::string>();
+  return Forget(
+      "DELETE FROM model WHERE run = ?1 AND round > 0 AND round NOT IN (SELECT round FROM model WHERE run = ?1 "
+      "ORDER BY round DESC LIMIT ?2) RETURNING file, state_file",
+      run, keep);
+}
+
+absl::Status Store::UpdateRun(std::string_view run, std::string_view document,
+                              std::optional<std::uint32_t> model_round) {
+  auto update = Change("UPDATE run SET document = ?2, model_round = IIF(?3 < 0, model_round, ?3) WHERE name = ?1");
+  if (!update.ok()) return update.status();
+  return update->BindText(1, run)
+      .BindText(2, document)
+      .Bind(3, model_round ? std::int64_t{*model_round} : std::int64_t{-1})
+      .Run();
+}
+
+absl::StatusOr<std::vector<RunRecord>> Store::Runs() {
+  auto rows = database_.Prepare(
+      "SELECT name, config, document, started_unix_ns, model_round FROM run ORDER BY started_unix_ns, name");
+  if (!rows.ok()) return rows.status();
+  std::vector<RunRecord> runs;
+  for (;;) {
+    absl::StatusOr<bool> row = rows->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return runs;
+    runs.push_back({rows->Text(0), rows->Text(1), rows->Text(2), rows->Integer(3),
+                    static_cast<std::uint32_t>(rows->Integer(4))});
+  }
+}
+
+absl::Status Store::AddRun(const RunRecord& run, ModelRecord model, DurableFile file) {
+  if (absl::Status status = file.Commit(); !status.ok()) return status;
+  model.file = file.facts();
+  absl::StatusOr<Transaction> transaction = Begin();
+  if (!transaction.ok()) return transaction.status();
+  auto insert = Change("INSERT INTO run VALUES (?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  absl::Status status = insert->BindText(1, run.name)
+                            .BindText(2, run.config)
+                            .BindText(3, run.document)
+                            .Bind(4, run.started_unix_ns)
+                            .Bind(5, std::int64_t{run.model_round})
+                            .Run();
+  if (status.ok()) status = InsertModel(run.name, model);
+  if (status.ok()) status = Commit(*transaction);
+  return status;
+}
+
+absl::Status Store::SaveDocument(std::string_view run, std::string_view document) {
+  absl::StatusOr<Transaction> transaction = Begin();
+  if (!transaction.ok()) return transaction.status();
+  absl::Status status = UpdateRun(run, document, std::nullopt);
+  if (status.ok()) status = Commit(*transaction);
+  return status;
+}
+
+absl::StatusOr<DurableFile> Store::NewSubmission() {
+  return DurableFile::Create(folder_, fmt::format("{}/{}", kSubmissions, next_submission_++), hook_);
+}
+
+absl::Status Store::AddSubmission(std::string_view run, std::string_view document,
+                                  SubmissionRecord submission, DurableFile file) {
+  if (absl::Status status = file.Commit(); !status.ok()) return status;
+  absl::StatusOr<Transaction> transaction = Begin();
+  if (!transaction.ok()) return transaction.status();
+  auto insert = Change(
+      "INSERT INTO submission (run, node, document, file, bytes, crc32c) VALUES (?, ?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  insert->BindText(1, run).BindText(2, submission.node).BindText(3, submission.document);
+  BindFacts(*insert, 4, file.facts());
+  absl::Status status = insert->Run();
+  if (status.ok()) status = UpdateRun(run, document, std::nullopt);
+  if (status.ok()) status = Commit(*transaction);
+  if (!status.ok()) Remove({file.facts().name});
+  return status;
+}
+
+absl::StatusOr<std::vector<SubmissionRecord>> Store::Submissions(std::string_view run) {
+  auto rows = database_.Prepare(
+      "SELECT node, document, file, bytes, crc32c FROM submission WHERE run = ? ORDER BY number");
+  if (!rows.ok()) return rows.status();
+  rows->BindText(1, run);
+  std::vector<SubmissionRecord> submissions;
+  for (;;) {
+    absl::StatusOr<bool> row = rows->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return submissions;
+    submissions.push_back({rows->Text(0), rows->Text(1), ReadFacts(*rows, 2)});
+  }
+}
+
+absl::Status Store::DropSubmissions(std::string_view run, std::string_view document,
+                                    const HistoryRecord& line) {
+  absl::StatusOr<Transaction> transaction = Begin();
+  if (!transaction.ok()) return transaction.status();
+  auto files = ForgetSubmissions(run);
+  absl::Status status = files.status();
+  if (status.ok()) status = UpdateRun(run, document, std::nullopt);
+  if (status.ok()) status = InsertHistory(run, line, false);
+  if (status.ok()) status = Commit(*transaction);
+  if (status.ok()) Remove(*files);
+  return status;
+}
+
+absl::StatusOr<DurableFile> Store::NewModel(std::string_view run, std::uint32_t round) {
+  return DurableFile::Create(folder_, fmt::format("{}/{}.{}.safetensors", kModels, run, round), hook_);
+}
+
+absl::StatusOr<DurableFile> Store::NewStrategyState(std::string_view run, std::uint32_t round) {
+  return DurableFile::Create(folder_, fmt::format("{}/{}.{}.state", kModels, run, round), hook_);
+}
+
+absl::Status Store::CommitRound(std::string_view run, std::string_view document, ModelRecord model,
+                                DurableFile file, std::optional<DurableFile> strategy_state,
+                                const HistoryRecord& line, std::uint32_t keep_models) {
+  if (absl::Status status = file.Commit(); !status.ok()) return status;
+  model.file = file.facts();
+  if (strategy_state) {
+    if (absl::Status status = strategy_state->Commit(); !status.ok()) return status;
+    model.strategy_state = strategy_state->facts();
+  }
+  absl::StatusOr<Transaction> transaction = Begin();
+  if (!transaction.ok()) return transaction.status();
+  absl::Status status = InsertModel(run, model);
+  if (status.ok()) status = UpdateRun(run, document, model.round);
+  if (status.ok()) status = InsertHistory(run, line, true);
+  if (!status.ok()) return status;
+  auto submissions = ForgetSubmissions(run);
+  if (!submissions.ok()) return submissions.status();
+  auto models = ForgetModels(run, keep_models);
+  if (!models.ok()) return models.status();
+  if (status = Commit(*transaction); !status.ok()) return status;
+  Remove(*submissions);
+  Remove(*models);
+  return absl::OkStatus();
+}
+
+absl::Status Store::RollBack(std::string_view run, std::uint32_t round, std::string_view document,
+                             const HistoryRecord& line) {
+  absl::StatusOr<std::vector<ModelRecord>> models = Models(run);
+  if (!models.ok()) return models.status();
+  if (std::ranges::find(*models, round, &ModelRecord::round) == models->end()) {
+    return absl::NotFoundError(fmt::format("run \"{}\" has no model of round {}", run, round));
+  }
+  absl::StatusOr<Transaction> transaction = Begin();
+  if (!transaction.ok()) return transaction.status();
+  auto files = ForgetSubmissions(run);
+  absl::Status status = files.status();
+  if (status.ok()) status = UpdateRun(run, document, round);
+  if (status.ok()) status = InsertHistory(run, line, false);
+  if (status.ok()) status = Commit(*transaction);
+  if (status.ok()) Remove(*files);
+  return status;
+}
+
+absl::StatusOr<std::vector<HistoryRecord>> Store::History(std::string_view run) {
+  auto rows = database_.Prepare("SELECT number, round, document FROM history WHERE run = ? ORDER BY number");
+  if (!rows.ok()) return rows.status();
+  rows->BindText(1, run);
+  std::vector<HistoryRecord> lines;
+  for (;;) {
+    absl::StatusOr<bool> row = rows->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return lines;
+    lines.push_back({rows->Integer(0), static_cast<std::uint32_t>(rows->Integer(1)), rows->Text(2)});
+  }
+}
+
+absl::Status Store::AmendHistory(std::string_view run, std::uint32_t round, std::string_view document) {
+  absl::StatusOr<Transaction> transaction = Begin();
+  if (!transaction.ok()) return transaction.status();
+  auto update = Change("UPDATE history SET document = ? WHERE run = ? AND round = ? AND committed = 1");
+  if (!update.ok()) return update.status();
+  absl::Status status = update->BindText(1, document).BindText(2, run).Bind(3, std::int64_t{round}).Run();
+  if (status.ok()) status = Commit(*transaction);
+  return status;
+}
+
+absl::StatusOr<std::vector<ModelRecord>> Store::Models(std::string_view run) {
+  auto rows = database_.Prepare(
+      "SELECT round, sha256, element_count, created_unix_ns, file, bytes, crc32c, state_file, state_bytes, "
+      "state_crc32c FROM model WHERE run = ? ORDER BY round");
+  if (!rows.ok()) return rows.status();
+  rows->BindText(1, run);
+  std::vector<ModelRecord> models;
+  for (;;) {
+    absl::StatusOr<bool> row = rows->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return models;
+    models.push_back({static_cast<std::uint32_t>(rows->Integer(0)), rows->Blob(1),
+                      static_cast<std::uint64_t>(rows->Integer(2)), rows->Integer(3), ReadFacts(*rows, 4),
+                      ReadFacts(*rows, 7)});
+  }
+}
+
+absl::StatusOr<CheckedReader> Store::Read(const FileFacts& file) const {
+  return CheckedReader::Open(folder_, file);
+}
+
+}  // namespace tributary

@@ -1,0 +1,25 @@
+// One process per store.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+// Holds an exclusive lock on the file `lock` of a folder; the kernel lets go of it when the process ends, also
+// by SIGKILL.
+class StoreLock {
+ public:
+  // FailedPrecondition if another process holds it (naming that process); else as errno says.
+  static absl::StatusOr<StoreLock> Take(const std::string& folder);
+  ~StoreLock();
+  StoreLock(StoreLock&& other) noexcept;
+  StoreLock& operator=(StoreLock&& other) noexcept;
+
+ private:
+  explicit StoreLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+}  // namespace tributary
