@@ -3,7 +3,7 @@
 
 Usage: beacon_training.py BINARY_DIRECTORY
 600 patterns of ranges to three anchors (noise 0.07 m, bias 0.2 m, as the recordings have), 62 weights, several
-starts. Both train to the end first; the worse of both final errors, plus 1 %, is the target that both are then timed to,
+starts. Both train to the end first; the worse of both final errors, plus 0.1 %, is the target that both are then timed to,
 alternating.
 """
 import json
@@ -97,7 +97,7 @@ def main():
 
         lines = [" ".join(repr(float(v)) for v in row) for row in np.concatenate([x, targets], 1)]
         print(PATTERNS, *lines, " ".join(repr(float(w)) for w in start), sep="\n", file=server.stdin, flush=True)
-        target = 1.01 * max(train_scipy(x, targets, start)[1], ask("limit")[0])
+        target = 1.001 * max(train_scipy(x, targets, start)[1], ask("limit")[0])
         for _ in range(ROUNDS):
             theirs, their_error = train_scipy(x, targets, start, target)
             ours, our_error, _ = ask(f"time {target!r}")

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/nn/gram_matrix.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/nn/beacon_problem.cc"
 #include "hwy/foreach_target.h"
@@ -68,20 +70,61 @@ constexpr std::size_t kInputs = BeaconNetwork::kInputs;
 constexpr std::size_t kHidden = BeaconNetwork::kHidden;
 constexpr std::size_t kOutputs = BeaconNetwork::kOutputs;
 
-// Rows of ∂e/∂W of pattern p of a block, one per output, `stride` apart.
-void FillRows(const double* parameters, const BeaconInputs& inputs, const BeaconBlock& block, std::size_t p,
-              std::size_t stride, double* rows) {
-  for (std::size_t o = 0; o < kOutputs; ++o) {
-    double* row = rows + o * stride;
-    const std::size_t output = BeaconNetwork::kLayer1 + o * (kHidden + 1);
-    for (std::size_t j = 0; j < kHidden; ++j) {
-      const double hidden = block.hidden[j][p];
-      const double slope = parameters[output + j] * (1.0 - hidden * hidden);
-      for (std::size_t i = 0; i < kInputs; ++i) row[j * (kInputs + 1) + i] = slope * inputs[i];
-      row[j * (kInputs + 1) + kInputs] = slope;
-      row[output + j] = hidden;
+// What the rows of J are made of, column by column. With s = 1 - hidden², x̃ = [inputs, 1], h̃ = [hidden, 1]
+// and output weights v, the row of output o is [v(o, j)·s(j)·x̃(i) …, h̃ in its own place, 0 in the other
+// output's]: both outputs share the products of these columns, and their errors come along as two more.
+constexpr std::size_t kSlopes = 0;                      // s(j)·x̃(i) [10 × 4]
+constexpr std::size_t kUnits = BeaconNetwork::kLayer1;  // h̃(j) [11]
+constexpr std::size_t kErrors = kUnits + kHidden + 1;   // e(o) [2]
+constexpr std::size_t kColumns = kErrors + kOutputs;
+
+void FillRow(const BeaconInputs& inputs, const BeaconBlock& block, std::size_t p, double* row) {
+  for (std::size_t j = 0; j < kHidden; ++j) {
+    const double hidden = block.hidden[j][p];
+    const double slope = 1.0 - hidden * hidden;
+    double* place = row + kSlopes + j * (kInputs + 1);
+    for (std::size_t i = 0; i < kInputs; ++i) place[i] = slope * inputs[i];
+    place[kInputs] = slope;
+    row[kUnits + j] = hidden;
+  }
+  row[kUnits + kHidden] = 1.0;
+  for (std::size_t o = 0; o < kOutputs; ++o) row[kErrors + o] = block.errors[o][p];
+}
+
+// Puts the products in their places in JᵀJ, Jᵀe and eᵀe.
+void Expand(const GramMatrix& gram, const double* parameters, NormalEquations& equations) {
+  constexpr std::size_t kLayer1 = BeaconNetwork::kLayer1;
+  const auto weight = [&](std::size_t o, std::size_t j) {
+    return parameters[kLayer1 + o * (kHidden + 1) + j];
+  };
+  const auto index = [](std::size_t i) { return static_cast<Eigen::Index>(i); };
+  equations.matrix.setZero();
+  equations.gradient.setZero();
+  equations.squared_error = 0.0;
+  for (std::size_t a = 0; a < kLayer1; ++a) {
+    const std::size_t neuron = a / (kInputs + 1);
+    for (std::size_t b = a; b < kLayer1; ++b) {
+      double weights = 0.0;
+      for (std::size_t o = 0; o < kOutputs; ++o) weights += weight(o, neuron) * weight(o, b / (kInputs + 1));
+      equations.matrix(index(b), index(a)) = weights * gram.at(a, b);
     }
-    row[output + kHidden] = 1.0;
+    for (std::size_t o = 0; o < kOutputs; ++o) {
+      const std::size_t output = kLayer1 + o * (kHidden + 1);
+      for (std::size_t j = 0; j <= kHidden; ++j) {
+        equations.matrix(index(output + j), index(a)) = weight(o, neuron) * gram.at(a, kUnits + j);
+      }
+      equations.gradient[index(a)] += weight(o, neuron) * gram.at(a, kErrors + o);
+    }
+  }
+  for (std::size_t o = 0; o < kOutputs; ++o) {
+    const std::size_t output = kLayer1 + o * (kHidden + 1);
+    for (std::size_t j = 0; j <= kHidden; ++j) {
+      for (std::size_t k = j; k <= kHidden; ++k) {
+        equations.matrix(index(output + k), index(output + j)) = gram.at(kUnits + j, kUnits + k);
+      }
+      equations.gradient[index(output + j)] = gram.at(kUnits + j, kErrors + o);
+    }
+    equations.squared_error += gram.at(kErrors + o, kErrors + o);
   }
 }
 
@@ -98,33 +141,25 @@ BeaconProblem::BeaconProblem(std::span<const BeaconInputs> inputs, std::span<con
 }
 
 void BeaconProblem::Linearise(std::span<const double> parameters, NormalEquations& equations) const {
-  // As many patterns' rows are written before they are read: wide loads of narrow stores that are still on
-  // their way would stall. No more, so that they stay in the first-level cache with JᵀJ.
-  constexpr std::size_t kPatterns = 8;
-  constexpr std::size_t kRows = kPatterns * kOutputs;
-  static_assert(kBlock % kPatterns == 0 && kRows % NormalEquations::kRows == 0);
-  const std::size_t stride = equations.stride();
-  const auto rows = hwy::AllocateAligned<double>(kRows * stride);
-  double errors[kRows];
+  // All rows of a block are written before they are read: wide loads of narrow stores that are still on their
+  // way would stall.
+  static_assert(kBlock == GramMatrix::kRows);
+  GramMatrix gram(kColumns);
+  const auto rows = hwy::AllocateAligned<double>(kBlock * gram.stride());
+  std::fill_n(rows.get(), kBlock * gram.stride(), 0.0);
   BeaconBlock block;
-  // Weights of one output leave the other's errors alone: those elements stay zero.
-  std::fill_n(rows.get(), kRows * stride, 0.0);
-  for (std::size_t first = 0; first < patterns_; first += kPatterns) {
-    const std::size_t start = first % kBlock;
-    if (start == 0) HWY_DYNAMIC_DISPATCH(RunBlock)(parameters.data(), planes_.data() + first, padded_, block);
-    const std::size_t count = std::min(kPatterns, patterns_ - first);
+  for (std::size_t first = 0; first < patterns_; first += kBlock) {
+    HWY_DYNAMIC_DISPATCH(RunBlock)(parameters.data(), planes_.data() + first, padded_, block);
+    const std::size_t count = std::min(kBlock, patterns_ - first);
     for (std::size_t p = 0; p < count; ++p) {
       BeaconInputs inputs;
       for (std::size_t i = 0; i < kInputs; ++i) inputs[i] = planes_[i * padded_ + first + p];
-      FillRows(parameters.data(), inputs, block, start + p, stride, rows.get() + p * kOutputs * stride);
-      for (std::size_t o = 0; o < kOutputs; ++o) errors[p * kOutputs + o] = block.errors[o][start + p];
+      FillRow(inputs, block, p, rows.get() + p * gram.stride());
     }
-    std::fill(rows.get() + count * kOutputs * stride, rows.get() + kRows * stride, 0.0);
-    std::fill(errors + count * kOutputs, errors + kRows, 0.0);
-    for (std::size_t r = 0; r < kRows; r += NormalEquations::kRows) {
-      equations.Add(rows.get() + r * stride, errors + r);
-    }
+    std::fill(rows.get() + count * gram.stride(), rows.get() + kBlock * gram.stride(), 0.0);
+    gram.Add(rows.get());
   }
+  Expand(gram, parameters.data(), equations);
 }
 
 double BeaconProblem::SquaredError(std::span<const double> parameters) const {

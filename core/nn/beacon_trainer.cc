@@ -80,10 +80,9 @@ std::array<double, kParameters> RandomStart(std::mt19937_64& random) {
 std::vector<double> FactorOfInverse(const BeaconProblem& problem, std::span<const double> parameters) {
   NormalEquations equations(kParameters);
   problem.Linearise(parameters, equations);
-  Eigen::MatrixXd matrix = equations.Matrix();
-  matrix.diagonal().array() += kRidge;
-  const Eigen::Index size = matrix.rows();
-  const Eigen::MatrixXd inverse = matrix.llt().solve(Eigen::MatrixXd::Identity(size, size));
+  equations.matrix.diagonal().array() += kRidge;
+  const Eigen::Index size = equations.matrix.rows();
+  const Eigen::MatrixXd inverse = equations.matrix.llt().solve(Eigen::MatrixXd::Identity(size, size));
   const Eigen::MatrixXd factor = inverse.llt().matrixL();
   std::vector<double> rows(kParameters * kParameters);
   Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(rows.data(), size,

@@ -23,16 +23,17 @@ class Minimiser {
 
   absl::StatusOr<LevenbergMarquardtResult> Run() {
     Linearise();
-    if (!std::isfinite(squared_error_)) return absl::InternalError("the error at the start is not finite");
+    if (!std::isfinite(equations_.squared_error))
+      return absl::InternalError("the error at the start is not finite");
     Remember();
     int epoch = 0;
     LevenbergMarquardtStop stop = LevenbergMarquardtStop::kEpochs;
     for (; epoch < options_.max_epochs; ++epoch) {
-      if (2.0 * gradient_.lpNorm<Eigen::Infinity>() / count_ <= options_.min_gradient) {
+      if (2.0 * equations_.gradient.lpNorm<Eigen::Infinity>() / count_ <= options_.min_gradient) {
         stop = LevenbergMarquardtStop::kGradient;
         break;
       }
-      if (squared_error_ / count_ <= options_.min_mean_squared_error) {
+      if (equations_.squared_error / count_ <= options_.min_mean_squared_error) {
         stop = LevenbergMarquardtStop::kTarget;
         break;
       }
@@ -41,7 +42,7 @@ class Minimiser {
         break;
       }
       Linearise();
-      if (options_.progress) options_.progress(epoch + 1, squared_error_ / count_);
+      if (options_.progress) options_.progress(epoch + 1, equations_.squared_error / count_);
       if (!Remember()) {
         stop = LevenbergMarquardtStop::kValidation;
         ++epoch;
@@ -55,26 +56,20 @@ class Minimiser {
   }
 
  private:
-  void Linearise() {
-    equations_.Clear();
-    problem_.Linearise(parameters_, equations_);
-    matrix_ = equations_.Matrix();
-    gradient_ = equations_.Gradient();
-    squared_error_ = equations_.squared_error();
-  }
+  void Linearise() { problem_.Linearise(parameters_, equations_); }
 
   // Raises μ until a step lowers the error, and takes it. False if μ has reached its limit.
   bool Step() {
     for (; mu_ <= options_.mu_max; mu_ *= options_.mu_increase) {
-      damped_ = matrix_;
+      damped_ = equations_.matrix;
       damped_.diagonal().array() += mu_;
       factor_.compute(damped_);
       if (factor_.info() != Eigen::Success) continue;
-      step_ = factor_.solve(gradient_);
+      step_ = factor_.solve(equations_.gradient);
       for (std::size_t i = 0; i < parameters_.size(); ++i) {
         candidate_[i] = parameters_[i] - step_[static_cast<Eigen::Index>(i)];
       }
-      if (problem_.SquaredError(candidate_) < squared_error_) {
+      if (problem_.SquaredError(candidate_) < equations_.squared_error) {
         parameters_.swap(candidate_);
         mu_ *= options_.mu_decrease;
         return true;
@@ -91,7 +86,7 @@ class Minimiser {
     }
     failures_ = 0;
     best_.parameters = parameters_;
-    best_.mean_squared_error = squared_error_ / count_;
+    best_.mean_squared_error = equations_.squared_error / count_;
     best_.validation = validation;
     return true;
   }
@@ -101,12 +96,9 @@ class Minimiser {
   NormalEquations equations_;
   std::vector<double> parameters_;
   std::vector<double> candidate_;
-  Eigen::MatrixXd matrix_;
   Eigen::MatrixXd damped_;
-  Eigen::VectorXd gradient_;
   Eigen::VectorXd step_;
   Eigen::LLT<Eigen::MatrixXd> factor_;
-  double squared_error_ = 0.0;
   double mu_;
   const double count_;
   int failures_ = 0;

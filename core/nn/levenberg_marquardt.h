@@ -18,7 +18,7 @@ class LeastSquaresProblem {
   virtual std::size_t parameters() const = 0;
   virtual std::size_t errors() const = 0;  // over all patterns
 
-  // Adds every pattern's rows of J = ∂e/∂W and errors to cleared equations.
+  // Sets the equations from every pattern's rows of J = ∂e/∂W and errors.
   virtual void Linearise(std::span<const double> parameters, NormalEquations& equations) const = 0;
 
   virtual double SquaredError(std::span<const double> parameters) const = 0;
