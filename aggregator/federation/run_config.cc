@@ -109,8 +109,10 @@ absl::Status Validate(const RunConfig& config) {
                fmt::format("max_element must be above 0 and at most {}", kMaxElement));
   faults.Check(NotNegative(config.clip_norm), "clip_norm must not be negative");
   if (config.asynchronous()) {
-    faults.Check(config.buffer.size >= 1 && config.buffer.size <= 65'536,
-                 "buffer.size must be from 1 to 65536");
+    // A node sends one update per version of the model: a larger buffer would wait for its deadline.
+    faults.Check(config.buffer.size >= 1 && config.buffer.size <= config.min_nodes,
+                 "buffer.size must be from 1 to min_nodes");
+    faults.Check(config.quorum <= config.buffer.size, "quorum must be at most buffer.size with fedbuff");
     faults.Check(config.buffer.max_staleness <= 1'000, "buffer.max_staleness must be at most 1000");
     faults.Check(NotNegative(config.buffer.staleness_exponent),
                  "buffer.staleness_exponent must not be negative");

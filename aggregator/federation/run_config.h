@@ -42,13 +42,15 @@ struct PrivacySettings {
   // Client-level differential privacy: standard deviation of the Gaussian noise on the sum of the updates, in
   // units of clip_norm. 0: none. Needs clip_norm and uniform weights.
   double noise_multiplier = 0;
-  double delta = 1e-5;           // for which epsilon is stated
-  std::uint64_t noise_seed = 0;  // 0: from the system's entropy; else the noise can be repeated, for tests
+  double delta = 1e-5;  // for which epsilon is stated
+  // Of the noise and of who is asked. 0: who starts the run draws it from the system's entropy and keeps it
+  // secret; else the run can be repeated, for tests.
+  std::uint64_t noise_seed = 0;
 };
 
 // FedBuff.
 struct BufferSettings {
-  std::uint32_t size = 10;           // updates per step of the model
+  std::uint32_t size = 2;            // updates per step of the model; at most min_nodes
   std::uint32_t max_staleness = 20;  // model versions an update may be behind
   double staleness_exponent = 0.5;   // weight × (1 + staleness)^−exponent (Nguyen et al. 2022)
 };
@@ -67,7 +69,8 @@ struct RunConfig {
   std::uint32_t min_nodes = 2;    // joined, before a round starts
   std::uint32_t max_nodes = 256;  // that may join
   double sample_fraction = 1;     // each joined node is asked with this probability, drawn per round
-  std::int64_t deadline_ns = 60'000'000'000;  // of a round, from its start
+  // Of the training, from the start of the round; of secure aggregation's other steps each.
+  std::int64_t deadline_ns = 60'000'000'000;
   UpdateWeighting weighting = UpdateWeighting::kSamples;
   std::uint64_t max_samples = 1'000'000'000;  // a node may claim
   double max_element = 8;  // largest |element| of an update; more is refused. Sets the fixed point's bound

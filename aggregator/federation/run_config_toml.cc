@@ -70,8 +70,9 @@ PrivacySettings ReadPrivacy(const ConfigSection& section) {
   return privacy;
 }
 
-BufferSettings ReadBuffer(const ConfigSection& section) {
+BufferSettings ReadBuffer(const ConfigSection& section, std::uint32_t min_nodes) {
   BufferSettings buffer;
+  buffer.size = min_nodes;
   buffer.size = Count(section, "size", buffer.size, {1, 65'536});
   buffer.max_staleness = Count(section, "max_staleness", buffer.max_staleness, {0, 1'000});
   buffer.staleness_exponent = section.Real("staleness_exponent", buffer.staleness_exponent, kNotNegative);
@@ -98,7 +99,7 @@ RunConfig ReadRun(const ConfigSection& root) {
   config.strategy = ReadStrategy(root.Section("strategy"));
   config.client = ReadClient(root.Section("client"));
   config.privacy = ReadPrivacy(root.Section("privacy"));
-  config.buffer = ReadBuffer(root.Section("buffer"));
+  config.buffer = ReadBuffer(root.Section("buffer"), config.min_nodes);
   config.evaluation.every_rounds = Count(root.Section("evaluation"), "every_rounds", 1, kAny);
   // What single limits cannot say.
   if (absl::Status status = Validate(config); !status.ok()) root.Fault("", std::string(status.message()));

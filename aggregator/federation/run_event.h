@@ -30,7 +30,9 @@ struct AcceptedUpdate {
 // The accumulator starts afresh with this fixed point.
 struct RoundStarted {
   std::uint32_t round = 0;
-  std::vector<AskedNode> asked;  // ascending by name; empty for FedBuff, which asks everyone
+  // Ascending by name. For FedBuff those that had joined: everyone may send, and weighs at most as much as
+  // the heaviest of them.
+  std::vector<AskedNode> asked;
   FixedPoint fixed_point;
 };
 // Of secure aggregation: the nodes that take part in this step, ascending.

@@ -10,6 +10,7 @@
 // as events in order, appended to `events`, to be stored before a caller is answered. One thread at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -62,8 +63,8 @@ struct Admission {
   AdmissionVerdict verdict = AdmissionVerdict::kRefused;
   double weight = 0;  // kGo: by which to add the update
   SubmissionRefusal reason = SubmissionRefusal::kUnspecified;
-  std::string message;  // which field, what was found, what is allowed
-  bool try_again = false;
+  std::string message;     // which field, what was found, what is allowed
+  bool try_again = false;  // the same update may be taken later
 };
 
 enum class RunPhase : std::uint8_t { kWaiting, kRunning, kPaused, kFinished, kStopped };
@@ -92,7 +93,12 @@ struct RunSnapshot {
   bool closed = false;                   // RoundClosed is out, Commit is due
   // Of FedBuff: the models of the versions before this one, oldest first.
   std::vector<Sha256> earlier_models;
+  std::vector<ParticipantStatus> participants;  // without them, what was accepted earlier is not recognised
 };
+
+// Shares that reconstruct a secret when so many nodes advertised keys: a third may drop, and it is more than
+// half, so that two disjoint groups of survivors cannot exist.
+inline std::size_t MaskingThreshold(std::size_t nodes) { return nodes - nodes / 3; }
 
 class RunState {
  public:
@@ -121,7 +127,8 @@ class RunState {
   Admission Admit(const SubmissionHeader& header, std::int64_t now_ns);
   // After the last chunk; what was admitted may have become stale meanwhile and is then refused.
   Admission Accept(const SubmissionHeader& header, std::int64_t now_ns, RunEvents& events);
-  // A submission that was admitted broke off or was refused by its contents (which is counted).
+  // A submission that was admitted broke off or was refused by its contents (which is counted). Of what it
+  // had added to a sum that has been started afresh since, nothing is to be taken off.
   void Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason = std::nullopt);
 
   // Secure aggregation: the node has done its part of kKeys, kShares or kUnmasking. Errors:
@@ -156,6 +163,8 @@ class RunState {
   std::int64_t deadline_ns() const { return open_ ? deadline_ns_ : kNoDeadline; }
   const std::optional<RoundStarted>& open_round() const { return open_; }
   const std::vector<AcceptedUpdate>& accepted() const { return accepted_; }
+  // Secure aggregation: shares that reconstruct a secret; valid from the end of kKeys on.
+  std::size_t threshold() const { return threshold_; }
   std::vector<ParticipantStatus> participants() const;  // ascending by name
   std::uint64_t refused(SubmissionRefusal reason) const { return refused_[static_cast<std::size_t>(reason)]; }
 
@@ -164,17 +173,41 @@ class RunState {
     ParticipantStatus status;
     std::string boot_id;
   };
+  using Names = std::set<std::string, std::less<>>;
 
   RunState(RunConfig config, const ModelFacts& model);
+
+  bool ended() const { return stopped_ || committed_ >= config_.rounds; }
+  double WeightOf(std::uint64_t sample_count) const;
+  bool Chosen(std::string_view node, std::uint32_t round) const;
+
+  void StartRoundIfReady(std::int64_t now_ns, RunEvents& events);
+  void BeginStep(RoundStep step, Names nodes, std::int64_t now_ns);
+  // Ends the step if everyone is done, or at the deadline.
+  void EndStepIfDue(std::int64_t now_ns, RunEvents& events);
+  std::size_t NeededInStep() const;
+  void CloseRound(RunEvents& events);
+  void Fail(std::string_view reason, RunEvents& events);
+  std::vector<std::string> CountDropped();
+
+  // Null if the header may be taken; `weight` is then set.
+  std::optional<Admission> Refuse(const SubmissionHeader& header, std::int64_t now_ns, double& weight) const;
+  std::optional<Admission> RefuseRound(const SubmissionHeader& header, std::int64_t now_ns) const;
+  std::optional<Admission> RefuseContents(const SubmissionHeader& header) const;
+  std::optional<Admission> RefuseContributors(const SubmissionHeader& header) const;
+  bool AlreadyAccepted(const SubmissionHeader& header) const;
+  void Count(std::string_view node, const Admission& refusal);
 
   RunConfig config_;
   ModelFacts model_;
   std::map<std::string, Node, std::less<>> nodes_;
   std::optional<RoundStarted> open_;
   RoundStep step_ = RoundStep::kTraining;
-  std::set<std::string, std::less<>> step_nodes_;  // asked in this step
-  std::set<std::string, std::less<>> step_done_;
-  std::set<std::string, std::less<>> under_way_;  // admitted, neither accepted nor withdrawn
+  Names step_nodes_;  // asked in this step
+  Names step_done_;
+  std::size_t threshold_ = 0;  // of secure aggregation, from the end of kKeys on
+  // Admitted, neither accepted nor withdrawn: the round in which that was.
+  std::map<std::string, std::uint32_t, std::less<>> under_way_;
   std::vector<AcceptedUpdate> accepted_;
   std::deque<Sha256> earlier_models_;
   std::uint32_t round_ = 0;
@@ -182,7 +215,8 @@ class RunState {
   std::int64_t deadline_ns_ = kNoDeadline;
   bool paused_ = false;
   bool stopped_ = false;
-  std::vector<std::uint64_t> refused_;
+  bool restored_ = false;  // until the first Advance
+  std::array<std::uint64_t, kSubmissionRefusals> refused_{};
 };
 
 }  // namespace tributary

@@ -1,0 +1,228 @@
+// Of RunState: which updates count.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "aggregator/federation/run_state.h"
+
+namespace tributary {
+namespace {
+
+Admission Refusal(SubmissionRefusal reason, std::string message, bool try_again = false) {
+  return {AdmissionVerdict::kRefused, 0, reason, std::move(message), try_again};
+}
+
+Admission Go(double weight) {
+  Admission admission;
+  admission.verdict = AdmissionVerdict::kGo;
+  admission.weight = weight;
+  return admission;
+}
+
+Admission Already() {
+  Admission admission;
+  admission.verdict = AdmissionVerdict::kAlreadyAccepted;
+  return admission;
+}
+
+bool Mentions(const AcceptedUpdate& update, std::string_view node) {
+  return update.header.node == node ||
+         std::ranges::any_of(update.header.contributors,
+                             [node](const Contribution& contribution) { return contribution.node == node; });
+}
+
+}  // namespace
+
+bool RunState::AlreadyAccepted(const SubmissionHeader& header) const {
+  const auto node = nodes_.find(header.node);
+  return header.round != 0 && node != nodes_.end() && node->second.status.last_round == header.round;
+}
+
+std::optional<Admission> RunState::RefuseRound(const SubmissionHeader& header, std::int64_t now_ns) const {
+  if (header.round > round_) {
+    return Refusal(SubmissionRefusal::kFutureRound,
+                   fmt::format("round {}, the last is {}", header.round, round_));
+  }
+  const bool open = open_ && step_ == RoundStep::kTraining;
+  if (config_.asynchronous()) {
+    if (!open) {
+      return Refusal(SubmissionRefusal::kBusy, fmt::format("round {} is being averaged", round_), true);
+    }
+    const std::uint32_t staleness = round_ - header.round;
+    if (header.round == 0 || staleness > earlier_models_.size()) {
+      return Refusal(SubmissionRefusal::kStale, fmt::format("round {} is {} behind, at most {} are taken",
+                                                            header.round, staleness, earlier_models_.size()));
+    }
+    if (header.round < nodes_.find(header.node)->second.status.last_round) {
+      return Refusal(SubmissionRefusal::kStale, "a newer update of this node has been taken");
+    }
+    return std::nullopt;
+  }
+  if (header.round < round_ || !open_ || step_ > RoundStep::kTraining) {
+    return Refusal(SubmissionRefusal::kStale, fmt::format("round {} is over", header.round));
+  }
+  if (!open || !step_nodes_.contains(header.node)) {
+    return Refusal(SubmissionRefusal::kNotAsked,
+                   fmt::format("{} was not asked for an update in round {}", header.node, header.round));
+  }
+  if (now_ns > deadline_ns_) {
+    return Refusal(SubmissionRefusal::kLate,
+                   fmt::format("the deadline of round {} has passed", header.round));
+  }
+  return std::nullopt;
+}
+
+std::optional<Admission> RunState::RefuseContents(const SubmissionHeader& header) const {
+  if (header.schema != model_.schema) {
+    return Refusal(SubmissionRefusal::kSchema,
+                   fmt::format("schema {}, this run's is {}", HexOf(header.schema), HexOf(model_.schema)));
+  }
+  if (header.element_count != model_.element_count) {
+    return Refusal(SubmissionRefusal::kSchema,
+                   fmt::format("{} elements, the model has {}", header.element_count, model_.element_count));
+  }
+  const std::size_t staleness = round_ - header.round;
+  const Sha256& base = staleness == 0 ? model_.model : earlier_models_[earlier_models_.size() - staleness];
+  if (header.base_model != base) {
+    return Refusal(SubmissionRefusal::kBaseModel,
+                   fmt::format("the update is the difference to {}, round {} starts from {}",
+                               HexOf(header.base_model), header.round, HexOf(base)));
+  }
+  const bool partial = !header.contributors.empty();
+  const bool fixed = header.encoding == UpdateEncoding::kFixed32;
+  if (fixed != (partial || config_.privacy.secure_aggregation)) {
+    return Refusal(SubmissionRefusal::kEncoding,
+                   fmt::format("{}: masked updates and partial sums come as fixed32, others do not",
+                               UpdateEncodingName(header.encoding)));
+  }
+  if (header.sample_count == 0 || header.sample_count > config_.max_samples) {
+    return Refusal(SubmissionRefusal::kSampleCount,
+                   fmt::format("{} samples, expected 1 to {}", header.sample_count, config_.max_samples));
+  }
+  return partial ? RefuseContributors(header) : std::nullopt;
+}
+
+std::optional<Admission> RunState::RefuseContributors(const SubmissionHeader& header) const {
+  const StrategyKind kind = config_.strategy.kind;
+  if (config_.privacy.secure_aggregation || config_.asynchronous() ||
+      config_.weighting == UpdateWeighting::kUniform || config_.clip_norm > 0 ||
+      kind == StrategyKind::kMedian || kind == StrategyKind::kTrimmedMean ||
+      kind == StrategyKind::kMultiKrum) {
+    return Refusal(SubmissionRefusal::kContributors,
+                   "this run takes no partial sums: it looks at single updates");
+  }
+  Names seen;
+  std::uint64_t samples = 0;
+  for (const Contribution& contribution : header.contributors) {
+    if (contribution.node.empty() || !seen.insert(contribution.node).second) {
+      return Refusal(SubmissionRefusal::kContributors,
+                     fmt::format("\"{}\" is named twice or empty", contribution.node));
+    }
+    if (contribution.sample_count == 0 || contribution.sample_count > header.sample_count - samples) {
+      return Refusal(SubmissionRefusal::kContributors,
+                     fmt::format("the samples of {} do not fit the sum", contribution.node));
+    }
+    samples += contribution.sample_count;
+  }
+  if (samples != header.sample_count) {
+    return Refusal(SubmissionRefusal::kContributors,
+                   fmt::format("{} samples, the contributors have {}", header.sample_count, samples));
+  }
+  return std::nullopt;
+}
+
+std::optional<Admission> RunState::Refuse(const SubmissionHeader& header, std::int64_t now_ns,
+                                          double& weight) const {
+  if (ended()) return Refusal(SubmissionRefusal::kNotRunning, StatusMessage());
+  if (!nodes_.contains(header.node)) {
+    return Refusal(SubmissionRefusal::kNotJoined, fmt::format("{} has not joined this run", header.node));
+  }
+  if (auto refusal = RefuseRound(header, now_ns)) return refusal;
+  if (auto refusal = RefuseContents(header)) return refusal;
+
+  const auto counted = [&](std::string_view node) {
+    return std::ranges::any_of(accepted_,
+                               [node](const AcceptedUpdate& update) { return Mentions(update, node); });
+  };
+  const auto twice = std::ranges::find_if(
+      header.contributors, [&](const Contribution& contribution) { return counted(contribution.node); });
+  if (twice != header.contributors.end()) {
+    return Refusal(SubmissionRefusal::kContributors, fmt::format("{} has been counted already", twice->node));
+  }
+  if (!config_.asynchronous() && counted(header.node)) {
+    return Refusal(SubmissionRefusal::kContributors,
+                   fmt::format("{} has been counted in another node's partial sum", header.node));
+  }
+
+  weight = WeightOf(header.sample_count);
+  if (config_.asynchronous()) {
+    const auto heaviest = std::ranges::max_element(open_->asked, {}, &AskedNode::weight);
+    weight = std::min(weight, heaviest->weight) *
+             std::pow(1.0 + (round_ - header.round), -config_.buffer.staleness_exponent);
+    return std::nullopt;
+  }
+  const auto asked = std::ranges::find(open_->asked, header.node, &AskedNode::node);
+  if (weight > asked->weight) {
+    return Refusal(
+        SubmissionRefusal::kSampleCount,
+        fmt::format("{} samples, {} had declared {}", header.sample_count, header.node, asked->sample_count));
+  }
+  return std::nullopt;
+}
+
+void RunState::Count(std::string_view node, const Admission& refusal) {
+  ++refused_[static_cast<std::size_t>(refusal.reason)];
+  const auto known = nodes_.find(node);
+  if (known == nodes_.end()) return;
+  ++known->second.status.refused_updates;
+  known->second.status.last_refusal =
+      fmt::format("{}: {}", SubmissionRefusalName(refusal.reason), refusal.message);
+}
+
+Admission RunState::Admit(const SubmissionHeader& header, std::int64_t now_ns) {
+  if (AlreadyAccepted(header)) return Already();
+  double weight = 0;
+  std::optional<Admission> refusal = Refuse(header, now_ns, weight);
+  if (!refusal && under_way_.contains(header.node)) {
+    refusal = Refusal(SubmissionRefusal::kDuplicate,
+                      fmt::format("another submission of {} is under way", header.node), true);
+  }
+  if (refusal) {
+    Count(header.node, *refusal);
+    return *refusal;
+  }
+  under_way_[header.node] = round_;
+  return Go(weight);
+}
+
+Admission RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns, RunEvents& events) {
+  if (AlreadyAccepted(header)) return Already();
+  double weight = 0;
+  std::optional<Admission> refusal = Refuse(header, now_ns, weight);
+  if (!refusal && !under_way_.contains(header.node)) {
+    // FedBuff: the sum that it was added to has been averaged without it.
+    refusal = Refusal(SubmissionRefusal::kStale, "the round in which it was admitted is over", true);
+  }
+  under_way_.erase(header.node);
+  if (refusal) {
+    Count(header.node, *refusal);
+    return *refusal;
+  }
+  ParticipantStatus& status = nodes_.find(header.node)->second.status;
+  status.last_round = header.round;
+  ++status.accepted_updates;
+  accepted_.push_back({header, weight});
+  step_done_.insert(header.node);
+  events.emplace_back(UpdateAccepted{round_, accepted_.back()});
+  EndStepIfDue(now_ns, events);
+  return Go(weight);
+}
+
+void RunState::Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason) {
+  under_way_.erase(header.node);
+  if (reason) Count(header.node, Refusal(*reason, fmt::format("round {}", header.round)));
+}
+
+}  // namespace tributary
