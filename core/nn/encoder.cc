@@ -53,8 +53,8 @@ EncoderPass::EncoderPass(const EncoderOptions& options, std::size_t batch)
 
 Encoder::Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch)
     : options_(options), batch_(batch), sums_(batch) {
-  if (options.activation == EncoderActivation::kHardClip) activation_.ceiling = 255.0f / 256.0f;
-  if (options.quantised) activation_.step = 1.0f / 256.0f;
+  if (options.activation == EncoderActivation::kHardClip) activation_.ceiling = kHardClipCeiling;
+  if (options.quantised) activation_.step = kPixelUnit;
   const std::vector<std::size_t> sides = Sides(options);
   for (std::size_t i = 0; i < options.channels.size(); ++i) {
     const std::string norm = fmt::format("encoder.norm{}.", i + 1);
@@ -129,7 +129,7 @@ void Encoder::Forward(std::span<const float> parameters, std::span<const std::ui
       float* row =
           pass.input.channel(0) + n * pass.input.shape().image_size() + y * pass.input.shape().pitch();
       const std::uint8_t* pixels = images.data() + (n * side + y) * side;
-      for (std::size_t x = 0; x < side; ++x) row[x] = static_cast<float>(pixels[x]) * (1.0f / 256.0f);
+      for (std::size_t x = 0; x < side; ++x) row[x] = static_cast<float>(pixels[x]) * kPixelUnit;
     }
   }
   const Planes* x = &pass.input;

@@ -14,6 +14,8 @@ enum class EncoderNorm { kBatch, kFilterResponse, kNone };
 
 // max(x, 0), or x clipped to 0 … 255/256, which is what the convolution unit's 8-bit results can say.
 enum class EncoderActivation { kRelu, kHardClip };
+inline constexpr float kPixelUnit = 1.0f / 256.0f;  // what one step of 8 bits means
+inline constexpr float kHardClipCeiling = 255 * kPixelUnit;
 
 // Images are grey, `side` × `side` pixels of 8 bits, and mean pixel / 256.
 struct EncoderOptions {
