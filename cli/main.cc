@@ -10,6 +10,7 @@
 #include "cli/evaluate_positioning.h"
 #include "cli/infer.h"
 #include "cli/load.h"
+#include "cli/model_export.h"
 #include "cli/model_inspect.h"
 #include "cli/status.h"
 #include "cli/train_beacon.h"
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
   tributary::AddEvaluateEncoderCommand(*evaluate, exit_code);
   CLI::App* model = app.add_subcommand("model", "Look into model files")->require_subcommand(1);
   tributary::AddModelInspectCommand(*model, exit_code);
+  tributary::AddModelExportCommand(*model, exit_code);
   tributary::AddInferCommand(app, exit_code);
   tributary::AddConflateCommand(app, exit_code);
   tributary::AddLoadCommand(app, exit_code);

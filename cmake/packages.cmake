@@ -19,6 +19,7 @@ if(TRIBUTARY_GRPC)
   # Debian ships no CMake configuration for Protobuf: module mode.
   find_package(Protobuf REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
+  find_package(ONNX CONFIG REQUIRED)
 endif()
 if(TRIBUTARY_TESTS)
   find_package(GTest REQUIRED)
