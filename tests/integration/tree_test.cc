@@ -4,13 +4,8 @@
 #include <cmath>
 #include <map>
 #include <random>
-#include <thread>
 
-#include "core/runtime/clock.h"
-#include "core/runtime/metrics.h"
-#include "core/uplink/channel.h"
-#include "core/uplink/uplink.h"
-#include "core/uplink/watcher.h"
+#include "tests/integration/reporter.h"
 #include "tests/support/fleet.h"
 
 namespace tributary::testing {
@@ -23,58 +18,6 @@ constexpr std::size_t kSubjects = 3;
 std::string Parent(int port, const std::string& node) {
   return "[parent]\naggregator = \"127.0.0.1:" + std::to_string(port) + "\"\nnode = \"" + node + "\"\n";
 }
-
-std::string Address(int port) { return "127.0.0.1:" + std::to_string(port); }
-
-// Reports as one panel to one aggregator.
-class Reporter {
- public:
-  Reporter(const std::string& panel, int port) {
-    ReportingProcess process;
-    process.site = "room";
-    process.node = "node-" + panel;
-    process.boot_id.fill(7);
-    process.sources = {{panel, 2, {panel}}};
-    UplinkOptions options;
-    options.aggregator = Address(port);
-    uplink_ = *Uplink::Create(options, process, clock_, metrics_);
-  }
-  ~Reporter() { uplink_->Stop(std::chrono::seconds(5)); }
-
-  void Offer(TupleFrame frame) { uplink_->Offer(frame); }
-  bool Reporting() const { return uplink_->state() == UplinkState::kReporting; }
-
- private:
-  SystemClock clock_;
-  Metrics metrics_;
-  std::unique_ptr<Uplink> uplink_;
-};
-
-// Collects the slots of one aggregator by epoch.
-class Collector {
- public:
-  explicit Collector(int port)
-      : thread_([this, port](std::stop_token stop) {
-          status_ = WatchSlots(
-              MakeChannel(Address(port), std::nullopt), {"room", 0}, stop,
-              [this](const WatchedSlot& slot, const std::vector<std::string>&) {
-                const MutexLock lock(mutex_);
-                slots_[slot.epoch] = slot;
-              },
-              [](const absl::Status&) {});
-        }) {}
-
-  std::map<Epoch, WatchedSlot> slots() const {
-    const MutexLock lock(mutex_);
-    return slots_;
-  }
-
- private:
-  mutable Mutex mutex_;
-  std::map<Epoch, WatchedSlot> slots_ GUARDED_BY(mutex_);
-  absl::Status status_;
-  std::jthread thread_;
-};
 
 // Moderately conditioned tuples around a common truth.
 TupleFrame RandomFrame(std::mt19937& random, Epoch epoch) {
@@ -130,11 +73,6 @@ TEST_F(TreeTest, FusesToTheSameAsOneFlatAggregator) {
   }
 
   // In steps that the aggregators' queue for a reader holds, so that none is skipped.
-  const auto seen = [](const Collector& collector, Epoch epoch) {
-    const auto slots = collector.slots();
-    const auto found = slots.find(epoch);
-    return found != slots.end() && found->second.contributors.at(0) == 0b1111;
-  };
   const SystemClock clock;
   const Epoch first = EpochAt(clock.UnixNs());
   for (Epoch epoch = first; epoch < first + kSlots; ++epoch) {
@@ -143,7 +81,7 @@ TEST_F(TreeTest, FusesToTheSameAsOneFlatAggregator) {
       for (const auto& reporter : pair) reporter->Offer(frame);
     }
     if ((epoch - first) % kStep != kStep - 1) continue;
-    ASSERT_TRUE(WaitFor([&] { return seen(from_flat, epoch) && seen(from_root, epoch); }));
+    ASSERT_TRUE(WaitFor([&] { return from_flat.Has(epoch, 0b1111) && from_root.Has(epoch, 0b1111); }));
   }
 
   int compared = 0;
@@ -177,23 +115,37 @@ TEST_F(TreeTest, CountsAPanelThatComesByTwoPathsOnce) {
   }
 
   // Equal unit tuples: two leaves halve the variance, a leaf counted twice would make it a third.
-  TupleFrame unit;
-  unit.subjects = {1};
-  unit.means = {0, 0};
-  unit.cholesky = {1, 0, 1};
-  const SystemClock clock;
-  unit.captured_unix_ns = clock.UnixNs();
-  unit.epoch = EpochAt(unit.captured_unix_ns);
-  for (Reporter* one : {&south, &east_left, &east_right}) one->Offer(unit);
+  const Epoch epoch = EpochAt(SystemClock().UnixNs());
+  for (Reporter* one : {&south, &east_left, &east_right}) one->Offer(UnitFrame(epoch));
 
-  ASSERT_TRUE(WaitFor([&] {
-    const auto slots = from_root.slots();
-    const auto found = slots.find(unit.epoch);
-    return found != slots.end() && found->second.contributors.at(0) == 0b11;
-  }));
-  const WatchedSlot slot = from_root.slots().at(unit.epoch);
+  ASSERT_TRUE(WaitFor([&] { return from_root.Has(epoch, 0b11); }));
+  const WatchedSlot slot = from_root.slots().at(epoch);
   EXPECT_NEAR(slot.cholesky[0], std::sqrt(0.5f), 1e-5f);
   EXPECT_NEAR(slot.cholesky[2], std::sqrt(0.5f), 1e-5f);
+}
+
+// A leaf aggregator that fuses without "east" sends a revision upward once that panel has reported after all.
+TEST_F(TreeTest, SendsARevisionUpward) {
+  AggregatorProcess root(folder_, "root", {"south", "east"}, "", "late = \"revise\"");
+  AggregatorProcess leaf(folder_, "leaf", {"south", "east"}, Parent(root.ingest_port(), "leaf"),
+                         "late = \"revise\"");
+  for (AggregatorProcess* one : {&root, &leaf}) {
+    one->Start();
+    ASSERT_TRUE(one->Ready()) << one->process().Log();
+  }
+  const Collector from_root(root.ingest_port());
+  Reporter south("south", leaf.ingest_port());
+  Reporter east("east", leaf.ingest_port());
+  for (const Reporter* one : {&south, &east}) ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
+
+  const Epoch epoch = EpochAt(SystemClock().UnixNs());
+  south.Offer(UnitFrame(epoch, 0));
+  ASSERT_TRUE(WaitFor([&] { return from_root.Has(epoch, 0b01); }));
+  east.Offer(UnitFrame(epoch, 2));
+  ASSERT_TRUE(WaitFor([&] { return from_root.Has(epoch, 0b11); }));
+  const WatchedSlot slot = from_root.slots().at(epoch);
+  EXPECT_NEAR(slot.means[0], 1.0f, 1e-5f);
+  EXPECT_NEAR(slot.cholesky[0], std::sqrt(0.5f), 1e-5f);
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+// What an aggregator says over HTTP of a site that two panels have reported to, with two ingest threads.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/integration/reporter.h"
+#include "tests/support/fleet.h"
+
+namespace tributary::testing {
+namespace {
+
+using nlohmann::json;
+
+class ApiTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    aggregator_.Start();
+    ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+  }
+
+  json Get(const std::string& target) const { return json::parse(aggregator_.Get(target), nullptr, false); }
+
+  ScratchFolder folder_;
+  AggregatorProcess aggregator_{folder_, "aggregator", {"south", "east"}, "[ingest]\nthreads = 2\n"};
+};
+
+TEST_F(ApiTest, ShowsSiteSlotNodesAndCounters) {
+  EXPECT_EQ(Get("/api/v1/nodes")["nodes"], json::array());
+  Reporter south("south", aggregator_.ingest_port());
+  Reporter east("east", aggregator_.ingest_port());
+  for (const Reporter* one : {&south, &east}) ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
+  const Epoch epoch = EpochAt(SystemClock().UnixNs());
+  south.Offer(UnitFrame(epoch, 0));
+  east.Offer(UnitFrame(epoch, 2));
+  ASSERT_TRUE(WaitFor([&] { return Get("/api/v1/sites/room").is_object(); }));
+
+  const json slot = Get("/api/v1/sites/room");
+  EXPECT_EQ(slot["site"], "room");
+  EXPECT_EQ(slot["epoch"], epoch);
+  EXPECT_EQ(slot["dimension"], 2);
+  ASSERT_EQ(slot["subjects"].size(), 1u);
+  EXPECT_EQ(slot["subjects"][0]["subject"], 1);
+  EXPECT_NEAR(slot["subjects"][0]["mean_m"][0].get<double>(), 1.0, 1e-5);
+  EXPECT_NEAR(slot["subjects"][0]["covariance_m2"][0].get<double>(), 0.5, 1e-5);
+  EXPECT_EQ(slot["subjects"][0]["contributors"], json({"south", "east"}));
+
+  const json site = Get("/api/v1/sites")["sites"][0];
+  EXPECT_EQ(site["name"], "room");
+  EXPECT_EQ(site["counters"]["frames_accepted"], 2);
+  EXPECT_EQ(site["counters"]["slots_complete"], 1);
+  EXPECT_EQ(site["leaves"][0]["name"], "south");
+
+  const json nodes = Get("/api/v1/nodes?site=room")["nodes"];
+  ASSERT_EQ(nodes.size(), 2u);
+  for (const json& node : nodes) {
+    EXPECT_TRUE(node["connected"].get<bool>());
+    EXPECT_EQ(node["accepted_frames"], 1);
+  }
+  EXPECT_EQ(Get("/api/v1/nodes?site=elsewhere")["nodes"], json::array());
+}
+
+// Two threads take the two streams; every slot is complete and none is fused twice.
+TEST_F(ApiTest, FusesEverySlotOnceFromStreamsOfTwoThreads) {
+  constexpr int kSlots = 500;
+  Reporter south("south", aggregator_.ingest_port());
+  Reporter east("east", aggregator_.ingest_port());
+  for (const Reporter* one : {&south, &east}) ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
+  const Epoch first = EpochAt(SystemClock().UnixNs());
+  for (Epoch epoch = first; epoch < first + kSlots; ++epoch) {
+    south.Offer(UnitFrame(epoch));
+    east.Offer(UnitFrame(epoch));
+  }
+  const auto counters = [&] { return Get("/api/v1/sites")["sites"][0]["counters"]; };
+  ASSERT_TRUE(WaitFor([&] { return counters()["frames_accepted"] == 2 * kSlots; })) << counters().dump();
+  EXPECT_TRUE(WaitFor([&] { return counters()["slots_complete"] == kSlots; })) << counters().dump();
+  EXPECT_EQ(counters()["slots_at_deadline"], 0);
+}
+
+TEST_F(ApiTest, AnswersWhatIsNotThereWithoutAnError) {
+  EXPECT_EQ(aggregator_.Get("/api/v1/sites/nowhere"), "") << "404";
+  EXPECT_EQ(aggregator_.Get("/api/v1/events?site=nowhere"), "") << "404";
+  EXPECT_EQ(aggregator_.Get("/no/such/page"), "") << "404";
+  EXPECT_FALSE(aggregator_.Get("/healthz").empty());
+}
+
+}  // namespace
+}  // namespace tributary::testing

@@ -1,0 +1,95 @@
+// A source and a reader inside the test's own process, for tests that choose every tuple themselves.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/estimate/tuple_frame.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+#include "core/runtime/mutex.h"
+#include "core/runtime/tls.h"
+#include "core/uplink/channel.h"
+#include "core/uplink/uplink.h"
+#include "core/uplink/watcher.h"
+
+namespace tributary::testing {
+
+inline std::string Address(int port) { return "127.0.0.1:" + std::to_string(port); }
+
+// Reports as one panel of the site "room" to one aggregator.
+class Reporter {
+ public:
+  Reporter(const std::string& panel, int port, std::optional<TlsMaterial> tls = std::nullopt) {
+    ReportingProcess process;
+    process.site = "room";
+    process.node = "node-" + panel;
+    process.boot_id.fill(7);
+    process.sources = {{panel, 2, {panel}}};
+    UplinkOptions options;
+    options.aggregator = Address(port);
+    options.tls = std::move(tls);
+    uplink_ = *Uplink::Create(options, process, clock_, metrics_);
+  }
+  ~Reporter() { uplink_->Stop(std::chrono::seconds(5)); }
+
+  void Offer(TupleFrame frame) { uplink_->Offer(frame); }
+  bool Reporting() const { return uplink_->state() == UplinkState::kReporting; }
+  UplinkState state() const { return uplink_->state(); }
+  absl::Status refusal() const { return uplink_->refusal(); }
+
+ private:
+  SystemClock clock_;
+  Metrics metrics_;
+  std::unique_ptr<Uplink> uplink_;
+};
+
+// Collects the slots of one aggregator by epoch, the latest revision of each.
+class Collector {
+ public:
+  explicit Collector(int port)
+      : thread_([this, port](std::stop_token stop) {
+          status_ = WatchSlots(
+              MakeChannel(Address(port), std::nullopt), {"room", 0}, stop,
+              [this](const WatchedSlot& slot, const std::vector<std::string>&) {
+                const MutexLock lock(mutex_);
+                slots_[slot.epoch] = slot;
+              },
+              [](const absl::Status&) {});
+        }) {}
+
+  std::map<Epoch, WatchedSlot> slots() const {
+    const MutexLock lock(mutex_);
+    return slots_;
+  }
+
+  // Whether a slot of this epoch has come in with these contributors of its first subject.
+  bool Has(Epoch epoch, std::uint64_t contributors) const {
+    const MutexLock lock(mutex_);
+    const auto found = slots_.find(epoch);
+    return found != slots_.end() && found->second.contributors.at(0) == contributors;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::map<Epoch, WatchedSlot> slots_ GUARDED_BY(mutex_);
+  absl::Status status_;
+  std::jthread thread_;
+};
+
+// One subject at `x`, of unit covariance.
+inline TupleFrame UnitFrame(Epoch epoch, float x = 0) {
+  TupleFrame frame;
+  frame.epoch = epoch;
+  frame.captured_unix_ns = EpochStartNs(epoch);
+  frame.subjects = {1};
+  frame.means = {x, 0};
+  frame.cholesky = {1, 0, 1};
+  return frame;
+}
+
+}  // namespace tributary::testing
