@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/runtime/config.h"
+#include "fpga/model/fusion_model.h"
 
 namespace tributary {
 namespace {
@@ -24,6 +25,20 @@ void CheckReach(const ConfigSection& section, std::string_view key, const std::s
                 fmt::format("\"{}\" is not on the loopback: give certificate, key and ca in [tls], or say "
                             "insecure = true in [uplink]",
                             address));
+}
+
+std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConfig& config,
+                                       const std::string& folder) {
+  if (!root.Has("fusion")) return std::nullopt;
+  const ConfigSection section = root.Section("fusion");
+  FusionConfig fusion;
+  fusion.name = section.Text("name", config.node);
+  fusion.accelerator = ReadAccelerator(section, folder);
+  fusion.deadline_ms = section.Real("deadline_ms", fusion.deadline_ms, {0.1, 10'000});
+  if (config.panels.size() < 2 || config.panels.size() > kFusionPanels) {
+    root.Fault("fusion", fmt::format("fuses 2 to {} panels, found {}", kFusionPanels, config.panels.size()));
+  }
+  return fusion;
 }
 
 NodeConfig ReadRoot(const ConfigSection& root, const std::string& folder) {
@@ -63,6 +78,7 @@ NodeConfig ReadRoot(const ConfigSection& root, const std::string& folder) {
     root.Fault("panel",
                fmt::format("expected 1 to {} [[panel]] tables, found {}", kMaxPanels, config.panels.size()));
   }
+  config.fusion = ReadFusion(root, config, folder);
   return config;
 }
 

@@ -14,6 +14,13 @@
 
 namespace tributary {
 
+// [fusion]: one fused tuple per subject is shipped instead of one per panel.
+struct FusionConfig {
+  std::string name;  // of the source
+  AcceleratorChoice accelerator;
+  double deadline_ms = 5;  // how long a slot waits for the slower panels
+};
+
 struct NodeConfig {
   std::string node;  // equals the certificate's name where TLS is on
   std::string site;
@@ -25,6 +32,7 @@ struct NodeConfig {
   std::optional<TlsFiles> tls;
   std::string http_listen;  // empty: no HTTP
   std::vector<PanelConfig> panels;
+  std::optional<FusionConfig> fusion;
 };
 
 // Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line

@@ -127,5 +127,23 @@ TEST(NodeConfigTest, ReadsEverySource) {
   EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"replay\"\n"), HasSubstr("file: is required"));
 }
 
+TEST(NodeConfigTest, FusesTwoToFourPanelsOnTheBoardWhenAsked) {
+  const std::string panel = std::string(kMinimal).substr(std::string(kMinimal).find("[[panel]]"));
+  std::string second = panel;
+  second.replace(second.find("\"north\""), 7, "\"east\"");
+  EXPECT_FALSE(Parse(kMinimal).fusion.has_value());
+  const NodeConfig fused = Parse(kMinimal + second + "[fusion]\n");
+  ASSERT_TRUE(fused.fusion.has_value());
+  EXPECT_EQ(fused.fusion->name, "north");
+  EXPECT_EQ(fused.fusion->accelerator.kind, AcceleratorKind::kCpu);
+  const NodeConfig board =
+      Parse(kMinimal + second + "[fusion]\naccelerator = \"xrt\"\nxclbin = \"b.xclbin\"\nname = \"roof\"\n");
+  EXPECT_EQ(board.fusion->name, "roof");
+  EXPECT_EQ(board.fusion->accelerator.xrt.xclbin, "/etc/tributary/b.xclbin");
+  EXPECT_THAT(Faults(std::string(kMinimal) + "[fusion]\n"), HasSubstr("fuses 2 to 4 panels, found 1"));
+  EXPECT_THAT(Faults(kMinimal + second + "[fusion]\naccelerator = \"xrt\"\n"),
+              HasSubstr("xclbin: is required"));
+}
+
 }  // namespace
 }  // namespace tributary

@@ -65,6 +65,18 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(const NodeConfig& config,
   return daemon;
 }
 
+std::vector<ReportingSource> Daemon::Sources(const NodeConfig& config, const std::vector<PanelParts>& parts) {
+  std::vector<ReportingSource> sources;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string& name = config.panels[i].name;
+    sources.push_back({name, parts[i].workload->dimension(), {name}});
+  }
+  if (!config.fusion) return sources;
+  ReportingSource fused{config.fusion->name, 2, {}};
+  for (const ReportingSource& source : sources) fused.leaves.push_back(source.name);
+  return {fused};
+}
+
 absl::Status Daemon::Open(const NodeConfig& config) {
   UplinkOptions options;
   options.aggregator = config.aggregator;
@@ -84,12 +96,24 @@ absl::Status Daemon::Open(const NodeConfig& config) {
   for (const PanelConfig& panel : config.panels) {
     auto opened = MakePanelParts(panel, *models->at(panel.model), clock_);
     if (!opened.ok()) return opened.status();
-    process.sources.push_back({panel.name, opened->workload->dimension(), {panel.name}});
     parts.push_back(*std::move(opened));
+  }
+  process.sources = Sources(config, parts);
+  std::unique_ptr<Accelerator> fuser;
+  if (config.fusion) {
+    auto created = MakeFusionAccelerator(*config.fusion, parts);
+    if (!created.ok()) return created.status();
+    fuser = *std::move(created);
   }
   auto uplink = Uplink::Create(std::move(options), std::move(process), clock_, metrics_);
   if (!uplink.ok()) return uplink.status();
   uplink_ = *std::move(uplink);
+  if (fuser != nullptr) {
+    BoardFusion::Options fusion{config.fusion->name, parts.size(),
+                                static_cast<std::int64_t>(1e6 * config.fusion->deadline_ms)};
+    fusion_ = std::make_unique<BoardFusion>(std::move(fusion), std::move(fuser), clock_, *uplink_, metrics_);
+  }
+  TupleSink& sink = fusion_ == nullptr ? static_cast<TupleSink&>(*uplink_) : *fusion_;
 
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const PanelConfig& panel = config.panels[i];
@@ -97,8 +121,7 @@ absl::Status Daemon::Open(const NodeConfig& config) {
       return MakePanelParts(panel, *model, clock_);
     };
     panels_.push_back(std::make_unique<Panel>(Panel::Identity{panel.name, static_cast<std::uint32_t>(i)},
-                                              std::move(parts[i]), std::move(open), clock_, *uplink_,
-                                              metrics_));
+                                              std::move(parts[i]), std::move(open), clock_, sink, metrics_));
   }
   return absl::OkStatus();
 }
@@ -121,6 +144,7 @@ absl::Status Daemon::Start() {
     if (absl::Status status = http_.Start(http_listen_); !status.ok()) return status;
     spdlog::info("metrics and health on port {}", http_.port());
   }
+  if (fusion_ != nullptr) fusion_->Start();
   for (const auto& panel : panels_) panel->Start();
   spdlog::info("{} of site {}: {} panels", node_, site_, panels_.size());
   return absl::OkStatus();
@@ -139,11 +163,14 @@ bool Daemon::failed() const {
 
 void Daemon::Stop() {
   for (const auto& panel : panels_) panel->Stop();
+  if (fusion_ != nullptr) fusion_->Stop();
   const std::uint64_t left =
       uplink_->Stop(std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * drain_s_)));
   if (left > 0) spdlog::error("{} frames were not acknowledged within {} s and are lost", left, drain_s_);
 }
 
-std::string Daemon::Summary() const { return SummaryLine(node_, site_, panels_, uplink_->counters()); }
+std::string Daemon::Summary() const { 
+  return SummaryLine(node_, site_, panels_, fusion_.get(), uplink_->counters());
+}
 
 }  // namespace tributary

@@ -11,6 +11,7 @@
 #include "core/runtime/http_server.h"
 #include "core/runtime/metrics.h"
 #include "core/uplink/uplink.h"
+#include "node/board_fusion.h"
 #include "node/config.h"
 #include "node/panel.h"
 
@@ -44,6 +45,8 @@ class Daemon {
  private:
   Daemon(const NodeConfig& config, const Clock& clock);
   absl::Status Open(const NodeConfig& config);
+  // The sources of the hello: the panels, or what is fused from them.
+  static std::vector<ReportingSource> Sources(const NodeConfig& config, const std::vector<PanelParts>& parts);
   void AddRoutes();
 
   const Clock& clock_;
@@ -53,6 +56,7 @@ class Daemon {
   const std::string http_listen_;
   Metrics metrics_;
   std::unique_ptr<Uplink> uplink_;
+  std::unique_ptr<BoardFusion> fusion_;  // none: every panel reports for itself
   std::vector<std::unique_ptr<Panel>> panels_;
   HttpServer http_;  // last: its handlers read everything above
 };

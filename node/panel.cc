@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/uplink/spool/backoff.h"
+#include "node/device_metrics.h"
 
 namespace tributary {
 namespace {
@@ -31,12 +32,12 @@ bool MayPass(absl::StatusCode code) {
 
 }  // namespace
 
-Panel::Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& clock, Uplink& uplink,
+Panel::Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& clock, TupleSink& sink,
              Metrics& metrics)
     : identity_(std::move(identity)),
       open_(std::move(open)),
       clock_(clock),
-      uplink_(uplink),
+      sink_(sink),
       parts_(std::move(parts)) {
   AddMetrics(metrics);
 }
@@ -60,21 +61,17 @@ void Panel::AddMetrics(Metrics& metrics) {
     metrics.AddCounterCallback(name, help, labels, [&count] { return static_cast<double>(count.load()); });
   };
   add("tributary_panel_frames_total", "Frames that the source gave.", frames_);
-  add("tributary_panel_tuples_total", "Tuples offered to the uplink.", tuples_);
+  add("tributary_panel_tuples_total", "Tuples estimated.", tuples_);
   add("tributary_panel_missed_frames_total", "Frames that the source could not give in time, or not read.",
       missed_frames_);
   add("tributary_panel_unusable_tuples_total", "Tuples left out: not finite or not positive definite.",
       unusable_tuples_);
   add("tributary_panel_failed_frames_total", "Frames lost to an error of the workload.", failed_frames_);
   add("tributary_panel_restarts_total", "Restarts after an error.", restarts_);
-  add("tributary_accelerator_runs_total", "Runs of kernels that were started on a device.", device_runs_);
-  add("tributary_accelerator_failed_runs_total", "Runs that a device ended with an error.",
-      device_failed_runs_);
-  add("tributary_accelerator_timeouts_total", "Runs that a device did not end in time.", device_timeouts_);
-  add("tributary_accelerator_reopened_total", "Times that a device was opened again after a failure.",
-      device_reopened_);
-  add("tributary_accelerator_fallback_batches_total",
-      "Batches that the processor computed because the device failed.", device_fallbacks_);
+  AddDeviceMetrics(metrics, labels, [this] {
+    return Accelerator::Counters{device_runs_, device_failed_runs_, device_timeouts_, device_reopened_,
+                                 device_fallbacks_};
+  });
   metrics.AddGaugeCallback("tributary_panel_running", "1 while frames are produced.", labels,
                            [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
   latency_seconds_ = &metrics.AddHistogram(
@@ -140,7 +137,7 @@ absl::Status Panel::Pump(std::stop_token stop) {
     frame_.contributors.clear();
     tuples_ += frame_.subjects.size();
     const std::int64_t latency_ns = clock_.UnixNs() - frame_.captured_unix_ns;
-    uplink_.Offer(frame_);
+    sink_.Offer(frame_);
     latency_.Add(latency_ns);
     latency_seconds_->Observe(1e-9 * static_cast<double>(std::max<std::int64_t>(latency_ns, 0)));
   }

@@ -1,4 +1,4 @@
-// One panel: source → workload → uplink, on a thread of its own.
+// One panel: source → workload → sink, on a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/metrics.h"
-#include "core/uplink/uplink.h"
+#include "core/uplink/tuple_sink.h"
 #include "node/source/source.h"
 #include "node/workload/workload.h"
 
@@ -32,7 +32,7 @@ enum class PanelState { kRunning, kRestarting, kFinished, kFailed };
 
 struct PanelCounters {
   std::uint64_t frames = 0;           // that the source gave
-  std::uint64_t tuples = 0;           // offered to the uplink
+  std::uint64_t tuples = 0;           // offered to the sink
   std::uint64_t missed_frames = 0;    // that the source could not give in time, or not read
   std::uint64_t unusable_tuples = 0;  // that the workload left out
   std::uint64_t failed_frames = 0;    // lost to an error of the workload
@@ -49,9 +49,9 @@ class Panel {
     std::uint32_t source_index;  // in the node's hello
   };
 
-  // `parts`: what `open` gave the first time. Clock, uplink and metrics outlive the panel; so does the panel
+  // `parts`: what `open` gave the first time. Clock, sink and metrics outlive the panel; so does the panel
   // the last reader of the metrics.
-  Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& clock, Uplink& uplink,
+  Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& clock, TupleSink& sink,
         Metrics& metrics);
 
   void Start();
@@ -78,7 +78,7 @@ class Panel {
   const Identity identity_;
   const OpenPanel open_;
   const Clock& clock_;
-  Uplink& uplink_;
+  TupleSink& sink_;
   Histogram* latency_seconds_ = nullptr;
 
   std::atomic<PanelState> state_ = PanelState::kRunning;

@@ -107,19 +107,21 @@ SourceConfig ReadSource(const ConfigSection& panel, const std::string& folder, P
   return ReadRoom(source, panel, config);
 }
 
-void ReadAccelerator(const ConfigSection& section, const std::string& folder, PanelConfig& panel) {
-  if (section.Choice("accelerator", "cpu", {"cpu", "xrt"}) == "cpu") return;
-  panel.accelerator = AcceleratorKind::kXrt;
-  panel.xrt.xclbin = Resolve(folder, section.RequiredText("xclbin"));
-  panel.xrt.xclbin_uuid = section.Text("xclbin_uuid", "");
-  panel.xrt.device = static_cast<unsigned>(section.Integer("device", 0, {0, 15}));
-  panel.xrt.compute_units = static_cast<std::size_t>(section.Integer("compute_units", 1, {1, 16}));
-  panel.xrt.frames_per_run = static_cast<std::size_t>(section.Integer("frames_per_run", 8, {1, 1024}));
-  panel.xrt.run_timeout = std::chrono::milliseconds(section.Integer("run_timeout_ms", 2000, {1, 60000}));
-  panel.xrt.fall_back_to_cpu = section.Choice("fallback", "none", {"none", "cpu"}) == "cpu";
-}
-
 }  // namespace
+
+AcceleratorChoice ReadAccelerator(const ConfigSection& section, const std::string& folder) {
+  AcceleratorChoice choice;
+  if (section.Choice("accelerator", "cpu", {"cpu", "xrt"}) == "cpu") return choice;
+  choice.kind = AcceleratorKind::kXrt;
+  choice.xrt.xclbin = Resolve(folder, section.RequiredText("xclbin"));
+  choice.xrt.xclbin_uuid = section.Text("xclbin_uuid", "");
+  choice.xrt.device = static_cast<unsigned>(section.Integer("device", 0, {0, 15}));
+  choice.xrt.compute_units = static_cast<std::size_t>(section.Integer("compute_units", 1, {1, 16}));
+  choice.xrt.frames_per_run = static_cast<std::size_t>(section.Integer("frames_per_run", 8, {1, 1024}));
+  choice.xrt.run_timeout = std::chrono::milliseconds(section.Integer("run_timeout_ms", 2000, {1, 60000}));
+  choice.xrt.fall_back_to_cpu = section.Choice("fallback", "none", {"none", "cpu"}) == "cpu";
+  return choice;
+}
 
 PanelConfig ReadPanel(const ConfigSection& section, const std::string& folder) {
   PanelConfig panel;
@@ -128,7 +130,7 @@ PanelConfig ReadPanel(const ConfigSection& section, const std::string& folder) {
                        ? WorkloadKind::kPositioning
                        : WorkloadKind::kBeacon;
   panel.model = Resolve(folder, section.RequiredText("model"));
-  ReadAccelerator(section, folder, panel);
+  panel.accelerator = ReadAccelerator(section, folder);
   panel.format = ReadFormat(section, panel.workload);
   panel.orientation_deg = section.Real("orientation_deg", 0, {-360, 360});
   panel.x_m = section.Real("x_m", 0, {-kMaxDistanceM, kMaxDistanceM});

@@ -34,12 +34,18 @@ struct RangesConfig {
 // What makes the samples; one alternative per `kind`.
 using SourceConfig = std::variant<RoomSource::Options, ReplayConfig, RangesConfig, UdpSourceOptions>;
 
+// Which accelerator, and how it uses a board: the keys that [[panel]] and [fusion] share.
+struct AcceleratorChoice {
+  AcceleratorKind kind = AcceleratorKind::kCpu;
+  XrtOptions xrt{};  // for kXrt
+};
+AcceleratorChoice ReadAccelerator(const ConfigSection& section, const std::string& folder);
+
 struct PanelConfig {
   std::string name;
   WorkloadKind workload = WorkloadKind::kPositioning;
   std::string model;  // a file
-  AcceleratorKind accelerator = AcceleratorKind::kCpu;
-  XrtOptions xrt{};  // for kXrt
+  AcceleratorChoice accelerator;
   NumberFormat format = NumberFormat::kInt8Int16;
   double orientation_deg = 0;  // of the panel's frame in the site's, counter-clockwise
   double x_m = 0;              // of the panel's origin in the site's frame

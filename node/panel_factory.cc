@@ -65,12 +65,17 @@ Opened MakeSource(const UdpSourceOptions& options, const Model& model, const Clo
   return UdpSource::Create(fitted, clock);
 }
 
-AcceleratorConfig AcceleratorOf(const PanelConfig& config) {
+AcceleratorConfig AcceleratorOf(const AcceleratorChoice& choice) {
   AcceleratorConfig accelerator;
-  accelerator.kind = config.accelerator;
-  accelerator.xrt = config.xrt;
-  accelerator.format = config.format;
+  accelerator.kind = choice.kind;
+  accelerator.xrt = choice.xrt;
   accelerator.max_batch = static_cast<std::size_t>(kMaxSubjects);
+  return accelerator;
+}
+
+AcceleratorConfig AcceleratorOf(const PanelConfig& config) {
+  AcceleratorConfig accelerator = AcceleratorOf(config.accelerator);
+  accelerator.format = config.format;
   return accelerator;
 }
 
@@ -110,6 +115,18 @@ absl::StatusOr<PanelParts> MakePanelParts(const PanelConfig& config, const Model
                                                          " features, the model takes ", InputWidth(model))));
   }
   return PanelParts{*std::move(source), *std::move(workload)};
+}
+
+absl::StatusOr<std::unique_ptr<Accelerator>> MakeFusionAccelerator(const FusionConfig& config,
+                                                                   const std::vector<PanelParts>& panels) {
+  for (const PanelParts& panel : panels) {
+    if (panel.workload->dimension() != 2) {
+      return absl::InvalidArgumentError("fusion: the panels' tuples must be two-dimensional");
+    }
+  }
+  auto accelerator = CreateFusion(AcceleratorOf(config.accelerator), panels.size());
+  if (accelerator.ok()) return accelerator;
+  return absl::Status(accelerator.status().code(), absl::StrCat("fusion: ", accelerator.status().message()));
 }
 
 }  // namespace tributary

@@ -56,17 +56,12 @@ class EchoWorkload final : public Workload {
   const absl::Status status_;
 };
 
-class CollectingUplink final : public Uplink {
+class CollectingSink final : public TupleSink {
  public:
   void Offer(TupleFrame& frame) override {
     const MutexLock lock(mutex_);
     frames_.push_back(frame);
   }
-  std::uint64_t Stop(std::chrono::milliseconds) override { return 0; }
-  UplinkState state() const override { return UplinkState::kReporting; }
-  absl::Status refusal() const override { return absl::OkStatus(); }
-  UplinkCounters counters() const override { return {}; }
-
   std::vector<TupleFrame> frames() const {
     const MutexLock lock(mutex_);
     return frames_;
@@ -107,7 +102,7 @@ class PanelTest : public ::testing::Test {
           later_.pop_front();
           return parts;
         },
-        clock_, uplink_, metrics_);
+        clock_, sink_, metrics_);
     panel_->Start();
     while (panel_->state() == PanelState::kRunning || panel_->state() == PanelState::kRestarting) {
       std::this_thread::yield();
@@ -116,7 +111,7 @@ class PanelTest : public ::testing::Test {
   }
 
   const EagerClock clock_;
-  CollectingUplink uplink_;
+  CollectingSink sink_;
   Metrics metrics_;
   std::deque<Script> later_;
   std::unique_ptr<Panel> panel_;
@@ -128,7 +123,7 @@ const absl::Status kEnd = absl::OutOfRangeError("the end");
 TEST_F(PanelTest, OffersWhatTheSourceGivesAndFinishesAtItsEnd) {
   Run(Parts({kOk, kOk, kEnd}));
   EXPECT_EQ(panel_->state(), PanelState::kFinished);
-  const auto frames = uplink_.frames();
+  const auto frames = sink_.frames();
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_EQ(frames[1].epoch, 2u);
   EXPECT_EQ(frames[1].source, 4u);
@@ -164,14 +159,14 @@ TEST_F(PanelTest, CountsFramesThatTheWorkloadLost) {
   Run(Parts({kOk, kOk}, absl::InvalidArgumentError("wrong size")));
   EXPECT_EQ(panel_->state(), PanelState::kFailed);
   EXPECT_EQ(panel_->counters().failed_frames, 1u);
-  EXPECT_TRUE(uplink_.frames().empty());
+  EXPECT_TRUE(sink_.frames().empty());
   EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_panel_failed_frames_total{panel=\"north\"} 1"));
 }
 
 TEST_F(PanelTest, StopsWhileItsSourceIsAtRest) {
   panel_ = std::make_unique<Panel>(
-      Panel::Identity{"north", 0}, Parts({}), [] { return absl::InternalError("not asked"); }, clock_,
-      uplink_, metrics_);
+      Panel::Identity{"north", 0}, Parts({}), [] { return absl::InternalError("not asked"); }, clock_, sink_,
+      metrics_);
   panel_->Start();
   panel_->Stop();
   EXPECT_EQ(panel_->state(), PanelState::kFinished);

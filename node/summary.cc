@@ -29,7 +29,8 @@ double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 }  // namespace
 
 std::string SummaryLine(const std::string& node, const std::string& site,
-                        const std::vector<std::unique_ptr<Panel>>& panels, const UplinkCounters& uplink) {
+                        const std::vector<std::unique_ptr<Panel>>& panels, const BoardFusion* fusion,
+                        const UplinkCounters& uplink) {
   PanelCounters total;
   LatencyHistogram latency;
   for (const auto& panel : panels) {
@@ -68,6 +69,16 @@ std::string SummaryLine(const std::string& node, const std::string& site,
       {"connections", uplink.connections},
       {"lost_tuples", uplink.spool.dropped_tuples + refused_tuples},
   };
+  if (fusion != nullptr) {
+    const BoardFusionCounters counters = fusion->counters();
+    line["fusion"] = {{"slots", counters.slots},
+                      {"incomplete_slots", counters.incomplete_slots},
+                      {"failed_slots", counters.failed_slots},
+                      {"dropped_slots", counters.dropped_slots},
+                      {"late_frames", counters.late_frames},
+                      {"tuples", counters.tuples},
+                      {"unusable_tuples", counters.unusable_tuples}};
+  }
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/uplink/uplink.h"
+#include "node/board_fusion.h"
 #include "node/panel.h"
 
 namespace tributary {
@@ -14,8 +15,10 @@ namespace tributary {
 // unusable_tuples, failed_frames, restarts, latency_us {p50, p99} from capture to offer. Of the uplink:
 // sent_frames (repetitions included), acknowledged_*, dropped_*, refused_* by reason, resent_duplicate_*
 // (repetitions that had arrived before: not lost), connections. tuples = acknowledged_tuples +
-// dropped_tuples; lost_tuples = dropped + refused.
+// dropped_tuples; lost_tuples = dropped + refused. With `fusion` (nullptr: none) also its counters, and
+// fusion.tuples take the place of the panels' tuples in that sum; the panels' latency ends where it begins.
 std::string SummaryLine(const std::string& node, const std::string& site,
-                        const std::vector<std::unique_ptr<Panel>>& panels, const UplinkCounters& uplink);
+                        const std::vector<std::unique_ptr<Panel>>& panels, const BoardFusion* fusion,
+                        const UplinkCounters& uplink);
 
 }  // namespace tributary

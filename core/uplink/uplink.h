@@ -11,13 +11,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/estimate/tuple_frame.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/tls.h"
 #include "core/uplink/refusals.h"
 #include "core/uplink/report.h"
 #include "core/uplink/spool/spool.h"
+#include "core/uplink/tuple_sink.h"
 
 namespace tributary {
 
@@ -54,16 +54,13 @@ struct UplinkCounters {
 // Full: the spool drops its oldest frame and counts it. A lost stream is replaced within about a second, and
 // what was not acknowledged is sent again. Time is measured with the steady clock: neither side's wall clock
 // matters here.
-class Uplink {
+class Uplink : public TupleSink {
  public:
   // Starts to connect. The metrics registered in `metrics` read this object: it must outlive their last
   // reader. InvalidArgument: the process declaration is one that no aggregator would accept.
   static absl::StatusOr<std::unique_ptr<Uplink>> Create(UplinkOptions options, ReportingProcess process,
                                                         const Clock& clock, Metrics& metrics);
-  virtual ~Uplink() = default;  // Stop(0)
-
-  // Numbers and takes the frame; `frame` gets the memory of an old one, contents unspecified.
-  virtual void Offer(TupleFrame& frame) = 0;
+  // The destructor is Stop(0). Offer numbers the frame.
 
   // Takes no more, sends what is held until the aggregator has acknowledged it or `drain` has passed, counts
   // the rest as dropped and ends the thread. Returns how many frames that were. A refused node does not wait.

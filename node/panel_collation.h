@@ -1,0 +1,66 @@
+// The frames of a board's panels, put together slot by slot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "core/estimate/epoch.h"
+#include "core/estimate/tuple_frame.h"
+
+namespace tributary {
+
+struct PanelSlot {
+  Epoch epoch = 0;
+  std::int64_t due_ns = 0;
+  std::size_t arrived = 0;
+  std::vector<TupleFrame> frames;  // [panels]; no subjects where a panel has not delivered
+  std::vector<char> present;       // [panels]
+};
+
+// Each panel's epochs ascend, so a complete slot also ends the wait for every earlier one. An epoch out of
+// order, of a front end whose clock jumps, makes a slot of its own and harms no other. Full: the oldest slot
+// is dropped and counted. One thread at a time; memory is reused.
+class PanelCollation {
+ public:
+  static constexpr std::size_t kCapacity = 64;  // slots
+  static constexpr std::size_t kRemembered = 256;
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  struct Counters {
+    std::uint64_t late_frames = 0;    // of a slot that was out already, or of a panel that had delivered it
+    std::uint64_t dropped_slots = 0;  // taken by nobody in time
+  };
+
+  // A slot waits at most `deadline_ns` for its panels, from its first frame on.
+  PanelCollation(std::size_t panels, std::int64_t deadline_ns);
+
+  // Takes the frame of a panel; `frame` gets the memory of an old one.
+  void Add(std::size_t panel, TupleFrame& frame, std::int64_t now_ns);
+
+  // The oldest slot, if it is due: it or a later one is complete, or its deadline has passed. False: none is.
+  bool Take(std::int64_t now_ns, PanelSlot& slot);
+
+  // When Take will give a slot unless frames arrive: kNever if none waits.
+  std::int64_t next_due_ns() const;
+
+  const Counters& counters() const { return counters_; }
+
+ private:
+  // nullptr: the slot is out.
+  PanelSlot* SlotOf(Epoch epoch, std::int64_t now_ns);
+  void RemoveOldest();
+
+  const std::size_t panels_;
+  const std::int64_t deadline_ns_;
+  std::vector<PanelSlot> slots_;  // [kCapacity]; the first used_ by ascending epoch
+  std::size_t used_ = 0;
+  std::vector<Epoch> out_;  // the latest kRemembered slots that are out, as a ring
+  std::size_t next_out_ = 0;
+  std::optional<Epoch> last_complete_;  // among those that wait
+  Counters counters_;
+};
+
+}  // namespace tributary
