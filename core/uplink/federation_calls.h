@@ -1,0 +1,39 @@
+// One attempt each at the calls of FederationService that move data.
+#pragma once
+
+#include <grpcpp/client_context.h>
+
+#include <atomic>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/uplink/federation_client.h"
+#include "core/uplink/federation_task.h"
+#include "tributary/v1/federation.grpc.pb.h"
+
+namespace tributary {
+
+absl::Status FromGrpc(const grpc::Status& status);
+
+// Appends to `file` what is missing of the model of `task`, checked chunk by chunk. What has arrived stays in
+// `file` after an error, so that another attempt goes on behind it. Errors: DataLoss for a chunk that does
+// not follow or whose checksum differs; those of the call.
+absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
+                            const TrainTask& task, const std::stop_token& withdrawn, std::string& file);
+
+struct SubmitAttempt {
+  SubmitAnswer answer;
+  bool try_again = false;  // the aggregator says that the same update may be accepted later
+};
+
+// Sends the update as the task's encoding, in chunks of at most 1 MiB; `sent_bytes` grows by their payload.
+// Errors: InvalidArgument for values that the encoding cannot hold; those of the call.
+absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub,
+                                         const FederationClientOptions& self, const TrainTask& task,
+                                         const FinishedTraining& training, const std::stop_token& withdrawn,
+                                         std::atomic<std::uint64_t>& sent_bytes);
+
+}  // namespace tributary

@@ -1,0 +1,104 @@
+// The client of FederationService: is told what to do in a federated run, fetches models, submits updates.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/tls.h"
+#include "core/uplink/federation_task.h"
+#include "core/uplink/report.h"
+
+namespace tributary {
+
+struct FederationClientOptions {
+  std::string aggregator;  // "host:port" or "unix:path"
+  std::optional<TlsMaterial> tls;
+  std::string node;  // equals the certificate's name where TLS is on
+  std::string run;   // empty: the run that is active, or the next to start
+  BootId boot_id = {};
+  std::uint64_t sample_count = 0;  // that this node trains on: the weight of its updates
+};
+
+enum class FederationState {
+  kConnecting,     // or waiting to try again
+  kParticipating,  // the aggregator has said what to do
+  kRefused,        // the aggregator refuses this node (see last_error()); tried again slowly
+  kStopped,
+};
+std::string_view FederationStateName(FederationState state);
+
+// An update that is ready: what EncodeChunk leaves of it goes to `remainder`.
+struct FinishedTraining {
+  std::span<const float> update;  // the task's element_count
+  std::span<float> remainder;     // of the same length
+  TrainingMetrics metrics;
+};
+
+struct SubmitAnswer {
+  bool accepted = false;
+  std::string reason;   // unless accepted: the label of the refusal
+  std::string message;  // from the aggregator
+};
+
+// Owns the channel and one thread that reads tasks. Next, FetchModel and Submit are one other thread's, the
+// rest is any thread's. Nothing but the newest task is kept: one that is overtaken before Next gives it is no
+// longer wanted. A link that is lost is tried again within about a second, a refusal within 30 s.
+class FederationClient {
+ public:
+  struct Assignment {
+    TrainTask task;
+    // Stop is requested once the aggregator wants something else, or this side stops.
+    std::stop_token withdrawn;
+  };
+
+  struct Counters {
+    std::uint64_t streams = 0;          // that the aggregator answered
+    std::uint64_t malformed_tasks = 0;  // that this node cannot do
+    std::uint64_t received_bytes = 0;   // of models
+    std::uint64_t sent_bytes = 0;       // of updates, repetitions included
+    std::uint64_t repeated_submissions = 0;
+  };
+
+  // Starts to connect.
+  FederationClient(FederationClientOptions options, const Clock& clock);
+  ~FederationClient();  // Stop()
+
+  // The next training, once there is one. A task that was answered is given again only if the aggregator asks
+  // again. Nothing after Stop.
+  std::optional<Assignment> Next();
+
+  // The file of the model that the task starts from. A fetch that breaks off goes on where it was, as long as
+  // the task stands. Errors: Cancelled if it was withdrawn; DataLoss for chunks that do not fit together;
+  // others as the aggregator's.
+  absl::StatusOr<std::string> FetchModel(const Assignment& assignment);
+
+  // Sends the update, from its start again after each break, as long as the task stands; the aggregator takes
+  // it once. Errors: Cancelled if it was withdrawn; InvalidArgument for values that the encoding cannot hold;
+  // others as the aggregator's. A refusal is an answer.
+  absl::StatusOr<SubmitAnswer> Submit(const Assignment& assignment, const FinishedTraining& training);
+
+  // The task is over, whatever became of it: Next waits for another, or for the aggregator to ask again.
+  void Finish(const Assignment& assignment);
+
+  // Ends calls under way and the thread.
+  void Stop();
+
+  FederationState state() const;
+  absl::Status last_error() const;  // of the stream of tasks; OK while it is well
+  std::string waiting_for() const;  // what the aggregator said last instead of a task; or empty
+  Counters counters() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,130 @@
+#include "core/uplink/federation_convert.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+
+#include "core/uplink/refusals.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kShaBytes = 32;
+constexpr std::uint32_t kMaxLocalSteps = 10'000'000;
+
+// The first of these that is at fault, or nothing.
+class Check {
+ public:
+  void That(bool holds, std::string_view field, std::string_view allowed) {
+    if (!holds && status_.ok()) {
+      status_ = absl::InvalidArgumentError(fmt::format("{} must be {}", field, allowed));
+    }
+  }
+  void Within(double value, double low, double high, std::string_view field) {
+    That(value >= low && value <= high, field, fmt::format("in {} … {}, found {}", low, high, value));
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+std::optional<UpdateEncoding> EncodingFromWire(v1::UpdateEncoding wire) {
+  constexpr std::array kOfPlainUpdates = {UpdateEncoding::kFloat32, UpdateEncoding::kFloat16,
+                                          UpdateEncoding::kInt8, UpdateEncoding::kInt12};
+  for (const UpdateEncoding encoding : kOfPlainUpdates) {
+    if (static_cast<int>(encoding) == static_cast<int>(wire)) return encoding;
+  }
+  return std::nullopt;
+}
+
+TrainingSettings SettingsFromWire(const v1::ClientSettings& wire, Check& check) {
+  TrainingSettings settings;
+  settings.workload = wire.workload();
+  settings.method = wire.method().empty() ? "simsiam" : wire.method();
+  settings.augmentation = wire.augmentation().empty() ? "continuous" : wire.augmentation();
+  settings.local_steps = wire.local_steps();
+  settings.batch = wire.batch();
+  settings.learning_rate = wire.learning_rate();
+  settings.momentum = wire.momentum();
+  settings.weight_decay = wire.weight_decay();
+  settings.proximal_mu = wire.proximal_mu();
+  settings.ema_lambda = wire.ema_lambda();
+  settings.target_decay = wire.target_decay();
+  settings.schedule_steps = wire.schedule_steps();
+  settings.seed = wire.seed();
+  settings.clip_norm = wire.clip_norm();
+  check.That(settings.workload == "self_supervised", "settings.workload", "\"self_supervised\"");
+  check.That(settings.method == "simsiam" || settings.method == "byol", "settings.method",
+             "\"simsiam\" or \"byol\"");
+  check.That(settings.augmentation == "continuous" || settings.augmentation == "hardware",
+             "settings.augmentation", "\"continuous\" or \"hardware\"");
+  check.That(settings.local_steps >= 1 && settings.local_steps <= kMaxLocalSteps, "settings.local_steps",
+             fmt::format("in 1 … {}", kMaxLocalSteps));
+  // The trainer checks again, against the model; NaN fails here.
+  check.Within(settings.batch, 2, 4096, "settings.batch");
+  check.Within(settings.learning_rate, 0, 100, "settings.learning_rate");
+  check.Within(settings.momentum, 0, 0.9999, "settings.momentum");
+  check.Within(settings.weight_decay, 0, 1, "settings.weight_decay");
+  check.Within(settings.proximal_mu, 0, 1e6, "settings.proximal_mu");
+  check.Within(settings.ema_lambda, 0, 1e12, "settings.ema_lambda");
+  check.Within(settings.target_decay, 0, 1, "settings.target_decay");
+  check.Within(settings.clip_norm, 0, 1e12, "settings.clip_norm");
+  const std::optional<UpdateEncoding> encoding = EncodingFromWire(wire.encoding());
+  check.That(encoding.has_value(), "settings.encoding", "float32, float16, int8 or int12");
+  settings.encoding = encoding.value_or(UpdateEncoding::kFloat32);
+  return settings;
+}
+
+absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::TrainTask& wire) {
+  Check check;
+  TrainTask task;
+  task.run = run;
+  task.round = wire.round();
+  task.deadline_unix_ns = wire.deadline_unix_ns();
+  task.model_sha256 = wire.model_sha256();
+  task.model_bytes = wire.model_bytes();
+  task.schema_sha256 = wire.schema_sha256();
+  task.element_count = wire.element_count();
+  check.That(!run.empty() && run.size() <= 128, "run", "a name of 1 … 128 bytes");
+  check.That(task.round >= 1, "round", "at least 1");
+  check.That(task.model_sha256.size() == kShaBytes, "model_sha256", "of 32 bytes");
+  check.That(task.schema_sha256.size() == kShaBytes, "schema_sha256", "of 32 bytes");
+  check.That(task.model_bytes >= 1 && task.model_bytes <= kMaxModelBytes, "model_bytes",
+             fmt::format("in 1 … {}", kMaxModelBytes));
+  check.That(task.element_count >= 1 && task.element_count <= kMaxElements, "element_count",
+             fmt::format("in 1 … {}", kMaxElements));
+  task.settings = SettingsFromWire(wire.settings(), check);
+  if (!check.status().ok()) return check.status();
+  if (wire.has_masking()) return absl::UnimplementedError("this node cannot mask its updates");
+  return FederationTask(std::move(task));
+}
+
+}  // namespace
+
+absl::StatusOr<FederationTask> TaskFromWire(const v1::ParticipateResponse& wire) {
+  switch (wire.task_case()) {
+    case v1::ParticipateResponse::kWait:
+      return FederationTask(WaitTask{wire.run(), PeerText(wire.wait().reason())});
+    case v1::ParticipateResponse::kTrain:
+      return TrainFromWire(wire.run(), wire.train());
+    case v1::ParticipateResponse::kEnded:
+      return FederationTask(EndedTask{wire.run(), PeerText(wire.ended().reason()), wire.ended().rounds()});
+    default:
+      return absl::UnimplementedError("a task that this node does not know");
+  }
+}
+
+std::string SubmitRefusalLabel(v1::SubmitRefusal reason) {
+  constexpr std::string_view kPrefix = "SUBMIT_REFUSAL_";
+  std::string name = v1::SubmitRefusal_Name(reason);
+  if (!name.starts_with(kPrefix)) return "unspecified";
+  name.erase(0, kPrefix.size());
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+}  // namespace tributary

@@ -1,0 +1,170 @@
+// A FederationService that a test tells what to say.
+#pragma once
+
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/parameters/crc32c.h"
+#include "tributary/v1/federation.grpc.pb.h"
+
+namespace tributary::testing {
+
+// One node's peer on a port of its own. Every task pushed goes to the present stream and the next ones.
+class FakeFederation final : public v1::FederationService::Service {
+ public:
+  FakeFederation() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakeFederation() override {
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    changed_.notify_all();
+    server_->Shutdown(std::chrono::system_clock::now());
+  }
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  void Push(const v1::ParticipateResponse& task) {
+    const std::lock_guard lock(mutex_);
+    task_ = task;
+    ++pushed_;
+    changed_.notify_all();
+  }
+  void EndStreams() {
+    const std::lock_guard lock(mutex_);
+    ++epoch_;
+    changed_.notify_all();
+  }
+
+  // What a test sets before and reads after.
+  std::string model;
+  std::size_t chunk_bytes = 1000;
+  int break_fetches = 0;  // so many fetches end after one chunk with UNAVAILABLE
+  bool damage_chunks = false;
+  int break_submissions = 0;      // so many submissions end with UNAVAILABLE after everything has come
+  bool hold_submissions = false;  // reads nothing until the client goes
+  v1::SubmitUpdateResponse answer;
+  int try_again_answers = 0;
+  std::vector<v1::ParticipateRequest> participations;
+  std::vector<std::uint64_t> fetch_offsets;
+  std::vector<std::vector<v1::SubmitUpdateRequest>> submissions;  // each with its header first
+  std::vector<std::string> wire;                                  // every request, as it was serialised
+
+  grpc::Status Participate(grpc::ServerContext* context, const v1::ParticipateRequest* request,
+                           grpc::ServerWriter<v1::ParticipateResponse>* writer) override {
+    std::unique_lock lock(mutex_);
+    participations.push_back(*request);
+    wire.push_back(request->SerializeAsString());
+    const int epoch = epoch_;
+    int sent = 0;
+    while (!closing_ && epoch == epoch_ && !context->IsCancelled()) {
+      if (sent != pushed_) {
+        sent = pushed_;
+        const v1::ParticipateResponse task = task_;
+        lock.unlock();
+        writer->Write(task);
+        lock.lock();
+        continue;
+      }
+      changed_.wait_for(lock, std::chrono::milliseconds(20));
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status FetchModel(grpc::ServerContext*, const v1::FetchModelRequest* request,
+                          grpc::ServerWriter<v1::FetchModelResponse>* writer) override {
+    const std::lock_guard lock(mutex_);
+    fetch_offsets.push_back(request->offset());
+    wire.push_back(request->SerializeAsString());
+    for (std::size_t first = request->offset(); first < model.size(); first += chunk_bytes) {
+      v1::FetchModelResponse chunk;
+      chunk.set_offset(first);
+      chunk.set_bytes(model.substr(first, chunk_bytes));
+      chunk.set_crc32c(Crc32c(chunk.bytes()) ^ (damage_chunks ? 1U : 0U));
+      writer->Write(chunk);
+      if (break_fetches > 0) {
+        --break_fetches;
+        return {grpc::StatusCode::UNAVAILABLE, "broken off"};
+      }
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status SubmitUpdate(grpc::ServerContext* context, grpc::ServerReader<v1::SubmitUpdateRequest>* reader,
+                            v1::SubmitUpdateResponse* response) override {
+    std::unique_lock lock(mutex_);
+    submissions.emplace_back();
+    changed_.notify_all();
+    while (hold_submissions && !closing_ && !context->IsCancelled()) {
+      changed_.wait_for(lock, std::chrono::milliseconds(5));
+    }
+    v1::SubmitUpdateRequest request;
+    while (reader->Read(&request)) {
+      submissions.back().push_back(request);
+      wire.push_back(request.SerializeAsString());
+    }
+    if (break_submissions > 0) {
+      --break_submissions;
+      return {grpc::StatusCode::UNAVAILABLE, "broken off"};
+    }
+    *response = answer;
+    if (try_again_answers > 0) {
+      --try_again_answers;
+      response->set_accepted(false);
+      response->set_try_again(true);
+    }
+    return grpc::Status::OK;
+  }
+
+  std::size_t submission_count() {
+    const std::lock_guard lock(mutex_);
+    return submissions.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closing_ = false;
+  int epoch_ = 0;
+  int pushed_ = 0;
+  v1::ParticipateResponse task_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// A task that asks for what FakeFederation::model holds.
+inline v1::ParticipateResponse TrainResponse(std::uint32_t round, std::size_t elements,
+                                             std::size_t model_bytes) {
+  v1::ParticipateResponse response;
+  response.set_run("run");
+  v1::TrainTask& task = *response.mutable_train();
+  task.set_round(round);
+  task.set_deadline_unix_ns(4'000'000'000'000'000'000);
+  task.set_model_sha256(std::string(32, 'm'));
+  task.set_schema_sha256(std::string(32, 's'));
+  task.set_model_bytes(model_bytes);
+  task.set_element_count(elements);
+  v1::ClientSettings& settings = *task.mutable_settings();
+  settings.set_workload("self_supervised");
+  settings.set_local_steps(2);
+  settings.set_batch(8);
+  settings.set_learning_rate(0.5);
+  settings.set_momentum(0.9);
+  settings.set_encoding(v1::UPDATE_ENCODING_FLOAT32);
+  return response;
+}
+
+}  // namespace tributary::testing
