@@ -92,10 +92,8 @@ std::string EncodeEncoder(const SelfSupervisedTrainer& trainer) {
   return EncodeSafetensors(set);
 }
 
-absl::StatusOr<EncoderFile> DecodeEncoder(std::string_view file) {
-  const auto set = DecodeSafetensors(file);
-  if (!set.ok()) return set.status();
-  Metadata metadata(*set);
+absl::StatusOr<EncoderFile> EncoderFromTensors(const TensorSet& set) {
+  Metadata metadata(set);
   if (metadata.Text("format") != kFormat) {
     return absl::InvalidArgumentError(fmt::format("metadata \"format\" is not \"{}\"", kFormat));
   }
@@ -113,11 +111,17 @@ absl::StatusOr<EncoderFile> DecodeEncoder(std::string_view file) {
   if (!metadata.status().ok()) return metadata.status();
   const auto trainer = SelfSupervisedTrainer::Create(result.options);  // checks the options
   if (!trainer.ok()) return trainer.status();
-  auto parameters = FlatParameters((*trainer)->Schema(), *set);
+  auto parameters = FlatParameters((*trainer)->Schema(), set);
   if (!parameters.ok()) return parameters.status();
   if (absl::Status status = (*trainer)->SetParameters(*parameters); !status.ok()) return status;
   result.parameters = *std::move(parameters);
   return result;
+}
+
+absl::StatusOr<EncoderFile> DecodeEncoder(std::string_view file) {
+  const auto set = DecodeSafetensors(file);
+  if (!set.ok()) return set.status();
+  return EncoderFromTensors(*set);
 }
 
 }  // namespace tributary
