@@ -44,7 +44,8 @@ std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConf
 NodeConfig ReadRoot(const ConfigSection& root, const std::string& folder) {
   NodeConfig config;
   config.node = root.RequiredText("node");
-  config.site = root.RequiredText("site");
+  const bool learns = root.Has("federation");
+  config.site = learns && !root.Has("panel") ? root.Text("site", "") : root.RequiredText("site");
   config.log_level = root.Choice("log_level", "info", {"debug", "info", "warn", "error"});
   config.tls = ReadTlsFiles(root.Section("tls"));
   if (config.tls) {
@@ -74,7 +75,12 @@ NodeConfig ReadRoot(const ConfigSection& root, const std::string& folder) {
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two panels", name));
   }
-  if (config.panels.empty() || config.panels.size() > kMaxPanels) {
+  if (learns) {
+    const ConfigSection federation = root.Section("federation");
+    config.federation = ReadFederation(federation, config.aggregator, folder);
+    CheckReach(federation, "aggregator", config.federation->aggregator, insecure || config.tls.has_value());
+  }
+  if ((config.panels.empty() && !learns) || config.panels.size() > kMaxPanels) {
     root.Fault("panel",
                fmt::format("expected 1 to {} [[panel]] tables, found {}", kMaxPanels, config.panels.size()));
   }

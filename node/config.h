@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/runtime/tls.h"
 #include "core/uplink/spool/spool.h"
+#include "node/federation_config.h"
 #include "node/panel_config.h"
 
 namespace tributary {
@@ -23,16 +24,17 @@ struct FusionConfig {
 
 struct NodeConfig {
   std::string node;  // equals the certificate's name where TLS is on
-  std::string site;
+  std::string site;  // may be empty where there are no panels
   std::string log_level;
   std::string aggregator;
   SpoolLimits spool;
   std::size_t frames_per_message = 1;
   double drain_s = 5;  // how long a stopping node waits for acknowledgements
   std::optional<TlsFiles> tls;
-  std::string http_listen;  // empty: no HTTP
-  std::vector<PanelConfig> panels;
+  std::string http_listen;          // empty: no HTTP
+  std::vector<PanelConfig> panels;  // may be empty where there is a federation
   std::optional<FusionConfig> fusion;
+  std::optional<FederationConfig> federation;
 };
 
 // Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line

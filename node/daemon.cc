@@ -44,6 +44,7 @@ absl::Status CheckFiles(const NodeConfig& config) {
     if (!status.ok()) faults.insert(std::string(status.message()));
   };
   if (config.tls) check(LoadTls(*config.tls).status());
+  if (config.federation) check(LoadPart(*config.federation).status());
   for (const PanelConfig& panel : config.panels) check(LoadModel(panel.workload, panel.model).status());
   if (faults.empty()) check(LoadModels(config.panels).status());
   return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
@@ -78,15 +79,34 @@ std::vector<ReportingSource> Daemon::Sources(const NodeConfig& config, const std
 }
 
 absl::Status Daemon::Open(const NodeConfig& config) {
+  std::optional<TlsMaterial> tls;
+  if (config.tls) {
+    absl::StatusOr<TlsMaterial> loaded = LoadTls(*config.tls);
+    if (!loaded.ok()) return loaded.status();
+    tls = *std::move(loaded);
+  }
+  if (config.federation) {
+    if (absl::Status status = OpenLearner(config, tls); !status.ok()) return status;
+  }
+  return config.panels.empty() ? absl::OkStatus() : OpenPanels(config, tls);
+}
+
+absl::Status Daemon::OpenLearner(const NodeConfig& config, const std::optional<TlsMaterial>& tls) {
+  absl::StatusOr<ImageSet> images = LoadPart(*config.federation);
+  if (!images.ok()) return images.status();
+  LearnerOptions options;
+  options.client = {config.federation->aggregator, tls, config.node, config.federation->run, NewBootId()};
+  options.state_file = config.federation->state;
+  learner_ = std::make_unique<Learner>(std::move(options), *std::move(images), clock_, metrics_);
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::OpenPanels(const NodeConfig& config, const std::optional<TlsMaterial>& tls) {
   UplinkOptions options;
   options.aggregator = config.aggregator;
+  options.tls = tls;
   options.spool = config.spool;
   options.frames_per_message = config.frames_per_message;
-  if (config.tls) {
-    absl::StatusOr<TlsMaterial> tls = LoadTls(*config.tls);
-    if (!tls.ok()) return tls.status();
-    options.tls = *std::move(tls);
-  }
   const absl::StatusOr<Models> models = LoadModels(config.panels);
   if (!models.ok()) return models.status();
 
@@ -131,12 +151,19 @@ void Daemon::AddRoutes() {
     return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics_.Text()};
   });
   http_.Route("/healthz", [](const HttpRequest&) { return HttpResponse{200, "text/plain", "ok\n"}; });
-  // Ready: what is sensed now reaches the aggregator.
-  http_.Route("/readyz", [this](const HttpRequest&) {
-    const UplinkState state = uplink_->state();
-    return HttpResponse{state == UplinkState::kReporting ? 200 : 503, "text/plain",
-                        std::string(UplinkStateName(state)) + "\n"};
-  });
+  http_.Route("/readyz", [this](const HttpRequest&) { return Ready(); });
+}
+
+// What is sensed now reaches the aggregator, and what there is to learn is told.
+HttpResponse Daemon::Ready() const {
+  const auto answer = [](bool ready, std::string_view state) {
+    return HttpResponse{ready ? 200 : 503, "text/plain", std::string(state) + "\n"};
+  };
+  const bool participates = learner_ == nullptr || learner_->state() == FederationState::kParticipating;
+  if (uplink_ == nullptr || (uplink_->state() == UplinkState::kReporting && !participates)) {
+    return answer(participates, FederationStateName(learner_->state()));
+  }
+  return answer(uplink_->state() == UplinkState::kReporting, UplinkStateName(uplink_->state()));
 }
 
 absl::Status Daemon::Start() {
@@ -146,14 +173,18 @@ absl::Status Daemon::Start() {
   }
   if (fusion_ != nullptr) fusion_->Start();
   for (const auto& panel : panels_) panel->Start();
-  spdlog::info("{} of site {}: {} panels", node_, site_, panels_.size());
+  if (!panels_.empty()) spdlog::info("{} of site {}: {} panels", node_, site_, panels_.size());
+  if (learner_ != nullptr) {
+    learner_->Start();
+    spdlog::info("{} learns from {} images", node_, learner_->image_count());
+  }
   return absl::OkStatus();
 }
 
 bool Daemon::finished() const {
-  return std::all_of(panels_.begin(), panels_.end(), [](const auto& panel) {
-    return panel->state() == PanelState::kFinished || panel->state() == PanelState::kFailed;
-  });
+  return learner_ == nullptr && std::all_of(panels_.begin(), panels_.end(), [](const auto& panel) {
+           return panel->state() == PanelState::kFinished || panel->state() == PanelState::kFailed;
+         });
 }
 
 bool Daemon::failed() const {
@@ -164,13 +195,16 @@ bool Daemon::failed() const {
 void Daemon::Stop() {
   for (const auto& panel : panels_) panel->Stop();
   if (fusion_ != nullptr) fusion_->Stop();
+  if (learner_ != nullptr) learner_->Stop();
+  if (uplink_ == nullptr) return;
   const std::uint64_t left =
       uplink_->Stop(std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * drain_s_)));
   if (left > 0) spdlog::error("{} frames were not acknowledged within {} s and are lost", left, drain_s_);
 }
 
-std::string Daemon::Summary() const { 
-  return SummaryLine(node_, site_, panels_, fusion_.get(), uplink_->counters());
+std::string Daemon::Summary() const {
+  return SummaryLine(node_, site_, panels_, fusion_.get(),
+                     uplink_ == nullptr ? UplinkCounters() : uplink_->counters(), learner_.get());
 }
 
 }  // namespace tributary

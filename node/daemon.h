@@ -1,7 +1,8 @@
-// A node: its panels, its uplink, its metrics.
+// A node: its panels, its uplink, what it learns, its metrics.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/uplink/uplink.h"
 #include "node/board_fusion.h"
 #include "node/config.h"
+#include "node/learner.h"
 #include "node/panel.h"
 
 namespace tributary {
@@ -30,7 +32,7 @@ class Daemon {
   // Starts the panels and the HTTP side. Unavailable: its port cannot be bound.
   absl::Status Start();
 
-  // Every panel has ended.
+  // Every panel has ended, and there is nothing to learn.
   bool finished() const;
   // A panel has failed for good.
   bool failed() const;
@@ -45,6 +47,9 @@ class Daemon {
  private:
   Daemon(const NodeConfig& config, const Clock& clock);
   absl::Status Open(const NodeConfig& config);
+  absl::Status OpenPanels(const NodeConfig& config, const std::optional<TlsMaterial>& tls);
+  absl::Status OpenLearner(const NodeConfig& config, const std::optional<TlsMaterial>& tls);
+  HttpResponse Ready() const;
   // The sources of the hello: the panels, or what is fused from them.
   static std::vector<ReportingSource> Sources(const NodeConfig& config, const std::vector<PanelParts>& parts);
   void AddRoutes();
@@ -55,10 +60,11 @@ class Daemon {
   const double drain_s_;
   const std::string http_listen_;
   Metrics metrics_;
-  std::unique_ptr<Uplink> uplink_;
+  std::unique_ptr<Uplink> uplink_;       // none without panels
   std::unique_ptr<BoardFusion> fusion_;  // none: every panel reports for itself
   std::vector<std::unique_ptr<Panel>> panels_;
-  HttpServer http_;  // last: its handlers read everything above
+  std::unique_ptr<Learner> learner_;  // none without [federation]
+  HttpServer http_;                   // last: its handlers read everything above
 };
 
 }  // namespace tributary

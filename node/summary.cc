@@ -30,7 +30,7 @@ double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
 std::string SummaryLine(const std::string& node, const std::string& site,
                         const std::vector<std::unique_ptr<Panel>>& panels, const BoardFusion* fusion,
-                        const UplinkCounters& uplink) {
+                        const UplinkCounters& uplink, const Learner* learner) {
   PanelCounters total;
   LatencyHistogram latency;
   for (const auto& panel : panels) {
@@ -78,6 +78,23 @@ std::string SummaryLine(const std::string& node, const std::string& site,
                       {"late_frames", counters.late_frames},
                       {"tuples", counters.tuples},
                       {"unusable_tuples", counters.unusable_tuples}};
+  }
+  if (learner != nullptr) {
+    const LearnerCounters rounds = learner->counters();
+    const FederationClient::Counters link = learner->link_counters();
+    line["learner"] = {{"images", learner->image_count()},
+                       {"accepted_updates", rounds.accepted},
+                       {"refused_updates", rounds.refused},
+                       {"withdrawn_rounds", rounds.withdrawn},
+                       {"failed_rounds", rounds.failed},
+                       {"round", rounds.round},
+                       {"steps", rounds.steps},
+                       {"training_seconds", rounds.seconds},
+                       {"loss", rounds.loss},
+                       {"spread", rounds.spread},
+                       {"sent_bytes", link.sent_bytes},
+                       {"received_bytes", link.received_bytes},
+                       {"repeated_submissions", link.repeated_submissions}};
   }
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -7,6 +7,7 @@
 
 #include "core/uplink/uplink.h"
 #include "node/board_fusion.h"
+#include "node/learner.h"
 #include "node/panel.h"
 
 namespace tributary {
@@ -17,8 +18,9 @@ namespace tributary {
 // (repetitions that had arrived before: not lost), connections. tuples = acknowledged_tuples +
 // dropped_tuples; lost_tuples = dropped + refused. With `fusion` (nullptr: none) also its counters, and
 // fusion.tuples take the place of the panels' tuples in that sum; the panels' latency ends where it begins.
+// With `learner` (nullptr: none) what became of its rounds.
 std::string SummaryLine(const std::string& node, const std::string& site,
                         const std::vector<std::unique_ptr<Panel>>& panels, const BoardFusion* fusion,
-                        const UplinkCounters& uplink);
+                        const UplinkCounters& uplink, const Learner* learner);
 
 }  // namespace tributary

@@ -129,6 +129,10 @@ class FakeFederation final : public v1::FederationService::Service {
     return grpc::Status::OK;
   }
 
+  std::size_t fetches() {
+    const std::lock_guard lock(mutex_);
+    return fetch_offsets.size();
+  }
   std::size_t submission_count() {
     const std::lock_guard lock(mutex_);
     return submissions.size();

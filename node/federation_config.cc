@@ -1,0 +1,76 @@
+#include "node/federation_config.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "node/source/images_glyphs.h"
+#include "node/source/images_idx.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::int64_t kMaxNodes = 100'000;
+
+std::string Resolve(const std::string& folder, const std::string& file) {
+  return file.empty() ? file : (std::filesystem::path(folder) / file).lexically_normal().string();
+}
+
+ImageSet Part(const ImageSet& set, const std::vector<std::uint32_t>& indices) {
+  ImageSet part;
+  part.side = set.side;
+  part.pixels.reserve(indices.size() * set.image_size());
+  for (const std::uint32_t index : indices) {
+    const auto image = set.image(index);
+    part.pixels.insert(part.pixels.end(), image.begin(), image.end());
+  }
+  return part;
+}
+
+}  // namespace
+
+FederationConfig ReadFederation(const ConfigSection& section, const std::string& default_aggregator,
+                                const std::string& folder) {
+  FederationConfig config;
+  config.aggregator = section.Text("aggregator", default_aggregator);
+  config.run = section.Text("run", "");
+  config.images = section.RequiredText("images");
+  config.labels = Resolve(folder, section.Text("labels", ""));
+  const bool drawn = config.images == "glyphs";
+  if (drawn) {
+    config.glyphs = static_cast<std::size_t>(section.Integer("glyphs", 7'000, {10, 1'000'000}));
+    if (!config.labels.empty()) section.Fault("labels", "the built-in glyphs have their own");
+  } else {
+    config.images = Resolve(folder, config.images);
+  }
+  const std::string split = section.Choice("split", "iid", {"iid", "shard", "dirichlet"});
+  config.split.kind = ParseImageSplit(split).value_or(ImageSplit::kIid);
+  config.split.concentration = section.Real("alpha", 0.5, {1e-3, 1e6});
+  config.split.nodes = static_cast<std::size_t>(section.Integer("shards", 1, {1, kMaxNodes}));
+  config.split.seed = static_cast<std::uint64_t>(section.Integer("seed", 1, {0}));
+  config.shard = static_cast<std::size_t>(section.Integer("shard_index", 0, {0, kMaxNodes - 1}));
+  if (config.shard >= config.split.nodes) {
+    section.Fault("shard_index",
+                  fmt::format("expected less than shards = {}, found {}", config.split.nodes, config.shard));
+  }
+  if (config.split.kind != ImageSplit::kIid && !drawn && config.labels.empty()) {
+    section.Fault("labels", fmt::format("a {} split needs the labels of the images", split));
+  }
+  config.state = Resolve(folder, section.Text("state", ""));
+  return config;
+}
+
+absl::StatusOr<ImageSet> LoadPart(const FederationConfig& config) {
+  const absl::StatusOr<ImageSet> set = config.images == "glyphs"
+                                           ? DrawGlyphs(config.glyphs, config.split.seed)
+                                           : ReadIdxImages(config.images, config.labels);
+  if (!set.ok()) return set.status();
+  const auto parts = SplitImages(set->count(), set->labels, config.split);
+  if (!parts.ok()) {
+    return absl::InvalidArgumentError(fmt::format("{}: {}", config.images, parts.status().ToString()));
+  }
+  return Part(*set, (*parts)[config.shard]);
+}
+
+}  // namespace tributary

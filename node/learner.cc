@@ -1,0 +1,204 @@
+#include "node/learner.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "core/nn/random_stream.h"
+#include "core/parameters/identity.h"
+#include "core/parameters/safetensors.h"
+#include "core/parameters/update_encoding.h"
+#include "core/runtime/file.h"
+
+namespace tributary {
+namespace {
+
+FederationClientOptions WithCount(FederationClientOptions options, std::size_t images) {
+  options.sample_count = images;
+  return options;
+}
+
+// Nodes of one run see different views; a node that restarts sees the same (FNV-1a of its name).
+std::uint64_t SeedOf(std::uint64_t run_seed, const std::string& node) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const unsigned char c : node) hash = (hash ^ c) * 0x100000001b3ULL;
+  return RandomStream::Of(run_seed, hash).Bits();
+}
+
+bool SameSha(const Sha256& sha, const std::string& bytes) {
+  return bytes.size() == sha.size() && std::memcmp(sha.data(), bytes.data(), sha.size()) == 0;
+}
+
+absl::StatusOr<LocalTrainingOptions> OptionsOf(const TrainTask& task, const SelfSupervisedOptions& model,
+                                               const std::string& node) {
+  const TrainingSettings& s = task.settings;
+  LocalTrainingOptions options;
+  options.trainer = model;
+  options.trainer.method = s.method == "byol" ? SelfSupervisedMethod::kByol : SelfSupervisedMethod::kSimSiam;
+  options.trainer.batch = s.batch;
+  options.trainer.learning_rate = s.learning_rate;
+  options.trainer.momentum = s.momentum;
+  options.trainer.weight_decay = s.weight_decay;
+  options.trainer.proximal = s.proximal_mu;
+  options.trainer.target_decay = s.target_decay;
+  options.trainer.schedule_steps = s.schedule_steps;
+  options.trainer.seed = SeedOf(s.seed, node);
+  options.ema_lambda = s.ema_lambda;
+  const auto augmentation = ParseAugmentationSet(s.augmentation);
+  if (!augmentation.ok()) return augmentation.status();
+  options.augmentation = *augmentation;
+  return options;
+}
+
+}  // namespace
+
+Learner::Learner(LearnerOptions options, ImageSet images, const Clock& clock, Metrics& metrics)
+    : options_(std::move(options)),
+      images_(std::move(images)),
+      clock_(clock),
+      metrics_(metrics),
+      client_(std::make_unique<FederationClient>(WithCount(options_.client, images_.count()), clock)) {
+  metrics_.Register(*client_);
+}
+
+Learner::~Learner() { Stop(); }
+
+void Learner::Start() {
+  thread_ = std::jthread([this] { Run(); });
+}
+
+void Learner::Stop() {
+  client_->Stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Learner::Run() {
+  while (const auto assignment = client_->Next()) {
+    const absl::Status status = DoRound(*assignment);
+    if (absl::IsCancelled(status)) {
+      metrics_.Withdrawn();
+    } else if (!status.ok()) {
+      metrics_.Failed();
+      spdlog::error("round {} of {}: {}", assignment->task.round, assignment->task.run, status.ToString());
+    }
+    client_->Finish(*assignment);
+  }
+}
+
+absl::Status Learner::DoRound(const FederationClient::Assignment& assignment) {
+  const TrainTask& task = assignment.task;
+  const auto model = FetchModel(assignment);
+  if (!model.ok()) return model.status();
+  if (absl::Status status = Prepare(task, *model); !status.ok()) return status;
+  update_.resize(model->parameters.size());
+  const std::int64_t begin_ns = clock_.SteadyNs();
+  const auto outcome = workload_->Train(
+      task.round - 1, task.settings.local_steps, model->parameters,
+      [&assignment] { return assignment.withdrawn.stop_requested(); }, update_);
+  if (!outcome.ok()) return outcome.status();
+  const TrainingMetrics training{outcome->loss, outcome->spread,
+                                 1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns),
+                                 task.settings.local_steps};
+  metrics_.Trained(training);
+  AddResidualAndClip(task.settings);
+  return Deliver(assignment, training);
+}
+
+absl::StatusOr<EncoderFile> Learner::FetchModel(const FederationClient::Assignment& assignment) {
+  const absl::StatusOr<std::string> file = client_->FetchModel(assignment);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<TensorSet> set = DecodeSafetensors(*file);
+  if (!set.ok()) return set.status();
+  if (!SameSha(ParameterIdentity(*set), assignment.task.model_sha256)) {
+    return absl::DataLossError("the model's parameters are not those that the task names");
+  }
+  absl::StatusOr<EncoderFile> model = EncoderFromTensors(*set);
+  if (!model.ok()) return model.status();
+  if (model->parameters.size() != assignment.task.element_count) {
+    return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
+                                                  model->parameters.size(), assignment.task.element_count));
+  }
+  return model;
+}
+
+absl::Status Learner::Prepare(const TrainTask& task, const EncoderFile& model) {
+  const bool same = workload_ != nullptr && prepared_for_.run == task.run &&
+                    prepared_for_.schema_sha256 == task.schema_sha256 &&
+                    prepared_for_.settings == task.settings;
+  if (same) return absl::OkStatus();
+  const auto options = OptionsOf(task, model.options, options_.client.node);
+  if (!options.ok()) return options.status();
+  std::vector<std::uint32_t> all(images_.count());
+  std::iota(all.begin(), all.end(), 0U);
+  auto workload = SelfSupervisedWorkload::Create(images_, std::move(all), *options);
+  if (!workload.ok()) return workload.status();
+  workload_ = *std::move(workload);
+  prepared_for_ = task;
+  residual_.clear();
+  remainder_.assign(model.parameters.size(), 0.0f);
+  spdlog::info("takes part in run {} with {} images, {} parameters, from round {}", task.run, images_.count(),
+               model.parameters.size(), task.round);
+  if (const absl::Status status = Restore(task); !status.ok() && !absl::IsNotFound(status)) {
+    spdlog::warn("{}: starts without what it kept: {}", options_.state_file, status.ToString());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Learner::Restore(const TrainTask& task) {
+  if (options_.state_file.empty()) return absl::OkStatus();
+  const auto file = ReadFile(options_.state_file);
+  if (!file.ok()) return file.status();
+  auto state = DecodeLearnerState(*file);
+  if (!state.ok()) return state.status();
+  if (state->run != task.run) return absl::OkStatus();
+  if (!state->residual.empty() && state->residual.size() != task.element_count) {
+    return absl::InvalidArgumentError("the error feedback that was kept is of another model");
+  }
+  residual_ = std::move(state->residual);
+  if (task.settings.ema_lambda == 0 || state->local.empty()) return absl::OkStatus();
+  return workload_->SetLocal(state->local);
+}
+
+void Learner::AddResidualAndClip(const TrainingSettings& settings) {
+  for (std::size_t i = 0; i < residual_.size(); ++i) update_[i] += residual_[i];
+  if (settings.clip_norm == 0) return;
+  const double norm = std::sqrt(SumOfSquares(update_));
+  if (norm <= settings.clip_norm) return;
+  const auto scale = static_cast<float>(settings.clip_norm / norm);
+  for (float& value : update_) value *= scale;
+}
+
+absl::Status Learner::Deliver(const FederationClient::Assignment& assignment,
+                              const TrainingMetrics& training) {
+  const TrainTask& task = assignment.task;
+  const auto answer = client_->Submit(assignment, {update_, remainder_, training});
+  if (!answer.ok()) return answer.status();
+  if (!answer->accepted) {
+    metrics_.Refused(answer->reason);
+    spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, answer->reason,
+                 answer->message);
+    return absl::OkStatus();
+  }
+  metrics_.Accepted(task.round);
+  if (task.settings.encoding != UpdateEncoding::kFloat32) {
+    residual_.resize(remainder_.size());
+    residual_.swap(remainder_);
+  }
+  spdlog::debug("round {} of {}: loss {:.3f}, spread {:.2f}, {:.1f} s", task.round, task.run, training.loss,
+                training.spread, training.seconds);
+  return Keep(task.run);
+}
+
+absl::Status Learner::Keep(const std::string& run) {
+  const std::span<const float> local = workload_->local();
+  if (options_.state_file.empty() || (residual_.empty() && local.empty())) return absl::OkStatus();
+  return WriteFileAtomically(options_.state_file,
+                             EncodeLearnerState({run, residual_, {local.begin(), local.end()}}));
+}
+
+}  // namespace tributary

@@ -1,0 +1,76 @@
+// A node's part in federated runs: tasks in, updates out, on a thread of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/nn/encoder_file.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+#include "core/uplink/federation_client.h"
+#include "node/learner_metrics.h"
+#include "node/learner_state.h"
+#include "node/source/images_set.h"
+#include "node/workload/self_supervised.h"
+
+namespace tributary {
+
+struct LearnerOptions {
+  FederationClientOptions client;  // its sample_count is the learner's to say
+  std::string state_file;          // keeps error feedback and FedEMA's local model; empty: not kept
+};
+
+// Owns the images, the training and the client. Memory: the images, the network's buffers and five vectors of
+// the model's length. What leaves is the update, counts and metrics.
+//
+// A round that the aggregator no longer wants is given up between two steps. What cannot be done (a model of
+// images of another side, training that diverges, a damaged file) is counted and logged; the next round is
+// tried again.
+class Learner {
+ public:
+  // Clock and metrics outlive the learner; so does the learner the last reader of the metrics.
+  Learner(LearnerOptions options, ImageSet images, const Clock& clock, Metrics& metrics);
+  ~Learner();  // Stop()
+
+  void Start();
+  // Gives up what is under way; returns within a step's time.
+  void Stop();
+
+  FederationState state() const { return client_->state(); }
+  LearnerCounters counters() const { return metrics_.counters(); }
+  FederationClient::Counters link_counters() const { return client_->counters(); }
+  std::size_t image_count() const { return images_.count(); }
+
+ private:
+  void Run();
+  absl::Status DoRound(const FederationClient::Assignment& assignment);
+  absl::StatusOr<EncoderFile> FetchModel(const FederationClient::Assignment& assignment);
+  absl::Status Prepare(const TrainTask& task, const EncoderFile& model);
+  absl::Status Restore(const TrainTask& task);
+  void AddResidualAndClip(const TrainingSettings& settings);
+  absl::Status Deliver(const FederationClient::Assignment& assignment, const TrainingMetrics& metrics);
+  absl::Status Keep(const std::string& run);
+
+  const LearnerOptions options_;
+  const ImageSet images_;
+  const Clock& clock_;
+  LearnerMetrics metrics_;
+
+  // The learner's thread.
+  std::unique_ptr<SelfSupervisedWorkload> workload_;  // of the run below
+  TrainTask prepared_for_;
+  std::vector<float> update_;
+  std::vector<float> residual_;   // of the last accepted update
+  std::vector<float> remainder_;  // of the update under way
+
+  std::unique_ptr<FederationClient> client_;
+  std::jthread thread_;  // last: it uses everything above
+};
+
+}  // namespace tributary

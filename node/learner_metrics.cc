@@ -1,0 +1,66 @@
+#include "node/learner_metrics.h"
+
+namespace tributary {
+
+void LearnerMetrics::Register(const FederationClient& client) {
+  const auto count = [this](const char* name, const char* help, auto& value) {
+    metrics_.AddCounterCallback(name, help, {}, [&value] { return static_cast<double>(value.load()); });
+  };
+  const auto gauge = [this](const char* name, const char* help, auto& value) {
+    metrics_.AddGaugeCallback(name, help, {}, [&value] { return static_cast<double>(value.load()); });
+  };
+  count("tributary_learner_accepted_updates_total", "Updates that the aggregator took.", accepted_);
+  count("tributary_learner_withdrawn_rounds_total", "Rounds given up because the aggregator went on.",
+        withdrawn_);
+  count("tributary_learner_failed_rounds_total", "Rounds that this node could not do.", failed_);
+  count("tributary_learner_steps_total", "Training steps of complete rounds.", steps_);
+  count("tributary_learner_training_seconds_total", "Time spent in complete rounds' training.", seconds_);
+  gauge("tributary_learner_round", "Round of the last accepted update.", round_);
+  gauge("tributary_learner_loss", "Mean loss of the last training.", loss_);
+  gauge("tributary_learner_spread", "Collapse check of the last training: near 1 if healthy.", spread_);
+  metrics_.AddGaugeCallback(
+      "tributary_learner_participating", "1 while the aggregator gives tasks.", {},
+      [&client] { return client.state() == FederationState::kParticipating ? 1.0 : 0.0; });
+  const auto link = [this, &client](const char* name, const char* help,
+                                    std::uint64_t FederationClient::Counters::*value) {
+    metrics_.AddCounterCallback(name, help, {},
+                                [&client, value] { return static_cast<double>(client.counters().*value); });
+  };
+  link("tributary_learner_sent_bytes_total", "Payload of updates sent, repetitions included.",
+       &FederationClient::Counters::sent_bytes);
+  link("tributary_learner_received_bytes_total", "Payload of models received.",
+       &FederationClient::Counters::received_bytes);
+  link("tributary_learner_repeated_submissions_total", "Updates sent again after a broken connection.",
+       &FederationClient::Counters::repeated_submissions);
+  link("tributary_learner_malformed_tasks_total", "Tasks that this node cannot do.",
+       &FederationClient::Counters::malformed_tasks);
+  link("tributary_learner_streams_total", "Streams of tasks that the aggregator answered.",
+       &FederationClient::Counters::streams);
+}
+
+void LearnerMetrics::Trained(const TrainingMetrics& training) {
+  steps_ += training.steps;
+  seconds_ = seconds_ + training.seconds;
+  loss_ = training.loss;
+  spread_ = training.spread;
+}
+
+void LearnerMetrics::Accepted(std::uint32_t round) {
+  ++accepted_;
+  round_ = round;
+}
+
+void LearnerMetrics::Refused(const std::string& reason) {
+  ++refused_;
+  // Rare; the reasons are those of the protocol.
+  metrics_
+      .AddCounter("tributary_learner_refused_updates_total", "Updates that the aggregator refused.",
+                  {{"reason", reason}})
+      .Increment();
+}
+
+LearnerCounters LearnerMetrics::counters() const {
+  return {accepted_, refused_, withdrawn_, failed_, steps_, seconds_, round_, loss_, spread_};
+}
+
+}  // namespace tributary
