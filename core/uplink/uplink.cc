@@ -1,11 +1,8 @@
 #include "core/uplink/uplink.h"
 
-#include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
-#include <grpcpp/support/async_stream.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -15,8 +12,9 @@
 #include "core/runtime/mutex.h"
 #include "core/uplink/channel.h"
 #include "core/uplink/convert.h"
-#include "core/uplink/spool/backoff.h"
+#include "core/uplink/spool/reconnect.h"
 #include "core/uplink/uplink_metrics.h"
+#include "core/uplink/write_side.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
 namespace tributary {
@@ -24,27 +22,11 @@ namespace {
 
 constexpr std::int64_t kMillisecondNs = 1'000'000;
 constexpr std::int64_t kTickMs = 10;
-// What a backlog is packed into: large enough for the wire, small enough (25 kB of 16 tuples) to be
-// acknowledged soon.
-constexpr std::size_t kBacklogFramesPerMessage = 64;
 constexpr std::int64_t kHelloTimeoutNs = 5'000 * kMillisecondNs;
 constexpr std::int64_t kCloseTimeoutNs = 500 * kMillisecondNs;
-constexpr Backoff::Limits kLostLink{20 * kMillisecondNs, 400 * kMillisecondNs};
-constexpr Backoff::Limits kRefusedNode{1'000 * kMillisecondNs, 30'000 * kMillisecondNs};
-
-// What will not get better by itself: a configuration or a certificate must change.
-bool IsRefusal(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kUnauthenticated:
-    case absl::StatusCode::kUnimplemented:
-      return true;
-    default:
-      return false;
-  }
-}
+// A stream that lasted so long was a good one, even if nothing was acknowledged.
+constexpr std::int64_t kServedNs = 1'000 * kMillisecondNs;
+constexpr std::int64_t kLogAgainNs = 10'000 * kMillisecondNs;
 
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
@@ -62,9 +44,9 @@ class ReportUplink final : public Uplink {
         clock_(clock),
         description_(absl::StrCat(options_.aggregator, " as ", process.node, " of site ", process.site)),
         spool_(options_.spool),
+        write_side_(spool_, clock, options_.frames_per_message, Tag(kWrite)),
         stub_(v1::FusionService::NewStub(MakeChannel(options_.aggregator, options_.tls))),
-        lost_link_(kLostLink, std::random_device{}()),
-        refused_node_(kRefusedNode, std::random_device{}()) {
+        reconnect_(std::random_device{}()) {
     *hello_.mutable_hello() = HelloToWire(process);
   }
 
@@ -76,7 +58,7 @@ class ReportUplink final : public Uplink {
   }
 
   void Offer(TupleFrame& frame) override {
-    if (spool_.Offer(frame) != 0) SendIfIdle(false);
+    if (spool_.Offer(frame) != 0) write_side_.SendIfIdle(false);
   }
 
   std::uint64_t Stop(std::chrono::milliseconds drain) override {
@@ -85,6 +67,7 @@ class ReportUplink final : public Uplink {
       const MutexLock lock(mutex_);
       if (!stop_deadline_ns_) stop_deadline_ns_ = clock_.SteadyNs() + drain.count() * kMillisecondNs;
     }
+    write_side_.Hurry();
     if (thread_.joinable()) thread_.join();
     return spool_.DropAll();
   }
@@ -100,18 +83,10 @@ class ReportUplink final : public Uplink {
   }
 
   UplinkCounters counters() const override {
-    return {spool_.counters(), refusals_.counters(), messages_.load(), connections_.load()};
+    return {spool_.counters(), refusals_.counters(), write_side_.messages(), connections_.load()};
   }
 
  private:
-  using Rpc = grpc::ClientAsyncReaderWriter<v1::ReportRequest, v1::ReportResponse>;
-
-  // One stream; the thread that writes keeps it alive until its call returns.
-  struct Stream {
-    grpc::ClientContext context;
-    std::unique_ptr<Rpc> rpc;
-  };
-
   // Tags of the completion queue. One stream at a time, one operation of a kind at a time.
   enum Operation : std::intptr_t { kStart = 1, kRead, kWrite, kFinish };
   static void* Tag(Operation operation) { return reinterpret_cast<void*>(operation); }
@@ -125,45 +100,6 @@ class ReportUplink final : public Uplink {
     kFinishing,  // the stream has ended; its status is awaited
     kStopped,
   };
-
-  // --- Any thread ---
-
-  // Begins a write if none is under way and enough frames wait; `flush`: even one.
-  void SendIfIdle(bool flush) {
-    for (;;) {
-      std::shared_ptr<Stream> stream;
-      {
-        const MutexLock lock(mutex_);
-        if (!open_ || writing_) return;
-        const std::size_t enough =
-            flush || stop_deadline_ns_ ? 1 : std::max<std::size_t>(options_.frames_per_message, 1);
-        if (spool_.waiting_frames() < enough) return;
-        writing_ = true;
-        stream = stream_;
-      }
-      if (Write(*stream)) return;
-      const MutexLock lock(mutex_);
-      writing_ = false;
-    }
-  }
-
-  // Called by whoever set writing_. False if nothing waited after all.
-  bool Write(Stream& stream) {
-    const std::int64_t now_ns = clock_.SteadyNs();
-    const std::size_t most = std::max(options_.frames_per_message, kBacklogFramesPerMessage);
-    request_.mutable_frames()->Clear();
-    while (static_cast<std::size_t>(request_.frames_size()) < most && spool_.Take(now_ns, taken_)) {
-      FrameToWire(taken_, *request_.add_frames());
-    }
-    if (request_.frames_size() == 0) return false;
-    request_.set_dropped_frames(spool_.dropped_frames());
-    grpc::WriteOptions options;
-    // A backlog is put on the wire in large pieces; the last message is never held back.
-    if (spool_.waiting_frames() >= most) options.set_buffer_hint();
-    messages_.fetch_add(1, std::memory_order_relaxed);
-    stream.rpc->Write(request_, options, Tag(kWrite));
-    return true;
-  }
 
   // --- Own thread ---
 
@@ -196,9 +132,9 @@ class ReportUplink final : public Uplink {
         reading_ = false;
         return ok ? Respond() : Close();
       case kWrite:
-        ReleaseWrite();
+        write_side_.Release();
         if (!ok || phase_ == Phase::kClosing) return Close();
-        return SendIfIdle(false);
+        return write_side_.SendIfIdle(false);
       case kFinish:
         return Finished();
     }
@@ -225,8 +161,8 @@ class ReportUplink final : public Uplink {
       case Phase::kReporting:
         if (drained) return EndOrderly(now_ns);
         // What waits for company goes out alone once nothing has gone out for a whole tick.
-        if (messages_ == messages_at_tick_) SendIfIdle(true);
-        messages_at_tick_ = messages_;
+        if (write_side_.messages() == messages_at_tick_) write_side_.SendIfIdle(true);
+        messages_at_tick_ = write_side_.messages();
         return;
       case Phase::kClosing:
       case Phase::kFinishing:
@@ -239,7 +175,7 @@ class ReportUplink final : public Uplink {
   }
 
   void Attempt(std::int64_t now_ns) {
-    current_ = std::make_shared<Stream>();
+    current_ = std::make_shared<ReportStream>();
     failure_ = absl::OkStatus();
     progressed_ = false;
     phase_ = Phase::kStarting;
@@ -251,10 +187,7 @@ class ReportUplink final : public Uplink {
   void SayHello() {
     if (phase_ != Phase::kStarting) return Close();
     phase_ = Phase::kHello;
-    {
-      const MutexLock lock(mutex_);
-      writing_ = true;
-    }
+    write_side_.Claim();
     current_->rpc->Write(hello_, Tag(kWrite));
     Read();
   }
@@ -292,12 +225,8 @@ class ReportUplink final : public Uplink {
     ++connections_;
     spdlog::info("reporting to {}; {} frames wait", description_, spool_.waiting_frames());
     SetState(UplinkState::kReporting, absl::OkStatus());
-    {
-      const MutexLock lock(mutex_);
-      stream_ = current_;
-      open_ = true;
-    }
-    SendIfIdle(true);
+    write_side_.Open(current_);
+    write_side_.SendIfIdle(true);
   }
 
   // Ends the stream from this side for a reason of ours.
@@ -310,12 +239,8 @@ class ReportUplink final : public Uplink {
   // Everything has been acknowledged or its time is over: half-close, so that the aggregator sees a clean
   // end.
   void EndOrderly(std::int64_t now_ns) {
-    {
-      const MutexLock lock(mutex_);
-      open_ = false;
-      if (writing_) return;
-      writing_ = true;
-    }
+    write_side_.Shut();
+    if (!write_side_.Claim()) return;
     EnterClosing();
     phase_deadline_ns_ = now_ns + kCloseTimeoutNs;
     current_->rpc->WritesDone(Tag(kWrite));
@@ -325,9 +250,7 @@ class ReportUplink final : public Uplink {
     if (phase_ == Phase::kClosing || phase_ == Phase::kFinishing) return;
     phase_ = Phase::kClosing;
     phase_deadline_ns_ = clock_.SteadyNs() + kCloseTimeoutNs;
-    const MutexLock lock(mutex_);
-    open_ = false;
-    stream_.reset();
+    write_side_.Shut();
   }
 
   // An operation has ended and the stream is not to be used further.
@@ -337,10 +260,7 @@ class ReportUplink final : public Uplink {
   }
 
   void FinishOnceIdle() {
-    {
-      const MutexLock lock(mutex_);
-      if (writing_) return;
-    }
+    if (write_side_.claimed()) return;
     phase_ = Phase::kFinishing;
     current_->rpc->Finish(&status_, Tag(kFinish));
   }
@@ -350,25 +270,20 @@ class ReportUplink final : public Uplink {
     const absl::Status error = failure_.ok() ? FromGrpc(status_) : failure_;
     current_.reset();
     phase_ = Phase::kWaiting;
+    if (progressed_ || (state() == UplinkState::kReporting && now_ns - reporting_since_ns_ >= kServedNs)) {
+      reconnect_.Recovered();
+    }
     if (stop_deadline()) {
-      next_attempt_ns_ = now_ns + lost_link_.Next();
+      next_attempt_ns_ = now_ns + reconnect_.DelayNs(absl::UnavailableError("in a hurry"));
       return;
     }
-    const bool refused = IsRefusal(error.code());
-    constexpr std::int64_t kLastedNs = 1'000 * kMillisecondNs;
-    if (progressed_ || (state() == UplinkState::kReporting && now_ns - reporting_since_ns_ >= kLastedNs)) {
-      lost_link_.Reset();
-      refused_node_.Reset();
-    }
-    const bool slowly = refused || error.code() == absl::StatusCode::kResourceExhausted;
-    const std::int64_t delay_ns = slowly ? refused_node_.Next() : lost_link_.Next();
-    next_attempt_ns_ = now_ns + delay_ns;
+    next_attempt_ns_ = now_ns + reconnect_.DelayNs(error);
+    const bool refused = Reconnect::IsRefusal(error);
     Log(error, refused, now_ns);
     SetState(refused ? UplinkState::kRefused : UplinkState::kConnecting, error);
   }
 
   void Log(const absl::Status& error, bool refused, std::int64_t now_ns) {
-    constexpr std::int64_t kRepeatNs = 10'000 * kMillisecondNs;
     if (refused) {
       spdlog::error("{} refuses this node: {}", description_, error.ToString());
     } else if (state() == UplinkState::kReporting || now_ns >= next_log_ns_) {
@@ -377,12 +292,7 @@ class ReportUplink final : public Uplink {
     } else {
       return;
     }
-    next_log_ns_ = now_ns + kRepeatNs;
-  }
-
-  void ReleaseWrite() {
-    const MutexLock lock(mutex_);
-    writing_ = false;
+    next_log_ns_ = now_ns + kLogAgainNs;
   }
 
   std::optional<std::int64_t> stop_deadline() const {
@@ -404,35 +314,26 @@ class ReportUplink final : public Uplink {
   v1::ReportRequest hello_;
   Histogram* round_trip_ = nullptr;
   Spool spool_;
+  WriteSide write_side_;
   Refusals refusals_;
-  std::atomic<std::uint64_t> messages_ = 0;
   std::atomic<std::uint64_t> connections_ = 0;
 
   mutable Mutex mutex_;
-  bool open_ GUARDED_BY(mutex_) = false;  // frames may be written
-  bool writing_ GUARDED_BY(mutex_) =
-      false;  // somebody owns the write side, from before Write to its completion
-  std::shared_ptr<Stream> stream_ GUARDED_BY(mutex_);  // while open_
   UplinkState state_ GUARDED_BY(mutex_) = UplinkState::kConnecting;
   absl::Status last_error_ GUARDED_BY(mutex_);
   std::optional<std::int64_t> stop_deadline_ns_ GUARDED_BY(mutex_);
 
-  // Whoever set writing_; reused from message to message.
-  v1::ReportRequest request_;
-  TupleFrame taken_;
-
   // The own thread.
   grpc::CompletionQueue queue_;
   std::unique_ptr<v1::FusionService::Stub> stub_;
-  std::shared_ptr<Stream> current_;
+  std::shared_ptr<ReportStream> current_;
   Phase phase_ = Phase::kWaiting;
   bool reading_ = false;
   bool progressed_ = false;  // this stream has acknowledged something
   absl::Status failure_;     // why this side ended the stream
   grpc::Status status_;
   v1::ReportResponse response_;
-  Backoff lost_link_;
-  Backoff refused_node_;
+  Reconnect reconnect_;
   std::int64_t next_attempt_ns_ = 0;
   std::int64_t phase_deadline_ns_ = 0;
   std::int64_t reporting_since_ns_ = 0;

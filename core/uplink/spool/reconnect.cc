@@ -1,0 +1,28 @@
+#include "core/uplink/spool/reconnect.h"
+
+namespace tributary {
+
+bool Reconnect::IsRefusal(const absl::Status& error) {
+  switch (error.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Reconnect::Recovered() {
+  lost_link_.Reset();
+  refused_.Reset();
+}
+
+std::int64_t Reconnect::DelayNs(const absl::Status& error) {
+  const bool slowly = IsRefusal(error) || error.code() == absl::StatusCode::kResourceExhausted;
+  return slowly ? refused_.Next() : lost_link_.Next();
+}
+
+}  // namespace tributary
