@@ -63,9 +63,9 @@ http_ok() { # address, path
   curl -fsS --max-time 2 "http://$1$2"
 }
 
-# Whether every one of so many nodes reports to the aggregator with this HTTP address.
+# Whether frames of so many connected nodes have reached the aggregator with this HTTP address.
 reporting() { # address, count
-  [ "$(http_ok "$1" /api/v1/nodes | jq '[.nodes[] | select(.connected)] | length')" = "$2" ]
+  [ "$(http_ok "$1" /api/v1/nodes | jq '[.nodes[] | select(.connected and .accepted_frames > 0)] | length')" = "$2" ]
 }
 
 # Waits until the given nodes report; one that ends meanwhile ends the demo with its log.
