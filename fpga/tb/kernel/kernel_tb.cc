@@ -165,7 +165,8 @@ TEST(KernelTest, TakesTheNextRunsArgumentsWhileOneIsRunning) {
   }
   bench.Write(second);
   bench.Start();
-  // The second begins when the first has been acknowledged, not before.
+  // The second begins when the first has been acknowledged, not before, however long that takes.
+  for (int clock = 0; clock < 20'000; ++clock) bench.kernel.Step();
   bench.WaitAndAcknowledge();
   EXPECT_FALSE(bench.Report(second).valid());
   bench.ExpectResult(first);
@@ -201,6 +202,17 @@ TEST(KernelTest, ReportsAFailedWrite) {
   EXPECT_FALSE(bench.Report(run).read_failed());
 }
 
+TEST(KernelTest, WaitsForTheAnswerOfTheLastWriteBeforeItReports) {
+  KernelBench<Vloopback_kernel> bench;
+  bench.kernel.memory_port().set_timing({.latency_clocks = 200});
+  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 1, .frame_words = 8};
+  bench.Write(run);
+  bench.kernel.memory_port().FailNextWrite();
+  bench.Start();
+  bench.WaitAndAcknowledge();
+  EXPECT_TRUE(bench.Report(run).write_failed());
+}
+
 TEST(KernelTest, APointerOutsideOfTheMemoryEndsTheRunWithoutAReport) {
   KernelBench<Vloopback_kernel> bench;
   const RunArguments run{.output = kMemoryWords + 512, .frames = 1, .frame_words = 8};
@@ -233,6 +245,17 @@ TEST(KernelTest, InterruptsAtTheEndAndUntilAcknowledged) {
   ASSERT_TRUE(bench.kernel.interrupt());
   EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kInterruptStatus), 1u);
   bench.kernel.WriteRegister(KernelRegister::kInterruptStatus, 1);
+  EXPECT_FALSE(bench.kernel.interrupt());
+}
+
+TEST(KernelTest, DoesNotInterruptUnlessItIsEnabledForAll) {
+  KernelBench<Vloopback_kernel> bench;
+  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 1, .frame_words = 8};
+  bench.kernel.WriteRegister(KernelRegister::kInterruptEnable, 1);
+  bench.Write(run);
+  bench.Start();
+  bench.WaitAndAcknowledge();
+  EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kInterruptStatus), 1u);
   EXPECT_FALSE(bench.kernel.interrupt());
 }
 
