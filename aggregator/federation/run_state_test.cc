@@ -1,0 +1,445 @@
+#include "aggregator/federation/run_state.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "aggregator/federation/run_fixture.h"
+
+namespace tributary {
+namespace {
+
+using Verdict = AdmissionVerdict;
+using Reason = SubmissionRefusal;
+
+class RunStateTest : public RunFixture {};
+
+TEST_F(RunStateTest, StartsWhenEnoughNodesHaveJoined) {
+  Join("ash");
+  Join("birch");
+  EXPECT_EQ(run_->phase(), RunPhase::kWaiting);
+  EXPECT_EQ(run_->TaskOf("ash").reason, "2 of 3 nodes have joined");
+  Join("cedar");
+  ASSERT_EQ(Count<RoundStarted>(), 1u);
+  EXPECT_EQ(Last<RoundStarted>().asked.size(), 3u);
+  EXPECT_EQ(run_->TaskOf("ash"), (NodeTask{TaskKind::kTrain, 1, kDeadline, ""}));
+}
+
+TEST_F(RunStateTest, ClosesWhenEveryoneHasAnswered) {
+  JoinThree();
+  Submit("ash");
+  Submit("birch");
+  EXPECT_EQ(Count<RoundClosed>(), 0u);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kWait);
+  Submit("cedar");
+  ASSERT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 300);
+  EXPECT_TRUE(Last<RoundClosed>().dropped.empty());
+  Commit();
+  EXPECT_EQ(run_->round(), 2u);
+  EXPECT_EQ(run_->TaskOf("ash").round, 2u);
+}
+
+TEST_F(RunStateTest, ADeadNodeHoldsNoRoundBeyondItsDeadline) {
+  JoinThree();
+  Submit("ash");
+  Submit("birch");
+  EXPECT_EQ(Advance(kDeadline - 1), kDeadline);
+  EXPECT_EQ(Count<RoundClosed>(), 0u);
+  Advance(kDeadline);
+  ASSERT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
+  EXPECT_EQ(Status("cedar").dropped_rounds, 1u);
+}
+
+TEST_F(RunStateTest, ARoundWithoutQuorumChangesNothing) {
+  JoinThree();
+  Submit("ash");
+  Advance(kDeadline);
+  ASSERT_EQ(Count<RoundFailed>(), 1u);
+  EXPECT_EQ(Last<RoundFailed>().reason, "1 of 3 nodes answered, 2 are needed");
+  EXPECT_EQ(run_->round(), 2u);
+  EXPECT_EQ(run_->committed(), 0u);
+  EXPECT_TRUE(run_->accepted().empty());
+  EXPECT_EQ(Offer("birch", 1).reason, Reason::kStale);
+}
+
+TEST_F(RunStateTest, ASecondSubmissionIsAnsweredLikeTheFirstAndChangesNothing) {
+  JoinThree();
+  Submit("ash");
+  EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kAlreadyAccepted);
+  EXPECT_EQ(run_->accepted().size(), 1u);
+  Submit("birch");
+  Submit("cedar");
+  Commit();
+  EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kAlreadyAccepted);  // also after the round
+  EXPECT_EQ(Count<UpdateAccepted>(), 3u);
+}
+
+TEST_F(RunStateTest, RefusesWhatBelongsToAnotherRound) {
+  JoinThree();
+  EXPECT_EQ(Offer("ash", 2).reason, Reason::kFutureRound);
+  Submit("ash");
+  Submit("birch");
+  Advance(kDeadline);
+  EXPECT_EQ(Offer("cedar", 1).reason, Reason::kStale);
+  Commit();
+  EXPECT_EQ(Offer("cedar", 1).reason, Reason::kStale);
+  EXPECT_EQ(Offer("cedar", 0).reason, Reason::kStale);
+  EXPECT_EQ(run_->refused(Reason::kStale), 3u);
+  EXPECT_EQ(Status("cedar").refused_updates, 3u);
+}
+
+TEST_F(RunStateTest, RefusesAnUpdateAfterTheDeadlineThatNobodyHasNoticedYet) {
+  JoinThree();
+  now_ns_ = kDeadline + 1;
+  EXPECT_EQ(Offer("ash", 1).reason, Reason::kLate);
+}
+
+TEST_F(RunStateTest, RefusesANodeThatDidNotJoinOrWasNotAsked) {
+  JoinThree();
+  EXPECT_EQ(Offer("mallory", 1).reason, Reason::kNotJoined);
+  Join("fir");
+  EXPECT_EQ(run_->TaskOf("fir").reason, "round 1 is under way");
+  EXPECT_EQ(Offer("fir", 1).reason, Reason::kNotAsked);
+}
+
+TEST_F(RunStateTest, RefusesHeadersThatDoNotFitTheModel) {
+  JoinThree();
+  SubmissionHeader header = Header("ash", 1);
+  header.schema = Identity(99);
+  EXPECT_EQ(Offer(header).reason, Reason::kSchema);
+  header = Header("ash", 1);
+  header.element_count *= 10;
+  EXPECT_EQ(Offer(header).reason, Reason::kSchema);
+  header = Header("ash", 1);
+  header.base_model = Identity(98);
+  EXPECT_EQ(Offer(header).reason, Reason::kBaseModel);
+  header = Header("ash", 1);
+  header.encoding = UpdateEncoding::kFixed32;
+  EXPECT_EQ(Offer(header).reason, Reason::kEncoding);
+  for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{101}, UINT64_MAX}) {
+    header = Header("ash", 1);
+    header.sample_count = count;
+    EXPECT_EQ(Offer(header).reason, Reason::kSampleCount) << count;
+  }
+  EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kGo);
+}
+
+TEST_F(RunStateTest, OneSubmissionOfANodeAtATime) {
+  JoinThree();
+  const SubmissionHeader header = Header("ash", 1);
+  EXPECT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  const Admission second = run_->Admit(header, now_ns_);
+  EXPECT_EQ(second.reason, Reason::kDuplicate);
+  EXPECT_TRUE(second.try_again);
+  run_->Withdraw(header);
+  EXPECT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  run_->Withdraw(header, Reason::kNotFinite);
+  EXPECT_EQ(run_->refused(Reason::kNotFinite), 1u);
+  Submit("ash");
+  EXPECT_EQ(run_->accepted().size(), 1u);
+}
+
+TEST_F(RunStateTest, AnUpdateThatIsNotCompleteBeforeTheRoundEndsIsRefused) {
+  JoinThree();
+  const SubmissionHeader header = Header("cedar", 1);
+  ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  Submit("ash");
+  Submit("birch");
+  Advance(kDeadline);
+  Commit();
+  EXPECT_EQ(run_->Accept(header, now_ns_, events_).reason, Reason::kStale);
+}
+
+TEST_F(RunStateTest, ANodeThatRestartsKeepsItsPlace) {
+  JoinThree();
+  Join("ash", "second boot");
+  run_->Leave("ash", "first boot", now_ns_, events_);  // of the older stream: without effect
+  EXPECT_TRUE(Status("ash").connected);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kTrain);
+  run_->Leave("ash", "second boot", now_ns_, events_);
+  EXPECT_FALSE(Status("ash").connected);
+  Join("ash", "third boot");
+  Submit("ash");
+  EXPECT_EQ(run_->participants().size(), 3u);
+}
+
+TEST_F(RunStateTest, PauseLetsTheRoundEndAndStartsNoOther) {
+  JoinThree();
+  ASSERT_TRUE(run_->Pause(events_).ok());
+  ASSERT_TRUE(run_->Pause(events_).ok());
+  EXPECT_EQ(Count<RunPaused>(), 1u);
+  for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
+  Commit();
+  EXPECT_EQ(run_->phase(), RunPhase::kPaused);
+  EXPECT_EQ(run_->TaskOf("ash").reason, "paused");
+  EXPECT_EQ(Advance(kDeadline), RunState::kNoDeadline);
+  ASSERT_TRUE(run_->Resume(now_ns_, events_).ok());
+  EXPECT_EQ(run_->round(), 2u);
+}
+
+TEST_F(RunStateTest, StopEndsTheRoundUnderWay) {
+  JoinThree();
+  Submit("ash");
+  ASSERT_TRUE(run_->Stop(events_).ok());
+  EXPECT_EQ(Count<RoundFailed>(), 1u);
+  EXPECT_FALSE(Last<RunEnded>().finished);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
+  EXPECT_EQ(Offer("birch", 1).reason, Reason::kNotRunning);
+  EXPECT_TRUE(run_->Stop(events_).ok());
+  EXPECT_FALSE(run_->Resume(now_ns_, events_).ok());
+}
+
+TEST_F(RunStateTest, FinishesAfterItsRounds) {
+  JoinThree();
+  for (std::uint32_t round = 0; round < config_.rounds; ++round) {
+    for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
+    Commit();
+  }
+  EXPECT_EQ(run_->phase(), RunPhase::kFinished);
+  EXPECT_TRUE(Last<RunEnded>().finished);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
+  EXPECT_FALSE(run_->Pause(events_).ok());
+}
+
+TEST_F(RunStateTest, ARollbackGivesTheRoundUp) {
+  JoinThree();
+  Submit("ash");
+  run_->ReplaceModel(Identity(77), now_ns_, events_);
+  EXPECT_EQ(Count<RoundFailed>(), 1u);
+  EXPECT_EQ(run_->round(), 2u);
+  EXPECT_EQ(Header("birch", 2).base_model, Identity(77));
+  Submit("birch");
+}
+
+TEST_F(RunStateTest, GoesOnAfterARestart) {
+  JoinThree();
+  Submit("ash");
+  const RunSnapshot snapshot = run_->Snapshot();
+  Restart(snapshot);
+  EXPECT_EQ(run_->round(), 1u);
+  EXPECT_EQ(run_->accepted().size(), 1u);
+  EXPECT_EQ(run_->open_round()->fixed_point, snapshot.open->fixed_point);
+  EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kAlreadyAccepted);
+  Join("birch");
+  EXPECT_EQ(run_->TaskOf("birch").kind, TaskKind::kTrain);
+  Submit("birch");
+  Submit("cedar");
+  EXPECT_EQ(Count<RoundClosed>(), 1u);
+}
+
+TEST_F(RunStateTest, AClosedRoundIsClosedAgainAfterARestart) {
+  JoinThree();
+  for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
+  Restart(run_->Snapshot());
+  EXPECT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 300);
+  Commit();
+  EXPECT_EQ(run_->committed(), 1u);
+}
+
+TEST_F(RunStateTest, RefusesASnapshotThatContradictsItself) {
+  JoinThree();
+  Submit("ash");
+  RunSnapshot snapshot = run_->Snapshot();
+  snapshot.accepted.push_back(snapshot.accepted.front());
+  EXPECT_EQ(RunState::Restore(config_, model_, snapshot).status().code(), absl::StatusCode::kDataLoss);
+  snapshot = run_->Snapshot();
+  snapshot.round = 9;
+  EXPECT_EQ(RunState::Restore(config_, model_, snapshot).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(RunStateTest, RefusesNodesThatTheRunCannotUse) {
+  NodeDeclaration node = Declaration("ash");
+  node.schema = Identity(50);
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kFailedPrecondition);
+  node = Declaration("ash");
+  node.workloads = {"positioning"};
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kFailedPrecondition);
+  node = Declaration("ash");
+  node.encodings = {UpdateEncoding::kInt8};
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kFailedPrecondition);
+  node = Declaration("");
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kInvalidArgument);
+  node = Declaration("ash");
+  node.sample_count = UINT64_MAX;
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kInvalidArgument);
+  for (std::uint32_t i = 0; i < config_.max_nodes; ++i) Join("node" + std::to_string(i));
+  EXPECT_EQ(run_->Join(Declaration("one more"), 0, events_).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(RunStateTest, ANodeThatDoesNotKnowItsSamplesIsNotAsked) {
+  JoinThree();
+  NodeDeclaration node = Declaration("fir");
+  node.sample_count = 0;
+  ASSERT_TRUE(run_->Join(node, now_ns_, events_).ok());
+  EXPECT_EQ(run_->TaskOf("fir").reason, "the node has not said how many samples it has");
+}
+
+TEST_F(RunStateTest, CountsNoLeafTwice) {
+  JoinThree();
+  SubmissionHeader partial = Header("cedar", 1);
+  partial.encoding = UpdateEncoding::kFixed32;
+  partial.contributors = {{"birch", 60}, {"elm", 40}};
+  SubmissionHeader wrong = partial;
+  wrong.contributors[1].sample_count = 41;
+  EXPECT_EQ(Offer(wrong).reason, Reason::kContributors);
+  wrong.contributors = {{"elm", 50}, {"elm", 50}};
+  EXPECT_EQ(Offer(wrong).reason, Reason::kContributors);
+  wrong.contributors = {{"elm", UINT64_MAX}, {"oak", 101}};
+  EXPECT_EQ(Offer(wrong).reason, Reason::kContributors);
+  Submit("birch");
+  EXPECT_EQ(Offer(partial).reason, Reason::kContributors);
+  partial.contributors[0].node = "oak";
+  EXPECT_EQ(Offer(partial).verdict, Verdict::kGo);
+  EXPECT_EQ(run_->accepted().back().weight, 100);
+}
+
+TEST_F(RunStateTest, AsksAShareOfTheNodesRepeatably) {
+  config_.sample_fraction = 0.5;
+  config_.max_nodes = 64;
+  config_.min_nodes = 64;
+  Create();
+  for (int i = 0; i < 64; ++i) Join("node" + std::to_string(i));
+  const std::vector<AskedNode> asked = Last<RoundStarted>().asked;
+  // Binomial(64, 1/2): within five standard deviations.
+  EXPECT_NEAR(static_cast<double>(asked.size()), 32, 20);
+  Create();
+  for (int i = 64; i-- > 0;) Join("node" + std::to_string(i));
+  EXPECT_EQ(Last<RoundStarted>().asked, asked);
+}
+
+class BufferedRunTest : public RunFixture {
+ protected:
+  BufferedRunTest() {
+    config_.strategy.kind = StrategyKind::kFedBuff;
+    config_.buffer = {.size = 2, .max_staleness = 2, .staleness_exponent = 0.5};
+    config_.rounds = 50;
+    Create();
+  }
+};
+
+TEST_F(BufferedRunTest, ClosesWithAFullBuffer) {
+  JoinThree();
+  Submit("ash");
+  EXPECT_EQ(Count<RoundClosed>(), 0u);
+  Submit("birch");
+  ASSERT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 200);
+  EXPECT_EQ(Offer("cedar", 1).reason, Reason::kBusy);
+  Commit();
+  EXPECT_EQ(run_->TaskOf("ash").round, 2u);
+}
+
+TEST_F(BufferedRunTest, WeighsAStaleUpdateLess) {
+  JoinThree();
+  const Sha256 first = model_.model;
+  CommitOneRoundOf({"ash", "birch"});
+  SubmissionHeader late = Header("cedar", 1);
+  late.base_model = first;
+  EXPECT_EQ(Offer(late).verdict, Verdict::kGo);
+  EXPECT_DOUBLE_EQ(run_->accepted().back().weight, 100 / std::sqrt(2.0));
+  Submit("ash");
+  EXPECT_DOUBLE_EQ(Last<RoundClosed>().total_weight, 100 + 100 / std::sqrt(2.0));
+}
+
+TEST_F(BufferedRunTest, RefusesWhatIsTooFarBehindOrNotFromThatVersion) {
+  JoinThree();
+  const Sha256 first = model_.model;
+  SubmissionHeader late = Header("cedar", 1);
+  late.base_model = first;
+  for (int round = 0; round < 3; ++round) CommitOneRoundOf({"ash", "birch"});
+  EXPECT_EQ(Offer(late).reason, Reason::kStale);
+  late.round = 2;
+  EXPECT_EQ(Offer(late).reason, Reason::kBaseModel);
+}
+
+TEST_F(BufferedRunTest, CountsNoUpdateTwiceAcrossVersionsAndRestarts) {
+  JoinThree();
+  const SubmissionHeader header = Header("ash", 1);
+  CommitOneRoundOf({"ash", "birch"});
+  EXPECT_EQ(Offer(header).verdict, Verdict::kAlreadyAccepted);
+  Restart(run_->Snapshot());
+  EXPECT_EQ(Offer(header).verdict, Verdict::kAlreadyAccepted);
+  EXPECT_TRUE(run_->accepted().empty());
+}
+
+TEST_F(BufferedRunTest, AnUpdateThatStraddlesAVersionIsSentAgain) {
+  JoinThree();
+  const SubmissionHeader header = Header("cedar", 1);
+  ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  CommitOneRoundOf({"ash", "birch"});
+  const Admission answer = run_->Accept(header, now_ns_, events_);
+  EXPECT_EQ(answer.reason, Reason::kStale);
+  EXPECT_TRUE(answer.try_again);
+  EXPECT_EQ(Offer(header).verdict, Verdict::kGo);
+}
+
+class MaskedRunTest : public RunFixture {
+ protected:
+  MaskedRunTest() {
+    config_.privacy.secure_aggregation = true;
+    Create();
+  }
+  absl::Status Finish(const char* node, RoundStep step) {
+    return run_->FinishStep(node, run_->round(), step, now_ns_, events_);
+  }
+  void FinishAll(RoundStep step) {
+    for (const char* node : {"ash", "birch", "cedar"}) ASSERT_TRUE(Finish(node, step).ok());
+  }
+  SubmissionHeader Masked(const char* node) {
+    SubmissionHeader header = Header(node, run_->round());
+    header.encoding = UpdateEncoding::kFixed32;
+    return header;
+  }
+};
+
+TEST_F(MaskedRunTest, GoesThroughItsSteps) {
+  JoinThree();
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kAdvertiseKeys);
+  FinishAll(RoundStep::kKeys);
+  EXPECT_EQ(run_->threshold(), 2u);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kShareKeys);
+  FinishAll(RoundStep::kShares);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kTrain);
+  EXPECT_EQ(Offer("ash", 1).reason, Reason::kEncoding);
+  EXPECT_EQ(Offer(Masked("ash")).verdict, Verdict::kGo);
+  EXPECT_EQ(Offer(Masked("birch")).verdict, Verdict::kGo);
+  Advance(kDeadline);
+  EXPECT_EQ(Last<StepStarted>().step, RoundStep::kUnmasking);
+  EXPECT_EQ(Last<StepStarted>().nodes, (std::vector<std::string>{"ash", "birch"}));
+  EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
+  EXPECT_FALSE(Finish("cedar", RoundStep::kUnmasking).ok());
+  EXPECT_EQ(Offer(Masked("cedar")).reason, Reason::kStale);
+  ASSERT_TRUE(Finish("ash", RoundStep::kUnmasking).ok());
+  ASSERT_TRUE(Finish("birch", RoundStep::kUnmasking).ok());
+  EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
+  Commit();
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kAdvertiseKeys);
+}
+
+TEST_F(MaskedRunTest, FailsARoundWithTooFewShares) {
+  JoinThree();
+  FinishAll(RoundStep::kKeys);
+  ASSERT_TRUE(Finish("ash", RoundStep::kShares).ok());
+  Advance(kDeadline);
+  EXPECT_EQ(Count<RoundFailed>(), 1u);
+  EXPECT_EQ(run_->round(), 2u);
+}
+
+TEST_F(MaskedRunTest, DoesNotGoOnWithoutItsKeys) {
+  JoinThree();
+  FinishAll(RoundStep::kKeys);
+  Restart(run_->Snapshot());
+  EXPECT_EQ(Count<RoundFailed>(), 1u);
+  JoinThree();
+  EXPECT_EQ(run_->round(), 2u);
+}
+
+}  // namespace
+}  // namespace tributary
