@@ -5,7 +5,6 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <string>
 
 #include "cli/encoder_judgement.h"
@@ -13,6 +12,7 @@
 #include "core/runtime/file.h"
 #include "node/source/images_glyphs.h"
 #include "node/source/images_idx.h"
+#include "node/source/images_split.h"
 #include "node/source/images_stream.h"
 
 namespace tributary {
@@ -23,6 +23,9 @@ struct Arguments {
   std::string method = "simsiam", norm = "batch";
   std::uint64_t steps = 4000;
   SelfSupervisedOptions options;
+  std::string split = "iid";
+  ImageSplitOptions parts;
+  std::size_t part = 0;
   bool json = false;
 };
 
@@ -49,15 +52,28 @@ SelfSupervisedOptions Options(const Arguments& arguments, std::size_t side) {
   return options;
 }
 
+// What a node of a federated run would have: one part of the set.
+absl::StatusOr<std::vector<std::uint32_t>> PartOf(const ImageSet& set, const Arguments& arguments) {
+  ImageSplitOptions options = arguments.parts;
+  options.kind = ParseImageSplit(arguments.split).value_or(ImageSplit::kIid);
+  if (arguments.part >= options.nodes) {
+    return absl::InvalidArgumentError(
+        fmt::format("--shard-index {} is not below --shards {}", arguments.part, options.nodes));
+  }
+  const auto parts = SplitImages(set.count(), set.labels, options);
+  if (!parts.ok()) return parts.status();
+  return (*parts)[arguments.part];
+}
+
 absl::Status Train(const Arguments& arguments) {
   const auto set = Read(arguments.images, arguments.labels, kGlyphCount, 1);
   if (!set.ok()) return set.status();
   if (set->count() == 0) return absl::InvalidArgumentError("the image file holds no image");
   const auto trainer = SelfSupervisedTrainer::Create(Options(arguments, set->side));
   if (!trainer.ok()) return trainer.status();
-  std::vector<std::uint32_t> all(set->count());
-  std::iota(all.begin(), all.end(), 0U);
-  ImageStream stream(*set, std::move(all), arguments.options.batch, arguments.options.seed);
+  const auto part = PartOf(*set, arguments);
+  if (!part.ok()) return part.status();
+  ImageStream stream(*set, *part, arguments.options.batch, arguments.options.seed);
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed_s = [start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -75,7 +91,7 @@ absl::Status Train(const Arguments& arguments) {
   if (absl::Status status = WriteFileAtomically(arguments.out, EncodeEncoder(**trainer)); !status.ok())
     return status;
 
-  nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", set->count()},
+  nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", part->size()},
                                     {"steps", arguments.steps}, {"seconds", seconds},
                                     {"loss", last.loss},        {"spread", last.spread}};
   const bool judged = !arguments.test_images.empty() || arguments.images == "glyphs";
@@ -92,7 +108,7 @@ absl::Status Train(const Arguments& arguments) {
     std::cout << figures.dump() << "\n";
   } else {
     std::cout << fmt::format("{}: {} steps on {} images in {:.0f} s\n", arguments.out, arguments.steps,
-                             set->count(), seconds);
+                             part->size(), seconds);
   }
   return absl::OkStatus();
 }
@@ -106,7 +122,7 @@ void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
   command
       ->add_option("--images", arguments->images, "idx or idx.gz, or \"glyphs\": built-in procedural images")
       ->capture_default_str();
-  command->add_option("--labels", arguments->labels, "Used only to judge the encoder");
+  command->add_option("--labels", arguments->labels, "Used only to judge the encoder and to split");
   command->add_option("--test-images", arguments->test_images, "Judge the encoder on these afterwards")
       ->needs(command->add_option("--test-labels", arguments->test_labels));
   command->add_option("--out", arguments->out, "Encoder file to write")->capture_default_str();
@@ -124,6 +140,15 @@ void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--steps", arguments->steps)->check(CLI::Range(1, 100'000'000))->capture_default_str();
   command->add_option("--batch", options.batch)->capture_default_str();
   command->add_option("--learning-rate", options.learning_rate, "For a batch of 256")->capture_default_str();
+  command->add_option("--split", arguments->split, "Train on one part of the set, as a node of a run would")
+      ->check(CLI::IsMember({"iid", "shard", "dirichlet"}))
+      ->capture_default_str();
+  command->add_option("--alpha", arguments->parts.concentration, "Of a Dirichlet split")
+      ->capture_default_str();
+  command->add_option("--shards", arguments->parts.nodes, "Parts of the split")->capture_default_str();
+  command->add_option("--shard-index", arguments->part, "The part to train on, from 0")
+      ->capture_default_str();
+  command->add_option("--split-seed", arguments->parts.seed)->capture_default_str();
   command->add_option("--seed", options.seed, "Equal seeds give equal encoders on equal processors")
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the summary as JSON");
