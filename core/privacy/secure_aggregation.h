@@ -24,13 +24,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/privacy/cipher.h"
 
 namespace tributary {
 
 // Shares are points of polynomials over GF(2^8), one abscissa per node: larger groups form a tree.
 inline constexpr std::size_t kMaxMaskingNodes = 255;
-
-using Key32 = std::array<std::byte, 32>;
 
 struct MaskingKeys {
   std::string node;

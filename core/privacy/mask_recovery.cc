@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/privacy/masking.h"
+#include "core/privacy/secure_aggregation.h"
+#include "core/privacy/shamir.h"
+
+namespace tributary {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+using SharesOf = std::map<std::string, std::vector<ShamirShare>, std::less<>>;  // by owner of the secret
+
+absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+
+// Adds one holder's shares of one kind. Each owner is in `owners`, and comes once.
+absl::Status Collect(const std::vector<RevealedShare>& shares, const Names& owners, std::uint8_t abscissa,
+                     std::string_view from, SharesOf& collected) {
+  Names seen;
+  for (const RevealedShare& share : shares) {
+    if (!owners.contains(share.of) || !seen.insert(share.of).second) {
+      return Wrong(fmt::format("{} reveals a share of {} that was not asked for", from, share.of));
+    }
+    collected[share.of].push_back({abscissa, share.share});
+  }
+  return absl::OkStatus();
+}
+
+// Where there are more shares than needed, they must agree.
+absl::StatusOr<Key32> Recover(const SharesOf& collected, const std::string& owner, std::size_t threshold) {
+  const auto found = collected.find(owner);
+  const std::size_t count = found == collected.end() ? 0 : found->second.size();
+  if (count < threshold) return Wrong(fmt::format("{} shares of {}, {} are needed", count, owner, threshold));
+  const std::span<const ShamirShare> shares = found->second;
+  absl::StatusOr<Key32> secret = JoinShares(shares.first(threshold));
+  if (secret.ok() && count > threshold) {
+    const absl::StatusOr<Key32> again = JoinShares(shares.last(threshold));
+    if (!again.ok()) return again;
+    if (*again != *secret)
+      return absl::DataLossError(fmt::format("the shares of {} contradict each other", owner));
+  }
+  return secret;
+}
+
+}  // namespace
+
+absl::StatusOr<MaskRecovery> MaskRecovery::Create(const MaskingRoster& roster, std::size_t threshold,
+                                                  std::string context, std::span<const std::string> masked,
+                                                  std::span<const std::string> survivors,
+                                                  std::span<const RevealedShares> shares) {
+  if (absl::Status status = ValidateRoster(roster, threshold); !status.ok()) return status;
+  const Names all(masked.begin(), masked.end());
+  const Names alive(survivors.begin(), survivors.end());
+  if (all.size() != masked.size() || alive.size() != survivors.size()) return Wrong("a name comes twice");
+  for (const std::string& node : all) {
+    if (PositionIn(roster, node) == roster.size()) return Wrong(fmt::format("{} is not in the roster", node));
+  }
+  if (!std::ranges::includes(all, alive)) return Wrong("a survivor that nobody masked with");
+  Names dropped;
+  std::ranges::set_difference(all, alive, std::inserter(dropped, dropped.end()));
+
+  SharesOf seeds, keys;
+  Names holders;
+  for (const RevealedShares& revealed : shares) {
+    if (!all.contains(revealed.from) || !holders.insert(revealed.from).second) {
+      return Wrong(fmt::format("{} reveals shares that it does not hold, or twice", revealed.from));
+    }
+    const auto abscissa = static_cast<std::uint8_t>(PositionIn(roster, revealed.from) + 1);
+    if (absl::Status status = Collect(revealed.seeds, alive, abscissa, revealed.from, seeds); !status.ok()) {
+      return status;
+    }
+    if (absl::Status status = Collect(revealed.keys, dropped, abscissa, revealed.from, keys); !status.ok()) {
+      return status;
+    }
+  }
+
+  MaskRecovery recovery;
+  for (const std::string& node : alive) {
+    const absl::StatusOr<Key32> seed = Recover(seeds, node, threshold);
+    if (!seed.ok()) return seed.status();
+    const absl::StatusOr<Key32> key = SelfMaskKey(*seed, context);
+    if (!key.ok()) return key.status();
+    recovery.streams_.push_back({*key, true});
+  }
+  for (const std::string& node : dropped) {
+    const absl::StatusOr<Key32> mask_private = Recover(keys, node, threshold);
+    if (!mask_private.ok()) return mask_private.status();
+    const absl::StatusOr<Key32> advertised = X25519PublicKey(*mask_private);
+    if (!advertised.ok()) return advertised.status();
+    const std::size_t position = PositionIn(roster, node);
+    if (*advertised != roster[position].mask_key) {
+      return absl::DataLossError(
+          fmt::format("the shares of {} do not give the key that it advertised", node));
+    }
+    for (const std::string& survivor : alive) {
+      const std::size_t peer = PositionIn(roster, survivor);
+      const absl::StatusOr<Key32> key = PairMaskKey(*mask_private, roster[peer].mask_key, context);
+      if (!key.ok()) return key.status();
+      recovery.streams_.push_back({*key, peer < position});
+    }
+  }
+  return recovery;
+}
+
+absl::Status MaskRecovery::Subtract(std::size_t offset, std::span<std::int32_t> words) const {
+  for (const Stream& stream : streams_) {
+    if (absl::Status status = AddKeystream(stream.key, offset, stream.add, words); !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tributary
