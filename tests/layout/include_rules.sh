@@ -13,7 +13,8 @@ io="$grpc|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|sys/|unistd|fcntl
 # folder; what its includes must not match; what in `file:line:` frees a finding (regular expression)
 rules=(
   "core/estimate;$io|core/(nn|parameters|runtime|uplink)/|node/|aggregator/|cli/|fpga/;"
-  "core/parameters;$io|core/(estimate|nn|runtime|uplink)/|node/|aggregator/|cli/|fpga/;"
+  "core/parameters;$io|core/(estimate|nn|runtime|uplink|privacy)/|node/|aggregator/|cli/|fpga/;"
+  "core/privacy;$io|core/(estimate|nn|parameters|runtime|uplink)/|node/|aggregator/|cli/|fpga/;"
   "core/nn;$io|core/(estimate|runtime|uplink)/|node/|aggregator/|cli/|fpga/;"
   "fpga/model;$io|core/(estimate|runtime|uplink)/|node/|aggregator/|cli/;"
   "core/runtime;$grpc|$xrt|$sqlite|core/(estimate|nn|parameters|uplink)/|node/|aggregator/|cli/|fpga/;"
@@ -24,10 +25,11 @@ rules=(
   "node/workload;$io|core/(runtime|uplink)/|aggregator/|cli/;"
   "node;aggregator/|cli/;"
   "aggregator/fusion;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|toml|core/(nn|parameters|uplink)/|node/|cli/;"
+  "aggregator/federation;$io|core/(estimate|uplink)/|node/|aggregator/(fusion|ingest|publish|store|rounds)/|cli/;"
   "aggregator/ingest;$xrt|$sqlite|node/|cli/;"
   "aggregator/publish;$xrt|$sqlite|node/|cli/;"
   "aggregator/store;$grpc|$asio|$xrt|spdlog/|prometheus/|toml|core/(nn|uplink)/|aggregator/(federation|fusion|ingest|publish|rounds)/|node/|cli/;"
-  "aggregator/rounds;$asio|$xrt|$sqlite|aggregator/(fusion|ingest)/|node/|cli/;"
+  "aggregator/rounds;$asio|$xrt|$sqlite|aggregator/fusion/|node/|cli/;"
   "aggregator;node/|cli/|fpga/;"
 )
 
