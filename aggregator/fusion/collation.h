@@ -8,7 +8,7 @@
 #include "aggregator/fusion/consistency_monitor.h"
 #include "aggregator/fusion/counters.h"
 #include "aggregator/fusion/engine.h"
-#include "aggregator/fusion/fused_slot.h"
+#include "aggregator/fusion/fused_slots.h"
 #include "aggregator/fusion/slot_fusion.h"
 #include "aggregator/fusion/slot_ring.h"
 #include "aggregator/fusion/source_table.h"

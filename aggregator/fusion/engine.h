@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/fusion/counters.h"
-#include "aggregator/fusion/fused_slot.h"
+#include "aggregator/fusion/fused_slots.h"
 #include "aggregator/fusion/refusal.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/source_table.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "aggregator/fusion/consistency_monitor.h"
-#include "aggregator/fusion/fused_slot.h"
+#include "core/estimate/fused_slot.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/slot_input.h"
 #include "aggregator/fusion/subject_fusion.h"

@@ -6,8 +6,8 @@
 
 #include "aggregator/ingest/ingest_queue.h"
 #include "aggregator/ingest/site.h"
-#include "aggregator/ingest/slot_to_wire.h"
 #include "aggregator/ingest/wire.h"
+#include "core/uplink/convert.h"
 
 namespace tributary {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "aggregator/fusion/engine.h"
-#include "aggregator/fusion/fused_slot.h"
+#include "core/estimate/fused_slot.h"
 #include "aggregator/publish/fleet.h"
 
 namespace tributary {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "aggregator/fusion/fused_slot.h"
+#include "core/estimate/fused_slot.h"
 #include "aggregator/publish/slot_feed.h"
 #include "core/runtime/mutex.h"
 

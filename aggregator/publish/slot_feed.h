@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "aggregator/fusion/fused_slot.h"
+#include "core/estimate/fused_slot.h"
 #include "core/runtime/mutex.h"
 
 namespace tributary {

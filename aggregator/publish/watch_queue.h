@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "aggregator/fusion/fused_slot.h"
+#include "core/estimate/fused_slot.h"
 
 namespace tributary {
 

@@ -192,6 +192,20 @@ absl::StatusOr<ReportingProcess> HelloFromWire(const v1::Hello& wire) {
   return process;
 }
 
+void SlotToWire(const FusedSlot& slot, v1::FusedSlot& wire) {
+  wire.set_epoch(slot.epoch);
+  wire.set_captured_unix_ns(slot.captured_unix_ns);
+  wire.set_fused_unix_ns(slot.fused_unix_ns);
+  wire.set_revision(slot.revision);
+  wire.set_dimension(slot.dimension);
+  CopyToWire(slot.subjects, wire.mutable_subjects());
+  CopyToWire(slot.means, wire.mutable_means());
+  CopyToWire(slot.cholesky, wire.mutable_cholesky());
+  CopyToWire(slot.contributors, wire.mutable_contributors());
+  CopyToWire(slot.consistency, wire.mutable_consistency());
+  CopyToWire(slot.velocities, wire.mutable_velocities());
+}
+
 absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, WatchedSlot& slot) {
   const v1::FusedSlot& fused = wire.slot();
   const auto n = static_cast<std::size_t>(fused.subjects_size());

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/estimate/fused_slot.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/uplink/report.h"
 #include "core/uplink/watched_slot.h"
@@ -46,6 +47,9 @@ v1::Hello HelloToWire(const ReportingProcess& process);
 // bytes or with control characters, a boot id that is not 16 bytes, no source or more than 256, a dimension
 // outside 1 to 3, no leaf or more than 256, a name given twice, a digest that is neither empty nor 32 bytes.
 absl::StatusOr<ReportingProcess> HelloFromWire(const v1::Hello& wire);
+
+// Overwrites `wire` and keeps its memory.
+void SlotToWire(const FusedSlot& slot, v1::FusedSlot& wire);
 
 // Overwrites `slot` and keeps its memory. `leaves` is the number of the site's leaves, from the stream's
 // latest list. DataLoss naming the field whose length does not fit.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "node/workload/inference.h"
 
 namespace tributary {
 namespace {
@@ -30,29 +31,9 @@ BeaconWorkload::BeaconWorkload(std::unique_ptr<Accelerator> accelerator, const B
     : accelerator_(std::move(accelerator)), network_(network) {}
 
 absl::Status BeaconWorkload::Run(const SensorFrame& samples, TupleFrame& tuples) {
-  tuples.epoch = samples.epoch;
-  tuples.captured_unix_ns = samples.captured_unix_ns;
+  if (absl::Status status = InferFrame(*accelerator_, samples, outputs_, tuples); !status.ok()) return status;
   tuples.dimension = dimension();
-  tuples.subjects.clear();
-  tuples.means.clear();
-  tuples.cholesky.clear();
-  tuples.contributors.clear();
-
-  const std::size_t subjects = samples.subjects.size();
-  if (samples.features.size() != subjects * kInputs) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(samples.features.size(), " ranges for ", subjects, " subjects; 3 each are expected"));
-  }
-  outputs_.resize(subjects * kOutputs);
-  const std::size_t max_batch = accelerator_->shape().max_batch;
-  for (std::size_t first = 0; first < subjects; first += max_batch) {
-    const std::size_t batch = std::min(max_batch, subjects - first);
-    absl::Status status =
-        accelerator_->Infer(std::span(samples.features).subspan(first * kInputs, batch * kInputs), batch,
-                            std::span(outputs_).subspan(first * kOutputs, batch * kOutputs));
-    if (!status.ok()) return status;
-  }
-  for (std::size_t i = 0; i < subjects; ++i) {
+  for (std::size_t i = 0; i < samples.subjects.size(); ++i) {
     Append(samples.subjects[i], &samples.features[i * kInputs], &outputs_[i * kOutputs], tuples);
   }
   return absl::OkStatus();

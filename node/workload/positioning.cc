@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/nn/gaussian_nll.h"
 #include "core/nn/positioning_network.h"
+#include "node/workload/inference.h"
 
 namespace tributary {
 namespace {
@@ -59,29 +60,10 @@ PositioningWorkload::PositioningWorkload(std::unique_ptr<Accelerator> accelerato
       covariance_scale_(covariance_scale) {}
 
 absl::Status PositioningWorkload::Run(const SensorFrame& samples, TupleFrame& tuples) {
-  tuples.epoch = samples.epoch;
-  tuples.captured_unix_ns = samples.captured_unix_ns;
+  if (absl::Status status = InferFrame(*accelerator_, samples, outputs_, tuples); !status.ok()) return status;
   tuples.dimension = dimension();
-  tuples.subjects.clear();
-  tuples.means.clear();
-  tuples.cholesky.clear();
-  tuples.contributors.clear();
-
-  const std::size_t subjects = samples.subjects.size();
-  if (samples.features.size() != subjects * kInputs) {
-    return absl::InvalidArgumentError(absl::StrCat(samples.features.size(), " features for ", subjects,
-                                                   " subjects; ", kInputs, " each are expected"));
-  }
-  outputs_.resize(subjects * kOutputs);
-  const std::size_t max_batch = accelerator_->shape().max_batch;
-  for (std::size_t first = 0; first < subjects; first += max_batch) {
-    const std::size_t batch = std::min(max_batch, subjects - first);
-    absl::Status status =
-        accelerator_->Infer(std::span(samples.features).subspan(first * kInputs, batch * kInputs), batch,
-                            std::span(outputs_).subspan(first * kOutputs, batch * kOutputs));
-    if (!status.ok()) return status;
-  }
-  for (std::size_t i = 0; i < subjects; ++i) Append(samples.subjects[i], &outputs_[i * kOutputs], tuples);
+  for (std::size_t i = 0; i < samples.subjects.size(); ++i)
+    Append(samples.subjects[i], &outputs_[i * kOutputs], tuples);
   return absl::OkStatus();
 }
 
