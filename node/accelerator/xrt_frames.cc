@@ -1,5 +1,7 @@
 #include "node/accelerator/xrt_frames.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -50,6 +52,10 @@ absl::Status XrtFrames::OpenBoard() {
   board_ = *std::move(board);
   absl::StatusOr<std::vector<xrt::kernel>> kernels = board_->TakeUnits(kernel_.name, options_.compute_units);
   absl::Status status = kernels.status();
+  if (kernels.ok() && kernels->size() < options_.compute_units) {
+    spdlog::warn("{}: {} of {} compute units of {} are there and free", board_->name(), kernels->size(),
+                 options_.compute_units, kernel_.name);
+  }
   for (std::size_t i = 0; status.ok() && i < kernels->size(); ++i) status = AllocateUnit((*kernels)[i]);
   for (std::size_t i = 0; status.ok() && i < units_.size(); ++i) status = LoadParameters(units_[i]);
   if (!status.ok()) {
@@ -114,18 +120,22 @@ void XrtFrames::AbortAll() {
   }
 }
 
+// A board that opens and then hangs is no better than one that does not open: only a batch that it computed
+// makes the interval short again.
+void XrtFrames::LeaveAlone() {
+  next_open_ = std::chrono::steady_clock::now() + open_interval_;
+  open_interval_ = std::min(2 * open_interval_, kMaxBackoff * options_.reopen_interval);
+}
+
 absl::Status XrtFrames::ReopenIfDue() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_open_) {
+  if (std::chrono::steady_clock::now() < next_open_) {
     return absl::UnavailableError(
         fmt::format("device {} is not open; it is tried again soon", options_.device));
   }
-  next_open_ = now + open_interval_;
   if (absl::Status status = OpenBoard(); !status.ok()) {
-    open_interval_ = std::min(2 * open_interval_, kMaxBackoff * options_.reopen_interval);
+    LeaveAlone();
     return status;
   }
-  open_interval_ = options_.reopen_interval;
   ++reopened_;
   return absl::OkStatus();
 }
@@ -213,11 +223,17 @@ absl::Status XrtFrames::Run(std::size_t frames, std::size_t input_words, std::ui
     if (absl::Status status = ReopenIfDue(); !status.ok()) return status;
   }
   const absl::Status status = RunBatch(frames, input_words, configuration, fill, take);
-  if (status.ok()) return status;
+  if (status.ok()) {
+    open_interval_ = options_.reopen_interval;
+    return status;
+  }
   // A run that failed on the bus leaves a board that works. After anything else the board is not trusted: it
   // is opened and loaded again before the next batch.
   AbortAll();
-  if (!absl::IsInternal(status)) Close();
+  if (!absl::IsInternal(status)) {
+    Close();
+    LeaveAlone();
+  }
   return status;
 }
 

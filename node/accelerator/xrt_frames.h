@@ -75,6 +75,7 @@ class XrtFrames {
   absl::Status AllocateUnit(xrt::kernel kernel);
   absl::Status LoadParameters(Unit& unit);
   absl::Status ReopenIfDue();
+  void LeaveAlone();
   void Close();
 
   absl::Status RunBatch(std::size_t frames, std::size_t input_words, std::uint32_t configuration, Fill fill,

@@ -16,8 +16,8 @@ struct XrtOptions {
   bool fall_back_to_cpu = false;   // on a failing board
   std::chrono::milliseconds run_timeout{2000};
   std::chrono::milliseconds load_timeout{10000};  // of the run that loads the parameters: 35,000 words
-  // After a failure the board is opened again at the next batch, but not more often than this (doubling to a
-  // hundred times as long while it fails).
+  // After a failure the board is left alone for so long (doubling to a hundred times as long until it has
+  // computed a batch), then opened again.
   std::chrono::milliseconds reopen_interval{100};
 };
 

@@ -110,6 +110,20 @@ TEST_F(XrtPositioningTest, AHungRunFailsTheBatchAndTheNextOneIsComputed) {
   EXPECT_EQ((*xrt)->counters().reopened, 1u);
 }
 
+TEST_F(XrtPositioningTest, ABoardThatHungIsLeftAloneForAWhileSoThatTheProcessorIsNotHeldUp) {
+  Inject("hang_after=2");
+  options_.run_timeout = std::chrono::milliseconds(100);
+  options_.reopen_interval = std::chrono::hours(1);
+  options_.fall_back_to_cpu = true;
+  auto fallback = CreateXrtPositioning(network_, kBatch, options_);
+  ASSERT_TRUE(fallback.ok()) << fallback.status();
+  const std::vector<float> features = RandomFeatures(1, 1);
+  std::vector<float> outputs(kOutputs);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE((*fallback)->Infer(features, 1, outputs).ok());
+  EXPECT_EQ((*fallback)->counters().timeouts, 1u);
+  EXPECT_EQ((*fallback)->counters().fallbacks, 3u);
+}
+
 TEST_F(XrtPositioningTest, ABoardThatHangsWhileItLoadsIsGivenBack) {
   Inject("hang=1");
   options_.load_timeout = std::chrono::milliseconds(100);
