@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "fpga/device/kernel_catalogue.h"
+#include "fpga/model/kernel_interface.h"
 
 namespace tributary {
 namespace {
@@ -96,6 +97,14 @@ KernelRun::Fault Board::FaultOf(std::uint64_t run) const {
   return KernelRun::Fault::kNone;
 }
 
+std::chrono::microseconds Board::HoldOf(const KernelRun& run) const {
+  // What XRT's driver takes to notice the end of a run by its timer when no interrupt arrives.
+  if (faults_.slow_interrupt) return std::chrono::milliseconds(500);
+  constexpr std::size_t kFramesWord = kKernelArguments[kFramesArgument].offset / 4;
+  if (run.registers.size() <= kFramesWord) return {};
+  return std::chrono::microseconds(faults_.frame_us * run.registers[kFramesWord]);
+}
+
 void Board::Start(std::span<const std::uint32_t> unit_mask, KernelRun run) {
   Check();
   ComputeUnit* chosen = nullptr;
@@ -104,7 +113,7 @@ void Board::Start(std::span<const std::uint32_t> unit_mask, KernelRun run) {
     ++runs_;
     if (faults_.disappear.has_value() && runs_ >= *faults_.disappear) gone_ = true;
     run.fault = FaultOf(runs_);
-    run.late = faults_.slow_interrupt;
+    run.hold = HoldOf(run);
     for (std::size_t i = 0; i < units_.size() && i < 32 * unit_mask.size(); ++i) {
       if ((unit_mask[i / 32] >> (i % 32) & 1) == 0) continue;
       if (chosen == nullptr || units_[i]->load() < chosen->load()) chosen = units_[i].get();

@@ -47,6 +47,7 @@ class Board {
 
  private:
   KernelRun::Fault FaultOf(std::uint64_t run) const;
+  std::chrono::microseconds HoldOf(const KernelRun& run) const;
 
   const FaultPlan faults_;
   DeviceMemory memory_;

@@ -12,8 +12,6 @@ namespace {
 // Clocks between two looks at the interrupt and at the wish to abort.
 constexpr int kClocksPerLook = 64;
 constexpr std::size_t kControlWords = 4;
-// What XRT's driver takes to notice the end of a run by its timer when no interrupt arrives.
-constexpr std::chrono::milliseconds kLate(500);
 
 }  // namespace
 
@@ -127,6 +125,7 @@ KernelRun::Outcome ComputeUnit::Execute(const KernelRun& run) {
     wake_.wait(lock, [this] { return abort_.load(); });
     return KernelRun::Outcome::kAborted;
   }
+  const auto reported = std::chrono::steady_clock::now() + run.hold;
   {
     const std::scoped_lock lock(kernel_mutex_);
     if (run.fault == KernelRun::Fault::kReadError) kernel_->memory_port().FailNextRead();
@@ -149,10 +148,13 @@ KernelRun::Outcome ComputeUnit::Execute(const KernelRun& run) {
     kernel_->WriteRegister(KernelRegister::kInterruptStatus, 1);
     if ((kernel_->ReadRegister(KernelRegister::kControl) & KernelControl::kDone) != 0) break;
   }
-  const std::scoped_lock lock(kernel_mutex_);
-  kernel_->WriteRegister(KernelRegister::kControl, KernelControl::kContinue);
-  if (run.late) std::this_thread::sleep_for(kLate);
-  return KernelRun::Outcome::kCompleted;
+  {
+    const std::scoped_lock lock(kernel_mutex_);
+    kernel_->WriteRegister(KernelRegister::kControl, KernelControl::kContinue);
+  }
+  std::unique_lock lock(mutex_);
+  const bool aborted = wake_.wait_until(lock, reported, [this] { return abort_.load(); });
+  return aborted ? KernelRun::Outcome::kAborted : KernelRun::Outcome::kCompleted;
 }
 
 }  // namespace tributary

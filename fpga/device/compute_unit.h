@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -25,7 +26,7 @@ struct KernelRun {
   std::uint32_t packet = 0;
   std::vector<std::uint32_t> registers;
   Fault fault = Fault::kNone;
-  bool late = false;                        // the end is reported 500 ms late
+  std::chrono::microseconds hold{0};        // the end is reported at the earliest so long after the start
   std::function<void(Outcome)> on_outcome;  // called once, on the unit's thread or on Abort's
 };
 

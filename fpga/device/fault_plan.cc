@@ -9,6 +9,8 @@
 namespace tributary {
 namespace {
 
+constexpr std::uint64_t kMaxFrameUs = 1'000'000;
+
 absl::Status Apply(std::string_view name, std::optional<std::uint64_t> value, FaultPlan& plan) {
   struct Flag {
     std::string_view name;
@@ -35,6 +37,10 @@ absl::Status Apply(std::string_view name, std::optional<std::uint64_t> value, Fa
   for (const Run& run : kRuns) {
     if (run.name != name) continue;
     plan.*run.member = value.value_or(1);
+    return absl::OkStatus();
+  }
+  if (name == "frame_us" && value.has_value() && *value <= kMaxFrameUs) {
+    plan.frame_us = *value;
     return absl::OkStatus();
   }
   if (name == "memory_bytes" && value.has_value()) {

@@ -25,6 +25,7 @@ struct FaultPlan {
   std::optional<std::uint64_t> read_error;  // the first read burst of this run is answered with an error
   std::optional<std::uint64_t> write_error;
   std::optional<std::uint64_t> disappear;  // from this run on, every call fails
+  std::uint64_t frame_us = 0;              // the end of a run is held back for so long for each of its frames
   std::size_t memory_bytes = std::size_t{256} << 20;
 };
 
