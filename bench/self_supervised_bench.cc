@@ -15,6 +15,14 @@
 namespace tributary {
 namespace {
 
+// The network of PyTorch's figures, which self_supervised.py builds too.
+EncoderOptions MeasuredEncoder() {
+  EncoderOptions encoder;
+  encoder.channels = {32, 64};
+  encoder.grid = 1;
+  return encoder;
+}
+
 class Run {
  public:
   explicit Run(const SelfSupervisedOptions& options)
@@ -44,7 +52,7 @@ void PrintTable() {
   };
   using Norm = EncoderNorm;
   const auto with = [](Norm norm, EncoderActivation activation, bool quantised) {
-    EncoderOptions encoder;
+    EncoderOptions encoder = MeasuredEncoder();
     encoder.norm = norm;
     encoder.activation = activation;
     encoder.quantised = quantised;
@@ -73,7 +81,9 @@ void PrintTable() {
 }
 
 int Serve() {
-  Run run({});
+  SelfSupervisedOptions options;
+  options.encoder = MeasuredEncoder();
+  Run run(options);
   std::cout << "tributary SimSiam step" << std::endl;
   for (int steps = 0; std::cin >> steps;) std::cout << run.MillisecondsPerStep(steps) << std::endl;
   return 0;

@@ -37,6 +37,7 @@ absl::StatusOr<EncoderJudgement> JudgeEncoder(SelfSupervisedTrainer& trainer, co
   }
   const auto random = SelfSupervisedTrainer::Create(trainer.options());
   if (!random.ok()) return random.status();
+  (*random)->CalibrateStatistics(train.pixels);
   const auto encoder = Judge(trainer, train, test);
   if (!encoder.ok()) return encoder.status();
   const auto baseline = Judge(**random, train, test);

@@ -12,7 +12,7 @@ namespace tributary {
 
 struct EncoderJudgement {
   EncoderEvaluation encoder;
-  EncoderEvaluation random;  // the untrained encoder of the same options
+  EncoderEvaluation random;  // the untrained encoder of the same options, norming by the training images
 };
 
 // Errors: those of EvaluateFeatures; InvalidArgument for images of another side or without labels.

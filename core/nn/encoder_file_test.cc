@@ -16,6 +16,7 @@ SelfSupervisedOptions Small() {
   SelfSupervisedOptions options;
   options.encoder.side = 12;
   options.encoder.channels = {3, 5, 7};
+  options.encoder.grid = 1;
   options.encoder.norm = EncoderNorm::kFilterResponse;
   options.projection = 6;
   options.bottleneck = 2;

@@ -20,9 +20,8 @@ inline constexpr float kHardClipCeiling = 255 * kPixelUnit;
 // Images are grey, `side` × `side` pixels of 8 bits, and mean pixel / 256.
 struct EncoderOptions {
   std::size_t side = 28;
-  std::vector<std::size_t> channels = {32,
-                                       64};  // one stage each; every stage halves the sides, rounding down
-  std::size_t grid = 1;                      // features: the means of grid × grid areas of each channel
+  std::vector<std::size_t> channels = {16, 32, 64};  // one stage each, which halves the sides, rounding down
+  std::size_t grid = 3;  // features: the means of grid × grid areas of each channel
   EncoderNorm norm = EncoderNorm::kBatch;
   EncoderActivation activation = EncoderActivation::kRelu;
   // Forward as the hardware computes: 12-bit weights, 8-bit activations (fpga/model/convolution.h), gradients

@@ -20,6 +20,7 @@ TEST(EncoderTest, SlopeAlongEachTensorAgreesWithTheGradient) {
     EncoderOptions options;
     options.side = 9;
     options.channels = {4, 6};
+    options.grid = 1;
     options.norm = norm;
     const ParameterLayout layout(EncoderTensors(options));
     Encoder encoder(options, layout, kBatch);

@@ -134,6 +134,15 @@ class SelfSupervisedTrainer::Impl {
     return result;
   }
 
+  void CalibrateStatistics(std::span<const std::uint8_t> images) {
+    const std::size_t size = views_.size() / 2;
+    Pass& pass = passes_[0];
+    for (std::size_t first = 0; first + size <= images.size(); first += size) {
+      encoder_.TrainForward(parameters_, images.subspan(first, size), pass.encoder, pass.features);
+      encoder_.UpdateStatistics(pass.encoder, parameters_);
+    }
+  }
+
   std::vector<float> Features(std::span<const std::uint8_t> images) {
     const std::size_t pixels = options_.encoder.side * options_.encoder.side;
     const std::size_t count = images.size() / pixels, width = options_.encoder.feature_count();
@@ -263,6 +272,10 @@ std::uint64_t SelfSupervisedTrainer::step() const { return impl_->step(); }
 
 SelfSupervisedTrainer::StepResult SelfSupervisedTrainer::Step(std::span<const std::uint8_t> images) {
   return impl_->Step(images);
+}
+
+void SelfSupervisedTrainer::CalibrateStatistics(std::span<const std::uint8_t> images) {
+  impl_->CalibrateStatistics(images);
 }
 
 std::vector<float> SelfSupervisedTrainer::Features(std::span<const std::uint8_t> images) {

@@ -17,6 +17,7 @@ namespace tributary {
 
 enum class SelfSupervisedMethod { kSimSiam, kByol };
 
+// The defaults learn from a few thousand images of 28 × 28 within a minute (docs/models.md has the figures).
 struct SelfSupervisedOptions {
   SelfSupervisedMethod method = SelfSupervisedMethod::kSimSiam;
   EncoderOptions encoder;
@@ -24,9 +25,9 @@ struct SelfSupervisedOptions {
   std::size_t bottleneck = 64;   // width of the predictor's hidden layer
   bool head_norm = true;         // batch norms in projector and predictor
   std::size_t batch = 32;        // images per step
-  double learning_rate = 0.05;   // for a batch of 256; scaled by batch / 256
+  double learning_rate = 0.8;    // for a batch of 256; scaled by batch / 256
   double momentum = 0.9;
-  double weight_decay = 1e-4;
+  double weight_decay = 5e-4;
   std::uint64_t schedule_steps = 0;  // cosine from the learning rate to zero over so many steps; 0: constant
   double target_decay = 0.996;       // BYOL: tau at step 0, rising to 1 over schedule_steps
   double proximal = 0;               // FedProx: weight of ½ ‖w − w at the last SetParameters‖²
@@ -70,6 +71,11 @@ class SelfSupervisedTrainer {
 
   // One step on [batch × side × side] pixels.
   StepResult Step(std::span<const std::uint8_t> images);
+
+  // Moves the running statistics of the encoder's batch norms as a pass over these images would, and learns
+  // nothing else: without it an untrained encoder norms by mean 0 and variance 1, and is no fair baseline. A
+  // remainder of less than a batch is left out.
+  void CalibrateStatistics(std::span<const std::uint8_t> images);
 
   // Features [n × feature_count()] of n images, by the running statistics. Any n; allocates only the result.
   std::vector<float> Features(std::span<const std::uint8_t> images);
