@@ -2,9 +2,10 @@
 // classes.
 //
 // Usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] [LOCAL_STEPS] [RATE]
-// [GRID] Prints the linear probe of the random encoder, of centralised training, of the average and of nodes
-// that train alone, each after the same number of steps per learner (the centralised one: as many as all
-// nodes together).
+// [AUGMENTATION] Prints the linear probe of the random encoder, of the average and of nodes that train alone,
+// each after the same number of steps per learner, and of centralised training with as many steps as all
+// nodes took together.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -17,6 +18,7 @@
 #include "node/source/images_idx.h"
 #include "node/source/images_split.h"
 #include "node/source/images_stream.h"
+#include "node/workload/create_augmenter.h"
 
 namespace tributary {
 namespace {
@@ -27,18 +29,19 @@ struct Sets {
   ImageSet train, test;
 };
 
-void Judge(const char* name, SelfSupervisedTrainer& trainer, const Sets& sets) {
+double Judge(const std::string& name, SelfSupervisedTrainer& trainer, const Sets& sets) {
   const std::vector<float> train = trainer.Features(sets.train.pixels),
                            test = trainer.Features(sets.test.pixels);
   const auto figures = EvaluateFeatures({train, sets.train.labels}, {test, sets.test.labels},
                                         trainer.options().encoder.feature_count());
   if (!figures.ok()) {
     std::cerr << figures.status() << "\n";
-    return;
+    return 0;
   }
-  std::printf("%-14s linear probe %6.2f %%  kNN %6.2f %%  spread %.2f\n", name,
+  std::printf("%-14s linear probe %6.2f %%  kNN %6.2f %%  spread %.2f\n", name.c_str(),
               100 * figures->linear_accuracy, 100 * figures->knn_accuracy, figures->spread);
   std::fflush(stdout);
+  return figures->linear_accuracy;
 }
 
 std::vector<float> Average(const std::vector<std::vector<float>>& models,
@@ -52,23 +55,25 @@ std::vector<float> Average(const std::vector<std::vector<float>>& models,
   return average;
 }
 
-void Run(const Sets& sets, std::uint64_t rounds, std::uint64_t local_steps, double rate, std::size_t grid) {
-  SelfSupervisedOptions options;
-  options.learning_rate = rate;
-  options.encoder.grid = grid;
-  options.schedule_steps = rounds * local_steps;
-  const auto trainer = *SelfSupervisedTrainer::Create(options);
-  Judge("random", *trainer, sets);
-  const std::vector<float> initial(trainer->parameters().begin(), trainer->parameters().end());
+struct Schedule {
+  std::uint64_t rounds = 40;
+  std::uint64_t local_steps = 50;
+  double rate = SelfSupervisedOptions().learning_rate;
+  AugmentationSet augmentation = AugmentationSet::kContinuous;
+};
 
-  SelfSupervisedOptions central = options;
-  central.schedule_steps *= kNodes;
-  const auto union_trainer = *SelfSupervisedTrainer::Create(central);
-  std::vector<std::uint32_t> all(sets.train.count());
-  std::iota(all.begin(), all.end(), 0U);
-  ImageStream union_stream(sets.train, all, options.batch, 1);
-  for (std::uint64_t s = 0; s < central.schedule_steps; ++s) (void)union_trainer->Step(union_stream.Batch(s));
-  Judge("centralised", *union_trainer, sets);
+void Run(const Sets& sets, const Schedule& schedule) {
+  SelfSupervisedOptions options;
+  options.encoder.side = sets.train.side;
+  options.learning_rate = schedule.rate;
+  options.schedule_steps = schedule.rounds * schedule.local_steps;
+  const auto create = [&](const SelfSupervisedOptions& o) {
+    return *SelfSupervisedTrainer::Create(o, *CreateAugmenter(schedule.augmentation, sets.train.side));
+  };
+  const auto trainer = create(options);
+  const std::vector<float> initial(trainer->parameters().begin(), trainer->parameters().end());
+  trainer->CalibrateStatistics(sets.train.pixels);
+  Judge("random", *trainer, sets);
 
   const auto parts =
       *SplitImages(sets.train.count(), sets.train.labels, {ImageSplit::kDirichlet, kNodes, 0.5, 1});
@@ -84,21 +89,34 @@ void Run(const Sets& sets, std::uint64_t rounds, std::uint64_t local_steps, doub
     return std::vector<float>(trainer->parameters().begin(), trainer->parameters().end());
   };
   std::vector<float> global = initial;
-  for (std::uint64_t round = 0; round < rounds; ++round) {
+  for (std::uint64_t round = 0; round < schedule.rounds; ++round) {
     std::vector<std::vector<float>> models;
     for (std::size_t node = 0; node < kNodes; ++node) {
       (void)trainer->SetParameters(global);
-      models.push_back(train(node, round * local_steps, local_steps));
+      models.push_back(train(node, round * schedule.local_steps, schedule.local_steps));
     }
     global = Average(models, weights);
+    if ((round + 1) % std::max<std::uint64_t>(schedule.rounds / 5, 1) != 0) continue;
+    (void)trainer->SetParameters(global);
+    Judge("round " + std::to_string(round + 1), *trainer, sets);
   }
-  (void)trainer->SetParameters(global);
-  Judge("federated", *trainer, sets);
+  double alone = 0;
   for (std::size_t node = 0; node < kNodes; ++node) {
     (void)trainer->SetParameters(initial);
-    (void)train(node, 0, rounds * local_steps);
-    Judge(("node " + std::to_string(node) + " alone").c_str(), *trainer, sets);
+    (void)train(node, 0, options.schedule_steps);
+    alone += Judge("node " + std::to_string(node) + " alone", *trainer, sets) / kNodes;
   }
+  std::printf("%-14s linear probe %6.2f %%\n", "alone, mean", 100 * alone);
+  std::fflush(stdout);
+
+  SelfSupervisedOptions central = options;
+  central.schedule_steps *= kNodes;
+  const auto union_trainer = create(central);
+  std::vector<std::uint32_t> all(sets.train.count());
+  std::iota(all.begin(), all.end(), 0U);
+  ImageStream union_stream(sets.train, all, options.batch, 1);
+  for (std::uint64_t s = 0; s < central.schedule_steps; ++s) (void)union_trainer->Step(union_stream.Batch(s));
+  Judge("centralised", *union_trainer, sets);
 }
 
 }  // namespace
@@ -107,8 +125,7 @@ void Run(const Sets& sets, std::uint64_t rounds, std::uint64_t local_steps, doub
 int main(int argc, char** argv) {
   if (argc < 5) {
     std::cerr << "usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] "
-                 "[LOCAL_STEPS] "
-                 "[RATE] [GRID]\n";
+                 "[LOCAL_STEPS] [RATE] [AUGMENTATION]\n";
     return 64;
   }
   const auto train = tributary::ReadIdxImages(argv[1], argv[2]);
@@ -117,9 +134,18 @@ int main(int argc, char** argv) {
     std::cerr << train.status() << "\n" << test.status() << "\n";
     return 1;
   }
-  tributary::Run({*train, *test}, argc > 5 ? std::strtoull(argv[5], nullptr, 10) : 20,
-                 argc > 6 ? std::strtoull(argv[6], nullptr, 10) : 50,
-                 argc > 7 ? std::strtod(argv[7], nullptr) : 0.05,
-                 argc > 8 ? std::strtoull(argv[8], nullptr, 10) : 1);
+  tributary::Schedule schedule;
+  if (argc > 5) schedule.rounds = std::strtoull(argv[5], nullptr, 10);
+  if (argc > 6) schedule.local_steps = std::strtoull(argv[6], nullptr, 10);
+  if (argc > 7) schedule.rate = std::strtod(argv[7], nullptr);
+  if (argc > 8) {
+    const auto augmentation = tributary::ParseAugmentationSet(argv[8]);
+    if (!augmentation.ok()) {
+      std::cerr << augmentation.status() << "\n";
+      return 64;
+    }
+    schedule.augmentation = *augmentation;
+  }
+  tributary::Run({*train, *test}, schedule);
   return 0;
 }
