@@ -86,6 +86,13 @@ void CheckReach(const ConfigSection& place, std::string_view key, const std::str
                address));
 }
 
+FederationSettings ReadFederation(const ConfigSection& section) {
+  FederationSettings federation;
+  federation.store = section.RequiredText("store");
+  federation.keep_models = static_cast<std::uint32_t>(section.Integer("keep_models", 0, {0, 1 << 30}));
+  return federation;
+}
+
 AggregatorConfig ReadRoot(const ConfigSection& root) {
   AggregatorConfig config;
   config.listen = root.Text("listen", "127.0.0.1:7400");
@@ -111,7 +118,10 @@ AggregatorConfig ReadRoot(const ConfigSection& root) {
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two sites", name));
   }
-  if (config.sites.empty()) root.Fault("site", "at least one [[site]] is required");
+  if (root.Has("federation")) config.federation = ReadFederation(root.Section("federation"));
+  if (config.sites.empty() && !config.federation) {
+    root.Fault("site", "at least one [[site]] is required, or [federation]");
+  }
 
   if (root.Has("parent")) {
     const ConfigSection parent = root.Section("parent");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,12 @@ struct ParentSettings {
   std::string node;        // the name of this process as node and as source there
 };
 
+// Federated learning.
+struct FederationSettings {
+  std::string store;              // folder; made if its parent exists
+  std::uint32_t keep_models = 0;  // of each run, the newest and the initial one; 0: all
+};
+
 struct AggregatorConfig {
   std::string listen;
   bool insecure = false;  // may leave the loopback without TLS
@@ -35,6 +42,7 @@ struct AggregatorConfig {
   std::string http_listen;  // empty: no HTTP
   std::vector<SiteSettings> sites;
   std::optional<ParentSettings> parent;
+  std::optional<FederationSettings> federation;
 };
 
 // Errors: InvalidArgument with one line per fault; NotFound or PermissionDenied naming the file.

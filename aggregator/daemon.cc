@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "aggregator/federation_host.h"
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
 #include "aggregator/publish/site_board.h"
 #include "aggregator/publish/site_metrics.h"
+#include "aggregator/rounds/federation_metrics.h"
+#include "aggregator/rounds/run_api.h"
 #include "core/runtime/http_server.h"
 #include "core/runtime/log.h"
 
@@ -67,7 +70,14 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const AggregatorConfig& co
   }
   if (absl::Status status = daemon->MakeSites(); !status.ok()) return status;
   if (absl::Status status = daemon->StartParent(tls); !status.ok()) return status;
-  const IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes};
+  IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}};
+  if (config.federation) {
+    absl::StatusOr<std::unique_ptr<FederationHost>> federation =
+        FederationHost::Start(*config.federation, clock, daemon->metrics_);
+    if (!federation.ok()) return federation.status();
+    daemon->federation_ = *std::move(federation);
+    options.services = daemon->federation_->services();
+  }
   absl::StatusOr<std::unique_ptr<IngestServer>> server =
       IngestServer::Start(options, *daemon->sites_, daemon->fleet_, clock);
   if (!server.ok()) return server.status();
@@ -122,12 +132,16 @@ absl::Status Daemon::StartHttp() {
     sources->emplace_back(engine, metrics_);
   }
   context.fleet = &fleet_;
-  context.metrics_text = [this, sources] {
+  const auto runs =
+      federation_ == nullptr ? nullptr : std::make_shared<RunMetrics>(federation_->board(), metrics_);
+  context.metrics_text = [this, sources, runs] {
     for (SourceMetrics& each : *sources) each.Refresh();
+    if (runs != nullptr) runs->Refresh();
     return metrics_.Text();
   };
   context.ready = [this] { return server_->serving(); };
   AddApiRoutes(*http_, std::move(context));
+  if (federation_ != nullptr) AddRunRoutes(*http_, federation_->board());
   return http_->Start(config_.http_listen);
 }
 
@@ -172,6 +186,7 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
 
 void Daemon::Stop() {
   if (server_ == nullptr) return;
+  if (federation_ != nullptr) federation_->Drain();
   if (server_->serving()) server_->Shutdown();
   for (const auto& parent : parents_) parent->Stop(kParentDrain);
   if (http_ != nullptr) http_->Stop();

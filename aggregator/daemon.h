@@ -16,6 +16,7 @@
 
 namespace tributary {
 
+class FederationHost;
 class HttpServer;
 class ParentLink;
 class SiteBoard;
@@ -24,7 +25,7 @@ class SiteBoard;
 class Daemon {
  public:
   // Errors: InvalidArgument (a site, TLS files), NotFound (files), Unavailable (an address that cannot be
-  // bound).
+  // bound), FailedPrecondition and DataLoss (the store).
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const AggregatorConfig& config, const Clock& clock);
   ~Daemon();
 
@@ -52,6 +53,7 @@ class Daemon {
   std::unique_ptr<SiteTable> sites_;
   std::vector<std::shared_ptr<SiteBoard>> boards_;
   std::vector<std::shared_ptr<ParentLink>> parents_;
+  std::unique_ptr<FederationHost> federation_;
   std::unique_ptr<IngestServer> server_;
   std::unique_ptr<HttpServer> http_;
 };

@@ -23,6 +23,8 @@ int ExitCode(const absl::Status& status) {
       return kExitConfig;
     case absl::StatusCode::kUnavailable:
       return kExitUnavailable;
+    case absl::StatusCode::kDataLoss:
+      return kExitData;
     default:
       return kExitFailure;
   }

@@ -4,6 +4,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -19,6 +20,10 @@ constexpr int kKeepaliveTimeoutMs = 5'000;
 constexpr int kMinPingIntervalMs = 1'000;
 // A process has one Report stream per site and a few watchers.
 constexpr int kStreamsPerConnection = 128;
+// A process that stands for many nodes has one Participate stream for each.
+constexpr int kStreamsPerConnectionWithServices = 1024;
+// A chunk of 1 MiB and what surrounds it.
+constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
 
 std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<TlsMaterial>& tls) {
   if (!tls) return grpc::InsecureServerCredentials();
@@ -28,15 +33,18 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<TlsMate
   return grpc::SslServerCredentials(options);
 }
 
-void Tune(grpc::ServerBuilder& builder, std::size_t max_message_bytes) {
+void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
+  const bool services = !options.services.empty();
+  const std::size_t message = std::max(options.max_message_bytes, services ? kMaxChunkMessage : 0);
   // What is somewhat larger than allowed is refused with a reason; what is much larger, by gRPC.
-  builder.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes * 2));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(message * 2));
   // Two processes on one port would share the nodes at random.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // A compressed message could unfold to any size.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             services ? kStreamsPerConnectionWithServices : kStreamsPerConnection);
   // Notices peers that vanished without a word; lets them look for us.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
@@ -67,11 +75,12 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   static const bool reflection = (grpc::reflection::InitProtoReflectionServerBuilderPlugin(), true);
   (void)reflection;
   grpc::ServerBuilder builder;
-  Tune(builder, options.max_message_bytes);
+  Tune(builder, options);
   builder.AddListeningPort(options.listen, Credentials(options.tls), &server->port_);
   builder.RegisterService(&server->fusion_);
   builder.RegisterService(&server->fleet_);
   builder.RegisterService(&server->health_);
+  for (grpc::Service* service : options.services) builder.RegisterService(service);
   const IngestContext context{
       sites, fleet, clock, server->refusals_, server->skipped_slots_, options.max_message_bytes};
   for (std::size_t i = 0; i < options.threads; ++i) {

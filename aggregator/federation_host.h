@@ -1,0 +1,41 @@
+// Federated learning as a part of the daemon: the runs and the services by which they are reached.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "aggregator/config.h"
+#include "aggregator/rounds/coordinator.h"
+#include "aggregator/rounds/federation_service.h"
+#include "aggregator/rounds/run_service.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+
+namespace tributary {
+
+// Main thread. Stops after the gRPC server: its calls wait for answers of the coordinator.
+class FederationHost {
+ public:
+  // Errors: those of Coordinator::Start.
+  static absl::StatusOr<std::unique_ptr<FederationHost>> Start(const FederationSettings& settings,
+                                                               const Clock& clock, Metrics& metrics);
+
+  std::vector<grpc::Service*> services() { return {&federation_, &runs_, &models_}; }
+  const RunBoard& board() const { return coordinator_->board(); }
+
+  // Before the gRPC server shuts down: tells the nodes.
+  void Drain() { coordinator_->Drain(); }
+
+ private:
+  explicit FederationHost(std::unique_ptr<Coordinator> coordinator);
+
+  std::unique_ptr<Coordinator> coordinator_;
+  FederationService federation_;
+  RunService runs_;
+  ModelService models_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,390 @@
+#include "aggregator/rounds/coordinator.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace tributary {
+namespace {
+
+absl::Status Draining() { return absl::UnavailableError("the aggregator is shutting down"); }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const CoordinatorOptions& options,
+                                                                const Clock& clock, StoreStepHook hook) {
+  absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(options.folder, std::move(hook));
+  if (!store.ok()) return store.status();
+  auto coordinator = std::unique_ptr<Coordinator>(new Coordinator(*std::move(store), options, clock));
+  absl::StatusOr<std::vector<RunRecord>> records = coordinator->store_->Runs();
+  if (!records.ok()) return records.status();
+  for (const RunRecord& record : *records) {
+    absl::StatusOr<std::unique_ptr<HostedRun>> run = HostedRun::Restore(coordinator->surroundings_, record);
+    if (!run.ok()) {
+      return absl::Status(run.status().code(), fmt::format("{}: run \"{}\": {}", options.folder, record.name,
+                                                           std::string(run.status().message())));
+    }
+    spdlog::info("run {}: goes on after {} committed rounds", record.name, (*run)->state().committed());
+    coordinator->board_.Publish((*run)->View());
+    coordinator->runs_.push_back(*std::move(run));
+  }
+  coordinator->thread_ = std::jthread([&coordinator = *coordinator](std::stop_token stop) {
+    prctl(PR_SET_NAME, "rounds");
+    coordinator.Run(stop);
+  });
+  return coordinator;
+}
+
+Coordinator::Coordinator(std::unique_ptr<Store> store, const CoordinatorOptions& options, const Clock& clock)
+    : store_(std::move(store)), clock_(clock), surroundings_{*store_, clock, options.keep_models} {}
+
+Coordinator::~Coordinator() { Stop(); }
+
+void Coordinator::Stop() {
+  thread_.request_stop();
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Coordinator::Post(Command command) {
+  {
+    MutexLock lock(mutex_);
+    commands_.push_back(std::move(command));
+  }
+  changed_.notify_one();
+}
+
+std::deque<Coordinator::Command> Coordinator::WaitForCommands(std::stop_token stop) {
+  std::deque<Command> commands;
+  MutexLock lock(mutex_);
+  const auto due = [this]() REQUIRES(mutex_) { return !commands_.empty(); };
+  if (next_deadline_ns_ == RunState::kNoDeadline) {
+    changed_.wait(lock, stop, due);
+  } else {
+    const auto wait =
+        std::chrono::nanoseconds(std::max<std::int64_t>(0, next_deadline_ns_ - clock_.SteadyNs()));
+    changed_.wait_for(lock, stop, wait, due);
+  }
+  commands.swap(commands_);
+  return commands;
+}
+
+void Coordinator::Run(std::stop_token stop) {
+  for (;;) {
+    const bool stopping = stop.stop_requested();
+    const std::deque<Command> commands = WaitForCommands(stop);
+    // Each is settled for itself: a round that it completes is committed before the next is looked at.
+    if (commands.empty()) Settle();
+    for (const Command& command : commands) {
+      command();
+      Settle();
+    }
+    if (stopping) return;
+  }
+}
+
+void Coordinator::Drain() {
+  Post([this] {
+    draining_ = true;
+    for (const Participant& each : participants_) each.sink->OnEnd(Draining());
+    participants_.clear();
+  });
+}
+
+HostedRun* Coordinator::Find(std::string_view run) {
+  for (const auto& each : runs_) {
+    if (each->name() == run) return each.get();
+  }
+  return nullptr;
+}
+
+absl::StatusOr<HostedRun*> Coordinator::FindOrSay(std::string_view run) {
+  if (HostedRun* found = Find(run); found != nullptr) return found;
+  return absl::NotFoundError(fmt::format("run: there is no run \"{}\"", run));
+}
+
+void Coordinator::Settle() {
+  next_deadline_ns_ = RunState::kNoDeadline;
+  bool healthy = true;
+  for (const auto& run : runs_) {
+    next_deadline_ns_ = std::min(next_deadline_ns_, run->Advance());
+    healthy = healthy && run->health().ok();
+    board_.Publish(run->View());
+  }
+  healthy_ = healthy;
+  // A sink that is told may be ended by it.
+  for (std::size_t i = 0; i < participants_.size(); ++i) Tell(participants_[i]);
+  std::erase_if(participants_, [](const Participant& each) { return each.sink == nullptr; });
+}
+
+void Coordinator::Tell(Participant& participant) {
+  const HostedRun* run = Find(participant.run);
+  if (run == nullptr) {
+    if (!participant.told) {
+      TaskNotice notice;
+      notice.task.reason = "no run is active";
+      participant.sink->OnTask(std::move(notice));
+      participant.told.emplace();
+    }
+    return;
+  }
+  if (!run->health().ok()) {
+    std::exchange(participant.sink, nullptr)->OnEnd(run->health());
+    return;
+  }
+  NodeTask task = run->TaskOf(participant.declaration.node);
+  if (participant.told == task) return;
+  participant.sink->OnTask(NoticeFor(*run, task));
+  const bool ended = task.kind == TaskKind::kEnded;
+  participant.told = std::move(task);
+  if (ended) std::exchange(participant.sink, nullptr)->OnEnd(absl::OkStatus());
+}
+
+TaskNotice Coordinator::NoticeFor(const HostedRun& run, const NodeTask& task) const {
+  const RunConfig& config = run.state().config();
+  TaskNotice notice;
+  notice.run = config.name;
+  notice.task = task;
+  if (task.deadline_ns != 0 && task.deadline_ns != RunState::kNoDeadline) {
+    notice.deadline_unix_ns = clock_.UnixNs() + task.deadline_ns - clock_.SteadyNs();
+  }
+  notice.committed = run.state().committed();
+  notice.model = run.state().model();
+  notice.model_bytes = run.layout().file_bytes();
+  if (run.state().open_round()) notice.fixed_point = run.state().open_round()->fixed_point;
+  notice.max_element = config.max_element;
+  notice.uniform_weight = config.weighting == UpdateWeighting::kUniform;
+  notice.clip_norm = config.clip_norm;
+  notice.schedule_steps =
+      config.client.schedule ? std::uint64_t{config.rounds} * config.client.local_steps : 0;
+  notice.settings = config.client;
+  return notice;
+}
+
+bool Coordinator::Assign(Participant& participant) {
+  if (draining_) {
+    participant.sink->OnEnd(Draining());
+    return false;
+  }
+  HostedRun* run = nullptr;
+  if (participant.run.empty()) {
+    for (const auto& each : runs_) {
+      if (run == nullptr && !each->View().ended()) run = each.get();
+    }
+    if (run == nullptr) return true;  // waits for one
+  } else if (run = Find(participant.run); run == nullptr) {
+    participant.sink->OnEnd(FindOrSay(participant.run).status());
+    return false;
+  }
+  participant.run = run->name();
+  participant.told.reset();
+  absl::Status joined = run->Join(participant.declaration);
+  if (!joined.ok()) participant.sink->OnEnd(joined);
+  return joined.ok();
+}
+
+void Coordinator::Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink) {
+  Post([this,
+        participant = Participant{std::move(run), std::move(declaration), std::move(sink), {}}]() mutable {
+    if (!Assign(participant)) return;
+    const auto same = [&](const Participant& other) {
+      return other.run == participant.run && other.declaration.node == participant.declaration.node;
+    };
+    for (const Participant& other : participants_) {
+      if (same(other))
+        other.sink->OnEnd(absl::AbortedError("a newer stream of this node has taken its place"));
+    }
+    std::erase_if(participants_, same);
+    participants_.push_back(std::move(participant));
+  });
+}
+
+void Coordinator::Leave(const std::shared_ptr<TaskSink>& sink) {
+  Post([this, sink] {
+    const auto found = std::ranges::find(participants_, sink, &Participant::sink);
+    if (found == participants_.end()) return;  // ended by us
+    if (HostedRun* run = Find(found->run)) run->Leave(found->declaration.node, found->declaration.boot_id);
+    participants_.erase(found);
+  });
+}
+
+void Coordinator::CountRefusal(SubmissionRefusal reason) {
+  refused_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+}
+
+SubmissionAnswer Coordinator::AnswerOf(const Admission& admission) {
+  if (admission.verdict != AdmissionVerdict::kRefused)
+    return {true, SubmissionRefusal::kUnspecified, "", false};
+  CountRefusal(admission.reason);
+  return {false, admission.reason, admission.message, admission.try_again};
+}
+
+Coordinator::Began Coordinator::TryBegin(const std::string& name, const SubmissionHeader& header) {
+  HostedRun* run = Find(name);
+  if (run == nullptr) {
+    CountRefusal(SubmissionRefusal::kUnknownRun);
+    return SubmissionAnswer{false, SubmissionRefusal::kUnknownRun,
+                            std::string(FindOrSay(name).status().message()), false};
+  }
+  if (!run->health().ok()) {
+    CountRefusal(SubmissionRefusal::kStore);
+    return SubmissionAnswer{false, SubmissionRefusal::kStore, std::string(run->health().message()), true};
+  }
+  const Admission admission = run->Admit(header);
+  if (admission.verdict != AdmissionVerdict::kGo) return AnswerOf(admission);
+  absl::StatusOr<Upload> upload = run->NewUpload(header);
+  if (!upload.ok()) {
+    run->Withdraw(header, SubmissionRefusal::kStore);
+    CountRefusal(SubmissionRefusal::kStore);
+    return SubmissionAnswer{false, SubmissionRefusal::kStore, std::string(upload.status().message()), true};
+  }
+  return std::make_unique<Upload>(*std::move(upload));
+}
+
+void Coordinator::BeginUpload(std::string run, SubmissionHeader header, Done<Began> done) {
+  Post([this, waiting = WaitingUpload{std::move(run), std::move(header), std::move(done)}]() mutable {
+    waiting_uploads_.push_back(std::move(waiting));
+    BeginNext();
+  });
+}
+
+void Coordinator::BeginNext() {
+  while (uploads_ < kUploads && !waiting_uploads_.empty()) {
+    WaitingUpload next = std::move(waiting_uploads_.front());
+    waiting_uploads_.pop_front();
+    Began began = TryBegin(next.run, next.header);
+    if (std::holds_alternative<std::unique_ptr<Upload>>(began)) ++uploads_;
+    next.done(std::move(began));
+  }
+}
+
+void Coordinator::Submit(std::string name, std::unique_ptr<Upload> given, Done<SubmissionAnswer> done) {
+  // A std::function can be copied, an upload cannot.
+  Post([this, name = std::move(name), upload = std::shared_ptr<Upload>(std::move(given)),
+        done = std::move(done)] {
+    --uploads_;
+    HostedRun* run = Find(name);
+    const std::uint64_t bytes = upload->payload_bytes();
+    const SubmissionAnswer answer =
+        run->health().ok()
+            ? AnswerOf(run->Submit(std::move(*upload)))
+            : SubmissionAnswer{false, SubmissionRefusal::kStore, std::string(run->health().message()), true};
+    if (answer.accepted) received_bytes_ += bytes;
+    done(answer);
+    BeginNext();
+  });
+}
+
+void Coordinator::GiveUp(std::string name, std::unique_ptr<Upload> given, SubmissionRefusal reason) {
+  Post([this, name = std::move(name), upload = std::shared_ptr<Upload>(std::move(given)), reason] {
+    --uploads_;
+    Find(name)->Withdraw(upload->header(), reason);
+    BeginNext();
+  });
+}
+
+void Coordinator::StartRun(std::string config, std::string model, Done<absl::StatusOr<std::string>> done) {
+  Post([this, config = std::move(config), model = std::move(model), done = std::move(done)] {
+    done(TryStart(config, model));
+  });
+}
+
+absl::StatusOr<std::string> Coordinator::TryStart(const std::string& config, const std::string& model) {
+  absl::StatusOr<RunConfig> parsed = ParseRunConfig(config, "run");
+  if (!parsed.ok()) return parsed.status();
+  if (const HostedRun* present = Find(parsed->name)) {
+    absl::StatusOr<FlatModel> given = DecodeFlatModel(model);
+    if (!given.ok()) return absl::InvalidArgumentError(std::string(given.status().message()));
+    const Sha256 identity = FlatIdentity(given->layout.tensors, given->values);
+    const std::string sha(reinterpret_cast<const char*>(identity.data()), identity.size());
+    const RunView view = present->View();
+    if (present->config_text() == config && view.models.front().sha256 == sha) return parsed->name;
+    return absl::AlreadyExistsError(
+        fmt::format("there is a run \"{}\" with another configuration or model", parsed->name));
+  }
+  absl::StatusOr<std::unique_ptr<HostedRun>> run = HostedRun::Start(surroundings_, config, model);
+  if (!run.ok()) return run.status();
+  spdlog::info("run {}: started, {} parameters", parsed->name, (*run)->layout().element_count);
+  runs_.push_back(*std::move(run));
+  board_.Publish(runs_.back()->View());
+  // Nodes that waited for a run.
+  std::erase_if(participants_, [this](Participant& each) { return each.run.empty() && !Assign(each); });
+  return parsed->name;
+}
+
+void Coordinator::OnRun(std::string name, Done<absl::Status> done,
+                        std::function<absl::Status(HostedRun&)> change) {
+  Post([this, name = std::move(name), done = std::move(done), change = std::move(change)] {
+    absl::StatusOr<HostedRun*> run = FindOrSay(name);
+    const absl::Status status = run.ok() ? change(**run) : run.status();
+    // Whoever is told reads the board next.
+    if (run.ok()) board_.Publish((*run)->View());
+    done(status);
+  });
+}
+
+void Coordinator::Pause(std::string run, Done<absl::Status> done) {
+  OnRun(std::move(run), std::move(done), [](HostedRun& each) { return each.Pause(); });
+}
+
+void Coordinator::Resume(std::string run, Done<absl::Status> done) {
+  OnRun(std::move(run), std::move(done), [](HostedRun& each) { return each.Resume(); });
+}
+
+void Coordinator::StopRun(std::string run, Done<absl::Status> done) {
+  OnRun(std::move(run), std::move(done), [](HostedRun& each) { return each.Stop(); });
+}
+
+void Coordinator::RollBack(std::string run, std::uint32_t round, Done<absl::Status> done) {
+  OnRun(std::move(run), std::move(done), [round](HostedRun& each) { return each.RollBack(round); });
+}
+
+void Coordinator::AddJudgement(std::string run, std::uint32_t round, Judgement judgement) {
+  OnRun(
+      std::move(run), [](const absl::Status&) {},
+      [round, judgement](HostedRun& each) {
+        each.AddJudgement(round, judgement);
+        return absl::OkStatus();
+      });
+}
+
+absl::StatusOr<OpenModel> Coordinator::Open(const HostedRun& run, const ModelRecord& record) {
+  absl::StatusOr<CheckedReader> file = store_->Read(record.file);
+  if (!file.ok()) return file.status();
+  return OpenModel{record, record.round == run.model_record().round, *std::move(file)};
+}
+
+void Coordinator::OpenRoundModel(std::string name, std::uint32_t round,
+                                 Done<absl::StatusOr<OpenModel>> done) {
+  Post([this, name = std::move(name), round, done = std::move(done)] {
+    absl::StatusOr<HostedRun*> run = FindOrSay(name);
+    if (!run.ok()) return done(run.status());
+    if ((*run)->state().round() != round) {
+      return done(absl::FailedPreconditionError(fmt::format("round: {} is not under way in run \"{}\", {} is",
+                                                            round, name, (*run)->state().round())));
+    }
+    done(Open(**run, (*run)->model_record()));
+  });
+}
+
+void Coordinator::OpenModelAfter(std::string name, std::optional<std::uint32_t> round,
+                                 Done<absl::StatusOr<OpenModel>> done) {
+  Post([this, name = std::move(name), round, done = std::move(done)] {
+    absl::StatusOr<HostedRun*> run = FindOrSay(name);
+    if (!run.ok()) return done(run.status());
+    if (!round) return done(Open(**run, (*run)->model_record()));
+    const RunView view = (*run)->View();
+    const auto found = std::ranges::find(view.models, *round, &ModelRecord::round);
+    if (found == view.models.end()) {
+      return done(
+          absl::NotFoundError(fmt::format("run \"{}\": the model of round {} is not kept", name, *round)));
+    }
+    done(Open(**run, *found));
+  });
+}
+
+}  // namespace tributary

@@ -1,0 +1,164 @@
+// All runs of this aggregator, on one thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "aggregator/rounds/hosted_run.h"
+#include "aggregator/rounds/run_board.h"
+#include "aggregator/rounds/task_notice.h"
+#include "aggregator/store/store.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/mutex.h"
+
+namespace tributary {
+
+struct CoordinatorOptions {
+  std::string folder;  // of the store
+  std::uint32_t keep_models = 0;
+};
+
+// The answer to a submission.
+struct SubmissionAnswer {
+  bool accepted = false;
+  SubmissionRefusal reason = SubmissionRefusal::kUnspecified;
+  std::string message;
+  bool try_again = false;
+};
+
+// A model in the store, open for reading.
+struct OpenModel {
+  ModelRecord record;
+  bool current = false;
+  CheckedReader file;
+};
+
+// Its functions may be called from any thread and return at once; `done` is called on the coordinator's
+// thread after the change is in the store, and returns at once itself. Each call of a peer has one command in
+// the queue at most, so that the queue is as long as gRPC admits calls.
+//
+// Uploads: at most kUploads at a time, so that memory stays bounded; further ones wait for their turn before
+// their first chunk is read.
+class Coordinator {
+ public:
+  static constexpr std::size_t kUploads = 8;
+  template <class Result>
+  using Done = std::function<void(Result)>;
+
+  // Opens the store and goes on with its runs. Errors: those of Store::Open and HostedRun::Restore. The hook
+  // is for tests.
+  static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options,
+                                                            const Clock& clock, StoreStepHook hook = {});
+  // Stop()
+  ~Coordinator();
+
+  // Ends the streams of all nodes, also of those that join from now on, with Unavailable.
+  void Drain();
+  // Ends the thread; what is queued is done before. Every call that waits for an answer must have ended.
+  void Stop();
+
+  // A node takes part until Leave or until its sink was ended. `run` empty: the first run that has not ended,
+  // or the next to start. A sink of the same node and run that joined before is ended with Aborted.
+  void Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink);
+  void Leave(const std::shared_ptr<TaskSink>& sink);
+
+  using Began = std::variant<SubmissionAnswer, std::unique_ptr<Upload>>;
+  // With an upload it is to be filled and then given to Submit or GiveUp.
+  void BeginUpload(std::string run, SubmissionHeader header, Done<Began> done);
+  void Submit(std::string run, std::unique_ptr<Upload> upload, Done<SubmissionAnswer> done);
+  // It was refused by its contents or broke off.
+  void GiveUp(std::string run, std::unique_ptr<Upload> upload, SubmissionRefusal reason);
+  // Of a submission that Submit and BeginUpload have not refused themselves.
+  void CountRefusal(SubmissionRefusal reason);
+
+  void StartRun(std::string config, std::string model, Done<absl::StatusOr<std::string>> done);
+  void Pause(std::string run, Done<absl::Status> done);
+  void Resume(std::string run, Done<absl::Status> done);
+  void StopRun(std::string run, Done<absl::Status> done);
+  void RollBack(std::string run, std::uint32_t round, Done<absl::Status> done);
+  // The model that `round` (under way) starts from. FailedPrecondition: it is not under way.
+  void OpenRoundModel(std::string run, std::uint32_t round, Done<absl::StatusOr<OpenModel>> done);
+  // The model after `round`; nullopt: the present one.
+  void OpenModelAfter(std::string run, std::optional<std::uint32_t> round,
+                      Done<absl::StatusOr<OpenModel>> done);
+  void AddJudgement(std::string run, std::uint32_t round, Judgement judgement);
+
+  RunBoard& board() { return board_; }
+  const RunBoard& board() const { return board_; }
+  std::uint64_t refused(SubmissionRefusal reason) const {
+    return refused_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
+  }
+  std::uint64_t received_bytes() const { return received_bytes_.load(std::memory_order_relaxed); }
+  bool healthy() const { return healthy_.load(std::memory_order_relaxed); }
+
+ private:
+  using Command = std::function<void()>;
+  struct Participant {
+    std::string run;  // as asked for; then the one it was given
+    NodeDeclaration declaration;
+    std::shared_ptr<TaskSink> sink;
+    std::optional<NodeTask> told;
+  };
+  struct WaitingUpload {
+    std::string run;
+    SubmissionHeader header;
+    Done<Began> done;
+  };
+
+  Coordinator(std::unique_ptr<Store> store, const CoordinatorOptions& options, const Clock& clock);
+
+  void Post(Command command);
+  std::deque<Command> WaitForCommands(std::stop_token stop);
+  void Run(std::stop_token stop);
+
+  // The coordinator's thread only, from here on.
+  HostedRun* Find(std::string_view run);
+  absl::StatusOr<HostedRun*> FindOrSay(std::string_view run);
+  void OnRun(std::string run, Done<absl::Status> done, std::function<absl::Status(HostedRun&)> change);
+  void Settle();
+  void Tell(Participant& participant);
+  TaskNotice NoticeFor(const HostedRun& run, const NodeTask& task) const;
+  // False: its sink was ended.
+  bool Assign(Participant& participant);
+  absl::StatusOr<std::string> TryStart(const std::string& config, const std::string& model);
+  absl::StatusOr<OpenModel> Open(const HostedRun& run, const ModelRecord& record);
+  void BeginNext();
+  SubmissionAnswer AnswerOf(const Admission& admission);
+  Began TryBegin(const std::string& run, const SubmissionHeader& header);
+
+  std::unique_ptr<Store> store_;
+  const Clock& clock_;
+  const RunSurroundings surroundings_;
+  std::vector<std::unique_ptr<HostedRun>> runs_;
+  std::vector<Participant> participants_;
+  std::deque<WaitingUpload> waiting_uploads_;
+  std::size_t uploads_ = 0;
+  bool draining_ = false;
+  std::int64_t next_deadline_ns_ = RunState::kNoDeadline;
+
+  RunBoard board_;
+  std::array<std::atomic<std::uint64_t>, kSubmissionRefusals> refused_ = {};
+  std::atomic<std::uint64_t> received_bytes_ = 0;
+  std::atomic<bool> healthy_ = true;
+
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Command> commands_ GUARDED_BY(mutex_);
+  std::jthread thread_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,51 @@
+#include "aggregator/rounds/federation_metrics.h"
+
+#include <string>
+
+namespace tributary {
+
+void AddFederationMetrics(const Coordinator& coordinator, Metrics& metrics) {
+  for (std::size_t i = 1; i < kSubmissionRefusals; ++i) {
+    const auto reason = static_cast<SubmissionRefusal>(i);
+    metrics.AddCounterCallback(
+        "tributary_updates_refused_total", "Updates of nodes that were refused, by reason.",
+        {{"reason", std::string(SubmissionRefusalName(reason))}},
+        [&coordinator, reason] { return static_cast<double>(coordinator.refused(reason)); });
+  }
+  metrics.AddCounterCallback("tributary_updates_received_bytes_total", "Payload of the accepted updates.", {},
+                             [&coordinator] { return static_cast<double>(coordinator.received_bytes()); });
+  metrics.AddGaugeCallback("tributary_store_healthy", "1 as long as the store could be written.", {},
+                           [&coordinator] { return coordinator.healthy() ? 1.0 : 0.0; });
+}
+
+void RunMetrics::Set(const char* name, const char* help, const std::string& run, double value) {
+  metrics_.AddGauge(name, help, {{"run", run}}).Set(value);
+}
+
+void RunMetrics::Refresh() {
+  for (const auto& run : board_.Runs()) {
+    const std::string& name = run->name;
+    Set("tributary_run_committed_rounds", "Rounds whose result is stored.", name, run->committed);
+    Set("tributary_run_state", "0 waiting, 1 running, 2 paused, 3 finished, 4 stopped, 5 failed.", name,
+        static_cast<double>(run->condition));
+    Set("tributary_run_nodes", "Nodes that have joined.", name,
+        static_cast<double>(run->participants.size()));
+    Set("tributary_run_accepted_updates", "In the round under way.", name, run->accepted);
+    if (run->history.empty()) continue;
+    const RoundLine& last = *run->history.back();
+    Set("tributary_run_loss", "Mean loss of the last round's nodes, weighted by samples.", name, last.loss);
+    Set("tributary_run_spread", "Collapse check: near 1 if healthy, 0 if collapsed.", name, last.spread);
+    for (auto line = run->history.rbegin(); line != run->history.rend(); ++line) {
+      if (!(*line)->judgement) continue;
+      const Judgement& judgement = *(*line)->judgement;
+      Set("tributary_run_linear_probe", "Share of the test images, latest evaluated round.", name,
+          judgement.linear_probe);
+      Set("tributary_run_knn", "Share of the test images, latest evaluated round.", name, judgement.knn);
+      Set("tributary_run_random_linear_probe", "The same of the random encoder: to be beaten.", name,
+          judgement.random_linear_probe);
+      break;
+    }
+  }
+}
+
+}  // namespace tributary

@@ -1,0 +1,162 @@
+#include "aggregator/rounds/federation_wire.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+namespace tributary {
+namespace {
+
+// Long enough for host names; short enough for labels and file names.
+constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kMaxContributors = 65'536;
+
+absl::Status CheckName(std::string_view field, const std::string& name) {
+  if (!name.empty() && name.size() <= kMaxName) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {} bytes, expected 1 to {}", field, name.size(), kMaxName));
+}
+
+absl::StatusOr<Sha256> ShaFromWire(std::string_view field, const std::string& bytes) {
+  Sha256 sha{};
+  if (bytes.size() != sha.size()) {
+    return absl::InvalidArgumentError(fmt::format("{}: {} bytes, expected 32", field, bytes.size()));
+  }
+  std::memcpy(sha.data(), bytes.data(), sha.size());
+  return sha;
+}
+
+std::string BytesOf(const Sha256& sha) { return {reinterpret_cast<const char*>(sha.data()), sha.size()}; }
+
+std::optional<UpdateEncoding> EncodingFromWire(int encoding) {
+  if (encoding < v1::UPDATE_ENCODING_FLOAT32 || encoding > v1::UPDATE_ENCODING_FIXED32) return std::nullopt;
+  return static_cast<UpdateEncoding>(encoding);
+}
+
+// Shown, never computed with; a number that is none must not reach a table or a metric.
+double Shown(double value) { return std::isfinite(value) ? value : 0; }
+
+void SettingsToWire(const TaskNotice& notice, v1::ClientSettings& wire) {
+  const ClientSettings& settings = notice.settings;
+  wire.set_workload(settings.workload);
+  wire.set_local_steps(settings.local_steps);
+  wire.set_batch(settings.batch);
+  wire.set_learning_rate(settings.learning_rate);
+  wire.set_momentum(settings.momentum);
+  wire.set_weight_decay(settings.weight_decay);
+  wire.set_proximal_mu(settings.proximal_mu);
+  wire.set_ema_lambda(settings.ema_lambda);
+  wire.set_encoding(static_cast<v1::UpdateEncoding>(settings.encoding));
+  wire.set_clip_norm(notice.clip_norm);
+  wire.set_seed(settings.seed);
+  wire.set_schedule_steps(notice.schedule_steps);
+  wire.set_method(settings.method);
+  wire.set_augmentation(settings.augmentation);
+  wire.set_target_decay(settings.target_decay);
+}
+
+void TrainToWire(const TaskNotice& notice, v1::TrainTask& wire) {
+  wire.set_round(notice.task.round);
+  wire.set_deadline_unix_ns(notice.deadline_unix_ns);
+  wire.set_model_sha256(BytesOf(notice.model.model));
+  wire.set_model_bytes(notice.model_bytes);
+  wire.set_schema_sha256(BytesOf(notice.model.schema));
+  wire.set_element_count(notice.model.element_count);
+  SettingsToWire(notice, *wire.mutable_settings());
+  wire.set_fraction_bits(notice.fixed_point.fraction_bits);
+  wire.set_max_element(static_cast<float>(notice.max_element));
+  wire.set_uniform_weight(notice.uniform_weight);
+}
+
+}  // namespace
+
+absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest& request) {
+  if (absl::Status status = CheckName("node", request.node()); !status.ok()) return status;
+  NodeDeclaration declaration;
+  declaration.node = request.node();
+  declaration.boot_id = request.boot_id();
+  if (declaration.boot_id.size() != 16) {
+    return absl::InvalidArgumentError(
+        fmt::format("boot_id: {} bytes, expected 16", declaration.boot_id.size()));
+  }
+  if (!request.schema_sha256().empty()) {
+    absl::StatusOr<Sha256> schema = ShaFromWire("schema_sha256", request.schema_sha256());
+    if (!schema.ok()) return schema.status();
+    declaration.schema = *schema;
+  }
+  declaration.sample_count = request.sample_count();
+  declaration.workloads.assign(request.workloads().begin(), request.workloads().end());
+  for (const int encoding : request.encodings()) {
+    // One that is not known here (a newer node) can not be asked for either.
+    if (const auto known = EncodingFromWire(encoding)) declaration.encodings.push_back(*known);
+  }
+  declaration.secure_aggregation = request.secure_aggregation();
+  return declaration;
+}
+
+absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& wire) {
+  if (absl::Status status = CheckName("header.node", wire.node()); !status.ok()) return status;
+  SubmissionHeader header;
+  header.round = wire.round();
+  header.node = wire.node();
+  absl::StatusOr<Sha256> schema = ShaFromWire("header.schema_sha256", wire.schema_sha256());
+  if (!schema.ok()) return schema.status();
+  header.schema = *schema;
+  absl::StatusOr<Sha256> base = ShaFromWire("header.base_model_sha256", wire.base_model_sha256());
+  if (!base.ok()) return base.status();
+  header.base_model = *base;
+  const std::optional<UpdateEncoding> encoding = EncodingFromWire(wire.encoding());
+  if (!encoding) {
+    return absl::InvalidArgumentError(
+        fmt::format("header.encoding: {} is not known here", static_cast<int>(wire.encoding())));
+  }
+  header.encoding = *encoding;
+  header.element_count = wire.element_count();
+  header.sample_count = wire.sample_count();
+  header.metrics = {Shown(wire.metrics().loss()), Shown(wire.metrics().spread()),
+                    Shown(wire.metrics().seconds()), wire.metrics().steps()};
+  if (static_cast<std::size_t>(wire.contributors_size()) > kMaxContributors) {
+    return absl::InvalidArgumentError(fmt::format("header.contributors: {} of them, at most {} are allowed",
+                                                  wire.contributors_size(), kMaxContributors));
+  }
+  for (const v1::Contributor& each : wire.contributors()) {
+    if (absl::Status status = CheckName("header.contributors.node", each.node()); !status.ok()) return status;
+    header.contributors.push_back({each.node(), each.sample_count()});
+  }
+  return header;
+}
+
+UpdateChunk ChunkFromWire(const v1::UpdateChunk& chunk) {
+  return {chunk.offset(), chunk.count(), chunk.payload(), chunk.crc32c()};
+}
+
+v1::ParticipateResponse TaskToWire(const TaskNotice& notice) {
+  v1::ParticipateResponse response;
+  response.set_run(notice.run);
+  switch (notice.task.kind) {
+    case TaskKind::kTrain:
+      TrainToWire(notice, *response.mutable_train());
+      break;
+    case TaskKind::kEnded:
+      response.mutable_ended()->set_reason(notice.task.reason);
+      response.mutable_ended()->set_rounds(notice.committed);
+      response.mutable_ended()->set_model_sha256(BytesOf(notice.model.model));
+      break;
+    default:
+      response.mutable_wait()->set_reason(notice.task.reason);
+  }
+  return response;
+}
+
+v1::SubmitUpdateResponse AnswerToWire(const SubmissionAnswer& answer) {
+  v1::SubmitUpdateResponse response;
+  response.set_accepted(answer.accepted);
+  response.set_reason(static_cast<v1::SubmitRefusal>(answer.reason));
+  response.set_message(answer.message);
+  response.set_try_again(answer.try_again);
+  return response;
+}
+
+}  // namespace tributary

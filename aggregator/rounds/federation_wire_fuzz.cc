@@ -1,0 +1,33 @@
+// Whatever a peer sends: a header, a declaration and chunks are taken or refused, never a crash.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "aggregator/rounds/federation_wire.h"
+#include "aggregator/rounds/upload.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tributary;
+  static const std::string folder = [] {
+    char name[] = "/tmp/federation_wire_fuzz.XXXXXX";
+    return std::string(mkdtemp(name));
+  }();
+  v1::ParticipateRequest participate;
+  if (participate.ParseFromArray(data, static_cast<int>(size))) {
+    DeclarationFromWire(participate).status().IgnoreError();
+  }
+  v1::SubmitUpdateRequest request;
+  if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
+  auto header = HeaderFromWire(request.header());
+  // What a run would refuse before it allocates.
+  if (!header.ok() || header->element_count == 0 || header->element_count > (1 << 20)) return 0;
+  auto file = DurableFile::Create(folder, "update", {});
+  if (!file.ok()) return 0;
+  Upload upload(*std::move(header), {8.0f, true}, *std::move(file));
+  if (!upload.Take(ChunkFromWire(request.chunk()))) (void)upload.Finish();
+  return 0;
+}

@@ -1,0 +1,124 @@
+// One run with all that belongs to it: state, model, strategy, sum, and its place in the store.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "aggregator/federation/accumulator.h"
+#include "aggregator/federation/run_state.h"
+#include "aggregator/federation/strategy.h"
+#include "aggregator/rounds/run_document.h"
+#include "aggregator/rounds/run_view.h"
+#include "aggregator/rounds/upload.h"
+#include "aggregator/store/store.h"
+#include "core/parameters/flat_model.h"
+#include "core/runtime/clock.h"
+
+namespace tributary {
+
+// Outlive the runs.
+struct RunSurroundings {
+  Store& store;
+  const Clock& clock;
+  std::uint32_t keep_models = 0;  // Store::CommitRound
+};
+
+// One thread at a time. What changes is in the store before a function returns, so that its caller can
+// answer.
+//
+// Memory: the model and the sum, one float and one word per parameter, beside what the strategy remembers;
+// the robust strategies hold every update of a round while they combine them.
+//
+// An error of the store ends it: health() says why, everything is refused from then on, nothing in the store
+// is overwritten. A restart goes on from there.
+class HostedRun {
+ public:
+  // Errors: InvalidArgument for the configuration (one line per fault) or the model; AlreadyExists; those of
+  // the store. Nothing is left behind then.
+  static absl::StatusOr<std::unique_ptr<HostedRun>> Start(const RunSurroundings& surroundings,
+                                                          std::string_view config, std::string_view model);
+  // From where the store says it stands. DataLoss: what is stored is damaged.
+  static absl::StatusOr<std::unique_ptr<HostedRun>> Restore(const RunSurroundings& surroundings,
+                                                            const RunRecord& record);
+
+  absl::Status Join(const NodeDeclaration& declaration);
+  void Leave(std::string_view node, std::string_view boot_id);
+  NodeTask TaskOf(std::string_view node) const { return state_.TaskOf(node); }
+
+  // kGo: send the update through NewUpload, then Submit or Withdraw.
+  Admission Admit(const SubmissionHeader& header);
+  absl::StatusOr<Upload> NewUpload(const SubmissionHeader& header);
+  Admission Submit(Upload upload);
+  void Withdraw(const SubmissionHeader& header, SubmissionRefusal reason);
+
+  absl::Status Pause();
+  absl::Status Resume();
+  absl::Status Stop();
+  // The model after `round` is the start of the next one. NotFound: it is not kept.
+  absl::Status RollBack(std::uint32_t round);
+  // Of the model after `round`, once it is known.
+  void AddJudgement(std::uint32_t round, const Judgement& judgement);
+
+  // Starts and ends rounds; returns the steady time at which to call again.
+  std::int64_t Advance();
+
+  const absl::Status& health() const { return health_; }
+  const std::string& name() const { return state_.config().name; }
+  const std::string& config_text() const { return config_text_; }
+  const RunState& state() const { return state_; }
+  const ModelLayout& layout() const { return layout_; }
+  const ModelRecord& model_record() const { return model_record_; }
+  RunView View() const;
+
+ private:
+  HostedRun(const RunSurroundings& surroundings, RunState state, FlatModel model);
+  struct Submission {
+    SubmissionDocument document;
+    FileFacts file;
+  };
+
+  absl::Status Prepare(std::string_view config_text);
+  absl::Status LoadStrategyState();
+  absl::Status LoadHistory();
+  absl::Status AddUpAgain(std::vector<Submission> submissions);
+
+  // Makes `status` the run's health unless it is fine.
+  bool Healthy(absl::Status status);
+  void Apply(const RunEvents& events, bool saved);
+  absl::Status CloseRound(const RoundClosed& closed);
+  absl::Status AddUp(const SubmissionDocument& document, const FileFacts& file);
+  absl::StatusOr<std::span<const float>> Combine(const RoundClosed& closed);
+  absl::StatusOr<DurableFile> WriteModel(std::uint32_t round);
+  absl::StatusOr<std::optional<DurableFile>> WriteStrategyState(std::uint32_t round);
+  RoundLine MakeLine(std::uint32_t round, std::uint32_t dropped) const;
+  std::string Document() const;
+
+  RunSurroundings surroundings_;
+  RunState state_;
+  ModelLayout layout_;
+  std::vector<float> model_;
+  ModelRecord model_record_;
+  std::string config_text_;
+  std::int64_t started_unix_ns_ = 0;
+  std::unique_ptr<Strategy> strategy_;
+  std::optional<Accumulator> sum_;  // unless the strategy wants every update
+  std::vector<float> combined_;     // of those that do
+
+  std::vector<Submission> submissions_;  // accepted in the round under way
+  std::int64_t round_started_unix_ns_ = 0;
+  std::uint32_t asked_ = 0;
+  std::uint64_t refused_ = 0;  // in the round under way
+  std::vector<std::shared_ptr<const RoundLine>> history_;
+  std::vector<ModelRecord> models_;
+  std::string failure_;
+  absl::Status health_;
+};
+
+}  // namespace tributary

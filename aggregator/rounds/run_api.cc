@@ -1,0 +1,112 @@
+#include "aggregator/rounds/run_api.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+
+namespace tributary {
+namespace {
+
+using nlohmann::json;
+
+HttpResponse Answer(int status, const json& value) {
+  return {status, "application/json", value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"};
+}
+
+json LineJson(const RoundLine& line) {
+  json contributions = json::array();
+  for (const RoundContribution& each : line.contributions) {
+    contributions.push_back({{"node", each.node},
+                             {"sample_count", each.sample_count},
+                             {"loss", each.loss},
+                             {"seconds", each.seconds}});
+  }
+  json value = {{"round", line.round},
+                {"started_unix_ns", line.started_unix_ns},
+                {"ended_unix_ns", line.ended_unix_ns},
+                {"asked", line.asked},
+                {"accepted", line.accepted},
+                {"refused", line.refused},
+                {"dropped", line.dropped},
+                {"sample_count", line.sample_count},
+                {"loss", line.loss},
+                {"spread", line.spread},
+                {"update_norm", line.update_norm},
+                {"received_bytes", line.received_bytes},
+                {"model_sha256", absl::BytesToHexString(line.model_sha256)},
+                {"rolled_back", line.rolled_back},
+                {"failure", line.failure},
+                {"contributions", std::move(contributions)}};
+  if (line.epsilon > 0) value["epsilon"] = line.epsilon;
+  if (line.judgement) {
+    const Judgement& judgement = *line.judgement;
+    value["evaluation"] = {{"linear_probe", judgement.linear_probe},
+                           {"knn", judgement.knn},
+                           {"random_linear_probe", judgement.random_linear_probe},
+                           {"random_knn", judgement.random_knn},
+                           {"spread", judgement.spread},
+                           {"test_images", judgement.test_images}};
+  }
+  return value;
+}
+
+json NodeJson(const ParticipantStatus& node) {
+  return {{"node", node.node},
+          {"connected", node.connected},
+          {"sample_count", node.sample_count},
+          {"last_round", node.last_round},
+          {"accepted_updates", node.accepted_updates},
+          {"refused_updates", node.refused_updates},
+          {"dropped_rounds", node.dropped_rounds},
+          {"last_refusal", node.last_refusal}};
+}
+
+}  // namespace
+
+json RunSummaryJson(const RunView& run) {
+  json value = {
+      {"name", run.name},
+      {"state", RunConditionName(run.condition)},
+      {"message", run.message},
+      {"strategy", run.strategy},
+      {"rounds", run.rounds},
+      {"committed_rounds", run.committed},
+      {"round", run.round},
+      {"deadline_unix_ns", run.deadline_unix_ns},
+      {"joined_nodes", run.participants.size()},
+      {"connected_nodes", std::ranges::count(run.participants, true, &ParticipantStatus::connected)},
+      {"asked_nodes", run.asked},
+      {"accepted_updates", run.accepted},
+      {"refused_updates", run.refused()},
+      {"quorum", run.quorum},
+      {"element_count", run.element_count},
+      {"model_sha256", absl::BytesToHexString(run.model_sha256)},
+      {"started_unix_ns", run.started_unix_ns}};
+  if (run.epsilon > 0) value.update({{"epsilon", run.epsilon}, {"delta", run.delta}});
+  return value;
+}
+
+json RunDetailsJson(const RunView& run) {
+  json value = RunSummaryJson(run);
+  value["history"] = json::array();
+  for (const auto& line : run.history) value["history"].push_back(LineJson(*line));
+  value["nodes"] = json::array();
+  for (const ParticipantStatus& node : run.participants) value["nodes"].push_back(NodeJson(node));
+  return value;
+}
+
+void AddRunRoutes(HttpServer& server, const RunBoard& board) {
+  server.Route("/api/v1/runs", [&board](const HttpRequest&) {
+    json runs = json::array();
+    for (const auto& run : board.Runs()) runs.push_back(RunSummaryJson(*run));
+    return Answer(200, {{"runs", std::move(runs)}});
+  });
+  server.Route("/api/v1/runs/", [&board](const HttpRequest& request) {
+    const auto run = board.Find(request.rest);
+    return run == nullptr ? Answer(404, {{"error", "no such run"}}) : Answer(200, RunDetailsJson(*run));
+  });
+}
+
+}  // namespace tributary

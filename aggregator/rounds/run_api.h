@@ -1,0 +1,19 @@
+// The runs on the aggregator's HTTP interface.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "aggregator/rounds/run_board.h"
+#include "core/runtime/http_server.h"
+
+namespace tributary {
+
+// GET /api/v1/runs          all runs, without their history
+// GET /api/v1/runs/{run}    one run with its history and its nodes; 404 unknown run
+// The board outlives the server.
+void AddRunRoutes(HttpServer& server, const RunBoard& board);
+
+nlohmann::json RunSummaryJson(const RunView& run);
+nlohmann::json RunDetailsJson(const RunView& run);
+
+}  // namespace tributary

@@ -1,0 +1,29 @@
+#include "aggregator/rounds/run_view.h"
+
+namespace tributary {
+
+std::string_view RunConditionName(RunCondition condition) {
+  switch (condition) {
+    case RunCondition::kWaiting:
+      return "waiting";
+    case RunCondition::kRunning:
+      return "running";
+    case RunCondition::kPaused:
+      return "paused";
+    case RunCondition::kFinished:
+      return "finished";
+    case RunCondition::kStopped:
+      return "stopped";
+    case RunCondition::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+std::uint64_t RunView::refused() const {
+  std::uint64_t sum = 0;
+  for (const ParticipantStatus& each : participants) sum += each.refused_updates;
+  return sum;
+}
+
+}  // namespace tributary

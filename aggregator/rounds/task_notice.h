@@ -1,0 +1,40 @@
+// What a node is told to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "aggregator/federation/run_config.h"
+#include "aggregator/federation/run_state.h"
+#include "core/parameters/fixed_point.h"
+
+namespace tributary {
+
+struct TaskNotice {
+  std::string run;  // empty while there is none
+  NodeTask task;
+  std::int64_t deadline_unix_ns = 0;
+  std::uint32_t committed = 0;
+  ModelFacts model;
+  std::uint64_t model_bytes = 0;  // of its file
+  FixedPoint fixed_point;
+  double max_element = 0;
+  bool uniform_weight = false;
+  double clip_norm = 0;
+  std::uint64_t schedule_steps = 0;
+  ClientSettings settings;
+};
+
+// A node that takes part. Called on the coordinator's thread; returns at once. After OnEnd nothing more
+// comes.
+class TaskSink {
+ public:
+  virtual ~TaskSink() = default;
+
+  // Replaces a notice that has not been sent yet.
+  virtual void OnTask(TaskNotice notice) = 0;
+  virtual void OnEnd(absl::Status status) = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,79 @@
+#include "aggregator/rounds/watch_run_call.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "aggregator/rounds/run_wire.h"
+
+namespace tributary {
+
+WatchRunCall* WatchRunCall::Start(RunBoard& board, const v1::WatchRunRequest& request) {
+  auto call = std::shared_ptr<WatchRunCall>(new WatchRunCall(board, request));
+  call->self_ = call;
+  board.Add(call);
+  call->Go();
+  return call.get();
+}
+
+WatchRunCall::Action WatchRunCall::Next() {
+  if (writing_ || finished_) return Action::kNone;
+  const std::shared_ptr<const RunView> view = board_.Find(run_);
+  if (cancelled_ || view == nullptr) {
+    finished_ = true;
+    return Action::kFinish;
+  }
+  response_.Clear();
+  *response_.mutable_run() = RunToWire(*view, false);
+  const std::size_t known = sent_ == nullptr ? 0 : sent_->history.size();
+  for (std::size_t i = 0; i < view->history.size(); ++i) {
+    // A line that was amended is another object.
+    const bool news = i >= known || view->history[i] != sent_->history[i];
+    if (news && view->history[i]->round > after_round_)
+      *response_.add_rounds() = RoundToWire(*view->history[i]);
+  }
+  std::string bytes = response_.run().SerializeAsString();
+  if (response_.rounds().empty() && bytes == sent_bytes_) {
+    finished_ = view->ended();
+    return finished_ ? Action::kFinish : Action::kNone;
+  }
+  sent_ = view;
+  sent_bytes_ = std::move(bytes);
+  writing_ = true;
+  return Action::kWrite;
+}
+
+void WatchRunCall::Go() {
+  Action action = Action::kNone;
+  bool known = false;
+  {
+    MutexLock lock(mutex_);
+    action = Next();
+    known = sent_ != nullptr;
+  }
+  if (action == Action::kWrite) StartWrite(&response_);
+  if (action != Action::kFinish) return;
+  Finish(known ? grpc::Status::OK
+               : grpc::Status(grpc::StatusCode::NOT_FOUND, fmt::format("run: there is no run \"{}\"", run_)));
+}
+
+void WatchRunCall::OnChange() { Go(); }
+
+void WatchRunCall::OnWriteDone(bool ok) {
+  {
+    MutexLock lock(mutex_);
+    writing_ = false;
+    cancelled_ = cancelled_ || !ok;
+  }
+  Go();
+}
+
+void WatchRunCall::OnCancel() {
+  {
+    MutexLock lock(mutex_);
+    cancelled_ = true;
+  }
+  Go();
+}
+
+}  // namespace tributary

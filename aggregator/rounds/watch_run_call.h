@@ -1,0 +1,52 @@
+// One WatchRun stream.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aggregator/rounds/run_board.h"
+#include "core/runtime/mutex.h"
+#include "tributary/v1/run.pb.h"
+
+namespace tributary {
+
+// Told of changes on the coordinator's thread; writes what is new when no write is under way. Nothing is
+// queued: a slow reader gets the latest state, and every line of the history.
+class WatchRunCall final : public grpc::ServerWriteReactor<v1::WatchRunResponse>,
+                           public RunBoard::Listener,
+                           public std::enable_shared_from_this<WatchRunCall> {
+ public:
+  static WatchRunCall* Start(RunBoard& board, const v1::WatchRunRequest& request);
+
+  void OnChange() override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override { self_.reset(); }
+
+ private:
+  WatchRunCall(const RunBoard& board, const v1::WatchRunRequest& request)
+      : board_(board), run_(request.run()), after_round_(request.after_round()) {}
+
+  enum class Action { kNone, kWrite, kFinish };
+  Action Next() REQUIRES(mutex_);
+  void Go();
+
+  const RunBoard& board_;
+  const std::string run_;
+  const std::uint32_t after_round_;
+  std::shared_ptr<WatchRunCall> self_;  // until OnDone
+  Mutex mutex_;
+  bool writing_ GUARDED_BY(mutex_) = false;
+  bool finished_ GUARDED_BY(mutex_) = false;
+  bool cancelled_ GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const RunView> sent_ GUARDED_BY(mutex_);
+  std::string sent_bytes_ GUARDED_BY(mutex_);  // of the run's state: what did not change is not sent again
+  v1::WatchRunResponse response_;              // being written
+};
+
+}  // namespace tributary
