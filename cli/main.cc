@@ -10,8 +10,16 @@
 #include "cli/evaluate_positioning.h"
 #include "cli/infer.h"
 #include "cli/load.h"
+#include "cli/model_diff.h"
 #include "cli/model_export.h"
 #include "cli/model_inspect.h"
+#include "cli/model_list.h"
+#include "cli/model_roll_back.h"
+#include "cli/run_control.h"
+#include "cli/run_list.h"
+#include "cli/run_show.h"
+#include "cli/run_start.h"
+#include "cli/run_watch.h"
 #include "cli/status.h"
 #include "cli/train_beacon.h"
 #include "cli/train_positioning.h"
@@ -29,6 +37,12 @@ int main(int argc, char** argv) {
 
   tributary::AddWatchCommand(app, exit_code);
   tributary::AddStatusCommand(app, exit_code);
+  CLI::App* run = app.add_subcommand("run", "Federated learning: runs of an aggregator")->require_subcommand(1);
+  tributary::AddRunStartCommand(*run, exit_code);
+  tributary::AddRunListCommand(*run, exit_code);
+  tributary::AddRunShowCommand(*run, exit_code);
+  tributary::AddRunWatchCommand(*run, exit_code);
+  tributary::AddRunControlCommands(*run, exit_code);
   CLI::App* train = app.add_subcommand("train", "Make a model")->require_subcommand(1);
   tributary::AddTrainPositioningCommand(*train, exit_code);
   tributary::AddTrainBeaconCommand(*train, exit_code);
@@ -38,8 +52,11 @@ int main(int argc, char** argv) {
   tributary::AddEvaluatePositioningCommand(*evaluate, exit_code);
   tributary::AddEvaluateBeaconCommand(*evaluate, exit_code);
   tributary::AddEvaluateEncoderCommand(*evaluate, exit_code);
-  CLI::App* model = app.add_subcommand("model", "Look into model files")->require_subcommand(1);
+  CLI::App* model = app.add_subcommand("model", "Models, in files and of runs")->require_subcommand(1);
   tributary::AddModelInspectCommand(*model, exit_code);
+  tributary::AddModelListCommand(*model, exit_code);
+  tributary::AddModelDiffCommand(*model, exit_code);
+  tributary::AddModelRollBackCommand(*model, exit_code);
   tributary::AddModelExportCommand(*model, exit_code);
   tributary::AddInferCommand(app, exit_code);
   tributary::AddConflateCommand(app, exit_code);

@@ -1,25 +1,32 @@
 #include "cli/model_export.h"
 
-#include <iostream>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "cli/connection.h"
 #include "cli/encoder_onnx.h"
+#include "cli/model_source.h"
 #include "core/nn/encoder_file.h"
+#include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
+#include "core/runtime/service.h"
 
 namespace tributary {
 namespace {
 
+constexpr const char* kExamples = R"(Examples:
+  tributary model export encoder.safetensors --onnx encoder.onnx
+  tributary model export run:letters --onnx encoder.onnx              the present model of a run
+  tributary model export run:letters@12 --safetensors round12.safetensors)";
+
 struct Arguments {
-  std::string model, onnx;
+  ConnectionArguments connection;
+  std::string model, onnx, safetensors;
 };
 
-absl::Status Export(const Arguments& arguments) {
-  const auto file = ReadFile(arguments.model);
-  if (!file.ok()) return file.status();
-  const auto encoder = DecodeEncoder(*file);
+absl::Status WriteOnnx(const Arguments& arguments, const std::string& file) {
+  const auto encoder = DecodeEncoder(file);
   if (!encoder.ok()) {
     return absl::Status(encoder.status().code(),
                         absl::StrCat(arguments.model, ": ", encoder.status().message()));
@@ -29,19 +36,35 @@ absl::Status Export(const Arguments& arguments) {
   return WriteFileAtomically(arguments.onnx, *onnx);
 }
 
+absl::Status Export(const Arguments& arguments) {
+  if (arguments.onnx.empty() && arguments.safetensors.empty()) {
+    return absl::InvalidArgumentError("--onnx or --safetensors must be given");
+  }
+  const auto file = ReadModelSource(arguments.model, arguments.connection);
+  if (!file.ok()) return file.status();
+  if (const auto set = DecodeSafetensors(*file); !set.ok()) {
+    return absl::Status(set.status().code(), absl::StrCat(arguments.model, ": ", set.status().message()));
+  }
+  absl::Status status;
+  if (!arguments.safetensors.empty()) status = WriteFileAtomically(arguments.safetensors, *file);
+  if (status.ok() && !arguments.onnx.empty()) status = WriteOnnx(arguments, *file);
+  return status;
+}
+
 }  // namespace
 
 void AddModelExportCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = parent.add_subcommand("export", "Write an encoder in another format");
-  command->add_option("model", arguments->model, "Encoder file (safetensors)")->required();
+  CLI::App* command = parent.add_subcommand("export", "Write a model for use elsewhere");
+  AddConnectionOptions(*command, arguments->connection);
+  command->add_option("model", arguments->model, kModelSourceHelp)->required();
   command->add_option("--onnx", arguments->onnx, "ONNX file to write: uint8 images in, features out")
-      ->required();
+      ->type_name("FILE");
+  command->add_option("--safetensors", arguments->safetensors, "Parameters with metadata")->type_name("FILE");
+  command->footer(kExamples);
   command->callback([arguments, &exit_code] {
-    if (const absl::Status status = Export(*arguments); !status.ok()) {
-      std::cerr << "tributary model export: " << status.message() << "\n";
-      exit_code = 1;
-    }
+    const absl::Status status = Export(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("model export", status);
   });
 }
 

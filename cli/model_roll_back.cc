@@ -1,0 +1,60 @@
+#include "cli/model_roll_back.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/connection.h"
+#include "cli/run_messages.h"
+#include "core/runtime/service.h"
+#include "tributary/v1/run.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+struct Arguments {
+  ConnectionArguments connection;
+  std::string run;
+  std::uint32_t round = 0;
+  bool json = false;
+};
+
+absl::Status RollBack(const Arguments& arguments) {
+  const auto channel = Connect(arguments.connection);
+  if (!channel.ok()) return channel.status();
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::RollBackModelRequest request;
+  request.set_run(arguments.run);
+  request.set_round(arguments.round);
+  v1::RollBackModelResponse response;
+  const grpc::Status status =
+      v1::ModelService::NewStub(*channel)->RollBackModel(&context, request, &response);
+  if (!status.ok()) return FromPeer(status, arguments.connection.aggregator);
+  std::printf("%s\n",
+              arguments.json ? RunJson(response.run()).dump().c_str() : RunSummary(response.run()).c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddModelRollBackCommand(CLI::App& parent, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = parent.add_subcommand("rollback", "Let a run go on from the model of an earlier round");
+  AddConnectionOptions(*command, arguments->connection);
+  command->add_option("run", arguments->run, "Its name")->required();
+  command->add_option("round", arguments->round, "After which it had that model; 0: the initial one")
+      ->required();
+  command->add_flag("--json", arguments->json, "As JSON");
+  command->footer(
+      "Example:\n  tributary model rollback letters 12\n\nThe history stays and says so; the round under way "
+      "is "
+      "given up.");
+  command->callback([arguments, &exit_code] {
+    const absl::Status status = RollBack(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("model rollback", status);
+  });
+}
+
+}  // namespace tributary

@@ -1,0 +1,11 @@
+// `tributary model rollback`
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tributary {
+
+// Adds the command to `model`; running it sets the exit code of the process.
+void AddModelRollBackCommand(CLI::App& parent, int& exit_code);
+
+}  // namespace tributary

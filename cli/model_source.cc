@@ -1,0 +1,67 @@
+#include "cli/model_source.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+
+#include "cli/run_messages.h"
+#include "core/parameters/crc32c.h"
+#include "core/runtime/file.h"
+#include "tributary/v1/run.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::string_view kRunPrefix = "run:";
+
+absl::StatusOr<v1::ReadModelRequest> RequestOf(std::string_view run) {
+  v1::ReadModelRequest request;
+  const std::size_t at = run.rfind('@');
+  request.set_run(std::string(run.substr(0, at)));
+  request.set_current(at == std::string_view::npos);
+  if (request.current()) return request;
+  const std::string_view digits = run.substr(at + 1);
+  std::uint32_t round = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), round);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    return absl::InvalidArgumentError(fmt::format("\"{}\" is not the number of a round", digits));
+  }
+  request.set_round(round);
+  return request;
+}
+
+absl::StatusOr<std::string> Fetch(const v1::ReadModelRequest& request,
+                                  const ConnectionArguments& connection) {
+  const auto channel = Connect(connection);
+  if (!channel.ok()) return channel.status();
+  grpc::ClientContext context;
+  SetDeadline(context, std::chrono::seconds(300));
+  const auto stub = v1::ModelService::NewStub(*channel);
+  const auto reader = stub->ReadModel(&context, request);
+  std::string file;
+  v1::ReadModelResponse response;
+  while (reader->Read(&response)) {
+    if (response.offset() != file.size() || response.crc32c() != Crc32c(response.bytes())) {
+      context.TryCancel();
+      return absl::DataLossError(fmt::format("{}: a chunk arrived damaged", connection.aggregator));
+    }
+    file += response.bytes();
+  }
+  const grpc::Status status = reader->Finish();
+  if (!status.ok()) return FromPeer(status, connection.aggregator);
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadModelSource(const std::string& source,
+                                            const ConnectionArguments& connection) {
+  if (!source.starts_with(kRunPrefix)) return ReadFile(source);
+  const auto request = RequestOf(std::string_view(source).substr(kRunPrefix.size()));
+  if (!request.ok()) return request.status();
+  return Fetch(*request, connection);
+}
+
+}  // namespace tributary

@@ -1,0 +1,18 @@
+// A model that a command is given: a file, or what a run has made.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/connection.h"
+
+namespace tributary {
+
+// For help texts.
+inline constexpr const char* kModelSourceHelp = "A file, or run:NAME for a run's model, or run:NAME@ROUND";
+
+// The bytes of the safetensors file. Errors: those of reading a file; InvalidArgument for a round that is no
+// number; the aggregator's; DataLoss for a transfer that does not match its checksums.
+absl::StatusOr<std::string> ReadModelSource(const std::string& source, const ConnectionArguments& connection);
+
+}  // namespace tributary

@@ -1,0 +1,11 @@
+// `tributary run list`
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tributary {
+
+// Adds the command; running it sets the exit code of the process.
+void AddRunListCommand(CLI::App& parent, int& exit_code);
+
+}  // namespace tributary

@@ -1,0 +1,150 @@
+#include "cli/run_messages.h"
+
+#include <fmt/format.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "core/uplink/refusals.h"
+
+namespace tributary {
+namespace {
+
+constexpr double kPercent = 100;
+
+nlohmann::ordered_json EvaluationJson(const v1::Evaluation& evaluation) {
+  return {{"linear_probe", evaluation.linear_probe()},
+          {"knn", evaluation.knn()},
+          {"random_linear_probe", evaluation.random_linear_probe()},
+          {"random_knn", evaluation.random_knn()},
+          {"spread", evaluation.spread()},
+          {"test_images", evaluation.test_images()}};
+}
+
+}  // namespace
+
+std::string RunStateName(v1::RunState state) {
+  constexpr std::size_t kPrefix = sizeof("RUN_STATE_") - 1;
+  const std::string& name = v1::RunState_Name(state);
+  return name.size() > kPrefix ? absl::AsciiStrToLower(name.substr(kPrefix)) : "unknown";
+}
+
+nlohmann::ordered_json RunJson(const v1::Run& run) {
+  nlohmann::ordered_json json = {{"name", run.name()},
+                                 {"state", RunStateName(run.state())},
+                                 {"message", run.message()},
+                                 {"strategy", run.strategy()},
+                                 {"rounds", run.rounds()},
+                                 {"committed_rounds", run.committed_rounds()},
+                                 {"round", run.round()},
+                                 {"deadline_unix_ns", run.deadline_unix_ns()},
+                                 {"joined_nodes", run.joined_nodes()},
+                                 {"connected_nodes", run.connected_nodes()},
+                                 {"asked_nodes", run.asked_nodes()},
+                                 {"accepted_updates", run.accepted_updates()},
+                                 {"quorum", run.quorum()},
+                                 {"refused_updates", run.refused_updates()},
+                                 {"element_count", run.element_count()},
+                                 {"model_sha256", absl::BytesToHexString(run.model_sha256())},
+                                 {"started_unix_ns", run.started_unix_ns()}};
+  if (run.epsilon() > 0) json.update({{"epsilon", run.epsilon()}, {"delta", run.delta()}});
+  return json;
+}
+
+nlohmann::ordered_json RoundJson(const v1::Round& round) {
+  nlohmann::ordered_json contributions = nlohmann::ordered_json::array();
+  for (const v1::RoundContribution& each : round.contributions()) {
+    contributions.push_back({{"node", each.node()},
+                             {"sample_count", each.sample_count()},
+                             {"loss", each.loss()},
+                             {"seconds", each.seconds()}});
+  }
+  nlohmann::ordered_json json = {{"round", round.round()},
+                                 {"started_unix_ns", round.started_unix_ns()},
+                                 {"ended_unix_ns", round.ended_unix_ns()},
+                                 {"asked", round.asked()},
+                                 {"accepted", round.accepted()},
+                                 {"refused", round.refused()},
+                                 {"dropped", round.dropped()},
+                                 {"sample_count", round.sample_count()},
+                                 {"loss", round.loss()},
+                                 {"spread", round.spread()},
+                                 {"update_norm", round.update_norm()},
+                                 {"received_bytes", round.received_bytes()},
+                                 {"model_sha256", absl::BytesToHexString(round.model_sha256())},
+                                 {"rolled_back", round.rolled_back()},
+                                 {"failure", round.failure()},
+                                 {"contributions", std::move(contributions)}};
+  if (round.has_evaluation()) json["evaluation"] = EvaluationJson(round.evaluation());
+  if (round.epsilon() > 0) json["epsilon"] = round.epsilon();
+  return json;
+}
+
+nlohmann::ordered_json ParticipantJson(const v1::Participant& participant) {
+  return {{"node", participant.node()},
+          {"connected", participant.connected()},
+          {"sample_count", participant.sample_count()},
+          {"last_round", participant.last_round()},
+          {"accepted_updates", participant.accepted_updates()},
+          {"refused_updates", participant.refused_updates()},
+          {"dropped_rounds", participant.dropped_rounds()},
+          {"last_refusal", participant.last_refusal()}};
+}
+
+nlohmann::ordered_json ModelJson(const v1::Model& model) {
+  return {{"run", model.run()},
+          {"round", model.round()},
+          {"sha256", absl::BytesToHexString(model.sha256())},
+          {"element_count", model.element_count()},
+          {"file_bytes", model.file_bytes()},
+          {"created_unix_ns", model.created_unix_ns()},
+          {"current", model.current()}};
+}
+
+std::string RoundHeading() {
+  return fmt::format("{:>6} {:>8} {:>7} {:>7} {:>8} {:>8} {:>9} {:>10} {:>7} {:>7}  {}", "ROUND", "UPDATES",
+                     "REFUSED", "SECONDS", "LOSS", "SPREAD", "RECEIVED", "PROBE %", "RANDOM", "KNN %",
+                     "NOTE");
+}
+
+std::string RoundLineText(const v1::Round& round) {
+  if (round.rolled_back()) return fmt::format("{:>6} back to the model after this round", round.round());
+  const double seconds = 1e-9 * static_cast<double>(round.ended_unix_ns() - round.started_unix_ns());
+  std::string line =
+      fmt::format("{:>6} {:>8} {:>7} {:>7.1f} {:>8.4f} {:>8.2f} {:>6.1f} MB", round.round(),
+                  fmt::format("{}/{}", round.accepted(), round.asked()), round.refused(), seconds,
+                  round.loss(), round.spread(), 1e-6 * static_cast<double>(round.received_bytes()));
+  if (round.has_evaluation()) {
+    const v1::Evaluation& evaluation = round.evaluation();
+    line += fmt::format(" {:>10.1f} {:>7.1f} {:>7.1f}", kPercent * evaluation.linear_probe(),
+                        kPercent * evaluation.random_linear_probe(), kPercent * evaluation.knn());
+  } else {
+    line += fmt::format(" {:>10} {:>7} {:>7}", "-", "-", "-");
+  }
+  if (!round.failure().empty()) line += "  nothing changed: " + PeerText(round.failure());
+  if (round.epsilon() > 0) line += fmt::format("  epsilon {:.2f}", round.epsilon());
+  return line;
+}
+
+std::string RunSummary(const v1::Run& run) {
+  std::string text = fmt::format("{}: {}, {} of {} rounds, {} of {} nodes connected", PeerText(run.name()),
+                                 RunStateName(run.state()), run.committed_rounds(), run.rounds(),
+                                 run.connected_nodes(), run.joined_nodes());
+  if (run.round() > 0) {
+    text +=
+        fmt::format(", round {}: {} of {} updates", run.round(), run.accepted_updates(), run.asked_nodes());
+  }
+  if (!run.message().empty()) text += "; " + PeerText(run.message());
+  return text;
+}
+
+absl::Status FromPeer(const grpc::Status& status, const std::string& aggregator) {
+  if (status.ok()) return absl::OkStatus();
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      fmt::format("{}: {}", aggregator, PeerText(status.error_message())));
+}
+
+void SetDeadline(grpc::ClientContext& context, std::chrono::seconds limit) {
+  context.set_deadline(std::chrono::system_clock::now() + limit);
+}
+
+}  // namespace tributary

@@ -1,0 +1,11 @@
+// `tributary run show`
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tributary {
+
+// Adds the command; running it sets the exit code of the process.
+void AddRunShowCommand(CLI::App& parent, int& exit_code);
+
+}  // namespace tributary

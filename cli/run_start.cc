@@ -1,0 +1,121 @@
+#include "cli/run_start.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "aggregator/federation/run_config.h"
+#include "cli/connection.h"
+#include "cli/run_messages.h"
+#include "core/nn/encoder_file.h"
+#include "core/nn/self_supervised_trainer.h"
+#include "core/runtime/file.h"
+#include "core/runtime/service.h"
+#include "tributary/v1/run.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  tributary run start run.toml
+  tributary run start run.toml --model encoder.safetensors   start from these parameters
+  tributary run start run.toml --check                       look for faults only
+
+run.toml:
+  name = "letters"
+  rounds = 20
+  min_nodes = 5
+  deadline_s = 60
+  [strategy]
+  kind = "fedavg"
+  [client]
+  local_steps = 50
+
+Starting the same run again changes nothing. Without a model, here or in the file, a fresh encoder is drawn from client.seed.)";
+
+struct Arguments {
+  ConnectionArguments connection;
+  std::string config;
+  std::string model;
+  bool check = false;
+  bool json = false;
+};
+
+absl::StatusOr<std::string> InitialModel(const Arguments& arguments, const RunConfig& config) {
+  if (!arguments.model.empty()) return ReadFile(arguments.model);
+  if (!config.model_file.empty()) {
+    // Relative to the file that names it.
+    return ReadFile((std::filesystem::path(arguments.config).parent_path() / config.model_file).string());
+  }
+  SelfSupervisedOptions options;
+  options.seed = config.client.seed;
+  options.method =
+      config.client.method == "byol" ? SelfSupervisedMethod::kByol : SelfSupervisedMethod::kSimSiam;
+  const auto trainer = SelfSupervisedTrainer::Create(options);
+  if (!trainer.ok()) return trainer.status();
+  return EncodeEncoder(**trainer);
+}
+
+absl::StatusOr<v1::Run> Send(const Arguments& arguments, const std::string& config, std::string_view model) {
+  constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+  const auto channel = Connect(arguments.connection);
+  if (!channel.ok()) return channel.status();
+  grpc::ClientContext context;
+  SetDeadline(context, std::chrono::seconds(300));
+  v1::StartRunResponse response;
+  const auto stub = v1::RunService::NewStub(*channel);
+  const auto writer = stub->StartRun(&context, &response);
+  v1::StartRunRequest request;
+  request.set_config(config);
+  bool sent = writer->Write(request);
+  request.clear_config();
+  while (sent && !model.empty()) {
+    const std::string_view chunk = model.substr(0, kChunkBytes);
+    request.set_chunk(chunk.data(), chunk.size());
+    model.remove_prefix(chunk.size());
+    sent = writer->Write(request);
+  }
+  writer->WritesDone();
+  const grpc::Status status = writer->Finish();
+  if (!status.ok()) return FromPeer(status, arguments.connection.aggregator);
+  return response.run();
+}
+
+absl::Status Start(const Arguments& arguments) {
+  const auto text = ReadFile(arguments.config);
+  if (!text.ok()) return text.status();
+  const auto config = ParseRunConfig(*text, arguments.config);
+  if (!config.ok()) return config.status();
+  const auto model = InitialModel(arguments, *config);
+  if (!model.ok()) return model.status();
+  if (arguments.check) return absl::OkStatus();
+  const auto run = Send(arguments, *text, *model);
+  if (!run.ok()) return run.status();
+  const std::string line = arguments.json ? RunJson(*run).dump() : RunSummary(*run);
+  std::printf("%s\n", line.c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddRunStartCommand(CLI::App& parent, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = parent.add_subcommand("start", "Start a run that a file describes");
+  AddConnectionOptions(*command, arguments->connection);
+  command->add_option("config", arguments->config, "What the run is")->type_name("FILE")->required();
+  command->add_option("--model", arguments->model, "Initial parameters, instead of what the file names")
+      ->type_name("FILE");
+  command->add_flag("--check", arguments->check, "Look for faults, start nothing");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(kExamples);
+  command->callback([arguments, &exit_code] {
+    const absl::Status status = Start(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("run start", status);
+  });
+}
+
+}  // namespace tributary

@@ -1,0 +1,11 @@
+// `tributary run start`
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tributary {
+
+// Adds the command; running it sets the exit code of the process.
+void AddRunStartCommand(CLI::App& parent, int& exit_code);
+
+}  // namespace tributary
