@@ -50,14 +50,13 @@ Statement& Statement::Bind(int index, double value) {
 }
 
 Statement& Statement::BindText(int index, std::string_view value) {
-  bind_result_ |= sqlite3_bind_text64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT,
-                                      SQLITE_UTF8);
+  bind_result_ |=
+      sqlite3_bind_text64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   return *this;
 }
 
 Statement& Statement::BindBlob(int index, std::string_view value) {
-  bind_result_ |=
-      sqlite3_bind_blob64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT);
+  bind_result_ |= sqlite3_bind_blob64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT);
   return *this;
 }
 
@@ -101,7 +100,8 @@ absl::StatusOr<Database> Database::Open(const std::string& path) {
 
 absl::Status Database::Configure() {
   sqlite3_extended_result_codes(database_.get(), 1);
-  for (const char* sql : {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
+  for (const char* sql :
+       {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
     if (absl::Status status = Execute(sql); !status.ok()) return status;
   }
   absl::StatusOr<Statement> check = Prepare("PRAGMA quick_check(1)");
@@ -109,16 +109,16 @@ absl::Status Database::Configure() {
   absl::StatusOr<bool> row = check->Step();
   if (!row.ok()) return row.status();
   if (!*row || check->Text(0) != "ok") {
-    return absl::DataLossError(fmt::format("{}: is damaged: {}",
-                                           sqlite3_db_filename(database_.get(), "main"), check->Text(0)));
+    return absl::DataLossError(
+        fmt::format("{}: is damaged: {}", sqlite3_db_filename(database_.get(), "main"), check->Text(0)));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Statement> Database::Prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
-  const int result = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
-                                        nullptr);
+  const int result =
+      sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
   if (result != SQLITE_OK) return Failure(database_.get(), result);
   return Statement(database_.get(), statement);
 }

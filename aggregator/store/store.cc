@@ -85,7 +85,8 @@ absl::Status Store::CheckFiles() {
   }
   for (const std::string_view folder : {kModels, kSubmissions}) {
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("{}/{}", folder_, folder), error)) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(fmt::format("{}/{}", folder_, folder), error)) {
       const std::string name = entry.path().filename().string();
       std::uint64_t number = 0;
       std::from_chars(name.data(), name.data() + name.size(), number);
@@ -166,14 +167,16 @@ absl::StatusOr<std::vector<std::string>> Store::ForgetSubmissions(std::string_vi
 absl::StatusOr<std::vector<std::string>> Store::ForgetModels(std::string_view run, std::uint32_t keep) {
   if (keep == 0) return std::vector<std::string>();
   return Forget(
-      "DELETE FROM model WHERE run = ?1 AND round > 0 AND round NOT IN (SELECT round FROM model WHERE run = ?1 "
+      "DELETE FROM model WHERE run = ?1 AND round > 0 AND round NOT IN (SELECT round FROM model WHERE run = "
+      "?1 "
       "ORDER BY round DESC LIMIT ?2) RETURNING file, state_file",
       run, keep);
 }
 
 absl::Status Store::UpdateRun(std::string_view run, std::string_view document,
                               std::optional<std::uint32_t> model_round) {
-  auto update = Change("UPDATE run SET document = ?2, model_round = IIF(?3 < 0, model_round, ?3) WHERE name = ?1");
+  auto update =
+      Change("UPDATE run SET document = ?2, model_round = IIF(?3 < 0, model_round, ?3) WHERE name = ?1");
   if (!update.ok()) return update.status();
   return update->BindText(1, run)
       .BindText(2, document)
@@ -230,8 +233,8 @@ absl::Status Store::AddSubmission(std::string_view run, std::string_view documen
   if (absl::Status status = file.Commit(); !status.ok()) return status;
   absl::StatusOr<Transaction> transaction = Begin();
   if (!transaction.ok()) return transaction.status();
-  auto insert = Change(
-      "INSERT INTO submission (run, node, document, file, bytes, crc32c) VALUES (?, ?, ?, ?, ?, ?)");
+  auto insert =
+      Change("INSERT INTO submission (run, node, document, file, bytes, crc32c) VALUES (?, ?, ?, ?, ?, ?)");
   if (!insert.ok()) return insert.status();
   insert->BindText(1, run).BindText(2, submission.node).BindText(3, submission.document);
   BindFacts(*insert, 4, file.facts());

@@ -7,8 +7,8 @@
 
 namespace tributary {
 
-// Holds an exclusive lock on the file `lock` of a folder; the kernel lets go of it when the process ends, also
-// by SIGKILL.
+// Holds an exclusive lock on the file `lock` of a folder; the kernel lets go of it when the process ends,
+// also by SIGKILL.
 class StoreLock {
  public:
   // FailedPrecondition if another process holds it (naming that process); else as errno says.

@@ -132,8 +132,8 @@ TEST_F(StoreTest, RemovesModelsBeyondThoseToKeepButNotTheInitialOne) {
   Open();
   ASSERT_TRUE(AddRun().ok());
   for (std::uint32_t round = 1; round <= 4; ++round) ASSERT_TRUE(CommitRound(round, 2).ok());
-  EXPECT_THAT(Files("models"), ElementsAre("r.0.safetensors", "r.3.safetensors", "r.3.state",
-                                           "r.4.safetensors", "r.4.state"));
+  EXPECT_THAT(Files("models"),
+              ElementsAre("r.0.safetensors", "r.3.safetensors", "r.3.state", "r.4.safetensors", "r.4.state"));
 }
 
 TEST_F(StoreTest, RollsBackToAModelThatItHas) {
@@ -202,7 +202,8 @@ TEST_F(StoreTest, NoticesAFileWhoseContentChanged) {
 TEST_F(StoreTest, StopsOnTablesOfANewerVersion) {
   Open();
   store_.reset();
-  ASSERT_TRUE(Database::Open(folder_ + "/tributary.db")->Execute("UPDATE schema_version SET version = 2").ok());
+  ASSERT_TRUE(
+      Database::Open(folder_ + "/tributary.db")->Execute("UPDATE schema_version SET version = 2").ok());
   EXPECT_EQ(Store::Open(folder_).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
@@ -267,7 +268,8 @@ TEST_F(StoreTest, IsWholeAfterAProcessThatEndedAtAnyStep) {
     ASSERT_TRUE(WIFEXITED(result) && WEXITSTATUS(result) < 2) << result;
     completed = WEXITSTATUS(result) == 0;
     char marks[8];
-    const auto count = static_cast<std::size_t>(std::max<ssize_t>(0, read(acknowledged[0], marks, sizeof marks)));
+    const auto count =
+        static_cast<std::size_t>(std::max<ssize_t>(0, read(acknowledged[0], marks, sizeof marks)));
     close(acknowledged[0]);
     ASSERT_NO_FATAL_FAILURE(Open());
     const std::string state = State();
