@@ -41,7 +41,7 @@ Collation::Collation(SiteConfig site)
 }
 
 absl::StatusOr<SourceHandle> Collation::Join(const SourceDeclaration& declaration) {
-  const absl::StatusOr<SourceHandle> handle = sources_.Join(declaration);
+  absl::StatusOr<SourceHandle> handle = sources_.Join(declaration);
   if (handle.ok()) MarkPresent(sources_[*handle]);
   return handle;
 }

@@ -84,18 +84,21 @@ void WatchCall::Write(const FusedSlot& slot, std::uint64_t skipped, bool more) {
 }
 
 void WatchCall::OnWritten(bool ok) {
-  bool finish = false;
+  std::optional<grpc::Status> finish;
   bool next = false;
   {
     const MutexLock lock(mutex_);
     if (!ok) closed_ = true;
     if (!ok && !ending_) ending_ = absl::CancelledError("the watcher has gone");
     next = ok && !pending_->empty();
-    if (!next && ending_ && !finishing_) finish = finishing_ = true;
+    if (!next && ending_ && !finishing_) {
+      finishing_ = true;
+      finish = ToGrpcStatus(*ending_);
+    }
     if (!next && !finish) writing_ = false;
   }
   if (next) return WriteNext();
-  if (finish) return stream_.Finish(ToGrpcStatus(*ending_), &finish_);
+  if (finish) return stream_.Finish(*finish, &finish_);
   ReleaseIfDone();
 }
 
@@ -113,14 +116,16 @@ void WatchCall::WriteNext() {
 }
 
 void WatchCall::End(absl::Status status) {
+  grpc::Status finish;
   {
     const MutexLock lock(mutex_);
     closed_ = true;
     if (!ending_) ending_ = std::move(status);
     if (writing_ || finishing_) return;
     writing_ = finishing_ = true;
+    finish = ToGrpcStatus(*ending_);
   }
-  stream_.Finish(ToGrpcStatus(*ending_), &finish_);
+  stream_.Finish(finish, &finish_);
 }
 
 void WatchCall::Drain() { End(absl::UnavailableError("the aggregator is shutting down")); }
