@@ -16,6 +16,16 @@ double Norm(std::span<const float> values, std::size_t batch, std::size_t sample
 
 }  // namespace
 
+void Cosines(std::span<const float> p, std::span<const float> z, std::size_t batch,
+             std::span<float> cosines) {
+  for (std::size_t n = 0; n < batch; ++n) {
+    const double norms = Norm(p, batch, n) * Norm(z, batch, n);
+    double product = 0;
+    for (std::size_t i = n; i < p.size(); i += batch) product += double{p[i]} * z[i];
+    cosines[n] = norms > kMinNorm * kMinNorm ? static_cast<float>(product / norms) : 0.0f;
+  }
+}
+
 double CosineLoss(std::span<const float> p, std::span<const float> z, std::size_t batch, float weight,
                   std::span<float> p_gradient) {
   double loss = 0;

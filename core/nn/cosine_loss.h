@@ -11,6 +11,9 @@ namespace tributary {
 double CosineLoss(std::span<const float> p, std::span<const float> z, std::size_t batch, float weight,
                   std::span<float> p_gradient);
 
+// cosines[n] = cos(p, z) of each sample.
+void Cosines(std::span<const float> p, std::span<const float> z, std::size_t batch, std::span<float> cosines);
+
 // Collapse check: the deviation of each component of the unit-length z over the batch, averaged over the
 // components, times √features. 1 for directions spread evenly, 0 if all are equal.
 double Spread(std::span<const float> z, std::size_t batch);

@@ -81,7 +81,8 @@ class SelfSupervisedTrainer::Impl {
         views_(2 * options.batch * options.encoder.side * options.encoder.side),
         prediction_gradient_(options.projection * options.batch),
         projection_gradient_(options.projection * options.batch),
-        feature_gradient_(options.encoder.feature_count() * options.batch) {
+        feature_gradient_(options.encoder.feature_count() * options.batch),
+        novelty_(options.batch) {
     if (!augmenter_) {
       ContinuousAugmentationOptions continuous;
       continuous.side = options.encoder.side;
@@ -120,6 +121,9 @@ class SelfSupervisedTrainer::Impl {
       if (target_.empty()) std::ranges::copy(pass.projector.output, pass.target.begin());
     }
 
+    Cosines(passes_[0].projector.output, passes_[1].projector.output, options_.batch, novelty_);
+    for (float& value : novelty_) value = 1.0f - value;
+
     std::ranges::fill(gradient_, 0.0f);
     StepResult result{0, Spread(passes_[0].projector.output, options_.batch)};
     for (std::size_t v = 0; v < 2; ++v) {
@@ -133,6 +137,8 @@ class SelfSupervisedTrainer::Impl {
     Descend();
     return result;
   }
+
+  std::span<const float> novelty() const { return novelty_; }
 
   void CalibrateStatistics(std::span<const std::uint8_t> images) {
     const std::size_t size = views_.size() / 2;
@@ -237,6 +243,7 @@ class SelfSupervisedTrainer::Impl {
   std::array<Pass, 2> passes_;  // one per view
   std::vector<std::uint8_t> views_;
   std::vector<float> prediction_gradient_, projection_gradient_, feature_gradient_;
+  std::vector<float> novelty_;  // [batch], of the last step
 };
 
 absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> SelfSupervisedTrainer::Create(
@@ -273,6 +280,8 @@ std::uint64_t SelfSupervisedTrainer::step() const { return impl_->step(); }
 SelfSupervisedTrainer::StepResult SelfSupervisedTrainer::Step(std::span<const std::uint8_t> images) {
   return impl_->Step(images);
 }
+
+std::span<const float> SelfSupervisedTrainer::novelty() const { return impl_->novelty(); }
 
 void SelfSupervisedTrainer::CalibrateStatistics(std::span<const std::uint8_t> images) {
   impl_->CalibrateStatistics(images);

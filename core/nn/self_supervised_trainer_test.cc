@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -122,6 +123,42 @@ TEST_F(SelfSupervisedTrainerTest, RefusesOptionsThatTheHardwareCannotCompute) {
   SelfSupervisedOptions options = Small();
   options.encoder.quantised = true;
   EXPECT_EQ(SelfSupervisedTrainer::Create(options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// The same image twice has nothing that one view could tell of the other.
+TEST_F(SelfSupervisedTrainerTest, NothingIsNovelInEqualViews) {
+  class Copy : public Augmenter {
+   public:
+    void MakeViews(std::span<const std::uint8_t> images, std::uint64_t /*key*/,
+                   std::span<std::uint8_t> views) override {
+      std::ranges::copy(images, views.begin());
+    }
+  };
+  const auto copying = *SelfSupervisedTrainer::Create(Small(), std::make_unique<Copy>());
+  const auto augmenting = Make(Small());
+  const std::vector<std::uint8_t> images = Images(16, 12);
+  (void)copying->Step(images);
+  (void)augmenting->Step(images);
+  ASSERT_EQ(copying->novelty().size(), 16);
+  for (const float novelty : copying->novelty()) EXPECT_NEAR(novelty, 0.0f, 1e-6f);
+  EXPECT_GT(std::ranges::max(augmenting->novelty()), 0.01f);
+}
+
+// A pass of ten batches leaves 0.9¹⁰ of the initial mean 0 and variance 1.
+TEST_F(SelfSupervisedTrainerTest, CalibrationMovesTheRunningStatisticsAlone) {
+  const auto trainer = Make(Small());
+  const std::vector<float> before = Copy(*trainer);
+  trainer->CalibrateStatistics(Images(160, 12));
+  std::size_t at = 0, moved = 0;
+  for (const TensorShape& tensor : trainer->Schema()) {
+    const bool running = tensor.name.find(".running_") != std::string::npos;
+    for (std::size_t i = 0; i < tensor.size(); ++i, ++at) {
+      const bool changed = trainer->parameters()[at] != before[at];
+      EXPECT_FALSE(changed && !running) << tensor.name;
+      moved += changed;
+    }
+  }
+  EXPECT_EQ(moved, 2 * (4 + 8));
 }
 
 TEST_F(SelfSupervisedTrainerTest, FeaturesDoNotDependOnTheirNeighbours) {
