@@ -45,15 +45,14 @@ void EncodeHalves(std::span<float> values, char* bytes) {
 }
 
 BlockFault DecodeHalves(const char* bytes, std::span<float> values) {
-  bool finite = true;
-  for (float& value : values) {
-    std::uint16_t half;
-    std::memcpy(&half, bytes, sizeof(half));
-    bytes += sizeof(half);
-    finite &= (half & 0x7c00) != 0x7c00;
-    value = FromHalf(half);
+  std::array<std::uint16_t, kEncodingBlock> halves;
+  std::memcpy(halves.data(), bytes, values.size() * sizeof(std::uint16_t));
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    largest = std::max(largest, std::uint32_t{halves[i] & 0x7fffu});
+    values[i] = FromHalf(halves[i]);
   }
-  return finite ? BlockFault::kNone : BlockFault::kNotFinite;
+  return largest < 0x7c00 ? BlockFault::kNone : BlockFault::kNotFinite;
 }
 
 // The integers nearest to value / scale within ±limit, the values reduced by what these stand for. Returns

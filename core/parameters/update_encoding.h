@@ -55,8 +55,8 @@ class UpdateDecoder {
  public:
   UpdateDecoder(UpdateEncoding encoding, std::size_t element_count);
 
-  // `offset` and the result's size in elements. The result is valid until the next call, or as long as
-  // `payload` where that can be read in place. Not for kFixed32.
+  // `offset` and `count` in elements; the result has `count`. It is valid until the next call and as long as
+  // `payload`, which float32 is read from in place if it is aligned. Not for kFixed32.
   absl::StatusOr<std::span<const float>> Decode(std::uint64_t offset, std::uint64_t count,
                                                 std::string_view payload);
   // Likewise, of kFixed32 only.
@@ -77,7 +77,7 @@ class UpdateDecoder {
   std::vector<std::int32_t> words_;
 };
 
-// For clipping by the L2 norm; in double, in the order of the elements.
+// For clipping by the L2 norm; in double, the same on every processor.
 double SumOfSquares(std::span<const float> values);
 
 }  // namespace tributary

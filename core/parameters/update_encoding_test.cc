@@ -160,6 +160,18 @@ TEST(UpdateEncodingTest, KeepsWordsAsTheyAre) {
   EXPECT_TRUE(decoder.complete());
 }
 
+TEST(SumOfSquaresTest, TakesEveryElementOnce) {
+  for (std::size_t n = 0; n < 20; ++n) {
+    std::vector<float> values(n);
+    double expected = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      values[i] = static_cast<float>(i + 1);
+      expected += static_cast<double>((i + 1) * (i + 1));
+    }
+    EXPECT_EQ(SumOfSquares(values), expected);
+  }
+}
+
 class HostileChunkTest : public ::testing::Test {
  protected:
   absl::StatusCode Decode(std::uint64_t offset, std::uint64_t count, std::string_view payload) {
@@ -209,6 +221,19 @@ TEST(UpdateDecoderTest, RefusesValuesThatAreNotFinite) {
   UpdateDecoder float16(UpdateEncoding::kFloat16, 1);
   EXPECT_EQ(float16.Decode(0, 1, std::string_view("\0\x7c", 2)).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(UpdateDecoderTest, ReadsFloat32WhereverItLies) {
+  const std::vector<float> sent = Draw(100);
+  for (std::size_t shift = 0; shift < 4; ++shift) {
+    std::string payload(shift, '\0');
+    payload.append(reinterpret_cast<const char*>(sent.data()), 400);
+    UpdateDecoder decoder(UpdateEncoding::kFloat32, 100);
+    const auto values = decoder.Decode(0, 100, std::string_view(payload).substr(shift));
+    ASSERT_TRUE(values.ok());
+    EXPECT_TRUE(std::ranges::equal(*values, sent));
+    EXPECT_TRUE(decoder.complete());
+  }
 }
 
 TEST(UpdateDecoderTest, RefusesInt12PaddingThatIsNotZero) {
