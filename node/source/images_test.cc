@@ -10,6 +10,7 @@
 #include "node/source/images_buffer.h"
 #include "node/source/images_glyphs.h"
 #include "node/source/images_idx.h"
+#include "node/source/images_rehearsal.h"
 #include "node/source/images_split.h"
 #include "node/source/images_stream.h"
 
@@ -154,6 +155,62 @@ TEST(ImageBufferTest, KeepsTheMostNovelAndCountsTheRest) {
   EXPECT_EQ(buffer.image(1)[0], 3);
   EXPECT_EQ(buffer.replaced(), 1);
   EXPECT_EQ(buffer.dropped(), 2);
+}
+
+class ImageRehearsalTest : public ::testing::Test {
+ protected:
+  // One pixel per image, which is its number.
+  static ImageSet Numbered() {
+    ImageSet set;
+    set.side = 1;
+    for (std::uint8_t i = 0; i < 40; ++i) set.pixels.push_back(i);
+    return set;
+  }
+  static std::vector<std::uint32_t> All() {
+    std::vector<std::uint32_t> part(40);
+    std::iota(part.begin(), part.end(), 0U);
+    return part;
+  }
+  // High numbers are novel.
+  static void ScoreByNumber(ImageRehearsal& rehearsal, std::span<const std::uint8_t> batch) {
+    rehearsal.Score(std::vector<float>(batch.begin(), batch.end()));
+  }
+
+  ImageSet set_ = Numbered();
+  ImageStream stream_{set_, All(), 4, 1};
+};
+
+TEST_F(ImageRehearsalTest, ShowsNewImagesInFrontAndKeptOnesBehind) {
+  ImageRehearsal rehearsal(stream_, 4, 1, 8, 1);
+  ImageStream same(set_, All(), 4, 1);
+  std::set<std::uint8_t> seen;
+  for (std::uint64_t b = 0; b < 10; ++b) {
+    const auto batch = rehearsal.Batch(b);
+    EXPECT_TRUE(std::ranges::equal(batch.first(4), same.Batch(b)));
+    if (b == 0) seen.insert(batch.begin(), batch.begin() + 4);
+    for (const std::uint8_t kept : batch.last(4)) EXPECT_TRUE(seen.contains(kept));
+    seen.insert(batch.begin(), batch.begin() + 4);
+    ScoreByNumber(rehearsal, batch);
+  }
+}
+
+TEST_F(ImageRehearsalTest, EndsUpWithTheMostNovelOfThePass) {
+  ImageRehearsal rehearsal(stream_, 4, 1, 8, 1);
+  for (std::uint64_t b = 0; b < 10; ++b) ScoreByNumber(rehearsal, rehearsal.Batch(b));
+  std::multiset<int> kept;
+  for (std::size_t i = 0; i < rehearsal.buffer().size(); ++i) kept.insert(rehearsal.buffer().image(i)[0]);
+  EXPECT_EQ(kept, (std::multiset<int>{32, 33, 34, 35, 36, 37, 38, 39}));
+}
+
+TEST_F(ImageRehearsalTest, LetsGoOfWhatIsNovelNoLonger) {
+  ImageRehearsal rehearsal(stream_, 4, 1, 4, 1);
+  (void)rehearsal.Batch(0);
+  rehearsal.Score(std::vector<float>(8, 1.0f));
+  (void)rehearsal.Batch(1);
+  std::vector<float> novelty(8, 0.5f);
+  std::fill(novelty.begin() + 4, novelty.end(), 0.0f);  // the kept ones are learnt by now
+  rehearsal.Score(novelty);
+  EXPECT_GT(rehearsal.buffer().replaced(), 0u);
 }
 
 TEST(ImagesGlyphsTest, EqualSeedsGiveEqualSetsAndOthersDoNot) {

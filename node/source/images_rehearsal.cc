@@ -1,0 +1,47 @@
+#include "node/source/images_rehearsal.h"
+
+#include <algorithm>
+
+#include "core/nn/random_stream.h"
+
+namespace tributary {
+
+ImageRehearsal::ImageRehearsal(ImageStream& stream, std::size_t half_batch, std::size_t image_size,
+                               std::size_t capacity, std::uint64_t seed)
+    : stream_(stream),
+      half_batch_(half_batch),
+      image_size_(image_size),
+      seed_(seed),
+      buffer_(capacity, image_size),
+      pixels_(2 * half_batch * image_size) {
+  picks_.reserve(half_batch);
+}
+
+std::span<const std::uint8_t> ImageRehearsal::Batch(std::uint64_t index) {
+  const auto place = [&](std::size_t n, std::span<const std::uint8_t> image) {
+    std::ranges::copy(image, pixels_.begin() + static_cast<std::ptrdiff_t>(n * image_size_));
+  };
+  const std::span<const std::uint8_t> fresh = stream_.Batch(index);
+  place(0, fresh);
+  picks_.clear();
+  if (buffer_.size() == 0) {
+    place(half_batch_, fresh);
+    return pixels_;
+  }
+  RandomStream random = RandomStream::Of(seed_, index);
+  for (std::size_t n = 0; n < half_batch_; ++n) {
+    picks_.push_back(random.Below(buffer_.size()));
+    place(half_batch_ + n, buffer_.image(picks_.back()));
+  }
+  return pixels_;
+}
+
+void ImageRehearsal::Score(std::span<const float> novelty) {
+  // Before the new ones are offered: they may take the place of an image that was picked.
+  for (std::size_t n = 0; n < picks_.size(); ++n) buffer_.Rescore(picks_[n], novelty[half_batch_ + n]);
+  for (std::size_t n = 0; n < half_batch_; ++n) {
+    (void)buffer_.Offer(std::span(pixels_).subspan(n * image_size_, image_size_), novelty[n]);
+  }
+}
+
+}  // namespace tributary
