@@ -2,7 +2,8 @@
 """The weighted sum of 10 updates of 25 M parameters: the fixed-point kernel against NumPy and the read bandwidth.
 
 Runs the baselines and the candidate in turn, round by round, and reports the median over the rounds of the ratio within
-a round, since the machine's speed drifts between rounds. One thread each, in time of the processor.
+a round, since the machine's speed drifts between rounds. One thread each, in time of the processor. The kernel adds
+chunks of 1 MiB that are in the cache, as they are when they have just been received; "from memory" they are not.
 
     bench/federation_accumulate.py [build/bench/bin] [--rounds 7] [--json FILE]
 """
@@ -99,8 +100,8 @@ def main() -> int:
         cached = median(t / run["AccumulateFromCache"]["ms"] for t, run in zip(times, runs))
         target = TARGETS[name]
         goal = f" (goal {target})" if target else ""
-        print(f"{name:32} {median(times):8.1f} ms, ratio {ratio:.2f}, from cache {cached:.2f}{goal}")
-        figures["baselines"][name] = {"ms": median(times), "ratio": ratio, "from_cache": cached, "goal": target}
+        print(f"{name:32} {median(times):8.1f} ms, ratio {cached:.2f}{goal}, from memory {ratio:.2f}")
+        figures["baselines"][name] = {"ms": median(times), "ratio": cached, "from_memory": ratio, "goal": target}
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
     return 0
