@@ -1,13 +1,13 @@
 #include "cli/doctor.h"
 
 #include <fmt/format.h>
-#include <sys/timex.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "cli/doctor_board.h"
+#include "cli/doctor_clock.h"
 #include "cli/doctor_report.h"
 #include "core/runtime/service.h"
 
@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uintmax_t kNeededDiskBytes = 256ull << 20;  // spool and logs of a day without an aggregator
 constexpr std::uintmax_t kScarceDiskBytes = 1024ull << 20;
-constexpr long kSlotUs = 500;  // a pilot slot: a clock off by more assigns tuples to the wrong one
 
 void CheckDisk(const DoctorOptions& options, DoctorReport& report) {
   std::error_code error;
@@ -37,28 +36,12 @@ void CheckDisk(const DoctorOptions& options, DoctorReport& report) {
   }
 }
 
-// What the kernel's clock discipline says. Boards and aggregator share NTP or PTP time: each one's error
-// against that bounds their offset.
-void CheckClock(DoctorReport& report) {
-  timex state{};
-  const int synchronised = ::adjtimex(&state);
-  const std::string found =
-      fmt::format("estimated error {} us, at most {} us", state.esterror, state.maxerror);
-  if (synchronised == TIME_ERROR || (state.status & STA_UNSYNC) != 0) {
-    report.lines.push_back({"clock", Finding::kWarning, "not synchronised: " + found,
-                            "Run chrony or ptp4l: tuples are matched by slots of 500 us"});
-  } else if (state.esterror > kSlotUs) {
-    report.lines.push_back(
-        {"clock", Finding::kWarning, found, "More than one slot: use PTP or a nearer NTP server"});
-  } else {
-    report.lines.push_back({"clock", Finding::kOk, found, ""});
-  }
-}
-
 }  // namespace
 
 void AddDoctorCommand(CLI::App& parent, int& exit_code) {
   auto options = std::make_shared<DoctorOptions>();
+  auto connection = std::make_shared<ConnectionArguments>();
+  connection->aggregator.clear();
   auto json = std::make_shared<bool>(false);
   CLI::App* command = parent.add_subcommand("doctor", "Check a board before its first use");
   command->add_option("--xclbin", options->xclbin, "The xclbin that the node will use");
@@ -66,12 +49,15 @@ void AddDoctorCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--memory-bytes", options->memory_bytes, "Contiguous memory that the node needs")
       ->capture_default_str();
   command->add_option("--data", options->data_folder, "Folder of spool and logs")->capture_default_str();
+  AddConnectionOptions(*command, *connection);
   command->add_flag("--json", *json, "JSON instead of lines");
-  command->footer("Example: tributary doctor --xclbin /etc/tributary/positioning.xclbin");
-  command->callback([options, json, &exit_code] {
+  command->footer(
+      "Example: tributary doctor --xclbin /etc/tributary/positioning.xclbin --aggregator hub:7400\n"
+      "Exit status: 0 no fault (there may be warnings), 69 a fault");
+  command->callback([options, connection, json, &exit_code] {
     DoctorReport report;
     CheckBoard(*options, report);
-    CheckClock(report);
+    CheckClock(*connection, report);
     CheckDisk(*options, report);
     const std::string text = *json ? report.Json() : report.Text();
     std::fwrite(text.data(), 1, text.size(), stdout);

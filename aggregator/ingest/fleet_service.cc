@@ -18,6 +18,7 @@ grpc::Status FleetService::ListNodes(grpc::ServerContext*, const v1::ListNodesRe
     node.set_model_version(status.process.model.version);
     node.set_model_sha256(status.process.model.sha256);
   }
+  response->set_answered_unix_ns(clock_.UnixNs());
   return grpc::Status::OK;
 }
 

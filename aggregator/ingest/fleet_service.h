@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregator/publish/fleet.h"
+#include "core/runtime/clock.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary {
@@ -11,14 +12,15 @@ namespace tributary {
 // thread to thread.
 class FleetService final : public v1::FleetService::Service {
  public:
-  // Outlives the service.
-  explicit FleetService(const Fleet& fleet) : fleet_(fleet) {}
+  // Both outlive the service.
+  FleetService(const Fleet& fleet, const Clock& clock) : fleet_(fleet), clock_(clock) {}
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override;
 
  private:
   const Fleet& fleet_;
+  const Clock& clock_;
 };
 
 }  // namespace tributary

@@ -65,13 +65,13 @@ void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
 
 }  // namespace
 
-IngestServer::IngestServer(const SiteTable& sites, Fleet& fleet) : sites_(sites), fleet_(fleet) {}
+IngestServer::IngestServer(const SiteTable& sites, const Fleet& fleet, const Clock& clock)
+    : sites_(sites), clock_(clock), fleet_(fleet, clock) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   const SiteTable& sites, Fleet& fleet,
                                                                   const Clock& clock) {
-  auto server = std::unique_ptr<IngestServer>(new IngestServer(sites, fleet));
-  server->clock_ = &clock;
+  auto server = std::unique_ptr<IngestServer>(new IngestServer(sites, fleet, clock));
   static const bool reflection = (grpc::reflection::InitProtoReflectionServerBuilderPlugin(), true);
   (void)reflection;
   grpc::ServerBuilder builder;
@@ -121,13 +121,13 @@ void IngestServer::Shutdown() {
   serving_ = false;
   health_.set_serving(false);
   // First for the watchers, who are about to leave; again below for what came in between.
-  FuseWhatWaits(*clock_);
+  FuseWhatWaits(clock_);
   for (const auto& queue : queues_) queue->Stop();
   for (const auto& queue : queues_) queue->WaitUntilEnded(kDrainLimit);
   server_->Shutdown(std::chrono::system_clock::now() + kCloseLimit);
   for (const auto& queue : queues_) queue->Close();
   threads_.clear();
-  FuseWhatWaits(*clock_);
+  FuseWhatWaits(clock_);
 }
 
 }  // namespace tributary

@@ -46,14 +46,14 @@ class IngestServer {
   void Shutdown();
 
  private:
-  IngestServer(const SiteTable& sites, Fleet& fleet);
+  IngestServer(const SiteTable& sites, const Fleet& fleet, const Clock& clock);
   void FuseWhatWaits(const Clock& clock);
 
   const SiteTable& sites_;
   StreamRefusalCounts refusals_;
   std::atomic<std::uint64_t> skipped_slots_ = 0;
   std::atomic<bool> serving_ = false;
-  const Clock* clock_ = nullptr;
+  const Clock& clock_;
   FusionServiceOnQueue fusion_;
   FleetService fleet_;
   HealthService health_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace tributary {
 
@@ -56,6 +57,20 @@ inline constexpr std::array<KernelArgument, 7> kKernelArguments{{
     {"parameter_words", "uint", 0x3c, 4, false},
     {"configuration", "uint", 0x44, 4, false},
     {"seed", "uint", 0x4c, 4, false},
+}};
+
+// A frame that a kernel takes with any contents, parameters included: what a check of the board sends. The
+// positioning kernel takes no frame before its parameters (PositioningParameterWords).
+struct KernelProbe {
+  std::string_view kernel;
+  std::uint32_t configuration;
+  std::size_t input_words, output_words, parameter_words;
+};
+inline constexpr std::array<KernelProbe, 4> kKernelProbes{{
+    {"loopback_kernel", 8, 8, 8, 0},
+    {"positioning_kernel", 0, 128, 3, 32941},
+    {"fusion_kernel", 1, 3, 3, 0},
+    {"augment_convolve_kernel", 0, 98, 98, 0},
 }};
 
 // The two words that a kernel writes behind its last output word. A host that clears them before the

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "fpga/device/xclbin/xclbin_writer.h"
+#include "fpga/model/kernel_interface.h"
+#include "fpga/model/positioning_image.h"
 #include "fpga/model/random_network.h"
 #include "node/accelerator/cpu_positioning.h"
 #include "node/accelerator/xrt_create.h"
@@ -84,6 +86,13 @@ TEST_P(XrtMatchesCpuTest, BitForBitWithEveryNumberOfComputeUnits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Units, XrtMatchesCpuTest, testing::Values(1, 2));
+
+TEST_F(XrtPositioningTest, ACheckOfTheBoardSendsAsManyParametersAsTheKernelTakes) {
+  const auto model = PositioningModel::Create(network_, NumberFormat::kInt8Int16);
+  const auto probe =
+      std::ranges::find(kKernelProbes, std::string_view(XrtPositioning::kKernel), &KernelProbe::kernel);
+  EXPECT_EQ(probe->parameter_words, PositioningParameterWords(model->fixed())->size());
+}
 
 TEST_F(XrtPositioningTest, RefusesABatchOfAnotherSize) {
   auto xrt = XrtPositioning::Create(network_, kBatch, options_);
