@@ -1,26 +1,44 @@
-// What XRT costs: start() and wait() of an empty kernel, and a batch of positioning in one run or in several
-// that overlap. On the device that XILINX_XRT leads to; TRIBUTARY_XCLBIN names an xclbin with two positioning
-// kernels.
+// What XRT costs: start() and wait() of an empty kernel, a batch of positioning on the simulated kernel, and
+// what overlap is worth where the kernel's time is set. On the software device, or where XILINX_XRT leads to
+// if it is set; TRIBUTARY_XCLBIN then names an xclbin with two positioning and two loopback kernels.
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/kernel_interface.h"
 #include "fpga/model/random_network.h"
 #include "node/accelerator/xrt_board.h"
+#include "node/accelerator/xrt_frames.h"
 #include "node/accelerator/xrt_positioning.h"
 
 namespace tributary {
 namespace {
 
+using std::chrono::microseconds;
+
 constexpr std::size_t kBatch = 16;  // users of a slot (seed 000)
 
+std::string SoftwareXclbin() {
+  ::setenv("XILINX_XRT", TRIBUTARY_XRT_ROOT, 1);
+  const std::string path = "xrt_bench.xclbin";
+  std::ofstream(path, std::ios::binary)
+      << WriteXclbin({.kernels = {{"positioning_kernel", 2}, {"loopback_kernel", 2}}}).value();
+  return path;
+}
+
 XrtOptions Options() {
-  const char* xclbin = std::getenv("TRIBUTARY_XCLBIN");
+  static const std::string xclbin = std::getenv("XILINX_XRT") == nullptr ? SoftwareXclbin()
+                                    : std::getenv("TRIBUTARY_XCLBIN") == nullptr
+                                        ? "positioning.xclbin"
+                                        : std::getenv("TRIBUTARY_XCLBIN");
   XrtOptions options;
-  options.xclbin = xclbin == nullptr ? "positioning.xclbin" : xclbin;
+  options.xclbin = xclbin;
   return options;
 }
 
@@ -45,8 +63,9 @@ void BM_EmptyRun(benchmark::State& state) {
 }
 BENCHMARK(BM_EmptyRun)->UseRealTime();
 
-// Compute units, frames per run: 16 frames in one run do not overlap with the host's part.
-void BM_Batch(benchmark::State& state) {
+// Compute units, frames per run. The kernel is simulated: a millisecond per subject, beside which the host's
+// part cannot be seen, with overlap or without.
+void BM_SimulatedBatch(benchmark::State& state) {
   XrtOptions options = Options();
   options.compute_units = static_cast<std::size_t>(state.range(0));
   options.frames_per_run = static_cast<std::size_t>(state.range(1));
@@ -60,7 +79,47 @@ void BM_Batch(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
 }
-BENCHMARK(BM_Batch)->Args({1, 16})->Args({1, 8})->Args({1, 4})->Args({2, 8})->Args({2, 4})->UseRealTime();
+BENCHMARK(BM_SimulatedBatch)->Args({1, 16})->Args({1, 4})->Args({2, 4})->UseRealTime();
+
+void Work(microseconds duration) {
+  const auto end = std::chrono::steady_clock::now() + duration;
+  while (std::chrono::steady_clock::now() < end) benchmark::ClobberMemory();
+}
+
+// Compute units, frames per run, kernel's µs per frame, host's µs per frame (half before the run, half after
+// it). The kernel is the loopback; the device holds back the end of a run for as long as is set, without
+// using the processor, as a board would. 16 frames in one run do not overlap with the host's part; in several
+// they do.
+void BM_TimedBatch(benchmark::State& state) {
+  constexpr std::size_t kWords = 16;
+  XrtOptions options = Options();
+  options.compute_units = static_cast<std::size_t>(state.range(0));
+  options.frames_per_run = static_cast<std::size_t>(state.range(1));
+  ::setenv("TRIBUTARY_DEVICE_FAULTS", fmt::format("frame_us={}", state.range(2)).c_str(), 1);
+  const auto frames = XrtFrames::Create({"loopback_kernel", kWords, kWords, {}}, options);
+  ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
+  if (!frames.ok()) return state.SkipWithError(frames.status().ToString().c_str());
+  const microseconds half(state.range(3) / 2);
+  const auto fill = [&](std::size_t, std::size_t count, std::span<std::uint64_t>) { Work(half * count); };
+  const auto take = [&](std::size_t, std::size_t count, std::span<const std::uint64_t>) {
+    Work(half * count);
+  };
+  for (auto _ : state) {
+    const absl::Status status = (*frames)->Run(kBatch, kWords, kWords, fill, take);
+    if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
+  }
+  state.counters["kernel_us"] = static_cast<double>(state.range(2)) * kBatch;
+  state.counters["host_us"] = static_cast<double>(state.range(3)) * kBatch;
+}
+BENCHMARK(BM_TimedBatch)
+    ->Args({1, 16, 500, 200})
+    ->Args({1, 4, 500, 200})
+    ->Args({1, 2, 500, 200})
+    ->Args({2, 4, 500, 200})
+    ->Args({1, 16, 500, 500})
+    ->Args({1, 4, 500, 500})
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace tributary
