@@ -5,15 +5,15 @@
 #include <string>
 
 #include "cli/encoder_judgement.h"
+#include "cli/labelled_images.h"
 #include "core/nn/encoder_file.h"
 #include "core/runtime/file.h"
-#include "node/source/images_idx.h"
 
 namespace tributary {
 namespace {
 
 struct Arguments {
-  std::string model, images, labels, test_images, test_labels;
+  std::string model, images = "glyphs", labels, test_images = "glyphs", test_labels;
   bool json = false;
 };
 
@@ -22,9 +22,9 @@ absl::Status Evaluate(const Arguments& arguments) {
   if (!file.ok()) return file.status();
   const auto encoder = DecodeEncoder(*file);
   if (!encoder.ok()) return encoder.status();
-  const auto train = ReadIdxImages(arguments.images, arguments.labels);
+  const auto train = ReadImages(arguments.images, arguments.labels, ImageUse::kTraining);
   if (!train.ok()) return train.status();
-  const auto test = ReadIdxImages(arguments.test_images, arguments.test_labels);
+  const auto test = ReadImages(arguments.test_images, arguments.test_labels, ImageUse::kTest);
   if (!test.ok()) return test.status();
   const auto trainer = SelfSupervisedTrainer::Create(encoder->options);
   if (!trainer.ok()) return trainer.status();
@@ -45,10 +45,11 @@ void AddEvaluateEncoderCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = parent.add_subcommand("encoder", "Linear probe and kNN on the features of an encoder");
   command->add_option("model", arguments->model, "Encoder file")->required();
-  command->add_option("--images", arguments->images, "Labelled training images, idx or idx.gz")->required();
-  command->add_option("--labels", arguments->labels)->required();
-  command->add_option("--test-images", arguments->test_images)->required();
-  command->add_option("--test-labels", arguments->test_labels)->required();
+  command->add_option("--images", arguments->images, "Labelled training images, idx or idx.gz, or \"glyphs\"")
+      ->capture_default_str();
+  command->add_option("--labels", arguments->labels);
+  command->add_option("--test-images", arguments->test_images, "Likewise")->capture_default_str();
+  command->add_option("--test-labels", arguments->test_labels);
   command->add_flag("--json", arguments->json, "Print the figures as JSON");
   command->callback([arguments, &exit_code] {
     if (const absl::Status status = Evaluate(*arguments); !status.ok()) {

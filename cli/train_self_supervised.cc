@@ -5,15 +5,17 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/encoder_judgement.h"
+#include "cli/labelled_images.h"
 #include "core/nn/encoder_file.h"
 #include "core/runtime/file.h"
-#include "node/source/images_glyphs.h"
-#include "node/source/images_idx.h"
+#include "node/source/images_rehearsal.h"
 #include "node/source/images_split.h"
 #include "node/source/images_stream.h"
+#include "node/workload/create_augmenter.h"
 
 namespace tributary {
 namespace {
@@ -26,17 +28,10 @@ struct Arguments {
   std::string split = "iid";
   ImageSplitOptions parts;
   std::size_t part = 0;
+  std::string augmentation = "continuous";
+  std::size_t buffer = 0;
   bool json = false;
 };
-
-constexpr std::size_t kGlyphCount = 7'000;
-constexpr std::size_t kTestGlyphCount = 2'000;
-
-absl::StatusOr<ImageSet> Read(const std::string& images, const std::string& labels, std::size_t glyphs,
-                              std::uint64_t seed) {
-  if (images != "glyphs") return ReadIdxImages(images, labels);
-  return DrawGlyphs(glyphs, seed);
-}
 
 SelfSupervisedOptions Options(const Arguments& arguments, std::size_t side) {
   SelfSupervisedOptions options = arguments.options;
@@ -66,14 +61,26 @@ absl::StatusOr<std::vector<std::uint32_t>> PartOf(const ImageSet& set, const Arg
 }
 
 absl::Status Train(const Arguments& arguments) {
-  const auto set = Read(arguments.images, arguments.labels, kGlyphCount, 1);
+  const auto set = ReadImages(arguments.images, arguments.labels, ImageUse::kTraining);
   if (!set.ok()) return set.status();
   if (set->count() == 0) return absl::InvalidArgumentError("the image file holds no image");
-  const auto trainer = SelfSupervisedTrainer::Create(Options(arguments, set->side));
+  const auto views = ParseAugmentationSet(arguments.augmentation);
+  if (!views.ok()) return views.status();
+  auto augmenter = CreateAugmenter(*views, set->side);
+  if (!augmenter.ok()) return augmenter.status();
+  const auto trainer = SelfSupervisedTrainer::Create(Options(arguments, set->side), *std::move(augmenter));
   if (!trainer.ok()) return trainer.status();
   const auto part = PartOf(*set, arguments);
   if (!part.ok()) return part.status();
-  ImageStream stream(*set, *part, arguments.options.batch, arguments.options.seed);
+  const std::size_t batch = arguments.options.batch;
+  if (arguments.buffer > 0 && (batch % 2 != 0 || arguments.buffer < batch / 2)) {
+    return absl::InvalidArgumentError("--buffer needs an even --batch and room for half of one");
+  }
+  ImageStream stream(*set, *part, arguments.buffer > 0 ? batch / 2 : batch, arguments.options.seed);
+  std::optional<ImageRehearsal> rehearsal;
+  if (arguments.buffer > 0) {
+    rehearsal.emplace(stream, batch / 2, set->image_size(), arguments.buffer, arguments.options.seed);
+  }
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed_s = [start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -81,7 +88,8 @@ absl::Status Train(const Arguments& arguments) {
   SelfSupervisedTrainer::StepResult last{};
   const std::uint64_t report_every = std::max<std::uint64_t>(arguments.steps / 10, 1);
   for (std::uint64_t step = 0; step < arguments.steps; ++step) {
-    last = (*trainer)->Step(stream.Batch(step));
+    last = (*trainer)->Step(rehearsal ? rehearsal->Batch(step) : stream.Batch(step));
+    if (rehearsal) rehearsal->Score((*trainer)->novelty());
     if ((step + 1) % report_every == 0) {
       std::cerr << fmt::format("step {}/{}  loss {:6.3f}  spread {:.2f}  {:.0f} s\n", step + 1,
                                arguments.steps, last.loss, last.spread, elapsed_s());
@@ -96,8 +104,8 @@ absl::Status Train(const Arguments& arguments) {
                                     {"loss", last.loss},        {"spread", last.spread}};
   const bool judged = !arguments.test_images.empty() || arguments.images == "glyphs";
   if (judged) {
-    const auto test = Read(arguments.test_images.empty() ? "glyphs" : arguments.test_images,
-                           arguments.test_labels, kTestGlyphCount, 2);
+    const auto test = ReadImages(arguments.test_images.empty() ? "glyphs" : arguments.test_images,
+                                 arguments.test_labels, ImageUse::kTest);
     if (!test.ok()) return test.status();
     const auto judgement = JudgeEncoder(**trainer, *set, *test);
     if (!judgement.ok()) return judgement.status();
@@ -136,6 +144,17 @@ void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
                     "12-bit weights and 8-bit activations, as the hardware computes; without norm");
   command->add_option("--channels", options.encoder.channels, "Of each stage")->delimiter(',');
   command->add_option("--grid", options.encoder.grid, "Features: means of grid x grid areas")
+      ->capture_default_str();
+  command
+      ->add_option("--augmentation", arguments->augmentation,
+                   "Views of any angle and crop, or the hardware's")
+      ->check(CLI::IsMember({"continuous", "hardware"}))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--buffer", arguments->buffer,
+          "Keep only so many of the most novel images; half of each batch is new, half of these. 0: keep "
+          "all")
       ->capture_default_str();
   command->add_option("--steps", arguments->steps)->check(CLI::Range(1, 100'000'000))->capture_default_str();
   command->add_option("--batch", options.batch)->capture_default_str();

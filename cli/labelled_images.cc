@@ -1,0 +1,13 @@
+#include "cli/labelled_images.h"
+
+#include "node/source/images_glyphs.h"
+#include "node/source/images_idx.h"
+
+namespace tributary {
+
+absl::StatusOr<ImageSet> ReadImages(const std::string& images, const std::string& labels, ImageUse use) {
+  if (images != "glyphs") return ReadIdxImages(images, labels);
+  return use == ImageUse::kTraining ? DrawGlyphs(7'000, 1) : DrawGlyphs(2'000, 2);
+}
+
+}  // namespace tributary
