@@ -5,17 +5,21 @@ cd "$(dirname "$0")"
 
 usage() {
   cat <<'TEXT'
-usage: ./demo.sh [lis|ranges] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
+usage: ./demo.sh [lis|ranges|federation] [--accelerator cpu|xrt] [--data DIR] [--seconds N] [--json FILE]
 
   lis      (default) four antenna panels locate sixteen users of a simulated room, at the full rate:
            a slot each 0.5 ms, 128,000 tuples/s in, 32,000 fused positions/s out
   ranges   four boards of three UWB anchors each replay a recorded run; trained on its first half,
            shown on its second. The recording is found through TRIBUTARY_DATA_DIR.
+  federation
+           five nodes with unlike images learn one encoder together and send parameters only, beside what
+           each learns alone; KMNIST through TRIBUTARY_DATA_DIR, else built-in drawn glyphs
 
   --accelerator xrt
                 lis only: the kernels' RTL computes, simulated on a software device under the real XRT,
                 with four users and five slots a second; needs a machine that can build the RTL
-  --seconds N   how long to measure (default 20)
+  --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz
+  --seconds N   how long to measure (default 20; federation 300, which is for both trainings)
   --json FILE   also write the figures as JSON
 
 examples:
@@ -34,11 +38,12 @@ fault() {
 
 demo=lis
 accelerator=cpu
-seconds=20
+seconds=
 json=
+data=
 while [ $# -gt 0 ]; do
   case $1 in
-    lis | ranges) demo=$1 ;;
+    lis | ranges | federation) demo=$1 ;;
     --accelerator)
       accelerator=${2:-}
       [[ $accelerator == cpu || $accelerator == xrt ]] || fault "--accelerator is cpu or xrt, found \"$accelerator\""
@@ -54,6 +59,11 @@ while [ $# -gt 0 ]; do
       [ -n "$json" ] || fault "--json needs a file name"
       shift
       ;;
+    --data)
+      data=${2:-}
+      [ -n "$data" ] || fault "--data needs a folder"
+      shift
+      ;;
     -h | --help)
       usage
       exit 0
@@ -65,6 +75,13 @@ done
 
 [[ $demo == lis || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
 
+[[ $demo == federation || -z $data ]] || fault "--data is for federation"
+if [ "$demo" = federation ]; then
+  arguments=("${seconds:-300}" "$json" "$data")
+else
+  arguments=("${seconds:-20}" "$json" "$accelerator")
+fi
+
 packages=(deploy/packages.txt)
 options=()
 targets=(tributary tributary-node tributary-aggregator)
@@ -75,4 +92,4 @@ if [ "$accelerator" = xrt ]; then
 fi
 deploy/install-packages.sh "${packages[@]}"
 deploy/build.sh release "${options[@]}" "${targets[@]}"
-exec "deploy/demo/$demo.sh" "$seconds" "$json" "$accelerator"
+exec "deploy/demo/$demo.sh" "${arguments[@]}"
