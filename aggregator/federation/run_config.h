@@ -67,7 +67,7 @@ struct RunConfig {
   std::uint32_t rounds = 10;      // to commit
   std::uint32_t quorum = 2;       // updates without which a round changes nothing
   std::uint32_t min_nodes = 2;    // joined, before a round starts
-  std::uint32_t max_nodes = 256;  // that may join
+  std::uint32_t max_nodes = 255;  // that may join
   double sample_fraction = 1;     // each joined node is asked with this probability, drawn per round
   // Of the training, from the start of the round; of secure aggregation's other steps each.
   std::int64_t deadline_ns = 60'000'000'000;

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 namespace tributary {
 namespace {
 
@@ -77,6 +80,30 @@ every_rounds = 5
   EXPECT_TRUE(config->privacy.secure_aggregation);
   EXPECT_EQ(config->privacy.noise_multiplier, 1.1);
   EXPECT_EQ(config->evaluation.every_rounds, 5u);
+}
+
+// The example in the documentation lists every key with its default.
+TEST(RunConfigTest, TheDocumentedDefaultsAreTheDefaults) {
+  std::ostringstream text;
+  text << std::ifstream(TRIBUTARY_SOURCE_DIR "/docs/federated-runs.md").rdbuf();
+  const std::string page = text.str();
+  const std::size_t begin = page.find("```toml\n") + 8;
+  const auto documented =
+      ParseRunConfig(page.substr(begin, page.find("```", begin) - begin), "federated-runs.md");
+  ASSERT_TRUE(documented.ok()) << documented.status();
+  const auto bare = ParseRunConfig(R"(name = "kmnist")", "run.toml");
+  EXPECT_EQ(documented->rounds, bare->rounds);
+  EXPECT_EQ(documented->quorum, bare->quorum);
+  EXPECT_EQ(documented->deadline_ns, bare->deadline_ns);
+  EXPECT_EQ(documented->max_element, bare->max_element);
+  EXPECT_EQ(documented->strategy.learning_rate, bare->strategy.learning_rate);
+  EXPECT_EQ(documented->strategy.beta2, bare->strategy.beta2);
+  EXPECT_EQ(documented->client.local_steps, bare->client.local_steps);
+  EXPECT_EQ(documented->client.learning_rate, bare->client.learning_rate);
+  EXPECT_EQ(documented->client.weight_decay, bare->client.weight_decay);
+  EXPECT_EQ(documented->client.target_decay, bare->client.target_decay);
+  EXPECT_EQ(documented->buffer.size, bare->buffer.size);
+  EXPECT_EQ(documented->privacy.delta, bare->privacy.delta);
 }
 
 TEST(RunConfigTest, NamesEveryFaultWithItsPlace) {
