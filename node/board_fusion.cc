@@ -79,15 +79,17 @@ void BoardFusion::AddMetrics(Metrics& metrics) {
 void BoardFusion::Run(const std::stop_token& stop) {
   MutexLock lock(mutex_);
   for (;;) {
-    // Nobody offers any more once it is stopped: what waits is all there will be.
-    const std::int64_t now_ns = stop.stop_requested() ? PanelCollation::kNever : clock_.SteadyNs();
+    // Asked once in a turn: nobody offers any more once it is stopped, so what waits then is all there will
+    // be.
+    const bool stopping = stop.stop_requested();
+    const std::int64_t now_ns = stopping ? PanelCollation::kNever : clock_.SteadyNs();
     if (collation_.Take(now_ns, slot_)) {
       lock.unlock();
       FuseSlot();
       lock.lock();
       continue;
     }
-    if (stop.stop_requested()) return;
+    if (stopping) return;
     const std::int64_t due_ns = collation_.next_due_ns();
     const std::int64_t wait_ns = std::min(due_ns - now_ns, kLongestWaitNs);
     arrived_.wait_for(lock, stop, std::chrono::nanoseconds(wait_ns), [&]() REQUIRES(mutex_) {

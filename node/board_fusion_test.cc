@@ -95,6 +95,16 @@ TEST_F(BoardFusionTest, FusesMoreSubjectsThanTheAcceleratorTakesAtATime) {
   EXPECT_THAT(sink_.frames[0].contributors, ElementsAre(3, 3, 3, 3, 3, 3));
 }
 
+TEST_F(BoardFusionTest, FusesWhatWaitsHoweverSoonItIsStopped) {
+  for (int i = 0; i < 200; ++i) {
+    sink_.frames.clear();
+    Create();
+    Offer(1, 7, {5}, 1.0f);
+    Run();
+    ASSERT_EQ(sink_.frames.size(), 1u) << i;
+  }
+}
+
 TEST_F(BoardFusionTest, ShipsWhatThereIsWhenAPanelIsMissing) {
   Create();
   Offer(1, 7, {5}, 1.0f);
