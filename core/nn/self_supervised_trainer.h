@@ -72,8 +72,8 @@ class SelfSupervisedTrainer {
   // One step on [batch × side × side] pixels.
   StepResult Step(std::span<const std::uint8_t> images);
 
-  // Of each image of the last step: 1 − cosine between the projections of its two views, 0 … 2 (SOFed's score:
-  // high where the encoder has not yet learnt what the views share). Zeros before the first step.
+  // Of each image of the last step: 1 − cosine between the projections of its two views, 0 … 2 (SOFed's
+  // score: high where the encoder has not yet learnt what the views share). Zeros before the first step.
   std::span<const float> novelty() const;
 
   // Moves the running statistics of the encoder's batch norms as a pass over these images would, and learns
