@@ -25,19 +25,22 @@ absl::StatusOr<FlatModel> DecodeFlatModel(std::string_view file) {
       return absl::InvalidArgumentError(
           fmt::format("tensor \"{}\" is {}, expected F32", name, ElementTypeName(tensor.type)));
     }
-    const std::size_t count = tensor.bytes.size() / sizeof(float);
     layout.tensors.push_back({name, tensor.shape});
-    model.values.resize(layout.element_count + count);
-    if (count > 0) std::memcpy(&model.values[layout.element_count], tensor.bytes.data(), tensor.bytes.size());
-    layout.element_count += count;
+    layout.element_count += tensor.bytes.size() / sizeof(float);
   }
   if (layout.element_count == 0) return absl::InvalidArgumentError("the model has no parameters");
+  // Encoded anew, for a file may hold its tensors in another order. Tensors of one type lie in the order of
+  // their names then: the data is the flat vector. A large model is not held more often than that.
+  std::string encoded = EncodeSafetensors(*set);
+  set->tensors.clear();
+  const std::size_t data_bytes = layout.element_count * sizeof(float);
+  const std::size_t header_bytes = encoded.size() - data_bytes;
+  model.values.resize(layout.element_count);
+  std::memcpy(model.values.data(), encoded.data() + header_bytes, data_bytes);
+  layout.file_header = encoded.substr(0, header_bytes);
   if (!std::ranges::all_of(model.values, [](float value) { return std::isfinite(value); })) {
     return absl::InvalidArgumentError("the model has a parameter that is not finite");
   }
-  // Encoded anew, for a file may hold its tensors in another order.
-  layout.file_header = EncodeSafetensors(*set);
-  layout.file_header.resize(layout.file_header.size() - layout.element_count * sizeof(float));
   return model;
 }
 

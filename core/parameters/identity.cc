@@ -75,4 +75,8 @@ std::string HexOf(const Sha256& identity) {
   return absl::BytesToHexString({reinterpret_cast<const char*>(identity.data()), identity.size()});
 }
 
+std::string BytesOf(const Sha256& identity) {
+  return {reinterpret_cast<const char*>(identity.data()), identity.size()};
+}
+
 }  // namespace tributary

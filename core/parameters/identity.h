@@ -35,4 +35,7 @@ Sha256 FlatIdentity(std::span<const FlatTensor> tensors, std::span<const float> 
 // Lower-case hexadecimal, 64 characters.
 std::string HexOf(const Sha256& identity);
 
+// The 32 bytes, as the wire and files have them.
+std::string BytesOf(const Sha256& identity);
+
 }  // namespace tributary
