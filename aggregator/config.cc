@@ -90,6 +90,13 @@ FederationSettings ReadFederation(const ConfigSection& section) {
   FederationSettings federation;
   federation.store = section.RequiredText("store");
   federation.keep_models = static_cast<std::uint32_t>(section.Integer("keep_models", 0, {0, 1 << 30}));
+  if (section.Has("evaluation")) {
+    const ConfigSection evaluation = section.Section("evaluation");
+    federation.evaluation =
+        EvaluationFiles{evaluation.RequiredText("images"), evaluation.Text("labels", ""),
+                        evaluation.Text("test_images", ""), evaluation.Text("test_labels", ""),
+                        static_cast<std::size_t>(evaluation.Integer("max_images", 0, {0, 1 << 30}))};
+  }
   return federation;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "aggregator/evaluation/evaluation_images.h"
 #include "aggregator/fusion/site_config.h"
 #include "core/runtime/config.h"
 #include "core/runtime/tls.h"
@@ -30,6 +31,7 @@ struct ParentSettings {
 struct FederationSettings {
   std::string store;              // folder; made if its parent exists
   std::uint32_t keep_models = 0;  // of each run, the newest and the initial one; 0: all
+  std::optional<EvaluationFiles> evaluation;
 };
 
 struct AggregatorConfig {

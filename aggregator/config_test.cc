@@ -49,6 +49,23 @@ TEST(AggregatorConfigTest, RefusesAConfigurationWithoutSites) {
   EXPECT_THAT(Faults(""), HasSubstr("[[site]]"));
 }
 
+TEST(AggregatorConfigTest, NeedsNoSiteWhereThereIsAFederation) {
+  const auto config = ParseAggregatorConfig(
+      "[federation]\nstore = \"runs\"\nkeep_models = 3\n[federation.evaluation]\nimages = \"glyphs\"\n",
+      "a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  ASSERT_TRUE(config->federation.has_value());
+  EXPECT_EQ(config->federation->store, "runs");
+  EXPECT_EQ(config->federation->keep_models, 3u);
+  ASSERT_TRUE(config->federation->evaluation.has_value());
+  EXPECT_EQ(config->federation->evaluation->images, "glyphs");
+}
+
+TEST(AggregatorConfigTest, RefusesAFederationWithoutAStore) {
+  EXPECT_THAT(Faults("[federation]\nkeep_models = -1\n"),
+              AllOf(HasSubstr("store"), HasSubstr("keep_models")));
+}
+
 TEST(AggregatorConfigTest, TakesNoAgeLimitAsUnlimited) {
   const auto config = ParseAggregatorConfig(
       "[[site]]\nname = \"lab\"\nsources = [\"a\"]\nmax_age_s = 0\nmax_lead_s = 0\n", "a.toml");

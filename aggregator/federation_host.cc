@@ -12,7 +12,20 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(const Fede
       Coordinator::Start({settings.store, settings.keep_models}, clock);
   if (!coordinator.ok()) return coordinator.status();
   AddFederationMetrics(**coordinator, metrics);
-  return std::unique_ptr<FederationHost>(new FederationHost(*std::move(coordinator)));
+  auto host = std::unique_ptr<FederationHost>(new FederationHost(*std::move(coordinator)));
+  if (settings.evaluation) {
+    absl::StatusOr<EvaluationImages> images = ReadEvaluationImages(*settings.evaluation);
+    if (!images.ok()) return images.status();
+    host->evaluator_ = Evaluator::Start(*host->coordinator_, *std::move(images));
+    metrics.AddCounterCallback(
+        "tributary_evaluations_skipped_total", "Rounds that were not evaluated because a newer one had come.",
+        {}, [evaluator = host->evaluator_] { return static_cast<double>(evaluator->skipped_rounds()); });
+  }
+  return host;
+}
+
+FederationHost::~FederationHost() {
+  if (evaluator_ != nullptr) evaluator_->Stop();
 }
 
 FederationHost::FederationHost(std::unique_ptr<Coordinator> coordinator)

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
+#include "aggregator/evaluation/evaluator.h"
 #include "aggregator/rounds/coordinator.h"
 #include "aggregator/rounds/federation_service.h"
 #include "aggregator/rounds/run_service.h"
@@ -19,9 +20,12 @@ namespace tributary {
 // Main thread. Stops after the gRPC server: its calls wait for answers of the coordinator.
 class FederationHost {
  public:
-  // Errors: those of Coordinator::Start.
+  // Errors: those of Coordinator::Start and ReadEvaluationImages.
   static absl::StatusOr<std::unique_ptr<FederationHost>> Start(const FederationSettings& settings,
                                                                const Clock& clock, Metrics& metrics);
+
+  // The evaluator first: it waits for answers of the coordinator too.
+  ~FederationHost();
 
   std::vector<grpc::Service*> services() { return {&federation_, &runs_, &models_}; }
   const RunBoard& board() const { return coordinator_->board(); }
@@ -33,6 +37,7 @@ class FederationHost {
   explicit FederationHost(std::unique_ptr<Coordinator> coordinator);
 
   std::unique_ptr<Coordinator> coordinator_;
+  std::shared_ptr<Evaluator> evaluator_;  // null: nothing to evaluate by
   FederationService federation_;
   RunService runs_;
   ModelService models_;

@@ -11,6 +11,21 @@
 namespace tributary {
 namespace {
 
+// What a node needs of the masking for its task.
+void AddMasking(const MaskingSession& masking, const std::string& node, TaskNotice& notice) {
+  notice.masked = true;
+  notice.threshold = masking.threshold();
+  if (notice.task.kind == TaskKind::kShareKeys) notice.roster = masking.roster();
+  if (notice.task.kind == TaskKind::kTrain) {
+    notice.roster = masking.masked_roster();
+    notice.shares = masking.SharesFor(node);
+  }
+  if (notice.task.kind == TaskKind::kUnmask) {
+    notice.survivors = masking.survivors();
+    notice.dropped = masking.dropped();
+  }
+}
+
 absl::Status Draining() { return absl::UnavailableError("the aggregator is shutting down"); }
 
 }  // namespace
@@ -122,7 +137,7 @@ void Coordinator::Settle() {
 }
 
 void Coordinator::Tell(Participant& participant) {
-  const HostedRun* run = Find(participant.run);
+  HostedRun* run = Find(participant.run);
   if (run == nullptr) {
     if (!participant.told) {
       TaskNotice notice;
@@ -138,13 +153,15 @@ void Coordinator::Tell(Participant& participant) {
   }
   NodeTask task = run->TaskOf(participant.declaration.node);
   if (participant.told == task) return;
-  participant.sink->OnTask(NoticeFor(*run, task));
+  participant.sink->OnTask(NoticeFor(*run, participant.declaration.node, task));
   const bool ended = task.kind == TaskKind::kEnded;
   participant.told = std::move(task);
-  if (ended) std::exchange(participant.sink, nullptr)->OnEnd(absl::OkStatus());
+  if (!ended) return;
+  std::exchange(participant.sink, nullptr)->OnEnd(absl::OkStatus());
+  run->Leave(participant.declaration.node, participant.declaration.boot_id);
 }
 
-TaskNotice Coordinator::NoticeFor(const HostedRun& run, const NodeTask& task) const {
+TaskNotice Coordinator::NoticeFor(const HostedRun& run, const std::string& node, const NodeTask& task) const {
   const RunConfig& config = run.state().config();
   TaskNotice notice;
   notice.run = config.name;
@@ -162,7 +179,27 @@ TaskNotice Coordinator::NoticeFor(const HostedRun& run, const NodeTask& task) co
   notice.schedule_steps =
       config.client.schedule ? std::uint64_t{config.rounds} * config.client.local_steps : 0;
   notice.settings = config.client;
+  if (const MaskingSession* masking = run.masking()) AddMasking(*masking, node, notice);
   return notice;
+}
+
+void Coordinator::TakeKeys(std::string run, std::uint32_t round, MaskingKeys keys, Done<absl::Status> done) {
+  OnRun(std::move(run), std::move(done),
+        [round, keys = std::move(keys)](HostedRun& each) { return each.TakeKeys(round, keys); });
+}
+
+void Coordinator::TakeShares(std::string run, std::uint32_t round, std::string node,
+                             std::vector<SealedShare> shares, Done<absl::Status> done) {
+  OnRun(std::move(run), std::move(done),
+        [round, node = std::move(node), shares = std::move(shares)](HostedRun& each) {
+          return each.TakeShares(round, node, shares);
+        });
+}
+
+void Coordinator::TakeRevealed(std::string run, std::uint32_t round, RevealedShares shares,
+                               Done<absl::Status> done) {
+  OnRun(std::move(run), std::move(done),
+        [round, shares = std::move(shares)](HostedRun& each) { return each.TakeRevealed(round, shares); });
 }
 
 bool Coordinator::Assign(Participant& participant) {
@@ -299,8 +336,7 @@ absl::StatusOr<std::string> Coordinator::TryStart(const std::string& config, con
   if (const HostedRun* present = Find(parsed->name)) {
     absl::StatusOr<FlatModel> given = DecodeFlatModel(model);
     if (!given.ok()) return absl::InvalidArgumentError(std::string(given.status().message()));
-    const Sha256 identity = FlatIdentity(given->layout.tensors, given->values);
-    const std::string sha(reinterpret_cast<const char*>(identity.data()), identity.size());
+    const std::string sha = BytesOf(FlatIdentity(given->layout.tensors, given->values));
     const RunView view = present->View();
     if (present->config_text() == config && view.models.front().sha256 == sha) return parsed->name;
     return absl::AlreadyExistsError(

@@ -85,6 +85,12 @@ class Coordinator {
   // Of a submission that Submit and BeginUpload have not refused themselves.
   void CountRefusal(SubmissionRefusal reason);
 
+  // Secure aggregation: what a node has done of its step.
+  void TakeKeys(std::string run, std::uint32_t round, MaskingKeys keys, Done<absl::Status> done);
+  void TakeShares(std::string run, std::uint32_t round, std::string node, std::vector<SealedShare> shares,
+                  Done<absl::Status> done);
+  void TakeRevealed(std::string run, std::uint32_t round, RevealedShares shares, Done<absl::Status> done);
+
   void StartRun(std::string config, std::string model, Done<absl::StatusOr<std::string>> done);
   void Pause(std::string run, Done<absl::Status> done);
   void Resume(std::string run, Done<absl::Status> done);
@@ -131,7 +137,7 @@ class Coordinator {
   void OnRun(std::string run, Done<absl::Status> done, std::function<absl::Status(HostedRun&)> change);
   void Settle();
   void Tell(Participant& participant);
-  TaskNotice NoticeFor(const HostedRun& run, const NodeTask& task) const;
+  TaskNotice NoticeFor(const HostedRun& run, const std::string& node, const NodeTask& task) const;
   // False: its sink was ended.
   bool Assign(Participant& participant);
   absl::StatusOr<std::string> TryStart(const std::string& config, const std::string& model);

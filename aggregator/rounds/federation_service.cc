@@ -1,12 +1,29 @@
 #include "aggregator/rounds/federation_service.h"
 
 #include "aggregator/ingest/wire.h"
+#include "aggregator/rounds/federation_wire.h"
 #include "aggregator/rounds/model_call.h"
 #include "aggregator/rounds/participate_call.h"
 #include "aggregator/rounds/peer_check.h"
 #include "aggregator/rounds/submit_call.h"
 
 namespace tributary {
+namespace {
+
+// A refusal is an answer, not an error of the call.
+template <class Response>
+void Answer(grpc::ServerUnaryReactor* reactor, Response* response, const absl::Status& status) {
+  response->set_accepted(status.ok());
+  response->set_message(std::string(status.message()));
+  reactor->Finish(grpc::Status::OK);
+}
+
+template <class Response>
+Coordinator::Done<absl::Status> AnswerWith(grpc::ServerUnaryReactor* reactor, Response* response) {
+  return [reactor, response](const absl::Status& status) { Answer(reactor, response, status); };
+}
+
+}  // namespace
 
 grpc::ServerWriteReactor<v1::ParticipateResponse>* FederationService::Participate(
     grpc::CallbackServerContext* context, const v1::ParticipateRequest* request) {
@@ -36,6 +53,51 @@ grpc::ServerWriteReactor<v1::FetchModelResponse>* FederationService::FetchModel(
 grpc::ServerReadReactor<v1::SubmitUpdateRequest>* FederationService::SubmitUpdate(
     grpc::CallbackServerContext* context, v1::SubmitUpdateResponse* response) {
   return SubmitCall::Start(coordinator_, *context, response);
+}
+
+grpc::ServerUnaryReactor* FederationService::AdvertiseKeys(grpc::CallbackServerContext* context,
+                                                           const v1::AdvertiseKeysRequest* request,
+                                                           v1::AdvertiseKeysResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  absl::StatusOr<MaskingKeys> keys = KeysFromWire(*request);
+  absl::Status status = CheckPeer(*context->auth_context(), request->node());
+  if (status.ok()) status = keys.status();
+  if (!status.ok()) {
+    Answer(reactor, response, status);
+  } else {
+    coordinator_.TakeKeys(request->run(), request->round(), *std::move(keys), AnswerWith(reactor, response));
+  }
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* FederationService::ShareKeys(grpc::CallbackServerContext* context,
+                                                       const v1::ShareKeysRequest* request,
+                                                       v1::ShareKeysResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  const absl::Status status = CheckPeer(*context->auth_context(), request->node());
+  if (!status.ok()) {
+    Answer(reactor, response, status);
+  } else {
+    coordinator_.TakeShares(request->run(), request->round(), request->node(), SharesFromWire(*request),
+                            AnswerWith(reactor, response));
+  }
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* FederationService::Unmask(grpc::CallbackServerContext* context,
+                                                    const v1::UnmaskRequest* request,
+                                                    v1::UnmaskResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  absl::StatusOr<RevealedShares> shares = RevealedFromWire(*request);
+  absl::Status status = CheckPeer(*context->auth_context(), request->node());
+  if (status.ok()) status = shares.status();
+  if (!status.ok()) {
+    Answer(reactor, response, status);
+  } else {
+    coordinator_.TakeRevealed(request->run(), request->round(), *std::move(shares),
+                              AnswerWith(reactor, response));
+  }
+  return reactor;
 }
 
 }  // namespace tributary

@@ -21,6 +21,15 @@ class FederationService final : public v1::FederationService::CallbackService {
   grpc::ServerReadReactor<v1::SubmitUpdateRequest>* SubmitUpdate(grpc::CallbackServerContext* context,
                                                                  v1::SubmitUpdateResponse* response) override;
 
+  grpc::ServerUnaryReactor* AdvertiseKeys(grpc::CallbackServerContext* context,
+                                          const v1::AdvertiseKeysRequest* request,
+                                          v1::AdvertiseKeysResponse* response) override;
+  grpc::ServerUnaryReactor* ShareKeys(grpc::CallbackServerContext* context,
+                                      const v1::ShareKeysRequest* request,
+                                      v1::ShareKeysResponse* response) override;
+  grpc::ServerUnaryReactor* Unmask(grpc::CallbackServerContext* context, const v1::UnmaskRequest* request,
+                                   v1::UnmaskResponse* response) override;
+
  private:
   Coordinator& coordinator_;
 };

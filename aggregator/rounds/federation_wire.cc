@@ -19,16 +19,15 @@ absl::Status CheckName(std::string_view field, const std::string& name) {
       fmt::format("{}: {} bytes, expected 1 to {}", field, name.size(), kMaxName));
 }
 
-absl::StatusOr<Sha256> ShaFromWire(std::string_view field, const std::string& bytes) {
-  Sha256 sha{};
-  if (bytes.size() != sha.size()) {
+// Of a digest or a key.
+absl::StatusOr<Sha256> Bytes32FromWire(std::string_view field, const std::string& bytes) {
+  Sha256 result{};
+  if (bytes.size() != result.size()) {
     return absl::InvalidArgumentError(fmt::format("{}: {} bytes, expected 32", field, bytes.size()));
   }
-  std::memcpy(sha.data(), bytes.data(), sha.size());
-  return sha;
+  std::memcpy(result.data(), bytes.data(), result.size());
+  return result;
 }
-
-std::string BytesOf(const Sha256& sha) { return {reinterpret_cast<const char*>(sha.data()), sha.size()}; }
 
 std::optional<UpdateEncoding> EncodingFromWire(int encoding) {
   if (encoding < v1::UPDATE_ENCODING_FLOAT32 || encoding > v1::UPDATE_ENCODING_FIXED32) return std::nullopt;
@@ -57,6 +56,26 @@ void SettingsToWire(const TaskNotice& notice, v1::ClientSettings& wire) {
   wire.set_target_decay(settings.target_decay);
 }
 
+absl::StatusOr<std::vector<RevealedShare>> RevealedFromWire(
+    std::string_view field, const google::protobuf::RepeatedPtrField<v1::RevealedShare>& wire) {
+  std::vector<RevealedShare> shares;
+  for (const v1::RevealedShare& each : wire) {
+    absl::StatusOr<Key32> share = Bytes32FromWire(field, each.share());
+    if (!share.ok()) return share.status();
+    shares.push_back({each.of(), *share});
+  }
+  return shares;
+}
+
+void RosterToWire(const MaskingRoster& roster, google::protobuf::RepeatedPtrField<v1::NodeKeys>& wire) {
+  for (const MaskingKeys& each : roster) {
+    v1::NodeKeys& keys = *wire.Add();
+    keys.set_node(each.node);
+    keys.set_cipher_key(BytesOf(each.cipher_key));
+    keys.set_mask_key(BytesOf(each.mask_key));
+  }
+}
+
 void TrainToWire(const TaskNotice& notice, v1::TrainTask& wire) {
   wire.set_round(notice.task.round);
   wire.set_deadline_unix_ns(notice.deadline_unix_ns);
@@ -68,6 +87,17 @@ void TrainToWire(const TaskNotice& notice, v1::TrainTask& wire) {
   wire.set_fraction_bits(notice.fixed_point.fraction_bits);
   wire.set_max_element(static_cast<float>(notice.max_element));
   wire.set_uniform_weight(notice.uniform_weight);
+  if (!notice.masked) return;
+  wire.mutable_settings()->set_encoding(v1::UPDATE_ENCODING_FIXED32);
+  v1::MaskingTask& masking = *wire.mutable_masking();
+  masking.set_threshold(static_cast<std::uint32_t>(notice.threshold));
+  RosterToWire(notice.roster, *masking.mutable_nodes());
+  for (const SealedShare& share : notice.shares) {
+    v1::EncryptedShare& sealed = *masking.add_shares();
+    sealed.set_from(share.from);
+    sealed.set_to(share.to);
+    sealed.set_ciphertext(share.ciphertext);
+  }
 }
 
 }  // namespace
@@ -82,7 +112,7 @@ absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest
         fmt::format("boot_id: {} bytes, expected 16", declaration.boot_id.size()));
   }
   if (!request.schema_sha256().empty()) {
-    absl::StatusOr<Sha256> schema = ShaFromWire("schema_sha256", request.schema_sha256());
+    absl::StatusOr<Sha256> schema = Bytes32FromWire("schema_sha256", request.schema_sha256());
     if (!schema.ok()) return schema.status();
     declaration.schema = *schema;
   }
@@ -101,10 +131,10 @@ absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& wire) {
   SubmissionHeader header;
   header.round = wire.round();
   header.node = wire.node();
-  absl::StatusOr<Sha256> schema = ShaFromWire("header.schema_sha256", wire.schema_sha256());
+  absl::StatusOr<Sha256> schema = Bytes32FromWire("header.schema_sha256", wire.schema_sha256());
   if (!schema.ok()) return schema.status();
   header.schema = *schema;
-  absl::StatusOr<Sha256> base = ShaFromWire("header.base_model_sha256", wire.base_model_sha256());
+  absl::StatusOr<Sha256> base = Bytes32FromWire("header.base_model_sha256", wire.base_model_sha256());
   if (!base.ok()) return base.status();
   header.base_model = *base;
   const std::optional<UpdateEncoding> encoding = EncodingFromWire(wire.encoding());
@@ -128,6 +158,34 @@ absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& wire) {
   return header;
 }
 
+absl::StatusOr<MaskingKeys> KeysFromWire(const v1::AdvertiseKeysRequest& request) {
+  MaskingKeys keys;
+  keys.node = request.node();
+  absl::StatusOr<Key32> cipher = Bytes32FromWire("cipher_key", request.cipher_key());
+  if (!cipher.ok()) return cipher.status();
+  absl::StatusOr<Key32> mask = Bytes32FromWire("mask_key", request.mask_key());
+  if (!mask.ok()) return mask.status();
+  keys.cipher_key = *cipher;
+  keys.mask_key = *mask;
+  return keys;
+}
+
+std::vector<SealedShare> SharesFromWire(const v1::ShareKeysRequest& request) {
+  std::vector<SealedShare> shares;
+  for (const v1::EncryptedShare& each : request.shares()) {
+    shares.push_back({each.from(), each.to(), each.ciphertext()});
+  }
+  return shares;
+}
+
+absl::StatusOr<RevealedShares> RevealedFromWire(const v1::UnmaskRequest& request) {
+  absl::StatusOr<std::vector<RevealedShare>> seeds = RevealedFromWire("seed_shares", request.seed_shares());
+  if (!seeds.ok()) return seeds.status();
+  absl::StatusOr<std::vector<RevealedShare>> keys = RevealedFromWire("key_shares", request.key_shares());
+  if (!keys.ok()) return keys.status();
+  return RevealedShares{request.node(), *std::move(seeds), *std::move(keys)};
+}
+
 UpdateChunk ChunkFromWire(const v1::UpdateChunk& chunk) {
   return {chunk.offset(), chunk.count(), chunk.payload(), chunk.crc32c()};
 }
@@ -136,6 +194,23 @@ v1::ParticipateResponse TaskToWire(const TaskNotice& notice) {
   v1::ParticipateResponse response;
   response.set_run(notice.run);
   switch (notice.task.kind) {
+    case TaskKind::kAdvertiseKeys:
+      response.mutable_advertise_keys()->set_round(notice.task.round);
+      response.mutable_advertise_keys()->set_deadline_unix_ns(notice.deadline_unix_ns);
+      break;
+    case TaskKind::kShareKeys:
+      response.mutable_share_keys()->set_round(notice.task.round);
+      response.mutable_share_keys()->set_deadline_unix_ns(notice.deadline_unix_ns);
+      response.mutable_share_keys()->set_threshold(static_cast<std::uint32_t>(notice.threshold));
+      RosterToWire(notice.roster, *response.mutable_share_keys()->mutable_nodes());
+      break;
+    case TaskKind::kUnmask:
+      response.mutable_unmask()->set_round(notice.task.round);
+      response.mutable_unmask()->set_deadline_unix_ns(notice.deadline_unix_ns);
+      response.mutable_unmask()->mutable_survivors()->Assign(notice.survivors.begin(),
+                                                             notice.survivors.end());
+      response.mutable_unmask()->mutable_dropped()->Assign(notice.dropped.begin(), notice.dropped.end());
+      break;
     case TaskKind::kTrain:
       TrainToWire(notice, *response.mutable_train());
       break;
@@ -144,7 +219,7 @@ v1::ParticipateResponse TaskToWire(const TaskNotice& notice) {
       response.mutable_ended()->set_rounds(notice.committed);
       response.mutable_ended()->set_model_sha256(BytesOf(notice.model.model));
       break;
-    default:
+    case TaskKind::kWait:
       response.mutable_wait()->set_reason(notice.task.reason);
   }
   return response;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "aggregator/federation/run_state.h"
@@ -16,6 +17,10 @@ namespace tributary {
 // InvalidArgument, naming the field.
 absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest& request);
 absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& header);
+
+absl::StatusOr<MaskingKeys> KeysFromWire(const v1::AdvertiseKeysRequest& request);
+std::vector<SealedShare> SharesFromWire(const v1::ShareKeysRequest& request);
+absl::StatusOr<RevealedShares> RevealedFromWire(const v1::UnmaskRequest& request);
 
 // Views into `chunk`.
 UpdateChunk ChunkFromWire(const v1::UpdateChunk& chunk);

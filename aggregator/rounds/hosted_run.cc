@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <map>
 #include <utility>
 
 #include "aggregator/rounds/robust_combination.h"
@@ -14,8 +12,6 @@
 
 namespace tributary {
 namespace {
-
-std::string BytesOfSha(const Sha256& sha) { return {reinterpret_cast<const char*>(sha.data()), sha.size()}; }
 
 absl::Status AppendAll(DurableFile& file, std::string_view bytes) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
@@ -65,7 +61,7 @@ absl::StatusOr<std::unique_ptr<HostedRun>> HostedRun::Start(const RunSurrounding
   if (!file.ok()) return file.status();
   run->started_unix_ns_ = surroundings.clock.UnixNs();
   run->model_record_ = {
-      0, BytesOfSha(identity), run->layout_.element_count, run->started_unix_ns_, file->facts(), {}};
+      0, BytesOf(identity), run->layout_.element_count, run->started_unix_ns_, file->facts(), {}};
   run->models_ = {run->model_record_};
   absl::Status status =
       surroundings.store.AddRun({run->name(), run->config_text_, run->Document(), run->started_unix_ns_, 0},
@@ -209,15 +205,18 @@ void HostedRun::Apply(const RunEvents& events, bool saved) {
     asked_ = static_cast<std::uint32_t>(started->asked.size());
     refused_ = 0;
     if (sum_) sum_->Start(started->fixed_point);
+    masking_.reset();
+    if (state_.config().privacy.secure_aggregation) masking_.emplace();
     saved = false;
   }
   if (!saved && !Healthy(surroundings_.store.SaveDocument(name(), Document()))) return;
   for (const RunEvent& event : events) {
+    if (const auto* step = std::get_if<StepStarted>(&event)) FailUnless(BeginMaskingStep(*step), step->round);
     if (const auto* closed = std::get_if<RoundClosed>(&event)) Healthy(CloseRound(*closed));
   }
 }
 
-absl::StatusOr<std::span<const float>> HostedRun::Combine(const RoundClosed& closed) {
+absl::StatusOr<std::span<float>> HostedRun::Combine(const RoundClosed& closed) {
   if (sum_) return sum_->TakeMean(closed.total_weight);
   std::vector<StoredUpdate> updates;
   for (const Submission& each : submissions_) updates.push_back({each.document, each.file});
@@ -225,14 +224,21 @@ absl::StatusOr<std::span<const float>> HostedRun::Combine(const RoundClosed& clo
   absl::Status status =
       CombineRobustly(*strategy_, surroundings_.store, updates, state_.config().clip_norm, combined_);
   if (!status.ok()) return status;
-  return std::span<const float>(combined_);
+  return std::span<float>(combined_);
 }
 
 absl::Status HostedRun::CloseRound(const RoundClosed& closed) {
-  absl::StatusOr<std::span<const float>> combined = Combine(closed);
+  if (masking_) {
+    const absl::Status status = masking_->Unmask(MaskingContext(name(), closed.round), *sum_);
+    FailUnless(status, closed.round);
+    if (!status.ok()) return health_;
+  }
+  absl::StatusOr<std::span<float>> combined = Combine(closed);
   if (!combined.ok()) return combined.status();
+  if (absl::Status status = AddNoise(closed, *combined); !status.ok()) return status;
   RoundLine line = MakeLine(closed.round, static_cast<std::uint32_t>(closed.dropped.size()));
   line.update_norm = std::sqrt(SumOfSquares(*combined));
+  line.epsilon = Epsilon(state_.committed() + 1);
   RunEvents events;
   if (absl::Status status = strategy_->Step(*combined, model_); !status.ok()) {
     failure_ = fmt::format("round {}: {}", closed.round, std::string(status.message()));
@@ -240,7 +246,7 @@ absl::Status HostedRun::CloseRound(const RoundClosed& closed) {
     return surroundings_.store.SaveDocument(name(), Document());
   }
   const Sha256 identity = FlatIdentity(layout_.tensors, model_);
-  line.model_sha256 = BytesOfSha(identity);
+  line.model_sha256 = BytesOf(identity);
   absl::StatusOr<DurableFile> file = WriteModel(closed.round);
   if (!file.ok()) return file.status();
   absl::StatusOr<std::optional<DurableFile>> state = WriteStrategyState(closed.round);

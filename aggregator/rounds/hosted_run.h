@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include "aggregator/federation/accumulator.h"
 #include "aggregator/federation/run_state.h"
 #include "aggregator/federation/strategy.h"
+#include "aggregator/rounds/masking_session.h"
 #include "aggregator/rounds/run_document.h"
 #include "aggregator/rounds/run_view.h"
 #include "aggregator/rounds/upload.h"
@@ -58,6 +60,14 @@ class HostedRun {
   Admission Submit(Upload upload);
   void Withdraw(const SubmissionHeader& header, SubmissionRefusal reason);
 
+  // Secure aggregation. Errors: FailedPrecondition unless the node was asked for that in this round;
+  // InvalidArgument for what cannot be taken.
+  absl::Status TakeKeys(std::uint32_t round, MaskingKeys keys);
+  absl::Status TakeShares(std::uint32_t round, const std::string& node, std::vector<SealedShare> shares);
+  absl::Status TakeRevealed(std::uint32_t round, RevealedShares shares);
+  // Of the round under way; null without secure aggregation.
+  const MaskingSession* masking() const { return masking_ ? &*masking_ : nullptr; }
+
   absl::Status Pause();
   absl::Status Resume();
   absl::Status Stop();
@@ -94,7 +104,14 @@ class HostedRun {
   void Apply(const RunEvents& events, bool saved);
   absl::Status CloseRound(const RoundClosed& closed);
   absl::Status AddUp(const SubmissionDocument& document, const FileFacts& file);
-  absl::StatusOr<std::span<const float>> Combine(const RoundClosed& closed);
+  absl::StatusOr<std::span<float>> Combine(const RoundClosed& closed);
+  absl::Status TakeStep(std::uint32_t round, const std::string& node, RoundStep step,
+                        const std::function<absl::Status(MaskingSession&)>& take);
+  // The round under way cannot be completed otherwise.
+  void FailUnless(const absl::Status& status, std::uint32_t round);
+  absl::Status BeginMaskingStep(const StepStarted& started);
+  absl::Status AddNoise(const RoundClosed& closed, std::span<float> combined) const;
+  double Epsilon(std::uint32_t rounds) const;
   absl::StatusOr<DurableFile> WriteModel(std::uint32_t round);
   absl::StatusOr<std::optional<DurableFile>> WriteStrategyState(std::uint32_t round);
   RoundLine MakeLine(std::uint32_t round, std::uint32_t dropped) const;
@@ -110,6 +127,7 @@ class HostedRun {
   std::unique_ptr<Strategy> strategy_;
   std::optional<Accumulator> sum_;  // unless the strategy wants every update
   std::vector<float> combined_;     // of those that do
+  std::optional<MaskingSession> masking_;
 
   std::vector<Submission> submissions_;  // accepted in the round under way
   std::int64_t round_started_unix_ns_ = 0;

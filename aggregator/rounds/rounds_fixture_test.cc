@@ -149,6 +149,7 @@ TestNode::TestNode(const RoundsHost& host, std::string name, std::uint64_t sampl
   request.set_run(run_);
   request.set_sample_count(samples_);
   request.add_workloads("self_supervised");
+  request.set_secure_aggregation(true);
   stream_ = stub_->Participate(&context_, request);
 }
 

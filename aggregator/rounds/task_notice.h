@@ -1,13 +1,16 @@
 // What a node is told to do.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "aggregator/federation/run_config.h"
 #include "aggregator/federation/run_state.h"
 #include "core/parameters/fixed_point.h"
+#include "core/privacy/secure_aggregation.h"
 
 namespace tributary {
 
@@ -24,6 +27,12 @@ struct TaskNotice {
   double clip_norm = 0;
   std::uint64_t schedule_steps = 0;
   ClientSettings settings;
+  // Of secure aggregation.
+  bool masked = false;
+  std::size_t threshold = 0;
+  MaskingRoster roster;             // kShareKeys: all that sent keys; kTrain: all that sent shares
+  std::vector<SealedShare> shares;  // kTrain: for this node
+  std::vector<std::string> survivors, dropped;  // kUnmask
 };
 
 // A node that takes part. Called on the coordinator's thread; returns at once. After OnEnd nothing more

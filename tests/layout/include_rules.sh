@@ -30,7 +30,8 @@ rules=(
   "aggregator/publish;$xrt|$sqlite|node/|cli/;"
   "aggregator/store;$grpc|$asio|$xrt|spdlog/|prometheus/|toml|core/(nn|uplink)/|aggregator/(federation|fusion|ingest|publish|rounds)/|node/|cli/;"
   "aggregator/rounds;$asio|$xrt|$sqlite|aggregator/fusion/|node/|cli/;"
-  "aggregator;node/|cli/|fpga/;"
+  # What an operator judges by are image sets too.
+  "aggregator;node/|cli/|fpga/;^aggregator/evaluation/[^:]*:.*node/source/images_"
 )
 
 breaches=0

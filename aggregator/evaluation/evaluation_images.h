@@ -1,0 +1,27 @@
+// The labelled images by which an operator judges.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "node/source/images_set.h"
+
+namespace tributary {
+
+// Images and labels never leave this process: nodes get parameters alone.
+struct EvaluationImages {
+  ImageSet train;  // for the linear probe and the neighbours
+  ImageSet test;
+};
+
+// A file pair each (idx or idx.gz), or "glyphs" for both. An empty test set: every other image of the
+// training files. Errors: those of ReadIdxImages; InvalidArgument for sets without labels.
+struct EvaluationFiles {
+  std::string images, labels;
+  std::string test_images, test_labels;
+  std::size_t max_images = 0;  // of each set; 0: all
+};
+absl::StatusOr<EvaluationImages> ReadEvaluationImages(const EvaluationFiles& files);
+
+}  // namespace tributary

@@ -1,0 +1,135 @@
+#include "aggregator/evaluation/evaluator.h"
+
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <future>
+#include <optional>
+#include <vector>
+
+#include "core/nn/encoder_file.h"
+#include "core/nn/self_supervised_trainer.h"
+
+namespace tributary {
+namespace {
+
+absl::StatusOr<std::string> ReadAll(OpenModel model) {
+  std::string file(model.record.file.bytes, '\0');
+  const absl::StatusOr<std::size_t> got = model.file.Read(file.data(), file.size());
+  if (!got.ok()) return got.status();
+  return file;
+}
+
+absl::StatusOr<EncoderEvaluation> Evaluate(SelfSupervisedTrainer& trainer, const EvaluationImages& images) {
+  const std::vector<float> train = trainer.Features(images.train.pixels);
+  const std::vector<float> test = trainer.Features(images.test.pixels);
+  return EvaluateFeatures({train, images.train.labels}, {test, images.test.labels},
+                          trainer.options().encoder.feature_count());
+}
+
+}  // namespace
+
+Evaluator::Evaluator(Coordinator& coordinator, EvaluationImages images)
+    : coordinator_(coordinator), images_(std::move(images)) {}
+
+std::shared_ptr<Evaluator> Evaluator::Start(Coordinator& coordinator, EvaluationImages images) {
+  auto evaluator = std::shared_ptr<Evaluator>(new Evaluator(coordinator, std::move(images)));
+  evaluator->thread_ = std::jthread([&evaluator = *evaluator](std::stop_token stop) {
+    prctl(PR_SET_NAME, "evaluation");
+    evaluator.Run(stop);
+  });
+  coordinator.board().Add(evaluator);
+  return evaluator;
+}
+
+Evaluator::~Evaluator() { Stop(); }
+
+void Evaluator::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Evaluator::OnChange() {
+  for (const auto& run : coordinator_.board().Runs()) {
+    auto [entry, first] = progress_.try_emplace(run->name);
+    Progress& progress = entry->second;
+    if (first) {
+      const auto config = ParseRunConfig(run->config, run->name);
+      progress.every = config.ok() ? config->evaluation.every_rounds : 0;
+    }
+    if (progress.every == 0 || run->history.empty()) continue;
+    const RoundLine& last = *run->history.back();
+    if (last.rolled_back || !last.failure.empty() || last.judgement || last.round <= progress.seen) continue;
+    progress.seen = last.round;
+    if (run->committed % progress.every != 0 && run->committed != run->rounds) continue;
+    {
+      MutexLock lock(mutex_);
+      const auto [wanted, added] = wanted_.insert_or_assign(run->name, last.round);
+      if (!added) ++skipped_;
+    }
+    changed_.notify_one();
+  }
+}
+
+void Evaluator::Run(std::stop_token stop) {
+  for (;;) {
+    std::pair<std::string, std::uint32_t> next;
+    {
+      MutexLock lock(mutex_);
+      if (!changed_.wait(lock, stop, [this]() REQUIRES(mutex_) { return !wanted_.empty(); })) return;
+      next = *wanted_.begin();
+      wanted_.erase(wanted_.begin());
+    }
+    const absl::StatusOr<Judgement> judgement = Judge(next.first, next.second);
+    if (!judgement.ok()) {
+      spdlog::warn("run {}: round {} cannot be evaluated: {}", next.first, next.second,
+                   std::string(judgement.status().message()));
+      continue;
+    }
+    spdlog::info("run {}: round {}: linear probe {:.1f} % (random encoder {:.1f} %), kNN {:.1f} %",
+                 next.first, next.second, 100 * judgement->linear_probe, 100 * judgement->random_linear_probe,
+                 100 * judgement->knn);
+    coordinator_.AddJudgement(next.first, next.second, *judgement);
+  }
+}
+
+absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t round) {
+  std::promise<absl::StatusOr<OpenModel>> promise;
+  std::future<absl::StatusOr<OpenModel>> answer = promise.get_future();
+  coordinator_.OpenModelAfter(
+      run, round, [&promise](absl::StatusOr<OpenModel> model) { promise.set_value(std::move(model)); });
+  absl::StatusOr<OpenModel> model = answer.get();
+  if (!model.ok()) return model.status();
+  const absl::StatusOr<std::string> file = ReadAll(*std::move(model));
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<EncoderFile> encoder = DecodeEncoder(*file);
+  if (!encoder.ok()) return encoder.status();
+  const auto trainer = SelfSupervisedTrainer::Create(encoder->options);
+  if (!trainer.ok()) return trainer.status();
+  if (images_.train.side != encoder->options.encoder.side) {
+    return absl::InvalidArgumentError("the operator's images are of another side than the model's");
+  }
+  if (absl::Status status = (*trainer)->SetParameters(encoder->parameters); !status.ok()) return status;
+  const absl::StatusOr<EncoderEvaluation> trained = Evaluate(**trainer, images_);
+  if (!trained.ok()) return trained.status();
+  const absl::StatusOr<EncoderEvaluation> random = Baseline(run, encoder->options);
+  if (!random.ok()) return random.status();
+  return Judgement{trained->linear_accuracy, trained->knn_accuracy,
+                   random->linear_accuracy,  random->knn_accuracy,
+                   trained->spread,          static_cast<std::uint32_t>(images_.test.count())};
+}
+
+absl::StatusOr<EncoderEvaluation> Evaluator::Baseline(const std::string& run,
+                                                      const SelfSupervisedOptions& options) {
+  if (const auto known = baselines_.find(run); known != baselines_.end()) return known->second;
+  const auto random = SelfSupervisedTrainer::Create(options);
+  if (!random.ok()) return random.status();
+  // A random encoder has seen no batches: without this its norms would do nothing.
+  (*random)->CalibrateStatistics(images_.train.pixels);
+  absl::StatusOr<EncoderEvaluation> evaluation = Evaluate(**random, images_);
+  if (evaluation.ok()) baselines_.emplace(run, *evaluation);
+  return evaluation;
+}
+
+}  // namespace tributary

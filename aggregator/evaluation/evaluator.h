@@ -1,0 +1,62 @@
+// Judges the models of runs on labelled images of the aggregator's operator, beside the rounds.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "aggregator/evaluation/evaluation_images.h"
+#include "aggregator/rounds/coordinator.h"
+#include "core/nn/encoder_evaluation.h"
+#include "core/nn/self_supervised_trainer.h"
+#include "core/runtime/mutex.h"
+
+namespace tributary {
+
+// A linear probe, the nearest neighbours and the collapse check after every round that the run's
+// `evaluation.every_rounds` names, and after its last one, with the random encoder beside it. Owns one thread
+// and never holds a round: of a run whose rounds are quicker than it, it takes the newest and counts the
+// others.
+class Evaluator final : public RunBoard::Listener, public std::enable_shared_from_this<Evaluator> {
+ public:
+  // The coordinator outlives it.
+  static std::shared_ptr<Evaluator> Start(Coordinator& coordinator, EvaluationImages images);
+  ~Evaluator() override;
+
+  void OnChange() override;
+  void Stop();
+
+  std::uint64_t skipped_rounds() const { return skipped_.load(std::memory_order_relaxed); }
+
+ private:
+  Evaluator(Coordinator& coordinator, EvaluationImages images);
+
+  // Which rounds a run wants judged; from its configuration, which never changes.
+  struct Progress {
+    std::uint32_t every = 0;
+    std::uint32_t seen = 0;  // last committed round that was looked at
+  };
+
+  void Run(std::stop_token stop);
+  absl::StatusOr<Judgement> Judge(const std::string& run, std::uint32_t round);
+  absl::StatusOr<EncoderEvaluation> Baseline(const std::string& run, const SelfSupervisedOptions& options);
+
+  Coordinator& coordinator_;
+  const EvaluationImages images_;
+  std::map<std::string, Progress> progress_;            // the coordinator's thread only
+  std::map<std::string, EncoderEvaluation> baselines_;  // the own thread only, by run
+  std::atomic<std::uint64_t> skipped_ = 0;
+
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, std::uint32_t> wanted_ GUARDED_BY(mutex_);  // newest round by run
+  std::jthread thread_;
+};
+
+}  // namespace tributary

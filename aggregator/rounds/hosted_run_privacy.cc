@@ -1,0 +1,92 @@
+// A run's secure aggregation and differential privacy.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "aggregator/rounds/hosted_run.h"
+#include "core/privacy/gaussian_noise.h"
+#include "core/privacy/rdp_accountant.h"
+
+namespace tributary {
+
+absl::Status HostedRun::TakeKeys(std::uint32_t round, MaskingKeys keys) {
+  std::string node = keys.node;
+  return TakeStep(round, node, RoundStep::kKeys,
+                  [&](MaskingSession& masking) { return masking.AddKeys(std::move(keys)); });
+}
+
+absl::Status HostedRun::TakeShares(std::uint32_t round, const std::string& node,
+                                   std::vector<SealedShare> shares) {
+  return TakeStep(round, node, RoundStep::kShares,
+                  [&](MaskingSession& masking) { return masking.AddShares(node, std::move(shares)); });
+}
+
+absl::Status HostedRun::TakeRevealed(std::uint32_t round, RevealedShares shares) {
+  std::string node = shares.from;
+  return TakeStep(round, node, RoundStep::kUnmasking,
+                  [&](MaskingSession& masking) { return masking.AddRevealed(std::move(shares)); });
+}
+
+absl::Status HostedRun::TakeStep(std::uint32_t round, const std::string& node, RoundStep step,
+                                 const std::function<absl::Status(MaskingSession&)>& take) {
+  if (!health_.ok()) return health_;
+  // Whether the node was asked: its words must not even be kept otherwise.
+  const NodeTask task = state_.TaskOf(node);
+  const TaskKind wanted = step == RoundStep::kKeys     ? TaskKind::kAdvertiseKeys
+                          : step == RoundStep::kShares ? TaskKind::kShareKeys
+                                                       : TaskKind::kUnmask;
+  if (!masking_ || task.kind != wanted || task.round != round) {
+    return absl::FailedPreconditionError(
+        fmt::format("node \"{}\" was not asked for that in round {}", node, round));
+  }
+  if (absl::Status status = take(*masking_); !status.ok()) return status;
+  RunEvents events;
+  absl::Status status = state_.FinishStep(node, round, step, surroundings_.clock.SteadyNs(), events);
+  Apply(events, false);
+  return status.ok() ? health_ : status;
+}
+
+void HostedRun::FailUnless(const absl::Status& status, std::uint32_t round) {
+  if (status.ok()) return;
+  RunEvents events;
+  state_.FailRound(round, std::string(status.message()), surroundings_.clock.SteadyNs(), events);
+  Apply(events, false);
+}
+
+absl::Status HostedRun::BeginMaskingStep(const StepStarted& started) {
+  if (!masking_) return absl::OkStatus();
+  switch (started.step) {
+    case RoundStep::kShares:
+      return masking_->BeginSharing(started.nodes, MaskingThreshold(started.nodes.size()));
+    case RoundStep::kTraining:
+      masking_->BeginTraining(started.nodes);
+      return absl::OkStatus();
+    case RoundStep::kUnmasking:
+      masking_->BeginUnmasking(started.nodes);
+      return absl::OkStatus();
+    case RoundStep::kKeys:
+    case RoundStep::kClosing:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HostedRun::AddNoise(const RoundClosed& closed, std::span<float> combined) const {
+  const RunConfig& config = state_.config();
+  if (config.privacy.noise_multiplier <= 0) return absl::OkStatus();
+  const absl::StatusOr<Key32> key = NoiseKey(config.privacy.noise_seed, closed.round);
+  if (!key.ok()) return key.status();
+  // On the sum noise_multiplier · clip_norm; the mean has that divided by the number of nodes (weights are
+  // 1).
+  return AddGaussianNoise(*key, config.privacy.noise_multiplier * config.clip_norm / closed.total_weight,
+                          combined);
+}
+
+double HostedRun::Epsilon(std::uint32_t rounds) const {
+  const RunConfig& config = state_.config();
+  if (config.privacy.noise_multiplier <= 0) return 0;
+  const auto accountant = RdpAccountant::Create(config.privacy.noise_multiplier, config.sample_fraction);
+  return accountant.ok() ? accountant->Epsilon(rounds, config.privacy.delta) : 0;
+}
+
+}  // namespace tributary

@@ -1,0 +1,111 @@
+#include "aggregator/rounds/masking_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+namespace tributary {
+namespace {
+
+// nonce, two shares of 32 bytes, tag; with room for another scheme.
+constexpr std::size_t kMaxCiphertext = 256;
+
+}  // namespace
+
+std::string MaskingContext(std::string_view run, std::uint32_t round) {
+  return fmt::format("{}/{}", run, round);
+}
+
+absl::Status MaskingSession::AddKeys(MaskingKeys keys) {
+  if (keys_.size() >= kMaxMaskingNodes && !keys_.contains(keys.node)) {
+    return absl::InvalidArgumentError(fmt::format("at most {} nodes can mask together", kMaxMaskingNodes));
+  }
+  std::string node = keys.node;
+  keys_.try_emplace(std::move(node), std::move(keys));
+  return absl::OkStatus();
+}
+
+absl::Status MaskingSession::BeginSharing(const std::vector<std::string>& nodes, std::size_t threshold) {
+  roster_.clear();
+  for (const std::string& node : nodes) {
+    if (const auto found = keys_.find(node); found != keys_.end()) roster_.push_back(found->second);
+  }
+  threshold_ = threshold;
+  return ValidateRoster(roster_, threshold_);
+}
+
+absl::Status MaskingSession::AddShares(std::string_view from, std::vector<SealedShare> shares) {
+  std::set<std::string_view> receivers;
+  for (const SealedShare& share : shares) {
+    const bool known = std::ranges::find(roster_, share.to, &MaskingKeys::node) != roster_.end();
+    if (share.from != from || share.to == from || !known || !receivers.insert(share.to).second) {
+      return absl::InvalidArgumentError(
+          fmt::format("shares: from \"{}\" to \"{}\" is not expected here", share.from, share.to));
+    }
+    if (share.ciphertext.size() > kMaxCiphertext) {
+      return absl::InvalidArgumentError(fmt::format("shares.ciphertext: {} bytes, at most {} are allowed",
+                                                    share.ciphertext.size(), kMaxCiphertext));
+    }
+  }
+  if (receivers.size() + 1 != roster_.size()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "shares: {} of them, expected one for each of {} other nodes", receivers.size(), roster_.size() - 1));
+  }
+  shares_.try_emplace(std::string(from), std::move(shares));
+  return absl::OkStatus();
+}
+
+MaskingRoster MaskingSession::masked_roster() const {
+  MaskingRoster roster;
+  std::ranges::copy_if(roster_, std::back_inserter(roster), [this](const MaskingKeys& keys) {
+    return std::ranges::binary_search(masked_, keys.node);
+  });
+  return roster;
+}
+
+std::vector<SealedShare> MaskingSession::SharesFor(std::string_view node) const {
+  std::vector<SealedShare> result;
+  for (const auto& [from, shares] : shares_) {
+    if (!std::ranges::binary_search(masked_, from)) continue;
+    std::ranges::copy_if(shares, std::back_inserter(result),
+                         [node](const SealedShare& share) { return share.to == node; });
+  }
+  return result;
+}
+
+void MaskingSession::BeginUnmasking(std::vector<std::string> nodes) {
+  survivors_ = std::move(nodes);
+  dropped_.clear();
+  std::ranges::set_difference(masked_, survivors_, std::back_inserter(dropped_));
+}
+
+absl::Status MaskingSession::AddRevealed(RevealedShares shares) {
+  if (shares.seeds.size() > kMaxMaskingNodes || shares.keys.size() > kMaxMaskingNodes) {
+    return absl::InvalidArgumentError("more shares than nodes");
+  }
+  std::string from = shares.from;
+  revealed_.try_emplace(std::move(from), std::move(shares));
+  return absl::OkStatus();
+}
+
+absl::Status MaskingSession::Unmask(std::string context, Accumulator& sum) const {
+  std::vector<RevealedShares> revealed;
+  for (const auto& [from, shares] : revealed_) revealed.push_back(shares);
+  const absl::StatusOr<MaskRecovery> recovery =
+      MaskRecovery::Create(roster_, threshold_, std::move(context), masked_, survivors_, revealed);
+  if (!recovery.ok()) return recovery.status();
+  constexpr std::size_t kBlock = std::size_t{1} << 16;  // stays in the cache
+  std::vector<std::int32_t> words;
+  for (std::size_t offset = 0; offset < sum.element_count(); offset += kBlock) {
+    // Zero minus the masks, added.
+    words.assign(std::min(kBlock, sum.element_count() - offset), 0);
+    absl::Status status = recovery->Subtract(offset, words);
+    if (status.ok()) status = sum.AddFixed(offset, words);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tributary
