@@ -90,11 +90,11 @@ absl::Status MaskingSession::AddRevealed(RevealedShares shares) {
   return absl::OkStatus();
 }
 
-absl::Status MaskingSession::Unmask(std::string context, Accumulator& sum) const {
+absl::Status MaskingSession::Unmask(std::string_view context, Accumulator& sum) const {
   std::vector<RevealedShares> revealed;
   for (const auto& [from, shares] : revealed_) revealed.push_back(shares);
   const absl::StatusOr<MaskRecovery> recovery =
-      MaskRecovery::Create(roster_, threshold_, std::move(context), masked_, survivors_, revealed);
+      MaskRecovery::Create(roster_, threshold_, context, masked_, survivors_, revealed);
   if (!recovery.ok()) return recovery.status();
   constexpr std::size_t kBlock = std::size_t{1} << 16;  // stays in the cache
   std::vector<std::int32_t> words;

@@ -42,7 +42,7 @@ class MaskingSession {
   const std::vector<std::string>& dropped() const { return dropped_; }
 
   // Errors: those of MaskRecovery::Create.
-  absl::Status Unmask(std::string context, Accumulator& sum) const;
+  absl::Status Unmask(std::string_view context, Accumulator& sum) const;
 
  private:
   std::map<std::string, MaskingKeys, std::less<>> keys_;

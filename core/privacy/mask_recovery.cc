@@ -14,7 +14,7 @@ namespace {
 using Names = std::set<std::string, std::less<>>;
 using SharesOf = std::map<std::string, std::vector<ShamirShare>, std::less<>>;  // by owner of the secret
 
-absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
 // Adds one holder's shares of one kind. Each owner is in `owners`, and comes once.
 absl::Status Collect(const std::vector<RevealedShare>& shares, const Names& owners, std::uint8_t abscissa,
@@ -37,7 +37,7 @@ absl::StatusOr<Key32> Recover(const SharesOf& collected, const std::string& owne
   const std::span<const ShamirShare> shares = found->second;
   absl::StatusOr<Key32> secret = JoinShares(shares.first(threshold));
   if (secret.ok() && count > threshold) {
-    const absl::StatusOr<Key32> again = JoinShares(shares.last(threshold));
+    absl::StatusOr<Key32> again = JoinShares(shares.last(threshold));
     if (!again.ok()) return again;
     if (*again != *secret)
       return absl::DataLossError(fmt::format("the shares of {} contradict each other", owner));
@@ -48,7 +48,8 @@ absl::StatusOr<Key32> Recover(const SharesOf& collected, const std::string& owne
 }  // namespace
 
 absl::StatusOr<MaskRecovery> MaskRecovery::Create(const MaskingRoster& roster, std::size_t threshold,
-                                                  std::string context, std::span<const std::string> masked,
+                                                  std::string_view context,
+                                                  std::span<const std::string> masked,
                                                   std::span<const std::string> survivors,
                                                   std::span<const RevealedShares> shares) {
   if (absl::Status status = ValidateRoster(roster, threshold); !status.ok()) return status;

@@ -15,7 +15,7 @@ std::string Bind(std::initializer_list<std::string_view> parts) {
 
 absl::StatusOr<Key32> PairMaskKey(const Key32& private_key, const Key32& peer_public_key,
                                   std::string_view context) {
-  const absl::StatusOr<Key32> secret = X25519Agree(private_key, peer_public_key);
+  absl::StatusOr<Key32> secret = X25519Agree(private_key, peer_public_key);
   if (!secret.ok()) return secret;
   return DeriveKey(*secret, Bind({"pair mask", context}));
 }

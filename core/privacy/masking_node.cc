@@ -46,7 +46,7 @@ class MaskingNode::Impl {
   }
 
   absl::StatusOr<Key32> SealingKey(std::string_view from, std::string_view to, const Key32& peer_key) const {
-    const absl::StatusOr<Key32> secret = X25519Agree(cipher_private, peer_key);
+    absl::StatusOr<Key32> secret = X25519Agree(cipher_private, peer_key);
     if (!secret.ok()) return secret;
     return DeriveKey(*secret, Bind({"share", context, from, to}));
   }

@@ -98,7 +98,7 @@ class MaskingNode {
 class MaskRecovery {
  public:
   static absl::StatusOr<MaskRecovery> Create(const MaskingRoster& roster, std::size_t threshold,
-                                             std::string context, std::span<const std::string> masked,
+                                             std::string_view context, std::span<const std::string> masked,
                                              std::span<const std::string> survivors,
                                              std::span<const RevealedShares> shares);
 
