@@ -57,15 +57,16 @@ void Board::Load(const axlf& image) {
   std::memcpy(uuid.data(), image.m_header.uuid, uuid.size());
   if (loaded_ && uuid == uuid_) return;
   if (!uses_.empty()) Throw(EBUSY, "another xclbin is in use");
-  units_.clear();
-  loaded_ = false;
+  // A file that cannot be loaded leaves the board as it was.
+  std::vector<std::unique_ptr<ComputeUnit>> units;
   for (const Instance& instance : instances) {
     std::unique_ptr<KernelModel> kernel =
         MakeKernel(instance.name.substr(0, instance.name.find(':')), &memory_);
     if (kernel == nullptr)
       Throw(ENOENT, fmt::format("the software device has no kernel for {}", instance.name));
-    units_.push_back(std::make_unique<ComputeUnit>(instance.name, std::move(kernel)));
+    units.push_back(std::make_unique<ComputeUnit>(instance.name, std::move(kernel)));
   }
+  units_ = std::move(units);
   loaded_ = true;
   uuid_ = uuid;
   if (faults_.wrong_uuid) uuid_[0] ^= 0xff;

@@ -201,11 +201,15 @@ void SoftwareDevice::Complete(std::uint32_t* header, std::uint32_t state) {
 void SoftwareDevice::exec_buf(xclBufferHandle handle) {
   const std::shared_ptr<Board> target = board();
   std::uint32_t* packet;
+  std::size_t words;
   {
     const std::scoped_lock lock(mutex_);
-    packet = reinterpret_cast<std::uint32_t*>(Find(handle).host);
+    const Buffer& buffer = Find(handle);
+    packet = reinterpret_cast<std::uint32_t*>(buffer.host);
+    words = buffer.bytes / sizeof(*packet);
   }
   const auto* header = reinterpret_cast<const ert_start_kernel_cmd*>(packet);
+  if (words == 0 || header->count >= words) Throw(EINVAL, "a packet longer than its buffer");
   if (header->opcode == ERT_ABORT) {
     const auto* abort = reinterpret_cast<const ert_abort_cmd*>(packet);
     target->Abort(this, static_cast<std::uint32_t>(abort->exec_bo_handle));

@@ -176,6 +176,17 @@ TEST_F(SoftwareDeviceTest, RefusesAKernelWhenTheBoardHoldsAnotherXclbin) {
   EXPECT_THROW(Session session(WriteFile(1)), std::exception);
 }
 
+TEST_F(SoftwareDeviceTest, AnXclbinWithAnUnknownKernelLeavesTheBoardAsItWas) {
+  const std::string unknown = testing::TempDir() + "unknown.xclbin";
+  std::ofstream(unknown, std::ios::binary) << WriteXclbin({.kernels = {{"absent_kernel", 1}}}).value();
+  const std::string good = WriteFile(1);
+  xrt::device device(0);
+  device.load_xclbin(good);
+  EXPECT_THROW(device.load_xclbin(unknown), std::exception);
+  Session session(good);
+  EXPECT_EQ(session.Run(), ERT_CMD_STATE_COMPLETED);
+}
+
 TEST_F(SoftwareDeviceTest, RefusesABufferThatDoesNotFit) {
   Inject("memory_bytes=8192");
   EXPECT_THROW(Session session(WriteFile(1)), std::bad_alloc);
