@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <random>
 #include <thread>
@@ -48,7 +49,8 @@ class FederationClient::Impl {
   Impl(FederationClientOptions options, const Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
-        stub_(v1::FederationService::NewStub(MakeChannel(options_.aggregator, options_.tls))),
+        channel_(MakeChannel(options_.aggregator, options_.tls)),
+        stub_(v1::FederationService::NewStub(channel_)),
         calls_(kLostLink, std::random_device{}()),
         thread_([this](std::stop_token stop) { Participate(std::move(stop)); }) {}
 
@@ -134,9 +136,17 @@ class FederationClient::Impl {
       if (assignment.withdrawn.stop_requested()) break;
       spdlog::debug("round {} of {}: {}; trying again", assignment.task.round, assignment.task.run,
                     status.ToString());
-      clock_.SleepUntil(clock_.UnixNs() + calls_.Next(), assignment.withdrawn);
+      Rest(calls_.Next(), assignment.withdrawn);
     }
     return absl::CancelledError("the task was withdrawn");
+  }
+
+  // Before another attempt. A connect makes progress only while somebody waits on the channel (gRPC looks
+  // after it by itself every five seconds), and calls that fail at once do not.
+  void Rest(std::int64_t delay_ns, const std::stop_token& stop) {
+    constexpr auto kConnect = std::chrono::milliseconds(500);
+    clock_.SleepUntil(clock_.UnixNs() + delay_ns, stop);
+    if (!stop.stop_requested()) channel_->WaitForConnected(std::chrono::system_clock::now() + kConnect);
   }
 
   // --- Own thread ---
@@ -161,7 +171,7 @@ class FederationClient::Impl {
         next_log_ns = now_ns + kRepeatLogNs;
       }
       SetState(IsRefusal(status.code()) ? FederationState::kRefused : FederationState::kConnecting, status);
-      clock_.SleepUntil(clock_.UnixNs() + (slowly ? refused.Next() : lost.Next()), stop);
+      Rest(slowly ? refused.Next() : lost.Next(), stop);
     }
   }
 
@@ -250,6 +260,7 @@ class FederationClient::Impl {
 
   const FederationClientOptions options_;
   const Clock& clock_;
+  const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::FederationService::Stub> stub_;
   Backoff calls_;  // the caller's thread
 
