@@ -1,0 +1,118 @@
+// A run of three nodes and small models by processes of their own, and what it gives undisturbed.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/nn/encoder_file.h"
+#include "core/parameters/identity.h"
+#include "core/parameters/safetensors.h"
+#include "tests/support/learners.h"
+
+namespace tributary::testing {
+
+inline constexpr int kNodes = 3;
+inline constexpr int kRounds = 20;
+
+// A run of small models by processes of their own.
+class SmallRun {
+ public:
+  SmallRun() {
+    SelfSupervisedOptions options;
+    options.encoder.channels = {2, 4};
+    options.encoder.grid = 1;
+    options.projection = 4;
+    options.bottleneck = 2;
+    const std::string model = EncodeEncoder(**SelfSupervisedTrainer::Create(options));
+    const std::string model_path = folder_.Write("initial.safetensors", model);
+    const std::string config =
+        folder_.Write("run.toml", "name = \"r\"\nrounds = " + std::to_string(kRounds) +
+                                      "\nmin_nodes = 3\nquorum = 3\ndeadline_s = 120.0\n"
+                                      "[client]\nlocal_steps = 2\nbatch = 8\n");
+    aggregator_.Start();
+    EXPECT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+    const std::vector<std::string> start = {"run",
+                                            "start",
+                                            config,
+                                            "--model",
+                                            model_path,
+                                            "--aggregator",
+                                            "127.0.0.1:" + std::to_string(aggregator_.ingest_port())};
+    EXPECT_EQ(RunCommand(folder_, start), 0) << ReadText(folder_.Path("command.log"));
+    for (int i = 0; i < kNodes; ++i) {
+      nodes_.push_back(std::make_unique<LearnerProcess>(folder_, i, kNodes, aggregator_.ingest_port()));
+      nodes_.back()->Start();
+    }
+  }
+
+  void KillAggregator() {
+    aggregator_.process().Signal(SIGKILL);
+    EXPECT_EQ(aggregator_.process().Wait(std::chrono::milliseconds(10'000)), 128 + SIGKILL);
+    aggregator_.Start();
+  }
+  void KillNode(int index) {
+    nodes_[index]->process().Signal(SIGKILL);
+    EXPECT_EQ(nodes_[index]->process().Wait(std::chrono::milliseconds(10'000)), 128 + SIGKILL);
+    nodes_[index]->Start();
+  }
+
+  // How many rounds are committed; -1 if the aggregator does not answer.
+  int CommittedRounds() const {
+    const auto run = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
+    return run.is_discarded() ? -1 : run.value("committed_rounds", -1);
+  }
+
+  // The parameters' digest after the last round.
+  std::string Finish() {
+    EXPECT_TRUE(WaitFor([this] { return CommittedRounds() == kRounds; }, std::chrono::seconds(120)))
+        << aggregator_.process().Log() << aggregator_.Get("/api/v1/runs/r");
+    const std::string file =
+        ReadText(folder_.Path("store/models/r." + std::to_string(kRounds) + ".safetensors"));
+    const auto set = DecodeSafetensors(file);
+    EXPECT_TRUE(set.ok()) << set.status();
+    return set.ok() ? HexOf(ParameterIdentity(*set)) : "";
+  }
+
+ private:
+  ScratchFolder folder_;
+  AggregatorProcess aggregator_{folder_, "aggregator", {"south"}, FederationKeys(folder_)};
+  std::vector<std::unique_ptr<LearnerProcess>> nodes_;
+};
+
+// What the run gives if nobody disturbs it; computed once.
+inline const std::string& QuietResult() {
+  static const std::string result = [] {
+    SmallRun run;
+    return run.Finish();
+  }();
+  return result;
+}
+
+// Kills the aggregator `kills` times, spread over the whole run: as soon as the share of rounds is committed
+// that belongs to the kill, and up to 60 ms later. So it dies within and between rounds, while nodes come
+// back, and while it starts.
+inline void ExpectTheQuietResultAfter(int kills) {
+  SmallRun run;
+  std::mt19937 random(1);
+  std::uniform_int_distribution<int> later_ms(0, 60);
+  int committed = 0;
+  for (int kill = 0; kill < kills; ++kill) {
+    const int due = kill * kRounds / kills;
+    if (committed < due) {
+      ASSERT_TRUE(
+          WaitFor([&] { return (committed = run.CommittedRounds()) >= due; }, std::chrono::seconds(120)))
+          << "the run stands after round " << committed << " and " << kill << " kills";
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(later_ms(random)));
+    run.KillAggregator();
+  }
+  EXPECT_EQ(run.Finish(), QuietResult());
+}
+
+}  // namespace tributary::testing
