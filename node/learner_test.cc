@@ -198,6 +198,27 @@ TEST_F(LearnerTest, TrainsOnNoModelThatIsNotTheTasks) {
   EXPECT_TRUE(server_.submissions.empty());
 }
 
+// Reads the wire: no row of any image is in any message, neither as pixels nor as the numbers they become.
+TEST_F(LearnerTest, NothingOfAnImageLeavesTheNode) {
+  Start();
+  for (const std::uint32_t round : {1, 2}) Do(round);
+  Do(3, v1::UPDATE_ENCODING_INT8);
+  learner_->Stop();
+  ASSERT_GE(server_.wire.size(), 10u);
+  const ImageSet images = DrawGlyphs(40, 1);
+  for (std::size_t row = 0; row < images.count() * images.side; ++row) {
+    const auto pixels = std::span(images.pixels).subspan(row * images.side, images.side);
+    const std::string bytes(pixels.begin(), pixels.end());
+    std::vector<float> values(pixels.begin(), pixels.end());
+    for (float& value : values) value /= 256;
+    const std::string floats(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    for (const std::string& message : server_.wire) {
+      ASSERT_EQ(message.find(bytes), std::string::npos);
+      ASSERT_EQ(message.find(floats), std::string::npos);
+    }
+  }
+}
+
 TEST_F(LearnerTest, StopsInTheMiddleOfATraining) {
   v1::ParticipateResponse task = Task(1);
   task.mutable_train()->mutable_settings()->set_local_steps(10'000'000);

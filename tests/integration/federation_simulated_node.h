@@ -1,0 +1,84 @@
+// A node without images: it fetches models and submits updates as a real one does, and a function makes them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/parameters/safetensors.h"
+#include "core/runtime/clock.h"
+#include "core/uplink/federation_client.h"
+
+namespace tributary::testing {
+
+// The tensors of a model's file, one behind the other.
+inline absl::StatusOr<std::vector<float>> FlatModel(const std::string& file) {
+  const auto set = DecodeSafetensors(file);
+  if (!set.ok()) return set.status();
+  std::vector<float> flat;
+  for (const auto& [name, tensor] : set->tensors) {
+    const auto values = FloatValues(name, tensor, tensor.shape);
+    if (!values.ok()) return values.status();
+    flat.insert(flat.end(), values->begin(), values->end());
+  }
+  return flat;
+}
+
+// The update to this model, or nothing: the node drops out of this round.
+using MakeUpdate =
+    std::function<std::optional<std::vector<float>>(const FederationClient::Assignment&, FederationClient&)>;
+
+class SimulatedNode {
+ public:
+  SimulatedNode(int aggregator_port, std::string name, std::string run, MakeUpdate make)
+      : make_(std::move(make)), client_(Options(aggregator_port, std::move(name), std::move(run)), clock_) {
+    thread_ = std::jthread([this] { Run(); });
+  }
+  ~SimulatedNode() { Stop(); }
+
+  void Stop() {
+    client_.Stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  static FederationClientOptions Options(int port, std::string name, std::string run) {
+    FederationClientOptions options;
+    options.aggregator = "127.0.0.1:" + std::to_string(port);
+    options.node = std::move(name);
+    options.run = std::move(run);
+    options.boot_id = NewBootId();
+    options.sample_count = 10;
+    return options;
+  }
+
+  void Run() {
+    while (const auto assignment = client_.Next()) {
+      if (std::optional<std::vector<float>> update = make_(*assignment, client_)) {
+        std::vector<float> remainder(update->size());
+        client_.Submit(*assignment, {*update, remainder, {0.5, 1.0, 0.1, 1}}).IgnoreError();
+      }
+      client_.Finish(*assignment);
+    }
+  }
+
+  SystemClock clock_;
+  MakeUpdate make_;
+  FederationClient client_;
+  std::jthread thread_;
+};
+
+// A model of one tensor.
+inline std::string OneTensorModel(std::span<const float> values) {
+  TensorSet set;
+  const std::uint64_t shape[] = {values.size()};
+  set.tensors["w"] = FloatTensor(shape, values);
+  return EncodeSafetensors(set);
+}
+
+}  // namespace tributary::testing
