@@ -13,6 +13,7 @@
 #include "core/uplink/channel.h"
 #include "core/uplink/federation_calls.h"
 #include "core/uplink/federation_convert.h"
+#include "core/uplink/refusals.h"
 #include "core/uplink/spool/backoff.h"
 
 namespace tributary {
@@ -165,7 +166,8 @@ class FederationClient::Impl {
       }
       const bool slowly = !MayPass(status.code()) || status.code() == absl::StatusCode::kResourceExhausted;
       const std::int64_t now_ns = clock_.SteadyNs();
-      if (state() == FederationState::kParticipating || now_ns >= next_log_ns) {
+      const bool ended = absl::IsNotFound(status) && answered;
+      if (!ended && (state() == FederationState::kParticipating || now_ns >= next_log_ns)) {
         spdlog::warn("no tasks from {} for {}: {}; trying again", options_.aggregator, options_.node,
                      status.ToString());
         next_log_ns = now_ns + kRepeatLogNs;
@@ -216,15 +218,17 @@ class FederationClient::Impl {
     const auto* wait = std::get_if<WaitTask>(&*task);
     const std::string reason = wait != nullptr ? wait->reason : std::get<EndedTask>(*task).reason;
     bool withdrawn = wait == nullptr;
+    bool news = false;
     {
       const MutexLock lock(mutex_);
+      news = waiting_for_ != reason;
       waiting_for_ = reason;
       // A round that is paused, or waits for others after a restart, still takes what is under way; one whose
       // time is over does not.
       if (wanted_ && clock_.UnixNs() > wanted_->deadline_unix_ns) withdrawn = true;
       if (withdrawn) wanted_.reset();
     }
-    if (wait == nullptr) spdlog::info("run {} has ended: {}", response.run(), reason);
+    if (wait == nullptr && news) spdlog::info("run {} has ended: {}", PeerText(response.run()), reason);
     if (withdrawn) Withdraw();
   }
 
