@@ -124,7 +124,7 @@ name = "r"
 rounds = 1
 min_nodes = 2
 quorum = 1
-deadline_s = 0.2
+deadline_s = 1
 )");
   TestNode a(host_, "a"), b(host_, "b");
   const v1::TrainTask late = b.NextTrain();
