@@ -92,6 +92,7 @@ void Board::CloseContext(std::uint32_t unit) {
 
 KernelRun::Fault Board::FaultOf(std::uint64_t run) const {
   if (faults_.hang == run) return KernelRun::Fault::kHang;
+  if (faults_.hang_hard == run) return KernelRun::Fault::kHangHard;
   if (faults_.hang_after.has_value() && run >= *faults_.hang_after) return KernelRun::Fault::kHang;
   if (faults_.read_error == run) return KernelRun::Fault::kReadError;
   if (faults_.write_error == run) return KernelRun::Fault::kWriteError;

@@ -125,6 +125,11 @@ KernelRun::Outcome ComputeUnit::Execute(const KernelRun& run) {
     wake_.wait(lock, [this] { return abort_.load(); });
     return KernelRun::Outcome::kAborted;
   }
+  if (run.fault == KernelRun::Fault::kHangHard) {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return stopping_; });
+    return KernelRun::Outcome::kAborted;
+  }
   const auto reported = std::chrono::steady_clock::now() + run.hold;
   {
     const std::scoped_lock lock(kernel_mutex_);

@@ -20,7 +20,7 @@ namespace tributary {
 // A start packet as XRT hands it over: register contents from offset 0 (the first four words are control).
 struct KernelRun {
   enum class Outcome { kCompleted, kError, kAborted };
-  enum class Fault { kNone, kHang, kReadError, kWriteError };
+  enum class Fault { kNone, kHang, kHangHard, kReadError, kWriteError };
 
   const void* client = nullptr;  // who asked, and its number for the packet: for Abort
   std::uint32_t packet = 0;

@@ -25,6 +25,7 @@ absl::Status Apply(std::string_view name, std::optional<std::uint64_t> value, Fa
     std::optional<std::uint64_t> FaultPlan::*member;
   };
   static constexpr Run kRuns[] = {{"hang", &FaultPlan::hang},
+                                  {"hang_hard", &FaultPlan::hang_hard},
                                   {"hang_after", &FaultPlan::hang_after},
                                   {"read_error", &FaultPlan::read_error},
                                   {"write_error", &FaultPlan::write_error},

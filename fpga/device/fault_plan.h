@@ -21,6 +21,7 @@ struct FaultPlan {
   bool wrong_uuid = false;                  // the board holds another xclbin than the one just loaded
   bool slow_interrupt = false;              // completions are noticed 500 ms late
   std::optional<std::uint64_t> hang;        // this run never ends
+  std::optional<std::uint64_t> hang_hard;   // nor can it be aborted
   std::optional<std::uint64_t> hang_after;  // neither this run nor a later one ends
   std::optional<std::uint64_t> read_error;  // the first read burst of this run is answered with an error
   std::optional<std::uint64_t> write_error;

@@ -3,6 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <future>
+#include <memory>
+#include <thread>
 #include <utility>
 
 #include "fpga/model/kernel_interface.h"
@@ -17,6 +20,20 @@ xrt::bo Allocate(XrtBoard& board, const xrt::kernel& kernel, int argument, std::
   const std::size_t bytes = (8 * words + kBufferMultiple - 1) / kBufferMultiple * kBufferMultiple;
   return {board.device(), std::max(bytes, kBufferMultiple), xrt::bo::flags::cacheable,
           static_cast<xrt::memory_group>(kernel.group_id(argument))};
+}
+
+// XRT waits without a limit for the end of a run that it aborts; a driver that cannot end it must not hold up
+// the panel. False: it has not ended in time, and a thread still waits for it.
+bool AbortWithin(std::chrono::milliseconds timeout, xrt::run run) {
+  auto ended = std::make_shared<std::promise<void>>();
+  const std::future<void> end = ended->get_future();
+  std::thread([run = std::move(run), ended]() mutable {
+    // A board that has disappeared cannot abort either; there is nothing more to do then.
+    (void)GuardXrt("aborting a run", [&] { run.abort(); });
+    run = {};  // before its kernel and buffers go
+    ended->set_value();
+  }).detach();
+  return end.wait_for(timeout) == std::future_status::ready;
 }
 
 std::span<std::uint64_t> Words(xrt::bo& buffer) { return {buffer.map<std::uint64_t*>(), buffer.size() / 8}; }
@@ -104,20 +121,30 @@ absl::Status XrtFrames::LoadParameters(Unit& unit) {
 }
 
 void XrtFrames::Close() {
-  AbortAll();
+  if (!AbortAll()) return Abandon();
   units_.clear();
   board_.reset();
 }
 
 // Leaves no run behind whose buffers could go away.
-void XrtFrames::AbortAll() {
+bool XrtFrames::AbortAll() {
   for (Unit& unit : units_) {
     for (Slot& slot : unit.slots) {
-      if (!std::exchange(slot.running, false)) continue;
-      // A board that has disappeared cannot abort either; there is nothing more to do then.
-      (void)GuardXrt("aborting a run", [&] { slot.run.abort(); });
+      if (std::exchange(slot.running, false) && !AbortWithin(options_.abort_timeout, slot.run)) return false;
     }
   }
+  return true;
+}
+
+// What a kernel may still write to, and what XRT still waits for, must stay until the process ends.
+void XrtFrames::Abandon() {
+  spdlog::error(
+      "{}: a run could not be aborted and keeps its compute units until this process ends. Power the "
+      "board off and on, then start again",
+      board_->name());
+  new std::vector<Unit>(std::move(units_));
+  units_.clear();
+  board_.release();
 }
 
 // A board that opens and then hangs is no better than one that does not open: only a batch that it computed
@@ -229,9 +256,11 @@ absl::Status XrtFrames::Run(std::size_t frames, std::size_t input_words, std::ui
   }
   // A run that failed on the bus leaves a board that works. After anything else the board is not trusted: it
   // is opened and loaded again before the next batch.
-  AbortAll();
   if (!absl::IsInternal(status)) {
     Close();
+    LeaveAlone();
+  } else if (!AbortAll()) {
+    Abandon();
     LeaveAlone();
   }
   return status;

@@ -83,7 +83,9 @@ class XrtFrames {
   absl::Status Start(Slot& slot, std::size_t input_words, std::uint32_t configuration);
   absl::Status Collect(Slot& slot, Take take);
   absl::Status Wait(Slot& slot, std::chrono::milliseconds timeout);
-  void AbortAll();
+  // False: a run could not be aborted.
+  bool AbortAll();
+  void Abandon();
 
   const XrtKernel kernel_;
   const XrtOptions options_;

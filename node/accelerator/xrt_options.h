@@ -16,6 +16,7 @@ struct XrtOptions {
   bool fall_back_to_cpu = false;   // on a failing board
   std::chrono::milliseconds run_timeout{2000};
   std::chrono::milliseconds load_timeout{10000};  // of the run that loads the parameters: 35,000 words
+  std::chrono::milliseconds abort_timeout{2000};  // for a driver to end a run that is aborted
   // After a failure the board is left alone for so long (doubling to a hundred times as long until it has
   // computed a batch), then opened again.
   std::chrono::milliseconds reopen_interval{100};

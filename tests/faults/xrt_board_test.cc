@@ -130,6 +130,19 @@ INSTANTIATE_TEST_SUITE_P(
         Passing{"DeviceDisappears", "disappear=3", "tributary_accelerator_reopened_total", "zocl driver"}),
     [](const auto& test) { return std::string(test.param.name); });
 
+TEST_F(XrtBoardTest, ARunThatCannotBeAbortedHoldsUpNeitherThePanelNorItsStop) {
+  aggregator_.Start();
+  ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+  NodeProcess node =
+      Node("hang_hard=3", Xclbin("positioning_kernel"), "fallback = \"cpu\"\nrun_timeout_ms = 500");
+  EXPECT_TRUE(
+      WaitFor([&] { return Metric(node, "tributary_accelerator_fallback_batches_total") >= 3; }, kPatience))
+      << node.process().Log();
+  EXPECT_THAT(node.process().Log(), HasSubstr("could not be aborted"));
+  node.process().Signal(SIGTERM);
+  EXPECT_EQ(node.process().Wait(kPatience), 0) << node.process().Log();
+}
+
 TEST_F(XrtBoardTest, TheProcessorComputesWhereTheConfigurationAllowsItAndSaysSo) {
   aggregator_.Start();
   ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
