@@ -1,0 +1,65 @@
+#include "aggregator/rounds/run_api.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+namespace tributary {
+namespace {
+
+RunView ViewOf(const std::string& name, std::uint32_t committed) {
+  RunView run;
+  run.name = name;
+  run.condition = RunCondition::kRunning;
+  run.committed = committed;
+  run.model_sha256 = std::string(32, '\xab');
+  RoundLine line;
+  line.round = committed;
+  line.loss = -0.5;
+  line.judgement = Judgement{0.83, 0.8, 0.79, 0.75, 0.9, 1000};
+  run.history.push_back(std::make_shared<const RoundLine>(line));
+  run.participants.push_back({"a", true, 10, committed, 1, 2, 0, "late"});
+  return run;
+}
+
+TEST(RunApiTest, ShowsARunWithItsHistoryAndItsNodes) {
+  const nlohmann::json run = RunDetailsJson(ViewOf("letters", 3));
+  EXPECT_EQ(run["state"], "running");
+  EXPECT_EQ(run["committed_rounds"], 3);
+  EXPECT_EQ(run["connected_nodes"], 1);
+  EXPECT_EQ(run["refused_updates"], 2);
+  EXPECT_EQ(run["model_sha256"].get<std::string>().substr(0, 4), "abab");
+  EXPECT_EQ(run["history"][0]["evaluation"]["random_linear_probe"], 0.79);
+  EXPECT_EQ(run["nodes"][0]["last_refusal"], "late");
+}
+
+TEST(RunBoardTest, HoldsTheLatestViewOfEachRunInTheOrderOfTheirStart) {
+  RunBoard board;
+  board.Publish(ViewOf("b", 0));
+  board.Publish(ViewOf("a", 0));
+  board.Publish(ViewOf("b", 5));
+  const RunBoard::RunList runs = board.Runs();
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0]->name, "b");
+  EXPECT_EQ(runs[0]->committed, 5u);
+  EXPECT_EQ(board.Find("nosuch"), nullptr);
+}
+
+TEST(RunBoardTest, TellsListenersThatAreStillThere) {
+  struct Counter final : RunBoard::Listener {
+    void OnChange() override { ++changes; }
+    int changes = 0;
+  };
+  RunBoard board;
+  const auto kept = std::make_shared<Counter>();
+  auto gone = std::make_shared<Counter>();
+  board.Add(kept);
+  board.Add(gone);
+  gone.reset();
+  board.Publish(ViewOf("a", 0));
+  EXPECT_EQ(kept->changes, 1);
+}
+
+}  // namespace
+}  // namespace tributary
