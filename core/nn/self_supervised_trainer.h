@@ -25,7 +25,7 @@ struct SelfSupervisedOptions {
   std::size_t bottleneck = 64;   // width of the predictor's hidden layer
   bool head_norm = true;         // batch norms in projector and predictor
   std::size_t batch = 32;        // images per step
-  double learning_rate = 0.8;    // for a batch of 256; scaled by batch / 256
+  double learning_rate = 3.2;    // for a batch of 256; scaled by batch / 256
   double momentum = 0.9;
   double weight_decay = 5e-4;
   std::uint64_t schedule_steps = 0;  // cosine from the learning rate to zero over so many steps; 0: constant

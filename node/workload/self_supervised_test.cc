@@ -130,8 +130,9 @@ TEST_F(SelfSupervisedWorkloadTest, FedEmaStartsBetweenTheLocalAndTheGlobalModel)
   const std::vector<float> second = Update(*personal, 1, global);
   const std::vector<float> from_local = Update(*Make(), 1, local);
   for (std::size_t i = 0; i < global.size(); ++i) {
-    // Three roundings of numbers of the model's size.
-    const float tolerance = 4 * 0x1p-24f * (std::abs(local[i]) + std::abs(global[i]) + 1e-3f);
+    // Three roundings of numbers of the models' size.
+    const float tolerance =
+        4 * 0x1p-24f * (std::abs(local[i]) + std::abs(global[i]) + std::abs(from_local[i]) + 1e-3f);
     ASSERT_NEAR(second[i], local[i] + from_local[i] - global[i], tolerance) << i;
   }
 
