@@ -18,7 +18,7 @@ struct ClientSettings {
   std::string workload = "self_supervised";
   std::uint32_t local_steps = 50;  // per round
   std::uint32_t batch = 32;        // samples per step
-  double learning_rate = 0.8;      // for a batch of 256; scaled by batch / 256
+  double learning_rate = 3.2;      // for a batch of 256; scaled by batch / 256
   double momentum = 0.9;
   double weight_decay = 5e-4;
   double proximal_mu = 0;  // FedProx: weight of ½ ‖w − w_g‖²; 0: none

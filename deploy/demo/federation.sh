@@ -14,7 +14,7 @@ rounds=40
 evaluate_every=10
 batch=32
 # The recipe of docs/models.md.
-learning_rate=0.8
+learning_rate=3.2
 weight_decay=0.0005
 split=(dirichlet 0.5 1) # kind, alpha, seed
 
