@@ -19,9 +19,12 @@ SubmitCall* SubmitCall::Start(Coordinator& coordinator, grpc::CallbackServerCont
 }
 
 void SubmitCall::WatchIdleness() {
-  // The alarm's own reference keeps the call until it has gone off or was cancelled.
+  // The alarm keeps its function as long as itself, which is as long as the call: a strong reference in it
+  // would keep both for ever.
   alarm_.Set(std::chrono::system_clock::now() + std::chrono::nanoseconds(kIdleNs),
-             [call = shared_from_this()](bool expired) {
+             [held = weak_from_this()](bool expired) {
+               const std::shared_ptr<SubmitCall> call = held.lock();
+               if (call == nullptr) return;
                MutexLock lock(call->mutex_);
                if (!expired || call->done_) return;
                const std::uint64_t progress = call->progress_;
