@@ -13,6 +13,10 @@ TEST(FederationKillTest, TheSameRunTwiceGivesTheSameBits) {
 
 TEST(FederationKillTest, TheAggregatorsDeathAtTenRandomPointsChangesNoBit) { ExpectTheQuietResultAfter(10); }
 
+TEST(FederationKillTest, TheAggregatorsDeathAtAHundredRandomPointsChangesNoBit) {
+  ExpectTheQuietResultAfter(100);
+}
+
 TEST(FederationKillTest, DeadNodesComeBackAndTheRunFinishesWithTheSameBits) {
   SmallRun run;
   std::mt19937 random(2);

@@ -95,12 +95,12 @@ inline const std::string& QuietResult() {
 }
 
 // Kills the aggregator `kills` times, spread over the whole run: as soon as the share of rounds is committed
-// that belongs to the kill, and up to 60 ms later. So it dies within and between rounds, while nodes come
+// that belongs to the kill, and up to 150 ms later. So it dies within and between rounds, while nodes come
 // back, and while it starts.
 inline void ExpectTheQuietResultAfter(int kills) {
   SmallRun run;
   std::mt19937 random(1);
-  std::uniform_int_distribution<int> later_ms(0, 60);
+  std::uniform_int_distribution<int> later_ms(0, 150);
   int committed = 0;
   for (int kill = 0; kill < kills; ++kill) {
     const int due = kill * kRounds / kills;
