@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <condition_variable>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -19,35 +17,18 @@ constexpr int kRounds = 20;
 constexpr std::size_t kElements = 1'000'000;
 constexpr double kDeadlineS = 10;
 
-// So many nodes hold a model and an update at a time: the test's memory, not the aggregator's.
-class Turnstile {
- public:
-  explicit Turnstile(int places) : free_(places) {}
-  void Enter() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return free_ > 0; });
-    --free_;
-  }
-  void Leave() {
-    const std::lock_guard lock(mutex_);
-    ++free_;
-    changed_.notify_one();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int free_;
-};
-
-std::optional<std::vector<float>> Update(const FederationClient::Assignment& assignment,
-                                         FederationClient& client, int node) {
+// A tenth drops out, a tenth wakes up when its round is over.
+bool TakesPart(const FederationClient::Assignment& assignment, int node) {
   std::mt19937 random(1000 * assignment.task.round + node);
   const auto lot = random() % 10;
-  if (lot == 0) return std::nullopt;  // drops out
-  if (lot == 1) {                     // is late: wakes up when its round is over
+  if (lot == 1) {
     SystemClock().SleepUntil(assignment.task.deadline_unix_ns + 300'000'000, assignment.withdrawn);
   }
+  return lot != 0;
+}
+
+std::optional<std::vector<float>> HalfTheWay(const FederationClient::Assignment& assignment,
+                                             FederationClient& client) {
   const auto file = client.FetchModel(assignment);
   if (!file.ok()) return std::nullopt;
   auto flat = FlatModel(*file);
@@ -69,17 +50,12 @@ TEST(FederationScaleSlowTest, TwoHundredNodesFinishWithinTheirDeadlinesInFlatMem
                                 "127.0.0.1:" + std::to_string(aggregator.ingest_port())}),
             0)
       << ReadText(folder.Path("command.log"));
-  Turnstile turnstile(8);
+  Places places(8);
   std::vector<std::unique_ptr<SimulatedNode>> nodes;
   for (int n = 0; n < kNodes; ++n) {
     nodes.push_back(std::make_unique<SimulatedNode>(
-        aggregator.ingest_port(), "n" + std::to_string(n), "r",
-        [n, &turnstile](const FederationClient::Assignment& assignment, FederationClient& client) {
-          turnstile.Enter();
-          auto update = Update(assignment, client, n);
-          turnstile.Leave();
-          return update;
-        }));
+        aggregator.ingest_port(), "n" + std::to_string(n), "r", HalfTheWay,
+        [n](const FederationClient::Assignment& assignment) { return TakesPart(assignment, n); }, &places));
   }
   const auto run = [&] { return nlohmann::json::parse(aggregator.Get("/api/v1/runs/r"), nullptr, false); };
   const auto committed = [&] {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <semaphore>
 #include <span>
 #include <string>
 #include <thread>
@@ -33,10 +34,20 @@ inline absl::StatusOr<std::vector<float>> FlatModel(const std::string& file) {
 using MakeUpdate =
     std::function<std::optional<std::vector<float>>(const FederationClient::Assignment&, FederationClient&)>;
 
+// Before a node begins; false: it drops out of this round.
+using TakePart = std::function<bool(const FederationClient::Assignment&)>;
+
+// So many nodes of a process hold a model and an update at a time.
+using Places = std::counting_semaphore<>;
+
 class SimulatedNode {
  public:
-  SimulatedNode(int aggregator_port, std::string name, std::string run, MakeUpdate make)
-      : make_(std::move(make)), client_(Options(aggregator_port, std::move(name), std::move(run)), clock_) {
+  SimulatedNode(int aggregator_port, std::string name, std::string run, MakeUpdate make,
+                TakePart take_part = {}, Places* places = nullptr)
+      : make_(std::move(make)),
+        take_part_(std::move(take_part)),
+        places_(places),
+        client_(Options(aggregator_port, std::move(name), std::move(run)), clock_) {
     thread_ = std::jthread([this] { Run(); });
   }
   ~SimulatedNode() { Stop(); }
@@ -59,16 +70,24 @@ class SimulatedNode {
 
   void Run() {
     while (const auto assignment = client_.Next()) {
-      if (std::optional<std::vector<float>> update = make_(*assignment, client_)) {
-        std::vector<float> remainder(update->size());
-        client_.Submit(*assignment, {*update, remainder, {0.5, 1.0, 0.1, 1}}).IgnoreError();
-      }
+      if (!take_part_ || take_part_(*assignment)) Answer(*assignment);
       client_.Finish(*assignment);
     }
   }
 
+  void Answer(const FederationClient::Assignment& assignment) {
+    if (places_ != nullptr) places_->acquire();
+    if (std::optional<std::vector<float>> update = make_(assignment, client_)) {
+      std::vector<float> remainder(update->size());
+      client_.Submit(assignment, {*update, remainder, {0.5, 1.0, 0.1, 1}}).IgnoreError();
+    }
+    if (places_ != nullptr) places_->release();
+  }
+
   SystemClock clock_;
   MakeUpdate make_;
+  TakePart take_part_;
+  Places* places_;
   FederationClient client_;
   std::jthread thread_;
 };
