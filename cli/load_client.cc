@@ -1,18 +1,15 @@
 #include "cli/load_client.h"
 
 #include <fmt/format.h>
-#include <grpcpp/alarm.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <deque>
 #include <random>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,7 +34,7 @@ constexpr std::uint64_t kMaxAhead = 4;
 
 // What an event of the queue is about; its address is the tag.
 struct Event {
-  enum Kind { kStarted, kWritten, kRead, kTick } kind;
+  enum Kind { kStarted, kWritten, kRead, kFinished } kind;
   std::size_t stream;  // index; the watcher is the last
 };
 
@@ -51,6 +48,10 @@ template <typename Message>
 bool Decode(grpc::ByteBuffer& bytes, Message& message) {
   grpc::ProtoBufferReader reader(&bytes);
   return message.ParseFromZeroCopyStream(&reader);
+}
+
+gpr_timespec Within(std::int64_t ms) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(ms, GPR_TIMESPAN));
 }
 
 struct Connection {
@@ -96,7 +97,8 @@ class Client final : public LoadClient {
 
   void SendDueSlots();
   void SendFlatOut(std::size_t panel);
-  void Metronome(std::stop_token stop);
+  void RunPaced(std::int64_t end_ns);
+  bool SlotIsOut() const;
   bool AllAnswered() const;
 
   const LoadPlan plan_;
@@ -115,10 +117,6 @@ class Client final : public LoadClient {
   std::uint64_t run_slots_ = 0;
   Epoch next_epoch_ = 0;
   std::uint64_t next_slot_ = 0;  // overall; sequence is one more
-
-  grpc::Alarm tick_;
-  Event tick_event_{Event::kTick, 0};
-  std::atomic<bool> tick_pending_ = false;
 };
 
 std::unique_ptr<Connection> Client::MakeConnection(std::size_t index, const char* method) {
@@ -156,7 +154,7 @@ absl::Status Client::Open() {
     Connection& connection = *connections_[event.stream];
     if (!ok) {
       grpc::Status status;
-      Event finished{Event::kTick, 0};
+      Event finished{Event::kFinished, 0};
       connection.stream->Finish(&status, &finished);
       while (tag != &finished && queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::GOT_EVENT) {
       }
@@ -191,7 +189,6 @@ absl::Status Client::Open() {
 
 Client::~Client() {
   for (auto& connection : connections_) connection->context.TryCancel();
-  tick_.Cancel();
   queue_.Shutdown();
   void* tag = nullptr;
   bool ok = false;
@@ -205,24 +202,39 @@ absl::Status Client::Run(std::chrono::nanoseconds duration, LatencyHistogram& la
   run_slots_ = 0;
   start_ns_ = clock_.SteadyNs();
   next_epoch_ = std::max(next_epoch_, EpochAt(clock_.UnixNs()));
-  std::optional<std::jthread> metronome;
+  const std::int64_t end_ns = start_ns_ + duration.count();
   if (flat_out()) {
     for (std::size_t i = 0; i < plan_.panels; ++i) SendFlatOut(i);
+    while (clock_.SteadyNs() < end_ns && broken_.ok()) Step(Within(10));
   } else {
-    metronome.emplace([this](std::stop_token stop) { Metronome(stop); });
-  }
-  const std::int64_t end_ns = start_ns_ + duration.count();
-  while (clock_.SteadyNs() < end_ns && broken_.ok()) {
-    Step(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(10, GPR_TIMESPAN)));
+    RunPaced(end_ns);
   }
   sending_ = false;
-  metronome.reset();
   const std::int64_t drained_ns = clock_.SteadyNs() + kDrainNs;
-  while (!AllAnswered() && clock_.SteadyNs() < drained_ns && broken_.ok()) {
-    Step(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(10, GPR_TIMESPAN)));
-  }
+  while (!AllAnswered() && clock_.SteadyNs() < drained_ns && broken_.ok()) Step(Within(10));
   latency_ = nullptr;
   return broken_;
+}
+
+// As the echo does it: asleep until a slot is due, then out with it, then listening until the watcher has it.
+// What comes in meanwhile is taken before the next slot is stamped.
+void Client::RunPaced(std::int64_t end_ns) {
+  const double period_ns = 1e9 / plan_.rate_hz;
+  for (std::int64_t now_ns = start_ns_; now_ns < end_ns && broken_.ok(); now_ns = clock_.SteadyNs()) {
+    const std::int64_t due_ns =
+        start_ns_ + static_cast<std::int64_t>(period_ns * static_cast<double>(run_slots_ + 1));
+    clock_.SleepUntil(clock_.UnixNs() + due_ns - now_ns, {});
+    while (Step(gpr_inf_past(GPR_CLOCK_MONOTONIC))) {
+    }
+    SendDueSlots();
+    const std::int64_t next_ns = due_ns + static_cast<std::int64_t>(period_ns);
+    while (!SlotIsOut() && clock_.SteadyNs() < next_ns && broken_.ok()) Step(Within(1));
+  }
+}
+
+// Whether the watcher has every slot that was sent, or is not meant to have every one.
+bool Client::SlotIsOut() const {
+  return plan_.watch_rate_hz > 0 || counts_.slots_received + counts_.slots_skipped >= counts_.slots_sent;
 }
 
 bool Client::Step(gpr_timespec deadline) {
@@ -230,11 +242,6 @@ bool Client::Step(gpr_timespec deadline) {
   bool ok = false;
   if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) return false;
   const Event& event = *static_cast<Event*>(tag);
-  if (event.kind == Event::kTick) {
-    tick_pending_ = false;
-    if (sending_) SendDueSlots();
-    return true;
-  }
   Connection& connection = *connections_[event.stream];
   if (!ok) {
     broken_ = absl::UnavailableError("a stream broke");
@@ -287,15 +294,6 @@ void Client::OnSlot(Connection& connection) {
       [this](std::uint64_t word) { return std::popcount(word) == static_cast<int>(plan_.panels); });
   if (!complete) ++counts_.slots_incomplete;
   if (latency_ != nullptr) latency_->Add(now_ns - slot.captured_unix_ns());
-}
-
-void Client::Metronome(std::stop_token stop) {
-  const auto period_ns = 1e9 / plan_.rate_hz;
-  const std::int64_t start_unix_ns = clock_.UnixNs();
-  for (std::uint64_t slot = 1; !stop.stop_requested(); ++slot) {
-    clock_.SleepUntil(start_unix_ns + static_cast<std::int64_t>(static_cast<double>(slot) * period_ns), stop);
-    if (!tick_pending_.exchange(true)) tick_.Set(&queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC), &tick_event_);
-  }
 }
 
 void Client::SendDueSlots() {
@@ -354,9 +352,7 @@ void Client::Write(Connection& connection, grpc::ByteBuffer bytes) {
 }
 
 bool Client::AllAnswered() const {
-  const bool watched = plan_.watch_rate_hz > 0 || flat_out() ||
-                       counts_.slots_received + counts_.slots_skipped >= counts_.slots_sent;
-  return counts_.frames_acknowledged >= counts_.frames_sent && watched;
+  return counts_.frames_acknowledged >= counts_.frames_sent && (flat_out() || SlotIsOut());
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ struct LoadCounts {
   std::string first_refusal;
 };
 
-// One thread drives all streams: it writes, reads acknowledgements and receives slots; a second one only
-// wakes it at each slot. Each panel has a TCP connection of its own, the watcher another.
+// One thread drives all streams: it writes, reads acknowledgements and receives slots. Each panel has a TCP
+// connection of its own, the watcher another.
 class LoadClient {
  public:
   // Connects, says hello on every stream and starts to watch. Errors: Unavailable, or the aggregator's
