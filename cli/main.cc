@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
 
   tributary::AddWatchCommand(app, exit_code);
   tributary::AddStatusCommand(app, exit_code);
-  CLI::App* run = app.add_subcommand("run", "Federated learning: runs of an aggregator")->require_subcommand(1);
+  CLI::App* run =
+      app.add_subcommand("run", "Federated learning: runs of an aggregator")->require_subcommand(1);
   tributary::AddRunStartCommand(*run, exit_code);
   tributary::AddRunListCommand(*run, exit_code);
   tributary::AddRunShowCommand(*run, exit_code);

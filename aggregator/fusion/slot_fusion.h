@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "aggregator/fusion/consistency_monitor.h"
-#include "core/estimate/fused_slot.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/slot_input.h"
 #include "aggregator/fusion/subject_fusion.h"
 #include "core/estimate/conflate_batch.h"
+#include "core/estimate/fused_slot.h"
 
 namespace tributary {
 

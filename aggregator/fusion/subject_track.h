@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "core/estimate/fused_slot.h"
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/epoch.h"
+#include "core/estimate/fused_slot.h"
 #include "core/estimate/gaussian.h"
 
 namespace tributary {

@@ -23,8 +23,8 @@ struct IngestOptions {
   std::optional<TlsMaterial> tls;
   std::size_t threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
-  // Of other modules, on the same port; they outlive the server. With any, more streams and larger messages are
-  // admitted: one connection may carry the streams of many nodes, and models travel in chunks of 1 MiB.
+  // Of other modules, on the same port; they outlive the server. With any, more streams and larger messages
+  // are admitted: one connection may carry the streams of many nodes, and models travel in chunks of 1 MiB.
   std::vector<grpc::Service*> services;
 };
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "aggregator/fusion/engine.h"
-#include "core/estimate/fused_slot.h"
 #include "aggregator/publish/fleet.h"
+#include "core/estimate/fused_slot.h"
 
 namespace tributary {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "core/estimate/fused_slot.h"
 #include "aggregator/publish/slot_feed.h"
+#include "core/estimate/fused_slot.h"
 #include "core/runtime/mutex.h"
 
 namespace tributary {

@@ -17,8 +17,8 @@ struct EncoderFile {
   std::vector<float> parameters;  // flat
 };
 
-// Errors: InvalidArgument or NotFound for metadata that is missing or out of range and for tensors that do not
-// fit it, naming them; DecodeEncoder: also those of the safetensors.
+// Errors: InvalidArgument or NotFound for metadata that is missing or out of range and for tensors that do
+// not fit it, naming them; DecodeEncoder: also those of the safetensors.
 absl::StatusOr<EncoderFile> EncoderFromTensors(const TensorSet& set);
 absl::StatusOr<EncoderFile> DecodeEncoder(std::string_view file);
 

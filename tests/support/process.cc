@@ -124,8 +124,8 @@ int ReservePort() {
     const int port = kFirst + next;
     stream_protocol::acceptor reservation(context, stream_protocol());
     boost::system::error_code taken;
-    reservation.bind(stream_protocol::endpoint(std::string(1, '\0') + "tributary.port." + std::to_string(port)),
-                     taken);
+    reservation.bind(
+        stream_protocol::endpoint(std::string(1, '\0') + "tributary.port." + std::to_string(port)), taken);
     if (taken) continue;
     tcp::acceptor listener(context, tcp::v4());
     listener.bind({boost::asio::ip::address_v4::loopback(), static_cast<unsigned short>(port)}, taken);

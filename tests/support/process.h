@@ -50,8 +50,9 @@ class ScratchFolder {
 // The content of a file; empty if there is none.
 std::string ReadText(const std::string& path);
 
-// A port of the loopback for this process alone, so that a daemon can be killed and started again on it. It lies
-// below the range from which outgoing connections take theirs, and no other test process gets it meanwhile.
+// A port of the loopback for this process alone, so that a daemon can be killed and started again on it. It
+// lies below the range from which outgoing connections take theirs, and no other test process gets it
+// meanwhile.
 int ReservePort();
 
 // Asks until it holds or `limit` has passed; gives the last answer.
