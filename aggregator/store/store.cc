@@ -229,7 +229,7 @@ absl::StatusOr<DurableFile> Store::NewSubmission() {
 }
 
 absl::Status Store::AddSubmission(std::string_view run, std::string_view document,
-                                  SubmissionRecord submission, DurableFile file) {
+                                  const SubmissionRecord& submission, DurableFile file) {
   if (absl::Status status = file.Commit(); !status.ok()) return status;
   absl::StatusOr<Transaction> transaction = Begin();
   if (!transaction.ok()) return transaction.status();

@@ -45,8 +45,8 @@ class Store {
   // A file for an update that is arriving. Thread-safe.
   absl::StatusOr<DurableFile> NewSubmission();
   // Keeps it, together with the run's document.
-  absl::Status AddSubmission(std::string_view run, std::string_view document, SubmissionRecord submission,
-                             DurableFile file);
+  absl::Status AddSubmission(std::string_view run, std::string_view document,
+                             const SubmissionRecord& submission, DurableFile file);
   // In the order in which they were added.
   absl::StatusOr<std::vector<SubmissionRecord>> Submissions(std::string_view run);
   // Forgets them all, together with the run's document and a line of history.

@@ -4,6 +4,8 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <chrono>
+
 namespace tributary {
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
@@ -24,6 +26,11 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
     credentials = grpc::SslCredentials({tls->ca_pem, tls->key_pem, tls->certificate_pem});
   }
   return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+void AwaitConnection(grpc::Channel& channel) {
+  constexpr auto kLimit = std::chrono::milliseconds(500);
+  channel.WaitForConnected(std::chrono::system_clock::now() + kLimit);
 }
 
 }  // namespace tributary

@@ -15,4 +15,9 @@ namespace tributary {
 // and notices a cut link within four: the server must admit keepalive pings every two seconds.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, const std::optional<TlsMaterial>& tls);
 
+// Before another attempt with the blocking API: waits at most half a second for the connection. A connect
+// makes progress only while somebody waits on the channel (gRPC looks after it by itself every five seconds),
+// and calls that fail at once do not.
+void AwaitConnection(grpc::Channel& channel);
+
 }  // namespace tributary

@@ -14,34 +14,12 @@
 #include "core/uplink/federation_calls.h"
 #include "core/uplink/federation_convert.h"
 #include "core/uplink/refusals.h"
-#include "core/uplink/spool/backoff.h"
+#include "core/uplink/spool/reconnect.h"
 
 namespace tributary {
 namespace {
 
-constexpr Backoff::Limits kLostLink{20'000'000, 400'000'000};
-constexpr Backoff::Limits kRefusedNode{1'000'000'000, 30'000'000'000};
 constexpr std::int64_t kRepeatLogNs = 10'000'000'000;
-
-// What another attempt may mend soon.
-bool MayPass(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kInternal:
-    case absl::StatusCode::kUnknown:
-    case absl::StatusCode::kResourceExhausted:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// A run that is not there yet, or has no place yet, is no fault of this node.
-bool IsRefusal(absl::StatusCode code) {
-  return !MayPass(code) && code != absl::StatusCode::kNotFound && code != absl::StatusCode::kAborted;
-}
 
 }  // namespace
 
@@ -52,7 +30,7 @@ class FederationClient::Impl {
         clock_(clock),
         channel_(MakeChannel(options_.aggregator, options_.tls)),
         stub_(v1::FederationService::NewStub(channel_)),
-        calls_(kLostLink, std::random_device{}()),
+        calls_(std::random_device{}()),
         thread_([this](std::stop_token stop) { Participate(std::move(stop)); }) {}
 
   ~Impl() { Stop(); }
@@ -130,41 +108,33 @@ class FederationClient::Impl {
  private:
   // Tries until it succeeds, cannot succeed or is no longer wanted.
   absl::Status Insist(const Assignment& assignment, const std::function<absl::Status()>& attempt) {
-    calls_.Reset();
+    calls_.Recovered();
     while (!assignment.withdrawn.stop_requested()) {
       absl::Status status = attempt();
-      if (status.ok() || !MayPass(status.code())) return status;
+      if (status.ok() || !Reconnect::MayPass(status)) return status;
       if (assignment.withdrawn.stop_requested()) break;
       spdlog::debug("round {} of {}: {}; trying again", assignment.task.round, assignment.task.run,
                     status.ToString());
-      Rest(calls_.Next(), assignment.withdrawn);
+      Rest(calls_.DelayNs(status), assignment.withdrawn);
     }
     return absl::CancelledError("the task was withdrawn");
   }
 
-  // Before another attempt. A connect makes progress only while somebody waits on the channel (gRPC looks
-  // after it by itself every five seconds), and calls that fail at once do not.
   void Rest(std::int64_t delay_ns, const std::stop_token& stop) {
-    constexpr auto kConnect = std::chrono::milliseconds(500);
     clock_.SleepUntil(clock_.UnixNs() + delay_ns, stop);
-    if (!stop.stop_requested()) channel_->WaitForConnected(std::chrono::system_clock::now() + kConnect);
+    if (!stop.stop_requested()) AwaitConnection(*channel_);
   }
 
   // --- Own thread ---
 
   void Participate(std::stop_token stop) {
-    Backoff lost(kLostLink, std::random_device{}());
-    Backoff refused(kRefusedNode, std::random_device{}());
+    Reconnect reconnect(std::random_device{}());
     std::int64_t next_log_ns = 0;
     while (!stop.stop_requested()) {
       bool answered = false;
       const absl::Status status = ReadTasks(stop, answered);
       if (stop.stop_requested()) return;
-      if (answered) {
-        lost.Reset();
-        refused.Reset();
-      }
-      const bool slowly = !MayPass(status.code()) || status.code() == absl::StatusCode::kResourceExhausted;
+      if (answered) reconnect.Recovered();
       const std::int64_t now_ns = clock_.SteadyNs();
       const bool ended = absl::IsNotFound(status) && answered;
       if (!ended && (state() == FederationState::kParticipating || now_ns >= next_log_ns)) {
@@ -172,8 +142,9 @@ class FederationClient::Impl {
                      status.ToString());
         next_log_ns = now_ns + kRepeatLogNs;
       }
-      SetState(IsRefusal(status.code()) ? FederationState::kRefused : FederationState::kConnecting, status);
-      Rest(slowly ? refused.Next() : lost.Next(), stop);
+      SetState(Reconnect::IsRefusal(status) ? FederationState::kRefused : FederationState::kConnecting,
+               status);
+      Rest(reconnect.DelayNs(status), stop);
     }
   }
 
@@ -266,7 +237,7 @@ class FederationClient::Impl {
   const Clock& clock_;
   const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::FederationService::Stub> stub_;
-  Backoff calls_;  // the caller's thread
+  Reconnect calls_;  // the caller's thread
 
   std::atomic<std::uint64_t> streams_ = 0;
   std::atomic<std::uint64_t> malformed_tasks_ = 0;

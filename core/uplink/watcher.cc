@@ -9,22 +9,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/runtime/clock.h"
+#include "core/uplink/channel.h"
 #include "core/uplink/convert.h"
 #include "core/uplink/refusals.h"
-#include "core/uplink/spool/backoff.h"
+#include "core/uplink/spool/reconnect.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
 namespace tributary {
 namespace {
 
-constexpr Backoff::Limits kLostStream{20'000'000, 400'000'000};
 constexpr std::int64_t kFirstStreamNs = 5'000'000'000;
-
-bool MayPass(absl::StatusCode code) {
-  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded ||
-         code == absl::StatusCode::kCancelled || code == absl::StatusCode::kResourceExhausted ||
-         code == absl::StatusCode::kInternal || code == absl::StatusCode::kUnknown;
-}
 
 // One stream, to its end. `connected` is set once a response has come.
 absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& options,
@@ -61,19 +55,20 @@ absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const Wat
                         std::stop_token stop, const OnSlot& on_slot, const OnLost& on_lost) {
   const SystemClock clock;
   const std::unique_ptr<v1::FusionService::Stub> stub = v1::FusionService::NewStub(channel);
-  Backoff backoff(kLostStream, std::random_device{}());
+  Reconnect reconnect(std::random_device{}());
   const std::int64_t give_up_ns = clock.SteadyNs() + kFirstStreamNs;
   bool ever_connected = false;
   while (!stop.stop_requested()) {
     bool connected = false;
     const absl::Status status = ReadStream(*stub, options, stop, on_slot, connected);
     if (stop.stop_requested()) break;
-    if (!MayPass(status.code())) return status;
-    if (connected) backoff.Reset();
+    if (!Reconnect::MayPass(status)) return status;
+    if (connected) reconnect.Recovered();
     ever_connected = ever_connected || connected;
     if (!ever_connected && clock.SteadyNs() >= give_up_ns) return status;
     if (connected) on_lost(status);
-    clock.SleepUntil(clock.UnixNs() + backoff.Next(), stop);
+    clock.SleepUntil(clock.UnixNs() + reconnect.DelayNs(status), stop);
+    if (!stop.stop_requested()) AwaitConnection(*channel);
   }
   return absl::OkStatus();
 }

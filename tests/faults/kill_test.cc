@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/fleet.h"
+#include "tests/support/reporter.h"
 
 namespace tributary::testing {
 namespace {
@@ -55,6 +56,18 @@ TEST_F(KillTest, AllNodesReportAgainWithinTwoSecondsOfTheAggregatorsRestart) {
       std::to_string(std::chrono::duration_cast<milliseconds>(steady_clock::now() - serving).count()));
   for (auto& [wall, node] : nodes_) EXPECT_TRUE(node.process().Running()) << wall;
   EXPECT_TRUE(WaitFor([&] { return Fused("complete") > 20; }));
+}
+
+TEST_F(KillTest, AWatcherSeesNewSlotsSoonAfterTheAggregatorsRestart) {
+  const Collector watcher(aggregator_.ingest_port());
+  ASSERT_TRUE(WaitFor([&] { return !watcher.slots().empty(); }));
+  aggregator_.process().Signal(SIGKILL);
+  EXPECT_EQ(aggregator_.process().Wait(milliseconds(5'000)), 128 + SIGKILL);
+  const Epoch last = watcher.slots().rbegin()->first;
+  aggregator_.Start();
+  ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+  // The nodes have two seconds to report again; gRPC alone would look after the channel every five.
+  EXPECT_TRUE(WaitFor([&] { return watcher.slots().rbegin()->first > last; }, milliseconds(4'000)));
 }
 
 TEST_F(KillTest, FusionGoesOnWithThreePanelsAtTheDeadline) {

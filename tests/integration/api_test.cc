@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/integration/reporter.h"
+#include "tests/support/reporter.h"
 #include "tests/support/fleet.h"
 
 namespace tributary::testing {

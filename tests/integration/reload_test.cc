@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "tests/integration/reporter.h"
+#include "tests/support/reporter.h"
 #include "tests/support/fleet.h"
 
 namespace tributary::testing {

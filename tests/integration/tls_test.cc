@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tests/integration/reporter.h"
+#include "tests/support/reporter.h"
 #include "tests/support/fleet.h"
 
 namespace tributary::testing {

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "tests/integration/reporter.h"
+#include "tests/support/reporter.h"
 #include "tests/support/fleet.h"
 
 namespace tributary::testing {

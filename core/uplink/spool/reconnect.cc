@@ -2,6 +2,20 @@
 
 namespace tributary {
 
+bool Reconnect::MayPass(const absl::Status& error) {
+  switch (error.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kResourceExhausted:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool Reconnect::IsRefusal(const absl::Status& error) {
   switch (error.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -21,7 +35,7 @@ void Reconnect::Recovered() {
 }
 
 std::int64_t Reconnect::DelayNs(const absl::Status& error) {
-  const bool slowly = IsRefusal(error) || error.code() == absl::StatusCode::kResourceExhausted;
+  const bool slowly = !MayPass(error) || error.code() == absl::StatusCode::kResourceExhausted;
   return slowly ? refused_.Next() : lost_link_.Next();
 }
 

@@ -9,12 +9,15 @@
 namespace tributary {
 
 // A lost link comes back by itself and is tried again soon; a refusal stays until somebody changes a
-// configuration or a certificate, and is tried again slowly, as is a peer that is too busy. One thread's.
+// configuration or a certificate, and is tried again slowly, as is a peer that is too busy or does not know
+// what it is asked for. One thread's.
 class Reconnect {
  public:
   explicit Reconnect(std::uint64_t seed) : lost_link_(kLostLink, seed), refused_(kRefused, seed + 1) {}
 
-  // Whether a stream that ended so was refused rather than lost.
+  // Whether the same call may soon succeed: the link was lost, the peer is busy or is starting.
+  static bool MayPass(const absl::Status& error);
+  // Whether the peer will not have this caller.
   static bool IsRefusal(const absl::Status& error);
 
   // The stream has served: the next delays are the first ones again.

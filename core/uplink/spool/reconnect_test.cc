@@ -22,6 +22,7 @@ TEST(ReconnectTest, TriesARefusalAgainSlowly) {
        {absl::InvalidArgumentError(""), absl::FailedPreconditionError(""), absl::PermissionDeniedError(""),
         absl::UnauthenticatedError(""), absl::UnimplementedError("")}) {
     EXPECT_TRUE(Reconnect::IsRefusal(refusal)) << refusal;
+    EXPECT_FALSE(Reconnect::MayPass(refusal)) << refusal;
     EXPECT_GE(Reconnect(1).DelayNs(refusal), 500 * kMs) << refusal;
   }
 }
@@ -30,6 +31,13 @@ TEST(ReconnectTest, ABusyPeerIsNoRefusalButIsTriedSlowly) {
   const absl::Status busy = absl::ResourceExhaustedError("too many streams");
   EXPECT_FALSE(Reconnect::IsRefusal(busy));
   EXPECT_GE(Reconnect(1).DelayNs(busy), 500 * kMs);
+}
+
+TEST(ReconnectTest, WhatIsNotThereYetIsNoRefusalButIsTriedSlowly) {
+  const absl::Status unknown = absl::NotFoundError("no such run");
+  EXPECT_FALSE(Reconnect::IsRefusal(unknown));
+  EXPECT_FALSE(Reconnect::MayPass(unknown));
+  EXPECT_GE(Reconnect(1).DelayNs(unknown), 500 * kMs);
 }
 
 TEST(ReconnectTest, StartsAnewOnceAStreamHasServed) {
