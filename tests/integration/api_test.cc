@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/support/reporter.h"
 #include "tests/support/fleet.h"
+#include "tests/support/reporter.h"
 
 namespace tributary::testing {
 namespace {

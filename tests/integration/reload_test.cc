@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "tests/support/reporter.h"
 #include "tests/support/fleet.h"
+#include "tests/support/reporter.h"
 
 namespace tributary::testing {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tests/support/reporter.h"
 #include "tests/support/fleet.h"
+#include "tests/support/reporter.h"
 
 namespace tributary::testing {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <random>
 
-#include "tests/support/reporter.h"
 #include "tests/support/fleet.h"
+#include "tests/support/reporter.h"
 
 namespace tributary::testing {
 namespace {
