@@ -8,13 +8,14 @@
 
 #include "core/runtime/file.h"
 #include "core/runtime/tls.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary {
 namespace {
 
 class CertificateAuthorityTest : public ::testing::Test {
  protected:
-  CertificateAuthorityTest() : folder_(::testing::TempDir() + "certificate_authority_test") {
+  CertificateAuthorityTest() : folder_(OwnFolder() + "certificate_authority_test") {
     std::filesystem::remove_all(folder_);
   }
   ~CertificateAuthorityTest() override { std::filesystem::remove_all(folder_); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/nn/random_stream.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary {
 namespace {
@@ -59,7 +60,7 @@ TEST_P(EncoderOnnxTest, GivesTheSameFeatures) {
       EncodeOnnx({trainer->options(), {trainer->parameters().begin(), trainer->parameters().end()}});
   ASSERT_TRUE(model.ok()) << model.status();
 
-  const std::string stem = ::testing::TempDir() + "encoder_onnx_" + GetParam().name;
+  const std::string stem = OwnFolder() + "encoder_onnx_" + GetParam().name;
   Write(stem + ".onnx", model->data(), model->size());
   Write(stem + ".images", images.data(), images.size());
   const int status =

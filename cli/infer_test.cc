@@ -11,6 +11,7 @@
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
 #include "node/source/room_examples.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary {
 namespace {
@@ -18,8 +19,8 @@ namespace {
 class InferTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ =
+        std::filesystem::path(OwnFolder()) / ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

@@ -51,12 +51,12 @@ void LearnerMetrics::Accepted(std::uint32_t round) {
 }
 
 void LearnerMetrics::Refused(const std::string& reason) {
-  ++refused_;
-  // Rare; the reasons are those of the protocol.
+  // Rare; the reasons are those of the protocol. Before the count: who sees that sees the metric too.
   metrics_
       .AddCounter("tributary_learner_refused_updates_total", "Updates that the aggregator refused.",
                   {{"reason", reason}})
       .Increment();
+  ++refused_;
 }
 
 LearnerCounters LearnerMetrics::counters() const {

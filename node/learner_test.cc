@@ -11,6 +11,7 @@
 #include "core/parameters/safetensors.h"
 #include "core/uplink/federation_fake_server.h"
 #include "node/source/images_glyphs.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary {
 namespace {
@@ -91,7 +92,7 @@ class LearnerTest : public ::testing::Test {
   FakeFederation server_;
   std::vector<float> global_;
   std::uint64_t rounds_ = 0;
-  const std::string state_file_ = ::testing::TempDir() + "learner." +
+  const std::string state_file_ = OwnFolder() + "learner." +
                                   ::testing::UnitTest::GetInstance()->current_test_info()->name() +
                                   ".safetensors";
   std::optional<Metrics> metrics_;

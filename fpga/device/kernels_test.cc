@@ -19,6 +19,7 @@
 #include "fpga/model/augmentation.h"
 #include "fpga/model/fusion_image.h"
 #include "fpga/model/kernel_interface.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary {
 namespace {
@@ -41,7 +42,7 @@ class KernelsTest : public testing::Test {
   // Runs a kernel once and gives its output, without the report.
   static Words Run(const std::string& name, const RunArguments& arguments, const Words& input,
                    const Words& parameters, std::size_t output_words) {
-    const std::string path = testing::TempDir() + name + ".xclbin";
+    const std::string path = OwnFolder() + name + ".xclbin";
     std::ofstream(path, std::ios::binary) << WriteXclbin({.kernels = {{name, 1}}}).value();
     xrt::device device(0);
     const xrt::uuid uuid = device.load_xclbin(path);

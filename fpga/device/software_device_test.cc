@@ -18,6 +18,7 @@
 
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/kernel_interface.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary {
 namespace {
@@ -40,7 +41,7 @@ class SoftwareDeviceTest : public testing::Test {
   std::string WriteFile(int instances) {
     XclbinContents contents;
     contents.kernels = {{"loopback_kernel", instances}};
-    const std::string path = testing::TempDir() + "loopback" + std::to_string(instances) + ".xclbin";
+    const std::string path = OwnFolder() + "loopback" + std::to_string(instances) + ".xclbin";
     const auto bytes = WriteXclbin(contents);
     EXPECT_TRUE(bytes.ok());
     std::ofstream(path, std::ios::binary) << *bytes;
@@ -177,7 +178,7 @@ TEST_F(SoftwareDeviceTest, RefusesAKernelWhenTheBoardHoldsAnotherXclbin) {
 }
 
 TEST_F(SoftwareDeviceTest, AnXclbinWithAnUnknownKernelLeavesTheBoardAsItWas) {
-  const std::string unknown = testing::TempDir() + "unknown.xclbin";
+  const std::string unknown = OwnFolder() + "unknown.xclbin";
   std::ofstream(unknown, std::ios::binary) << WriteXclbin({.kernels = {{"absent_kernel", 1}}}).value();
   const std::string good = WriteFile(1);
   xrt::device device(0);
@@ -212,7 +213,7 @@ TEST_F(SoftwareDeviceTest, RunsEveryKernelOfOneXclbin) {
                                           "augment_convolve_kernel"};
   XclbinContents contents;
   for (const std::string& name : names) contents.kernels.push_back({name, 1});
-  const std::string path = testing::TempDir() + "all.xclbin";
+  const std::string path = OwnFolder() + "all.xclbin";
   std::ofstream(path, std::ios::binary) << WriteXclbin(contents).value();
   for (const std::string& name : names) {
     Session session(path, name);

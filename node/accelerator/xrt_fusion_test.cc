@@ -15,6 +15,7 @@
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "node/accelerator/cpu_fusion.h"
 #include "node/accelerator/xrt_create.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary {
 namespace {
@@ -27,7 +28,7 @@ class XrtFusionTest : public testing::Test {
   void SetUp() override {
     ::setenv("XILINX_XRT", TRIBUTARY_XRT_ROOT, 1);
     ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
-    options_.xclbin = testing::TempDir() + "xrt_fusion_test.xclbin";
+    options_.xclbin = OwnFolder() + "xrt_fusion_test.xclbin";
     std::ofstream(options_.xclbin, std::ios::binary)
         << WriteXclbin({.kernels = {{"fusion_kernel", 2}}}).value();
     options_.frames_per_run = 4;

@@ -16,6 +16,7 @@
 #include "fpga/model/random_network.h"
 #include "node/accelerator/cpu_positioning.h"
 #include "node/accelerator/xrt_create.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary {
 namespace {
@@ -43,7 +44,7 @@ class XrtPositioningTest : public testing::Test {
   static std::string WriteFile(std::vector<XclbinContents::Kernel> kernels) {
     const auto bytes = WriteXclbin({.kernels = std::move(kernels)});
     EXPECT_TRUE(bytes.ok());
-    const std::string path = testing::TempDir() + "xrt_positioning_test.xclbin";
+    const std::string path = OwnFolder() + "xrt_positioning_test.xclbin";
     std::ofstream(path, std::ios::binary) << *bytes;
     return path;
   }
@@ -201,7 +202,7 @@ TEST_F(XrtPositioningTest, RefusesAnXclbinThatIsMissingTruncatedOrNotTheOneAsked
 
   std::ifstream file(good, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  options_.xclbin = testing::TempDir() + "truncated.xclbin";
+  options_.xclbin = OwnFolder() + "truncated.xclbin";
   for (const std::size_t length : {std::size_t{4}, std::size_t{200}, std::size_t{600}, bytes.size() - 1}) {
     std::ofstream(options_.xclbin, std::ios::binary) << bytes.substr(0, length);
     EXPECT_FALSE(CreationError().ok()) << length;

@@ -218,8 +218,8 @@ TEST_F(NodeUplinkTest, NeverBlocksAPanelOnASlowServer) {
   ASSERT_TRUE(AllAcknowledged());
   ExpectBalance();
   Offer(1);  // carries the count
-  EXPECT_TRUE(WaitFor([this] { return server_.DroppedFrames() == Spooled().dropped_frames; }));
-  EXPECT_EQ(server_.Arrived().rbegin()->first, 2'001u);
+  EXPECT_TRUE(WaitFor([this] { return server_.Arrived().rbegin()->first == 2'001u; }));
+  EXPECT_EQ(server_.DroppedFrames(), Spooled().dropped_frames);
 }
 
 TEST_F(NodeUplinkTest, SaysWhyANodeIsRefusedAndDoesNotWaitForIt) {
