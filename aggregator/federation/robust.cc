@@ -49,7 +49,7 @@ class RobustStrategy : public Strategy {
  private:
   virtual void CombineSorted(const Updates& updates, std::span<float> combined) const = 0;
 
-  void Apply(std::span<const float> combined, std::span<float> model) final {
+  void Apply(std::size_t, std::span<const float> combined, std::span<float> model) final {
     const auto rate = static_cast<float>(options().learning_rate);
     for (std::size_t i = 0; i < model.size(); ++i) model[i] += rate * combined[i];
   }

@@ -27,6 +27,22 @@ Admission Already() {
   return admission;
 }
 
+// Whether the update itself is at fault, so that sending it again cannot help.
+bool IsForGood(SubmissionRefusal reason) {
+  switch (reason) {
+    case SubmissionRefusal::kSchema:
+    case SubmissionRefusal::kBaseModel:
+    case SubmissionRefusal::kEncoding:
+    case SubmissionRefusal::kSampleCount:
+    case SubmissionRefusal::kNotFinite:
+    case SubmissionRefusal::kOutOfRange:
+    case SubmissionRefusal::kTooLarge:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool Mentions(const AcceptedUpdate& update, std::string_view node) {
   return update.header.node == node ||
          std::ranges::any_of(update.header.contributors,
@@ -172,9 +188,12 @@ std::optional<Admission> RunState::Refuse(const SubmissionHeader& header, std::i
   return std::nullopt;
 }
 
-void RunState::Count(std::string_view node, const Admission& refusal) {
+void RunState::Count(const SubmissionHeader& header, const Admission& refusal) {
   ++refused_[static_cast<std::size_t>(refusal.reason)];
-  const auto known = nodes_.find(node);
+  const bool asked = open_ && step_ == RoundStep::kTraining && header.round == round_ &&
+                     step_nodes_.contains(header.node) && !step_done_.contains(header.node);
+  if (asked && IsForGood(refusal.reason)) given_up_.insert(header.node);
+  const auto known = nodes_.find(header.node);
   if (known == nodes_.end()) return;
   ++known->second.status.refused_updates;
   known->second.status.last_refusal =
@@ -190,7 +209,7 @@ Admission RunState::Admit(const SubmissionHeader& header, std::int64_t now_ns) {
                       fmt::format("another submission of {} is under way", header.node), true);
   }
   if (refusal) {
-    Count(header.node, *refusal);
+    Count(header, *refusal);
     return *refusal;
   }
   under_way_[header.node] = round_;
@@ -207,7 +226,7 @@ Admission RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns, 
   }
   under_way_.erase(header.node);
   if (refusal) {
-    Count(header.node, *refusal);
+    Count(header, *refusal);
     return *refusal;
   }
   ParticipantStatus& status = nodes_.find(header.node)->second.status;
@@ -215,6 +234,7 @@ Admission RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns, 
   ++status.accepted_updates;
   accepted_.push_back({header, weight});
   step_done_.insert(header.node);
+  given_up_.erase(header.node);
   events.emplace_back(UpdateAccepted{round_, accepted_.back()});
   EndStepIfDue(now_ns, events);
   return Go(weight);
@@ -222,7 +242,7 @@ Admission RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns, 
 
 void RunState::Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason) {
   under_way_.erase(header.node);
-  if (reason) Count(header.node, Refusal(*reason, fmt::format("round {}", header.round)));
+  if (reason) Count(header, Refusal(*reason, fmt::format("round {}", header.round)));
 }
 
 }  // namespace tributary

@@ -73,8 +73,10 @@ struct RunConfig {
   std::int64_t deadline_ns = 60'000'000'000;
   UpdateWeighting weighting = UpdateWeighting::kSamples;
   std::uint64_t max_samples = 1'000'000'000;  // a node may claim
-  double max_element = 8;  // largest |element| of an update; more is refused. Sets the fixed point's bound
-  double clip_norm = 0;    // L2 norm to which an update is scaled down, by node and aggregator; 0: not
+  // Largest |element| of an update; more is refused. Sets the fixed point's bound. Weights move by less than
+  // one in a round, the running variances of batch norms by hundreds.
+  double max_element = 1024;
+  double clip_norm = 0;  // L2 norm to which an update is scaled down, by node and aggregator; 0: not
   PrivacySettings privacy;
   BufferSettings buffer;
   EvaluationSettings evaluation;

@@ -76,9 +76,10 @@ NodeTask RunState::TaskOf(std::string_view node) const {
     task.reason = "the node has not joined";
     return task;
   }
-  const bool asked = config_.asynchronous()
-                         ? known->second.status.sample_count > 0 && known->second.status.last_round < round_
-                         : step_nodes_.contains(node) && !step_done_.contains(node);
+  const bool asked =
+      config_.asynchronous()
+          ? known->second.status.sample_count > 0 && known->second.status.last_round < round_
+          : step_nodes_.contains(node) && !step_done_.contains(node) && !given_up_.contains(node);
   if (!open_ || step_ == RoundStep::kClosing || !asked) {
     task.reason = known->second.status.sample_count == 0 ? "the node has not said how many samples it has"
                                                          : StatusMessage();

@@ -90,6 +90,7 @@ void RunState::BeginStep(RoundStep step, Names nodes, std::int64_t now_ns) {
   step_ = step;
   step_nodes_ = std::move(nodes);
   step_done_.clear();
+  given_up_.clear();
   deadline_ns_ = now_ns + config_.deadline_ns;
 }
 
@@ -102,7 +103,7 @@ void RunState::EndStepIfDue(std::int64_t now_ns, RunEvents& events) {
   if (!open_ || step_ == RoundStep::kClosing) return;
   const std::size_t done = config_.asynchronous() ? accepted_.size() : step_done_.size();
   const std::size_t needed = NeededInStep();
-  bool all_done = step_done_.size() == step_nodes_.size();
+  bool all_done = step_done_.size() + given_up_.size() == step_nodes_.size();
   if (config_.asynchronous()) all_done = done >= config_.buffer.size;
   if (step_ == RoundStep::kUnmasking) all_done = done >= needed;  // more shares would not tell more
   if (!all_done && now_ns < deadline_ns_) return;

@@ -3,8 +3,8 @@
 //   Join, Leave ─► Advance ─► RoundStarted ─► Admit → Accept | Withdraw … ─► RoundClosed ─► Commit ─► …
 //
 // Round numbers ascend from 1 and are never used twice: a round that misses its quorum has failed and the
-// next one has the next number, from the same model. A round ends when every asked node has sent its update,
-// or at its deadline.
+// next one has the next number, from the same model. A round ends when every asked node has sent its update
+// or one that can never be taken, or at its deadline.
 //
 // Pure: the time is passed in (steady clock, nanoseconds), nothing is stored or sent. What changes comes out
 // as events in order, appended to `events`, to be stored before a caller is answered. One thread at a time.
@@ -196,7 +196,7 @@ class RunState {
   std::optional<Admission> RefuseContents(const SubmissionHeader& header) const;
   std::optional<Admission> RefuseContributors(const SubmissionHeader& header) const;
   bool AlreadyAccepted(const SubmissionHeader& header) const;
-  void Count(std::string_view node, const Admission& refusal);
+  void Count(const SubmissionHeader& header, const Admission& refusal);
 
   RunConfig config_;
   ModelFacts model_;
@@ -205,6 +205,7 @@ class RunState {
   RoundStep step_ = RoundStep::kTraining;
   Names step_nodes_;  // asked in this step
   Names step_done_;
+  Names given_up_;  // whose update was refused for good: not waited for, nor asked again in this round
   std::size_t threshold_ = 0;  // of secure aggregation, from the end of kKeys on
   // Admitted, neither accepted nor withdrawn: the round in which that was.
   std::map<std::string, std::uint32_t, std::less<>> under_way_;

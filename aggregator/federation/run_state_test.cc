@@ -142,6 +142,49 @@ TEST_F(RunStateTest, OneSubmissionOfANodeAtATime) {
   EXPECT_EQ(run_->accepted().size(), 1u);
 }
 
+TEST_F(RunStateTest, ANodeWhoseUpdateCanNeverBeTakenHoldsNobodyUp) {
+  JoinThree();
+  const SubmissionHeader header = Header("cedar", 1);
+  ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  Submit("ash");
+  Submit("birch");
+  EXPECT_EQ(Count<RoundClosed>(), 0u);
+  run_->Withdraw(header, Reason::kOutOfRange);
+  EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
+  Advance(1);
+  ASSERT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
+  Commit();
+  EXPECT_EQ(run_->TaskOf("cedar").round, 2u);
+}
+
+TEST_F(RunStateTest, ANodeThatMendsItsUpdateIsTaken) {
+  JoinThree();
+  SubmissionHeader header = Header("ash", 1);
+  header.schema = Identity(99);
+  EXPECT_EQ(Offer(header).reason, Reason::kSchema);
+  Submit("birch");
+  Submit("ash");
+  Advance(1);
+  EXPECT_EQ(Count<RoundClosed>(), 0u);  // cedar is still to come
+  Submit("cedar");
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 300);
+}
+
+// What breaks on its way, or belongs to another round, says nothing of this round's update.
+TEST_F(RunStateTest, WaitsForANodeWhoseUpdateWasDamagedOnItsWay) {
+  JoinThree();
+  const SubmissionHeader header = Header("cedar", 1);
+  ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  run_->Withdraw(header, Reason::kIncomplete);
+  EXPECT_EQ(Offer("cedar", 7).reason, Reason::kFutureRound);
+  Submit("ash");
+  Submit("birch");
+  Advance(1);
+  EXPECT_EQ(Count<RoundClosed>(), 0u);
+  EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kTrain);
+}
+
 TEST_F(RunStateTest, AnUpdateThatIsNotCompleteBeforeTheRoundEndsIsRefused) {
   JoinThree();
   const SubmissionHeader header = Header("cedar", 1);

@@ -10,7 +10,7 @@ class PlainStep final : public Strategy {
   PlainStep(const StrategyOptions& options, std::size_t n) : Strategy(options, n) {}
 
  private:
-  void Apply(std::span<const float> combined, std::span<float> model) override {
+  void Apply(std::size_t, std::span<const float> combined, std::span<float> model) override {
     const auto rate = static_cast<float>(options().learning_rate);
     for (std::size_t i = 0; i < model.size(); ++i) model[i] += rate * combined[i];
   }
@@ -22,12 +22,13 @@ class MomentumStep final : public Strategy {
   std::vector<StrategyState> state() override { return {{"momentum", momentum_}}; }
 
  private:
-  void Apply(std::span<const float> combined, std::span<float> model) override {
+  void Apply(std::size_t first, std::span<const float> combined, std::span<float> model) override {
     const auto rate = static_cast<float>(options().learning_rate);
     const auto decay = static_cast<float>(options().momentum);
+    const std::span<float> momentum = std::span(momentum_).subspan(first, model.size());
     for (std::size_t i = 0; i < model.size(); ++i) {
-      momentum_[i] = decay * momentum_[i] + combined[i];
-      model[i] += rate * momentum_[i];
+      momentum[i] = decay * momentum[i] + combined[i];
+      model[i] += rate * momentum[i];
     }
   }
 
@@ -45,7 +46,7 @@ class AdaptiveStep final : public Strategy {
   }
 
  private:
-  void Apply(std::span<const float> combined, std::span<float> model) override {
+  void Apply(std::size_t first, std::span<const float> combined, std::span<float> model) override {
     const bool yogi = options().kind == StrategyKind::kFedYogi;
     const auto rate = static_cast<float>(options().learning_rate);
     const auto beta1 = static_cast<float>(options().beta1);
@@ -53,8 +54,8 @@ class AdaptiveStep final : public Strategy {
     const auto tau = static_cast<float>(options().tau);
     for (std::size_t i = 0; i < model.size(); ++i) {
       const float square = combined[i] * combined[i];
-      float& momentum = momentum_[i];
-      float& second = second_moment_[i];
+      float& momentum = momentum_[first + i];
+      float& second = second_moment_[first + i];
       momentum = beta1 * momentum + (1 - beta1) * combined[i];
       if (yogi) {
         // sign(0) = 0, which leaves the moment as it is.

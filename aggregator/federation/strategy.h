@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "aggregator/federation/running_statistics.h"
 
 namespace tributary {
 
@@ -69,9 +70,10 @@ struct StrategyState {
 // time.
 class Strategy {
  public:
-  // Errors: those of Validate.
+  // `statistics`: those of the model, ascending, within it. Errors: those of Validate.
   static absl::StatusOr<std::unique_ptr<Strategy>> Create(const StrategyOptions& options,
-                                                          std::size_t element_count);
+                                                          std::size_t element_count,
+                                                          std::vector<StatisticRange> statistics = {});
   virtual ~Strategy() = default;
 
   // Whether Combine must be given the updates; otherwise the combined delta is the Accumulator's mean.
@@ -85,8 +87,9 @@ class Strategy {
   // that is not finite. Weights do not count: a hostile node would choose its own.
   virtual absl::Status Combine(std::span<const NodeUpdate> updates, std::span<float> combined) const;
 
-  // One round: the model in place. Errors: InvalidArgument for another size; DataLoss if a parameter would
-  // not be finite any more (model and state are then not to be used).
+  // One round: the model in place. Statistics move by the combined delta as it is, variances to zero at
+  // least. Errors: InvalidArgument for another size; DataLoss if a parameter would not be finite any more
+  // (model and state are then not to be used).
   absl::Status Step(std::span<const float> combined, std::span<float> model);
 
   // In a fixed order; empty for those that remember nothing. Write into it to restore.
@@ -100,10 +103,12 @@ class Strategy {
       : options_(options), element_count_(element_count) {}
 
  private:
-  virtual void Apply(std::span<const float> combined, std::span<float> model) = 0;
+  // The part of the model from element `first` on.
+  virtual void Apply(std::size_t first, std::span<const float> combined, std::span<float> model) = 0;
 
   StrategyOptions options_;
   std::size_t element_count_;
+  std::vector<StatisticRange> statistics_;
 };
 
 }  // namespace tributary

@@ -111,6 +111,43 @@ TEST(StrategyTest, GoesOnFromItsState) {
   }
 }
 
+// A mean and a variance in the midst of the model: whatever the server does to weights, these move by the
+// nodes' average, and the weights move as if the statistics were not there.
+TEST(StrategyTest, TakesRunningStatisticsAsTheyAre) {
+  const std::vector<FlatTensor> tensors = {{"block1.kernel", {2, 2}},
+                                           {"block1.norm.running_mean", {2}},
+                                           {"block1.norm.running_variance", {2}},
+                                           {"block2.kernel", {3}}};
+  const std::vector<StatisticRange> statistics = FindStatistics(tensors);
+  ASSERT_EQ(statistics.size(), 2u);
+  for (const StrategyKind kind : {StrategyKind::kFedAvg, StrategyKind::kFedAvgM, StrategyKind::kFedAdam,
+                                  StrategyKind::kFedYogi, StrategyKind::kMedian}) {
+    StrategyOptions options;
+    options.kind = kind;
+    options.learning_rate = 0.5;
+    const auto whole = std::move(*Strategy::Create(options, 11, statistics));
+    const auto learned = std::move(*Strategy::Create(options, 7));
+    std::vector<float> model(11, 1.0f), weights(7, 1.0f);
+    for (int round = 1; round <= 3; ++round) {
+      ASSERT_TRUE(whole->Step(std::vector<float>{1, 2, 3, 4, 8, 16, 32, 64, 5, 6, 7}, model).ok());
+      ASSERT_TRUE(learned->Step(std::vector<float>{1, 2, 3, 4, 5, 6, 7}, weights).ok());
+      const auto n = static_cast<float>(round);
+      EXPECT_EQ(std::vector<float>(model.begin() + 4, model.begin() + 8),
+                (std::vector<float>{1 + 8 * n, 1 + 16 * n, 1 + 32 * n, 1 + 64 * n}));
+      std::vector<float> rest(model.begin(), model.begin() + 4);
+      rest.insert(rest.end(), model.begin() + 8, model.end());
+      EXPECT_EQ(rest, weights) << StrategyName(kind);
+    }
+  }
+}
+
+TEST(StrategyTest, LeavesNoVarianceBelowZero) {
+  const auto strategy = std::move(*Strategy::Create({}, 2, {{0, 1, false}, {1, 1, true}}));
+  std::vector<float> model = {1, 1};
+  ASSERT_TRUE(strategy->Step(std::vector<float>{-3, -3}, model).ok());
+  EXPECT_EQ(model, (std::vector<float>{-2, 0}));
+}
+
 TEST(StrategyTest, NamesEveryFaultOfItsOptions) {
   StrategyOptions options;
   options.learning_rate = -1;

@@ -34,7 +34,7 @@ HostedRun::HostedRun(const RunSurroundings& surroundings, RunState state, FlatMo
 absl::Status HostedRun::Prepare(std::string_view config_text) {
   config_text_ = config_text;
   absl::StatusOr<std::unique_ptr<Strategy>> strategy =
-      Strategy::Create(state_.config().strategy, layout_.element_count);
+      Strategy::Create(state_.config().strategy, layout_.element_count, FindStatistics(layout_.tensors));
   if (!strategy.ok()) return strategy.status();
   strategy_ = *std::move(strategy);
   if (!strategy_->needs_every_update()) sum_.emplace(layout_.element_count);

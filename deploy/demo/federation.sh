@@ -76,8 +76,6 @@ rounds = $rounds
 min_nodes = ${#nodes[@]}
 quorum = ${#nodes[@]}
 deadline_s = 120.0
-# The norms' running variances move far in a round at this rate.
-max_element = 1000.0
 [strategy]
 kind = "fedavg"
 [client]

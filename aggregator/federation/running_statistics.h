@@ -1,0 +1,24 @@
+// Which elements of a flat vector are measured and not learned.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/parameters/identity.h"
+
+namespace tributary {
+
+// Consecutive running statistics of batch norms. A server's momentum or adaptive step would overshoot them:
+// they are averages already.
+struct StatisticRange {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  bool variance = false;  // not below zero
+};
+
+// The tensors whose names end in ".running_mean", ".running_variance" or (PyTorch's) ".running_var",
+// ascending.
+std::vector<StatisticRange> FindStatistics(std::span<const FlatTensor> tensors);
+
+}  // namespace tributary
