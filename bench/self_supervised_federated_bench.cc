@@ -13,10 +13,10 @@
 #include <numeric>
 #include <vector>
 
+#include "core/images/idx_file.h"
+#include "core/images/split.h"
 #include "core/nn/encoder_evaluation.h"
 #include "core/nn/self_supervised_trainer.h"
-#include "node/source/images_idx.h"
-#include "node/source/images_split.h"
 #include "node/source/images_stream.h"
 #include "node/workload/create_augmenter.h"
 

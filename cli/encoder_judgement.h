@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/status/statusor.h"
+#include "core/images/image_set.h"
 #include "core/nn/encoder_evaluation.h"
 #include "core/nn/self_supervised_trainer.h"
-#include "node/source/images_set.h"
 
 namespace tributary {
 

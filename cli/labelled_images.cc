@@ -1,7 +1,7 @@
 #include "cli/labelled_images.h"
 
-#include "node/source/images_glyphs.h"
-#include "node/source/images_idx.h"
+#include "core/images/glyphs.h"
+#include "core/images/idx_file.h"
 
 namespace tributary {
 

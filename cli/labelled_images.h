@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "node/source/images_set.h"
+#include "core/images/image_set.h"
 
 namespace tributary {
 

@@ -10,10 +10,10 @@
 
 #include "cli/encoder_judgement.h"
 #include "cli/labelled_images.h"
+#include "core/images/split.h"
 #include "core/nn/encoder_file.h"
 #include "core/runtime/file.h"
 #include "node/source/images_rehearsal.h"
-#include "node/source/images_split.h"
 #include "node/source/images_stream.h"
 #include "node/workload/create_augmenter.h"
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "node/source/images_glyphs.h"
-#include "node/source/images_idx.h"
+#include "core/images/glyphs.h"
+#include "core/images/idx_file.h"
 
 namespace tributary {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/images/image_set.h"
+#include "core/images/split.h"
 #include "core/runtime/config.h"
-#include "node/source/images_set.h"
-#include "node/source/images_split.h"
 
 namespace tributary {
 

@@ -10,13 +10,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/images/image_set.h"
 #include "core/nn/encoder_file.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 #include "core/uplink/federation_client.h"
 #include "node/learner_metrics.h"
 #include "node/learner_state.h"
-#include "node/source/images_set.h"
 #include "node/workload/self_supervised.h"
 
 namespace tributary {

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/images/glyphs.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
 #include "core/uplink/federation_fake_server.h"
-#include "node/source/images_glyphs.h"
 #include "tests/support/own_folder.h"
 
 namespace tributary {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "node/source/images_glyphs.h"
-#include "node/source/images_idx.h"
+#include "core/images/glyphs.h"
+#include "core/images/idx_file.h"
 
 namespace tributary {
 namespace {

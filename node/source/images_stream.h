@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "node/source/images_set.h"
+#include "core/images/image_set.h"
 
 namespace tributary {
 

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/images/image_set.h"
 #include "core/nn/self_supervised_trainer.h"
-#include "node/source/images_set.h"
 #include "node/source/images_stream.h"
 #include "node/workload/create_augmenter.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "node/source/images_glyphs.h"
+#include "core/images/glyphs.h"
 
 namespace tributary {
 namespace {

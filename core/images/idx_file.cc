@@ -1,4 +1,4 @@
-#include "node/source/images_idx.h"
+#include "core/images/idx_file.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

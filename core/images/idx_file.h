@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "node/source/images_set.h"
+#include "core/images/image_set.h"
 
 namespace tributary {
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "node/source/images_idx.h"
+#include "core/images/idx_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view file(reinterpret_cast<const char*>(data), size);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "node/source/images_set.h"
+#include "core/images/image_set.h"
 
 namespace tributary {
 

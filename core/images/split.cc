@@ -1,4 +1,4 @@
-#include "node/source/images_split.h"
+#include "core/images/split.h"
 
 #include <fmt/format.h>
 

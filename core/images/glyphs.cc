@@ -1,4 +1,4 @@
-#include "node/source/images_glyphs.h"
+#include "core/images/glyphs.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,14 @@
+#include "core/images/glyphs.h"
+
+#include <gtest/gtest.h>
+
+namespace tributary {
+namespace {
+
+TEST(GlyphsTest, EqualSeedsGiveEqualSetsAndOthersDoNot) {
+  EXPECT_EQ(DrawGlyphs(20, 1).pixels, DrawGlyphs(20, 1).pixels);
+  EXPECT_NE(DrawGlyphs(20, 1).pixels, DrawGlyphs(20, 2).pixels);
+}
+
+}  // namespace
+}  // namespace tributary
