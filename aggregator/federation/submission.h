@@ -9,17 +9,10 @@
 
 #include "absl/status/status.h"
 #include "core/parameters/identity.h"
+#include "core/parameters/training_metrics.h"
 #include "core/parameters/update_encoding.h"
 
 namespace tributary {
-
-// For the history, never for the aggregation.
-struct TrainingMetrics {
-  double loss = 0;     // mean over the local steps
-  double spread = 0;   // near 1 if healthy, 0 if collapsed
-  double seconds = 0;  // of training
-  std::uint64_t steps = 0;
-};
 
 struct Contribution {
   std::string node;
