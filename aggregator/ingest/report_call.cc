@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "aggregator/grpc_call.h"
 #include "aggregator/ingest/ingest_queue.h"
 #include "aggregator/ingest/wire.h"
 

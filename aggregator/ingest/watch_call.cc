@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "aggregator/grpc_call.h"
 #include "aggregator/ingest/ingest_queue.h"
 #include "aggregator/ingest/site.h"
 #include "aggregator/ingest/wire.h"

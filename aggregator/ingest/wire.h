@@ -1,4 +1,4 @@
-// Small steps between gRPC's types and ours.
+// Messages in the byte buffers of the completion-queue API.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -8,17 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
-
-#include "absl/status/status.h"
 
 namespace tributary {
-
-// Codes are numbered alike on both sides.
-inline grpc::Status ToGrpcStatus(const absl::Status& status) {
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
-}
 
 // Overwrites `message` and keeps its memory. False: the bytes do not parse. Empties `bytes`.
 template <typename Message>
@@ -51,14 +42,6 @@ grpc::ByteBuffer SerializeMessage(const Message& message) {
   // Fails only for messages beyond 2 GiB.
   (void)grpc::SerializationTraits<Message>::Serialize(message, &bytes, &own);
   return bytes;
-}
-
-// The common name of the peer's certificate; nothing where TLS is off.
-inline std::optional<std::string> PeerCertificateName(const grpc::AuthContext& context) {
-  if (!context.IsPeerAuthenticated()) return std::nullopt;
-  const auto names = context.FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
-  // Authenticated, but nameless: equal to no node's name.
-  return names.empty() ? std::string() : std::string(names.front().data(), names.front().size());
 }
 
 }  // namespace tributary

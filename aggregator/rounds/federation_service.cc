@@ -1,6 +1,6 @@
 #include "aggregator/rounds/federation_service.h"
 
-#include "aggregator/ingest/wire.h"
+#include "aggregator/grpc_call.h"
 #include "aggregator/rounds/federation_wire.h"
 #include "aggregator/rounds/model_call.h"
 #include "aggregator/rounds/participate_call.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "aggregator/ingest/wire.h"
+#include "aggregator/grpc_call.h"
 #include "aggregator/rounds/coordinator.h"
 #include "core/parameters/crc32c.h"
 

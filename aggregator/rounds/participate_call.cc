@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "aggregator/ingest/wire.h"
+#include "aggregator/grpc_call.h"
 #include "aggregator/rounds/federation_wire.h"
 
 namespace tributary {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregator/ingest/wire.h"
+#include "aggregator/grpc_call.h"
 
 namespace tributary {
 

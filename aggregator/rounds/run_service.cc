@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "aggregator/ingest/wire.h"
+#include "aggregator/grpc_call.h"
 #include "aggregator/rounds/model_call.h"
 #include "aggregator/rounds/run_wire.h"
 #include "aggregator/rounds/start_run_call.h"

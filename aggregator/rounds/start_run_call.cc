@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "aggregator/ingest/wire.h"
+#include "aggregator/grpc_call.h"
 #include "aggregator/rounds/run_wire.h"
 
 namespace tributary {

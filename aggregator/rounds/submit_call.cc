@@ -3,7 +3,6 @@
 #include <chrono>
 #include <utility>
 
-#include "aggregator/ingest/wire.h"
 #include "aggregator/rounds/federation_wire.h"
 #include "aggregator/rounds/peer_check.h"
 

@@ -30,7 +30,7 @@ rules=(
   "aggregator/ingest;$xrt|$sqlite|node/|cli/;"
   "aggregator/publish;$xrt|$sqlite|node/|cli/;"
   "aggregator/store;$grpc|$asio|$xrt|spdlog/|prometheus/|toml|core/(nn|uplink)/|aggregator/(federation|fusion|ingest|publish|rounds)/|node/|cli/;"
-  "aggregator/rounds;$asio|$xrt|$sqlite|aggregator/fusion/|node/|cli/;"
+  "aggregator/rounds;$asio|$xrt|$sqlite|aggregator/(fusion|ingest|publish)/|node/|cli/;"
   "aggregator;node/|cli/|fpga/;"
 )
 
