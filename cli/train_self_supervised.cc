@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/encoder_judgement.h"
-#include "cli/labelled_images.h"
+#include "core/images/labelled_images.h"
 #include "core/images/split.h"
 #include "core/nn/encoder_file.h"
 #include "core/runtime/file.h"

@@ -68,7 +68,8 @@ absl::StatusOr<ImageSet> LoadPart(const FederationConfig& config) {
   if (!set.ok()) return set.status();
   const auto parts = SplitImages(set->count(), set->labels, config.split);
   if (!parts.ok()) {
-    return absl::InvalidArgumentError(fmt::format("{}: {}", config.images, parts.status().ToString()));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {}", config.images, std::string(parts.status().message())));
   }
   return Part(*set, (*parts)[config.shard]);
 }

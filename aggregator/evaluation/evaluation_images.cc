@@ -1,16 +1,13 @@
 #include "aggregator/evaluation/evaluation_images.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
-#include "core/images/glyphs.h"
-#include "core/images/idx_file.h"
+#include "core/images/labelled_images.h"
 
 namespace tributary {
 namespace {
-
-constexpr const char* kGlyphs = "glyphs";
-constexpr std::size_t kTrainGlyphs = 2'000;
-constexpr std::size_t kTestGlyphs = 1'000;
 
 void Keep(ImageSet& set, std::size_t count) {
   if (count == 0 || count >= set.count()) return;
@@ -31,32 +28,28 @@ ImageSet TakeEveryOther(ImageSet& train) {
   return taken;
 }
 
-absl::Status CheckLabels(const ImageSet& set) {
-  if (set.count() > 0 && set.labels.size() == set.count()) return absl::OkStatus();
-  return absl::InvalidArgumentError("evaluation needs images with labels");
+absl::StatusOr<ImageSet> ReadLabelled(const std::string& images, const std::string& labels, ImageUse use) {
+  absl::StatusOr<ImageSet> set = ReadImages(images, labels, use);
+  if (!set.ok()) return set.status();
+  if (set->count() > 0 && set->labels.size() == set->count()) return set;
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {} images and {} labels, evaluation needs a label for each", images, set->count(),
+                  set->labels.size()));
 }
 
 }  // namespace
 
 absl::StatusOr<EvaluationImages> ReadEvaluationImages(const EvaluationFiles& files) {
-  EvaluationImages images;
-  if (files.images == kGlyphs) {
-    // Other seeds than those that nodes draw their glyphs from.
-    images.train = DrawGlyphs(kTrainGlyphs, 1001);
-    images.test = DrawGlyphs(kTestGlyphs, 1002);
+  absl::StatusOr<ImageSet> train = ReadLabelled(files.images, files.labels, ImageUse::kTraining);
+  if (!train.ok()) return train.status();
+  EvaluationImages images{*std::move(train), {}};
+  if (files.test_images.empty() && files.images != "glyphs") {
+    images.test = TakeEveryOther(images.train);
   } else {
-    absl::StatusOr<ImageSet> train = ReadIdxImages(files.images, files.labels);
-    if (!train.ok()) return train.status();
-    if (absl::Status status = CheckLabels(*train); !status.ok()) return status;
-    images.train = *std::move(train);
-    if (files.test_images.empty()) {
-      images.test = TakeEveryOther(images.train);
-    } else {
-      absl::StatusOr<ImageSet> test = ReadIdxImages(files.test_images, files.test_labels);
-      if (!test.ok()) return test.status();
-      if (absl::Status status = CheckLabels(*test); !status.ok()) return status;
-      images.test = *std::move(test);
-    }
+    const std::string& name = files.test_images.empty() ? files.images : files.test_images;
+    absl::StatusOr<ImageSet> test = ReadLabelled(name, files.test_labels, ImageUse::kTest);
+    if (!test.ok()) return test.status();
+    images.test = *std::move(test);
   }
   Keep(images.train, files.max_images);
   Keep(images.test, files.max_images);

@@ -15,8 +15,8 @@ struct EvaluationImages {
   ImageSet test;
 };
 
-// A file pair each (idx or idx.gz), or "glyphs" for both. An empty test set: every other image of the
-// training files. Errors: those of ReadIdxImages; InvalidArgument for sets without labels.
+// Names as in ReadImages. An empty test set: the glyphs' own, or every other image of the training files.
+// Errors: those of ReadImages; InvalidArgument for sets without labels.
 struct EvaluationFiles {
   std::string images, labels;
   std::string test_images, test_labels;

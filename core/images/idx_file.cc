@@ -60,15 +60,27 @@ class Inflater {
   bool ready_ = false;
 };
 
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
+
+absl::Status In(std::string_view place, const absl::Status& status) {
+  const absl::string_view message = status.message();
+  return absl::Status(status.code(),
+                      fmt::format("{}: {}", place, std::string_view(message.data(), message.size())));
+}
+
 absl::StatusOr<std::string> Plain(std::string_view file, std::size_t max_bytes) {
-  if (file.starts_with("\x1f\x8b")) return Inflater().Unpack(file, max_bytes);
+  if (file.starts_with(kGzipMagic)) return Inflater().Unpack(file, max_bytes);
   if (file.size() > max_bytes) {
     return absl::ResourceExhaustedError(fmt::format("larger than {} bytes", max_bytes));
   }
   return std::string(file);
 }
 
-// Dimensions of a file of unsigned bytes, checked against its length.
+// How many dimensions an idx file has says what it is of.
+constexpr std::size_t kLabelDimensions = 1;
+constexpr std::size_t kImageDimensions = 3;
+
+// Sizes of the dimensions of a file of unsigned bytes, checked against its length.
 absl::StatusOr<std::vector<std::uint32_t>> Header(std::string_view file, std::size_t dimensions) {
   const auto word = [file](std::size_t at) {
     std::uint32_t value = 0;
@@ -83,15 +95,21 @@ absl::StatusOr<std::vector<std::uint32_t>> Header(std::string_view file, std::si
   const std::uint32_t magic = kUnsignedBytes << 8 | static_cast<std::uint32_t>(dimensions);
   if (word(0) != magic) {
     return absl::DataLossError(
-        fmt::format("magic number {:#010x} at offset 0, expected {:#010x}", word(0), magic));
+        fmt::format("magic number {:#010x} at offset 0, expected {:#010x}: a file of {}", word(0), magic,
+                    dimensions == kImageDimensions ? "images" : "labels"));
   }
   std::vector<std::uint32_t> sizes;
   for (std::size_t i = 0; i < dimensions; ++i) sizes.push_back(word(4 + 4 * i));
+  if (sizes[0] == 0) return absl::DataLossError("count 0 at offset 4, expected at least 1");
   for (std::size_t i = 1; i < dimensions; ++i) {
     if (sizes[i] == 0 || sizes[i] > kMaxSide) {
       return absl::DataLossError(
           fmt::format("side {} at offset {}, allowed are 1 to {}", sizes[i], 4 + 4 * i, kMaxSide));
     }
+  }
+  if (dimensions == kImageDimensions && sizes[1] != sizes[2]) {
+    return absl::DataLossError(
+        fmt::format("images of {} × {} at offset 8, expected square ones", sizes[1], sizes[2]));
   }
   std::uint64_t bytes = header;
   std::uint64_t elements = 1;
@@ -104,49 +122,52 @@ absl::StatusOr<std::vector<std::uint32_t>> Header(std::string_view file, std::si
   return sizes;
 }
 
-absl::Status InFile(const absl::Status& status, const std::string& path) {
-  const absl::string_view message = status.message();
-  return absl::Status(status.code(),
-                      fmt::format("{}: {}", path, std::string_view(message.data(), message.size())));
+// The whole file, unpacked, with the sizes of its dimensions.
+struct Content {
+  std::string bytes;
+  std::vector<std::uint32_t> sizes;
+};
+
+absl::StatusOr<Content> Read(std::string_view file, std::size_t dimensions, std::size_t max_bytes) {
+  absl::StatusOr<std::string> plain = Plain(file, max_bytes);
+  if (!plain.ok()) return plain.status();
+  absl::StatusOr<std::vector<std::uint32_t>> sizes = Header(*plain, dimensions);
+  // The offset is one that a look at the file itself would not find.
+  if (!sizes.ok()) return file.starts_with(kGzipMagic) ? In("unpacked", sizes.status()) : sizes.status();
+  return Content{*std::move(plain), *std::move(sizes)};
 }
 
 }  // namespace
 
 absl::StatusOr<ImageSet> DecodeIdxImages(std::string_view file, std::size_t max_bytes) {
-  const auto plain = Plain(file, max_bytes);
-  if (!plain.ok()) return plain.status();
-  const auto sizes = Header(*plain, 3);
-  if (!sizes.ok()) return sizes.status();
-  if ((*sizes)[1] != (*sizes)[2]) {
-    return absl::DataLossError(
-        fmt::format("images of {} × {} at offset 8, expected square ones", (*sizes)[1], (*sizes)[2]));
-  }
+  const absl::StatusOr<Content> content = Read(file, kImageDimensions, max_bytes);
+  if (!content.ok()) return content.status();
   ImageSet set;
-  set.side = (*sizes)[1];
-  set.pixels.assign(plain->begin() + 16, plain->end());
+  set.side = content->sizes[1];
+  set.pixels.assign(content->bytes.begin() + 16, content->bytes.end());
   return set;
 }
 
 absl::StatusOr<std::vector<std::uint8_t>> DecodeIdxLabels(std::string_view file, std::size_t max_bytes) {
-  const auto plain = Plain(file, max_bytes);
-  if (!plain.ok()) return plain.status();
-  if (const auto sizes = Header(*plain, 1); !sizes.ok()) return sizes.status();
-  return std::vector<std::uint8_t>(plain->begin() + 8, plain->end());
+  const absl::StatusOr<Content> content = Read(file, kLabelDimensions, max_bytes);
+  if (!content.ok()) return content.status();
+  return std::vector<std::uint8_t>(content->bytes.begin() + 8, content->bytes.end());
 }
 
 absl::StatusOr<ImageSet> ReadIdxImages(const std::string& images, const std::string& labels) {
   const auto file = ReadFile(images);
   if (!file.ok()) return file.status();
   auto set = DecodeIdxImages(*file);
-  if (!set.ok()) return InFile(set.status(), images);
+  if (!set.ok()) return In(images, set.status());
   if (labels.empty()) return set;
   const auto label_file = ReadFile(labels);
   if (!label_file.ok()) return label_file.status();
   auto values = DecodeIdxLabels(*label_file);
-  if (!values.ok()) return InFile(values.status(), labels);
+  if (!values.ok()) return In(labels, values.status());
   if (values->size() < set->count()) {
     return absl::InvalidArgumentError(
-        fmt::format("{} has {} labels, {} has {} images", labels, values->size(), images, set->count()));
+        fmt::format("{}: {} labels at offset 4, expected one for each of the {} images in {}", labels,
+                    values->size(), set->count(), images));
   }
   values->resize(set->count());
   set->labels = *std::move(values);

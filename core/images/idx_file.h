@@ -15,8 +15,9 @@ namespace tributary {
 // What a file may unpack to: 1 GiB, more than a million images of 28 × 28.
 inline constexpr std::size_t kMaxIdxBytes = std::size_t{1} << 30;
 
-// Pure over the bytes of a whole file. Errors: DataLoss, with the offset in the (unpacked) file;
-// ResourceExhausted for more than max_bytes unpacked.
+// Pure over the bytes of a whole file. Errors: DataLoss, with the offset in the file, or in what it unpacks
+// to, and what was expected there; an empty set counts as damaged. ResourceExhausted for more than max_bytes
+// unpacked.
 absl::StatusOr<ImageSet> DecodeIdxImages(std::string_view file, std::size_t max_bytes = kMaxIdxBytes);
 absl::StatusOr<std::vector<std::uint8_t>> DecodeIdxLabels(std::string_view file,
                                                           std::size_t max_bytes = kMaxIdxBytes);

@@ -5,6 +5,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+
+#include "tests/support/own_folder.h"
 
 namespace tributary {
 namespace {
@@ -60,7 +63,22 @@ TEST(IdxFileTest, NamesTheOffsetOfWhatIsWrong) {
   ExpectRefused(ImageFile(1, 4, 5), "offset 8");
   const std::string packed = Gzip(ImageFile(3, 4, 4));
   ExpectRefused(packed.substr(0, packed.size() - 3), "ends early");
+  ExpectRefused(Gzip(ImageFile(1, 4, 5)), "unpacked: images of 4 × 5 at offset 8");
+  ExpectRefused(Word(0x803) + Word(0) + Word(4) + Word(4), "count 0 at offset 4");
   ExpectRefused(packed + "tail", "offset " + std::to_string(packed.size()));
+}
+
+TEST(IdxFileTest, SaysWhichOfTwoFilesDoesNotFit) {
+  const std::string images = OwnFolder() + "images", labels = OwnFolder() + "labels";
+  std::ofstream(images) << ImageFile(3, 4, 4);
+  std::ofstream(labels) << Word(0x801) + Word(2) + "ab";
+  const auto few = ReadIdxImages(images, labels);
+  EXPECT_EQ(few.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(few.status().message(),
+            labels + ": 2 labels at offset 4, expected one for each of the 3 images in " + images);
+  const auto swapped = ReadIdxImages(labels, images);
+  EXPECT_EQ(swapped.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(swapped.status().message(), labels + ": the header takes 16 bytes, the file ends at offset 10");
 }
 
 TEST(IdxFileTest, RefusesABombBeforeItIsUnpacked) {
