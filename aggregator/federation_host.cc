@@ -9,7 +9,7 @@ namespace tributary {
 absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(const FederationSettings& settings,
                                                                       const Clock& clock, Metrics& metrics) {
   absl::StatusOr<std::unique_ptr<Coordinator>> coordinator =
-      Coordinator::Start({settings.store, settings.keep_models}, clock);
+      Coordinator::Start({settings.store, settings.keep_models, settings.evaluation.has_value()}, clock);
   if (!coordinator.ok()) return coordinator.status();
   AddFederationMetrics(**coordinator, metrics);
   auto host = std::unique_ptr<FederationHost>(new FederationHost(*std::move(coordinator)));

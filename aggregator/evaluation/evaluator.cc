@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <future>
@@ -37,6 +38,8 @@ std::shared_ptr<Evaluator> Evaluator::Start(Coordinator& coordinator, Evaluation
   auto evaluator = std::shared_ptr<Evaluator>(new Evaluator(coordinator, std::move(images)));
   evaluator->thread_ = std::jthread([&evaluator = *evaluator](std::stop_token stop) {
     prctl(PR_SET_NAME, "evaluation");
+    // Figures can wait, rounds cannot. On Linux this is the thread's own.
+    setpriority(PRIO_PROCESS, 0, 10);
     evaluator.Run(stop);
   });
   coordinator.board().Add(evaluator);
@@ -52,20 +55,12 @@ void Evaluator::Stop() {
 
 void Evaluator::OnChange() {
   for (const auto& run : coordinator_.board().Runs()) {
-    auto [entry, first] = progress_.try_emplace(run->name);
-    Progress& progress = entry->second;
-    if (first) {
-      const auto config = ParseRunConfig(run->config, run->name);
-      progress.every = config.ok() ? config->evaluation.every_rounds : 0;
-    }
-    if (progress.every == 0 || run->history.empty()) continue;
-    const RoundLine& last = *run->history.back();
-    if (last.rolled_back || !last.failure.empty() || last.judgement || last.round <= progress.seen) continue;
-    progress.seen = last.round;
-    if (run->committed % progress.every != 0 && run->committed != run->rounds) continue;
+    std::uint32_t& seen = seen_[run->name];
+    if (!run->to_judge || *run->to_judge <= seen) continue;
+    seen = *run->to_judge;
     {
       MutexLock lock(mutex_);
-      const auto [wanted, added] = wanted_.insert_or_assign(run->name, last.round);
+      const auto [wanted, added] = wanted_.insert_or_assign(run->name, seen);
       if (!added) ++skipped_;
     }
     changed_.notify_one();
@@ -85,6 +80,7 @@ void Evaluator::Run(std::stop_token stop) {
     if (!judgement.ok()) {
       spdlog::warn("run {}: round {} cannot be evaluated: {}", next.first, next.second,
                    std::string(judgement.status().message()));
+      coordinator_.AddJudgement(next.first, next.second, std::nullopt);
       continue;
     }
     spdlog::info("run {}: round {}: linear probe {:.1f} % (random encoder {:.1f} %), kNN {:.1f} %",
@@ -115,9 +111,13 @@ absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t
   if (!trained.ok()) return trained.status();
   const absl::StatusOr<EncoderEvaluation> random = Baseline(run, encoder->options);
   if (!random.ok()) return random.status();
-  return Judgement{trained->linear_accuracy, trained->knn_accuracy,
-                   random->linear_accuracy,  random->knn_accuracy,
-                   trained->spread,          static_cast<std::uint32_t>(images_.test.count())};
+  return Judgement{.linear_probe = trained->linear_accuracy,
+                   .knn = trained->knn_accuracy,
+                   .spread = trained->spread,
+                   .random_linear_probe = random->linear_accuracy,
+                   .random_knn = random->knn_accuracy,
+                   .random_spread = random->spread,
+                   .test_images = static_cast<std::uint32_t>(images_.test.count())};
 }
 
 absl::StatusOr<EncoderEvaluation> Evaluator::Baseline(const std::string& run,

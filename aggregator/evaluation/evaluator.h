@@ -19,13 +19,12 @@
 
 namespace tributary {
 
-// A linear probe, the nearest neighbours and the collapse check after every round that the run's
-// `evaluation.every_rounds` names, and after its last one, with the random encoder beside it. Owns one thread
-// and never holds a round: of a run whose rounds are quicker than it, it takes the newest and counts the
-// others.
+// A linear probe, the nearest neighbours and the collapse check of every RunView::to_judge, with the random
+// encoder beside it. Owns one thread and never holds a round: of a run whose rounds are quicker than it, it
+// takes the newest and counts the others.
 class Evaluator final : public RunBoard::Listener, public std::enable_shared_from_this<Evaluator> {
  public:
-  // The coordinator outlives it.
+  // The coordinator outlives it, and knows that models are judged.
   static std::shared_ptr<Evaluator> Start(Coordinator& coordinator, EvaluationImages images);
   ~Evaluator() override;
 
@@ -37,19 +36,13 @@ class Evaluator final : public RunBoard::Listener, public std::enable_shared_fro
  private:
   Evaluator(Coordinator& coordinator, EvaluationImages images);
 
-  // Which rounds a run wants judged; from its configuration, which never changes.
-  struct Progress {
-    std::uint32_t every = 0;
-    std::uint32_t seen = 0;  // last committed round that was looked at
-  };
-
   void Run(std::stop_token stop);
   absl::StatusOr<Judgement> Judge(const std::string& run, std::uint32_t round);
   absl::StatusOr<EncoderEvaluation> Baseline(const std::string& run, const SelfSupervisedOptions& options);
 
   Coordinator& coordinator_;
   const EvaluationImages images_;
-  std::map<std::string, Progress> progress_;            // the coordinator's thread only
+  std::map<std::string, std::uint32_t> seen_;           // last round taken on; the coordinator's thread only
   std::map<std::string, EncoderEvaluation> baselines_;  // the own thread only, by run
   std::atomic<std::uint64_t> skipped_ = 0;
 

@@ -55,7 +55,7 @@ TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
   const std::string folder = mkdtemp(name);
   const SystemClock clock;
   {
-    auto coordinator = Coordinator::Start({folder + "/store", 0}, clock);
+    auto coordinator = Coordinator::Start({folder + "/store", 0, true}, clock);
     ASSERT_TRUE(coordinator.ok()) << coordinator.status();
     auto images = ReadEvaluationImages({"glyphs", "", "", "", 100});
     ASSERT_TRUE(images.ok()) << images.status();

@@ -55,7 +55,9 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const Coordinato
 }
 
 Coordinator::Coordinator(std::unique_ptr<Store> store, const CoordinatorOptions& options, const Clock& clock)
-    : store_(std::move(store)), clock_(clock), surroundings_{*store_, clock, options.keep_models} {}
+    : store_(std::move(store)),
+      clock_(clock),
+      surroundings_{*store_, clock, options.keep_models, options.judged} {}
 
 Coordinator::~Coordinator() { Stop(); }
 

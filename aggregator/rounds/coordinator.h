@@ -30,6 +30,7 @@ namespace tributary {
 struct CoordinatorOptions {
   std::string folder;  // of the store
   std::uint32_t keep_models = 0;
+  bool judged = false;  // somebody calls AddJudgement for every RunView::to_judge
 };
 
 // The answer to a submission.
@@ -101,7 +102,8 @@ class Coordinator {
   // The model after `round`; nullopt: the present one.
   void OpenModelAfter(std::string run, std::optional<std::uint32_t> round,
                       Done<absl::StatusOr<OpenModel>> done);
-  void AddJudgement(std::string run, std::uint32_t round, Judgement judgement);
+  // nullopt: the model cannot be judged.
+  void AddJudgement(std::string run, std::uint32_t round, std::optional<Judgement> judgement);
 
   RunBoard& board() { return board_; }
   const RunBoard& board() const { return board_; }

@@ -65,7 +65,7 @@ void Coordinator::RollBack(std::string run, std::uint32_t round, Done<absl::Stat
   OnRun(std::move(run), std::move(done), [round](HostedRun& each) { return each.RollBack(round); });
 }
 
-void Coordinator::AddJudgement(std::string run, std::uint32_t round, Judgement judgement) {
+void Coordinator::AddJudgement(std::string run, std::uint32_t round, std::optional<Judgement> judgement) {
   OnRun(
       std::move(run), [](const absl::Status&) {},
       [round, judgement](HostedRun& each) {

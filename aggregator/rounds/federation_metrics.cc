@@ -41,8 +41,14 @@ void RunMetrics::Refresh() {
       Set("tributary_run_linear_probe", "Share of the test images, latest evaluated round.", name,
           judgement.linear_probe);
       Set("tributary_run_knn", "Share of the test images, latest evaluated round.", name, judgement.knn);
+      Set("tributary_run_test_spread", "Collapse check on the test images, latest evaluated round.", name,
+          judgement.spread);
       Set("tributary_run_random_linear_probe", "The same of the random encoder: to be beaten.", name,
           judgement.random_linear_probe);
+      Set("tributary_run_random_knn", "The same of the random encoder: to be beaten.", name,
+          judgement.random_knn);
+      Set("tributary_run_random_test_spread", "The same of the random encoder.", name,
+          judgement.random_spread);
       break;
     }
   }

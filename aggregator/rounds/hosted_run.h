@@ -30,6 +30,7 @@ struct RunSurroundings {
   Store& store;
   const Clock& clock;
   std::uint32_t keep_models = 0;  // Store::CommitRound
+  bool judged = false;            // models are, on images of the operator
 };
 
 // One thread at a time. What changes is in the store before a function returns, so that its caller can
@@ -73,8 +74,8 @@ class HostedRun {
   absl::Status Stop();
   // The model after `round` is the start of the next one. NotFound: it is not kept.
   absl::Status RollBack(std::uint32_t round);
-  // Of the model after `round`, once it is known.
-  void AddJudgement(std::uint32_t round, const Judgement& judgement);
+  // Of the model after `round`; nullopt: it cannot be judged.
+  void AddJudgement(std::uint32_t round, const std::optional<Judgement>& judgement);
 
   // Starts and ends rounds; returns the steady time at which to call again.
   std::int64_t Advance();
@@ -112,6 +113,7 @@ class HostedRun {
   absl::Status BeginMaskingStep(const StepStarted& started);
   absl::Status AddNoise(const RoundClosed& closed, std::span<float> combined) const;
   double Epsilon(std::uint32_t rounds) const;
+  std::optional<std::uint32_t> RoundToJudge() const;
   absl::StatusOr<DurableFile> WriteModel(std::uint32_t round);
   absl::StatusOr<std::optional<DurableFile>> WriteStrategyState(std::uint32_t round);
   RoundLine MakeLine(std::uint32_t round, std::uint32_t dropped) const;
@@ -135,6 +137,7 @@ class HostedRun {
   std::uint64_t refused_ = 0;  // in the round under way
   std::vector<std::shared_ptr<const RoundLine>> history_;
   std::vector<ModelRecord> models_;
+  std::uint32_t unjudgeable_round_ = 0;  // 0: none
   std::string failure_;
   absl::Status health_;
 };

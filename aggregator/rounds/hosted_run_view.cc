@@ -56,13 +56,24 @@ RunView HostedRun::View() const {
   view.participants = state_.participants();
   view.history = history_;
   view.models = models_;
+  view.to_judge = RoundToJudge();
   return view;
 }
 
-void HostedRun::AddJudgement(std::uint32_t round, const Judgement& judgement) {
-  if (!health_.ok()) return;
+std::optional<std::uint32_t> HostedRun::RoundToJudge() const {
+  const std::uint32_t every = state_.config().evaluation.every_rounds;
+  if (!surroundings_.judged || !health_.ok() || every == 0 || history_.empty()) return std::nullopt;
+  const RoundLine& last = *history_.back();
+  if (!last.committed() || last.judgement || last.round == unjudgeable_round_) return std::nullopt;
+  const bool over = ConditionOf(state_.phase()) >= RunCondition::kFinished;
+  return over || state_.committed() % every == 0 ? std::optional(last.round) : std::nullopt;
+}
+
+void HostedRun::AddJudgement(std::uint32_t round, const std::optional<Judgement>& judgement) {
+  if (!judgement) unjudgeable_round_ = round;
+  if (!judgement || !health_.ok()) return;
   const auto found = std::find_if(history_.rbegin(), history_.rend(), [round](const auto& line) {
-    return line->round == round && !line->rolled_back && line->failure.empty();
+    return line->round == round && line->committed();
   });
   if (found == history_.rend()) return;
   RoundLine line = **found;

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,6 +25,11 @@ class RoundsHost {
   RoundsHost();
   ~RoundsHost();
 
+  // From the next start on, somebody judges models; a watcher waits so long for it.
+  void ExpectJudgements(std::chrono::seconds patience) {
+    judged_ = true;
+    patience_ = patience;
+  }
   void Start(StoreStepHook hook = {});
   void Stop();
   void Restart(StoreStepHook hook = {}) {
@@ -47,6 +53,8 @@ class RoundsHost {
  private:
   SystemClock clock_;
   std::string folder_;
+  bool judged_ = false;
+  std::chrono::seconds patience_{20};
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<FederationService> federation_;
   std::unique_ptr<RunService> runs_;

@@ -32,11 +32,11 @@ RoundsHost::~RoundsHost() {
 }
 
 void RoundsHost::Start(StoreStepHook hook) {
-  auto coordinator = Coordinator::Start({store(), 0}, clock_, std::move(hook));
+  auto coordinator = Coordinator::Start({store(), 0, judged_}, clock_, std::move(hook));
   ASSERT_TRUE(coordinator.ok()) << coordinator.status();
   coordinator_ = *std::move(coordinator);
   federation_ = std::make_unique<FederationService>(*coordinator_);
-  runs_ = std::make_unique<RunService>(*coordinator_);
+  runs_ = std::make_unique<RunService>(*coordinator_, patience_);
   models_ = std::make_unique<ModelService>(*coordinator_);
   grpc::ServerBuilder builder;
   int port = 0;

@@ -15,43 +15,6 @@ HttpResponse Answer(int status, const json& value) {
   return {status, "application/json", value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"};
 }
 
-json LineJson(const RoundLine& line) {
-  json contributions = json::array();
-  for (const RoundContribution& each : line.contributions) {
-    contributions.push_back({{"node", each.node},
-                             {"sample_count", each.sample_count},
-                             {"loss", each.loss},
-                             {"seconds", each.seconds}});
-  }
-  json value = {{"round", line.round},
-                {"started_unix_ns", line.started_unix_ns},
-                {"ended_unix_ns", line.ended_unix_ns},
-                {"asked", line.asked},
-                {"accepted", line.accepted},
-                {"refused", line.refused},
-                {"dropped", line.dropped},
-                {"sample_count", line.sample_count},
-                {"loss", line.loss},
-                {"spread", line.spread},
-                {"update_norm", line.update_norm},
-                {"received_bytes", line.received_bytes},
-                {"model_sha256", absl::BytesToHexString(line.model_sha256)},
-                {"rolled_back", line.rolled_back},
-                {"failure", line.failure},
-                {"contributions", std::move(contributions)}};
-  if (line.epsilon > 0) value["epsilon"] = line.epsilon;
-  if (line.judgement) {
-    const Judgement& judgement = *line.judgement;
-    value["evaluation"] = {{"linear_probe", judgement.linear_probe},
-                           {"knn", judgement.knn},
-                           {"random_linear_probe", judgement.random_linear_probe},
-                           {"random_knn", judgement.random_knn},
-                           {"spread", judgement.spread},
-                           {"test_images", judgement.test_images}};
-  }
-  return value;
-}
-
 json NodeJson(const ParticipantStatus& node) {
   return {{"node", node.node},
           {"connected", node.connected},
@@ -91,7 +54,7 @@ json RunSummaryJson(const RunView& run) {
 json RunDetailsJson(const RunView& run) {
   json value = RunSummaryJson(run);
   value["history"] = json::array();
-  for (const auto& line : run.history) value["history"].push_back(LineJson(*line));
+  for (const auto& line : run.history) value["history"].push_back(RoundLineJson(*line));
   value["nodes"] = json::array();
   for (const ParticipantStatus& node : run.participants) value["nodes"].push_back(NodeJson(node));
   return value;

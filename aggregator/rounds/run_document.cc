@@ -12,12 +12,9 @@ namespace {
 
 using nlohmann::json;
 
-std::string HexOfBytes(const std::string& bytes) { return absl::BytesToHexString(bytes); }
-std::string BytesOfHex(const std::string& hex) { return absl::HexStringToBytes(hex); }
-
 // What does not have 32 bytes is not what was written.
 Sha256 ShaOf(const json& value) {
-  const std::string bytes = BytesOfHex(value.get<std::string>());
+  const std::string bytes = absl::HexStringToBytes(value.get<std::string>());
   Sha256 sha{};
   if (bytes.size() != sha.size()) throw std::invalid_argument("a digest of another length");
   std::memcpy(sha.data(), bytes.data(), sha.size());
@@ -74,11 +71,6 @@ SubmissionHeader HeaderOf(const json& value) {
   header.metrics = {value.at("loss"), value.at("spread"), value.at("seconds"), value.at("steps")};
   for (const json& each : value.at("contributors")) header.contributors.push_back({each.at(0), each.at(1)});
   return header;
-}
-
-json JudgementJson(const Judgement& judgement) {
-  return {judgement.linear_probe, judgement.knn,    judgement.random_linear_probe,
-          judgement.random_knn,   judgement.spread, judgement.test_images};
 }
 
 // The JSON library throws at what does not fit.
@@ -149,60 +141,10 @@ absl::StatusOr<SubmissionDocument> DecodeSubmissionDocument(std::string_view tex
   });
 }
 
-std::string EncodeRoundLine(const RoundLine& line) {
-  json contributions = json::array();
-  for (const RoundContribution& each : line.contributions) {
-    contributions.push_back({each.node, each.sample_count, each.loss, each.seconds});
-  }
-  json value = {{"round", line.round},
-                {"started_unix_ns", line.started_unix_ns},
-                {"ended_unix_ns", line.ended_unix_ns},
-                {"asked", line.asked},
-                {"accepted", line.accepted},
-                {"refused", line.refused},
-                {"dropped", line.dropped},
-                {"sample_count", line.sample_count},
-                {"loss", line.loss},
-                {"spread", line.spread},
-                {"update_norm", line.update_norm},
-                {"received_bytes", line.received_bytes},
-                {"model_sha256", HexOfBytes(line.model_sha256)},
-                {"contributions", contributions},
-                {"rolled_back", line.rolled_back},
-                {"failure", line.failure},
-                {"epsilon", line.epsilon}};
-  if (line.judgement) value["judgement"] = JudgementJson(*line.judgement);
-  return Dump(value);
-}
+std::string EncodeRoundLine(const RoundLine& line) { return Dump(RoundLineJson(line)); }
 
 absl::StatusOr<RoundLine> DecodeRoundLine(std::string_view text) {
-  return Decode<RoundLine>(text, "history", [](const json& value) {
-    RoundLine line;
-    line.round = value.at("round");
-    line.started_unix_ns = value.at("started_unix_ns");
-    line.ended_unix_ns = value.at("ended_unix_ns");
-    line.asked = value.at("asked");
-    line.accepted = value.at("accepted");
-    line.refused = value.at("refused");
-    line.dropped = value.at("dropped");
-    line.sample_count = value.at("sample_count");
-    line.loss = value.at("loss");
-    line.spread = value.at("spread");
-    line.update_norm = value.at("update_norm");
-    line.received_bytes = value.at("received_bytes");
-    line.model_sha256 = BytesOfHex(value.at("model_sha256"));
-    for (const json& each : value.at("contributions")) {
-      line.contributions.push_back({each.at(0), each.at(1), each.at(2), each.at(3)});
-    }
-    line.rolled_back = value.at("rolled_back");
-    line.failure = value.at("failure");
-    line.epsilon = value.at("epsilon");
-    if (value.contains("judgement")) {
-      const json& each = value["judgement"];
-      line.judgement = Judgement{each.at(0), each.at(1), each.at(2), each.at(3), each.at(4), each.at(5)};
-    }
-    return line;
-  });
+  return Decode<RoundLine>(text, "history", RoundLineOf);
 }
 
 }  // namespace tributary

@@ -49,7 +49,7 @@ TEST(RunDocumentTest, KeepsALineOfTheHistory) {
   line.loss = -0.123456789012345;
   line.model_sha256 = std::string("\x00\xff", 2);
   line.contributions = {{"a", 1, -0.5, 2.5}};
-  line.judgement = Judgement{0.83, 0.8, 0.79, 0.75, 0.9, 1000};
+  line.judgement = Judgement{0.83, 0.8, 0.9, 0.79, 0.75, 0.7, 1000};
   line.epsilon = 1.5;
   const auto read = DecodeRoundLine(EncodeRoundLine(line));
   ASSERT_TRUE(read.ok()) << read.status();
@@ -69,3 +69,4 @@ TEST(RunDocumentTest, RefusesWhatItHasNotWritten) {
 
 }  // namespace
 }  // namespace tributary
+  EXPECT_EQ(read->judgement->random_spread, 0.7);

@@ -57,7 +57,7 @@ grpc::ServerUnaryReactor* RunService::GetRun(grpc::CallbackServerContext* contex
 
 grpc::ServerWriteReactor<v1::WatchRunResponse>* RunService::WatchRun(grpc::CallbackServerContext*,
                                                                      const v1::WatchRunRequest* request) {
-  return WatchRunCall::Start(coordinator_.board(), *request);
+  return WatchRunCall::Start(coordinator_.board(), *request, patience_);
 }
 
 grpc::ServerUnaryReactor* RunService::PauseRun(grpc::CallbackServerContext* context,

@@ -3,6 +3,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
+
 #include "aggregator/rounds/coordinator.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -10,8 +12,9 @@ namespace tributary {
 
 class RunService final : public v1::RunService::CallbackService {
  public:
-  // Outlives the service.
-  explicit RunService(Coordinator& coordinator) : coordinator_(coordinator) {}
+  // Outlives the service. `patience`: how long WatchRun waits for the judgement of a run's last model.
+  explicit RunService(Coordinator& coordinator, std::chrono::seconds patience = std::chrono::seconds(120))
+      : coordinator_(coordinator), patience_(patience) {}
 
   grpc::ServerReadReactor<v1::StartRunRequest>* StartRun(grpc::CallbackServerContext* context,
                                                          v1::StartRunResponse* response) override;
@@ -31,6 +34,7 @@ class RunService final : public v1::RunService::CallbackService {
 
  private:
   Coordinator& coordinator_;
+  const std::chrono::seconds patience_;
 };
 
 class ModelService final : public v1::ModelService::CallbackService {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct RunView {
   std::vector<ParticipantStatus> participants;            // ascending by name
   std::vector<std::shared_ptr<const RoundLine>> history;  // in the order of events
   std::vector<ModelRecord> models;                        // ascending by round
+  std::optional<std::uint32_t> to_judge;  // the round whose model is to be judged on the operator's images
 
   bool ended() const { return condition >= RunCondition::kFinished; }
   std::uint64_t refused() const;

@@ -59,6 +59,7 @@ v1::Round RoundToWire(const RoundLine& line) {
     evaluation.set_random_linear_probe(line.judgement->random_linear_probe);
     evaluation.set_random_knn(line.judgement->random_knn);
     evaluation.set_spread(line.judgement->spread);
+    evaluation.set_random_spread(line.judgement->random_spread);
     evaluation.set_test_images(line.judgement->test_images);
   }
   round.set_rolled_back(line.rolled_back);

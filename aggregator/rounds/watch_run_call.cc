@@ -8,8 +8,9 @@
 
 namespace tributary {
 
-WatchRunCall* WatchRunCall::Start(RunBoard& board, const v1::WatchRunRequest& request) {
-  auto call = std::shared_ptr<WatchRunCall>(new WatchRunCall(board, request));
+WatchRunCall* WatchRunCall::Start(RunBoard& board, const v1::WatchRunRequest& request,
+                                  std::chrono::seconds patience) {
+  auto call = std::shared_ptr<WatchRunCall>(new WatchRunCall(board, request, patience));
   call->self_ = call;
   board.Add(call);
   call->Go();
@@ -34,8 +35,12 @@ WatchRunCall::Action WatchRunCall::Next() {
   }
   std::string bytes = response_.run().SerializeAsString();
   if (response_.rounds().empty() && bytes == sent_bytes_) {
-    finished_ = view->ended();
-    return finished_ ? Action::kFinish : Action::kNone;
+    if (!view->ended()) return Action::kNone;
+    if (view->to_judge && !impatient_) {
+      return std::exchange(waiting_, true) ? Action::kNone : Action::kWait;
+    }
+    finished_ = true;
+    return Action::kFinish;
   }
   sent_ = view;
   sent_bytes_ = std::move(bytes);
@@ -52,9 +57,22 @@ void WatchRunCall::Go() {
     known = sent_ != nullptr;
   }
   if (action == Action::kWrite) StartWrite(&response_);
+  if (action == Action::kWait) Wait();
   if (action != Action::kFinish) return;
   Finish(known ? grpc::Status::OK
                : grpc::Status(grpc::StatusCode::NOT_FOUND, fmt::format("run: there is no run \"{}\"", run_)));
+}
+
+void WatchRunCall::Wait() {
+  alarm_.Set(std::chrono::system_clock::now() + patience_, [weak = weak_from_this()](bool expired) {
+    const auto call = weak.lock();
+    if (call == nullptr || !expired) return;
+    {
+      MutexLock lock(call->mutex_);
+      call->impatient_ = true;
+    }
+    call->Go();
+  });
 }
 
 void WatchRunCall::OnChange() { Go(); }
