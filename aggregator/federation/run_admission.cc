@@ -37,16 +37,11 @@ bool IsForGood(SubmissionRefusal reason) {
     case SubmissionRefusal::kNotFinite:
     case SubmissionRefusal::kOutOfRange:
     case SubmissionRefusal::kTooLarge:
+    case SubmissionRefusal::kContributors:
       return true;
     default:
       return false;
   }
-}
-
-bool Mentions(const AcceptedUpdate& update, std::string_view node) {
-  return update.header.node == node ||
-         std::ranges::any_of(update.header.contributors,
-                             [node](const Contribution& contribution) { return contribution.node == node; });
 }
 
 }  // namespace
@@ -107,6 +102,11 @@ std::optional<Admission> RunState::RefuseContents(const SubmissionHeader& header
                                HexOf(header.base_model), header.round, HexOf(base)));
   }
   const bool partial = !header.contributors.empty();
+  if (partial != nodes_.find(header.node)->second.partial_sums) {
+    return Refusal(SubmissionRefusal::kContributors,
+                   fmt::format("{} had {} that its updates are partial sums, this one is{}", header.node,
+                               partial ? "not said" : "said", partial ? "" : " not"));
+  }
   const bool fixed = header.encoding == UpdateEncoding::kFixed32;
   if (fixed != (partial || config_.privacy.secure_aggregation)) {
     return Refusal(SubmissionRefusal::kEncoding,
@@ -121,24 +121,22 @@ std::optional<Admission> RunState::RefuseContents(const SubmissionHeader& header
 }
 
 std::optional<Admission> RunState::RefuseContributors(const SubmissionHeader& header) const {
-  const StrategyKind kind = config_.strategy.kind;
-  if (config_.privacy.secure_aggregation || config_.asynchronous() ||
-      config_.weighting == UpdateWeighting::kUniform || config_.clip_norm > 0 ||
-      kind == StrategyKind::kMedian || kind == StrategyKind::kTrimmedMean ||
-      kind == StrategyKind::kMultiKrum) {
-    return Refusal(SubmissionRefusal::kContributors,
-                   "this run takes no partial sums: it looks at single updates");
-  }
   Names seen;
   std::uint64_t samples = 0;
   for (const Contribution& contribution : header.contributors) {
-    if (contribution.node.empty() || !seen.insert(contribution.node).second) {
+    const std::string& node = contribution.node;
+    if (node.empty() || node == header.node || !seen.insert(node).second) {
       return Refusal(SubmissionRefusal::kContributors,
-                     fmt::format("\"{}\" is named twice or empty", contribution.node));
+                     fmt::format("\"{}\" is empty, named twice or the sender itself", node));
+    }
+    // Nobody speaks for a node that speaks for itself, whoever comes first.
+    if (step_nodes_.contains(node) || counted_.contains(node)) {
+      return Refusal(SubmissionRefusal::kContributors,
+                     fmt::format("{} takes part itself or has been counted already", node));
     }
     if (contribution.sample_count == 0 || contribution.sample_count > header.sample_count - samples) {
       return Refusal(SubmissionRefusal::kContributors,
-                     fmt::format("the samples of {} do not fit the sum", contribution.node));
+                     fmt::format("the samples of {} do not fit the sum", node));
     }
     samples += contribution.sample_count;
   }
@@ -157,20 +155,6 @@ std::optional<Admission> RunState::Refuse(const SubmissionHeader& header, std::i
   }
   if (auto refusal = RefuseRound(header, now_ns)) return refusal;
   if (auto refusal = RefuseContents(header)) return refusal;
-
-  const auto counted = [&](std::string_view node) {
-    return std::ranges::any_of(accepted_,
-                               [node](const AcceptedUpdate& update) { return Mentions(update, node); });
-  };
-  const auto twice = std::ranges::find_if(
-      header.contributors, [&](const Contribution& contribution) { return counted(contribution.node); });
-  if (twice != header.contributors.end()) {
-    return Refusal(SubmissionRefusal::kContributors, fmt::format("{} has been counted already", twice->node));
-  }
-  if (!config_.asynchronous() && counted(header.node)) {
-    return Refusal(SubmissionRefusal::kContributors,
-                   fmt::format("{} has been counted in another node's partial sum", header.node));
-  }
 
   weight = WeightOf(header.sample_count);
   if (config_.asynchronous()) {
@@ -232,7 +216,7 @@ Admission RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns, 
   ParticipantStatus& status = nodes_.find(header.node)->second.status;
   status.last_round = header.round;
   ++status.accepted_updates;
-  accepted_.push_back({header, weight});
+  Keep({header, weight});
   step_done_.insert(header.node);
   given_up_.erase(header.node);
   events.emplace_back(UpdateAccepted{round_, accepted_.back()});

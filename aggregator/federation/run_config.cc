@@ -85,6 +85,15 @@ void CheckPrivacy(const RunConfig& config, Faults& faults) {
 
 }  // namespace
 
+std::string_view RunConfig::WhyNoPartialSums() const {
+  if (privacy.secure_aggregation) return "it masks updates between the nodes themselves";
+  if (asynchronous()) return "fedbuff weighs each update by its age";
+  if (Robust(strategy.kind)) return "its strategy looks at single updates";
+  if (clip_norm > 0) return "it scales single updates down";
+  if (weighting == UpdateWeighting::kUniform) return "it gives each node that it knows one vote";
+  return {};
+}
+
 absl::Status Validate(const RunConfig& config) {
   constexpr std::uint32_t kMaxNodes = 10'000;
   constexpr double kMaxElement = 1e6;

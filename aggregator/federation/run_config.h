@@ -77,11 +77,16 @@ struct RunConfig {
   // one in a round, the running variances of batch norms by hundreds.
   double max_element = 1024;
   double clip_norm = 0;  // L2 norm to which an update is scaled down, by node and aggregator; 0: not
+  // A parent's run, of which this aggregator adds up a part: its rounds begin by RunState::Begin and it ends
+  // by Stop alone, however many rounds there were. Not a key of a file.
+  bool relayed = false;
   PrivacySettings privacy;
   BufferSettings buffer;
   EvaluationSettings evaluation;
 
   bool asynchronous() const { return strategy.kind == StrategyKind::kFedBuff; }
+  // Empty if sums of several updates can stand for them; otherwise why not.
+  std::string_view WhyNoPartialSums() const;
 };
 
 // InvalidArgument, naming every fault.

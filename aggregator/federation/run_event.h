@@ -18,6 +18,7 @@ struct AskedNode {
   std::string node;
   double weight = 0;               // largest that its update may have
   std::uint64_t sample_count = 0;  // declared
+  bool partial_sums = false;       // it sends those of nodes of its own, and nothing else
 
   friend bool operator==(const AskedNode&, const AskedNode&) = default;
 };

@@ -43,6 +43,10 @@ absl::Status RunState::Join(const NodeDeclaration& declaration, std::int64_t now
   if (secure && !declaration.secure_aggregation) {
     return absl::FailedPreconditionError("this run masks updates, which the node cannot");
   }
+  if (declaration.partial_sums && !config_.WhyNoPartialSums().empty()) {
+    return absl::FailedPreconditionError(
+        fmt::format("this run takes no partial sums: {}", config_.WhyNoPartialSums()));
+  }
   const auto known = nodes_.find(declaration.node);
   if (known == nodes_.end() && nodes_.size() >= config_.max_nodes) {
     return absl::ResourceExhaustedError(fmt::format("{} nodes have joined, no more may", config_.max_nodes));
@@ -52,6 +56,7 @@ absl::Status RunState::Join(const NodeDeclaration& declaration, std::int64_t now
   node.status.connected = true;
   node.status.sample_count = declaration.sample_count;
   node.boot_id = declaration.boot_id;
+  node.partial_sums = declaration.partial_sums;
   StartRoundIfReady(now_ns, events);
   return absl::OkStatus();
 }
@@ -94,18 +99,20 @@ NodeTask RunState::TaskOf(std::string_view node) const {
 }
 
 RunPhase RunState::phase() const {
-  if (committed_ >= config_.rounds) return RunPhase::kFinished;
+  if (finished()) return RunPhase::kFinished;
   if (stopped_) return RunPhase::kStopped;
   if (paused_) return RunPhase::kPaused;
   return open_ ? RunPhase::kRunning : RunPhase::kWaiting;
 }
 
 std::string RunState::StatusMessage() const {
-  if (committed_ >= config_.rounds) return "all rounds are done";
+  if (finished()) return "all rounds are done";
   if (stopped_) return "the run was stopped";
   if (open_ && step_ == RoundStep::kClosing) return fmt::format("round {} is being averaged", round_);
   if (open_) return fmt::format("round {} is under way", round_);
   if (paused_) return "paused";
+  if (config_.relayed && !next_) return "the parent asks for no round";
+  if (next_) return fmt::format("round {} waits for {} samples", next_->round, next_->sample_count);
   const auto ready = std::ranges::count_if(nodes_, [](const auto& entry) {
     return entry.second.status.connected && entry.second.status.sample_count > 0;
   });
@@ -157,12 +164,14 @@ absl::StatusOr<RunState> RunState::Restore(RunConfig config, const ModelFacts& m
   if (!snapshot.open) return state;
   for (const AskedNode& asked : snapshot.open->asked) {
     state->step_nodes_.insert(asked.node);
+    state->nodes_[asked.node].partial_sums = asked.partial_sums;
     // Known even where the snapshot lacks it, so that its submission is recognised.
     ParticipantStatus& status = state->nodes_[asked.node].status;
     status.node = asked.node;
     status.sample_count = asked.sample_count;
   }
   for (const AcceptedUpdate& update : snapshot.accepted) {
+    state->Keep(update);
     if (!state->step_done_.insert(update.header.node).second) {
       return absl::DataLossError(
           fmt::format("two updates of {} in round {}", update.header.node, snapshot.round));
@@ -170,7 +179,6 @@ absl::StatusOr<RunState> RunState::Restore(RunConfig config, const ModelFacts& m
     state->nodes_[update.header.node].status.last_round = update.header.round;
     state->nodes_[update.header.node].status.node = update.header.node;
   }
-  state->accepted_ = snapshot.accepted;
   return state;
 }
 

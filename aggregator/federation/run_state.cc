@@ -40,16 +40,20 @@ bool RunState::Chosen(std::string_view node, std::uint32_t round) const {
   return static_cast<double>(state >> 11) * 0x1p-53 < config_.sample_fraction;
 }
 
-void RunState::StartRoundIfReady(std::int64_t now_ns, RunEvents& events) {
-  if (open_ || paused_ || ended()) return;
+std::vector<AskedNode> RunState::Ready() const {
   std::vector<AskedNode> ready;
   for (const auto& [name, node] : nodes_) {
     const ParticipantStatus& status = node.status;
     if (status.connected && status.sample_count > 0) {
-      ready.push_back({name, WeightOf(status.sample_count), status.sample_count});
+      ready.push_back({name, WeightOf(status.sample_count), status.sample_count, node.partial_sums});
     }
   }
-  if (ready.size() < std::max(config_.min_nodes, config_.quorum)) return;
+  return ready;
+}
+
+std::optional<RoundStarted> RunState::DrawRound() {
+  const std::vector<AskedNode> ready = Ready();
+  if (ready.size() < std::max(config_.min_nodes, config_.quorum)) return std::nullopt;
 
   // Numbers whose draw misses the quorum are passed over. If none of many hits it, the next Advance tries on.
   constexpr int kDraws = 1000;
@@ -60,38 +64,57 @@ void RunState::StartRoundIfReady(std::int64_t now_ns, RunEvents& events) {
     std::ranges::copy_if(ready, std::back_inserter(round.asked),
                          [&](const AskedNode& node) { return Chosen(node.node, round_); });
   }
-  if (round.asked.size() < config_.quorum) return;
+  if (round.asked.size() < config_.quorum) return std::nullopt;
 
   double total_weight = 0;
   double heaviest = 0;
-  Names names;
   for (const AskedNode& node : round.asked) {
     total_weight += node.weight;
     heaviest = std::max(heaviest, node.weight);
-    names.insert(node.node);
   }
   if (config_.asynchronous()) total_weight = config_.buffer.size * heaviest;
   const absl::StatusOr<FixedPoint> fixed_point =
       FixedPoint::For(config_.max_element, total_weight, kMaxContributions);
-  if (!fixed_point.ok()) return;  // not for a valid configuration: weights are positive and bounded
+  // Not for a valid configuration: weights are positive and bounded.
+  if (!fixed_point.ok()) return std::nullopt;
   round.fixed_point = *fixed_point;
+  return round;
+}
 
-  accepted_.clear();
-  under_way_.clear();
+void RunState::StartRoundIfReady(std::int64_t now_ns, RunEvents& events) {
+  if (open_ || paused_ || ended()) return;
+  const std::int64_t deadline_ns = next_ ? next_->deadline_ns : now_ns + config_.deadline_ns;
+  std::optional<RoundStarted> round = config_.relayed ? TakeParentRound(now_ns) : DrawRound();
+  if (!round) return;
+  ForgetUpdates();
   threshold_ = 0;
   open_ = round;
-  events.emplace_back(std::move(round));
+  Names names;
+  for (const AskedNode& node : round->asked) names.insert(node.node);
+  events.emplace_back(*std::move(round));
   const bool secure = config_.privacy.secure_aggregation;
-  BeginStep(secure ? RoundStep::kKeys : RoundStep::kTraining, std::move(names), now_ns);
+  BeginStep(secure ? RoundStep::kKeys : RoundStep::kTraining, std::move(names), deadline_ns);
   if (secure) events.emplace_back(StepStarted{round_, step_, {step_nodes_.begin(), step_nodes_.end()}});
 }
 
-void RunState::BeginStep(RoundStep step, Names nodes, std::int64_t now_ns) {
+void RunState::BeginStep(RoundStep step, Names nodes, std::int64_t deadline_ns) {
   step_ = step;
   step_nodes_ = std::move(nodes);
   step_done_.clear();
   given_up_.clear();
-  deadline_ns_ = now_ns + config_.deadline_ns;
+  deadline_ns_ = deadline_ns;
+}
+
+void RunState::Keep(AcceptedUpdate update) {
+  counted_.insert(update.header.node);
+  for (const Contribution& each : update.header.contributors) counted_.insert(each.node);
+  accepted_.push_back(std::move(update));
+}
+
+void RunState::ForgetUpdates() {
+  accepted_.clear();
+  counted_.clear();
+  under_way_.clear();
 }
 
 std::size_t RunState::NeededInStep() const {
@@ -116,18 +139,19 @@ void RunState::EndStepIfDue(std::int64_t now_ns, RunEvents& events) {
     return;
   }
   Names next = step_done_;
+  const std::int64_t deadline_ns = now_ns + config_.deadline_ns;
   switch (step_) {
     case RoundStep::kKeys:
       threshold_ = MaskingThreshold(next.size());
-      BeginStep(RoundStep::kShares, std::move(next), now_ns);
+      BeginStep(RoundStep::kShares, std::move(next), deadline_ns);
       break;
     case RoundStep::kShares:
-      BeginStep(RoundStep::kTraining, std::move(next), now_ns);
+      BeginStep(RoundStep::kTraining, std::move(next), deadline_ns);
       break;
     case RoundStep::kTraining:
       if (!config_.privacy.secure_aggregation) return CloseRound(events);
       under_way_.clear();
-      BeginStep(RoundStep::kUnmasking, std::move(next), now_ns);
+      BeginStep(RoundStep::kUnmasking, std::move(next), deadline_ns);
       break;
     case RoundStep::kUnmasking:
     case RoundStep::kClosing:
@@ -163,8 +187,7 @@ void RunState::CloseRound(RunEvents& events) {
 void RunState::Fail(std::string_view reason, RunEvents& events) {
   events.emplace_back(RoundFailed{round_, std::string(reason), CountDropped()});
   open_.reset();
-  accepted_.clear();
-  under_way_.clear();
+  ForgetUpdates();
   deadline_ns_ = kNoDeadline;
 }
 
@@ -181,7 +204,7 @@ std::int64_t RunState::Advance(std::int64_t now_ns, RunEvents& events) {
   }
   if (!stopped_) EndStepIfDue(now_ns, events);
   StartRoundIfReady(now_ns, events);
-  return deadline_ns();
+  return next_ ? gathered_ns_ : deadline_ns();
 }
 
 absl::Status RunState::FinishStep(std::string_view node, std::uint32_t round, RoundStep step,
@@ -200,6 +223,7 @@ absl::Status RunState::FinishStep(std::string_view node, std::uint32_t round, Ro
 
 void RunState::FailRound(std::uint32_t round, std::string_view reason, std::int64_t now_ns,
                          RunEvents& events) {
+  if (next_ && next_->round == round) next_.reset();
   if (!open_ || round != round_) return;
   Fail(reason, events);
   StartRoundIfReady(now_ns, events);
@@ -217,8 +241,8 @@ absl::Status RunState::Commit(std::uint32_t round, const Sha256& model, std::int
   model_.model = model;
   ++committed_;
   open_.reset();
-  accepted_.clear();
-  if (committed_ >= config_.rounds && !stopped_) events.emplace_back(RunEnded{true});
+  ForgetUpdates();
+  if (finished() && !stopped_) events.emplace_back(RunEnded{true});
   StartRoundIfReady(now_ns, events);
   return absl::OkStatus();
 }
@@ -249,6 +273,7 @@ absl::Status RunState::Stop(RunEvents& events) {
   if (stopped_) return absl::OkStatus();
   if (ended()) return absl::FailedPreconditionError("the run has ended");
   stopped_ = true;
+  next_.reset();
   // A closed round is complete and may still be committed.
   if (open_ && step_ != RoundStep::kClosing) Fail("the run was stopped", events);
   events.emplace_back(RunEnded{false});

@@ -1,6 +1,7 @@
 // One run of federated learning: who takes part, which round is under way, which updates count.
 //
-//   Join, Leave ─► Advance ─► RoundStarted ─► Admit → Accept | Withdraw … ─► RoundClosed ─► Commit ─► …
+//   Join, Leave ─► Advance (Begin) ─► RoundStarted ─► Admit → Accept | Withdraw … ─► RoundClosed ─► Commit ─►
+//   …
 //
 // Round numbers ascend from 1 and are never used twice: a round that misses its quorum has failed and the
 // next one has the next number, from the same model. A round ends when every asked node has sent its update
@@ -44,6 +45,16 @@ struct NodeDeclaration {
   std::vector<std::string> workloads;
   std::vector<UpdateEncoding> encodings;  // empty: all
   bool secure_aggregation = false;
+  bool partial_sums = false;  // its updates are sums of those of nodes of its own
+};
+
+// A round of a relayed run, as the parent asks for it.
+struct ParentRound {
+  std::uint32_t round = 0;
+  Sha256 model{};
+  FixedPoint fixed_point;
+  std::uint64_t sample_count = 0;  // that the sum may weigh: what was declared when the parent began
+  std::int64_t deadline_ns = 0;    // steady; of the nodes
 };
 
 enum class TaskKind : std::uint8_t { kWait, kAdvertiseKeys, kShareKeys, kTrain, kUnmask, kEnded };
@@ -144,6 +155,15 @@ class RunState {
   // The next round starts from another model (a rollback); the round under way fails.
   void ReplaceModel(const Sha256& model, std::int64_t now_ns, RunEvents& events);
 
+  // Of a relayed run: the next Advance starts this round, as soon as nodes with all those samples are
+  // connected or kGatherNs have passed (half the time, if that is less); it asks nodes in the order of their
+  // names, as far as their samples fit. The round under way fails; if it is this one, its deadline moves and
+  // nothing else changes. FailedPrecondition: the number does not come after the last one.
+  static constexpr std::int64_t kGatherNs = 10'000'000'000;
+  absl::Status Begin(const ParentRound& round, std::int64_t now_ns, RunEvents& events);
+  bool begun() const { return next_ || open_; }                          // a round, started or not
+  bool closed() const { return open_ && step_ == RoundStep::kClosing; }  // RoundClosed is out
+
   // Starts rounds and ends those whose deadline has passed. Returns the steady time of the next deadline, or
   // kNoDeadline.
   std::int64_t Advance(std::int64_t now_ns, RunEvents& events);
@@ -172,20 +192,27 @@ class RunState {
   struct Node {
     ParticipantStatus status;
     std::string boot_id;
+    bool partial_sums = false;
   };
   using Names = std::set<std::string, std::less<>>;
 
   RunState(RunConfig config, const ModelFacts& model);
 
-  bool ended() const { return stopped_ || committed_ >= config_.rounds; }
+  bool finished() const { return !config_.relayed && committed_ >= config_.rounds; }
+  bool ended() const { return stopped_ || finished(); }
   double WeightOf(std::uint64_t sample_count) const;
   bool Chosen(std::string_view node, std::uint32_t round) const;
 
   void StartRoundIfReady(std::int64_t now_ns, RunEvents& events);
-  void BeginStep(RoundStep step, Names nodes, std::int64_t now_ns);
+  std::vector<AskedNode> Ready() const;  // ascending by name
+  std::optional<RoundStarted> DrawRound();
+  std::optional<RoundStarted> TakeParentRound(std::int64_t now_ns);
+  void BeginStep(RoundStep step, Names nodes, std::int64_t deadline_ns);
   // Ends the step if everyone is done, or at the deadline.
   void EndStepIfDue(std::int64_t now_ns, RunEvents& events);
   std::size_t NeededInStep() const;
+  void Keep(AcceptedUpdate update);
+  void ForgetUpdates();
   void CloseRound(RunEvents& events);
   void Fail(std::string_view reason, RunEvents& events);
   std::vector<std::string> CountDropped();
@@ -201,6 +228,8 @@ class RunState {
   RunConfig config_;
   ModelFacts model_;
   std::map<std::string, Node, std::less<>> nodes_;
+  std::optional<ParentRound> next_;  // not yet started
+  std::int64_t gathered_ns_ = 0;     // when it starts with those that are there
   std::optional<RoundStarted> open_;
   RoundStep step_ = RoundStep::kTraining;
   Names step_nodes_;  // asked in this step
@@ -210,6 +239,7 @@ class RunState {
   // Admitted, neither accepted nor withdrawn: the round in which that was.
   std::map<std::string, std::uint32_t, std::less<>> under_way_;
   std::vector<AcceptedUpdate> accepted_;
+  Names counted_;  // nodes and contributors of what was accepted
   std::deque<Sha256> earlier_models_;
   std::uint32_t round_ = 0;
   std::uint32_t committed_ = 0;

@@ -321,25 +321,6 @@ TEST_F(RunStateTest, ANodeThatDoesNotKnowItsSamplesIsNotAsked) {
   EXPECT_EQ(run_->TaskOf("fir").reason, "the node has not said how many samples it has");
 }
 
-TEST_F(RunStateTest, CountsNoLeafTwice) {
-  JoinThree();
-  SubmissionHeader partial = Header("cedar", 1);
-  partial.encoding = UpdateEncoding::kFixed32;
-  partial.contributors = {{"birch", 60}, {"elm", 40}};
-  SubmissionHeader wrong = partial;
-  wrong.contributors[1].sample_count = 41;
-  EXPECT_EQ(Offer(wrong).reason, Reason::kContributors);
-  wrong.contributors = {{"elm", 50}, {"elm", 50}};
-  EXPECT_EQ(Offer(wrong).reason, Reason::kContributors);
-  wrong.contributors = {{"elm", UINT64_MAX}, {"oak", 101}};
-  EXPECT_EQ(Offer(wrong).reason, Reason::kContributors);
-  Submit("birch");
-  EXPECT_EQ(Offer(partial).reason, Reason::kContributors);
-  partial.contributors[0].node = "oak";
-  EXPECT_EQ(Offer(partial).verdict, Verdict::kGo);
-  EXPECT_EQ(run_->accepted().back().weight, 100);
-}
-
 TEST_F(RunStateTest, AsksAShareOfTheNodesRepeatably) {
   config_.sample_fraction = 0.5;
   config_.max_nodes = 64;

@@ -87,6 +87,7 @@ void TrainToWire(const TaskNotice& notice, v1::TrainTask& wire) {
   wire.set_fraction_bits(notice.fixed_point.fraction_bits);
   wire.set_max_element(static_cast<float>(notice.max_element));
   wire.set_uniform_weight(notice.uniform_weight);
+  wire.set_max_sample_count(notice.max_sample_count);
   if (!notice.masked) return;
   wire.mutable_settings()->set_encoding(v1::UPDATE_ENCODING_FIXED32);
   v1::MaskingTask& masking = *wire.mutable_masking();
@@ -123,6 +124,7 @@ absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest
     if (const auto known = EncodingFromWire(encoding)) declaration.encodings.push_back(*known);
   }
   declaration.secure_aggregation = request.secure_aggregation();
+  declaration.partial_sums = request.partial_sums();
   return declaration;
 }
 

@@ -24,6 +24,7 @@ struct TaskNotice {
   FixedPoint fixed_point;
   double max_element = 0;
   bool uniform_weight = false;
+  std::uint64_t max_sample_count = 0;  // kTrain: of this node's update
   double clip_norm = 0;
   std::uint64_t schedule_steps = 0;
   ClientSettings settings;

@@ -21,8 +21,11 @@ constexpr std::string_view kModels = "models";
 constexpr std::string_view kSubmissions = "submissions";
 
 absl::Status MakeFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, path + ": cannot create the folder");
+  if (mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
+  if (errno != EEXIST) return absl::ErrnoToStatus(errno, path + ": cannot create the folder");
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return absl::OkStatus();
+  return absl::InvalidArgumentError(path + ": is a file, expected a folder");
 }
 
 FileFacts ReadFacts(const Statement& row, int column) {
@@ -303,6 +306,22 @@ absl::Status Store::CommitRound(std::string_view run, std::string_view document,
   Remove(*submissions);
   Remove(*models);
   return absl::OkStatus();
+}
+
+absl::Status Store::ReplaceModels(std::string_view run, std::string_view document, ModelRecord model,
+                                  DurableFile file) {
+  if (absl::Status status = file.Commit(); !status.ok()) return status;
+  model.file = file.facts();
+  absl::StatusOr<Transaction> transaction = Begin();
+  if (!transaction.ok()) return transaction.status();
+  auto earlier = Forget("DELETE FROM model WHERE run = ?1 AND round != ?2 RETURNING file, state_file", run,
+                        std::int64_t{model.round});
+  absl::Status status = earlier.status();
+  if (status.ok()) status = InsertModel(run, model);
+  if (status.ok()) status = UpdateRun(run, document, model.round);
+  if (status.ok()) status = Commit(*transaction);
+  if (status.ok()) Remove(*earlier);
+  return status;
 }
 
 absl::Status Store::RollBack(std::string_view run, std::uint32_t round, std::string_view document,

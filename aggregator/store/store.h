@@ -59,6 +59,9 @@ class Store {
   absl::Status CommitRound(std::string_view run, std::string_view document, ModelRecord model,
                            DurableFile file, std::optional<DurableFile> strategy_state,
                            const HistoryRecord& line, std::uint32_t keep_models);
+  // The run's only model from now on, of which it is the record; the others are removed.
+  absl::Status ReplaceModels(std::string_view run, std::string_view document, ModelRecord model,
+                             DurableFile file);
   // Makes an earlier model the present one; the submissions are forgotten. NotFound: no such model.
   absl::Status RollBack(std::string_view run, std::uint32_t round, std::string_view document,
                         const HistoryRecord& line);

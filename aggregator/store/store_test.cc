@@ -59,6 +59,13 @@ class StoreTest : public ::testing::Test {
                                *std::move(state), {0, round, "line"}, keep);
   }
 
+  absl::Status ReplaceModels(std::uint32_t round) {
+    auto file = store_->NewModel("r", round);
+    if (!file.ok()) return file.status();
+    if (absl::Status status = file->Append("model " + std::to_string(round)); !status.ok()) return status;
+    return store_->ReplaceModels("r", "replaced", Model(round), *std::move(file));
+  }
+
   // All that can be seen of the run.
   std::string State() {
     const auto runs = store_->Runs();
@@ -136,6 +143,17 @@ TEST_F(StoreTest, RemovesModelsBeyondThoseToKeepButNotTheInitialOne) {
               ElementsAre("r.0.safetensors", "r.3.safetensors", "r.3.state", "r.4.safetensors", "r.4.state"));
 }
 
+TEST_F(StoreTest, ReplacesAllModelsByOne) {
+  Open();
+  ASSERT_TRUE(AddRun().ok());
+  ASSERT_TRUE(CommitRound(1).ok());
+  ASSERT_TRUE(Submit("a").ok());
+  ASSERT_TRUE(ReplaceModels(7).ok());
+  EXPECT_EQ(State(), "replaced; a: update of a; model: model 7; round 1 line");
+  EXPECT_EQ(ModelRound(), 7u);
+  EXPECT_THAT(Files("models"), ElementsAre("r.7.safetensors"));
+}
+
 TEST_F(StoreTest, RollsBackToAModelThatItHas) {
   Open();
   ASSERT_TRUE(AddRun().ok());
@@ -155,6 +173,13 @@ TEST_F(StoreTest, AmendsTheLineOfACommittedRoundOnly) {
   ASSERT_TRUE(store_->AmendHistory("r", 1, "judged").ok());
   ASSERT_TRUE(store_->AmendHistory("r", 2, "judged").ok());
   EXPECT_THAT(State(), HasSubstr("round 1 missed; round 2 judged"));
+}
+
+TEST_F(StoreTest, SaysThatAFileIsNoFolder) {
+  std::ofstream(folder_) << "a file";
+  const absl::Status status = Store::Open(folder_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), folder_ + ": is a file, expected a folder");
 }
 
 TEST_F(StoreTest, StopsASecondProcessOnTheSameStore) {
@@ -238,6 +263,7 @@ TEST_F(StoreTest, IsWholeAfterAProcessThatEndedAtAnyStep) {
       "has a; a: update of a; model: initial",
       "has b; a: update of a; b: update of b; model: initial",
       "committed 1; model: initial; model: model 1 and momentum; round 1 line",
+      "replaced; model: model 2; round 1 line",
   };
   bool completed = false;
   int ends = 0;
@@ -260,6 +286,7 @@ TEST_F(StoreTest, IsWholeAfterAProcessThatEndedAtAnyStep) {
       done(Submit("a"));
       done(Submit("b"));
       done(CommitRound(1));
+      done(ReplaceModels(2));
       _exit(0);
     }
     close(acknowledged[1]);
