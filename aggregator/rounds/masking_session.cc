@@ -14,10 +14,6 @@ constexpr std::size_t kMaxCiphertext = 256;
 
 }  // namespace
 
-std::string MaskingContext(std::string_view run, std::uint32_t round) {
-  return fmt::format("{}/{}", run, round);
-}
-
 absl::Status MaskingSession::AddKeys(MaskingKeys keys) {
   if (keys_.size() >= kMaxMaskingNodes && !keys_.contains(keys.node)) {
     return absl::InvalidArgumentError(fmt::format("at most {} nodes can mask together", kMaxMaskingNodes));

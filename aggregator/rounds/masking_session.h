@@ -16,9 +16,6 @@
 
 namespace tributary {
 
-// What binds keys and masks to a round, on both sides.
-std::string MaskingContext(std::string_view run, std::uint32_t round);
-
 // One round; one thread at a time. The steps follow RunState's; what a node sends again changes nothing. Lost
 // with the process: the round then fails.
 class MaskingSession {

@@ -29,6 +29,10 @@ std::size_t PositionIn(std::span<const MaskingKeys> roster, std::string_view nod
   return static_cast<std::size_t>(found - roster.begin());
 }
 
+std::string MaskingContext(std::string_view run, std::uint32_t round) {
+  return fmt::format("{}/{}", run, round);
+}
+
 absl::Status ValidateRoster(std::span<const MaskingKeys> roster, std::size_t threshold) {
   if (roster.size() < 2 || roster.size() > kMaxMaskingNodes) {
     return absl::InvalidArgumentError(

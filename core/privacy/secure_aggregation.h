@@ -35,6 +35,8 @@ struct MaskingKeys {
   std::string node;
   Key32 cipher_key{};  // X25519 public key: agrees the keys that seal shares
   Key32 mask_key{};    // X25519 public key: agrees the pairwise masks
+
+  friend bool operator==(const MaskingKeys&, const MaskingKeys&) = default;
 };
 
 // From one node to another: nonce, AES-256-GCM of both shares, tag. The aggregator cannot read it.
@@ -59,8 +61,11 @@ struct RevealedShares {
 using MaskingRoster = std::vector<MaskingKeys>;
 absl::Status ValidateRoster(std::span<const MaskingKeys> roster, std::size_t threshold);
 
+// What binds keys and masks to a round, on both sides.
+std::string MaskingContext(std::string_view run, std::uint32_t round);
+
 // A node's part in one round; draws its secrets from the system's entropy. Never reveals both shares of one
-// node. One thread at a time. `context` (run and round) binds keys and masks to the round.
+// node. One thread at a time. `context` is MaskingContext.
 class MaskingNode {
  public:
   // Errors: Internal if OpenSSL fails.

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <vector>
+#include <span>
+#include <utility>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/update_encoding.h"
 #include "core/uplink/federation_convert.h"
@@ -17,11 +20,15 @@ namespace {
 
 // A peer that takes or gives nothing for so long is tried anew; keepalive finds a cut link much earlier.
 constexpr std::chrono::minutes kAttempt{10};
+// An answer and the next task leave the aggregator together, on two streams.
+constexpr absl::Duration kAnswerBehindTask = absl::Seconds(1);
 
 class CancelledBy {
  public:
-  CancelledBy(grpc::ClientContext& context, const std::stop_token& withdrawn)
-      : cancel_(withdrawn, [&context] { context.TryCancel(); }) {
+  CancelledBy(grpc::ClientContext& context, const std::stop_token& stop)
+      : CancelledBy(context, stop, [&context] { context.TryCancel(); }) {}
+  CancelledBy(grpc::ClientContext& context, const std::stop_token& stop, std::function<void()> cancel)
+      : cancel_(stop, std::move(cancel)) {
     context.set_deadline(std::chrono::system_clock::now() + kAttempt);
   }
 
@@ -45,25 +52,21 @@ absl::Status AppendChunk(const v1::FetchModelResponse& chunk, const TrainTask& t
   return absl::OkStatus();
 }
 
-v1::SubmitUpdateRequest Header(const FederationClientOptions& self, const TrainTask& task,
-                               const FinishedTraining& training) {
-  v1::SubmitUpdateRequest request;
-  v1::UpdateHeader& header = *request.mutable_header();
+v1::UpdateHeader Header(const FederationClientOptions& self, const TrainTask& task,
+                        const TrainingMetrics& training) {
+  v1::UpdateHeader header;
   header.set_run(task.run);
   header.set_round(task.round);
   header.set_node(self.node);
   header.set_boot_id(self.boot_id.data(), self.boot_id.size());
   header.set_schema_sha256(task.schema_sha256);
   header.set_base_model_sha256(task.model_sha256);
-  header.set_encoding(static_cast<v1::UpdateEncoding>(task.settings.encoding));
-  header.set_element_count(training.update.size());
-  header.set_sample_count(self.sample_count);
   v1::UpdateMetrics& metrics = *header.mutable_metrics();
-  metrics.set_loss(training.metrics.loss);
-  metrics.set_spread(training.metrics.spread);
-  metrics.set_seconds(training.metrics.seconds);
-  metrics.set_steps(training.metrics.steps);
-  return request;
+  metrics.set_loss(training.loss);
+  metrics.set_spread(training.spread);
+  metrics.set_seconds(training.seconds);
+  metrics.set_steps(training.steps);
+  return header;
 }
 
 }  // namespace
@@ -97,28 +100,66 @@ absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationC
       fmt::format("the model ends after {} of {} bytes", file.size(), task.model_bytes));
 }
 
-absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub,
-                                         const FederationClientOptions& self, const TrainTask& task,
-                                         const FinishedTraining& training, const std::stop_token& withdrawn,
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+                        const FinishedTraining& training) {
+  OutgoingUpdate outgoing;
+  outgoing.header = Header(self, task, training.metrics);
+  outgoing.header.set_encoding(static_cast<v1::UpdateEncoding>(task.settings.encoding));
+  outgoing.header.set_element_count(training.update.size());
+  outgoing.encode = [training, encoding = task.settings.encoding](std::size_t first, std::size_t count,
+                                                                  std::string& payload) {
+    const std::span<float> values = training.remainder.subspan(first, count);
+    std::ranges::copy(training.update.subspan(first, count), values.begin());
+    return EncodeChunk(encoding, values, payload);
+  };
+  return outgoing;
+}
+
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+                        const FinishedWords& training) {
+  OutgoingUpdate outgoing;
+  outgoing.header = Header(self, task, training.metrics);
+  outgoing.header.set_encoding(v1::UPDATE_ENCODING_FIXED32);
+  outgoing.header.set_element_count(training.words.size());
+  outgoing.header.set_sample_count(training.sample_count);
+  for (const UpdateContributor& contributor : training.contributors) {
+    v1::Contributor& each = *outgoing.header.add_contributors();
+    each.set_node(contributor.node);
+    each.set_sample_count(contributor.sample_count);
+  }
+  outgoing.encode = [words = training.words](std::size_t first, std::size_t count, std::string& payload) {
+    EncodeFixedChunk(words.subspan(first, count), payload);
+    return absl::OkStatus();
+  };
+  return outgoing;
+}
+
+absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, const OutgoingUpdate& update,
+                                         const std::stop_token& withdrawn, const std::stop_token& stopping,
                                          std::atomic<std::uint64_t>& sent_bytes) {
   grpc::ClientContext context;
-  const CancelledBy cancelled(context, withdrawn);
+  absl::Notification answered;
+  std::atomic<bool> sent_whole = false;
+  const CancelledBy stopped(context, stopping);
+  const CancelledBy overtaken(context, withdrawn, [&] {
+    if (sent_whole) answered.WaitForNotificationWithTimeout(kAnswerBehindTask);
+    context.TryCancel();
+  });
   v1::SubmitUpdateResponse response;
   const auto writer = stub.SubmitUpdate(&context, &response);
-  const std::span<const float> update = training.update;
-  const std::size_t per_chunk = ElementsPerChunk(task.settings.encoding);
+  const std::size_t elements = update.header.element_count();
+  const std::size_t per_chunk = ElementsPerChunk(static_cast<UpdateEncoding>(update.header.encoding()));
   v1::SubmitUpdateRequest request;
+  *request.mutable_header() = update.header;
   // A write that fails means that the answer is there already, or the link is gone: Finish tells.
-  bool open = writer->Write(Header(self, task, training));
-  for (std::size_t first = 0; open && first < update.size(); first += per_chunk) {
-    const std::size_t count = std::min(per_chunk, update.size() - first);
-    const std::span<float> values = training.remainder.subspan(first, count);
-    std::ranges::copy(update.subspan(first, count), values.begin());
+  bool open = writer->Write(request);
+  request.clear_header();
+  for (std::size_t first = 0; open && first < elements; first += per_chunk) {
+    const std::size_t count = std::min(per_chunk, elements - first);
     v1::UpdateChunk& chunk = *request.mutable_chunk();
     chunk.set_offset(first);
     chunk.set_count(static_cast<std::uint32_t>(count));
-    if (absl::Status status = EncodeChunk(task.settings.encoding, values, *chunk.mutable_payload());
-        !status.ok()) {
+    if (absl::Status status = update.encode(first, count, *chunk.mutable_payload()); !status.ok()) {
       context.TryCancel();
       writer->Finish();
       return status;
@@ -127,8 +168,10 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub,
     open = writer->Write(request);
     if (open) sent_bytes += chunk.payload().size();
   }
-  if (open) writer->WritesDone();
-  if (absl::Status status = FromGrpc(writer->Finish()); !status.ok()) return status;
+  sent_whole = open && writer->WritesDone();
+  const absl::Status status = FromGrpc(writer->Finish());
+  answered.Notify();
+  if (!status.ok()) return status;
   SubmitAttempt attempt;
   attempt.answer.accepted = response.accepted();
   if (!response.accepted()) {

@@ -4,7 +4,9 @@
 #include <grpcpp/client_context.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -29,11 +31,23 @@ struct SubmitAttempt {
   bool try_again = false;  // the aggregator says that the same update may be accepted later
 };
 
-// Sends the update as the task's encoding, in chunks of at most 1 MiB; `sent_bytes` grows by their payload.
-// Errors: InvalidArgument for values that the encoding cannot hold; those of the call.
-absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub,
-                                         const FederationClientOptions& self, const TrainTask& task,
-                                         const FinishedTraining& training, const std::stop_token& withdrawn,
+// An update on its way.
+struct OutgoingUpdate {
+  v1::UpdateHeader header;
+  // Elements from `first` on as the header's encoding has them.
+  std::function<absl::Status(std::size_t first, std::size_t count, std::string& payload)> encode;
+};
+// Of plain training, the sample count is the caller's to set.
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+                        const FinishedTraining& training);
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+                        const FinishedWords& training);
+
+// Sends it in chunks of at most 1 MiB; `sent_bytes` grows by their payload. `withdrawn` ends the sending, and
+// the wait for the answer after a second; `stopping` ends both at once. Errors: those of `encode`; those of
+// the call.
+absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, const OutgoingUpdate& update,
+                                         const std::stop_token& withdrawn, const std::stop_token& stopping,
                                          std::atomic<std::uint64_t>& sent_bytes);
 
 }  // namespace tributary

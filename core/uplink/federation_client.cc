@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <random>
 #include <thread>
 #include <utility>
@@ -13,13 +12,17 @@
 #include "core/uplink/channel.h"
 #include "core/uplink/federation_calls.h"
 #include "core/uplink/federation_convert.h"
+#include "core/uplink/masking_steps.h"
 #include "core/uplink/refusals.h"
 #include "core/uplink/spool/reconnect.h"
+#include "core/uplink/wanted_task.h"
 
 namespace tributary {
 namespace {
 
 constexpr std::int64_t kRepeatLogNs = 10'000'000'000;
+
+absl::Status Withdrawn() { return absl::CancelledError("the task was withdrawn"); }
 
 }  // namespace
 
@@ -30,18 +33,15 @@ class FederationClient::Impl {
         clock_(clock),
         channel_(MakeChannel(options_.aggregator, options_.tls)),
         stub_(v1::FederationService::NewStub(channel_)),
+        masking_(*stub_, options_.node),
         calls_(std::random_device{}()),
+        wanted_(clock),
+        sample_count_(options_.sample_count),
         thread_([this](std::stop_token stop) { Participate(std::move(stop)); }) {}
 
   ~Impl() { Stop(); }
 
-  std::optional<Assignment> Next() {
-    MutexLock lock(mutex_);
-    while (!stopped_ && (!wanted_ || taken_)) changed_.wait(lock);
-    if (stopped_) return std::nullopt;
-    taken_ = true;
-    return Assignment{*wanted_, withdrawal_.get_token()};
-  }
+  std::optional<Assignment> Next() { return wanted_.Next(); }
 
   absl::StatusOr<std::string> FetchModel(const Assignment& assignment) {
     std::string file;
@@ -57,33 +57,40 @@ class FederationClient::Impl {
   }
 
   absl::StatusOr<SubmitAnswer> Submit(const Assignment& assignment, const FinishedTraining& training) {
-    SubmitAnswer answer;
-    bool first = true;
-    const absl::Status status = Insist(assignment, [&]() -> absl::Status {
-      if (!std::exchange(first, false)) ++repeated_submissions_;
-      const auto attempt =
-          SubmitOnce(*stub_, options_, assignment.task, training, assignment.withdrawn, sent_bytes_);
-      if (!attempt.ok()) return attempt.status();
-      answer = attempt->answer;
-      return attempt->try_again ? absl::UnavailableError(answer.message) : absl::OkStatus();
-    });
-    if (!status.ok()) return status;
-    return answer;
+    if (training.remainder.size() != training.update.size()) {
+      return absl::InvalidArgumentError("an update and its remainder are of one length");
+    }
+    if (assignment.task.masking) return absl::FailedPreconditionError("this task is answered with words");
+    OutgoingUpdate update = Outgoing(options_, assignment.task, training);
+    update.header.set_sample_count(Declared().sample_count);
+    return Send(assignment, update);
   }
 
-  void Finish(const Assignment& assignment) {
-    const MutexLock lock(mutex_);
-    // Asked for something else meanwhile: that stands.
-    if (wanted_ && taken_ && wanted_->SameWork(assignment.task)) wanted_.reset();
+  absl::StatusOr<SubmitAnswer> SubmitWords(const Assignment& assignment, const FinishedWords& training) {
+    if (assignment.task.masking) {
+      const absl::Status status = masking_.Mask(assignment.task, training.words);
+      // The keys go with the task.
+      if (!status.ok() && assignment.withdrawn.stop_requested()) return Withdrawn();
+      if (!status.ok()) return status;
+    }
+    return Send(assignment, Outgoing(options_, assignment.task, training));
   }
 
-  void Stop() {
+  void SetSampleCount(std::uint64_t sample_count) {
+    std::stop_source earlier(std::nostopstate);
     {
       const MutexLock lock(mutex_);
-      stopped_ = true;
+      if (std::exchange(sample_count_, sample_count) == sample_count) return;
+      earlier = std::exchange(redeclared_, std::stop_source());
     }
-    Withdraw();
-    changed_.notify_all();
+    earlier.request_stop();
+  }
+
+  void Finish(const Assignment& assignment) { wanted_.Finish(assignment.task); }
+
+  void Stop() {
+    stopping_.request_stop();  // first: it waits for no answer
+    wanted_.Stop();
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();
     SetState(FederationState::kStopped, last_error());
@@ -97,12 +104,15 @@ class FederationClient::Impl {
     const MutexLock lock(mutex_);
     return last_error_;
   }
-  std::string waiting_for() const {
-    const MutexLock lock(mutex_);
-    return waiting_for_;
-  }
+  std::string waiting_for() const { return wanted_.waiting_for(); }
   Counters counters() const {
-    return {streams_, malformed_tasks_, received_bytes_, sent_bytes_, repeated_submissions_};
+    return {streams_,
+            malformed_tasks_,
+            received_bytes_,
+            sent_bytes_,
+            repeated_submissions_,
+            masking_.lost_rounds(),
+            masking_.refused_steps()};
   }
 
  private:
@@ -117,7 +127,22 @@ class FederationClient::Impl {
                     status.ToString());
       Rest(calls_.DelayNs(status), assignment.withdrawn);
     }
-    return absl::CancelledError("the task was withdrawn");
+    return Withdrawn();
+  }
+
+  absl::StatusOr<SubmitAnswer> Send(const Assignment& assignment, const OutgoingUpdate& update) {
+    SubmitAnswer answer;
+    bool first = true;
+    const absl::Status status = Insist(assignment, [&]() -> absl::Status {
+      if (!std::exchange(first, false)) ++repeated_submissions_;
+      const auto attempt =
+          SubmitOnce(*stub_, update, assignment.withdrawn, stopping_.get_token(), sent_bytes_);
+      if (!attempt.ok()) return attempt.status();
+      answer = attempt->answer;
+      return attempt->try_again ? absl::UnavailableError(answer.message) : absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return answer;
   }
 
   void Rest(std::int64_t delay_ns, const std::stop_token& stop) {
@@ -132,9 +157,11 @@ class FederationClient::Impl {
     std::int64_t next_log_ns = 0;
     while (!stop.stop_requested()) {
       bool answered = false;
-      const absl::Status status = ReadTasks(stop, answered);
+      const Declaration declaration = Declared();
+      const absl::Status status = ReadTasks(stop, declaration, answered);
       if (stop.stop_requested()) return;
       if (answered) reconnect.Recovered();
+      if (declaration.replaced.stop_requested()) continue;
       const std::int64_t now_ns = clock_.SteadyNs();
       const bool ended = absl::IsNotFound(status) && answered;
       if (!ended && (state() == FederationState::kParticipating || now_ns >= next_log_ns)) {
@@ -148,16 +175,28 @@ class FederationClient::Impl {
     }
   }
 
+  struct Declaration {
+    std::uint64_t sample_count;
+    std::stop_token replaced;
+  };
+  Declaration Declared() const {
+    const MutexLock lock(mutex_);
+    return {sample_count_, redeclared_.get_token()};
+  }
+
   // One stream, to its end.
-  absl::Status ReadTasks(const std::stop_token& stop, bool& answered) {
+  absl::Status ReadTasks(const std::stop_token& stop, const Declaration& declaration, bool& answered) {
     v1::ParticipateRequest request;
     request.set_node(options_.node);
     request.set_boot_id(options_.boot_id.data(), options_.boot_id.size());
     request.set_run(options_.run);
-    request.set_sample_count(options_.sample_count);
+    request.set_sample_count(declaration.sample_count);
     request.add_workloads("self_supervised");
+    request.set_secure_aggregation(options_.secure_aggregation);
+    request.set_partial_sums(options_.partial_sums);
     grpc::ClientContext context;
     const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+    const std::stop_callback again(declaration.replaced, [&context] { context.TryCancel(); });
     const auto reader = stub_->Participate(&context, request);
     v1::ParticipateResponse response;
     bool ended = false;
@@ -168,7 +207,12 @@ class FederationClient::Impl {
         SetState(FederationState::kParticipating, absl::OkStatus());
       }
       ended = response.has_ended();
-      Take(response);
+      if (absl::Status status = Take(response, stop); !status.ok()) {
+        context.TryCancel();
+        reader->Finish();
+        answered = false;  // or an answer that never gets through would be tried without pause
+        return status;
+      }
     }
     absl::Status status = FromGrpc(reader->Finish());
     if (!status.ok()) return status;
@@ -177,54 +221,45 @@ class FederationClient::Impl {
     return absl::UnavailableError("the aggregator ended the stream");
   }
 
-  void Take(const v1::ParticipateResponse& response) {
+  // Errors: of a step of secure aggregation whose answer did not get through; the next stream asks again.
+  absl::Status Take(const v1::ParticipateResponse& response, const std::stop_token& stop) {
     absl::StatusOr<FederationTask> task = TaskFromWire(response);
     if (!task.ok()) {
       ++malformed_tasks_;
       spdlog::error("{} gives a task that {} cannot do: {}", options_.aggregator, options_.node,
-                    task.status().ToString());
-      return;
+                    PeerText(task.status().ToString()));
+      return absl::OkStatus();
     }
-    if (auto* train = std::get_if<TrainTask>(&*task)) return Want(std::move(*train));
-    const auto* wait = std::get_if<WaitTask>(&*task);
-    const std::string reason = wait != nullptr ? wait->reason : std::get<EndedTask>(*task).reason;
-    bool withdrawn = wait == nullptr;
-    bool news = false;
-    {
-      const MutexLock lock(mutex_);
-      news = waiting_for_ != reason;
-      waiting_for_ = reason;
-      // A round that is paused, or waits for others after a restart, still takes what is under way; one whose
-      // time is over does not.
-      if (wanted_ && clock_.UnixNs() > wanted_->deadline_unix_ns) withdrawn = true;
-      if (withdrawn) wanted_.reset();
+    if (auto* train = std::get_if<TrainTask>(&*task)) {
+      Want(std::move(*train));
+    } else if (const auto* keys = std::get_if<AdvertiseKeysTask>(&*task)) {
+      return AnswerStep(*keys, stop);
+    } else if (const auto* shares = std::get_if<ShareKeysTask>(&*task)) {
+      return AnswerStep(*shares, stop);
+    } else if (const auto* unmask = std::get_if<UnmaskTask>(&*task)) {
+      return AnswerStep(*unmask, stop);
+    } else if (const auto* wait = std::get_if<WaitTask>(&*task)) {
+      wanted_.Wait(wait->reason, false);
+    } else {
+      const auto& over = std::get<EndedTask>(*task);
+      if (wanted_.Wait(over.reason, true)) {
+        spdlog::info("run {} has ended: {}", PeerText(response.run()), over.reason);
+      }
+      if (options_.on_ended) options_.on_ended(over);
     }
-    if (wait == nullptr && news) spdlog::info("run {} has ended: {}", PeerText(response.run()), reason);
-    if (withdrawn) Withdraw();
+    return absl::OkStatus();
+  }
+
+  template <class Step>
+  absl::Status AnswerStep(const Step& step, const std::stop_token& stop) {
+    wanted_.KeepOnly(step.run, step.round);  // it is no longer wanted in any other round
+    return masking_.Answer(step, stop);
   }
 
   void Want(TrainTask task) {
-    std::stop_source earlier(std::nostopstate);
-    {
-      const MutexLock lock(mutex_);
-      waiting_for_.clear();
-      const bool same = wanted_ && wanted_->SameWork(task);
-      wanted_ = std::move(task);
-      if (same || stopped_) return;
-      taken_ = false;
-      earlier = std::exchange(withdrawal_, std::stop_source());
-    }
-    earlier.request_stop();  // runs the callbacks of calls under way
-    changed_.notify_all();
-  }
-
-  void Withdraw() {
-    std::stop_source source(std::nostopstate);
-    {
-      const MutexLock lock(mutex_);
-      source = withdrawal_;
-    }
-    source.request_stop();
+    if (wanted_.GoesOn(task)) return;
+    if (task.masking && !masking_.CanMask(task)) return wanted_.KeepOnly(task.run, task.round);
+    wanted_.Replace(std::move(task));
   }
 
   void SetState(FederationState state, absl::Status error) {
@@ -237,7 +272,9 @@ class FederationClient::Impl {
   const Clock& clock_;
   const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::FederationService::Stub> stub_;
+  MaskingSteps masking_;
   Reconnect calls_;  // the caller's thread
+  std::stop_source stopping_;
 
   std::atomic<std::uint64_t> streams_ = 0;
   std::atomic<std::uint64_t> malformed_tasks_ = 0;
@@ -245,15 +282,13 @@ class FederationClient::Impl {
   std::atomic<std::uint64_t> sent_bytes_ = 0;
   std::atomic<std::uint64_t> repeated_submissions_ = 0;
 
+  WantedTask wanted_;
+
   mutable Mutex mutex_;
-  std::condition_variable_any changed_;
-  std::optional<TrainTask> wanted_ GUARDED_BY(mutex_);  // not yet finished
-  bool taken_ GUARDED_BY(mutex_) = false;               // Next has given it
-  std::stop_source withdrawal_ GUARDED_BY(mutex_);      // of wanted_
-  bool stopped_ GUARDED_BY(mutex_) = false;
   FederationState state_ GUARDED_BY(mutex_) = FederationState::kConnecting;
   absl::Status last_error_ GUARDED_BY(mutex_);
-  std::string waiting_for_ GUARDED_BY(mutex_);
+  std::uint64_t sample_count_ GUARDED_BY(mutex_);
+  std::stop_source redeclared_ GUARDED_BY(mutex_);  // since the present stream began
 
   std::jthread thread_;  // last: it uses everything above
 };
@@ -270,6 +305,11 @@ absl::StatusOr<SubmitAnswer> FederationClient::Submit(const Assignment& assignme
                                                       const FinishedTraining& training) {
   return impl_->Submit(assignment, training);
 }
+absl::StatusOr<SubmitAnswer> FederationClient::SubmitWords(const Assignment& assignment,
+                                                           const FinishedWords& training) {
+  return impl_->SubmitWords(assignment, training);
+}
+void FederationClient::SetSampleCount(std::uint64_t sample_count) { impl_->SetSampleCount(sample_count); }
 void FederationClient::Finish(const Assignment& assignment) { impl_->Finish(assignment); }
 void FederationClient::Stop() { impl_->Stop(); }
 FederationState FederationClient::state() const { return impl_->state(); }

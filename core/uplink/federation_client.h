@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +15,7 @@
 #include "core/runtime/tls.h"
 #include "core/uplink/federation_task.h"
 #include "core/uplink/report.h"
+#include "core/uplink/wanted_task.h"
 
 namespace tributary {
 
@@ -24,7 +25,11 @@ struct FederationClientOptions {
   std::string node;  // equals the certificate's name where TLS is on
   std::string run;   // empty: the run that is active, or the next to start
   BootId boot_id = {};
-  std::uint64_t sample_count = 0;  // that this node trains on: the weight of its updates
+  std::uint64_t sample_count = 0;   // that this node trains on: the weight of its updates; see SetSampleCount
+  bool secure_aggregation = false;  // can mask its updates
+  bool partial_sums = false;        // an aggregator: its updates are words with contributors
+  // The run is over for this node. Called on the client's thread; returns at once.
+  std::function<void(const EndedTask&)> on_ended;
 };
 
 enum class FederationState {
@@ -42,22 +47,36 @@ struct FinishedTraining {
   TrainingMetrics metrics;
 };
 
+// Of a partial sum: one whose update is in it.
+struct UpdateContributor {
+  std::string node;
+  std::uint64_t sample_count = 0;
+};
+
+// An update in the task's fixed point, weighted: a masked one or a partial sum.
+struct FinishedWords {
+  std::span<std::int32_t> words;                // the task's element_count
+  std::uint64_t sample_count = 0;               // its weight; of a partial sum, the contributors' together
+  std::vector<UpdateContributor> contributors;  // empty: this node itself
+  TrainingMetrics metrics;
+};
+
 struct SubmitAnswer {
   bool accepted = false;
   std::string reason;   // unless accepted: the label of the refusal
   std::string message;  // from the aggregator
 };
 
-// Owns the channel and one thread that reads tasks. Next, FetchModel and Submit are one other thread's, the
+// Owns the channel and one thread that reads tasks. Next, FetchModel and Submit… are one other thread's, the
 // rest is any thread's. Nothing but the newest task is kept: one that is overtaken before Next gives it is no
 // longer wanted. A link that is lost is tried again within about a second, a refusal within 30 s.
+//
+// Secure aggregation is this class's own: its thread answers the steps around the training as they come, and
+// no words of a masked task leave without their mask. The keys of a round are lost with the process: the node
+// then takes no further part in that round, is not given its training, and takes part in the next.
 class FederationClient {
  public:
-  struct Assignment {
-    TrainTask task;
-    // Stop is requested once the aggregator wants something else, or this side stops.
-    std::stop_token withdrawn;
-  };
+  using Assignment = TrainAssignment;
 
   struct Counters {
     std::uint64_t streams = 0;          // that the aggregator answered
@@ -65,6 +84,8 @@ class FederationClient {
     std::uint64_t received_bytes = 0;   // of models
     std::uint64_t sent_bytes = 0;       // of updates, repetitions included
     std::uint64_t repeated_submissions = 0;
+    std::uint64_t lost_keys = 0;      // rounds of secure aggregation in which this node had no keys any more
+    std::uint64_t refused_steps = 0;  // of secure aggregation: not done, or not taken by the aggregator
   };
 
   // Starts to connect.
@@ -81,9 +102,19 @@ class FederationClient {
   absl::StatusOr<std::string> FetchModel(const Assignment& assignment);
 
   // Sends the update, from its start again after each break, as long as the task stands; the aggregator takes
-  // it once. Errors: Cancelled if it was withdrawn; InvalidArgument for values that the encoding cannot hold;
-  // others as the aggregator's. A refusal is an answer.
+  // it once. Of one that has been sent whole, the answer is awaited for another second if the task is
+  // withdrawn: who counted in a round may hear of the next one first. Errors: Cancelled if it was withdrawn;
+  // InvalidArgument for values that the encoding cannot hold; others as the aggregator's. A refusal is an
+  // answer.
   absl::StatusOr<SubmitAnswer> Submit(const Assignment& assignment, const FinishedTraining& training);
+
+  // Likewise, as words, which are masked in place if the task says so. Errors besides those: of
+  // MaskingParty::Mask.
+  absl::StatusOr<SubmitAnswer> SubmitWords(const Assignment& assignment, const FinishedWords& training);
+
+  // What this node declares from now on. Another count than before begins the stream of tasks anew; the task
+  // under way stands.
+  void SetSampleCount(std::uint64_t sample_count);
 
   // The task is over, whatever became of it: Next waits for another, or for the aggregator to ask again.
   void Finish(const Assignment& assignment);

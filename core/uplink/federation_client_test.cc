@@ -123,6 +123,80 @@ TEST_F(FederationClientTest, SendsTheSameUpdateAgainAfterABrokenConnection) {
   EXPECT_EQ(client_->counters().repeated_submissions, 3u);
 }
 
+TEST_F(FederationClientTest, SendsWordsWithThoseWhoseTheyAre) {
+  const auto assignment = Assigned(3);
+  std::vector<std::int32_t> words(update_.size());
+  std::iota(words.begin(), words.end(), -7);
+  server_.break_submissions = 1;
+  const auto answer =
+      client_->SubmitWords(assignment, {words, 110, {{"a", 60}, {"b", 50}}, {0.5, 0.9, 1.5, 2}});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_TRUE(answer->accepted);
+  ASSERT_EQ(server_.submissions.size(), 2u);
+  const auto& requests = server_.submissions[1];
+  const v1::UpdateHeader& header = requests[0].header();
+  EXPECT_EQ(header.encoding(), v1::UPDATE_ENCODING_FIXED32);
+  EXPECT_EQ(header.element_count(), words.size());
+  EXPECT_EQ(header.sample_count(), 110u);
+  ASSERT_EQ(header.contributors_size(), 2);
+  EXPECT_EQ(header.contributors(1).node(), "b");
+  EXPECT_EQ(header.contributors(1).sample_count(), 50u);
+  EXPECT_EQ(header.metrics().loss(), 0.5);
+  UpdateDecoder decoder(UpdateEncoding::kFixed32, words.size());
+  std::vector<std::int32_t> received;
+  for (std::size_t i = 1; i < requests.size(); ++i) {
+    const v1::UpdateChunk& chunk = requests[i].chunk();
+    EXPECT_EQ(chunk.crc32c(), Crc32c(chunk.payload()));
+    const auto values = decoder.DecodeFixed(chunk.offset(), chunk.count(), chunk.payload());
+    ASSERT_TRUE(values.ok()) << values.status();
+    received.insert(received.end(), values->begin(), values->end());
+  }
+  EXPECT_EQ(received, words);
+}
+
+// The aggregator goes on once it has the update: the next task may overtake the answer.
+TEST_F(FederationClientTest, HearsThatItsUpdateCountedAlsoIfTheNextTaskComesFirst) {
+  update_.resize(1000);
+  remainder_.resize(1000);
+  const auto assignment = Assigned(1);
+  server_.hold_answers = true;
+  std::jthread later([&] {
+    while (server_.received() == 0) std::this_thread::yield();
+    server_.Push(TrainResponse(2, update_.size(), server_.model.size()));
+    while (!assignment.withdrawn.stop_requested()) std::this_thread::yield();
+    server_.Answer();
+  });
+  const auto answer = client_->Submit(assignment, Training());
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_TRUE(answer->accepted);
+}
+
+TEST_F(FederationClientTest, StopWaitsForNoAnswer) {
+  update_.resize(1000);
+  remainder_.resize(1000);
+  const auto assignment = Assigned(1);
+  server_.hold_answers = true;
+  std::jthread stopper([this] {
+    while (server_.received() == 0) std::this_thread::yield();
+    client_->Stop();
+  });
+  EXPECT_EQ(client_->Submit(assignment, Training()).status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(FederationClientTest, DeclaresAnotherSampleCountWithoutLosingItsTask) {
+  const auto assignment = Assigned();
+  client_->SetSampleCount(70);  // as declared: nothing to say
+  client_->SetSampleCount(90);
+  while (client_->counters().streams < 2) std::this_thread::yield();
+  EXPECT_EQ(server_.participations.back().sample_count(), 90u);
+  EXPECT_EQ(server_.participations.size(), 2u);
+  EXPECT_FALSE(assignment.withdrawn.stop_requested());
+  EXPECT_TRUE(client_->last_error().ok());
+  const auto answer = client_->Submit(assignment, Training());
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(server_.submissions[0][0].header().sample_count(), 90u);
+}
+
 TEST_F(FederationClientTest, HandsBackARefusalWithItsReason) {
   const auto assignment = Assigned();
   server_.answer.set_accepted(false);
@@ -213,6 +287,9 @@ TEST(FederationConvertTest, NamesTheFieldAtFault) {
   EXPECT_THAT(fault([](auto& t) { t.mutable_settings()->set_workload("x"); }), HasSubstr("workload"));
   EXPECT_THAT(fault([](auto& t) { t.mutable_settings()->set_encoding(v1::UPDATE_ENCODING_FIXED32); }),
               HasSubstr("encoding"));
+  EXPECT_THAT(fault([](auto& t) { t.set_fraction_bits(97); }), HasSubstr("fraction_bits"));
+  EXPECT_THAT(fault([](auto& t) { t.set_max_element(0); }), HasSubstr("max_element"));
+  EXPECT_THAT(fault([](auto& t) { t.set_max_element(2048); }), HasSubstr("max_element"));
   EXPECT_FALSE(TaskFromWire(v1::ParticipateResponse()).ok());
 }
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <optional>
 
+#include "core/uplink/masking_convert.h"
 #include "core/uplink/refusals.h"
 
 namespace tributary {
@@ -14,6 +16,9 @@ namespace {
 
 constexpr std::size_t kShaBytes = 32;
 constexpr std::uint32_t kMaxLocalSteps = 10'000'000;
+constexpr std::size_t kMaxRunName = 128;
+// 2^96 times a sample count of 2^31 is a float still.
+constexpr int kMaxFractionBits = 96;
 
 // The first of these that is at fault, or nothing.
 class Check {
@@ -32,7 +37,15 @@ class Check {
   absl::Status status_;
 };
 
-std::optional<UpdateEncoding> EncodingFromWire(v1::UpdateEncoding wire) {
+void CheckRound(const std::string& run, std::uint32_t round, Check& check) {
+  check.That(!run.empty() && run.size() <= kMaxRunName, "run",
+             fmt::format("a name of 1 … {} bytes", kMaxRunName));
+  check.That(round >= 1, "round", "at least 1");
+}
+
+std::optional<UpdateEncoding> EncodingFromWire(v1::UpdateEncoding wire, bool masked) {
+  if (masked && wire == v1::UPDATE_ENCODING_FIXED32) return UpdateEncoding::kFixed32;
+  if (masked) return std::nullopt;
   constexpr std::array kOfPlainUpdates = {UpdateEncoding::kFloat32, UpdateEncoding::kFloat16,
                                           UpdateEncoding::kInt8, UpdateEncoding::kInt12};
   for (const UpdateEncoding encoding : kOfPlainUpdates) {
@@ -41,7 +54,7 @@ std::optional<UpdateEncoding> EncodingFromWire(v1::UpdateEncoding wire) {
   return std::nullopt;
 }
 
-TrainingSettings SettingsFromWire(const v1::ClientSettings& wire, Check& check) {
+TrainingSettings SettingsFromWire(const v1::ClientSettings& wire, bool masked, Check& check) {
   TrainingSettings settings;
   settings.workload = wire.workload();
   settings.method = wire.method().empty() ? "simsiam" : wire.method();
@@ -73,10 +86,21 @@ TrainingSettings SettingsFromWire(const v1::ClientSettings& wire, Check& check) 
   check.Within(settings.ema_lambda, 0, 1e12, "settings.ema_lambda");
   check.Within(settings.target_decay, 0, 1, "settings.target_decay");
   check.Within(settings.clip_norm, 0, 1e12, "settings.clip_norm");
-  const std::optional<UpdateEncoding> encoding = EncodingFromWire(wire.encoding());
-  check.That(encoding.has_value(), "settings.encoding", "float32, float16, int8 or int12");
+  const std::optional<UpdateEncoding> encoding = EncodingFromWire(wire.encoding(), masked);
+  check.That(encoding.has_value(), "settings.encoding",
+             masked ? "fixed32 for a masked update" : "float32, float16, int8 or int12");
   settings.encoding = encoding.value_or(UpdateEncoding::kFloat32);
   return settings;
+}
+
+FixedPoint FixedPointFromWire(const v1::TrainTask& wire, Check& check) {
+  const FixedPoint fixed_point{wire.fraction_bits(), wire.max_element()};
+  check.That(std::abs(fixed_point.fraction_bits) <= kMaxFractionBits, "fraction_bits",
+             fmt::format("within ±{}, found {}", kMaxFractionBits, fixed_point.fraction_bits));
+  // NaN fails here. Of a weight of 1, the largest element must be a word.
+  check.That(fixed_point.bound > 0 && std::ldexp(fixed_point.bound, fixed_point.fraction_bits) < 0x1p31,
+             "max_element", "positive and below 2^(31 − fraction_bits)");
+  return fixed_point;
 }
 
 absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::TrainTask& wire) {
@@ -89,19 +113,45 @@ absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::T
   task.model_bytes = wire.model_bytes();
   task.schema_sha256 = wire.schema_sha256();
   task.element_count = wire.element_count();
-  check.That(!run.empty() && run.size() <= 128, "run", "a name of 1 … 128 bytes");
-  check.That(task.round >= 1, "round", "at least 1");
+  task.uniform_weight = wire.uniform_weight();
+  task.max_sample_count = wire.max_sample_count();
+  CheckRound(run, task.round, check);
   check.That(task.model_sha256.size() == kShaBytes, "model_sha256", "of 32 bytes");
   check.That(task.schema_sha256.size() == kShaBytes, "schema_sha256", "of 32 bytes");
   check.That(task.model_bytes >= 1 && task.model_bytes <= kMaxModelBytes, "model_bytes",
              fmt::format("in 1 … {}", kMaxModelBytes));
   check.That(task.element_count >= 1 && task.element_count <= kMaxElements, "element_count",
              fmt::format("in 1 … {}", kMaxElements));
-  task.settings = SettingsFromWire(wire.settings(), check);
+  task.settings = SettingsFromWire(wire.settings(), wire.has_masking(), check);
+  task.fixed_point = FixedPointFromWire(wire, check);
   if (!check.status().ok()) return check.status();
-  if (wire.has_masking()) return absl::UnimplementedError("this node cannot mask its updates");
+  if (wire.has_masking()) {
+    absl::StatusOr<MaskingTask> masking = MaskingFromWire(wire.masking());
+    if (!masking.ok()) return masking.status();
+    if (masking->shares.size() + 1 != masking->nodes.size()) {
+      return absl::InvalidArgumentError(fmt::format("masking: {} shares, expected one of each of {} others",
+                                                    masking->shares.size(), masking->nodes.size() - 1));
+    }
+    task.masking = *std::move(masking);
+  }
   return FederationTask(std::move(task));
 }
+
+// A step of secure aggregation; `contents` reads what is its own.
+template <class Task, class Wire>
+absl::StatusOr<FederationTask> StepFromWire(const std::string& run, const Wire& wire,
+                                            absl::Status (*contents)(const Wire&, Task&)) {
+  Task task;
+  task.run = run;
+  task.round = wire.round();
+  Check check;
+  CheckRound(run, task.round, check);
+  if (!check.status().ok()) return check.status();
+  if (absl::Status status = contents(wire, task); !status.ok()) return status;
+  return FederationTask(std::move(task));
+}
+
+absl::Status NoContents(const v1::AdvertiseKeysTask&, AdvertiseKeysTask&) { return absl::OkStatus(); }
 
 }  // namespace
 
@@ -111,6 +161,12 @@ absl::StatusOr<FederationTask> TaskFromWire(const v1::ParticipateResponse& wire)
       return FederationTask(WaitTask{wire.run(), PeerText(wire.wait().reason())});
     case v1::ParticipateResponse::kTrain:
       return TrainFromWire(wire.run(), wire.train());
+    case v1::ParticipateResponse::kAdvertiseKeys:
+      return StepFromWire(wire.run(), wire.advertise_keys(), &NoContents);
+    case v1::ParticipateResponse::kShareKeys:
+      return StepFromWire(wire.run(), wire.share_keys(), &ShareKeysFromWire);
+    case v1::ParticipateResponse::kUnmask:
+      return StepFromWire(wire.run(), wire.unmask(), &UnmaskFromWire);
     case v1::ParticipateResponse::kEnded:
       return FederationTask(EndedTask{wire.run(), PeerText(wire.ended().reason()), wire.ended().rounds()});
     default:

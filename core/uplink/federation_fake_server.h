@@ -56,12 +56,17 @@ class FakeFederation final : public v1::FederationService::Service {
   bool damage_chunks = false;
   int break_submissions = 0;      // so many submissions end with UNAVAILABLE after everything has come
   bool hold_submissions = false;  // reads nothing until the client goes
+  bool hold_answers = false;      // reads everything, answers once this is false (Answer())
   v1::SubmitUpdateResponse answer;
   int try_again_answers = 0;
   std::vector<v1::ParticipateRequest> participations;
   std::vector<std::uint64_t> fetch_offsets;
   std::vector<std::vector<v1::SubmitUpdateRequest>> submissions;  // each with its header first
-  std::vector<std::string> wire;                                  // every request, as it was serialised
+  bool break_steps = false;  // of secure aggregation: these calls end with UNAVAILABLE
+  std::vector<v1::AdvertiseKeysRequest> keys;
+  std::vector<v1::ShareKeysRequest> shares;
+  std::vector<v1::UnmaskRequest> revealed;
+  std::vector<std::string> wire;  // every request, as it was serialised
 
   grpc::Status Participate(grpc::ServerContext* context, const v1::ParticipateRequest* request,
                            grpc::ServerWriter<v1::ParticipateResponse>* writer) override {
@@ -116,6 +121,10 @@ class FakeFederation final : public v1::FederationService::Service {
       submissions.back().push_back(request);
       wire.push_back(request.SerializeAsString());
     }
+    ++received_;
+    while (hold_answers && !closing_ && !context->IsCancelled()) {
+      changed_.wait_for(lock, std::chrono::milliseconds(5));
+    }
     if (break_submissions > 0) {
       --break_submissions;
       return {grpc::StatusCode::UNAVAILABLE, "broken off"};
@@ -129,9 +138,46 @@ class FakeFederation final : public v1::FederationService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status AdvertiseKeys(grpc::ServerContext*, const v1::AdvertiseKeysRequest* request,
+                             v1::AdvertiseKeysResponse* response) override {
+    return TakeStep(*request, keys, *response);
+  }
+  grpc::Status ShareKeys(grpc::ServerContext*, const v1::ShareKeysRequest* request,
+                         v1::ShareKeysResponse* response) override {
+    return TakeStep(*request, shares, *response);
+  }
+  grpc::Status Unmask(grpc::ServerContext*, const v1::UnmaskRequest* request,
+                      v1::UnmaskResponse* response) override {
+    return TakeStep(*request, revealed, *response);
+  }
+
+  // Requests of AdvertiseKeys, ShareKeys and Unmask.
+  std::size_t steps() {
+    const std::lock_guard lock(mutex_);
+    return keys.size() + shares.size() + revealed.size();
+  }
+  std::size_t share_requests() {
+    const std::lock_guard lock(mutex_);
+    return shares.size();
+  }
+  void MendSteps() {
+    const std::lock_guard lock(mutex_);
+    break_steps = false;
+  }
+
   std::size_t fetches() {
     const std::lock_guard lock(mutex_);
     return fetch_offsets.size();
+  }
+  // Submissions that have come whole.
+  std::size_t received() {
+    const std::lock_guard lock(mutex_);
+    return received_;
+  }
+  void Answer() {
+    const std::lock_guard lock(mutex_);
+    hold_answers = false;
+    changed_.notify_all();
   }
   std::size_t submission_count() {
     const std::lock_guard lock(mutex_);
@@ -139,11 +185,22 @@ class FakeFederation final : public v1::FederationService::Service {
   }
 
  private:
+  template <class Request, class Response>
+  grpc::Status TakeStep(const Request& request, std::vector<Request>& all, Response& response) {
+    const std::lock_guard lock(mutex_);
+    all.push_back(request);
+    wire.push_back(request.SerializeAsString());
+    if (break_steps) return {grpc::StatusCode::UNAVAILABLE, "broken off"};
+    response.set_accepted(true);
+    return grpc::Status::OK;
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   bool closing_ = false;
   int epoch_ = 0;
   int pushed_ = 0;
+  std::size_t received_ = 0;
   v1::ParticipateResponse task_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
@@ -161,6 +218,8 @@ inline v1::ParticipateResponse TrainResponse(std::uint32_t round, std::size_t el
   task.set_schema_sha256(std::string(32, 's'));
   task.set_model_bytes(model_bytes);
   task.set_element_count(elements);
+  task.set_fraction_bits(20);
+  task.set_max_element(512);
   v1::ClientSettings& settings = *task.mutable_settings();
   settings.set_workload("self_supervised");
   settings.set_local_steps(2);

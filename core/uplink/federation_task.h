@@ -1,11 +1,17 @@
 // What an aggregator asks a node to do in a federated run, as plain structs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "core/parameters/fixed_point.h"
+#include "core/parameters/training_metrics.h"
 #include "core/parameters/update_encoding.h"
+#include "core/privacy/secure_aggregation.h"
 
 namespace tributary {
 
@@ -30,6 +36,13 @@ struct TrainingSettings {
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 
+// With whom a node masks its update.
+struct MaskingTask {
+  std::size_t threshold = 0;        // shares that reconstruct a secret: more than half of `nodes`
+  MaskingRoster nodes;              // those that shared their keys
+  std::vector<SealedShare> shares;  // for this node
+};
+
 struct TrainTask {
   std::string run;
   std::uint32_t round = 0;            // from 1
@@ -39,12 +52,38 @@ struct TrainTask {
   std::string schema_sha256;          // 32 bytes
   std::uint64_t element_count = 0;    // of the flat vector
   TrainingSettings settings;
+  FixedPoint fixed_point;              // of words; an update with an |element| above its bound is refused
+  bool uniform_weight = false;         // words weigh 1 instead of the sample count
+  std::uint64_t max_sample_count = 0;  // what was declared when the round began: an update has no more
+  std::optional<MaskingTask>
+      masking;  // present: updates are sent as masked words, settings.encoding kFixed32
 
   // The same work: the deadline may move.
   bool SameWork(const TrainTask& other) const {
     return run == other.run && round == other.round && model_sha256 == other.model_sha256 &&
-           settings == other.settings;
+           settings == other.settings && fixed_point == other.fixed_point &&
+           uniform_weight == other.uniform_weight && masking.has_value() == other.masking.has_value();
   }
+};
+
+// The steps of secure aggregation before and after the training (core/privacy/secure_aggregation.h).
+struct AdvertiseKeysTask {
+  std::string run;
+  std::uint32_t round = 0;
+};
+
+struct ShareKeysTask {
+  std::string run;
+  std::uint32_t round = 0;
+  std::size_t threshold = 0;
+  MaskingRoster nodes;  // all that sent keys
+};
+
+struct UnmaskTask {
+  std::string run;
+  std::uint32_t round = 0;
+  std::vector<std::string> survivors;  // whose seeds' shares are to be revealed
+  std::vector<std::string> dropped;    // whose keys' shares are
 };
 
 struct WaitTask {
@@ -58,14 +97,7 @@ struct EndedTask {
   std::uint32_t rounds = 0;
 };
 
-using FederationTask = std::variant<WaitTask, TrainTask, EndedTask>;
-
-// What a node says about its training besides the update.
-struct TrainingMetrics {
-  double loss = 0;    // mean over the steps
-  double spread = 0;  // of the last step
-  double seconds = 0;
-  std::uint64_t steps = 0;
-};
+using FederationTask =
+    std::variant<WaitTask, TrainTask, AdvertiseKeysTask, ShareKeysTask, UnmaskTask, EndedTask>;
 
 }  // namespace tributary
