@@ -11,7 +11,6 @@ source deploy/demo/daemons.sh
 
 nodes=(north east south west roof)
 rounds=40
-evaluate_every=10
 batch=32
 # The recipe of docs/models.md.
 learning_rate=3.2
@@ -41,11 +40,15 @@ if [ -n "$data" ]; then
   judge=(--images "$images" --labels "$labels" --test-images "$test_images" --test-labels "$test_labels")
   node_images="images = \"$images\"
 labels = \"$labels\""
+  judge_images="$node_images
+test_images = \"$test_images\"
+test_labels = \"$test_labels\""
   echo "Images: $images"
 else
   set_name=glyphs
   judge=(--images glyphs)
   node_images='images = "glyphs"'
+  judge_images=$node_images
   echo "Images: no recorded ones were found (TRIBUTARY_DATA_DIR or --data), so the nodes learn from built-in drawn glyphs:"
   echo "their figures show that the system works, not what it is worth on real images."
 fi
@@ -69,6 +72,8 @@ listen = "$ingest"
 listen = "$http"
 [federation]
 store = "$work/store"
+[federation.evaluation]
+$judge_images
 TOML
 cat >"$work/run.toml" <<TOML
 name = "demo"
@@ -83,6 +88,8 @@ local_steps = $local_steps
 batch = $batch
 learning_rate = $learning_rate
 weight_decay = $weight_decay
+[evaluation]
+every_rounds = 10
 TOML
 for i in "${!nodes[@]}"; do
   cat >"$work/${nodes[$i]}.toml" <<TOML
@@ -101,10 +108,6 @@ shard_index = $i
 TOML
 done
 
-evaluate() { # model file: one line of JSON
-  nice -n 5 "$bin/tributary" evaluate encoder "$1" "${judge[@]}" --json
-}
-
 began_s=$(date +%s)
 start aggregator "$bin/tributary-aggregator" --config "$work/aggregator.toml"
 wait_for "the aggregator's start" aggregator http_ok "$http" /healthz
@@ -113,26 +116,8 @@ for node in "${nodes[@]}"; do
   start "$node" nice -n 5 "$bin/tributary-node" --config "$work/$node.toml" --summary "$work/node-$node"
 done
 echo "Five nodes, ${split[0]} split (alpha ${split[1]}), $rounds rounds of $local_steps steps each (http://$http/api/v1/runs/demo)"
-printf '\n%5s  %7s  %7s  %6s  %9s  %9s  %11s\n' round updates loss spread 'probe %' 'kNN %' 'untrained %'
-
-model=$work/model.safetensors
-: >"$work/rounds.jsonl"
-while read -r line; do
-  round=$(jq .round <<<"$line")
-  probe='null'
-  if ((round % evaluate_every == 0 || round == rounds)) && ! grep -q "^{\"round\":$round,.*\"encoder\"" "$work/rounds.jsonl"; then
-    "$bin/tributary" model export "run:demo@$round" --safetensors "$model" --aggregator "$ingest" >/dev/null
-    probe=$(evaluate "$model")
-  fi
-  jq -c --argjson probe "$probe" '{round, accepted, loss, spread, update_norm, received_bytes} + ($probe // {})' <<<"$line" >>"$work/rounds.jsonl"
-  tail -n 1 "$work/rounds.jsonl" | jq -r '
-    def p: if . == null then "" else . * 1000 | round / 10 end;
-    [.round, .accepted, (.loss * 1000 | round / 1000), (.spread * 100 | round / 100),
-     (.encoder.linear_accuracy | p), (.encoder.knn_accuracy | p), (.random_encoder.linear_accuracy | p)] | @tsv' |
-    while IFS=$'\t' read -r r n loss spread linear knn random; do
-      printf '%5s  %7s  %7s  %6s  %9s  %9s  %11s\n' "$r" "$n" "$loss" "$spread" "$linear" "$knn" "$random"
-    done
-done < <("$bin/tributary" run watch demo --aggregator "$ingest" --json)
+echo
+"$bin/tributary" run watch demo --aggregator "$ingest" || true # its state is looked at below
 together_s=$(($(date +%s) - began_s))
 "$bin/tributary" run show demo --aggregator "$ingest" --json >"$work/run.json"
 [ "$(jq -r .state "$work/run.json")" = finished ] || die "the run is $(jq -r .state "$work/run.json")" aggregator
@@ -159,10 +144,13 @@ alone_s=$(($(date +%s) - began_s))
 jq -n --arg set "$set_name" --arg split "${split[0]}" --argjson alpha "${split[1]}" --argjson seed "${split[2]}" \
   --argjson rounds "$rounds" --argjson local_steps "$local_steps" --argjson batch "$batch" \
   --argjson together_s "$together_s" --argjson alone_s "$alone_s" \
-  --slurpfile history "$work/rounds.jsonl" --slurpfile run "$work/run.json" \
+  --slurpfile run "$work/run.json" \
   --slurpfile alone <(for i in "${!nodes[@]}"; do cat "$work/alone-$i"; done) \
   --slurpfile node <(for name in "${nodes[@]}"; do cat "$work/node-$name"; done) '
-  ($history | map(select(.encoder)) | last) as $last
+  def figures(prefix): {linear_accuracy: .[prefix + "linear_probe"], knn_accuracy: .[prefix + "knn"], spread: .[prefix + "spread"]};
+  ($run[0].history | map({round, accepted, loss, spread, update_norm, received_bytes}
+     + if .evaluation then .evaluation | {encoder: figures(""), random_encoder: figures("random_")} else {} end)) as $history
+  | ($history | map(select(.encoder)) | last) as $last
   | ($alone | map(.encoder.linear_accuracy) | add / length) as $mean
   | {set: $set, split: {kind: $split, alpha: $alpha, seed: $seed}, rounds: $rounds, local_steps: $local_steps, batch: $batch,
      federated: $last.encoder, untrained: $last.random_encoder,
