@@ -63,6 +63,7 @@ class FakeFederation final : public v1::FederationService::Service {
   std::vector<std::uint64_t> fetch_offsets;
   std::vector<std::vector<v1::SubmitUpdateRequest>> submissions;  // each with its header first
   bool break_steps = false;  // of secure aggregation: these calls end with UNAVAILABLE
+  bool accept_steps = true;
   std::vector<v1::AdvertiseKeysRequest> keys;
   std::vector<v1::ShareKeysRequest> shares;
   std::vector<v1::UnmaskRequest> revealed;
@@ -191,7 +192,7 @@ class FakeFederation final : public v1::FederationService::Service {
     all.push_back(request);
     wire.push_back(request.SerializeAsString());
     if (break_steps) return {grpc::StatusCode::UNAVAILABLE, "broken off"};
-    response.set_accepted(true);
+    response.set_accepted(accept_steps);
     return grpc::Status::OK;
   }
 

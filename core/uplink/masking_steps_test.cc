@@ -251,6 +251,19 @@ TEST_F(MaskingStepsTest, AnswersOnAnotherStreamWhatDidNotGetThrough) {
   EXPECT_EQ(client_->counters().refused_steps, 0u);
 }
 
+// The others go on without it. Unmasking needs a threshold of the nodes: who is late there has lost nothing.
+TEST_F(MaskingStepsTest, CountsStepsThatCameTooLateButForUnmasking) {
+  const auto assignment = Assigned();
+  ASSERT_TRUE(Submit(assignment)->accepted);
+  server_.accept_steps = false;
+  Unmask({"east", "south", "west"}, {});
+  Await(3);
+  AdvertiseKeys(2);
+  while (client_->counters().refused_steps < 1) std::this_thread::yield();
+  EXPECT_EQ(server_.revealed.size(), 1u);
+  EXPECT_EQ(client_->counters().refused_steps, 1u);
+}
+
 TEST_F(MaskingStepsTest, NeverRevealsBothSharesOfANode) {
   const auto assignment = Assigned();
   ASSERT_TRUE(Submit(assignment)->accepted);
