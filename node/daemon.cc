@@ -97,6 +97,7 @@ absl::Status Daemon::OpenLearner(const NodeConfig& config, const std::optional<T
   LearnerOptions options;
   options.client = {config.federation->aggregator, tls, config.node, config.federation->run, NewBootId()};
   options.state_file = config.federation->state;
+  options.buffer = config.federation->buffer;
   learner_ = std::make_unique<Learner>(std::move(options), *std::move(images), clock_, metrics_);
   return absl::OkStatus();
 }

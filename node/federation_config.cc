@@ -12,6 +12,7 @@ namespace tributary {
 namespace {
 
 constexpr std::int64_t kMaxNodes = 100'000;
+constexpr std::int64_t kMaxBuffer = 10'000'000;
 
 std::string Resolve(const std::string& folder, const std::string& file) {
   return file.empty() ? file : (std::filesystem::path(folder) / file).lexically_normal().string();
@@ -58,6 +59,7 @@ FederationConfig ReadFederation(const ConfigSection& section, const std::string&
     section.Fault("labels", fmt::format("a {} split needs the labels of the images", split));
   }
   config.state = Resolve(folder, section.Text("state", ""));
+  config.buffer = static_cast<std::size_t>(section.Integer("buffer", 0, {0, kMaxBuffer}));
   return config;
 }
 

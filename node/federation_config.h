@@ -20,6 +20,7 @@ struct FederationConfig {
   ImageSplitOptions split;  // of the set over `split.nodes` nodes
   std::size_t shard = 0;    // which part is this node's
   std::string state;        // file that keeps what a restart must not lose; empty: none
+  std::size_t buffer = 0;   // most novel images to learn from again; 0: all
 };
 
 // `default_aggregator`: the uplink's. Files are resolved against `folder`.

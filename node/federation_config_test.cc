@@ -34,18 +34,20 @@ TEST(FederationConfigTest, ANodeMayLearnAlone) {
   EXPECT_EQ(config.federation->aggregator, "127.0.0.1:7400");
   EXPECT_EQ(config.federation->glyphs, 7'000u);
   EXPECT_EQ(config.federation->split.nodes, 1u);
+  EXPECT_EQ(config.federation->buffer, 0u);
 }
 
 TEST(FederationConfigTest, ResolvesFilesAgainstItsOwnFolder) {
   const NodeConfig config = Parse(
       "node = \"south\"\n[federation]\nimages = \"a.gz\"\nlabels = \"/b.gz\"\nsplit = \"dirichlet\"\n"
-      "alpha = 0.1\nshards = 5\nshard_index = 4\nstate = \"state.safetensors\"\n");
+      "alpha = 0.1\nshards = 5\nshard_index = 4\nstate = \"state.safetensors\"\nbuffer = 256\n");
   EXPECT_EQ(config.federation->images, "/etc/tributary/a.gz");
   EXPECT_EQ(config.federation->labels, "/b.gz");
   EXPECT_EQ(config.federation->state, "/etc/tributary/state.safetensors");
   EXPECT_EQ(config.federation->split.kind, ImageSplit::kDirichlet);
   EXPECT_EQ(config.federation->split.concentration, 0.1);
   EXPECT_EQ(config.federation->shard, 4u);
+  EXPECT_EQ(config.federation->buffer, 256u);
 }
 
 TEST(FederationConfigTest, NamesEveryFaultAtOnce) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/nn/random_stream.h"
+#include "core/parameters/fixed_point.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/update_encoding.h"
@@ -18,8 +19,9 @@
 namespace tributary {
 namespace {
 
-FederationClientOptions WithCount(FederationClientOptions options, std::size_t images) {
+FederationClientOptions Capable(FederationClientOptions options, std::size_t images) {
   options.sample_count = images;
+  options.secure_aggregation = true;
   return options;
 }
 
@@ -35,7 +37,7 @@ bool SameSha(const Sha256& sha, const std::string& bytes) {
 }
 
 absl::StatusOr<LocalTrainingOptions> OptionsOf(const TrainTask& task, const SelfSupervisedOptions& model,
-                                               const std::string& node) {
+                                               const std::string& node, std::size_t buffer) {
   const TrainingSettings& s = task.settings;
   LocalTrainingOptions options;
   options.trainer = model;
@@ -49,6 +51,7 @@ absl::StatusOr<LocalTrainingOptions> OptionsOf(const TrainTask& task, const Self
   options.trainer.schedule_steps = s.schedule_steps;
   options.trainer.seed = SeedOf(s.seed, node);
   options.ema_lambda = s.ema_lambda;
+  options.buffer = buffer;
   const auto augmentation = ParseAugmentationSet(s.augmentation);
   if (!augmentation.ok()) return augmentation.status();
   options.augmentation = *augmentation;
@@ -62,7 +65,7 @@ Learner::Learner(LearnerOptions options, ImageSet images, const Clock& clock, Me
       images_(std::move(images)),
       clock_(clock),
       metrics_(metrics),
-      client_(std::make_unique<FederationClient>(WithCount(options_.client, images_.count()), clock)) {
+      client_(std::make_unique<FederationClient>(Capable(options_.client, images_.count()), clock)) {
   metrics_.Register(*client_);
 }
 
@@ -105,7 +108,7 @@ absl::Status Learner::DoRound(const FederationClient::Assignment& assignment) {
                                  1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns),
                                  task.settings.local_steps};
   metrics_.Trained(training);
-  AddResidualAndClip(task.settings);
+  AddResidualAndClip(task);
   return Deliver(assignment, training);
 }
 
@@ -131,7 +134,7 @@ absl::Status Learner::Prepare(const TrainTask& task, const EncoderFile& model) {
                     prepared_for_.schema_sha256 == task.schema_sha256 &&
                     prepared_for_.settings == task.settings;
   if (same) return absl::OkStatus();
-  const auto options = OptionsOf(task, model.options, options_.client.node);
+  const auto options = OptionsOf(task, model.options, options_.client.node, options_.buffer);
   if (!options.ok()) return options.status();
   std::vector<std::uint32_t> all(images_.count());
   std::iota(all.begin(), all.end(), 0U);
@@ -140,7 +143,7 @@ absl::Status Learner::Prepare(const TrainTask& task, const EncoderFile& model) {
   workload_ = *std::move(workload);
   prepared_for_ = task;
   residual_.clear();
-  remainder_.assign(model.parameters.size(), 0.0f);
+  remainder_.clear();
   spdlog::info("takes part in run {} with {} images, {} parameters, from round {}", task.run, images_.count(),
                model.parameters.size(), task.round);
   if (const absl::Status status = Restore(task); !status.ok() && !absl::IsNotFound(status)) {
@@ -160,23 +163,55 @@ absl::Status Learner::Restore(const TrainTask& task) {
     return absl::InvalidArgumentError("the error feedback that was kept is of another model");
   }
   residual_ = std::move(state->residual);
-  if (task.settings.ema_lambda == 0 || state->local.empty()) return absl::OkStatus();
-  return workload_->SetLocal(state->local);
+  if (task.settings.ema_lambda > 0 && !state->local.empty()) {
+    if (absl::Status status = workload_->SetLocal(state->local); !status.ok()) return status;
+  }
+  return options_.buffer > 0 ? workload_->SetBuffered(state->buffer) : absl::OkStatus();
 }
 
-void Learner::AddResidualAndClip(const TrainingSettings& settings) {
-  for (std::size_t i = 0; i < residual_.size(); ++i) update_[i] += residual_[i];
-  if (settings.clip_norm == 0) return;
+void Learner::AddResidualAndClip(const TrainTask& task) {
+  // Fixed point leaves nothing that error feedback would be worth: 2^-31 of the range.
+  if (!task.masking) {
+    for (std::size_t i = 0; i < residual_.size(); ++i) update_[i] += residual_[i];
+  }
+  const double clip_norm = task.settings.clip_norm;
+  if (clip_norm == 0) return;
   const double norm = std::sqrt(SumOfSquares(update_));
-  if (norm <= settings.clip_norm) return;
-  const auto scale = static_cast<float>(settings.clip_norm / norm);
+  if (norm <= clip_norm) return;
+  const auto scale = static_cast<float>(clip_norm / norm);
   for (float& value : update_) value *= scale;
+}
+
+absl::StatusOr<SubmitAnswer> Learner::Send(const FederationClient::Assignment& assignment,
+                                           const TrainingMetrics& training) {
+  if (assignment.task.masking) return SendMasked(assignment, training);
+  remainder_.resize(update_.size());
+  return client_->Submit(assignment, {update_, remainder_, training});
+}
+
+absl::StatusOr<SubmitAnswer> Learner::SendMasked(const FederationClient::Assignment& assignment,
+                                                 const TrainingMetrics& training) {
+  const TrainTask& task = assignment.task;
+  // What the aggregator would refuse; it cannot see it.
+  switch (CheckRange(update_, task.fixed_point.bound)) {
+    case RangeCheck::kNotFinite:
+      return SubmitAnswer{false, "not_finite", "an element is not a finite number"};
+    case RangeCheck::kOutOfRange:
+      return SubmitAnswer{false, "out_of_range",
+                          fmt::format("an element is larger than {}", task.fixed_point.bound)};
+    case RangeCheck::kGood:
+      break;
+  }
+  words_.resize(update_.size());
+  const double weight = task.uniform_weight ? 1 : static_cast<double>(images_.count());
+  ToFixedPoint(update_, FixedPointFactor(task.fixed_point, weight), words_);
+  return client_->SubmitWords(assignment, {words_, images_.count(), {}, training});
 }
 
 absl::Status Learner::Deliver(const FederationClient::Assignment& assignment,
                               const TrainingMetrics& training) {
   const TrainTask& task = assignment.task;
-  const auto answer = client_->Submit(assignment, {update_, remainder_, training});
+  const auto answer = Send(assignment, training);
   if (!answer.ok()) return answer.status();
   if (!answer->accepted) {
     metrics_.Refused(answer->reason);
@@ -184,8 +219,10 @@ absl::Status Learner::Deliver(const FederationClient::Assignment& assignment,
                  answer->message);
     return absl::OkStatus();
   }
-  metrics_.Accepted(task.round);
-  if (task.settings.encoding != UpdateEncoding::kFloat32) {
+  workload_->EndRound();
+  metrics_.Buffered(workload_->buffered().size(), workload_->dropped_images());
+  metrics_.Accepted(task.round, task.masking.has_value());
+  if (!task.masking && task.settings.encoding != UpdateEncoding::kFloat32) {
     residual_.resize(remainder_.size());
     residual_.swap(remainder_);
   }
@@ -196,9 +233,13 @@ absl::Status Learner::Deliver(const FederationClient::Assignment& assignment,
 
 absl::Status Learner::Keep(const std::string& run) {
   const std::span<const float> local = workload_->local();
-  if (options_.state_file.empty() || (residual_.empty() && local.empty())) return absl::OkStatus();
-  return WriteFileAtomically(options_.state_file,
-                             EncodeLearnerState({run, residual_, {local.begin(), local.end()}}));
+  const std::span<const KeptImage> buffered = workload_->buffered();
+  if (options_.state_file.empty() || (residual_.empty() && local.empty() && buffered.empty())) {
+    return absl::OkStatus();
+  }
+  return WriteFileAtomically(
+      options_.state_file,
+      EncodeLearnerState({run, residual_, {local.begin(), local.end()}, {buffered.begin(), buffered.end()}}));
 }
 
 }  // namespace tributary

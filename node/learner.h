@@ -22,12 +22,16 @@
 namespace tributary {
 
 struct LearnerOptions {
-  FederationClientOptions client;  // its sample_count is the learner's to say
-  std::string state_file;          // keeps error feedback and FedEMA's local model; empty: not kept
+  FederationClientOptions client;  // what it can do, and its sample_count, are the learner's to say
+  // Keeps error feedback, FedEMA's local model and which images are in the buffer; empty: a restart begins
+  // without them.
+  std::string state_file;
+  std::size_t buffer = 0;  // images in the buffer of the most novel ones; 0: none, every image is kept
 };
 
 // Owns the images, the training and the client. Memory: the images, the network's buffers and five vectors of
-// the model's length. What leaves is the update, counts and metrics.
+// the model's length; where a run masks updates, one of words instead of error feedback's two. What leaves is
+// the update, counts and metrics.
 //
 // A round that the aggregator no longer wants is given up between two steps. What cannot be done (a model of
 // images of another side, training that diverges, a damaged file) is counted and logged; the next round is
@@ -53,7 +57,11 @@ class Learner {
   absl::StatusOr<EncoderFile> FetchModel(const FederationClient::Assignment& assignment);
   absl::Status Prepare(const TrainTask& task, const EncoderFile& model);
   absl::Status Restore(const TrainTask& task);
-  void AddResidualAndClip(const TrainingSettings& settings);
+  void AddResidualAndClip(const TrainTask& task);
+  absl::StatusOr<SubmitAnswer> Send(const FederationClient::Assignment& assignment,
+                                    const TrainingMetrics& training);
+  absl::StatusOr<SubmitAnswer> SendMasked(const FederationClient::Assignment& assignment,
+                                          const TrainingMetrics& training);
   absl::Status Deliver(const FederationClient::Assignment& assignment, const TrainingMetrics& metrics);
   absl::Status Keep(const std::string& run);
 
@@ -66,8 +74,9 @@ class Learner {
   std::unique_ptr<SelfSupervisedWorkload> workload_;  // of the run below
   TrainTask prepared_for_;
   std::vector<float> update_;
-  std::vector<float> residual_;   // of the last accepted update
-  std::vector<float> remainder_;  // of the update under way
+  std::vector<float> residual_;      // of the last accepted update
+  std::vector<float> remainder_;     // of the update under way
+  std::vector<std::int32_t> words_;  // that are masked
 
   std::unique_ptr<FederationClient> client_;
   std::jthread thread_;  // last: it uses everything above

@@ -10,11 +10,16 @@ void LearnerMetrics::Register(const FederationClient& client) {
     metrics_.AddGaugeCallback(name, help, {}, [&value] { return static_cast<double>(value.load()); });
   };
   count("tributary_learner_accepted_updates_total", "Updates that the aggregator took.", accepted_);
+  count("tributary_learner_masked_updates_total", "Of them, those that secure aggregation masked.", masked_);
   count("tributary_learner_withdrawn_rounds_total", "Rounds given up because the aggregator went on.",
         withdrawn_);
   count("tributary_learner_failed_rounds_total", "Rounds that this node could not do.", failed_);
   count("tributary_learner_steps_total", "Training steps of complete rounds.", steps_);
   count("tributary_learner_training_seconds_total", "Time spent in complete rounds' training.", seconds_);
+  gauge("tributary_learner_buffered_images", "Images in the bounded buffer after the last accepted round.",
+        buffered_);
+  count("tributary_learner_dropped_images_total", "Images that the bounded buffer found not novel enough.",
+        dropped_images_);
   gauge("tributary_learner_round", "Round of the last accepted update.", round_);
   gauge("tributary_learner_loss", "Mean loss of the last training.", loss_);
   gauge("tributary_learner_spread", "Collapse check of the last training: near 1 if healthy.", spread_);
@@ -34,6 +39,12 @@ void LearnerMetrics::Register(const FederationClient& client) {
        &FederationClient::Counters::repeated_submissions);
   link("tributary_learner_malformed_tasks_total", "Tasks that this node cannot do.",
        &FederationClient::Counters::malformed_tasks);
+  link("tributary_learner_lost_keys_total",
+       "Rounds of secure aggregation in which this node had no keys any more.",
+       &FederationClient::Counters::lost_keys);
+  link("tributary_learner_refused_steps_total",
+       "Steps of secure aggregation that were not done, or not taken by the aggregator.",
+       &FederationClient::Counters::refused_steps);
   link("tributary_learner_streams_total", "Streams of tasks that the aggregator answered.",
        &FederationClient::Counters::streams);
 }
@@ -45,9 +56,15 @@ void LearnerMetrics::Trained(const TrainingMetrics& training) {
   spread_ = training.spread;
 }
 
-void LearnerMetrics::Accepted(std::uint32_t round) {
-  ++accepted_;
+void LearnerMetrics::Accepted(std::uint32_t round, bool masked) {
+  if (masked) ++masked_;
   round_ = round;
+  ++accepted_;  // last: who sees that sees the rest
+}
+
+void LearnerMetrics::Buffered(std::size_t images, std::uint64_t dropped) {
+  buffered_ = images;
+  dropped_images_ = dropped;
 }
 
 void LearnerMetrics::Refused(const std::string& reason) {
@@ -60,7 +77,7 @@ void LearnerMetrics::Refused(const std::string& reason) {
 }
 
 LearnerCounters LearnerMetrics::counters() const {
-  return {accepted_, refused_, withdrawn_, failed_, steps_, seconds_, round_, loss_, spread_};
+  return {accepted_, masked_, refused_, withdrawn_, failed_, steps_, seconds_, round_, loss_, spread_};
 }
 
 }  // namespace tributary

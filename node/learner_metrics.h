@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,6 +13,7 @@ namespace tributary {
 
 struct LearnerCounters {
   std::uint64_t accepted = 0;   // updates that the aggregator took
+  std::uint64_t masked = 0;     // of them: with secure aggregation
   std::uint64_t refused = 0;    // that it refused
   std::uint64_t withdrawn = 0;  // rounds that it no longer wanted
   std::uint64_t failed = 0;     // rounds that this node could not do
@@ -31,9 +33,10 @@ class LearnerMetrics {
   void Register(const FederationClient& client);
 
   void Trained(const TrainingMetrics& training);
-  void Accepted(std::uint32_t round);
+  void Accepted(std::uint32_t round, bool masked);
   void Refused(const std::string& reason);
   void Withdrawn() { ++withdrawn_; }
+  void Buffered(std::size_t images, std::uint64_t dropped);
   void Failed() { ++failed_; }
 
   LearnerCounters counters() const;
@@ -41,9 +44,12 @@ class LearnerMetrics {
  private:
   Metrics& metrics_;
   std::atomic<std::uint64_t> accepted_ = 0;
+  std::atomic<std::uint64_t> masked_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
   std::atomic<std::uint64_t> withdrawn_ = 0;
   std::atomic<std::uint64_t> failed_ = 0;
+  std::atomic<std::uint64_t> buffered_ = 0;
+  std::atomic<std::uint64_t> dropped_images_ = 0;
   std::atomic<std::uint64_t> steps_ = 0;
   std::atomic<double> seconds_ = 0;
   std::atomic<std::uint32_t> round_ = 0;

@@ -40,12 +40,13 @@ class LearnerTest : public ::testing::Test {
 
   ~LearnerTest() override { std::filesystem::remove(state_file_); }
 
-  void Start(const std::string& state_file = "") {
+  void Start(const std::string& state_file = "", std::size_t buffer = 0) {
     LearnerOptions options;
     options.client.aggregator = server_.address();
     options.client.node = "south";
     options.client.run = "run";
     options.state_file = state_file;
+    options.buffer = buffer;
     metrics_.emplace();
     learner_.emplace(options, DrawGlyphs(40, 1), clock_, *metrics_);
     learner_->Start();
@@ -159,6 +160,73 @@ TEST_F(LearnerTest, CarriesTheRoundingErrorOverRoundsAndRestarts) {
   // feedback may have made larger by as much.
   const float tolerance = 0.51f / 127 * largest * 1.02f;
   for (std::size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(sent[i], exact[i], tolerance) << i;
+}
+
+// Half of each batch comes from the buffer, which is what the rounds before have left: after a kill as well.
+TEST_F(LearnerTest, GoesOnWithItsBufferAfterAKillAndAWithdrawnRound) {
+  constexpr std::size_t kBuffer = 12;
+  Start("", kBuffer);
+  for (const std::uint32_t round : {1, 2, 3}) Do(round);
+  EXPECT_NE(metrics_->Text().find("tributary_learner_buffered_images 12"), std::string::npos);
+  learner_.reset();
+
+  Start(state_file_, kBuffer);
+  rounds_ = 0;
+  for (const std::uint32_t round : {1, 2}) Do(round);
+  v1::ParticipateResponse endless = Task(7);
+  endless.mutable_train()->mutable_settings()->set_local_steps(10'000'000);
+  const std::size_t fetches = server_.fetches();
+  server_.Push(endless);
+  while (server_.fetches() == fetches) std::this_thread::yield();
+  learner_.reset();  // in the middle of a round
+  Start(state_file_, kBuffer);
+  rounds_ = 0;
+  Do(3);
+  learner_.reset();
+  ASSERT_EQ(server_.submissions.size(), 6u);
+  EXPECT_EQ(Received(server_.submissions[5]), Received(server_.submissions[2]));
+
+  Start("", kBuffer);  // nothing was kept: an empty buffer
+  rounds_ = 0;
+  Do(3);
+  learner_.reset();
+  EXPECT_NE(Received(server_.submissions[6]), Received(server_.submissions[2]));
+}
+
+TEST_F(LearnerTest, ARoundWhoseUpdateWasRefusedLeavesTheBufferAsItWas) {
+  Start("", 12);
+  Do(1);
+  Do(2);
+  learner_.reset();
+  Start("", 12);
+  rounds_ = 0;
+  Do(1);
+  server_.answer.set_accepted(false);
+  server_.answer.set_reason(v1::SUBMIT_REFUSAL_LATE);
+  Do(5);
+  server_.answer.set_accepted(true);
+  Do(2);
+  learner_.reset();
+  ASSERT_EQ(server_.submissions.size(), 5u);
+  EXPECT_EQ(Received(server_.submissions[4]), Received(server_.submissions[1]));
+}
+
+TEST(LearnerStateTest, IsReadAsItWasWrittenOrNotAtAll) {
+  const LearnerState state{"run", {1, -2}, {0.5f}, {{7, 0.25f}, {0, 1.5f}}};
+  const std::string file = EncodeLearnerState(state);
+  const auto read = DecodeLearnerState(file);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->run, "run");
+  EXPECT_EQ(read->residual, state.residual);
+  EXPECT_EQ(read->local, state.local);
+  EXPECT_EQ(read->buffer, state.buffer);
+  // Each byte of the tensors counts.
+  constexpr std::size_t kTensorBytes = 7 * sizeof(float);
+  for (std::size_t i = file.size() - kTensorBytes; i < file.size(); ++i) {
+    std::string damaged = file;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    EXPECT_EQ(DecodeLearnerState(damaged).status().code(), absl::StatusCode::kDataLoss) << i;
+  }
 }
 
 TEST_F(LearnerTest, ScalesItsUpdateDownToTheClipNorm) {

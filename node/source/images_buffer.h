@@ -9,6 +9,13 @@
 
 namespace tributary {
 
+struct KeptImage {
+  std::uint32_t index = 0;  // in the set that the stream draws from
+  double novelty = 0;
+
+  friend bool operator==(const KeptImage&, const KeptImage&) = default;
+};
+
 // Full: an image replaces the least novel one if it is more novel, and is dropped otherwise; both are
 // counted. Novelty is the caller's: 1 − cosine between the projections of two views serves. One thread at a
 // time; nothing is allocated after the constructor.
@@ -17,17 +24,19 @@ class ImageBuffer {
   ImageBuffer(std::size_t capacity, std::size_t image_size);
 
   // False if the image was dropped: not novel enough, of another size, or its novelty not finite.
-  bool Offer(std::span<const std::uint8_t> image, double novelty);
+  bool Offer(std::uint32_t index, std::span<const std::uint8_t> image, double novelty);
 
   // The score of a kept image changes as the encoder learns.
-  void Rescore(std::size_t index, double novelty) { novelty_[index] = novelty; }
+  void Rescore(std::size_t place, double novelty) { kept_[place].novelty = novelty; }
 
-  std::size_t size() const { return novelty_.size(); }
+  void Clear() { kept_.clear(); }
+
+  std::size_t size() const { return kept_.size(); }
   std::size_t capacity() const { return capacity_; }
-  std::span<const std::uint8_t> image(std::size_t index) const {
-    return std::span(pixels_).subspan(index * image_size_, image_size_);
+  std::span<const std::uint8_t> image(std::size_t place) const {
+    return std::span(pixels_).subspan(place * image_size_, image_size_);
   }
-  double novelty(std::size_t index) const { return novelty_[index]; }
+  std::span<const KeptImage> kept() const { return kept_; }
   std::uint64_t dropped() const { return dropped_; }
   std::uint64_t replaced() const { return replaced_; }
 
@@ -35,7 +44,7 @@ class ImageBuffer {
   std::size_t capacity_;
   std::size_t image_size_;
   std::vector<std::uint8_t> pixels_;
-  std::vector<double> novelty_;
+  std::vector<KeptImage> kept_;
   std::uint64_t dropped_ = 0;
   std::uint64_t replaced_ = 0;
 };

@@ -1,6 +1,9 @@
 #include "node/source/images_rehearsal.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "core/nn/random_stream.h"
 
@@ -40,8 +43,27 @@ void ImageRehearsal::Score(std::span<const float> novelty) {
   // Before the new ones are offered: they may take the place of an image that was picked.
   for (std::size_t n = 0; n < picks_.size(); ++n) buffer_.Rescore(picks_[n], novelty[half_batch_ + n]);
   for (std::size_t n = 0; n < half_batch_; ++n) {
-    (void)buffer_.Offer(std::span(pixels_).subspan(n * image_size_, image_size_), novelty[n]);
+    (void)buffer_.Offer(stream_.indices()[n], std::span(pixels_).subspan(n * image_size_, image_size_),
+                        novelty[n]);
   }
+}
+
+absl::Status ImageRehearsal::Restore(std::span<const KeptImage> kept) {
+  if (kept.size() > buffer_.capacity()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} images were kept, the buffer holds {}", kept.size(), buffer_.capacity()));
+  }
+  const ImageSet& set = stream_.set();
+  for (const KeptImage& each : kept) {
+    if (each.index >= set.count() || !std::isfinite(each.novelty)) {
+      return absl::InvalidArgumentError(
+          fmt::format("image {} of {} was kept with a novelty of {}", each.index, set.count(), each.novelty));
+    }
+  }
+  buffer_.Clear();
+  for (const KeptImage& each : kept) (void)buffer_.Offer(each.index, set.image(each.index), each.novelty);
+  picks_.clear();
+  return absl::OkStatus();
 }
 
 }  // namespace tributary

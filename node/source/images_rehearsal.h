@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "node/source/images_buffer.h"
 #include "node/source/images_stream.h"
 
@@ -29,7 +30,11 @@ class ImageRehearsal {
   // Novelty of the images of the last batch, in order: the new ones are offered, the kept ones scored anew.
   void Score(std::span<const float> novelty);
 
+  // What the next batch depends on besides stream, seed and number.
   const ImageBuffer& buffer() const { return buffer_; }
+  // The buffer becomes what buffer().kept() said. Errors, without effect: InvalidArgument for more images
+  // than fit, one that the stream's set lacks, or a novelty that is not finite.
+  absl::Status Restore(std::span<const KeptImage> kept);
 
  private:
   ImageStream& stream_;

@@ -9,7 +9,12 @@ namespace tributary {
 
 ImageStream::ImageStream(const ImageSet& set, std::vector<std::uint32_t> part, std::size_t batch,
                          std::uint64_t seed)
-    : set_(set), part_(std::move(part)), batch_(batch), seed_(seed), pixels_(batch * set.image_size()) {
+    : set_(set),
+      part_(std::move(part)),
+      batch_(batch),
+      seed_(seed),
+      indices_(batch),
+      pixels_(batch * set.image_size()) {
   Order(0);
 }
 
@@ -25,7 +30,8 @@ std::span<const std::uint8_t> ImageStream::Batch(std::uint64_t index) {
     const std::uint64_t position = index * batch_ + n;
     const std::uint64_t pass = position / part_.size();
     if (pass != ordered_pass_) Order(pass);
-    const auto image = set_.image(order_[position % part_.size()]);
+    indices_[n] = order_[position % part_.size()];
+    const auto image = set_.image(indices_[n]);
     std::ranges::copy(image, pixels_.begin() + static_cast<std::ptrdiff_t>(n * set_.image_size()));
   }
   return pixels_;

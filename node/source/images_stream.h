@@ -20,7 +20,11 @@ class ImageStream {
   // Batch number `index`, [batch × side × side], valid until the next call.
   std::span<const std::uint8_t> Batch(std::uint64_t index);
 
+  // The last batch's images, by their places in the set.
+  std::span<const std::uint32_t> indices() const { return indices_; }
+
   std::size_t count() const { return part_.size(); }
+  const ImageSet& set() const { return set_; }
 
  private:
   void Order(std::uint64_t pass);
@@ -31,6 +35,7 @@ class ImageStream {
   std::uint64_t seed_;
   std::uint64_t ordered_pass_ = 0;
   std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> indices_;
   std::vector<std::uint8_t> pixels_;
 };
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -34,11 +35,11 @@ TEST(ImageStreamTest, PassesOverEveryImageAndCanBeEnteredAnywhere) {
 
 TEST(ImageBufferTest, KeepsTheMostNovelAndCountsTheRest) {
   ImageBuffer buffer(2, 1);
-  EXPECT_TRUE(buffer.Offer(std::vector<std::uint8_t>{1}, 0.5));
-  EXPECT_TRUE(buffer.Offer(std::vector<std::uint8_t>{2}, 0.2));
-  EXPECT_TRUE(buffer.Offer(std::vector<std::uint8_t>{3}, 0.3));
-  EXPECT_FALSE(buffer.Offer(std::vector<std::uint8_t>{4}, 0.3));
-  EXPECT_FALSE(buffer.Offer(std::vector<std::uint8_t>{5, 6}, 9));
+  EXPECT_TRUE(buffer.Offer(1, std::vector<std::uint8_t>{1}, 0.5));
+  EXPECT_TRUE(buffer.Offer(2, std::vector<std::uint8_t>{2}, 0.2));
+  EXPECT_TRUE(buffer.Offer(3, std::vector<std::uint8_t>{3}, 0.3));
+  EXPECT_FALSE(buffer.Offer(4, std::vector<std::uint8_t>{4}, 0.3));
+  EXPECT_FALSE(buffer.Offer(5, std::vector<std::uint8_t>{5, 6}, 9));
   EXPECT_EQ(buffer.image(0)[0], 1);
   EXPECT_EQ(buffer.image(1)[0], 3);
   EXPECT_EQ(buffer.replaced(), 1);
@@ -88,6 +89,36 @@ TEST_F(ImageRehearsalTest, EndsUpWithTheMostNovelOfThePass) {
   std::multiset<int> kept;
   for (std::size_t i = 0; i < rehearsal.buffer().size(); ++i) kept.insert(rehearsal.buffer().image(i)[0]);
   EXPECT_EQ(kept, (std::multiset<int>{32, 33, 34, 35, 36, 37, 38, 39}));
+}
+
+TEST_F(ImageRehearsalTest, GoesOnFromABufferThatWasKept) {
+  ImageRehearsal first(stream_, 4, 1, 8, 1);
+  for (std::uint64_t b = 0; b < 5; ++b) ScoreByNumber(first, first.Batch(b));
+  const std::vector<KeptImage> kept(first.buffer().kept().begin(), first.buffer().kept().end());
+  ImageRehearsal second(stream_, 4, 1, 8, 1);
+  ASSERT_TRUE(second.Restore(kept).ok());
+  for (std::uint64_t b = 5; b < 10; ++b) {
+    const auto batch = first.Batch(b);
+    const std::vector<std::uint8_t> expected(batch.begin(), batch.end());
+    ScoreByNumber(first, batch);
+    const auto again = second.Batch(b);
+    EXPECT_TRUE(std::ranges::equal(again, expected));
+    ScoreByNumber(second, again);
+  }
+  EXPECT_TRUE(std::ranges::equal(first.buffer().kept(), second.buffer().kept()));
+  // And back.
+  ASSERT_TRUE(second.Restore(kept).ok());
+  EXPECT_TRUE(std::ranges::equal(second.buffer().kept(), kept));
+}
+
+TEST_F(ImageRehearsalTest, TakesNoBufferThatIsNotOfItsSet) {
+  ImageRehearsal rehearsal(stream_, 4, 1, 4, 1);
+  ASSERT_TRUE(rehearsal.Restore(std::vector<KeptImage>{{7, 0.5}}).ok());
+  EXPECT_FALSE(rehearsal.Restore(std::vector<KeptImage>{{40, 0.5}}).ok());
+  EXPECT_FALSE(rehearsal.Restore(std::vector<KeptImage>{{1, std::nan("")}}).ok());
+  EXPECT_FALSE(rehearsal.Restore(std::vector<KeptImage>(5)).ok());
+  ASSERT_EQ(rehearsal.buffer().size(), 1u);
+  EXPECT_EQ(rehearsal.buffer().image(0)[0], 7);
 }
 
 TEST_F(ImageRehearsalTest, LetsGoOfWhatIsNovelNoLonger) {

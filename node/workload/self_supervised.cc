@@ -36,6 +36,12 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
                                                   images.side, options.trainer.encoder.side));
   }
   if (!(options.ema_lambda >= 0)) return absl::InvalidArgumentError("ema_lambda must not be negative");
+  const std::size_t batch = options.trainer.batch;
+  if (options.buffer > 0 && (batch % 2 != 0 || options.buffer < batch / 2)) {
+    return absl::InvalidArgumentError(
+        fmt::format("a buffer of {} images and a batch of {}: needs an even batch, and room for half of it",
+                    options.buffer, batch));
+  }
   auto augmenter = CreateAugmenter(options.augmentation, images.side);
   if (!augmenter.ok()) return augmenter.status();
   auto trainer = SelfSupervisedTrainer::Create(options.trainer, *std::move(augmenter));
@@ -49,7 +55,13 @@ SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& optio
                                                const ImageSet& images, std::vector<std::uint32_t> part)
     : ema_lambda_(options.ema_lambda),
       trainer_(std::move(trainer)),
-      stream_(images, std::move(part), options.trainer.batch, options.trainer.seed) {}
+      stream_(images, std::move(part), options.buffer > 0 ? options.trainer.batch / 2 : options.trainer.batch,
+              options.trainer.seed) {
+  if (options.buffer > 0) {
+    rehearsal_.emplace(stream_, options.trainer.batch / 2, images.image_size(), options.buffer,
+                       options.trainer.seed);
+  }
+}
 
 std::span<const float> SelfSupervisedWorkload::Start(std::span<const float> global) {
   if (ema_lambda_ == 0 || local_.empty()) return global;
@@ -57,6 +69,13 @@ std::span<const float> SelfSupervisedWorkload::Start(std::span<const float> glob
   start_.resize(global.size());
   for (std::size_t i = 0; i < start_.size(); ++i) start_[i] = mu * local_[i] + (1.0f - mu) * global[i];
   return start_;
+}
+
+SelfSupervisedTrainer::StepResult SelfSupervisedWorkload::Step(std::uint64_t step) {
+  if (!rehearsal_) return trainer_->Step(stream_.Batch(step));
+  const SelfSupervisedTrainer::StepResult result = trainer_->Step(rehearsal_->Batch(step));
+  rehearsal_->Score(trainer_->novelty());
+  return result;
 }
 
 absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
@@ -71,12 +90,15 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
     return absl::InvalidArgumentError("the model has parameters that are not finite");
   }
   if (absl::Status status = trainer_->SetParameters(Start(global)); !status.ok()) return status;
-  // Views, batches and the learning rate depend on the step alone, which the round gives.
+  // Views, batches and the learning rate depend on the step alone, which the round gives, and on the buffer.
   trainer_->SeekStep(round * steps);
+  if (rehearsal_) {
+    if (absl::Status status = rehearsal_->Restore(buffered_); !status.ok()) return status;
+  }
   Outcome outcome;
   for (std::uint64_t step = round * steps; step < (round + 1) * steps; ++step) {
     if (interrupted()) return absl::CancelledError("training was interrupted");
-    const SelfSupervisedTrainer::StepResult result = trainer_->Step(stream_.Batch(step));
+    const SelfSupervisedTrainer::StepResult result = Step(step);
     outcome.loss += result.loss / static_cast<double>(steps);
     outcome.spread = result.spread;
   }
@@ -86,8 +108,22 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
     return absl::OutOfRangeError(
         fmt::format("training diverged in round {}: lower the learning rate", round));
   }
-  if (ema_lambda_ > 0) local_.assign(trained.begin(), trained.end());
   return outcome;
+}
+
+void SelfSupervisedWorkload::EndRound() {
+  const std::span<const float> trained = trainer_->parameters();
+  if (ema_lambda_ > 0) local_.assign(trained.begin(), trained.end());
+  if (!rehearsal_) return;
+  const std::span<const KeptImage> kept = rehearsal_->buffer().kept();
+  buffered_.assign(kept.begin(), kept.end());
+}
+
+absl::Status SelfSupervisedWorkload::SetBuffered(std::span<const KeptImage> kept) {
+  if (!rehearsal_) return absl::FailedPreconditionError("this node has no buffer");
+  if (absl::Status status = rehearsal_->Restore(kept); !status.ok()) return status;
+  buffered_.assign(kept.begin(), kept.end());
+  return absl::OkStatus();
 }
 
 absl::Status SelfSupervisedWorkload::SetLocal(std::span<const float> local) {

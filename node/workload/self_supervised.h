@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "core/images/image_set.h"
 #include "core/nn/self_supervised_trainer.h"
+#include "node/source/images_rehearsal.h"
 #include "node/source/images_stream.h"
 #include "node/workload/create_augmenter.h"
 
@@ -23,10 +25,14 @@ struct LocalTrainingOptions {
   // FedEMA (Zhuang et al., 2022; seed 004): a round starts from μ W_k + (1 − μ) W_g with
   // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round. 0: from W_g.
   double ema_lambda = 0;
+  // Images in a buffer of the most novel ones, from which half of each batch comes (images_rehearsal.h); 0:
+  // every image is kept.
+  std::size_t buffer = 0;
 };
 
 // Owned and called by one thread; memory is fixed once the first round is over. Equal rounds give equal
-// updates bit for bit, in whatever order and however often: only FedEMA's local model is carried over.
+// updates bit for bit, in whatever order and however often, but for what EndRound carries over: FedEMA's
+// local model and the buffer. A round that is not ended so leaves no trace.
 class SelfSupervisedWorkload {
  public:
   struct Outcome {
@@ -34,8 +40,9 @@ class SelfSupervisedWorkload {
     double spread = 0;  // of the last step: near 1 if healthy, 0 if collapsed
   };
 
-  // Keeps a reference to `images`, of which `part` is this node's. Errors: InvalidArgument for an empty part
-  // or images of another side than the encoder takes, and as the trainer's.
+  // Keeps a reference to `images`, of which `part` is this node's. Errors: InvalidArgument for an empty part,
+  // images of another side than the encoder takes, an odd batch with a buffer or a buffer below half a batch;
+  // and as the trainer's.
   static absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> Create(const ImageSet& images,
                                                                         std::vector<std::uint32_t> part,
                                                                         const LocalTrainingOptions& options);
@@ -50,21 +57,31 @@ class SelfSupervisedWorkload {
   absl::StatusOr<Outcome> Train(std::uint64_t round, std::uint64_t steps, std::span<const float> global,
                                 const std::function<bool()>& interrupted, std::span<float> update);
 
-  // FedEMA's local model: this node's parameters after the last complete round; empty before it. To be kept
-  // over a restart.
+  // The round that was trained last counts: the next one goes on from what it left.
+  void EndRound();
+
+  // What to keep over a restart, as of the last EndRound: this node's parameters (FedEMA alone), the buffer's
+  // images. Empty before it.
   std::span<const float> local() const { return local_; }
+  std::span<const KeptImage> buffered() const { return buffered_; }
   // Errors: InvalidArgument for another length or values that are not finite.
   absl::Status SetLocal(std::span<const float> local);
+  // Errors: those of ImageRehearsal::Restore; FailedPrecondition without a buffer.
+  absl::Status SetBuffered(std::span<const KeptImage> kept);
+  std::uint64_t dropped_images() const { return rehearsal_ ? rehearsal_->buffer().dropped() : 0; }
 
  private:
   SelfSupervisedWorkload(const LocalTrainingOptions& options, std::unique_ptr<SelfSupervisedTrainer> trainer,
                          const ImageSet& images, std::vector<std::uint32_t> part);
   std::span<const float> Start(std::span<const float> global);
+  SelfSupervisedTrainer::StepResult Step(std::uint64_t step);
 
   const double ema_lambda_;
   std::unique_ptr<SelfSupervisedTrainer> trainer_;
   ImageStream stream_;
+  std::optional<ImageRehearsal> rehearsal_;
   std::vector<float> local_;
+  std::vector<KeptImage> buffered_;
   std::vector<float> start_;  // FedEMA's mixture
 };
 

@@ -44,6 +44,7 @@ class SelfSupervisedWorkloadTest : public ::testing::Test {
     const auto outcome = workload.Train(
         round, 3, global, [] { return false; }, update);
     EXPECT_TRUE(outcome.ok()) << outcome.status();
+    workload.EndRound();
     return update;
   }
 
@@ -151,6 +152,59 @@ TEST_F(SelfSupervisedWorkloadTest, FedEmaGoesOnFromALocalModelThatWasKept) {
   ASSERT_TRUE(restarted->SetLocal(first->local()).ok());
   EXPECT_EQ(Update(*first, 1, global), Update(*restarted, 1, global));
   EXPECT_FALSE(restarted->SetLocal(std::vector<float>(3)).ok());
+}
+
+TEST_F(SelfSupervisedWorkloadTest, GoesOnFromABufferThatWasKept) {
+  LocalTrainingOptions options = Small();
+  options.buffer = 12;
+  const std::vector<float> global = Initial();
+  const auto first = Make(options), restarted = Make(options), without = Make(options);
+  Update(*first, 0, global);
+  EXPECT_EQ(first->buffered().size(), 12u);
+  for (const KeptImage& kept : first->buffered()) {
+    EXPECT_GE(kept.index, 10u);
+    EXPECT_LT(kept.index, 50u);
+  }
+  ASSERT_TRUE(restarted->SetBuffered(first->buffered()).ok());
+  const std::vector<float> second = Update(*first, 1, global);
+  EXPECT_EQ(second, Update(*restarted, 1, global));
+  EXPECT_NE(second, Update(*without, 1, global));
+  EXPECT_FALSE(Make()->SetBuffered(first->buffered()).ok());
+}
+
+// Neither one that broke off nor one whose update did not count.
+TEST_F(SelfSupervisedWorkloadTest, ARoundThatDoesNotEndLeavesNoTrace) {
+  LocalTrainingOptions options = Small();
+  options.buffer = 12;
+  options.ema_lambda = 0.5;
+  const std::vector<float> global = Initial();
+  const auto disturbed = Make(options), calm = Make(options);
+  Update(*disturbed, 0, global);
+  Update(*calm, 0, global);
+  std::vector<float> update(global.size());
+  int asked = 0;
+  EXPECT_FALSE(disturbed
+                   ->Train(
+                       1, 3, global, [&] { return ++asked == 3; }, update)
+                   .ok());
+  EXPECT_TRUE(disturbed
+                  ->Train(
+                      1, 3, global, [] { return false; }, update)
+                  .ok());
+  const std::vector<float> repeated = Update(*disturbed, 1, global);
+  EXPECT_EQ(repeated, update);
+  EXPECT_EQ(repeated, Update(*calm, 1, global));
+}
+
+TEST_F(SelfSupervisedWorkloadTest, RefusesABufferThatABatchDoesNotFit) {
+  LocalTrainingOptions options = Small();
+  options.buffer = 3;
+  EXPECT_THAT(std::string(SelfSupervisedWorkload::Create(images_, {0}, options).status().message()),
+              HasSubstr("room for half of it"));
+  options.buffer = 4;
+  EXPECT_TRUE(SelfSupervisedWorkload::Create(images_, {0}, options).ok());
+  options.trainer.batch = 7;
+  EXPECT_FALSE(SelfSupervisedWorkload::Create(images_, {0}, options).ok());
 }
 
 }  // namespace
