@@ -9,6 +9,7 @@
 
 #include "aggregator/rounds/robust_combination.h"
 #include "aggregator/rounds/update_file.h"
+#include "core/runtime/process_tuning.h"
 
 namespace tributary {
 namespace {
@@ -30,6 +31,11 @@ HostedRun::HostedRun(const RunSurroundings& surroundings, RunState state, FlatMo
       state_(std::move(state)),
       layout_(std::move(model.layout)),
       model_(std::move(model.values)) {}
+
+std::unique_ptr<HostedRun> HostedRun::Make(const RunSurroundings& surroundings, RunState state,
+                                           FlatModel model) {
+  return std::unique_ptr<HostedRun>(new HostedRun(surroundings, std::move(state), std::move(model)));
+}
 
 absl::Status HostedRun::Prepare(std::string_view config_text) {
   config_text_ = config_text;
@@ -54,20 +60,22 @@ absl::StatusOr<std::unique_ptr<HostedRun>> HostedRun::Start(const RunSurrounding
   absl::StatusOr<RunState> state = RunState::Create(
       *std::move(config), {model->layout.schema_sha256, identity, model->layout.element_count});
   if (!state.ok()) return state.status();
-  auto run = std::unique_ptr<HostedRun>(new HostedRun(surroundings, *std::move(state), *std::move(model)));
+  std::unique_ptr<HostedRun> run = Make(surroundings, *std::move(state), *std::move(model));
   if (absl::Status status = run->Prepare(config_text); !status.ok()) return status;
 
-  absl::StatusOr<DurableFile> file = run->WriteModel(0);
-  if (!file.ok()) return file.status();
-  run->started_unix_ns_ = surroundings.clock.UnixNs();
-  run->model_record_ = {
-      0, BytesOf(identity), run->layout_.element_count, run->started_unix_ns_, file->facts(), {}};
-  run->models_ = {run->model_record_};
-  absl::Status status =
-      surroundings.store.AddRun({run->name(), run->config_text_, run->Document(), run->started_unix_ns_, 0},
-                                run->model_record_, *std::move(file));
-  if (!status.ok()) return status;
+  if (absl::Status status = run->Add(0); !status.ok()) return status;
   return run;
+}
+
+absl::Status HostedRun::Add(std::uint32_t model_round) {
+  absl::StatusOr<DurableFile> file = WriteModel(model_round);
+  if (!file.ok()) return file.status();
+  started_unix_ns_ = surroundings_.clock.UnixNs();
+  model_record_ = {
+      model_round, BytesOf(state_.model().model), layout_.element_count, started_unix_ns_, file->facts(), {}};
+  models_ = {model_record_};
+  return surroundings_.store.AddRun({name(), config_text_, Document(), started_unix_ns_, model_round},
+                                    model_record_, *std::move(file));
 }
 
 absl::StatusOr<DurableFile> HostedRun::WriteModel(std::uint32_t round) {
@@ -91,7 +99,8 @@ absl::StatusOr<std::optional<DurableFile>> HostedRun::WriteStrategyState(std::ui
 }
 
 std::string HostedRun::Document() const {
-  RunDocument document{state_.Snapshot(), failure_, round_started_unix_ns_, refused_};
+  RunDocument document{state_.Snapshot(), failure_, round_started_unix_ns_, refused_,
+                       state_.config().relayed};
   document.snapshot.accepted.clear();
   return EncodeRunDocument(document);
 }
@@ -269,6 +278,7 @@ absl::Status HostedRun::CloseRound(const RoundClosed& closed) {
   absl::StatusOr<std::vector<ModelRecord>> models = surroundings_.store.Models(name());
   if (!models.ok()) return models.status();
   models_ = *std::move(models);
+  ReturnFreedMemory();
   // Already stored, but for a round that begins at once.
   Apply(events, true);
   return absl::OkStatus();

@@ -1,12 +1,12 @@
 #include "aggregator/rounds/start_run_call.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <utility>
 
 #include "aggregator/grpc_call.h"
 #include "aggregator/rounds/run_wire.h"
+#include "core/runtime/process_tuning.h"
 
 namespace tributary {
 
@@ -50,9 +50,7 @@ void StartRunCall::EndOfChunks() {
   if (context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
   coordinator_.StartRun(std::move(config_), std::move(model_),
                         [call = shared_from_this()](const absl::StatusOr<std::string>& run) {
-                          // Taking a model in needs some times its size for a moment, and the process keeps
-                          // what it has freed (core/runtime/process_tuning.h): not for something this rare.
-                          malloc_trim(0);
+                          ReturnFreedMemory();  // taking a model in needs some times its size for a moment
                           if (!run.ok()) return call->Finish(ToGrpcStatus(run.status()));
                           const auto view = call->coordinator_.board().Find(*run);
                           if (view != nullptr) *call->response_->mutable_run() = RunToWire(*view, false);

@@ -18,6 +18,25 @@ absl::Status ReadExactly(CheckedReader& file, char* buffer, std::size_t size) {
   return *got == size ? absl::OkStatus() : absl::DataLossError("a stored update ends early");
 }
 
+absl::Status GiveChunk(const EncodedElements& chunk, UpdateEncoding encoding, UpdateDecoder& decoder,
+                       const UpdateSink& sink) {
+  if (chunk.payload.size() != EncodedBytes(encoding, chunk.count)) {
+    return absl::DataLossError("a stored update has a chunk of another size");
+  }
+  absl::Status status;
+  for (std::uint64_t first = 0; status.ok() && first < chunk.count; first += kElementsPerPart) {
+    const auto [offset, count, payload] = PartOf(encoding, chunk, first);
+    if (encoding == UpdateEncoding::kFixed32) {
+      auto words = decoder.DecodeFixed(offset, count, payload);
+      status = words.ok() ? sink(offset, {}, *words) : absl::DataLossError(words.status().message());
+    } else {
+      auto values = decoder.Decode(offset, count, payload);
+      status = values.ok() ? sink(offset, *values, {}) : absl::DataLossError(values.status().message());
+    }
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::Status AppendChunk(DurableFile& file, const UpdateChunk& chunk) {
@@ -38,14 +57,7 @@ absl::Status ReadUpdate(CheckedReader& file, UpdateEncoding encoding, std::uint6
     if (head.bytes > kMaxChunkBytes) return absl::DataLossError("a stored update has a broken chunk");
     payload.resize(head.bytes);
     if (absl::Status status = ReadExactly(file, payload.data(), payload.size()); !status.ok()) return status;
-    absl::Status status;
-    if (encoding == UpdateEncoding::kFixed32) {
-      auto words = decoder.DecodeFixed(head.offset, head.count, payload);
-      status = words.ok() ? sink(head.offset, {}, *words) : absl::DataLossError(words.status().message());
-    } else {
-      auto values = decoder.Decode(head.offset, head.count, payload);
-      status = values.ok() ? sink(head.offset, *values, {}) : absl::DataLossError(values.status().message());
-    }
+    absl::Status status = GiveChunk({head.offset, head.count, payload}, encoding, decoder, sink);
     if (!status.ok()) return status;
   }
   return decoder.complete() ? absl::OkStatus() : absl::DataLossError("a stored update ends early");

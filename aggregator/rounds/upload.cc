@@ -19,7 +19,10 @@ Upload::Upload(SubmissionHeader header, const Limits& limits, DurableFile file)
 
 std::optional<UploadRefusal> Upload::Take(const UpdateChunk& chunk) {
   if (auto refusal = CheckFrame(chunk)) return refusal;
-  if (auto refusal = CheckValues(chunk)) return refusal;
+  for (std::size_t first = 0; first < chunk.count; first += kElementsPerPart) {
+    const EncodedElements whole{chunk.offset, chunk.count, chunk.payload};
+    if (auto refusal = CheckValues(PartOf(header_.encoding, whole, first))) return refusal;
+  }
   return Keep(chunk);
 }
 
@@ -56,13 +59,13 @@ std::optional<UploadRefusal> Upload::CheckFrame(const UpdateChunk& chunk) const 
   return std::nullopt;
 }
 
-std::optional<UploadRefusal> Upload::CheckValues(const UpdateChunk& chunk) {
+std::optional<UploadRefusal> Upload::CheckValues(const EncodedElements& part) {
   if (header_.encoding == UpdateEncoding::kFixed32) {
-    const auto words = decoder_.DecodeFixed(chunk.offset, chunk.count, chunk.payload);
+    const auto words = decoder_.DecodeFixed(part.offset, part.count, part.payload);
     if (words.ok()) return std::nullopt;
     return UploadRefusal{SubmissionRefusal::kCorrupt, std::string(words.status().message())};
   }
-  const auto values = decoder_.Decode(chunk.offset, chunk.count, chunk.payload);
+  const auto values = decoder_.Decode(part.offset, part.count, part.payload);
   // Place, size and checksum are right: what is left is a value or a scale that is not finite.
   if (!values.ok())
     return UploadRefusal{SubmissionRefusal::kNotFinite, std::string(values.status().message())};
@@ -72,11 +75,11 @@ std::optional<UploadRefusal> Upload::CheckValues(const UpdateChunk& chunk) {
     case RangeCheck::kNotFinite:
       return UploadRefusal{
           SubmissionRefusal::kNotFinite,
-          fmt::format("chunk.payload: a value that is not finite behind element {}", chunk.offset)};
+          fmt::format("chunk.payload: a value that is not finite behind element {}", part.offset)};
     case RangeCheck::kOutOfRange:
       return UploadRefusal{
           SubmissionRefusal::kOutOfRange,
-          fmt::format("chunk.payload: a value over {} behind element {}", limits_.max_element, chunk.offset)};
+          fmt::format("chunk.payload: a value over {} behind element {}", limits_.max_element, part.offset)};
   }
   if (limits_.norm) sum_of_squares_ += SumOfSquares(*values);
   return std::nullopt;

@@ -26,8 +26,8 @@ struct UpdateChunk {
   std::uint32_t crc32c = 0;
 };
 
-// Owns the file until it is taken, and one decoded chunk. One thread at a time. After a refusal it is to be
-// given up: its file goes with it.
+// Owns the file until it is taken, and one decoded part of a chunk. One thread at a time. After a refusal it
+// is to be given up: its file goes with it.
 class Upload {
  public:
   struct Limits {
@@ -50,7 +50,7 @@ class Upload {
 
  private:
   std::optional<UploadRefusal> CheckFrame(const UpdateChunk& chunk) const;
-  std::optional<UploadRefusal> CheckValues(const UpdateChunk& chunk);
+  std::optional<UploadRefusal> CheckValues(const EncodedElements& part);
   std::optional<UploadRefusal> Keep(const UpdateChunk& chunk);
 
   SubmissionHeader header_;

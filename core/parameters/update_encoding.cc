@@ -87,6 +87,12 @@ void EncodeFixedChunk(std::span<const std::int32_t> words, std::string& payload)
   if (!words.empty()) std::memcpy(payload.data(), words.data(), words.size_bytes());
 }
 
+EncodedElements PartOf(UpdateEncoding encoding, const EncodedElements& chunk, std::uint64_t first) {
+  const std::uint64_t count = std::min<std::uint64_t>(kElementsPerPart, chunk.count - first);
+  return {chunk.offset + first, count,
+          chunk.payload.substr(EncodedBytes(encoding, first), EncodedBytes(encoding, count))};
+}
+
 double SumOfSquares(std::span<const float> values) {
   // Eight sums, element i in sum i mod 8: independent additions, and one order on every processor.
   std::array<double, 8> sums{};

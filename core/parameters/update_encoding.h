@@ -36,6 +36,20 @@ std::size_t EncodedBytes(UpdateEncoding encoding, std::size_t elements);
 // Elements of every chunk but the last: whole blocks, at most kMaxChunkBytes encoded.
 std::size_t ElementsPerChunk(UpdateEncoding encoding);
 
+// Elements and how they are encoded; offset in elements.
+struct EncodedElements {
+  std::uint64_t offset = 0;
+  std::uint64_t count = 0;
+  std::string_view payload;
+};
+
+// A chunk is decoded in parts of so many elements: decoded they stay in the cache, and take no more memory.
+inline constexpr std::size_t kElementsPerPart = 64 * kEncodingBlock;
+
+// The part of `chunk` from its element `first` on, a multiple of kElementsPerPart below its count. Its
+// payload has as many bytes as its count says.
+EncodedElements PartOf(UpdateEncoding encoding, const EncodedElements& chunk, std::uint64_t first);
+
 // Replaces `payload` by the encoded values (any number, from the start of a block) and the values by what the
 // encoding left of them (value − decoded; zero for float32). Error feedback: a node adds that to the same
 // elements of its next update. Not for kFixed32. Errors: InvalidArgument, naming the element, for a value

@@ -14,4 +14,6 @@ void TuneProcess() {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
 
+void ReturnFreedMemory() { malloc_trim(0); }
+
 }  // namespace tributary

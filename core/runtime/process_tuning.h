@@ -11,4 +11,8 @@ namespace tributary {
 // message.
 void TuneProcess();
 
+// Hands back what malloc keeps, which takes milliseconds: after what is rare and large (a round of federated
+// learning, a model taken in).
+void ReturnFreedMemory();
+
 }  // namespace tributary

@@ -2,6 +2,7 @@
 // out of each round and a tenth is late.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -63,10 +64,20 @@ TEST(FederationScaleSlowTest, TwoHundredNodesFinishWithinTheirDeadlinesInFlatMem
     return answer.is_discarded() ? 0 : answer.value("committed_rounds", 0);
   };
   const auto resident = [&] { return MetricValue(aggregator.Metrics(), "process_resident_memory_bytes"); };
-  ASSERT_TRUE(WaitFor([&] { return committed() >= 3; }, std::chrono::seconds(200))) << run();
-  const double early = resident();
-  ASSERT_TRUE(WaitFor([&] { return committed() == kRounds; }, std::chrono::seconds(400))) << run();
-  const double late = resident();
+  // The highest reading until so many rounds are committed.
+  const auto highest_until = [&](int rounds) {
+    double highest = 0;
+    EXPECT_TRUE(WaitFor(
+        [&] {
+          highest = std::max(highest, resident());
+          return committed() >= rounds;
+        },
+        std::chrono::seconds(400)))
+        << run();
+    return highest;
+  };
+  const double early = highest_until(kRounds / 2);
+  const double late = highest_until(kRounds);
   nodes.clear();
 
   const auto answer = run();
@@ -77,10 +88,11 @@ TEST(FederationScaleSlowTest, TwoHundredNodesFinishWithinTheirDeadlinesInFlatMem
     EXPECT_GE(round["accepted"].get<int>(), 100) << round;
     EXPECT_LT(round["accepted"].get<int>(), kNodes) << round;
   }
-  // A model of 4 MB, and what the allocator keeps: less than two more models after 17 further rounds.
-  EXPECT_LT(late, early + 2 * 4.0 * kElements);
-  RecordProperty("resident_mb_after_3_rounds", std::to_string(early / 1e6));
-  RecordProperty("resident_mb_at_the_end", std::to_string(late / 1e6));
+  // Ten further rounds bring some 1,600 updates of a megabyte: a twentieth of a round's kept would show. What
+  // may still grow is how the heap lies.
+  EXPECT_LT(late, early + 32e6);
+  RecordProperty("highest_resident_mb_of_rounds_1_to_10", std::to_string(early / 1e6));
+  RecordProperty("highest_resident_mb_of_rounds_11_to_20", std::to_string(late / 1e6));
   // Half the way to 1, twenty times, quantised to 8 bits of what is left.
   const auto flat = FlatModel(ReadText(folder.Path("store/models/r.20.safetensors")));
   ASSERT_TRUE(flat.ok()) << flat.status();
