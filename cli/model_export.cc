@@ -29,7 +29,8 @@ absl::Status WriteOnnx(const Arguments& arguments, const std::string& file) {
   const auto encoder = DecodeEncoder(file);
   if (!encoder.ok()) {
     return absl::Status(encoder.status().code(),
-                        absl::StrCat(arguments.model, ": ", encoder.status().message()));
+                        absl::StrCat(arguments.model,
+                                     ": only encoders can be written as ONNX: ", encoder.status().message()));
   }
   const auto onnx = EncodeOnnx(*encoder);
   if (!onnx.ok()) return onnx.status();

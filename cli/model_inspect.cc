@@ -11,15 +11,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/connection.h"
 #include "cli/model_file.h"
+#include "cli/model_source.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
-#include "core/runtime/file.h"
+#include "core/runtime/service.h"
 
 namespace tributary {
 namespace {
 
 struct Arguments {
+  ConnectionArguments connection;
   std::string file;
   bool json = false;
 };
@@ -63,9 +66,11 @@ void PrintText(const std::string& path, const TensorSet& set) {
 }
 
 absl::Status Inspect(const Arguments& arguments) {
-  const auto path = FindModelFile(arguments.file, "positioning.safetensors");
+  const absl::StatusOr<std::string> path = IsOfARun(arguments.file)
+                                               ? absl::StatusOr<std::string>(arguments.file)
+                                               : FindModelFile(arguments.file, "positioning.safetensors");
   if (!path.ok()) return path.status();
-  const auto file = ReadFile(*path);
+  const auto file = ReadModelSource(*path, arguments.connection);
   if (!file.ok()) return file.status();
   const auto set = DecodeSafetensors(*file);
   if (!set.ok()) return absl::Status(set.status().code(), absl::StrCat(*path, ": ", set.status().message()));
@@ -81,14 +86,14 @@ absl::Status Inspect(const Arguments& arguments) {
 
 void AddModelInspectCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = parent.add_subcommand("inspect", "Identity, metadata and tensors of a model file");
-  command->add_option("file", arguments->file, "safetensors file; default: the shipped positioning model");
+  CLI::App* command = parent.add_subcommand("inspect", "Identity, metadata and tensors of a model");
+  AddConnectionOptions(*command, arguments->connection);
+  command->add_option("model", arguments->file,
+                      std::string(kModelSourceHelp) + "; default: the shipped positioning model");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->callback([arguments, &exit_code] {
-    if (const absl::Status status = Inspect(*arguments); !status.ok()) {
-      std::cerr << "tributary model inspect: " << status.message() << "\n";
-      exit_code = 1;
-    }
+    const absl::Status status = Inspect(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("model inspect", status);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/run_messages.h"
 #include "core/runtime/clock.h"
@@ -38,21 +39,16 @@ void PrintTable(const v1::ListModelsResponse& response) {
 }
 
 absl::Status List(const Arguments& arguments) {
-  const auto channel = Connect(arguments.connection);
-  if (!channel.ok()) return channel.status();
-  grpc::ClientContext context;
-  SetDeadline(context);
   v1::ListModelsRequest request;
   request.set_run(arguments.run);
-  v1::ListModelsResponse response;
-  const grpc::Status status = v1::ModelService::NewStub(*channel)->ListModels(&context, request, &response);
-  if (!status.ok()) return FromPeer(status, arguments.connection.aggregator);
+  const auto response = CallAggregator(arguments.connection, &v1::ModelService::Stub::ListModels, request);
+  if (!response.ok()) return response.status();
   if (!arguments.json) {
-    PrintTable(response);
+    PrintTable(*response);
     return absl::OkStatus();
   }
   nlohmann::ordered_json models = nlohmann::ordered_json::array();
-  for (const v1::Model& model : response.models()) models.push_back(ModelJson(model));
+  for (const v1::Model& model : response->models()) models.push_back(ModelJson(model));
   std::printf("%s\n", nlohmann::ordered_json{{"models", std::move(models)}}.dump().c_str());
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/run_messages.h"
 #include "core/runtime/service.h"
@@ -21,19 +22,13 @@ struct Arguments {
 };
 
 absl::Status RollBack(const Arguments& arguments) {
-  const auto channel = Connect(arguments.connection);
-  if (!channel.ok()) return channel.status();
-  grpc::ClientContext context;
-  SetDeadline(context);
   v1::RollBackModelRequest request;
   request.set_run(arguments.run);
   request.set_round(arguments.round);
-  v1::RollBackModelResponse response;
-  const grpc::Status status =
-      v1::ModelService::NewStub(*channel)->RollBackModel(&context, request, &response);
-  if (!status.ok()) return FromPeer(status, arguments.connection.aggregator);
-  std::printf("%s\n",
-              arguments.json ? RunJson(response.run()).dump().c_str() : RunSummary(response.run()).c_str());
+  const auto response = CallAggregator(arguments.connection, &v1::ModelService::Stub::RollBackModel, request);
+  if (!response.ok()) return response.status();
+  const v1::Run& run = response->run();
+  std::printf("%s\n", arguments.json ? RunJson(run).dump().c_str() : RunSummary(run).c_str());
   return absl::OkStatus();
 }
 
@@ -49,8 +44,7 @@ void AddModelRollBackCommand(CLI::App& parent, int& exit_code) {
   command->add_flag("--json", arguments->json, "As JSON");
   command->footer(
       "Example:\n  tributary model rollback letters 12\n\nThe history stays and says so; the round under way "
-      "is "
-      "given up.");
+      "is given up.");
   command->callback([arguments, &exit_code] {
     const absl::Status status = RollBack(*arguments);
     exit_code = status.ok() ? kExitOk : ReportFailure("model rollback", status);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cli/run_messages.h"
+#include "cli/aggregator_call.h"
 #include "core/parameters/crc32c.h"
 #include "core/runtime/file.h"
 #include "tributary/v1/run.grpc.pb.h"
@@ -56,9 +56,11 @@ absl::StatusOr<std::string> Fetch(const v1::ReadModelRequest& request,
 
 }  // namespace
 
+bool IsOfARun(std::string_view source) { return source.starts_with(kRunPrefix); }
+
 absl::StatusOr<std::string> ReadModelSource(const std::string& source,
                                             const ConnectionArguments& connection) {
-  if (!source.starts_with(kRunPrefix)) return ReadFile(source);
+  if (!IsOfARun(source)) return ReadFile(source);
   const auto request = RequestOf(std::string_view(source).substr(kRunPrefix.size()));
   if (!request.ok()) return request.status();
   return Fetch(*request, connection);

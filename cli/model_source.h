@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
@@ -10,6 +11,9 @@ namespace tributary {
 
 // For help texts.
 inline constexpr const char* kModelSourceHelp = "A file, or run:NAME for a run's model, or run:NAME@ROUND";
+
+// Whether it names a run's model, not a file.
+bool IsOfARun(std::string_view source);
 
 // The bytes of the safetensors file. Errors: those of reading a file; InvalidArgument for a round that is no
 // number; the aggregator's; DataLoss for a transfer that does not match its checksums.

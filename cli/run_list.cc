@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/run_messages.h"
 #include "core/runtime/service.h"
@@ -34,19 +35,15 @@ void PrintTable(const v1::ListRunsResponse& response) {
 }
 
 absl::Status List(const Arguments& arguments) {
-  const auto channel = Connect(arguments.connection);
-  if (!channel.ok()) return channel.status();
-  grpc::ClientContext context;
-  SetDeadline(context);
-  v1::ListRunsResponse response;
-  const grpc::Status status = v1::RunService::NewStub(*channel)->ListRuns(&context, {}, &response);
-  if (!status.ok()) return FromPeer(status, arguments.connection.aggregator);
+  const auto response =
+      CallAggregator(arguments.connection, &v1::RunService::Stub::ListRuns, v1::ListRunsRequest());
+  if (!response.ok()) return response.status();
   if (!arguments.json) {
-    PrintTable(response);
+    PrintTable(*response);
     return absl::OkStatus();
   }
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
-  for (const v1::Run& run : response.runs()) runs.push_back(RunJson(run));
+  for (const v1::Run& run : response->runs()) runs.push_back(RunJson(run));
   std::printf("%s\n", nlohmann::ordered_json{{"runs", std::move(runs)}}.dump().c_str());
   return absl::OkStatus();
 }

@@ -14,9 +14,10 @@ constexpr double kPercent = 100;
 nlohmann::ordered_json EvaluationJson(const v1::Evaluation& evaluation) {
   return {{"linear_probe", evaluation.linear_probe()},
           {"knn", evaluation.knn()},
+          {"spread", evaluation.spread()},
           {"random_linear_probe", evaluation.random_linear_probe()},
           {"random_knn", evaluation.random_knn()},
-          {"spread", evaluation.spread()},
+          {"random_spread", evaluation.random_spread()},
           {"test_images", evaluation.test_images()}};
 }
 
@@ -101,9 +102,9 @@ nlohmann::ordered_json ModelJson(const v1::Model& model) {
 }
 
 std::string RoundHeading() {
-  return fmt::format("{:>6} {:>8} {:>7} {:>7} {:>8} {:>8} {:>9} {:>10} {:>7} {:>7}  {}", "ROUND", "UPDATES",
-                     "REFUSED", "SECONDS", "LOSS", "SPREAD", "RECEIVED", "PROBE %", "RANDOM", "KNN %",
-                     "NOTE");
+  return fmt::format("{:>6} {:>8} {:>7} {:>7} {:>8} {:>8} {:>9} {:>12} {:>12} {:>12}  {}", "ROUND", "UPDATES",
+                     "REFUSED", "SECONDS", "LOSS", "SPREAD", "RECEIVED", "PROBE/RANDOM", "KNN/RANDOM",
+                     "TEST SPREAD", "NOTE");
 }
 
 std::string RoundLineText(const v1::Round& round) {
@@ -115,10 +116,15 @@ std::string RoundLineText(const v1::Round& round) {
                   round.loss(), round.spread(), 1e-6 * static_cast<double>(round.received_bytes()));
   if (round.has_evaluation()) {
     const v1::Evaluation& evaluation = round.evaluation();
-    line += fmt::format(" {:>10.1f} {:>7.1f} {:>7.1f}", kPercent * evaluation.linear_probe(),
-                        kPercent * evaluation.random_linear_probe(), kPercent * evaluation.knn());
+    const auto beside_random = [](double value, double random) {
+      return fmt::format("{:.1f}/{:.1f}", kPercent * value, kPercent * random);
+    };
+    line += fmt::format(" {:>12} {:>12} {:>12}",
+                        beside_random(evaluation.linear_probe(), evaluation.random_linear_probe()),
+                        beside_random(evaluation.knn(), evaluation.random_knn()),
+                        fmt::format("{:.2f}/{:.2f}", evaluation.spread(), evaluation.random_spread()));
   } else {
-    line += fmt::format(" {:>10} {:>7} {:>7}", "-", "-", "-");
+    line += fmt::format(" {:>12} {:>12} {:>12}", "-", "-", "-");
   }
   if (!round.failure().empty()) line += "  nothing changed: " + PeerText(round.failure());
   if (round.epsilon() > 0) line += fmt::format("  epsilon {:.2f}", round.epsilon());
@@ -135,16 +141,6 @@ std::string RunSummary(const v1::Run& run) {
   }
   if (!run.message().empty()) text += "; " + PeerText(run.message());
   return text;
-}
-
-absl::Status FromPeer(const grpc::Status& status, const std::string& aggregator) {
-  if (status.ok()) return absl::OkStatus();
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
-                      fmt::format("{}: {}", aggregator, PeerText(status.error_message())));
-}
-
-void SetDeadline(grpc::ClientContext& context, std::chrono::seconds limit) {
-  context.set_deadline(std::chrono::system_clock::now() + limit);
 }
 
 }  // namespace tributary

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/run_messages.h"
 #include "core/runtime/service.h"
@@ -51,16 +52,11 @@ void PrintText(const v1::GetRunResponse& response) {
 }
 
 absl::Status Show(const Arguments& arguments) {
-  const auto channel = Connect(arguments.connection);
-  if (!channel.ok()) return channel.status();
-  grpc::ClientContext context;
-  SetDeadline(context);
   v1::GetRunRequest request;
   request.set_run(arguments.run);
-  v1::GetRunResponse response;
-  const grpc::Status status = v1::RunService::NewStub(*channel)->GetRun(&context, request, &response);
-  if (!status.ok()) return FromPeer(status, arguments.connection.aggregator);
-  arguments.json ? PrintJson(response) : PrintText(response);
+  const auto response = CallAggregator(arguments.connection, &v1::RunService::Stub::GetRun, request);
+  if (!response.ok()) return response.status();
+  arguments.json ? PrintJson(*response) : PrintText(*response);
   return absl::OkStatus();
 }
 

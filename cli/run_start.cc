@@ -9,10 +9,12 @@
 #include <string_view>
 
 #include "aggregator/federation/run_config.h"
+#include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/run_messages.h"
 #include "core/nn/encoder_file.h"
 #include "core/nn/self_supervised_trainer.h"
+#include "core/parameters/flat_model.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
 #include "tributary/v1/run.grpc.pb.h"
@@ -45,11 +47,22 @@ struct Arguments {
   bool json = false;
 };
 
+// Checked here, where the file has a name.
+absl::StatusOr<std::string> ReadModel(const std::string& path) {
+  absl::StatusOr<std::string> file = ReadFile(path);
+  if (!file.ok()) return file.status();
+  const absl::Status status = DecodeFlatModel(*file).status();
+  if (!status.ok()) {
+    return absl::Status(status.code(), fmt::format("{}: {}", path, std::string(status.message())));
+  }
+  return file;
+}
+
 absl::StatusOr<std::string> InitialModel(const Arguments& arguments, const RunConfig& config) {
-  if (!arguments.model.empty()) return ReadFile(arguments.model);
+  if (!arguments.model.empty()) return ReadModel(arguments.model);
   if (!config.model_file.empty()) {
     // Relative to the file that names it.
-    return ReadFile((std::filesystem::path(arguments.config).parent_path() / config.model_file).string());
+    return ReadModel((std::filesystem::path(arguments.config).parent_path() / config.model_file).string());
   }
   SelfSupervisedOptions options;
   options.seed = config.client.seed;
@@ -95,6 +108,10 @@ absl::Status Start(const Arguments& arguments) {
   if (arguments.check) return absl::OkStatus();
   const auto run = Send(arguments, *text, *model);
   if (!run.ok()) return run.status();
+  if (run->state() == v1::RUN_STATE_STOPPED || run->state() == v1::RUN_STATE_FAILED) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}; another name starts another run", RunSummary(*run)));
+  }
   const std::string line = arguments.json ? RunJson(*run).dump() : RunSummary(*run);
   std::printf("%s\n", line.c_str());
   return absl::OkStatus();

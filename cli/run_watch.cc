@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/run_messages.h"
 #include "core/runtime/service.h"
@@ -18,8 +20,8 @@ constexpr const char* kExamples = R"(Examples:
   tributary run watch letters                     a line per round, until the run has ended
   tributary run watch letters --json | jq .loss   one object per round
 
-A round that is evaluated after it was committed is shown again. Ends with 0 when the run has finished, with 1 when it
-was stopped or failed.)";
+A round that is evaluated after it was committed is shown again; after the last one this waits for its evaluation. Ends
+with 0 when the run has finished, with 1 when it was stopped or failed.)";
 
 struct Arguments {
   ConnectionArguments connection;
@@ -31,11 +33,10 @@ struct Arguments {
 // What changes between rounds stands in one line that is overwritten.
 class Screen {
  public:
-  explicit Screen(bool json) : json_(json), terminal_(!json && isatty(STDOUT_FILENO) != 0) {
-    if (!json) std::printf("%s\n", RoundHeading().c_str());
-  }
+  explicit Screen(bool json) : json_(json), terminal_(!json && isatty(STDOUT_FILENO) != 0) {}
 
   void Show(const v1::WatchRunResponse& response) {
+    if (!json_ && !std::exchange(begun_, true)) std::printf("%s\n", RoundHeading().c_str());
     if (terminal_) std::fputs("\r\x1b[K", stdout);
     for (const v1::Round& round : response.rounds()) {
       std::printf("%s\n", json_ ? RoundJson(round).dump().c_str() : RoundLineText(round).c_str());
@@ -52,6 +53,7 @@ class Screen {
  private:
   const bool json_;
   const bool terminal_;
+  bool begun_ = false;
 };
 
 absl::StatusOr<v1::Run> Watch(const Arguments& arguments) {

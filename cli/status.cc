@@ -1,9 +1,7 @@
 #include "cli/status.h"
 
 #include <fmt/format.h>
-#include <grpcpp/client_context.h>
 
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
+#include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/service.h"
@@ -25,20 +24,6 @@ struct Arguments {
   std::string site;
   bool json = false;
 };
-
-absl::StatusOr<v1::ListNodesResponse> ListNodes(const Arguments& arguments) {
-  const auto channel = Connect(arguments.connection);
-  if (!channel.ok()) return channel.status();
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
-  v1::ListNodesRequest request;
-  request.set_site(arguments.site);
-  v1::ListNodesResponse response;
-  const grpc::Status status = v1::FleetService::NewStub(*channel)->ListNodes(&context, request, &response);
-  if (status.ok()) return response;
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
-                      arguments.connection.aggregator + ": " + PeerText(status.error_message()));
-}
 
 void PrintJson(const v1::ListNodesResponse& response) {
   nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
@@ -85,7 +70,9 @@ void AddStatusCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--site", arguments->site, "Only of this site");
   command->add_flag("--json", arguments->json, "As JSON");
   command->callback([arguments, &exit_code] {
-    const absl::StatusOr<v1::ListNodesResponse> response = ListNodes(*arguments);
+    v1::ListNodesRequest request;
+    request.set_site(arguments->site);
+    const auto response = CallAggregator(arguments->connection, &v1::FleetService::Stub::ListNodes, request);
     if (!response.ok()) {
       exit_code = ReportFailure("status", response.status());
       return;

@@ -121,7 +121,7 @@ HostedRun* Coordinator::Find(std::string_view run) {
 
 absl::StatusOr<HostedRun*> Coordinator::FindOrSay(std::string_view run) {
   if (HostedRun* found = Find(run); found != nullptr) return found;
-  return absl::NotFoundError(fmt::format("run: there is no run \"{}\"", run));
+  return NoSuchRun(run);
 }
 
 void Coordinator::Settle() {

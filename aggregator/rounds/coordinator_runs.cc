@@ -26,7 +26,7 @@ absl::StatusOr<std::string> Coordinator::TryStart(const std::string& config, con
     const RunView view = present->View();
     if (present->config_text() == config && view.models.front().sha256 == sha) return parsed->name;
     return absl::AlreadyExistsError(
-        fmt::format("there is a run \"{}\" with another configuration or model", parsed->name));
+        fmt::format("there is a run \"{}\" with another configuration or model: give this one another name", parsed->name));
   }
   absl::StatusOr<std::unique_ptr<HostedRun>> run = HostedRun::Start(surroundings_, config, model);
   if (!run.ok()) return run.status();

@@ -1,9 +1,16 @@
 #include "aggregator/rounds/run_board.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace tributary {
+
+absl::Status NoSuchRun(std::string_view run) {
+  return absl::NotFoundError(
+      fmt::format("run: there is no run \"{}\"; \"tributary run list\" shows those there are", run));
+}
 
 void RunBoard::Publish(RunView view) {
   auto shared = std::make_shared<const RunView>(std::move(view));

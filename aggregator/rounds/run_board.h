@@ -6,10 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "aggregator/rounds/run_view.h"
 #include "core/runtime/mutex.h"
 
 namespace tributary {
+
+// NotFound, with a hint where the names are.
+absl::Status NoSuchRun(std::string_view run);
 
 // Thread-safe. Holds the latest view of each run, in the order in which they were started.
 class RunBoard {

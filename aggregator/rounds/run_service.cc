@@ -1,7 +1,5 @@
 #include "aggregator/rounds/run_service.h"
 
-#include <fmt/format.h>
-
 #include "aggregator/grpc_call.h"
 #include "aggregator/rounds/model_call.h"
 #include "aggregator/rounds/run_wire.h"
@@ -42,8 +40,7 @@ grpc::ServerUnaryReactor* RunService::GetRun(grpc::CallbackServerContext* contex
   auto* reactor = context->DefaultReactor();
   const auto view = coordinator_.board().Find(request->run());
   if (view == nullptr) {
-    reactor->Finish(grpc::Status(grpc::StatusCode::NOT_FOUND,
-                                 fmt::format("run: there is no run \"{}\"", request->run())));
+    reactor->Finish(ToGrpcStatus(NoSuchRun(request->run())));
     return reactor;
   }
   *response->mutable_run() = RunToWire(*view, true);
@@ -87,13 +84,17 @@ grpc::ServerUnaryReactor* RunService::StopRun(grpc::CallbackServerContext* conte
 grpc::ServerUnaryReactor* ModelService::ListModels(grpc::CallbackServerContext* context,
                                                    const v1::ListModelsRequest* request,
                                                    v1::ListModelsResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  if (!request->run().empty() && coordinator_.board().Find(request->run()) == nullptr) {
+    reactor->Finish(ToGrpcStatus(NoSuchRun(request->run())));
+    return reactor;
+  }
   for (const auto& view : coordinator_.board().Runs()) {
     if (!request->run().empty() && view->name != request->run()) continue;
     for (const ModelRecord& record : view->models) {
       *response->add_models() = ModelToWire(view->name, record, record.round == view->model_round);
     }
   }
-  auto* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
 }

@@ -1,9 +1,8 @@
 #include "aggregator/rounds/watch_run_call.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
+#include "aggregator/grpc_call.h"
 #include "aggregator/rounds/run_wire.h"
 
 namespace tributary {
@@ -59,8 +58,7 @@ void WatchRunCall::Go() {
   if (action == Action::kWrite) StartWrite(&response_);
   if (action == Action::kWait) Wait();
   if (action != Action::kFinish) return;
-  Finish(known ? grpc::Status::OK
-               : grpc::Status(grpc::StatusCode::NOT_FOUND, fmt::format("run: there is no run \"{}\"", run_)));
+  Finish(known ? grpc::Status::OK : ToGrpcStatus(NoSuchRun(run_)));
 }
 
 void WatchRunCall::Wait() {

@@ -73,6 +73,9 @@ v1::UpdateHeader Header(const FederationClientOptions& self, const TrainTask& ta
 
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
+    return absl::UnimplementedError("the aggregator's configuration has no [federation]");
+  }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), PeerText(status.error_message()));
 }
 

@@ -1,0 +1,39 @@
+// Calls of an aggregator, as the commands make them.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/connection.h"
+
+namespace tributary {
+
+// Every call but that of a watcher has a deadline.
+void SetDeadline(grpc::ClientContext& context, std::chrono::seconds limit = std::chrono::seconds(30));
+
+// A peer's status as ours, naming the aggregator.
+absl::Status FromPeer(const grpc::Status& status, const std::string& aggregator);
+
+// One unary call, as in CallAggregator(connection, &v1::RunService::Stub::GetRun, request). Errors: those of
+// Connect and FromPeer.
+template <class Stub, class Request, class Response>
+absl::StatusOr<Response> CallAggregator(const ConnectionArguments& connection,
+                                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                     Response*),
+                                        const Request& request) {
+  const auto channel = Connect(connection);
+  if (!channel.ok()) return channel.status();
+  Stub stub(*channel);
+  grpc::ClientContext context;
+  SetDeadline(context);
+  Response response;
+  const grpc::Status status = (stub.*method)(&context, request, &response);
+  if (!status.ok()) return FromPeer(status, connection.aggregator);
+  return response;
+}
+
+}  // namespace tributary

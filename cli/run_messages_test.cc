@@ -1,0 +1,61 @@
+#include "cli/run_messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/aggregator_call.h"
+
+namespace tributary {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+v1::Round JudgedRound() {
+  v1::Round round;
+  round.set_round(7);
+  round.set_accepted(2);
+  round.set_asked(3);
+  round.set_loss(-0.75);
+  v1::Evaluation& evaluation = *round.mutable_evaluation();
+  evaluation.set_linear_probe(0.831);
+  evaluation.set_knn(0.80);
+  evaluation.set_spread(0.91);
+  evaluation.set_random_linear_probe(0.79);
+  evaluation.set_random_knn(0.755);
+  evaluation.set_random_spread(0.66);
+  return round;
+}
+
+TEST(RunMessagesTest, PutsEachFigureBesideTheRandomEncoders) {
+  const std::string line = RoundLineText(JudgedRound());
+  for (const char* part : {"2/3", "-0.7500", "83.1/79.0", "80.0/75.5", "0.91/0.66"}) {
+    EXPECT_THAT(line, HasSubstr(part));
+  }
+  const nlohmann::ordered_json json = RoundJson(JudgedRound());
+  EXPECT_EQ(json["evaluation"]["spread"], 0.91);
+  EXPECT_EQ(json["evaluation"]["random_spread"], 0.66);
+}
+
+TEST(RunMessagesTest, SaysOfARoundThatIsNotJudgedNothingAboutImages) {
+  v1::Round round;
+  round.set_round(7);
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("/0.0")));
+  EXPECT_FALSE(RoundJson(round).contains("evaluation"));
+}
+
+TEST(RunMessagesTest, KeepsAPeersControlCharactersOffTheTerminal) {
+  v1::Round round;
+  round.set_failure("\x1b[2Jgone");
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(std::string(FromPeer({grpc::StatusCode::NOT_FOUND, "\x1b[2J"}, "host:1").message()),
+              Not(HasSubstr("\x1b")));
+}
+
+TEST(RunMessagesTest, SaysWhatAnAggregatorWithoutRunsLacks) {
+  const absl::Status status = FromPeer({grpc::StatusCode::UNIMPLEMENTED, ""}, "host:1");
+  EXPECT_THAT(std::string(status.message()), HasSubstr("[federation]"));
+}
+
+}  // namespace
+}  // namespace tributary
