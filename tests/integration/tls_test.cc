@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "tests/support/certificates.h"
 #include "tests/support/fleet.h"
 #include "tests/support/reporter.h"
 
@@ -11,50 +12,21 @@ namespace {
 class TlsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    MakeCertificates("certs", {"aggregator", "south", "node-east"});
-    aggregator_ = std::make_unique<AggregatorProcess>(
-        folder_, "aggregator", std::vector<std::string>{"south", "east"}, Table("certs", "aggregator"));
-    aggregator_->Start();
-    ASSERT_TRUE(aggregator_->Ready()) << aggregator_->process().Log();
-  }
-
-  void MakeCertificates(const std::string& authority, const std::vector<std::string>& names) {
-    std::vector<std::string> arguments = {"certs", "--out", folder_.Path(authority)};
-    for (const std::string& name : names) {
-      arguments.push_back("--name");
-      arguments.push_back(name);
-    }
-    Process certs("tributary", arguments, folder_.Path("certs.log"));
-    ASSERT_EQ(certs.Wait(std::chrono::seconds(20)), 0) << certs.Log();
-  }
-
-  std::string File(const std::string& authority, const std::string& name) const {
-    return folder_.Path(authority + "/" + name);
-  }
-
-  std::string Table(const std::string& authority, const std::string& name) const {
-    return "[tls]\ncertificate = \"" + File(authority, name + ".pem") + "\"\nkey = \"" +
-           File(authority, name + ".key") + "\"\nca = \"" + File(authority, "ca.pem") + "\"\n";
-  }
-
-  TlsMaterial Material(const std::string& authority, const std::string& name) const {
-    TlsMaterial material;
-    material.ca_pem = ReadText(File(authority, "ca.pem"));
-    material.key_pem = ReadText(File(authority, name + ".key"));
-    material.certificate_pem = ReadText(File(authority, name + ".pem"));
-    return material;
+    aggregator_.Start();
+    ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
   }
 
   double Accepted() const {
-    return MetricValue(aggregator_->Metrics(), "tributary_frames_accepted_total{site=\"room\"}");
+    return MetricValue(aggregator_.Metrics(), "tributary_frames_accepted_total{site=\"room\"}");
   }
 
   ScratchFolder folder_;
-  std::unique_ptr<AggregatorProcess> aggregator_;
+  Certificates certificates_{folder_, "certs", {"aggregator", "south", "node-east"}};
+  AggregatorProcess aggregator_{folder_, "aggregator", {"south", "east"}, certificates_.Table("aggregator")};
 };
 
 TEST_F(TlsTest, ANodeWithItsCertificateReports) {
-  NodeProcess node(folder_, "south", aggregator_->ingest_port(), Table("certs", "south"));
+  NodeProcess node(folder_, "south", aggregator_.ingest_port(), certificates_.Table("south"));
   EXPECT_TRUE(WaitFor([&] { return Accepted() > 20; })) << node.process().Log();
   node.process().Signal(SIGTERM);
   EXPECT_EQ(node.process().Wait(std::chrono::seconds(10)), 0);
@@ -62,23 +34,23 @@ TEST_F(TlsTest, ANodeWithItsCertificateReports) {
 
 TEST_F(TlsTest, ANodeUnderAnothersCertificateIsRefusedByName) {
   // Says to be "node-south" in its hello, and holds the certificate of "node-east".
-  Reporter south("south", aggregator_->ingest_port(), Material("certs", "node-east"));
+  Reporter south("south", aggregator_.ingest_port(), certificates_.Material("node-east"));
   ASSERT_TRUE(WaitFor([&] { return south.state() == UplinkState::kRefused; }));
   const std::string message(south.refusal().message());
   EXPECT_NE(message.find("node-east"), std::string::npos) << message;
   EXPECT_EQ(Accepted(), 0);
-  Reporter east("east", aggregator_->ingest_port(), Material("certs", "node-east"));
+  Reporter east("east", aggregator_.ingest_port(), certificates_.Material("node-east"));
   EXPECT_TRUE(WaitFor([&] { return east.Reporting(); }));
 }
 
 TEST_F(TlsTest, ACertificateOfAnotherAuthorityOpensNoStream) {
-  MakeCertificates("others", {"node-south"});
-  TlsMaterial material = Material("others", "node-south");
-  material.ca_pem =
-      ReadText(File("certs", "ca.pem"));  // it trusts the aggregator, but not the other way round
-  Reporter stranger("south", aggregator_->ingest_port(), material);
-  Reporter plain("south", aggregator_->ingest_port());  // without TLS at all
-  Reporter known("east", aggregator_->ingest_port(), Material("certs", "node-east"));
+  const Certificates others(folder_, "others", {"node-south"});
+  TlsMaterial material = others.Material("node-south");
+  // It trusts the aggregator, but not the other way round.
+  material.ca_pem = ReadText(certificates_.File("ca.pem"));
+  Reporter stranger("south", aggregator_.ingest_port(), material);
+  Reporter plain("south", aggregator_.ingest_port());  // without TLS at all
+  Reporter known("east", aggregator_.ingest_port(), certificates_.Material("node-east"));
   ASSERT_TRUE(WaitFor([&] { return known.Reporting(); }));
   known.Offer(UnitFrame(EpochAt(SystemClock().UnixNs())));
   EXPECT_TRUE(WaitFor([&] { return Accepted() == 1; }));

@@ -4,7 +4,8 @@
 
 namespace tributary::testing {
 
-LearnerProcess::LearnerProcess(const ScratchFolder& folder, int index, int shards, int aggregator_port)
+LearnerProcess::LearnerProcess(const ScratchFolder& folder, int index, int shards, int aggregator_port,
+                               const std::string& extra)
     : name_(fmt::format("learner-{}", index)),
       summary_path_(folder.Path(name_ + ".json")),
       log_path_(folder.Path(name_ + ".log")) {
@@ -17,8 +18,8 @@ images = "glyphs"
 glyphs = 120
 shards = {}
 shard_index = {}
-)",
-                                                           name_, aggregator_port, shards, index));
+{})",
+                                                           name_, aggregator_port, shards, index, extra));
 }
 
 void LearnerProcess::Start() {

@@ -13,7 +13,9 @@ namespace tributary::testing {
 // killed and started again.
 class LearnerProcess {
  public:
-  LearnerProcess(const ScratchFolder& folder, int index, int shards, int aggregator_port);
+  // `extra` is appended to its configuration.
+  LearnerProcess(const ScratchFolder& folder, int index, int shards, int aggregator_port,
+                 const std::string& extra = "");
 
   void Start();
   Process& process() { return *process_; }

@@ -1,0 +1,31 @@
+// Certificates for tests of mutual TLS, made by the command line as an operator makes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/runtime/tls.h"
+#include "tests/support/process.h"
+
+namespace tributary::testing {
+
+// An authority of its own in the folder's `authority`, with a certificate for each name. Throws
+// std::runtime_error if it cannot be made.
+class Certificates {
+ public:
+  Certificates(const ScratchFolder& folder, const std::string& authority,
+               const std::vector<std::string>& names);
+
+  // A file of it: "ca.pem", "NAME.pem", "NAME.key".
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+  // The [tls] table of a daemon's configuration.
+  std::string Table(const std::string& name) const;
+  // The options of a command.
+  std::vector<std::string> Options(const std::string& name) const;
+  TlsMaterial Material(const std::string& name) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace tributary::testing
