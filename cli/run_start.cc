@@ -65,6 +65,7 @@ absl::StatusOr<std::string> InitialModel(const Arguments& arguments, const RunCo
     return ReadModel((std::filesystem::path(arguments.config).parent_path() / config.model_file).string());
   }
   SelfSupervisedOptions options;
+  options.encoder = config.encoder;
   options.seed = config.client.seed;
   options.method =
       config.client.method == "byol" ? SelfSupervisedMethod::kByol : SelfSupervisedMethod::kSimSiam;

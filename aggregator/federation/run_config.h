@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/federation/strategy.h"
+#include "core/nn/encoder_options.h"
 #include "core/parameters/update_encoding.h"
 
 namespace tributary {
@@ -62,6 +63,7 @@ struct EvaluationSettings {
 struct RunConfig {
   std::string name;        // 1 … 64 of a-z, A-Z, 0-9, '-', '_', '.'; not starting with '.'
   std::string model_file;  // initial parameters; empty: a fresh encoder drawn from client.seed
+  EncoderOptions encoder;  // what a fresh one is made of; who draws it checks it
   StrategyOptions strategy;
   ClientSettings client;
   std::uint32_t rounds = 10;      // to commit

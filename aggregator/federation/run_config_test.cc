@@ -82,6 +82,19 @@ every_rounds = 5
   EXPECT_EQ(config->evaluation.every_rounds, 5u);
 }
 
+TEST(RunConfigTest, SaysWhatAFreshEncoderIsMadeOf) {
+  const auto config =
+      ParseRunConfig("name = \"a\"\n[encoder]\nchannels = [8, 16]\ngrid = 1\nquantised = true", "run.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->encoder.channels, (std::vector<std::size_t>{8, 16}));
+  EXPECT_EQ(config->encoder.grid, 1u);
+  EXPECT_TRUE(config->encoder.quantised);
+  EXPECT_EQ(config->encoder.norm, EncoderNorm::kNone);
+  EXPECT_EQ(config->encoder.activation, EncoderActivation::kHardClip);
+  EXPECT_THAT(Message("name = \"a\"\n[encoder]\nchannels = [0]\nnorm = \"layer\""),
+              AllOf(HasSubstr("encoder.channels"), HasSubstr("encoder.norm")));
+}
+
 // The example in the documentation lists every key with its default.
 TEST(RunConfigTest, TheDocumentedDefaultsAreTheDefaults) {
   std::ostringstream text;
@@ -96,6 +109,9 @@ TEST(RunConfigTest, TheDocumentedDefaultsAreTheDefaults) {
   EXPECT_EQ(documented->quorum, bare->quorum);
   EXPECT_EQ(documented->deadline_ns, bare->deadline_ns);
   EXPECT_EQ(documented->max_element, bare->max_element);
+  EXPECT_EQ(documented->encoder.channels, bare->encoder.channels);
+  EXPECT_EQ(documented->encoder.grid, bare->encoder.grid);
+  EXPECT_EQ(documented->encoder.norm, bare->encoder.norm);
   EXPECT_EQ(documented->strategy.learning_rate, bare->strategy.learning_rate);
   EXPECT_EQ(documented->strategy.beta2, bare->strategy.beta2);
   EXPECT_EQ(documented->client.local_steps, bare->client.local_steps);

@@ -61,6 +61,22 @@ ClientSettings ReadClient(const ConfigSection& section) {
   return client;
 }
 
+EncoderOptions ReadEncoder(const ConfigSection& section) {
+  constexpr std::int64_t kMaxChannels = 1024;
+  EncoderOptions encoder;
+  if (const auto channels = section.Integers("channels", {1, kMaxChannels}); !channels.empty()) {
+    encoder.channels.assign(channels.begin(), channels.end());
+  }
+  encoder.grid = Count(section, "grid", static_cast<std::uint32_t>(encoder.grid), {1, 28});
+  encoder.quantised = section.Boolean("quantised", encoder.quantised);
+  if (encoder.quantised) encoder.activation = EncoderActivation::kHardClip;
+  const std::string norm =
+      section.Choice("norm", encoder.quantised ? "none" : "batch", {"batch", "filter_response", "none"});
+  if (norm == "filter_response") encoder.norm = EncoderNorm::kFilterResponse;
+  if (norm == "none") encoder.norm = EncoderNorm::kNone;
+  return encoder;
+}
+
 PrivacySettings ReadPrivacy(const ConfigSection& section) {
   PrivacySettings privacy;
   privacy.secure_aggregation = section.Boolean("secure_aggregation", false);
@@ -97,6 +113,7 @@ RunConfig ReadRun(const ConfigSection& root) {
   config.max_element = root.Real("max_element", config.max_element, kNotNegative);
   config.clip_norm = root.Real("clip_norm", 0, kNotNegative);
   config.strategy = ReadStrategy(root.Section("strategy"));
+  config.encoder = ReadEncoder(root.Section("encoder"));
   config.client = ReadClient(root.Section("client"));
   config.privacy = ReadPrivacy(root.Section("privacy"));
   config.buffer = ReadBuffer(root.Section("buffer"), config.min_nodes);
