@@ -86,7 +86,17 @@ void CheckReach(const ConfigSection& place, std::string_view key, const std::str
                address));
 }
 
-FederationSettings ReadFederation(const ConfigSection& section) {
+FederationParentSettings ReadFederationParent(const ConfigSection& section, const AggregatorConfig& config) {
+  FederationParentSettings parent;
+  parent.aggregator = section.RequiredText("aggregator");
+  parent.node = section.RequiredText("node");
+  parent.run = section.Text("run", "");
+  parent.min_nodes = static_cast<std::size_t>(section.Integer("min_nodes", 2, {1, 10'000}));
+  CheckReach(section, "aggregator", parent.aggregator, config, config.tls.has_value());
+  return parent;
+}
+
+FederationSettings ReadFederation(const ConfigSection& section, const AggregatorConfig& config) {
   FederationSettings federation;
   federation.store = section.RequiredText("store");
   federation.keep_models = static_cast<std::uint32_t>(section.Integer("keep_models", 0, {0, 1 << 30}));
@@ -97,6 +107,7 @@ FederationSettings ReadFederation(const ConfigSection& section) {
                         evaluation.Text("test_images", ""), evaluation.Text("test_labels", ""),
                         static_cast<std::size_t>(evaluation.Integer("max_images", 0, {0, 1 << 30}))};
   }
+  if (section.Has("parent")) federation.parent = ReadFederationParent(section.Section("parent"), config);
   return federation;
 }
 
@@ -125,7 +136,9 @@ AggregatorConfig ReadRoot(const ConfigSection& root) {
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two sites", name));
   }
-  if (root.Has("federation")) config.federation = ReadFederation(root.Section("federation"));
+  if (root.Has("federation")) {
+    config.federation = ReadFederation(root.Section("federation"), config);
+  }
   if (config.sites.empty() && !config.federation) {
     root.Fault("site", "at least one [[site]] is required, or [federation]");
   }

@@ -27,11 +27,20 @@ struct ParentSettings {
   std::string node;        // the name of this process as node and as source there
 };
 
+// The aggregator in whose runs this one takes part, with the sums of its own nodes' updates.
+struct FederationParentSettings {
+  std::string aggregator;     // "host:port"
+  std::string node;           // the name of this process as a node there
+  std::string run;            // empty: the run that is active, or the next
+  std::size_t min_nodes = 2;  // of its own, before it takes part
+};
+
 // Federated learning.
 struct FederationSettings {
   std::string store;              // folder; made if its parent exists
   std::uint32_t keep_models = 0;  // of each run, the newest and the initial one; 0: all
   std::optional<EvaluationFiles> evaluation;
+  std::optional<FederationParentSettings> parent;
 };
 
 struct AggregatorConfig {

@@ -66,6 +66,27 @@ TEST(AggregatorConfigTest, RefusesAFederationWithoutAStore) {
               AllOf(HasSubstr("store"), HasSubstr("keep_models")));
 }
 
+TEST(AggregatorConfigTest, TakesPartInAParentsRuns) {
+  const std::string keys =
+      "[federation]\nstore = \"runs\"\n[federation.parent]\naggregator = \"127.0.0.1:7400\"\nnode = "
+      "\"hall-2\"\n";
+  const auto config = ParseAggregatorConfig(keys, "a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  ASSERT_TRUE(config->federation->parent.has_value());
+  EXPECT_EQ(config->federation->parent->node, "hall-2");
+  EXPECT_EQ(config->federation->parent->run, "");
+  EXPECT_EQ(config->federation->parent->min_nodes, 2u);
+}
+
+TEST(AggregatorConfigTest, ReachesAFederationsParentOffTheLoopbackWithTlsOnly) {
+  const std::string keys =
+      "[federation]\nstore = \"runs\"\n[federation.parent]\naggregator = \"plant:7400\"\nnode = \"hall-2\"\n";
+  EXPECT_THAT(Faults(keys), HasSubstr("\"plant:7400\" is not on the loopback"));
+  EXPECT_TRUE(ParseAggregatorConfig("insecure = true\n" + keys, "a.toml").ok());
+  EXPECT_THAT(Faults("[federation]\nstore = \"runs\"\n[federation.parent]\nmin_nodes = 0\n"),
+              AllOf(HasSubstr("aggregator"), HasSubstr("node"), HasSubstr("min_nodes")));
+}
+
 TEST(AggregatorConfigTest, TakesNoAgeLimitAsUnlimited) {
   const auto config = ParseAggregatorConfig(
       "[[site]]\nname = \"lab\"\nsources = [\"a\"]\nmax_age_s = 0\nmax_lead_s = 0\n", "a.toml");

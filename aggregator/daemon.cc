@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const AggregatorConfig& co
   IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}};
   if (config.federation) {
     absl::StatusOr<std::unique_ptr<FederationHost>> federation =
-        FederationHost::Start(*config.federation, clock, daemon->metrics_);
+        FederationHost::Start(*config.federation, tls, clock, daemon->metrics_);
     if (!federation.ok()) return federation.status();
     daemon->federation_ = *std::move(federation);
     options.services = daemon->federation_->services();
@@ -141,7 +141,7 @@ absl::Status Daemon::StartHttp() {
   };
   context.ready = [this] { return server_->serving(); };
   AddApiRoutes(*http_, std::move(context));
-  if (federation_ != nullptr) AddRunRoutes(*http_, federation_->board());
+  if (federation_ != nullptr) AddRunRoutes(*http_, federation_->board(), federation_->relay());
   return http_->Start(config_.http_listen);
 }
 

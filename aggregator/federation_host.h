@@ -11,9 +11,11 @@
 #include "aggregator/evaluation/evaluator.h"
 #include "aggregator/rounds/coordinator.h"
 #include "aggregator/rounds/federation_service.h"
+#include "aggregator/rounds/relay.h"
 #include "aggregator/rounds/run_service.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
+#include "core/runtime/tls.h"
 
 namespace tributary {
 
@@ -22,6 +24,7 @@ class FederationHost {
  public:
   // Errors: those of Coordinator::Start and ReadEvaluationImages.
   static absl::StatusOr<std::unique_ptr<FederationHost>> Start(const FederationSettings& settings,
+                                                               const std::optional<TlsMaterial>& tls,
                                                                const Clock& clock, Metrics& metrics);
 
   // The evaluator first: it waits for answers of the coordinator too.
@@ -29,9 +32,10 @@ class FederationHost {
 
   std::vector<grpc::Service*> services() { return {&federation_, &runs_, &models_}; }
   const RunBoard& board() const { return coordinator_->board(); }
+  const Relay* relay() const { return relay_.get(); }  // null: there is no parent
 
-  // Before the gRPC server shuts down: tells the nodes.
-  void Drain() { coordinator_->Drain(); }
+  // Before the gRPC server shuts down: takes no more part itself, tells the nodes.
+  void Drain();
 
  private:
   explicit FederationHost(std::unique_ptr<Coordinator> coordinator);
@@ -41,6 +45,7 @@ class FederationHost {
   FederationService federation_;
   RunService runs_;
   ModelService models_;
+  std::unique_ptr<Relay> relay_;
 };
 
 }  // namespace tributary

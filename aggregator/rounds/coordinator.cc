@@ -136,6 +136,7 @@ void Coordinator::Settle() {
   // A sink that is told may be ended by it.
   for (std::size_t i = 0; i < participants_.size(); ++i) Tell(participants_[i]);
   std::erase_if(participants_, [](const Participant& each) { return each.sink == nullptr; });
+  TellRoster();
 }
 
 void Coordinator::Tell(Participant& participant) {
@@ -143,7 +144,7 @@ void Coordinator::Tell(Participant& participant) {
   if (run == nullptr) {
     if (!participant.told) {
       TaskNotice notice;
-      notice.task.reason = "no run is active";
+      notice.task.reason = watch_roster_ ? "the parent has not asked for a round" : "no run is active";
       participant.sink->OnTask(std::move(notice));
       participant.told.emplace();
     }
@@ -172,6 +173,10 @@ TaskNotice Coordinator::NoticeFor(const HostedRun& run, const std::string& node,
     notice.deadline_unix_ns = clock_.UnixNs() + task.deadline_ns - clock_.SteadyNs();
   }
   notice.committed = run.state().committed();
+  if (const auto& open = run.state().open_round()) {
+    const auto asked = std::ranges::find(open->asked, node, &AskedNode::node);
+    if (asked != open->asked.end()) notice.max_sample_count = asked->sample_count;
+  }
   notice.model = run.state().model();
   notice.model_bytes = run.layout().file_bytes();
   if (run.state().open_round()) notice.fixed_point = run.state().open_round()->fixed_point;
@@ -216,6 +221,7 @@ bool Coordinator::Assign(Participant& participant) {
     }
     if (run == nullptr) return true;  // waits for one
   } else if (run = Find(participant.run); run == nullptr) {
+    if (watch_roster_) return true;
     participant.sink->OnEnd(FindOrSay(participant.run).status());
     return false;
   }
@@ -223,6 +229,7 @@ bool Coordinator::Assign(Participant& participant) {
   participant.told.reset();
   absl::Status joined = run->Join(participant.declaration);
   if (!joined.ok()) participant.sink->OnEnd(joined);
+  participant.joined = joined.ok();
   return joined.ok();
 }
 

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/rounds/hosted_run.h"
+#include "aggregator/rounds/relayed_run.h"
 #include "aggregator/rounds/run_board.h"
 #include "aggregator/rounds/task_notice.h"
 #include "aggregator/store/store.h"
@@ -46,6 +47,14 @@ struct OpenModel {
   ModelRecord record;
   bool current = false;
   CheckedReader file;
+};
+
+// The nodes that could do a parent's training: those that wait for a run and those in the relayed one.
+struct Roster {
+  std::size_t nodes = 0;  // that have said how many samples they have
+  std::uint64_t sample_count = 0;
+
+  friend bool operator==(const Roster&, const Roster&) = default;
 };
 
 // Its functions may be called from any thread and return at once; `done` is called on the coordinator's
@@ -105,6 +114,16 @@ class Coordinator {
   // nullopt: the model cannot be judged.
   void AddJudgement(std::string run, std::uint32_t round, std::optional<Judgement> judgement);
 
+  // A parent's run (relay.h). From now on nodes that ask for a run that is not here wait, and `watch` is told
+  // the roster as it is and whenever it changes.
+  void AwaitParent(std::function<void(const Roster&)> watch);
+  // The parent asks for a round of the run that `config` describes (RelayedRun::Start, BeginRound); another
+  // relayed run ends. `done` is called once, with the sum or why there is none.
+  void BeginRelayed(std::string config, ParentRound round, std::string model_file, RelayedRun::SumDone done);
+  void EndRelayed(std::string run, std::uint32_t round, absl::Status outcome);
+  // Without effect on a run that is this aggregator's own.
+  void EndRelayedRun(std::string run);
+
   RunBoard& board() { return board_; }
   const RunBoard& board() const { return board_; }
   std::uint64_t refused(SubmissionRefusal reason) const {
@@ -120,6 +139,7 @@ class Coordinator {
     NodeDeclaration declaration;
     std::shared_ptr<TaskSink> sink;
     std::optional<NodeTask> told;
+    bool joined = false;  // otherwise it waits for a run
   };
   struct WaitingUpload {
     std::string run;
@@ -137,6 +157,11 @@ class Coordinator {
   HostedRun* Find(std::string_view run);
   absl::StatusOr<HostedRun*> FindOrSay(std::string_view run);
   void OnRun(std::string run, Done<absl::Status> done, std::function<absl::Status(HostedRun&)> change);
+  RelayedRun* FindRelayed(std::string_view run);
+  absl::StatusOr<RelayedRun*> RelayedFor(const std::string& config, const ParentRound& round,
+                                         std::string_view model_file);
+  void AddRun(std::unique_ptr<HostedRun> run);
+  void TellRoster();
   void Settle();
   void Tell(Participant& participant);
   TaskNotice NoticeFor(const HostedRun& run, const std::string& node, const NodeTask& task) const;
@@ -155,6 +180,8 @@ class Coordinator {
   std::vector<Participant> participants_;
   std::deque<WaitingUpload> waiting_uploads_;
   std::size_t uploads_ = 0;
+  std::function<void(const Roster&)> watch_roster_;  // null: there is no parent
+  std::optional<Roster> told_roster_;
   bool draining_ = false;
   std::int64_t next_deadline_ns_ = RunState::kNoDeadline;
 

@@ -26,16 +26,21 @@ absl::StatusOr<std::string> Coordinator::TryStart(const std::string& config, con
     const RunView view = present->View();
     if (present->config_text() == config && view.models.front().sha256 == sha) return parsed->name;
     return absl::AlreadyExistsError(
-        fmt::format("there is a run \"{}\" with another configuration or model: give this one another name", parsed->name));
+        fmt::format("there is a run \"{}\" with another configuration or model: give this one another name",
+                    parsed->name));
   }
   absl::StatusOr<std::unique_ptr<HostedRun>> run = HostedRun::Start(surroundings_, config, model);
   if (!run.ok()) return run.status();
   spdlog::info("run {}: started, {} parameters", parsed->name, (*run)->layout().element_count);
-  runs_.push_back(*std::move(run));
+  AddRun(*std::move(run));
+  return parsed->name;
+}
+
+void Coordinator::AddRun(std::unique_ptr<HostedRun> run) {
+  runs_.push_back(std::move(run));
   board_.Publish(runs_.back()->View());
   // Nodes that waited for a run.
-  std::erase_if(participants_, [this](Participant& each) { return each.run.empty() && !Assign(each); });
-  return parsed->name;
+  std::erase_if(participants_, [this](Participant& each) { return !each.joined && !Assign(each); });
 }
 
 void Coordinator::OnRun(std::string name, Done<absl::Status> done,

@@ -47,9 +47,12 @@ class HostedRun {
   // the store. Nothing is left behind then.
   static absl::StatusOr<std::unique_ptr<HostedRun>> Start(const RunSurroundings& surroundings,
                                                           std::string_view config, std::string_view model);
-  // From where the store says it stands. DataLoss: what is stored is damaged.
+  // From where the store says it stands, as a RelayedRun if it is one. DataLoss: what is stored is damaged.
   static absl::StatusOr<std::unique_ptr<HostedRun>> Restore(const RunSurroundings& surroundings,
                                                             const RunRecord& record);
+  virtual ~HostedRun() = default;
+  HostedRun(const HostedRun&) = delete;
+  HostedRun& operator=(const HostedRun&) = delete;
 
   absl::Status Join(const NodeDeclaration& declaration);
   void Leave(std::string_view node, std::string_view boot_id);
@@ -69,16 +72,16 @@ class HostedRun {
   // Of the round under way; null without secure aggregation.
   const MaskingSession* masking() const { return masking_ ? &*masking_ : nullptr; }
 
-  absl::Status Pause();
-  absl::Status Resume();
-  absl::Status Stop();
+  virtual absl::Status Pause();
+  virtual absl::Status Resume();
+  virtual absl::Status Stop();
   // The model after `round` is the start of the next one. NotFound: it is not kept.
-  absl::Status RollBack(std::uint32_t round);
+  virtual absl::Status RollBack(std::uint32_t round);
   // Of the model after `round`; nullopt: it cannot be judged.
   void AddJudgement(std::uint32_t round, const std::optional<Judgement>& judgement);
 
   // Starts and ends rounds; returns the steady time at which to call again.
-  std::int64_t Advance();
+  virtual std::int64_t Advance();
 
   const absl::Status& health() const { return health_; }
   const std::string& name() const { return state_.config().name; }
@@ -86,16 +89,20 @@ class HostedRun {
   const RunState& state() const { return state_; }
   const ModelLayout& layout() const { return layout_; }
   const ModelRecord& model_record() const { return model_record_; }
-  RunView View() const;
+  virtual RunView View() const;
 
- private:
+ protected:
   HostedRun(const RunSurroundings& surroundings, RunState state, FlatModel model);
+  static std::unique_ptr<HostedRun> Make(const RunSurroundings& surroundings, RunState state,
+                                         FlatModel model);
   struct Submission {
     SubmissionDocument document;
     FileFacts file;
   };
 
   absl::Status Prepare(std::string_view config_text);
+  // Into the store, with its model after `model_round`.
+  absl::Status Add(std::uint32_t model_round);
   absl::Status LoadStrategyState();
   absl::Status LoadHistory();
   absl::Status AddUpAgain(std::vector<Submission> submissions);
@@ -103,7 +110,8 @@ class HostedRun {
   // Makes `status` the run's health unless it is fine.
   bool Healthy(absl::Status status);
   void Apply(const RunEvents& events, bool saved);
-  absl::Status CloseRound(const RoundClosed& closed);
+  // What becomes of the accepted updates.
+  virtual absl::Status CloseRound(const RoundClosed& closed);
   absl::Status AddUp(const SubmissionDocument& document, const FileFacts& file);
   absl::StatusOr<std::span<float>> Combine(const RoundClosed& closed);
   absl::Status TakeStep(std::uint32_t round, const std::string& node, RoundStep step,

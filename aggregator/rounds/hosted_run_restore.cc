@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aggregator/rounds/hosted_run.h"
+#include "aggregator/rounds/relayed_run.h"
 
 namespace tributary {
 namespace {
@@ -35,6 +36,7 @@ absl::StatusOr<std::unique_ptr<HostedRun>> HostedRun::Restore(const RunSurroundi
   if (!config.ok()) return config.status();
   absl::StatusOr<RunDocument> document = DecodeRunDocument(record.document);
   if (!document.ok()) return document.status();
+  config->relayed = document->relayed;
   absl::StatusOr<std::vector<ModelRecord>> models = surroundings.store.Models(record.name);
   if (!models.ok()) return models.status();
   const auto present = std::ranges::find(*models, record.model_round, &ModelRecord::round);
@@ -63,7 +65,8 @@ absl::StatusOr<std::unique_ptr<HostedRun>> HostedRun::Restore(const RunSurroundi
   absl::StatusOr<RunState> state = RunState::Restore(
       *std::move(config), {model->layout.schema_sha256, identity, model->layout.element_count}, snapshot);
   if (!state.ok()) return state.status();
-  auto run = std::unique_ptr<HostedRun>(new HostedRun(surroundings, *std::move(state), *std::move(model)));
+  const auto make = document->relayed ? &RelayedRun::Make : &HostedRun::Make;
+  std::unique_ptr<HostedRun> run = make(surroundings, *std::move(state), *std::move(model));
   if (absl::Status status = run->Prepare(record.config); !status.ok()) return status;
   run->model_record_ = *present;
   run->models_ = *std::move(models);

@@ -40,8 +40,8 @@ class HostileTest : public ::testing::Test {
 
   // Afterwards the round goes on as if nothing had been.
   ~HostileTest() override {
-    EXPECT_TRUE(good_->Submit(good_->NextTrain(), Delta(2, 4, 6)).accepted());
     EXPECT_TRUE(hostile_->Submit(task_, Delta(0, 0, 0)).accepted());
+    EXPECT_TRUE(good_->Submit(good_->NextTrain(), Delta(2, 4, 6)).accepted());
     host_.WaitForRound(1);
     const std::vector<float> parameters = host_.Parameters(1);
     EXPECT_EQ(parameters.size(), 3 * kBlock);
@@ -180,6 +180,33 @@ TEST_F(HostileTest, ADigestOfAnotherLength) {
 
 TEST_F(HostileTest, AnEncodingThatIsNone) {
   header_.set_encoding(v1::UPDATE_ENCODING_UNSPECIFIED);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+}
+
+TEST_F(HostileTest, APartialSumOfANodeThatHasNotSaidThatItSendsThem) {
+  header_.set_encoding(v1::UPDATE_ENCODING_FIXED32);
+  v1::Contributor& leaf = *header_.add_contributors();
+  leaf.set_node("leaf");
+  leaf.set_sample_count(1);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kContributors);
+}
+
+TEST_F(HostileTest, MoreContributorsThanAnyTreeHas) {
+  for (int i = 0; i < 70'000; ++i) {
+    v1::Contributor& leaf = *header_.add_contributors();
+    leaf.set_node(std::to_string(i));
+    leaf.set_sample_count(1);
+  }
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+}
+
+TEST_F(HostileTest, AContributorWithAnEndlessName) {
+  header_.add_contributors()->set_node(std::string(129, 'n'));
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+}
+
+TEST_F(HostileTest, AContributorWithoutAName) {
+  header_.add_contributors()->set_sample_count(1);
   ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
 }
 

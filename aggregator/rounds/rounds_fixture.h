@@ -39,6 +39,7 @@ class RoundsHost {
 
   Coordinator& coordinator() { return *coordinator_; }
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }
+  int port() const { return port_; }
   std::string store() const { return folder_ + "/store"; }
 
   // A model of the parameters 0, 1, 2 … in one tensor.
@@ -52,15 +53,16 @@ class RoundsHost {
 
  private:
   SystemClock clock_;
-  std::string folder_;
   bool judged_ = false;
   std::chrono::seconds patience_{20};
+  std::string folder_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<FederationService> federation_;
   std::unique_ptr<RunService> runs_;
   std::unique_ptr<ModelService> models_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
+  int port_ = 0;
 };
 
 // One node with its Participate stream.

@@ -39,14 +39,13 @@ void RoundsHost::Start(StoreStepHook hook) {
   runs_ = std::make_unique<RunService>(*coordinator_, patience_);
   models_ = std::make_unique<ModelService>(*coordinator_);
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
   builder.RegisterService(federation_.get());
   builder.RegisterService(runs_.get());
   builder.RegisterService(models_.get());
   server_ = builder.BuildAndStart();
   ASSERT_NE(server_, nullptr);
-  channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+  channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(port_), grpc::InsecureChannelCredentials());
 }
 
 void RoundsHost::Stop() {

@@ -15,6 +15,19 @@ HttpResponse Answer(int status, const json& value) {
   return {status, "application/json", value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"};
 }
 
+json ParentJson(const Relay& relay) {
+  const Relay::Counters counters = relay.counters();
+  const absl::Status error = relay.client().last_error();
+  return {{"aggregator", relay.parent().aggregator},
+          {"node", relay.parent().node},
+          {"state", FederationStateName(relay.client().state())},
+          {"message", error.ok() ? relay.client().waiting_for() : std::string(error.message())},
+          {"rounds", counters.rounds},
+          {"accepted_sums", counters.accepted},
+          {"refused_sums", counters.refused},
+          {"abandoned_rounds", counters.abandoned}};
+}
+
 json NodeJson(const ParticipantStatus& node) {
   return {{"node", node.node},
           {"connected", node.connected},
@@ -60,11 +73,13 @@ json RunDetailsJson(const RunView& run) {
   return value;
 }
 
-void AddRunRoutes(HttpServer& server, const RunBoard& board) {
-  server.Route("/api/v1/runs", [&board](const HttpRequest&) {
+void AddRunRoutes(HttpServer& server, const RunBoard& board, const Relay* relay) {
+  server.Route("/api/v1/runs", [&board, relay](const HttpRequest&) {
     json runs = json::array();
     for (const auto& run : board.Runs()) runs.push_back(RunSummaryJson(*run));
-    return Answer(200, {{"runs", std::move(runs)}});
+    json value = {{"runs", std::move(runs)}};
+    if (relay != nullptr) value["parent"] = ParentJson(*relay);
+    return Answer(200, value);
   });
   server.Route("/api/v1/runs/", [&board](const HttpRequest& request) {
     const auto run = board.Find(request.rest);

@@ -3,15 +3,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "aggregator/rounds/relay.h"
 #include "aggregator/rounds/run_board.h"
 #include "core/runtime/http_server.h"
 
 namespace tributary {
 
-// GET /api/v1/runs          all runs, without their history
+// GET /api/v1/runs          all runs, without their history; with `relay`, how it stands with the parent
 // GET /api/v1/runs/{run}    one run with its history and its nodes; 404 unknown run
-// The board outlives the server.
-void AddRunRoutes(HttpServer& server, const RunBoard& board);
+// Board and relay outlive the server.
+void AddRunRoutes(HttpServer& server, const RunBoard& board, const Relay* relay = nullptr);
 
 nlohmann::json RunSummaryJson(const RunView& run);
 nlohmann::json RunDetailsJson(const RunView& run);

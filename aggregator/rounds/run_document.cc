@@ -27,14 +27,18 @@ json FixedPointJson(const FixedPoint& fixed_point) {
 
 json OpenRoundJson(const RoundStarted& open) {
   json asked = json::array();
-  for (const AskedNode& node : open.asked) asked.push_back({node.node, node.weight, node.sample_count});
+  for (const AskedNode& node : open.asked) {
+    asked.push_back({node.node, node.weight, node.sample_count, node.partial_sums});
+  }
   return {{"round", open.round}, {"asked", asked}, {"fixed_point", FixedPointJson(open.fixed_point)}};
 }
 
 RoundStarted OpenRoundOf(const json& value) {
   RoundStarted open;
   open.round = value.at("round");
-  for (const json& node : value.at("asked")) open.asked.push_back({node.at(0), node.at(1), node.at(2)});
+  for (const json& node : value.at("asked")) {
+    open.asked.push_back({node.at(0), node.at(1), node.at(2), node.size() > 3 && node.at(3).get<bool>()});
+  }
   open.fixed_point.fraction_bits = value.at("fixed_point").at("fraction_bits");
   open.fixed_point.bound = value.at("fixed_point").at("bound");
   return open;
@@ -100,7 +104,8 @@ std::string EncodeRunDocument(const RunDocument& document) {
                 {"earlier_models", earlier},
                 {"failure", document.failure},
                 {"round_started_unix_ns", document.round_started_unix_ns},
-                {"refused", document.refused}};
+                {"refused", document.refused},
+                {"relayed", document.relayed}};
   if (snapshot.open) value["open"] = OpenRoundJson(*snapshot.open);
   return Dump(value);
 }
@@ -120,6 +125,7 @@ absl::StatusOr<RunDocument> DecodeRunDocument(std::string_view text) {
     document.failure = value.at("failure");
     document.round_started_unix_ns = value.at("round_started_unix_ns");
     document.refused = value.at("refused");
+    document.relayed = value.value("relayed", false);
     return document;
   });
 }

@@ -18,6 +18,7 @@ struct RunDocument {
   std::string failure;   // why it cannot go on; empty: it can
   std::int64_t round_started_unix_ns = 0;
   std::uint64_t refused = 0;  // in the round under way, as far as it was stored
+  bool relayed = false;       // the run is a parent's
 };
 
 // An accepted update beside its file.

@@ -19,6 +19,7 @@ TEST(RunDocumentTest, KeepsWhereARunStandsToTheLastBit) {
   document.failure = "why";
   document.round_started_unix_ns = 1'700'000'000'123'456'789;
   document.refused = 2;
+  document.relayed = true;
   const auto read = DecodeRunDocument(EncodeRunDocument(document));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(EncodeRunDocument(*read), EncodeRunDocument(document));
@@ -26,6 +27,25 @@ TEST(RunDocumentTest, KeepsWhereARunStandsToTheLastBit) {
   EXPECT_EQ(read->snapshot.open->fixed_point, document.snapshot.open->fixed_point);
   EXPECT_EQ(read->snapshot.earlier_models, document.snapshot.earlier_models);
   EXPECT_EQ(read->round_started_unix_ns, document.round_started_unix_ns);
+  EXPECT_TRUE(read->relayed);
+}
+
+TEST(RunDocumentTest, ReadsARoundThatWasOpenBeforeThereWerePartialSums) {
+  RunDocument document;
+  document.snapshot.open = RoundStarted{1, {{"a", 2, 2}}, {}};
+  std::string text = EncodeRunDocument(document);
+  const auto erase = [&](const std::string& part) {
+    const std::size_t at = text.find(part);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.erase(at, part.size());
+  };
+  erase(",false]");
+  text.insert(text.find("\"a\",2.0,2") + 9, "]");
+  erase(",\"relayed\":false");
+  const auto read = DecodeRunDocument(text);
+  ASSERT_TRUE(read.ok()) << read.status() << text;
+  EXPECT_EQ(read->snapshot.open->asked, document.snapshot.open->asked);
+  EXPECT_FALSE(read->relayed);
 }
 
 TEST(RunDocumentTest, KeepsAnAcceptedUpdate) {
@@ -57,6 +77,7 @@ TEST(RunDocumentTest, KeepsALineOfTheHistory) {
   EXPECT_EQ(read->model_sha256, line.model_sha256);
   ASSERT_TRUE(read->judgement.has_value());
   EXPECT_EQ(read->judgement->linear_probe, 0.83);
+  EXPECT_EQ(read->judgement->random_spread, 0.7);
 }
 
 TEST(RunDocumentTest, RefusesWhatItHasNotWritten) {
@@ -69,4 +90,3 @@ TEST(RunDocumentTest, RefusesWhatItHasNotWritten) {
 
 }  // namespace
 }  // namespace tributary
-  EXPECT_EQ(read->judgement->random_spread, 0.7);

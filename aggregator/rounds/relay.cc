@@ -1,0 +1,137 @@
+#include "aggregator/rounds/relay.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "core/runtime/mutex.h"
+
+namespace tributary {
+namespace {
+
+// Kept of the parent's deadline for sending the sum: a tenth of what is left, at most this. A gigabyte takes
+// as long at 1 Gbit/s.
+constexpr std::int64_t kMaxMarginNs = 10'000'000'000;
+
+ParentRound RoundOf(const TrainTask& task, const Clock& clock) {
+  ParentRound round;
+  round.round = task.round;
+  std::memcpy(round.model.data(), task.model_sha256.data(),
+              std::min(round.model.size(), task.model_sha256.size()));
+  round.fixed_point = task.fixed_point;
+  round.sample_count = task.max_sample_count;
+  const std::int64_t left_ns = std::max<std::int64_t>(0, task.deadline_unix_ns - clock.UnixNs());
+  round.deadline_ns = clock.SteadyNs() + left_ns - std::min(kMaxMarginNs, left_ns / 10);
+  return round;
+}
+
+}  // namespace
+
+// For the coordinator's answer.
+struct Relay::Waiting {
+  Mutex mutex;
+  std::condition_variable_any changed;
+  std::optional<absl::StatusOr<PartialSum>> sum GUARDED_BY(mutex);
+};
+
+Relay::Relay(RelayOptions options, Coordinator& coordinator, const Clock& clock)
+    : options_([&] {
+        options.parent.sample_count = 0;  // until nodes are here
+        options.parent.partial_sums = true;
+        options.parent.on_ended = [&coordinator](const EndedTask& ended) {
+          coordinator.EndRelayedRun(ended.run);
+        };
+        return std::move(options);
+      }()),
+      coordinator_(coordinator),
+      clock_(clock),
+      client_(std::make_shared<FederationClient>(options_.parent, clock)) {
+  coordinator_.AwaitParent([client = client_, min_nodes = options_.min_nodes](const Roster& roster) {
+    client->SetSampleCount(roster.nodes < min_nodes ? 0 : roster.sample_count);
+  });
+  thread_ = std::jthread([this] {
+    prctl(PR_SET_NAME, "relay");
+    Run();
+  });
+}
+
+Relay::~Relay() { Stop(); }
+
+void Relay::Stop() {
+  stopping_ = true;
+  client_->Stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Relay::Run() {
+  while (const auto assignment = client_->Next()) {
+    Do(*assignment);
+    client_->Finish(*assignment);
+  }
+}
+
+void Relay::Do(const FederationClient::Assignment& assignment) {
+  const TrainTask& task = assignment.task;
+  absl::StatusOr<PartialSum> sum = Gather(assignment);
+  const std::size_t contributors = sum.ok() ? sum->contributors.size() : 0;
+  const absl::Status outcome = sum.ok() ? Send(assignment, *std::move(sum)) : sum.status();
+  if (stopping_) return;
+  coordinator_.EndRelayed(task.run, task.round, outcome);
+  if (outcome.ok()) {
+    ++accepted_;
+    contributors_ += contributors;
+    return;
+  }
+  ++(sum.ok() && absl::IsFailedPrecondition(outcome) ? refused_ : abandoned_);
+  spdlog::warn("round {} of {}: no sum for {}: {}", task.round, task.run, options_.parent.aggregator,
+               std::string(outcome.message()));
+}
+
+absl::StatusOr<PartialSum> Relay::Gather(const FederationClient::Assignment& assignment) {
+  const TrainTask& task = assignment.task;
+  absl::StatusOr<std::string> config = RelayedConfig(task);
+  if (!config.ok()) return config.status();
+  const auto known = coordinator_.board().Find(task.run);
+  std::string model;
+  if (known == nullptr || known->model_sha256 != task.model_sha256) {
+    absl::StatusOr<std::string> fetched = client_->FetchModel(assignment);
+    if (!fetched.ok()) return fetched.status();
+    model = *std::move(fetched);
+  }
+  ++rounds_;
+  const auto waiting = std::make_shared<Waiting>();
+  coordinator_.BeginRelayed(*std::move(config), RoundOf(task, clock_), std::move(model),
+                            [waiting](absl::StatusOr<PartialSum> sum) {
+                              const MutexLock lock(waiting->mutex);
+                              waiting->sum = std::move(sum);
+                              waiting->changed.notify_all();
+                            });
+  MutexLock lock(waiting->mutex);
+  waiting->changed.wait(lock, assignment.withdrawn,
+                        [&]() REQUIRES(waiting->mutex) { return waiting->sum.has_value(); });
+  if (!waiting->sum) return absl::CancelledError("the parent no longer asks for it");
+  return *std::move(waiting->sum);
+}
+
+absl::Status Relay::Send(const FederationClient::Assignment& assignment, PartialSum sum) {
+  FinishedWords words;
+  words.words = sum.words;
+  words.sample_count = sum.sample_count;
+  words.metrics = sum.metrics;
+  for (Contribution& each : sum.contributors) {
+    words.contributors.push_back({std::move(each.node), each.sample_count});
+  }
+  const absl::StatusOr<SubmitAnswer> answer = client_->SubmitWords(assignment, words);
+  if (!answer.ok()) return answer.status();
+  if (answer->accepted) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("the parent refuses the sum: {}: {}", answer->reason, answer->message));
+}
+
+}  // namespace tributary
