@@ -5,7 +5,8 @@ cd "$(dirname "$0")"
 
 usage() {
   cat <<'TEXT'
-usage: ./demo.sh [lis|ranges|federation] [--accelerator cpu|xrt] [--data DIR] [--seconds N] [--json FILE]
+usage: ./demo.sh [lis|ranges|federation] [--accelerator cpu|xrt] [--seconds N] [--json FILE]
+       ./demo.sh federation [--data DIR] [--features N] [--encoding E] [--local-steps N]
 
   lis      (default) four antenna panels locate sixteen users of a simulated room, at the full rate:
            a slot each 0.5 ms, 128,000 tuples/s in, 32,000 fused positions/s out
@@ -19,6 +20,11 @@ usage: ./demo.sh [lis|ranges|federation] [--accelerator cpu|xrt] [--data DIR] [-
                 lis only: the kernels' RTL computes, simulated on a software device under the real XRT,
                 with four users and five slots a second; needs a machine that can build the RTL
   --data DIR    federation only: a folder with an idx image set, as train-images-idx3-ubyte.gz
+  --features N  federation only: 64, 256 or 576 (default) of an image; MNIST is so easy that 576 random
+                ones nearly tell its digits apart
+  --encoding E  federation only: how updates travel: float32 (default), float16, int12 or int8
+  --local-steps N
+                federation only: of each of the 40 rounds (default: as many as the time allows)
   --seconds N   how long to measure (default 20; federation 300, which is for both trainings)
   --json FILE   also write the figures as JSON
 
@@ -27,6 +33,7 @@ examples:
   ./demo.sh --seconds 60 --json out.json
   ./demo.sh --accelerator xrt --seconds 20
   TRIBUTARY_DATA_DIR=../shared/data ./demo.sh ranges
+  ./demo.sh federation --data mnist --features 64 --encoding int8
 TEXT
 }
 
@@ -41,6 +48,9 @@ accelerator=cpu
 seconds=
 json=
 data=
+features=576
+encoding=float32
+local_steps=0
 while [ $# -gt 0 ]; do
   case $1 in
     lis | ranges | federation) demo=$1 ;;
@@ -64,6 +74,21 @@ while [ $# -gt 0 ]; do
       [ -n "$data" ] || fault "--data needs a folder"
       shift
       ;;
+    --features)
+      features=${2:-}
+      [[ $features == 64 || $features == 256 || $features == 576 ]] || fault "--features is 64, 256 or 576, found \"$features\""
+      shift
+      ;;
+    --encoding)
+      encoding=${2:-}
+      [[ $encoding =~ ^(float32|float16|int12|int8)$ ]] || fault "--encoding is float32, float16, int12 or int8, found \"$encoding\""
+      shift
+      ;;
+    --local-steps)
+      local_steps=${2:-}
+      [[ $local_steps =~ ^[1-9][0-9]*$ ]] || fault "--local-steps needs a whole number of at least 1, found \"$local_steps\""
+      shift
+      ;;
     -h | --help)
       usage
       exit 0
@@ -75,9 +100,10 @@ done
 
 [[ $demo == lis || $accelerator == cpu ]] || fault "$demo runs with --accelerator cpu only"
 
-[[ $demo == federation || -z $data ]] || fault "--data is for federation"
+[[ $demo == federation || $data$features$encoding$local_steps == 576float320 ]] ||
+  fault "--data, --features, --encoding and --local-steps are for federation"
 if [ "$demo" = federation ]; then
-  arguments=("${seconds:-300}" "$json" "$data")
+  arguments=("${seconds:-300}" "$json" "$data" "$features" "$encoding" "$local_steps")
 else
   arguments=("${seconds:-20}" "$json" "$accelerator")
 fi

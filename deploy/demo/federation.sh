@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
 # Five nodes with unlike images learn one encoder together: an aggregator and five nodes as processes of their own on the loopback.
 # Beside it stands what each node learns alone in as many steps, and what the same network is worth untrained.
-# usage: federation.sh SECONDS [JSON-FILE|""] [DATA-FOLDER|""]; run from the repository's root after a release build
+# usage: federation.sh SECONDS JSON-FILE|"" DATA-FOLDER|"" FEATURES ENCODING LOCAL-STEPS|0; run from the repository's root after a
+# release build; demo.sh --help says what they mean
 set -euo pipefail
 seconds=$1
-json=${2:-}
-data=${3:-}
+json=$2
+data=$3
+features=$4
+encoding=$5
+local_steps=$6
 # shellcheck source=deploy/demo/daemons.sh
 source deploy/demo/daemons.sh
 
 nodes=(north east south west roof)
 rounds=40
 batch=32
+case $features in 64) grid=1 ;; 256) grid=2 ;; *) grid=3 ;; esac # areas of a side, of 64 channels each
 # The recipe of docs/models.md.
 learning_rate=3.2
 weight_decay=0.0005
@@ -58,8 +63,10 @@ fi
 train=("$bin/tributary" train self_supervised "${judge[@]:0:2}" --batch "$batch" --learning-rate "$learning_rate" --json)
 cores=$(nproc)
 [ "$cores" -le "${#nodes[@]}" ] || cores=${#nodes[@]}
-step_s=$("${train[@]}" --steps 60 --out "$work/probe.safetensors" 2>/dev/null | jq '.seconds / 60')
-local_steps=$(jq -n "[(0.75 * $seconds * $cores / (2 * ${#nodes[@]} * $rounds * $step_s)) | floor, 2] | max")
+if [ "$local_steps" = 0 ]; then
+  step_s=$("${train[@]}" --steps 60 --out "$work/probe.safetensors" 2>/dev/null | jq '.seconds / 60')
+  local_steps=$(jq -n "[(0.75 * $seconds * $cores / (2 * ${#nodes[@]} * $rounds * $step_s)) | floor, 2] | max")
+fi
 steps=$((rounds * local_steps))
 
 # --- Together ---
@@ -83,7 +90,10 @@ quorum = ${#nodes[@]}
 deadline_s = 120.0
 [strategy]
 kind = "fedavg"
+[encoder]
+grid = $grid
 [client]
+encoding = "$encoding"
 local_steps = $local_steps
 batch = $batch
 learning_rate = $learning_rate
@@ -132,7 +142,7 @@ echo "Each node alone, $steps steps"
 began_s=$(date +%s)
 alone() { # index
   nice -n 5 "$bin/tributary" train self_supervised "${judge[@]}" --split "${split[0]}" --alpha "${split[1]}" --split-seed "${split[2]}" \
-    --shards "${#nodes[@]}" --shard-index "$1" --steps "$steps" --batch "$batch" --learning-rate "$learning_rate" \
+    --shards "${#nodes[@]}" --shard-index "$1" --steps "$steps" --grid "$grid" --batch "$batch" --learning-rate "$learning_rate" \
     --out "$work/alone-$1.safetensors" --json >"$work/alone-$1" 2>"$work/alone-$1.log"
 }
 for ((i = 0; i < ${#nodes[@]}; i += cores)); do
@@ -141,7 +151,7 @@ for ((i = 0; i < ${#nodes[@]}; i += cores)); do
 done
 alone_s=$(($(date +%s) - began_s))
 
-jq -n --arg set "$set_name" --arg split "${split[0]}" --argjson alpha "${split[1]}" --argjson seed "${split[2]}" \
+jq -n --arg set "$set_name" --argjson features "$features" --arg encoding "$encoding" --arg split "${split[0]}" --argjson alpha "${split[1]}" --argjson seed "${split[2]}" \
   --argjson rounds "$rounds" --argjson local_steps "$local_steps" --argjson batch "$batch" \
   --argjson together_s "$together_s" --argjson alone_s "$alone_s" \
   --slurpfile run "$work/run.json" \
@@ -153,7 +163,7 @@ jq -n --arg set "$set_name" --arg split "${split[0]}" --argjson alpha "${split[1
   | ($history | map(select(.encoder)) | last) as $last
   | ($alone | map(.encoder.linear_accuracy) | add / length) as $mean
   | {set: $set, split: {kind: $split, alpha: $alpha, seed: $seed}, rounds: $rounds, local_steps: $local_steps, batch: $batch,
-     federated: $last.encoder, untrained: $last.random_encoder,
+     features: $features, encoding: $encoding, federated: $last.encoder, untrained: $last.random_encoder,
      alone: {mean_linear_accuracy: $mean, mean_knn_accuracy: ($alone | map(.encoder.knn_accuracy) | add / length)},
      points_above_untrained: (100 * ($last.encoder.linear_accuracy - $last.random_encoder.linear_accuracy)),
      points_above_alone: (100 * ($last.encoder.linear_accuracy - $mean)),
