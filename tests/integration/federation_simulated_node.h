@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/parameters/fixed_point.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/clock.h"
 #include "core/uplink/federation_client.h"
@@ -30,7 +31,8 @@ inline absl::StatusOr<std::vector<float>> FlatModel(const std::string& file) {
   return flat;
 }
 
-// The update to this model, or nothing: the node drops out of this round.
+// The update to this model, or nothing: the node drops out of this round. In a run of secure aggregation it
+// has given out its keys by then.
 using MakeUpdate =
     std::function<std::optional<std::vector<float>>(const FederationClient::Assignment&, FederationClient&)>;
 
@@ -52,19 +54,24 @@ class SimulatedNode {
   }
   ~SimulatedNode() { Stop(); }
 
+  FederationClient::Counters counters() const { return client_.counters(); }
+
   void Stop() {
     client_.Stop();
     if (thread_.joinable()) thread_.join();
   }
 
  private:
+  static constexpr std::uint64_t kSamples = 10;
+
   static FederationClientOptions Options(int port, std::string name, std::string run) {
     FederationClientOptions options;
     options.aggregator = "127.0.0.1:" + std::to_string(port);
     options.node = std::move(name);
     options.run = std::move(run);
     options.boot_id = NewBootId();
-    options.sample_count = 10;
+    options.sample_count = kSamples;
+    options.secure_aggregation = true;
     return options;
   }
 
@@ -78,10 +85,22 @@ class SimulatedNode {
   void Answer(const FederationClient::Assignment& assignment) {
     if (places_ != nullptr) places_->acquire();
     if (std::optional<std::vector<float>> update = make_(assignment, client_)) {
-      std::vector<float> remainder(update->size());
-      client_.Submit(assignment, {*update, remainder, {0.5, 1.0, 0.1, 1}}).IgnoreError();
+      Send(assignment, *update);
     }
     if (places_ != nullptr) places_->release();
+  }
+
+  void Send(const FederationClient::Assignment& assignment, const std::vector<float>& update) {
+    const TrainingMetrics metrics{0.5, 1.0, 0.1, 1};
+    const TrainTask& task = assignment.task;
+    if (!task.masking) {
+      std::vector<float> remainder(update.size());
+      client_.Submit(assignment, {update, remainder, metrics}).IgnoreError();
+      return;
+    }
+    std::vector<std::int32_t> words(update.size());
+    ToFixedPoint(update, FixedPointFactor(task.fixed_point, task.uniform_weight ? 1 : kSamples), words);
+    client_.SubmitWords(assignment, {words, kSamples, {}, metrics}).IgnoreError();
   }
 
   SystemClock clock_;
