@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <future>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/nn/encoder_file.h"
@@ -22,10 +23,30 @@ absl::StatusOr<std::string> ReadAll(OpenModel model) {
   return file;
 }
 
-absl::StatusOr<EncoderEvaluation> Evaluate(SelfSupervisedTrainer& trainer, const EvaluationImages& images) {
-  const std::vector<float> train = trainer.Features(images.train.pixels);
-  const std::vector<float> test = trainer.Features(images.test.pixels);
-  return EvaluateFeatures({train, images.train.labels}, {test, images.test.labels},
+// So many images are a fraction of a second, for a stop to be heard.
+constexpr std::size_t kSlice = 1'024;
+
+absl::StatusOr<std::vector<float>> FeaturesOf(SelfSupervisedTrainer& trainer, const ImageSet& set,
+                                              const std::stop_token& stop) {
+  std::vector<float> features;
+  std::span<const std::uint8_t> rest = set.pixels;
+  while (!rest.empty()) {
+    if (stop.stop_requested()) return absl::CancelledError("the evaluation was stopped");
+    const std::span<const std::uint8_t> slice = rest.first(std::min(rest.size(), kSlice * set.image_size()));
+    const std::vector<float> some = trainer.Features(slice);
+    features.insert(features.end(), some.begin(), some.end());
+    rest = rest.subspan(slice.size());
+  }
+  return features;
+}
+
+absl::StatusOr<EncoderEvaluation> Evaluate(SelfSupervisedTrainer& trainer, const EvaluationImages& images,
+                                           const std::stop_token& stop) {
+  const absl::StatusOr<std::vector<float>> train = FeaturesOf(trainer, images.train, stop);
+  if (!train.ok()) return train.status();
+  const absl::StatusOr<std::vector<float>> test = FeaturesOf(trainer, images.test, stop);
+  if (!test.ok()) return test.status();
+  return EvaluateFeatures({*train, images.train.labels}, {*test, images.test.labels},
                           trainer.options().encoder.feature_count());
 }
 
@@ -39,7 +60,7 @@ std::shared_ptr<Evaluator> Evaluator::Start(Coordinator& coordinator, Evaluation
   evaluator->thread_ = std::jthread([&evaluator = *evaluator](std::stop_token stop) {
     prctl(PR_SET_NAME, "evaluation");
     // Figures can wait, rounds cannot. On Linux this is the thread's own.
-    setpriority(PRIO_PROCESS, 0, 10);
+    setpriority(PRIO_PROCESS, 0, 5);
     evaluator.Run(stop);
   });
   coordinator.board().Add(evaluator);
@@ -76,7 +97,8 @@ void Evaluator::Run(std::stop_token stop) {
       next = *wanted_.begin();
       wanted_.erase(wanted_.begin());
     }
-    const absl::StatusOr<Judgement> judgement = Judge(next.first, next.second);
+    const absl::StatusOr<Judgement> judgement = Judge(next.first, next.second, stop);
+    if (stop.stop_requested()) return;
     if (!judgement.ok()) {
       spdlog::warn("run {}: round {} cannot be evaluated: {}", next.first, next.second,
                    std::string(judgement.status().message()));
@@ -90,7 +112,8 @@ void Evaluator::Run(std::stop_token stop) {
   }
 }
 
-absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t round) {
+absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t round,
+                                           const std::stop_token& stop) {
   std::promise<absl::StatusOr<OpenModel>> promise;
   std::future<absl::StatusOr<OpenModel>> answer = promise.get_future();
   coordinator_.OpenModelAfter(
@@ -107,9 +130,9 @@ absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t
     return absl::InvalidArgumentError("the operator's images are of another side than the model's");
   }
   if (absl::Status status = (*trainer)->SetParameters(encoder->parameters); !status.ok()) return status;
-  const absl::StatusOr<EncoderEvaluation> trained = Evaluate(**trainer, images_);
+  const absl::StatusOr<EncoderEvaluation> trained = Evaluate(**trainer, images_, stop);
   if (!trained.ok()) return trained.status();
-  const absl::StatusOr<EncoderEvaluation> random = Baseline(run, encoder->options);
+  const absl::StatusOr<EncoderEvaluation> random = Baseline(run, encoder->options, stop);
   if (!random.ok()) return random.status();
   return Judgement{.linear_probe = trained->linear_accuracy,
                    .knn = trained->knn_accuracy,
@@ -121,13 +144,14 @@ absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t
 }
 
 absl::StatusOr<EncoderEvaluation> Evaluator::Baseline(const std::string& run,
-                                                      const SelfSupervisedOptions& options) {
+                                                      const SelfSupervisedOptions& options,
+                                                      const std::stop_token& stop) {
   if (const auto known = baselines_.find(run); known != baselines_.end()) return known->second;
   const auto random = SelfSupervisedTrainer::Create(options);
   if (!random.ok()) return random.status();
   // A random encoder has seen no batches: without this its norms would do nothing.
   (*random)->CalibrateStatistics(images_.train.pixels);
-  absl::StatusOr<EncoderEvaluation> evaluation = Evaluate(**random, images_);
+  absl::StatusOr<EncoderEvaluation> evaluation = Evaluate(**random, images_, stop);
   if (evaluation.ok()) baselines_.emplace(run, *evaluation);
   return evaluation;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,6 +30,7 @@ class Evaluator final : public RunBoard::Listener, public std::enable_shared_fro
   ~Evaluator() override;
 
   void OnChange() override;
+  // Gives up the judgement under way, within seconds.
   void Stop();
 
   std::uint64_t skipped_rounds() const { return skipped_.load(std::memory_order_relaxed); }
@@ -37,8 +39,9 @@ class Evaluator final : public RunBoard::Listener, public std::enable_shared_fro
   Evaluator(Coordinator& coordinator, EvaluationImages images);
 
   void Run(std::stop_token stop);
-  absl::StatusOr<Judgement> Judge(const std::string& run, std::uint32_t round);
-  absl::StatusOr<EncoderEvaluation> Baseline(const std::string& run, const SelfSupervisedOptions& options);
+  absl::StatusOr<Judgement> Judge(const std::string& run, std::uint32_t round, const std::stop_token& stop);
+  absl::StatusOr<EncoderEvaluation> Baseline(const std::string& run, const SelfSupervisedOptions& options,
+                                             const std::stop_token& stop);
 
   Coordinator& coordinator_;
   const EvaluationImages images_;

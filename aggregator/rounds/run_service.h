@@ -13,7 +13,7 @@ namespace tributary {
 class RunService final : public v1::RunService::CallbackService {
  public:
   // Outlives the service. `patience`: how long WatchRun waits for the judgement of a run's last model.
-  explicit RunService(Coordinator& coordinator, std::chrono::seconds patience = std::chrono::seconds(120))
+  explicit RunService(Coordinator& coordinator, std::chrono::seconds patience = std::chrono::seconds(600))
       : coordinator_(coordinator), patience_(patience) {}
 
   grpc::ServerReadReactor<v1::StartRunRequest>* StartRun(grpc::CallbackServerContext* context,
