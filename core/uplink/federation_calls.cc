@@ -171,7 +171,8 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, cons
     open = writer->Write(request);
     if (open) sent_bytes += chunk.payload().size();
   }
-  sent_whole = open && writer->WritesDone();
+  sent_whole = open;  // before the other side can know
+  if (open) writer->WritesDone();
   const absl::Status status = FromGrpc(writer->Finish());
   answered.Notify();
   if (!status.ok()) return status;

@@ -157,6 +157,10 @@ class FakeFederation final : public v1::FederationService::Service {
     const std::lock_guard lock(mutex_);
     return keys.size() + shares.size() + revealed.size();
   }
+  v1::AdvertiseKeysRequest last_keys() {
+    const std::lock_guard lock(mutex_);
+    return keys.back();
+  }
   std::size_t share_requests() {
     const std::lock_guard lock(mutex_);
     return shares.size();

@@ -69,7 +69,7 @@ class MaskingStepsTest : public ::testing::Test {
   }
 
   void ShareKeys(std::uint32_t threshold = 2) {
-    const v1::AdvertiseKeysRequest& keys = server_.keys.back();
+    const v1::AdvertiseKeysRequest keys = server_.last_keys();
     roster_ = {{"south", KeyOf(keys.cipher_key()), KeyOf(keys.mask_key())}};
     for (const auto& [name, node] : {std::pair("east", &east_), std::pair("west", &west_)}) {
       *node = *MaskingNode::Create(name, MaskingContext("run", keys.round()));
@@ -85,7 +85,7 @@ class MaskingStepsTest : public ::testing::Test {
   }
 
   v1::ParticipateResponse Training() {
-    v1::ParticipateResponse task = TrainResponse(server_.keys.back().round(), kElements, 10);
+    v1::ParticipateResponse task = TrainResponse(server_.last_keys().round(), kElements, 10);
     task.mutable_train()->mutable_settings()->set_encoding(v1::UPDATE_ENCODING_FIXED32);
     v1::MaskingTask& masking = *task.mutable_train()->mutable_masking();
     masking.set_threshold(2);
