@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -13,6 +16,7 @@
 #include "core/nn/encoder_file.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
+#include "tests/faults/small_disk.h"
 #include "tests/support/learners.h"
 
 namespace tributary::testing {
@@ -23,7 +27,77 @@ inline constexpr int kRounds = 20;
 // A run of small models by processes of their own.
 class SmallRun {
  public:
-  SmallRun() {
+  // With `disk_bytes`, the store has a file system of that size; without disk()->ready() nothing is started.
+  explicit SmallRun(std::size_t disk_bytes = 0) {
+    if (disk_bytes > 0) disk_.emplace(folder_, folder_.Path("store"), disk_bytes);
+    if (!disk_ || disk_->ready()) Start();
+  }
+
+  SmallDisk& disk() { return *disk_; }
+  AggregatorProcess& aggregator() { return aggregator_; }
+  // Where this process finds a file of the store.
+  std::string StorePath(const std::string& name) const {
+    return disk_ ? disk_->Path(name) : folder_.Path("store/" + name);
+  }
+  void StartAggregator() { aggregator_.Start(disk_ ? disk_->launcher() : std::vector<std::string>()); }
+  void KillAggregator() {
+    aggregator_.process().Signal(SIGKILL);
+    EXPECT_EQ(aggregator_.process().Wait(std::chrono::milliseconds(10'000)), 128 + SIGKILL);
+    StartAggregator();
+  }
+  void StopNode(int index) {
+    nodes_[index]->process().Signal(SIGKILL);
+    EXPECT_EQ(nodes_[index]->process().Wait(std::chrono::milliseconds(10'000)), 128 + SIGKILL);
+  }
+  void StartNode(int index) { nodes_[index]->Start(); }
+  void KillNode(int index) {
+    StopNode(index);
+    StartNode(index);
+  }
+  // Stops the last node while a round is under way and waits until this has the updates of all others, and
+  // the store no part of another.
+  bool HoldARound() {
+    const auto held = [this] {
+      const nlohmann::json run = Show();
+      const std::filesystem::directory_iterator updates(StorePath("submissions"));
+      return run.value("accepted_updates", 0) == kNodes - 1 &&
+             run.value("connected_nodes", 0) == kNodes - 1 &&
+             std::distance(begin(updates), end(updates)) == kNodes - 1;
+    };
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      StopNode(kNodes - 1);
+      if (!WaitFor([&] { return held() || Show().value("state", "") == "waiting"; })) return false;
+      if (held()) return true;
+      // It died between two rounds: the next one waits for it.
+      StartNode(kNodes - 1);
+      WaitFor([this] { return Show().value("state", "") == "running"; });
+    }
+    return false;
+  }
+  void GoOn() { StartNode(kNodes - 1); }
+
+  // How many rounds are committed; -1 if the aggregator does not answer.
+  int CommittedRounds() const { return Show().value("committed_rounds", -1); }
+  // The run as the aggregator shows it; an empty object if it does not answer.
+  nlohmann::json Show() const {
+    auto run = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
+    return run.is_discarded() ? nlohmann::json::object() : run;
+  }
+  std::string ModelFile(int round) const {
+    return ReadText(StorePath("models/r." + std::to_string(round) + ".safetensors"));
+  }
+
+  // The parameters' digest after the last round.
+  std::string Finish() {
+    EXPECT_TRUE(WaitFor([this] { return CommittedRounds() == kRounds; }, std::chrono::seconds(120)))
+        << aggregator_.process().Log() << aggregator_.Get("/api/v1/runs/r");
+    const auto set = DecodeSafetensors(ModelFile(kRounds));
+    EXPECT_TRUE(set.ok()) << set.status();
+    return set.ok() ? HexOf(ParameterIdentity(*set)) : "";
+  }
+
+ private:
+  void Start() {
     SelfSupervisedOptions options;
     options.encoder.channels = {2, 4};
     options.encoder.grid = 1;
@@ -35,7 +109,7 @@ class SmallRun {
         folder_.Write("run.toml", "name = \"r\"\nrounds = " + std::to_string(kRounds) +
                                       "\nmin_nodes = 3\nquorum = 3\ndeadline_s = 120.0\n"
                                       "[client]\nlocal_steps = 2\nbatch = 8\n");
-    aggregator_.Start();
+    StartAggregator();
     EXPECT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
     const std::vector<std::string> start = {"run",
                                             "start",
@@ -51,36 +125,8 @@ class SmallRun {
     }
   }
 
-  void KillAggregator() {
-    aggregator_.process().Signal(SIGKILL);
-    EXPECT_EQ(aggregator_.process().Wait(std::chrono::milliseconds(10'000)), 128 + SIGKILL);
-    aggregator_.Start();
-  }
-  void KillNode(int index) {
-    nodes_[index]->process().Signal(SIGKILL);
-    EXPECT_EQ(nodes_[index]->process().Wait(std::chrono::milliseconds(10'000)), 128 + SIGKILL);
-    nodes_[index]->Start();
-  }
-
-  // How many rounds are committed; -1 if the aggregator does not answer.
-  int CommittedRounds() const {
-    const auto run = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
-    return run.is_discarded() ? -1 : run.value("committed_rounds", -1);
-  }
-
-  // The parameters' digest after the last round.
-  std::string Finish() {
-    EXPECT_TRUE(WaitFor([this] { return CommittedRounds() == kRounds; }, std::chrono::seconds(120)))
-        << aggregator_.process().Log() << aggregator_.Get("/api/v1/runs/r");
-    const std::string file =
-        ReadText(folder_.Path("store/models/r." + std::to_string(kRounds) + ".safetensors"));
-    const auto set = DecodeSafetensors(file);
-    EXPECT_TRUE(set.ok()) << set.status();
-    return set.ok() ? HexOf(ParameterIdentity(*set)) : "";
-  }
-
- private:
   ScratchFolder folder_;
+  std::optional<SmallDisk> disk_;
   AggregatorProcess aggregator_{folder_, "aggregator", {"south"}, FederationKeys(folder_)};
   std::vector<std::unique_ptr<LearnerProcess>> nodes_;
 };

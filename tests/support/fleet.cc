@@ -25,10 +25,10 @@ deadline_ms = 50.0
                                    ingest_port_, http_port_, extra, fmt::join(leaves, "\", \""), site_extra));
 }
 
-void AggregatorProcess::Start() {
-  process_ =
-      std::make_unique<Process>("tributary-aggregator", std::vector<std::string>{"--config", config_path_},
-                                folder_.Path(name_ + ".log"));
+void AggregatorProcess::Start(const std::vector<std::string>& launcher) {
+  std::vector<std::string> command = launcher;
+  command.insert(command.end(), {TRIBUTARY_BIN_DIR "/tributary-aggregator", "--config", config_path_});
+  process_ = std::make_unique<Process>("/usr/bin/env", command, folder_.Path(name_ + ".log"));
 }
 
 bool AggregatorProcess::Ready() const {

@@ -20,7 +20,8 @@ class AggregatorProcess {
   AggregatorProcess(const ScratchFolder& folder, std::string name, const std::vector<std::string>& leaves,
                     const std::string& extra = "", const std::string& site_extra = "");
 
-  void Start();
+  // `launcher`: a command that runs the one behind it, as nsenter does.
+  void Start(const std::vector<std::string>& launcher = {});
   // Waits until it serves; false after 20 s.
   bool Ready() const;
   Process& process() { return *process_; }

@@ -35,7 +35,7 @@ int ExitCode(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 
 
 Process::Process(const std::string& program, std::vector<std::string> arguments, std::string log_path)
     : log_path_(std::move(log_path)) {
-  const std::string path = std::string(TRIBUTARY_BIN_DIR) + "/" + program;
+  const std::string path = std::filesystem::path(TRIBUTARY_BIN_DIR) / program;
   std::vector<char*> argv = {const_cast<char*>(path.c_str())};
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

@@ -13,12 +13,14 @@ namespace tributary::testing {
 // A child process; its standard error goes to a log file. Killed at the latest when this object goes.
 class Process {
  public:
-  // Starts TRIBUTARY_BIN_DIR/`program`. Throws std::runtime_error if it cannot be started.
+  // Starts `program`, an absolute path or one in TRIBUTARY_BIN_DIR. Throws std::runtime_error if it cannot be
+  // started.
   Process(const std::string& program, std::vector<std::string> arguments, std::string log_path);
   ~Process();
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
 
+  pid_t pid() const { return pid_; }
   void Signal(int number) const;
   // Waits for the end and gives the exit code, or 128 + the signal that ended it; -1 after `limit`.
   int Wait(std::chrono::milliseconds limit);
