@@ -132,6 +132,10 @@ TEST(FederationTreeTest, GivesTheFlatRunsBits) {
            kRounds;
   })) << metrics;
   EXPECT_EQ(MetricValue(tree.child(0).Metrics(), "tributary_relay_contributors_total"), 2 * kRounds);
+  const auto runs = nlohmann::json::parse(tree.child(0).Get("/api/v1/runs"));
+  EXPECT_EQ(runs.at("parent").at("accepted_sums"), kRounds);
+  EXPECT_EQ(runs.at("parent").at("node"), "attic");
+  EXPECT_EQ(runs.at("runs").at(0).at("strategy"), "relayed");
 }
 
 TEST(FederationTreeTest, AChildsDeathsChangeNoBit) {
