@@ -16,10 +16,7 @@ absl::StatusOr<MaskingKeys> MaskingParty::Keys(std::string_view run, std::uint32
   present_.reset();
   absl::StatusOr<std::unique_ptr<MaskingNode>> node = MaskingNode::Create(node_, MaskingContext(run, round));
   if (!node.ok()) return node.status();
-  present_.emplace();
-  present_->run = run;
-  present_->number = round;
-  present_->node = *std::move(node);
+  present_ = Round{std::string(run), round, *std::move(node), {}, 0, {}, false};
   return present_->node->keys();
 }
 

@@ -43,13 +43,13 @@ class MaskingParty {
  private:
   struct Round {
     std::string run;
-    std::uint32_t number = 0;
+    std::uint32_t number;
     std::unique_ptr<MaskingNode> node;
     // Since Share.
     MaskingRoster roster;
-    std::size_t threshold = 0;
+    std::size_t threshold;
     std::vector<SealedShare> sealed;
-    bool masked = false;
+    bool masked;
   };
   absl::StatusOr<Round*> Find(std::string_view run, std::uint32_t round);
 
