@@ -44,8 +44,8 @@ struct PrivacySettings {
   // units of clip_norm. 0: none. Needs clip_norm and uniform weights.
   double noise_multiplier = 0;
   double delta = 1e-5;  // for which epsilon is stated
-  // Of the noise and of who is asked. 0: who starts the run draws it from the system's entropy and keeps it
-  // secret; else the run can be repeated, for tests.
+  // Of the noise, and with noise of who is asked. 0: from the system's entropy, known to nobody; else the run
+  // can be repeated, for tests.
   std::uint64_t noise_seed = 0;
 };
 

@@ -174,6 +174,10 @@ class RunState {
   absl::Status Resume(std::int64_t now_ns, RunEvents& events);
   absl::Status Stop(RunEvents& events);
 
+  // Who is asked is drawn from this as well. With differential privacy it has to be a secret: epsilon counts
+  // on nobody knowing who took part (amplification by sampling). 0 at first.
+  void DrawLotsBy(std::uint64_t secret) { lot_secret_ = secret; }
+
   RunPhase phase() const;
   std::string StatusMessage() const;  // what it waits for
   const RunConfig& config() const { return config_; }
@@ -246,6 +250,7 @@ class RunState {
   std::int64_t deadline_ns_ = kNoDeadline;
   bool paused_ = false;
   bool stopped_ = false;
+  std::uint64_t lot_secret_ = 0;
   bool restored_ = false;  // until the first Advance
   std::array<std::uint64_t, kSubmissionRefusals> refused_{};
 };

@@ -333,6 +333,10 @@ TEST_F(RunStateTest, AsksAShareOfTheNodesRepeatably) {
   Create();
   for (int i = 64; i-- > 0;) Join("node" + std::to_string(i));
   EXPECT_EQ(Last<RoundStarted>().asked, asked);
+  Create();
+  run_->DrawLotsBy(5);
+  for (int i = 0; i < 64; ++i) Join("node" + std::to_string(i));
+  EXPECT_NE(Last<RoundStarted>().asked, asked);
 }
 
 }  // namespace

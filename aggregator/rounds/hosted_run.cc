@@ -44,7 +44,7 @@ absl::Status HostedRun::Prepare(std::string_view config_text) {
   if (!strategy.ok()) return strategy.status();
   strategy_ = *std::move(strategy);
   if (!strategy_->needs_every_update()) sum_.emplace(layout_.element_count);
-  return absl::OkStatus();
+  return KeepLotsSecret();
 }
 
 absl::StatusOr<std::unique_ptr<HostedRun>> HostedRun::Start(const RunSurroundings& surroundings,

@@ -119,6 +119,7 @@ class HostedRun {
   // The round under way cannot be completed otherwise.
   void FailUnless(const absl::Status& status, std::uint32_t round);
   absl::Status BeginMaskingStep(const StepStarted& started);
+  absl::Status KeepLotsSecret();
   absl::Status AddNoise(const RoundClosed& closed, std::span<float> combined) const;
   double Epsilon(std::uint32_t rounds) const;
   std::optional<std::uint32_t> RoundToJudge() const;

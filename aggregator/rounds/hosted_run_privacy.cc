@@ -1,6 +1,7 @@
 // A run's secure aggregation and differential privacy.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <utility>
 
 #include "aggregator/rounds/hosted_run.h"
@@ -68,6 +69,17 @@ absl::Status HostedRun::BeginMaskingStep(const StepStarted& started) {
     case RoundStep::kClosing:
       break;
   }
+  return absl::OkStatus();
+}
+
+absl::Status HostedRun::KeepLotsSecret() {
+  const PrivacySettings& privacy = state_.config().privacy;
+  if (privacy.noise_multiplier <= 0 || privacy.noise_seed != 0) return absl::OkStatus();
+  const absl::StatusOr<Key32> entropy = NoiseKey(0, 0);
+  if (!entropy.ok()) return entropy.status();
+  std::uint64_t secret = 0;
+  std::memcpy(&secret, entropy->data(), sizeof secret);
+  state_.DrawLotsBy(secret);
   return absl::OkStatus();
 }
 
