@@ -31,6 +31,7 @@ absl::Status HostedRun::TakeRevealed(std::uint32_t round, RevealedShares shares)
 absl::Status HostedRun::TakeStep(std::uint32_t round, const std::string& node, RoundStep step,
                                  const std::function<absl::Status(MaskingSession&)>& take) {
   if (!health_.ok()) return health_;
+  if (masking_ && state_.round() == round && masking_->HasTaken(step, node)) return absl::OkStatus();
   // Whether the node was asked: its words must not even be kept otherwise.
   const NodeTask task = state_.TaskOf(node);
   const TaskKind wanted = step == RoundStep::kKeys     ? TaskKind::kAdvertiseKeys

@@ -23,6 +23,21 @@ absl::Status MaskingSession::AddKeys(MaskingKeys keys) {
   return absl::OkStatus();
 }
 
+bool MaskingSession::HasTaken(RoundStep step, std::string_view node) const {
+  switch (step) {
+    case RoundStep::kKeys:
+      return keys_.contains(node);
+    case RoundStep::kShares:
+      return shares_.contains(node);
+    case RoundStep::kUnmasking:
+      return revealed_.contains(node);
+    case RoundStep::kTraining:
+    case RoundStep::kClosing:
+      break;
+  }
+  return false;
+}
+
 absl::Status MaskingSession::BeginSharing(const std::vector<std::string>& nodes, std::size_t threshold) {
   roster_.clear();
   for (const std::string& node : nodes) {

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "aggregator/federation/accumulator.h"
+#include "aggregator/federation/run_event.h"
 #include "core/privacy/secure_aggregation.h"
 
 namespace tributary {
@@ -24,6 +25,9 @@ class MaskingSession {
   absl::Status AddKeys(MaskingKeys keys);
   absl::Status AddShares(std::string_view from, std::vector<SealedShare> shares);
   absl::Status AddRevealed(RevealedShares shares);
+
+  // Whether the node's message of that step is here: sent again, it is answered as the first was.
+  bool HasTaken(RoundStep step, std::string_view node) const;
 
   // The nodes of the next step, ascending by name.
   absl::Status BeginSharing(const std::vector<std::string>& nodes, std::size_t threshold);

@@ -57,12 +57,16 @@ class MaskedNode {
   void AdvertiseKeys() {
     const v1::AdvertiseKeysTask task = Wait(&v1::ParticipateResponse::has_advertise_keys).advertise_keys();
     masking_ = *MaskingNode::Create(name_, MaskingContext("r", task.round()));
+    AdvertiseKeys(masking_->keys(), task.round());
+  }
+
+  void AdvertiseKeys(const MaskingKeys& keys, std::uint32_t round) {
     v1::AdvertiseKeysRequest request;
     request.set_run("r");
-    request.set_round(task.round());
+    request.set_round(round);
     request.set_node(name_);
-    request.set_cipher_key(Bytes(masking_->keys().cipher_key));
-    request.set_mask_key(Bytes(masking_->keys().mask_key));
+    request.set_cipher_key(Bytes(keys.cipher_key));
+    request.set_mask_key(Bytes(keys.mask_key));
     grpc::ClientContext context;
     v1::AdvertiseKeysResponse response;
     ASSERT_TRUE(stub_->AdvertiseKeys(&context, request, &response).ok());
@@ -172,6 +176,27 @@ TEST(MaskingTest, SumsWhatItCannotReadAlsoWhenANodeDropsOut) {
   EXPECT_EQ(round.dropped(), 1u);
   // 0, 1, 2 and the mean 1, 3, 4: exact.
   EXPECT_THAT(host.Parameters(1), ElementsAre(1, 4, 6));
+}
+
+// The answer to the first may have been lost; by then the step may be over.
+TEST(MaskingTest, AnswersKeysThatComeAgainAndKeepsTheFirst) {
+  RoundsHost host;
+  host.Start();
+  ASSERT_TRUE(host.StartRun(kMasked, RoundsHost::ModelFile(3)).ok());
+  MaskedNode a(host, "a"), b(host, "b"), c(host, "c");
+  for (MaskedNode* node : {&a, &b, &c}) node->AdvertiseKeys();
+  const auto others = MaskingNode::Create("a", "others");
+  ASSERT_TRUE(others.ok());
+  a.AdvertiseKeys((*others)->keys(), 1);
+  for (MaskedNode* node : {&a, &b, &c}) node->ShareKeys();
+  a.AdvertiseKeys((*others)->keys(), 1);
+  a.SubmitMasked(a.Task(), {3, 0, 6});
+  b.SubmitMasked(b.Task(), {0, 6, 0});
+  c.SubmitMasked(c.Task(), {0, 0, 0});
+  for (MaskedNode* node : {&a, &b}) node->Unmask();
+  EXPECT_EQ(host.WaitForRound(1).failure(), "");
+  // 0, 1, 2 and the mean 1, 2, 2.
+  EXPECT_THAT(host.Parameters(1), ElementsAre(1, 3, 4));
 }
 
 TEST(MaskingTest, RefusesWordsThatNobodyAskedFor) {
