@@ -12,10 +12,11 @@ namespace tributary {
 
 struct EncoderJudgement {
   EncoderEvaluation encoder;
-  EncoderEvaluation random;  // the untrained encoder of the same options, norming by the training images
+  EncoderEvaluation random;  // the untrained encoder of the same options
 };
 
-// Errors: those of EvaluateFeatures; InvalidArgument for images of another side or without labels.
+// Calibrates the norms of both on the training images. Errors: those of EvaluateFeatures; InvalidArgument for
+// images of another side or without labels.
 absl::StatusOr<EncoderJudgement> JudgeEncoder(SelfSupervisedTrainer& trainer, const ImageSet& train,
                                               const ImageSet& test);
 
