@@ -42,8 +42,9 @@ absl::Status WriteAll(int fd, std::string_view content, const std::string& path)
   return absl::OkStatus();
 }
 
-absl::Status WriteAndSync(const std::string& path, std::string_view content) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+// `path` is named in errors; what is written is beside it.
+absl::Status WriteAndSync(const std::string& beside, std::string_view content, const std::string& path) {
+  Descriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (file.get() < 0) return FromErrno(errno, "create", path);
   if (absl::Status status = WriteAll(file.get(), content, path); !status.ok()) return status;
   if (fsync(file.get()) != 0) return FromErrno(errno, "sync", path);
@@ -79,7 +80,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_by
 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content) {
   const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
-  absl::Status status = WriteAndSync(beside, content);
+  absl::Status status = WriteAndSync(beside, content, path);
   if (status.ok() && rename(beside.c_str(), path.c_str()) != 0) status = FromErrno(errno, "replace", path);
   if (!status.ok()) {
     unlink(beside.c_str());

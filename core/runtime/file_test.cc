@@ -37,6 +37,11 @@ TEST_F(FileTest, NamesAFileThatIsMissing) {
   EXPECT_THAT(std::string(content.status().message()), HasSubstr(Path("absent")));
 }
 
+TEST_F(FileTest, AWriteThatFailsNamesTheFileThatWasMeant) {
+  const std::string path = Path("no_such_folder/f");
+  EXPECT_EQ(std::string(WriteFileAtomically(path, "x").message()).rfind(path + ": cannot create", 0), 0u);
+}
+
 TEST_F(FileTest, RefusesADirectoryAndAFileThatIsTooLarge) {
   EXPECT_EQ(ReadFile(folder_).status().code(), absl::StatusCode::kFailedPrecondition);
   ASSERT_TRUE(WriteFileAtomically(Path("f"), "12345").ok());
