@@ -24,6 +24,11 @@ void LowerTimerSlackOnce() {
   (void)lowered;
 }
 
+void SleepPiece(std::int64_t ns) {
+  const timespec piece{ns / kSecondNs, ns % kSecondNs};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &piece, nullptr);
+}
+
 }  // namespace
 
 std::int64_t SystemClock::UnixNs() const { return Read(CLOCK_REALTIME); }
@@ -36,9 +41,16 @@ void SystemClock::SleepUntil(std::int64_t unix_ns, std::stop_token stop) const {
     const std::int64_t left_ns = unix_ns - UnixNs();
     if (left_ns <= 0) return;
     // A relative sleep in bounded pieces: a stepped clock shifts the wake-up by one piece at most.
-    const std::int64_t piece_ns = std::min(left_ns, kStopPollNs);
-    const timespec piece{piece_ns / kSecondNs, piece_ns % kSecondNs};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &piece, nullptr);
+    SleepPiece(std::min(left_ns, kStopPollNs));
+  }
+}
+
+void SystemClock::SleepFor(std::int64_t ns, std::stop_token stop) const {
+  const std::int64_t end_ns = SteadyNs() + ns;
+  while (!stop.stop_requested()) {
+    const std::int64_t left_ns = end_ns - SteadyNs();
+    if (left_ns <= 0) return;
+    SleepPiece(std::min(left_ns, kStopPollNs));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <stop_token>
+#include <utility>
 
 #include "core/runtime/mutex.h"
 
@@ -22,6 +23,12 @@ class Clock {
 
   // Returns at the given Unix time, or early once stop is requested.
   virtual void SleepUntil(std::int64_t unix_ns, std::stop_token stop) const = 0;
+
+  // Returns after so long, or early once stop is requested. Of a clock that may be stepped (SystemClock), as
+  // SteadyNs has it.
+  virtual void SleepFor(std::int64_t ns, std::stop_token stop) const {
+    SleepUntil(UnixNs() + ns, std::move(stop));
+  }
 };
 
 // The machine's clock. SleepUntil wakes within some tens of microseconds (it lowers the thread's timer
@@ -31,6 +38,7 @@ class SystemClock final : public Clock {
   std::int64_t UnixNs() const override;
   std::int64_t SteadyNs() const override;
   void SleepUntil(std::int64_t unix_ns, std::stop_token stop) const override;
+  void SleepFor(std::int64_t ns, std::stop_token stop) const override;
 };
 
 // A clock that only moves when a test moves it; both readings move together.

@@ -41,5 +41,16 @@ TEST(SystemClockTest, SleepsUntilTheGivenTime) {
   EXPECT_GE(clock.UnixNs(), wake_ns);
 }
 
+TEST(SystemClockTest, SleepsForTheGivenTimeOrUntilItIsStopped) {
+  const SystemClock clock;
+  const std::int64_t begin_ns = clock.SteadyNs();
+  clock.SleepFor(2'000'000, {});
+  EXPECT_GE(clock.SteadyNs() - begin_ns, 2'000'000);
+  std::jthread sleeper([&](std::stop_token stop) { clock.SleepFor(INT64_MAX / 2, stop); });
+  sleeper.request_stop();
+  sleeper.join();
+  EXPECT_LT(clock.SteadyNs() - begin_ns, 60'000'000'000);
+}
+
 }  // namespace
 }  // namespace tributary

@@ -1,6 +1,8 @@
 #include "core/runtime/process_tuning.h"
 
 #include <malloc.h>
+#include <stdlib.h>
+#include <sys/resource.h>
 
 #include "absl/synchronization/mutex.h"
 
@@ -11,8 +13,16 @@ void TuneProcess() {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   // Few threads allocate, and those of gRPC free what others allocated.
   mallopt(M_ARENA_MAX, 2);
+  // A peer's connection is a descriptor, and so is a file of the store: the usual 1,024 are too few for both.
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
+
+void QuietLibraries() { setenv("GRPC_VERBOSITY", "NONE", 0); }
 
 void ReturnFreedMemory() { malloc_trim(0); }
 
