@@ -2,23 +2,26 @@
 // classes.
 //
 // Usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] [LOCAL_STEPS] [RATE]
-// [AUGMENTATION] Prints the linear probe of the random encoder, of the average and of nodes that train alone,
-// each after the same number of steps per learner, and of centralised training with as many steps as all
-// nodes took together.
+// [AUGMENTATION] [GRID]
+// Prints the linear probe of the random encoder, of the average of the nodes, of nodes that train alone, each
+// after the same number of steps per learner, and of centralised training with as many steps as all nodes
+// took together.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "core/images/idx_file.h"
 #include "core/images/split.h"
 #include "core/nn/encoder_evaluation.h"
 #include "core/nn/self_supervised_trainer.h"
-#include "node/source/images_stream.h"
-#include "node/workload/create_augmenter.h"
+#include "node/workload/self_supervised.h"
 
 namespace tributary {
 namespace {
@@ -29,95 +32,123 @@ struct Sets {
   ImageSet train, test;
 };
 
-double Judge(const std::string& name, SelfSupervisedTrainer& trainer, const Sets& sets) {
-  const std::vector<float> train = trainer.Features(sets.train.pixels),
-                           test = trainer.Features(sets.test.pixels);
-  const auto figures = EvaluateFeatures({train, sets.train.labels}, {test, sets.test.labels},
-                                        trainer.options().encoder.feature_count());
-  if (!figures.ok()) {
-    std::cerr << figures.status() << "\n";
-    return 0;
-  }
-  std::printf("%-14s linear probe %6.2f %%  kNN %6.2f %%  spread %.2f\n", name.c_str(),
-              100 * figures->linear_accuracy, 100 * figures->knn_accuracy, figures->spread);
-  std::fflush(stdout);
-  return figures->linear_accuracy;
-}
-
-std::vector<float> Average(const std::vector<std::vector<float>>& models,
-                           const std::vector<double>& weights) {
-  std::vector<float> average(models[0].size());
-  for (std::size_t i = 0; i < average.size(); ++i) {
-    double sum = 0;
-    for (std::size_t n = 0; n < models.size(); ++n) sum += weights[n] * models[n][i];
-    average[i] = static_cast<float>(sum);
-  }
-  return average;
-}
-
 struct Schedule {
   std::uint64_t rounds = 40;
   std::uint64_t local_steps = 50;
   double rate = SelfSupervisedOptions().learning_rate;
   AugmentationSet augmentation = AugmentationSet::kContinuous;
+  std::size_t grid = 3;
 };
 
-void Run(const Sets& sets, const Schedule& schedule) {
-  SelfSupervisedOptions options;
-  options.encoder.side = sets.train.side;
-  options.learning_rate = schedule.rate;
-  options.schedule_steps = schedule.rounds * schedule.local_steps;
-  const auto create = [&](const SelfSupervisedOptions& o) {
-    return *SelfSupervisedTrainer::Create(o, *CreateAugmenter(schedule.augmentation, sets.train.side));
-  };
-  const auto trainer = create(options);
-  const std::vector<float> initial(trainer->parameters().begin(), trainer->parameters().end());
-  trainer->CalibrateStatistics(sets.train.pixels);
-  Judge("random", *trainer, sets);
-
-  const auto parts =
-      *SplitImages(sets.train.count(), sets.train.labels, {ImageSplit::kDirichlet, kNodes, 0.5, 1});
-  std::vector<ImageStream> streams;
-  std::vector<double> weights;
-  for (const auto& part : parts) {
-    streams.emplace_back(sets.train, part, options.batch, streams.size());
-    weights.push_back(static_cast<double>(part.size()) / static_cast<double>(sets.train.count()));
+class Comparison {
+ public:
+  Comparison(const Sets& sets, const Schedule& schedule) : sets_(sets), schedule_(schedule) {
+    options_.encoder.side = sets.train.side;
+    options_.encoder.grid = schedule.grid;
+    options_.learning_rate = schedule.rate;
+    options_.schedule_steps = schedule.rounds * schedule.local_steps;
+    parts_ = *SplitImages(sets.train.count(), sets.train.labels, {ImageSplit::kDirichlet, kNodes, 0.5, 1});
+    all_.resize(sets.train.count());
+    std::iota(all_.begin(), all_.end(), 0U);
+    const auto trainer = *SelfSupervisedTrainer::Create(options_);
+    initial_.assign(trainer->parameters().begin(), trainer->parameters().end());
   }
-  const auto train = [&](std::size_t node, std::uint64_t first, std::uint64_t steps) {
-    trainer->SeekStep(first);
-    for (std::uint64_t s = 0; s < steps; ++s) (void)trainer->Step(streams[node].Batch(first + s));
-    return std::vector<float>(trainer->parameters().begin(), trainer->parameters().end());
-  };
-  std::vector<float> global = initial;
-  for (std::uint64_t round = 0; round < schedule.rounds; ++round) {
-    std::vector<std::vector<float>> models;
+
+  void Run() {
+    Judge("random", Measured(initial_, all_));
+    Together();
+    double alone = 0;
     for (std::size_t node = 0; node < kNodes; ++node) {
-      (void)trainer->SetParameters(global);
-      models.push_back(train(node, round * schedule.local_steps, schedule.local_steps));
+      const std::vector<float> model = Trained(parts_[node], node, options_.schedule_steps);
+      alone += Judge("node " + std::to_string(node) + " alone", model) / kNodes;
     }
-    global = Average(models, weights);
-    if ((round + 1) % std::max<std::uint64_t>(schedule.rounds / 5, 1) != 0) continue;
-    (void)trainer->SetParameters(global);
-    Judge("round " + std::to_string(round + 1), *trainer, sets);
+    std::printf("%-14s linear probe %6.2f %%\n", "alone, mean", 100 * alone);
+    std::fflush(stdout);
+    Judge("centralised", Trained(all_, 0, kNodes * options_.schedule_steps));
   }
-  double alone = 0;
-  for (std::size_t node = 0; node < kNodes; ++node) {
-    (void)trainer->SetParameters(initial);
-    (void)train(node, 0, options.schedule_steps);
-    alone += Judge("node " + std::to_string(node) + " alone", *trainer, sets) / kNodes;
-  }
-  std::printf("%-14s linear probe %6.2f %%\n", "alone, mean", 100 * alone);
-  std::fflush(stdout);
 
-  SelfSupervisedOptions central = options;
-  central.schedule_steps *= kNodes;
-  const auto union_trainer = create(central);
-  std::vector<std::uint32_t> all(sets.train.count());
-  std::iota(all.begin(), all.end(), 0U);
-  ImageStream union_stream(sets.train, all, options.batch, 1);
-  for (std::uint64_t s = 0; s < central.schedule_steps; ++s) (void)union_trainer->Step(union_stream.Batch(s));
-  Judge("centralised", *union_trainer, sets);
-}
+ private:
+  // Draws its views from a seed of its own, as a node does.
+  std::unique_ptr<SelfSupervisedWorkload> Learner(const std::vector<std::uint32_t>& part, std::size_t node,
+                                                  std::uint64_t schedule_steps) const {
+    LocalTrainingOptions local{.trainer = options_, .augmentation = schedule_.augmentation};
+    local.trainer.schedule_steps = schedule_steps;
+    local.trainer.seed = node + 1;
+    return *SelfSupervisedWorkload::Create(sets_.train, part, local);
+  }
+
+  static std::vector<float> Update(SelfSupervisedWorkload& learner, std::uint64_t round, std::uint64_t steps,
+                                   const std::vector<float>& model) {
+    std::vector<float> update(model.size());
+    const auto outcome = learner.Train(
+        round, steps, model, [] { return false; }, update);
+    if (!outcome.ok()) throw std::runtime_error(outcome.status().ToString());
+    learner.EndRound();
+    return update;
+  }
+
+  void Together() {
+    std::vector<std::unique_ptr<SelfSupervisedWorkload>> learners;
+    for (std::size_t node = 0; node < kNodes; ++node) {
+      learners.push_back(Learner(parts_[node], node, options_.schedule_steps));
+    }
+    std::vector<float> global = initial_;
+    for (std::uint64_t round = 0; round < schedule_.rounds; ++round) {
+      std::vector<double> sum(global.size());
+      for (std::size_t node = 0; node < kNodes; ++node) {
+        const double weight = static_cast<double>(parts_[node].size()) / static_cast<double>(all_.size());
+        const std::vector<float> update = Update(*learners[node], round, schedule_.local_steps, global);
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weight * update[i];
+      }
+      for (std::size_t i = 0; i < sum.size(); ++i) global[i] += static_cast<float>(sum[i]);
+      if ((round + 1) % std::max<std::uint64_t>(schedule_.rounds / 5, 1) == 0) {
+        Judge("round " + std::to_string(round + 1), global);
+      }
+    }
+  }
+
+  std::vector<float> Trained(const std::vector<std::uint32_t>& part, std::size_t node,
+                             std::uint64_t steps) const {
+    std::vector<float> model = Update(*Learner(part, node, steps), 0, steps, initial_);
+    for (std::size_t i = 0; i < model.size(); ++i) model[i] += initial_[i];
+    return Measured(model, part);
+  }
+
+  // With the running statistics of these images.
+  std::vector<float> Measured(const std::vector<float>& model, const std::vector<std::uint32_t>& part) const {
+    const auto trainer = *SelfSupervisedTrainer::Create(options_);
+    (void)trainer->SetParameters(model);
+    std::vector<std::uint8_t> pixels;
+    const std::size_t size = sets_.train.image_size();
+    for (const std::uint32_t i : part) {
+      const std::span<const std::uint8_t> image = std::span(sets_.train.pixels).subspan(i * size, size);
+      pixels.insert(pixels.end(), image.begin(), image.end());
+    }
+    trainer->CalibrateStatistics(pixels);
+    return {trainer->parameters().begin(), trainer->parameters().end()};
+  }
+
+  double Judge(const std::string& name, const std::vector<float>& model) const {
+    const auto trainer = *SelfSupervisedTrainer::Create(options_);
+    (void)trainer->SetParameters(model);
+    const std::vector<float> train = trainer->Features(sets_.train.pixels),
+                             test = trainer->Features(sets_.test.pixels);
+    const auto figures = EvaluateFeatures({train, sets_.train.labels}, {test, sets_.test.labels},
+                                          options_.encoder.feature_count());
+    if (!figures.ok()) throw std::runtime_error(figures.status().ToString());
+    std::printf("%-14s linear probe %6.2f %%  kNN %6.2f %%  spread %.2f\n", name.c_str(),
+                100 * figures->linear_accuracy, 100 * figures->knn_accuracy, figures->spread);
+    std::fflush(stdout);
+    return figures->linear_accuracy;
+  }
+
+  const Sets& sets_;
+  const Schedule& schedule_;
+  SelfSupervisedOptions options_;
+  std::vector<std::vector<std::uint32_t>> parts_;
+  std::vector<std::uint32_t> all_;
+  std::vector<float> initial_;
+};
 
 }  // namespace
 }  // namespace tributary
@@ -125,7 +156,7 @@ void Run(const Sets& sets, const Schedule& schedule) {
 int main(int argc, char** argv) {
   if (argc < 5) {
     std::cerr << "usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] "
-                 "[LOCAL_STEPS] [RATE] [AUGMENTATION]\n";
+                 "[LOCAL_STEPS] [RATE] [AUGMENTATION] [GRID]\n";
     return 64;
   }
   const auto train = tributary::ReadIdxImages(argv[1], argv[2]);
@@ -146,6 +177,8 @@ int main(int argc, char** argv) {
     }
     schedule.augmentation = *augmentation;
   }
-  tributary::Run({*train, *test}, schedule);
+  if (argc > 9) schedule.grid = std::strtoull(argv[9], nullptr, 10);
+  const tributary::Sets sets{*train, *test};
+  tributary::Comparison(sets, schedule).Run();
   return 0;
 }

@@ -37,9 +37,6 @@ absl::StatusOr<EncoderJudgement> JudgeEncoder(SelfSupervisedTrainer& trainer, co
   }
   const auto random = SelfSupervisedTrainer::Create(trainer.options());
   if (!random.ok()) return random.status();
-  // All alike: a random encoder has seen no batches, and the average of several nodes' running statistics is
-  // not that of their average weights.
-  trainer.CalibrateStatistics(train.pixels);
   (*random)->CalibrateStatistics(train.pixels);
   const auto encoder = Judge(trainer, train, test);
   if (!encoder.ok()) return encoder.status();

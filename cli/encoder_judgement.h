@@ -15,7 +15,8 @@ struct EncoderJudgement {
   EncoderEvaluation random;  // the untrained encoder of the same options
 };
 
-// Calibrates the norms of both on the training images. Errors: those of EvaluateFeatures; InvalidArgument for
+// The encoder as it is; the random one, which has seen no image, with its running statistics measured on the
+// training images. Errors: those of EvaluateFeatures; InvalidArgument for
 // images of another side or without labels.
 absl::StatusOr<EncoderJudgement> JudgeEncoder(SelfSupervisedTrainer& trainer, const ImageSet& train,
                                               const ImageSet& test);

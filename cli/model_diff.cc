@@ -100,8 +100,8 @@ absl::Status Diff(const Arguments& arguments) {
   }
   std::vector<Difference> differences;
   std::span<const float> a = first->values, b = second->values;
-  for (const FlatTensor& tensor : first->layout.tensors) {
-    const std::size_t count = ElementCount(tensor.shape).value_or(0);
+  for (const TensorShape& tensor : first->layout.tensors) {
+    const std::size_t count = tensor.size();
     differences.push_back(Compare(tensor.name, a.first(count), b.first(count)));
     a = a.subspan(count);
     b = b.subspan(count);

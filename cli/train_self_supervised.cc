@@ -95,6 +95,13 @@ absl::Status Train(const Arguments& arguments) {
                                arguments.steps, last.loss, last.spread, elapsed_s());
     }
   }
+  // The encoder will see images, not views.
+  std::vector<std::uint8_t> own;
+  for (std::uint64_t b = 0; own.size() < part->size() * set->image_size(); ++b) {
+    const std::span<const std::uint8_t> images = stream.Batch(b);
+    own.insert(own.end(), images.begin(), images.end());
+  }
+  (*trainer)->CalibrateStatistics(own);
   const double seconds = elapsed_s();
   if (absl::Status status = WriteFileAtomically(arguments.out, EncodeEncoder(**trainer)); !status.ok())
     return status;

@@ -130,8 +130,6 @@ absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t
     return absl::InvalidArgumentError("the operator's images are of another side than the model's");
   }
   if (absl::Status status = (*trainer)->SetParameters(encoder->parameters); !status.ok()) return status;
-  // Like the baseline: the average of the nodes' running statistics is not that of their average weights.
-  (*trainer)->CalibrateStatistics(images_.train.pixels);
   const absl::StatusOr<EncoderEvaluation> trained = Evaluate(**trainer, images_, stop);
   if (!trained.ok()) return trained.status();
   const absl::StatusOr<EncoderEvaluation> random = Baseline(run, encoder->options, stop);

@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "aggregator/federation/running_statistics.h"
+#include "core/parameters/running_statistics.h"
 
 namespace tributary {
 

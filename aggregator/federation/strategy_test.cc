@@ -114,10 +114,10 @@ TEST(StrategyTest, GoesOnFromItsState) {
 // A mean and a variance in the midst of the model: whatever the server does to weights, these move by the
 // nodes' average, and the weights move as if the statistics were not there.
 TEST(StrategyTest, TakesRunningStatisticsAsTheyAre) {
-  const std::vector<FlatTensor> tensors = {{"block1.kernel", {2, 2}},
-                                           {"block1.norm.running_mean", {2}},
-                                           {"block1.norm.running_variance", {2}},
-                                           {"block2.kernel", {3}}};
+  const std::vector<TensorShape> tensors = {{"block1.kernel", {2, 2}},
+                                            {"block1.norm.running_mean", {2}},
+                                            {"block1.norm.running_variance", {2}},
+                                            {"block2.kernel", {3}}};
   const std::vector<StatisticRange> statistics = FindStatistics(tensors);
   ASSERT_EQ(statistics.size(), 2u);
   for (const StrategyKind kind : {StrategyKind::kFedAvg, StrategyKind::kFedAvgM, StrategyKind::kFedAdam,

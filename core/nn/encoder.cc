@@ -161,14 +161,16 @@ void Encoder::Infer(std::span<const float> parameters, std::span<const std::uint
   Forward(parameters, images, pass, features, /*train=*/false);
 }
 
-void Encoder::UpdateStatistics(const EncoderPass& pass, std::span<float> parameters) const {
+void Encoder::MixStatistics(const EncoderPass& pass, float weight, std::span<float> parameters) const {
   if (options_.norm != EncoderNorm::kBatch) return;
   for (std::size_t i = 0; i < pass.stages.size(); ++i) {
     const std::span<float> mean = ranges_[i].mean.Of(parameters);
     const std::span<float> variance = ranges_[i].variance.Of(parameters);
     for (std::size_t c = 0; c < mean.size(); ++c) {
-      mean[c] += kEncoderNormMomentum * (pass.stages[i].mean[c] - mean[c]);
-      variance[c] += kEncoderNormMomentum * (pass.stages[i].variance[c] - variance[c]);
+      const float between = pass.stages[i].mean[c] - mean[c];
+      const float within = pass.stages[i].variance[c] - variance[c];
+      variance[c] += weight * (within + (1 - weight) * between * between);
+      mean[c] += weight * between;
     }
   }
 }

@@ -15,7 +15,7 @@
 namespace tributary {
 
 inline constexpr float kEncoderNormEpsilon = 1e-5f;
-// Weight of a batch in the running statistics, as PyTorch's default.
+// Weight of a batch in the running statistics while training, as PyTorch's default.
 inline constexpr float kEncoderNormMomentum = 0.1f;
 
 // Its tensors: encoder.conv<i>.weight [outputs × inputs × 3 × 3]; with a norm encoder.norm<i>.weight and
@@ -49,8 +49,8 @@ class Encoder {
   void Infer(std::span<const float> parameters, std::span<const std::uint8_t> images, EncoderPass& pass,
              std::span<float> features);
 
-  // Moves the running statistics towards those of `pass`.
-  void UpdateStatistics(const EncoderPass& pass, std::span<float> parameters) const;
+  // The running statistics become those of a mixture: `weight` of the batch of `pass`, the rest as it was.
+  void MixStatistics(const EncoderPass& pass, float weight, std::span<float> parameters) const;
 
   // gradient += that of the parameters, given that of the features. Right after TrainForward or with the same
   // parameters.

@@ -6,12 +6,6 @@
 
 namespace tributary {
 
-std::size_t TensorShape::size() const {
-  std::size_t count = 1;
-  for (const std::uint64_t dimension : shape) count *= dimension;
-  return count;
-}
-
 ParameterLayout::ParameterLayout(std::vector<TensorShape> tensors) : tensors_(std::move(tensors)) {
   std::ranges::sort(tensors_, {}, &TensorShape::name);
   for (const TensorShape& tensor : tensors_) {

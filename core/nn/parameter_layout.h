@@ -13,14 +13,6 @@
 
 namespace tributary {
 
-// Name and shape of one float32 tensor of the model.
-struct TensorShape {
-  std::string name;
-  std::vector<std::uint64_t> shape;
-
-  std::size_t size() const;
-};
-
 // A range of the flat vector.
 struct ParameterRange {
   std::size_t offset = 0;

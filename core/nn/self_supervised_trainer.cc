@@ -145,7 +145,8 @@ class SelfSupervisedTrainer::Impl {
     Pass& pass = passes_[0];
     for (std::size_t first = 0; first + size <= images.size(); first += size) {
       encoder_.TrainForward(parameters_, images.subspan(first, size), pass.encoder, pass.features);
-      encoder_.UpdateStatistics(pass.encoder, parameters_);
+      const auto weight = static_cast<float>(size) / static_cast<float>(first + size);
+      encoder_.MixStatistics(pass.encoder, weight, parameters_);
     }
   }
 
@@ -202,7 +203,7 @@ class SelfSupervisedTrainer::Impl {
   // The first time of a step, also what the running statistics learn from.
   void Project(std::span<float> parameters, std::span<const std::uint8_t> images, Pass& pass) {
     encoder_.TrainForward(parameters, images, pass.encoder, pass.features);
-    encoder_.UpdateStatistics(pass.encoder, parameters);
+    encoder_.MixStatistics(pass.encoder, kEncoderNormMomentum, parameters);
     projector_.Forward(parameters, pass.features, pass.projector);
   }
 

@@ -76,9 +76,10 @@ class SelfSupervisedTrainer {
   // score: high where the encoder has not yet learnt what the views share). Zeros before the first step.
   std::span<const float> novelty() const;
 
-  // Moves the running statistics of the encoder's batch norms as a pass over these images would, and learns
-  // nothing else: without it an untrained encoder norms by mean 0 and variance 1, and is no fair baseline. A
-  // remainder of less than a batch is left out.
+  // The running statistics of the encoder's batch norms become those of these images as they are, each batch
+  // normed by itself; nothing else changes. Steps keep statistics too, but of augmented views; and without
+  // either an untrained encoder norms by mean 0 and variance 1, and is no fair baseline. A remainder of less
+  // than a batch is left out.
   void CalibrateStatistics(std::span<const std::uint8_t> images);
 
   // Features [n × feature_count()] of n images, by the running statistics. Any n; allocates only the result.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/nn/random_stream.h"
+#include "core/parameters/running_statistics.h"
 
 namespace tributary {
 namespace {
@@ -144,7 +145,6 @@ TEST_F(SelfSupervisedTrainerTest, NothingIsNovelInEqualViews) {
   EXPECT_GT(std::ranges::max(augmenting->novelty()), 0.01f);
 }
 
-// A pass of ten batches leaves 0.9¹⁰ of the initial mean 0 and variance 1.
 TEST_F(SelfSupervisedTrainerTest, CalibrationMovesTheRunningStatisticsAlone) {
   const auto trainer = Make(Small());
   const std::vector<float> before = Copy(*trainer);
@@ -159,6 +159,32 @@ TEST_F(SelfSupervisedTrainerTest, CalibrationMovesTheRunningStatisticsAlone) {
     }
   }
   EXPECT_EQ(moved, 2 * (4 + 8));
+}
+
+// Two batches of equal size: mean (m1 + m2) / 2, variance (v1 + v2) / 2 + ((m1 - m2) / 2)², whatever was
+// known before.
+TEST_F(SelfSupervisedTrainerTest, CalibrationMeasuresAllImagesTogether) {
+  const auto trainer = Make(Small());
+  const std::vector<std::uint8_t> images = Images(32, 12);
+  const auto calibrated = [&trainer](std::span<const std::uint8_t> part) {
+    trainer->CalibrateStatistics(part);
+    return Copy(*trainer);
+  };
+  const std::size_t half = images.size() / 2;
+  const std::vector<float> first = calibrated(std::span(images).first(half));
+  const std::vector<float> second = calibrated(std::span(images).last(half));
+  const std::vector<float> both = calibrated(images);
+  const std::vector<StatisticRange> ranges = FindStatistics(trainer->Schema());
+  ASSERT_EQ(ranges.size(), 4);
+  for (std::size_t r = 0; r < ranges.size(); r += 2) {
+    ASSERT_TRUE(!ranges[r].variance && ranges[r + 1].variance);
+    for (std::size_t c = 0; c < ranges[r].count; ++c) {
+      const std::size_t m = ranges[r].first + c, v = ranges[r + 1].first + c;
+      const float half_difference = (first[m] - second[m]) / 2;
+      EXPECT_NEAR(both[m], (first[m] + second[m]) / 2, 1e-6f * std::abs(both[m]) + 1e-7f);
+      EXPECT_NEAR(both[v], (first[v] + second[v]) / 2 + half_difference * half_difference, 1e-5f * both[v]);
+    }
+  }
 }
 
 TEST_F(SelfSupervisedTrainerTest, FeaturesDoNotDependOnTheirNeighbours) {

@@ -16,7 +16,7 @@ namespace tributary {
 // What stays the same from round to round. A file of the model is `file_header` followed by the values,
 // little-endian, in the order of the flat vector: that is what safetensors of float32 tensors look like.
 struct ModelLayout {
-  std::vector<FlatTensor> tensors;  // ascending by name
+  std::vector<TensorShape> tensors;  // ascending by name
   std::size_t element_count = 0;
   Sha256 schema_sha256 = {};
   std::string file_header;

@@ -59,10 +59,10 @@ Sha256 SchemaIdentity(const TensorSet& set) {
   return digest.Finish();
 }
 
-Sha256 FlatIdentity(std::span<const FlatTensor> tensors, std::span<const float> values) {
+Sha256 FlatIdentity(std::span<const TensorShape> tensors, std::span<const float> values) {
   Digest digest;
-  for (const FlatTensor& tensor : tensors) {
-    const std::size_t count = ElementCount(tensor.shape).value_or(0);
+  for (const TensorShape& tensor : tensors) {
+    const std::size_t count = tensor.size();
     digest.AddSchema(tensor.name, ElementType::kFloat32, tensor.shape);
     digest.AddNumber(count * sizeof(float));
     digest.Add(values.data(), count * sizeof(float));

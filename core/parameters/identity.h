@@ -23,14 +23,8 @@ Sha256 ParameterIdentity(const TensorSet& set);
 // mean the same.
 Sha256 SchemaIdentity(const TensorSet& set);
 
-// Name and shape of one float32 tensor of a flat vector.
-struct FlatTensor {
-  std::string name;
-  std::vector<std::uint64_t> shape;
-};
-
 // ParameterIdentity of the set whose tensors, ascending by name, are these parts of `values`.
-Sha256 FlatIdentity(std::span<const FlatTensor> tensors, std::span<const float> values);
+Sha256 FlatIdentity(std::span<const TensorShape> tensors, std::span<const float> values);
 
 // Lower-case hexadecimal, 64 characters.
 std::string HexOf(const Sha256& identity);

@@ -49,7 +49,7 @@ TEST(ParameterIdentityTest, ChangesWithNameTypeShapeAndValue) {
 TEST(ParameterIdentityTest, OfAFlatVectorIsThatOfItsTensors) {
   TensorSet set = OneTensor();
   set.tensors["z"] = FloatTensor(std::array<std::uint64_t, 1>{1}, std::array<float, 1>{3.0f});
-  const std::array<FlatTensor, 2> tensors = {FlatTensor{"w", {2, 1}}, FlatTensor{"z", {1}}};
+  const std::array<TensorShape, 2> tensors = {TensorShape{"w", {2, 1}}, TensorShape{"z", {1}}};
   EXPECT_EQ(FlatIdentity(tensors, std::array<float, 3>{1.0f, -2.0f, 3.0f}), ParameterIdentity(set));
 }
 

@@ -34,6 +34,15 @@ struct Tensor {
 // Product of the shape, 1 for a scalar; nullopt if it exceeds 2^63 - 1.
 std::optional<std::uint64_t> ElementCount(std::span<const std::uint64_t> shape);
 
+// Name and shape of one float32 tensor of a flat vector.
+struct TensorShape {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+
+  // ElementCount(shape); 0 where that is none.
+  std::size_t size() const { return static_cast<std::size_t>(ElementCount(shape).value_or(0)); }
+};
+
 Tensor FloatTensor(std::span<const std::uint64_t> shape, std::span<const float> values);
 
 // The values of a float32 tensor of that shape. InvalidArgument (naming `name`) for another type or shape.

@@ -9,6 +9,10 @@
 namespace tributary {
 namespace {
 
+// Images by which a round measures the running statistics: with batches of 32 as good as a whole set, for
+// three per cent of a round of fifty steps.
+constexpr std::uint64_t kMeasuredBatches = 16;
+
 bool AllFinite(std::span<const float> values) {
   return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
 }
@@ -56,7 +60,8 @@ SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& optio
     : ema_lambda_(options.ema_lambda),
       trainer_(std::move(trainer)),
       stream_(images, std::move(part), options.buffer > 0 ? options.trainer.batch / 2 : options.trainer.batch,
-              options.trainer.seed) {
+              options.trainer.seed),
+      statistics_(FindStatistics(trainer_->Schema())) {
   if (options.buffer > 0) {
     rehearsal_.emplace(stream_, options.trainer.batch / 2, images.image_size(), options.buffer,
                        options.trainer.seed);
@@ -78,6 +83,29 @@ SelfSupervisedTrainer::StepResult SelfSupervisedWorkload::Step(std::uint64_t ste
   return result;
 }
 
+void SelfSupervisedWorkload::MeasureStatistics(std::uint64_t first_batch) {
+  if (statistics_.empty()) return;
+  sample_.clear();
+  for (std::uint64_t batch = first_batch; batch < first_batch + kMeasuredBatches; ++batch) {
+    const std::span<const std::uint8_t> images = stream_.Batch(batch);
+    sample_.insert(sample_.end(), images.begin(), images.end());
+  }
+  trainer_->CalibrateStatistics(sample_);
+  measured_.assign(trainer_->parameters().begin(), trainer_->parameters().end());
+}
+
+void SelfSupervisedWorkload::ReportStatistics(std::span<const float> global, std::span<float> update) const {
+  std::size_t mean = 0;
+  for (const StatisticRange& range : statistics_) {
+    for (std::size_t c = 0; c < range.count; ++c) {
+      const std::size_t i = range.first + c;
+      update[i] = measured_[i] - global[i];
+      if (range.variance) update[i] += update[mean + c] * update[mean + c];
+    }
+    if (!range.variance) mean = range.first;  // a norm's mean comes right before its variance
+  }
+}
+
 absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
     std::uint64_t round, std::uint64_t steps, std::span<const float> global,
     const std::function<bool()>& interrupted, std::span<float> update) {
@@ -89,6 +117,8 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   if (!AllFinite(global)) {
     return absl::InvalidArgumentError("the model has parameters that are not finite");
   }
+  if (absl::Status status = trainer_->SetParameters(global); !status.ok()) return status;
+  MeasureStatistics(round * steps);
   if (absl::Status status = trainer_->SetParameters(Start(global)); !status.ok()) return status;
   // Views, batches and the learning rate depend on the step alone, which the round gives, and on the buffer.
   trainer_->SeekStep(round * steps);
@@ -104,6 +134,7 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   }
   const std::span<const float> trained = trainer_->parameters();
   for (std::size_t i = 0; i < size; ++i) update[i] = trained[i] - global[i];
+  ReportStatistics(global, update);
   if (!AllFinite(update)) {
     return absl::OutOfRangeError(
         fmt::format("training diverged in round {}: lower the learning rate", round));

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "core/images/image_set.h"
 #include "core/nn/self_supervised_trainer.h"
+#include "core/parameters/running_statistics.h"
 #include "node/source/images_rehearsal.h"
 #include "node/source/images_stream.h"
 #include "node/workload/create_augmenter.h"
@@ -51,8 +52,11 @@ class SelfSupervisedWorkload {
   const std::vector<TensorShape>& Schema() const { return trainer_->Schema(); }
   std::size_t image_count() const { return stream_.count(); }
 
-  // `steps` steps from `global`; writes w_k − w_g into `update`, of the same length. `interrupted` is asked
-  // before every step. Errors: Cancelled if it said so; InvalidArgument for a model of another length or with
+  // `steps` steps from `global`; writes w_k − w_g into `update`, of the same length. Running statistics in it
+  // are not what training leaves, which belongs to w_k and to augmented views, but those of the global model
+  // on the round's first images as they are, the variance about the global mean: their average over the nodes
+  // is the statistics of all images together, for a model that stands still. `interrupted` is asked before
+  // every step. Errors: Cancelled if it said so; InvalidArgument for a model of another length or with
   // values that are not finite; OutOfRange if the training diverged. `update` is unspecified then.
   absl::StatusOr<Outcome> Train(std::uint64_t round, std::uint64_t steps, std::span<const float> global,
                                 const std::function<bool()>& interrupted, std::span<float> update);
@@ -76,6 +80,9 @@ class SelfSupervisedWorkload {
   std::span<const float> Start(std::span<const float> global);
   SelfSupervisedTrainer::StepResult Step(std::uint64_t step);
 
+  void MeasureStatistics(std::uint64_t first_batch);
+  void ReportStatistics(std::span<const float> global, std::span<float> update) const;
+
   const double ema_lambda_;
   std::unique_ptr<SelfSupervisedTrainer> trainer_;
   ImageStream stream_;
@@ -83,6 +90,9 @@ class SelfSupervisedWorkload {
   std::vector<float> local_;
   std::vector<KeptImage> buffered_;
   std::vector<float> start_;  // FedEMA's mixture
+  const std::vector<StatisticRange> statistics_;
+  std::vector<std::uint8_t> sample_;  // what they are measured on
+  std::vector<float> measured_;       // parameters with the statistics of the global model
 };
 
 }  // namespace tributary

@@ -48,6 +48,18 @@ class SelfSupervisedWorkloadTest : public ::testing::Test {
     return update;
   }
 
+  // Places in the flat vector of what steps change, and not of what is measured.
+  static std::vector<std::size_t> Learned(const std::vector<TensorShape>& schema) {
+    std::vector<std::size_t> learned;
+    std::size_t at = 0;
+    for (const TensorShape& tensor : schema) {
+      for (const std::size_t end = at + tensor.size(); at < end; ++at) {
+        if (tensor.name.find(".running_") == std::string::npos) learned.push_back(at);
+      }
+    }
+    return learned;
+  }
+
   const ImageSet images_ = DrawGlyphs(100, 1);
 };
 
@@ -61,8 +73,43 @@ TEST_F(SelfSupervisedWorkloadTest, GivesTheDifferenceThatItsStepsMake) {
   const auto trainer = SelfSupervisedTrainer::Create(Small().trainer);
   (*trainer)->SeekStep(6);
   for (const std::uint64_t step : {6, 7, 8}) (*trainer)->Step(stream.Batch(step));
-  for (std::size_t i = 0; i < global.size(); ++i) {
+  for (const std::size_t i : Learned((*trainer)->Schema())) {
     ASSERT_EQ(update[i], (*trainer)->parameters()[i] - global[i]) << i;
+  }
+}
+
+// A model that stands still: what nodes with unlike images report averages to the statistics of all images.
+TEST_F(SelfSupervisedWorkloadTest, StatisticsOfUnlikeNodesAverageToThoseOfAllImages) {
+  LocalTrainingOptions options = Small();
+  options.trainer.learning_rate = 0;
+  ImageSet images = images_;  // the second half is brighter
+  for (std::size_t i = images.pixels.size() / 2; i < images.pixels.size(); ++i) images.pixels[i] |= 0x80;
+  std::vector<std::uint32_t> all(64), dark(32), bright(32);
+  std::iota(dark.begin(), dark.end(), 0U);
+  std::iota(bright.begin(), bright.end(), 60U);
+  std::ranges::copy(dark, all.begin());
+  std::ranges::copy(bright, all.begin() + 32);
+
+  std::vector<float> global = Initial(options);
+  const auto first = *SelfSupervisedWorkload::Create(images, dark, options);
+  const auto second = *SelfSupervisedWorkload::Create(images, bright, options);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    const std::vector<float> a = Update(*first, round, global), b = Update(*second, round, global);
+    for (std::size_t i = 0; i < global.size(); ++i) global[i] += (a[i] + b[i]) / 2;
+  }
+  // The same images, in batches that are each of one kind as the nodes' were.
+  const auto trainer = SelfSupervisedTrainer::Create(options.trainer);
+  std::vector<std::uint8_t> pixels;
+  for (const std::uint32_t i : all) {
+    const auto at = images.pixels.begin() + static_cast<std::ptrdiff_t>(i * images.image_size());
+    pixels.insert(pixels.end(), at, at + static_cast<std::ptrdiff_t>(images.image_size()));
+  }
+  (*trainer)->CalibrateStatistics(pixels);
+  for (const StatisticRange& range : FindStatistics((*trainer)->Schema())) {
+    for (std::size_t i = range.first; i < range.first + range.count; ++i) {
+      // Batches of other compositions: the unbiased variance of eight images' areas differs a little.
+      EXPECT_NEAR(global[i], (*trainer)->parameters()[i], 0.1f * std::abs(global[i]) + 0.02f) << i;
+    }
   }
 }
 
@@ -130,7 +177,7 @@ TEST_F(SelfSupervisedWorkloadTest, FedEmaStartsBetweenTheLocalAndTheGlobalModel)
   std::vector<float> local(personal->local().begin(), personal->local().end());
   const std::vector<float> second = Update(*personal, 1, global);
   const std::vector<float> from_local = Update(*Make(), 1, local);
-  for (std::size_t i = 0; i < global.size(); ++i) {
+  for (const std::size_t i : Learned(personal->Schema())) {
     // Three roundings of numbers of the models' size.
     const float tolerance =
         4 * 0x1p-24f * (std::abs(local[i]) + std::abs(global[i]) + std::abs(from_local[i]) + 1e-3f);

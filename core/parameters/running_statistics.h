@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/parameters/identity.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary {
 
@@ -19,6 +19,6 @@ struct StatisticRange {
 
 // The tensors whose names end in ".running_mean", ".running_variance" or (PyTorch's) ".running_var",
 // ascending.
-std::vector<StatisticRange> FindStatistics(std::span<const FlatTensor> tensors);
+std::vector<StatisticRange> FindStatistics(std::span<const TensorShape> tensors);
 
 }  // namespace tributary
