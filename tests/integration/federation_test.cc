@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Attacks, PoisonedNodeTest,
                          ::testing::Values(std::pair<const char*, Attack>("SignFlip", SignFlip),
                                            std::pair<const char*, Attack>("HundredTimes", HundredTimes),
                                            std::pair<const char*, Attack>("Random", Random)),
-                         [](const auto& info) { return std::string(info.param.first); });
+                         [](const auto& attack) { return std::string(attack.param.first); });
 
 // All that a node can say: the requests of the service, field by field. A new field has to be looked at here.
 TEST(FederationWireTest, ARequestHasRoomForParametersCountsAndMetricsOnly) {
