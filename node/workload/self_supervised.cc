@@ -17,12 +17,22 @@ bool AllFinite(std::span<const float> values) {
   return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
 }
 
-double Distance(std::span<const float> a, std::span<const float> b) {
+// Of what is learned: running variances differ by hundreds and would drown it.
+double Distance(std::span<const float> a, std::span<const float> b,
+                std::span<const StatisticRange> statistics) {
   double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = static_cast<double>(a[i]) - b[i];
-    sum += difference * difference;
+  std::size_t at = 0;
+  const auto add_until = [&](std::size_t end) {
+    for (; at < end; ++at) {
+      const double difference = static_cast<double>(a[at]) - b[at];
+      sum += difference * difference;
+    }
+  };
+  for (const StatisticRange& range : statistics) {
+    add_until(range.first);
+    at = range.first + range.count;
   }
+  add_until(a.size());
   return std::sqrt(sum);
 }
 
@@ -70,7 +80,7 @@ SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& optio
 
 std::span<const float> SelfSupervisedWorkload::Start(std::span<const float> global) {
   if (ema_lambda_ == 0 || local_.empty()) return global;
-  const auto mu = static_cast<float>(std::min(ema_lambda_ * Distance(global, local_), 1.0));
+  const auto mu = static_cast<float>(std::min(ema_lambda_ * Distance(global, local_, statistics_), 1.0));
   start_.resize(global.size());
   for (std::size_t i = 0; i < start_.size(); ++i) start_[i] = mu * local_[i] + (1.0f - mu) * global[i];
   return start_;

@@ -24,7 +24,8 @@ struct LocalTrainingOptions {
   SelfSupervisedOptions trainer;
   AugmentationSet augmentation = AugmentationSet::kContinuous;
   // FedEMA (Zhuang et al., 2022; seed 004): a round starts from μ W_k + (1 − μ) W_g with
-  // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round. 0: from W_g.
+  // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round; running
+  // statistics are left out of the norm. 0: from W_g.
   double ema_lambda = 0;
   // Images in a buffer of the most novel ones, from which half of each batch comes (images_rehearsal.h); 0:
   // every image is kept.

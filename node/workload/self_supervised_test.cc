@@ -190,6 +190,19 @@ TEST_F(SelfSupervisedWorkloadTest, FedEmaStartsBetweenTheLocalAndTheGlobalModel)
   EXPECT_EQ(Update(*impersonal, 1, global), Update(*Make(), 1, global));
 }
 
+TEST_F(SelfSupervisedWorkloadTest, FedEmaComparesWhatIsLearnedAndNotTheStatistics) {
+  LocalTrainingOptions options = Small();
+  options.ema_lambda = 1e9;
+  const std::vector<float> global = Initial();
+  const auto workload = Make(options);
+  std::vector<float> local = global;
+  for (const StatisticRange& range : FindStatistics(workload->Schema())) {
+    for (std::size_t i = range.first; i < range.first + range.count; ++i) local[i] += 100;
+  }
+  ASSERT_TRUE(workload->SetLocal(local).ok());
+  EXPECT_EQ(Update(*workload, 1, global), Update(*Make(), 1, global));
+}
+
 TEST_F(SelfSupervisedWorkloadTest, FedEmaGoesOnFromALocalModelThatWasKept) {
   LocalTrainingOptions options = Small();
   options.ema_lambda = 0.5;
