@@ -116,7 +116,7 @@ std::string RunState::StatusMessage() const {
   const auto ready = std::ranges::count_if(nodes_, [](const auto& entry) {
     return entry.second.status.connected && entry.second.status.sample_count > 0;
   });
-  return fmt::format("{} of {} nodes have joined", ready, std::max(config_.min_nodes, config_.quorum));
+  return fmt::format("{} of {} nodes are connected", ready, std::max(config_.min_nodes, config_.quorum));
 }
 
 std::vector<ParticipantStatus> RunState::participants() const {
