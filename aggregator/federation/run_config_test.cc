@@ -122,6 +122,12 @@ TEST(RunConfigTest, TheDocumentedDefaultsAreTheDefaults) {
   EXPECT_EQ(documented->privacy.delta, bare->privacy.delta);
 }
 
+TEST(RunConfigTest, GivesEachFaultALine) {
+  const std::string message = Message("name = \"a\"\n[privacy]\nnoise_multiplier = 1.0\n");
+  EXPECT_THAT(message, HasSubstr("privacy.noise_multiplier needs clip_norm above 0\n"));
+  EXPECT_THAT(message, HasSubstr("privacy.noise_multiplier needs weighting = \"uniform\""));
+}
+
 TEST(RunConfigTest, NamesEveryFaultWithItsPlace) {
   EXPECT_THAT(
       Message("rounds = 0\nbatches = 3\n[strategy]\nkind = \"best\"\n[client]\nencoding = \"fixed32\""),

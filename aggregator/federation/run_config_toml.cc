@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/str_split.h"
 #include "aggregator/federation/run_config.h"
 #include "core/runtime/config.h"
 
@@ -119,7 +120,10 @@ RunConfig ReadRun(const ConfigSection& root) {
   config.buffer = ReadBuffer(root.Section("buffer"), config.min_nodes);
   config.evaluation.every_rounds = Count(root.Section("evaluation"), "every_rounds", 1, kAny);
   // What single limits cannot say.
-  if (absl::Status status = Validate(config); !status.ok()) root.Fault("", std::string(status.message()));
+  const absl::Status status = Validate(config);
+  for (const absl::string_view fault : absl::StrSplit(status.message(), "; ", absl::SkipEmpty())) {
+    root.Fault("", std::string(fault));
+  }
   return config;
 }
 
