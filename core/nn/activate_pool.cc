@@ -1,8 +1,7 @@
 #include "core/nn/activate_pool.h"
 
-#include <algorithm>
-#include <cmath>
-
+// The kernels keep arrays of vectors in registers, which targets with sizeless vectors do not allow.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/nn/activate_pool.cc"
 #include "hwy/foreach_target.h"
@@ -18,138 +17,158 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
 
-// The four pixels of each 2×2, a vector of them side by side.
+// Calls visit(offset of the pixel, of the pooled pixel) for the first pixel of each 2×2, row by row.
+template <class Visit>
+HWY_INLINE void ForEachQuad(const PlaneShape& shape, Visit visit) {
+  const std::size_t half = shape.side / 2, lanes = shape.lanes();
+  for (std::size_t y = 0; y < half; ++y) {
+    for (std::size_t x = 0; x < half; ++x) {
+      visit(2 * (y * shape.pitch() + x * lanes), (y * (half + 1) + x) * lanes);
+    }
+  }
+}
+
+// The four pixels of 2×2.
 struct Quad {
   V v[4];
 };
 
-HWY_INLINE Quad LoadQuad(D d, const float* row, std::size_t pitch) {
-  Quad quad;
-  hn::LoadInterleaved2(d, row, quad.v[0], quad.v[1]);
-  hn::LoadInterleaved2(d, row + pitch, quad.v[2], quad.v[3]);
-  return quad;
+HWY_INLINE Quad LoadQuad(D d, const float* x, const PlaneShape& shape) {
+  const std::size_t right = shape.lanes(), below = shape.pitch();
+  return {{hn::Load(d, x), hn::Load(d, x + right), hn::Load(d, x + below), hn::Load(d, x + below + right)}};
 }
 
-struct Normed {
-  Quad y;
-  V maximum;
-};
-
-HWY_INLINE Normed Norm(D d, const Quad& x, const NormCoefficients& norm) {
-  const V factor = hn::Set(d, norm.factor);
-  const V term = hn::Set(d, norm.term);
-  Normed normed;
-  for (int i = 0; i < 4; ++i) normed.y.v[i] = hn::MulAdd(factor, x.v[i], term);
-  normed.maximum = hn::Max(hn::Max(normed.y.v[0], normed.y.v[1]), hn::Max(normed.y.v[2], normed.y.v[3]));
-  return normed;
+// What the activation lets pass of the gradient of factor · peak + term.
+HWY_INLINE V PassedGradient(D d, V peak, V factor, V term, V ceiling, const float* gradient) {
+  const V y = hn::MulAdd(factor, peak, term);
+  return hn::IfThenElseZero(hn::And(hn::Gt(y, hn::Zero(d)), hn::Lt(y, ceiling)), hn::Load(d, gradient));
 }
 
-// The pooled gradient where the activation lets it pass, 0 from the image's end on.
-HWY_INLINE V PassedGradient(D d, const Normed& normed, const ClipActivation& activation,
-                            const float* gradient, std::size_t valid) {
-  const M passes =
-      hn::And(hn::Gt(normed.maximum, hn::Zero(d)), hn::Lt(normed.maximum, hn::Set(d, activation.ceiling)));
-  return hn::IfThenElseZero(hn::And(passes, hn::FirstN(d, valid)), hn::LoadU(d, gradient));
-}
-
-// Calls visit(i, mask): pixel i of the quads holds the first maximum.
-template <class Visit>
-HWY_INLINE void ForEachFirstMaximum(D d, const Normed& normed, Visit visit) {
-  M open = hn::FirstN(d, hn::Lanes(d));
-  for (int i = 0; i < 4; ++i) {
-    const M here = hn::And(open, hn::Eq(normed.y.v[i], normed.maximum));
-    open = hn::AndNot(here, open);
-    visit(i, here);
+// Rows are summed by themselves first: sums of many floats lose less that way.
+void Sums(const float* x, const PlaneShape& shape, const ImageSums& sums) {
+  const D d;
+  for (std::size_t n = 0; n < shape.lanes(); n += hn::Lanes(d)) {
+    V sum = hn::Zero(d), squares = hn::Zero(d), magnitude = hn::Zero(d);
+    for (std::size_t y = 0; y < shape.side; ++y) {
+      V row_sum = hn::Zero(d), row_squares = hn::Zero(d), row_magnitude = hn::Zero(d);
+      for (std::size_t i = 0; i < shape.side; ++i) {
+        const V value = hn::Load(d, x + y * shape.pitch() + i * shape.lanes() + n);
+        row_sum = hn::Add(row_sum, value);
+        row_squares = hn::MulAdd(value, value, row_squares);
+        row_magnitude = hn::Add(row_magnitude, hn::Abs(value));
+      }
+      sum = hn::Add(sum, row_sum);
+      squares = hn::Add(squares, row_squares);
+      magnitude = hn::Add(magnitude, row_magnitude);
+    }
+    hn::StoreU(sum, d, sums.sum + n);
+    hn::StoreU(squares, d, sums.squares + n);
+    hn::StoreU(magnitude, d, sums.magnitude + n);
   }
 }
 
-void Sums(const float* image, std::size_t size, ImageSums& sums) {
+void Pool(const float* x, const PlaneShape& shape, const NormCoefficients& norm,
+          const ClipActivation& activation, float* pooled, float* peaks) {
   const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  V sum = hn::Zero(d), squares = hn::Zero(d), magnitude = hn::Zero(d);
-  const auto add = [&](V x) {
-    sum = hn::Add(sum, x);
-    squares = hn::MulAdd(x, x, squares);
-    magnitude = hn::Add(magnitude, hn::Abs(x));
-  };
-  std::size_t i = 0;
-  for (; i + lanes <= size; i += lanes) add(hn::LoadU(d, image + i));
-  if (i < size) add(hn::IfThenElseZero(hn::FirstN(d, size - i), hn::LoadU(d, image + i)));
-  sums = {hn::GetLane(hn::SumOfLanes(d, sum)), hn::GetLane(hn::SumOfLanes(d, squares)),
-          hn::GetLane(hn::SumOfLanes(d, magnitude))};
-}
-
-void Pool(const float* x, std::size_t side, const NormCoefficients& norm, const ClipActivation& activation,
-          float* pooled) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  const std::size_t pitch = side + 1, half = side / 2;
   const V ceiling = hn::Set(d, activation.ceiling);
   const V per_step = hn::Set(d, activation.step > 0 ? 1.0f / activation.step : 0.0f);
   const V step = hn::Set(d, activation.step);
-  for (std::size_t row = 0; row < half; ++row, x += 2 * pitch, pooled += half + 1) {
-    for (std::size_t column = 0; column < half; column += lanes) {
-      V y = Norm(d, LoadQuad(d, x + 2 * column, pitch), norm).maximum;
+  ForEachQuad(shape, [&](std::size_t at, std::size_t pooled_at) {
+    for (std::size_t n = 0; n < shape.lanes(); n += hn::Lanes(d)) {
+      const Quad quad = LoadQuad(d, x + at + n, shape);
+      const V factor = hn::LoadU(d, norm.factor + n);
+      // The norm rises or falls with x, rounding included: one of the extremes gives its maximum.
+      const V high = hn::Max(hn::Max(quad.v[0], quad.v[1]), hn::Max(quad.v[2], quad.v[3]));
+      const V low = hn::Min(hn::Min(quad.v[0], quad.v[1]), hn::Min(quad.v[2], quad.v[3]));
+      const V peak = hn::IfThenElse(hn::Ge(factor, hn::Zero(d)), high, low);
+      V y = hn::MulAdd(factor, peak, hn::LoadU(d, norm.term + n));
       y = hn::Min(hn::Max(y, hn::Zero(d)), ceiling);
       if (activation.step > 0) y = hn::Mul(hn::Floor(hn::Mul(y, per_step)), step);
-      hn::StoreU(hn::IfThenElseZero(hn::FirstN(d, half - column), y), d, pooled + column);
+      hn::Store(y, d, pooled + pooled_at + n);
+      hn::Store(peak, d, peaks + pooled_at + n);
     }
-  }
-  std::fill_n(pooled, half + 1, 0.0f);
+  });
 }
 
-void PoolGradientSum(const float* x, std::size_t side, const NormCoefficients& norm,
-                     const ClipActivation& activation, const float* gradient, PoolGradientSums& sums) {
+void PoolGradientSum(const float* peaks, const PlaneShape& shape, const NormCoefficients& norm,
+                     const ClipActivation& activation, const float* gradient, const PoolGradientSums& sums) {
   const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  const std::size_t pitch = side + 1, half = side / 2;
-  V sum = hn::Zero(d), product = hn::Zero(d);
-  for (std::size_t row = 0; row < half; ++row, x += 2 * pitch, gradient += half + 1) {
-    for (std::size_t column = 0; column < half; column += lanes) {
-      const Quad quad = LoadQuad(d, x + 2 * column, pitch);
-      const Normed normed = Norm(d, quad, norm);
-      const V dy = PassedGradient(d, normed, activation, gradient + column, half - column);
-      V at_maximum = hn::Zero(d);
-      ForEachFirstMaximum(d, normed,
-                          [&](int i, M here) { at_maximum = hn::IfThenElse(here, quad.v[i], at_maximum); });
-      sum = hn::Add(sum, dy);
-      product = hn::MulAdd(dy, at_maximum, product);
+  const V ceiling = hn::Set(d, activation.ceiling);
+  for (std::size_t n = 0; n < shape.lanes(); n += hn::Lanes(d)) {
+    const V factor = hn::LoadU(d, norm.factor + n), term = hn::LoadU(d, norm.term + n);
+    V sum = hn::Zero(d), product = hn::Zero(d);
+    for (std::size_t y = 0; y < shape.side; ++y) {
+      V row_sum = hn::Zero(d), row_product = hn::Zero(d);
+      for (std::size_t i = 0; i < shape.side; ++i) {
+        const std::size_t at = y * shape.pitch() + i * shape.lanes() + n;
+        const V peak = hn::Load(d, peaks + at);
+        const V dy = PassedGradient(d, peak, factor, term, ceiling, gradient + at);
+        row_sum = hn::Add(row_sum, dy);
+        row_product = hn::MulAdd(dy, peak, row_product);
+      }
+      sum = hn::Add(sum, row_sum);
+      product = hn::Add(product, row_product);
     }
+    hn::StoreU(sum, d, sums.sum + n);
+    hn::StoreU(product, d, sums.product + n);
   }
-  sums = {hn::GetLane(hn::SumOfLanes(d, sum)), hn::GetLane(hn::SumOfLanes(d, product))};
 }
 
-void PoolGradient(const float* x, std::size_t side, const NormCoefficients& norm,
-                  const ClipActivation& activation, const float* gradient,
+// A vector of images' coefficients, and what they make of a pixel that no gradient reaches from above.
+struct Smooth {
+  Smooth(D d, const NormGradientCoefficients& c, std::size_t n)
+      : slope(hn::LoadU(d, c.slope + n)), sign(hn::LoadU(d, c.sign + n)), term(hn::LoadU(d, c.term + n)) {}
+
+  HWY_INLINE V At(D d, V x) const {
+    const V signed_term = hn::IfThenElse(hn::Gt(x, hn::Zero(d)), sign,
+                                         hn::IfThenElseZero(hn::Lt(x, hn::Zero(d)), hn::Neg(sign)));
+    return hn::Add(hn::MulAdd(slope, x, term), signed_term);
+  }
+
+  V slope, sign, term;
+};
+
+void PoolGradient(const float* x, const PlaneShape& shape, const NormCoefficients& norm,
+                  const ClipActivation& activation, const float* peaks, const float* gradient,
                   const NormGradientCoefficients& coefficients, float* out) {
   const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  const std::size_t pitch = side + 1, half = side / 2;
-  const V direct = hn::Set(d, coefficients.direct);
-  const V slope = hn::Set(d, coefficients.slope);
-  const V sign = hn::Set(d, coefficients.sign);
-  const V term = hn::Set(d, coefficients.term);
-  for (std::size_t row = 0; row < half; ++row, x += 2 * pitch, gradient += half + 1, out += 2 * pitch) {
-    // From the right, so that what a row's last vector writes beyond its end is overwritten by whoever owns
-    // it.
-    for (std::size_t left = (half + lanes - 1) / lanes; left-- > 0;) {
-      const std::size_t column = left * lanes;
-      const Quad quad = LoadQuad(d, x + 2 * column, pitch);
-      const Normed normed = Norm(d, quad, norm);
-      const M inside = hn::FirstN(d, half - column);
-      const V dy = hn::Mul(direct, PassedGradient(d, normed, activation, gradient + column, half - column));
+  const std::size_t right = shape.lanes(), below = shape.pitch();
+  const V ceiling = hn::Set(d, activation.ceiling);
+  ForEachQuad(shape, [&](std::size_t at, std::size_t pooled_at) {
+    for (std::size_t n = 0; n < shape.lanes(); n += hn::Lanes(d)) {
+      const Smooth smooth(d, coefficients, n);
+      const Quad quad = LoadQuad(d, x + at + n, shape);
+      const V peak = hn::Load(d, peaks + pooled_at + n);
+      const V dy = hn::Mul(hn::LoadU(d, coefficients.direct + n),
+                           PassedGradient(d, peak, hn::LoadU(d, norm.factor + n), hn::LoadU(d, norm.term + n),
+                                          ceiling, gradient + pooled_at + n));
       Quad dx;
-      ForEachFirstMaximum(d, normed, [&](int i, M here) {
-        const V signed_term =
-            hn::IfThenElse(hn::Gt(quad.v[i], hn::Zero(d)), sign,
-                           hn::IfThenElseZero(hn::Lt(quad.v[i], hn::Zero(d)), hn::Neg(sign)));
-        const V smooth = hn::Add(hn::MulAdd(slope, quad.v[i], term), signed_term);
-        dx.v[i] = hn::IfThenElseZero(inside, hn::Add(smooth, hn::IfThenElseZero(here, dy)));
-      });
-      hn::StoreInterleaved2(dx.v[0], dx.v[1], d, out + 2 * column);
-      hn::StoreInterleaved2(dx.v[2], dx.v[3], d, out + pitch + 2 * column);
+      M open = hn::FirstN(d, hn::Lanes(d));  // no pixel has equalled the peak yet
+      for (int i = 0; i < 4; ++i) {
+        const M here = hn::And(open, hn::Eq(quad.v[i], peak));
+        open = hn::AndNot(here, open);
+        dx.v[i] = hn::Add(smooth.At(d, quad.v[i]), hn::IfThenElseZero(here, dy));
+      }
+      float* to = out + at + n;
+      hn::Store(dx.v[0], d, to);
+      hn::Store(dx.v[1], d, to + right);
+      hn::Store(dx.v[2], d, to + below);
+      hn::Store(dx.v[3], d, to + below + right);
     }
+  });
+  if (shape.side % 2 == 0) return;
+  // The last row and column, which pooling leaves out.
+  const auto pixel = [&](std::size_t at) {
+    for (std::size_t n = 0; n < right; n += hn::Lanes(d)) {
+      hn::Store(Smooth(d, coefficients, n).At(d, hn::Load(d, x + at + n)), d, out + at + n);
+    }
+  };
+  const std::size_t last = shape.side - 1;
+  for (std::size_t i = 0; i < last; ++i) {
+    pixel(i * below + last * right);
+    pixel(last * below + i * right);
   }
+  pixel(last * below + last * right);
 }
 
 }  // namespace
@@ -168,46 +187,26 @@ HWY_EXPORT(PoolGradient);
 
 }  // namespace
 
-ImageSums SumImage(const float* image, std::size_t size) {
-  ImageSums sums;
-  HWY_DYNAMIC_DISPATCH(Sums)(image, size, sums);
-  return sums;
+void SumImages(const float* x, const PlaneShape& shape, const ImageSums& sums) {
+  HWY_DYNAMIC_DISPATCH(Sums)(x, shape, sums);
 }
 
-void ActivatePool(const float* x, std::size_t side, const NormCoefficients& norm,
-                  const ClipActivation& activation, float* pooled) {
-  HWY_DYNAMIC_DISPATCH(Pool)(x, side, norm, activation, pooled);
+void ActivatePool(const float* x, const PlaneShape& shape, const NormCoefficients& norm,
+                  const ClipActivation& activation, float* pooled, float* peak) {
+  HWY_DYNAMIC_DISPATCH(Pool)(x, shape, norm, activation, pooled, peak);
 }
 
-PoolGradientSums SumPoolGradient(const float* x, std::size_t side, const NormCoefficients& norm,
-                                 const ClipActivation& activation, const float* pooled_gradient) {
-  PoolGradientSums sums;
-  HWY_DYNAMIC_DISPATCH(PoolGradientSum)(x, side, norm, activation, pooled_gradient, sums);
-  return sums;
+void SumPoolGradient(const float* peak, const PlaneShape& pooled_shape, const NormCoefficients& norm,
+                     const ClipActivation& activation, const float* pooled_gradient,
+                     const PoolGradientSums& sums) {
+  HWY_DYNAMIC_DISPATCH(PoolGradientSum)(peak, pooled_shape, norm, activation, pooled_gradient, sums);
 }
 
-void ActivatePoolGradient(const float* x, std::size_t side, const NormCoefficients& norm,
-                          const ClipActivation& activation, const float* pooled_gradient,
+void ActivatePoolGradient(const float* x, const PlaneShape& shape, const NormCoefficients& norm,
+                          const ClipActivation& activation, const float* peak, const float* pooled_gradient,
                           const NormGradientCoefficients& coefficients, float* x_gradient) {
   HWY_DYNAMIC_DISPATCH(PoolGradient)
-  (x, side, norm, activation, pooled_gradient, coefficients, x_gradient);
-  const std::size_t pitch = side + 1;
-  if (side % 2 == 0) {
-    std::fill_n(x_gradient + side * pitch, pitch, 0.0f);
-    return;
-  }
-  // The last row and column, which pooling leaves out, and the zeros behind them.
-  const auto smooth = [&](std::size_t at) {
-    const float sign = x[at] > 0 ? 1.0f : x[at] < 0 ? -1.0f : 0.0f;
-    x_gradient[at] = coefficients.slope * x[at] + coefficients.sign * sign + coefficients.term;
-  };
-  const std::size_t last = side - 1;
-  for (std::size_t row = 0; row < last; ++row) {
-    smooth(row * pitch + last);
-    x_gradient[row * pitch + side] = 0;
-  }
-  for (std::size_t column = 0; column < side; ++column) smooth(last * pitch + column);
-  std::fill_n(x_gradient + last * pitch + side, pitch + 1, 0.0f);
+  (x, shape, norm, activation, peak, pooled_gradient, coefficients, x_gradient);
 }
 
 }  // namespace tributary

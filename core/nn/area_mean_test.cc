@@ -18,7 +18,7 @@ Planes RandomPlanes(std::size_t channels, std::size_t side, unsigned seed) {
   for (std::size_t c = 0; c < channels; ++c) {
     for (std::size_t n = 0; n < kImages; ++n) {
       for (std::size_t i = 0; i < side * side; ++i) {
-        planes.channel(c)[n * planes.shape().image_size() + i / side * planes.shape().pitch() + i % side] =
+        planes.channel(c)[i / side * planes.shape().pitch() + i % side * planes.shape().lanes() + n] =
             values[next++];
       }
     }
@@ -28,7 +28,10 @@ Planes RandomPlanes(std::size_t channels, std::size_t side, unsigned seed) {
 
 TEST(AreaMeansTest, DividesSevenRowsIntoTwoTwoAndThree) {
   Planes x(1, {1, 7});
-  for (std::size_t i = 0; i < 49; ++i) x.channel(0)[i / 7 * 8 + i % 7] = static_cast<float>(i);
+  const PlaneShape& shape = x.shape();
+  for (std::size_t i = 0; i < 49; ++i) {
+    x.channel(0)[i / 7 * shape.pitch() + i % 7 * shape.lanes()] = static_cast<float>(i);
+  }
   std::vector<float> features(9);
   AreaMeans(x, 3, features);
   EXPECT_FLOAT_EQ(features[0], (0 + 1 + 7 + 8) / 4.0f);
@@ -40,8 +43,7 @@ TEST(AreaMeansTest, OfAreasOfOnePixelAreThePixels) {
   const Planes x = RandomPlanes(3, 2, 1);
   std::vector<float> features(3 * 4 * kImages);
   AreaMeans(x, 2, features);
-  EXPECT_EQ(features[(2 * 4 + 3) * kImages + 1],
-            x.channel(2)[x.shape().image_size() + x.shape().pitch() + 1]);
+  EXPECT_EQ(features[(2 * 4 + 3) * kImages + 1], x.channel(2)[x.shape().pitch() + x.shape().lanes() + 1]);
 }
 
 // The map is linear, so its gradient is its transpose: <A x, g> = <x, Aᵀ g>; float sums of 100 terms.

@@ -8,6 +8,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/nn/convolution_3x3.cc"
 #include "hwy/foreach_target.h"
+// After foreach_target.h, which compiles it once per target.
+#include "core/nn/dot_tile-inl.h"
 #include "hwy/highway.h"
 
 #ifndef TRIBUTARY_CORE_NN_CONVOLUTION_3X3_SHAPES
@@ -16,31 +18,15 @@ namespace tributary {
 namespace {
 
 constexpr std::size_t kConvolutionTaps = Convolution3x3::kTaps;
-constexpr std::size_t kPanelRows = 8;  // output channels of a packed panel
-
-// A channel and how far the next ones are.
-struct ChannelsIn {
-  const float* first;
-  std::size_t count;
-  std::size_t stride;
-};
-struct ChannelsOut {
-  float* first;
-  std::size_t count;
-  std::size_t stride;
-};
-
-ChannelsIn In(const Planes& planes) {
-  return {planes.channel(0), planes.channels(), planes.shape().stride()};
-}
-ChannelsOut Out(Planes& planes) { return {planes.channel(0), planes.channels(), planes.shape().stride()}; }
+constexpr std::size_t kPanelRows = Convolution3x3::kGroup;
 
 // Where the pixel that a tap meets lies, seen from the centre.
-std::array<std::ptrdiff_t, kConvolutionTaps> TapOffsets(std::size_t pitch) {
+std::array<std::ptrdiff_t, kConvolutionTaps> TapOffsets(const PlaneShape& shape) {
   std::array<std::ptrdiff_t, kConvolutionTaps> offsets;
-  const auto row = static_cast<std::ptrdiff_t>(pitch);
+  const auto row = static_cast<std::ptrdiff_t>(shape.pitch());
+  const auto pixel = static_cast<std::ptrdiff_t>(shape.lanes());
   for (std::ptrdiff_t tap = 0; tap < static_cast<std::ptrdiff_t>(kConvolutionTaps); ++tap) {
-    offsets[static_cast<std::size_t>(tap)] = (tap / 3 - 1) * row + tap % 3 - 1;
+    offsets[static_cast<std::size_t>(tap)] = (tap / 3 - 1) * row + (tap % 3 - 1) * pixel;
   }
   return offsets;
 }
@@ -60,120 +46,92 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
 constexpr std::size_t kTileRows = kManyRegisters ? 8 : 4;
 constexpr std::size_t kTileVectors = kManyRegisters ? 3 : 2;
-constexpr std::size_t kGradientTaps = kManyRegisters ? 6 : 2;
-constexpr std::size_t kGradientRows = 4;
 constexpr std::size_t kLanes = HWY_LANES(float);
-static_assert(kTileVectors * kLanes <= PlaneShape::kSlack && kPanelRows % kTileRows == 0);
+static_assert(kPanelRows % kTileRows == 0);
 
-// One tile of output: kTileRows channels × kTileVectors vectors of pixels. `weights` starts at the tile's
-// rows within a panel [inputs · 9 × kPanelRows].
-HWY_INLINE void ForwardTile(const ChannelsIn& x, std::size_t pixel,
+// One tile of output: kTileRows channels × kVectors vectors. `x` is its first place in the first channel;
+// `weights` starts at the tile's rows within the packed ones [inputs · 9 × kPanelRows].
+template <std::size_t kVectors>
+HWY_INLINE void ForwardTile(const float* x, std::size_t inputs, std::size_t stride,
                             const std::array<std::ptrdiff_t, kConvolutionTaps>& offsets,
-                            const float* HWY_RESTRICT weights, const float* HWY_RESTRICT mask, float* y,
-                            std::size_t y_stride, std::size_t rows) {
+                            const float* HWY_RESTRICT weights, float* HWY_RESTRICT y, std::size_t rows) {
   const hn::ScalableTag<float> d;
-  hn::Vec<decltype(d)> sum[kTileRows][kTileVectors];
+  hn::Vec<decltype(d)> sum[kTileRows][kVectors];
 #pragma GCC unroll 8
   for (std::size_t r = 0; r < kTileRows; ++r) {
 #pragma GCC unroll 4
-    for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::Zero(d);
+    for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
-  const float* channel = x.first + pixel;
-  for (std::size_t c = 0; c < x.count; ++c, channel += x.stride) {
+  for (std::size_t c = 0; c < inputs; ++c, x += stride) {
     for (std::size_t tap = 0; tap < kConvolutionTaps; ++tap, weights += kPanelRows) {
-      const float* source = channel + offsets[tap];
-      hn::Vec<decltype(d)> pixels[kTileVectors];
+      hn::Vec<decltype(d)> pixels[kVectors];
 #pragma GCC unroll 4
-      for (std::size_t v = 0; v < kTileVectors; ++v) pixels[v] = hn::LoadU(d, source + v * kLanes);
+      for (std::size_t v = 0; v < kVectors; ++v) pixels[v] = hn::Load(d, x + offsets[tap] + v * kLanes);
 #pragma GCC unroll 8
       for (std::size_t r = 0; r < kTileRows; ++r) {
         const auto weight = hn::Set(d, weights[r]);
 #pragma GCC unroll 4
-        for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::MulAdd(weight, pixels[v], sum[r][v]);
+        for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(weight, pixels[v], sum[r][v]);
       }
     }
   }
-#pragma GCC unroll 4
-  for (std::size_t v = 0; v < kTileVectors; ++v) {
-    const auto keep = hn::LoadU(d, mask + pixel + v * kLanes);
 #pragma GCC unroll 8
-    for (std::size_t r = 0; r < kTileRows; ++r) {
-      if (r < rows) hn::StoreU(hn::Mul(sum[r][v], keep), d, y + r * y_stride + pixel + v * kLanes);
+  for (std::size_t r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      if (r < rows) hn::Store(sum[r][v], d, y + r * stride + v * kLanes);
     }
   }
 }
 
-// `packed`: panels of kPanelRows output channels, [inputs · 9 × kPanelRows] each.
-void ConvolvePlanes(const ChannelsIn& x, std::size_t pitch, std::size_t pixels, const float* packed,
-                    const float* mask, const ChannelsOut& y) {
-  const auto offsets = TapOffsets(pitch);
-  for (std::size_t row = 0; row < y.count; row += kTileRows) {
-    const float* panel =
-        packed + row / kPanelRows * kPanelRows * x.count * kConvolutionTaps + row % kPanelRows;
-    const std::size_t rows = std::min(kTileRows, y.count - row);
-    for (std::size_t pixel = 0; pixel < pixels; pixel += kTileVectors * kLanes) {
-      ForwardTile(x, pixel, offsets, panel, mask, y.first + row * y.stride, y.stride, rows);
+// `packed` [inputs · 9 × kPanelRows]: what gives the `count` channels of y from `first` on.
+void ConvolvePlanes(const Planes& x, const float* packed, std::size_t first, std::size_t count, Planes& y) {
+  const PlaneShape& shape = x.shape();
+  const auto offsets = TapOffsets(shape);
+  const std::size_t row_size = shape.side * shape.lanes();
+  for (std::size_t row = 0; row < count; row += kTileRows) {
+    const float* panel = packed + row;
+    const std::size_t rows = std::min(kTileRows, count - row);
+    for (std::size_t line = 0; line < shape.side; ++line) {
+      const float* from = x.channel(0) + line * shape.pitch();
+      float* to = y.channel(first + row) + line * shape.pitch();
+      std::size_t i = 0;
+      for (; i + kTileVectors * kLanes <= row_size; i += kTileVectors * kLanes) {
+        ForwardTile<kTileVectors>(from + i, x.channels(), shape.stride(), offsets, panel, to + i, rows);
+      }
+      for (; i < row_size; i += kLanes) {
+        ForwardTile<1>(from + i, x.channels(), shape.stride(), offsets, panel, to + i, rows);
+      }
     }
   }
 }
 
-// gradient[r][t] += Σ_p y[r][p] · x[t][p] for kGradientRows × kGradientTaps pairs.
-HWY_INLINE void GradientTile(const float* const* x, const float* const* y, std::size_t first, std::size_t end,
-                             float* const* gradient, std::size_t rows, std::size_t taps) {
-  const hn::ScalableTag<float> d;
-  hn::Vec<decltype(d)> sum[kGradientRows][kGradientTaps];
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kGradientRows; ++r) {
-#pragma GCC unroll 8
-    for (std::size_t t = 0; t < kGradientTaps; ++t) sum[r][t] = hn::Zero(d);
-  }
-  for (std::size_t p = first; p < end; p += kLanes) {
-    hn::Vec<decltype(d)> values[kGradientRows];
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kGradientRows; ++r) values[r] = hn::LoadU(d, y[r] + p);
-#pragma GCC unroll 8
-    for (std::size_t t = 0; t < kGradientTaps; ++t) {
-      const auto pixels = hn::LoadU(d, x[t] + p);
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kGradientRows; ++r) sum[r][t] = hn::MulAdd(values[r], pixels, sum[r][t]);
-    }
-  }
-  // Indexed by constants only, lest the sums live in memory.
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kGradientRows; ++r) {
-#pragma GCC unroll 8
-    for (std::size_t t = 0; t < kGradientTaps; ++t) {
-      const float total = hn::GetLane(hn::SumOfLanes(d, sum[r][t]));
-      if (r < rows && t < taps) gradient[r][t] += total;
-    }
-  }
-}
-
-void AddWeightGradient(const ChannelsIn& x, std::size_t pitch, std::size_t pixels, const ChannelsIn& y,
-                       float* gradient) {
-  // Four rows of a block and one channel of x stay in a 48 KiB first-level cache.
-  constexpr std::size_t kBlock = 2048;
-  const auto offsets = TapOffsets(pitch);
-  const std::size_t depth = x.count * kConvolutionTaps;
-  for (std::size_t block = 0; block < pixels; block += kBlock) {
-    const std::size_t end = std::min(block + kBlock, pixels);
-    for (std::size_t row = 0; row < y.count; row += kGradientRows) {
-      const float* values[kGradientRows];
-      float* out[kGradientRows];
-      for (std::size_t r = 0; r < kGradientRows; ++r) {
-        const std::size_t channel = std::min(row + r, y.count - 1);
-        values[r] = y.first + channel * y.stride;
+// gradient [count × inputs · 9] += that of the first `count` channels of y.
+void AddWeightGradient(const Planes& x, const Planes& y, std::size_t count, float* gradient) {
+  // Eight rows of a block and one channel of x stay in a 48 KiB first-level cache.
+  constexpr std::size_t kBlock = 1024;
+  const PlaneShape& shape = x.shape();
+  const auto offsets = TapOffsets(shape);
+  const std::size_t depth = x.channels() * kConvolutionTaps;
+  for (std::size_t block = 0; block < shape.size(); block += kBlock) {
+    const std::size_t end = std::min(block + kBlock, shape.size());
+    for (std::size_t row = 0; row < count; row += kDotRows) {
+      const float* values[kDotRows];
+      float* out[kDotRows];
+      for (std::size_t r = 0; r < kDotRows; ++r) {
+        const std::size_t channel = std::min(row + r, count - 1);
+        values[r] = y.channel(channel);
         out[r] = gradient + channel * depth;
       }
-      for (std::size_t k = 0; k < depth; k += kGradientTaps) {
-        const float* shifted[kGradientTaps];
-        for (std::size_t t = 0; t < kGradientTaps; ++t) {
+      for (std::size_t k = 0; k < depth; k += kDotColumns) {
+        const float* shifted[kDotColumns];
+        for (std::size_t t = 0; t < kDotColumns; ++t) {
           const std::size_t tap = std::min(k + t, depth - 1);
-          shifted[t] = x.first + tap / kConvolutionTaps * x.stride + offsets[tap % kConvolutionTaps];
+          shifted[t] = x.channel(tap / kConvolutionTaps) + offsets[tap % kConvolutionTaps];
         }
-        GradientTile(shifted, values, block, end, out, std::min(kGradientRows, y.count - row),
-                     std::min(kGradientTaps, depth - k));
-        for (float*& o : out) o += kGradientTaps;
+        AddDots(values, shifted, block, end, out, std::min(kDotRows, count - row),
+                std::min(kDotColumns, depth - k));
+        for (float*& o : out) o += kDotColumns;
       }
     }
   }
@@ -191,51 +149,28 @@ namespace {
 HWY_EXPORT(ConvolvePlanes);
 HWY_EXPORT(AddWeightGradient);
 
-constexpr std::size_t PanelSize(std::size_t inputs, std::size_t outputs) {
-  return (outputs + kPanelRows - 1) / kPanelRows * kPanelRows * inputs * kConvolutionTaps;
-}
+// Floats of a packed group.
+constexpr std::size_t PanelSize(std::size_t inputs) { return inputs * kConvolutionTaps * kPanelRows; }
 
 }  // namespace
 
 Convolution3x3::Convolution3x3(std::size_t inputs, std::size_t outputs)
-    : inputs_(inputs),
-      outputs_(outputs),
-      packed_(hwy::AllocateAligned<float>(std::max(PanelSize(inputs, outputs), PanelSize(outputs, inputs)))) {
+    : inputs_(inputs), outputs_(outputs), packed_(hwy::AllocateAligned<float>(PanelSize(inputs))) {
+  std::fill_n(packed_.get(), PanelSize(inputs), 0.0f);
 }
 
-void Convolution3x3::Forward(std::span<const float> weights, const Planes& x, Planes& y) {
-  const std::size_t depth = inputs_ * kTaps;
-  std::fill_n(packed_.get(), PanelSize(inputs_, outputs_), 0.0f);
-  for (std::size_t o = 0; o < outputs_; ++o) {
-    float* panel = packed_.get() + o / kPanelRows * kPanelRows * depth + o % kPanelRows;
-    for (std::size_t k = 0; k < depth; ++k) panel[k * kPanelRows] = weights[o * depth + k];
+void Convolution3x3::Forward(std::span<const float> weights, const Planes& x, std::size_t first, Planes& y) {
+  const std::size_t depth = inputs_ * kTaps, count = std::min(kGroup, outputs_ - first);
+  for (std::size_t o = 0; o < count; ++o) {
+    for (std::size_t k = 0; k < depth; ++k) packed_[k * kPanelRows + o] = weights[(first + o) * depth + k];
   }
-  HWY_DYNAMIC_DISPATCH(ConvolvePlanes)
-  (In(x), x.shape().pitch(), x.shape().size(), packed_.get(), y.mask(), Out(y));
+  HWY_DYNAMIC_DISPATCH(ConvolvePlanes)(x, packed_.get(), first, count, y);
 }
 
-void Convolution3x3::BackwardInput(std::span<const float> weights, const Planes& y_gradient,
-                                   Planes& x_gradient) {
-  // The same convolution with inputs and outputs exchanged and the kernel turned by half a circle.
-  const std::size_t depth = outputs_ * kTaps;
-  std::fill_n(packed_.get(), PanelSize(outputs_, inputs_), 0.0f);
-  for (std::size_t c = 0; c < inputs_; ++c) {
-    float* panel = packed_.get() + c / kPanelRows * kPanelRows * depth + c % kPanelRows;
-    for (std::size_t o = 0; o < outputs_; ++o) {
-      for (std::size_t tap = 0; tap < kTaps; ++tap) {
-        panel[(o * kTaps + tap) * kPanelRows] = weights[(o * inputs_ + c) * kTaps + (kTaps - 1 - tap)];
-      }
-    }
-  }
-  HWY_DYNAMIC_DISPATCH(ConvolvePlanes)
-  (In(y_gradient), y_gradient.shape().pitch(), y_gradient.shape().size(), packed_.get(), x_gradient.mask(),
-   Out(x_gradient));
-}
-
-void Convolution3x3::BackwardWeights(const Planes& x, const Planes& y_gradient,
+void Convolution3x3::BackwardWeights(const Planes& x, const Planes& y_gradient, std::size_t first,
                                      std::span<float> weight_gradient) const {
   HWY_DYNAMIC_DISPATCH(AddWeightGradient)
-  (In(x), x.shape().pitch(), x.shape().size(), In(y_gradient), weight_gradient.data());
+  (x, y_gradient, std::min(kGroup, outputs_ - first), weight_gradient.data() + first * inputs_ * kTaps);
 }
 
 }  // namespace tributary

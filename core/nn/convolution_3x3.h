@@ -1,4 +1,4 @@
-// The 3×3 convolution (cross-correlation) over Planes, with zeros around each image, and its gradients.
+// The 3×3 convolution (cross-correlation) over Planes, with zeros around each image, by its definition.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,27 @@
 namespace tributary {
 
 // Weights are the caller's, row-major [outputs × inputs × 3 × 3]; tap (0, 0) meets the pixel above and left
-// of the centre. Owns the packed weights: a product allocates nothing. One thread at a time.
+// of the centre. Owns the packed weights of a group: a product allocates nothing. One thread at a time.
 //
-// Direct instead of through Gemm: the shifted planes are the columns of im2col already, which would be nine
-// times as large as the planes and packed once more.
+// For few inputs, and where sums of integers must be exact; else Winograd3x3 is faster. Direct instead of
+// through Gemm: the shifted planes are the columns of im2col already, which would be nine times as large as
+// the planes and packed once more.
 class Convolution3x3 {
  public:
   static constexpr std::size_t kTaps = 9;
+  // Outputs go in groups of so many: what comes next finds a group in the second-level cache.
+  static constexpr std::size_t kGroup = 8;
 
   Convolution3x3(std::size_t inputs, std::size_t outputs);
 
-  std::size_t weight_count() const { return inputs_ * outputs_ * kTaps; }
+  // y [outputs] = weights ∗ x [inputs], of y the group from `first` on, a multiple of kGroup; both of one
+  // shape.
+  void Forward(std::span<const float> weights, const Planes& x, std::size_t first, Planes& y);
 
-  // y [outputs] = weights ∗ x [inputs]; both of one shape.
-  void Forward(std::span<const float> weights, const Planes& x, Planes& y);
-
-  // x_gradient [inputs] of y_gradient [outputs].
-  void BackwardInput(std::span<const float> weights, const Planes& y_gradient, Planes& x_gradient);
-
-  // weight_gradient += that of this batch.
-  void BackwardWeights(const Planes& x, const Planes& y_gradient, std::span<float> weight_gradient) const;
+  // weight_gradient += that of this batch, for the group from `first` on; y_gradient has the group's
+  // channels.
+  void BackwardWeights(const Planes& x, const Planes& y_gradient, std::size_t first,
+                       std::span<float> weight_gradient) const;
 
  private:
   std::size_t inputs_;

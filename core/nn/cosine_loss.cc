@@ -47,15 +47,15 @@ double CosineLoss(std::span<const float> p, std::span<const float> z, std::size_
   return loss;
 }
 
-double Spread(std::span<const float> z, std::size_t batch) {
+double Spread(std::span<const float> z, std::size_t batch, std::span<double> norms) {
   const std::size_t features = z.size() / batch;
   const double count = static_cast<double>(batch);
   double total = 0;
+  for (std::size_t n = 0; n < batch; ++n) norms[n] = Norm(z, batch, n);
   for (std::size_t f = 0; f < features; ++f) {
     double sum = 0, squares = 0;
     for (std::size_t n = 0; n < batch; ++n) {
-      const double norm = Norm(z, batch, n);
-      const double unit = norm > kMinNorm ? z[f * batch + n] / norm : 0.0;
+      const double unit = norms[n] > kMinNorm ? z[f * batch + n] / norms[n] : 0.0;
       sum += unit;
       squares += unit * unit;
     }

@@ -15,7 +15,8 @@ double CosineLoss(std::span<const float> p, std::span<const float> z, std::size_
 void Cosines(std::span<const float> p, std::span<const float> z, std::size_t batch, std::span<float> cosines);
 
 // Collapse check: the deviation of each component of the unit-length z over the batch, averaged over the
-// components, times √features. 1 for directions spread evenly, 0 if all are equal.
-double Spread(std::span<const float> z, std::size_t batch);
+// components, times √features. 1 for directions spread evenly, 0 if all are equal. norms: [batch],
+// overwritten.
+double Spread(std::span<const float> z, std::size_t batch, std::span<double> norms);
 
 }  // namespace tributary

@@ -52,8 +52,9 @@ TEST(CosineLossTest, AVectorOfZerosHasNoDirection) {
 }
 
 TEST(SpreadTest, IsZeroIfAllAreEqualAndNearOneIfDirectionsAreSpread) {
-  EXPECT_NEAR(Spread(std::vector<float>(64 * 8, 1.5f), 8), 0, 1e-6);
-  EXPECT_NEAR(Spread(RandomValues(64 * 256, 1), 256), 1, 0.02);
+  std::vector<double> norms(256);
+  EXPECT_NEAR(Spread(std::vector<float>(64 * 8, 1.5f), 8, norms), 0, 1e-6);
+  EXPECT_NEAR(Spread(RandomValues(64 * 256, 1), 256, norms), 1, 0.02);
 }
 
 }  // namespace

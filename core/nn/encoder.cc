@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/nn/area_mean.h"
 #include "core/nn/quantised_weights.h"
@@ -44,7 +45,13 @@ EncoderPass::EncoderPass(const EncoderOptions& options, std::size_t batch)
     const std::size_t channels = options.channels[i];
     stages[i].raw = Planes(channels, {batch, sides[i]});
     stages[i].pooled = Planes(channels, {batch, sides[i + 1]});
-    stages[i].norm.resize(channels * batch);
+    stages[i].peak = Planes(channels, {batch, sides[i + 1]});
+    const std::size_t lanes = stages[i].raw.shape().lanes();
+    stages[i].factor.resize(channels * lanes);
+    stages[i].term.resize(channels * lanes);
+    for (std::size_t c = 0; c < channels; ++c) {
+      std::fill_n(stages[i].factor.begin() + static_cast<std::ptrdiff_t>(c * lanes), batch, 1.0f);
+    }
     stages[i].mean.resize(channels);
     stages[i].variance.resize(channels);
     stages[i].inverse.resize(channels * batch);
@@ -52,7 +59,12 @@ EncoderPass::EncoderPass(const EncoderOptions& options, std::size_t batch)
 }
 
 Encoder::Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch)
-    : options_(options), batch_(batch), sums_(batch) {
+    : options_(options), batch_(batch) {
+  for (std::vector<float>* values :
+       {&lanes_.sum, &lanes_.squares, &lanes_.magnitude, &lanes_.gradient_sum, &lanes_.gradient_product,
+        &lanes_.direct, &lanes_.slope, &lanes_.sign, &lanes_.term}) {
+    values->resize(PlaneShape{batch, options.side}.lanes());
+  }
   if (options.activation == EncoderActivation::kHardClip) activation_.ceiling = kHardClipCeiling;
   if (options.quantised) activation_.step = kPixelUnit;
   const std::vector<std::size_t> sides = Sides(options);
@@ -62,7 +74,9 @@ Encoder::Encoder(const EncoderOptions& options, const ParameterLayout& layout, s
                        layout.Range(norm + "weight"), layout.Range(norm + "bias"),
                        layout.Range(norm + "running_mean"), layout.Range(norm + "running_variance")});
     convolutions_.emplace_back(Inputs(options, i), options.channels[i]);
-    raw_gradient_.emplace_back(options.channels[i], PlaneShape{batch, sides[i]});
+    if (i > 0) winograds_.emplace_back(Inputs(options, i), options.channels[i], PlaneShape{batch, sides[i]});
+    const std::size_t gradients = i == 0 ? Convolution3x3::kGroup : options.channels[i];
+    raw_gradient_.emplace_back(gradients, PlaneShape{batch, sides[i]});
     pooled_gradient_.emplace_back(options.channels[i], PlaneShape{batch, sides[i + 1]});
     quantised_weights_.resize(std::max(quantised_weights_.size(), ranges_.back().weight.size));
   }
@@ -76,16 +90,26 @@ std::span<const float> Encoder::Weights(std::span<const float> parameters, std::
   return quantised;
 }
 
+ImageSums Encoder::SumChannel(const Planes& raw, std::size_t channel) {
+  const ImageSums sums{lanes_.sum.data(), lanes_.squares.data(), lanes_.magnitude.data()};
+  SumImages(raw.channel(channel), raw.shape(), sums);
+  return sums;
+}
+
+// The same for every image.
+void Encoder::SetNorm(EncoderPass::Stage& s, std::size_t channel, float factor, float term) const {
+  const auto first = static_cast<std::ptrdiff_t>(channel * s.raw.shape().lanes());
+  std::fill_n(s.factor.begin() + first, batch_, factor);
+  std::fill_n(s.term.begin() + first, batch_, term);
+}
+
 void Encoder::NormByBatch(std::span<const float> parameters, std::size_t stage, std::size_t channel,
-                          EncoderPass::Stage& s) const {
-  const PlaneShape& shape = s.raw.shape();
-  double sum = 0, squares = 0;
-  for (std::size_t n = 0; n < batch_; ++n) {
-    const ImageSums image = SumImage(s.raw.channel(channel) + n * shape.image_size(), shape.image_size());
-    sum += image.sum;
-    squares += image.squares;
-  }
-  const double count = static_cast<double>(batch_ * shape.side * shape.side);
+                          EncoderPass::Stage& s) {
+  const ImageSums sums = SumChannel(s.raw, channel);
+  const double sum = std::accumulate(sums.sum, sums.sum + batch_, 0.0);
+  const double squares = std::accumulate(sums.squares, sums.squares + batch_, 0.0);
+  const std::size_t side = s.raw.shape().side;
+  const double count = static_cast<double>(batch_ * side * side);
   const double mean = sum / count;
   const double variance = std::max(squares / count - mean * mean, 0.0);
   const double inverse = 1.0 / std::sqrt(variance + kEncoderNormEpsilon);
@@ -94,8 +118,7 @@ void Encoder::NormByBatch(std::span<const float> parameters, std::size_t stage, 
   s.mean[channel] = static_cast<float>(mean);
   s.variance[channel] = static_cast<float>(variance * count / (count - 1));
   s.inverse[channel] = static_cast<float>(inverse);
-  std::fill_n(s.norm.begin() + static_cast<std::ptrdiff_t>(channel * batch_), batch_,
-              NormCoefficients{static_cast<float>(factor), static_cast<float>(term)});
+  SetNorm(s, channel, static_cast<float>(factor), static_cast<float>(term));
 }
 
 void Encoder::NormByStatistics(std::span<const float> parameters, std::size_t stage, std::size_t channel,
@@ -104,47 +127,45 @@ void Encoder::NormByStatistics(std::span<const float> parameters, std::size_t st
   const float variance = std::max(range.variance.Of(parameters)[channel], 0.0f);
   const float factor = range.scale.Of(parameters)[channel] / std::sqrt(variance + kEncoderNormEpsilon);
   const float term = range.shift.Of(parameters)[channel] - factor * range.mean.Of(parameters)[channel];
-  std::fill_n(s.norm.begin() + static_cast<std::ptrdiff_t>(channel * batch_), batch_,
-              NormCoefficients{factor, term});
+  SetNorm(s, channel, factor, term);
 }
 
 void Encoder::NormByResponse(std::span<const float> parameters, std::size_t stage, std::size_t channel,
-                             EncoderPass::Stage& s) const {
+                             EncoderPass::Stage& s) {
   const PlaneShape& shape = s.raw.shape();
   const float area = static_cast<float>(shape.side * shape.side);
+  const ImageSums sums = SumChannel(s.raw, channel);
   for (std::size_t n = 0; n < batch_; ++n) {
-    const ImageSums image = SumImage(s.raw.channel(channel) + n * shape.image_size(), shape.image_size());
-    const float inverse = 1.0f / (image.magnitude / area + kEncoderNormEpsilon);
+    const float inverse = 1.0f / (sums.magnitude[n] / area + kEncoderNormEpsilon);
     s.inverse[channel * batch_ + n] = inverse;
-    s.norm[channel * batch_ + n] = {ranges_[stage].scale.Of(parameters)[channel] * inverse,
-                                    ranges_[stage].shift.Of(parameters)[channel]};
+    s.factor[channel * shape.lanes() + n] = ranges_[stage].scale.Of(parameters)[channel] * inverse;
+    s.term[channel * shape.lanes() + n] = ranges_[stage].shift.Of(parameters)[channel];
   }
 }
 
 void Encoder::Forward(std::span<const float> parameters, std::span<const std::uint8_t> images,
                       EncoderPass& pass, std::span<float> features, bool train) {
-  const std::size_t side = options_.side;
-  for (std::size_t n = 0; n < batch_; ++n) {
-    for (std::size_t y = 0; y < side; ++y) {
-      float* row =
-          pass.input.channel(0) + n * pass.input.shape().image_size() + y * pass.input.shape().pitch();
-      const std::uint8_t* pixels = images.data() + (n * side + y) * side;
-      for (std::size_t x = 0; x < side; ++x) row[x] = static_cast<float>(pixels[x]) * kPixelUnit;
+  const PlaneShape& input = pass.input.shape();
+  const std::size_t pixels = input.side * input.side;
+  for (std::size_t i = 0; i < pixels; ++i) {
+    float* pixel = pass.input.channel(0) + i / input.side * input.pitch() + i % input.side * input.lanes();
+    for (std::size_t n = 0; n < batch_; ++n) {
+      pixel[n] = static_cast<float>(images[n * pixels + i]) * kPixelUnit;
     }
   }
   const Planes* x = &pass.input;
   for (std::size_t i = 0; i < pass.stages.size(); ++i) {
     EncoderPass::Stage& s = pass.stages[i];
-    convolutions_[i].Forward(Weights(parameters, i), *x, s.raw);
+    const std::span<const float> weights = Weights(parameters, i);
+    const bool direct = i == 0 || options_.quantised;
+    if (!direct) winograds_[i - 1].Forward(weights, *x, s.raw);
     for (std::size_t c = 0; c < s.raw.channels(); ++c) {
+      if (direct && c % Convolution3x3::kGroup == 0) convolutions_[i].Forward(weights, *x, c, s.raw);
       if (options_.norm == EncoderNorm::kFilterResponse) NormByResponse(parameters, i, c, s);
       if (options_.norm == EncoderNorm::kBatch && train) NormByBatch(parameters, i, c, s);
       if (options_.norm == EncoderNorm::kBatch && !train) NormByStatistics(parameters, i, c, s);
-      for (std::size_t n = 0; n < batch_; ++n) {
-        ActivatePool(s.raw.channel(c) + n * s.raw.shape().image_size(), s.raw.shape().side,
-                     s.norm[c * batch_ + n], activation_,
-                     s.pooled.channel(c) + n * s.pooled.shape().image_size());
-      }
+      ActivatePool(s.raw.channel(c), s.raw.shape(), s.Norm(c), activation_, s.pooled.channel(c),
+                   s.peak.channel(c));
     }
     x = &s.pooled;
   }
@@ -176,48 +197,44 @@ void Encoder::MixStatistics(const EncoderPass& pass, float weight, std::span<flo
 }
 
 void Encoder::BackwardChannel(std::size_t stage, std::size_t channel, const EncoderPass::Stage& s,
-                              std::span<float> gradient) {
+                              std::span<float> gradient, float* raw_gradient) {
   const PlaneShape& shape = s.raw.shape();
-  const std::size_t pooled_size = s.pooled.shape().image_size();
-  const auto raw = [&](std::size_t n) { return s.raw.channel(channel) + n * shape.image_size(); };
-  const auto pooled_gradient = [&](std::size_t n) {
-    return pooled_gradient_[stage].channel(channel) + n * pooled_size;
-  };
-  const NormCoefficients* norm = s.norm.data() + channel * batch_;
-  const bool by_batch = options_.norm == EncoderNorm::kBatch;
+  const float* pooled_gradient = pooled_gradient_[stage].channel(channel);
+  const NormCoefficients norm = s.Norm(channel);
   const bool by_response = options_.norm == EncoderNorm::kFilterResponse;
   const double area = static_cast<double>(shape.side * shape.side);
 
-  NormGradientCoefficients shared;
+  std::fill_n(lanes_.direct.begin(), batch_, 1.0f);
   if (options_.norm != EncoderNorm::kNone) {
+    const PoolGradientSums sums{lanes_.gradient_sum.data(), lanes_.gradient_product.data()};
+    SumPoolGradient(s.peak.channel(channel), s.peak.shape(), norm, activation_, pooled_gradient, sums);
     double sum = 0, product = 0;  // of dy, of dy · normed x
     for (std::size_t n = 0; n < batch_; ++n) {
-      sums_[n] = SumPoolGradient(raw(n), shape.side, norm[n], activation_, pooled_gradient(n));
-      sum += sums_[n].sum;
-      product += by_response ? static_cast<double>(sums_[n].product) * s.inverse[channel * batch_ + n]
-                             : static_cast<double>(sums_[n].product);
+      sum += sums.sum[n];
+      product +=
+          by_response ? double{sums.product[n]} * s.inverse[channel * batch_ + n] : double{sums.product[n]};
     }
-    if (by_batch) {
+    std::copy_n(norm.factor, batch_, lanes_.direct.begin());
+    if (by_response) {
+      for (std::size_t n = 0; n < batch_; ++n) {
+        const double inverse = s.inverse[channel * batch_ + n];
+        lanes_.sign[n] = static_cast<float>(-norm.factor[n] * inverse * sums.product[n] / area);
+      }
+    } else {
       const double inverse = s.inverse[channel];
       product = inverse * (product - s.mean[channel] * sum);
       const double count = area * static_cast<double>(batch_);
-      const double slope = -norm[0].factor * inverse * product / count;
-      shared = {norm[0].factor, static_cast<float>(slope), 0,
-                static_cast<float>(-norm[0].factor * sum / count - slope * s.mean[channel])};
+      const double slope = -norm.factor[0] * inverse * product / count;
+      const double term = -norm.factor[0] * sum / count - slope * s.mean[channel];
+      std::fill_n(lanes_.slope.begin(), batch_, static_cast<float>(slope));
+      std::fill_n(lanes_.term.begin(), batch_, static_cast<float>(term));
     }
     ranges_[stage].scale.Of(gradient)[channel] += static_cast<float>(product);
     ranges_[stage].shift.Of(gradient)[channel] += static_cast<float>(sum);
   }
-  for (std::size_t n = 0; n < batch_; ++n) {
-    NormGradientCoefficients coefficients = shared;
-    if (by_response) {
-      const double inverse = s.inverse[channel * batch_ + n];
-      coefficients.direct = norm[n].factor;
-      coefficients.sign = static_cast<float>(-norm[n].factor * inverse * sums_[n].product / area);
-    }
-    ActivatePoolGradient(raw(n), shape.side, norm[n], activation_, pooled_gradient(n), coefficients,
-                         raw_gradient_[stage].channel(channel) + n * shape.image_size());
-  }
+  ActivatePoolGradient(
+      s.raw.channel(channel), shape, norm, activation_, s.peak.channel(channel), pooled_gradient,
+      {lanes_.direct.data(), lanes_.slope.data(), lanes_.sign.data(), lanes_.term.data()}, raw_gradient);
 }
 
 void Encoder::Backward(std::span<const float> parameters, const EncoderPass& pass,
@@ -225,11 +242,19 @@ void Encoder::Backward(std::span<const float> parameters, const EncoderPass& pas
   AreaMeansGradient(feature_gradient, options_.grid, pooled_gradient_.back());
   for (std::size_t i = pass.stages.size(); i-- > 0;) {
     const EncoderPass::Stage& s = pass.stages[i];
-    for (std::size_t c = 0; c < s.raw.channels(); ++c) BackwardChannel(i, c, s, gradient);
-    const Planes& x = i == 0 ? pass.input : pass.stages[i - 1].pooled;
-    convolutions_[i].BackwardWeights(x, raw_gradient_[i], ranges_[i].weight.Of(gradient));
+    const std::span<float> weight_gradient = ranges_[i].weight.Of(gradient);
+    const std::size_t channels = s.raw.channels(), group = raw_gradient_[i].channels();
+    for (std::size_t c = 0; c < channels; ++c) {
+      BackwardChannel(i, c, s, gradient, raw_gradient_[i].channel(c % group));
+      const bool last = (c + 1) % group == 0 || c + 1 == channels;
+      if (i == 0 && last) {
+        convolutions_[i].BackwardWeights(pass.input, raw_gradient_[i], c / group * group, weight_gradient);
+      }
+    }
     if (i > 0) {
-      convolutions_[i].BackwardInput(Weights(parameters, i), raw_gradient_[i], pooled_gradient_[i - 1]);
+      Winograd3x3& winograd = winograds_[i - 1];
+      winograd.BackwardWeights(pass.stages[i - 1].pooled, raw_gradient_[i], weight_gradient);
+      winograd.BackwardInput(Weights(parameters, i), raw_gradient_[i], pooled_gradient_[i - 1]);
     }
   }
 }

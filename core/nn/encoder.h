@@ -11,6 +11,7 @@
 #include "core/nn/encoder_options.h"
 #include "core/nn/parameter_layout.h"
 #include "core/nn/planes.h"
+#include "core/nn/winograd_3x3.h"
 
 namespace tributary {
 
@@ -27,11 +28,17 @@ struct EncoderPass {
   EncoderPass(const EncoderOptions& options, std::size_t batch);
 
   struct Stage {
-    Planes raw;                          // what the convolution gave
-    std::vector<NormCoefficients> norm;  // [channels × batch]
-    std::vector<float> mean, variance;   // [channels] of this batch, for batch norm; variance unbiased
-    std::vector<float> inverse;  // 1 / deviation [channels], or 1 / mean magnitude [channels × batch]
+    NormCoefficients Norm(std::size_t channel) const {
+      const std::size_t at = channel * raw.shape().lanes();
+      return {factor.data() + at, term.data() + at};
+    }
+
+    Planes raw;                         // what the convolution gave
+    std::vector<float> factor, term;    // the norm's, [channels × lanes], zero behind the batch
+    std::vector<float> mean, variance;  // [channels] of this batch, for batch norm; variance unbiased
+    std::vector<float> inverse;         // 1 / deviation [channels], or 1 / mean magnitude [channels × batch]
     Planes pooled;
+    Planes peak;  // what of `raw` each pooled pixel came from
   };
   Planes input;
   std::vector<Stage> stages;
@@ -64,23 +71,32 @@ class Encoder {
   void Forward(std::span<const float> parameters, std::span<const std::uint8_t> images, EncoderPass& pass,
                std::span<float> features, bool train);
   void NormByBatch(std::span<const float> parameters, std::size_t stage, std::size_t channel,
-                   EncoderPass::Stage& s) const;
+                   EncoderPass::Stage& s);
   void NormByStatistics(std::span<const float> parameters, std::size_t stage, std::size_t channel,
                         EncoderPass::Stage& s) const;
   void NormByResponse(std::span<const float> parameters, std::size_t stage, std::size_t channel,
-                      EncoderPass::Stage& s) const;
+                      EncoderPass::Stage& s);
+  ImageSums SumChannel(const Planes& raw, std::size_t channel);
+  void SetNorm(EncoderPass::Stage& s, std::size_t channel, float factor, float term) const;
   void BackwardChannel(std::size_t stage, std::size_t channel, const EncoderPass::Stage& s,
-                       std::span<float> gradient);
+                       std::span<float> gradient, float* raw_gradient);
   std::span<const float> Weights(std::span<const float> parameters, std::size_t stage);
 
   EncoderOptions options_;
   std::size_t batch_;
   ClipActivation activation_;
   std::vector<StageRanges> ranges_;
-  std::vector<Convolution3x3> convolutions_;
+  std::vector<Convolution3x3> convolutions_;  // the first stage's, and where the forward sums must be exact
+  std::vector<Winograd3x3> winograds_;        // from the second stage on
   std::vector<float> quantised_weights_;
-  std::vector<Planes> raw_gradient_, pooled_gradient_;  // per stage
-  std::vector<PoolGradientSums> sums_;                  // [batch]
+  std::vector<Planes> raw_gradient_;     // per stage; of the first stage a group of channels
+  std::vector<Planes> pooled_gradient_;  // per stage
+  // Of the channel under way; [lanes] each, zero behind the batch.
+  struct {
+    std::vector<float> sum, squares, magnitude;
+    std::vector<float> gradient_sum, gradient_product;
+    std::vector<float> direct, slope, sign, term;
+  } lanes_;
 };
 
 }  // namespace tributary

@@ -183,7 +183,8 @@ absl::StatusOr<EncoderEvaluation> EvaluateFeatures(const LabelledFeatures& train
   const std::size_t count = test.labels.size();
   for (std::size_t i = 0; i < by_feature.size(); ++i)
     by_feature[i % width * count + i / width] = test.features[i];
-  result.spread = Spread(by_feature, count);
+  std::vector<double> norms(count);
+  result.spread = Spread(by_feature, count, norms);
   return result;
 }
 

@@ -1,34 +1,30 @@
-// Activations of square images, channel by channel, with zeros between them, so that a 3×3 convolution is
-// nine shifted sums without a case for the border.
+// Activations of square images, channel by channel, the images of a batch side by side in each pixel: what a
+// layer does to a pixel it does to vectors of images, without shuffles or ends of rows.
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 #include "hwy/aligned_allocator.h"
 
 namespace tributary {
 
-// Each image takes (side + 1)² floats: one column of zeros ends each row and one row of zeros each image,
-// which serve as the next row's and the next image's border as well. Before the first image lies a margin of
-// zeros.
+// A pixel takes lanes() floats, one for each image and zeros up to a whole vector of every target. One pixel
+// of zeros ends each row and one row of zeros each channel, which serve as the next row's border as well; a
+// margin of zeros lies before and behind. So a 3×3 convolution is nine shifted sums without a case for the
+// border.
 struct PlaneShape {
   std::size_t images = 0;
   std::size_t side = 0;
 
-  constexpr std::size_t pitch() const { return side + 1; }
-  constexpr std::size_t image_size() const { return pitch() * pitch(); }
-  constexpr std::size_t size() const { return images * image_size(); }
-  // Vectors may be read and written up to kSlack elements behind the last one.
-  static constexpr std::size_t kSlack = 64;
-  constexpr std::size_t margin() const { return RoundUp(pitch() + 1); }
-  constexpr std::size_t stride() const { return margin() + RoundUp(size() + kSlack) + margin(); }
-
- private:
-  static constexpr std::size_t RoundUp(std::size_t n) { return (n + 15) / 16 * 16; }
+  static constexpr std::size_t kVector = 16;  // floats of the longest vector
+  constexpr std::size_t lanes() const { return (images + kVector - 1) / kVector * kVector; }
+  constexpr std::size_t pitch() const { return (side + 1) * lanes(); }
+  constexpr std::size_t size() const { return (side + 1) * pitch(); }
+  constexpr std::size_t margin() const { return pitch() + lanes(); }
+  constexpr std::size_t stride() const { return margin() + size() + margin(); }
 };
 
-// Owns [channels] planes of that shape, all zero at first. Whoever writes keeps the zeros between the images.
+// Owns [channels] planes of that shape, all zero at first. Whoever writes keeps the zeros.
 class Planes {
  public:
   Planes() = default;
@@ -37,18 +33,14 @@ class Planes {
   std::size_t channels() const { return channels_; }
   const PlaneShape& shape() const { return shape_; }
 
-  // The first pixel of the first image; row y, column x of image n follows at n · image_size + y · pitch + x.
+  // The first pixel; image n of row y, column x follows at y · pitch + x · lanes + n.
   float* channel(std::size_t c) { return values_.get() + c * shape_.stride() + shape_.margin(); }
   const float* channel(std::size_t c) const { return values_.get() + c * shape_.stride() + shape_.margin(); }
-
-  // size() + kSlack factors: 1 for pixels, 0 for what lies between them.
-  const float* mask() const { return mask_.get(); }
 
  private:
   std::size_t channels_ = 0;
   PlaneShape shape_;
   hwy::AlignedFreeUniquePtr<float[]> values_;
-  hwy::AlignedFreeUniquePtr<float[]> mask_;
 };
 
 }  // namespace tributary

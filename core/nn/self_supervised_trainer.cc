@@ -82,7 +82,8 @@ class SelfSupervisedTrainer::Impl {
         prediction_gradient_(options.projection * options.batch),
         projection_gradient_(options.projection * options.batch),
         feature_gradient_(options.encoder.feature_count() * options.batch),
-        novelty_(options.batch) {
+        novelty_(options.batch),
+        norms_(options.batch) {
     if (!augmenter_) {
       ContinuousAugmentationOptions continuous;
       continuous.side = options.encoder.side;
@@ -125,7 +126,7 @@ class SelfSupervisedTrainer::Impl {
     for (float& value : novelty_) value = 1.0f - value;
 
     std::ranges::fill(gradient_, 0.0f);
-    StepResult result{0, Spread(passes_[0].projector.output, options_.batch)};
+    StepResult result{0, Spread(passes_[0].projector.output, options_.batch, norms_)};
     for (std::size_t v = 0; v < 2; ++v) {
       Pass& pass = passes_[v];
       result.loss += 0.5 * CosineLoss(pass.predictor.output, passes_[1 - v].target, options_.batch, 0.5f,
@@ -245,6 +246,7 @@ class SelfSupervisedTrainer::Impl {
   std::vector<std::uint8_t> views_;
   std::vector<float> prediction_gradient_, projection_gradient_, feature_gradient_;
   std::vector<float> novelty_;  // [batch], of the last step
+  std::vector<double> norms_;   // [batch], scratch
 };
 
 absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> SelfSupervisedTrainer::Create(
