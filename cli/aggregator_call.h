@@ -15,8 +15,10 @@ namespace tributary {
 // Every call but that of a watcher has a deadline.
 void SetDeadline(grpc::ClientContext& context, std::chrono::seconds limit = std::chrono::seconds(30));
 
-// A peer's status as ours, naming the aggregator.
-absl::Status FromPeer(const grpc::Status& status, const std::string& aggregator);
+// What a peer answered or why it did not, naming the aggregator and, where that is known, what to do. A
+// refusal ends a command with 1, whatever its code (ExitCode).
+absl::Status FromPeer(const absl::Status& status, const ConnectionArguments& connection);
+absl::Status FromPeer(const grpc::Status& status, const ConnectionArguments& connection);
 
 // One unary call, as in CallAggregator(connection, &v1::RunService::Stub::GetRun, request). Errors: those of
 // Connect and FromPeer.
@@ -32,7 +34,7 @@ absl::StatusOr<Response> CallAggregator(const ConnectionArguments& connection,
   SetDeadline(context);
   Response response;
   const grpc::Status status = (stub.*method)(&context, request, &response);
-  if (!status.ok()) return FromPeer(status, connection.aggregator);
+  if (!status.ok()) return FromPeer(status, connection);
   return response;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/failure.h"
 #include "core/runtime/file.h"
 #include "node/source/ranges.h"
 
@@ -68,8 +69,8 @@ absl::StatusOr<std::array<int, 3>> ParseAnchors(const std::string& text) {
             std::count(anchors.begin(), anchors.end(), anchors[i]) == 1;
   }
   if (!valid) {
-    return absl::InvalidArgumentError(absl::StrCat("anchors \"", text, "\": three different ones of 0 to ",
-                                                   kAnchors - 1, " are expected, as 1,4,6"));
+    return UsageError(absl::StrCat("anchors \"", text, "\": three different ones of 0 to ", kAnchors - 1,
+                                   " are expected, as 1,4,6"));
   }
   return anchors;
 }

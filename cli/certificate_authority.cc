@@ -1,5 +1,6 @@
 #include "cli/certificate_authority.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <openssl/bio.h>
 #include <openssl/pem.h>
@@ -16,7 +17,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "cli/failure.h"
 #include "core/runtime/file.h"
+#include "core/runtime/service.h"
 
 namespace tributary {
 namespace {
@@ -57,18 +60,22 @@ auto FromPem(const std::string& pem, const Read& read) {
   return object;
 }
 
+absl::Status CannotWrite(int error, const std::string& path) {
+  return WithExitCode(absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot write")), kExitCantCreate);
+}
+
 // A key is never readable by others, not even for a moment.
 absl::Status WriteKey(const std::string& path, const std::string& pem) {
   const std::string beside = path + ".new";
   unlink(beside.c_str());
   const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return absl::ErrnoToStatus(errno, beside);
+  if (file < 0) return CannotWrite(errno, beside);
   const bool written =
       write(file, pem.data(), pem.size()) == static_cast<ssize_t>(pem.size()) && fsync(file) == 0;
   const int error = errno;
   close(file);
-  if (!written) return absl::ErrnoToStatus(error, beside);
-  if (rename(beside.c_str(), path.c_str()) != 0) return absl::ErrnoToStatus(errno, path);
+  if (!written) return CannotWrite(error, beside);
+  if (rename(beside.c_str(), path.c_str()) != 0) return CannotWrite(errno, path);
   return absl::OkStatus();
 }
 
@@ -101,24 +108,45 @@ X509* NewCertificate(const std::string& name, EVP_PKEY* key, long days) {
   return certificate;
 }
 
-absl::Status CheckName(const std::string& name) {
+bool IsHostName(const std::string& name) {
   const auto allowed = [](unsigned char c) {
     return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
   };
-  if (!name.empty() && name.size() <= 63 && name[0] != '.' && name[0] != '-' && name != "ca" &&
-      std::all_of(name.begin(), name.end(), allowed)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("name \"", name, "\": expected 1 to 63 letters, digits, '-', '_' or '.', and not \"ca\""));
+  return !name.empty() && name.size() <= 63 && name[0] != '.' && name[0] != '-' &&
+         std::ranges::all_of(name, allowed);
+}
+
+bool IsIpAddress(const std::string& address) {
+  unsigned char bytes[sizeof(in6_addr)];
+  return inet_pton(AF_INET, address.c_str(), bytes) == 1 || inet_pton(AF_INET6, address.c_str(), bytes) == 1;
+}
+
+bool Holds(X509* certificate, const std::string& address) {
+  if (IsIpAddress(address)) return X509_check_ip_asc(certificate, address.c_str(), 0) == 1;
+  return X509_check_host(certificate, address.data(), address.size(), 0, nullptr) == 1;
 }
 
 }  // namespace
 
+absl::Status CheckCertificateName(const std::string& name, const std::vector<std::string>& addresses) {
+  if (!IsHostName(name) || name == "ca") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "name \"", name, "\": expected 1 to 63 letters, digits, '-', '_' or '.', and not \"ca\""));
+  }
+  for (const std::string& address : addresses) {
+    if (IsIpAddress(address) || IsHostName(address)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "address \"", address, "\" of ", name, ": expected an IP address or a host name, without a port"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Open(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return absl::InvalidArgumentError(absl::StrCat(folder, ": ", error.message()));
+  if (error) {
+    return WithExitCode(absl::UnknownError(absl::StrCat(folder, ": ", error.message())), kExitCantCreate);
+  }
   const std::string certificate_path = Path(folder, "ca.pem");
   const std::string key_path = Path(folder, "ca.key");
   if (!std::filesystem::exists(certificate_path) && !std::filesystem::exists(key_path)) {
@@ -151,14 +179,15 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::Make(const std::strin
     return absl::InternalError("OpenSSL could not make the CA certificate");
   }
   if (absl::Status status = WriteKey(key_path, ToPem(key.get())); !status.ok()) return status;
-  if (absl::Status status = WriteFileAtomically(certificate_path, ToPem(certificate.get())); !status.ok()) {
+  if (absl::Status status = WriteOutput(certificate_path, ToPem(certificate.get())); !status.ok()) {
     return status;
   }
   return CertificateAuthority(std::move(certificate), std::move(key), true);
 }
 
-absl::StatusOr<bool> CertificateAuthority::Issue(const std::string& folder, const std::string& name) const {
-  if (absl::Status status = CheckName(name); !status.ok()) return status;
+absl::StatusOr<bool> CertificateAuthority::Issue(const std::string& folder, const std::string& name,
+                                                 const std::vector<std::string>& addresses) const {
+  if (absl::Status status = CheckCertificateName(name, addresses); !status.ok()) return status;
   const std::string certificate_path = Path(folder, name + ".pem");
   const std::string key_path = Path(folder, name + ".key");
   const absl::StatusOr<std::string> old_certificate = ReadFile(certificate_path);
@@ -169,24 +198,29 @@ absl::StatusOr<bool> CertificateAuthority::Issue(const std::string& folder, cons
     time_t renew = time(nullptr) + kRenewDays * kDayS;
     if (certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1 &&
         X509_verify(certificate.get(), key_.get()) == 1 &&
-        X509_cmp_time(X509_get0_notAfter(certificate.get()), &renew) > 0) {
+        X509_cmp_time(X509_get0_notAfter(certificate.get()), &renew) > 0 &&
+        std::ranges::all_of(addresses,
+                            [&](const std::string& each) { return Holds(certificate.get(), each); })) {
       return false;
     }
   }
 
+  std::string reached_at = absl::StrCat("DNS:", name, ",DNS:localhost,IP:127.0.0.1,IP:::1");
+  for (const std::string& address : addresses) {
+    absl::StrAppend(&reached_at, IsIpAddress(address) ? ",IP:" : ",DNS:", address);
+  }
   const Key key(EVP_EC_gen("P-256"));
   const Certificate certificate(NewCertificate(name, key.get(), kLeafDays));
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate_.get()));
   if (!AddExtension(certificate.get(), certificate_.get(), NID_basic_constraints, "critical,CA:FALSE") ||
       !AddExtension(certificate.get(), certificate_.get(), NID_key_usage, "critical,digitalSignature") ||
       !AddExtension(certificate.get(), certificate_.get(), NID_ext_key_usage, "serverAuth,clientAuth") ||
-      !AddExtension(certificate.get(), certificate_.get(), NID_subject_alt_name,
-                    absl::StrCat("DNS:", name, ",DNS:localhost,IP:127.0.0.1,IP:::1")) ||
+      !AddExtension(certificate.get(), certificate_.get(), NID_subject_alt_name, reached_at) ||
       X509_sign(certificate.get(), key_.get(), EVP_sha256()) == 0) {
     return absl::InternalError(absl::StrCat("OpenSSL could not make the certificate of ", name));
   }
   if (absl::Status status = WriteKey(key_path, ToPem(key.get())); !status.ok()) return status;
-  if (absl::Status status = WriteFileAtomically(certificate_path, ToPem(certificate.get())); !status.ok()) {
+  if (absl::Status status = WriteOutput(certificate_path, ToPem(certificate.get())); !status.ok()) {
     return status;
   }
   return true;

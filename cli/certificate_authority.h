@@ -6,11 +6,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace tributary {
+
+// InvalidArgument for a name that is no file or host name, or an address that is neither an IP address nor a
+// host name.
+absl::Status CheckCertificateName(const std::string& name, const std::vector<std::string>& addresses);
 
 // Owns the authority's key and certificate. One thread's.
 class CertificateAuthority {
@@ -20,10 +25,11 @@ class CertificateAuthority {
   static absl::StatusOr<CertificateAuthority> Open(const std::string& folder);
 
   // Makes NAME.pem and NAME.key in `folder`, for a server and a client that is called NAME, reached as NAME,
-  // localhost or on the loopback; valid for two years. Leaves files alone that verify and stay valid for 30
-  // days. Returns whether they were made. Errors: InvalidArgument for a name that is no file or host name; as
-  // WriteFileAtomically.
-  absl::StatusOr<bool> Issue(const std::string& folder, const std::string& name) const;
+  // localhost, on the loopback or at one of `addresses` (IP addresses or host names); valid for two years.
+  // Leaves files alone that verify, hold these addresses and stay valid for 30 days. Returns whether they
+  // were made. Errors: InvalidArgument as CheckCertificateName; as WriteOutput.
+  absl::StatusOr<bool> Issue(const std::string& folder, const std::string& name,
+                             const std::vector<std::string>& addresses = {}) const;
 
   bool made() const { return made_; }
 

@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <memory>
 
 #include "core/runtime/file.h"
 #include "core/runtime/tls.h"
@@ -68,6 +71,38 @@ TEST_F(CertificateAuthorityTest, RefusesNamesThatAreNoFileNames) {
   const auto authority = CertificateAuthority::Open(folder_);
   for (const char* name : {"", "a/b", "..", "ca", "a b", "-x", "a\n"}) {
     EXPECT_EQ(authority->Issue(folder_, name).status().code(), absl::StatusCode::kInvalidArgument) << name;
+  }
+}
+
+// How its subject alternative names are judged by who connects to it.
+bool Holds(const std::string& pem, const std::string& address) {
+  const std::unique_ptr<BIO, decltype(&BIO_free_all)> memory(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free_all);
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(
+      PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr), &X509_free);
+  return X509_check_ip_asc(certificate.get(), address.c_str(), 0) == 1 ||
+         X509_check_host(certificate.get(), address.data(), address.size(), 0, nullptr) == 1;
+}
+
+TEST_F(CertificateAuthorityTest, MakesAServerReachableAtItsAddresses) {
+  const auto authority = CertificateAuthority::Open(folder_);
+  ASSERT_TRUE(authority->Issue(folder_, "hub").value());
+  EXPECT_FALSE(Holds(ReadFile(folder_ + "/hub.pem").value(), "10.0.0.1"));
+  ASSERT_TRUE(authority->Issue(folder_, "hub", {"10.0.0.1", "fd00::1", "hub.lan"}).value())
+      << "it lacks them";
+  const std::string pem = ReadFile(folder_ + "/hub.pem").value();
+  for (const char* address : {"10.0.0.1", "fd00::1", "hub.lan", "hub", "localhost", "127.0.0.1"}) {
+    EXPECT_TRUE(Holds(pem, address)) << address;
+  }
+  EXPECT_FALSE(authority->Issue(folder_, "hub", {"hub.lan"}).value()) << "it holds it already";
+  EXPECT_FALSE(authority->Issue(folder_, "hub").value());
+}
+
+TEST_F(CertificateAuthorityTest, RefusesAddressesThatAreNone) {
+  const auto authority = CertificateAuthority::Open(folder_);
+  for (const char* address : {"", "10.0.0.1:7400", "a b", "x,IP:1.2.3.4"}) {
+    EXPECT_EQ(authority->Issue(folder_, "hub", {address}).status().code(), absl::StatusCode::kInvalidArgument)
+        << address;
   }
 }
 

@@ -155,6 +155,11 @@ void AddConflateCommand(CLI::App& app, int& exit_code) {
                    "product: independent sources; intersection: correlation unknown")
       ->transform(CLI::CheckedTransformer(methods))
       ->default_str("product");
+  command->footer(
+      "Example:\n"
+      "  tributary conflate < estimates.jsonl > fused.jsonl\n\n"
+      "A line in: {\"site\": \"lab\", \"epoch\": 1, \"subject\": 0, \"source\": \"south\", \"mean\": [x, y], "
+      "\"scale_tril\": [l11, l21, l22]}\nA line out per subject: mean, covariance, contributors.");
   command->callback(
       [options, &exit_code] { exit_code = RunConflate(std::cin, std::cout, std::cerr, *options); });
 }

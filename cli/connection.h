@@ -18,13 +18,11 @@ struct ConnectionArguments {
   TlsFiles tls;
 };
 
-// --aggregator, --certificate, --key, --ca.
+// --aggregator, --certificate, --key, --ca, or the environment's TRIBUTARY_AGGREGATOR, TRIBUTARY_CERTIFICATE,
+// TRIBUTARY_KEY, TRIBUTARY_CA.
 void AddConnectionOptions(CLI::App& command, ConnectionArguments& arguments);
 
-// Errors: as LoadTls; InvalidArgument if only some of the three files are given.
+// Errors: as LoadTls; a UsageError if only some of the three files are given.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectionArguments& arguments);
-
-// What a command prints and returns when it fails.
-int ReportFailure(const char* command, const absl::Status& status);
 
 }  // namespace tributary

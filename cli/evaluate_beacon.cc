@@ -9,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "cli/beacon_evaluation.h"
 #include "cli/beacon_recording.h"
+#include "cli/failure.h"
 #include "core/nn/beacon_file.h"
 #include "core/runtime/file.h"
+#include "core/runtime/service.h"
 
 namespace tributary {
 namespace {
@@ -26,7 +28,7 @@ struct Arguments {
 
 absl::Status Evaluate(const Arguments& arguments) {
   const auto format = ParseNumberFormat(arguments.format);
-  if (!format.ok()) return format.status();
+  if (!format.ok()) return UsageError(std::string(format.status().message()));
   std::vector<BeaconNetwork> networks;
   for (const std::string& path : arguments.models) {
     const auto file = ReadFile(path);
@@ -67,11 +69,12 @@ void AddEvaluateBeaconCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--format", arguments->format, "int16 (the board's arithmetic) or float")
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(
+      "Example:\n  tributary evaluate beacon --model beacon-1-4-6.safetensors --ranges ranges.csv --truth "
+      "truth.csv --from 0.5");
   command->callback([arguments, &exit_code] {
-    if (absl::Status status = Evaluate(*arguments); !status.ok()) {
-      std::cerr << "tributary evaluate beacon: " << status.message() << "\n";
-      exit_code = 1;
-    }
+    const absl::Status status = Evaluate(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("evaluate beacon", status);
   });
 }
 

@@ -4,10 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "cli/encoder_judgement.h"
+#include "cli/failure.h"
 #include "core/images/labelled_images.h"
 #include "core/nn/encoder_file.h"
 #include "core/runtime/file.h"
+#include "core/runtime/service.h"
 
 namespace tributary {
 namespace {
@@ -21,7 +24,10 @@ absl::Status Evaluate(const Arguments& arguments) {
   const auto file = ReadFile(arguments.model);
   if (!file.ok()) return file.status();
   const auto encoder = DecodeEncoder(*file);
-  if (!encoder.ok()) return encoder.status();
+  if (!encoder.ok()) {
+    return absl::Status(encoder.status().code(),
+                        absl::StrCat(arguments.model, ": ", encoder.status().message()));
+  }
   const auto train = ReadImages(arguments.images, arguments.labels, ImageUse::kTraining);
   if (!train.ok()) return train.status();
   const auto test = ReadImages(arguments.test_images, arguments.test_labels, ImageUse::kTest);
@@ -51,11 +57,15 @@ void AddEvaluateEncoderCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--test-images", arguments->test_images, "Likewise")->capture_default_str();
   command->add_option("--test-labels", arguments->test_labels);
   command->add_flag("--json", arguments->json, "Print the figures as JSON");
+  command->footer(
+      "Examples:\n"
+      "  tributary evaluate encoder encoder.safetensors\n"
+      "  tributary evaluate encoder encoder.safetensors --images train-images-idx3-ubyte.gz --labels "
+      "train-labels-idx1-ubyte.gz \\\n"
+      "    --test-images t10k-images-idx3-ubyte.gz --test-labels t10k-labels-idx1-ubyte.gz");
   command->callback([arguments, &exit_code] {
-    if (const absl::Status status = Evaluate(*arguments); !status.ok()) {
-      std::cerr << "tributary evaluate encoder: " << status.message() << "\n";
-      exit_code = 1;
-    }
+    const absl::Status status = Evaluate(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("evaluate encoder", status);
   });
 }
 

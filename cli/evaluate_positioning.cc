@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "cli/failure.h"
 #include "cli/model_file.h"
 #include "cli/positioning_evaluation.h"
+#include "core/runtime/service.h"
 
 namespace tributary {
 namespace {
@@ -35,7 +37,7 @@ absl::Status Evaluate(const Arguments& arguments) {
   std::vector<NumberFormat> formats(kNumberFormats.begin(), kNumberFormats.end());
   if (!arguments.format.empty()) {
     const auto format = ParseNumberFormat(arguments.format);
-    if (!format.ok()) return format.status();
+    if (!format.ok()) return UsageError(std::string(format.status().message()));
     formats = {*format};
   }
 
@@ -77,11 +79,10 @@ void AddEvaluatePositioningCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--seed", arguments->evaluation.seed, "Of the held-out users")->capture_default_str();
   command->add_option("--format", arguments->format, "float, int32, int16, int8 or int8_16; default: all");
   command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer("Example:\n  tributary evaluate positioning --format int8_16 --json");
   command->callback([arguments, &exit_code] {
-    if (const absl::Status status = Evaluate(*arguments); !status.ok()) {
-      std::cerr << "tributary evaluate positioning: " << status.message() << "\n";
-      exit_code = 1;
-    }
+    const absl::Status status = Evaluate(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("evaluate positioning", status);
   });
 }
 

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/failure.h"
 #include "cli/model_file.h"
 #include "core/nn/positioning_inference.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
+#include "core/runtime/service.h"
 #include "node/accelerator/create.h"
 
 namespace tributary {
@@ -49,7 +51,7 @@ absl::StatusOr<NpyArray> ReadFeatures(const std::string& path) {
 
 absl::Status Infer(const Arguments& arguments) {
   const auto format = ParseNumberFormat(arguments.format);
-  if (!format.ok()) return format.status();
+  if (!format.ok()) return UsageError(std::string(format.status().message()));
   const auto model = LoadPositioningModel(arguments.model);
   if (!model.ok()) return model.status();
   const auto features = ReadFeatures(arguments.features);
@@ -74,7 +76,7 @@ absl::Status Infer(const Arguments& arguments) {
     }
   }
   const std::array<std::uint64_t, 2> shape = {count, kGaussianOutputs};
-  return WriteFileAtomically(arguments.out, EncodeNpy(shape, results));
+  return WriteOutput(arguments.out, EncodeNpy(shape, results));
 }
 
 }  // namespace
@@ -90,11 +92,10 @@ void AddInferCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--out", arguments->out, ".npy file to write")->required();
   command->add_option("--format", arguments->format, "float, int32, int16, int8 or int8_16")
       ->capture_default_str();
+  command->footer("Example:\n  tributary infer --features panel.npy --out positions.npy --format int8_16");
   command->callback([arguments, &exit_code] {
-    if (const absl::Status status = Infer(*arguments); !status.ok()) {
-      std::cerr << "tributary infer: " << status.message() << "\n";
-      exit_code = 1;
-    }
+    const absl::Status status = Infer(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("infer", status);
   });
 }
 

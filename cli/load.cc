@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "cli/failure.h"
 #include "cli/load_client.h"
 #include "cli/load_echo.h"
 #include "cli/load_server.h"
@@ -224,10 +225,7 @@ void Print(const json& report) {
   }
 }
 
-int Fail(const absl::Status& status) {
-  fmt::print(stderr, "tributary load: {}\n", std::string(status.message()));
-  return kExitUnavailable;
-}
+int Fail(const absl::Status& status) { return ReportFailure("load", status); }
 
 int Run(const Options& options) {
   TuneProcess();
@@ -240,8 +238,7 @@ int Run(const Options& options) {
     plan.rate_hz = 0;
     plan.watch_rate_hz = kFlatOutWatchHz;
   } else if (!absl::SimpleAtod(options.rate, &plan.rate_hz) || !(plan.rate_hz > 0 && plan.rate_hz <= 1e6)) {
-    fmt::print(stderr, "tributary load: --rate: expected slots per second, or max\n");
-    return kExitUsage;
+    return Fail(UsageError("--rate: expected slots per second, or max"));
   }
   absl::StatusOr<std::unique_ptr<EchoPeer>> echo = EchoPeer::Fork();
   if (!echo.ok()) return Fail(echo.status());
@@ -297,6 +294,11 @@ void AddLoadCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--deadline-ms", options->deadline_ms, "Of the aggregator that is started")
       ->capture_default_str();
   command->add_flag("--json", options->as_json, "Report as JSON");
+  command->footer(
+      "Examples:\n"
+      "  tributary load --seconds 10                                      an aggregator of its own\n"
+      "  tributary load --aggregator hub:7400 --http hub:7480 --rate max --json\n\n"
+      "Ends with 1 if a tuple was lost.");
   command->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 

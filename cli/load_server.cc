@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "absl/strings/numbers.h"
+#include "cli/failure.h"
 #include "core/runtime/file.h"
 
 namespace tributary {
@@ -30,7 +31,7 @@ using boost::asio::ip::tcp;
 
 absl::StatusOr<std::string> Get(const std::string& address, const std::string& path) {
   const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return absl::InvalidArgumentError(address + ": expected host:port");
+  if (colon == std::string::npos) return UsageError(address + ": expected host:port");
   try {
     boost::asio::io_context io;
     beast::tcp_stream stream(io);

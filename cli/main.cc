@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/certs.h"
+#include "cli/command_line.h"
 #include "cli/conflate.h"
 #include "cli/doctor.h"
 #include "cli/evaluate_beacon.h"
@@ -32,7 +33,7 @@ int main(int argc, char** argv) {
   CLI::App app("Probability tuples from FPGA boards, fused.", "tributary");
   app.set_version_flag("--version", std::string(tributary::kVersion));
   app.require_subcommand(1);
-  app.footer("`tributary COMMAND --help` says more, with examples.");
+  app.failure_message(tributary::CommandLineFault);
   int exit_code = tributary::kExitOk;
 
   tributary::AddWatchCommand(app, exit_code);
@@ -64,6 +65,20 @@ int main(int argc, char** argv) {
   tributary::AddLoadCommand(app, exit_code);
   tributary::AddCertsCommand(app, exit_code);
   tributary::AddDoctorCommand(app, exit_code);
+
+  for (CLI::App* group : {run, train, evaluate, model}) {
+    group->footer("`tributary " + group->get_name() + " COMMAND --help` says more, with examples.");
+  }
+  // Last: a command takes its parent's footer when it is added.
+  app.footer(
+      "Examples:\n"
+      "  tributary watch --site lab                               what a site's sources are fused into\n"
+      "  tributary run start run.toml --aggregator hub:7400       nodes learn together\n"
+      "  tributary model export run:letters --onnx letters.onnx   what they have learned\n\n"
+      "`tributary COMMAND --help` says more, with examples. The environment's TRIBUTARY_AGGREGATOR,\n"
+      "TRIBUTARY_CERTIFICATE, TRIBUTARY_KEY and TRIBUTARY_CA stand for the options of these names.\n"
+      "Exit status: 0 done, 1 refused or failed, 64 command line, 65 wrong content, 66 file cannot be read,\n"
+      "69 not reachable, 73 file cannot be written, 78 faults in a run's file.");
 
   try {
     app.parse(argc, argv);

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/failure.h"
 #include "cli/model_source.h"
 #include "core/parameters/flat_model.h"
 #include "core/runtime/service.h"

@@ -1,11 +1,13 @@
 #include "cli/model_export.h"
 
+#include <iostream>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/encoder_onnx.h"
+#include "cli/failure.h"
 #include "cli/model_source.h"
 #include "core/nn/encoder_file.h"
 #include "core/parameters/safetensors.h"
@@ -25,6 +27,13 @@ struct Arguments {
   std::string model, onnx, safetensors;
 };
 
+// What was written, so that a script's log says it.
+absl::Status Write(const std::string& path, const std::string& content) {
+  absl::Status status = WriteOutput(path, content);
+  if (status.ok()) std::cout << path << ": " << content.size() << " bytes\n";
+  return status;
+}
+
 absl::Status WriteOnnx(const Arguments& arguments, const std::string& file) {
   const auto encoder = DecodeEncoder(file);
   if (!encoder.ok()) {
@@ -34,12 +43,12 @@ absl::Status WriteOnnx(const Arguments& arguments, const std::string& file) {
   }
   const auto onnx = EncodeOnnx(*encoder);
   if (!onnx.ok()) return onnx.status();
-  return WriteFileAtomically(arguments.onnx, *onnx);
+  return Write(arguments.onnx, *onnx);
 }
 
 absl::Status Export(const Arguments& arguments) {
   if (arguments.onnx.empty() && arguments.safetensors.empty()) {
-    return absl::InvalidArgumentError("--onnx or --safetensors must be given");
+    return UsageError("--onnx or --safetensors must be given");
   }
   const auto file = ReadModelSource(arguments.model, arguments.connection);
   if (!file.ok()) return file.status();
@@ -47,7 +56,7 @@ absl::Status Export(const Arguments& arguments) {
     return absl::Status(set.status().code(), absl::StrCat(arguments.model, ": ", set.status().message()));
   }
   absl::Status status;
-  if (!arguments.safetensors.empty()) status = WriteFileAtomically(arguments.safetensors, *file);
+  if (!arguments.safetensors.empty()) status = Write(arguments.safetensors, *file);
   if (status.ok() && !arguments.onnx.empty()) status = WriteOnnx(arguments, *file);
   return status;
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/connection.h"
+#include "cli/failure.h"
 #include "cli/model_file.h"
 #include "cli/model_source.h"
 #include "core/parameters/identity.h"
@@ -91,6 +92,9 @@ void AddModelInspectCommand(CLI::App& parent, int& exit_code) {
   command->add_option("model", arguments->file,
                       std::string(kModelSourceHelp) + "; default: the shipped positioning model");
   command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(
+      "Examples:\n  tributary model inspect encoder.safetensors\n  tributary model inspect run:letters@3 "
+      "--json | jq .metadata");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Inspect(*arguments);
     exit_code = status.ok() ? kExitOk : ReportFailure("model inspect", status);

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
+#include "cli/failure.h"
 #include "cli/run_messages.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/service.h"

@@ -7,6 +7,7 @@
 
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
+#include "cli/failure.h"
 #include "cli/run_messages.h"
 #include "core/runtime/service.h"
 #include "tributary/v1/run.grpc.pb.h"
@@ -28,7 +29,8 @@ absl::Status RollBack(const Arguments& arguments) {
   const auto response = CallAggregator(arguments.connection, &v1::ModelService::Stub::RollBackModel, request);
   if (!response.ok()) return response.status();
   const v1::Run& run = response->run();
-  std::printf("%s\n", arguments.json ? RunJson(run).dump().c_str() : RunSummary(run).c_str());
+  std::printf("%s\n",
+              arguments.json ? RunJson(run).dump().c_str() : RollBackText(run, arguments.round).c_str());
   return absl::OkStatus();
 }
 
@@ -36,15 +38,19 @@ absl::Status RollBack(const Arguments& arguments) {
 
 void AddModelRollBackCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = parent.add_subcommand("rollback", "Let a run go on from the model of an earlier round");
+  CLI::App* command =
+      parent.add_subcommand("rollback", "Make the model of an earlier round a run's present one");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("run", arguments->run, "Its name")->required();
   command->add_option("round", arguments->round, "After which it had that model; 0: the initial one")
       ->required();
   command->add_flag("--json", arguments->json, "As JSON");
   command->footer(
-      "Example:\n  tributary model rollback letters 12\n\nThe history stays and says so; the round under way "
-      "is given up.");
+      "Example:\n  tributary model rollback letters 12\n\nThe run goes on from it; the history stays and "
+      "says so; the "
+      "round under way is given up. A run that\nhas ended trains no further: run:NAME is that model from "
+      "then on, and "
+      "so is what `model export` writes.");
   command->callback([arguments, &exit_code] {
     const absl::Status status = RollBack(*arguments);
     exit_code = status.ok() ? kExitOk : ReportFailure("model rollback", status);

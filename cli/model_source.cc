@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/aggregator_call.h"
+#include "cli/failure.h"
 #include "core/parameters/crc32c.h"
 #include "core/runtime/file.h"
 #include "tributary/v1/run.grpc.pb.h"
@@ -26,7 +27,7 @@ absl::StatusOr<v1::ReadModelRequest> RequestOf(std::string_view run) {
   std::uint32_t round = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), round);
   if (error != std::errc() || end != digits.data() + digits.size()) {
-    return absl::InvalidArgumentError(fmt::format("\"{}\" is not the number of a round", digits));
+    return UsageError(fmt::format("\"{}\" is not the number of a round", digits));
   }
   request.set_round(round);
   return request;
@@ -50,7 +51,7 @@ absl::StatusOr<std::string> Fetch(const v1::ReadModelRequest& request,
     file += response.bytes();
   }
   const grpc::Status status = reader->Finish();
-  if (!status.ok()) return FromPeer(status, connection.aggregator);
+  if (!status.ok()) return FromPeer(status, connection);
   return file;
 }
 

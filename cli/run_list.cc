@@ -8,6 +8,7 @@
 
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
+#include "cli/failure.h"
 #include "cli/run_messages.h"
 #include "core/runtime/service.h"
 #include "core/uplink/refusals.h"

@@ -102,33 +102,50 @@ nlohmann::ordered_json ModelJson(const v1::Model& model) {
 }
 
 std::string RoundHeading() {
-  return fmt::format("{:>6} {:>8} {:>7} {:>7} {:>8} {:>8} {:>9} {:>12} {:>12} {:>12}  {}", "ROUND", "UPDATES",
-                     "REFUSED", "SECONDS", "LOSS", "SPREAD", "RECEIVED", "PROBE/RANDOM", "KNN/RANDOM",
+  return fmt::format("{:>6} {:>8} {:>7} {:>7} {:>8} {:>8} {:>9} {:>14} {:>14} {:>12}  {}", "ROUND", "UPDATES",
+                     "REFUSED", "SECONDS", "LOSS", "SPREAD", "RECEIVED", "PROBE/RANDOM %", "KNN/RANDOM %",
                      "TEST SPREAD", "NOTE");
 }
 
 std::string RoundLineText(const v1::Round& round) {
   if (round.rolled_back()) return fmt::format("{:>6} back to the model after this round", round.round());
   const double seconds = 1e-9 * static_cast<double>(round.ended_unix_ns() - round.started_unix_ns());
-  std::string line =
-      fmt::format("{:>6} {:>8} {:>7} {:>7.1f} {:>8.4f} {:>8.2f} {:>6.1f} MB", round.round(),
-                  fmt::format("{}/{}", round.accepted(), round.asked()), round.refused(), seconds,
-                  round.loss(), round.spread(), 1e-6 * static_cast<double>(round.received_bytes()));
+  // Where no update was taken there is nothing to tell of.
+  const bool learned = round.accepted() > 0;
+  std::string line = fmt::format("{:>6} {:>8} {:>7} {:>7.1f} {:>8} {:>8} {:>6.1f} MB", round.round(),
+                                 fmt::format("{}/{}", round.accepted(), round.asked()), round.refused(),
+                                 seconds, learned ? fmt::format("{:.4f}", round.loss()) : "-",
+                                 learned ? fmt::format("{:.2f}", round.spread()) : "-",
+                                 1e-6 * static_cast<double>(round.received_bytes()));
   if (round.has_evaluation()) {
     const v1::Evaluation& evaluation = round.evaluation();
     const auto beside_random = [](double value, double random) {
       return fmt::format("{:.1f}/{:.1f}", kPercent * value, kPercent * random);
     };
-    line += fmt::format(" {:>12} {:>12} {:>12}",
+    line += fmt::format(" {:>14} {:>14} {:>12}",
                         beside_random(evaluation.linear_probe(), evaluation.random_linear_probe()),
                         beside_random(evaluation.knn(), evaluation.random_knn()),
                         fmt::format("{:.2f}/{:.2f}", evaluation.spread(), evaluation.random_spread()));
   } else {
-    line += fmt::format(" {:>12} {:>12} {:>12}", "-", "-", "-");
+    line += fmt::format(" {:>14} {:>14} {:>12}", "-", "-", "-");
   }
   if (!round.failure().empty()) line += "  nothing changed: " + PeerText(round.failure());
   if (round.epsilon() > 0) line += fmt::format("  epsilon {:.2f}", round.epsilon());
   return line;
+}
+
+bool HasEnded(const v1::Run& run) {
+  return run.state() == v1::RUN_STATE_FINISHED || run.state() == v1::RUN_STATE_STOPPED ||
+         run.state() == v1::RUN_STATE_FAILED;
+}
+
+std::string RollBackText(const v1::Run& run, std::uint32_t round) {
+  const std::string name = PeerText(run.name());
+  if (HasEnded(run)) {
+    return fmt::format("{}: run:{} is the model after round {} now; the run is {} and trains no further",
+                       name, name, round, RunStateName(run.state()));
+  }
+  return fmt::format("{}: goes on from the model after round {}; {}", name, round, RunStateName(run.state()));
 }
 
 std::string RunSummary(const v1::Run& run) {

@@ -1,6 +1,7 @@
 // Runs of federated learning as the commands show them.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -20,6 +21,12 @@ std::string RunStateName(v1::RunState state);
 // figure stands behind the slash; shares are in percent.
 std::string RoundHeading();
 std::string RoundLineText(const v1::Round& round);
+
+// Whether it trains no further.
+bool HasEnded(const v1::Run& run);
+
+// What a rollback to the model after `round` has done.
+std::string RollBackText(const v1::Run& run, std::uint32_t round);
 
 // One line about where a run stands.
 std::string RunSummary(const v1::Run& run);

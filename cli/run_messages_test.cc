@@ -48,13 +48,45 @@ TEST(RunMessagesTest, KeepsAPeersControlCharactersOffTheTerminal) {
   v1::Round round;
   round.set_failure("\x1b[2Jgone");
   EXPECT_THAT(RoundLineText(round), Not(HasSubstr("\x1b")));
-  EXPECT_THAT(std::string(FromPeer({grpc::StatusCode::NOT_FOUND, "\x1b[2J"}, "host:1").message()),
-              Not(HasSubstr("\x1b")));
+  EXPECT_THAT(
+      std::string(
+          FromPeer(grpc::Status(grpc::StatusCode::NOT_FOUND, "\x1b[2J"), {.aggregator = "host:1"}).message()),
+      Not(HasSubstr("\x1b")));
 }
 
 TEST(RunMessagesTest, SaysWhatAnAggregatorWithoutRunsLacks) {
-  const absl::Status status = FromPeer({grpc::StatusCode::UNIMPLEMENTED, ""}, "host:1");
+  const absl::Status status =
+      FromPeer(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""), {.aggregator = "host:1"});
   EXPECT_THAT(std::string(status.message()), HasSubstr("[federation]"));
+}
+
+TEST(RunMessagesTest, SaysWhatToDoWhereTlsStandsInTheWay) {
+  const ConnectionArguments plain{.aggregator = "10.0.0.1:7400"};
+  const ConnectionArguments tls{.aggregator = "10.0.0.1:7400", .tls = {"a", "b", "c"}};
+  const auto unavailable = [](const ConnectionArguments& connection, const char* message) {
+    return std::string(FromPeer(grpc::Status(grpc::StatusCode::UNAVAILABLE, message), connection).message());
+  };
+  EXPECT_THAT(unavailable(tls, "Peer name 10.0.0.1 is not in peer certificate"),
+              HasSubstr("--name NAME=ADDRESS"));
+  EXPECT_THAT(unavailable(plain, "Socket closed"), HasSubstr("--certificate"));
+  EXPECT_THAT(unavailable(tls, "Socket closed"), Not(HasSubstr("--certificate")));
+}
+
+TEST(RunMessagesTest, TellsNoFiguresOfARoundThatTookNoUpdate) {
+  v1::Round round;
+  round.set_round(19);
+  round.set_asked(4);
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("0.0000")));
+}
+
+TEST(RunMessagesTest, SaysWhatARollbackOfAnEndedRunDoes) {
+  v1::Run run;
+  run.set_name("letters");
+  run.set_state(v1::RUN_STATE_STOPPED);
+  EXPECT_EQ(RollBackText(run, 2),
+            "letters: run:letters is the model after round 2 now; the run is stopped and trains no further");
+  run.set_state(v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(RollBackText(run, 2), "letters: goes on from the model after round 2; running");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
+#include "cli/failure.h"
 #include "cli/run_messages.h"
 #include "core/runtime/service.h"
 #include "core/uplink/refusals.h"
@@ -28,9 +29,9 @@ void PrintJson(const v1::GetRunResponse& response) {
   json["config"] = response.run().config();
   json["history"] = nlohmann::ordered_json::array();
   for (const v1::Round& round : response.history()) json["history"].push_back(RoundJson(round));
-  json["participants"] = nlohmann::ordered_json::array();
+  json["nodes"] = nlohmann::ordered_json::array();
   for (const v1::Participant& each : response.participants()) {
-    json["participants"].push_back(ParticipantJson(each));
+    json["nodes"].push_back(ParticipantJson(each));
   }
   std::printf("%s\n", json.dump().c_str());
 }
@@ -38,10 +39,10 @@ void PrintJson(const v1::GetRunResponse& response) {
 void PrintText(const v1::GetRunResponse& response) {
   std::string text = fmt::format("{}\nmodel {}\n\n", RunSummary(response.run()),
                                  absl::BytesToHexString(response.run().model_sha256()));
-  text += fmt::format("{:<24} {:<10} {:>9} {:>9} {:>9} {:>8} {:>8}  {}\n", "NODE", "STATE", "SAMPLES", "LAST",
-                      "ACCEPTED", "REFUSED", "DROPPED", "LAST REFUSAL");
+  text += fmt::format("{:<24} {:<10} {:>9} {:>10} {:>9} {:>8} {:>8}  {}\n", "NODE", "STATE", "SAMPLES",
+                      "LAST ROUND", "ACCEPTED", "REFUSED", "DROPPED", "LAST REFUSAL");
   for (const v1::Participant& each : response.participants()) {
-    text += fmt::format("{:<24} {:<10} {:>9} {:>9} {:>9} {:>8} {:>8}  {}\n", PeerText(each.node()),
+    text += fmt::format("{:<24} {:<10} {:>9} {:>10} {:>9} {:>8} {:>8}  {}\n", PeerText(each.node()),
                         each.connected() ? "connected" : "away", each.sample_count(), each.last_round(),
                         each.accepted_updates(), each.refused_updates(), each.dropped_rounds(),
                         PeerText(each.last_refusal()));

@@ -11,6 +11,7 @@
 #include "aggregator/federation/run_config.h"
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
+#include "cli/failure.h"
 #include "cli/run_messages.h"
 #include "core/nn/encoder_file.h"
 #include "core/nn/self_supervised_trainer.h"
@@ -95,7 +96,7 @@ absl::StatusOr<v1::Run> Send(const Arguments& arguments, const std::string& conf
   }
   writer->WritesDone();
   const grpc::Status status = writer->Finish();
-  if (!status.ok()) return FromPeer(status, arguments.connection.aggregator);
+  if (!status.ok()) return FromPeer(status, arguments.connection);
   return response.run();
 }
 
@@ -103,15 +104,19 @@ absl::Status Start(const Arguments& arguments) {
   const auto text = ReadFile(arguments.config);
   if (!text.ok()) return text.status();
   const auto config = ParseRunConfig(*text, arguments.config);
-  if (!config.ok()) return config.status();
+  if (!config.ok()) return WithExitCode(config.status(), kExitConfig);
   const auto model = InitialModel(arguments, *config);
   if (!model.ok()) return model.status();
-  if (arguments.check) return absl::OkStatus();
+  if (arguments.check) {
+    std::printf("%s: no fault found\n", arguments.config.c_str());
+    return absl::OkStatus();
+  }
   const auto run = Send(arguments, *text, *model);
   if (!run.ok()) return run.status();
   if (run->state() == v1::RUN_STATE_STOPPED || run->state() == v1::RUN_STATE_FAILED) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}; another name starts another run", RunSummary(*run)));
+    return WithExitCode(
+        absl::FailedPreconditionError(fmt::format("{}; another name starts another run", RunSummary(*run))),
+        kExitFailure);
   }
   const std::string line = arguments.json ? RunJson(*run).dump() : RunSummary(*run);
   std::printf("%s\n", line.c_str());

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
+#include "cli/failure.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/service.h"
 #include "core/uplink/refusals.h"
@@ -69,6 +70,8 @@ void AddStatusCommand(CLI::App& parent, int& exit_code) {
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("--site", arguments->site, "Only of this site");
   command->add_flag("--json", arguments->json, "As JSON");
+  command->footer(
+      "Example:\n  tributary status --site lab --json | jq '.nodes[] | select(.connected | not)'");
   command->callback([arguments, &exit_code] {
     v1::ListNodesRequest request;
     request.set_site(arguments->site);

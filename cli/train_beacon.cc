@@ -13,9 +13,11 @@
 #include "absl/strings/str_replace.h"
 #include "cli/beacon_evaluation.h"
 #include "cli/beacon_recording.h"
+#include "cli/failure.h"
 #include "core/nn/beacon_file.h"
 #include "core/nn/beacon_trainer.h"
 #include "core/runtime/file.h"
+#include "core/runtime/service.h"
 
 namespace tributary {
 namespace {
@@ -70,7 +72,7 @@ absl::Status Train(const Arguments& arguments) {
   const std::string file = EncodeBeacon(*network);
   const auto written = DecodeBeacon(file);  // gives the identity, and checks what is about to be written
   if (!written.ok()) return written.status();
-  if (absl::Status status = WriteFileAtomically(arguments.out, file); !status.ok()) return status;
+  if (absl::Status status = WriteOutput(arguments.out, file); !status.ok()) return status;
 
   const auto figures = EvaluateBeacons({&*written, 1}, *recording, {.part = UnseenPart(arguments.part)});
   if (!figures.ok()) return figures.status();
@@ -122,11 +124,12 @@ void AddTrainBeaconCommand(CLI::App& parent, int& exit_code) {
       ->capture_default_str();
   command->add_option("--seed", arguments->training.seed, "Seed of the random starts")->capture_default_str();
   command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(
+      "Example:\n  tributary train beacon --ranges ranges.csv --truth truth.csv --anchors 1,4,6 --out "
+      "beacon-1-4-6.safetensors");
   command->callback([arguments, &exit_code] {
-    if (absl::Status status = Train(*arguments); !status.ok()) {
-      std::cerr << "tributary train beacon: " << status.message() << "\n";
-      exit_code = 1;
-    }
+    const absl::Status status = Train(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("train beacon", status);
   });
 }
 

@@ -9,10 +9,12 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "cli/failure.h"
 #include "cli/positioning_evaluation.h"
 #include "cli/positioning_training.h"
 #include "core/nn/positioning_file.h"
 #include "core/runtime/file.h"
+#include "core/runtime/service.h"
 
 namespace tributary {
 namespace {
@@ -51,7 +53,7 @@ absl::Status Train(const Arguments& arguments) {
   const std::string file = EncodePositioning(network);
   const auto written = DecodePositioning(file);  // gives the identity, and checks what is about to be written
   if (!written.ok()) return written.status();
-  if (absl::Status status = WriteFileAtomically(arguments.out, file); !status.ok()) return status;
+  if (absl::Status status = WriteOutput(arguments.out, file); !status.ok()) return status;
 
   const auto figures = EvaluatePositioning(*written, {.format = NumberFormat::kFloat});
   if (!figures.ok()) return figures.status();
@@ -105,12 +107,11 @@ void AddTrainPositioningCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--name", arguments->name, "Name of the model")->capture_default_str();
   command->add_option("--model-version", arguments->version, "Version of the model")->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the summary as JSON");
+  command->footer("Example:\n  tributary train positioning --epochs 40 --out positioning.safetensors");
   command->callback([arguments, &exit_code] {
     arguments->training.draw_ahead = arguments->threads > 1;
-    if (const absl::Status status = Train(*arguments); !status.ok()) {
-      std::cerr << "tributary train positioning: " << status.message() << "\n";
-      exit_code = 1;
-    }
+    const absl::Status status = Train(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("train positioning", status);
   });
 }
 

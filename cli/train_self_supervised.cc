@@ -9,10 +9,12 @@
 #include <string>
 
 #include "cli/encoder_judgement.h"
+#include "cli/failure.h"
 #include "core/images/labelled_images.h"
 #include "core/images/split.h"
 #include "core/nn/encoder_file.h"
 #include "core/runtime/file.h"
+#include "core/runtime/service.h"
 #include "node/source/images_rehearsal.h"
 #include "node/source/images_stream.h"
 #include "node/workload/create_augmenter.h"
@@ -52,7 +54,7 @@ absl::StatusOr<std::vector<std::uint32_t>> PartOf(const ImageSet& set, const Arg
   ImageSplitOptions options = arguments.parts;
   options.kind = ParseImageSplit(arguments.split).value_or(ImageSplit::kIid);
   if (arguments.part >= options.nodes) {
-    return absl::InvalidArgumentError(
+    return UsageError(
         fmt::format("--shard-index {} is not below --shards {}", arguments.part, options.nodes));
   }
   const auto parts = SplitImages(set.count(), set.labels, options);
@@ -74,7 +76,7 @@ absl::Status Train(const Arguments& arguments) {
   if (!part.ok()) return part.status();
   const std::size_t batch = arguments.options.batch;
   if (arguments.buffer > 0 && (batch % 2 != 0 || arguments.buffer < batch / 2)) {
-    return absl::InvalidArgumentError("--buffer needs an even --batch and room for half of one");
+    return UsageError("--buffer needs an even --batch and room for half of one");
   }
   ImageStream stream(*set, *part, arguments.buffer > 0 ? batch / 2 : batch, arguments.options.seed);
   std::optional<ImageRehearsal> rehearsal;
@@ -103,8 +105,7 @@ absl::Status Train(const Arguments& arguments) {
   }
   (*trainer)->CalibrateStatistics(own);
   const double seconds = elapsed_s();
-  if (absl::Status status = WriteFileAtomically(arguments.out, EncodeEncoder(**trainer)); !status.ok())
-    return status;
+  if (absl::Status status = WriteOutput(arguments.out, EncodeEncoder(**trainer)); !status.ok()) return status;
 
   nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", part->size()},
                                     {"steps", arguments.steps}, {"seconds", seconds},
@@ -178,11 +179,15 @@ void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--seed", options.seed, "Equal seeds give equal encoders on equal processors")
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the summary as JSON");
+  command->footer(
+      "Examples:\n"
+      "  tributary train self_supervised --steps 1000\n"
+      "  tributary train self_supervised --images train-images-idx3-ubyte.gz --shards 4 --shard-index 0   "
+      "what one of "
+      "four nodes would learn alone");
   command->callback([arguments, &exit_code] {
-    if (const absl::Status status = Train(*arguments); !status.ok()) {
-      std::cerr << "tributary train self_supervised: " << status.message() << "\n";
-      exit_code = 1;
-    }
+    const absl::Status status = Train(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("train self_supervised", status);
   });
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/failure.h"
 #include "core/runtime/file.h"
 #include "node/source/ranges_motion.h"
 #include "node/source/room_motion.h"
@@ -53,8 +54,8 @@ absl::StatusOr<std::unique_ptr<Truth>> OpenRoom(const std::string& description) 
                       (parts.first == "snapshots" && absl::SimpleAtoi(parts.second, &motion.snapshots) &&
                        motion.snapshots > 0);
     if (!read) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "truth: \"", setting, "\" is not known; expected room:seed=N or room:seed=N,snapshots=N"));
+      return UsageError(absl::StrCat("truth: \"", setting,
+                                     "\" is not known; expected room:seed=N or room:seed=N,snapshots=N"));
     }
   }
   return std::make_unique<RoomTruth>(motion);

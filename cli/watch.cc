@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "cli/aggregator_call.h"
 #include "cli/connection.h"
+#include "cli/failure.h"
 #include "cli/watch_session.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/file.h"
@@ -103,14 +105,13 @@ absl::Status Watch(const Arguments& arguments) {
     }
   }
   session.Stop();
-  if (absl::Status status = session.status(); !status.ok()) return status;
+  if (absl::Status status = session.status(); !status.ok()) return FromPeer(status, arguments.connection);
 
   const auto view = session.View();
   const std::string summary = FiguresLine(view ? view->figures : WatchFigures());
   if (!arguments.session.print_slots) std::printf("%s\n", summary.c_str());
   if (!arguments.summary.empty()) {
-    if (absl::Status status = WriteFileAtomically(arguments.summary, summary + "\n"); !status.ok())
-      return status;
+    if (absl::Status status = WriteOutput(arguments.summary, summary + "\n"); !status.ok()) return status;
   }
   if (!view && arguments.session.seconds > 0) {
     return absl::UnavailableError("site " + arguments.session.watch.site + " fused nothing within 15 s");

@@ -12,7 +12,9 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 64;
 inline constexpr int kExitData = 65;
+inline constexpr int kExitNoInput = 66;
 inline constexpr int kExitUnavailable = 69;
+inline constexpr int kExitCantCreate = 73;
 inline constexpr int kExitConfig = 78;
 
 // Blocks SIGTERM, SIGINT and SIGHUP in this thread and all that it starts, and ignores SIGPIPE. Call first in

@@ -1,0 +1,55 @@
+#include "cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tributary {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// `arguments` in reverse, as CLI11 takes them.
+std::string FaultOf(std::vector<std::string> arguments) {
+  CLI::App app("", "tributary");
+  app.require_subcommand(1);
+  CLI::App* run = app.add_subcommand("run")->require_subcommand(1);
+  std::string name;
+  int after = 0;
+  for (const char* command : {"start", "show"}) {
+    CLI::App* added = run->add_subcommand(command);
+    added->add_option("name", name)->required();
+    added->add_option("--after", after);
+  }
+  app.add_subcommand("status");
+  try {
+    app.parse(arguments);
+  } catch (const CLI::Error& error) {
+    return CommandLineFault(&app, error);
+  }
+  return "";
+}
+
+TEST(CommandLineTest, NamesTheCommandsWhereOneIsUnknown) {
+  EXPECT_EQ(
+      FaultOf({"letters", "foo", "run"}),
+      "tributary run: \"foo\" is no command; there are start, show\n`tributary run --help` says more.\n");
+  EXPECT_THAT(FaultOf({"foo"}), StartsWith("tributary: \"foo\" is no command; there are run, status\n"));
+}
+
+TEST(CommandLineTest, NamesTheCommandsWhereOneIsMissing) {
+  EXPECT_THAT(FaultOf({"run"}), StartsWith("tributary run: a command is missing; there are start, show\n"));
+  EXPECT_THAT(FaultOf({}), StartsWith("tributary: a command is missing"));
+}
+
+TEST(CommandLineTest, SaysOfWhichCommandAnArgumentIsMissingOrWrong) {
+  EXPECT_EQ(FaultOf({"show", "run"}),
+            "tributary run show: name is required\n`tributary run show --help` says more.\n");
+  EXPECT_THAT(FaultOf({"x", "--after", "letters", "show", "run"}), StartsWith("tributary run show: "));
+  EXPECT_THAT(FaultOf({"--nope", "status"}), HasSubstr("--nope"));
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,63 @@
+#include "cli/failure.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "core/runtime/file.h"
+#include "core/runtime/service.h"
+
+namespace tributary {
+namespace {
+
+constexpr char kExitCodeUrl[] = "tributary/exit_code";
+
+}  // namespace
+
+absl::Status UsageError(std::string_view message) {
+  return WithExitCode(absl::InvalidArgumentError(std::string(message)), kExitUsage);
+}
+
+absl::Status WithExitCode(absl::Status status, int exit_code) {
+  status.SetPayload(kExitCodeUrl, absl::Cord(std::to_string(exit_code)));
+  return status;
+}
+
+absl::Status WriteOutput(const std::string& path, std::string_view content) {
+  absl::Status status = WriteFileAtomically(path, content);
+  return status.ok() ? status : WithExitCode(std::move(status), kExitCantCreate);
+}
+
+int ExitCode(const absl::Status& status) {
+  if (const auto given = status.GetPayload(kExitCodeUrl)) {
+    int exit_code = kExitFailure;
+    return absl::SimpleAtoi(std::string(*given), &exit_code) ? exit_code : kExitFailure;
+  }
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitOk;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      return kExitUnavailable;
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kFailedPrecondition:
+      return kExitNoInput;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kResourceExhausted:
+      return kExitData;
+    default:
+      return kExitFailure;
+  }
+}
+
+int ReportFailure(std::string_view command, const absl::Status& status) {
+  std::fputs(fmt::format("tributary {}: {}\n", command, std::string(status.message())).c_str(), stderr);
+  return ExitCode(status);
+}
+
+}  // namespace tributary

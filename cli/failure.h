@@ -1,0 +1,28 @@
+// How a command fails: what it says and its exit status. docs/running.md has the table of all of them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace tributary {
+
+// A fault of the command line that the parser of options could not see.
+absl::Status UsageError(std::string_view message);
+
+// A status that ends the command with `exit_code`, whatever its code. Wrapping it anew loses that.
+absl::Status WithExitCode(absl::Status status, int exit_code);
+
+// WriteFileAtomically for what the command was asked to write.
+absl::Status WriteOutput(const std::string& path, std::string_view content);
+
+// By WithExitCode, or by the code of a status that arose here: 69 for Unavailable and DeadlineExceeded, 66
+// for a file that cannot be read (NotFound, PermissionDenied, FailedPrecondition), 65 for content that is not
+// what it is given for (InvalidArgument, DataLoss, ResourceExhausted), else 1. What a peer answered: OfPeer.
+int ExitCode(const absl::Status& status);
+
+// What a command prints and returns when it fails.
+int ReportFailure(std::string_view command, const absl::Status& status);
+
+}  // namespace tributary

@@ -1,0 +1,53 @@
+#include "cli/failure.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cli/aggregator_call.h"
+#include "cli/model_source.h"
+#include "core/runtime/file.h"
+#include "tests/support/own_folder.h"
+
+namespace tributary {
+namespace {
+
+// The table of docs/running.md.
+TEST(FailureTest, EndsWith66WhereAFileCannotBeRead) {
+  EXPECT_EQ(ExitCode(ReadFile(OwnFolder() + "none").status()), 66);
+  EXPECT_EQ(ExitCode(ReadFile(OwnFolder()).status()), 66) << "a folder";
+  EXPECT_EQ(ExitCode(ReadModelSource(OwnFolder() + "none", {}).status()), 66);
+  EXPECT_EQ(ExitCode(Connect({.tls = {"none", "none", "none"}}).status()), 66);
+}
+
+TEST(FailureTest, EndsWith73WhereAFileCannotBeWritten) {
+  EXPECT_EQ(ExitCode(WriteOutput(OwnFolder() + "none/out", "")), 73);
+  const std::string path = OwnFolder() + "failure_test.out";
+  EXPECT_EQ(ExitCode(WriteOutput(path, "x")), 0);
+  EXPECT_EQ(*ReadFile(path), "x");
+  std::filesystem::remove(path);
+}
+
+TEST(FailureTest, EndsWith64ForTheCommandLineAnd65ForContent) {
+  EXPECT_EQ(ExitCode(UsageError("--rate")), 64);
+  EXPECT_EQ(ExitCode(ReadModelSource("run:letters@last", {}).status()), 64);
+  EXPECT_EQ(ExitCode(Connect({.tls = {"only this", "", ""}}).status()), 64);
+  EXPECT_EQ(ExitCode(absl::InvalidArgumentError("not an idx file")), 65);
+  EXPECT_EQ(ExitCode(absl::DataLossError("cut off")), 65);
+}
+
+// A run that does not exist is no missing file.
+TEST(FailureTest, EndsWith1WhereTheAggregatorRefusesAnd69WhereItIsAway) {
+  for (const auto code : {grpc::StatusCode::NOT_FOUND, grpc::StatusCode::FAILED_PRECONDITION,
+                          grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::PERMISSION_DENIED,
+                          grpc::StatusCode::RESOURCE_EXHAUSTED, grpc::StatusCode::UNIMPLEMENTED}) {
+    EXPECT_EQ(ExitCode(FromPeer(grpc::Status(code, "no"), {})), 1) << code;
+  }
+  EXPECT_EQ(ExitCode(FromPeer(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""), {})), 1);
+  EXPECT_EQ(ExitCode(FromPeer(grpc::Status(grpc::StatusCode::UNAVAILABLE, "gone"), {})), 69);
+  EXPECT_EQ(ExitCode(FromPeer(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "slow"), {})), 69);
+  EXPECT_EQ(ExitCode(FromPeer(grpc::Status(grpc::StatusCode::DATA_LOSS, "damaged"), {})), 65);
+}
+
+}  // namespace
+}  // namespace tributary
