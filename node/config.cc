@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <set>
 
 #include "core/runtime/config.h"
@@ -14,10 +13,6 @@ namespace {
 // The hello of the Report stream carries so many sources at most.
 constexpr std::size_t kMaxPanels = 256;
 
-std::string Resolve(const std::string& folder, const std::string& file) {
-  return file.empty() ? file : (std::filesystem::path(folder) / file).lexically_normal().string();
-}
-
 void CheckReach(const ConfigSection& section, std::string_view key, const std::string& address,
                 bool allowed) {
   if (allowed || address.empty() || IsLoopback(address)) return;
@@ -27,13 +22,12 @@ void CheckReach(const ConfigSection& section, std::string_view key, const std::s
                             address));
 }
 
-std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConfig& config,
-                                       const std::string& folder) {
+std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConfig& config) {
   if (!root.Has("fusion")) return std::nullopt;
   const ConfigSection section = root.Section("fusion");
   FusionConfig fusion;
   fusion.name = section.Text("name", config.node);
-  fusion.accelerator = ReadAccelerator(section, folder);
+  fusion.accelerator = ReadAccelerator(section);
   fusion.deadline_ms = section.Real("deadline_ms", fusion.deadline_ms, {0.1, 10'000});
   if (config.panels.size() < 2 || config.panels.size() > kFusionPanels) {
     root.Fault("fusion", fmt::format("fuses 2 to {} panels, found {}", kFusionPanels, config.panels.size()));
@@ -41,18 +35,13 @@ std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConf
   return fusion;
 }
 
-NodeConfig ReadRoot(const ConfigSection& root, const std::string& folder) {
+NodeConfig ReadRoot(const ConfigSection& root) {
   NodeConfig config;
   config.node = root.RequiredText("node");
   const bool learns = root.Has("federation");
   config.site = learns && !root.Has("panel") ? root.Text("site", "") : root.RequiredText("site");
   config.log_level = root.Choice("log_level", "info", {"debug", "info", "warn", "error"});
   config.tls = ReadTlsFiles(root.Section("tls"));
-  if (config.tls) {
-    for (std::string* file : {&config.tls->certificate, &config.tls->key, &config.tls->ca}) {
-      *file = Resolve(folder, *file);
-    }
-  }
 
   const ConfigSection uplink = root.Section("uplink");
   config.aggregator = uplink.Text("aggregator", "127.0.0.1:7400");
@@ -70,26 +59,26 @@ NodeConfig ReadRoot(const ConfigSection& root, const std::string& folder) {
 
   std::set<std::string> names;
   for (const ConfigSection& section : root.List("panel")) {
-    config.panels.push_back(ReadPanel(section, folder));
+    config.panels.push_back(ReadPanel(section));
     const std::string& name = config.panels.back().name;
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two panels", name));
   }
   if (learns) {
     const ConfigSection federation = root.Section("federation");
-    config.federation = ReadFederation(federation, config.aggregator, folder);
+    config.federation = ReadFederation(federation, config.aggregator);
     CheckReach(federation, "aggregator", config.federation->aggregator, insecure || config.tls.has_value());
   }
   if ((config.panels.empty() && !learns) || config.panels.size() > kMaxPanels) {
     root.Fault("panel",
                fmt::format("expected 1 to {} [[panel]] tables, found {}", kMaxPanels, config.panels.size()));
   }
-  config.fusion = ReadFusion(root, config, folder);
+  config.fusion = ReadFusion(root, config);
   return config;
 }
 
-absl::StatusOr<NodeConfig> Read(const ConfigFile& file, const std::string& path) {
-  NodeConfig config = ReadRoot(file.Root(), std::filesystem::path(path).parent_path().string());
+absl::StatusOr<NodeConfig> Read(const ConfigFile& file) {
+  NodeConfig config = ReadRoot(file.Root());
   if (absl::Status status = file.Finish(); !status.ok()) return status;
   return config;
 }
@@ -99,13 +88,13 @@ absl::StatusOr<NodeConfig> Read(const ConfigFile& file, const std::string& path)
 absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path) {
   absl::StatusOr<ConfigFile> file = ConfigFile::Read(path);
   if (!file.ok()) return file.status();
-  return Read(*file, path);
+  return Read(*file);
 }
 
 absl::StatusOr<NodeConfig> ParseNodeConfig(std::string_view text, const std::string& path) {
   absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, path);
   if (!file.ok()) return file.status();
-  return Read(*file, path);
+  return Read(*file);
 }
 
 }  // namespace tributary

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <vector>
 
 #include "core/images/glyphs.h"
@@ -13,10 +12,6 @@ namespace {
 
 constexpr std::int64_t kMaxNodes = 100'000;
 constexpr std::int64_t kMaxBuffer = 10'000'000;
-
-std::string Resolve(const std::string& folder, const std::string& file) {
-  return file.empty() ? file : (std::filesystem::path(folder) / file).lexically_normal().string();
-}
 
 ImageSet Part(const ImageSet& set, const std::vector<std::uint32_t>& indices) {
   ImageSet part;
@@ -31,19 +26,18 @@ ImageSet Part(const ImageSet& set, const std::vector<std::uint32_t>& indices) {
 
 }  // namespace
 
-FederationConfig ReadFederation(const ConfigSection& section, const std::string& default_aggregator,
-                                const std::string& folder) {
+FederationConfig ReadFederation(const ConfigSection& section, const std::string& default_aggregator) {
   FederationConfig config;
   config.aggregator = section.Text("aggregator", default_aggregator);
   config.run = section.Text("run", "");
   config.images = section.RequiredText("images");
-  config.labels = Resolve(folder, section.Text("labels", ""));
+  config.labels = section.File(section.Text("labels", ""));
   const bool drawn = config.images == "glyphs";
   if (drawn) {
     config.glyphs = static_cast<std::size_t>(section.Integer("glyphs", 7'000, {10, 1'000'000}));
     if (!config.labels.empty()) section.Fault("labels", "the built-in glyphs have their own");
   } else {
-    config.images = Resolve(folder, config.images);
+    config.images = section.File(config.images);
   }
   const std::string split = section.Choice("split", "iid", {"iid", "shard", "dirichlet"});
   config.split.kind = ParseImageSplit(split).value_or(ImageSplit::kIid);
@@ -58,7 +52,7 @@ FederationConfig ReadFederation(const ConfigSection& section, const std::string&
   if (config.split.kind != ImageSplit::kIid && !drawn && config.labels.empty()) {
     section.Fault("labels", fmt::format("a {} split needs the labels of the images", split));
   }
-  config.state = Resolve(folder, section.Text("state", ""));
+  config.state = section.File(section.Text("state", ""));
   config.buffer = static_cast<std::size_t>(section.Integer("buffer", 0, {0, kMaxBuffer}));
   return config;
 }

@@ -23,9 +23,8 @@ struct FederationConfig {
   std::size_t buffer = 0;   // most novel images to learn from again; 0: all
 };
 
-// `default_aggregator`: the uplink's. Files are resolved against `folder`.
-FederationConfig ReadFederation(const ConfigSection& section, const std::string& default_aggregator,
-                                const std::string& folder);
+// `default_aggregator`: the uplink's.
+FederationConfig ReadFederation(const ConfigSection& section, const std::string& default_aggregator);
 
 // This node's part of the set, and nothing else of it. Errors: as ReadIdxImages and SplitImages, naming the
 // file.

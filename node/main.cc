@@ -8,6 +8,7 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/file.h"
 #include "core/runtime/log.h"
+#include "core/runtime/process_tuning.h"
 #include "core/runtime/service.h"
 #include "core/runtime/version.h"
 #include "node/config.h"
@@ -86,6 +87,7 @@ int Run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   tributary::BlockSignals();
+  tributary::QuietLibraries();
   CLI::App app("Senses, estimates, and reports probability tuples to an aggregator.", "tributary-node");
   tributary::Arguments arguments;
   app.add_option("--config", arguments.config, "Configuration file (TOML)")->required()->type_name("FILE");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <vector>
 
 namespace tributary {
@@ -12,10 +11,6 @@ namespace {
 
 constexpr double kMaxDistanceM = 1e6;  // a site is a room or an area
 constexpr double kMaxRateHz = 2000;    // one frame per slot
-
-std::string Resolve(const std::string& folder, const std::string& file) {
-  return file.empty() ? file : (std::filesystem::path(folder) / file).lexically_normal().string();
-}
 
 // The default is what the programmable logic computes.
 NumberFormat ReadFormat(const ConfigSection& section, WorkloadKind workload) {
@@ -54,18 +49,18 @@ RoomSource::Options ReadRoom(const ConfigSection& source, const ConfigSection& p
   return room;
 }
 
-ReplayConfig ReadReplay(const ConfigSection& source, const std::string& folder) {
+ReplayConfig ReadReplay(const ConfigSection& source) {
   ReplayConfig replay;
-  replay.file = Resolve(folder, source.RequiredText("file"));
+  replay.file = source.File(source.RequiredText("file"));
   replay.options.rate_hz = source.Real("rate_hz", replay.options.rate_hz, {0.1, kMaxRateHz});
   replay.options.loop = source.Boolean("loop", replay.options.loop);
   replay.options.first_subject = static_cast<std::uint32_t>(source.Integer("first_subject", 1, {0, 1 << 30}));
   return replay;
 }
 
-RangesConfig ReadRanges(const ConfigSection& source, const std::string& folder) {
+RangesConfig ReadRanges(const ConfigSection& source) {
   RangesConfig ranges;
-  ranges.file = Resolve(folder, source.RequiredText("file"));
+  ranges.file = source.File(source.RequiredText("file"));
   ranges.triple_given = source.Has("anchors") || source.Has("tag");
   if (ranges.triple_given) {
     const std::vector<std::int64_t> anchors = source.Integers("anchors", {0, kAnchors - 1});
@@ -97,23 +92,23 @@ UdpSourceOptions ReadUdp(const ConfigSection& source) {
   return udp;
 }
 
-SourceConfig ReadSource(const ConfigSection& panel, const std::string& folder, PanelConfig& config) {
+SourceConfig ReadSource(const ConfigSection& panel, PanelConfig& config) {
   const ConfigSection source = panel.Section("source");
   if (!panel.Has("source")) panel.Fault("source", "a table [panel.source] with its kind is required");
   const std::string kind = source.Choice("kind", "room", {"room", "replay", "ranges", "udp"});
-  if (kind == "replay") return ReadReplay(source, folder);
-  if (kind == "ranges") return ReadRanges(source, folder);
+  if (kind == "replay") return ReadReplay(source);
+  if (kind == "ranges") return ReadRanges(source);
   if (kind == "udp") return ReadUdp(source);
   return ReadRoom(source, panel, config);
 }
 
 }  // namespace
 
-AcceleratorChoice ReadAccelerator(const ConfigSection& section, const std::string& folder) {
+AcceleratorChoice ReadAccelerator(const ConfigSection& section) {
   AcceleratorChoice choice;
   if (section.Choice("accelerator", "cpu", {"cpu", "xrt"}) == "cpu") return choice;
   choice.kind = AcceleratorKind::kXrt;
-  choice.xrt.xclbin = Resolve(folder, section.RequiredText("xclbin"));
+  choice.xrt.xclbin = section.File(section.RequiredText("xclbin"));
   choice.xrt.xclbin_uuid = section.Text("xclbin_uuid", "");
   choice.xrt.device = static_cast<unsigned>(section.Integer("device", 0, {0, 15}));
   choice.xrt.compute_units = static_cast<std::size_t>(section.Integer("compute_units", 1, {1, 16}));
@@ -123,19 +118,19 @@ AcceleratorChoice ReadAccelerator(const ConfigSection& section, const std::strin
   return choice;
 }
 
-PanelConfig ReadPanel(const ConfigSection& section, const std::string& folder) {
+PanelConfig ReadPanel(const ConfigSection& section) {
   PanelConfig panel;
   panel.name = section.RequiredText("name");
   panel.workload = section.Choice("workload", "positioning", {"positioning", "beacon"}) == "positioning"
                        ? WorkloadKind::kPositioning
                        : WorkloadKind::kBeacon;
-  panel.model = Resolve(folder, section.RequiredText("model"));
-  panel.accelerator = ReadAccelerator(section, folder);
+  panel.model = section.File(section.RequiredText("model"));
+  panel.accelerator = ReadAccelerator(section);
   panel.format = ReadFormat(section, panel.workload);
   panel.orientation_deg = section.Real("orientation_deg", 0, {-360, 360});
   panel.x_m = section.Real("x_m", 0, {-kMaxDistanceM, kMaxDistanceM});
   panel.y_m = section.Real("y_m", 0, {-kMaxDistanceM, kMaxDistanceM});
-  panel.source = ReadSource(section, folder, panel);
+  panel.source = ReadSource(section, panel);
   return panel;
 }
 

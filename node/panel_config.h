@@ -39,7 +39,7 @@ struct AcceleratorChoice {
   AcceleratorKind kind = AcceleratorKind::kCpu;
   XrtOptions xrt{};  // for kXrt
 };
-AcceleratorChoice ReadAccelerator(const ConfigSection& section, const std::string& folder);
+AcceleratorChoice ReadAccelerator(const ConfigSection& section);
 
 struct PanelConfig {
   std::string name;
@@ -53,7 +53,6 @@ struct PanelConfig {
   SourceConfig source;
 };
 
-// Files are resolved against `folder`.
-PanelConfig ReadPanel(const ConfigSection& section, const std::string& folder);
+PanelConfig ReadPanel(const ConfigSection& section);
 
 }  // namespace tributary

@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -118,6 +119,11 @@ std::string ConfigSection::RequiredText(std::string_view key) const {
     node_->Fault(node_->table->get(key), key, "must not be empty");
   }
   return value;
+}
+
+std::string ConfigSection::File(const std::string& named) const {
+  if (named.empty()) return named;
+  return (std::filesystem::path(node_->state->path).parent_path() / named).lexically_normal().string();
 }
 
 std::string ConfigSection::Choice(std::string_view key, std::string_view default_value,

@@ -43,6 +43,10 @@ class ConfigSection {
   std::vector<std::string> Texts(std::string_view key) const;
   std::vector<std::int64_t> Integers(std::string_view key, IntegerLimits limits = {}) const;
 
+  // Where a file lies that the configuration names: relative to the configuration's own folder, wherever the
+  // program was started. Empty stays empty.
+  std::string File(const std::string& named) const;
+
   // A nested table `[key]`; an empty section if absent, so that its defaults apply.
   ConfigSection Section(std::string_view key) const;
   bool Has(std::string_view key) const;

@@ -21,9 +21,11 @@ struct TlsFiles {
   std::string certificate;
   std::string key;
   std::string ca;
+
+  bool operator==(const TlsFiles&) const = default;
 };
 
-// Reads [tls] certificate, key, ca; all three or none. Absent: nullopt.
+// Reads [tls] certificate, key, ca; all three or none, as ConfigSection::File. Absent: nullopt.
 std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls);
 
 // Errors: NotFound/PermissionDenied naming the file; InvalidArgument if a file is not PEM, the key does not
