@@ -98,13 +98,16 @@ FederationParentSettings ReadFederationParent(const ConfigSection& section, cons
 
 FederationSettings ReadFederation(const ConfigSection& section, const AggregatorConfig& config) {
   FederationSettings federation;
-  federation.store = section.RequiredText("store");
+  federation.store = section.File(section.RequiredText("store"));
   federation.keep_models = static_cast<std::uint32_t>(section.Integer("keep_models", 0, {0, 1 << 30}));
   if (section.Has("evaluation")) {
     const ConfigSection evaluation = section.Section("evaluation");
+    const auto file = [&evaluation](const std::string& named) {
+      return named == "glyphs" ? named : evaluation.File(named);
+    };
     federation.evaluation =
-        EvaluationFiles{evaluation.RequiredText("images"), evaluation.Text("labels", ""),
-                        evaluation.Text("test_images", ""), evaluation.Text("test_labels", ""),
+        EvaluationFiles{file(evaluation.RequiredText("images")), file(evaluation.Text("labels", "")),
+                        file(evaluation.Text("test_images", "")), file(evaluation.Text("test_labels", "")),
                         static_cast<std::size_t>(evaluation.Integer("max_images", 0, {0, 1 << 30}))};
   }
   if (section.Has("parent")) federation.parent = ReadFederationParent(section.Section("parent"), config);

@@ -25,6 +25,8 @@ struct SiteSettings {
 struct ParentSettings {
   std::string aggregator;  // "host:port"
   std::string node;        // the name of this process as node and as source there
+
+  bool operator==(const ParentSettings&) const = default;
 };
 
 // The aggregator in whose runs this one takes part, with the sums of its own nodes' updates.
@@ -33,6 +35,8 @@ struct FederationParentSettings {
   std::string node;           // the name of this process as a node there
   std::string run;            // empty: the run that is active, or the next
   std::size_t min_nodes = 2;  // of its own, before it takes part
+
+  bool operator==(const FederationParentSettings&) const = default;
 };
 
 // Federated learning.
@@ -41,6 +45,8 @@ struct FederationSettings {
   std::uint32_t keep_models = 0;  // of each run, the newest and the initial one; 0: all
   std::optional<EvaluationFiles> evaluation;
   std::optional<FederationParentSettings> parent;
+
+  bool operator==(const FederationSettings&) const = default;
 };
 
 struct AggregatorConfig {
@@ -56,7 +62,8 @@ struct AggregatorConfig {
   std::optional<FederationSettings> federation;
 };
 
-// Errors: InvalidArgument with one line per fault; NotFound or PermissionDenied naming the file.
+// Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line
+// per fault; NotFound or PermissionDenied naming the file.
 absl::StatusOr<AggregatorConfig> ReadAggregatorConfig(const std::string& path);
 absl::StatusOr<AggregatorConfig> ParseAggregatorConfig(std::string_view text, std::string_view path);
 

@@ -61,6 +61,22 @@ TEST(AggregatorConfigTest, NeedsNoSiteWhereThereIsAFederation) {
   EXPECT_EQ(config->federation->evaluation->images, "glyphs");
 }
 
+TEST(AggregatorConfigTest, ResolvesFilesAgainstItsOwnFolder) {
+  const auto config = ParseAggregatorConfig(
+      "[tls]\ncertificate = \"hub.pem\"\nkey = \"keys/hub.key\"\nca = \"/etc/ca.pem\"\n"
+      "[federation]\nstore = \"../runs\"\n[federation.evaluation]\nimages = \"a.gz\"\ntest_images = "
+      "\"glyphs\"\n",
+      "/opt/site/a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->tls->certificate, "/opt/site/hub.pem");
+  EXPECT_EQ(config->tls->key, "/opt/site/keys/hub.key");
+  EXPECT_EQ(config->tls->ca, "/etc/ca.pem");
+  EXPECT_EQ(config->federation->store, "/opt/runs");
+  EXPECT_EQ(config->federation->evaluation->images, "/opt/site/a.gz");
+  EXPECT_EQ(config->federation->evaluation->labels, "");
+  EXPECT_EQ(config->federation->evaluation->test_images, "glyphs");
+}
+
 TEST(AggregatorConfigTest, RefusesAFederationWithoutAStore) {
   EXPECT_THAT(Faults("[federation]\nkeep_models = -1\n"),
               AllOf(HasSubstr("store"), HasSubstr("keep_models")));

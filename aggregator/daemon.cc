@@ -2,9 +2,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "aggregator/federation_host.h"
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
@@ -57,6 +59,18 @@ void AddHttpMetrics(const HttpServer& server, Metrics& metrics) {
 }
 
 }  // namespace
+
+absl::Status CheckFiles(const AggregatorConfig& config) {
+  std::vector<std::string> faults;
+  const auto check = [&faults](const absl::Status& status) {
+    if (!status.ok()) faults.emplace_back(status.message());
+  };
+  if (config.tls) check(LoadTls(*config.tls).status());
+  if (config.federation && config.federation->evaluation) {
+    check(ReadEvaluationImages(*config.federation->evaluation).status());
+  }
+  return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+}
 
 Daemon::Daemon(const AggregatorConfig& config, const Clock& clock) : config_(config), clock_(clock) {}
 
@@ -174,10 +188,9 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
   }
   if (config.listen != config_.listen || config.http_listen != config_.http_listen ||
       config.ingest_threads != config_.ingest_threads ||
-      config.max_message_bytes != config_.max_message_bytes ||
-      config.tls.has_value() != config_.tls.has_value() ||
-      config.parent.has_value() != config_.parent.has_value()) {
-    spdlog::warn("listen, [http], [ingest], [tls] and [parent] change with a restart only");
+      config.max_message_bytes != config_.max_message_bytes || config.tls != config_.tls ||
+      config.parent != config_.parent || config.federation != config_.federation) {
+    spdlog::warn("listen, [http], [ingest], [tls], [parent] and [federation] change with a restart only");
   }
   if (absl::Status status = SetUpLog(config.log_level); !status.ok()) return status;
   spdlog::info("configuration reloaded");

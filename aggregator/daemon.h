@@ -21,6 +21,9 @@ class HttpServer;
 class ParentLink;
 class SiteBoard;
 
+// Reads the files that the configuration names; starts nothing. InvalidArgument with one line per fault.
+absl::Status CheckFiles(const AggregatorConfig& config);
+
 // Main thread. Owns everything; what serves stops before what it serves from.
 class Daemon {
  public:

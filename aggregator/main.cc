@@ -11,9 +11,17 @@
 #include "core/runtime/log.h"
 #include "core/runtime/process_tuning.h"
 #include "core/runtime/service.h"
+#include "core/runtime/version.h"
 
 namespace tributary {
 namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  tributary-aggregator --config /etc/tributary/aggregator.toml
+  tributary-aggregator --config aggregator.toml --check     say every fault of the configuration
+
+Exit status: 0 stopped, 1 failed, 65 the store is damaged, 69 a port is not available, 78 the configuration is at fault.
+Signals: SIGTERM stops, SIGHUP reads log_level and what fuses again.)";
 
 int ExitCode(const absl::Status& status) {
   switch (status.code()) {
@@ -42,10 +50,16 @@ void Reload(Daemon& daemon, const std::string& path) {
   if (!status.ok()) spdlog::error("reload refused, all stays as it was: {}", std::string(status.message()));
 }
 
+int Check(const AggregatorConfig& config, const std::string& path) {
+  if (absl::Status status = CheckFiles(config); !status.ok()) return Fail(status);
+  std::printf("%s: no fault found\n", path.c_str());
+  return kExitOk;
+}
+
 int Run(const std::string& path, bool check_only) {
   absl::StatusOr<AggregatorConfig> config = ReadAggregatorConfig(path);
   if (!config.ok()) return Fail(config.status());
-  if (check_only) return kExitOk;
+  if (check_only) return Check(*config, path);
   if (absl::Status status = SetUpLog(config->log_level); !status.ok()) return Fail(status);
   const SystemClock clock;
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*config, clock);
@@ -62,11 +76,15 @@ int Run(const std::string& path, bool check_only) {
 int main(int argc, char** argv) {
   tributary::BlockSignals();
   tributary::TuneProcess();
-  CLI::App app("Fuses the probability tuples that nodes report.");
+  tributary::QuietLibraries();
+  CLI::App app("Fuses the probability tuples that nodes report, averages what they learn.",
+               "tributary-aggregator");
   std::string path;
   bool check_only = false;
-  app.add_option("--config", path, "Configuration file (TOML)")->required();
-  app.add_flag("--check", check_only, "Check the configuration and exit");
+  app.add_option("--config", path, "Configuration file (TOML)")->required()->type_name("FILE");
+  app.add_flag("--check", check_only, "Check the configuration and the files it names, then exit");
+  app.set_version_flag("--version", std::string(tributary::kVersion));
+  app.footer(tributary::kExamples);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -21,6 +21,8 @@ struct EvaluationFiles {
   std::string images, labels;
   std::string test_images, test_labels;
   std::size_t max_images = 0;  // of each set; 0: all
+
+  bool operator==(const EvaluationFiles&) const = default;
 };
 absl::StatusOr<EvaluationImages> ReadEvaluationImages(const EvaluationFiles& files);
 
