@@ -1,0 +1,132 @@
+// The files of deploy/examples, judged by the programs that they are written for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "aggregator/federation/run_config.h"
+#include "tests/support/certificates.h"
+#include "tests/support/process.h"
+
+namespace tributary::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kExamples = TRIBUTARY_SOURCE_DIR "/deploy/examples/";
+
+class ExamplesTest : public ::testing::Test {
+ protected:
+  // What the program says on standard error; empty if it finds no fault.
+  std::string Faults(const std::string& program, const std::vector<std::string>& arguments) {
+    Process process(program, arguments, folder_.Path("log"));
+    const int exit_code = process.Wait(std::chrono::seconds(60));
+    if (exit_code == 0) return "";
+    return program + " ended with " + std::to_string(exit_code) + ": " + process.Log();
+  }
+
+  const ScratchFolder folder_;
+};
+
+// Lines that are commented out are as much of an example as the others: "# key = value" and "# [table]".
+std::string Uncommented(const std::string& text) {
+  static const std::regex commented(R"((^|\n)# (\[?\[[a-z.]+\]\]?|[a-z_]+ = ["0-9a-z]))");
+  std::string all = text;
+  for (std::string before; before != all;) {
+    before = all;
+    all = std::regex_replace(all, commented, "$1$2");
+  }
+  return all;
+}
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST_F(ExamplesTest, EveryRunIsOneThatCanBeStarted) {
+  std::vector<std::string> files = {kExamples + "run.toml"};
+  for (const auto& entry : std::filesystem::directory_iterator(kExamples + "runs"))
+    files.push_back(entry.path());
+  for (const std::string& file : files) {
+    EXPECT_EQ(Faults("tributary", {"run", "start", file, "--check"}), "") << file;
+  }
+}
+
+TEST_F(ExamplesTest, ThereIsARunToCopyForEachStrategyAndForPrivacy) {
+  std::set<std::string> kinds;
+  bool masked = false, noisy = false;
+  std::vector<std::filesystem::path> files = {kExamples + "run.toml"};
+  for (const auto& entry : std::filesystem::directory_iterator(kExamples + "runs"))
+    files.push_back(entry.path());
+  for (const std::filesystem::path& file : files) {
+    const auto config = ParseRunConfig(ReadText(file), file.string());
+    ASSERT_TRUE(config.ok()) << config.status();
+    const std::string kind(StrategyName(config->strategy.kind));
+    kinds.insert(kind);
+    masked |= config->privacy.secure_aggregation;
+    noisy |= config->privacy.noise_multiplier > 0;
+    if (file.filename() == "run.toml") continue;
+    EXPECT_EQ(config->name, file.stem().string()) << "it is found by its name";
+  }
+  EXPECT_EQ(kinds.size(), 10u) << "of docs/federated-runs.md";
+  EXPECT_TRUE(masked && noisy);
+}
+
+TEST_F(ExamplesTest, TheDaemonsTakeTheirsAsTheyStand) {
+  EXPECT_EQ(Faults("tributary-node", {"--config", kExamples + "node.toml", "--check"}), "");
+  EXPECT_EQ(Faults("tributary-aggregator", {"--config", kExamples + "aggregator.toml", "--check"}), "");
+}
+
+TEST_F(ExamplesTest, TheAggregatorTakesWhatItsExampleHasCommentedOut) {
+  const Certificates certificates(folder_, "certs", {"aggregator"});
+  std::string text = Uncommented(ReadText(kExamples + "aggregator.toml"));
+  ASSERT_THAT(text, HasSubstr("\n[federation.parent]"));
+  text = Replaced(text, "images-idx3-ubyte.gz", "glyphs");
+  text = Replaced(text, "labels-idx1-ubyte.gz", "");
+  const std::string path = folder_.Write("aggregator.toml", text);
+  EXPECT_EQ(Faults("tributary-aggregator", {"--config", path, "--check"}), "");
+}
+
+// The first two tables of docs/federation.md.
+TEST_F(ExamplesTest, TheDaemonsTakeWhatTheDocumentationBeginsWith) {
+  const Certificates certificates(folder_, "certs", {"hub=10.0.0.1", "b1"});
+  const std::string page = ReadText(TRIBUTARY_SOURCE_DIR "/docs/federation.md");
+  std::size_t at = 0;
+  for (const char* program : {"tributary-aggregator", "tributary-node"}) {
+    at = page.find("```toml\n", at);
+    ASSERT_NE(at, std::string::npos);
+    at += std::string("```toml\n").size();
+    std::string text = page.substr(at, page.find("```", at) - at);
+    if (text.find("images = ") != std::string::npos) {
+      text = Replaced(text, "/var/lib/tributary/images-idx3-ubyte.gz", "glyphs");
+    }
+    const std::string path = folder_.Write("certs/" + std::string(program) + ".toml", text);
+    EXPECT_EQ(Faults(program, {"--config", path, "--check"}), "") << text;
+  }
+}
+
+TEST_F(ExamplesTest, ANodeTakesWhatItsExampleHasCommentedOut) {
+  const Certificates certificates(folder_, "certs", {"south"});
+  std::string text = Uncommented(ReadText(kExamples + "node.toml"));
+  ASSERT_THAT(text, HasSubstr("\n[federation]"));
+  text = Replaced(text, "../../models", TRIBUTARY_SOURCE_DIR "/models");
+  text = Replaced(text, "accelerator = \"cpu\"", "accelerator = \"xrt\"\nxclbin = \"any.xclbin\"");
+  text = Replaced(text, "labels = \"\"", "");
+  // [fusion] takes what several panels see: one of them is enough here.
+  const std::size_t fusion = text.find("\n[fusion]");
+  const std::size_t federation = text.find("\n[federation]");
+  ASSERT_LT(fusion, federation);
+  text.erase(fusion, federation - fusion);
+  const std::string path = folder_.Write("node.toml", text);
+  EXPECT_EQ(Faults("tributary-node", {"--config", path, "--check"}), "");
+}
+
+}  // namespace
+}  // namespace tributary::testing

@@ -1,0 +1,139 @@
+// A run as its operator meets it: what the commands say, in which keys, and how they end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/learners.h"
+
+namespace tributary::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+struct Said {
+  int exit_code;
+  std::string text;  // on standard output and standard error
+};
+
+class OperatorTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    aggregator_.Start();
+    ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+  }
+
+  std::string Address() const { return "127.0.0.1:" + std::to_string(aggregator_.ingest_port()); }
+
+  Process Command(std::vector<std::string> arguments, const std::string& log) {
+    arguments.insert(arguments.end(), {"--aggregator", Address()});
+    return Process("tributary", arguments, log);
+  }
+  Said Run(const std::vector<std::string>& arguments) {
+    const std::string log = folder_.Path("said-" + std::to_string(commands_++));
+    Process command = Command(arguments, log);
+    const int exit_code = command.Wait(std::chrono::seconds(60));
+    return {exit_code, command.Log()};
+  }
+  // Two nodes are there to learn.
+  void StartRun(int rounds) {
+    const std::string file = folder_.Write("run.toml", "name = \"r\"\nrounds = " + std::to_string(rounds) +
+                                                           "\n[client]\nlocal_steps = 1\nbatch = 4\n");
+    const Said said = Run({"run", "start", file});
+    ASSERT_EQ(said.exit_code, 0) << said.text;
+    for (LearnerProcess* each : {&first_, &second_}) each->Start();
+  }
+  int Committed() const {
+    const json run = json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
+    return run.is_object() ? run.value("committed_rounds", 0) : 0;
+  }
+
+  ScratchFolder folder_;
+  AggregatorProcess aggregator_{folder_, "aggregator", {"south"}, FederationKeys(folder_)};
+  LearnerProcess first_{folder_, 0, 2, aggregator_.ingest_port()};
+  LearnerProcess second_{folder_, 1, 2, aggregator_.ingest_port()};
+  int commands_ = 0;
+};
+
+// Of an object and of the first element of each array in it: "history.loss", "nodes.node" …
+std::set<std::string> KeysOf(const json& value, const std::string& prefix = "") {
+  std::set<std::string> keys;
+  for (const auto& [key, child] : value.items()) {
+    keys.insert(prefix + key);
+    const json& inner = child.is_array() && !child.empty() ? child.front() : child;
+    if (inner.is_object()) keys.merge(KeysOf(inner, prefix + key + "."));
+  }
+  return keys;
+}
+
+TEST_F(OperatorTest, TheCommandSaysARunInTheKeysOfTheHttpApi) {
+  StartRun(2);
+  ASSERT_EQ(Run({"run", "watch", "r"}).exit_code, 0);
+  std::set<std::string> shown = KeysOf(json::parse(Run({"run", "show", "r", "--json"}).text));
+  EXPECT_EQ(shown.erase("config"), 1u);
+  EXPECT_EQ(shown, KeysOf(json::parse(aggregator_.Get("/api/v1/runs/r"))));
+  EXPECT_EQ(shown.count("history.contributions.seconds"), 1u) << "it looks inside";
+  EXPECT_EQ(KeysOf(json::parse(Run({"run", "list", "--json"}).text)),
+            KeysOf(json::parse(aggregator_.Get("/api/v1/runs"))));
+}
+
+TEST_F(OperatorTest, AWatcherGoesOnWithTheRunAfterTheAggregatorWasKilled) {
+  constexpr int kRounds = 60;
+  StartRun(kRounds);
+  Process watch = Command({"run", "watch", "r", "--json"}, folder_.Path("watch.log"));
+  ASSERT_TRUE(WaitFor([&] { return Committed() >= 2 && !watch.Log().empty(); })) << watch.Log();
+  aggregator_.process().Signal(SIGKILL);
+  aggregator_.process().Wait(std::chrono::seconds(10));
+  ASSERT_TRUE(WaitFor([&] { return watch.Log().find("is away, trying again") != std::string::npos; }));
+  aggregator_.Start();
+  EXPECT_EQ(watch.Wait(std::chrono::seconds(60)), 0) << watch.Log();
+  for (int round = 1; round <= kRounds; ++round) {
+    const std::string line = "{\"round\":" + std::to_string(round) + ",";
+    const std::size_t at = watch.Log().find(line);
+    EXPECT_NE(at, std::string::npos) << line;
+    EXPECT_EQ(watch.Log().find(line, at + 1), std::string::npos) << line << " a second time";
+  }
+}
+
+TEST_F(OperatorTest, ARollbackOfAnEndedRunChoosesItsModel) {
+  StartRun(2);
+  ASSERT_EQ(Run({"run", "watch", "r"}).exit_code, 0);
+  const Said said = Run({"model", "rollback", "r", "1"});
+  EXPECT_EQ(said.exit_code, 0);
+  EXPECT_THAT(said.text, HasSubstr("run:r is the model after round 1 now"));
+  const std::string present = folder_.Path("present"), first = folder_.Path("first");
+  EXPECT_THAT(Run({"model", "export", "run:r", "--safetensors", present}).text, HasSubstr(present + ": "));
+  ASSERT_EQ(Run({"model", "export", "run:r@1", "--safetensors", first}).exit_code, 0);
+  EXPECT_FALSE(ReadText(first).empty());
+  EXPECT_EQ(ReadText(present), ReadText(first));
+  EXPECT_EQ(Committed(), 2) << "the history stays";
+}
+
+// The table of docs/running.md.
+TEST_F(OperatorTest, EachWayToFailHasItsExitStatus) {
+  EXPECT_EQ(Run({"run", "foo"}).exit_code, 64);
+  EXPECT_EQ(Run({"run", "show", "nosuch"}).exit_code, 1);
+  EXPECT_EQ(Run({"run", "start", folder_.Path("none.toml")}).exit_code, 66);
+  const std::string bad = folder_.Write("bad.toml", "name = \"r\"\nround = 3\n");
+  EXPECT_EQ(Run({"run", "start", bad, "--check"}).exit_code, 78);
+  EXPECT_EQ(Run({"run", "start", folder_.Write("good.toml", "name = \"r\"\n"), "--model", bad}).exit_code,
+            65);
+  EXPECT_EQ(Run({"run", "start", folder_.Path("good.toml")}).exit_code, 0);
+  EXPECT_EQ(Run({"model", "export", "run:r", "--safetensors", folder_.Path("none/r")}).exit_code, 73);
+  EXPECT_EQ(Run({"run", "list", "--certificate", "a", "--key", "b", "--ca", "c"}).exit_code, 66);
+  EXPECT_EQ(Run({"run", "stop", "r"}).exit_code, 0);
+  EXPECT_EQ(Run({"run", "start", folder_.Path("good.toml")}).exit_code, 1) << "it was stopped";
+  EXPECT_EQ(Run({"run", "watch", "r"}).exit_code, 1);
+  aggregator_.process().Signal(SIGTERM);
+  ASSERT_EQ(aggregator_.process().Wait(std::chrono::seconds(20)), 0);
+  EXPECT_EQ(Run({"run", "list"}).exit_code, 69);
+}
+
+}  // namespace
+}  // namespace tributary::testing
