@@ -32,9 +32,9 @@ absl::Status SyncFolderOf(const std::string& path) {
 
 absl::StatusOr<DurableFile> DurableFile::Create(std::string folder, std::string name, StoreStepHook hook) {
   if (absl::Status status = AskHook(hook, StoreStep::kCreateFile); !status.ok()) return status;
-  const std::string beside = folder + "/" + name + ".tmp";
-  const int fd = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return FromErrno("create", beside);
+  const std::string path = folder + "/" + name;
+  const int fd = open((path + ".tmp").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return FromErrno("create", path);
   return DurableFile(fd, std::move(folder), std::move(name), std::move(hook));
 }
 
@@ -107,6 +107,7 @@ CheckedReader::CheckedReader(CheckedReader&& other) noexcept
       path_(std::move(other.path_)),
       facts_(std::move(other.facts_)),
       position_(other.position_),
+      whole_(other.whole_),
       crc32c_(other.crc32c_) {}
 
 CheckedReader& CheckedReader::operator=(CheckedReader&& other) noexcept {
@@ -114,8 +115,18 @@ CheckedReader& CheckedReader::operator=(CheckedReader&& other) noexcept {
   path_ = std::move(other.path_);
   facts_ = std::move(other.facts_);
   position_ = other.position_;
+  whole_ = other.whole_;
   crc32c_ = other.crc32c_;
   return *this;
+}
+
+absl::Status CheckedReader::Skip(std::uint64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  bytes = std::min(bytes, remaining());
+  if (lseek(fd_, static_cast<off_t>(bytes), SEEK_CUR) < 0) return FromErrno("read", path_);
+  position_ += bytes;
+  whole_ = false;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::size_t> CheckedReader::Read(char* buffer, std::size_t size) {
@@ -129,7 +140,7 @@ absl::StatusOr<std::size_t> CheckedReader::Read(char* buffer, std::size_t size) 
   }
   position_ += wanted;
   crc32c_ = Crc32c({buffer, wanted}, crc32c_);
-  if (remaining() == 0 && crc32c_ != facts_.crc32c) {
+  if (remaining() == 0 && whole_ && crc32c_ != facts_.crc32c) {
     return absl::DataLossError(fmt::format("{}: does not match its checksum", path_));
   }
   return wanted;

@@ -58,6 +58,9 @@ class CheckedReader {
   // The next bytes into `buffer`; fewer than its size only at the end of the file. DataLoss at the last bytes
   // if the whole does not match its checksum: what was read must then not be used.
   absl::StatusOr<std::size_t> Read(char* buffer, std::size_t size);
+  // Passes over the next bytes unread, `remaining()` at most. The checksum, which is of the whole, is then
+  // not looked at.
+  absl::Status Skip(std::uint64_t bytes);
 
   std::uint64_t remaining() const { return facts_.bytes - position_; }
 
@@ -68,6 +71,7 @@ class CheckedReader {
   std::string path_;
   FileFacts facts_;
   std::uint64_t position_ = 0;
+  bool whole_ = true;  // nothing was skipped
   std::uint32_t crc32c_ = 0;
 };
 

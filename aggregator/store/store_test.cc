@@ -182,6 +182,15 @@ TEST_F(StoreTest, SaysThatAFileIsNoFolder) {
   EXPECT_EQ(status.message(), folder_ + ": is a file, expected a folder");
 }
 
+TEST_F(StoreTest, NamesTheFileThatItCannotCreate) {
+  Open();
+  std::filesystem::remove_all(folder_ + "/models");
+  const auto file = store_->NewModel("r", 7);
+  EXPECT_EQ(file.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(file.status().message()),
+              ::testing::StartsWith(folder_ + "/models/r.7.safetensors: cannot create"));
+}
+
 TEST_F(StoreTest, StopsASecondProcessOnTheSameStore) {
   Open();
   // flock is per open file: a second Open in this process is refused as another process would be.
@@ -215,6 +224,18 @@ TEST_F(StoreTest, StopsOnAFileThatIsMissingOrShort) {
   const auto missing = Store::Open(folder_);
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr("r.0.safetensors: is missing"));
+}
+
+TEST_F(StoreTest, ReadsAFileFromWhereItIsWanted) {
+  Open();
+  ASSERT_TRUE(AddRun().ok());
+  auto reader = store_->Read((*store_->Models("r"))[0].file);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE(reader->Skip(2).ok());
+  std::string rest(20, '?');
+  EXPECT_EQ(*reader->Read(rest.data(), rest.size()), 5u);
+  EXPECT_EQ(rest.substr(0, 5), "itial");
+  EXPECT_EQ(reader->remaining(), 0u);
 }
 
 TEST_F(StoreTest, NoticesAFileWhoseContentChanged) {
