@@ -108,7 +108,7 @@ void Panel::Run(std::stop_token stop) {
     if (parts_.workload != nullptr)
       earlier_device_ = earlier_device_ + parts_.workload->accelerator_counters();
     parts_ = {};
-    clock_.SleepUntil(clock_.UnixNs() + delay_ns, stop);
+    clock_.SleepFor(delay_ns, stop);
   }
 }
 

@@ -67,7 +67,7 @@ absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const Wat
     ever_connected = ever_connected || connected;
     if (!ever_connected && clock.SteadyNs() >= give_up_ns) return status;
     if (connected) on_lost(status);
-    clock.SleepUntil(clock.UnixNs() + reconnect.DelayNs(status), stop);
+    clock.SleepFor(reconnect.DelayNs(status), stop);
     if (!stop.stop_requested()) AwaitConnection(*channel);
   }
   return absl::OkStatus();
