@@ -45,6 +45,8 @@ void LearnerMetrics::Register(const FederationClient& client) {
   link("tributary_learner_refused_steps_total",
        "Steps of secure aggregation that were not done, or not taken by the aggregator.",
        &FederationClient::Counters::refused_steps);
+  link("tributary_learner_unusable_shares_total", "Shares of other nodes' secrets that were no good.",
+       &FederationClient::Counters::unusable_shares);
   link("tributary_learner_streams_total", "Streams of tasks that the aggregator answered.",
        &FederationClient::Counters::streams);
 }

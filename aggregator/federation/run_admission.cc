@@ -27,6 +27,13 @@ Admission Already() {
   return admission;
 }
 
+// What is under way may be the node's update of a later round: the end of an earlier one leaves that alone.
+void EndUpload(const SubmissionHeader& header, bool any_round,
+               std::map<std::string, std::uint32_t, std::less<>>& under_way) {
+  const auto found = under_way.find(header.node);
+  if (found != under_way.end() && (any_round || found->second == header.round)) under_way.erase(found);
+}
+
 // Whether the update itself is at fault, so that sending it again cannot help.
 bool IsForGood(SubmissionRefusal reason) {
   switch (reason) {
@@ -122,6 +129,7 @@ std::optional<Admission> RunState::RefuseContents(const SubmissionHeader& header
 
 std::optional<Admission> RunState::RefuseContributors(const SubmissionHeader& header) const {
   Names seen;
+  std::vector<std::string> elsewhere;
   std::uint64_t samples = 0;
   for (const Contribution& contribution : header.contributors) {
     const std::string& node = contribution.node;
@@ -130,10 +138,7 @@ std::optional<Admission> RunState::RefuseContributors(const SubmissionHeader& he
                      fmt::format("\"{}\" is empty, named twice or the sender itself", node));
     }
     // Nobody speaks for a node that speaks for itself, whoever comes first.
-    if (step_nodes_.contains(node) || counted_.contains(node)) {
-      return Refusal(SubmissionRefusal::kContributors,
-                     fmt::format("{} takes part itself or has been counted already", node));
-    }
+    if (step_nodes_.contains(node) || counted_.contains(node)) elsewhere.push_back(node);
     if (contribution.sample_count == 0 || contribution.sample_count > header.sample_count - samples) {
       return Refusal(SubmissionRefusal::kContributors,
                      fmt::format("the samples of {} do not fit the sum", node));
@@ -144,7 +149,15 @@ std::optional<Admission> RunState::RefuseContributors(const SubmissionHeader& he
     return Refusal(SubmissionRefusal::kContributors,
                    fmt::format("{} samples, the contributors have {}", header.sample_count, samples));
   }
-  return std::nullopt;
+  if (elsewhere.empty()) return std::nullopt;
+  Admission refusal =
+      Refusal(SubmissionRefusal::kContributors,
+              fmt::format("{} takes part itself or has been counted already, as {} others of {}",
+                          elsewhere.front(), elsewhere.size() - 1, header.contributors.size()));
+  if (elsewhere.size() == header.contributors.size()) return refusal;  // nothing would be left
+  elsewhere.resize(std::min(elsewhere.size(), Admission::kNamed));
+  refusal.counted_elsewhere = std::move(elsewhere);
+  return refusal;
 }
 
 std::optional<Admission> RunState::Refuse(const SubmissionHeader& header, std::int64_t now_ns,
@@ -176,7 +189,7 @@ void RunState::Count(const SubmissionHeader& header, const Admission& refusal) {
   ++refused_[static_cast<std::size_t>(refusal.reason)];
   const bool asked = open_ && step_ == RoundStep::kTraining && header.round == round_ &&
                      step_nodes_.contains(header.node) && !step_done_.contains(header.node);
-  if (asked && IsForGood(refusal.reason)) given_up_.insert(header.node);
+  if (asked && IsForGood(refusal.reason) && refusal.counted_elsewhere.empty()) given_up_.insert(header.node);
   const auto known = nodes_.find(header.node);
   if (known == nodes_.end()) return;
   ++known->second.status.refused_updates;
@@ -208,7 +221,7 @@ Admission RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns, 
     // FedBuff: the sum that it was added to has been averaged without it.
     refusal = Refusal(SubmissionRefusal::kStale, "the round in which it was admitted is over", true);
   }
-  under_way_.erase(header.node);
+  EndUpload(header, config_.asynchronous(), under_way_);
   if (refusal) {
     Count(header, *refusal);
     return *refusal;
@@ -225,7 +238,7 @@ Admission RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns, 
 }
 
 void RunState::Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason) {
-  under_way_.erase(header.node);
+  EndUpload(header, config_.asynchronous(), under_way_);
   if (reason) Count(header, Refusal(*reason, fmt::format("round {}", header.round)));
 }
 

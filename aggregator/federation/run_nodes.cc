@@ -69,6 +69,14 @@ void RunState::Leave(std::string_view node, std::string_view boot_id, std::int64
   EndStepIfDue(now_ns, events);
 }
 
+void RunState::LeaveOut(std::string_view node, std::string reason) {
+  const auto known = nodes_.find(node);
+  if (known == nodes_.end()) return;
+  known->second.status.last_refusal = reason;
+  known->second.left_out = std::move(reason);
+  if (open_ && step_nodes_.contains(node)) given_up_.emplace(node);
+}
+
 NodeTask RunState::TaskOf(std::string_view node) const {
   NodeTask task;
   if (ended()) {
@@ -79,6 +87,10 @@ NodeTask RunState::TaskOf(std::string_view node) const {
   const auto known = nodes_.find(node);
   if (known == nodes_.end()) {
     task.reason = "the node has not joined";
+    return task;
+  }
+  if (!known->second.left_out.empty()) {
+    task.reason = known->second.left_out;
     return task;
   }
   const bool asked =
@@ -113,9 +125,7 @@ std::string RunState::StatusMessage() const {
   if (paused_) return "paused";
   if (config_.relayed && !next_) return "the parent asks for no round";
   if (next_) return fmt::format("round {} waits for {} samples", next_->round, next_->sample_count);
-  const auto ready = std::ranges::count_if(nodes_, [](const auto& entry) {
-    return entry.second.status.connected && entry.second.status.sample_count > 0;
-  });
+  const auto ready = std::ranges::count_if(nodes_, [](const auto& entry) { return entry.second.ready(); });
   return fmt::format("{} of {} nodes are connected", ready, std::max(config_.min_nodes, config_.quorum));
 }
 

@@ -55,13 +55,49 @@ TEST_F(PartialSumTest, CannotSpeakForANodeThatIsAskedItselfWhoeverComesFirst) {
     Create();
     JoinWithAChild();
     if (!first) Submit("ash");
-    EXPECT_EQ(Offer(Sum({{"ash", 60}, {"oak", 40}})).reason, Reason::kContributors);
+    const Admission refused = Offer(Sum({{"ash", 60}, {"oak", 40}}));
+    EXPECT_EQ(refused.reason, Reason::kContributors);
+    EXPECT_THAT(refused.counted_elsewhere, ::testing::ElementsAre("ash"));
     if (first) Submit("ash");
     Submit("birch");
-    // The child is not waited for, and the round counts each node once.
+    // What is left of the sum is waited for.
     Advance(now_ns_);
-    EXPECT_EQ(Last<RoundClosed>().total_weight, 200);
+    EXPECT_EQ(Count<RoundClosed>(), 0u);
+    SubmissionHeader rest = Sum({{"oak", 40}});
+    rest.sample_count = 40;
+    EXPECT_EQ(Offer(rest).weight, 40);
+    EXPECT_EQ(Last<RoundClosed>().total_weight, 240);
   }
+}
+
+TEST_F(PartialSumTest, OfWhichNothingWouldBeLeftIsNotWaitedFor) {
+  JoinWithAChild();
+  const Admission refused = Offer(Sum({{"ash", 60}, {"birch", 40}}));
+  EXPECT_EQ(refused.reason, Reason::kContributors);
+  EXPECT_TRUE(refused.counted_elsewhere.empty());
+  Submit("ash");
+  Submit("birch");
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 200);
+}
+
+// The answer has to fit a message; the rest is named when the sum comes again.
+TEST_F(PartialSumTest, ThatIsMostlyCountedElsewhereIsToldSoInParts) {
+  for (const char* name : {"attic", "hall"}) {
+    NodeDeclaration child = Declaration(name);
+    child.partial_sums = true;
+    child.sample_count = 5'000;
+    ASSERT_TRUE(run_->Join(child, now_ns_, events_).ok());
+  }
+  Join("ash");
+  std::vector<Contribution> leaves;
+  for (int i = 0; i < 4'999; ++i) leaves.push_back({"leaf " + std::to_string(i), 1});
+  SubmissionHeader sum = Sum(leaves);
+  sum.sample_count = 4'999;
+  ASSERT_EQ(Offer(sum).verdict, Verdict::kGo);
+  sum.node = "attic";
+  sum.sample_count = 5'000;
+  sum.contributors.push_back({"oak", 1});
+  EXPECT_EQ(Offer(sum).counted_elsewhere.size(), Admission::kNamed);
 }
 
 TEST_F(PartialSumTest, CountsALeafOfTwoChildrenOnce) {
@@ -75,9 +111,12 @@ TEST_F(PartialSumTest, CountsALeafOfTwoChildrenOnce) {
   SubmissionHeader again = Sum({{"oak", 40}, {"yew", 10}});
   again.node = "attic";
   again.sample_count = 50;
-  EXPECT_EQ(Offer(again).reason, Reason::kContributors);
+  EXPECT_THAT(Offer(again).counted_elsewhere, ::testing::ElementsAre("oak"));
+  again.contributors = {{"yew", 10}};
+  again.sample_count = 10;
+  EXPECT_EQ(Offer(again).weight, 10);
   Submit("ash");
-  EXPECT_EQ(Last<RoundClosed>().total_weight, 200);
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 210);
 }
 
 TEST_F(PartialSumTest, ComesFromWhoSaidSoAndFromNobodyElse) {

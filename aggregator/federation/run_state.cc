@@ -44,7 +44,7 @@ std::vector<AskedNode> RunState::Ready() const {
   std::vector<AskedNode> ready;
   for (const auto& [name, node] : nodes_) {
     const ParticipantStatus& status = node.status;
-    if (status.connected && status.sample_count > 0) {
+    if (node.ready()) {
       ready.push_back({name, WeightOf(status.sample_count), status.sample_count, node.partial_sums});
     }
   }

@@ -76,6 +76,9 @@ struct Admission {
   SubmissionRefusal reason = SubmissionRefusal::kUnspecified;
   std::string message;     // which field, what was found, what is allowed
   bool try_again = false;  // the same update may be taken later
+  // Of a partial sum that can be taken without these contributors: those, kNamed of them at most.
+  static constexpr std::size_t kNamed = 1'000;
+  std::vector<std::string> counted_elsewhere = {};
 };
 
 enum class RunPhase : std::uint8_t { kWaiting, kRunning, kPaused, kFinished, kStopped };
@@ -149,6 +152,10 @@ class RunState {
   // An open round cannot be completed (too few shares, damaged ones): RoundFailed.
   void FailRound(std::uint32_t round, std::string_view reason, std::int64_t now_ns, RunEvents& events);
 
+  // This node is asked no more, until a restart: it has broken the protocol. Of a round that has just begun
+  // it takes no part either.
+  void LeaveOut(std::string_view node, std::string reason);
+
   // The result of the closed round is stored; `model` is its identity. Errors: FailedPrecondition unless that
   // round is closed.
   absl::Status Commit(std::uint32_t round, const Sha256& model, std::int64_t now_ns, RunEvents& events);
@@ -197,6 +204,9 @@ class RunState {
     ParticipantStatus status;
     std::string boot_id;
     bool partial_sums = false;
+    std::string left_out;  // why; empty: it is not
+
+    bool ready() const { return status.connected && status.sample_count > 0 && left_out.empty(); }
   };
   using Names = std::set<std::string, std::less<>>;
 

@@ -142,6 +142,24 @@ TEST_F(RunStateTest, OneSubmissionOfANodeAtATime) {
   EXPECT_EQ(run_->accepted().size(), 1u);
 }
 
+TEST_F(RunStateTest, AnUploadThatOutlivesItsRoundLeavesTheNextOneAlone) {
+  JoinThree();
+  for (const bool complete : {true, false}) {
+    SCOPED_TRACE(complete);
+    ASSERT_EQ(run_->Admit(Header("ash", run_->round()), now_ns_).verdict, Verdict::kGo);
+    const SubmissionHeader late = Header("ash", run_->round());
+    Advance(now_ns_ + kDeadline);
+    ASSERT_EQ(run_->Admit(Header("ash", run_->round()), now_ns_).verdict, Verdict::kGo);
+    if (complete) {
+      EXPECT_EQ(run_->Accept(late, now_ns_, events_).reason, Reason::kStale);
+    } else {
+      run_->Withdraw(late);
+    }
+    EXPECT_EQ(run_->Accept(Header("ash", run_->round()), now_ns_, events_).verdict, Verdict::kGo);
+    Advance(now_ns_ + kDeadline);
+  }
+}
+
 TEST_F(RunStateTest, ANodeWhoseUpdateCanNeverBeTakenHoldsNobodyUp) {
   JoinThree();
   const SubmissionHeader header = Header("cedar", 1);

@@ -132,7 +132,7 @@ void Coordinator::Settle() {
     healthy = healthy && run->health().ok();
     board_.Publish(run->View());
   }
-  healthy_ = healthy;
+  healthy_ = healthy && !store_refuses_;
   // A sink that is told may be ended by it.
   for (std::size_t i = 0; i < participants_.size(); ++i) Tell(participants_[i]);
   std::erase_if(participants_, [](const Participant& each) { return each.sink == nullptr; });
@@ -170,7 +170,8 @@ TaskNotice Coordinator::NoticeFor(const HostedRun& run, const std::string& node,
   notice.run = config.name;
   notice.task = task;
   if (task.deadline_ns != 0 && task.deadline_ns != RunState::kNoDeadline) {
-    notice.deadline_unix_ns = clock_.UnixNs() + task.deadline_ns - clock_.SteadyNs();
+    notice.left_ns = task.deadline_ns - clock_.SteadyNs();
+    notice.deadline_unix_ns = clock_.UnixNs() + notice.left_ns;
   }
   notice.committed = run.state().committed();
   if (const auto& open = run.state().open_round()) {
@@ -190,23 +191,35 @@ TaskNotice Coordinator::NoticeFor(const HostedRun& run, const std::string& node,
   return notice;
 }
 
+void Coordinator::OnMasking(std::string run, Done<absl::Status> done,
+                            std::function<absl::Status(HostedRun&)> change) {
+  OnRun(
+      std::move(run),
+      [this, done = std::move(done)](const absl::Status& status) {
+        if (absl::IsInvalidArgument(status)) ++refused_steps_;
+        done(status);
+      },
+      std::move(change));
+}
+
 void Coordinator::TakeKeys(std::string run, std::uint32_t round, MaskingKeys keys, Done<absl::Status> done) {
-  OnRun(std::move(run), std::move(done),
-        [round, keys = std::move(keys)](HostedRun& each) { return each.TakeKeys(round, keys); });
+  OnMasking(std::move(run), std::move(done),
+            [round, keys = std::move(keys)](HostedRun& each) { return each.TakeKeys(round, keys); });
 }
 
 void Coordinator::TakeShares(std::string run, std::uint32_t round, std::string node,
                              std::vector<SealedShare> shares, Done<absl::Status> done) {
-  OnRun(std::move(run), std::move(done),
-        [round, node = std::move(node), shares = std::move(shares)](HostedRun& each) {
-          return each.TakeShares(round, node, shares);
-        });
+  OnMasking(std::move(run), std::move(done),
+            [round, node = std::move(node), shares = std::move(shares)](HostedRun& each) {
+              return each.TakeShares(round, node, shares);
+            });
 }
 
 void Coordinator::TakeRevealed(std::string run, std::uint32_t round, RevealedShares shares,
                                Done<absl::Status> done) {
-  OnRun(std::move(run), std::move(done),
-        [round, shares = std::move(shares)](HostedRun& each) { return each.TakeRevealed(round, shares); });
+  OnMasking(std::move(run), std::move(done), [round, shares = std::move(shares)](HostedRun& each) {
+    return each.TakeRevealed(round, shares);
+  });
 }
 
 bool Coordinator::Assign(Participant& participant) {
@@ -223,12 +236,16 @@ bool Coordinator::Assign(Participant& participant) {
   } else if (run = Find(participant.run); run == nullptr) {
     if (watch_roster_) return true;
     participant.sink->OnEnd(FindOrSay(participant.run).status());
+    ++refused_streams_;
     return false;
   }
   participant.run = run->name();
   participant.told.reset();
   absl::Status joined = run->Join(participant.declaration);
-  if (!joined.ok()) participant.sink->OnEnd(joined);
+  if (!joined.ok()) {
+    participant.sink->OnEnd(joined);
+    ++refused_streams_;
+  }
   participant.joined = joined.ok();
   return joined.ok();
 }
@@ -236,6 +253,11 @@ bool Coordinator::Assign(Participant& participant) {
 void Coordinator::Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink) {
   Post([this,
         participant = Participant{std::move(run), std::move(declaration), std::move(sink), {}}]() mutable {
+    if (participants_.size() >= kMaxParticipants) {
+      ++refused_streams_;
+      return participant.sink->OnEnd(
+          absl::ResourceExhaustedError(fmt::format("{} nodes are connected, no more may", kMaxParticipants)));
+    }
     if (!Assign(participant)) return;
     const auto same = [&](const Participant& other) {
       return other.run == participant.run && other.declaration.node == participant.declaration.node;
@@ -266,7 +288,7 @@ SubmissionAnswer Coordinator::AnswerOf(const Admission& admission) {
   if (admission.verdict != AdmissionVerdict::kRefused)
     return {true, SubmissionRefusal::kUnspecified, "", false};
   CountRefusal(admission.reason);
-  return {false, admission.reason, admission.message, admission.try_again};
+  return {false, admission.reason, admission.message, admission.try_again, admission.counted_elsewhere};
 }
 
 Coordinator::Began Coordinator::TryBegin(const std::string& name, const SubmissionHeader& header) {
@@ -285,10 +307,23 @@ Coordinator::Began Coordinator::TryBegin(const std::string& name, const Submissi
   absl::StatusOr<Upload> upload = run->NewUpload(header);
   if (!upload.ok()) {
     run->Withdraw(header, SubmissionRefusal::kStore);
+    SayStoreRefuses(*run, upload.status());
     CountRefusal(SubmissionRefusal::kStore);
     return SubmissionAnswer{false, SubmissionRefusal::kStore, std::string(upload.status().message()), true};
   }
+  store_refuses_ = false;
   return std::make_unique<Upload>(*std::move(upload));
+}
+
+void Coordinator::SayStoreRefuses(const HostedRun& run, const absl::Status& status) {
+  constexpr std::int64_t kRepeatLogNs = 10'000'000'000;  // nodes try again all the time
+  store_refuses_ = true;
+  healthy_ = false;
+  const std::int64_t now_ns = clock_.SteadyNs();
+  if (now_ns < next_store_log_ns_) return;
+  next_store_log_ns_ = now_ns + kRepeatLogNs;
+  spdlog::error("run {}: updates cannot be stored, nodes try again: {}", run.name(),
+                std::string(status.message()));
 }
 
 void Coordinator::BeginUpload(std::string run, SubmissionHeader header, Done<Began> done) {

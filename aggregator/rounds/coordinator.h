@@ -40,6 +40,7 @@ struct SubmissionAnswer {
   SubmissionRefusal reason = SubmissionRefusal::kUnspecified;
   std::string message;
   bool try_again = false;
+  std::vector<std::string> counted_elsewhere = {};  // Admission
 };
 
 // A model in the store, open for reading.
@@ -47,6 +48,7 @@ struct OpenModel {
   ModelRecord record;
   bool current = false;
   CheckedReader file;
+  std::shared_ptr<void> place;  // one of Coordinator::kOpenModels; free again with the last copy of this
 };
 
 // The nodes that could do a parent's training: those that wait for a run and those in the relayed one.
@@ -66,6 +68,10 @@ struct Roster {
 class Coordinator {
  public:
   static constexpr std::size_t kUploads = 8;
+  // Likewise, models that are read: a reader costs a descriptor and some chunks.
+  static constexpr std::size_t kOpenModels = 64;
+  // Streams of nodes, with those that wait for a run: no run has more nodes.
+  static constexpr std::size_t kMaxParticipants = 10'000;
   template <class Result>
   using Done = std::function<void(Result)>;
 
@@ -82,7 +88,8 @@ class Coordinator {
   void Stop();
 
   // A node takes part until Leave or until its sink was ended. `run` empty: the first run that has not ended,
-  // or the next to start. A sink of the same node and run that joined before is ended with Aborted.
+  // or the next to start. A sink of the same node and run that joined before is ended with Aborted; one
+  // beyond kMaxParticipants with ResourceExhausted.
   void Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink);
   void Leave(const std::shared_ptr<TaskSink>& sink);
 
@@ -115,11 +122,16 @@ class Coordinator {
   void AddJudgement(std::string run, std::uint32_t round, std::optional<Judgement> judgement);
 
   // A parent's run (relay.h). From now on nodes that ask for a run that is not here wait, and `watch` is told
-  // the roster as it is and whenever it changes.
+  // the roster as it is and when it has changed: what changes within kRosterRestNs at once, for nodes come
+  // and go in crowds.
+  static constexpr std::int64_t kRosterRestNs = 250'000'000;
   void AwaitParent(std::function<void(const Roster&)> watch);
   // The parent asks for a round of the run that `config` describes (RelayedRun::Start, BeginRound); another
   // relayed run ends. `done` is called once, with the sum or why there is none.
   void BeginRelayed(std::string config, ParentRound round, std::string model_file, RelayedRun::SumDone done);
+  // The round's sum again, without these nodes (RelayedRun::LeaveOut).
+  void LeaveOut(std::string run, std::uint32_t round, std::vector<std::string> nodes,
+                RelayedRun::SumDone done);
   void EndRelayed(std::string run, std::uint32_t round, absl::Status outcome);
   // Without effect on a run that is this aggregator's own.
   void EndRelayedRun(std::string run);
@@ -129,7 +141,12 @@ class Coordinator {
   std::uint64_t refused(SubmissionRefusal reason) const {
     return refused_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
   }
+  // Streams of nodes that were ended at once: beyond a limit, or of no use to the run.
+  std::uint64_t refused_streams() const { return refused_streams_.load(std::memory_order_relaxed); }
+  // Messages of secure aggregation that could not be taken.
+  std::uint64_t refused_steps() const { return refused_steps_.load(std::memory_order_relaxed); }
   std::uint64_t received_bytes() const { return received_bytes_.load(std::memory_order_relaxed); }
+  // Whether the store could be written when that was last tried.
   bool healthy() const { return healthy_.load(std::memory_order_relaxed); }
 
  private:
@@ -157,10 +174,12 @@ class Coordinator {
   HostedRun* Find(std::string_view run);
   absl::StatusOr<HostedRun*> FindOrSay(std::string_view run);
   void OnRun(std::string run, Done<absl::Status> done, std::function<absl::Status(HostedRun&)> change);
+  void OnMasking(std::string run, Done<absl::Status> done, std::function<absl::Status(HostedRun&)> change);
   RelayedRun* FindRelayed(std::string_view run);
   absl::StatusOr<RelayedRun*> RelayedFor(const std::string& config, const ParentRound& round,
                                          std::string_view model_file);
   void AddRun(std::unique_ptr<HostedRun> run);
+  Roster CountRoster();
   void TellRoster();
   void Settle();
   void Tell(Participant& participant);
@@ -169,9 +188,13 @@ class Coordinator {
   bool Assign(Participant& participant);
   absl::StatusOr<std::string> TryStart(const std::string& config, const std::string& model);
   absl::StatusOr<OpenModel> Open(const HostedRun& run, const ModelRecord& record);
+  void OpenInTurn(Command open);
+  void OpenNext();
   void BeginNext();
   SubmissionAnswer AnswerOf(const Admission& admission);
   Began TryBegin(const std::string& run, const SubmissionHeader& header);
+  // The store takes no update at present; it is asked again with the next one.
+  void SayStoreRefuses(const HostedRun& run, const absl::Status& status);
 
   std::unique_ptr<Store> store_;
   const Clock& clock_;
@@ -180,13 +203,20 @@ class Coordinator {
   std::vector<Participant> participants_;
   std::deque<WaitingUpload> waiting_uploads_;
   std::size_t uploads_ = 0;
+  std::deque<Command> waiting_models_;
+  std::size_t open_models_ = 0;
   std::function<void(const Roster&)> watch_roster_;  // null: there is no parent
   std::optional<Roster> told_roster_;
+  std::int64_t roster_due_ns_ = RunState::kNoDeadline;  // when the present one is told
   bool draining_ = false;
+  bool store_refuses_ = false;
+  std::int64_t next_store_log_ns_ = 0;
   std::int64_t next_deadline_ns_ = RunState::kNoDeadline;
 
   RunBoard board_;
   std::array<std::atomic<std::uint64_t>, kSubmissionRefusals> refused_ = {};
+  std::atomic<std::uint64_t> refused_streams_ = 0;
+  std::atomic<std::uint64_t> refused_steps_ = 0;
   std::atomic<std::uint64_t> received_bytes_ = 0;
   std::atomic<bool> healthy_ = true;
 

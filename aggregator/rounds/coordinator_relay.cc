@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "aggregator/rounds/coordinator.h"
@@ -17,8 +18,7 @@ void Coordinator::AwaitParent(std::function<void(const Roster&)> watch) {
 
 RelayedRun* Coordinator::FindRelayed(std::string_view run) { return dynamic_cast<RelayedRun*>(Find(run)); }
 
-void Coordinator::TellRoster() {
-  if (!watch_roster_) return;
+Roster Coordinator::CountRoster() {
   Roster roster;
   for (const Participant& each : participants_) {
     const HostedRun* run = Find(each.run);
@@ -27,7 +27,26 @@ void Coordinator::TellRoster() {
     ++roster.nodes;
     roster.sample_count += each.declaration.sample_count;
   }
-  if (std::exchange(told_roster_, roster) != roster) watch_roster_(roster);
+  return roster;
+}
+
+void Coordinator::TellRoster() {
+  if (!watch_roster_) return;
+  const Roster roster = CountRoster();
+  if (told_roster_ == roster) {
+    roster_due_ns_ = RunState::kNoDeadline;
+    return;
+  }
+  const std::int64_t now_ns = clock_.SteadyNs();
+  if (roster_due_ns_ == RunState::kNoDeadline)
+    roster_due_ns_ = told_roster_ ? now_ns + kRosterRestNs : now_ns;
+  if (now_ns < roster_due_ns_) {
+    next_deadline_ns_ = std::min(next_deadline_ns_, roster_due_ns_);
+    return;
+  }
+  roster_due_ns_ = RunState::kNoDeadline;
+  told_roster_ = roster;
+  watch_roster_(roster);
 }
 
 absl::StatusOr<RelayedRun*> Coordinator::RelayedFor(const std::string& config, const ParentRound& round,
@@ -62,6 +81,14 @@ void Coordinator::BeginRelayed(std::string config, ParentRound round, std::strin
     const absl::StatusOr<RelayedRun*> run = RelayedFor(config, round, model_file);
     const absl::Status status = run.ok() ? (*run)->BeginRound(round, model_file, done) : run.status();
     if (!status.ok()) done(status);
+  });
+}
+
+void Coordinator::LeaveOut(std::string run, std::uint32_t round, std::vector<std::string> nodes,
+                           RelayedRun::SumDone done) {
+  Post([this, run = std::move(run), round, nodes = std::move(nodes), done = std::move(done)] {
+    RelayedRun* relayed = FindRelayed(run);
+    done(relayed != nullptr ? relayed->LeaveOut(round, nodes) : NoSuchRun(run));
   });
 }
 

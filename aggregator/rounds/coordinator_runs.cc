@@ -82,12 +82,34 @@ void Coordinator::AddJudgement(std::string run, std::uint32_t round, std::option
 absl::StatusOr<OpenModel> Coordinator::Open(const HostedRun& run, const ModelRecord& record) {
   absl::StatusOr<CheckedReader> file = store_->Read(record.file);
   if (!file.ok()) return file.status();
-  return OpenModel{record, record.round == run.model_record().round, *std::move(file)};
+  ++open_models_;
+  std::shared_ptr<void> place(nullptr, [this](void*) {
+    Post([this] {
+      --open_models_;
+      OpenNext();
+    });
+  });
+  return OpenModel{record, record.round == run.model_record().round, *std::move(file), std::move(place)};
+}
+
+void Coordinator::OpenInTurn(Command open) {
+  Post([this, open = std::move(open)]() mutable {
+    waiting_models_.push_back(std::move(open));
+    OpenNext();
+  });
+}
+
+void Coordinator::OpenNext() {
+  while (open_models_ < kOpenModels && !waiting_models_.empty()) {
+    const Command next = std::move(waiting_models_.front());
+    waiting_models_.pop_front();
+    next();
+  }
 }
 
 void Coordinator::OpenRoundModel(std::string name, std::uint32_t round,
                                  Done<absl::StatusOr<OpenModel>> done) {
-  Post([this, name = std::move(name), round, done = std::move(done)] {
+  OpenInTurn([this, name = std::move(name), round, done = std::move(done)] {
     absl::StatusOr<HostedRun*> run = FindOrSay(name);
     if (!run.ok()) return done(run.status());
     if ((*run)->state().round() != round) {
@@ -100,7 +122,7 @@ void Coordinator::OpenRoundModel(std::string name, std::uint32_t round,
 
 void Coordinator::OpenModelAfter(std::string name, std::optional<std::uint32_t> round,
                                  Done<absl::StatusOr<OpenModel>> done) {
-  Post([this, name = std::move(name), round, done = std::move(done)] {
+  OpenInTurn([this, name = std::move(name), round, done = std::move(done)] {
     absl::StatusOr<HostedRun*> run = FindOrSay(name);
     if (!run.ok()) return done(run.status());
     if (!round) return done(Open(**run, (*run)->model_record()));

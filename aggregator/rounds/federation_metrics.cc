@@ -12,6 +12,12 @@ void AddFederationMetrics(const Coordinator& coordinator, Metrics& metrics) {
         {{"reason", std::string(SubmissionRefusalName(reason))}},
         [&coordinator, reason] { return static_cast<double>(coordinator.refused(reason)); });
   }
+  metrics.AddCounterCallback("tributary_participants_refused_total",
+                             "Streams of nodes that were ended at once, with a reason.", {},
+                             [&coordinator] { return static_cast<double>(coordinator.refused_streams()); });
+  metrics.AddCounterCallback("tributary_masking_steps_refused_total",
+                             "Keys and shares of secure aggregation that could not be taken.", {},
+                             [&coordinator] { return static_cast<double>(coordinator.refused_steps()); });
   metrics.AddCounterCallback("tributary_updates_received_bytes_total", "Payload of the accepted updates.", {},
                              [&coordinator] { return static_cast<double>(coordinator.received_bytes()); });
   metrics.AddGaugeCallback("tributary_store_healthy", "1 as long as the store could be written.", {},

@@ -36,7 +36,7 @@ grpc::ServerWriteReactor<v1::ParticipateResponse>* FederationService::Participat
 grpc::ServerWriteReactor<v1::FetchModelResponse>* FederationService::FetchModel(
     grpc::CallbackServerContext* context, const v1::FetchModelRequest* request) {
   const auto call = ModelCall<v1::FetchModelResponse>::Make(
-      request->run(), request->offset(),
+      *context, request->run(), request->offset(),
       [](const OpenModel& model, const std::string&, v1::FetchModelResponse& response) {
         response.set_file_bytes(model.record.file.bytes);
         response.set_sha256(model.record.sha256);
@@ -74,11 +74,13 @@ grpc::ServerUnaryReactor* FederationService::ShareKeys(grpc::CallbackServerConte
                                                        const v1::ShareKeysRequest* request,
                                                        v1::ShareKeysResponse* response) {
   auto* reactor = context->DefaultReactor();
-  const absl::Status status = CheckPeer(*context->auth_context(), request->node());
+  absl::StatusOr<std::vector<SealedShare>> shares = SharesFromWire(*request);
+  absl::Status status = CheckPeer(*context->auth_context(), request->node());
+  if (status.ok()) status = shares.status();
   if (!status.ok()) {
     Answer(reactor, response, status);
   } else {
-    coordinator_.TakeShares(request->run(), request->round(), request->node(), SharesFromWire(*request),
+    coordinator_.TakeShares(request->run(), request->round(), request->node(), *std::move(shares),
                             AnswerWith(reactor, response));
   }
   return reactor;

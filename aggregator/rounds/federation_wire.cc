@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
+
+#include "absl/strings/ascii.h"
 
 namespace tributary {
 namespace {
@@ -14,9 +17,15 @@ constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kMaxContributors = 65'536;
 
 absl::Status CheckName(std::string_view field, const std::string& name) {
-  if (!name.empty() && name.size() <= kMaxName) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("{}: {} bytes, expected 1 to {}", field, name.size(), kMaxName));
+  if (name.empty() || name.size() > kMaxName) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {} bytes, expected 1 to {}", field, name.size(), kMaxName));
+  }
+  // It goes into logs, and onto terminals.
+  if (std::ranges::any_of(name, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); })) {
+    return absl::InvalidArgumentError(fmt::format("{}: control characters are not allowed", field));
+  }
+  return absl::OkStatus();
 }
 
 // Of a digest or a key.
@@ -79,6 +88,7 @@ void RosterToWire(const MaskingRoster& roster, google::protobuf::RepeatedPtrFiel
 void TrainToWire(const TaskNotice& notice, v1::TrainTask& wire) {
   wire.set_round(notice.task.round);
   wire.set_deadline_unix_ns(notice.deadline_unix_ns);
+  wire.set_left_ns(notice.left_ns);
   wire.set_model_sha256(BytesOf(notice.model.model));
   wire.set_model_bytes(notice.model_bytes);
   wire.set_schema_sha256(BytesOf(notice.model.schema));
@@ -98,6 +108,8 @@ void TrainToWire(const TaskNotice& notice, v1::TrainTask& wire) {
     sealed.set_from(share.from);
     sealed.set_to(share.to);
     sealed.set_ciphertext(share.ciphertext);
+    sealed.set_seed_digest(BytesOf(share.seed_digest));
+    sealed.set_key_digest(BytesOf(share.key_digest));
   }
 }
 
@@ -167,15 +179,22 @@ absl::StatusOr<MaskingKeys> KeysFromWire(const v1::AdvertiseKeysRequest& request
   if (!cipher.ok()) return cipher.status();
   absl::StatusOr<Key32> mask = Bytes32FromWire("mask_key", request.mask_key());
   if (!mask.ok()) return mask.status();
+  absl::StatusOr<Key32> seed = Bytes32FromWire("seed_digest", request.seed_digest());
+  if (!seed.ok()) return seed.status();
   keys.cipher_key = *cipher;
   keys.mask_key = *mask;
+  keys.seed_digest = *seed;
   return keys;
 }
 
-std::vector<SealedShare> SharesFromWire(const v1::ShareKeysRequest& request) {
+absl::StatusOr<std::vector<SealedShare>> SharesFromWire(const v1::ShareKeysRequest& request) {
   std::vector<SealedShare> shares;
   for (const v1::EncryptedShare& each : request.shares()) {
-    shares.push_back({each.from(), each.to(), each.ciphertext()});
+    absl::StatusOr<Key32> seed = Bytes32FromWire("shares.seed_digest", each.seed_digest());
+    if (!seed.ok()) return seed.status();
+    absl::StatusOr<Key32> key = Bytes32FromWire("shares.key_digest", each.key_digest());
+    if (!key.ok()) return key.status();
+    shares.push_back({each.from(), each.to(), each.ciphertext(), *seed, *key});
   }
   return shares;
 }
@@ -233,6 +252,8 @@ v1::SubmitUpdateResponse AnswerToWire(const SubmissionAnswer& answer) {
   response.set_reason(static_cast<v1::SubmitRefusal>(answer.reason));
   response.set_message(answer.message);
   response.set_try_again(answer.try_again);
+  response.mutable_counted_elsewhere()->Assign(answer.counted_elsewhere.begin(),
+                                               answer.counted_elsewhere.end());
   return response;
 }
 

@@ -19,7 +19,7 @@ absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest
 absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& header);
 
 absl::StatusOr<MaskingKeys> KeysFromWire(const v1::AdvertiseKeysRequest& request);
-std::vector<SealedShare> SharesFromWire(const v1::ShareKeysRequest& request);
+absl::StatusOr<std::vector<SealedShare>> SharesFromWire(const v1::ShareKeysRequest& request);
 absl::StatusOr<RevealedShares> RevealedFromWire(const v1::UnmaskRequest& request);
 
 // Views into `chunk`.

@@ -30,7 +30,9 @@ HostedRun::HostedRun(const RunSurroundings& surroundings, RunState state, FlatMo
     : surroundings_(surroundings),
       state_(std::move(state)),
       layout_(std::move(model.layout)),
-      model_(std::move(model.values)) {}
+      model_(std::move(model.values)),
+      round_under_way_(state_.config().asynchronous() ? nullptr
+                                                      : std::make_shared<std::atomic<std::uint32_t>>(0)) {}
 
 std::unique_ptr<HostedRun> HostedRun::Make(const RunSurroundings& surroundings, RunState state,
                                            FlatModel model) {
@@ -139,7 +141,9 @@ absl::StatusOr<Upload> HostedRun::NewUpload(const SubmissionHeader& header) {
   absl::StatusOr<DurableFile> file = surroundings_.store.NewSubmission();
   if (!file.ok()) return file.status();
   const RunConfig& config = state_.config();
-  return Upload(header, {static_cast<float>(config.max_element), config.clip_norm > 0}, *std::move(file));
+  if (round_under_way_) *round_under_way_ = state_.round();
+  return Upload(header, {static_cast<float>(config.max_element), config.clip_norm > 0, round_under_way_},
+                *std::move(file));
 }
 
 Admission HostedRun::Submit(Upload upload) {
@@ -192,6 +196,7 @@ absl::Status HostedRun::AddUp(const SubmissionDocument& document, const FileFact
 
 void HostedRun::Apply(const RunEvents& events, bool saved) {
   if (!health_.ok() || events.empty()) return;
+  if (round_under_way_) *round_under_way_ = state_.round();
   for (const RunEvent& event : events) {
     const auto* failed = std::get_if<RoundFailed>(&event);
     if (failed == nullptr) continue;
@@ -204,6 +209,7 @@ void HostedRun::Apply(const RunEvents& events, bool saved) {
       return;
     }
     spdlog::warn("run {}: round {} changed nothing: {}", name(), failed->round, failed->reason);
+    LeaveOutLiars(failed->round);
     history_.push_back(std::make_shared<const RoundLine>(std::move(line)));
     saved = true;
   }
@@ -215,7 +221,7 @@ void HostedRun::Apply(const RunEvents& events, bool saved) {
     refused_ = 0;
     if (sum_) sum_->Start(started->fixed_point);
     masking_.reset();
-    if (state_.config().privacy.secure_aggregation) masking_.emplace();
+    if (state_.config().privacy.secure_aggregation) masking_.emplace(MaskingContext(name(), started->round));
     saved = false;
   }
   if (!saved && !Healthy(surroundings_.store.SaveDocument(name(), Document()))) return;
@@ -238,7 +244,7 @@ absl::StatusOr<std::span<float>> HostedRun::Combine(const RoundClosed& closed) {
 
 absl::Status HostedRun::CloseRound(const RoundClosed& closed) {
   if (masking_) {
-    const absl::Status status = masking_->Unmask(MaskingContext(name(), closed.round), *sum_);
+    const absl::Status status = masking_->Unmask(*sum_);
     FailUnless(status, closed.round);
     if (!status.ok()) return health_;
   }

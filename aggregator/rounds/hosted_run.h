@@ -1,6 +1,7 @@
 // One run with all that belongs to it: state, model, strategy, sum, and its place in the store.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -119,6 +120,8 @@ class HostedRun {
   // The round under way cannot be completed otherwise.
   void FailUnless(const absl::Status& status, std::uint32_t round);
   absl::Status BeginMaskingStep(const StepStarted& started);
+  absl::Status FinishUnmasking(std::uint32_t round, RunEvents& events);
+  void LeaveOutLiars(std::uint32_t round);
   absl::Status KeepLotsSecret();
   absl::Status AddNoise(const RoundClosed& closed, std::span<float> combined) const;
   double Epsilon(std::uint32_t rounds) const;
@@ -139,6 +142,8 @@ class HostedRun {
   std::optional<Accumulator> sum_;  // unless the strategy wants every update
   std::vector<float> combined_;     // of those that do
   std::optional<MaskingSession> masking_;
+  // For uploads under way, on other threads; null if those of earlier rounds count too.
+  std::shared_ptr<std::atomic<std::uint32_t>> round_under_way_;
 
   std::vector<Submission> submissions_;  // accepted in the round under way
   std::int64_t round_started_unix_ns_ = 0;

@@ -1,5 +1,6 @@
 // A run's secure aggregation and differential privacy.
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <cstring>
 #include <utility>
@@ -43,9 +44,37 @@ absl::Status HostedRun::TakeStep(std::uint32_t round, const std::string& node, R
   }
   if (absl::Status status = take(*masking_); !status.ok()) return status;
   RunEvents events;
-  absl::Status status = state_.FinishStep(node, round, step, surroundings_.clock.SteadyNs(), events);
+  absl::Status status = step == RoundStep::kUnmasking
+                            ? FinishUnmasking(round, events)
+                            : state_.FinishStep(node, round, step, surroundings_.clock.SteadyNs(), events);
   Apply(events, false);
   return status.ok() ? health_ : status;
+}
+
+absl::Status HostedRun::FinishUnmasking(std::uint32_t round, RunEvents& events) {
+  const std::int64_t now_ns = surroundings_.clock.SteadyNs();
+  absl::Status status;
+  if (masking_->CanUnmask()) {
+    // Of whom some may have waited for the shares that they lack.
+    for (const std::string& node : masking_->revealers()) {
+      if (status.ok() && !state_.closed()) {
+        status = state_.FinishStep(node, round, RoundStep::kUnmasking, now_ns, events);
+      }
+    }
+  } else if (masking_->AllRevealed()) {
+    state_.FailRound(round, "too few good shares of a node's secrets", now_ns, events);
+  }
+  return status;
+}
+
+void HostedRun::LeaveOutLiars(std::uint32_t round) {
+  if (!masking_) return;
+  for (const std::string& node : masking_->at_fault()) {
+    spdlog::warn("run {}: {} is left out from now on: it gave out wrong shares in round {}", name(), node,
+                 round);
+    state_.LeaveOut(node,
+                    fmt::format("left out since round {}: it gave out wrong shares of its secrets", round));
+  }
 }
 
 void HostedRun::FailUnless(const absl::Status& status, std::uint32_t round) {

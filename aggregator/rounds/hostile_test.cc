@@ -205,6 +205,14 @@ TEST_F(HostileTest, AContributorWithAnEndlessName) {
   ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
 }
 
+TEST_F(HostileTest, ANameThatWouldWriteOnATerminal) {
+  header_.set_node("\x1b[2J");
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+  for (const char* name : {"\x1b[2J", "two\nlines", "\x7f"}) {
+    EXPECT_EQ(TestNode(host_, name).End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  }
+}
+
 TEST_F(HostileTest, AContributorWithoutAName) {
   header_.add_contributors()->set_sample_count(1);
   ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);

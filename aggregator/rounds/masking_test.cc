@@ -2,15 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <optional>
 #include <vector>
 
-#include "aggregator/rounds/masking_session.h"
-#include "aggregator/rounds/rounds_fixture.h"
-#include "core/parameters/crc32c.h"
-#include "core/parameters/fixed_point.h"
-#include "core/parameters/update_encoding.h"
+#include "aggregator/rounds/masked_node_fixture.h"
 
 namespace tributary {
 namespace {
@@ -18,6 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
+using testing::MaskedNode;
 using testing::RoundsHost;
 using testing::TestNode;
 
@@ -31,132 +26,6 @@ weighting = "uniform"
 [privacy]
 secure_aggregation = true
 )";
-
-std::string Bytes(const Key32& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
-
-Key32 KeyOf(const std::string& bytes) {
-  Key32 key{};
-  std::memcpy(key.data(), bytes.data(), std::min(key.size(), bytes.size()));
-  return key;
-}
-
-MaskingRoster RosterOf(const google::protobuf::RepeatedPtrField<v1::NodeKeys>& wire) {
-  MaskingRoster roster;
-  for (const v1::NodeKeys& each : wire) {
-    roster.push_back({each.node(), KeyOf(each.cipher_key()), KeyOf(each.mask_key())});
-  }
-  return roster;
-}
-
-// A node's side of the protocol, step by step.
-class MaskedNode {
- public:
-  MaskedNode(const RoundsHost& host, const std::string& name)
-      : name_(name), node_(host, name), stub_(v1::FederationService::NewStub(host.channel())) {}
-
-  void AdvertiseKeys() {
-    const v1::AdvertiseKeysTask task = Wait(&v1::ParticipateResponse::has_advertise_keys).advertise_keys();
-    masking_ = *MaskingNode::Create(name_, MaskingContext("r", task.round()));
-    AdvertiseKeys(masking_->keys(), task.round());
-  }
-
-  void AdvertiseKeys(const MaskingKeys& keys, std::uint32_t round) {
-    v1::AdvertiseKeysRequest request;
-    request.set_run("r");
-    request.set_round(round);
-    request.set_node(name_);
-    request.set_cipher_key(Bytes(keys.cipher_key));
-    request.set_mask_key(Bytes(keys.mask_key));
-    grpc::ClientContext context;
-    v1::AdvertiseKeysResponse response;
-    ASSERT_TRUE(stub_->AdvertiseKeys(&context, request, &response).ok());
-    EXPECT_TRUE(response.accepted()) << response.message();
-  }
-
-  void ShareKeys() {
-    const v1::ShareKeysTask task = Wait(&v1::ParticipateResponse::has_share_keys).share_keys();
-    const auto shares = masking_->Share(RosterOf(task.nodes()), task.threshold());
-    ASSERT_TRUE(shares.ok()) << shares.status();
-    v1::ShareKeysRequest request;
-    request.set_run("r");
-    request.set_round(task.round());
-    request.set_node(name_);
-    for (const SealedShare& share : *shares) {
-      v1::EncryptedShare& wire = *request.add_shares();
-      wire.set_from(share.from);
-      wire.set_to(share.to);
-      wire.set_ciphertext(share.ciphertext);
-    }
-    grpc::ClientContext context;
-    v1::ShareKeysResponse response;
-    ASSERT_TRUE(stub_->ShareKeys(&context, request, &response).ok());
-    EXPECT_TRUE(response.accepted()) << response.message();
-  }
-
-  v1::TrainTask Task() { return Wait(&v1::ParticipateResponse::has_train).train(); }
-
-  void SubmitMasked(const v1::TrainTask& task, const std::vector<float>& delta) {
-    std::vector<SealedShare> shares;
-    for (const v1::EncryptedShare& each : task.masking().shares()) {
-      shares.push_back({each.from(), each.to(), each.ciphertext()});
-    }
-    const FixedPoint fixed_point{task.fraction_bits(), task.max_element()};
-    std::vector<std::int32_t> words(delta.size());
-    ToFixedPoint(delta, FixedPointFactor(fixed_point, 1), words);
-    const absl::Status status = masking_->Mask(shares, words);
-    ASSERT_TRUE(status.ok()) << status;
-    v1::UpdateHeader header = node_.Header(task);
-    header.set_encoding(v1::UPDATE_ENCODING_FIXED32);
-    std::vector<v1::SubmitUpdateRequest> messages(2);
-    *messages[0].mutable_header() = header;
-    v1::UpdateChunk& chunk = *messages[1].mutable_chunk();
-    chunk.set_count(static_cast<std::uint32_t>(words.size()));
-    EncodeFixedChunk(words, *chunk.mutable_payload());
-    chunk.set_crc32c(Crc32c(chunk.payload()));
-    const v1::SubmitUpdateResponse response = node_.Send(messages);
-    EXPECT_TRUE(response.accepted()) << response.message();
-  }
-
-  void Unmask() {
-    const v1::UnmaskTask task = Wait(&v1::ParticipateResponse::has_unmask).unmask();
-    const std::vector<std::string> survivors(task.survivors().begin(), task.survivors().end());
-    const std::vector<std::string> dropped(task.dropped().begin(), task.dropped().end());
-    const auto revealed = masking_->Reveal(survivors, dropped);
-    ASSERT_TRUE(revealed.ok()) << revealed.status();
-    v1::UnmaskRequest request;
-    request.set_run("r");
-    request.set_round(task.round());
-    request.set_node(name_);
-    for (const RevealedShare& share : revealed->seeds) Add(share, *request.add_seed_shares());
-    for (const RevealedShare& share : revealed->keys) Add(share, *request.add_key_shares());
-    grpc::ClientContext context;
-    v1::UnmaskResponse response;
-    ASSERT_TRUE(stub_->Unmask(&context, request, &response).ok());
-    EXPECT_TRUE(response.accepted()) << response.message();
-  }
-
- private:
-  static void Add(const RevealedShare& share, v1::RevealedShare& wire) {
-    wire.set_of(share.of);
-    wire.set_share(Bytes(share.share));
-  }
-
-  v1::ParticipateResponse Wait(bool (v1::ParticipateResponse::*wanted)() const) {
-    for (;;) {
-      v1::ParticipateResponse response = node_.Next();
-      if ((response.*wanted)()) return response;
-      if (response.task_case() == v1::ParticipateResponse::TASK_NOT_SET) {
-        ADD_FAILURE() << name_ << ": the stream ended";
-        return response;
-      }
-    }
-  }
-
-  const std::string name_;
-  TestNode node_;
-  std::unique_ptr<v1::FederationService::Stub> stub_;
-  std::unique_ptr<MaskingNode> masking_;
-};
 
 TEST(MaskingTest, SumsWhatItCannotReadAlsoWhenANodeDropsOut) {
   RoundsHost host;

@@ -26,8 +26,8 @@ ParentRound RoundOf(const TrainTask& task, const Clock& clock) {
               std::min(round.model.size(), task.model_sha256.size()));
   round.fixed_point = task.fixed_point;
   round.sample_count = task.max_sample_count;
-  const std::int64_t left_ns = std::max<std::int64_t>(0, task.deadline_unix_ns - clock.UnixNs());
-  round.deadline_ns = clock.SteadyNs() + left_ns - std::min(kMaxMarginNs, left_ns / 10);
+  const std::int64_t left_ns = std::max<std::int64_t>(0, task.deadline_ns - clock.SteadyNs());
+  round.deadline_ns = task.deadline_ns - std::min(kMaxMarginNs, left_ns / 10);
   return round;
 }
 
@@ -79,18 +79,40 @@ void Relay::Run() {
 void Relay::Do(const FederationClient::Assignment& assignment) {
   const TrainTask& task = assignment.task;
   absl::StatusOr<PartialSum> sum = Gather(assignment);
-  const std::size_t contributors = sum.ok() ? sum->contributors.size() : 0;
-  const absl::Status outcome = sum.ok() ? Send(assignment, *std::move(sum)) : sum.status();
+  const bool sent = sum.ok();
+  const absl::StatusOr<std::size_t> contributors =
+      sent ? Deliver(assignment, *std::move(sum)) : absl::StatusOr<std::size_t>(sum.status());
   if (stopping_) return;
-  coordinator_.EndRelayed(task.run, task.round, outcome);
-  if (outcome.ok()) {
+  coordinator_.EndRelayed(task.run, task.round, contributors.status());
+  if (contributors.ok()) {
     ++accepted_;
-    contributors_ += contributors;
+    contributors_ += *contributors;
     return;
   }
-  ++(sum.ok() && absl::IsFailedPrecondition(outcome) ? refused_ : abandoned_);
+  ++(sent && absl::IsFailedPrecondition(contributors.status()) ? refused_ : abandoned_);
   spdlog::warn("round {} of {}: no sum for {}: {}", task.round, task.run, options_.parent.aggregator,
-               std::string(outcome.message()));
+               std::string(contributors.status().message()));
+}
+
+absl::StatusOr<std::size_t> Relay::Deliver(const FederationClient::Assignment& assignment, PartialSum sum) {
+  const TrainTask& task = assignment.task;
+  for (;;) {
+    const std::size_t contributors = sum.contributors.size();
+    const absl::StatusOr<SubmitAnswer> answer = Send(assignment, std::move(sum));
+    if (!answer.ok()) return answer.status();
+    if (answer->accepted) return contributors;
+    if (answer->counted_elsewhere.empty()) {
+      return absl::FailedPreconditionError(
+          fmt::format("the parent refuses the sum: {}: {}", answer->reason, answer->message));
+    }
+    // Each time at least one update less, or an error.
+    absl::StatusOr<PartialSum> less = Await(assignment, [&](RelayedRun::SumDone done) {
+      coordinator_.LeaveOut(task.run, task.round, answer->counted_elsewhere, std::move(done));
+    });
+    if (!less.ok()) return less.status();
+    left_out_ += contributors - less->contributors.size();
+    sum = *std::move(less);
+  }
 }
 
 absl::StatusOr<PartialSum> Relay::Gather(const FederationClient::Assignment& assignment) {
@@ -105,13 +127,19 @@ absl::StatusOr<PartialSum> Relay::Gather(const FederationClient::Assignment& ass
     model = *std::move(fetched);
   }
   ++rounds_;
+  return Await(assignment, [&](RelayedRun::SumDone done) {
+    coordinator_.BeginRelayed(*std::move(config), RoundOf(task, clock_), std::move(model), std::move(done));
+  });
+}
+
+absl::StatusOr<PartialSum> Relay::Await(const FederationClient::Assignment& assignment,
+                                        const std::function<void(RelayedRun::SumDone)>& ask) {
   const auto waiting = std::make_shared<Waiting>();
-  coordinator_.BeginRelayed(*std::move(config), RoundOf(task, clock_), std::move(model),
-                            [waiting](absl::StatusOr<PartialSum> sum) {
-                              const MutexLock lock(waiting->mutex);
-                              waiting->sum = std::move(sum);
-                              waiting->changed.notify_all();
-                            });
+  ask([waiting](absl::StatusOr<PartialSum> sum) {
+    const MutexLock lock(waiting->mutex);
+    waiting->sum = std::move(sum);
+    waiting->changed.notify_all();
+  });
   MutexLock lock(waiting->mutex);
   waiting->changed.wait(lock, assignment.withdrawn,
                         [&]() REQUIRES(waiting->mutex) { return waiting->sum.has_value(); });
@@ -119,7 +147,7 @@ absl::StatusOr<PartialSum> Relay::Gather(const FederationClient::Assignment& ass
   return *std::move(waiting->sum);
 }
 
-absl::Status Relay::Send(const FederationClient::Assignment& assignment, PartialSum sum) {
+absl::StatusOr<SubmitAnswer> Relay::Send(const FederationClient::Assignment& assignment, PartialSum sum) {
   FinishedWords words;
   words.words = sum.words;
   words.sample_count = sum.sample_count;
@@ -127,11 +155,7 @@ absl::Status Relay::Send(const FederationClient::Assignment& assignment, Partial
   for (Contribution& each : sum.contributors) {
     words.contributors.push_back({std::move(each.node), each.sample_count});
   }
-  const absl::StatusOr<SubmitAnswer> answer = client_->SubmitWords(assignment, words);
-  if (!answer.ok()) return answer.status();
-  if (answer->accepted) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      fmt::format("the parent refuses the sum: {}: {}", answer->reason, answer->message));
+  return client_->SubmitWords(assignment, words);
 }
 
 }  // namespace tributary

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,6 +33,7 @@ class Relay {
     std::uint64_t refused = 0;
     std::uint64_t abandoned = 0;     // rounds without a sum: no update came, or the parent went on
     std::uint64_t contributors = 0;  // nodes in the accepted sums
+    std::uint64_t left_out = 0;  // nodes that a sum was sent again without: the parent counts them elsewhere
   };
 
   // The coordinator outlives it.
@@ -43,7 +45,7 @@ class Relay {
 
   const FederationClientOptions& parent() const { return options_.parent; }
   const FederationClient& client() const { return *client_; }
-  Counters counters() const { return {rounds_, accepted_, refused_, abandoned_, contributors_}; }
+  Counters counters() const { return {rounds_, accepted_, refused_, abandoned_, contributors_, left_out_}; }
 
  private:
   struct Waiting;
@@ -51,8 +53,13 @@ class Relay {
   void Run();
   void Do(const FederationClient::Assignment& assignment);
   absl::StatusOr<PartialSum> Gather(const FederationClient::Assignment& assignment);
+  // The coordinator's answer to `ask`, unless the parent withdraws its task before.
+  absl::StatusOr<PartialSum> Await(const FederationClient::Assignment& assignment,
+                                   const std::function<void(RelayedRun::SumDone)>& ask);
   // What the parent says to it.
-  absl::Status Send(const FederationClient::Assignment& assignment, PartialSum sum);
+  absl::StatusOr<SubmitAnswer> Send(const FederationClient::Assignment& assignment, PartialSum sum);
+  // The nodes in the sum that the parent took in the end.
+  absl::StatusOr<std::size_t> Deliver(const FederationClient::Assignment& assignment, PartialSum sum);
 
   const RelayOptions options_;
   Coordinator& coordinator_;
@@ -65,6 +72,7 @@ class Relay {
   std::atomic<std::uint64_t> refused_ = 0;
   std::atomic<std::uint64_t> abandoned_ = 0;
   std::atomic<std::uint64_t> contributors_ = 0;
+  std::atomic<std::uint64_t> left_out_ = 0;
   std::jthread thread_;  // last: it uses everything above
 };
 

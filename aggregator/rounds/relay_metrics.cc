@@ -17,6 +17,9 @@ void AddRelayMetrics(const Relay& relay, Metrics& metrics) {
   counter(kSums, kSumsHelp, {{"outcome", "abandoned"}}, &Relay::Counters::abandoned);
   counter("tributary_relay_contributors_total", "Nodes in the accepted partial sums.", {},
           &Relay::Counters::contributors);
+  counter("tributary_relay_left_out_total",
+          "Nodes left out of a partial sum: the parent counts them elsewhere.", {},
+          &Relay::Counters::left_out);
   metrics.AddGaugeCallback(
       "tributary_relay_participating", "1 while the parent says what to do.", {},
       [&relay] { return relay.client().state() == FederationState::kParticipating ? 1.0 : 0.0; });

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace tributary {
@@ -87,14 +88,13 @@ absl::Status RelayedRun::CloseRound(const RoundClosed&) {
 }
 
 void RelayedRun::HandUp() {
-  if (!done_) return;
-  PartialSum sum = Sum();
-  sum.words.resize(layout_.element_count);
-  if (Healthy(sum_->Read(0, sum.words))) std::exchange(done_, nullptr)(std::move(sum));
+  if (done_) std::exchange(done_, nullptr)(Sum());
 }
 
-PartialSum RelayedRun::Sum() const {
+absl::StatusOr<PartialSum> RelayedRun::Sum() {
   PartialSum sum;
+  sum.words.resize(layout_.element_count);
+  if (!Healthy(sum_->Read(0, sum.words))) return health_;
   for (const Submission& each : submissions_) {
     const SubmissionHeader& header = each.document.update.header;
     const auto samples = static_cast<double>(header.sample_count);
@@ -111,6 +111,35 @@ PartialSum RelayedRun::Sum() const {
     sum.metrics.spread /= static_cast<double>(sum.sample_count);
   }
   return sum;
+}
+
+absl::StatusOr<PartialSum> RelayedRun::LeaveOut(std::uint32_t round, const std::vector<std::string>& nodes) {
+  if (!health_.ok()) return health_;
+  if (!state_.closed() || state_.round() != round) {
+    return absl::FailedPreconditionError(fmt::format("round {} has no sum", round));
+  }
+  const std::set<std::string_view> elsewhere(nodes.begin(), nodes.end());
+  std::vector<Submission> kept;
+  for (const Submission& each : submissions_) {
+    const SubmissionHeader& header = each.document.update.header;
+    const bool left_out = elsewhere.contains(header.node) ||
+                          std::ranges::any_of(header.contributors, [&](const Contribution& contribution) {
+                            return elsewhere.contains(contribution.node);
+                          });
+    if (!left_out) {
+      kept.push_back(each);
+      continue;
+    }
+    spdlog::warn("run {}: the update of {} is left out of round {}: the parent counts {} elsewhere", name(),
+                 header.node, round, header.contributors.empty() ? "it" : "a node in it");
+  }
+  if (kept.size() == submissions_.size() || kept.empty()) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} of {} updates are left without what the parent counts elsewhere", kept.size(),
+                    submissions_.size()));
+  }
+  if (!Healthy(AddUpAgain(std::move(kept)))) return health_;
+  return Sum();
 }
 
 void RelayedRun::EndRound(std::uint32_t round, const absl::Status& outcome) {

@@ -47,6 +47,10 @@ class RelayedRun final : public HostedRun {
   // round's. Errors: InvalidArgument for a model that is not the one that the round names, or has another
   // schema; FailedPrecondition: those of RunState::Begin; the run's health. `done` is then not called.
   absl::Status BeginRound(const ParentRound& round, std::string_view model_file, SumDone done);
+  // The round's sum afresh, without what these nodes have a part in: the parent counts them elsewhere. An
+  // update that is itself a sum is left out as a whole. Errors: FailedPrecondition unless that round has
+  // closed, none of them is in its sum, or nothing is left; the run's health.
+  absl::StatusOr<PartialSum> LeaveOut(std::uint32_t round, const std::vector<std::string>& nodes);
   // The parent has taken the sum, or it has not and the round's updates are void here too. Without effect on
   // another round.
   void EndRound(std::uint32_t round, const absl::Status& outcome);
@@ -67,7 +71,7 @@ class RelayedRun final : public HostedRun {
   absl::Status CloseRound(const RoundClosed& closed) override;
   absl::Status TakeModel(const ParentRound& round, FlatModel model);
   void HandUp();
-  PartialSum Sum() const;
+  absl::StatusOr<PartialSum> Sum();
 
   SumDone done_;  // of the round that the parent asks for
 };

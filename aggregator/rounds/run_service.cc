@@ -1,5 +1,8 @@
 #include "aggregator/rounds/run_service.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "aggregator/grpc_call.h"
 #include "aggregator/rounds/model_call.h"
 #include "aggregator/rounds/run_wire.h"
@@ -44,7 +47,14 @@ grpc::ServerUnaryReactor* RunService::GetRun(grpc::CallbackServerContext* contex
     return reactor;
   }
   *response->mutable_run() = RunToWire(*view, true);
-  for (const auto& line : view->history) *response->add_history() = RoundToWire(*line);
+  std::size_t bytes = 0;
+  for (auto line = view->history.rbegin(); line != view->history.rend(); ++line) {
+    v1::Round round = RoundToWire(**line);
+    bytes += round.ByteSizeLong();
+    if (bytes > kMaxHistoryBytes) break;
+    *response->add_history() = std::move(round);
+  }
+  std::reverse(response->mutable_history()->begin(), response->mutable_history()->end());
   for (const ParticipantStatus& each : view->participants) {
     *response->add_participants() = ParticipantToWire(each);
   }
@@ -100,9 +110,10 @@ grpc::ServerUnaryReactor* ModelService::ListModels(grpc::CallbackServerContext* 
 }
 
 grpc::ServerWriteReactor<v1::ReadModelResponse>* ModelService::ReadModel(
-    grpc::CallbackServerContext*, const v1::ReadModelRequest* request) {
+    grpc::CallbackServerContext* context, const v1::ReadModelRequest* request) {
   const auto call = ModelCall<v1::ReadModelResponse>::Make(
-      request->run(), 0, [](const OpenModel& model, const std::string& run, v1::ReadModelResponse& response) {
+      *context, request->run(), 0,
+      [](const OpenModel& model, const std::string& run, v1::ReadModelResponse& response) {
         *response.mutable_model() = ModelToWire(run, model.record, model.current);
       });
   coordinator_.OpenModelAfter(request->run(),

@@ -18,6 +18,7 @@ struct TaskNotice {
   std::string run;  // empty while there is none
   NodeTask task;
   std::int64_t deadline_unix_ns = 0;
+  std::int64_t left_ns = 0;  // until then
   std::uint32_t committed = 0;
   ModelFacts model;
   std::uint64_t model_bytes = 0;  // of its file

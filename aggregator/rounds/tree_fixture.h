@@ -18,11 +18,30 @@
 
 namespace tributary::testing {
 
+// The machine's clock, set wrong.
+class WrongClock final : public Clock {
+ public:
+  explicit WrongClock(std::int64_t ahead_ns) : ahead_ns_(ahead_ns) {}
+
+  std::int64_t UnixNs() const override { return clock_.UnixNs() + ahead_ns_; }
+  std::int64_t SteadyNs() const override { return clock_.SteadyNs(); }
+  void SleepUntil(std::int64_t unix_ns, std::stop_token stop) const override {
+    clock_.SleepUntil(unix_ns - ahead_ns_, std::move(stop));
+  }
+  void SleepFor(std::int64_t ns, std::stop_token stop) const override {
+    clock_.SleepFor(ns, std::move(stop));
+  }
+
+ private:
+  const SystemClock clock_;
+  const std::int64_t ahead_ns_;
+};
+
 // An aggregator whose nodes are one node of its parent.
 class Child {
  public:
-  Child(const RoundsHost& parent, std::string name, std::size_t min_nodes)
-      : parent_(parent), name_(std::move(name)), min_nodes_(min_nodes) {
+  Child(const RoundsHost& parent, std::string name, std::size_t min_nodes, std::int64_t ahead_ns = 0)
+      : clock_(ahead_ns), parent_(parent), name_(std::move(name)), min_nodes_(min_nodes) {
     host_.Start();
     StartRelay();
   }
@@ -48,7 +67,7 @@ class Child {
     relay_ = std::make_unique<Relay>(std::move(options), host_.coordinator(), clock_);
   }
 
-  SystemClock clock_;
+  WrongClock clock_;
   const RoundsHost& parent_;
   std::string name_;
   std::size_t min_nodes_;

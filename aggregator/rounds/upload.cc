@@ -18,6 +18,9 @@ Upload::Upload(SubmissionHeader header, const Limits& limits, DurableFile file)
       decoder_(header_.encoding, header_.element_count) {}
 
 std::optional<UploadRefusal> Upload::Take(const UpdateChunk& chunk) {
+  if (limits_.round_under_way != nullptr && *limits_.round_under_way != header_.round) {
+    return UploadRefusal{SubmissionRefusal::kStale, fmt::format("round {} is over", header_.round)};
+  }
   if (auto refusal = CheckFrame(chunk)) return refusal;
   for (std::size_t first = 0; first < chunk.count; first += kElementsPerPart) {
     const EncodedElements whole{chunk.offset, chunk.count, chunk.payload};

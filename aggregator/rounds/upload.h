@@ -1,8 +1,10 @@
 // One update on its way in: each chunk is checked and written to the store's file, nothing is added up yet.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +35,9 @@ class Upload {
   struct Limits {
     float max_element = 0;  // largest |element|
     bool norm = false;      // whether the L2 norm is wanted
+    // The round under way, where only its updates can be taken: another one's gives up its place at the next
+    // chunk. Null: any.
+    std::shared_ptr<const std::atomic<std::uint32_t>> round_under_way = nullptr;
   };
 
   // `header` was admitted.

@@ -25,12 +25,14 @@ WatchRunCall::Action WatchRunCall::Next() {
   }
   response_.Clear();
   *response_.mutable_run() = RunToWire(*view, false);
-  const std::size_t known = sent_ == nullptr ? 0 : sent_->history.size();
-  for (std::size_t i = 0; i < view->history.size(); ++i) {
-    // A line that was amended is another object.
-    const bool news = i >= known || view->history[i] != sent_->history[i];
-    if (news && view->history[i]->round > after_round_)
-      *response_.add_rounds() = RoundToWire(*view->history[i]);
+  sent_.resize(view->history.size());
+  std::size_t bytes_of_rounds = 0;
+  for (std::size_t i = 0; i < sent_.size() && bytes_of_rounds < kMaxHistoryBytes; ++i) {
+    if (view->history[i] == sent_[i]) continue;
+    sent_[i] = view->history[i];
+    if (sent_[i]->round <= after_round_) continue;
+    v1::Round& round = *response_.add_rounds() = RoundToWire(*sent_[i]);
+    bytes_of_rounds += round.ByteSizeLong();
   }
   std::string bytes = response_.run().SerializeAsString();
   if (response_.rounds().empty() && bytes == sent_bytes_) {
@@ -41,7 +43,7 @@ WatchRunCall::Action WatchRunCall::Next() {
     finished_ = true;
     return Action::kFinish;
   }
-  sent_ = view;
+  begun_ = true;
   sent_bytes_ = std::move(bytes);
   writing_ = true;
   return Action::kWrite;
@@ -53,7 +55,7 @@ void WatchRunCall::Go() {
   {
     MutexLock lock(mutex_);
     action = Next();
-    known = sent_ != nullptr;
+    known = begun_;
   }
   if (action == Action::kWrite) StartWrite(&response_);
   if (action == Action::kWait) Wait();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "aggregator/rounds/run_board.h"
+#include "aggregator/rounds/run_document.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/run.pb.h"
 
@@ -47,12 +48,14 @@ class WatchRunCall final : public grpc::ServerWriteReactor<v1::WatchRunResponse>
   const std::chrono::seconds patience_;
   std::shared_ptr<WatchRunCall> self_;  // until OnDone
   Mutex mutex_;
+  bool begun_ GUARDED_BY(mutex_) = false;  // something has been sent
   bool writing_ GUARDED_BY(mutex_) = false;
   bool finished_ GUARDED_BY(mutex_) = false;
   bool cancelled_ GUARDED_BY(mutex_) = false;
   bool waiting_ GUARDED_BY(mutex_) = false;    // for a judgement
   bool impatient_ GUARDED_BY(mutex_) = false;  // has waited long enough
-  std::shared_ptr<const RunView> sent_ GUARDED_BY(mutex_);
+  // Of the history, in its order. A line that was amended is another object.
+  std::vector<std::shared_ptr<const RoundLine>> sent_ GUARDED_BY(mutex_);
   std::string sent_bytes_ GUARDED_BY(mutex_);  // of the run's state: what did not change is not sent again
   v1::WatchRunResponse response_;              // being written
   grpc::Alarm alarm_;

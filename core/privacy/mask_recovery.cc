@@ -29,20 +29,17 @@ absl::Status Collect(const std::vector<RevealedShare>& shares, const Names& owne
   return absl::OkStatus();
 }
 
-// Where there are more shares than needed, they must agree.
 absl::StatusOr<Key32> Recover(const SharesOf& collected, const std::string& owner, std::size_t threshold) {
   const auto found = collected.find(owner);
   const std::size_t count = found == collected.end() ? 0 : found->second.size();
   if (count < threshold) return Wrong(fmt::format("{} shares of {}, {} are needed", count, owner, threshold));
-  const std::span<const ShamirShare> shares = found->second;
-  absl::StatusOr<Key32> secret = JoinShares(shares.first(threshold));
-  if (secret.ok() && count > threshold) {
-    absl::StatusOr<Key32> again = JoinShares(shares.last(threshold));
-    if (!again.ok()) return again;
-    if (*again != *secret)
-      return absl::DataLossError(fmt::format("the shares of {} contradict each other", owner));
-  }
-  return secret;
+  return JoinShares(std::span(found->second).first(threshold));
+}
+
+absl::Status Lied(const std::string& node, std::string_view what, std::string* at_fault) {
+  if (at_fault != nullptr) *at_fault = node;
+  return absl::DataLossError(
+      fmt::format("the shares of {} do not give the {} that it advertised", node, what));
 }
 
 }  // namespace
@@ -51,7 +48,8 @@ absl::StatusOr<MaskRecovery> MaskRecovery::Create(const MaskingRoster& roster, s
                                                   std::string_view context,
                                                   std::span<const std::string> masked,
                                                   std::span<const std::string> survivors,
-                                                  std::span<const RevealedShares> shares) {
+                                                  std::span<const RevealedShares> shares,
+                                                  std::string* at_fault) {
   if (absl::Status status = ValidateRoster(roster, threshold); !status.ok()) return status;
   const Names all(masked.begin(), masked.end());
   const Names alive(survivors.begin(), survivors.end());
@@ -82,6 +80,9 @@ absl::StatusOr<MaskRecovery> MaskRecovery::Create(const MaskingRoster& roster, s
   for (const std::string& node : alive) {
     const absl::StatusOr<Key32> seed = Recover(seeds, node, threshold);
     if (!seed.ok()) return seed.status();
+    const absl::StatusOr<Key32> digest = SeedDigest(*seed, context, node);
+    if (!digest.ok()) return digest.status();
+    if (*digest != roster[PositionIn(roster, node)].seed_digest) return Lied(node, "seed", at_fault);
     const absl::StatusOr<Key32> key = SelfMaskKey(*seed, context);
     if (!key.ok()) return key.status();
     recovery.streams_.push_back({*key, true});
@@ -92,10 +93,7 @@ absl::StatusOr<MaskRecovery> MaskRecovery::Create(const MaskingRoster& roster, s
     const absl::StatusOr<Key32> advertised = X25519PublicKey(*mask_private);
     if (!advertised.ok()) return advertised.status();
     const std::size_t position = PositionIn(roster, node);
-    if (*advertised != roster[position].mask_key) {
-      return absl::DataLossError(
-          fmt::format("the shares of {} do not give the key that it advertised", node));
-    }
+    if (*advertised != roster[position].mask_key) return Lied(node, "key", at_fault);
     for (const std::string& survivor : alive) {
       const std::size_t peer = PositionIn(roster, survivor);
       const absl::StatusOr<Key32> key = PairMaskKey(*mask_private, roster[peer].mask_key, context);
@@ -104,6 +102,27 @@ absl::StatusOr<MaskRecovery> MaskRecovery::Create(const MaskingRoster& roster, s
     }
   }
   return recovery;
+}
+
+absl::Status CheckRevealed(
+    const RevealedShares& shares, std::string_view context,
+    const std::function<const SealedShare*(std::string_view from, std::string_view to)>& given) {
+  const auto check = [&](SecretKind kind, const std::vector<RevealedShare>& revealed) -> absl::Status {
+    for (const RevealedShare& share : revealed) {
+      if (share.of == shares.from) continue;
+      const SealedShare* sealed = given(share.of, shares.from);
+      const auto digest = ShareDigest(kind, share.share, context, share.of, shares.from);
+      if (!digest.ok()) return digest.status();
+      if (sealed == nullptr ||
+          *digest != (kind == SecretKind::kSeed ? sealed->seed_digest : sealed->key_digest)) {
+        return Wrong(
+            fmt::format("{} reveals a share of {} that is not the one it was given", shares.from, share.of));
+      }
+    }
+    return absl::OkStatus();
+  };
+  absl::Status status = check(SecretKind::kSeed, shares.seeds);
+  return status.ok() ? check(SecretKind::kKey, shares.keys) : status;
 }
 
 absl::Status MaskRecovery::Subtract(std::size_t offset, std::span<std::int32_t> words) const {

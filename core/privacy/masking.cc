@@ -24,6 +24,25 @@ absl::StatusOr<Key32> SelfMaskKey(const Key32& seed, std::string_view context) {
   return DeriveKey(seed, Bind({"self mask", context}));
 }
 
+absl::StatusOr<Key32> SeedDigest(const Key32& seed, std::string_view context, std::string_view node) {
+  return DeriveKey(seed, Bind({"seed digest", context, node}));
+}
+
+absl::StatusOr<Key32> ShareDigest(SecretKind kind, const Key32& share, std::string_view context,
+                                  std::string_view from, std::string_view to) {
+  const std::string_view of = kind == SecretKind::kSeed ? "seed share digest" : "key share digest";
+  return DeriveKey(share, Bind({of, context, from, to}));
+}
+
+absl::Status CheckKeys(const MaskingKeys& keys) {
+  const absl::StatusOr<Key32> own = RandomKey();
+  if (!own.ok()) return own.status();
+  for (const Key32& key : {keys.cipher_key, keys.mask_key}) {
+    if (const auto secret = X25519Agree(*own, key); !secret.ok()) return secret.status();
+  }
+  return absl::OkStatus();
+}
+
 std::size_t PositionIn(std::span<const MaskingKeys> roster, std::string_view node) {
   const auto found = std::ranges::find(roster, node, &MaskingKeys::node);
   return static_cast<std::size_t>(found - roster.begin());

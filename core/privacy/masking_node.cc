@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -51,13 +52,14 @@ class MaskingNode::Impl {
     return DeriveKey(*secret, Bind({"share", context, from, to}));
   }
 
+  // Errors besides the caller's: DataLoss for a share that its sender has spoiled.
   absl::Status OpenShare(const SealedShare& share) {
     const std::size_t sender = PositionIn(roster, share.from);
     if (share.to != keys.node || share.from == keys.node || sender == roster.size()) {
       return absl::InvalidArgumentError(
           fmt::format("a share from {} to {} is none for {}", share.from, share.to, keys.node));
     }
-    if (held.contains(share.from))
+    if (!peers.insert(share.from).second)
       return absl::InvalidArgumentError(fmt::format("two shares from {}", share.from));
     const absl::StatusOr<Key32> key = SealingKey(share.from, keys.node, roster[sender].cipher_key);
     if (!key.ok()) return key.status();
@@ -72,15 +74,22 @@ class MaskingNode::Impl {
       return absl::DataLossError(
           fmt::format("the share from {}: {}", share.from, std::string(pair.status().message())));
     }
+    const auto seed_digest = ShareDigest(SecretKind::kSeed, pair->seed, context, share.from, share.to);
+    const auto key_digest = ShareDigest(SecretKind::kKey, pair->key, context, share.from, share.to);
+    if (!seed_digest.ok()) return seed_digest.status();
+    if (!key_digest.ok()) return key_digest.status();
+    if (*seed_digest != share.seed_digest || *key_digest != share.key_digest) {
+      return absl::DataLossError(fmt::format("the share from {} is not what its digest says", share.from));
+    }
     held[share.from] = *pair;
     return absl::OkStatus();
   }
 
-  // Masks with everyone whose shares are held; the lower position adds what the higher one subtracts.
+  // Masks with everyone who has sent a share; the lower position adds what the higher one subtracts.
   absl::Status AddMasks(std::span<std::int32_t> words) const {
     const std::size_t own = PositionIn(roster, keys.node);
     for (std::size_t peer = 0; peer < roster.size(); ++peer) {
-      if (!held.contains(roster[peer].node)) continue;
+      if (peer != own && !peers.contains(roster[peer].node)) continue;
       const absl::StatusOr<Key32> key = peer == own
                                             ? SelfMaskKey(seed, context)
                                             : PairMaskKey(mask_private, roster[peer].mask_key, context);
@@ -101,6 +110,7 @@ class MaskingNode::Impl {
   MaskingRoster roster;
   std::size_t threshold = 0;
   std::map<std::string, SharePair, std::less<>> held;  // this node's own among them
+  std::set<std::string, std::less<>> peers;            // that are masked with: whose share came, good or not
   std::optional<std::pair<std::set<std::string>, std::set<std::string>>> revealed;
 };
 
@@ -124,6 +134,9 @@ absl::StatusOr<std::unique_ptr<MaskingNode>> MaskingNode::Create(std::string nod
   if (!mask_key.ok()) return mask_key.status();
   impl->keys.cipher_key = *cipher_key;
   impl->keys.mask_key = *mask_key;
+  const absl::StatusOr<Key32> digest = SeedDigest(impl->seed, impl->context, impl->keys.node);
+  if (!digest.ok()) return digest.status();
+  impl->keys.seed_digest = *digest;
   return std::unique_ptr<MaskingNode>(new MaskingNode(std::move(impl)));
 }
 
@@ -158,7 +171,13 @@ absl::StatusOr<std::vector<SealedShare>> MaskingNode::Share(const MaskingRoster&
     absl::StatusOr<std::string> text =
         Seal(*key, Bind({self.context, self.keys.node, roster[i].node}), Pack(pair));
     if (!text.ok()) return text.status();
-    sealed.push_back({self.keys.node, roster[i].node, *std::move(text)});
+    const auto seed_digest =
+        ShareDigest(SecretKind::kSeed, pair.seed, self.context, self.keys.node, roster[i].node);
+    const auto key_digest =
+        ShareDigest(SecretKind::kKey, pair.key, self.context, self.keys.node, roster[i].node);
+    if (!seed_digest.ok()) return seed_digest.status();
+    if (!key_digest.ok()) return key_digest.status();
+    sealed.push_back({self.keys.node, roster[i].node, *std::move(text), *seed_digest, *key_digest});
   }
   self.roster = roster;
   self.threshold = threshold;
@@ -174,19 +193,29 @@ absl::Status MaskingNode::Mask(std::span<const SealedShare> shares, std::span<st
   absl::Status status;
   for (const SealedShare& share : shares) {
     status = self.OpenShare(share);
+    // Without it the words are masked all the same: who spoils its shares must not keep others out.
+    if (absl::IsDataLoss(status)) status = absl::OkStatus();
     if (!status.ok()) break;
   }
-  if (status.ok() && self.held.size() < self.threshold) {
+  if (status.ok() && self.peers.size() + 1 < self.threshold) {
     status = absl::InvalidArgumentError(
-        fmt::format("{} nodes have shared, {} are needed", self.held.size(), self.threshold));
+        fmt::format("{} nodes have shared, {} are needed", self.peers.size() + 1, self.threshold));
   }
   if (status.ok()) status = self.AddMasks(words);
   if (!status.ok()) {
     self.held = own;
+    self.peers.clear();
     return status;
   }
   self.stage = Impl::Stage::kMasked;
   return absl::OkStatus();
+}
+
+std::vector<std::string> MaskingNode::unusable() const {
+  std::vector<std::string> names;
+  std::ranges::copy_if(impl_->peers, std::back_inserter(names),
+                       [this](const std::string& peer) { return !impl_->held.contains(peer); });
+  return names;
 }
 
 absl::StatusOr<RevealedShares> MaskingNode::Reveal(std::span<const std::string> survivors,
@@ -202,7 +231,7 @@ absl::StatusOr<RevealedShares> MaskingNode::Reveal(std::span<const std::string> 
   for (const std::span<const std::string> list : {survivors, dropped}) {
     for (const std::string& node : list) {
       if (!all.insert(node).second) return absl::InvalidArgumentError(fmt::format("{} comes twice", node));
-      if (!self.held.contains(node)) {
+      if (node != self.keys.node && !self.peers.contains(node)) {
         return absl::InvalidArgumentError(fmt::format("{} is not a node that was masked with", node));
       }
     }
@@ -213,8 +242,10 @@ absl::StatusOr<RevealedShares> MaskingNode::Reveal(std::span<const std::string> 
   }
   RevealedShares shares;
   shares.from = self.keys.node;
-  for (const std::string& node : lists.first) shares.seeds.push_back({node, self.held[node].seed});
-  for (const std::string& node : lists.second) shares.keys.push_back({node, self.held[node].key});
+  for (const auto& [node, held] : self.held) {
+    if (lists.first.contains(node)) shares.seeds.push_back({node, held.seed});
+    if (lists.second.contains(node)) shares.keys.push_back({node, held.key});
+  }
   self.revealed = std::move(lists);
   return shares;
 }

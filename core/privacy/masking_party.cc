@@ -54,6 +54,10 @@ absl::StatusOr<RevealedShares> MaskingParty::Reveal(std::string_view run, std::u
   return (*known)->node->Reveal(survivors, dropped);
 }
 
+std::vector<std::string> MaskingParty::unusable() const {
+  return present_ ? present_->node->unusable() : std::vector<std::string>();
+}
+
 bool MaskingParty::HasKeys(std::string_view run, std::uint32_t round) const {
   return present_ && present_->run == run && present_->number == round;
 }

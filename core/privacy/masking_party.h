@@ -36,6 +36,9 @@ class MaskingParty {
                                         std::span<const std::string> survivors,
                                         std::span<const std::string> dropped);
 
+  // Whose shares could not be used in the present round.
+  std::vector<std::string> unusable() const;
+
   bool HasKeys(std::string_view run, std::uint32_t round) const;
   // Whether it has also shared them, and not masked yet.
   bool CanMask(std::string_view run, std::uint32_t round) const;

@@ -10,12 +10,18 @@
 //   MaskingNode::Create → keys() ────────────► collects keys, sends the roster
 //   Share(roster) → sealed shares ───────────► passes each on to its receiver
 //   Mask(roster, shares for me, words) ──────► adds the masked words
-//   Reveal(survivors, dropped) → shares ─────► RecoverMask(…), subtracts it from the sum
+//   Reveal(survivors, dropped) → shares ─────► CheckRevealed, RecoverMask(…), subtracts it from the sum
+//
+// Against nodes that lie about shares: with its keys a node gives a digest of its seed, with its shares one
+// of each. So the aggregator tells a wrong share when it is revealed, from whatever node, and needs only as
+// many good ones; and a node whose own shares do not give what it vouched for is known to be the one at
+// fault. What nodes put into the sum, it cannot see.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,17 +39,21 @@ inline constexpr std::size_t kMaxMaskingNodes = 255;
 
 struct MaskingKeys {
   std::string node;
-  Key32 cipher_key{};  // X25519 public key: agrees the keys that seal shares
-  Key32 mask_key{};    // X25519 public key: agrees the pairwise masks
+  Key32 cipher_key{};   // X25519 public key: agrees the keys that seal shares
+  Key32 mask_key{};     // X25519 public key: agrees the pairwise masks
+  Key32 seed_digest{};  // of the seed of its own mask; the aggregator's alone
 
   friend bool operator==(const MaskingKeys&, const MaskingKeys&) = default;
 };
 
-// From one node to another: nonce, AES-256-GCM of both shares, tag. The aggregator cannot read it.
+// From one node to another: nonce, AES-256-GCM of both shares, tag. The aggregator cannot read it; of each
+// share it has a digest.
 struct SealedShare {
   std::string from;
   std::string to;
   std::string ciphertext;
+  Key32 seed_digest{};
+  Key32 key_digest{};
 };
 
 struct RevealedShare {
@@ -60,6 +70,9 @@ struct RevealedShares {
 // its abscissa.
 using MaskingRoster = std::vector<MaskingKeys>;
 absl::Status ValidateRoster(std::span<const MaskingKeys> roster, std::size_t threshold);
+
+// Whether others can agree keys with these. Errors: InvalidArgument for a point of small order.
+absl::Status CheckKeys(const MaskingKeys& keys);
 
 // What binds keys and masks to a round, on both sides.
 std::string MaskingContext(std::string_view run, std::uint32_t round);
@@ -80,13 +93,16 @@ class MaskingNode {
   absl::StatusOr<std::vector<SealedShare>> Share(const MaskingRoster& roster, std::size_t threshold);
 
   // Opens the shares for this node and masks `words` in place with every node that has sent one (and itself).
-  // Errors: InvalidArgument for a share from an unknown node, two from one, or fewer than threshold − 1;
-  // DataLoss, naming the sender, for one that does not open; FailedPrecondition out of order.
+  // One that does not open, or is not what its digests say, is not kept: its sender's loss, should its
+  // secrets be needed. Errors: InvalidArgument for a share from an unknown node, two from one, or fewer than
+  // threshold − 1; FailedPrecondition out of order.
   absl::Status Mask(std::span<const SealedShare> shares, std::span<std::int32_t> words);
+  // Whose shares were not kept, ascending.
+  std::vector<std::string> unusable() const;
 
-  // Once per round. Errors: InvalidArgument for a name in both lists, twice, or that this node did not mask
-  // with, this node not among the survivors, or fewer survivors than the threshold; FailedPrecondition out of
-  // order and for a second call with other lists.
+  // Once per round; leaves out what it does not hold. Errors: InvalidArgument for a name in both lists,
+  // twice, or that this node did not mask with, this node not among the survivors, or fewer survivors than
+  // the threshold; FailedPrecondition out of order and for a second call with other lists.
   absl::StatusOr<RevealedShares> Reveal(std::span<const std::string> survivors,
                                         std::span<const std::string> dropped);
 
@@ -96,16 +112,23 @@ class MaskingNode {
   std::unique_ptr<Impl> impl_;
 };
 
+// Whether `from` reveals what it was given: `given` finds the sealed share from the first node to the second,
+// or null. Its own share of its own seed is its word. Errors: InvalidArgument, naming owner and holder.
+absl::Status CheckRevealed(
+    const RevealedShares& shares, std::string_view context,
+    const std::function<const SealedShare*(std::string_view from, std::string_view to)>& given);
+
 // What is left of the masks in the sum of the survivors' masked words: subtract it. `masked` are the names of
-// all nodes that shared (with whom the survivors masked). `sink` gets the words in blocks, ascending; several
-// passes over the range. Errors: InvalidArgument for fewer than `threshold` shares of a secret, unknown or
-// repeated names; DataLoss if the recovered key of a dropped node is not the one that it advertised.
+// all nodes that shared (with whom the survivors masked). Errors: InvalidArgument for fewer than `threshold`
+// shares of a secret, unknown or repeated names; DataLoss if the recovered secret of a node is not the one
+// that it advertised. If all shares have passed CheckRevealed, it is that node that has lied: `at_fault`.
 class MaskRecovery {
  public:
   static absl::StatusOr<MaskRecovery> Create(const MaskingRoster& roster, std::size_t threshold,
                                              std::string_view context, std::span<const std::string> masked,
                                              std::span<const std::string> survivors,
-                                             std::span<const RevealedShares> shares);
+                                             std::span<const RevealedShares> shares,
+                                             std::string* at_fault = nullptr);
 
   // words[i] −= mask of element offset + i, for all masks. Any order and size of calls.
   absl::Status Subtract(std::size_t offset, std::span<std::int32_t> words) const;

@@ -181,17 +181,6 @@ TEST_F(SecureAggregationTest, RefusesShares) {
   const std::vector<SealedShare> good = Inbox(0);
 
   std::vector<SealedShare> altered = good;
-  altered[1].ciphertext[20] = static_cast<char>(altered[1].ciphertext[20] ^ 1);
-  const absl::Status status = nodes_[0]->Mask(altered, words);
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_NE(status.message().find(altered[1].from), std::string::npos);
-  altered = good;
-  altered[1].ciphertext.resize(10);
-  EXPECT_EQ(nodes_[0]->Mask(altered, words).code(), absl::StatusCode::kDataLoss);
-  altered = good;
-  std::swap(altered[0].from, altered[1].from);  // one passed off as another's
-  EXPECT_EQ(nodes_[0]->Mask(altered, words).code(), absl::StatusCode::kDataLoss);
-  altered = good;
   altered.push_back(good[0]);
   EXPECT_EQ(nodes_[0]->Mask(altered, words).code(), absl::StatusCode::kInvalidArgument);
   altered = good;
@@ -200,6 +189,92 @@ TEST_F(SecureAggregationTest, RefusesShares) {
   EXPECT_EQ(nodes_[0]->Mask(std::span(good).first(1), words).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(words, std::vector<std::int32_t>(kElements)) << "a refusal leaves the words as they were";
   EXPECT_TRUE(nodes_[0]->Mask(good, words).ok());
+}
+
+TEST_F(SecureAggregationTest, GivesThePlainSumWithoutTheSharesThatANodeSpoils) {
+  Advertise(6);
+  Share();
+  // Of node 1: one damaged, one not what its digests say.
+  const auto spoil = [&](std::size_t to, auto change) {
+    for (SealedShare& share : sealed_) {
+      if (share.from == Name(1) && share.to == Name(to)) change(share);
+    }
+  };
+  spoil(0, [](SealedShare& share) { share.ciphertext[20] = static_cast<char>(share.ciphertext[20] ^ 1); });
+  spoil(2, [](SealedShare& share) { share.key_digest[0] ^= std::byte{1}; });
+  Collect({3});
+  EXPECT_EQ(nodes_[0]->unusable(), std::vector<std::string>{Name(1)});
+  EXPECT_EQ(nodes_[2]->unusable(), std::vector<std::string>{Name(1)});
+  EXPECT_TRUE(nodes_[4]->unusable().empty());
+  Reveal();
+  // Three of the five that are left hold a share of node 1's seed, its own among them: four are needed.
+  EXPECT_EQ(Recovery().status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(Recovery().status().message().find("3 shares of " + Name(1)), std::string::npos);
+}
+
+TEST_F(SecureAggregationTest, RecoversWithOneSpoiltShare) {
+  Advertise(6);
+  Share();
+  sealed_[0].ciphertext.resize(10);  // from node 0 to node 1
+  Collect({3});
+  Reveal();
+  ExpectPlainSum();
+}
+
+TEST_F(SecureAggregationTest, KnowsAShareThatIsNotTheOneThatWasGivenOut) {
+  Advertise(6);
+  Share();
+  Collect({2});
+  Reveal();
+  const auto given = [this](std::string_view from, std::string_view to) -> const SealedShare* {
+    const auto found = std::ranges::find_if(
+        sealed_, [&](const SealedShare& share) { return share.from == from && share.to == to; });
+    return found == sealed_.end() ? nullptr : &*found;
+  };
+  for (const RevealedShares& shares : revealed_) EXPECT_TRUE(CheckRevealed(shares, kContext, given).ok());
+  RevealedShares wrong = revealed_[0];
+  wrong.keys[0].share[5] ^= std::byte{1};
+  EXPECT_EQ(CheckRevealed(wrong, kContext, given).code(), absl::StatusCode::kInvalidArgument);
+  wrong = revealed_[0];
+  wrong.seeds[1].share[5] ^= std::byte{1};
+  EXPECT_EQ(CheckRevealed(wrong, kContext, given).code(), absl::StatusCode::kInvalidArgument);
+  wrong = revealed_[0];
+  wrong.seeds[1].share = wrong.keys[0].share;  // a good one of something else
+  EXPECT_EQ(CheckRevealed(wrong, kContext, given).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(CheckRevealed(revealed_[0], "another round", given).ok());
+}
+
+TEST_F(SecureAggregationTest, NamesWhoseSharesDoNotGiveWhatItAdvertised) {
+  Advertise(6);
+  Share();
+  Collect({2});
+  Reveal();
+  const MaskingRoster good = roster_;
+  std::string at_fault;
+  const auto recover = [&] {
+    return MaskRecovery::Create(roster_, threshold_, kContext, masked_, survivors_, revealed_, &at_fault)
+        .status();
+  };
+  EXPECT_TRUE(recover().ok());
+  EXPECT_EQ(at_fault, "");
+  roster_[4].seed_digest[0] ^= std::byte{1};
+  EXPECT_EQ(recover().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(at_fault, Name(4));
+  roster_ = good;
+  roster_[2].mask_key = (*MaskingNode::Create("other", kContext))->keys().mask_key;
+  EXPECT_EQ(recover().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(at_fault, Name(2));
+}
+
+TEST_F(SecureAggregationTest, RefusesKeysThatNobodyCanAgreeWith) {
+  Advertise(2);
+  EXPECT_TRUE(CheckKeys(roster_[0]).ok());
+  MaskingKeys keys = roster_[0];
+  keys.mask_key = {};
+  EXPECT_EQ(CheckKeys(keys).code(), absl::StatusCode::kInvalidArgument);
+  keys = roster_[0];
+  keys.cipher_key = {std::byte{1}};  // of order 4
+  EXPECT_EQ(CheckKeys(keys).code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(SecureAggregationTest, RefusesRostersAndKeys) {

@@ -181,6 +181,8 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, cons
   if (!response.accepted()) {
     attempt.answer.reason = SubmitRefusalLabel(response.reason());
     attempt.answer.message = PeerText(response.message());
+    attempt.answer.counted_elsewhere.assign(response.counted_elsewhere().begin(),
+                                            response.counted_elsewhere().end());
     attempt.try_again = response.try_again();
   }
   return attempt;

@@ -112,7 +112,8 @@ class FederationClient::Impl {
             sent_bytes_,
             repeated_submissions_,
             masking_.lost_rounds(),
-            masking_.refused_steps()};
+            masking_.refused_steps(),
+            masking_.unusable_shares()};
   }
 
  private:
@@ -139,14 +140,26 @@ class FederationClient::Impl {
           SubmitOnce(*stub_, update, assignment.withdrawn, stopping_.get_token(), sent_bytes_);
       if (!attempt.ok()) return attempt.status();
       answer = attempt->answer;
-      return attempt->try_again ? absl::UnavailableError(answer.message) : absl::OkStatus();
+      if (!attempt->try_again) return absl::OkStatus();
+      SayLater(assignment, answer);
+      return absl::UnavailableError(answer.message);
     });
     if (!status.ok()) return status;
     return answer;
   }
 
+  // The aggregator is there and does not take it: nothing else would say so.
+  void SayLater(const Assignment& assignment, const SubmitAnswer& answer) {
+    const std::int64_t now_ns = clock_.SteadyNs();
+    if (now_ns < next_later_log_ns_) return;
+    next_later_log_ns_ = now_ns + kRepeatLogNs;
+    spdlog::warn("round {} of {}: {} takes no update at present ({}): {}; trying again",
+                 assignment.task.round, assignment.task.run, options_.aggregator, answer.reason,
+                 answer.message);
+  }
+
   void Rest(std::int64_t delay_ns, const std::stop_token& stop) {
-    clock_.SleepUntil(clock_.UnixNs() + delay_ns, stop);
+    clock_.SleepFor(delay_ns, stop);
     if (!stop.stop_requested()) AwaitConnection(*channel_);
   }
 
@@ -231,6 +244,7 @@ class FederationClient::Impl {
       return absl::OkStatus();
     }
     if (auto* train = std::get_if<TrainTask>(&*task)) {
+      train->deadline_ns = clock_.SteadyNs() + train->left_ns;
       Want(std::move(*train));
     } else if (const auto* keys = std::get_if<AdvertiseKeysTask>(&*task)) {
       return AnswerStep(*keys, stop);
@@ -273,7 +287,8 @@ class FederationClient::Impl {
   const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::FederationService::Stub> stub_;
   MaskingSteps masking_;
-  Reconnect calls_;  // the caller's thread
+  Reconnect calls_;                     // the caller's thread
+  std::int64_t next_later_log_ns_ = 0;  // likewise
   std::stop_source stopping_;
 
   std::atomic<std::uint64_t> streams_ = 0;

@@ -65,6 +65,8 @@ struct SubmitAnswer {
   bool accepted = false;
   std::string reason;   // unless accepted: the label of the refusal
   std::string message;  // from the aggregator
+  // Of a partial sum: contributors without whom it may be sent again.
+  std::vector<std::string> counted_elsewhere = {};
 };
 
 // Owns the channel and one thread that reads tasks. Next, FetchModel and Submit… are one other thread's, the
@@ -86,6 +88,7 @@ class FederationClient {
     std::uint64_t repeated_submissions = 0;
     std::uint64_t lost_keys = 0;      // rounds of secure aggregation in which this node had no keys any more
     std::uint64_t refused_steps = 0;  // of secure aggregation: not done, or not taken by the aggregator
+    std::uint64_t unusable_shares = 0;  // of other nodes' secrets
   };
 
   // Starts to connect.

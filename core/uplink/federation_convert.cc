@@ -108,7 +108,9 @@ absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::T
   TrainTask task;
   task.run = run;
   task.round = wire.round();
-  task.deadline_unix_ns = wire.deadline_unix_ns();
+  // Longer than this is no deadline; a sum with the steady time must not overflow.
+  constexpr std::int64_t kYearNs = 365LL * 24 * 3600 * 1'000'000'000;
+  task.left_ns = std::clamp<std::int64_t>(wire.left_ns(), 0, kYearNs);
   task.model_sha256 = wire.model_sha256();
   task.model_bytes = wire.model_bytes();
   task.schema_sha256 = wire.schema_sha256();

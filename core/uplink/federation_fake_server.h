@@ -219,6 +219,7 @@ inline v1::ParticipateResponse TrainResponse(std::uint32_t round, std::size_t el
   v1::TrainTask& task = *response.mutable_train();
   task.set_round(round);
   task.set_deadline_unix_ns(4'000'000'000'000'000'000);
+  task.set_left_ns(3'600'000'000'000);
   task.set_model_sha256(std::string(32, 'm'));
   task.set_schema_sha256(std::string(32, 's'));
   task.set_model_bytes(model_bytes);

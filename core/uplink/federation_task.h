@@ -45,12 +45,14 @@ struct MaskingTask {
 
 struct TrainTask {
   std::string run;
-  std::uint32_t round = 0;            // from 1
-  std::int64_t deadline_unix_ns = 0;  // an update that arrives later is refused
-  std::string model_sha256;           // 32 bytes, of the parameters to start from
-  std::uint64_t model_bytes = 0;      // of their file
-  std::string schema_sha256;          // 32 bytes
-  std::uint64_t element_count = 0;    // of the flat vector
+  std::uint32_t round = 0;  // from 1
+  // An update that arrives later is refused. Steady; FederationClient sets it from the time left.
+  std::int64_t deadline_ns = 0;
+  std::int64_t left_ns = 0;         // when the task was sent
+  std::string model_sha256;         // 32 bytes, of the parameters to start from
+  std::uint64_t model_bytes = 0;    // of their file
+  std::string schema_sha256;        // 32 bytes
+  std::uint64_t element_count = 0;  // of the flat vector
   TrainingSettings settings;
   FixedPoint fixed_point;              // of words; an update with an |element| above its bound is refused
   bool uniform_weight = false;         // words weigh 1 instead of the sample count

@@ -46,7 +46,7 @@ absl::StatusOr<MaskingRoster> RosterFromWire(const Repeated<v1::NodeKeys>& wire,
     if (!cipher.ok()) return cipher.status();
     const absl::StatusOr<Key32> mask = KeyFromWire("nodes.mask_key", each.mask_key());
     if (!mask.ok()) return mask.status();
-    roster.push_back({each.node(), *cipher, *mask});
+    roster.push_back({each.node(), *cipher, *mask, {}});
   }
   if (absl::Status status = ValidateRoster(roster, threshold); !status.ok()) {
     return absl::InvalidArgumentError(fmt::format("nodes: {}", std::string(status.message())));
@@ -103,7 +103,11 @@ absl::StatusOr<MaskingTask> MaskingFromWire(const v1::MaskingTask& wire) {
       return absl::InvalidArgumentError(fmt::format("shares.ciphertext must have at most {} bytes, found {}",
                                                     kMaxSealedShareBytes, share.ciphertext().size()));
     }
-    task.shares.push_back({share.from(), share.to(), share.ciphertext()});
+    const absl::StatusOr<Key32> seed = KeyFromWire("shares.seed_digest", share.seed_digest());
+    if (!seed.ok()) return seed.status();
+    const absl::StatusOr<Key32> key = KeyFromWire("shares.key_digest", share.key_digest());
+    if (!key.ok()) return key.status();
+    task.shares.push_back({share.from(), share.to(), share.ciphertext(), *seed, *key});
   }
   return task;
 }
@@ -111,6 +115,7 @@ absl::StatusOr<MaskingTask> MaskingFromWire(const v1::MaskingTask& wire) {
 void KeysToWire(const MaskingKeys& keys, v1::AdvertiseKeysRequest& wire) {
   wire.set_cipher_key(BytesOf(keys.cipher_key));
   wire.set_mask_key(BytesOf(keys.mask_key));
+  wire.set_seed_digest(BytesOf(keys.seed_digest));
 }
 
 void SharesToWire(const std::vector<SealedShare>& shares, v1::ShareKeysRequest& wire) {
@@ -119,6 +124,8 @@ void SharesToWire(const std::vector<SealedShare>& shares, v1::ShareKeysRequest& 
     each.set_from(share.from);
     each.set_to(share.to);
     each.set_ciphertext(share.ciphertext);
+    each.set_seed_digest(BytesOf(share.seed_digest));
+    each.set_key_digest(BytesOf(share.key_digest));
   }
 }
 

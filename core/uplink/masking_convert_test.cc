@@ -31,6 +31,8 @@ v1::ParticipateResponse MaskedTraining() {
   share.set_from("b");
   share.set_to("a");
   share.set_ciphertext("sealed");
+  share.set_seed_digest(std::string(32, 's'));
+  share.set_key_digest(std::string(32, 'k'));
   *masking.add_shares() = share;
   masking.mutable_shares(1)->set_from("c");
   return response;
@@ -82,6 +84,10 @@ TEST(MaskingConvertTest, NamesTheFieldAtFault) {
   EXPECT_THAT(
       fault([](auto& t) { t.mutable_masking()->mutable_shares(0)->set_ciphertext(std::string(257, 'x')); }),
       HasSubstr("ciphertext"));
+  EXPECT_THAT(fault([](auto& t) { t.mutable_masking()->mutable_shares(0)->clear_seed_digest(); }),
+              HasSubstr("shares.seed_digest"));
+  EXPECT_THAT(fault([](auto& t) { t.mutable_masking()->mutable_shares(0)->set_key_digest("short"); }),
+              HasSubstr("shares.key_digest"));
 }
 
 TEST(MaskingConvertTest, ReadsTheStepsAroundTheTraining) {

@@ -111,8 +111,19 @@ bool MaskingSteps::CanMask(const TrainTask& task) {
 }
 
 absl::Status MaskingSteps::Mask(const TrainTask& task, std::span<std::int32_t> words) {
-  const MutexLock lock(mutex_);
-  return party_.Mask(task.run, task.round, task.masking->shares, words);
+  std::vector<std::string> unusable;
+  {
+    const MutexLock lock(mutex_);
+    absl::Status status = party_.Mask(task.run, task.round, task.masking->shares, words);
+    if (!status.ok()) return status;
+    unusable = party_.unusable();
+  }
+  unusable_shares_ += unusable.size();
+  for (const std::string& node : unusable) {
+    spdlog::warn("round {} of {}: the share that {} gave is no good", task.round, PeerText(task.run),
+                 PeerText(node));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace tributary

@@ -30,11 +30,13 @@ class MaskingSteps {
 
   // False if the keys of that round are lost, which counts, or its mask is spent.
   bool CanMask(const TrainTask& task);
-  // Masks the words in place. Errors: those of MaskingParty::Mask.
+  // Masks the words in place; logs and counts shares of others that are no good. Errors: those of
+  // MaskingParty::Mask.
   absl::Status Mask(const TrainTask& task, std::span<std::int32_t> words);
 
   std::uint64_t lost_rounds() const { return lost_rounds_; }      // in which this node had no keys any more
   std::uint64_t refused_steps() const { return refused_steps_; }  // invalid ones, and answers not taken
+  std::uint64_t unusable_shares() const { return unusable_shares_; }  // that other nodes gave this one
 
  private:
   // Counts and logs why a step is not answered.
@@ -48,6 +50,7 @@ class MaskingSteps {
   const std::string node_;
   std::atomic<std::uint64_t> lost_rounds_ = 0;
   std::atomic<std::uint64_t> refused_steps_ = 0;
+  std::atomic<std::uint64_t> unusable_shares_ = 0;
   Mutex mutex_;
   MaskingParty party_ GUARDED_BY(mutex_);
   std::string last_lost_ GUARDED_BY(mutex_);  // run and round: each counts once

@@ -70,7 +70,7 @@ class MaskingStepsTest : public ::testing::Test {
 
   void ShareKeys(std::uint32_t threshold = 2) {
     const v1::AdvertiseKeysRequest keys = server_.last_keys();
-    roster_ = {{"south", KeyOf(keys.cipher_key()), KeyOf(keys.mask_key())}};
+    roster_ = {{"south", KeyOf(keys.cipher_key()), KeyOf(keys.mask_key()), KeyOf(keys.seed_digest())}};
     for (const auto& [name, node] : {std::pair("east", &east_), std::pair("west", &west_)}) {
       *node = *MaskingNode::Create(name, MaskingContext("run", keys.round()));
       roster_.push_back((*node)->keys());
@@ -100,6 +100,8 @@ class MaskingStepsTest : public ::testing::Test {
       wire.set_from(share.from);
       wire.set_to(share.to);
       wire.set_ciphertext(share.ciphertext);
+      wire.set_seed_digest(Bytes(share.seed_digest));
+      wire.set_key_digest(Bytes(share.key_digest));
     }
     return task;
   }
@@ -210,7 +212,8 @@ TEST_F(MaskingStepsTest, WhatItRevealsGivesTheSumOfTheSurvivors) {
   const auto assignment = Assigned();
   ASSERT_TRUE(Submit(assignment)->accepted);
   for (const v1::EncryptedShare& share : server_.shares[0].shares()) {
-    sealed_.push_back({share.from(), share.to(), share.ciphertext()});
+    sealed_.push_back({share.from(), share.to(), share.ciphertext(), KeyOf(share.seed_digest()),
+                       KeyOf(share.key_digest())});
   }
   std::vector<std::int32_t> sum(kElements, 5);  // west's words
   ASSERT_TRUE(west_->Mask(SharesFor("west"), sum).ok());
@@ -226,6 +229,17 @@ TEST_F(MaskingStepsTest, WhatItRevealsGivesTheSumOfTheSurvivors) {
   ASSERT_TRUE(recovery.ok()) << recovery.status();
   ASSERT_TRUE(recovery->Subtract(0, sum).ok());
   for (std::size_t i = 0; i < sum.size(); ++i) ASSERT_EQ(sum[i], words_[i] + 5) << i;
+}
+
+TEST_F(MaskingStepsTest, MasksAndCountsAShareThatIsNoGood) {
+  AdvertiseKeys();
+  ShareKeys();
+  Await(2);
+  v1::ParticipateResponse task = Training();
+  task.mutable_train()->mutable_masking()->mutable_shares(0)->set_key_digest(std::string(32, 'x'));
+  server_.Push(task);
+  EXPECT_TRUE(Submit(*client_->Next())->accepted);
+  EXPECT_EQ(client_->counters().unusable_shares, 1u);
 }
 
 TEST_F(MaskingStepsTest, GivesTheSameAnswerWhenItIsAskedAgain) {

@@ -57,7 +57,7 @@ bool WantedTask::Wait(const std::string& reason, bool over) {
     news = std::exchange(waiting_for_, reason) != reason;
     // A round that is paused, or waits for others after a restart, still takes what is under way; one whose
     // time is over does not.
-    if (task_ && clock_.UnixNs() > task_->deadline_unix_ns) over = true;
+    if (task_ && clock_.SteadyNs() > task_->deadline_ns) over = true;
     if (over) task_.reset();
   }
   if (over) Withdraw();

@@ -134,7 +134,8 @@ TEST(FederationWireTest, ARequestHasRoomForParametersCountsAndMetricsOnly) {
       "ParticipateRequest.boot_id", "ParticipateRequest.schema_sha256", "UpdateHeader.boot_id",
       "UpdateHeader.schema_sha256", "UpdateHeader.base_model_sha256",
       // keys
-      "AdvertiseKeysRequest.cipher_key", "AdvertiseKeysRequest.mask_key", "EncryptedShare.ciphertext",
+      "AdvertiseKeysRequest.cipher_key", "AdvertiseKeysRequest.mask_key", "AdvertiseKeysRequest.seed_digest",
+      "EncryptedShare.seed_digest", "EncryptedShare.key_digest", "EncryptedShare.ciphertext",
       "RevealedShare.share",
       // parameters: whole blocks of the run's encoding, as many elements as its model has
       "UpdateChunk.payload"};
