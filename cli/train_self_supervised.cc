@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -97,14 +98,15 @@ absl::Status Train(const Arguments& arguments) {
                                arguments.steps, last.loss, last.spread, elapsed_s());
     }
   }
-  // The encoder will see images, not views.
-  std::vector<std::uint8_t> own;
-  for (std::uint64_t b = 0; own.size() < part->size() * set->image_size(); ++b) {
-    const std::span<const std::uint8_t> images = stream.Batch(b);
-    own.insert(own.end(), images.begin(), images.end());
-  }
-  (*trainer)->CalibrateStatistics(own);
   const double seconds = elapsed_s();
+  // The encoder will see images, not views; of many, a part says enough.
+  std::vector<std::uint8_t> seen;
+  const std::size_t enough = std::min<std::size_t>(part->size(), 4096) * set->image_size();
+  for (std::uint64_t b = 0; seen.size() < enough; ++b) {
+    const std::span<const std::uint8_t> images = stream.Batch(b);
+    seen.insert(seen.end(), images.begin(), images.end());
+  }
+  (*trainer)->CalibrateStatistics(seen);
   if (absl::Status status = WriteOutput(arguments.out, EncodeEncoder(**trainer)); !status.ok()) return status;
 
   nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", part->size()},

@@ -60,11 +60,11 @@ fi
 
 # --- How much fits into the time: as many steps again are for the nodes that train alone ---
 
-train=("$bin/tributary" train self_supervised "${judge[@]:0:2}" --batch "$batch" --learning-rate "$learning_rate" --json)
+train=("$bin/tributary" train self_supervised "${judge[@]:0:2}" --grid "$grid" --batch "$batch" --learning-rate "$learning_rate" --json)
 cores=$(nproc)
 [ "$cores" -le "${#nodes[@]}" ] || cores=${#nodes[@]}
 if [ "$local_steps" = 0 ]; then
-  step_s=$("${train[@]}" --steps 60 --out "$work/probe.safetensors" 2>/dev/null | jq '.seconds / 60')
+  step_s=$("${train[@]}" --steps 200 --out "$work/probe.safetensors" 2>/dev/null | jq '.seconds / 200')
   local_steps=$(jq -n "[(0.75 * $seconds * $cores / (2 * ${#nodes[@]} * $rounds * $step_s)) | floor, 2] | max")
 fi
 steps=$((rounds * local_steps))
