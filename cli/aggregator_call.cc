@@ -37,8 +37,9 @@ absl::Status FromPeer(const absl::Status& status, const ConnectionArguments& con
                         connection.aggregator)),
         kExitFailure);
   }
-  const absl::Status ours(status.code(), fmt::format("{}: {}{}", connection.aggregator,
-                                                     PeerText(std::string(status.message())), Advice(status, connection)));
+  const absl::Status ours(
+      status.code(), fmt::format("{}: {}{}", connection.aggregator, PeerText(std::string(status.message())),
+                                 Advice(status, connection)));
   const bool answered =
       !absl::IsUnavailable(ours) && !absl::IsDeadlineExceeded(ours) && !absl::IsDataLoss(ours);
   return answered ? WithExitCode(ours, kExitFailure) : ours;

@@ -15,7 +15,7 @@ namespace tributary {
 
 struct ConnectionArguments {
   std::string aggregator = "127.0.0.1:7400";
-  TlsFiles tls;
+  TlsFiles tls = {};
 };
 
 // --aggregator, --certificate, --key, --ca, or the environment's TRIBUTARY_AGGREGATOR, TRIBUTARY_CERTIFICATE,

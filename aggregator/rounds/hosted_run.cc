@@ -253,7 +253,7 @@ absl::Status HostedRun::CloseRound(const RoundClosed& closed) {
   if (absl::Status status = AddNoise(closed, *combined); !status.ok()) return status;
   RoundLine line = MakeLine(closed.round, static_cast<std::uint32_t>(closed.dropped.size()));
   line.update_norm = std::sqrt(SumOfSquares(*combined));
-  line.epsilon = Epsilon(state_.committed() + 1);
+  line.epsilon = Epsilon(closed.round);
   RunEvents events;
   if (absl::Status status = strategy_->Step(*combined, model_); !status.ok()) {
     failure_ = fmt::format("round {}: {}", closed.round, std::string(status.message()));

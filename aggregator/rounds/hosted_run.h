@@ -124,7 +124,7 @@ class HostedRun {
   void LeaveOutLiars(std::uint32_t round);
   absl::Status KeepLotsSecret();
   absl::Status AddNoise(const RoundClosed& closed, std::span<float> combined) const;
-  double Epsilon(std::uint32_t rounds) const;
+  double Epsilon(std::uint32_t draws) const;  // spent once so many rounds were drawn, committed or not
   std::optional<std::uint32_t> RoundToJudge() const;
   absl::StatusOr<DurableFile> WriteModel(std::uint32_t round);
   absl::StatusOr<std::optional<DurableFile>> WriteStrategyState(std::uint32_t round);

@@ -124,11 +124,11 @@ absl::Status HostedRun::AddNoise(const RoundClosed& closed, std::span<float> com
                           combined);
 }
 
-double HostedRun::Epsilon(std::uint32_t rounds) const {
+double HostedRun::Epsilon(std::uint32_t draws) const {
   const RunConfig& config = state_.config();
   if (config.privacy.noise_multiplier <= 0) return 0;
   const auto accountant = RdpAccountant::Create(config.privacy.noise_multiplier, config.sample_fraction);
-  return accountant.ok() ? accountant->Epsilon(rounds, config.privacy.delta) : 0;
+  return accountant.ok() ? accountant->Epsilon(draws, config.privacy.delta) : 0;
 }
 
 }  // namespace tributary

@@ -51,7 +51,7 @@ RunView HostedRun::View() const {
   view.model_sha256 = model_record_.sha256;
   view.model_round = model_record_.round;
   view.started_unix_ns = started_unix_ns_;
-  view.epsilon = Epsilon(state_.committed());
+  for (const auto& line : history_) view.epsilon = std::max(view.epsilon, line->epsilon);
   view.delta = config.privacy.delta;
   view.participants = state_.participants();
   view.history = history_;

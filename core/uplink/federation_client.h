@@ -29,7 +29,7 @@ struct FederationClientOptions {
   bool secure_aggregation = false;  // can mask its updates
   bool partial_sums = false;        // an aggregator: its updates are words with contributors
   // The run is over for this node. Called on the client's thread; returns at once.
-  std::function<void(const EndedTask&)> on_ended;
+  std::function<void(const EndedTask&)> on_ended = nullptr;
 };
 
 enum class FederationState {
