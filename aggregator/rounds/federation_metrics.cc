@@ -1,8 +1,22 @@
 #include "aggregator/rounds/federation_metrics.h"
 
+#include <algorithm>
+#include <functional>
 #include <string>
 
 namespace tributary {
+namespace {
+
+// The last line of the run's history for which `holds` does; null: none.
+template <class Predicate>
+const RoundLine* Latest(const RunView& run, Predicate holds) {
+  for (auto line = run.history.rbegin(); line != run.history.rend(); ++line) {
+    if (std::invoke(holds, **line)) return line->get();
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 void AddFederationMetrics(const Coordinator& coordinator, Metrics& metrics) {
   for (std::size_t i = 1; i < kSubmissionRefusals; ++i) {
@@ -37,27 +51,34 @@ void RunMetrics::Refresh() {
     Set("tributary_run_nodes", "Nodes that have joined.", name,
         static_cast<double>(run->participants.size()));
     Set("tributary_run_accepted_updates", "In the round under way.", name, run->accepted);
-    if (run->history.empty()) continue;
-    const RoundLine& last = *run->history.back();
-    Set("tributary_run_loss", "Mean loss of the last round's nodes, weighted by samples.", name, last.loss);
-    Set("tributary_run_spread", "Collapse check: near 1 if healthy, 0 if collapsed.", name, last.spread);
-    for (auto line = run->history.rbegin(); line != run->history.rend(); ++line) {
-      if (!(*line)->judgement) continue;
-      const Judgement& judgement = *(*line)->judgement;
-      Set("tributary_run_linear_probe", "Share of the test images, latest evaluated round.", name,
-          judgement.linear_probe);
-      Set("tributary_run_knn", "Share of the test images, latest evaluated round.", name, judgement.knn);
-      Set("tributary_run_test_spread", "Collapse check on the test images, latest evaluated round.", name,
-          judgement.spread);
-      Set("tributary_run_random_linear_probe", "The same of the random encoder: to be beaten.", name,
-          judgement.random_linear_probe);
-      Set("tributary_run_random_knn", "The same of the random encoder: to be beaten.", name,
-          judgement.random_knn);
-      Set("tributary_run_random_test_spread", "The same of the random encoder.", name,
-          judgement.random_spread);
-      break;
+    Set("tributary_run_connected_nodes", "Of these, now connected.", name,
+        static_cast<double>(std::ranges::count_if(run->participants, &ParticipantStatus::connected)));
+    if (run->epsilon > 0) {
+      Set("tributary_run_epsilon", "Differential privacy spent, at the run's delta.", name, run->epsilon);
     }
+    if (const RoundLine* last = Latest(*run, &RoundLine::committed)) {
+      Set("tributary_run_loss", "Mean loss of the last committed round's nodes, weighted by samples.", name,
+          last->loss);
+      Set("tributary_run_spread", "Collapse check of that round: near 1 if healthy, 0 if collapsed.", name,
+          last->spread);
+      Set("tributary_run_round_seconds", "How long that round took.", name,
+          1e-9 * static_cast<double>(last->ended_unix_ns - last->started_unix_ns));
+    }
+    const RoundLine* judged = Latest(*run, [](const RoundLine& line) { return line.judgement.has_value(); });
+    if (judged != nullptr) SetJudgement(name, *judged->judgement);
   }
+}
+
+void RunMetrics::SetJudgement(const std::string& run, const Judgement& judgement) {
+  Set("tributary_run_linear_probe", "Share of the test images, latest evaluated round.", run,
+      judgement.linear_probe);
+  Set("tributary_run_knn", "Share of the test images, latest evaluated round.", run, judgement.knn);
+  Set("tributary_run_test_spread", "Collapse check on the test images, latest evaluated round.", run,
+      judgement.spread);
+  Set("tributary_run_random_linear_probe", "The same of the random encoder: to be beaten.", run,
+      judgement.random_linear_probe);
+  Set("tributary_run_random_knn", "The same of the random encoder: to be beaten.", run, judgement.random_knn);
+  Set("tributary_run_random_test_spread", "The same of the random encoder.", run, judgement.random_spread);
 }
 
 }  // namespace tributary

@@ -20,6 +20,7 @@ class RunMetrics {
 
  private:
   void Set(const char* name, const char* help, const std::string& run, double value);
+  void SetJudgement(const std::string& run, const Judgement& judgement);
 
   const RunBoard& board_;
   Metrics& metrics_;

@@ -36,6 +36,33 @@ TEST(RunMetricsTest, ShowsTheLatestFiguresBesideTheRandomEncoders) {
   }
 }
 
+// Failed rounds and rollbacks have no loss.
+TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
+  RunBoard board;
+  Metrics metrics;
+  RunMetrics runs(board, metrics);
+  RunView run;
+  run.name = "letters";
+  run.participants.resize(3);
+  run.participants[1].connected = true;
+  RoundLine committed, failed, rolled_back;
+  committed.started_unix_ns = 1'000'000'000;
+  committed.ended_unix_ns = 3'500'000'000;
+  committed.loss = -0.75;
+  failed.failure = "too few updates";
+  rolled_back.rolled_back = true;
+  for (const RoundLine& line : {committed, failed, rolled_back}) {
+    run.history.push_back(std::make_shared<const RoundLine>(line));
+  }
+  board.Publish(run);
+  runs.Refresh();
+  for (const char* line : {"loss{run=\"letters\"} -0.75", "round_seconds{run=\"letters\"} 2.5",
+                           "nodes{run=\"letters\"} 3", "connected_nodes{run=\"letters\"} 1"}) {
+    EXPECT_THAT(metrics.Text(), HasSubstr(std::string("\ntributary_run_") + line));
+  }
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("tributary_run_epsilon")));
+}
+
 TEST(RunMetricsTest, ShowsNoFiguresWhereNobodyJudges) {
   RunBoard board;
   Metrics metrics;
