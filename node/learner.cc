@@ -226,8 +226,8 @@ absl::Status Learner::Deliver(const FederationClient::Assignment& assignment,
     residual_.resize(remainder_.size());
     residual_.swap(remainder_);
   }
-  spdlog::debug("round {} of {}: loss {:.3f}, spread {:.2f}, {:.1f} s", task.round, task.run, training.loss,
-                training.spread, training.seconds);
+  spdlog::info("round {} of {}: update accepted; loss {:.3f}, spread {:.2f}, trained for {:.1f} s",
+               task.round, task.run, training.loss, training.spread, training.seconds);
   return Keep(task.run);
 }
 
