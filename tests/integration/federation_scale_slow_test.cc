@@ -23,7 +23,8 @@ bool TakesPart(const FederationClient::Assignment& assignment, int node) {
   std::mt19937 random(1000 * assignment.task.round + node);
   const auto lot = random() % 10;
   if (lot == 1) {
-    SystemClock().SleepUntil(assignment.task.deadline_unix_ns + 300'000'000, assignment.withdrawn);
+    const std::int64_t late_ns = assignment.task.deadline_ns + 300'000'000;
+    SystemClock().SleepFor(late_ns - SystemClock().SteadyNs(), assignment.withdrawn);
   }
   return lot != 0;
 }
