@@ -10,7 +10,9 @@ namespace tributary {
 
 void TuneProcess() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  // Chunks of models and updates, a mebibyte each, come and go on many threads and would leave holes in the
+  // heap.
+  mallopt(M_MMAP_THRESHOLD, 512 << 10);
   // Few threads allocate, and those of gRPC free what others allocated.
   mallopt(M_ARENA_MAX, 2);
   // A peer's connection is a descriptor, and so is a file of the store: the usual 1,024 are too few for both.
