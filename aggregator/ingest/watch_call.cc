@@ -41,8 +41,12 @@ void WatchCall::OnStarted(bool ok) {
   {
     const MutexLock lock(mutex_);
     pending_.emplace(request_.max_rate_hz());
+    writing_ = true;
   }
   site_->feed().Add(shared_from_this());
+  // The headers go out alone and at once. Together with a first message that has a buffer hint, gRPC would
+  // keep both until something else is written to the connection, and would not report the write as done.
+  stream_.SendInitialMetadata(&written_);
 }
 
 void WatchCall::OnSlots(std::span<const FusedSlot> slots) {
