@@ -39,9 +39,12 @@ void AddIngestMetrics(const IngestServer& server, const SiteTable& sites, Metric
           [&site = *site, reason] { return static_cast<double>(site.refused_on_wire(reason)); });
     }
   }
-  metrics.AddCounterCallback("tributary_watch_skipped_slots_total",
-                             "Slots that watchers were not sent, because of their rate limit or slowness.",
-                             {}, [&server] { return static_cast<double>(server.skipped_slots()); });
+  metrics.AddCounterCallback(
+      "tributary_watch_skipped_slots_total",
+      "Slots that watchers were not sent: their rate limit, their slowness, or their share.", {},
+      [&server] { return static_cast<double>(server.skipped_slots()); });
+  metrics.AddGaugeCallback("tributary_watch_streams", "Open Watch streams.", {},
+                           [&server] { return static_cast<double>(server.readers()); });
 }
 
 void AddHttpMetrics(const HttpServer& server, Metrics& metrics) {

@@ -120,7 +120,7 @@ void IngestQueue::Remove(ReportCall* call) {
 }
 
 void IngestQueue::Remove(WatchCall* call) {
-  watches_.erase(call);
+  if (watches_.erase(call) > 0) context_.readers.Leave();
   NoteIfEnded();
 }
 
@@ -155,6 +155,7 @@ bool IngestQueue::Add(ReportCall* call) {
 bool IngestQueue::Add(WatchCall* call) {
   if (watches_.size() >= kMaxWatches) return false;
   watches_.insert(call);
+  context_.readers.Join();
   return true;
 }
 

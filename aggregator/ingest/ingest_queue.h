@@ -18,6 +18,7 @@
 #include "aggregator/ingest/site.h"
 #include "aggregator/ingest/stream_refusal.h"
 #include "aggregator/publish/fleet.h"
+#include "aggregator/publish/reader_share.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.grpc.pb.h"
@@ -38,6 +39,7 @@ struct IngestContext {
   const Clock& clock;
   StreamRefusalCounts& refusals;
   std::atomic<std::uint64_t>& skipped_slots;
+  ReaderShare& readers;
   std::size_t max_message_bytes;
 };
 
@@ -83,6 +85,8 @@ class IngestQueue {
   void CountSkipped(std::uint64_t slots) {
     if (slots > 0) context_.skipped_slots.fetch_add(slots, std::memory_order_relaxed);
   }
+
+  ReaderShare& readers() { return context_.readers; }
 
   FusionTime Now() const { return {context_.clock.SteadyNs(), context_.clock.UnixNs()}; }
   const Clock& clock() const { return context_.clock; }

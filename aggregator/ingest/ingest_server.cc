@@ -65,13 +65,14 @@ void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
 
 }  // namespace
 
-IngestServer::IngestServer(const SiteTable& sites, const Fleet& fleet, const Clock& clock)
-    : sites_(sites), clock_(clock), fleet_(fleet, clock) {}
+IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites, const Fleet& fleet,
+                           const Clock& clock)
+    : sites_(sites), readers_(options.threads), clock_(clock), fleet_(fleet, clock) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   const SiteTable& sites, Fleet& fleet,
                                                                   const Clock& clock) {
-  auto server = std::unique_ptr<IngestServer>(new IngestServer(sites, fleet, clock));
+  auto server = std::unique_ptr<IngestServer>(new IngestServer(options, sites, fleet, clock));
   static const bool reflection = (grpc::reflection::InitProtoReflectionServerBuilderPlugin(), true);
   (void)reflection;
   grpc::ServerBuilder builder;
@@ -81,8 +82,13 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   builder.RegisterService(&server->fleet_);
   builder.RegisterService(&server->health_);
   for (grpc::Service* service : options.services) builder.RegisterService(service);
-  const IngestContext context{
-      sites, fleet, clock, server->refusals_, server->skipped_slots_, options.max_message_bytes};
+  const IngestContext context{sites,
+                              fleet,
+                              clock,
+                              server->refusals_,
+                              server->skipped_slots_,
+                              server->readers_,
+                              options.max_message_bytes};
   for (std::size_t i = 0; i < options.threads; ++i) {
     server->queues_.push_back(
         std::make_unique<IngestQueue>(context, server->fusion_, builder.AddCompletionQueue()));

@@ -40,18 +40,20 @@ class IngestServer {
   bool serving() const { return serving_; }
   const StreamRefusalCounts& refusals() const { return refusals_; }
   std::uint64_t skipped_slots() const { return skipped_slots_; }
+  std::int64_t readers() const { return readers_.readers(); }
 
   // Fuses what waits, flushes acknowledgements and watchers, ends all streams. Bounded: streams that do not
   // end are cut after two seconds. May be called once.
   void Shutdown();
 
  private:
-  IngestServer(const SiteTable& sites, const Fleet& fleet, const Clock& clock);
+  IngestServer(const IngestOptions& options, const SiteTable& sites, const Fleet& fleet, const Clock& clock);
   void FuseWhatWaits(const Clock& clock);
 
   const SiteTable& sites_;
   StreamRefusalCounts refusals_;
   std::atomic<std::uint64_t> skipped_slots_ = 0;
+  ReaderShare readers_;
   std::atomic<bool> serving_ = false;
   const Clock& clock_;
   FusionServiceOnQueue fusion_;

@@ -53,12 +53,13 @@ void WatchCall::OnSlots(std::span<const FusedSlot> slots) {
   const FusedSlot* first = nullptr;
   std::uint64_t skipped = 0;
   bool more = false;
+  const std::int64_t share_interval_ns = queue_.readers().IntervalNs();
   {
     const MutexLock lock(mutex_);
     if (closed_ || !pending_) return;
     const std::uint64_t skipped_before = pending_->skipped_total();
     for (const FusedSlot& slot : slots) {
-      if (!pending_->Admit(slot)) continue;
+      if (!pending_->Admit(slot, share_interval_ns)) continue;
       if (!writing_) {
         writing_ = true;
         first = &slot;
@@ -74,6 +75,7 @@ void WatchCall::OnSlots(std::span<const FusedSlot> slots) {
 }
 
 void WatchCall::Write(const FusedSlot& slot, std::uint64_t skipped, bool more) {
+  const std::int64_t began_ns = queue_.clock().SteadyNs();
   SlotToWire(slot, *response_.mutable_slot());
   response_.set_skipped_slots(skipped);
   response_.clear_leaves();
@@ -86,6 +88,7 @@ void WatchCall::Write(const FusedSlot& slot, std::uint64_t skipped, bool more) {
   grpc::WriteOptions options;
   if (more) options.set_buffer_hint();
   stream_.Write(response_, options, &written_);
+  queue_.readers().Spent(queue_.clock().SteadyNs() - began_ns);
 }
 
 void WatchCall::OnWritten(bool ok) {

@@ -15,18 +15,32 @@ std::int64_t MinIntervalNs(double max_rate_hz) {
 
 WatchQueue::WatchQueue(double max_rate_hz) : min_interval_ns_(MinIntervalNs(max_rate_hz)) {}
 
-bool WatchQueue::Admit(const FusedSlot& slot) {
-  if (min_interval_ns_ == 0) return true;
+bool WatchQueue::Admit(const FusedSlot& slot, std::int64_t share_interval_ns) {
   const std::int64_t now = slot.fused_unix_ns;
+  if (IsDue(now) && HasShare(now, share_interval_ns)) return true;
+  Skip(1);
+  return false;
+}
+
+bool WatchQueue::IsDue(std::int64_t now) {
+  if (min_interval_ns_ == 0) return true;
   const std::int64_t wait_ns = next_due_unix_ns_ ? *next_due_unix_ns_ - now : 0;
   // Longer than an interval: the clock was set back, which must not silence the watcher.
-  if (wait_ns > 0 && wait_ns <= min_interval_ns_) {
-    Skip(1);
-    return false;
-  }
+  if (wait_ns > 0 && wait_ns <= min_interval_ns_) return false;
   // On the grid while the slots keep up, so that the mean rate is the one asked for.
   const bool on_grid = next_due_unix_ns_ && wait_ns <= 0 && -wait_ns < min_interval_ns_;
   next_due_unix_ns_ = (on_grid ? *next_due_unix_ns_ : now) + min_interval_ns_;
+  return true;
+}
+
+bool WatchQueue::HasShare(std::int64_t now, std::int64_t interval_ns) {
+  // A clock that was set back adds nothing, and one that was set forward no more than a burst.
+  const std::int64_t most = std::max(kBurstNs, interval_ns);
+  const std::int64_t passed = std::clamp<std::int64_t>(now - share_unix_ns_, 0, most);
+  share_unix_ns_ = now;
+  share_ns_ = std::min(share_ns_ + passed, most);
+  if (share_ns_ < interval_ns) return false;
+  share_ns_ -= interval_ns;
   return true;
 }
 

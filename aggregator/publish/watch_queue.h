@@ -17,13 +17,16 @@ namespace tributary {
 class WatchQueue {
  public:
   static constexpr std::size_t kCapacity = 64;
+  static constexpr std::int64_t kBurstNs = 16'000'000;
 
   // At most `max_rate_hz` slots per second pass, by their time of fusion; 0: all. A slot that comes too soon
   // after the last one that passed is skipped.
   explicit WatchQueue(double max_rate_hz);
 
   // Whether a slot is due; a slot that is not is counted as skipped. Call once per slot, before Push.
-  bool Admit(const FusedSlot& slot);
+  // `share_interval_ns`: the mean time between the slots that this reader may be sent, whatever it asked for
+  // (ReaderShare); bursts of up to kBurstNs pass.
+  bool Admit(const FusedSlot& slot, std::int64_t share_interval_ns = 0);
   void Push(const FusedSlot& slot);
 
   bool empty() const { return size_ == 0; }
@@ -36,6 +39,9 @@ class WatchQueue {
   std::uint64_t skipped_total() const { return skipped_total_; }
 
  private:
+  // Whether the reader's share admits a slot at this time; it then counts as sent.
+  bool HasShare(std::int64_t now_unix_ns, std::int64_t interval_ns);
+  bool IsDue(std::int64_t now_unix_ns);
   void Skip(std::size_t slots) {
     skipped_ += slots;
     skipped_total_ += slots;
@@ -43,6 +49,8 @@ class WatchQueue {
 
   const std::int64_t min_interval_ns_;
   std::optional<std::int64_t> next_due_unix_ns_;
+  std::int64_t share_ns_ = kBurstNs;  // time saved up to be sent slots in
+  std::int64_t share_unix_ns_ = 0;    // when it was last added to
   std::vector<FusedSlot> ring_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;

@@ -69,5 +69,33 @@ TEST(WatchQueueTest, TakesAMeaninglessRateAsNoLimit) {
   EXPECT_TRUE(queue.Admit(Slot(1, 0)));
 }
 
+TEST(WatchQueueTest, KeepsToTheReadersShareAndLetsShortBurstsPass) {
+  constexpr std::int64_t kIntervalNs = 8'000'000;
+  WatchQueue queue(0);
+  const std::int64_t now_ns = 1'700'000'000'000'000'000;
+  // A burst at one moment, as when slots reach their deadline together.
+  int admitted = 0;
+  for (int i = 0; i < 10; ++i) admitted += queue.Admit(Slot(0, now_ns), kIntervalNs);
+  EXPECT_EQ(admitted, WatchQueue::kBurstNs / kIntervalNs);
+  // Two seconds of slots at 2 kHz.
+  admitted = 0;
+  for (int i = 0; i < 4000; ++i) {
+    admitted += queue.Admit(Slot(0, now_ns + std::int64_t{500'000} * i), kIntervalNs);
+  }
+  EXPECT_NEAR(admitted, 250, 1);
+}
+
+TEST(WatchQueueTest, ShowsTheFirstSlotHoweverSmallTheShare) {
+  WatchQueue queue(0);
+  EXPECT_TRUE(queue.Admit(Slot(0, 1'700'000'000'000'000'000), 3'600'000'000'000));
+}
+
+TEST(WatchQueueTest, SpendsNoShareOnSlotsThatAreNotDue) {
+  WatchQueue queue(100);
+  int admitted = 0;
+  for (int i = 0; i < 4000; ++i) admitted += queue.Admit(Slot(0, std::int64_t{500'000} * i), 9'000'000);
+  EXPECT_NEAR(admitted, 200, 1);
+}
+
 }  // namespace
 }  // namespace tributary
