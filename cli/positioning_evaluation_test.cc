@@ -18,11 +18,11 @@ class ShippedModelTest : public ::testing::Test {
   }
 };
 
-// The project's own requirements on the shipped model, over 4,000 held-out users.
+// docs/models.md has 0.691 and 1.255 cm; the evaluation's users are always the same.
 TEST_F(ShippedModelTest, LocatesWithFourPanelsWithinACentimetre) {
   const ErrorFigures figures = FourPanels(NumberFormat::kFloat);
-  EXPECT_LE(figures.mean_cm, 1.0);
-  EXPECT_LE(figures.p90_cm, 2.0);
+  EXPECT_LE(figures.mean_cm, 0.72);
+  EXPECT_LE(figures.p90_cm, 1.31);
   EXPECT_NEAR(figures.nees, 2.0, 0.2);
 }
 
@@ -30,10 +30,10 @@ TEST_F(ShippedModelTest, LosesLittleInTheFormatsOfTheHardware) {
   const double exact = FourPanels(NumberFormat::kFloat).mean_cm;
   EXPECT_NEAR(FourPanels(NumberFormat::kInt16).mean_cm, exact, 0.02 * exact);
   const ErrorFigures mixed = FourPanels(NumberFormat::kInt8Int16);
-  EXPECT_LE(mixed.mean_cm, 1.1 * exact);
+  EXPECT_LE(mixed.mean_cm, 1.06 * exact);
   EXPECT_NEAR(mixed.nees, 2.0, 0.5);
   EXPECT_GT(FourPanels(NumberFormat::kInt8).mean_cm,
-            1.4 * exact);  // seed 000, table 4.3: 3.39 against 2.30 cm
+            1.4 * exact);  // [LIS], table 4.3: 3.39 against 2.30 cm
 }
 
 TEST_F(ShippedModelTest, MorePanelsAreBetter) {

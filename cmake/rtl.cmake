@@ -70,10 +70,11 @@ function(tributary_formal name)
   set_tests_properties(formal_${name} PROPERTIES LABELS formal TIMEOUT 300)
 endfunction()
 
-# tributary_synth(NAME TOP module SOURCES file... [FAMILY xc7|xcup] [PARAMETERS P=V...] [EXPECT KIND<=N|KIND=N ...]
+# tributary_synth(NAME TOP module SOURCES file|-Ifolder... [FAMILY xc7|xcup] [PARAMETERS P=V...] [EXPECT KIND<=N|KIND=N ...]
 #                 [LABELS label...])
 #
-# A ctest (label synth, or those given): yosys synth_xilinx, with the counts of EXPECT asserted. KIND is LUT, FF, DSP,
+# A ctest (label synth, or those given): yosys synth_xilinx, with the counts of EXPECT asserted. A bound more than a tenth above
+# its count fails too. KIND is LUT, FF, DSP,
 # BRAM (in units of 36 Kb) or LUTRAM; numeric PARAMETERS only. ROM files are found in TRIBUTARY_ROM_DIR by their default
 # names. Netlist and statistics are left in build/*/fpga/synth.
 function(tributary_synth name)
@@ -86,7 +87,9 @@ function(tributary_synth name)
   endif()
   set(sources)
   foreach(file ${ARG_SOURCES})
-    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/fpga/rtl)
+    if(NOT file MATCHES "^-I")
+      cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/fpga/rtl)
+    endif()
     list(APPEND sources ${file})
   endforeach()
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/fpga/synth ${TRIBUTARY_ROM_DIR})

@@ -12,7 +12,6 @@ namespace tributary {
 namespace {
 
 constexpr std::size_t kChannels = 4;
-constexpr std::uint64_t kSeedCycles = 787;  // seed 004, table 7.1
 
 struct Configuration {
   AugmentationSequence::Enable enable;
@@ -221,7 +220,6 @@ TEST_F(AugmentationBench, TakesAPixelPerCycleFromImageToImage) {
         "augmentation{}: {} cycles per image, latency {} to the first word, {} to the last of one image\n",
         convolve ? " and convolution" : "", per_image, out[0] - in[0], out[words - 1] - in[0]);
     EXPECT_EQ(per_image, kImagePixels);
-    EXPECT_LE(per_image, kSeedCycles);
     RecordProperty(convolve ? "cycles_chain" : "cycles_augmentation", static_cast<int>(per_image));
   }
 }
