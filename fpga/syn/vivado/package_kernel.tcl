@@ -1,8 +1,8 @@
 # Packages one kernel of fpga/rtl/kernel as KERNEL.xo for Vitis. Not run here: no Vivado (see README.md).
-# usage: vivado -mode batch -source package_kernel.tcl -tclargs KERNEL PART FOLDER
-lassign $argv kernel part folder
+# usage: vivado -mode batch -source package_kernel.tcl -tclargs KERNEL PART FOLDER [PARAMETER=VALUE...]
+set parameters [lassign $argv kernel part folder]
 if {$folder eq ""} {
-  error "usage: package_kernel.tcl KERNEL PART FOLDER"
+  error "usage: package_kernel.tcl KERNEL PART FOLDER \[PARAMETER=VALUE...\]"
 }
 set rtl [file normalize [file join [file dirname [info script]] ../../rtl]]
 file mkdir $folder
@@ -19,6 +19,11 @@ update_compile_order -fileset sources_1
 ipx::package_project -root_dir [file join $folder ip_$kernel] -vendor tributary -library kernel \
   -taxonomy /KernelIP -import_files -set_current true
 set core [ipx::current_core]
+foreach assignment $parameters {
+  lassign [split $assignment =] name value
+  set_property value $value [ipx::get_user_parameters $name -of_objects $core]
+  set_property value $value [ipx::get_hdl_parameters $name -of_objects $core]
+}
 set_property name $kernel $core
 set_property version 1.0 $core
 set_property sdx_kernel true $core
