@@ -156,9 +156,10 @@ void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--grid", options.encoder.grid, "Features: means of grid x grid areas")
       ->capture_default_str();
   command
-      ->add_option("--augmentation", arguments->augmentation,
-                   "Views of any angle and crop, or the hardware's")
-      ->check(CLI::IsMember({"continuous", "hardware"}))
+      ->add_option(
+          "--augmentation", arguments->augmentation,
+          "Views of any angle and crop, or from the FPGA kernel's tables (computed on the processor)")
+      ->check(CLI::IsMember({"continuous", "table"}))
       ->capture_default_str();
   command
       ->add_option(

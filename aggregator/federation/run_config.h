@@ -28,7 +28,7 @@ struct ClientSettings {
   std::uint64_t seed = 1;          // of augmentation and order; the node mixes in its name and the round
   bool schedule = true;            // cosine over all rounds, or a constant rate
   std::string method = "simsiam";  // or "byol"
-  std::string augmentation = "continuous";  // or "hardware"
+  std::string augmentation = "continuous";  // or "table"
   double target_decay = 0.996;              // BYOL: tau at step 0
 };
 

@@ -56,7 +56,7 @@ encoding = "int8"
 seed = 7
 schedule = false
 method = "byol"
-augmentation = "hardware"
+augmentation = "table"
 target_decay = 0.99
 [privacy]
 secure_aggregation = true
@@ -134,6 +134,13 @@ TEST(RunConfigTest, NamesEveryFaultWithItsPlace) {
       AllOf(HasSubstr("name: is required"), HasSubstr("run.toml:1: rounds"),
             HasSubstr("run.toml:2: batches: unknown key"), HasSubstr("run.toml:4: strategy.kind"),
             HasSubstr("run.toml:6: client.encoding")));
+}
+
+TEST(RunConfigTest, SaysWhatTheFormerNameOfAnAugmentationIsCalled) {
+  EXPECT_THAT(Message("name = \"a\"\n[client]\naugmentation = \"hardware\""),
+              HasSubstr("run.toml:3: client.augmentation: \"hardware\" is now called \"table\""));
+  EXPECT_THAT(Message("name = \"a\"\n[client]\naugmentation = \"fast\""),
+              HasSubstr("expected one of continuous, table, found \"fast\""));
 }
 
 TEST(RunConfigTest, RefusesSettingsThatDoNotGoTogether) {

@@ -41,6 +41,15 @@ StrategyOptions ReadStrategy(const ConfigSection& section) {
   return strategy;
 }
 
+std::string ReadAugmentation(const ConfigSection& section, std::string_view otherwise) {
+  constexpr std::string_view kKey = "augmentation";
+  if (section.Text(kKey, otherwise) == "hardware") {
+    section.Fault(kKey, "\"hardware\" is now called \"table\"; the processor computes these views");
+    return std::string(otherwise);
+  }
+  return section.Choice(kKey, otherwise, {"continuous", "table"});
+}
+
 ClientSettings ReadClient(const ConfigSection& section) {
   ClientSettings client;
   client.workload = section.Choice("workload", client.workload, {"self_supervised"});
@@ -57,7 +66,7 @@ ClientSettings ReadClient(const ConfigSection& section) {
   client.seed = static_cast<std::uint64_t>(section.Integer("seed", 1, kSeed));
   client.schedule = section.Boolean("schedule", client.schedule);
   client.method = section.Choice("method", client.method, {"simsiam", "byol"});
-  client.augmentation = section.Choice("augmentation", client.augmentation, {"continuous", "hardware"});
+  client.augmentation = ReadAugmentation(section, client.augmentation);
   client.target_decay = section.Real("target_decay", client.target_decay, {0, 1});
   return client;
 }

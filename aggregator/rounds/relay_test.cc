@@ -106,7 +106,7 @@ TEST_F(RelayTest, SharesItsSettingsExactly) {
   task.fixed_point = {3, 0.1f};
   task.settings = {.workload = "self_supervised",
                    .method = "byol",
-                   .augmentation = "hardware",
+                   .augmentation = "table",
                    .local_steps = 7,
                    .batch = 33,
                    .learning_rate = 0.1 + 0.2,

@@ -73,8 +73,8 @@ TrainingSettings SettingsFromWire(const v1::ClientSettings& wire, bool masked, C
   check.That(settings.workload == "self_supervised", "settings.workload", "\"self_supervised\"");
   check.That(settings.method == "simsiam" || settings.method == "byol", "settings.method",
              "\"simsiam\" or \"byol\"");
-  check.That(settings.augmentation == "continuous" || settings.augmentation == "hardware",
-             "settings.augmentation", "\"continuous\" or \"hardware\"");
+  check.That(settings.augmentation == "continuous" || settings.augmentation == "table",
+             "settings.augmentation", "\"continuous\" or \"table\"");
   check.That(settings.local_steps >= 1 && settings.local_steps <= kMaxLocalSteps, "settings.local_steps",
              fmt::format("in 1 … {}", kMaxLocalSteps));
   // The trainer checks again, against the model; NaN fails here.

@@ -19,7 +19,7 @@ namespace tributary {
 struct TrainingSettings {
   std::string workload;           // "self_supervised"
   std::string method;             // "simsiam", "byol"
-  std::string augmentation;       // "continuous", "hardware"
+  std::string augmentation;       // "continuous", "table"
   std::uint32_t local_steps = 0;  // of a round
   std::uint32_t batch = 0;        // samples of a step
   double learning_rate = 0;       // for a batch of 256

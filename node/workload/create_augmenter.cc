@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include "core/nn/augmentation_continuous.h"
-#include "node/workload/hardware_augmentation.h"
+#include "node/workload/table_augmentation.h"
 
 namespace tributary {
 
 absl::StatusOr<AugmentationSet> ParseAugmentationSet(std::string_view name) {
   if (name == "continuous") return AugmentationSet::kContinuous;
-  if (name == "hardware") return AugmentationSet::kHardware;
+  if (name == "table") return AugmentationSet::kTable;
   return absl::InvalidArgumentError(
-      fmt::format("augmentation is \"{}\", expected continuous or hardware", name));
+      fmt::format("augmentation is \"{}\", expected continuous or table", name));
 }
 
 absl::StatusOr<std::unique_ptr<Augmenter>> CreateAugmenter(AugmentationSet set, std::size_t side) {
@@ -22,9 +22,9 @@ absl::StatusOr<std::unique_ptr<Augmenter>> CreateAugmenter(AugmentationSet set, 
   }
   if (side != kImageSide) {
     return absl::InvalidArgumentError(
-        fmt::format("the hardware's augmentation takes images of side {}, these have {}", kImageSide, side));
+        fmt::format("the table augmentation takes images of side {}, these have {}", kImageSide, side));
   }
-  return std::make_unique<HardwareAugmentation>();
+  return std::make_unique<TableAugmentation>();
 }
 
 }  // namespace tributary

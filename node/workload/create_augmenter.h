@@ -12,10 +12,10 @@ namespace tributary {
 
 enum class AugmentationSet {
   kContinuous,  // any angle, any crop, any sigma: core/nn/augmentation_continuous.h
-  kHardware,    // what the board's kernel offers: node/workload/hardware_augmentation.h
+  kTable,       // the discrete views of the FPGA kernel, on the processor: node/workload/table_augmentation.h
 };
 
-// "continuous", "hardware". InvalidArgument otherwise.
+// "continuous", "table". InvalidArgument otherwise.
 absl::StatusOr<AugmentationSet> ParseAugmentationSet(std::string_view name);
 
 // For images of side × side pixels. InvalidArgument if the set does not exist for that side.

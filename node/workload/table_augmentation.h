@@ -1,5 +1,5 @@
-// The views that the augmentation kernel makes, on the processor: bit for bit those of
-// fpga/model/augmentation.h.
+// Computes on the processor the views that the FPGA kernel would make, bit for bit as
+// fpga/model/augmentation.h. No board takes part.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ namespace tributary {
 //
 // Faster than the model because rotation and crop are one look-up: composed from the model's tables, they
 // cannot differ from it. Allocates nothing.
-class HardwareAugmentation : public Augmenter {
+class TableAugmentation : public Augmenter {
  public:
-  HardwareAugmentation();
+  TableAugmentation();
 
   void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
                  std::span<std::uint8_t> views) override;

@@ -1,4 +1,4 @@
-#include "node/workload/hardware_augmentation.h"
+#include "node/workload/table_augmentation.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +25,7 @@ void BlurInto(std::span<const std::uint8_t> image, std::span<std::uint8_t> blurr
 
 }  // namespace
 
-HardwareAugmentation::HardwareAugmentation() {
+TableAugmentation::TableAugmentation() {
   for (std::size_t rotation = 0; rotation < kRotationDegrees.size(); ++rotation) {
     for (std::size_t crop = 0; crop < kCropSides.size(); ++crop) {
       for (std::size_t i = 0; i < kImagePixels; ++i) {
@@ -40,8 +40,8 @@ HardwareAugmentation::HardwareAugmentation() {
   }
 }
 
-void HardwareAugmentation::MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
-                                     std::span<std::uint8_t> views) {
+void TableAugmentation::MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
+                                  std::span<std::uint8_t> views) {
   AugmentationSequence sequence(static_cast<std::uint32_t>(key), {});
   std::array<std::uint8_t, kImagePixels + 1> image{};  // a black pixel behind, for what comes from nowhere
   for (std::size_t at = 0; at + kImagePixels <= images.size(); at += kImagePixels) {

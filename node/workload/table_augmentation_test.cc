@@ -1,4 +1,4 @@
-#include "node/workload/hardware_augmentation.h"
+#include "node/workload/table_augmentation.h"
 
 #include <gtest/gtest.h>
 
@@ -19,11 +19,11 @@ std::vector<std::uint8_t> RandomPixels(std::size_t images) {
 }
 
 // 1,000 views pass all 32 combinations of blur, rotation and crop.
-TEST(HardwareAugmentationTest, GivesTheModelsViewsBitForBit) {
+TEST(TableAugmentationTest, GivesTheModelsViewsBitForBit) {
   constexpr std::size_t kImages = 100;
   const std::vector<std::uint8_t> images = RandomPixels(kImages);
   std::vector<std::uint8_t> views(images.size());
-  HardwareAugmentation augmentation;
+  TableAugmentation augmentation;
   for (std::uint64_t key = 0; key < 10; ++key) {
     const std::uint64_t bits = RandomStream(key).Bits();
     augmentation.MakeViews(images, bits, views);
@@ -38,15 +38,14 @@ TEST(HardwareAugmentationTest, GivesTheModelsViewsBitForBit) {
   }
 }
 
-TEST(CreateAugmenterTest, RefusesTheHardwaresSetForImagesOfAnotherSide) {
-  EXPECT_TRUE(CreateAugmenter(AugmentationSet::kHardware, 28).ok());
-  EXPECT_EQ(CreateAugmenter(AugmentationSet::kHardware, 32).status().code(),
-            absl::StatusCode::kInvalidArgument);
+TEST(CreateAugmenterTest, RefusesTheTablesForImagesOfAnotherSide) {
+  EXPECT_TRUE(CreateAugmenter(AugmentationSet::kTable, 28).ok());
+  EXPECT_EQ(CreateAugmenter(AugmentationSet::kTable, 32).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(CreateAugmenter(AugmentationSet::kContinuous, 32).ok());
 }
 
 TEST(CreateAugmenterTest, KnowsItsSetsByName) {
-  EXPECT_EQ(*ParseAugmentationSet("hardware"), AugmentationSet::kHardware);
+  EXPECT_EQ(*ParseAugmentationSet("table"), AugmentationSet::kTable);
   EXPECT_EQ(*ParseAugmentationSet("continuous"), AugmentationSet::kContinuous);
   EXPECT_EQ(ParseAugmentationSet("fast").status().code(), absl::StatusCode::kInvalidArgument);
 }
