@@ -22,7 +22,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::size_t kBatch = 16;  // users of a slot (seed 000)
+constexpr std::size_t kBatch = 16;  // users of a slot ([LIS])
 
 std::string SoftwareXclbin() {
   ::setenv("XILINX_XRT", TRIBUTARY_XRT_ROOT, 1);

@@ -18,7 +18,7 @@ constexpr std::size_t kSequenceAt = 1;
 constexpr std::size_t kEpochAt = kSequenceAt + kVarintBytes + 1;
 constexpr std::size_t kCapturedAt = kEpochAt + kVarintBytes + 1;
 
-constexpr float kSigmaM = 0.02f;  // of one panel (seed 000: about 2 cm)
+constexpr float kSigmaM = 0.02f;  // of one panel ([LIS]: about 2 cm)
 
 void PutPaddedVarint(char* at, std::uint64_t value) {
   for (std::size_t i = 0; i + 1 < kVarintBytes; ++i) {

@@ -1,5 +1,5 @@
 // Federated averaging with one local step of every node is gradient descent on the union of their data
-// (McMahan et al. 2017, FedSGD): here a small dense network on data that are split unevenly.
+// ([McMahan17], FedSGD): here a small dense network on data that are split unevenly.
 #include <gtest/gtest.h>
 
 #include <array>

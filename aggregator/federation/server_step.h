@@ -14,7 +14,7 @@ std::unique_ptr<Strategy> MakePlainStep(const StrategyOptions& options, std::siz
 // m ← momentum · m + delta, model += learning_rate · m. State: "momentum".
 std::unique_ptr<Strategy> MakeMomentumStep(const StrategyOptions& options, std::size_t element_count);
 
-// FedAdam and FedYogi (Reddi et al. 2021, algorithm 2): m ← β1 m + (1 − β1) delta,
+// FedAdam and FedYogi ([Reddi21], algorithm 2): m ← β1 m + (1 − β1) delta,
 //   Adam v ← β2 v + (1 − β2) delta²,  Yogi v ← v − (1 − β2) delta² sign(v − delta²),
 // model += learning_rate · m / (√v + τ). State: "momentum", "second_moment" (τ² at first).
 std::unique_ptr<Strategy> MakeAdaptiveStep(const StrategyOptions& options, std::size_t element_count);

@@ -21,16 +21,16 @@
 namespace tributary {
 
 enum class StrategyKind : std::uint8_t {
-  kFedAvg,   // McMahan et al. 2017
-  kFedProx,  // Li et al. 2020: FedAvg here, the proximal term is the node's (ClientSettings::proximal_mu)
-  kFedEma,   // Zhuang et al. 2022: FedAvg here, the node keeps part of its own (ClientSettings::ema_lambda)
-  kFedAvgM,  // Hsu et al. 2019: momentum at the server
-  kFedAdam,  // Reddi et al. 2021
-  kFedYogi,  // Reddi et al. 2021
-  kFedBuff,  // Nguyen et al. 2022: FedAvg of a buffer of asynchronous updates
-  kMedian,   // Yin et al. 2018: coordinate-wise
-  kTrimmedMean,  // Yin et al. 2018: coordinate-wise
-  kMultiKrum,    // Blanchard et al. 2017
+  kFedAvg,       // [McMahan17]
+  kFedProx,      // [Li20]: FedAvg here, the proximal term is the node's (ClientSettings::proximal_mu)
+  kFedEma,       // [Zhuang22]: FedAvg here, the node keeps part of its own (ClientSettings::ema_lambda)
+  kFedAvgM,      // [Hsu19]: momentum at the server
+  kFedAdam,      // [Reddi21]
+  kFedYogi,      // [Reddi21]
+  kFedBuff,      // [Nguyen22]: FedAvg of a buffer of asynchronous updates
+  kMedian,       // [Yin18]: coordinate-wise
+  kTrimmedMean,  // [Yin18]: coordinate-wise
+  kMultiKrum,    // [Blanchard17]
 };
 
 // "fedavg", "fedprox", "fedema", "fedavgm", "fedadam", "fedyogi", "fedbuff", "median", "trimmed_mean",
@@ -40,7 +40,7 @@ std::optional<StrategyKind> ParseStrategy(std::string_view name);
 
 struct StrategyOptions {
   StrategyKind kind = StrategyKind::kFedAvg;
-  double learning_rate = 1;  // the server's; FedAdam and FedYogi want about 0.01 (Reddi et al., table 8)
+  double learning_rate = 1;  // the server's; FedAdam and FedYogi want about 0.01 ([Reddi21], table 8)
   double momentum = 0.9;     // FedAvgM
   double beta1 = 0.9;        // FedAdam, FedYogi
   double beta2 = 0.99;

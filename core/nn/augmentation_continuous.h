@@ -11,7 +11,7 @@ namespace tributary {
 
 struct ContinuousAugmentationOptions {
   std::size_t side = 28;
-  double max_rotation_deg = 30;  // seed 004, 4.1, as the next three
+  double max_rotation_deg = 30;  // [SSL], 4.1, as the next three
   double blur_probability = 0.2;
   double min_crop = 0.5;  // part of the image's area
   double max_crop = 1.0;

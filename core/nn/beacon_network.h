@@ -1,4 +1,4 @@
-// The network of seed 003: three ranges → 10 tansig → position x, y.
+// The network of [BEACON]: three ranges → 10 tansig → position x, y.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct BeaconNetwork {
   static constexpr std::size_t kParameters = kLayer1 + kLayer2;
 
   // Per hidden neuron three weights and a bias, then per output ten weights and a bias: the order in which
-  // the board takes them (seed 003, section 4.1).
+  // the board takes them ([BEACON], section 4.1).
   std::array<double, kParameters> parameters = {};
 
   // Ranges to inputs: (range - offset) * gain, within ±1 over the training set. Outputs to position: centre +

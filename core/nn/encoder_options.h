@@ -7,7 +7,7 @@
 
 namespace tributary {
 
-// Between convolution and activation. The L1 filter-response norm (seed 004, 8.2 asks for a cheaper one than
+// Between convolution and activation. The L1 filter-response norm ([SSL], 8.2 asks for a cheaper one than
 // the batch norm) divides each channel of each image by its mean magnitude, so that no image waits for the
 // batch.
 enum class EncoderNorm { kBatch, kFilterResponse, kNone };

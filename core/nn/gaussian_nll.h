@@ -13,7 +13,7 @@ struct GaussianPosition {
   std::array<double, 3> cholesky;
 };
 
-// Added to the diagonal after the softplus (seed 000, section 3.2).
+// Added to the diagonal after the softplus ([LIS], section 3.2).
 inline constexpr double kDiagonalFloor = 1e-5;
 
 inline constexpr std::size_t kGaussianOutputs = 5;

@@ -1,4 +1,4 @@
-// Levenberg-Marquardt least squares: W ← W − (JᵀJ + μI)⁻¹Jᵀe (seed 003, section 5).
+// Levenberg-Marquardt least squares: W ← W − (JᵀJ + μI)⁻¹Jᵀe ([BEACON], section 5).
 #pragma once
 
 #include <Eigen/Core>

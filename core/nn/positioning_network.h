@@ -1,4 +1,4 @@
-// The positioning network of seed 000 as trained: 1024 → 200 (ReLU) → BatchNorm → 100 (ReLU) → 20 (ReLU) → 5,
+// The positioning network of [LIS] as trained: 1024 → 200 (ReLU) → BatchNorm → 100 (ReLU) → 20 (ReLU) → 5,
 // no biases.
 #pragma once
 

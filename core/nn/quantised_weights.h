@@ -1,4 +1,4 @@
-// Weights as the convolution unit holds them: 12 bits, in units of 1/128 (seed 004, 5.1.2).
+// Weights as the convolution unit holds them: 12 bits, in units of 1/128 ([SSL], 5.1.2).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Learns an encoder without labels: SimSiam (Chen & He, 2021) or BYOL (Grill et al., 2020).
+// Learns an encoder without labels: SimSiam [Chen21] or BYOL [Grill20].
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The hyperbolic tangent sigmoid of seed 003, exact and as the table that hardware reads.
+// The hyperbolic tangent sigmoid of [BEACON], exact and as the table that hardware reads.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ inline double Tansig(double x) { return std::tanh(x); }
 // Slope at the x for which Tansig(x) = y.
 inline double TansigSlope(double y) { return 1.0 - y * y; }
 
-// 16,384 words (seed 003, section 2.2.3), addressed by a 14-bit two's complement number of 11 fraction bits:
+// 16,384 words ([BEACON], section 2.2.3), addressed by a 14-bit two's complement number of 11 fraction bits:
 // −4 ≤ x < 4. Beyond that the nearest end holds, where tanh is within 0.7 of a word of ±1.
 inline constexpr int kTansigAddressBits = 14;
 inline constexpr int kTansigAddressFraction = 11;

@@ -1,4 +1,4 @@
-// The noise of client-level differential privacy (McMahan et al. 2018).
+// The noise of client-level differential privacy [McMahan18].
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ absl::StatusOr<Key32> NoiseKey(std::uint64_t seed, std::uint32_t round);
 
 // Adds independent N(0, deviation²) to every element: Box–Muller over AES-256-CTR, equal for equal keys. The
 // mean of n updates that were clipped to C takes deviation = noise_multiplier · C / n. In floating point,
-// whose gaps an attacker with the exact sums could read (Mironov 2012): epsilon holds for real numbers.
+// whose gaps an attacker with the exact sums could read [Mironov12]: epsilon holds for real numbers.
 // Errors: InvalidArgument unless the deviation is positive and finite; Internal if OpenSSL fails.
 absl::Status AddGaussianNoise(const Key32& key, double deviation, std::span<float> values);
 

@@ -10,8 +10,8 @@
 namespace tributary {
 
 // Adds up rounds in which each node takes part with probability `sample_fraction` (Poisson sampling) and
-// Gaussian noise of `noise_multiplier` × the clipping norm is added to the sum. Orders 2 … 256 (Mironov,
-// Talwar and Zhang 2019, integer orders); converted by Balle et al. 2020, theorem 21. Neighbouring: one node
+// Gaussian noise of `noise_multiplier` × the clipping norm is added to the sum. Orders 2 … 256 ([Mironov19],
+// integer orders); converted by [Balle20], theorem 21. Neighbouring: one node
 // more or less.
 class RdpAccountant {
  public:

@@ -8,7 +8,7 @@
 namespace tributary {
 namespace {
 
-// The conversion of Abadi et al. 2016, theorem 2, which published figures use.
+// The conversion of [Abadi16], theorem 2, which published figures use.
 double ClassicEpsilon(double noise_multiplier, double sample_fraction, std::size_t rounds, double delta) {
   double best = std::numeric_limits<double>::infinity();
   for (int order = 2; order <= 256; ++order) {
@@ -18,7 +18,7 @@ double ClassicEpsilon(double noise_multiplier, double sample_fraction, std::size
   return best;
 }
 
-// Abadi et al. 2016, section 3.2: q = 0.01, σ = 4, δ = 1e-5, 10,000 steps: ε = 1.26.
+// [Abadi16], section 3.2: q = 0.01, σ = 4, δ = 1e-5, 10,000 steps: ε = 1.26.
 TEST(RdpAccountantTest, AgreesWithTheMomentsAccountant) {
   EXPECT_NEAR(ClassicEpsilon(4, 0.01, 10'000, 1e-5), 1.26, 0.005);
 }
@@ -28,7 +28,7 @@ TEST(RdpAccountantTest, AgreesWithTensorFlowPrivacy) {
   EXPECT_NEAR(ClassicEpsilon(1.12, 256.0 / 60'000, 14'063, 1e-5), 2.92, 0.005);
 }
 
-// Balle et al. 2020 is tighter; the values by mpmath with 30 digits.
+// [Balle20] is tighter; the values by mpmath with 30 digits.
 TEST(RdpAccountantTest, ConvertsTightly) {
   EXPECT_NEAR(RdpAccountant::Create(4, 0.01)->Epsilon(10'000, 1e-5), 1.03549006603630, 1e-9);
   EXPECT_NEAR(RdpAccountant::Create(1.12, 256.0 / 60'000)->Epsilon(14'063, 1e-5), 2.52155886180587, 1e-9);

@@ -1,10 +1,9 @@
 // Secure aggregation: the aggregator learns the sum of the nodes' words and nothing of a single node.
 //
-// Bonawitz et al., "Practical Secure Aggregation for Privacy-Preserving Machine Learning" (CCS 2017), against
-// an aggregator that is curious but follows the protocol. Each node adds to its words, modulo 2^32, a mask of
-// its own and one with every other node, which cancel in the sum. Shamir shares, t of n, of the seed of the
-// first and of the key of the second let the survivors take out what nodes that dropped left behind. The
-// cryptography is OpenSSL's: X25519, HKDF-SHA-256, AES-256-CTR, AES-256-GCM.
+// [Bonawitz17], against an aggregator that is curious but follows the protocol. Each node adds to its words,
+// modulo 2^32, a mask of its own and one with every other node, which cancel in the sum. Shamir shares, t of
+// n, of the seed of the first and of the key of the second let the survivors take out what nodes that dropped
+// left behind. The cryptography is OpenSSL's: X25519, HKDF-SHA-256, AES-256-CTR, AES-256-GCM.
 //
 //   node                                       aggregator
 //   MaskingNode::Create → keys() ────────────► collects keys, sends the roster

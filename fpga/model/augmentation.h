@@ -31,16 +31,16 @@ inline constexpr Kernel kBlurKernel = {77, 127, 77, 127, 208, 127, 77, 127, 77};
 inline constexpr int kBlurShift = 10;
 inline constexpr std::uint32_t kBlurValue = 3;  // one of four: 25 %
 
-// Seed 004, 5.2.3: positive turns the image anticlockwise, as torchvision does.
+// [SSL], 5.2.3: positive turns the image anticlockwise, as torchvision does.
 inline constexpr std::array<int, 4> kRotationDegrees = {-30, -15, 15, 30};
 
 // Where output pixel (row, column) of a rotation comes from: the nearest pixel, about the image's geometric
-// centre (13.5, 13.5). Nothing if that lies outside: the output is 0. The seed turned about pixel 14, half a
+// centre (13.5, 13.5). Nothing if that lies outside: the output is 0. [SSL] turned about pixel 14, half a
 // pixel off; with this centre no source falls half-way between two pixels, so the table does not depend on
 // rounding.
 std::optional<PixelPosition> RotationSource(std::size_t variant, PixelPosition output);
 
-// Seed 004, 5.2.4: side of the centre crop.
+// [SSL], 5.2.4: side of the centre crop.
 inline constexpr std::array<std::size_t, 4> kCropSides = {16, 20, 24, 28};
 
 // Which row (or column) of the image row (or column) `output` of a resized crop shows: the nearest one.

@@ -1,4 +1,4 @@
-// The definition of correct for the beacon network in the fixed point of seed 003: inputs, hidden values and
+// The definition of correct for the beacon network in the fixed point of [BEACON]: inputs, hidden values and
 // outputs are 11-bit words Q1.10 (-1024…1023), weights 16-bit words Q8.8, tansig a table of 16,384 words.
 #pragma once
 
@@ -18,7 +18,7 @@ inline constexpr int kBeaconWeightFraction = 8;
 // address = sum rounded half up to 11 fraction bits, saturated to 14 bits. Output = Σ weight · hidden + bias
 // · 2^10, rounded half up to 10 fraction bits, saturated.
 //
-// Seed 003 leaves inputs outside -1024…1023 undefined; here they saturate. Immutable; any thread may call.
+// [BEACON] leaves inputs outside -1024…1023 undefined; here they saturate. Immutable; any thread may call.
 class BeaconModel {
  public:
   using Inputs = std::array<std::int32_t, BeaconNetwork::kInputs>;

@@ -11,7 +11,7 @@ namespace tributary {
 
 inline constexpr std::size_t kKernelSide = 3;
 inline constexpr std::size_t kKernelTaps = kKernelSide * kKernelSide;
-inline constexpr int kCoefficientBits = 12;  // seed 004, 5.1.2: 1 sign, 4 integer, 7 fraction bits
+inline constexpr int kCoefficientBits = 12;  // [SSL], 5.1.2: 1 sign, 4 integer, 7 fraction bits
 inline constexpr int kCoefficientShift = 7;  // gives a coefficient of 128 the meaning 1.0
 inline constexpr int kMaxShift = 15;
 

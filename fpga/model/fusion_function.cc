@@ -7,7 +7,7 @@
 namespace tributary {
 namespace {
 
-// Added to the diagonal after the softplus (seed 000, equation 5.5).
+// Added to the diagonal after the softplus ([LIS], equation 5.5).
 constexpr double kFloor = 1e-5;
 
 constexpr int kOffsetBits = 17;

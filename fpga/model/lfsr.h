@@ -40,7 +40,7 @@ class Lfsr {
   std::uint32_t state_;
 };
 
-// Seed 004, 5.2: blur by 9 bits, rotation by 11, crop by 10.
+// [SSL], 5.2: blur by 9 bits, rotation by 11, crop by 10.
 constexpr Lfsr BlurLfsr(std::uint32_t seed) { return Lfsr(9, 5, seed); }
 constexpr Lfsr RotationLfsr(std::uint32_t seed) { return Lfsr(11, 9, seed); }
 constexpr Lfsr CropLfsr(std::uint32_t seed) { return Lfsr(10, 7, seed); }

@@ -1,4 +1,4 @@
-// The number formats of seed 000, table 4.3, that a positioning network can run in.
+// The number formats of [LIS], table 4.3, that a positioning network can run in.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ enum class NumberFormat {
   kInt32,      // 32-bit words throughout
   kInt16,      // 16-bit words throughout
   kInt8,       // 8-bit words throughout, products at full precision, 16-bit results of the last layer
-  kInt8Int16,  // 8-bit inputs and weights in layer 1, 16-bit words in the rest: what the seed put in hardware
+  kInt8Int16,  // 8-bit inputs and weights in layer 1, 16-bit words in the rest: what [LIS] put in hardware
 };
 
 inline constexpr std::array kNumberFormats = {NumberFormat::kFloat, NumberFormat::kInt32,

@@ -13,7 +13,7 @@
 
 namespace tributary {
 
-// What a board that cannot keep everything learns from (SOFed; seed 004): an image is seen once and stays
+// What a board that cannot keep everything learns from (SOFed; [SSL]): an image is seen once and stays
 // only as long as the buffer finds it among its most novel. Unlike ImageStream it depends on its history:
 // batches in order, each scored before the next. Owns the buffer, keeps a reference to the stream. One thread
 // at a time; allocates nothing after the constructor.

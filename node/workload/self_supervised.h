@@ -23,7 +23,7 @@ namespace tributary {
 struct LocalTrainingOptions {
   SelfSupervisedOptions trainer;
   AugmentationSet augmentation = AugmentationSet::kContinuous;
-  // FedEMA (Zhuang et al., 2022; seed 004): a round starts from μ W_k + (1 − μ) W_g with
+  // FedEMA ([Zhuang22], [SSL]): a round starts from μ W_k + (1 − μ) W_g with
   // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round; running
   // statistics are left out of the norm. 0: from W_g.
   double ema_lambda = 0;

@@ -1,4 +1,4 @@
-// The batch norm folded into a scale and an offset per channel: one DSP instead of the seed's divider, exact to the
+// The batch norm folded into a scale and an offset per channel: one DSP instead of the divider of [LIS], exact to the
 // golden model. One channel per cycle, in order; six cycles.
 module batch_norm #(
   parameter int FAMILY   = 2,

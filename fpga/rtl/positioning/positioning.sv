@@ -1,8 +1,8 @@
-// The positioning network of seed 000, N0 → N1 (ReLU) → batch norm → N2 (ReLU) → N3 (ReLU) → N4, bit for bit as the
+// The positioning network of [LIS], N0 → N1 (ReLU) → batch norm → N2 (ReLU) → N3 (ReLU) → N4, bit for bit as the
 // int8_16 format of fpga/model/positioning_model.h. Two merged stages, each one inference deep: layer 1 + batch norm +
 // layer 2, and layer 3 + layer 4. An inference starts every N1 / 2 · N0 / PARALLEL1 cycles (200).
 //
-// Parallelism (seed, table 4.4): layer 1 512 inputs × 2 outputs in 512 DSPs, layer 2 1 × 100, layer 4 1 × 1. Layer 3 has
+// Parallelism ([LIS], table 4.4): layer 1 512 inputs × 2 outputs in 512 DSPs, layer 2 1 × 100, layer 4 1 × 1. Layer 3 has
 // 13 × 1 instead of 10 × 1: the three DSPs more shorten the second stage from 200 to 160 cycles.
 //
 // in: N0 / 8 words of 8 int8, input 0 in the low byte. out: N4 int32, two per word. load: see positioning_loader; taken
