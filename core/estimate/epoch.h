@@ -1,4 +1,4 @@
-// The pilot slot: 0.5 ms, counted since the Unix epoch (seed 000, section 2.1).
+// The pilot slot: 0.5 ms, counted since the Unix epoch ([LIS], section 2.1).
 #pragma once
 
 #include <cstdint>
