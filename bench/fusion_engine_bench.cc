@@ -48,7 +48,7 @@ void Run(benchmark::State& state, const FusionTuning& tuning, bool agreeing) {
   Epoch epoch = 1;
   for (auto _ : state) {
     out.Clear();
-    const FusionTime now = {EpochStartNs(epoch), EpochStartNs(epoch)};
+    const FusionTime now = {SlotLength().StartNs(epoch), SlotLength().StartNs(epoch)};
     for (std::size_t panel = 0; panel < kPanels; ++panel) {
       frames[panel].epoch = epoch;
       const OfferResult result = engine->Offer(sources[panel], frames[panel], now, out);

@@ -14,11 +14,11 @@ std::unique_ptr<SubjectTracks> MakeTracks(const SiteConfig& site, const FusionTu
   const std::size_t capacity = std::size_t{4} * site.max_subjects;
   switch (site.dimension) {
     case 1:
-      return std::make_unique<SubjectTracksOf<1>>(capacity);
+      return std::make_unique<SubjectTracksOf<1>>(site.slot, capacity);
     case 2:
-      return std::make_unique<SubjectTracksOf<2>>(capacity);
+      return std::make_unique<SubjectTracksOf<2>>(site.slot, capacity);
     default:
-      return std::make_unique<SubjectTracksOf<3>>(capacity);
+      return std::make_unique<SubjectTracksOf<3>>(site.slot, capacity);
   }
 }
 

@@ -1,4 +1,5 @@
 // Random frames, joins and times: whatever comes in, what goes out is sound and everything is counted.
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -79,8 +80,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   site.max_subjects = 5;
   site.window_slots = 16;
   if (options & 4) site.max_lead_ns.reset();
-  site.max_age_ns = 8 * kSlotNs;
-  if (site.max_lead_ns) site.max_lead_ns = 4 * kSlotNs;
+  const auto slot_choice = bytes.Take<std::uint8_t>();
+  site.slot = *SlotLength::FromNs(std::array<std::uint64_t, 4>{500'000, 10'000'000, SlotLength::kShortestNs,
+                                                               1'000'000'000}[slot_choice % 4]);
+  site.max_age_ns = 8 * site.slot.ns();
+  if (site.max_lead_ns) site.max_lead_ns = 4 * site.slot.ns();
   if (options & 8) site.tuning.late = LatePolicy::kRevise;
   if (options & 16) site.tuning.method = FusionMethod::kIntersection;
   if (options & 32) site.tuning.gate_probability = 0.9;
@@ -93,13 +97,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   FusedSlots out;
   std::uint64_t offered = 0;
-  FusionTime now = {0, EpochStartNs(1'000'000)};
+  FusionTime now = {0, site.slot.StartNs(1'000'000)};
   while (!bytes.empty()) {
     out.Clear();
     const auto action = bytes.Take<std::uint8_t>();
     if (action < 16) {
       now.steady_ns += action * 1'000'000;
-      now.unix_ns += bytes.Take<std::int16_t>() * std::int64_t{100'000};
+      now.unix_ns += bytes.Take<std::int16_t>() * (site.slot.ns() / 5);
       engine->Advance(now, out);
     } else {
       const TupleFrame frame = TakeFrame(bytes, action == 255 ? 2 : site.dimension);

@@ -201,6 +201,58 @@ TEST_F(FusionEngineTest, RefusesEpochsFarInThePastAndFuture) {
   EXPECT_EQ(ReasonOf(Offer("north", Frame(UINT64_MAX, {1.0f}))), RefusalReason::kEpochFuture);
 }
 
+// Slots of a second, of which a quarter may lie ahead: a clock that is ahead by less is right enough.
+TEST_F(FusionEngineTest, JudgesEpochsByTimeAlsoWhereSlotsAreLongerThanTheLimits) {
+  site_.slot = *SlotLength::FromMs(1000);
+  site_.max_age_ns = 300 * kMs;
+  site_.max_lead_ns = 250 * kMs;
+  Start();
+  now_.unix_ns = site_.slot.StartNs(kEpochOfSeconds) + 299 * kMs;
+  EXPECT_TRUE(Offer("north", Frame(kEpochOfSeconds - 1, {1.0f})).accepted) << "ended 299 ms ago";
+  now_.unix_ns += kMs;
+  EXPECT_EQ(ReasonOf(Offer("east", Frame(kEpochOfSeconds - 1, {1.0f}))), RefusalReason::kEpochPast);
+  EXPECT_TRUE(Offer("north", Frame(kEpochOfSeconds, {1.0f})).accepted);
+  EXPECT_EQ(ReasonOf(Offer("north", Frame(kEpochOfSeconds + 1, {1.0f}))), RefusalReason::kEpochFuture);
+  now_.unix_ns = site_.slot.EndNs(kEpochOfSeconds) - 250 * kMs;
+  EXPECT_TRUE(Offer("north", Frame(kEpochOfSeconds + 1, {1.0f})).accepted) << "begins in 250 ms";
+  for (const Epoch hostile : {Epoch{0}, Epoch{1} << 40, Epoch{1} << 63, Epoch{UINT64_MAX}}) {
+    EXPECT_FALSE(Offer("north", Frame(hostile, {1.0f})).accepted) << hostile;
+  }
+}
+
+// Two sensors at 100 Hz, the second 7.5 ms after the first; the slots that the defaults of a site complete.
+class PhaseTest : public FusionFixture {
+ protected:
+  std::uint64_t CompleteSlots(double slot_ms, int samples) {
+    site_.leaves = {"north", "east"};
+    site_.slot = *SlotLength::FromMs(slot_ms);
+    site_.max_age_ns = 2000 * kMs;
+    site_.max_lead_ns = 250 * kMs;
+    site_.window_slots = DefaultWindowSlots(site_);
+    site_.tuning.deadline_ns = DefaultDeadlineNs(site_.slot);
+    Start();
+    for (int i = 0; i < samples; ++i) {
+      Sample("north", i * 10 * kMs + 2 * kMs);
+      Sample("east", i * 10 * kMs + 9'500'000);
+    }
+    const FusionCounters counters = engine_->counters();
+    EXPECT_EQ(counters.frames_accepted, 2u * static_cast<unsigned>(samples));
+    return counters.slots_complete;
+  }
+  void Sample(const std::string& source, std::int64_t after_ns) {
+    now_ = {after_ns, kStartNs + after_ns};
+    engine_->Advance(now_, out_);
+    Offer(source, Frame(site_.slot.EpochAt(now_.unix_ns), {1.0f}));
+  }
+  static constexpr std::int64_t kStartNs = 1'700'000'000'000'000'000;
+};
+
+TEST_F(PhaseTest, SensorsOutOfPhaseNeverMeetInSlotsThatAreTooShort) { EXPECT_EQ(CompleteSlots(0.5, 50), 0u); }
+
+TEST_F(PhaseTest, SensorsOutOfPhaseMeetInEverySlotAsLongAsTheirPeriod) {
+  EXPECT_EQ(CompleteSlots(10, 50), 50u);
+}
+
 TEST_F(FusionEngineTest, RefusesFramesOfTheWrongShapeAndSaysWhichFieldAndWhy) {
   site_.max_subjects = 3;
   Start();

@@ -26,7 +26,8 @@ TEST_F(EngineThreadsTest, EveryTupleHasOneEndWhoeverBroughtIt) {
         FusedSlots out;
         for (Epoch i = 0; i < kSlots; ++i) {
           out.Clear();
-          const FusionTime now = {static_cast<std::int64_t>(i) * kSlotNs, EpochStartNs(kEpoch + i)};
+          const FusionTime now = {static_cast<std::int64_t>(i) * SlotLength().ns(),
+                                  SlotLength().StartNs(kEpoch + i)};
           EXPECT_TRUE(engine_->Offer(source, Frame(kEpoch + i, {1.0f, 2.0f, 3.0f}), now, out).accepted);
           slots += out.size();
           for (const FusedSlot& slot : out.slots()) rows += slot.subjects.size();

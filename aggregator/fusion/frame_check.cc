@@ -11,6 +11,8 @@ namespace {
 
 Refusal Refuse(RefusalReason reason, std::string message) { return {reason, std::move(message), {}}; }
 
+std::string Milliseconds(std::int64_t ns) { return absl::StrCat(1e-6 * static_cast<double>(ns), " ms"); }
+
 Refusal WrongLength(const char* field, std::size_t found, std::size_t allowed, std::size_t subjects) {
   return Refuse(RefusalReason::kShape, absl::StrCat(field, " has ", found, " elements, must have ", allowed,
                                                     " for ", subjects, " subjects"));
@@ -68,16 +70,19 @@ std::optional<Refusal> CheckShape(const TupleFrame& frame, const SiteConfig& sit
 }
 
 std::optional<Refusal> CheckEpoch(Epoch epoch, std::int64_t unix_ns, const SiteConfig& site) {
-  const Epoch now = EpochAt(std::max<std::int64_t>(unix_ns, 0));
-  if (site.max_age_ns && epoch < now && now - epoch > EpochAt(*site.max_age_ns)) {
+  // Times, not epochs, are compared: that takes no division by the slot's length.
+  const std::int64_t now_ns = std::max<std::int64_t>(unix_ns, 0);
+  if (const std::int64_t age_ns = now_ns - site.slot.EndNs(epoch);
+      site.max_age_ns && age_ns >= *site.max_age_ns) {
     return Refuse(RefusalReason::kEpochPast,
-                  absl::StrCat("epoch ", epoch, " is ", now - epoch, " slots in the past, the site admits ",
-                               EpochAt(*site.max_age_ns)));
+                  absl::StrCat("epoch ", epoch, " of ", site.slot.Text(), " ended ", Milliseconds(age_ns),
+                               " ago, the site admits ", Milliseconds(*site.max_age_ns)));
   }
-  if (site.max_lead_ns && epoch > now && epoch - now > EpochAt(*site.max_lead_ns)) {
+  if (const std::int64_t lead_ns = site.slot.StartNs(epoch) - now_ns;
+      site.max_lead_ns && lead_ns > *site.max_lead_ns) {
     return Refuse(RefusalReason::kEpochFuture,
-                  absl::StrCat("epoch ", epoch, " is ", epoch - now, " slots in the future, the site admits ",
-                               EpochAt(*site.max_lead_ns)));
+                  absl::StrCat("epoch ", epoch, " of ", site.slot.Text(), " begins in ",
+                               Milliseconds(lead_ns), ", the site admits ", Milliseconds(*site.max_lead_ns)));
   }
   return std::nullopt;
 }

@@ -17,7 +17,7 @@ namespace tributary {
 // Everything else may index the frame only after this.
 std::optional<Refusal> CheckShape(const TupleFrame& frame, const SiteConfig& site, std::size_t leaves);
 
-// The epoch against the slot at `unix_ns`.
+// The slot of this epoch against the time: it must not have ended max_age ago, nor begin beyond max_lead.
 std::optional<Refusal> CheckEpoch(Epoch epoch, std::int64_t unix_ns, const SiteConfig& site);
 
 // `scratch` keeps its memory.

@@ -16,15 +16,16 @@ namespace tributary {
 
 class FusionFixture : public ::testing::Test {
  protected:
-  static constexpr Epoch kEpoch = 3'400'000'000'000;  // in 2023
+  static constexpr Epoch kEpoch = 3'400'000'000'000;       // in 2023
+  static constexpr Epoch kEpochOfSeconds = 1'700'000'000;  // where slots are that long
   static constexpr std::int64_t kMs = 1'000'000;
 
   FusionFixture() {
     site_.name = "hall";
     site_.leaves = {"north", "east", "south", "west"};
     site_.window_slots = 64;
-    site_.max_age_ns = 20 * kSlotNs;
-    site_.max_lead_ns = 10 * kSlotNs;
+    site_.max_age_ns = 20 * site_.slot.ns();
+    site_.max_lead_ns = 10 * site_.slot.ns();
     site_.tuning.deadline_ns = 5 * kMs;
     SetTime(kEpoch, 0);
   }
@@ -45,14 +46,14 @@ class FusionFixture : public ::testing::Test {
     handles_[name] = *handle;
   }
 
-  void SetTime(Epoch epoch, std::int64_t steady_ns) { now_ = {steady_ns, EpochStartNs(epoch)}; }
+  void SetTime(Epoch epoch, std::int64_t steady_ns) { now_ = {steady_ns, site_.slot.StartNs(epoch)}; }
 
   // One subject per mean, numbered from 1, with covariance deviation²·I.
   TupleFrame Frame(Epoch epoch, const std::vector<float>& means_x, float deviation = 0.1f) const {
     TupleFrame frame;
     frame.epoch = epoch;
     frame.sequence = 1;
-    frame.captured_unix_ns = EpochStartNs(epoch);
+    frame.captured_unix_ns = site_.slot.StartNs(epoch);
     frame.dimension = site_.dimension;
     for (std::size_t i = 0; i < means_x.size(); ++i) {
       frame.subjects.push_back(static_cast<std::uint32_t>(i + 1));

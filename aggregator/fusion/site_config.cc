@@ -1,16 +1,18 @@
 #include "aggregator/fusion/site_config.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "aggregator/fusion/leaf_set.h"
-#include "core/estimate/epoch.h"
 
 namespace tributary {
 namespace {
 
+constexpr std::int64_t kSmallestDefaultWindow = 16;
 constexpr std::uint32_t kLargestWindow = 1u << 20;
 constexpr std::uint32_t kMostSubjects = 65'536;
 
@@ -41,6 +43,21 @@ std::vector<std::string> Faults(const FusionTuning& tuning) {
 
 absl::Status Validate(const FusionTuning& tuning) { return ToStatus(Faults(tuning)); }
 
+std::optional<std::int64_t> AdmittedSlots(const SiteConfig& config) {
+  if (!config.max_age_ns || !config.max_lead_ns) return std::nullopt;
+  const std::int64_t span_ns = *config.max_age_ns + *config.max_lead_ns;
+  // Both ends of the span may lie within a slot.
+  return (span_ns + config.slot.ns() - 1) / config.slot.ns() + 1;
+}
+
+std::uint32_t DefaultWindowSlots(const SiteConfig& config) {
+  const std::optional<std::int64_t> admitted = AdmittedSlots(config);
+  if (!admitted) return SiteConfig().window_slots;
+  const std::int64_t window =
+      std::clamp<std::int64_t>(*admitted, kSmallestDefaultWindow, std::int64_t{kLargestWindow});
+  return std::bit_ceil(static_cast<std::uint32_t>(window));
+}
+
 absl::Status Validate(const SiteConfig& config) {
   std::vector<std::string> faults = Faults(config.tuning);
   if (config.name.empty()) faults.push_back("the site has no name");
@@ -64,11 +81,9 @@ absl::Status Validate(const SiteConfig& config) {
   }
   if (config.max_age_ns.value_or(0) < 0) faults.push_back("max age is negative");
   if (config.max_lead_ns.value_or(0) < 0) faults.push_back("max lead is negative");
-  if (config.max_age_ns && config.max_lead_ns && config.window_slots <= kLargestWindow &&
-      (*config.max_age_ns / kSlotNs) + (*config.max_lead_ns / kSlotNs) + 1 > config.window_slots) {
-    faults.push_back(absl::StrCat("max age and max lead span ",
-                                  *config.max_age_ns / kSlotNs + *config.max_lead_ns / kSlotNs + 1,
-                                  " slots, more than the window of ", config.window_slots));
+  if (const auto admitted = AdmittedSlots(config); admitted && *admitted > config.window_slots) {
+    faults.push_back(absl::StrCat("max age and max lead span ", *admitted, " slots of ", config.slot.Text(),
+                                  ", more than the window of ", config.window_slots));
   }
   return ToStatus(faults);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary {
 
@@ -34,7 +35,7 @@ struct TrackConfig {
 // What may change while the engine runs.
 struct FusionTuning {
   // A slot is fused at the latest this long after its first frame.
-  std::int64_t deadline_ns = 5'000'000;
+  std::int64_t deadline_ns = DefaultDeadlineNs(SlotLength());
   // A leaf that missed this many slots in a row is not waited for until it reports or joins again. 0: always
   // waited for.
   std::uint32_t absent_after_slots = 0;
@@ -53,18 +54,24 @@ struct SiteConfig {
   std::uint32_t dimension = 2;      // of every tuple: 1, 2 or 3
   std::vector<std::string> leaves;  // the leaf sources (panels) that a complete slot contains, at most 256
   std::uint32_t max_subjects = 64;  // of a frame
+  SlotLength slot;                  // what epochs count
 
   // Slots that are remembered, fused or not, rounded up to a power of two. A newer slot pushes out the oldest
   // one, which is fused early if it still waited.
   std::uint32_t window_slots = 8192;
-  // Epochs are admitted from now - max_age to now + max_lead. Unset: unlimited (replay of recordings). If
-  // both are set, together they must fit in the window, so that a sender with a wrong clock cannot push out
-  // another's slots.
+  // Slots are admitted that overlap the time from now - max_age to now + max_lead. Unset: unlimited (replay
+  // of recordings). If both are set, together they must fit in the window, so that a sender with a wrong
+  // clock cannot push out another's slots.
   std::optional<std::int64_t> max_age_ns = 2'000'000'000;
   std::optional<std::int64_t> max_lead_ns = 250'000'000;
 
   FusionTuning tuning;
 };
+
+// How many slots are admitted at most; nullopt if one of the two limits is unset.
+std::optional<std::int64_t> AdmittedSlots(const SiteConfig& config);
+// The smallest power of two that holds them; 8192 where they are unlimited, 16 to 2^20.
+std::uint32_t DefaultWindowSlots(const SiteConfig& config);
 
 // InvalidArgument, naming every fault.
 absl::Status Validate(const SiteConfig& config);

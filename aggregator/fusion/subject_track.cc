@@ -7,15 +7,28 @@
 #include "core/estimate/tuple_frame.h"
 
 namespace tributary {
+namespace {
+
+constexpr std::int64_t kLongestGapNs = 1'000'000'000;
+constexpr std::int64_t kLongestStepBackNs = 10'000'000'000;
+constexpr Epoch kLeastGapSlots = 4;
+constexpr Epoch kLeastStepBackSlots = 40;
+
+}  // namespace
+
+TrackTiming::TrackTiming(SlotLength slot)
+    : slot_s(slot.seconds()),
+      longest_gap(std::max(slot.SlotsIn(kLongestGapNs), kLeastGapSlots)),
+      longest_step_back(std::max(slot.SlotsIn(kLongestStepBackNs), kLeastStepBackSlots)) {}
 
 template <int D>
 bool SubjectTrack<D>::Update(Epoch epoch, const Gaussian<D>& measured, double acceleration_density) {
-  if (started_ && epoch <= epoch_ && epoch_ - epoch <= EpochAt(kLongestStepBackNs)) return false;
-  if (!started_ || epoch < epoch_ || epoch - epoch_ > EpochAt(kLongestGapNs)) {
+  if (started_ && epoch <= epoch_ && epoch_ - epoch <= timing_.longest_step_back) return false;
+  if (!started_ || epoch < epoch_ || epoch - epoch_ > timing_.longest_gap) {
     Start(epoch, measured);
     return true;
   }
-  Predict(static_cast<double>(epoch - epoch_) * static_cast<double>(kSlotNs) * 1e-9, acceleration_density);
+  Predict(static_cast<double>(epoch - epoch_) * timing_.slot_s, acceleration_density);
   Correct(measured);
   epoch_ = epoch;
   const bool plausible =
@@ -103,7 +116,7 @@ SubjectTrack<D>& SubjectTracksOf<D>::Find(std::uint32_t subject) {
       return a.second.epoch() < b.second.epoch();
     }));
   }
-  return tracks_[subject];
+  return tracks_.try_emplace(subject, timing_).first->second;
 }
 
 template class SubjectTrack<1>;

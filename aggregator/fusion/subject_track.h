@@ -10,8 +10,18 @@
 #include "core/estimate/epoch.h"
 #include "core/estimate/fused_slot.h"
 #include "core/estimate/gaussian.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary {
+
+// What epochs mean to a track. In a site of long slots a gap is some slots, however long they are.
+struct TrackTiming {
+  explicit TrackTiming(SlotLength slot);
+
+  double slot_s;
+  Epoch longest_gap;        // slots: 1 s, at least 4
+  Epoch longest_step_back;  // slots: 10 s, at least 40
+};
 
 // A Kalman filter over position and velocity, driven by white acceleration of the given spectral density.
 template <int D>
@@ -20,11 +30,12 @@ class SubjectTrack {
   using State = Eigen::Matrix<double, 2 * D, 1>;
   using Covariance = Eigen::Matrix<double, 2 * D, 2 * D>;
 
-  // Predicts to `epoch` and corrects with the measured position. A first measurement, one after a gap of more
-  // than kLongestGapNs, or one that leaves the filter beyond what can move starts the track anew, at rest;
-  // one that is not newer than the last is left out (late slots and revisions), unless the epochs have
-  // stepped back by more than kLongestStepBackNs (a clock was set, a recording starts again). False if it was
-  // left out.
+  explicit SubjectTrack(const TrackTiming& timing) : timing_(timing) {}
+
+  // Predicts to `epoch` and corrects with the measured position. A first measurement, one after more than the
+  // longest gap, or one that leaves the filter beyond what can move starts the track anew, at rest; one that
+  // is not newer than the last is left out (late slots and revisions), unless the epochs have stepped back by
+  // more than the longest step (a clock was set, a recording starts again). False if it was left out.
   bool Update(Epoch epoch, const Gaussian<D>& measured, double acceleration_density);
 
   Epoch epoch() const { return epoch_; }
@@ -33,8 +44,6 @@ class SubjectTrack {
   Matrix<D> position_covariance() const { return covariance_.template topLeftCorner<D, D>(); }
 
  private:
-  static constexpr std::int64_t kLongestGapNs = 1'000'000'000;
-  static constexpr std::int64_t kLongestStepBackNs = 10'000'000'000;
   // No subject is faster, m/s: what is, came from measurements that contradict each other.
   static constexpr double kFastest = 1e6;
   // Of the velocity before anything is known, m/s: twice a runner's.
@@ -44,6 +53,7 @@ class SubjectTrack {
   void Predict(double seconds, double acceleration_density);
   void Correct(const Gaussian<D>& measured);
 
+  TrackTiming timing_;
   bool started_ = false;
   Epoch epoch_ = 0;
   State state_ = State::Zero();
@@ -64,13 +74,14 @@ class SubjectTracks {
 template <int D>
 class SubjectTracksOf : public SubjectTracks {
  public:
-  explicit SubjectTracksOf(std::size_t capacity) : capacity_(capacity) {}
+  SubjectTracksOf(SlotLength slot, std::size_t capacity) : timing_(slot), capacity_(capacity) {}
 
   void Update(const TrackConfig& config, FusedSlot& slot) override;
 
  private:
   SubjectTrack<D>& Find(std::uint32_t subject);
 
+  const TrackTiming timing_;
   const std::size_t capacity_;
   std::unordered_map<std::uint32_t, SubjectTrack<D>> tracks_;
 };

@@ -21,8 +21,8 @@ Gaussian<2> At(double x, double y, double deviation = 0.01) {
 TEST(SubjectTrackTest, LearnsTheVelocityOfASteadyWalk) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> noise(0, 0.01);
-  SubjectTrack<2> track;
-  const double slot_s = static_cast<double>(kSlotNs) * 1e-9;
+  SubjectTrack<2> track{TrackTiming(SlotLength())};
+  const double slot_s = SlotLength().seconds();
   for (int i = 0; i < 4000; ++i) {
     const double t = i * slot_s;
     track.Update(1000 + static_cast<Epoch>(i), At(1.5 * t + noise(random), -0.5 * t + noise(random)), 0.1);
@@ -35,7 +35,7 @@ TEST(SubjectTrackTest, LearnsTheVelocityOfASteadyWalk) {
 }
 
 TEST(SubjectTrackTest, LeavesOutWhatIsNotNewer) {
-  SubjectTrack<2> track;
+  SubjectTrack<2> track{TrackTiming(SlotLength())};
   EXPECT_TRUE(track.Update(100, At(0, 0), 1));
   EXPECT_TRUE(track.Update(110, At(1, 0), 1));
   const Vector<2> velocity = track.velocity();
@@ -45,7 +45,7 @@ TEST(SubjectTrackTest, LeavesOutWhatIsNotNewer) {
 }
 
 TEST(SubjectTrackTest, StartsAnewAfterAGapOrAStepBackOfTheClock) {
-  SubjectTrack<2> track;
+  SubjectTrack<2> track{TrackTiming(SlotLength())};
   track.Update(1'000'000, At(0, 0), 1);
   track.Update(1'000'010, At(1, 0), 1);
   EXPECT_TRUE(track.Update(1'100'000, At(9, 9), 1));
@@ -55,9 +55,23 @@ TEST(SubjectTrackTest, StartsAnewAfterAGapOrAStepBackOfTheClock) {
   EXPECT_EQ(track.epoch(), 1000u);
 }
 
+// One measurement a second, in slots of a second: the time between two is no gap, and none of it is lost.
+TEST(SubjectTrackTest, LearnsTheVelocityInLongSlots) {
+  for (const double slot_ms : {1'000.0, 60'000.0}) {
+    const SlotLength slot = *SlotLength::FromMs(slot_ms);
+    SubjectTrack<2> track{TrackTiming(slot)};
+    for (Epoch i = 0; i < 20; ++i) {
+      EXPECT_TRUE(track.Update(1000 + i, At(1.5 * slot.seconds() * static_cast<double>(i), 0), 0.1));
+    }
+    // Measured without error, so only the start's is left: it shrinks to 2 - √3 of itself each time.
+    EXPECT_NEAR(track.velocity()[0], 1.5, 1e-3) << slot_ms;
+    EXPECT_FALSE(track.Update(1010, At(0, 0), 0.1)) << "a late slot, not a clock that was set back";
+  }
+}
+
 TEST(SubjectTrackTest, NeverGivesNotANumber) {
   const double largest = std::numeric_limits<float>::max();
-  SubjectTrack<2> track;
+  SubjectTrack<2> track{TrackTiming(SlotLength())};
   for (Epoch epoch = 1; epoch < 100; ++epoch) {
     const double sign = epoch % 2 == 0 ? 1 : -1;
     track.Update(epoch, At(sign * largest, sign, epoch % 3 == 0 ? 1e-38 : largest), 1e-30);
