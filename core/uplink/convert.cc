@@ -153,6 +153,7 @@ v1::Hello HelloToWire(const ReportingProcess& process) {
   wire.mutable_model()->set_name(process.model.name);
   wire.mutable_model()->set_version(process.model.version);
   wire.mutable_model()->set_sha256(process.model.sha256);
+  wire.set_slot_ns(static_cast<std::uint64_t>(process.slot.ns()));
   return wire;
 }
 
@@ -185,11 +186,22 @@ absl::StatusOr<ReportingProcess> HelloFromWire(const v1::Hello& wire) {
     return absl::InvalidArgumentError(
         fmt::format("hello.model: name and version may have {} bytes each", kMaxNameBytes));
   }
+  const absl::StatusOr<SlotLength> slot = SlotLengthFromWire("hello.slot_ns", wire.slot_ns());
+  if (!slot.ok()) return slot.status();
+  process.slot = *slot;
   process.site = wire.site();
   process.node = wire.node();
   std::copy(wire.boot_id().begin(), wire.boot_id().end(), process.boot_id.begin());
   process.model = {model.name(), model.version(), model.sha256()};
   return process;
+}
+
+absl::StatusOr<SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns) {
+  if (slot_ns == 0) return SlotLength();
+  const std::optional<SlotLength> slot = SlotLength::FromNs(slot_ns);
+  if (slot) return *slot;
+  return absl::InvalidArgumentError(fmt::format("{}: {}, expected {} to {}", field, slot_ns,
+                                                SlotLength::kShortestNs, SlotLength::kLongestNs));
 }
 
 void SlotToWire(const FusedSlot& slot, v1::FusedSlot& wire) {

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/estimate/fused_slot.h"
+#include "core/estimate/slot_length.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/uplink/report.h"
 #include "core/uplink/watched_slot.h"
@@ -45,14 +46,19 @@ v1::Hello HelloToWire(const ReportingProcess& process);
 
 // InvalidArgument naming the first field at fault: an empty site, node or source name, a name longer than 128
 // bytes or with control characters, a boot id that is not 16 bytes, no source or more than 256, a dimension
-// outside 1 to 3, no leaf or more than 256, a name given twice, a digest that is neither empty nor 32 bytes.
+// outside 1 to 3, no leaf or more than 256, a name given twice, a digest that is neither empty nor 32 bytes,
+// a slot that is neither 0 (the default) nor within the limits of SlotLength.
 absl::StatusOr<ReportingProcess> HelloFromWire(const v1::Hello& wire);
+
+// 0: the default, which peers that do not know of other lengths mean. InvalidArgument naming the field:
+// outside the limits of SlotLength.
+absl::StatusOr<SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns);
 
 // Overwrites `wire` and keeps its memory.
 void SlotToWire(const FusedSlot& slot, v1::FusedSlot& wire);
 
-// Overwrites `slot` and keeps its memory. `leaves` is the number of the site's leaves, from the stream's
-// latest list. DataLoss naming the field whose length does not fit.
+// Overwrites `slot` but for its length, and keeps its memory. `leaves` is the number of the site's leaves,
+// from the stream's latest list. DataLoss naming the field whose length does not fit.
 absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, WatchedSlot& slot);
 
 // "shape", "not_finite" …: the label of a metric. Unknown numbers (a newer peer) give "unspecified".

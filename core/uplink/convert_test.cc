@@ -110,6 +110,7 @@ class HelloConversionTest : public ::testing::Test {
     process_.boot_id = NewBootId();
     process_.sources = {{"a", 2, {"a"}}, {"b", 3, {"b1", "b2"}}};
     process_.model = {"lis", "1", std::string(32, 'x')};
+    process_.slot = *SlotLength::FromMs(16.666667);
   }
   // The message for a hello that was changed so.
   std::string FaultOf(const std::function<void(v1::Hello&)>& change) {
@@ -132,6 +133,15 @@ TEST_F(HelloConversionTest, KeepsEverything) {
   EXPECT_EQ(read->sources[1].leaves, process_.sources[1].leaves);
   EXPECT_EQ(read->sources[1].dimension, 3u);
   EXPECT_EQ(read->model, process_.model);
+  EXPECT_EQ(read->slot, process_.slot);
+}
+
+TEST_F(HelloConversionTest, ANodeThatSaysNoSlotCountsThePilotSlots) {
+  v1::Hello wire = HelloToWire(process_);
+  wire.clear_slot_ns();
+  const auto read = HelloFromWire(wire);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->slot, SlotLength());
 }
 
 TEST_F(HelloConversionTest, NamesTheFieldAtFault) {
@@ -150,6 +160,10 @@ TEST_F(HelloConversionTest, NamesTheFieldAtFault) {
               HasSubstr("listed twice"));
   EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_model()->set_sha256("x"); }),
               HasSubstr("hello.model.sha256"));
+  for (const std::uint64_t absurd : {std::uint64_t{1}, std::uint64_t{9'999}, std::uint64_t{3'600'000'000'001},
+                                     std::numeric_limits<std::uint64_t>::max()}) {
+    EXPECT_THAT(FaultOf([absurd](v1::Hello& h) { h.set_slot_ns(absurd); }), HasSubstr("hello.slot_ns: "));
+  }
 }
 
 class SlotConversionTest : public ::testing::Test {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/estimate/slot_length.h"
+
 namespace tributary {
 
 // New at each start of a process, so that an aggregator can tell a restart from a reconnect.
@@ -33,6 +35,7 @@ struct ReportingProcess {
   BootId boot_id = {};
   std::vector<ReportingSource> sources;  // addressed by index: TupleFrame::source
   ModelIdentity model;
+  SlotLength slot;  // what its epochs count
 };
 
 }  // namespace tributary

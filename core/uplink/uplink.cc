@@ -43,6 +43,7 @@ class ReportUplink final : public Uplink {
       : options_(std::move(options)),
         clock_(clock),
         description_(absl::StrCat(options_.aggregator, " as ", process.node, " of site ", process.site)),
+        slot_(process.slot),
         spool_(options_.spool),
         write_side_(spool_, clock, options_.frames_per_message, Tag(kWrite)),
         stub_(v1::FusionService::NewStub(MakeChannel(options_.aggregator, options_.tls))),
@@ -199,7 +200,13 @@ class ReportUplink final : public Uplink {
 
   void Respond() {
     const std::int64_t now_ns = clock_.SteadyNs();
-    if (phase_ == Phase::kHello) spool_.Rewind();
+    if (phase_ == Phase::kHello) {
+      if (absl::Status status = CheckSlot(); !status.ok()) {
+        Fail(std::move(status));
+        return Close();
+      }
+      spool_.Rewind();
+    }
     for (const v1::Refusal& refusal : response_.refusals()) {
       if (refusals_.Count(refusal, spool_.Find(refusal.sequence()), now_ns)) {
         spdlog::warn("{} refused frame {} ({}): {}", options_.aggregator, refusal.sequence(),
@@ -217,6 +224,16 @@ class ReportUplink final : public Uplink {
     }
     if (phase_ == Phase::kHello) BeginReporting(now_ns);
     Read();
+  }
+
+  // An aggregator that does not know of the field takes any hello, and would collate by other slots.
+  absl::Status CheckSlot() const {
+    const absl::StatusOr<SlotLength> theirs = SlotLengthFromWire("slot_ns", response_.slot_ns());
+    if (!theirs.ok()) return theirs.status();
+    if (*theirs == slot_) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("slot_ms: this node counts slots of ", slot_.Text(), ", the aggregator of ",
+                     theirs->Text(), response_.slot_ns() == 0 ? ", the only length that it knows" : ""));
   }
 
   void BeginReporting(std::int64_t now_ns) {
@@ -311,6 +328,7 @@ class ReportUplink final : public Uplink {
   const UplinkOptions options_;
   const Clock& clock_;
   const std::string description_;  // of the link, for logs
+  const SlotLength slot_;
   v1::ReportRequest hello_;
   Histogram* round_trip_ = nullptr;
   Spool spool_;

@@ -4,11 +4,13 @@
 #include <cstdint>
 
 #include "core/estimate/fused_slot.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary {
 
 struct WatchedSlot : FusedSlot {
   std::uint64_t skipped_slots = 0;  // missed since the previous one
+  SlotLength length;                // what the site's epochs count
 };
 
 }  // namespace tributary

@@ -20,6 +20,16 @@ namespace {
 
 constexpr std::int64_t kFirstStreamNs = 5'000'000'000;
 
+// What the first response says of the site.
+absl::Status TakeSite(const v1::WatchResponse& response, std::vector<std::string>& leaves,
+                      SlotLength& length) {
+  leaves.assign(response.leaves().begin(), response.leaves().end());
+  const absl::StatusOr<SlotLength> slot = SlotLengthFromWire("slot_ns", response.slot_ns());
+  if (!slot.ok()) return absl::DataLossError(slot.status().message());
+  length = *slot;
+  return absl::OkStatus();
+}
+
 // One stream, to its end. `connected` is set once a response has come.
 absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& options,
                         const std::stop_token& stop, const OnSlot& on_slot, bool& connected) {
@@ -35,9 +45,11 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
   std::vector<std::string> leaves;
   while (reader->Read(&response)) {
     connected = true;
-    if (response.leaves_size() > 0) leaves.assign(response.leaves().begin(), response.leaves().end());
-    if (!response.has_slot()) continue;  // the site has fused nothing yet
-    if (absl::Status status = SlotFromWire(response, leaves.size(), slot); !status.ok()) {
+    absl::Status status;
+    if (response.leaves_size() > 0) status = TakeSite(response, leaves, slot.length);
+    if (status.ok() && !response.has_slot()) continue;  // the site has fused nothing yet
+    if (status.ok()) status = SlotFromWire(response, leaves.size(), slot);
+    if (!status.ok()) {
       context.TryCancel();
       reader->Finish();
       return status;

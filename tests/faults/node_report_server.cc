@@ -84,6 +84,7 @@ grpc::Status ReportServer::Report(grpc::ServerContext*,
     response.set_acknowledged_sequence(acknowledged_[boot_id]);
   }
   if (const grpc::Status status = Behaviour().hello_status; !status.ok()) return status;
+  response.set_slot_ns(Behaviour().slot_ns);
   stream->Write(response);
 
   std::uint64_t frames = 0;

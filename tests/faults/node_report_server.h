@@ -19,6 +19,7 @@ namespace tributary::testing {
 // How a server treats every stream from now on.
 struct ReportBehaviour {
   grpc::Status hello_status = {};  // not OK: the stream is refused with it
+  std::uint64_t slot_ns = 0;       // in the answer to the hello; 0: as an aggregator of an earlier version
   bool acknowledge = true;
   std::uint64_t frames_per_stream = UINT64_MAX;  // then the stream ends with `end_status`
   grpc::Status end_status{grpc::StatusCode::UNAVAILABLE, "ended by the test"};

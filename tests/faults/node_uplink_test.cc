@@ -18,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kTuples = 2;  // in each frame
@@ -36,6 +37,7 @@ class NodeUplinkTest : public ::testing::Test {
     process.node = "north";
     process.boot_id = NewBootId();
     process.sources = {{"north", 2, {"north"}}};
+    process.slot = slot_;
     auto uplink = Uplink::Create(std::move(options), std::move(process), clock_, metrics_);
     ASSERT_TRUE(uplink.ok()) << uplink.status();
     uplink_ = *std::move(uplink);
@@ -67,6 +69,7 @@ class NodeUplinkTest : public ::testing::Test {
   ReportServer server_;
   const SystemClock clock_;
   Metrics metrics_;
+  SlotLength slot_;  // of the node
   TupleFrame frame_;
   Epoch epoch_ = 0;
   std::unique_ptr<Uplink> uplink_;
@@ -94,6 +97,27 @@ TEST_F(NodeUplinkTest, SaysWhoItIs) {
   EXPECT_EQ(hellos[0].node(), "north");
   EXPECT_EQ(hellos[0].boot_id().size(), 16u);
   EXPECT_EQ(hellos[0].sources(0).leaves(0), "north");
+}
+
+TEST_F(NodeUplinkTest, ReportsWhereTheAggregatorCountsTheSameSlots) {
+  slot_ = *SlotLength::FromMs(10);
+  server_.Behave({.slot_ns = 10'000'000});
+  Connect();
+  ASSERT_TRUE(Reporting());
+  EXPECT_EQ(server_.Hellos()[0].slot_ns(), 10'000'000u);
+}
+
+// An earlier version ignores the field, takes the hello and answers without one.
+TEST_F(NodeUplinkTest, DoesNotReportWhereTheAggregatorCountsOtherSlots) {
+  slot_ = *SlotLength::FromMs(10);
+  Connect();
+  Offer(3);
+  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == UplinkState::kRefused; }));
+  EXPECT_EQ(uplink_->refusal().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(uplink_->refusal().message()),
+              AllOf(HasSubstr("slot_ms"), HasSubstr("10 ms"), HasSubstr("0.5 ms")));
+  EXPECT_TRUE(server_.Arrived().empty()) << "no frame is collated by another length";
+  EXPECT_EQ(Spooled().held_frames, 3u);
 }
 
 TEST_F(NodeUplinkTest, TakesFramesFromSeveralPanelsAtOnce) {
