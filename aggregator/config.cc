@@ -18,6 +18,8 @@ constexpr double kNsPerMs = 1e6;
 constexpr double kNsPerS = 1e9;
 // Beyond a day an age limit protects from nothing.
 constexpr double kMaxAgeS = 86'400;
+// Two of the longest slots.
+constexpr double kMaxDeadlineMs = 2 * SlotLength::kLongestMs;
 
 std::string ReadDigest(const ConfigSection& site) {
   const std::string hex = site.Text("model_sha256", "");
@@ -35,9 +37,11 @@ std::optional<std::int64_t> ReadLimit(const ConfigSection& site, std::string_vie
   return static_cast<std::int64_t>(limit_s * kNsPerS);
 }
 
-FusionTuning ReadTuning(const ConfigSection& site) {
+FusionTuning ReadTuning(const ConfigSection& site, SlotLength slot) {
   FusionTuning tuning;
-  tuning.deadline_ns = static_cast<std::int64_t>(site.Real("deadline_ms", 5.0, {0.1, 60'000}) * kNsPerMs);
+  const double default_ms = static_cast<double>(DefaultDeadlineNs(slot)) / kNsPerMs;
+  tuning.deadline_ns =
+      static_cast<std::int64_t>(site.Real("deadline_ms", default_ms, {0.1, kMaxDeadlineMs}) * kNsPerMs);
   tuning.absent_after_slots =
       static_cast<std::uint32_t>(site.Integer("absent_after_slots", 0, {0, std::int64_t{1} << 30}));
   tuning.late =
@@ -49,6 +53,12 @@ FusionTuning ReadTuning(const ConfigSection& site) {
   if (gate > 0) tuning.gate_probability = gate;
   if (site.Boolean("track", false)) tuning.track.emplace();
   return tuning;
+}
+
+SlotLength ReadSlot(const ConfigSection& site) {
+  const double slot_ms =
+      site.Real("slot_ms", SlotLength().ms(), {SlotLength::kShortestMs, SlotLength::kLongestMs});
+  return SlotLength::FromMs(slot_ms).value_or(SlotLength());
 }
 
 SiteSettings ReadSite(const ConfigSection& section) {
@@ -66,11 +76,12 @@ SiteSettings ReadSite(const ConfigSection& section) {
     if (leaf.empty()) section.Fault("sources", "a name must not be empty");
   }
   fusion.max_subjects = static_cast<std::uint32_t>(section.Integer("max_subjects", 64, {1, 4096}));
-  fusion.window_slots =
-      static_cast<std::uint32_t>(section.Integer("window_slots", fusion.window_slots, {16, 1 << 20}));
+  fusion.slot = ReadSlot(section);
   fusion.max_age_ns = ReadLimit(section, "max_age_s", 1e-9 * static_cast<double>(*fusion.max_age_ns));
   fusion.max_lead_ns = ReadLimit(section, "max_lead_s", 1e-9 * static_cast<double>(*fusion.max_lead_ns));
-  fusion.tuning = ReadTuning(section);
+  fusion.window_slots =
+      static_cast<std::uint32_t>(section.Integer("window_slots", DefaultWindowSlots(fusion), {16, 1 << 20}));
+  fusion.tuning = ReadTuning(section, fusion.slot);
   site.model_sha256 = ReadDigest(section);
   // What the engine alone can judge; the single faults above name their key.
   if (absl::Status status = Validate(fusion); !status.ok()) section.Fault("", std::string(status.message()));

@@ -24,6 +24,31 @@ TEST(AggregatorConfigTest, TakesASiteWithDefaults) {
   EXPECT_FALSE(config->parent.has_value());
 }
 
+TEST(AggregatorConfigTest, TheDefaultsOfASiteFollowItsSlot) {
+  const auto config = ParseAggregatorConfig(
+      "[[site]]\nname = \"tags\"\nsources = [\"a\"]\nslot_ms = 100\n"
+      "[[site]]\nname = \"beats\"\nsources = [\"a\"]\nslot_ms = 16.666667\nwindow_slots = 512\ndeadline_ms = "
+      "8\n",
+      "a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const SiteConfig& tags = config->sites[0].fusion;
+  EXPECT_EQ(tags.slot.ns(), 100'000'000);
+  EXPECT_EQ(tags.tuning.deadline_ns, 104'500'000);
+  EXPECT_EQ(tags.window_slots, 32u);
+  const SiteConfig& beats = config->sites[1].fusion;
+  EXPECT_EQ(beats.slot.ns(), 16'666'667);
+  EXPECT_EQ(beats.tuning.deadline_ns, 8'000'000);
+  EXPECT_EQ(beats.window_slots, 512u);
+}
+
+TEST(AggregatorConfigTest, RefusesASlotOutOfRange) {
+  for (const char* slot : {"0", "-1", "0.009", "3600001", "nan", "\"10 ms\""}) {
+    EXPECT_THAT(Faults(std::string("[[site]]\nname = \"lab\"\nsources = [\"a\"]\nslot_ms = ") + slot + "\n"),
+                HasSubstr("slot_ms"))
+        << slot;
+  }
+}
+
 TEST(AggregatorConfigTest, ReportsEveryFaultAtOnceWithItsLine) {
   EXPECT_THAT(Faults("listen = 1\n"
                      "colour = \"blue\"\n"

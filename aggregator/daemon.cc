@@ -112,6 +112,11 @@ absl::Status Daemon::MakeSites() {
   for (const SiteSettings& settings : config_.sites) {
     absl::StatusOr<std::unique_ptr<FusionEngine>> engine = FusionEngine::Create(settings.fusion);
     if (!engine.ok()) return engine.status();
+    if (settings.fusion.tuning.deadline_ns < settings.fusion.slot.ns()) {
+      spdlog::warn(
+          "{}: deadline_ms is shorter than a slot of {}: sensors that share no phase are fused apart",
+          settings.fusion.name, settings.fusion.slot.Text());
+    }
     AddSiteMetrics(**engine, metrics_);
     Histogram& latency =
         metrics_.AddHistogram("tributary_fusion_latency_seconds",
@@ -182,11 +187,12 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     site.set_model_sha256(config.sites[i].model_sha256);
     const SiteConfig& now = config_.sites[i].fusion;
     const SiteConfig& then = config.sites[i].fusion;
-    if (then.dimension != now.dimension || then.leaves != now.leaves ||
+    if (then.dimension != now.dimension || then.slot != now.slot || then.leaves != now.leaves ||
         then.max_subjects != now.max_subjects || then.window_slots != now.window_slots ||
         then.max_age_ns != now.max_age_ns || then.max_lead_ns != now.max_lead_ns) {
-      spdlog::warn("{}: dimension, sources, max_subjects, window_slots and ages change with a restart only",
-                   now.name);
+      spdlog::warn(
+          "{}: dimension, slot_ms, sources, max_subjects, window_slots and ages change with a restart only",
+          now.name);
     }
   }
   if (config.listen != config_.listen || config.http_listen != config_.http_listen ||

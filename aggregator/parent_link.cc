@@ -31,6 +31,7 @@ absl::StatusOr<std::shared_ptr<ParentLink>> ParentLink::Create(const ParentSetti
   process.node = parent.node;
   process.boot_id = NewBootId();
   process.sources = {{parent.node, site.dimension, site.leaves}};
+  process.slot = site.slot;
   absl::StatusOr<std::unique_ptr<Uplink>> uplink = Uplink::Create(options, process, clock, metrics);
   if (!uplink.ok()) return uplink.status();
   return std::shared_ptr<ParentLink>(new ParentLink(*std::move(uplink)));

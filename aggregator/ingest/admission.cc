@@ -22,6 +22,15 @@ StreamRefusal UnknownSite(const std::string& name, const SiteTable& sites) {
                                           name, absl::StrJoin(known, ", ")))};
 }
 
+// The same epoch would name another time: nothing that such a node sends could meet its slot.
+StreamRefusal SlotDiffers(const ReportingProcess& process, const SiteConfig& site) {
+  return {StreamFault::kSlotDiffers,
+          absl::FailedPreconditionError(fmt::format(
+              "hello.slot_ns: node \"{}\" counts slots of {}, site \"{}\" of {}; set slot_ms to the same "
+              "value in the configuration of both",
+              process.node, process.slot.Text(), site.name, site.slot.Text()))};
+}
+
 }  // namespace
 
 std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
@@ -37,6 +46,7 @@ std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
   }
   Site* site = sites.Find(process->site);
   if (site == nullptr) return UnknownSite(process->site, sites);
+  if (process->slot != site->engine().config().slot) return SlotDiffers(*process, site->engine().config());
   const std::string expected_model = site->model_sha256();
   if (!expected_model.empty() && expected_model != process->model.sha256) {
     return StreamRefusal{

@@ -28,8 +28,8 @@ struct Admission {
 
 // `certificate_name`: the peer's, where TLS is on.
 // InvalidArgument: a field of the hello, a source or leaf that the site does not take. NotFound: the site.
-// PermissionDenied: the node is not who its certificate says. FailedPrecondition: another model, and which.
-// ResourceExhausted: too many nodes or sources.
+// PermissionDenied: the node is not who its certificate says. FailedPrecondition: another model or another
+// length of slots, and which. ResourceExhausted: too many nodes or sources.
 std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
                                              const std::optional<std::string>& certificate_name,
                                              const SiteTable& sites, Fleet& fleet);

@@ -51,6 +51,7 @@ std::optional<StreamRefusal> ReportSession::TakeHello(const v1::ReportRequest& r
   admission_ = std::move(std::get<Admission>(decision));
   // What is sent again below it is offered again; the engine knows what it has.
   answer_.set_acknowledged_sequence(admission_->membership.record->acknowledged_sequence);
+  answer_.set_slot_ns(static_cast<std::uint64_t>(site()->engine().config().slot.ns()));
   unanswered_ = 1;
   return std::nullopt;
 }
@@ -119,6 +120,8 @@ void ReportSession::TakeAnswer(v1::ReportResponse& response) {
   response.Clear();
   response.set_acknowledged_sequence(answer_.acknowledged_sequence());
   response.mutable_refusals()->Swap(answer_.mutable_refusals());
+  response.set_slot_ns(answer_.slot_ns());
+  answer_.clear_slot_ns();  // said once
   unanswered_ = 0;
 }
 

@@ -21,7 +21,7 @@ class ReportSession {
   // With this many refusals unanswered the peer is to be read no further until they are sent.
   static constexpr int kMaxPendingRefusals = 256;
 
-  // Of one message: 0.5 s of one source. Bounds what a message can make the aggregator answer.
+  // Of one message: so many slots of one source. Bounds what a message can make the aggregator answer.
   static constexpr int kMaxFrames = 1024;
 
   // All outlive the session. `certificate_name`: the peer's, where TLS is on.

@@ -5,12 +5,13 @@
 
 #include <limits>
 
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kNowNs = 1'700'000'000'000'000'000;
@@ -46,7 +47,7 @@ class ReportSessionTest : public ::testing::Test {
     v1::ReportRequest request;
     v1::Frame& frame = *request.add_frames();
     frame.set_sequence(sequence);
-    frame.set_epoch(EpochAt(kNowNs) + epoch_offset);
+    frame.set_epoch(SlotLength().EpochAt(kNowNs) + epoch_offset);
     frame.set_captured_unix_ns(kNowNs);
     frame.add_subjects(7);
     for (float value : {1.0f, 2.0f}) frame.add_means(value);
@@ -121,6 +122,44 @@ TEST_F(ReportSessionTest, RefusesAnotherModelAndSaysWhichDiffers) {
   const auto refusal = Take(Hello());
   EXPECT_EQ(refusal->status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refusal->status.message()), HasSubstr("model.sha256"));
+}
+
+TEST_F(ReportSessionTest, TellsANodeTheLengthOfItsSlotsOnce) {
+  Greet();
+  v1::ReportResponse response;
+  session_->TakeAnswer(response);
+  EXPECT_EQ(response.slot_ns(), 500'000u);
+  ASSERT_FALSE(Take(Frame(1)).has_value());
+  session_->TakeAnswer(response);
+  EXPECT_EQ(response.slot_ns(), 0u);
+}
+
+TEST_F(ReportSessionTest, RefusesSlotsOfAnotherLengthAndSaysBoth) {
+  v1::ReportRequest hello = Hello();
+  hello.mutable_hello()->set_slot_ns(10'000'000);
+  const auto refusal = Take(hello);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->fault, StreamFault::kSlotDiffers);
+  EXPECT_EQ(refusal->status.code(), absl::StatusCode::kFailedPrecondition);
+  const std::string message(refusal->status.message());
+  EXPECT_THAT(message, AllOf(HasSubstr("\"board\" counts slots of 10 ms"), HasSubstr("\"lab\" of 0.5 ms"),
+                             HasSubstr("slot_ms")));
+  EXPECT_LT(message.size(), 240u) << "what a node's log keeps of a peer's text";
+}
+
+TEST_F(ReportSessionTest, RefusesANodeThatDoesNotKnowOfOtherLengthsWhereTheSiteHasOne) {
+  SiteConfig config;
+  config.name = "lab";
+  config.leaves = {"north"};
+  config.slot = *SlotLength::FromMs(10);
+  std::vector<std::unique_ptr<Site>> sites;
+  sites.push_back(
+      std::make_unique<Site>(*FusionEngine::Create(config), "", metrics_.AddHistogram("other", "", {1.0})));
+  const SiteTable table(std::move(sites));
+  ReportSession session(table, fleet_, std::nullopt);
+  const auto refusal = session.Take(Hello(), {kNowNs, kNowNs}, fused_);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->fault, StreamFault::kSlotDiffers);
 }
 
 TEST_F(ReportSessionTest, RefusesANodeThatIsNotItsCertificate) {

@@ -21,12 +21,13 @@ enum class StreamFault : std::uint8_t {
   kUnknownLeaf,  // the engine does not take a declared source
   kSourceTaken,  // another connected node reports it
   kModelDiffers,
+  kSlotDiffers,
   kIdentityDiffers,  // the node's name is not its certificate's
   kOutOfOrder,       // a sequence that does not ascend
   kSuperseded,       // a newer stream of the same node
   kTooMany,          // nodes or streams
 };
-inline constexpr std::size_t kStreamFaults = 13;
+inline constexpr std::size_t kStreamFaults = 14;
 
 // "malformed", "too_large" …: the label of a metric.
 std::string_view StreamFaultName(StreamFault fault);

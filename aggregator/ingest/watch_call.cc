@@ -79,9 +79,11 @@ void WatchCall::Write(const FusedSlot& slot, std::uint64_t skipped, bool more) {
   SlotToWire(slot, *response_.mutable_slot());
   response_.set_skipped_slots(skipped);
   response_.clear_leaves();
+  response_.clear_slot_ns();
   if (!leaves_sent_) {
     const std::vector<std::string>& leaves = site_->engine().config().leaves;
     response_.mutable_leaves()->Assign(leaves.begin(), leaves.end());
+    response_.set_slot_ns(static_cast<std::uint64_t>(site_->engine().config().slot.ns()));
     leaves_sent_ = true;
   }
   // Where another write follows at once, one system call carries both.

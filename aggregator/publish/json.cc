@@ -101,11 +101,9 @@ json SiteJson(const FusionEngine& engine) {
   for (const LeafStatus& leaf : engine.leaves()) {
     leaves.push_back({{"name", leaf.name}, {"missed_slots", leaf.missed_slots}, {"absent", leaf.absent}});
   }
-  return {{"name", config.name},
-          {"dimension", config.dimension},
-          {"counters", CountersJson(engine.counters())},
-          {"sources", std::move(sources)},
-          {"leaves", std::move(leaves)}};
+  return {{"name", config.name},           {"dimension", config.dimension},
+          {"slot_ns", config.slot.ns()},   {"counters", CountersJson(engine.counters())},
+          {"sources", std::move(sources)}, {"leaves", std::move(leaves)}};
 }
 
 json NodeJson(const NodeStatus& node) {

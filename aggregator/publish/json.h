@@ -14,7 +14,8 @@ namespace tributary {
 // if tracked.
 nlohmann::json SlotJson(const FusedSlot& slot, const SiteConfig& site);
 
-// Configuration, counters, sources and leaves.
+// Configuration (slot_ns: the length of its slots, so that epoch · slot_ns is a slot's start), counters,
+// sources and leaves.
 nlohmann::json SiteJson(const FusionEngine& engine);
 
 nlohmann::json NodeJson(const NodeStatus& node);
