@@ -52,7 +52,7 @@ void Panel::Stop() {
 }
 
 PanelCounters Panel::counters() const {
-  return {frames_, tuples_, missed_frames_, unusable_tuples_, failed_frames_, restarts_};
+  return {frames_, surplus_frames_, tuples_, missed_frames_, unusable_tuples_, failed_frames_, restarts_};
 }
 
 void Panel::AddMetrics(Metrics& metrics) {
@@ -61,6 +61,8 @@ void Panel::AddMetrics(Metrics& metrics) {
     metrics.AddCounterCallback(name, help, labels, [&count] { return static_cast<double>(count.load()); });
   };
   add("tributary_panel_frames_total", "Frames that the source gave.", frames_);
+  add("tributary_panel_surplus_frames_total", "Frames left out: their slot had one already.",
+      surplus_frames_);
   add("tributary_panel_tuples_total", "Tuples estimated.", tuples_);
   add("tributary_panel_missed_frames_total", "Frames that the source could not give in time, or not read.",
       missed_frames_);
@@ -125,11 +127,13 @@ absl::Status Panel::Pump(std::stop_token stop) {
     absl::Status status = parts_.source->Next(stop, samples_);
     if (status.ok()) {
       ++frames_;
+      if (IsSurplus()) continue;
       status = parts_.workload->Run(samples_, frame_);
       if (!status.ok()) ++failed_frames_;
     }
     CountParts();
     if (!status.ok()) return status;
+    last_epoch_ = samples_.epoch;
     if (frame_.subjects.empty()) continue;
     frame_.source = identity_.source_index;
     frame_.revision = 0;
@@ -141,6 +145,17 @@ absl::Status Panel::Pump(std::stop_token stop) {
     latency_.Add(latency_ns);
     latency_seconds_->Observe(1e-9 * static_cast<double>(std::max<std::int64_t>(latency_ns, 0)));
   }
+}
+
+bool Panel::IsSurplus() {
+  if (last_epoch_ != samples_.epoch) return false;
+  if (++surplus_frames_ == 1) {
+    spdlog::warn(
+        "panel {} senses more than once in a slot; the first frame counts, the others are left out and "
+        "counted: a shorter slot_ms at node and site would keep them",
+        identity_.name);
+  }
+  return true;
 }
 
 void Panel::CountParts() {

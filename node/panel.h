@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -32,6 +33,7 @@ enum class PanelState { kRunning, kRestarting, kFinished, kFailed };
 
 struct PanelCounters {
   std::uint64_t frames = 0;           // that the source gave
+  std::uint64_t surplus_frames = 0;   // of these: left out, because their slot had one already
   std::uint64_t tuples = 0;           // offered to the sink
   std::uint64_t missed_frames = 0;    // that the source could not give in time, or not read
   std::uint64_t unusable_tuples = 0;  // that the workload left out
@@ -39,9 +41,10 @@ struct PanelCounters {
   std::uint64_t restarts = 0;
 };
 
-// Owns the thread and the parts. A source at its end finishes the panel. An error that may pass (Unavailable,
-// ResourceExhausted, DeadlineExceeded, Internal, Aborted, Unknown) restarts it with backoff; any other is
-// final.
+// Owns the thread and the parts. Of each slot the first frame goes out, at once; what the source gives beyond
+// it would be refused as a duplicate, so it is left out and counted. A source at its end finishes the panel.
+// An error that may pass (Unavailable, ResourceExhausted, DeadlineExceeded, Internal, Aborted, Unknown)
+// restarts it with backoff; any other is final.
 class Panel {
  public:
   struct Identity {
@@ -71,6 +74,8 @@ class Panel {
   void Run(std::stop_token stop);
   // Until the source or the workload fails.
   absl::Status Pump(std::stop_token stop);
+  // Whether the slot of samples_ has a frame already; counts it then.
+  bool IsSurplus();
   absl::Status Reopen();
   void CountParts();
   void CountDevice(const Accelerator::Counters& counters);
@@ -83,6 +88,7 @@ class Panel {
 
   std::atomic<PanelState> state_ = PanelState::kRunning;
   std::atomic<std::uint64_t> frames_ = 0;
+  std::atomic<std::uint64_t> surplus_frames_ = 0;
   std::atomic<std::uint64_t> tuples_ = 0;
   std::atomic<std::uint64_t> missed_frames_ = 0;
   std::atomic<std::uint64_t> unusable_tuples_ = 0;
@@ -99,6 +105,7 @@ class Panel {
   std::uint64_t earlier_missed_ = 0;  // by parts that were replaced
   std::uint64_t earlier_unusable_ = 0;
   Accelerator::Counters earlier_device_;
+  std::optional<Epoch> last_epoch_;  // that was estimated
   SensorFrame samples_;
   TupleFrame frame_;
   LatencyHistogram latency_;

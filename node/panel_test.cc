@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 // Gives one frame of `subjects` for each OK, then the error, in turn.
 class ScriptedSource final : public Source {
  public:
-  explicit ScriptedSource(std::deque<absl::Status> script) : script_(std::move(script)) {}
+  explicit ScriptedSource(std::deque<absl::Status> script, std::uint64_t frames_per_slot = 1)
+      : script_(std::move(script)), frames_per_slot_(frames_per_slot) {}
   std::size_t width() const override { return 1; }
   absl::Status Next(std::stop_token stop, SensorFrame& frame) override {
     if (script_.empty()) {
@@ -25,7 +26,7 @@ class ScriptedSource final : public Source {
     }
     const absl::Status status = script_.front();
     script_.pop_front();
-    frame.epoch = ++epoch_;
+    frame.epoch = 1 + given_++ / frames_per_slot_;
     frame.captured_unix_ns = 0;
     frame.subjects = {1, 2};
     frame.features = {1, 2};
@@ -35,7 +36,8 @@ class ScriptedSource final : public Source {
 
  private:
   std::deque<absl::Status> script_;
-  Epoch epoch_ = 0;
+  const std::uint64_t frames_per_slot_;
+  std::uint64_t given_ = 0;
 };
 
 class EchoWorkload final : public Workload {
@@ -133,6 +135,18 @@ TEST_F(PanelTest, OffersWhatTheSourceGivesAndFinishesAtItsEnd) {
   EXPECT_EQ(panel_->counters().missed_frames, 3u);
   EXPECT_EQ(panel_->latency().count(), 2u);
   EXPECT_EQ(panel_->latency().max_ns(), 5'000);
+}
+
+// A second frame of a source and slot is refused as a duplicate.
+TEST_F(PanelTest, OffersTheFirstFrameOfASlotAndCountsTheOthers) {
+  Run({std::make_unique<ScriptedSource>(Script{kOk, kOk, kOk, kOk, kOk, kEnd}, 2),
+       std::make_unique<EchoWorkload>(absl::OkStatus())});
+  std::vector<Epoch> epochs;
+  for (const TupleFrame& frame : sink_.frames()) epochs.push_back(frame.epoch);
+  EXPECT_THAT(epochs, ElementsAre(1, 2, 3));
+  EXPECT_EQ(panel_->counters().frames, 5u);
+  EXPECT_EQ(panel_->counters().surplus_frames, 2u);
+  EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_panel_surplus_frames_total{panel=\"north\"} 2"));
 }
 
 TEST_F(PanelTest, StartsAgainAfterAnErrorThatMayPass) {

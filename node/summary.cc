@@ -36,6 +36,7 @@ std::string SummaryLine(const std::string& node, const std::string& site,
   for (const auto& panel : panels) {
     const PanelCounters counters = panel->counters();
     total.frames += counters.frames;
+    total.surplus_frames += counters.surplus_frames;
     total.tuples += counters.tuples;
     total.missed_frames += counters.missed_frames;
     total.unusable_tuples += counters.unusable_tuples;
@@ -49,6 +50,7 @@ std::string SummaryLine(const std::string& node, const std::string& site,
       {"site", site},
       {"panels", panels.size()},
       {"frames", total.frames},
+      {"surplus_frames", total.surplus_frames},
       {"tuples", total.tuples},
       {"missed_frames", total.missed_frames},
       {"unusable_tuples", total.unusable_tuples},
