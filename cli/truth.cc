@@ -1,5 +1,6 @@
 #include "cli/truth.h"
 
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -20,8 +21,10 @@ class RoomTruth final : public Truth {
  public:
   explicit RoomTruth(const RoomMotion& motion) : motion_(motion) {}
 
-  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch epoch) const override {
-    const RoomPosition position = motion_.At(subject, epoch);
+  // A panel of the room senses at the start of a slot.
+  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch epoch,
+                                          SlotLength slot) const override {
+    const RoomPosition position = motion_.At(subject, slot.StartNs(epoch));
     return std::array{position.x, position.y};
   }
 
@@ -33,9 +36,12 @@ class MotionCaptureTruth final : public Truth {
  public:
   explicit MotionCaptureTruth(MotionCapture capture) : capture_(std::move(capture)) {}
 
-  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch epoch) const override {
+  // Samples of a recording lie anywhere in their slot: its middle is off by half a slot at most.
+  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch epoch,
+                                          SlotLength slot) const override {
     if (subject >= kTagPositionsM.size()) return std::nullopt;
-    const std::optional<Point3> point = capture_.At(EpochStartNs(epoch), kTagPositionsM[subject]);
+    const std::int64_t middle_ns = std::midpoint(slot.StartNs(epoch), slot.EndNs(epoch));
+    const std::optional<Point3> point = capture_.At(middle_ns, kTagPositionsM[subject]);
     if (!point) return std::nullopt;
     return std::array{(*point)[0], (*point)[1]};
   }

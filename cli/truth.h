@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary {
 
@@ -17,8 +17,9 @@ class Truth {
  public:
   virtual ~Truth() = default;
 
-  // x, y in the site's frame, m; nullopt where it is not known.
-  virtual std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch epoch) const = 0;
+  // x, y in the site's frame, m; nullopt where it is not known. `slot`: what the site's epochs count.
+  virtual std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch epoch,
+                                                  SlotLength slot) const = 0;
 };
 
 // "room:seed=1" (also ",snapshots=N"): the walk of the simulated room's users. Anything else: a CSV file of

@@ -59,7 +59,7 @@ void WatchStatistics::Add(const WatchedSlot& slot, std::size_t leaves, std::int6
 }
 
 void WatchStatistics::Judge(const WatchedSlot& slot, std::size_t subject) {
-  const auto truth = truth_->At(slot.subjects[subject], slot.epoch);
+  const auto truth = truth_->At(slot.subjects[subject], slot.epoch, slot.length);
   if (!truth) return;
   const Judgement judgement = JudgeEstimate(slot, subject, *truth);
   // Beyond what a site can be: the estimate is as wrong as it can be, and the sum stays finite.

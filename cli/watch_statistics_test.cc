@@ -13,7 +13,7 @@ namespace {
 // Everybody stands at the origin; nobody knows where subject 99 is.
 class OriginTruth final : public Truth {
  public:
-  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch) const override {
+  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch, SlotLength) const override {
     if (subject == 99) return std::nullopt;
     return std::array{0.0, 0.0};
   }
@@ -72,6 +72,24 @@ TEST_F(WatchStatisticsTest, DoesNotJudgeWhereTheTruthIsNotKnown) {
   slot.subjects[1] = 99;
   Add(slot, 2000);
   EXPECT_EQ(statistics_.figures().judged, 1u);
+}
+
+// A subject walks along x by a metre a second.
+class WalkTruth final : public Truth {
+ public:
+  std::optional<std::array<double, 2>> At(std::uint32_t, Epoch epoch, SlotLength slot) const override {
+    return std::array{1e-9 * static_cast<double>(slot.StartNs(epoch)), 0.0};
+  }
+};
+
+TEST_F(WatchStatisticsTest, JudgesByTheTimeThatAnEpochHasInItsSite) {
+  const WalkTruth walk;
+  WatchStatistics statistics(&walk);
+  WatchedSlot slot = Slot(3, 0);
+  slot.length = *SlotLength::FromMs(100);
+  slot.epoch = 30;
+  statistics.Add(slot, 2, 2000, 2000);
+  EXPECT_NEAR(statistics.figures().max_error_cm, 0, 1e-5);
 }
 
 TEST_F(WatchStatisticsTest, MeasuresFromCaptureToReader) {

@@ -29,7 +29,7 @@ std::string Row(const WatchView& view, const Truth* truth, std::size_t subject) 
   const double y = slot.dimension > 1 ? double{mean[1]} : 0.0;
   std::string error = "-";
   if (truth != nullptr) {
-    if (const auto at = truth->At(slot.subjects[subject], slot.epoch)) {
+    if (const auto at = truth->At(slot.subjects[subject], slot.epoch, slot.length)) {
       error = fmt::format("{:.2f}", 100 * JudgeEstimate(slot, subject, *at).error_m);
     }
   }

@@ -12,6 +12,8 @@ namespace {
 
 // The hello of the Report stream carries so many sources at most.
 constexpr std::size_t kMaxPanels = 256;
+// Two of the longest slots.
+constexpr double kMaxDeadlineMs = 2 * SlotLength::kLongestMs;
 
 void CheckReach(const ConfigSection& section, std::string_view key, const std::string& address,
                 bool allowed) {
@@ -28,7 +30,8 @@ std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConf
   FusionConfig fusion;
   fusion.name = section.Text("name", config.node);
   fusion.accelerator = ReadAccelerator(section);
-  fusion.deadline_ms = section.Real("deadline_ms", fusion.deadline_ms, {0.1, 10'000});
+  fusion.deadline_ms = section.Real("deadline_ms", 1e-6 * static_cast<double>(DefaultDeadlineNs(config.slot)),
+                                    {0.1, kMaxDeadlineMs});
   if (config.panels.size() < 2 || config.panels.size() > kFusionPanels) {
     root.Fault("fusion", fmt::format("fuses 2 to {} panels, found {}", kFusionPanels, config.panels.size()));
   }
@@ -40,6 +43,9 @@ NodeConfig ReadRoot(const ConfigSection& root) {
   config.node = root.RequiredText("node");
   const bool learns = root.Has("federation");
   config.site = learns && !root.Has("panel") ? root.Text("site", "") : root.RequiredText("site");
+  const double slot_ms =
+      root.Real("slot_ms", config.slot.ms(), {SlotLength::kShortestMs, SlotLength::kLongestMs});
+  config.slot = SlotLength::FromMs(slot_ms).value_or(SlotLength());
   config.log_level = root.Choice("log_level", "info", {"debug", "info", "warn", "error"});
   config.tls = ReadTlsFiles(root.Section("tls"));
 
@@ -59,7 +65,7 @@ NodeConfig ReadRoot(const ConfigSection& root) {
 
   std::set<std::string> names;
   for (const ConfigSection& section : root.List("panel")) {
-    config.panels.push_back(ReadPanel(section));
+    config.panels.push_back(ReadPanel(section, config.slot));
     const std::string& name = config.panels.back().name;
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two panels", name));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/estimate/slot_length.h"
 #include "core/runtime/tls.h"
 #include "core/uplink/spool/spool.h"
 #include "node/federation_config.h"
@@ -19,12 +20,13 @@ namespace tributary {
 struct FusionConfig {
   std::string name;  // of the source
   AcceleratorChoice accelerator;
-  double deadline_ms = 5;  // how long a slot waits for the slower panels
+  double deadline_ms = 0;  // how long a slot waits for the slower panels
 };
 
 struct NodeConfig {
   std::string node;  // equals the certificate's name where TLS is on
   std::string site;  // may be empty where there are no panels
+  SlotLength slot;   // the site's
   std::string log_level;
   std::string aggregator;
   SpoolLimits spool;

@@ -84,6 +84,34 @@ TEST(NodeConfigTest, LeavesTheLoopbackOnlyWithTlsOrWhenToldTo) {
   EXPECT_THAT(Faults(head + "[http]\nlisten = \"0.0.0.0:80\"\n" + panel), HasSubstr("http.listen"));
 }
 
+TEST(NodeConfigTest, EverySourceCountsTheSlotsOfTheSite) {
+  const std::string head =
+      "node = \"a\"\nsite = \"b\"\nslot_ms = 100\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n";
+  const SlotLength slot = *SlotLength::FromMs(100);
+  EXPECT_EQ(Parse(kMinimal).slot, SlotLength());
+  const NodeConfig room = Parse(head + "[panel.source]\nkind = \"room\"\n");
+  EXPECT_EQ(room.slot, slot);
+  EXPECT_EQ(std::get<RoomSource::Options>(room.panels[0].source).slot, slot);
+  EXPECT_DOUBLE_EQ(std::get<RoomSource::Options>(room.panels[0].source).rate_hz, 10);
+  const NodeConfig replay =
+      Parse(head + "[panel.source]\nkind = \"replay\"\nfile = \"x.npy\"\nrate_hz = 5\n");
+  EXPECT_EQ(std::get<ReplayConfig>(replay.panels[0].source).options.slot, slot);
+  const NodeConfig ranges =
+      Parse(head + "workload = \"beacon\"\n[panel.source]\nkind = \"ranges\"\nfile = \"r\"\n");
+  EXPECT_EQ(std::get<RangesConfig>(ranges.panels[0].source).options.slot, slot);
+  const NodeConfig udp = Parse(head + "[panel.source]\nkind = \"udp\"\n");
+  EXPECT_EQ(std::get<UdpSourceOptions>(udp.panels[0].source).assembler.slot, slot);
+}
+
+TEST(NodeConfigTest, RefusesARateThatPutsTwoFramesIntoASlot) {
+  const std::string text =
+      "node = \"a\"\nsite = \"b\"\nslot_ms = 100\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n[panel.source]\n";
+  EXPECT_THAT(Faults(text + "kind = \"room\"\nrate_hz = 20\n"),
+              HasSubstr("rate_hz: 20; slots of 100 ms allow 10 divided by a whole number"));
+  EXPECT_THAT(Faults(text + "kind = \"replay\"\nfile = \"x\"\nrate_hz = 3\n"), HasSubstr("rate_hz: 3"));
+  EXPECT_THAT(Faults("slot_ms = 0\n" + std::string(kMinimal)), HasSubstr("slot_ms"));
+}
+
 TEST(NodeConfigTest, RefusesTwoPanelsOfOneName) {
   const std::string panel = std::string(kMinimal).substr(std::string(kMinimal).find("[[panel]]"));
   EXPECT_THAT(Faults(kMinimal + panel), HasSubstr("\"north\" is the name of two panels"));
@@ -136,6 +164,8 @@ TEST(NodeConfigTest, FusesTwoToFourPanelsOnTheBoardWhenAsked) {
   ASSERT_TRUE(fused.fusion.has_value());
   EXPECT_EQ(fused.fusion->name, "north");
   EXPECT_EQ(fused.fusion->accelerator.kind, AcceleratorKind::kCpu);
+  EXPECT_DOUBLE_EQ(fused.fusion->deadline_ms, 5);
+  EXPECT_DOUBLE_EQ(Parse("slot_ms = 100\n" + (kMinimal + second) + "[fusion]\n").fusion->deadline_ms, 104.5);
   const NodeConfig board =
       Parse(kMinimal + second + "[fusion]\naccelerator = \"xrt\"\nxclbin = \"b.xclbin\"\nname = \"roof\"\n");
   EXPECT_EQ(board.fusion->name, "roof");

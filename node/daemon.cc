@@ -113,6 +113,7 @@ absl::Status Daemon::OpenPanels(const NodeConfig& config, const std::optional<Tl
 
   ReportingProcess process{config.node, config.node, NewBootId(), {}, models->begin()->second->identity};
   process.site = config.site;
+  process.slot = config.slot;
   std::vector<PanelParts> parts;
   for (const PanelConfig& panel : config.panels) {
     auto opened = MakePanelParts(panel, *models->at(panel.model), clock_);

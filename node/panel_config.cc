@@ -4,13 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
+
+#include "absl/strings/strip.h"
+#include "node/source/slot_stride.h"
 
 namespace tributary {
 namespace {
 
 constexpr double kMaxDistanceM = 1e6;  // a site is a room or an area
-constexpr double kMaxRateHz = 2000;    // one frame per slot
+// What the shortest slot allows, and less than once in a season; SlotStride knows the rest.
+constexpr double kMostRateHz = 1e9 / SlotLength::kShortestNs;
+constexpr double kLeastRateHz = 1e-7;
 
 // The default is what the programmable logic computes.
 NumberFormat ReadFormat(const ConfigSection& section, WorkloadKind workload) {
@@ -37,29 +43,43 @@ Wall ReadWall(const ConfigSection& source, const ConfigSection& panel, double or
   return Wall::kSouth;
 }
 
-RoomSource::Options ReadRoom(const ConfigSection& source, const ConfigSection& panel, PanelConfig& config) {
+// Of a source that is paced by the slots.
+double ReadRate(const ConfigSection& source, SlotLength slot) {
+  const double rate_hz = source.Real("rate_hz", DefaultRateHz(slot), {kLeastRateHz, kMostRateHz});
+  if (const auto stride = SlotStride(rate_hz, slot); !stride.ok()) {
+    // The fault names the key itself.
+    source.Fault("rate_hz", std::string(absl::StripPrefix(stride.status().message(), "rate_hz: ")));
+  }
+  return rate_hz;
+}
+
+RoomSource::Options ReadRoom(const ConfigSection& source, const ConfigSection& panel, SlotLength slot,
+                             PanelConfig& config) {
   RoomSource::Options room;
+  room.slot = slot;
   room.wall = ReadWall(source, panel, config.orientation_deg);
   config.orientation_deg = WallAngleDeg(room.wall);
   room.subjects = static_cast<std::uint32_t>(source.Integer("subjects", 16, {1, kMaxSubjects}));
-  room.rate_hz = source.Real("rate_hz", 2000, {0.1, kMaxRateHz});
+  room.rate_hz = ReadRate(source, slot);
   room.motion.seed = static_cast<std::uint64_t>(source.Integer("seed", 1, {0}));
   room.motion.snapshots =
       static_cast<std::uint32_t>(source.Integer("snapshots", room.motion.snapshots, {1, 1 << 20}));
   return room;
 }
 
-ReplayConfig ReadReplay(const ConfigSection& source) {
+ReplayConfig ReadReplay(const ConfigSection& source, SlotLength slot) {
   ReplayConfig replay;
+  replay.options.slot = slot;
   replay.file = source.File(source.RequiredText("file"));
-  replay.options.rate_hz = source.Real("rate_hz", replay.options.rate_hz, {0.1, kMaxRateHz});
+  replay.options.rate_hz = ReadRate(source, slot);
   replay.options.loop = source.Boolean("loop", replay.options.loop);
   replay.options.first_subject = static_cast<std::uint32_t>(source.Integer("first_subject", 1, {0, 1 << 30}));
   return replay;
 }
 
-RangesConfig ReadRanges(const ConfigSection& source) {
+RangesConfig ReadRanges(const ConfigSection& source, SlotLength slot) {
   RangesConfig ranges;
+  ranges.options.slot = slot;
   ranges.file = source.File(source.RequiredText("file"));
   ranges.triple_given = source.Has("anchors") || source.Has("tag");
   if (ranges.triple_given) {
@@ -81,8 +101,9 @@ RangesConfig ReadRanges(const ConfigSection& source) {
   return ranges;
 }
 
-UdpSourceOptions ReadUdp(const ConfigSection& source) {
+UdpSourceOptions ReadUdp(const ConfigSection& source, SlotLength slot) {
   UdpSourceOptions udp;
+  udp.assembler.slot = slot;
   udp.address = source.Text("address", udp.address);
   udp.port = static_cast<std::uint16_t>(source.Integer("port", 0, {0, 65'535}));
   udp.front_end = source.Text("front_end", udp.front_end);
@@ -92,14 +113,14 @@ UdpSourceOptions ReadUdp(const ConfigSection& source) {
   return udp;
 }
 
-SourceConfig ReadSource(const ConfigSection& panel, PanelConfig& config) {
+SourceConfig ReadSource(const ConfigSection& panel, SlotLength slot, PanelConfig& config) {
   const ConfigSection source = panel.Section("source");
   if (!panel.Has("source")) panel.Fault("source", "a table [panel.source] with its kind is required");
   const std::string kind = source.Choice("kind", "room", {"room", "replay", "ranges", "udp"});
-  if (kind == "replay") return ReadReplay(source);
-  if (kind == "ranges") return ReadRanges(source);
-  if (kind == "udp") return ReadUdp(source);
-  return ReadRoom(source, panel, config);
+  if (kind == "replay") return ReadReplay(source, slot);
+  if (kind == "ranges") return ReadRanges(source, slot);
+  if (kind == "udp") return ReadUdp(source, slot);
+  return ReadRoom(source, panel, slot, config);
 }
 
 }  // namespace
@@ -118,7 +139,7 @@ AcceleratorChoice ReadAccelerator(const ConfigSection& section) {
   return choice;
 }
 
-PanelConfig ReadPanel(const ConfigSection& section) {
+PanelConfig ReadPanel(const ConfigSection& section, SlotLength slot) {
   PanelConfig panel;
   panel.name = section.RequiredText("name");
   panel.workload = section.Choice("workload", "positioning", {"positioning", "beacon"}) == "positioning"
@@ -130,7 +151,7 @@ PanelConfig ReadPanel(const ConfigSection& section) {
   panel.orientation_deg = section.Real("orientation_deg", 0, {-360, 360});
   panel.x_m = section.Real("x_m", 0, {-kMaxDistanceM, kMaxDistanceM});
   panel.y_m = section.Real("y_m", 0, {-kMaxDistanceM, kMaxDistanceM});
-  panel.source = ReadSource(section, panel);
+  panel.source = ReadSource(section, slot, panel);
   return panel;
 }
 

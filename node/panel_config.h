@@ -53,6 +53,7 @@ struct PanelConfig {
   SourceConfig source;
 };
 
-PanelConfig ReadPanel(const ConfigSection& section);
+// `slot`: of the node's site.
+PanelConfig ReadPanel(const ConfigSection& section, SlotLength slot);
 
 }  // namespace tributary

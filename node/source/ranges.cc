@@ -78,7 +78,7 @@ absl::Status RangesSource::Next(std::stop_token stop, SensorFrame& frame) {
     if (stop.stop_requested()) return absl::CancelledError("stopped");
   }
   ++next_;
-  frame.epoch = EpochAt(row.unix_ns);
+  frame.epoch = options_.slot.EpochAt(row.unix_ns);
   frame.captured_unix_ns = clock_.UnixNs();
   frame.subjects.assign(1, static_cast<std::uint32_t>(options_.tag));
   frame.features.clear();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/estimate/slot_length.h"
 #include "core/runtime/clock.h"
 #include "node/source/ranges_csv.h"
 #include "node/source/source.h"
@@ -21,11 +22,12 @@ struct RangesSourceOptions {
   double end_fraction = 1.0;
   double speed = 1.0;              // times real time; 0: as fast as it is read
   std::int64_t start_unix_ns = 0;  // when the first row is due; 0: at the first Next
+  SlotLength slot;                 // what epochs count
 };
 
 // Each frame has one subject and three features: ranges in m. Rows that lack one of the three are missed
 // frames. The epoch is that of the recording's own time stamp, so that boards which play the same recording
-// agree by construction; the capture time is the clock's.
+// agree by construction; rows that are closer than a slot share one. The capture time is the clock's.
 class RangesSource final : public Source {
  public:
   // `rows` may be shared between sources; the clock outlives the source. Errors: InvalidArgument, naming the

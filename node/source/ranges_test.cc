@@ -125,7 +125,7 @@ TEST_F(RangesSourceTest, GivesTheTripleWithTheRecordingsEpochAndTheClocksTime) {
   ASSERT_TRUE(source->Next({}, frame_).ok());
   EXPECT_THAT(frame_.features, ElementsAre(1.05f, 1.14f, 1.20f));
   EXPECT_THAT(frame_.subjects, ElementsAre(2));
-  EXPECT_EQ(frame_.epoch, EpochAt(1'660'556'544'766'000'000));
+  EXPECT_EQ(frame_.epoch, SlotLength().EpochAt(1'660'556'544'766'000'000));
   EXPECT_EQ(frame_.captured_unix_ns, 5'000'000'000);
 }
 

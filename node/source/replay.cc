@@ -1,27 +1,12 @@
 #include "node/source/replay.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "node/source/slot_stride.h"
 
 namespace tributary {
-namespace {
-
-constexpr double kSlotRateHz = 1e9 / static_cast<double>(kSlotNs);
-constexpr std::uint64_t kMaxStride = 2000;  // one slot per second
-
-// 0 if the rate is no whole fraction of the slots' rate.
-std::uint64_t StrideOf(double rate_hz) {
-  const double stride = kSlotRateHz / rate_hz;
-  if (!(stride >= 1.0 && stride <= static_cast<double>(kMaxStride))) return 0;
-  const double whole = std::round(stride);
-  return std::abs(stride - whole) < 1e-9 * whole ? static_cast<std::uint64_t>(whole) : 0;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<ReplaySource>> ReplaySource::Create(NpyArray recording,
                                                                    const ReplayOptions& options,
@@ -31,10 +16,7 @@ absl::StatusOr<std::unique_ptr<ReplaySource>> ReplaySource::Create(NpyArray reco
         absl::StrCat("replay needs an array [slots, width] or [slots, subjects, width], not [",
                      absl::StrJoin(recording.shape, ", "), "]"));
   }
-  if (StrideOf(options.rate_hz) == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rate_hz: ", options.rate_hz, "; 2000 divided by a whole number up to 2000 is allowed"));
-  }
+  if (const auto stride = SlotStride(options.rate_hz, options.slot); !stride.ok()) return stride.status();
   return std::unique_ptr<ReplaySource>(new ReplaySource(std::move(recording), options, clock));
 }
 
@@ -42,17 +24,17 @@ ReplaySource::ReplaySource(NpyArray recording, const ReplayOptions& options, con
     : recording_(std::move(recording)),
       options_(options),
       clock_(clock),
-      stride_(StrideOf(options.rate_hz)),
+      stride_(*SlotStride(options.rate_hz, options.slot)),
       slots_(recording_.shape.front()),
       subjects_(recording_.shape.size() == 3 ? recording_.shape[1] : 1),
       width_(recording_.shape.back()) {}
 
 absl::Status ReplaySource::Next(std::stop_token stop, SensorFrame& frame) {
-  const Epoch now = EpochAt(clock_.UnixNs());
+  const Epoch now = options_.slot.EpochAt(clock_.UnixNs());
   const Epoch upcoming = (now / stride_ + 1) * stride_;
   // A clock that was set back would otherwise stop the panel until it has caught up.
   if (next_epoch_ == 0 || next_epoch_ > upcoming + stride_) next_epoch_ = upcoming;
-  if (now > next_epoch_ + std::max(kMaxLagSlots, 2 * stride_)) {
+  if (now > next_epoch_ + MaxLagSlots(stride_, options_.slot)) {
     const std::uint64_t skipped = (upcoming - next_epoch_) / stride_;
     missed_frames_ += skipped;
     played_ += skipped;
@@ -60,12 +42,12 @@ absl::Status ReplaySource::Next(std::stop_token stop, SensorFrame& frame) {
   }
   if (!options_.loop && played_ >= slots_) return absl::OutOfRangeError("end of the recording");
 
-  clock_.SleepUntil(EpochStartNs(next_epoch_), stop);
+  clock_.SleepUntil(options_.slot.StartNs(next_epoch_), stop);
   if (stop.stop_requested()) return absl::CancelledError("stopped");
   const std::size_t slot = options_.loop ? next_epoch_ / stride_ % slots_ : played_;
   ++played_;
   frame.epoch = next_epoch_;
-  frame.captured_unix_ns = EpochStartNs(next_epoch_);
+  frame.captured_unix_ns = options_.slot.StartNs(next_epoch_);
   frame.subjects.resize(subjects_);
   for (std::size_t i = 0; i < subjects_; ++i) {
     frame.subjects[i] = options_.first_subject + static_cast<std::uint32_t>(i);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "core/estimate/slot_length.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/clock.h"
 #include "node/source/source.h"
@@ -12,19 +13,18 @@
 namespace tributary {
 
 struct ReplayOptions {
-  double rate_hz = 2000.0;          // slots per second: 2000 divided by a whole number
+  double rate_hz = 2000.0;          // of frames: see SlotStride
   bool loop = false;                // else OutOfRange after the last slot
   std::uint32_t first_subject = 1;  // subjects are numbered from here
+  SlotLength slot;                  // what epochs count
 };
 
 // Plays [slots × subjects × width], or [slots × width] with one subject. Paced by the wall clock. With `loop`
 // the slot played depends on the epoch alone, so that panels which replay recordings of equal length stay
-// together. A reader that falls behind is served the slots it missed, up to kMaxLagSlots; older ones are left
+// together. A reader that falls behind is served the slots it missed, up to MaxLagSlots; older ones are left
 // out and counted. Owned by one thread.
 class ReplaySource final : public Source {
  public:
-  static constexpr std::uint64_t kMaxLagSlots = 400;  // 0.2 s
-
   // `clock` outlives the source. Errors: InvalidArgument for another number of dimensions, an empty array or
   // a rate out of range.
   static absl::StatusOr<std::unique_ptr<ReplaySource>> Create(NpyArray recording,

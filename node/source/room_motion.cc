@@ -21,7 +21,7 @@ RoomPosition RoomMotion::AtSnapshot(std::uint32_t subject, std::uint32_t snapsho
   // One crossing and return takes 4 · 4.5 m. x and y make different numbers of them, so that the curve fills
   // the room; (n, n + 1) of them give a mean speed close to 1 m/s.
   constexpr double kSpeedMPerS = 1.0;
-  const double period_s = static_cast<double>(snapshots) * slots_per_snapshot * kSlotNs * 1e-9;
+  const double period_s = 1e-9 * static_cast<double>(snapshots * kSnapshotNs);
   const double crossings = kSpeedMPerS * period_s / (4 * kUserRangeM) / std::numbers::sqrt2;
   const double low = std::max(1.0, std::floor(crossings));
   const bool x_is_fast = UniformAt(seed, 4 * std::uint64_t{subject}) < 0.5;

@@ -57,14 +57,14 @@ TEST(RoomMotionTest, SpreadsOverTheRoomLikeTheTrainingSet) {
   }
 }
 
-TEST(RoomMotionTest, IsAPureFunctionOfSeedSubjectAndEpoch) {
+TEST(RoomMotionTest, IsAPureFunctionOfSeedSubjectAndTime) {
   const RoomMotion motion{.seed = 3};
-  const Epoch epoch = 3'500'000'000'000;
-  EXPECT_EQ(motion.At(2, epoch).x, RoomMotion{.seed = 3}.At(2, epoch).x);
-  EXPECT_NE(motion.At(2, epoch).x, RoomMotion{.seed = 4}.At(2, epoch).x);
-  EXPECT_NE(motion.At(2, epoch).x, motion.At(3, epoch).x);
-  const Epoch period = Epoch{motion.snapshots} * motion.slots_per_snapshot;
-  EXPECT_EQ(motion.At(2, epoch).x, motion.At(2, epoch + period).x);
+  const std::int64_t time = 1'750'000'000'000'000'000;
+  EXPECT_EQ(motion.At(2, time).x, RoomMotion{.seed = 3}.At(2, time).x);
+  EXPECT_NE(motion.At(2, time).x, RoomMotion{.seed = 4}.At(2, time).x);
+  EXPECT_NE(motion.At(2, time).x, motion.At(3, time).x);
+  const std::int64_t period = motion.snapshots * RoomMotion::kSnapshotNs;
+  EXPECT_EQ(motion.At(2, time).x, motion.At(2, time + period).x);
 }
 
 }  // namespace

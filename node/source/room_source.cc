@@ -9,11 +9,10 @@
 #include "node/source/gaussian_noise.h"
 #include "node/source/noisy_words.h"
 #include "node/source/room_channel.h"
+#include "node/source/slot_stride.h"
 
 namespace tributary {
 namespace {
-
-constexpr double kSlotsPerSecond = 1e9 / kSlotNs;
 
 // A user right below a panel, the strongest there is, gives features below 7. The rounding (variance
 // step²/12) is 60 dB below the noise.
@@ -28,12 +27,7 @@ std::int16_t WordOf(float feature) {
 }
 
 absl::Status Validate(const RoomSource::Options& options) {
-  const double stride = kSlotsPerSecond / options.rate_hz;
-  if (!(options.rate_hz > 0) || !(stride >= 1) || stride > 1e6 ||
-      std::abs(stride - std::round(stride)) > 1e-6 * stride) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("room: rate_hz is ", options.rate_hz, ", allowed is 2000 divided by a whole number"));
-  }
+  if (const auto stride = SlotStride(options.rate_hz, options.slot); !stride.ok()) return stride.status();
   if (options.subjects < 1 || options.subjects > 1024) {
     return absl::InvalidArgumentError(
         absl::StrCat("room: subjects is ", options.subjects, ", allowed are 1 to 1024"));
@@ -44,9 +38,6 @@ absl::Status Validate(const RoomSource::Options& options) {
     return absl::InvalidArgumentError(absl::StrCat("room: snapshots is ", options.motion.snapshots,
                                                    ", allowed are 1 to ", most, " for ", options.subjects,
                                                    " subjects"));
-  }
-  if (options.motion.slots_per_snapshot < 1) {
-    return absl::InvalidArgumentError("room: slots_per_snapshot is 0, allowed is 1 or more");
   }
   return absl::OkStatus();
 }
@@ -59,9 +50,7 @@ absl::StatusOr<std::unique_ptr<RoomSource>> RoomSource::Create(const Options& op
 }
 
 RoomSource::RoomSource(const Options& options, const Clock& clock)
-    : options_(options),
-      clock_(clock),
-      stride_(static_cast<std::uint64_t>(std::llround(kSlotsPerSecond / options.rate_hz))) {
+    : options_(options), clock_(clock), stride_(*SlotStride(options.rate_hz, options.slot)) {
   ComputeSnapshots();
   FillNoisePool();
 }
@@ -90,18 +79,17 @@ void RoomSource::FillNoisePool() {
 
 absl::Status RoomSource::Next(std::stop_token stop, SensorFrame& frame) {
   const auto next_from = [this](Epoch epoch) { return (epoch / stride_ + 1) * stride_; };
-  const Epoch now = EpochAt(clock_.UnixNs());
+  const Epoch now = options_.slot.EpochAt(clock_.UnixNs());
   if (next_epoch_ == 0) next_epoch_ = next_from(now);
   // A clock that was set back would otherwise stop the panel until it has caught up.
   if (next_epoch_ > next_from(now) + stride_) next_epoch_ = next_from(now);
-  const std::uint64_t max_lag = std::max(kMaxLagSlots, 2 * stride_);
-  if (now > next_epoch_ + max_lag) {
+  if (now > next_epoch_ + MaxLagSlots(stride_, options_.slot)) {
     const Epoch resumed = next_from(now);
     missed_frames_ += (resumed - next_epoch_) / stride_;
     next_epoch_ = resumed;
   }
 
-  clock_.SleepUntil(EpochStartNs(next_epoch_), stop);
+  clock_.SleepUntil(options_.slot.StartNs(next_epoch_), stop);
   if (stop.stop_requested()) return absl::CancelledError("room source stopped");
   Sense(next_epoch_, frame);
   next_epoch_ += stride_;
@@ -111,10 +99,11 @@ absl::Status RoomSource::Next(std::stop_token stop, SensorFrame& frame) {
 void RoomSource::Sense(Epoch epoch, SensorFrame& frame) const {
   const std::uint32_t subjects = options_.subjects;
   frame.epoch = epoch;
-  frame.captured_unix_ns = EpochStartNs(epoch);
+  frame.captured_unix_ns = options_.slot.StartNs(epoch);
   frame.subjects.resize(subjects);
   frame.features.resize(subjects * kChannelFeatures);
-  const std::size_t first = std::size_t{options_.motion.SnapshotAt(epoch)} * subjects * kChannelFeatures;
+  const std::size_t first =
+      std::size_t{options_.motion.SnapshotAt(frame.captured_unix_ns)} * subjects * kChannelFeatures;
   const std::uint64_t noise_seed =
       MixBits(options_.motion.seed, epoch * 4 + static_cast<std::uint64_t>(options_.wall));
   for (std::uint32_t i = 0; i < subjects; ++i) {

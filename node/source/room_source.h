@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 #include "core/runtime/clock.h"
 #include "node/source/room.h"
 #include "node/source/room_motion.h"
@@ -20,17 +20,17 @@ namespace tributary {
 // of the pool.
 //
 // Paced by the wall clock: panels that share it give equal epochs equal users. A reader that falls behind is
-// served the slots it missed, up to kMaxLagSlots; older ones are left out and counted. Owned by one thread.
+// served the slots it missed, up to MaxLagSlots; older ones are left out and counted. Owned by one thread.
 class RoomSource final : public Source {
  public:
   struct Options {
     Wall wall = Wall::kSouth;
     std::uint32_t subjects = 16;  // numbered from 1
-    double rate_hz = 2000;        // slots per second: 2000 divided by a whole number
+    double rate_hz = 2000;        // of frames: see SlotStride
     RoomMotion motion;            // its seed also seeds the noise
+    SlotLength slot;              // what epochs count
   };
 
-  static constexpr std::uint64_t kMaxLagSlots = 400;            // 0.2 s
   static constexpr std::size_t kMaxSnapshotBytes = 256u << 20;  // refused beyond
 
   // `clock` outlives the source. Errors: InvalidArgument for a rate, a number of subjects or of snapshots out

@@ -111,7 +111,7 @@ absl::Status UdpSource::Receive() {
       ++strangers_;
       continue;
     }
-    assembler_.Add(std::span(datagram_).first(static_cast<std::size_t>(size)), EpochAt(clock_.UnixNs()));
+    assembler_.Add(std::span(datagram_).first(static_cast<std::size_t>(size)), clock_.UnixNs());
   }
   return absl::OkStatus();
 }

@@ -7,7 +7,7 @@ namespace tributary {
 
 UdpAssembler::UdpAssembler(const UdpAssemblerOptions& options) : options_(options), slots_(kOpenSlots) {}
 
-void UdpAssembler::Add(std::span<const std::byte> datagram, Epoch now) {
+void UdpAssembler::Add(std::span<const std::byte> datagram, std::int64_t now_unix_ns) {
   const auto fragment = DecodeUdpFragment(datagram);
   if (!fragment.ok() || fragment->width != options_.width || fragment->subjects > options_.max_subjects) {
     ++counters_.malformed;
@@ -17,8 +17,9 @@ void UdpAssembler::Add(std::span<const std::byte> datagram, Epoch now) {
     ++counters_.foreign;
     return;
   }
-  const Epoch distance = fragment->epoch > now ? fragment->epoch - now : now - fragment->epoch;
-  if (distance > kMaxEpochDistance) {
+  const std::int64_t now_ns = std::max<std::int64_t>(now_unix_ns, 0);
+  if (now_ns - options_.slot.EndNs(fragment->epoch) >= kMaxDistanceNs ||
+      options_.slot.StartNs(fragment->epoch) - now_ns > kMaxDistanceNs) {
     ++counters_.out_of_window;
     return;
   }

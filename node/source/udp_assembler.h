@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/estimate/slot_length.h"
 #include "node/source/source.h"
 #include "node/source/udp_datagram.h"
 
@@ -14,13 +15,14 @@ struct UdpAssemblerOptions {
   std::uint16_t panel = 0;
   std::uint16_t width = 1024;       // features per subject
   std::uint16_t max_subjects = 64;  // per slot
+  SlotLength slot;                  // what epochs count
 };
 
 // What was received and not used, since the start.
 struct UdpCounters {
   std::uint64_t malformed = 0;      // not decodable, wrong width, too many subjects, not finite
   std::uint64_t foreign = 0;        // of another panel
-  std::uint64_t out_of_window = 0;  // epoch further than kMaxEpochDistance from the clock's
+  std::uint64_t out_of_window = 0;  // slot further than kMaxDistanceNs from the clock
   std::uint64_t late = 0;           // of a slot that has been given out
   std::uint64_t duplicate = 0;      // features that were there already
   std::uint64_t lost_subjects = 0;  // incomplete when their slot was given out
@@ -33,13 +35,13 @@ struct UdpCounters {
 class UdpAssembler {
  public:
   static constexpr std::size_t kOpenSlots = 4;
-  static constexpr std::uint64_t kMaxEpochDistance = 10'000;  // 5 s: beyond, no clock is synchronised
+  static constexpr std::int64_t kMaxDistanceNs = 5'000'000'000;  // beyond, no clock is synchronised
 
   explicit UdpAssembler(const UdpAssemblerOptions& options);
 
-  // Takes one datagram at the time `now` (of this machine's clock). Never fails: what cannot be used is
-  // counted.
-  void Add(std::span<const std::byte> datagram, Epoch now);
+  // Takes one datagram at the time `now_unix_ns` (of this machine's clock). Never fails: what cannot be used
+  // is counted.
+  void Add(std::span<const std::byte> datagram, std::int64_t now_unix_ns);
 
   bool ready() const { return !ready_.empty(); }
 

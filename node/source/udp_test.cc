@@ -20,6 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr Epoch kNow = 100'000;
+constexpr std::int64_t kNowNs = SlotLength().StartNs(kNow);
 
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -46,7 +47,7 @@ std::string Datagram(UdpFragment fragment) {
 
 class UdpAssemblerTest : public testing::Test {
  protected:
-  void Add(const UdpFragment& fragment) { assembler_.Add(Bytes(Datagram(fragment)), kNow); }
+  void Add(const UdpFragment& fragment) { assembler_.Add(Bytes(Datagram(fragment)), kNowNs); }
   const UdpCounters& counters() { return assembler_.counters(); }
 
   UdpAssembler assembler_{{.panel = 3, .width = 4, .max_subjects = 2}};
@@ -134,7 +135,7 @@ TEST_F(UdpAssemblerTest, CountsWhatItCannotUse) {
   other.panel = 4;
   Add(other);
   EXPECT_EQ(counters().foreign, 1);
-  Add(Fragment(kNow + UdpAssembler::kMaxEpochDistance + 1, 7));
+  Add(Fragment(kNow + SlotLength().SlotsIn(UdpAssembler::kMaxDistanceNs) + 1, 7));
   Add(Fragment(std::numeric_limits<Epoch>::max(), 7));
   EXPECT_EQ(counters().out_of_window, 2);
   UdpFragment many = Fragment(kNow, 7);
@@ -144,10 +145,29 @@ TEST_F(UdpAssemblerTest, CountsWhatItCannotUse) {
   wide.width = 5;
   Add(wide);
   const std::vector<float> nan(4, std::numeric_limits<float>::quiet_NaN());
-  assembler_.Add(Bytes(EncodeUdpFragment(Fragment(kNow, 8), nan)), kNow);
+  assembler_.Add(Bytes(EncodeUdpFragment(Fragment(kNow, 8), nan)), kNowNs);
   EXPECT_EQ(counters().malformed, 3);
   Add(Fragment(kNow, 9));  // a third subject where two were announced: 8 has been seen
   EXPECT_EQ(counters().malformed, 4);
+}
+
+// In a slot of a minute, five seconds from the clock is a matter of time, not of epochs.
+TEST(UdpWindowTest, JudgesASlotByItsTime) {
+  const SlotLength minute = *SlotLength::FromMs(60'000);
+  const Epoch now = 28'000'000;
+  const auto taken = [&](Epoch epoch, std::int64_t after_start_ns) {
+    UdpAssembler assembler({.panel = 3, .width = 4, .max_subjects = 2, .slot = minute});
+    assembler.Add(Bytes(Datagram(Fragment(epoch, 7))), minute.StartNs(now) + after_start_ns);
+    return assembler.counters().out_of_window == 0;
+  };
+  EXPECT_TRUE(taken(now, 59'000'000'000)) << "the slot began 59 s ago and lasts";
+  EXPECT_TRUE(taken(now - 1, 4'999'999'999));
+  EXPECT_FALSE(taken(now - 1, 5'000'000'000)) << "ended 5 s ago";
+  EXPECT_TRUE(taken(now + 1, 55'000'000'000));
+  EXPECT_FALSE(taken(now + 1, 54'999'999'999)) << "begins in more than 5 s";
+  for (const Epoch hostile : {Epoch{0}, Epoch{1} << 60, std::numeric_limits<Epoch>::max()}) {
+    EXPECT_FALSE(taken(hostile, 0)) << hostile;
+  }
 }
 
 class UdpSourceTest : public testing::Test {
@@ -162,7 +182,7 @@ class UdpSourceTest : public testing::Test {
     close(sender);
   }
 
-  ManualClock clock_{EpochStartNs(kNow)};
+  ManualClock clock_{kNowNs};
   SensorFrame frame_;
 };
 
