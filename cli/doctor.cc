@@ -9,6 +9,7 @@
 #include "cli/doctor_board.h"
 #include "cli/doctor_clock.h"
 #include "cli/doctor_report.h"
+#include "cli/slot_option.h"
 #include "core/runtime/service.h"
 
 namespace tributary {
@@ -42,6 +43,7 @@ void AddDoctorCommand(CLI::App& parent, int& exit_code) {
   auto options = std::make_shared<DoctorOptions>();
   auto connection = std::make_shared<ConnectionArguments>();
   connection->aggregator.clear();
+  auto slot = std::make_shared<SlotLength>();
   auto json = std::make_shared<bool>(false);
   CLI::App* command = parent.add_subcommand("doctor", "Check a board before its first use");
   command->add_option("--xclbin", options->xclbin, "The xclbin that the node will use");
@@ -49,15 +51,16 @@ void AddDoctorCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--memory-bytes", options->memory_bytes, "Contiguous memory that the node needs")
       ->capture_default_str();
   command->add_option("--data", options->data_folder, "Folder of spool and logs")->capture_default_str();
+  AddSlotOption(*command, *slot);
   AddConnectionOptions(*command, *connection);
   command->add_flag("--json", *json, "JSON instead of lines");
   command->footer(
       "Example: tributary doctor --xclbin /etc/tributary/positioning.xclbin --aggregator hub:7400\n"
       "Exit status: 0 no fault (there may be warnings), 69 a fault");
-  command->callback([options, connection, json, &exit_code] {
+  command->callback([options, connection, slot, json, &exit_code] {
     DoctorReport report;
     CheckBoard(*options, report);
-    CheckClock(*connection, report);
+    CheckClock(*connection, *slot, report);
     CheckDisk(*options, report);
     const std::string text = *json ? report.Json() : report.Text();
     std::fwrite(text.data(), 1, text.size(), stdout);

@@ -9,7 +9,6 @@
 #include <limits>
 #include <memory>
 
-#include "core/estimate/epoch.h"
 #include "core/runtime/clock.h"
 #include "core/uplink/refusals.h"
 #include "tributary/v1/fleet.grpc.pb.h"
@@ -69,16 +68,17 @@ absl::StatusOr<ClockOffset> MeasureClockOffset(const std::function<absl::StatusO
   return best;
 }
 
-DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us) {
+DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us, SlotLength slot) {
   const std::string found = fmt::format("estimated error {} us", estimated_error_us);
   if (!synchronised) return {"clock", Finding::kWarning, "not synchronised, " + found, kDiscipline};
-  if (1000 * estimated_error_us > kSlotNs / 2) {
+  if (1000 * estimated_error_us > slot.ns() / 2) {
     return {"clock", Finding::kWarning, "synchronised, " + found, "Use PTP or a nearer NTP server"};
   }
   return {"clock", Finding::kOk, "synchronised, " + found, ""};
 }
 
-DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset) {
+DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
+                       SlotLength slot) {
   if (!offset.ok()) {
     const std::string found = fmt::format("{}: {}", aggregator, std::string(offset.status().message()));
     if (absl::IsUnimplemented(offset.status())) {
@@ -94,25 +94,26 @@ DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<Clock
   const std::int64_t at_least =
       std::max<std::int64_t>(std::abs(offset->offset_ns) - offset->uncertainty_ns, 0);
   const std::int64_t at_most = std::abs(offset->offset_ns) + offset->uncertainty_ns;
-  if (at_least > kSlotNs / 2) return {"clock offset", Finding::kFault, found, kDiscipline};
-  if (at_most > kSlotNs / 2) {
+  if (at_least > slot.ns() / 2) return {"clock offset", Finding::kFault, found, kDiscipline};
+  if (at_most > slot.ns() / 2) {
     return {"clock offset", Finding::kWarning, found,
-            "More than half a slot of 500 us is possible: measure again on a quiet network"};
+            fmt::format("More than half a slot of {} is possible: measure again on a quiet network",
+                        slot.Text())};
   }
   return {"clock offset", Finding::kOk, found, ""};
 }
 
-void CheckClock(const ConnectionArguments& connection, DoctorReport& report) {
+void CheckClock(const ConnectionArguments& connection, SlotLength slot, DoctorReport& report) {
   timex state{};
   const int discipline = ::adjtimex(&state);
   const bool synchronised = discipline != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
-  report.lines.push_back(JudgeSynchronisation(synchronised, state.esterror));
+  report.lines.push_back(JudgeSynchronisation(synchronised, state.esterror, slot));
   if (connection.aggregator.empty()) {
     report.lines.push_back({"clock offset", Finding::kWarning, "not compared with the aggregator's clock",
                             "Give --aggregator HOST:PORT"});
     return;
   }
-  report.lines.push_back(JudgeOffset(connection.aggregator, AskAggregator(connection)));
+  report.lines.push_back(JudgeOffset(connection.aggregator, AskAggregator(connection), slot));
 }
 
 }  // namespace tributary

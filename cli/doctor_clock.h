@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
 #include "cli/doctor_report.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary {
 
@@ -24,11 +25,12 @@ absl::StatusOr<ClockOffset> MeasureClockOffset(const std::function<absl::StatusO
                                                int exchanges);
 
 // What the kernel says of its clock discipline: whether it is synchronised at all.
-DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us);
-// Tuples are matched by slots of 500 µs: an offset beyond half of that assigns them to the wrong one.
-DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset);
+DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us, SlotLength slot);
+// Tuples are matched by the site's slots: an offset beyond half of one assigns them to the wrong one.
+DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
+                       SlotLength slot);
 
 // Both; the second only where an aggregator is given.
-void CheckClock(const ConnectionArguments& connection, DoctorReport& report);
+void CheckClock(const ConnectionArguments& connection, SlotLength slot, DoctorReport& report);
 
 }  // namespace tributary

@@ -57,19 +57,29 @@ TEST_F(ClockOffsetTest, FailsAsThePeerDoes) {
 }
 
 TEST(DoctorClockTest, JudgesAnOffsetByHalfASlotAndByWhatIsSure) {
-  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{-100 * kUs, 100 * kUs}).finding, Finding::kOk);
-  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{-200 * kUs, 100 * kUs}).finding, Finding::kWarning);
-  const DoctorLine off = JudgeOffset("a:1", ClockOffset{-400 * kUs, 100 * kUs});
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{-100 * kUs, 100 * kUs}, SlotLength()).finding, Finding::kOk);
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{-200 * kUs, 100 * kUs}, SlotLength()).finding, Finding::kWarning);
+  const DoctorLine off = JudgeOffset("a:1", ClockOffset{-400 * kUs, 100 * kUs}, SlotLength());
   EXPECT_EQ(off.finding, Finding::kFault);
   EXPECT_THAT(off.found, HasSubstr("a:1 is -400.0 us ahead, +/- 100.0 us"));
   EXPECT_THAT(off.remedy, HasSubstr("chrony or ptp4l"));
-  EXPECT_EQ(JudgeOffset("a:1", absl::UnavailableError("refused")).finding, Finding::kFault);
+  EXPECT_EQ(JudgeOffset("a:1", absl::UnavailableError("refused"), SlotLength()).finding, Finding::kFault);
+}
+
+TEST(DoctorClockTest, JudgesByTheSlotOfTheSite) {
+  const SlotLength slot = *SlotLength::FromMs(10);
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{4'000 * kUs, 100 * kUs}, slot).finding, Finding::kOk);
+  const DoctorLine doubtful = JudgeOffset("a:1", ClockOffset{4'950 * kUs, 100 * kUs}, slot);
+  EXPECT_EQ(doubtful.finding, Finding::kWarning);
+  EXPECT_THAT(doubtful.remedy, HasSubstr("half a slot of 10 ms"));
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{5'200 * kUs, 100 * kUs}, slot).finding, Finding::kFault);
+  EXPECT_EQ(JudgeSynchronisation(true, 300, slot).finding, Finding::kOk);
 }
 
 TEST(DoctorClockTest, JudgesTheKernelsDiscipline) {
-  EXPECT_EQ(JudgeSynchronisation(true, 20).finding, Finding::kOk);
-  EXPECT_EQ(JudgeSynchronisation(true, 300).finding, Finding::kWarning);
-  EXPECT_EQ(JudgeSynchronisation(false, 0).finding, Finding::kWarning);
+  EXPECT_EQ(JudgeSynchronisation(true, 20, SlotLength()).finding, Finding::kOk);
+  EXPECT_EQ(JudgeSynchronisation(true, 300, SlotLength()).finding, Finding::kWarning);
+  EXPECT_EQ(JudgeSynchronisation(false, 0, SlotLength()).finding, Finding::kWarning);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "cli/load_client.h"
 #include "cli/load_echo.h"
 #include "cli/load_server.h"
+#include "cli/slot_option.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/process_tuning.h"
@@ -31,6 +32,7 @@ constexpr double kTurnS = 5;
 constexpr std::chrono::milliseconds kEchoTurn{2500};
 // Flat out the watcher takes a sample of the slots: it shares the cores.
 constexpr double kFlatOutWatchHz = 100;
+constexpr double kMostSlotsPerS = 2000;  // unless a rate is given
 
 struct Options {
   std::string aggregator;
@@ -38,7 +40,8 @@ struct Options {
   std::string site = "load";
   std::uint32_t panels = 4;
   std::uint32_t users = 16;
-  std::string rate = "2000";
+  SlotLength slot;
+  std::string rate;  // empty: one slot in each of the site's, at most kMostSlotsPerS
   double seconds = 60;
   std::size_t frames_per_message = 1;
   double deadline_ms = 50;
@@ -120,7 +123,7 @@ absl::Status Measure(const Options& options, const LoadPlan& plan, const EchoPee
                      const std::string& http, Measured& measured) {
   const EchoPeer::Load echo_load{
       plan.panels, client.message_bytes(),
-      (plan.rate_hz > 0 ? plan.rate_hz : 2000) / static_cast<double>(plan.frames_per_message)};
+      (plan.rate_hz > 0 ? plan.rate_hz : kMostSlotsPerS) / static_cast<double>(plan.frames_per_message)};
   const int turns = plan.rate_hz > 0 ? std::max(1, static_cast<int>(options.seconds / kTurnS)) : 1;
   for (int turn = 0; turn < turns; ++turn) {
     LatencyHistogram message;
@@ -234,7 +237,10 @@ int Run(const Options& options) {
   plan.panels = options.panels;
   plan.users = options.users;
   plan.frames_per_message = options.frames_per_message;
-  if (options.rate == "max") {
+  plan.slot = options.slot;
+  if (options.rate.empty()) {
+    plan.rate_hz = std::min(kMostSlotsPerS, options.slot.rate_hz());
+  } else if (options.rate == "max") {
     plan.rate_hz = 0;
     plan.watch_rate_hz = kFlatOutWatchHz;
   } else if (!absl::SimpleAtod(options.rate, &plan.rate_hz) || !(plan.rate_hz > 0 && plan.rate_hz <= 1e6)) {
@@ -249,7 +255,7 @@ int Run(const Options& options) {
     // Flat out a panel may be behind the others for longer.
     const double deadline_ms = plan.rate_hz > 0 ? options.deadline_ms : 2000;
     absl::StatusOr<std::unique_ptr<LoadServer>> started =
-        LoadServer::Start({plan.site, plan.panels, plan.users, deadline_ms});
+        LoadServer::Start({plan.site, plan.panels, plan.users, deadline_ms, plan.slot});
     if (!started.ok()) return Fail(started.status());
     server = *std::move(started);
     plan.aggregator = server->address();
@@ -284,7 +290,9 @@ void AddLoadCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--users", options->users, "Tuples per frame")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
-  command->add_option("--rate", options->rate, "Slots per second, or max")->capture_default_str();
+  AddSlotOption(*command, options->slot);
+  command->add_option("--rate", options->rate,
+                      "Slots per second, or max; default: every slot, at most 2000 a second");
   command->add_option("--seconds", options->seconds, "How long")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 1e6));

@@ -172,6 +172,7 @@ absl::Status Client::Open() {
       process.node = fmt::format("panel-{}", event.stream);
       process.boot_id = NewBootId();
       process.sources = {{process.node, 2, {process.node}}};
+      process.slot = plan_.slot;
       v1::ReportRequest request;
       *request.mutable_hello() = HelloToWire(process);
       connection.stream->Write(Encode(request), &connection.written);
@@ -201,7 +202,7 @@ absl::Status Client::Run(std::chrono::nanoseconds duration, LatencyHistogram& la
   sending_ = true;
   run_slots_ = 0;
   start_ns_ = clock_.SteadyNs();
-  next_epoch_ = std::max(next_epoch_, EpochAt(clock_.UnixNs()));
+  next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(clock_.UnixNs()));
   const std::int64_t end_ns = start_ns_ + duration.count();
   if (flat_out()) {
     for (std::size_t i = 0; i < plan_.panels; ++i) SendFlatOut(i);
@@ -302,8 +303,8 @@ void Client::SendDueSlots() {
   for (; run_slots_ < due; ++run_slots_) {
     const std::size_t frame = next_slot_ % plan_.frames_per_message;
     const std::int64_t stamp_ns = clock_.UnixNs();
-    // Slower than the pilot slots, epochs are left out; faster, they run ahead.
-    next_epoch_ = std::max(next_epoch_, EpochAt(stamp_ns));
+    // Slower than the site's slots, epochs are left out; faster, they run ahead.
+    next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(stamp_ns));
     for (std::size_t i = 0; i < plan_.panels; ++i) {
       messages_[i].Stamp(frame, next_slot_ + 1, next_epoch_, stamp_ns);
       if (frame + 1 == plan_.frames_per_message) Send(i);

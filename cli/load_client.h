@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/estimate/slot_length.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/tls.h"
 
@@ -22,6 +23,7 @@ struct LoadPlan {
   std::uint32_t panels = 4;  // sources "panel-0", "panel-1" …, each a node with its own connection
   std::uint32_t users = 16;
   std::size_t frames_per_message = 1;
+  SlotLength slot;        // what the site's epochs count
   double rate_hz = 2000;  // of slots; 0: as fast as acknowledgements permit
   double watch_rate_hz = 0;
 };

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary {
 
@@ -25,6 +26,7 @@ class LoadServer {
     std::uint32_t panels = 4;  // sources "panel-0" …
     std::uint32_t users = 16;
     double deadline_ms = 50;
+    SlotLength slot;
   };
 
   // Waits until it is ready, at most ten seconds. Errors: NotFound (the executable), Unavailable.

@@ -23,8 +23,8 @@ constexpr const char* kExamples = R"(Examples:
   tributary watch --site room --truth room:seed=1 --seconds 20 --summary out.json
   tributary watch --site lab --json --rate 10 | jq .estimates  ten slots a second, one line each
 
-With --json each slot that arrives is one line: epoch, captured_unix_ns, revision, latency_us, skipped and per subject
-mean, scale_tril (l11, l21, l22, m), contributors and consistency. --summary covers every slot that arrived.)";
+With --json each slot that arrives is one line: epoch, slot_ns, captured_unix_ns, revision, latency_us, skipped and per
+subject mean, scale_tril (l11, l21, l22, m), contributors and consistency. --summary covers every slot that arrived.)";
 
 struct Arguments {
   ConnectionArguments connection;

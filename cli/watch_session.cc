@@ -121,6 +121,7 @@ std::string SlotLine(const std::string& site, const WatchedSlot& slot, const std
   }
   return Json{{"site", site},
               {"epoch", slot.epoch},
+              {"slot_ns", slot.length.ns()},
               {"captured_unix_ns", slot.captured_unix_ns},
               {"revision", slot.revision},
               {"latency_us", 1e-3 * static_cast<double>(latency_ns)},

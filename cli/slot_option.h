@@ -1,0 +1,13 @@
+// --slot-ms, for commands that count slots as a site does.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "core/estimate/slot_length.h"
+
+namespace tributary {
+
+// `slot` outlives the parsing.
+void AddSlotOption(CLI::App& command, SlotLength& slot);
+
+}  // namespace tributary
