@@ -1,4 +1,4 @@
-// The pilot slot: 0.5 ms, counted since the Unix epoch ([LIS], section 2.1).
+// A slot's number: how many of a site's slots have passed since the Unix epoch (slot_length.h).
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,5 @@
 namespace tributary {
 
 using Epoch = std::uint64_t;
-
-inline constexpr std::int64_t kSlotNs = 500'000;
-
-constexpr Epoch EpochAt(std::int64_t unix_ns) { return static_cast<Epoch>(unix_ns / kSlotNs); }
-constexpr std::int64_t EpochStartNs(Epoch epoch) { return static_cast<std::int64_t>(epoch) * kSlotNs; }
 
 }  // namespace tributary

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 #include "tests/support/fleet.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 #include "tributary/v1/fusion.grpc.pb.h"
@@ -86,7 +86,7 @@ void AddFrame(v1::ReportRequest& request, std::uint64_t sequence, Epoch epoch) {
   for (float value : {0.1f, 0.0f, 0.1f}) frame.add_cholesky(value);
 }
 
-v1::ReportRequest Frame(std::uint64_t sequence, Epoch epoch = EpochAt(UnixNs())) {
+v1::ReportRequest Frame(std::uint64_t sequence, Epoch epoch = SlotLength().EpochAt(UnixNs())) {
   v1::ReportRequest request;
   AddFrame(request, sequence, epoch);
   return request;
@@ -199,7 +199,7 @@ TEST_F(HostilePeerTest, CannotFillTheWindowWithThousandsOfEpochs) {
   Peer peer(aggregator_.ingest_port());
   peer.Send(Hello("south"));
   peer.Receive();
-  const Epoch now = EpochAt(UnixNs());
+  const Epoch now = SlotLength().EpochAt(UnixNs());
   std::uint64_t sequence = 0;
   for (int message = 0; message < 40; ++message) {
     v1::ReportRequest request;
@@ -269,7 +269,7 @@ TEST_F(HostilePeerTest, AsAWatcherThatDoesNotReadIsSkippedAndHoldsUpNobody) {
   peer.Send(Hello("south"));
   peer.Receive();
   std::uint64_t sequence = 0;
-  const Epoch first = EpochAt(UnixNs()) - 2000;
+  const Epoch first = SlotLength().EpochAt(UnixNs()) - 2000;
   // The watch has begun once a slot has come through.
   v1::WatchResponse response;
   std::atomic<bool> watching = false;

@@ -29,7 +29,7 @@ TEST_F(ApiTest, ShowsSiteSlotNodesAndCounters) {
   Reporter south("south", aggregator_.ingest_port());
   Reporter east("east", aggregator_.ingest_port());
   for (const Reporter* one : {&south, &east}) ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
-  const Epoch epoch = EpochAt(SystemClock().UnixNs());
+  const Epoch epoch = SlotLength().EpochAt(SystemClock().UnixNs());
   south.Offer(UnitFrame(epoch, 0));
   east.Offer(UnitFrame(epoch, 2));
   ASSERT_TRUE(WaitFor([&] { return Get("/api/v1/sites/room").is_object(); }));
@@ -46,6 +46,7 @@ TEST_F(ApiTest, ShowsSiteSlotNodesAndCounters) {
 
   const json site = Get("/api/v1/sites")["sites"][0];
   EXPECT_EQ(site["name"], "room");
+  EXPECT_EQ(site["slot_ns"], 500'000) << "what turns an epoch into a time";
   EXPECT_EQ(site["counters"]["frames_accepted"], 2);
   EXPECT_EQ(site["counters"]["slots_complete"], 1);
   EXPECT_EQ(site["leaves"][0]["name"], "south");
@@ -65,7 +66,7 @@ TEST_F(ApiTest, FusesEverySlotOnceFromStreamsOfTwoThreads) {
   Reporter south("south", aggregator_.ingest_port());
   Reporter east("east", aggregator_.ingest_port());
   for (const Reporter* one : {&south, &east}) ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
-  const Epoch first = EpochAt(SystemClock().UnixNs());
+  const Epoch first = SlotLength().EpochAt(SystemClock().UnixNs());
   for (Epoch epoch = first; epoch < first + kSlots; ++epoch) {
     south.Offer(UnitFrame(epoch));
     east.Offer(UnitFrame(epoch));

@@ -30,7 +30,7 @@ class FusedOnBoardTest : public FusionFixture {
     frame.epoch = kEpoch;
     frame.sequence = 1;
     frame.source = panel;
-    frame.captured_unix_ns = EpochStartNs(kEpoch);
+    frame.captured_unix_ns = SlotLength().StartNs(kEpoch);
     for (std::uint32_t subject = 1; subject <= kSubjects; ++subject) {
       if (chance(random_) < 0.2) continue;
       const Gaussian<2> tuple = RandomGaussian<2>(random_, condition, 0.3, 0.1);

@@ -52,7 +52,7 @@ TEST_F(TlsTest, ACertificateOfAnotherAuthorityOpensNoStream) {
   Reporter plain("south", aggregator_.ingest_port());  // without TLS at all
   Reporter known("east", aggregator_.ingest_port(), certificates_.Material("node-east"));
   ASSERT_TRUE(WaitFor([&] { return known.Reporting(); }));
-  known.Offer(UnitFrame(EpochAt(SystemClock().UnixNs())));
+  known.Offer(UnitFrame(SlotLength().EpochAt(SystemClock().UnixNs())));
   EXPECT_TRUE(WaitFor([&] { return Accepted() == 1; }));
   EXPECT_FALSE(stranger.Reporting());
   EXPECT_FALSE(plain.Reporting());

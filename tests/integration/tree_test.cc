@@ -24,7 +24,7 @@ TupleFrame RandomFrame(std::mt19937& random, Epoch epoch) {
   std::normal_distribution<float> normal;
   TupleFrame frame;
   frame.epoch = epoch;
-  frame.captured_unix_ns = EpochStartNs(epoch);
+  frame.captured_unix_ns = SlotLength().StartNs(epoch);
   for (std::uint32_t subject = 1; subject <= kSubjects; ++subject) {
     frame.subjects.push_back(subject);
     frame.means.push_back(static_cast<float>(subject) + 0.05f * normal(random));
@@ -74,7 +74,7 @@ TEST_F(TreeTest, FusesToTheSameAsOneFlatAggregator) {
 
   // In steps that the aggregators' queue for a reader holds, so that none is skipped.
   const SystemClock clock;
-  const Epoch first = EpochAt(clock.UnixNs());
+  const Epoch first = SlotLength().EpochAt(clock.UnixNs());
   for (Epoch epoch = first; epoch < first + kSlots; ++epoch) {
     for (const auto& [wall, pair] : reporters) {
       const TupleFrame frame = RandomFrame(random_, epoch);
@@ -115,7 +115,7 @@ TEST_F(TreeTest, CountsAPanelThatComesByTwoPathsOnce) {
   }
 
   // Equal unit tuples: two leaves halve the variance, a leaf counted twice would make it a third.
-  const Epoch epoch = EpochAt(SystemClock().UnixNs());
+  const Epoch epoch = SlotLength().EpochAt(SystemClock().UnixNs());
   for (Reporter* one : {&south, &east_left, &east_right}) one->Offer(UnitFrame(epoch));
 
   ASSERT_TRUE(WaitFor([&] { return from_root.Has(epoch, 0b11); }));
@@ -138,7 +138,7 @@ TEST_F(TreeTest, SendsARevisionUpward) {
   Reporter east("east", leaf.ingest_port());
   for (const Reporter* one : {&south, &east}) ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
 
-  const Epoch epoch = EpochAt(SystemClock().UnixNs());
+  const Epoch epoch = SlotLength().EpochAt(SystemClock().UnixNs());
   south.Offer(UnitFrame(epoch, 0));
   ASSERT_TRUE(WaitFor([&] { return from_root.Has(epoch, 0b01); }));
   east.Offer(UnitFrame(epoch, 2));

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/estimate/slot_length.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
@@ -85,7 +86,7 @@ class Collector {
 inline TupleFrame UnitFrame(Epoch epoch, float x = 0) {
   TupleFrame frame;
   frame.epoch = epoch;
-  frame.captured_unix_ns = EpochStartNs(epoch);
+  frame.captured_unix_ns = SlotLength().StartNs(epoch);
   frame.subjects = {1};
   frame.means = {x, 0};
   frame.cholesky = {1, 0, 1};
