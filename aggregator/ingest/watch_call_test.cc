@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aggregator/ingest/ingest_server.h"
+#include "core/estimate/slot_length.h"
 #include "core/runtime/metrics.h"
 #include "core/uplink/channel.h"
 #include "core/uplink/watcher.h"
@@ -24,8 +25,8 @@ std::vector<FusedSlot> Slots(Epoch first, std::size_t count, std::size_t subject
   std::vector<FusedSlot> slots(count);
   for (std::size_t i = 0; i < count; ++i) {
     slots[i].epoch = first + i;
-    slots[i].fused_unix_ns = EpochStartNs(first + i);
-    slots[i].captured_unix_ns = EpochStartNs(first + i);
+    slots[i].fused_unix_ns = SlotLength().StartNs(first + i);
+    slots[i].captured_unix_ns = SlotLength().StartNs(first + i);
     for (std::size_t subject = 0; subject < subjects; ++subject) {
       slots[i].subjects.push_back(static_cast<std::uint32_t>(subject));
       slots[i].means.insert(slots[i].means.end(), {1, 2});
