@@ -9,12 +9,12 @@
 #include <numeric>
 #include <utility>
 
-#include "core/nn/random_stream.h"
 #include "core/parameters/fixed_point.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/file.h"
+#include "node/local_training.h"
 
 namespace tributary {
 namespace {
@@ -25,37 +25,8 @@ FederationClientOptions Capable(FederationClientOptions options, std::size_t ima
   return options;
 }
 
-// Nodes of one run see different views; a node that restarts sees the same (FNV-1a of its name).
-std::uint64_t SeedOf(std::uint64_t run_seed, const std::string& node) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const unsigned char c : node) hash = (hash ^ c) * 0x100000001b3ULL;
-  return RandomStream::Of(run_seed, hash).Bits();
-}
-
 bool SameSha(const Sha256& sha, const std::string& bytes) {
   return bytes.size() == sha.size() && std::memcmp(sha.data(), bytes.data(), sha.size()) == 0;
-}
-
-absl::StatusOr<LocalTrainingOptions> OptionsOf(const TrainTask& task, const SelfSupervisedOptions& model,
-                                               const std::string& node, std::size_t buffer) {
-  const TrainingSettings& s = task.settings;
-  LocalTrainingOptions options;
-  options.trainer = model;
-  options.trainer.method = s.method == "byol" ? SelfSupervisedMethod::kByol : SelfSupervisedMethod::kSimSiam;
-  options.trainer.batch = s.batch;
-  options.trainer.learning_rate = s.learning_rate;
-  options.trainer.momentum = s.momentum;
-  options.trainer.weight_decay = s.weight_decay;
-  options.trainer.proximal = s.proximal_mu;
-  options.trainer.target_decay = s.target_decay;
-  options.trainer.schedule_steps = s.schedule_steps;
-  options.trainer.seed = SeedOf(s.seed, node);
-  options.ema_lambda = s.ema_lambda;
-  options.buffer = buffer;
-  const auto augmentation = ParseAugmentationSet(s.augmentation);
-  if (!augmentation.ok()) return augmentation.status();
-  options.augmentation = *augmentation;
-  return options;
 }
 
 }  // namespace
@@ -134,7 +105,7 @@ absl::Status Learner::Prepare(const TrainTask& task, const EncoderFile& model) {
                     prepared_for_.schema_sha256 == task.schema_sha256 &&
                     prepared_for_.settings == task.settings;
   if (same) return absl::OkStatus();
-  const auto options = OptionsOf(task, model.options, options_.client.node, options_.buffer);
+  const auto options = LocalTrainingOf(task, model.options, options_.client.node, options_.buffer);
   if (!options.ok()) return options.status();
   std::vector<std::uint32_t> all(images_.count());
   std::iota(all.begin(), all.end(), 0U);

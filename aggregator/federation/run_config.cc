@@ -7,6 +7,8 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "core/nn/training_limits.h"
+#include "core/privacy/secure_aggregation.h"
 
 namespace tributary {
 namespace {
@@ -61,7 +63,6 @@ bool Robust(StrategyKind kind) {
 }
 
 void CheckPrivacy(const RunConfig& config, Faults& faults) {
-  constexpr std::uint32_t kMaxMaskingNodes = 255;  // core/privacy/secure_aggregation.h
   const PrivacySettings& privacy = config.privacy;
   faults.Check(NotNegative(privacy.noise_multiplier), "privacy.noise_multiplier must not be negative");
   faults.Check(privacy.delta > 0 && privacy.delta < 1, "privacy.delta must be between 0 and 1");
@@ -96,7 +97,6 @@ std::string_view RunConfig::WhyNoPartialSums() const {
 
 absl::Status Validate(const RunConfig& config) {
   constexpr std::uint32_t kMaxNodes = 10'000;
-  constexpr double kMaxElement = 1e6;
   Faults faults;
   faults.Check(ValidName(config.name),
                "name must be 1 to 64 letters, digits, '-', '_' or '.', and not start with '.'");
@@ -114,8 +114,8 @@ absl::Status Validate(const RunConfig& config) {
                "sample_fraction must be above 0 and at most 1");
   faults.Check(config.deadline_ns > 0, "deadline_s must be positive");
   faults.Check(config.max_samples >= 1, "max_samples must be at least 1");
-  faults.Check(config.max_element > 0 && config.max_element <= kMaxElement,
-               fmt::format("max_element must be above 0 and at most {}", kMaxElement));
+  faults.Check(config.max_element > 0 && config.max_element <= kMaxElementLimit.most,
+               fmt::format("max_element must be above 0 and at most {}", kMaxElementLimit.most));
   faults.Check(NotNegative(config.clip_norm), "clip_norm must not be negative");
   if (config.asynchronous()) {
     // A node sends one update per version of the model: a larger buffer would wait for its deadline.

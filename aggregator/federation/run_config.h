@@ -94,7 +94,11 @@ struct RunConfig {
 // InvalidArgument, naming every fault.
 absl::Status Validate(const RunConfig& config);
 
-// From TOML. `path` is used in messages. Errors: InvalidArgument with one line per fault.
+// From TOML. `path` is used in messages. Errors: InvalidArgument with one line per fault. What this takes,
+// every node takes as its task (core/nn/training_limits.h).
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path);
+// Without the limits of training, for what was taken before: a stored run must not keep the aggregator from
+// starting, and a parent's settings come within what a task can say.
+absl::StatusOr<RunConfig> ParseStoredRunConfig(std::string_view text, std::string_view path);
 
 }  // namespace tributary

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_split.h"
 #include "aggregator/federation/run_config.h"
+#include "core/nn/training_limits.h"
 #include "core/runtime/config.h"
 
 namespace tributary {
@@ -50,16 +51,34 @@ std::string ReadAugmentation(const ConfigSection& section, std::string_view othe
   return section.Choice(kKey, otherwise, {"continuous", "table"});
 }
 
-ClientSettings ReadClient(const ConfigSection& section) {
+// Those of training, unless the run is stored already.
+class Limits {
+ public:
+  explicit Limits(bool stored) : stored_(stored) {}
+
+  IntegerLimits Counts(const TrainingLimit& limit) const {
+    const auto least = static_cast<std::int64_t>(limit.least);
+    return {least, stored_ ? kMaxCount : static_cast<std::int64_t>(limit.most)};
+  }
+  RealLimits Reals(const TrainingLimit& limit) const {
+    return stored_ ? kNotNegative : RealLimits{limit.least, limit.most};
+  }
+
+ private:
+  const bool stored_;
+};
+
+ClientSettings ReadClient(const ConfigSection& section, const Limits& limits) {
   ClientSettings client;
   client.workload = section.Choice("workload", client.workload, {"self_supervised"});
-  client.local_steps = Count(section, "local_steps", client.local_steps, {1, 10'000'000});
-  client.batch = Count(section, "batch", client.batch, {2, 65'536});
-  client.learning_rate = section.Real("learning_rate", client.learning_rate, kNotNegative);
-  client.momentum = section.Real("momentum", client.momentum, {0, 1});
-  client.weight_decay = section.Real("weight_decay", client.weight_decay, kNotNegative);
-  client.proximal_mu = section.Real("proximal_mu", 0, kNotNegative);
-  client.ema_lambda = section.Real("ema_lambda", 0, kNotNegative);
+  client.local_steps = Count(section, "local_steps", client.local_steps, limits.Counts(kLocalStepsLimit));
+  client.batch = Count(section, "batch", client.batch, limits.Counts(kBatchLimit));
+  client.learning_rate =
+      section.Real("learning_rate", client.learning_rate, limits.Reals(kLearningRateLimit));
+  client.momentum = section.Real("momentum", client.momentum, limits.Reals(kMomentumLimit));
+  client.weight_decay = section.Real("weight_decay", client.weight_decay, limits.Reals(kWeightDecayLimit));
+  client.proximal_mu = section.Real("proximal_mu", 0, limits.Reals(kProximalLimit));
+  client.ema_lambda = section.Real("ema_lambda", 0, limits.Reals(kEmaLambdaLimit));
   client.encoding =
       ParseUpdateEncoding(section.Choice("encoding", "float32", {"float32", "float16", "int8", "int12"}))
           .value_or(UpdateEncoding::kFloat32);
@@ -67,17 +86,17 @@ ClientSettings ReadClient(const ConfigSection& section) {
   client.schedule = section.Boolean("schedule", client.schedule);
   client.method = section.Choice("method", client.method, {"simsiam", "byol"});
   client.augmentation = ReadAugmentation(section, client.augmentation);
-  client.target_decay = section.Real("target_decay", client.target_decay, {0, 1});
+  client.target_decay = section.Real("target_decay", client.target_decay, limits.Reals(kTargetDecayLimit));
   return client;
 }
 
-EncoderOptions ReadEncoder(const ConfigSection& section) {
-  constexpr std::int64_t kMaxChannels = 1024;
+EncoderOptions ReadEncoder(const ConfigSection& section, const Limits& limits) {
+  constexpr std::int64_t kMaxGrid = 28;
   EncoderOptions encoder;
-  if (const auto channels = section.Integers("channels", {1, kMaxChannels}); !channels.empty()) {
+  if (const auto channels = section.Integers("channels", limits.Counts(kChannelsLimit)); !channels.empty()) {
     encoder.channels.assign(channels.begin(), channels.end());
   }
-  encoder.grid = Count(section, "grid", static_cast<std::uint32_t>(encoder.grid), {1, 28});
+  encoder.grid = Count(section, "grid", static_cast<std::uint32_t>(encoder.grid), {1, kMaxGrid});
   encoder.quantised = section.Boolean("quantised", encoder.quantised);
   if (encoder.quantised) encoder.activation = EncoderActivation::kHardClip;
   const std::string norm =
@@ -105,7 +124,8 @@ BufferSettings ReadBuffer(const ConfigSection& section, std::uint32_t min_nodes)
   return buffer;
 }
 
-RunConfig ReadRun(const ConfigSection& root) {
+RunConfig ReadRun(const ConfigSection& root, bool stored) {
+  const Limits limits(stored);
   RunConfig config;
   config.name = root.RequiredText("name");
   config.model_file = root.Text("model", "");
@@ -120,11 +140,11 @@ RunConfig ReadRun(const ConfigSection& root) {
                          ? UpdateWeighting::kSamples
                          : UpdateWeighting::kUniform;
   config.max_samples = static_cast<std::uint64_t>(root.Integer("max_samples", 1'000'000'000, {1, kSeed.max}));
-  config.max_element = root.Real("max_element", config.max_element, kNotNegative);
-  config.clip_norm = root.Real("clip_norm", 0, kNotNegative);
+  config.max_element = root.Real("max_element", config.max_element, limits.Reals(kMaxElementLimit));
+  config.clip_norm = root.Real("clip_norm", 0, limits.Reals(kClipNormLimit));
   config.strategy = ReadStrategy(root.Section("strategy"));
-  config.encoder = ReadEncoder(root.Section("encoder"));
-  config.client = ReadClient(root.Section("client"));
+  config.encoder = ReadEncoder(root.Section("encoder"), limits);
+  config.client = ReadClient(root.Section("client"), limits);
   config.privacy = ReadPrivacy(root.Section("privacy"));
   config.buffer = ReadBuffer(root.Section("buffer"), config.min_nodes);
   config.evaluation.every_rounds = Count(root.Section("evaluation"), "every_rounds", 1, kAny);
@@ -133,17 +153,27 @@ RunConfig ReadRun(const ConfigSection& root) {
   for (const absl::string_view fault : absl::StrSplit(status.message(), "; ", absl::SkipEmpty())) {
     root.Fault("", std::string(fault));
   }
+  const absl::Status encoder = stored ? absl::OkStatus() : Validate(config.encoder);
+  if (!encoder.ok()) root.Fault("", std::string(encoder.message()));
+  return config;
+}
+
+absl::StatusOr<RunConfig> Parse(std::string_view text, std::string_view path, bool stored) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, path);
+  if (!file.ok()) return file.status();
+  RunConfig config = ReadRun(file->Root(), stored);
+  if (absl::Status status = file->Finish(); !status.ok()) return status;
   return config;
 }
 
 }  // namespace
 
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path) {
-  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, path);
-  if (!file.ok()) return file.status();
-  RunConfig config = ReadRun(file->Root());
-  if (absl::Status status = file->Finish(); !status.ok()) return status;
-  return config;
+  return Parse(text, path, false);
+}
+
+absl::StatusOr<RunConfig> ParseStoredRunConfig(std::string_view text, std::string_view path) {
+  return Parse(text, path, true);
 }
 
 }  // namespace tributary

@@ -165,28 +165,12 @@ void Coordinator::Tell(Participant& participant) {
 }
 
 TaskNotice Coordinator::NoticeFor(const HostedRun& run, const std::string& node, const NodeTask& task) const {
-  const RunConfig& config = run.state().config();
-  TaskNotice notice;
-  notice.run = config.name;
-  notice.task = task;
+  TaskNotice notice = NoticeOf(run.state(), node, task);
   if (task.deadline_ns != 0 && task.deadline_ns != RunState::kNoDeadline) {
     notice.left_ns = task.deadline_ns - clock_.SteadyNs();
     notice.deadline_unix_ns = clock_.UnixNs() + notice.left_ns;
   }
-  notice.committed = run.state().committed();
-  if (const auto& open = run.state().open_round()) {
-    const auto asked = std::ranges::find(open->asked, node, &AskedNode::node);
-    if (asked != open->asked.end()) notice.max_sample_count = asked->sample_count;
-  }
-  notice.model = run.state().model();
   notice.model_bytes = run.layout().file_bytes();
-  if (run.state().open_round()) notice.fixed_point = run.state().open_round()->fixed_point;
-  notice.max_element = config.max_element;
-  notice.uniform_weight = config.weighting == UpdateWeighting::kUniform;
-  notice.clip_norm = config.clip_norm;
-  notice.schedule_steps =
-      config.client.schedule ? std::uint64_t{config.rounds} * config.client.local_steps : 0;
-  notice.settings = config.client;
   if (const MaskingSession* masking = run.masking()) AddMasking(*masking, node, notice);
   return notice;
 }

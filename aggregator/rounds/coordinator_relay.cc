@@ -51,7 +51,7 @@ void Coordinator::TellRoster() {
 
 absl::StatusOr<RelayedRun*> Coordinator::RelayedFor(const std::string& config, const ParentRound& round,
                                                     std::string_view model_file) {
-  absl::StatusOr<RunConfig> parsed = ParseRunConfig(config, "the parent's run");
+  absl::StatusOr<RunConfig> parsed = ParseStoredRunConfig(config, "the parent's run");
   if (!parsed.ok()) return parsed.status();
   RelayedRun* relayed = FindRelayed(parsed->name);
   if (relayed == nullptr && Find(parsed->name) != nullptr) {

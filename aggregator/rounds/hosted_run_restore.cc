@@ -32,7 +32,7 @@ absl::Status ReadValues(CheckedReader& reader, std::span<float> values) {
 
 absl::StatusOr<std::unique_ptr<HostedRun>> HostedRun::Restore(const RunSurroundings& surroundings,
                                                               const RunRecord& record) {
-  absl::StatusOr<RunConfig> config = ParseRunConfig(record.config, record.name);
+  absl::StatusOr<RunConfig> config = ParseStoredRunConfig(record.config, record.name);
   if (!config.ok()) return config.status();
   absl::StatusOr<RunDocument> document = DecodeRunDocument(record.document);
   if (!document.ok()) return document.status();

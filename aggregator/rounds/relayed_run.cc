@@ -26,7 +26,7 @@ absl::StatusOr<std::unique_ptr<RelayedRun>> RelayedRun::Start(const RunSurroundi
                                                               std::string_view config_text,
                                                               std::string_view model_file,
                                                               const ParentRound& round) {
-  absl::StatusOr<RunConfig> config = ParseRunConfig(config_text, "the parent's run");
+  absl::StatusOr<RunConfig> config = ParseStoredRunConfig(config_text, "the parent's run");
   if (!config.ok()) return config.status();
   config->relayed = true;
   absl::StatusOr<FlatModel> model = DecodeFlatModel(model_file);

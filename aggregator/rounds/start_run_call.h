@@ -9,15 +9,15 @@
 #include <string>
 
 #include "aggregator/rounds/coordinator.h"
+#include "core/uplink/federation_convert.h"
 #include "tributary/v1/run.pb.h"
 
 namespace tributary {
 
-// Holds the file until it is complete: at most kMaxModelBytes.
+// Holds the file until it is complete: at most kMaxModelBytes, which every node takes.
 class StartRunCall final : public grpc::ServerReadReactor<v1::StartRunRequest>,
                            public std::enable_shared_from_this<StartRunCall> {
  public:
-  static constexpr std::size_t kMaxModelBytes = std::size_t{1} << 30;
   static constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 10;
 
   static StartRunCall* Start(Coordinator& coordinator, const grpc::CallbackServerContext& context,

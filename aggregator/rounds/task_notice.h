@@ -37,6 +37,9 @@ struct TaskNotice {
   std::vector<std::string> survivors, dropped;  // kUnmask
 };
 
+// What the run's state says of it; deadline, model file and masking are the caller's to add.
+TaskNotice NoticeOf(const RunState& state, const std::string& node, const NodeTask& task);
+
 // A node that takes part. Called on the coordinator's thread; returns at once. After OnEnd nothing more
 // comes.
 class TaskSink {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace tributary {
 
 // Between convolution and activation. The L1 filter-response norm ([SSL], 8.2 asks for a cheaper one than
@@ -31,5 +33,8 @@ struct EncoderOptions {
 
   std::size_t feature_count() const { return channels.back() * grid * grid; }
 };
+
+// InvalidArgument, naming the first option at fault.
+absl::Status Validate(const EncoderOptions& options);
 
 }  // namespace tributary

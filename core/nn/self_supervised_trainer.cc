@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <string_view>
+#include <tuple>
 
 #include "core/nn/augmentation_continuous.h"
 #include "core/nn/cosine_loss.h"
@@ -13,39 +15,10 @@
 #include "core/nn/projection_head.h"
 #include "core/nn/random_stream.h"
 #include "core/nn/sgd.h"
+#include "core/nn/training_limits.h"
 
 namespace tributary {
 namespace {
-
-absl::Status Check(const SelfSupervisedOptions& o) {
-  const EncoderOptions& e = o.encoder;
-  const auto invalid = [](std::string_view message) {
-    return absl::InvalidArgumentError(fmt::format("{}", message));
-  };
-  if (e.side < 4 || e.side > 256) return invalid("encoder.side must be in 4 … 256");
-  if (e.channels.empty() || e.channels.size() > 6) return invalid("encoder.channels: one to six stages");
-  for (const std::size_t c : e.channels) {
-    if (c < 1 || c > 512) return invalid("encoder.channels: each in 1 … 512");
-  }
-  const std::size_t last_side = e.side >> e.channels.size();
-  if (last_side < 1) return invalid("encoder.channels: too many stages for the side");
-  if (e.grid < 1 || e.grid > last_side) {
-    return invalid("encoder.grid must be in 1 … side of the last stage");
-  }
-  if (e.quantised && (e.norm != EncoderNorm::kNone || e.activation != EncoderActivation::kHardClip)) {
-    return invalid("encoder.quantised needs norm none and activation hard_clip: the unit has no norm");
-  }
-  if (o.projection < 2 || o.projection > 4096) return invalid("projection must be in 2 … 4096");
-  if (o.bottleneck < 1 || o.bottleneck > 4096) return invalid("bottleneck must be in 1 … 4096");
-  if (o.batch < 2 || o.batch > 4096) return invalid("batch must be in 2 … 4096");
-  const auto within = [](double value, double low, double high) { return value >= low && value <= high; };
-  if (!within(o.learning_rate, 0, 100)) return invalid("learning_rate must be in 0 … 100");
-  if (!within(o.momentum, 0, 0.9999)) return invalid("momentum must be in 0 … 0.9999");
-  if (!within(o.weight_decay, 0, 1)) return invalid("weight_decay must be in 0 … 1");
-  if (!within(o.target_decay, 0, 1)) return invalid("target_decay must be in 0 … 1");
-  if (!within(o.proximal, 0, 1e6)) return invalid("proximal must be in 0 … 1e6");
-  return absl::OkStatus();
-}
 
 ProjectionHeadShape ProjectorShape(const SelfSupervisedOptions& o) {
   return {"projector", o.encoder.feature_count(), o.projection, o.projection, o.head_norm, o.head_norm};
@@ -249,9 +222,27 @@ class SelfSupervisedTrainer::Impl {
   std::vector<double> norms_;   // [batch], scratch
 };
 
+absl::Status Validate(const SelfSupervisedOptions& options) {
+  if (absl::Status status = Validate(options.encoder); !status.ok()) return status;
+  const auto count = [](std::size_t value) { return static_cast<double>(value); };
+  const std::tuple<std::string_view, TrainingLimit, double> checks[] = {
+      {"projection", kProjectionLimit, count(options.projection)},
+      {"bottleneck", kBottleneckLimit, count(options.bottleneck)},
+      {"batch", kBatchLimit, count(options.batch)},
+      {"learning_rate", kLearningRateLimit, options.learning_rate},
+      {"momentum", kMomentumLimit, options.momentum},
+      {"weight_decay", kWeightDecayLimit, options.weight_decay},
+      {"target_decay", kTargetDecayLimit, options.target_decay},
+      {"proximal", kProximalLimit, options.proximal}};
+  for (const auto& [name, limit, value] : checks) {
+    if (!limit.Admits(value)) return absl::InvalidArgumentError(limit.Refusal(name, value));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> SelfSupervisedTrainer::Create(
     const SelfSupervisedOptions& options, std::unique_ptr<Augmenter> augmenter) {
-  if (absl::Status status = Check(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   return std::unique_ptr<SelfSupervisedTrainer>(
       new SelfSupervisedTrainer(std::make_unique<Impl>(options, std::move(augmenter))));
 }

@@ -34,6 +34,9 @@ struct SelfSupervisedOptions {
   std::uint64_t seed = 1;            // of the initial parameters and the augmentation
 };
 
+// InvalidArgument, naming the first option at fault (core/nn/training_limits.h).
+absl::Status Validate(const SelfSupervisedOptions& options);
+
 // Owns parameters, optimiser and buffers; a step allocates nothing and uses one thread. One thread at a time.
 //
 // The result of a step depends only on parameters, optimiser state, step index, seed, images and the kind of

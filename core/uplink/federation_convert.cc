@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/nn/training_limits.h"
 #include "core/uplink/masking_convert.h"
 #include "core/uplink/refusals.h"
 
@@ -15,7 +16,6 @@ namespace tributary {
 namespace {
 
 constexpr std::size_t kShaBytes = 32;
-constexpr std::uint32_t kMaxLocalSteps = 10'000'000;
 constexpr std::size_t kMaxRunName = 128;
 // 2^96 times a sample count of 2^31 is a float still.
 constexpr int kMaxFractionBits = 96;
@@ -28,8 +28,10 @@ class Check {
       status_ = absl::InvalidArgumentError(fmt::format("{} must be {}", field, allowed));
     }
   }
-  void Within(double value, double low, double high, std::string_view field) {
-    That(value >= low && value <= high, field, fmt::format("in {} … {}, found {}", low, high, value));
+  void Within(double value, const TrainingLimit& limit, std::string_view field) {
+    if (!limit.Admits(value) && status_.ok()) {
+      status_ = absl::InvalidArgumentError(limit.Refusal(field, value));
+    }
   }
   const absl::Status& status() const { return status_; }
 
@@ -39,7 +41,7 @@ class Check {
 
 void CheckRound(const std::string& run, std::uint32_t round, Check& check) {
   check.That(!run.empty() && run.size() <= kMaxRunName, "run",
-             fmt::format("a name of 1 … {} bytes", kMaxRunName));
+             fmt::format("a name of 1 to {} bytes", kMaxRunName));
   check.That(round >= 1, "round", "at least 1");
 }
 
@@ -75,17 +77,15 @@ TrainingSettings SettingsFromWire(const v1::ClientSettings& wire, bool masked, C
              "\"simsiam\" or \"byol\"");
   check.That(settings.augmentation == "continuous" || settings.augmentation == "table",
              "settings.augmentation", "\"continuous\" or \"table\"");
-  check.That(settings.local_steps >= 1 && settings.local_steps <= kMaxLocalSteps, "settings.local_steps",
-             fmt::format("in 1 … {}", kMaxLocalSteps));
-  // The trainer checks again, against the model; NaN fails here.
-  check.Within(settings.batch, 2, 4096, "settings.batch");
-  check.Within(settings.learning_rate, 0, 100, "settings.learning_rate");
-  check.Within(settings.momentum, 0, 0.9999, "settings.momentum");
-  check.Within(settings.weight_decay, 0, 1, "settings.weight_decay");
-  check.Within(settings.proximal_mu, 0, 1e6, "settings.proximal_mu");
-  check.Within(settings.ema_lambda, 0, 1e12, "settings.ema_lambda");
-  check.Within(settings.target_decay, 0, 1, "settings.target_decay");
-  check.Within(settings.clip_norm, 0, 1e12, "settings.clip_norm");
+  check.Within(settings.local_steps, kLocalStepsLimit, "settings.local_steps");
+  check.Within(settings.batch, kBatchLimit, "settings.batch");
+  check.Within(settings.learning_rate, kLearningRateLimit, "settings.learning_rate");
+  check.Within(settings.momentum, kMomentumLimit, "settings.momentum");
+  check.Within(settings.weight_decay, kWeightDecayLimit, "settings.weight_decay");
+  check.Within(settings.proximal_mu, kProximalLimit, "settings.proximal_mu");
+  check.Within(settings.ema_lambda, kEmaLambdaLimit, "settings.ema_lambda");
+  check.Within(settings.target_decay, kTargetDecayLimit, "settings.target_decay");
+  check.Within(settings.clip_norm, kClipNormLimit, "settings.clip_norm");
   const std::optional<UpdateEncoding> encoding = EncodingFromWire(wire.encoding(), masked);
   check.That(encoding.has_value(), "settings.encoding",
              masked ? "fixed32 for a masked update" : "float32, float16, int8 or int12");
@@ -96,10 +96,10 @@ TrainingSettings SettingsFromWire(const v1::ClientSettings& wire, bool masked, C
 FixedPoint FixedPointFromWire(const v1::TrainTask& wire, Check& check) {
   const FixedPoint fixed_point{wire.fraction_bits(), wire.max_element()};
   check.That(std::abs(fixed_point.fraction_bits) <= kMaxFractionBits, "fraction_bits",
-             fmt::format("within ±{}, found {}", kMaxFractionBits, fixed_point.fraction_bits));
+             fmt::format("from -{0} to {0}, found {1}", kMaxFractionBits, fixed_point.fraction_bits));
   // NaN fails here. Of a weight of 1, the largest element must be a word.
   check.That(fixed_point.bound > 0 && std::ldexp(fixed_point.bound, fixed_point.fraction_bits) < 0x1p31,
-             "max_element", "positive and below 2^(31 − fraction_bits)");
+             "max_element", "positive and below 2^(31 - fraction_bits)");
   return fixed_point;
 }
 
@@ -121,9 +121,9 @@ absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::T
   check.That(task.model_sha256.size() == kShaBytes, "model_sha256", "of 32 bytes");
   check.That(task.schema_sha256.size() == kShaBytes, "schema_sha256", "of 32 bytes");
   check.That(task.model_bytes >= 1 && task.model_bytes <= kMaxModelBytes, "model_bytes",
-             fmt::format("in 1 … {}", kMaxModelBytes));
+             fmt::format("from 1 to {}", kMaxModelBytes));
   check.That(task.element_count >= 1 && task.element_count <= kMaxElements, "element_count",
-             fmt::format("in 1 … {}", kMaxElements));
+             fmt::format("from 1 to {}", kMaxElements));
   task.settings = SettingsFromWire(wire.settings(), wire.has_masking(), check);
   task.fixed_point = FixedPointFromWire(wire, check);
   if (!check.status().ok()) return check.status();

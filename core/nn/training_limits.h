@@ -1,0 +1,43 @@
+// What a node can be asked to train: one definition for the run's file, the task on the wire and the trainer.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tributary {
+
+// Inclusive.
+struct TrainingLimit {
+  double least;
+  double most;
+
+  // False for NaN.
+  constexpr bool Admits(double value) const { return value >= least && value <= most; }
+  // What to say of a value that is not admitted. ASCII: it crosses the wire.
+  std::string Refusal(std::string_view name, double value) const {
+    return fmt::format("{} must be from {} to {}, found {}", name, least, most, value);
+  }
+};
+
+inline constexpr TrainingLimit kLocalStepsLimit = {1, 10'000'000};
+inline constexpr TrainingLimit kBatchLimit = {2, 4096};  // a batch norm of one image has no variance
+inline constexpr TrainingLimit kLearningRateLimit = {0, 100};
+inline constexpr TrainingLimit kMomentumLimit = {0, 0.9999};
+inline constexpr TrainingLimit kWeightDecayLimit = {0, 1};
+inline constexpr TrainingLimit kProximalLimit = {0, 1e6};
+inline constexpr TrainingLimit kEmaLambdaLimit = {0, 1e12};
+inline constexpr TrainingLimit kTargetDecayLimit = {0, 1};
+inline constexpr TrainingLimit kClipNormLimit = {0, 1e12};
+// Of the largest |element| of an update: fixed point then holds a sum of any weight that nodes can declare.
+inline constexpr TrainingLimit kMaxElementLimit = {1e-6, 1e6};
+
+inline constexpr TrainingLimit kImageSideLimit = {4, 256};
+inline constexpr TrainingLimit kStagesLimit = {1, 6};
+inline constexpr TrainingLimit kChannelsLimit = {1, 512};
+inline constexpr TrainingLimit kProjectionLimit = {2, 4096};
+inline constexpr TrainingLimit kBottleneckLimit = {1, 4096};
+
+}  // namespace tributary
