@@ -59,6 +59,10 @@ nlohmann::ordered_json RoundJson(const v1::Round& round) {
                              {"loss", each.loss()},
                              {"seconds", each.seconds()}});
   }
+  nlohmann::ordered_json declines = nlohmann::ordered_json::array();
+  for (const v1::RoundDecline& each : round.declines()) {
+    declines.push_back({{"node", each.node()}, {"reason", each.reason()}, {"message", each.message()}});
+  }
   nlohmann::ordered_json json = {{"round", round.round()},
                                  {"started_unix_ns", round.started_unix_ns()},
                                  {"ended_unix_ns", round.ended_unix_ns()},
@@ -66,6 +70,7 @@ nlohmann::ordered_json RoundJson(const v1::Round& round) {
                                  {"accepted", round.accepted()},
                                  {"refused", round.refused()},
                                  {"dropped", round.dropped()},
+                                 {"declined", round.declined()},
                                  {"sample_count", round.sample_count()},
                                  {"loss", round.loss()},
                                  {"spread", round.spread()},
@@ -74,7 +79,8 @@ nlohmann::ordered_json RoundJson(const v1::Round& round) {
                                  {"model_sha256", absl::BytesToHexString(round.model_sha256())},
                                  {"rolled_back", round.rolled_back()},
                                  {"failure", round.failure()},
-                                 {"contributions", std::move(contributions)}};
+                                 {"contributions", std::move(contributions)},
+                                 {"declines", std::move(declines)}};
   if (round.has_evaluation()) json["evaluation"] = EvaluationJson(round.evaluation());
   if (round.epsilon() > 0) json["epsilon"] = round.epsilon();
   return json;
@@ -88,7 +94,9 @@ nlohmann::ordered_json ParticipantJson(const v1::Participant& participant) {
           {"accepted_updates", participant.accepted_updates()},
           {"refused_updates", participant.refused_updates()},
           {"dropped_rounds", participant.dropped_rounds()},
-          {"last_refusal", participant.last_refusal()}};
+          {"declined_tasks", participant.declined_tasks()},
+          {"last_refusal", participant.last_refusal()},
+          {"cannot_train", participant.cannot_train()}};
 }
 
 nlohmann::ordered_json ModelJson(const v1::Model& model) {
@@ -99,6 +107,11 @@ nlohmann::ordered_json ModelJson(const v1::Model& model) {
           {"file_bytes", model.file_bytes()},
           {"created_unix_ns", model.created_unix_ns()},
           {"current", model.current()}};
+}
+
+std::string ParticipantState(const v1::Participant& participant) {
+  if (!participant.connected()) return "away";
+  return participant.cannot_train().empty() ? "connected" : "cannot train";
 }
 
 std::string RoundHeading() {
@@ -130,6 +143,11 @@ std::string RoundLineText(const v1::Round& round) {
     line += fmt::format(" {:>14} {:>14} {:>12}", "-", "-", "-");
   }
   if (!round.failure().empty()) line += "  nothing changed: " + PeerText(round.failure());
+  if (round.failure().empty() && round.declines_size() > 0) {
+    const v1::RoundDecline& first = round.declines(0);
+    line += fmt::format("  {} declined: {}: {}: {}", round.declined(), PeerText(first.node()),
+                        PeerText(first.reason()), PeerText(first.message()));
+  }
   if (round.epsilon() > 0) line += fmt::format("  epsilon {:.2f}", round.epsilon());
   return line;
 }

@@ -17,6 +17,9 @@ nlohmann::ordered_json ModelJson(const v1::Model& model);
 // "waiting", "running" …
 std::string RunStateName(v1::RunState state);
 
+// "connected", "away", or "cannot train": it is there and is not asked.
+std::string ParticipantState(const v1::Participant& participant);
+
 // A line of the table of rounds, and what stands over it. On the operator's test images, the random encoder's
 // figure stands behind the slash; shares are in percent.
 std::string RoundHeading();

@@ -79,6 +79,29 @@ TEST(RunMessagesTest, TellsNoFiguresOfARoundThatTookNoUpdate) {
   EXPECT_THAT(RoundLineText(round), Not(HasSubstr("0.0000")));
 }
 
+TEST(RunMessagesTest, SaysWhoDeclinedARoundAndWhy) {
+  v1::Round round = JudgedRound();
+  round.set_declined(2);
+  v1::RoundDecline& decline = *round.add_declines();
+  decline.set_node("b3");
+  decline.set_reason("images");
+  decline.set_message("images of side 32\x1b[2J");
+  EXPECT_THAT(RoundLineText(round), HasSubstr("2 declined: b3: images: images of side 32"));
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("\x1b")));
+  EXPECT_EQ(RoundJson(round)["declines"][0]["node"], "b3");
+  round.set_failure("1 of 3 nodes answered; 2 declined, b3 because of images");
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("2 declined: b3"))) << "the failure says it";
+}
+
+TEST(RunMessagesTest, TellsANodeThatCannotTrainFromOneThatCan) {
+  v1::Participant node;
+  EXPECT_EQ(ParticipantState(node), "away");
+  node.set_connected(true);
+  EXPECT_EQ(ParticipantState(node), "connected");
+  node.set_cannot_train("images: of side 32");
+  EXPECT_EQ(ParticipantState(node), "cannot train");
+}
+
 TEST(RunMessagesTest, SaysWhatARollbackOfAnEndedRunDoes) {
   v1::Run run;
   run.set_name("letters");

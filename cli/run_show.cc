@@ -39,13 +39,13 @@ void PrintJson(const v1::GetRunResponse& response) {
 void PrintText(const v1::GetRunResponse& response) {
   std::string text = fmt::format("{}\nmodel {}\n\n", RunSummary(response.run()),
                                  absl::BytesToHexString(response.run().model_sha256()));
-  text += fmt::format("{:<24} {:<10} {:>9} {:>10} {:>9} {:>8} {:>8}  {}\n", "NODE", "STATE", "SAMPLES",
-                      "LAST ROUND", "ACCEPTED", "REFUSED", "DROPPED", "LAST REFUSAL");
+  text += fmt::format("{:<24} {:<12} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}  {}\n", "NODE", "STATE", "SAMPLES",
+                      "LAST ROUND", "ACCEPTED", "REFUSED", "DROPPED", "DECLINED", "LAST REFUSAL");
   for (const v1::Participant& each : response.participants()) {
-    text += fmt::format("{:<24} {:<10} {:>9} {:>10} {:>9} {:>8} {:>8}  {}\n", PeerText(each.node()),
-                        each.connected() ? "connected" : "away", each.sample_count(), each.last_round(),
+    text += fmt::format("{:<24} {:<12} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}  {}\n", PeerText(each.node()),
+                        ParticipantState(each), each.sample_count(), each.last_round(),
                         each.accepted_updates(), each.refused_updates(), each.dropped_rounds(),
-                        PeerText(each.last_refusal()));
+                        each.declined_tasks(), PeerText(each.last_refusal()));
   }
   text += "\n" + RoundHeading() + "\n";
   for (const v1::Round& round : response.history()) text += RoundLineText(round) + "\n";

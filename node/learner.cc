@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "core/parameters/fixed_point.h"
@@ -27,6 +29,22 @@ FederationClientOptions Capable(FederationClientOptions options, std::size_t ima
 
 bool SameSha(const Sha256& sha, const std::string& bytes) {
   return bytes.size() == sha.size() && std::memcmp(sha.data(), bytes.data(), sha.size()) == 0;
+}
+
+// Errors: DataLoss for another model than the task's; those of reading it.
+absl::StatusOr<EncoderFile> ModelOf(const TrainTask& task, const std::string& file) {
+  const absl::StatusOr<TensorSet> set = DecodeSafetensors(file);
+  if (!set.ok()) return set.status();
+  if (!SameSha(ParameterIdentity(*set), task.model_sha256)) {
+    return absl::DataLossError("the model's parameters are not those that the task names");
+  }
+  absl::StatusOr<EncoderFile> model = EncoderFromTensors(*set);
+  if (!model.ok()) return model.status();
+  if (model->parameters.size() != task.element_count) {
+    return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
+                                                  model->parameters.size(), task.element_count));
+  }
+  return model;
 }
 
 }  // namespace
@@ -53,23 +71,58 @@ void Learner::Stop() {
 
 void Learner::Run() {
   while (const auto assignment = client_->Next()) {
-    const absl::Status status = DoRound(*assignment);
+    std::optional<TaskDecline> decline;
+    const absl::Status status = DoRoundInMemory(*assignment, decline);
     if (absl::IsCancelled(status)) {
       metrics_.Withdrawn();
     } else if (!status.ok()) {
       metrics_.Failed();
       spdlog::error("round {} of {}: {}", assignment->task.round, assignment->task.run, status.ToString());
+      if (decline) Decline(*assignment, *decline, std::string(status.message()));
     }
     client_->Finish(*assignment);
   }
 }
 
-absl::Status Learner::DoRound(const FederationClient::Assignment& assignment) {
+void Learner::Decline(const FederationClient::Assignment& assignment, TaskDecline decline,
+                      std::string message) {
+  decline.message = std::move(message);
+  metrics_.Declined(std::string(DeclineReasonName(decline.reason)));
+  const absl::Status said = client_->Decline(assignment, decline);
+  if (said.ok() || absl::IsCancelled(said)) return;
+  spdlog::warn("round {} of {}: the aggregator does not hear that this node cannot do it: {}",
+               assignment.task.round, assignment.task.run, said.ToString());
+}
+
+absl::Status Learner::DoRoundInMemory(const FederationClient::Assignment& assignment,
+                                      std::optional<TaskDecline>& decline) {
+  // Network and batch are the run's to choose, the memory is this board's.
+  try {
+    return DoRound(assignment, decline);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  workload_.reset();
+  decline = {DeclineReason::kMemory, true, ""};
+  return absl::ResourceExhaustedError(fmt::format("no memory for {} parameters and a batch of {}",
+                                                  assignment.task.element_count,
+                                                  assignment.task.settings.batch));
+}
+
+absl::Status Learner::DoRound(const FederationClient::Assignment& assignment,
+                              std::optional<TaskDecline>& decline) {
   const TrainTask& task = assignment.task;
-  const auto model = FetchModel(assignment);
+  decline = {DeclineReason::kFetch, false, ""};
+  const absl::StatusOr<std::string> file = client_->FetchModel(assignment);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<EncoderFile> model = ModelOf(task, *file);
+  // The network is the run's; damage is this file's.
+  decline = {DeclineReason::kModel, absl::IsInvalidArgument(model.status()), ""};
   if (!model.ok()) return model.status();
+  decline = {DeclineReason::kImages, true, ""};
   if (absl::Status status = Prepare(task, *model); !status.ok()) return status;
   update_.resize(model->parameters.size());
+  decline = {DeclineReason::kTraining, false, ""};
   const std::int64_t begin_ns = clock_.SteadyNs();
   const auto outcome = workload_->Train(
       task.round - 1, task.settings.local_steps, model->parameters,
@@ -80,24 +133,11 @@ absl::Status Learner::DoRound(const FederationClient::Assignment& assignment) {
                                  task.settings.local_steps};
   metrics_.Trained(training);
   AddResidualAndClip(task);
-  return Deliver(assignment, training);
-}
-
-absl::StatusOr<EncoderFile> Learner::FetchModel(const FederationClient::Assignment& assignment) {
-  const absl::StatusOr<std::string> file = client_->FetchModel(assignment);
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<TensorSet> set = DecodeSafetensors(*file);
-  if (!set.ok()) return set.status();
-  if (!SameSha(ParameterIdentity(*set), assignment.task.model_sha256)) {
-    return absl::DataLossError("the model's parameters are not those that the task names");
-  }
-  absl::StatusOr<EncoderFile> model = EncoderFromTensors(*set);
-  if (!model.ok()) return model.status();
-  if (model->parameters.size() != assignment.task.element_count) {
-    return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
-                                                  model->parameters.size(), assignment.task.element_count));
-  }
-  return model;
+  decline = {DeclineReason::kUpdate, false, ""};
+  const auto answer = Send(assignment, training);
+  if (!answer.ok()) return answer.status();
+  decline.reset();  // the aggregator has the update
+  return EndRound(task, *answer, training);
 }
 
 absl::Status Learner::Prepare(const TrainTask& task, const EncoderFile& model) {
@@ -164,14 +204,13 @@ absl::StatusOr<SubmitAnswer> Learner::SendMasked(const FederationClient::Assignm
                                                  const TrainingMetrics& training) {
   const TrainTask& task = assignment.task;
   // What the aggregator would refuse; it cannot see it.
-  switch (CheckRange(update_, task.fixed_point.bound)) {
-    case RangeCheck::kNotFinite:
-      return SubmitAnswer{false, "not_finite", "an element is not a finite number"};
-    case RangeCheck::kOutOfRange:
-      return SubmitAnswer{false, "out_of_range",
-                          fmt::format("an element is larger than {}", task.fixed_point.bound)};
-    case RangeCheck::kGood:
-      break;
+  const RangeCheck range = CheckRange(update_, task.fixed_point.bound);
+  if (range != RangeCheck::kGood) {
+    const bool finite = range == RangeCheck::kOutOfRange;
+    const std::string message = finite ? fmt::format("an element is larger than {}", task.fixed_point.bound)
+                                       : "an element is not a finite number";
+    Decline(assignment, {DeclineReason::kUpdate, false, ""}, message);
+    return SubmitAnswer{false, finite ? "out_of_range" : "not_finite", message};
   }
   words_.resize(update_.size());
   const double weight = task.uniform_weight ? 1 : static_cast<double>(images_.count());
@@ -179,15 +218,12 @@ absl::StatusOr<SubmitAnswer> Learner::SendMasked(const FederationClient::Assignm
   return client_->SubmitWords(assignment, {words_, images_.count(), {}, training});
 }
 
-absl::Status Learner::Deliver(const FederationClient::Assignment& assignment,
-                              const TrainingMetrics& training) {
-  const TrainTask& task = assignment.task;
-  const auto answer = Send(assignment, training);
-  if (!answer.ok()) return answer.status();
-  if (!answer->accepted) {
-    metrics_.Refused(answer->reason);
-    spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, answer->reason,
-                 answer->message);
+absl::Status Learner::EndRound(const TrainTask& task, const SubmitAnswer& answer,
+                               const TrainingMetrics& training) {
+  if (!answer.accepted) {
+    metrics_.Refused(answer.reason);
+    spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, answer.reason,
+                 answer.message);
     return absl::OkStatus();
   }
   workload_->EndRound();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,8 +35,8 @@ struct LearnerOptions {
 // the update, counts and metrics.
 //
 // A round that the aggregator no longer wants is given up between two steps. What cannot be done (a model of
-// images of another side, training that diverges, a damaged file) is counted and logged; the next round is
-// tried again.
+// images of another side, training that diverges, a damaged file) is counted, logged and declined, so that
+// the aggregator shows it and waits for nothing.
 class Learner {
  public:
   // Clock and metrics outlive the learner; so does the learner the last reader of the metrics.
@@ -53,8 +54,11 @@ class Learner {
 
  private:
   void Run();
-  absl::Status DoRound(const FederationClient::Assignment& assignment);
-  absl::StatusOr<EncoderFile> FetchModel(const FederationClient::Assignment& assignment);
+  // `decline`: what an error means to the aggregator; empty: nothing.
+  absl::Status DoRound(const FederationClient::Assignment& assignment, std::optional<TaskDecline>& decline);
+  absl::Status DoRoundInMemory(const FederationClient::Assignment& assignment,
+                               std::optional<TaskDecline>& decline);
+  void Decline(const FederationClient::Assignment& assignment, TaskDecline decline, std::string message);
   absl::Status Prepare(const TrainTask& task, const EncoderFile& model);
   absl::Status Restore(const TrainTask& task);
   void AddResidualAndClip(const TrainTask& task);
@@ -62,7 +66,8 @@ class Learner {
                                     const TrainingMetrics& training);
   absl::StatusOr<SubmitAnswer> SendMasked(const FederationClient::Assignment& assignment,
                                           const TrainingMetrics& training);
-  absl::Status Deliver(const FederationClient::Assignment& assignment, const TrainingMetrics& metrics);
+  // What the aggregator said to the update counts for the rounds after.
+  absl::Status EndRound(const TrainTask& task, const SubmitAnswer& answer, const TrainingMetrics& training);
   absl::Status Keep(const std::string& run);
 
   const LearnerOptions options_;

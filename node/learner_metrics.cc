@@ -37,7 +37,7 @@ void LearnerMetrics::Register(const FederationClient& client) {
        &FederationClient::Counters::received_bytes);
   link("tributary_learner_repeated_submissions_total", "Updates sent again after a broken connection.",
        &FederationClient::Counters::repeated_submissions);
-  link("tributary_learner_malformed_tasks_total", "Tasks that this node cannot do.",
+  link("tributary_learner_malformed_tasks_total", "Tasks that this node cannot read, and declined.",
        &FederationClient::Counters::malformed_tasks);
   link("tributary_learner_lost_keys_total",
        "Rounds of secure aggregation in which this node had no keys any more.",
@@ -76,6 +76,13 @@ void LearnerMetrics::Refused(const std::string& reason) {
                   {{"reason", reason}})
       .Increment();
   ++refused_;
+}
+
+void LearnerMetrics::Declined(const std::string& reason) {
+  metrics_
+      .AddCounter("tributary_learner_declined_tasks_total",
+                  "Tasks that this node told the aggregator it cannot do.", {{"reason", reason}})
+      .Increment();
 }
 
 LearnerCounters LearnerMetrics::counters() const {

@@ -38,6 +38,7 @@ class LearnerMetrics {
   void Withdrawn() { ++withdrawn_; }
   void Buffered(std::size_t images, std::uint64_t dropped);
   void Failed() { ++failed_; }
+  void Declined(const std::string& reason);
 
   LearnerCounters counters() const;
 

@@ -40,7 +40,8 @@ class LearnerTest : public ::testing::Test {
 
   ~LearnerTest() override { std::filesystem::remove(state_file_); }
 
-  void Start(const std::string& state_file = "", std::size_t buffer = 0) {
+  void Start(const std::string& state_file = "", std::size_t buffer = 0,
+             ImageSet images = DrawGlyphs(40, 1)) {
     LearnerOptions options;
     options.client.aggregator = server_.address();
     options.client.node = "south";
@@ -48,7 +49,7 @@ class LearnerTest : public ::testing::Test {
     options.state_file = state_file;
     options.buffer = buffer;
     metrics_.emplace();
-    learner_.emplace(options, DrawGlyphs(40, 1), clock_, *metrics_);
+    learner_.emplace(options, std::move(images), clock_, *metrics_);
     learner_->Start();
   }
 
@@ -264,7 +265,76 @@ TEST_F(LearnerTest, TrainsOnNoModelThatIsNotTheTasks) {
   task.mutable_train()->set_model_bytes(server_.model.size());
   server_.Push(task);
   EXPECT_EQ(Await(3).failed, 3u);
+  server_.AwaitDecline(3);
+  learner_->Stop();
+  for (const auto& declined : server_.declines) EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_MODEL);
+  EXPECT_FALSE(server_.declines[0].for_good()) << "the next round has another file";
+  EXPECT_TRUE(server_.declines[1].for_good()) << "the next round has the same network";
   EXPECT_TRUE(server_.submissions.empty());
+}
+
+TEST_F(LearnerTest, SaysThatItsImagesAreOfAnotherSideThanTheEncoderTakes) {
+  ImageSet images;
+  images.side = 32;
+  images.pixels.resize(20 * images.image_size());
+  Start("", 0, images);
+  server_.Push(Task(1));
+  const v1::DeclineTaskRequest declined = server_.AwaitDecline();
+  EXPECT_EQ(declined.run(), "run");
+  EXPECT_EQ(declined.round(), 1u);
+  EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_IMAGES);
+  EXPECT_TRUE(declined.for_good());
+  EXPECT_EQ(declined.message(), "images of side 32, the run's encoder takes 28");
+  learner_->Stop();
+  EXPECT_EQ(learner_->counters().failed, 1u);
+  EXPECT_NE(metrics_->Text().find("tributary_learner_declined_tasks_total{reason=\"images\"} 1"),
+            std::string::npos);
+}
+
+TEST_F(LearnerTest, SaysThatItsBufferDoesNotSuitTheBatch) {
+  Start("", 3);
+  server_.Push(Task(1));
+  const v1::DeclineTaskRequest declined = server_.AwaitDecline();
+  EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_IMAGES);
+  EXPECT_TRUE(declined.for_good());
+}
+
+TEST_F(LearnerTest, DeclinesARoundWhoseTrainingDivergesAndTriesTheNext) {
+  Start();
+  v1::ParticipateResponse task = Task(1);
+  task.mutable_train()->mutable_settings()->set_learning_rate(100);
+  task.mutable_train()->mutable_settings()->set_proximal_mu(1e6);
+  task.mutable_train()->mutable_settings()->set_local_steps(100);
+  server_.Push(task);
+  const v1::DeclineTaskRequest declined = server_.AwaitDecline();
+  EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_TRAINING);
+  EXPECT_FALSE(declined.for_good());
+  ++rounds_;
+  EXPECT_EQ(Do(2).accepted, 1u);
+}
+
+TEST_F(LearnerTest, DeclinesAModelThatCannotBeFetched) {
+  server_.damage_chunks = true;
+  Start();
+  server_.Push(Task(1));
+  const v1::DeclineTaskRequest declined = server_.AwaitDecline();
+  EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_FETCH);
+  EXPECT_FALSE(declined.for_good());
+}
+
+TEST_F(LearnerTest, DeclinesNothingThatTheAggregatorNoLongerWantsOrRefused) {
+  server_.answer.set_accepted(false);
+  server_.answer.set_reason(v1::SUBMIT_REFUSAL_LATE);
+  Start();
+  Do(1);
+  v1::ParticipateResponse endless = Task(2);
+  endless.mutable_train()->mutable_settings()->set_local_steps(10'000'000);
+  const std::size_t fetches = server_.fetches();
+  server_.Push(endless);
+  while (server_.fetches() == fetches) std::this_thread::yield();
+  Do(3);
+  learner_->Stop();
+  EXPECT_TRUE(server_.declines.empty());
 }
 
 // Reads the wire: no row of any image is in any message, neither as pixels nor as the numbers they become.

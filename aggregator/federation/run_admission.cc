@@ -85,6 +85,10 @@ std::optional<Admission> RunState::RefuseRound(const SubmissionHeader& header, s
     return Refusal(SubmissionRefusal::kNotAsked,
                    fmt::format("{} was not asked for an update in round {}", header.node, header.round));
   }
+  if (declined_.contains(header.node)) {
+    return Refusal(SubmissionRefusal::kNotAsked,
+                   fmt::format("{} declined round {}", header.node, header.round));
+  }
   if (now_ns > deadline_ns_) {
     return Refusal(SubmissionRefusal::kLate,
                    fmt::format("the deadline of round {} has passed", header.round));
@@ -109,7 +113,7 @@ std::optional<Admission> RunState::RefuseContents(const SubmissionHeader& header
                                HexOf(header.base_model), header.round, HexOf(base)));
   }
   const bool partial = !header.contributors.empty();
-  if (partial != nodes_.find(header.node)->second.partial_sums) {
+  if (partial != nodes_.find(header.node)->second.declaration.partial_sums) {
     return Refusal(SubmissionRefusal::kContributors,
                    fmt::format("{} had {} that its updates are partial sums, this one is{}", header.node,
                                partial ? "not said" : "said", partial ? "" : " not"));

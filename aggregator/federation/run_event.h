@@ -8,6 +8,7 @@
 
 #include "aggregator/federation/submission.h"
 #include "core/parameters/fixed_point.h"
+#include "core/parameters/task_decline.h"
 
 namespace tributary {
 
@@ -46,6 +47,18 @@ struct UpdateAccepted {
   std::uint32_t round = 0;  // under way; header.round is older for a stale update of FedBuff
   AcceptedUpdate update;
 };
+// Who said in a round that it cannot do its task.
+struct DeclinedTasks {
+  struct One {
+    std::string node;
+    TaskDecline decline;
+  };
+  static constexpr std::size_t kNamed = 8;  // a crowd must not fill the history
+
+  std::uint32_t count = 0;
+  std::vector<One> named;  // the first of them
+};
+
 // Combine what was accepted, step the model, store it, then call RunState::Commit.
 struct RoundClosed {
   std::uint32_t round = 0;
@@ -57,6 +70,7 @@ struct RoundFailed {
   std::uint32_t round = 0;
   std::string reason;
   std::vector<std::string> dropped;
+  DeclinedTasks declined;  // of those
 };
 struct RunPaused {};
 struct RunResumed {};

@@ -52,11 +52,12 @@ absl::Status RunState::Join(const NodeDeclaration& declaration, std::int64_t now
     return absl::ResourceExhaustedError(fmt::format("{} nodes have joined, no more may", config_.max_nodes));
   }
   Node& node = nodes_[declaration.node];
+  // As another process, or with other means, it may be able to.
+  if (node.declaration != declaration && !node.left_out) node.status.cannot_train.clear();
   node.status.node = declaration.node;
   node.status.connected = true;
   node.status.sample_count = declaration.sample_count;
-  node.boot_id = declaration.boot_id;
-  node.partial_sums = declaration.partial_sums;
+  node.declaration = declaration;
   StartRoundIfReady(now_ns, events);
   return absl::OkStatus();
 }
@@ -64,7 +65,7 @@ absl::Status RunState::Join(const NodeDeclaration& declaration, std::int64_t now
 void RunState::Leave(std::string_view node, std::string_view boot_id, std::int64_t now_ns,
                      RunEvents& events) {
   const auto known = nodes_.find(node);
-  if (known == nodes_.end() || known->second.boot_id != boot_id) return;
+  if (known == nodes_.end() || known->second.declaration.boot_id != boot_id) return;
   known->second.status.connected = false;
   EndStepIfDue(now_ns, events);
 }
@@ -73,7 +74,8 @@ void RunState::LeaveOut(std::string_view node, std::string reason) {
   const auto known = nodes_.find(node);
   if (known == nodes_.end()) return;
   known->second.status.last_refusal = reason;
-  known->second.left_out = std::move(reason);
+  known->second.status.cannot_train = std::move(reason);
+  known->second.left_out = true;
   if (open_ && step_nodes_.contains(node)) given_up_.emplace(node);
 }
 
@@ -89,17 +91,18 @@ NodeTask RunState::TaskOf(std::string_view node) const {
     task.reason = "the node has not joined";
     return task;
   }
-  if (!known->second.left_out.empty()) {
-    task.reason = known->second.left_out;
+  const ParticipantStatus& status = known->second.status;
+  if (!status.cannot_train.empty()) {
+    task.reason = known->second.left_out
+                      ? status.cannot_train
+                      : fmt::format("this node cannot train in this run: {}", status.cannot_train);
     return task;
   }
-  const bool asked =
-      config_.asynchronous()
-          ? known->second.status.sample_count > 0 && known->second.status.last_round < round_
-          : step_nodes_.contains(node) && !step_done_.contains(node) && !given_up_.contains(node);
-  if (!open_ || step_ == RoundStep::kClosing || !asked) {
-    task.reason = known->second.status.sample_count == 0 ? "the node has not said how many samples it has"
-                                                         : StatusMessage();
+  const bool asked = config_.asynchronous() ? status.sample_count > 0 && status.last_round < round_
+                                            : step_nodes_.contains(node) && !step_done_.contains(node);
+  if (!open_ || step_ == RoundStep::kClosing || !asked || given_up_.contains(node)) {
+    task.reason =
+        status.sample_count == 0 ? "the node has not said how many samples it has" : StatusMessage();
     return task;
   }
   static constexpr std::array<TaskKind, 4> kTasks = {TaskKind::kAdvertiseKeys, TaskKind::kShareKeys,
@@ -126,7 +129,16 @@ std::string RunState::StatusMessage() const {
   if (config_.relayed && !next_) return "the parent asks for no round";
   if (next_) return fmt::format("round {} waits for {} samples", next_->round, next_->sample_count);
   const auto ready = std::ranges::count_if(nodes_, [](const auto& entry) { return entry.second.ready(); });
-  return fmt::format("{} of {} nodes are connected", ready, std::max(config_.min_nodes, config_.quorum));
+  const auto unable = std::ranges::count_if(nodes_, [](const auto& entry) {
+    return entry.second.status.connected && !entry.second.status.cannot_train.empty();
+  });
+  const std::uint32_t required = std::max(config_.min_nodes, config_.quorum);
+  std::string message = fmt::format("{} of {} nodes are connected", ready, required);
+  if (unable > 0) message = fmt::format("{}; {} more cannot train", message, unable);
+  if (rest_until_ns_ > 0 && ready >= required) {
+    message = fmt::format("round {} came to nothing; another one follows in seconds", round_);
+  }
+  return message;
 }
 
 std::vector<ParticipantStatus> RunState::participants() const {
@@ -174,7 +186,7 @@ absl::StatusOr<RunState> RunState::Restore(RunConfig config, const ModelFacts& m
   if (!snapshot.open) return state;
   for (const AskedNode& asked : snapshot.open->asked) {
     state->step_nodes_.insert(asked.node);
-    state->nodes_[asked.node].partial_sums = asked.partial_sums;
+    state->nodes_[asked.node].declaration.partial_sums = asked.partial_sums;
     // Known even where the snapshot lacks it, so that its submission is recognised.
     ParticipantStatus& status = state->nodes_[asked.node].status;
     status.node = asked.node;

@@ -45,7 +45,8 @@ std::vector<AskedNode> RunState::Ready() const {
   for (const auto& [name, node] : nodes_) {
     const ParticipantStatus& status = node.status;
     if (node.ready()) {
-      ready.push_back({name, WeightOf(status.sample_count), status.sample_count, node.partial_sums});
+      ready.push_back(
+          {name, WeightOf(status.sample_count), status.sample_count, node.declaration.partial_sums});
     }
   }
   return ready;
@@ -83,10 +84,13 @@ std::optional<RoundStarted> RunState::DrawRound() {
 
 void RunState::StartRoundIfReady(std::int64_t now_ns, RunEvents& events) {
   if (open_ || paused_ || ended()) return;
+  if (!config_.relayed && now_ns < rest_until_ns_) return;
   const std::int64_t deadline_ns = next_ ? next_->deadline_ns : now_ns + config_.deadline_ns;
   std::optional<RoundStarted> round = config_.relayed ? TakeParentRound(now_ns) : DrawRound();
   if (!round) return;
   ForgetUpdates();
+  ForgetDeclines();
+  rest_until_ns_ = 0;
   threshold_ = 0;
   open_ = round;
   Names names;
@@ -102,6 +106,7 @@ void RunState::BeginStep(RoundStep step, Names nodes, std::int64_t deadline_ns) 
   step_nodes_ = std::move(nodes);
   step_done_.clear();
   given_up_.clear();
+  declined_in_step_ = 0;
   deadline_ns_ = deadline_ns;
 }
 
@@ -129,12 +134,19 @@ void RunState::EndStepIfDue(std::int64_t now_ns, RunEvents& events) {
   bool all_done = step_done_.size() + given_up_.size() == step_nodes_.size();
   if (config_.asynchronous()) all_done = done >= config_.buffer.size;
   if (step_ == RoundStep::kUnmasking) all_done = done >= needed;  // more shares would not tell more
-  if (!all_done && now_ns < deadline_ns_) return;
+  const bool out_of_reach = !config_.asynchronous() && step_nodes_.size() - declined_in_step_ < needed;
+  if (!all_done && !out_of_reach && now_ns < deadline_ns_) return;
   if (done < needed) {
     if (config_.asynchronous()) {
       deadline_ns_ = now_ns + config_.deadline_ns;  // nothing is lost by waiting on
+      given_up_.clear();                            // what kept them may have passed
+      ForgetDeclines();
     } else {
-      Fail(fmt::format("{} of {} nodes answered, {} are needed", done, step_nodes_.size(), needed), events);
+      if (declined_in_step_ > 0 && now_ns < deadline_ns_) {
+        rest_until_ns_ = std::min(deadline_ns_, now_ns + rest_ns_);
+        rest_ns_ = std::min(2 * rest_ns_, kMostRestNs);
+      }
+      Fail(WhyTooFew(done, needed), events);
     }
     return;
   }
@@ -185,7 +197,7 @@ void RunState::CloseRound(RunEvents& events) {
 }
 
 void RunState::Fail(std::string_view reason, RunEvents& events) {
-  events.emplace_back(RoundFailed{round_, std::string(reason), CountDropped()});
+  events.emplace_back(RoundFailed{round_, std::string(reason), CountDropped(), declines_});
   open_.reset();
   ForgetUpdates();
   deadline_ns_ = kNoDeadline;
@@ -204,7 +216,8 @@ std::int64_t RunState::Advance(std::int64_t now_ns, RunEvents& events) {
   }
   if (!stopped_) EndStepIfDue(now_ns, events);
   StartRoundIfReady(now_ns, events);
-  return next_ ? gathered_ns_ : deadline_ns();
+  if (next_) return gathered_ns_;
+  return !open_ && now_ns < rest_until_ns_ ? rest_until_ns_ : deadline_ns();
 }
 
 absl::Status RunState::FinishStep(std::string_view node, std::uint32_t round, RoundStep step,
@@ -239,6 +252,7 @@ absl::Status RunState::Commit(std::uint32_t round, const Sha256& model, std::int
     if (earlier_models_.size() > config_.buffer.max_staleness) earlier_models_.pop_front();
   }
   model_.model = model;
+  rest_ns_ = kFirstRestNs;
   ++committed_;
   open_.reset();
   ForgetUpdates();

@@ -4,8 +4,9 @@
 //   …
 //
 // Round numbers ascend from 1 and are never used twice: a round that misses its quorum has failed and the
-// next one has the next number, from the same model. A round ends when every asked node has sent its update
-// or one that can never be taken, or at its deadline.
+// next one has the next number, from the same model. A round ends when every asked node has sent its update,
+// has sent one that can never be taken or has declined; when so many have that the quorum is out of reach; or
+// at its deadline.
 //
 // Pure: the time is passed in (steady clock, nanoseconds), nothing is stored or sent. What changes comes out
 // as events in order, appended to `events`, to be stored before a caller is answered. One thread at a time.
@@ -46,6 +47,8 @@ struct NodeDeclaration {
   std::vector<UpdateEncoding> encodings;  // empty: all
   bool secure_aggregation = false;
   bool partial_sums = false;  // its updates are sums of those of nodes of its own
+
+  friend bool operator==(const NodeDeclaration&, const NodeDeclaration&) = default;
 };
 
 // A round of a relayed run, as the parent asks for it.
@@ -91,7 +94,9 @@ struct ParticipantStatus {
   std::uint64_t accepted_updates = 0;
   std::uint64_t refused_updates = 0;
   std::uint64_t dropped_rounds = 0;
-  std::string last_refusal;
+  std::string last_refusal;  // of an update of it, or of a task by it
+  std::uint64_t declined_tasks = 0;
+  std::string cannot_train;  // why it is not asked; empty: it is
 };
 
 // All that a restart needs, and what the events add up to.
@@ -144,6 +149,16 @@ class RunState {
   // A submission that was admitted broke off or was refused by its contents (which is counted). Of what it
   // had added to a sum that has been started afresh since, nothing is to be taken off.
   void Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason = std::nullopt);
+
+  // The node does not do its part of the round (0: the one under way), which goes on without it; where it
+  // says for_good, it is not asked again before it joins with another declaration or boot_id. Returns whether
+  // that is news. Errors: FailedPrecondition unless it was asked for that, as the process that it is now.
+  absl::StatusOr<bool> Decline(std::string_view node, std::string_view boot_id, std::uint32_t round,
+                               const TaskDecline& decline, std::int64_t now_ns, RunEvents& events);
+  // In the round under way.
+  const DeclinedTasks& declined() const { return declines_; }
+  // Whether it is here and is not asked: it declined for good, or was left out.
+  bool CannotTrain(std::string_view node) const;
 
   // Secure aggregation: the node has done its part of kKeys, kShares or kUnmasking. Errors:
   // FailedPrecondition unless it was asked for that in this round.
@@ -202,11 +217,10 @@ class RunState {
  private:
   struct Node {
     ParticipantStatus status;
-    std::string boot_id;
-    bool partial_sums = false;
-    std::string left_out;  // why; empty: it is not
+    NodeDeclaration declaration;
+    bool left_out = false;  // for breaking the protocol: status.cannot_train says why, until a restart
 
-    bool ready() const { return status.connected && status.sample_count > 0 && left_out.empty(); }
+    bool ready() const { return status.connected && status.sample_count > 0 && status.cannot_train.empty(); }
   };
   using Names = std::set<std::string, std::less<>>;
 
@@ -227,6 +241,8 @@ class RunState {
   std::size_t NeededInStep() const;
   void Keep(AcceptedUpdate update);
   void ForgetUpdates();
+  void ForgetDeclines();
+  std::string WhyTooFew(std::size_t done, std::size_t needed) const;
   void CloseRound(RunEvents& events);
   void Fail(std::string_view reason, RunEvents& events);
   std::vector<std::string> CountDropped();
@@ -248,8 +264,19 @@ class RunState {
   RoundStep step_ = RoundStep::kTraining;
   Names step_nodes_;  // asked in this step
   Names step_done_;
-  Names given_up_;  // whose update was refused for good: not waited for, nor asked again in this round
-  std::size_t threshold_ = 0;  // of secure aggregation, from the end of kKeys on
+  // Declined, or their update was refused for good: not waited for, nor asked again in this round.
+  Names given_up_;
+  Names declined_;  // in this round, whatever the step
+  std::size_t declined_in_step_ = 0;
+  DeclinedTasks declines_;
+  // A round that failed before its deadline because nodes declined is not followed by the next at once:
+  // rounds would be burnt as fast as nodes decline them. Each such failure in a row doubles the rest, up to
+  // kMostRestNs or what is left of the deadline.
+  static constexpr std::int64_t kFirstRestNs = 1'000'000'000;
+  static constexpr std::int64_t kMostRestNs = 60'000'000'000;
+  std::int64_t rest_ns_ = kFirstRestNs;
+  std::int64_t rest_until_ns_ = 0;  // no round starts before; 0: none failed so
+  std::size_t threshold_ = 0;       // of secure aggregation, from the end of kKeys on
   // Admitted, neither accepted nor withdrawn: the round in which that was.
   std::map<std::string, std::uint32_t, std::less<>> under_way_;
   std::vector<AcceptedUpdate> accepted_;

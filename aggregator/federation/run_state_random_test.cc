@@ -50,6 +50,10 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
     if (Draw(6) == 0) Tick();  // the upload takes its time
     if (run_->Accept(header, now_ns_, events_).verdict == AdmissionVerdict::kRefused) run_->Withdraw(header);
   }
+  void DeclineSomething() {
+    TaskDecline decline{DeclineReason::kTraining, Draw(4) == 0, "diverged"};
+    (void)run_->Decline(AnyNode(), "boot", run_->Snapshot().round, decline, now_ns_, events_);
+  }
   void FinishSomething() {
     const auto step = static_cast<RoundStep>(Draw(5));
     (void)run_->FinishStep(AnyNode(), run_->round(), step, now_ns_, events_);
@@ -57,7 +61,7 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
   void Tick() { Advance(now_ns_ + static_cast<std::int64_t>(Draw(Draw(5) == 0 ? kDeadline : 50))); }
 
   void Something() {
-    switch (Draw(16)) {
+    switch (Draw(17)) {
       case 0:
       case 1:
       case 2:
@@ -86,6 +90,9 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
         if (kind_ == Kind::kMasked) {
           for (int i = 0; i < 8; ++i) FinishSomething();
         }
+        break;
+      case 11:
+        DeclineSomething();
         break;
       default:
         OfferSomething();
@@ -153,6 +160,7 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
   void Check(const RoundFailed& failed) {
     EXPECT_EQ(failed.round, last_round_);
     EXPECT_FALSE(failed.reason.empty());
+    if (kind_ != Kind::kBuffered) EXPECT_LE(failed.declined.count, failed.dropped.size());
     open_ = closed_ = false;
   }
   void Check(const RunPaused&) { paused_ = true; }
@@ -189,7 +197,7 @@ TEST_P(RandomRunTest, KeepsItsPromises) {
   (void)run_->Resume(now_ns_, events_);
   for (int i = 0; i < 2000 && run_->phase() != RunPhase::kFinished; ++i) {
     for (int node = 0; node < 8; ++node)
-      (void)run_->Join(Declaration("node" + std::to_string(node), "boot"), now_ns_, events_);
+      (void)run_->Join(Declaration("node" + std::to_string(node), "last boot"), now_ns_, events_);
     for (const RoundStep step :
          {RoundStep::kKeys, RoundStep::kShares, RoundStep::kTraining, RoundStep::kUnmasking}) {
       for (int node = 0; node < 8; ++node) {

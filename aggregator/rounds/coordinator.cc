@@ -264,6 +264,15 @@ void Coordinator::Leave(const std::shared_ptr<TaskSink>& sink) {
   });
 }
 
+void Coordinator::Decline(std::string run, Declined declined, Done<absl::Status> done) {
+  OnRun(std::move(run), std::move(done), [this, declined = std::move(declined)](HostedRun& each) {
+    const absl::StatusOr<bool> news =
+        each.Decline(declined.node, declined.boot_id, declined.round, declined.decline);
+    if (news.ok() && *news) ++declined_[static_cast<std::size_t>(declined.decline.reason)];
+    return news.status();
+  });
+}
+
 void Coordinator::CountRefusal(SubmissionRefusal reason) {
   refused_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
 }

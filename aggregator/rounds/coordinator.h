@@ -102,6 +102,15 @@ class Coordinator {
   // Of a submission that Submit and BeginUpload have not refused themselves.
   void CountRefusal(SubmissionRefusal reason);
 
+  // The node does not do its task of that round; 0: the present one. RunState::Decline.
+  struct Declined {
+    std::uint32_t round = 0;
+    std::string node;
+    std::string boot_id;
+    TaskDecline decline;
+  };
+  void Decline(std::string run, Declined declined, Done<absl::Status> done);
+
   // Secure aggregation: what a node has done of its step.
   void TakeKeys(std::string run, std::uint32_t round, MaskingKeys keys, Done<absl::Status> done);
   void TakeShares(std::string run, std::uint32_t round, std::string node, std::vector<SealedShare> shares,
@@ -140,6 +149,9 @@ class Coordinator {
   const RunBoard& board() const { return board_; }
   std::uint64_t refused(SubmissionRefusal reason) const {
     return refused_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
+  }
+  std::uint64_t declined(DeclineReason reason) const {
+    return declined_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
   }
   // Streams of nodes that were ended at once: beyond a limit, or of no use to the run.
   std::uint64_t refused_streams() const { return refused_streams_.load(std::memory_order_relaxed); }
@@ -215,6 +227,7 @@ class Coordinator {
 
   RunBoard board_;
   std::array<std::atomic<std::uint64_t>, kSubmissionRefusals> refused_ = {};
+  std::array<std::atomic<std::uint64_t>, kDeclineReasons> declined_ = {};
   std::atomic<std::uint64_t> refused_streams_ = 0;
   std::atomic<std::uint64_t> refused_steps_ = 0;
   std::atomic<std::uint64_t> received_bytes_ = 0;

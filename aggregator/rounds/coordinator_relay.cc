@@ -22,7 +22,8 @@ Roster Coordinator::CountRoster() {
   Roster roster;
   for (const Participant& each : participants_) {
     const HostedRun* run = Find(each.run);
-    const bool available = run == nullptr || run->state().config().relayed;
+    const bool available =
+        run == nullptr || (run->state().config().relayed && !run->state().CannotTrain(each.declaration.node));
     if (!available || each.declaration.sample_count == 0) continue;
     ++roster.nodes;
     roster.sample_count += each.declaration.sample_count;

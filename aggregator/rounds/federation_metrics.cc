@@ -26,6 +26,13 @@ void AddFederationMetrics(const Coordinator& coordinator, Metrics& metrics) {
         {{"reason", std::string(SubmissionRefusalName(reason))}},
         [&coordinator, reason] { return static_cast<double>(coordinator.refused(reason)); });
   }
+  for (std::size_t i = 0; i < kDeclineReasons; ++i) {
+    const auto reason = static_cast<DeclineReason>(i);
+    metrics.AddCounterCallback(
+        "tributary_tasks_declined_total", "Tasks that nodes said they cannot do, by reason.",
+        {{"reason", std::string(DeclineReasonName(reason))}},
+        [&coordinator, reason] { return static_cast<double>(coordinator.declined(reason)); });
+  }
   metrics.AddCounterCallback("tributary_participants_refused_total",
                              "Streams of nodes that were ended at once, with a reason.", {},
                              [&coordinator] { return static_cast<double>(coordinator.refused_streams()); });
@@ -53,6 +60,10 @@ void RunMetrics::Refresh() {
     Set("tributary_run_accepted_updates", "In the round under way.", name, run->accepted);
     Set("tributary_run_connected_nodes", "Of these, now connected.", name,
         static_cast<double>(std::ranges::count_if(run->participants, &ParticipantStatus::connected)));
+    Set("tributary_run_unable_nodes", "Of the connected ones, those that cannot train in this run.", name,
+        static_cast<double>(std::ranges::count_if(run->participants, [](const ParticipantStatus& each) {
+          return each.connected && !each.cannot_train.empty();
+        })));
     if (run->epsilon > 0) {
       Set("tributary_run_epsilon", "Differential privacy spent, at the run's delta.", name, run->epsilon);
     }

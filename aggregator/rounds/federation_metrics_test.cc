@@ -44,7 +44,10 @@ TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
   RunView run;
   run.name = "letters";
   run.participants.resize(3);
+  run.participants[0].connected = true;
+  run.participants[0].cannot_train = "images: of side 32";
   run.participants[1].connected = true;
+  run.participants[2].cannot_train = "it is away";
   RoundLine committed, failed, rolled_back;
   committed.started_unix_ns = 1'000'000'000;
   committed.ended_unix_ns = 3'500'000'000;
@@ -56,8 +59,9 @@ TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
   }
   board.Publish(run);
   runs.Refresh();
-  for (const char* line : {"loss{run=\"letters\"} -0.75", "round_seconds{run=\"letters\"} 2.5",
-                           "nodes{run=\"letters\"} 3", "connected_nodes{run=\"letters\"} 1"}) {
+  for (const char* line :
+       {"loss{run=\"letters\"} -0.75", "round_seconds{run=\"letters\"} 2.5", "nodes{run=\"letters\"} 3",
+        "connected_nodes{run=\"letters\"} 2", "unable_nodes{run=\"letters\"} 1"}) {
     EXPECT_THAT(metrics.Text(), HasSubstr(std::string("\ntributary_run_") + line));
   }
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("tributary_run_epsilon")));

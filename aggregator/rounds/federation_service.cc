@@ -55,6 +55,21 @@ grpc::ServerReadReactor<v1::SubmitUpdateRequest>* FederationService::SubmitUpdat
   return SubmitCall::Start(coordinator_, *context, response);
 }
 
+grpc::ServerUnaryReactor* FederationService::DeclineTask(grpc::CallbackServerContext* context,
+                                                         const v1::DeclineTaskRequest* request,
+                                                         v1::DeclineTaskResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  absl::StatusOr<Coordinator::Declined> declined = DeclineFromWire(*request);
+  absl::Status status = CheckPeer(*context->auth_context(), request->node());
+  if (status.ok()) status = declined.status();
+  if (!status.ok()) {
+    Answer(reactor, response, status);
+  } else {
+    coordinator_.Decline(request->run(), *std::move(declined), AnswerWith(reactor, response));
+  }
+  return reactor;
+}
+
 grpc::ServerUnaryReactor* FederationService::AdvertiseKeys(grpc::CallbackServerContext* context,
                                                            const v1::AdvertiseKeysRequest* request,
                                                            v1::AdvertiseKeysResponse* response) {

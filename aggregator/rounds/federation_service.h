@@ -21,6 +21,10 @@ class FederationService final : public v1::FederationService::CallbackService {
   grpc::ServerReadReactor<v1::SubmitUpdateRequest>* SubmitUpdate(grpc::CallbackServerContext* context,
                                                                  v1::SubmitUpdateResponse* response) override;
 
+  grpc::ServerUnaryReactor* DeclineTask(grpc::CallbackServerContext* context,
+                                        const v1::DeclineTaskRequest* request,
+                                        v1::DeclineTaskResponse* response) override;
+
   grpc::ServerUnaryReactor* AdvertiseKeys(grpc::CallbackServerContext* context,
                                           const v1::AdvertiseKeysRequest* request,
                                           v1::AdvertiseKeysResponse* response) override;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/strings/ascii.h"
+#include "core/uplink/refusals.h"
 
 namespace tributary {
 namespace {
@@ -26,6 +27,13 @@ absl::Status CheckName(std::string_view field, const std::string& name) {
     return absl::InvalidArgumentError(fmt::format("{}: control characters are not allowed", field));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckBootId(const std::string& boot_id) {
+  constexpr std::size_t kBootIdBytes = 16;
+  if (boot_id.size() == kBootIdBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("boot_id: {} bytes, expected {}", boot_id.size(), kBootIdBytes));
 }
 
 // Of a digest or a key.
@@ -115,15 +123,24 @@ void TrainToWire(const TaskNotice& notice, v1::TrainTask& wire) {
 
 }  // namespace
 
+absl::StatusOr<Coordinator::Declined> DeclineFromWire(const v1::DeclineTaskRequest& request) {
+  if (absl::Status status = CheckName("node", request.node()); !status.ok()) return status;
+  if (absl::Status status = CheckBootId(request.boot_id()); !status.ok()) return status;
+  // A newer node may have other reasons.
+  const bool known = v1::DeclineReason_IsValid(request.reason());
+  const auto reason = known ? static_cast<DeclineReason>(request.reason()) : DeclineReason::kUnspecified;
+  return Coordinator::Declined{request.round(),
+                               request.node(),
+                               request.boot_id(),
+                               {reason, request.for_good(), PeerText(request.message())}};
+}
+
 absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest& request) {
   if (absl::Status status = CheckName("node", request.node()); !status.ok()) return status;
   NodeDeclaration declaration;
   declaration.node = request.node();
   declaration.boot_id = request.boot_id();
-  if (declaration.boot_id.size() != 16) {
-    return absl::InvalidArgumentError(
-        fmt::format("boot_id: {} bytes, expected 16", declaration.boot_id.size()));
-  }
+  if (absl::Status status = CheckBootId(declaration.boot_id); !status.ok()) return status;
   if (!request.schema_sha256().empty()) {
     absl::StatusOr<Sha256> schema = Bytes32FromWire("schema_sha256", request.schema_sha256());
     if (!schema.ok()) return schema.status();

@@ -18,6 +18,8 @@ namespace tributary {
 absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest& request);
 absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& header);
 
+absl::StatusOr<Coordinator::Declined> DeclineFromWire(const v1::DeclineTaskRequest& request);
+
 absl::StatusOr<MaskingKeys> KeysFromWire(const v1::AdvertiseKeysRequest& request);
 absl::StatusOr<std::vector<SealedShare>> SharesFromWire(const v1::ShareKeysRequest& request);
 absl::StatusOr<RevealedShares> RevealedFromWire(const v1::UnmaskRequest& request);

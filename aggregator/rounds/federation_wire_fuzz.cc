@@ -1,4 +1,4 @@
-// Whatever a peer sends: a header, a declaration and chunks are taken or refused, never a crash.
+// Whatever a peer sends: a header, a declaration, a decline and chunks are taken or refused, never a crash.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,6 +19,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   v1::ParticipateRequest participate;
   if (participate.ParseFromArray(data, static_cast<int>(size))) {
     DeclarationFromWire(participate).status().IgnoreError();
+  }
+  v1::DeclineTaskRequest decline;
+  if (decline.ParseFromArray(data, static_cast<int>(size))) {
+    const auto declined = DeclineFromWire(decline);
+    // Each byte of a peer's text is four at most once it is escaped.
+    constexpr std::size_t kMostBytes = 4 * 240;
+    if (declined.ok() && declined->decline.message.size() > kMostBytes) __builtin_trap();
   }
   v1::SubmitUpdateRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;

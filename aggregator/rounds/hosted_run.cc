@@ -174,6 +174,25 @@ void HostedRun::Withdraw(const SubmissionHeader& header, SubmissionRefusal reaso
   state_.Withdraw(header, reason);
 }
 
+absl::StatusOr<bool> HostedRun::Decline(std::string_view node, std::string_view boot_id, std::uint32_t round,
+                                        const TaskDecline& decline) {
+  if (!health_.ok()) return health_;
+  const std::uint32_t under_way = state_.round();
+  const std::uint32_t before = state_.declined().count;
+  RunEvents events;
+  const absl::StatusOr<bool> news =
+      state_.Decline(node, boot_id, round, decline, surroundings_.clock.SteadyNs(), events);
+  // The first of a round: what a crowd says is in the round's line.
+  if (news.ok() && *news && before < DeclinedTasks::kNamed) {
+    spdlog::warn("run {}: {} does not train in round {}{}: {}: {}", name(), node, under_way,
+                 decline.for_good ? ", nor is it asked again" : "", DeclineReasonName(decline.reason),
+                 decline.message);
+  }
+  Apply(events, false);
+  if (!news.ok()) return news.status();
+  return health_.ok() ? news : health_;
+}
+
 absl::Status HostedRun::AddUp(const SubmissionDocument& document, const FileFacts& file) {
   if (!sum_) return absl::OkStatus();  // combined at the end of the round
   absl::StatusOr<CheckedReader> reader = surroundings_.store.Read(file);
@@ -200,7 +219,8 @@ void HostedRun::Apply(const RunEvents& events, bool saved) {
   for (const RunEvent& event : events) {
     const auto* failed = std::get_if<RoundFailed>(&event);
     if (failed == nullptr) continue;
-    RoundLine line = MakeLine(failed->round, static_cast<std::uint32_t>(failed->dropped.size()));
+    RoundLine line =
+        MakeLine(failed->round, static_cast<std::uint32_t>(failed->dropped.size()), failed->declined);
     line.failure = failed->reason;
     line.model_sha256.clear();
     submissions_.clear();
@@ -251,7 +271,8 @@ absl::Status HostedRun::CloseRound(const RoundClosed& closed) {
   absl::StatusOr<std::span<float>> combined = Combine(closed);
   if (!combined.ok()) return combined.status();
   if (absl::Status status = AddNoise(closed, *combined); !status.ok()) return status;
-  RoundLine line = MakeLine(closed.round, static_cast<std::uint32_t>(closed.dropped.size()));
+  RoundLine line =
+      MakeLine(closed.round, static_cast<std::uint32_t>(closed.dropped.size()), state_.declined());
   line.update_norm = std::sqrt(SumOfSquares(*combined));
   line.epsilon = Epsilon(closed.round);
   RunEvents events;
@@ -290,7 +311,8 @@ absl::Status HostedRun::CloseRound(const RoundClosed& closed) {
   return absl::OkStatus();
 }
 
-RoundLine HostedRun::MakeLine(std::uint32_t round, std::uint32_t dropped) const {
+RoundLine HostedRun::MakeLine(std::uint32_t round, std::uint32_t dropped,
+                              const DeclinedTasks& declined) const {
   RoundLine line;
   line.round = round;
   line.started_unix_ns = round_started_unix_ns_;
@@ -299,6 +321,11 @@ RoundLine HostedRun::MakeLine(std::uint32_t round, std::uint32_t dropped) const 
   line.accepted = static_cast<std::uint32_t>(submissions_.size());
   line.refused = static_cast<std::uint32_t>(refused_);
   line.dropped = dropped;
+  line.declined = declined.count;
+  for (const DeclinedTasks::One& each : declined.named) {
+    line.declines.push_back(
+        {each.node, std::string(DeclineReasonName(each.decline.reason)), each.decline.message});
+  }
   for (const Submission& each : submissions_) {
     const SubmissionHeader& header = each.document.update.header;
     const auto samples = static_cast<double>(header.sample_count);

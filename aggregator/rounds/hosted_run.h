@@ -65,6 +65,10 @@ class HostedRun {
   Admission Submit(Upload upload);
   void Withdraw(const SubmissionHeader& header, SubmissionRefusal reason);
 
+  // RunState::Decline.
+  absl::StatusOr<bool> Decline(std::string_view node, std::string_view boot_id, std::uint32_t round,
+                               const TaskDecline& decline);
+
   // Secure aggregation. Errors: FailedPrecondition unless the node was asked for that in this round;
   // InvalidArgument for what cannot be taken.
   absl::Status TakeKeys(std::uint32_t round, MaskingKeys keys);
@@ -128,7 +132,7 @@ class HostedRun {
   std::optional<std::uint32_t> RoundToJudge() const;
   absl::StatusOr<DurableFile> WriteModel(std::uint32_t round);
   absl::StatusOr<std::optional<DurableFile>> WriteStrategyState(std::uint32_t round);
-  RoundLine MakeLine(std::uint32_t round, std::uint32_t dropped) const;
+  RoundLine MakeLine(std::uint32_t round, std::uint32_t dropped, const DeclinedTasks& declined) const;
   std::string Document() const;
 
   RunSurroundings surroundings_;

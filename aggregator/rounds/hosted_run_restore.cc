@@ -136,7 +136,7 @@ absl::Status HostedRun::RollBack(std::uint32_t round) {
   RunEvents events;
   Sha256 identity{};
   std::memcpy(identity.data(), record.sha256.data(), std::min(identity.size(), record.sha256.size()));
-  RoundLine line = MakeLine(round, 0);
+  RoundLine line = MakeLine(round, 0, {});
   line.rolled_back = true;
   line.model_sha256 = record.sha256;
   state_.ReplaceModel(identity, surroundings_.clock.SteadyNs(), events);

@@ -31,6 +31,22 @@ ParentRound RoundOf(const TrainTask& task, const Clock& clock) {
   return round;
 }
 
+// Why there is no sum.
+TaskDecline DeclineOf(const absl::Status& why) {
+  const auto message = std::string(why.message());
+  switch (why.code()) {
+    case absl::StatusCode::kUnimplemented:
+    case absl::StatusCode::kAlreadyExists:
+      return {DeclineReason::kTask, true, message};
+    case absl::StatusCode::kInvalidArgument:
+      return {DeclineReason::kModel, false, message};
+    case absl::StatusCode::kDataLoss:
+      return {DeclineReason::kFetch, false, message};
+    default:
+      return {DeclineReason::kNodes, false, message};
+  }
+}
+
 }  // namespace
 
 // For the coordinator's answer.
@@ -92,6 +108,8 @@ void Relay::Do(const FederationClient::Assignment& assignment) {
   ++(sent && absl::IsFailedPrecondition(contributors.status()) ? refused_ : abandoned_);
   spdlog::warn("round {} of {}: no sum for {}: {}", task.round, task.run, options_.parent.aggregator,
                std::string(contributors.status().message()));
+  // What the parent has refused, it knows.
+  if (!sent) client_->Decline(assignment, DeclineOf(sum.status())).IgnoreError();
 }
 
 absl::StatusOr<std::size_t> Relay::Deliver(const FederationClient::Assignment& assignment, PartialSum sum) {
@@ -109,7 +127,10 @@ absl::StatusOr<std::size_t> Relay::Deliver(const FederationClient::Assignment& a
     absl::StatusOr<PartialSum> less = Await(assignment, [&](RelayedRun::SumDone done) {
       coordinator_.LeaveOut(task.run, task.round, answer->counted_elsewhere, std::move(done));
     });
-    if (!less.ok()) return less.status();
+    if (!less.ok()) {
+      client_->Decline(assignment, DeclineOf(less.status())).IgnoreError();
+      return less.status();
+    }
     left_out_ += contributors - less->contributors.size();
     sum = *std::move(less);
   }
@@ -118,7 +139,7 @@ absl::StatusOr<std::size_t> Relay::Deliver(const FederationClient::Assignment& a
 absl::StatusOr<PartialSum> Relay::Gather(const FederationClient::Assignment& assignment) {
   const TrainTask& task = assignment.task;
   absl::StatusOr<std::string> config = RelayedConfig(task);
-  if (!config.ok()) return config.status();
+  if (!config.ok()) return absl::UnimplementedError(config.status().message());
   const auto known = coordinator_.board().Find(task.run);
   std::string model;
   if (known == nullptr || known->model_sha256 != task.model_sha256) {

@@ -151,7 +151,8 @@ void RelayedRun::EndRound(std::uint32_t round, const absl::Status& outcome) {
     state_.FailRound(round, std::string(outcome.message()), now_ns, events);
     return Apply(events, false);
   }
-  RoundLine line = MakeLine(round, asked_ - static_cast<std::uint32_t>(submissions_.size()));
+  RoundLine line =
+      MakeLine(round, asked_ - static_cast<std::uint32_t>(submissions_.size()), state_.declined());
   if (!state_.Commit(round, state_.model().model, now_ns, events).ok()) return;
   submissions_.clear();
   if (!Healthy(surroundings_.store.DropSubmissions(name(), Document(), {0, round, EncodeRoundLine(line)}))) {
@@ -174,7 +175,9 @@ std::int64_t RelayedRun::Advance() {
   if (!health_.ok()) {
     std::exchange(done_, nullptr)(health_);
   } else if (!state_.begun()) {
-    std::exchange(done_, nullptr)(absl::UnavailableError("no update of a node has come"));
+    const bool failed = !history_.empty() && !history_.back()->failure.empty();
+    std::exchange(done_, nullptr)(absl::UnavailableError(
+        fmt::format("no update of a node has come{}", failed ? ": " + history_.back()->failure : "")));
   }
   return next_ns;
 }

@@ -8,6 +8,7 @@ using nlohmann::json;
 
 // The keys are the members' names.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundContribution, node, sample_count, loss, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoundDecline, node, reason, message)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Judgement, linear_probe, knn, spread, random_linear_probe, random_knn,
                                    random_spread, test_images)
 
@@ -19,6 +20,7 @@ json RoundLineJson(const RoundLine& line) {
                 {"accepted", line.accepted},
                 {"refused", line.refused},
                 {"dropped", line.dropped},
+                {"declined", line.declined},
                 {"sample_count", line.sample_count},
                 {"loss", line.loss},
                 {"spread", line.spread},
@@ -27,7 +29,8 @@ json RoundLineJson(const RoundLine& line) {
                 {"model_sha256", absl::BytesToHexString(line.model_sha256)},
                 {"rolled_back", line.rolled_back},
                 {"failure", line.failure},
-                {"contributions", line.contributions}};
+                {"contributions", line.contributions},
+                {"declines", line.declines}};
   if (line.epsilon > 0) value["epsilon"] = line.epsilon;
   if (line.judgement) value["evaluation"] = *line.judgement;
   return value;
@@ -51,6 +54,9 @@ RoundLine RoundLineOf(const json& value) {
   line.rolled_back = value.at("rolled_back");
   line.failure = value.at("failure");
   line.contributions = value.at("contributions");
+  // What lines of before lack.
+  line.declined = value.value("declined", 0U);
+  if (value.contains("declines")) line.declines = value["declines"];
   line.epsilon = value.value("epsilon", 0.0);
   if (value.contains("evaluation")) line.judgement = value["evaluation"].get<Judgement>();
   return line;

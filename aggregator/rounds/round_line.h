@@ -27,6 +27,13 @@ struct RoundContribution {
   double seconds = 0;
 };
 
+// A node that said that it could not do its task.
+struct RoundDecline {
+  std::string node;
+  std::string reason;   // DeclineReasonName
+  std::string message;  // the node's own words
+};
+
 // A committed round, one that failed, or a return to an earlier model.
 struct RoundLine {
   std::uint32_t round = 0;
@@ -36,6 +43,7 @@ struct RoundLine {
   std::uint32_t accepted = 0;
   std::uint32_t refused = 0;
   std::uint32_t dropped = 0;
+  std::uint32_t declined = 0;  // of the dropped
   std::uint64_t sample_count = 0;
   double loss = 0;  // mean over the accepted, weighted by samples
   double spread = 0;
@@ -43,6 +51,7 @@ struct RoundLine {
   std::uint64_t received_bytes = 0;
   std::string model_sha256;  // 32 bytes; empty: the model stayed as it was
   std::vector<RoundContribution> contributions;
+  std::vector<RoundDecline> declines;  // DeclinedTasks::kNamed of them at most
   std::optional<Judgement> judgement;
   bool rolled_back = false;  // to the model after round `round`
   std::string failure;       // why the round changed nothing

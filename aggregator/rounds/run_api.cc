@@ -36,7 +36,9 @@ json NodeJson(const ParticipantStatus& node) {
           {"accepted_updates", node.accepted_updates},
           {"refused_updates", node.refused_updates},
           {"dropped_rounds", node.dropped_rounds},
-          {"last_refusal", node.last_refusal}};
+          {"declined_tasks", node.declined_tasks},
+          {"last_refusal", node.last_refusal},
+          {"cannot_train", node.cannot_train}};
 }
 
 }  // namespace

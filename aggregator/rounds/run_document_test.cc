@@ -71,13 +71,26 @@ TEST(RunDocumentTest, KeepsALineOfTheHistory) {
   line.contributions = {{"a", 1, -0.5, 2.5}};
   line.judgement = Judgement{0.83, 0.8, 0.9, 0.79, 0.75, 0.7, 1000};
   line.epsilon = 1.5;
+  line.declined = 2;
+  line.declines = {{"b", "images", "images of side 32"}};
   const auto read = DecodeRoundLine(EncodeRoundLine(line));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(EncodeRoundLine(*read), EncodeRoundLine(line));
   EXPECT_EQ(read->model_sha256, line.model_sha256);
+  EXPECT_EQ(read->declined, 2u);
+  EXPECT_EQ(read->declines.at(0).message, "images of side 32");
   ASSERT_TRUE(read->judgement.has_value());
   EXPECT_EQ(read->judgement->linear_probe, 0.83);
   EXPECT_EQ(read->judgement->random_spread, 0.7);
+}
+
+TEST(RunDocumentTest, ReadsALineThatWasWrittenBeforeNodesDeclined) {
+  nlohmann::json line = RoundLineJson({});
+  line.erase("declined");
+  line.erase("declines");
+  const auto read = DecodeRoundLine(line.dump());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->declined, 0u);
 }
 
 TEST(RunDocumentTest, RefusesWhatItHasNotWritten) {

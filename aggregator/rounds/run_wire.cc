@@ -52,6 +52,13 @@ v1::Round RoundToWire(const RoundLine& line) {
     contribution.set_loss(each.loss);
     contribution.set_seconds(each.seconds);
   }
+  round.set_declined(line.declined);
+  for (const RoundDecline& each : line.declines) {
+    v1::RoundDecline& decline = *round.add_declines();
+    decline.set_node(each.node);
+    decline.set_reason(each.reason);
+    decline.set_message(each.message);
+  }
   if (line.judgement) {
     v1::Evaluation& evaluation = *round.mutable_evaluation();
     evaluation.set_linear_probe(line.judgement->linear_probe);
@@ -78,6 +85,8 @@ v1::Participant ParticipantToWire(const ParticipantStatus& status) {
   participant.set_refused_updates(status.refused_updates);
   participant.set_dropped_rounds(status.dropped_rounds);
   participant.set_last_refusal(status.last_refusal);
+  participant.set_declined_tasks(status.declined_tasks);
+  participant.set_cannot_train(status.cannot_train);
   return participant;
 }
 

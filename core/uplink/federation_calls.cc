@@ -20,6 +20,8 @@ namespace {
 
 // A peer that takes or gives nothing for so long is tried anew; keepalive finds a cut link much earlier.
 constexpr std::chrono::minutes kAttempt{10};
+// Of a call that carries next to nothing.
+constexpr std::chrono::seconds kSmallAttempt{30};
 // An answer and the next task leave the aggregator together, on two streams.
 constexpr absl::Duration kAnswerBehindTask = absl::Seconds(1);
 
@@ -101,6 +103,26 @@ absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationC
   if (file.size() == task.model_bytes) return absl::OkStatus();
   return absl::DataLossError(
       fmt::format("the model ends after {} of {} bytes", file.size(), task.model_bytes));
+}
+
+absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
+                         const std::string& run, std::uint32_t round, const TaskDecline& decline,
+                         const std::stop_token& stop) {
+  v1::DeclineTaskRequest request;
+  request.set_run(run);
+  request.set_round(round);
+  request.set_node(self.node);
+  request.set_boot_id(self.boot_id.data(), self.boot_id.size());
+  request.set_reason(static_cast<v1::DeclineReason>(decline.reason));
+  request.set_for_good(decline.for_good);
+  request.set_message(PeerText(decline.message));
+  grpc::ClientContext context;
+  const CancelledBy cancelled(context, stop);
+  context.set_deadline(std::chrono::system_clock::now() + kSmallAttempt);
+  v1::DeclineTaskResponse response;
+  const grpc::Status status = stub.DeclineTask(&context, request, &response);
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return absl::OkStatus();
+  return FromGrpc(status);
 }
 
 OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,

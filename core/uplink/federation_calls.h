@@ -26,6 +26,12 @@ absl::Status FromGrpc(const grpc::Status& status);
 absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
                             const TrainTask& task, const std::stop_token& withdrawn, std::string& file);
 
+// Says that this node does not do that task; 0: the present one. An aggregator that takes no such call, or no
+// longer needs it, is no error. Errors: those of the call.
+absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
+                         const std::string& run, std::uint32_t round, const TaskDecline& decline,
+                         const std::stop_token& stop);
+
 struct SubmitAttempt {
   SubmitAnswer answer;
   bool try_again = false;  // the aggregator says that the same update may be accepted later

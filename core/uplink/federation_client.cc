@@ -24,6 +24,22 @@ constexpr std::int64_t kRepeatLogNs = 10'000'000'000;
 
 absl::Status Withdrawn() { return absl::CancelledError("the task was withdrawn"); }
 
+// 0 where the task is of a kind that is not known here.
+std::uint32_t RoundOf(const v1::ParticipateResponse& response) {
+  switch (response.task_case()) {
+    case v1::ParticipateResponse::kTrain:
+      return response.train().round();
+    case v1::ParticipateResponse::kAdvertiseKeys:
+      return response.advertise_keys().round();
+    case v1::ParticipateResponse::kShareKeys:
+      return response.share_keys().round();
+    case v1::ParticipateResponse::kUnmask:
+      return response.unmask().round();
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 class FederationClient::Impl {
@@ -33,7 +49,11 @@ class FederationClient::Impl {
         clock_(clock),
         channel_(MakeChannel(options_.aggregator, options_.tls)),
         stub_(v1::FederationService::NewStub(channel_)),
-        masking_(*stub_, options_.node),
+        masking_(*stub_, options_.node,
+                 [this](const std::string& run, std::uint32_t round, const TaskDecline& decline,
+                        const std::stop_token& stop) {
+                   return DeclineOnce(*stub_, options_, run, round, decline, stop);
+                 }),
         calls_(std::random_device{}()),
         wanted_(clock),
         sample_count_(options_.sample_count),
@@ -74,6 +94,13 @@ class FederationClient::Impl {
       if (!status.ok()) return status;
     }
     return Send(assignment, Outgoing(options_, assignment.task, training));
+  }
+
+  absl::Status Decline(const Assignment& assignment, const TaskDecline& decline) {
+    return Insist(assignment, [&] {
+      return DeclineOnce(*stub_, options_, assignment.task.run, assignment.task.round, decline,
+                         assignment.withdrawn);
+    });
   }
 
   void SetSampleCount(std::uint64_t sample_count) {
@@ -234,18 +261,14 @@ class FederationClient::Impl {
     return absl::UnavailableError("the aggregator ended the stream");
   }
 
-  // Errors: of a step of secure aggregation whose answer did not get through; the next stream asks again.
+  // Errors: of an answer that did not get through: to a step of secure aggregation, or that this node
+  // declines. The next stream asks again.
   absl::Status Take(const v1::ParticipateResponse& response, const std::stop_token& stop) {
     absl::StatusOr<FederationTask> task = TaskFromWire(response);
-    if (!task.ok()) {
-      ++malformed_tasks_;
-      spdlog::error("{} gives a task that {} cannot do: {}", options_.aggregator, options_.node,
-                    PeerText(task.status().ToString()));
-      return absl::OkStatus();
-    }
+    if (!task.ok()) return DeclineUnread(response, task.status(), stop);
     if (auto* train = std::get_if<TrainTask>(&*task)) {
       train->deadline_ns = clock_.SteadyNs() + train->left_ns;
-      Want(std::move(*train));
+      return Want(std::move(*train), stop);
     } else if (const auto* keys = std::get_if<AdvertiseKeysTask>(&*task)) {
       return AnswerStep(*keys, stop);
     } else if (const auto* shares = std::get_if<ShareKeysTask>(&*task)) {
@@ -264,16 +287,34 @@ class FederationClient::Impl {
     return absl::OkStatus();
   }
 
+  absl::Status DeclineUnread(const v1::ParticipateResponse& response, const absl::Status& why,
+                             const std::stop_token& stop) {
+    ++malformed_tasks_;
+    spdlog::error("{} gives a task that {} cannot do: {}", options_.aggregator, options_.node,
+                  PeerText(why.ToString()));
+    const bool masking = absl::IsFailedPrecondition(why) || response.has_advertise_keys() ||
+                         response.has_share_keys() || response.has_unmask();
+    // A run's settings stay; what other nodes have a part in is another one in the next round.
+    TaskDecline decline{masking ? DeclineReason::kKeys : DeclineReason::kTask, !masking,
+                        std::string(why.message())};
+    return DeclineOnce(*stub_, options_, response.run(), RoundOf(response), decline, stop);
+  }
+
   template <class Step>
   absl::Status AnswerStep(const Step& step, const std::stop_token& stop) {
     wanted_.KeepOnly(step.run, step.round);  // it is no longer wanted in any other round
     return masking_.Answer(step, stop);
   }
 
-  void Want(TrainTask task) {
-    if (wanted_.GoesOn(task)) return;
-    if (task.masking && !masking_.CanMask(task)) return wanted_.KeepOnly(task.run, task.round);
-    wanted_.Replace(std::move(task));
+  absl::Status Want(TrainTask task, const std::stop_token& stop) {
+    if (wanted_.GoesOn(task)) return absl::OkStatus();
+    const absl::StatusOr<bool> can_mask = task.masking ? masking_.CanMask(task, stop) : true;
+    if (can_mask.ok() && *can_mask) {
+      wanted_.Replace(std::move(task));
+    } else {
+      wanted_.KeepOnly(task.run, task.round);
+    }
+    return can_mask.status();
   }
 
   void SetState(FederationState state, absl::Status error) {
@@ -323,6 +364,9 @@ absl::StatusOr<SubmitAnswer> FederationClient::Submit(const Assignment& assignme
 absl::StatusOr<SubmitAnswer> FederationClient::SubmitWords(const Assignment& assignment,
                                                            const FinishedWords& training) {
   return impl_->SubmitWords(assignment, training);
+}
+absl::Status FederationClient::Decline(const Assignment& assignment, const TaskDecline& decline) {
+  return impl_->Decline(assignment, decline);
 }
 void FederationClient::SetSampleCount(std::uint64_t sample_count) { impl_->SetSampleCount(sample_count); }
 void FederationClient::Finish(const Assignment& assignment) { impl_->Finish(assignment); }

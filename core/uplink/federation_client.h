@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/parameters/task_decline.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/tls.h"
 #include "core/uplink/federation_task.h"
@@ -82,7 +83,7 @@ class FederationClient {
 
   struct Counters {
     std::uint64_t streams = 0;          // that the aggregator answered
-    std::uint64_t malformed_tasks = 0;  // that this node cannot do
+    std::uint64_t malformed_tasks = 0;  // that this node cannot read, and declined
     std::uint64_t received_bytes = 0;   // of models
     std::uint64_t sent_bytes = 0;       // of updates, repetitions included
     std::uint64_t repeated_submissions = 0;
@@ -114,6 +115,11 @@ class FederationClient {
   // Likewise, as words, which are masked in place if the task says so. Errors besides those: of
   // MaskingParty::Mask.
   absl::StatusOr<SubmitAnswer> SubmitWords(const Assignment& assignment, const FinishedWords& training);
+
+  // Says that the task is not done and why, so that the aggregator goes on without this node; see
+  // TaskDecline. One that takes no such call waits until the deadline. Errors: Cancelled if it was withdrawn;
+  // others as the aggregator's.
+  absl::Status Decline(const Assignment& assignment, const TaskDecline& decline);
 
   // What this node declares from now on. Another count than before begins the stream of tasks anew; the task
   // under way stands.

@@ -261,13 +261,70 @@ TEST_F(FederationClientTest, StopEndsWhatIsUnderWay) {
   EXPECT_FALSE(client_->Next().has_value());
 }
 
-TEST_F(FederationClientTest, CountsTasksThatItCannotDo) {
+TEST_F(FederationClientTest, DeclinesATaskBeyondItsLimitsForGood) {
+  v1::ParticipateResponse task = TrainResponse(7, 10, 10);
+  task.mutable_train()->mutable_settings()->set_batch(65'536);
+  server_.Push(task);
+  Connect();
+  const v1::DeclineTaskRequest declined = server_.AwaitDecline();
+  EXPECT_EQ(client_->counters().malformed_tasks, 1u);
+  EXPECT_EQ(declined.run(), "run");
+  EXPECT_EQ(declined.round(), 7u);
+  EXPECT_EQ(declined.node(), "south");
+  EXPECT_EQ(declined.boot_id().size(), 16u);
+  EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_TASK);
+  EXPECT_TRUE(declined.for_good());
+  EXPECT_EQ(declined.message(), "settings.batch must be from 2 to 4096, found 65536");
+  EXPECT_EQ(Assigned().task.round, 1u) << "the stream goes on";
+}
+
+// Whom other nodes have given something that cannot be read is not out of the run for it.
+TEST_F(FederationClientTest, DeclinesARoundsMaskingForThatRoundAlone) {
+  v1::ParticipateResponse task;
+  task.set_run("run");
+  task.mutable_share_keys()->set_round(3);
+  server_.Push(task);
+  Connect();
+  const v1::DeclineTaskRequest declined = server_.AwaitDecline();
+  EXPECT_EQ(declined.round(), 3u);
+  EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_KEYS);
+  EXPECT_FALSE(declined.for_good());
+}
+
+TEST_F(FederationClientTest, DeclinesATaskOfAKindThatItDoesNotKnow) {
+  v1::ParticipateResponse task;
+  task.set_run("run");
+  server_.Push(task);
+  Connect();
+  const v1::DeclineTaskRequest declined = server_.AwaitDecline();
+  EXPECT_EQ(declined.round(), 0u);
+  EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_TASK);
+}
+
+TEST_F(FederationClientTest, SaysAgainThatItCannotDoATaskIfThatDidNotGetThrough) {
+  server_.break_declines = 1;
+  v1::ParticipateResponse task = TrainResponse(1, 10, 10);
+  task.mutable_train()->mutable_settings()->set_batch(1);
+  server_.Push(task);
+  Connect();
+  server_.AwaitDecline(2);
+  const auto assignment = Assigned();
+  server_.break_declines = 1;
+  EXPECT_TRUE(client_->Decline(assignment, {DeclineReason::kImages, true, "of side 32"}).ok());
+  EXPECT_EQ(server_.AwaitDecline(4).message(), "of side 32");
+}
+
+TEST_F(FederationClientTest, GoesOnWithAnAggregatorThatTakesNoDeclines) {
+  server_.knows_no_declines = true;
   v1::ParticipateResponse task = TrainResponse(1, 10, 10);
   task.mutable_train()->mutable_settings()->set_learning_rate(std::numeric_limits<double>::quiet_NaN());
   server_.Push(task);
   Connect();
   while (client_->counters().malformed_tasks == 0) std::this_thread::yield();
-  EXPECT_EQ(Assigned().task.round, 1u);
+  const auto assignment = Assigned();
+  EXPECT_EQ(assignment.task.round, 1u);
+  EXPECT_TRUE(client_->Decline(assignment, {DeclineReason::kImages, true, "of side 32"}).ok());
+  EXPECT_EQ(client_->counters().streams, 1u);
 }
 
 TEST(FederationConvertTest, NamesTheFieldAtFault) {

@@ -129,10 +129,11 @@ absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::T
   if (!check.status().ok()) return check.status();
   if (wire.has_masking()) {
     absl::StatusOr<MaskingTask> masking = MaskingFromWire(wire.masking());
-    if (!masking.ok()) return masking.status();
+    if (!masking.ok()) return absl::FailedPreconditionError(std::string(masking.status().message()));
     if (masking->shares.size() + 1 != masking->nodes.size()) {
-      return absl::InvalidArgumentError(fmt::format("masking: {} shares, expected one of each of {} others",
-                                                    masking->shares.size(), masking->nodes.size() - 1));
+      return absl::FailedPreconditionError(
+          fmt::format("masking: {} shares, expected one of each of {} others", masking->shares.size(),
+                      masking->nodes.size() - 1));
     }
     task.masking = *std::move(masking);
   }

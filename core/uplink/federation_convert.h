@@ -15,8 +15,8 @@ namespace tributary {
 inline constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 28;
 
-// Errors: InvalidArgument naming the first field at fault; Unimplemented for a task that this node does not
-// know.
+// Errors: InvalidArgument naming the first field at fault; FailedPrecondition for a round's masking, which
+// other nodes have a part in; Unimplemented for a task that this node does not know.
 absl::StatusOr<FederationTask> TaskFromWire(const v1::ParticipateResponse& wire);
 
 // "late", "stale" …: the label of a metric. Unknown numbers (a newer peer) give "unspecified".

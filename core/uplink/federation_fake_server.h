@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/parameters/crc32c.h"
@@ -67,7 +68,10 @@ class FakeFederation final : public v1::FederationService::Service {
   std::vector<v1::AdvertiseKeysRequest> keys;
   std::vector<v1::ShareKeysRequest> shares;
   std::vector<v1::UnmaskRequest> revealed;
-  std::vector<std::string> wire;  // every request, as it was serialised
+  std::vector<v1::DeclineTaskRequest> declines;
+  int break_declines = 0;          // so many end with UNAVAILABLE
+  bool knows_no_declines = false;  // as an aggregator of before
+  std::vector<std::string> wire;   // every request, as it was serialised
 
   grpc::Status Participate(grpc::ServerContext* context, const v1::ParticipateRequest* request,
                            grpc::ServerWriter<v1::ParticipateResponse>* writer) override {
@@ -139,6 +143,20 @@ class FakeFederation final : public v1::FederationService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status DeclineTask(grpc::ServerContext*, const v1::DeclineTaskRequest* request,
+                           v1::DeclineTaskResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    wire.push_back(request->SerializeAsString());
+    if (knows_no_declines) return {grpc::StatusCode::UNIMPLEMENTED, ""};
+    declines.push_back(*request);
+    if (break_declines > 0) {
+      --break_declines;
+      return {grpc::StatusCode::UNAVAILABLE, "broken off"};
+    }
+    response->set_accepted(true);
+    return grpc::Status::OK;
+  }
+
   grpc::Status AdvertiseKeys(grpc::ServerContext*, const v1::AdvertiseKeysRequest* request,
                              v1::AdvertiseKeysResponse* response) override {
     return TakeStep(*request, keys, *response);
@@ -168,6 +186,17 @@ class FakeFederation final : public v1::FederationService::Service {
   void MendSteps() {
     const std::lock_guard lock(mutex_);
     break_steps = false;
+  }
+
+  // The last one, once there are so many.
+  v1::DeclineTaskRequest AwaitDecline(std::size_t count = 1) {
+    for (;;) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (declines.size() >= count) return declines.back();
+      }
+      std::this_thread::yield();
+    }
   }
 
   std::size_t fetches() {

@@ -18,7 +18,15 @@ constexpr std::chrono::seconds kAttempt{30};
 
 }  // namespace
 
-void MaskingSteps::Skip(const std::string& run, std::uint32_t round, const absl::Status& why) {
+absl::Status MaskingSteps::Skip(const std::string& run, std::uint32_t round, const absl::Status& why,
+                                const std::stop_token& stop) {
+  CountSkipped(run, round, why);
+  const std::string message =
+      absl::IsNotFound(why) ? "this node has no keys of that round any more" : std::string(why.message());
+  return decline_(run, round, {DeclineReason::kKeys, false, message}, stop);
+}
+
+void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, const absl::Status& why) {
   if (!absl::IsNotFound(why)) {
     ++refused_steps_;
     spdlog::error("round {} of {} cannot be masked: {}", round, PeerText(run), PeerText(why.ToString()));
@@ -62,10 +70,7 @@ absl::Status MaskingSteps::Answer(const AdvertiseKeysTask& task, const std::stop
     const MutexLock lock(mutex_);
     return party_.Keys(task.run, task.round);
   }();
-  if (!keys.ok()) {
-    Skip(task.run, task.round, keys.status());
-    return absl::OkStatus();
-  }
+  if (!keys.ok()) return Skip(task.run, task.round, keys.status(), stop);
   v1::AdvertiseKeysRequest request;
   KeysToWire(*keys, request);
   return Call(&v1::FederationService::Stub::AdvertiseKeys, task, std::move(request), stop);
@@ -76,10 +81,7 @@ absl::Status MaskingSteps::Answer(const ShareKeysTask& task, const std::stop_tok
     const MutexLock lock(mutex_);
     return party_.Share(task.run, task.round, task.nodes, task.threshold);
   }();
-  if (!shares.ok()) {
-    Skip(task.run, task.round, shares.status());
-    return absl::OkStatus();
-  }
+  if (!shares.ok()) return Skip(task.run, task.round, shares.status(), stop);
   v1::ShareKeysRequest request;
   SharesToWire(*shares, request);
   return Call(&v1::FederationService::Stub::ShareKeys, task, std::move(request), stop);
@@ -90,24 +92,21 @@ absl::Status MaskingSteps::Answer(const UnmaskTask& task, const std::stop_token&
     const MutexLock lock(mutex_);
     return party_.Reveal(task.run, task.round, task.survivors, task.dropped);
   }();
-  if (!revealed.ok()) {
-    Skip(task.run, task.round, revealed.status());
-    return absl::OkStatus();
-  }
+  if (!revealed.ok()) return Skip(task.run, task.round, revealed.status(), stop);
   v1::UnmaskRequest request;
   RevealedToWire(*revealed, request);
   return Call(&v1::FederationService::Stub::Unmask, task, std::move(request), stop);
 }
 
-bool MaskingSteps::CanMask(const TrainTask& task) {
+absl::StatusOr<bool> MaskingSteps::CanMask(const TrainTask& task, const std::stop_token& stop) {
   {
     const MutexLock lock(mutex_);
     if (party_.CanMask(task.run, task.round)) return true;
     // Asked again although the update is on its way, or what became of it is known.
     if (party_.HasKeys(task.run, task.round)) return false;
   }
-  Skip(task.run, task.round, absl::NotFoundError("no keys"));
-  return false;
+  const absl::Status declined = Skip(task.run, task.round, absl::NotFoundError("no keys"), stop);
+  return declined.ok() ? absl::StatusOr<bool>(false) : declined;
 }
 
 absl::Status MaskingSteps::Mask(const TrainTask& task, std::span<std::int32_t> words) {

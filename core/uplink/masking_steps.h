@@ -3,11 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/parameters/task_decline.h"
 #include "core/privacy/masking_party.h"
 #include "core/runtime/mutex.h"
 #include "core/uplink/federation_task.h"
@@ -16,20 +19,25 @@
 namespace tributary {
 
 // Owns the node's secrets. Each Answer is one call; the client's thread of tasks makes it at once, whatever
-// the learner does meanwhile. A step that this node cannot do is logged, counted and left unanswered: the
-// aggregator goes on without the node. Thread-safe.
+// the learner does meanwhile. A step that this node cannot do is logged, counted and declined: the aggregator
+// goes on without the node. Thread-safe.
 class MaskingSteps {
  public:
-  MaskingSteps(v1::FederationService::Stub& stub, std::string node)
-      : stub_(stub), node_(std::move(node)), party_(node_) {}
+  // Tells the aggregator that this node does not do its part of a round.
+  using Decliner = std::function<absl::Status(const std::string& run, std::uint32_t round,
+                                              const TaskDecline& decline, const std::stop_token& stop)>;
+
+  MaskingSteps(v1::FederationService::Stub& stub, std::string node, Decliner decline)
+      : stub_(stub), node_(std::move(node)), decline_(std::move(decline)), party_(node_) {}
 
   // Errors: those of the call; the aggregator asks again on the next stream.
   absl::Status Answer(const AdvertiseKeysTask& task, const std::stop_token& stop);
   absl::Status Answer(const ShareKeysTask& task, const std::stop_token& stop);
   absl::Status Answer(const UnmaskTask& task, const std::stop_token& stop);
 
-  // False if the keys of that round are lost, which counts, or its mask is spent.
-  bool CanMask(const TrainTask& task);
+  // False if the keys of that round are lost, which counts and is declined, or its mask is spent. Errors:
+  // those of the call that declines.
+  absl::StatusOr<bool> CanMask(const TrainTask& task, const std::stop_token& stop);
   // Masks the words in place; logs and counts shares of others that are no good. Errors: those of
   // MaskingParty::Mask.
   absl::Status Mask(const TrainTask& task, std::span<std::int32_t> words);
@@ -39,8 +47,10 @@ class MaskingSteps {
   std::uint64_t unusable_shares() const { return unusable_shares_; }  // that other nodes gave this one
 
  private:
-  // Counts and logs why a step is not answered.
-  void Skip(const std::string& run, std::uint32_t round, const absl::Status& why);
+  // Counts, logs and declines a step that cannot be done.
+  absl::Status Skip(const std::string& run, std::uint32_t round, const absl::Status& why,
+                    const std::stop_token& stop);
+  void CountSkipped(const std::string& run, std::uint32_t round, const absl::Status& why);
   template <class Task, class Request, class Response>
   absl::Status Call(grpc::Status (v1::FederationService::Stub::*method)(grpc::ClientContext*, const Request&,
                                                                         Response*),
@@ -48,6 +58,7 @@ class MaskingSteps {
 
   v1::FederationService::Stub& stub_;
   const std::string node_;
+  const Decliner decline_;
   std::atomic<std::uint64_t> lost_rounds_ = 0;
   std::atomic<std::uint64_t> refused_steps_ = 0;
   std::atomic<std::uint64_t> unusable_shares_ = 0;

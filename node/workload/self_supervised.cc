@@ -146,8 +146,7 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   for (std::size_t i = 0; i < size; ++i) update[i] = trained[i] - global[i];
   ReportStatistics(global, update);
   if (!AllFinite(update)) {
-    return absl::OutOfRangeError(
-        fmt::format("training diverged in round {}: lower the learning rate", round));
+    return absl::OutOfRangeError("training diverged: lower the learning rate");
   }
   return outcome;
 }

@@ -118,6 +118,17 @@ TEST_F(ImpostorTest, SubmitsNoUpdate) {
   EXPECT_EQ(MetricValue(aggregator_.Metrics(), "tributary_updates_refused_total{reason=\"identity\"}"), 1);
 }
 
+TEST_F(ImpostorTest, DeclinesForNobodyElse) {
+  auto request = Claim<v1::DeclineTaskRequest>();
+  request.set_boot_id(std::string(16, 'b'));
+  request.set_for_good(true);
+  v1::DeclineTaskResponse response;
+  const grpc::Status status = stub_->DeclineTask(&context_, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_FALSE(response.accepted());
+  EXPECT_THAT(response.message(), NamesBoth());
+}
+
 TEST_F(ImpostorTest, AdvertisesNoKeys) {
   auto request = Claim<v1::AdvertiseKeysRequest>();
   request.set_cipher_key(std::string(32, 'c'));
