@@ -21,6 +21,16 @@ nlohmann::ordered_json EvaluationJson(const v1::Evaluation& evaluation) {
           {"test_images", evaluation.test_images()}};
 }
 
+// Null between rounds.
+nlohmann::ordered_json CurrentRoundJson(const v1::Run& run) {
+  if (run.round() == 0) return nullptr;
+  return {{"round", run.round()},
+          {"deadline_unix_ns", std::to_string(run.deadline_unix_ns())},
+          {"asked_nodes", run.asked_nodes()},
+          {"accepted_updates", run.accepted_updates()},
+          {"refused_updates", run.round_refused_updates()}};
+}
+
 }  // namespace
 
 std::string RunStateName(v1::RunState state) {
@@ -36,17 +46,17 @@ nlohmann::ordered_json RunJson(const v1::Run& run) {
                                  {"strategy", run.strategy()},
                                  {"rounds", run.rounds()},
                                  {"committed_rounds", run.committed_rounds()},
-                                 {"round", run.round()},
-                                 {"deadline_unix_ns", run.deadline_unix_ns()},
                                  {"joined_nodes", run.joined_nodes()},
                                  {"connected_nodes", run.connected_nodes()},
-                                 {"asked_nodes", run.asked_nodes()},
-                                 {"accepted_updates", run.accepted_updates()},
                                  {"quorum", run.quorum()},
-                                 {"refused_updates", run.refused_updates()},
                                  {"element_count", run.element_count()},
                                  {"model_sha256", absl::BytesToHexString(run.model_sha256())},
-                                 {"started_unix_ns", run.started_unix_ns()}};
+                                 {"started_unix_ns", std::to_string(run.started_unix_ns())},
+                                 {"current_round", CurrentRoundJson(run)},
+                                 {"totals",
+                                  {{"accepted_updates", run.total_accepted_updates()},
+                                   {"refused_updates", run.refused_updates()},
+                                   {"declined_tasks", run.total_declined_tasks()}}}};
   if (run.epsilon() > 0) json.update({{"epsilon", run.epsilon()}, {"delta", run.delta()}});
   return json;
 }
@@ -64,8 +74,8 @@ nlohmann::ordered_json RoundJson(const v1::Round& round) {
     declines.push_back({{"node", each.node()}, {"reason", each.reason()}, {"message", each.message()}});
   }
   nlohmann::ordered_json json = {{"round", round.round()},
-                                 {"started_unix_ns", round.started_unix_ns()},
-                                 {"ended_unix_ns", round.ended_unix_ns()},
+                                 {"started_unix_ns", std::to_string(round.started_unix_ns())},
+                                 {"ended_unix_ns", std::to_string(round.ended_unix_ns())},
                                  {"asked", round.asked()},
                                  {"accepted", round.accepted()},
                                  {"refused", round.refused()},
@@ -105,7 +115,7 @@ nlohmann::ordered_json ModelJson(const v1::Model& model) {
           {"sha256", absl::BytesToHexString(model.sha256())},
           {"element_count", model.element_count()},
           {"file_bytes", model.file_bytes()},
-          {"created_unix_ns", model.created_unix_ns()},
+          {"created_unix_ns", std::to_string(model.created_unix_ns())},
           {"current", model.current()}};
 }
 

@@ -9,6 +9,8 @@
 
 namespace tributary {
 
+// Nanoseconds are decimal strings, as in protobuf's JSON: a double, which many readers have, cannot hold
+// them.
 nlohmann::ordered_json RunJson(const v1::Run& run);
 nlohmann::ordered_json RoundJson(const v1::Round& round);
 nlohmann::ordered_json ParticipantJson(const v1::Participant& participant);

@@ -102,6 +102,28 @@ TEST(RunMessagesTest, TellsANodeThatCannotTrainFromOneThatCan) {
   EXPECT_EQ(ParticipantState(node), "cannot train");
 }
 
+TEST(RunMessagesTest, TellsTheRoundUnderWayFromTheWholeRun) {
+  v1::Run run;
+  run.set_started_unix_ns(1'700'000'000'123'456'789);
+  EXPECT_TRUE(RunJson(run)["current_round"].is_null());
+  run.set_round(4);
+  run.set_accepted_updates(1);
+  run.set_round_refused_updates(2);
+  run.set_deadline_unix_ns(1'700'000'000'123'456'781);
+  run.set_total_accepted_updates(5);
+  run.set_refused_updates(7);
+  run.set_total_declined_tasks(3);
+  const nlohmann::ordered_json json = RunJson(run);
+  EXPECT_EQ(json["current_round"]["accepted_updates"], 1);
+  EXPECT_EQ(json["current_round"]["refused_updates"], 2);
+  EXPECT_EQ(json["current_round"]["deadline_unix_ns"], "1700000000123456781");
+  EXPECT_EQ(json["totals"]["accepted_updates"], 5);
+  EXPECT_EQ(json["totals"]["refused_updates"], 7);
+  EXPECT_EQ(json["totals"]["declined_tasks"], 3);
+  EXPECT_EQ(json["started_unix_ns"], "1700000000123456789");
+  EXPECT_FALSE(json.contains("accepted_updates"));
+}
+
 TEST(RunMessagesTest, SaysWhatARollbackOfAnEndedRunDoes) {
   v1::Run run;
   run.set_name("letters");

@@ -87,6 +87,33 @@ TEST_F(DeclinesTest, TheRoundGoesOnWithTheOthersAndTheNodeShowsWhy) {
   EXPECT_THAT(metrics.Text(), HasSubstr("tributary_tasks_declined_total{reason=\"images\"} 1"));
 }
 
+TEST_F(DeclinesTest, ARestartKeepsTheTotalsOfTheRun) {
+  StartRun(3);
+  {
+    TestNode a(host_, "a"), b(host_, "b"), c(host_, "c");
+    EXPECT_TRUE(Decline("c", c.NextTrain().round(), "images of side 32").accepted());
+    v1::UpdateHeader header = a.Header(a.NextTrain());
+    header.set_sample_count(0);
+    EXPECT_FALSE(a.Submit(header, {1, 1, 1}).accepted());
+    EXPECT_TRUE(b.Submit(b.NextTrain(), {1, 1, 1}).accepted());
+    EXPECT_EQ(host_.Run().run().accepted_updates(), 1u) << "in the round under way";
+    EXPECT_EQ(host_.Run().run().round_refused_updates(), 1u);
+    header.set_sample_count(1);
+    EXPECT_TRUE(a.Submit(header, {1, 1, 1}).accepted());
+    EXPECT_EQ(host_.WaitForRound(1).accepted(), 2u);
+  }
+  const auto expect_totals = [&] {
+    const v1::Run run = host_.Run().run();
+    EXPECT_EQ(run.total_accepted_updates(), 2u);
+    EXPECT_EQ(run.refused_updates(), 1u);
+    EXPECT_EQ(run.total_declined_tasks(), 1u);
+    EXPECT_EQ(run.round_refused_updates(), 0u) << "no round is under way";
+  };
+  expect_totals();
+  host_.Restart();
+  expect_totals();
+}
+
 TEST_F(DeclinesTest, ARoundThatTooManyDeclineFailsAtOnceAndTheRunSaysWhatItWaitsFor) {
   StartRun(2);
   TestNode a(host_, "a"), b(host_, "b");

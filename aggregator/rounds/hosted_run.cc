@@ -132,8 +132,13 @@ void HostedRun::Leave(std::string_view node, std::string_view boot_id) {
 
 Admission HostedRun::Admit(const SubmissionHeader& header) {
   Admission admission = state_.Admit(header, surroundings_.clock.SteadyNs());
-  if (admission.verdict == AdmissionVerdict::kRefused) ++refused_;
+  if (admission.verdict == AdmissionVerdict::kRefused) CountRefusal();
   return admission;
+}
+
+void HostedRun::CountRefusal() {
+  ++refused_;
+  ++totals_.refused_updates;
 }
 
 absl::StatusOr<Upload> HostedRun::NewUpload(const SubmissionHeader& header) {
@@ -151,7 +156,7 @@ Admission HostedRun::Submit(Upload upload) {
   RunEvents events;
   Admission admission = state_.Accept(header, surroundings_.clock.SteadyNs(), events);
   if (admission.verdict != AdmissionVerdict::kGo) {
-    if (admission.verdict == AdmissionVerdict::kRefused) ++refused_;
+    if (admission.verdict == AdmissionVerdict::kRefused) CountRefusal();
     Apply(events, false);
     return admission;
   }
@@ -165,12 +170,13 @@ Admission HostedRun::Submit(Upload upload) {
   }
   // Stored: whatever happens from here on, a restart has it.
   submissions_.push_back(std::move(submission));
+  ++totals_.accepted_updates;
   if (Healthy(AddUp(submissions_.back().document, submissions_.back().file))) Apply(events, true);
   return admission;
 }
 
 void HostedRun::Withdraw(const SubmissionHeader& header, SubmissionRefusal reason) {
-  ++refused_;
+  CountRefusal();
   state_.Withdraw(header, reason);
 }
 
@@ -188,6 +194,7 @@ absl::StatusOr<bool> HostedRun::Decline(std::string_view node, std::string_view 
                  decline.for_good ? ", nor is it asked again" : "", DeclineReasonName(decline.reason),
                  decline.message);
   }
+  if (news.ok() && *news) ++totals_.declined_tasks;
   Apply(events, false);
   if (!news.ok()) return news.status();
   return health_.ok() ? news : health_;

@@ -114,6 +114,7 @@ class HostedRun {
 
   // Makes `status` the run's health unless it is fine.
   bool Healthy(absl::Status status);
+  void CountRefusal();
   void Apply(const RunEvents& events, bool saved);
   // What becomes of the accepted updates.
   virtual absl::Status CloseRound(const RoundClosed& closed);
@@ -153,6 +154,7 @@ class HostedRun {
   std::int64_t round_started_unix_ns_ = 0;
   std::uint32_t asked_ = 0;
   std::uint64_t refused_ = 0;  // in the round under way
+  RunTotals totals_;
   std::vector<std::shared_ptr<const RoundLine>> history_;
   std::vector<ModelRecord> models_;
   std::uint32_t unjudgeable_round_ = 0;  // 0: none

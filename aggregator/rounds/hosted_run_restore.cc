@@ -101,8 +101,15 @@ absl::Status HostedRun::LoadHistory() {
   for (const HistoryRecord& record : *records) {
     absl::StatusOr<RoundLine> line = DecodeRoundLine(record.document);
     if (!line.ok()) return line.status();
+    totals_.refused_updates += line->refused;
+    totals_.declined_tasks += line->declined;
+    // A return to an earlier model counts what the round lost that was under way.
+    totals_.accepted_updates += line->accepted;
     history_.push_back(std::make_shared<const RoundLine>(*std::move(line)));
   }
+  if (!state_.open_round()) return absl::OkStatus();
+  totals_.refused_updates += refused_;
+  totals_.accepted_updates += state_.accepted().size();
   return absl::OkStatus();
 }
 

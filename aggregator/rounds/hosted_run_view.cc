@@ -46,6 +46,8 @@ RunView HostedRun::View() const {
   }
   view.asked = view.round == 0 ? 0 : asked_;
   view.accepted = static_cast<std::uint32_t>(submissions_.size());
+  view.refused = view.round == 0 ? 0 : static_cast<std::uint32_t>(refused_);
+  view.totals = totals_;
   view.quorum = config.quorum;
   view.element_count = layout_.element_count;
   view.model_sha256 = model_record_.sha256;

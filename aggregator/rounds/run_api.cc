@@ -41,6 +41,24 @@ json NodeJson(const ParticipantStatus& node) {
           {"cannot_train", node.cannot_train}};
 }
 
+// Null between rounds.
+json CurrentRoundJson(const RunView& run) {
+  if (run.round == 0) return nullptr;
+  return {{"round", run.round},
+          {"deadline_unix_ns", std::to_string(run.deadline_unix_ns)},
+          {"asked_nodes", run.asked},
+          {"accepted_updates", run.accepted},
+          {"refused_updates", run.refused}};
+}
+
+// As it is stored, but for what a reader's numbers cannot hold.
+json HistoryJson(const RoundLine& line) {
+  json value = RoundLineJson(line);
+  value["started_unix_ns"] = std::to_string(line.started_unix_ns);
+  value["ended_unix_ns"] = std::to_string(line.ended_unix_ns);
+  return value;
+}
+
 }  // namespace
 
 json RunSummaryJson(const RunView& run) {
@@ -51,17 +69,17 @@ json RunSummaryJson(const RunView& run) {
       {"strategy", run.strategy},
       {"rounds", run.rounds},
       {"committed_rounds", run.committed},
-      {"round", run.round},
-      {"deadline_unix_ns", run.deadline_unix_ns},
       {"joined_nodes", run.participants.size()},
       {"connected_nodes", std::ranges::count(run.participants, true, &ParticipantStatus::connected)},
-      {"asked_nodes", run.asked},
-      {"accepted_updates", run.accepted},
-      {"refused_updates", run.refused()},
       {"quorum", run.quorum},
       {"element_count", run.element_count},
       {"model_sha256", absl::BytesToHexString(run.model_sha256)},
-      {"started_unix_ns", run.started_unix_ns}};
+      {"started_unix_ns", std::to_string(run.started_unix_ns)},
+      {"current_round", CurrentRoundJson(run)},
+      {"totals",
+       {{"accepted_updates", run.totals.accepted_updates},
+        {"refused_updates", run.totals.refused_updates},
+        {"declined_tasks", run.totals.declined_tasks}}}};
   if (run.epsilon > 0) value.update({{"epsilon", run.epsilon}, {"delta", run.delta}});
   return value;
 }
@@ -69,7 +87,7 @@ json RunSummaryJson(const RunView& run) {
 json RunDetailsJson(const RunView& run) {
   json value = RunSummaryJson(run);
   value["history"] = json::array();
-  for (const auto& line : run.history) value["history"].push_back(RoundLineJson(*line));
+  for (const auto& line : run.history) value["history"].push_back(HistoryJson(*line));
   value["nodes"] = json::array();
   for (const ParticipantStatus& node : run.participants) value["nodes"].push_back(NodeJson(node));
   return value;

@@ -20,10 +20,4 @@ std::string_view RunConditionName(RunCondition condition) {
   return "unknown";
 }
 
-std::uint64_t RunView::refused() const {
-  std::uint64_t sum = 0;
-  for (const ParticipantStatus& each : participants) sum += each.refused_updates;
-  return sum;
-}
-
 }  // namespace tributary

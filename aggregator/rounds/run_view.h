@@ -19,6 +19,13 @@ enum class RunCondition : std::uint8_t { kWaiting, kRunning, kPaused, kFinished,
 // "waiting", "running" …
 std::string_view RunConditionName(RunCondition condition);
 
+// Since the run began, of rounds that failed as well.
+struct RunTotals {
+  std::uint64_t accepted_updates = 0;
+  std::uint64_t refused_updates = 0;
+  std::uint64_t declined_tasks = 0;
+};
+
 struct RunView {
   std::string name;
   RunCondition condition = RunCondition::kWaiting;
@@ -31,6 +38,8 @@ struct RunView {
   std::int64_t deadline_unix_ns = 0;  // of it; 0: none
   std::uint32_t asked = 0;            // in it
   std::uint32_t accepted = 0;         // in it
+  std::uint32_t refused = 0;          // in it
+  RunTotals totals;
   std::uint32_t quorum = 0;
   std::uint64_t element_count = 0;
   std::string model_sha256;  // 32 bytes
@@ -44,7 +53,6 @@ struct RunView {
   std::optional<std::uint32_t> to_judge;  // the round whose model is to be judged on the operator's images
 
   bool ended() const { return condition >= RunCondition::kFinished; }
-  std::uint64_t refused() const;
 };
 
 }  // namespace tributary

@@ -19,7 +19,10 @@ v1::Run RunToWire(const RunView& view, bool with_config) {
   run.set_asked_nodes(view.asked);
   run.set_accepted_updates(view.accepted);
   run.set_quorum(view.quorum);
-  run.set_refused_updates(view.refused());
+  run.set_round_refused_updates(view.refused);
+  run.set_refused_updates(view.totals.refused_updates);
+  run.set_total_accepted_updates(view.totals.accepted_updates);
+  run.set_total_declined_tasks(view.totals.declined_tasks);
   run.set_element_count(view.element_count);
   run.set_model_sha256(view.model_sha256);
   run.set_started_unix_ns(view.started_unix_ns);

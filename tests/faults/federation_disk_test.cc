@@ -49,7 +49,7 @@ TEST_F(FullDiskTest, AnUpdateThatDoesNotFitIsSentAgainUntilItDoes) {
   // HoldARound() left no interrupted upload that could give a page back: the update does not fit.
   ASSERT_FALSE(Failed()) << run_.Show();
   EXPECT_EQ(run_.Show().value("state", ""), "running");
-  EXPECT_EQ(run_.Show().value("accepted_updates", 0), 2);
+  EXPECT_EQ(run_.AcceptedInRound(run_.Show()), 2);
   run_.disk().Free();
   ExpectTheQuietEnd();
 }

@@ -60,8 +60,7 @@ class SmallRun {
     const auto held = [this] {
       const nlohmann::json run = Show();
       const std::filesystem::directory_iterator updates(StorePath("submissions"));
-      return run.value("accepted_updates", 0) == kNodes - 1 &&
-             run.value("connected_nodes", 0) == kNodes - 1 &&
+      return AcceptedInRound(run) == kNodes - 1 && run.value("connected_nodes", 0) == kNodes - 1 &&
              std::distance(begin(updates), end(updates)) == kNodes - 1;
     };
     for (int attempt = 0; attempt < 10; ++attempt) {
@@ -76,6 +75,11 @@ class SmallRun {
   }
   void GoOn() { StartNode(kNodes - 1); }
 
+  // In the round under way; 0 between rounds.
+  static int AcceptedInRound(const nlohmann::json& run) {
+    const nlohmann::json round = run.value("current_round", nlohmann::json());
+    return round.is_object() ? round.value("accepted_updates", 0) : 0;
+  }
   // How many rounds are committed; -1 if the aggregator does not answer.
   int CommittedRounds() const { return Show().value("committed_rounds", -1); }
   // The run as the aggregator shows it; an empty object if it does not answer.

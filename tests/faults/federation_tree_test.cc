@@ -73,7 +73,9 @@ class TreeRun {
   // Whether all nodes of a child have answered in the round under way there.
   bool SumWaits(int index) const {
     const auto run = nlohmann::json::parse(children_[index].Get("/api/v1/runs/r"), nullptr, false);
-    return !run.is_discarded() && run.value("round", 0) > 0 && run.value("accepted_updates", 0) == 2;
+    if (run.is_discarded()) return false;
+    const nlohmann::json round = run.value("current_round", nlohmann::json());
+    return round.is_object() && round.value("accepted_updates", 0) == 2;
   }
   bool WaitForRounds(int rounds) const {
     return WaitFor([&] { return CommittedRounds() >= rounds; }, std::chrono::seconds(120));
