@@ -5,8 +5,10 @@
 
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "core/nn/encoder.h"
 #include "core/nn/parameter_layout.h"
 #include "core/nn/quantised_weights.h"
@@ -203,9 +205,38 @@ void Declare(onnx::ValueInfoProto& value, const char* name, onnx::TensorProto::D
   }
 }
 
+std::string Entry(const ModelMetadata& metadata, std::string_view key) {
+  const auto entry = metadata.find(key);
+  return entry == metadata.end() ? "" : entry->second;
+}
+
+void Describe(const ModelMetadata& metadata, onnx::ModelProto& model) {
+  ModelMetadata entries = metadata;
+  // The keys that ONNX defines for images (its MetadataProps.md).
+  entries["Image.BitmapPixelFormat"] = "Gray8";
+  entries["Image.NominalPixelRange"] = "NominalRange_0_255";
+  for (const auto& [key, value] : entries) {
+    onnx::StringStringEntryProto* entry = model.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  const std::string run = Entry(metadata, "run"), round = Entry(metadata, "round");
+  std::string doc = "An encoder of grey images that was learned without labels.";
+  if (!run.empty()) doc += fmt::format(" Run {}, round {}.", run, round);
+  model.set_doc_string(doc);
+  std::int64_t version = 0;
+  if (absl::SimpleAtoi(round, &version)) model.set_model_version(version);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.set_doc_string(doc);
+  graph.mutable_input(0)->set_doc_string(fmt::format("grey images, {}; preprocessing: {}",
+                                                     Entry(metadata, "input.layout"),
+                                                     Entry(metadata, "preprocessing")));
+  graph.mutable_output(0)->set_doc_string(Entry(metadata, "output.meaning"));
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> EncodeOnnx(const EncoderFile& encoder) {
+absl::StatusOr<std::string> EncodeOnnx(const EncoderFile& encoder, const ModelMetadata& metadata) {
   // Checks options and parameters, and knows the layout.
   const auto trainer = SelfSupervisedTrainer::Create(encoder.options);
   if (!trainer.ok()) return trainer.status();
@@ -223,6 +254,8 @@ absl::StatusOr<std::string> EncodeOnnx(const EncoderFile& encoder) {
   Declare(*graph->add_input(), "images", onnx::TensorProto::UINT8, {1, options.side, options.side});
   Exporter(options, layout, encoder.parameters, *graph).Export();
   Declare(*graph->add_output(), "features", onnx::TensorProto::FLOAT, {options.feature_count()});
+  graph->mutable_input(0)->mutable_type()->set_denotation("IMAGE");
+  Describe(metadata, model);
   return model.SerializeAsString();
 }
 

@@ -2,8 +2,9 @@
 """Features of images by an ONNX encoder, as text, one image per line.
 
 Usage: encoder_onnx_evaluate.py MODEL IMAGES   (IMAGES: raw uint8, as many as the file holds)
-Exit 77 without onnx or numpy. Checks the model, then computes with onnx's reference evaluator; where that is missing
-(it came with onnx 1.13, Debian 12 has 1.12), with the definitions of the few operators that the export uses.
+Exit 77 without onnx or numpy. Checks the model and the run that its metadata names, then computes with onnx's
+reference evaluator; where that is missing (it came with onnx 1.13, Debian 12 has 1.12), with the definitions of the
+few operators that the export uses.
 """
 import sys
 
@@ -66,6 +67,8 @@ def evaluate(model, images):
 def main():
     model = onnx.load(sys.argv[1])
     onnx.checker.check_model(model, full_check=True)
+    metadata = {entry.key: entry.value for entry in model.metadata_props}
+    assert metadata["run"] == "letters" and metadata["round"] == "12", metadata
     side = model.graph.input[0].type.tensor_type.shape.dim[2].dim_value
     images = np.fromfile(sys.argv[2], dtype=np.uint8).reshape(-1, 1, side, side)
     try:

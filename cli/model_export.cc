@@ -20,7 +20,10 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   tributary model export encoder.safetensors --onnx encoder.onnx
   tributary model export run:letters --onnx encoder.onnx              the present model of a run
-  tributary model export run:letters@12 --safetensors round12.safetensors)";
+  tributary model export run:letters@12 --safetensors round12.safetensors
+
+Both files say what they are: run, round, digest of the parameters, what goes in and what comes out. See them with
+"tributary model inspect FILE".)";
 
 struct Arguments {
   ConnectionArguments connection;
@@ -34,14 +37,14 @@ absl::Status Write(const std::string& path, const std::string& content) {
   return status;
 }
 
-absl::Status WriteOnnx(const Arguments& arguments, const std::string& file) {
-  const auto encoder = DecodeEncoder(file);
+absl::Status WriteOnnx(const Arguments& arguments, const TensorSet& set) {
+  const auto encoder = EncoderFromTensors(set);
   if (!encoder.ok()) {
     return absl::Status(encoder.status().code(),
                         absl::StrCat(arguments.model,
                                      ": only encoders can be written as ONNX: ", encoder.status().message()));
   }
-  const auto onnx = EncodeOnnx(*encoder);
+  const auto onnx = EncodeOnnx(*encoder, set.metadata);
   if (!onnx.ok()) return onnx.status();
   return Write(arguments.onnx, *onnx);
 }
@@ -50,14 +53,11 @@ absl::Status Export(const Arguments& arguments) {
   if (arguments.onnx.empty() && arguments.safetensors.empty()) {
     return UsageError("--onnx or --safetensors must be given");
   }
-  const auto file = ReadModelSource(arguments.model, arguments.connection);
-  if (!file.ok()) return file.status();
-  if (const auto set = DecodeSafetensors(*file); !set.ok()) {
-    return absl::Status(set.status().code(), absl::StrCat(arguments.model, ": ", set.status().message()));
-  }
+  const auto set = ReadDescribedModel(arguments.model, arguments.connection);
+  if (!set.ok()) return set.status();
   absl::Status status;
-  if (!arguments.safetensors.empty()) status = Write(arguments.safetensors, *file);
-  if (status.ok() && !arguments.onnx.empty()) status = WriteOnnx(arguments, *file);
+  if (!arguments.safetensors.empty()) status = Write(arguments.safetensors, EncodeSafetensors(*set));
+  if (status.ok() && !arguments.onnx.empty()) status = WriteOnnx(arguments, *set);
   return status;
 }
 

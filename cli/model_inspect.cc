@@ -15,9 +15,12 @@
 #include "cli/failure.h"
 #include "cli/model_file.h"
 #include "cli/model_source.h"
+#include "cli/onnx_summary.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
+#include "core/runtime/file.h"
 #include "core/runtime/service.h"
+#include "core/uplink/refusals.h"
 
 namespace tributary {
 namespace {
@@ -52,12 +55,55 @@ void PrintJson(const std::string& path, const TensorSet& set) {
   std::cout << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
 }
 
+// A model may come from a peer.
+void PrintEntry(const std::string& key, const std::string& value) {
+  std::cout << absl::StrFormat("%-18s %s\n", PeerText(key), PeerText(value));
+}
+
+void PrintOnnxValues(const nlohmann::ordered_json& values) {
+  for (const auto& value : values) {
+    std::cout << absl::StrFormat("%-30s %-7s %s\n", PeerText(value["name"].get<std::string>()),
+                                 value["dtype"].get<std::string>(), PeerText(value["shape"].dump()));
+  }
+}
+
+void PrintOnnxText(const std::string& path, const nlohmann::ordered_json& model) {
+  std::cout << path << "\n\n";
+  PrintEntry("producer", model["producer"].get<std::string>());
+  PrintEntry("opset", model["opset"].dump());
+  for (const auto& [key, value] : model["metadata"].items()) {
+    if (key != "producer") PrintEntry(key, value.get<std::string>());
+  }
+  for (const char* part : {"inputs", "outputs", "tensors"}) {
+    std::cout << "\n" << part << "\n";
+    PrintOnnxValues(model[part]);
+  }
+}
+
+absl::Status InspectOnnx(const Arguments& arguments) {
+  const auto file = ReadModelSource(arguments.file, arguments.connection);
+  if (!file.ok()) return file.status();
+  const auto model = SummariseOnnx(*file);
+  if (!model.ok()) {
+    return absl::Status(model.status().code(), absl::StrCat(arguments.file, ": ", model.status().message()));
+  }
+  if (!arguments.json) {
+    PrintOnnxText(arguments.file, *model);
+    return absl::OkStatus();
+  }
+  nlohmann::ordered_json json = {{"file", arguments.file}};
+  json.update(*model);
+  std::cout << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  return absl::OkStatus();
+}
+
 void PrintText(const std::string& path, const TensorSet& set) {
   std::cout << path << "\nsha256 " << HexOf(ParameterIdentity(set)) << "\n\n";
-  for (const auto& [key, value] : set.metadata) std::cout << absl::StrFormat("%-14s %s\n", key, value);
+  for (const auto& [key, value] : set.metadata) PrintEntry(key, value);
   std::cout << "\n";
   for (const auto& [name, tensor] : set.tensors) {
-    std::cout << absl::StrFormat("%-30s %-4s %-12s", name, std::string(ElementTypeName(tensor.type)),
+    std::cout << absl::StrFormat("%-30s %-4s %-12s", PeerText(name),
+                                 std::string(ElementTypeName(tensor.type)),
                                  absl::StrCat("[", absl::StrJoin(tensor.shape, ", "), "]"));
     if (const auto range = RangeOf(tensor)) {
       std::cout << absl::StrFormat(" %.4g … %.4g", range->first, range->second);
@@ -66,15 +112,24 @@ void PrintText(const std::string& path, const TensorSet& set) {
   }
 }
 
+absl::StatusOr<TensorSet> ReadModelFile(const std::string& path) {
+  const auto file = ReadFile(path);
+  if (!file.ok()) return file.status();
+  auto set = DecodeSafetensors(*file);
+  if (!set.ok()) return absl::Status(set.status().code(), absl::StrCat(path, ": ", set.status().message()));
+  return set;
+}
+
 absl::Status Inspect(const Arguments& arguments) {
+  if (arguments.file.ends_with(".onnx") && !IsOfARun(arguments.file)) return InspectOnnx(arguments);
   const absl::StatusOr<std::string> path = IsOfARun(arguments.file)
                                                ? absl::StatusOr<std::string>(arguments.file)
                                                : FindModelFile(arguments.file, "positioning.safetensors");
   if (!path.ok()) return path.status();
-  const auto file = ReadModelSource(*path, arguments.connection);
-  if (!file.ok()) return file.status();
-  const auto set = DecodeSafetensors(*file);
-  if (!set.ok()) return absl::Status(set.status().code(), absl::StrCat(*path, ": ", set.status().message()));
+  // A run's model is described as an export of it; a file says of itself what it says.
+  const bool of_a_run = IsOfARun(arguments.file);
+  const auto set = of_a_run ? ReadDescribedModel(*path, arguments.connection) : ReadModelFile(*path);
+  if (!set.ok()) return set.status();
   if (arguments.json) {
     PrintJson(*path, *set);
   } else {
@@ -89,11 +144,13 @@ void AddModelInspectCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = parent.add_subcommand("inspect", "Identity, metadata and tensors of a model");
   AddConnectionOptions(*command, arguments->connection);
-  command->add_option("model", arguments->file,
-                      std::string(kModelSourceHelp) + "; default: the shipped positioning model");
+  command->add_option(
+      "model", arguments->file,
+      std::string(kModelSourceHelp) + "; also an .onnx file; default: the shipped positioning model");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
-      "Examples:\n  tributary model inspect encoder.safetensors\n  tributary model inspect run:letters@3 "
+      "Examples:\n  tributary model inspect encoder.safetensors\n  tributary model inspect encoder.onnx\n  "
+      "tributary model inspect run:letters@3 "
       "--json | jq .metadata");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Inspect(*arguments);

@@ -5,10 +5,12 @@
 #include <charconv>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "cli/aggregator_call.h"
 #include "cli/failure.h"
 #include "core/parameters/crc32c.h"
+#include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -33,17 +35,23 @@ absl::StatusOr<v1::ReadModelRequest> RequestOf(std::string_view run) {
   return request;
 }
 
-absl::StatusOr<std::string> Fetch(const v1::ReadModelRequest& request,
-                                  const ConnectionArguments& connection) {
+struct SourceFile {
+  std::string bytes;
+  ModelOrigin origin;
+};
+
+absl::StatusOr<SourceFile> Fetch(const v1::ReadModelRequest& request, const ConnectionArguments& connection) {
   const auto channel = Connect(connection);
   if (!channel.ok()) return channel.status();
   grpc::ClientContext context;
   SetDeadline(context, std::chrono::seconds(300));
   const auto stub = v1::ModelService::NewStub(*channel);
   const auto reader = stub->ReadModel(&context, request);
-  std::string file;
+  SourceFile source;
+  std::string& file = source.bytes;
   v1::ReadModelResponse response;
   while (reader->Read(&response)) {
+    if (response.has_model()) source.origin = {response.model().run(), response.model().round()};
     if (response.offset() != file.size() || response.crc32c() != Crc32c(response.bytes())) {
       context.TryCancel();
       return absl::DataLossError(fmt::format("{}: a chunk arrived damaged", connection.aggregator));
@@ -52,7 +60,18 @@ absl::StatusOr<std::string> Fetch(const v1::ReadModelRequest& request,
   }
   const grpc::Status status = reader->Finish();
   if (!status.ok()) return FromPeer(status, connection);
-  return file;
+  return source;
+}
+
+absl::StatusOr<SourceFile> Read(const std::string& source, const ConnectionArguments& connection) {
+  if (!IsOfARun(source)) {
+    absl::StatusOr<std::string> file = ReadFile(source);
+    if (!file.ok()) return file.status();
+    return SourceFile{*std::move(file), {}};
+  }
+  const auto request = RequestOf(std::string_view(source).substr(kRunPrefix.size()));
+  if (!request.ok()) return request.status();
+  return Fetch(*request, connection);
 }
 
 }  // namespace
@@ -61,10 +80,22 @@ bool IsOfARun(std::string_view source) { return source.starts_with(kRunPrefix); 
 
 absl::StatusOr<std::string> ReadModelSource(const std::string& source,
                                             const ConnectionArguments& connection) {
-  if (!IsOfARun(source)) return ReadFile(source);
-  const auto request = RequestOf(std::string_view(source).substr(kRunPrefix.size()));
-  if (!request.ok()) return request.status();
-  return Fetch(*request, connection);
+  absl::StatusOr<SourceFile> file = Read(source, connection);
+  if (!file.ok()) return file.status();
+  return std::move(file->bytes);
+}
+
+absl::StatusOr<TensorSet> ReadDescribedModel(const std::string& source,
+                                             const ConnectionArguments& connection) {
+  const absl::StatusOr<SourceFile> file = Read(source, connection);
+  if (!file.ok()) return file.status();
+  absl::StatusOr<TensorSet> set = DecodeSafetensors(file->bytes);
+  if (!set.ok()) {
+    return absl::Status(set.status().code(),
+                        fmt::format("{}: {}", source, std::string(set.status().message())));
+  }
+  Describe(*set, file->origin);
+  return set;
 }
 
 }  // namespace tributary

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
+#include "cli/model_description.h"
 
 namespace tributary {
 
@@ -18,5 +19,10 @@ bool IsOfARun(std::string_view source);
 // The bytes of the safetensors file. Errors: those of reading a file; InvalidArgument for a round that is no
 // number; the aggregator's; DataLoss for a transfer that does not match its checksums.
 absl::StatusOr<std::string> ReadModelSource(const std::string& source, const ConnectionArguments& connection);
+
+// Likewise, with what is known of the model (model_description.h). Errors: besides those, of
+// DecodeSafetensors, naming the source.
+absl::StatusOr<TensorSet> ReadDescribedModel(const std::string& source,
+                                             const ConnectionArguments& connection);
 
 }  // namespace tributary

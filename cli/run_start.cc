@@ -12,10 +12,12 @@
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
+#include "cli/model_description.h"
 #include "cli/run_messages.h"
 #include "core/nn/encoder_file.h"
 #include "core/nn/self_supervised_trainer.h"
 #include "core/parameters/flat_model.h"
+#include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
 #include "tributary/v1/run.grpc.pb.h"
@@ -56,7 +58,11 @@ absl::StatusOr<std::string> ReadModel(const std::string& path) {
   if (!status.ok()) {
     return absl::Status(status.code(), fmt::format("{}: {}", path, std::string(status.message())));
   }
-  return file;
+  // The run's models would say that they are of the run that made this one.
+  absl::StatusOr<TensorSet> set = DecodeSafetensors(*file);
+  if (!set.ok()) return set.status();
+  RemoveDescription(*set);
+  return EncodeSafetensors(*set);
 }
 
 absl::StatusOr<std::string> InitialModel(const Arguments& arguments, const RunConfig& config) {

@@ -49,10 +49,12 @@ Tensor FloatTensor(std::span<const std::uint64_t> shape, std::span<const float> 
 absl::StatusOr<std::vector<float>> FloatValues(std::string_view name, const Tensor& tensor,
                                                std::span<const std::uint64_t> shape);
 
+using ModelMetadata = std::map<std::string, std::string, std::less<>>;
+
 // Tensors by name with free metadata. Ordered, so that equal contents give equal files.
 struct TensorSet {
   std::map<std::string, Tensor, std::less<>> tensors;
-  std::map<std::string, std::string, std::less<>> metadata;
+  ModelMetadata metadata;
 };
 
 // The tensor of that name; NotFound (naming it) if there is none.
