@@ -34,7 +34,9 @@ def make_tree(root, bin_folder, scratch):
         else:
             (tree / entry.name).symlink_to(entry)
     (tree / "build" / "release").mkdir(parents=True)
-    (tree / "build" / "release" / "bin").symlink_to(bin_folder)
+    for name in ("bin", "xrt", "fpga"):
+        if (bin_folder.parent / name).exists():
+            (tree / "build" / "release" / name).symlink_to(bin_folder.parent / name)
     return tree
 
 
