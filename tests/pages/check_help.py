@@ -26,8 +26,8 @@ NOT_RUN = (
     (re.compile(r"^tributary doctor --xclbin"), "needs a board"),
     (re.compile(r"ranges\.csv"), "needs TRIBUTARY_DATA_DIR, which the tests of the commands use"),
 )
-# Measures for a minute, and ends with 1 if a busy machine loses a tuple: enough if it is still at it after this time.
-MEASURES = re.compile(r"^tributary load\b")
+# Measure for long, and `load` ends with 1 if a busy machine loses a tuple: enough if they are still at it after this time.
+MEASURES = re.compile(r"^tributary (?:load\b|watch .*--seconds \d\d)")
 MEASURE_S = 4
 
 AGGREGATOR = """

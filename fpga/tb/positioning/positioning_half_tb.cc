@@ -1,4 +1,5 @@
-// The full network with half of layer 1's parallelism, for boards with less block RAM (docs/fpga-resources.md).
+// The full network with half of layer 1's parallelism, for boards with less block RAM
+// (docs/fpga-resources.md).
 #include "Vpositioning_half.h"
 #include "fpga/model/random_network.h"
 #include "fpga/tb/positioning/positioning_bench.h"
