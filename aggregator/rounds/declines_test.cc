@@ -54,7 +54,8 @@ class DeclinesTest : public ::testing::Test {
     return response;
   }
   v1::Participant Node(const std::string& name, const std::string& run = "r") const {
-    for (const v1::Participant& each : host_.Run(run).participants()) {
+    const v1::GetRunResponse response = host_.Run(run);
+    for (const v1::Participant& each : response.participants()) {
       if (each.node() == name) return each;
     }
     return {};
@@ -95,11 +96,11 @@ TEST_F(DeclinesTest, ARestartKeepsTheTotalsOfTheRun) {
     v1::UpdateHeader header = a.Header(a.NextTrain());
     header.set_sample_count(0);
     EXPECT_FALSE(a.Submit(header, {1, 1, 1}).accepted());
-    EXPECT_TRUE(b.Submit(b.NextTrain(), {1, 1, 1}).accepted());
-    EXPECT_EQ(host_.Run().run().accepted_updates(), 1u) << "in the round under way";
-    EXPECT_EQ(host_.Run().run().round_refused_updates(), 1u);
     header.set_sample_count(1);
     EXPECT_TRUE(a.Submit(header, {1, 1, 1}).accepted());
+    EXPECT_EQ(host_.Run().run().accepted_updates(), 1u) << "in the round under way";
+    EXPECT_EQ(host_.Run().run().round_refused_updates(), 1u);
+    EXPECT_TRUE(b.Submit(b.NextTrain(), {1, 1, 1}).accepted());
     EXPECT_EQ(host_.WaitForRound(1).accepted(), 2u);
   }
   const auto expect_totals = [&] {

@@ -23,7 +23,7 @@ RunView ViewOf(const std::string& name, std::uint32_t committed) {
   line.loss = -0.5;
   line.judgement = Judgement{0.83, 0.8, 0.9, 0.79, 0.75, 0.7, 1000};
   run.history.push_back(std::make_shared<const RoundLine>(line));
-  run.participants.push_back({"a", true, 10, committed, 1, 2, 0, "late"});
+  run.participants.push_back({"a", true, 10, committed, 1, 2, 0, "late", 0, ""});
   return run;
 }
 
