@@ -151,7 +151,9 @@ TEST(NodeConfigTest, ReadsEverySource) {
   EXPECT_EQ(options.tag, 2);
   const NodeConfig udp = Parse(head + "[panel.source]\nkind = \"udp\"\nport = 9000\n");
   EXPECT_EQ(std::get<UdpSourceOptions>(udp.panels[0].source).port, 9000);
-  EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"udp\"\nseed = 1\n"), HasSubstr("seed: unknown key"));
+  EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"udp\"\n"), HasSubstr("port: is required"));
+  EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"udp\"\nport = 0\nseed = 1\n"),
+              HasSubstr("seed: unknown key"));
   EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"replay\"\n"), HasSubstr("file: is required"));
 }
 

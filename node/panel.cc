@@ -39,6 +39,7 @@ Panel::Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& c
       clock_(clock),
       sink_(sink),
       parts_(std::move(parts)) {
+  udp_.Follow(parts_.source->udp_account());
   AddMetrics(metrics);
 }
 
@@ -76,6 +77,7 @@ void Panel::AddMetrics(Metrics& metrics) {
   });
   metrics.AddGaugeCallback("tributary_panel_running", "1 while frames are produced.", labels,
                            [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
+  udp_.Register(identity_.name, metrics);
   latency_seconds_ = &metrics.AddHistogram(
       "tributary_panel_latency_seconds", "From the capture of a slot to the offer of its tuples.",
       {50e-6, 100e-6, 200e-6, 400e-6, 800e-6, 1.6e-3, 3.2e-3, 6.4e-3, 12.8e-3, 25.6e-3, 0.1, 0.4}, labels);
@@ -118,6 +120,7 @@ absl::Status Panel::Reopen() {
   absl::StatusOr<PanelParts> parts = open_();
   if (!parts.ok()) return parts.status();
   parts_ = *std::move(parts);
+  udp_.Follow(parts_.source->udp_account());
   if (device_runs_ > 0) ++earlier_device_.reopened;
   return absl::OkStatus();
 }

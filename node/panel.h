@@ -17,6 +17,7 @@
 #include "core/runtime/metrics.h"
 #include "core/uplink/tuple_sink.h"
 #include "node/source/source.h"
+#include "node/udp_metrics.h"
 #include "node/workload/workload.h"
 
 namespace tributary {
@@ -64,6 +65,8 @@ class Panel {
   // From any thread.
   PanelState state() const { return state_; }
   PanelCounters counters() const;
+  // Of its datagrams; `following()` is false if its source takes none.
+  const UdpMetrics& udp() const { return udp_; }
   const std::string& name() const { return identity_.name; }
 
   // From the end of a slot's capture to its offer. After Stop().
@@ -99,6 +102,7 @@ class Panel {
   std::atomic<std::uint64_t> device_timeouts_ = 0;
   std::atomic<std::uint64_t> device_reopened_ = 0;
   std::atomic<std::uint64_t> device_fallbacks_ = 0;
+  UdpMetrics udp_;
 
   // The panel's thread.
   PanelParts parts_;

@@ -101,10 +101,14 @@ RangesConfig ReadRanges(const ConfigSection& source, SlotLength slot) {
   return ranges;
 }
 
-UdpSourceOptions ReadUdp(const ConfigSection& source, SlotLength slot) {
+UdpSourceOptions ReadUdp(const ConfigSection& source, SlotLength slot, const std::string& panel) {
   UdpSourceOptions udp;
   udp.assembler.slot = slot;
+  udp.panel = panel;
   udp.address = source.Text("address", udp.address);
+  if (!source.Has("port")) {
+    source.Fault("port", "is required (0: any that is free; the log says which)");
+  }
   udp.port = static_cast<std::uint16_t>(source.Integer("port", 0, {0, 65'535}));
   udp.front_end = source.Text("front_end", udp.front_end);
   udp.assembler.panel = static_cast<std::uint16_t>(source.Integer("panel", 0, {0, 65'535}));
@@ -119,7 +123,7 @@ SourceConfig ReadSource(const ConfigSection& panel, SlotLength slot, PanelConfig
   const std::string kind = source.Choice("kind", "room", {"room", "replay", "ranges", "udp"});
   if (kind == "replay") return ReadReplay(source, slot);
   if (kind == "ranges") return ReadRanges(source, slot);
-  if (kind == "udp") return ReadUdp(source, slot);
+  if (kind == "udp") return ReadUdp(source, slot, config.name);
   return ReadRoom(source, panel, slot, config);
 }
 

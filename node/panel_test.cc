@@ -33,11 +33,19 @@ class ScriptedSource final : public Source {
     return status;
   }
   std::uint64_t missed_frames() const override { return 3; }
+  std::shared_ptr<const UdpAccount> udp_account() const override { return account_; }
+
+  // Makes it one that takes datagrams and could not use so many.
+  void Discard(int datagrams) {
+    account_ = std::make_shared<UdpAccount>(7000);
+    for (int i = 0; i < datagrams; ++i) account_->CountUnused(UdpFault::kWidth);
+  }
 
  private:
   std::deque<absl::Status> script_;
   const std::uint64_t frames_per_slot_;
   std::uint64_t given_ = 0;
+  std::shared_ptr<UdpAccount> account_;
 };
 
 class EchoWorkload final : public Workload {
@@ -93,6 +101,12 @@ class PanelTest : public ::testing::Test {
     return {std::make_unique<ScriptedSource>(std::move(script)),
             std::make_unique<EchoWorkload>(std::move(workload))};
   }
+  // Of a source that could not use five datagrams.
+  static PanelParts PartsOfUdp(Script script) {
+    auto source = std::make_unique<ScriptedSource>(std::move(script));
+    source->Discard(5);
+    return {std::move(source), std::make_unique<EchoWorkload>(absl::OkStatus())};
+  }
   // Runs a panel until it ends by itself; `later` are the scripts after each restart.
   void Run(PanelParts first, std::deque<Script> later = {}) {
     later_ = std::move(later);
@@ -100,7 +114,7 @@ class PanelTest : public ::testing::Test {
         Panel::Identity{"north", 4}, std::move(first),
         [this]() -> absl::StatusOr<PanelParts> {
           if (later_.empty()) return absl::NotFoundError("the device is gone");
-          PanelParts parts = Parts(later_.front());
+          PanelParts parts = PartsOfUdp(later_.front());
           later_.pop_front();
           return parts;
         },
@@ -156,6 +170,14 @@ TEST_F(PanelTest, StartsAgainAfterAnErrorThatMayPass) {
   EXPECT_EQ(panel_->counters().frames, 3u);
   EXPECT_EQ(panel_->counters().restarts, 2u);
   EXPECT_EQ(panel_->counters().missed_frames, 9u) << "of all three sources";
+}
+
+TEST_F(PanelTest, KeepsTheCountsOfDatagramsWhenItsSourceIsOpenedAgain) {
+  Run(PartsOfUdp({kOk, absl::UnavailableError("address lost")}), {{kEnd}});
+  EXPECT_EQ(panel_->udp().counters().of(UdpFault::kWidth), 10u) << "of both sources";
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("tributary_udp_datagrams_unused_total{panel=\"north\",reason=\"width\"} 10"));
+  EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_udp_port{panel=\"north\"} 7000"));
 }
 
 TEST_F(PanelTest, FailsForGoodWhenAnotherTryCannotHelp) {

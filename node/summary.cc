@@ -24,6 +24,20 @@ Json ByReason(const std::array<std::uint64_t, kRefusalReasonCount>& counts) {
   return reasons;
 }
 
+Json UdpJson(const UdpCounters& counters) {
+  Json reasons = Json::object();
+  for (std::size_t i = 0; i < kUdpFaults; ++i) {
+    if (counters.unused[i] > 0)
+      reasons[std::string(UdpFaultName(static_cast<UdpFault>(i)))] = counters.unused[i];
+  }
+  return {{"datagrams", counters.datagrams},
+          {"unused_datagrams", counters.all_unused()},
+          {"unused_datagrams_by_reason", std::move(reasons)},
+          {"lost_subjects", counters.lost_subjects},
+          {"lost_slots", counters.lost_slots},
+          {"kernel_drops", counters.kernel_drops}};
+}
+
 double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
 }  // namespace
@@ -33,6 +47,8 @@ std::string SummaryLine(const std::string& node, const std::string& site,
                         const UplinkCounters& uplink, const Learner* learner) {
   PanelCounters total;
   LatencyHistogram latency;
+  UdpCounters datagrams;
+  bool takes_datagrams = false;
   for (const auto& panel : panels) {
     const PanelCounters counters = panel->counters();
     total.frames += counters.frames;
@@ -43,6 +59,8 @@ std::string SummaryLine(const std::string& node, const std::string& site,
     total.failed_frames += counters.failed_frames;
     total.restarts += counters.restarts;
     latency.Merge(panel->latency());
+    datagrams += panel->udp().counters();
+    takes_datagrams |= panel->udp().following();
   }
   const std::uint64_t refused_tuples = Sum(uplink.refusals.tuples);
   Json line = {
@@ -71,6 +89,7 @@ std::string SummaryLine(const std::string& node, const std::string& site,
       {"connections", uplink.connections},
       {"lost_tuples", uplink.spool.dropped_tuples + refused_tuples},
   };
+  if (takes_datagrams) line["udp"] = UdpJson(datagrams);
   if (fusion != nullptr) {
     const BoardFusionCounters counters = fusion->counters();
     line["fusion"] = {{"slots", counters.slots},

@@ -18,6 +18,8 @@ namespace tributary {
 // (repetitions that had arrived before: not lost), connections. tuples = acknowledged_tuples +
 // dropped_tuples; lost_tuples = dropped + refused. With `fusion` (nullptr: none) also its counters, and
 // fusion.tuples take the place of the panels' tuples in that sum; the panels' latency ends where it begins.
+// Where a panel takes datagrams, `udp` has what became of them: datagrams (received), unused_datagrams, the
+// same by reason, lost_subjects, lost_slots, kernel_drops.
 // With `learner` (nullptr: none) what became of its rounds.
 std::string SummaryLine(const std::string& node, const std::string& site,
                         const std::vector<std::unique_ptr<Panel>>& panels, const BoardFusion* fusion,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "core/estimate/epoch.h"
 
 namespace tributary {
+
+class UdpAccount;
 
 // What one panel senses in one slot: `width` features for each of n subjects.
 // Members are reused from slot to slot; vectors keep their capacity.
@@ -34,6 +37,9 @@ class Source {
 
   // Frames that were due but not produced (the panel was too slow) or not readable, since the start.
   virtual std::uint64_t missed_frames() const = 0;
+
+  // What became of its datagrams; null if it takes none.
+  virtual std::shared_ptr<const UdpAccount> udp_account() const { return nullptr; }
 };
 
 }  // namespace tributary

@@ -9,11 +9,16 @@
 #include "absl/status/statusor.h"
 #include "core/runtime/clock.h"
 #include "node/source/source.h"
+#include "node/source/udp_account.h"
 #include "node/source/udp_assembler.h"
+#include "node/source/udp_report.h"
+
+struct msghdr;
 
 namespace tributary {
 
 struct UdpSourceOptions {
+  std::string panel = {};             // its name, for the log
   std::string address = "127.0.0.1";  // to listen on: a numeric IPv4 or IPv6 address
   std::uint16_t port = 0;             // 0: any; see UdpSource::port
   std::string front_end = {};         // numeric address of the only sender to listen to; empty: any
@@ -21,7 +26,8 @@ struct UdpSourceOptions {
 };
 
 // Owns the socket and the assembler. Called by one thread. Where that thread is too slow, the kernel's socket
-// buffer (4 MiB asked for, about 30 slots of 16 users) overflows, and what it drops shows as lost subjects.
+// buffer (4 MiB asked for, about 30 slots of 16 users) overflows, and the kernel says how much it dropped.
+// The log tells where it listens, and every ten seconds what it could not use.
 class UdpSource final : public Source {
  public:
   // `clock` outlives the source. Errors: InvalidArgument for an address that is not numeric, Unavailable if
@@ -33,26 +39,31 @@ class UdpSource final : public Source {
   UdpSource(const UdpSource&) = delete;
   UdpSource& operator=(const UdpSource&) = delete;
 
-  std::uint16_t port() const { return port_; }
-  const UdpCounters& counters() const { return assembler_.counters(); }
-  std::uint64_t strangers() const { return strangers_; }  // datagrams of other senders
+  std::uint16_t port() const { return account_->port(); }
 
   std::size_t width() const override { return options_.assembler.width; }
   absl::Status Next(std::stop_token stop, SensorFrame& frame) override;
-  std::uint64_t missed_frames() const override { return counters().lost_slots; }
+  std::uint64_t missed_frames() const override { return assembler_.losses().slots; }
+  std::shared_ptr<const UdpAccount> udp_account() const override { return account_; }
 
  private:
   UdpSource(const UdpSourceOptions& options, const Clock& clock);
   absl::Status Open();
-  absl::Status Receive();  // what has arrived, until a frame is ready
+  // What has arrived, until a frame is ready.
+  absl::Status Receive();
+  void Take(std::span<const std::byte> datagram, const msghdr& message);
+  void CountKernelDrops(const msghdr& message);
+  void SayWhatWasLost();
+  int WaitMs() const;
 
   const UdpSourceOptions options_;
   const Clock& clock_;
   UdpAssembler assembler_;
   int socket_ = -1;
-  int wake_ = -1;  // eventfd
-  std::uint16_t port_ = 0;
-  std::uint64_t strangers_ = 0;
+  int wake_ = -1;                        // eventfd
+  std::shared_ptr<UdpAccount> account_;  // from Open on
+  UdpReport report_;
+  std::uint32_t kernel_drops_ = 0;  // as the kernel counts them: since the socket's start, modulo 2^32
   std::vector<std::byte> datagram_;
 };
 

@@ -1,5 +1,7 @@
 #include "node/source/udp_assembler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,35 +9,59 @@ namespace tributary {
 
 UdpAssembler::UdpAssembler(const UdpAssemblerOptions& options) : options_(options), slots_(kOpenSlots) {}
 
-void UdpAssembler::Add(std::span<const std::byte> datagram, std::int64_t now_unix_ns) {
-  const auto fragment = DecodeUdpFragment(datagram);
-  if (!fragment.ok() || fragment->width != options_.width || fragment->subjects > options_.max_subjects) {
-    ++counters_.malformed;
-    return;
+std::optional<UdpRefusal> UdpAssembler::Check(const UdpFragment& fragment,
+                                             std::int64_t now_unix_ns) const {
+  if (fragment.panel != options_.panel) {
+    return UdpRefusal{UdpFault::kPanel, fmt::format("found {}, expected {}", fragment.panel, options_.panel)};
   }
-  if (fragment->panel != options_.panel) {
-    ++counters_.foreign;
-    return;
+  if (fragment.width != options_.width) {
+    return UdpRefusal{UdpFault::kWidth, fmt::format("found {}, expected {}", fragment.width, options_.width)};
+  }
+  if (fragment.subjects > options_.max_subjects) {
+    return UdpRefusal{UdpFault::kSubjects,
+                      fmt::format("found {}, max_subjects is {}", fragment.subjects, options_.max_subjects)};
   }
   const std::int64_t now_ns = std::max<std::int64_t>(now_unix_ns, 0);
-  if (now_ns - options_.slot.EndNs(fragment->epoch) >= kMaxDistanceNs ||
-      options_.slot.StartNs(fragment->epoch) - now_ns > kMaxDistanceNs) {
-    ++counters_.out_of_window;
-    return;
+  if (now_ns - options_.slot.EndNs(fragment.epoch) >= kMaxDistanceNs ||
+      options_.slot.StartNs(fragment.epoch) - now_ns > kMaxDistanceNs) {
+    return UdpRefusal{UdpFault::kEpoch,
+                      fmt::format("found {}, this machine's clock says {}; a slot may be {} s away",
+                                  fragment.epoch, options_.slot.EpochAt(now_ns), kMaxDistanceNs / 1'000'000'000)};
   }
-  if (fragment->epoch <= last_epoch_) {
-    ++counters_.late;
-    return;
+  if (fragment.epoch <= last_epoch_) {
+    return UdpRefusal{UdpFault::kLate,
+                      fmt::format("epoch {}, {} has been handed on", fragment.epoch, last_epoch_)};
   }
-  Slot* slot = SlotFor(*fragment);
-  if (slot == nullptr) return;
-  Subject* subject = SubjectFor(*slot, fragment->subject);
-  if (subject == nullptr || slot->expected != fragment->subjects) {
-    ++counters_.malformed;
-    return;
+  return std::nullopt;
+}
+
+std::optional<UdpRefusal> UdpAssembler::Add(std::span<const std::byte> datagram,
+                                           std::int64_t now_unix_ns) {
+  std::variant<UdpFragment, UdpRefusal> decoded = DecodeUdpFragment(datagram);
+  if (UdpRefusal* refusal = std::get_if<UdpRefusal>(&decoded)) return std::move(*refusal);
+  const UdpFragment& fragment = std::get<UdpFragment>(decoded);
+  if (std::optional<UdpRefusal> refusal = Check(fragment, now_unix_ns)) return refusal;
+  return Place(fragment);
+}
+
+std::optional<UdpRefusal> UdpAssembler::Place(const UdpFragment& fragment) {
+  Slot* slot = SlotFor(fragment);
+  if (slot == nullptr) {
+    return UdpRefusal{UdpFault::kLate,
+                      fmt::format("epoch {}: {} newer slots are open", fragment.epoch, kOpenSlots)};
   }
-  Store(*slot, *subject, *fragment);
+  if (slot->expected != fragment.subjects) {
+    return UdpRefusal{UdpFault::kSubjects, fmt::format("found {}, other datagrams of the slot say {}",
+                                                       fragment.subjects, slot->expected)};
+  }
+  Subject* subject = SubjectFor(*slot, fragment.subject);
+  if (subject == nullptr) {
+    return UdpRefusal{UdpFault::kSubjects, fmt::format("subject {} is one more than the {} announced",
+                                                       fragment.subject, slot->expected)};
+  }
+  std::optional<UdpRefusal> refusal = Store(*slot, *subject, fragment);
   if (slot->complete == slot->expected) GiveOutThrough(slot->epoch);
+  return refusal;
 }
 
 // The slot of the fragment's epoch, opened if need be; null if it is older than all that are open and there
@@ -46,10 +72,7 @@ UdpAssembler::Slot* UdpAssembler::SlotFor(const UdpFragment& fragment) {
   auto free = place(0);
   if (free == slots_.end()) {
     const auto oldest = std::ranges::min_element(slots_, {}, &Slot::epoch);
-    if (fragment.epoch < oldest->epoch) {
-      ++counters_.late;
-      return nullptr;
-    }
+    if (fragment.epoch < oldest->epoch) return nullptr;
     GiveOutThrough(oldest->epoch);
     free = place(0);
   }
@@ -76,19 +99,20 @@ UdpAssembler::Subject* UdpAssembler::SubjectFor(Slot& slot, std::uint32_t number
   return &subject;
 }
 
-void UdpAssembler::Store(Slot& slot, Subject& subject, const UdpFragment& fragment) {
+std::optional<UdpRefusal> UdpAssembler::Store(Slot& slot, Subject& subject, const UdpFragment& fragment) {
   const auto present = std::span(subject.present).subspan(fragment.first, fragment.count);
   if (std::ranges::any_of(present, [](char p) { return p != 0; })) {
-    ++counters_.duplicate;
-    return;
+    return UdpRefusal{UdpFault::kDuplicate, fmt::format("epoch {} subject {} from feature {}", fragment.epoch,
+                                                        fragment.subject, fragment.first)};
   }
   if (!fragment.CopyFeatures(subject.features.data() + fragment.first)) {
-    ++counters_.malformed;
-    return;
+    return UdpRefusal{UdpFault::kNotFinite,
+                      fmt::format("epoch {} subject {}", fragment.epoch, fragment.subject)};
   }
   std::ranges::fill(present, 1);
   subject.received += fragment.count;
   if (subject.received == options_.width) ++slot.complete;
+  return std::nullopt;
 }
 
 void UdpAssembler::GiveOutThrough(Epoch epoch) {
@@ -105,9 +129,9 @@ void UdpAssembler::GiveOutThrough(Epoch epoch) {
 
 void UdpAssembler::GiveOut(Slot& slot) {
   last_epoch_ = slot.epoch;
-  counters_.lost_subjects += slot.expected - slot.complete;
+  losses_.subjects += slot.expected - slot.complete;
   if (slot.complete == 0) {
-    ++counters_.lost_slots;
+    ++losses_.slots;
   } else {
     SensorFrame frame{
         .epoch = slot.epoch, .captured_unix_ns = slot.captured_unix_ns, .subjects = {}, .features = {}};

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/estimate/slot_length.h"
@@ -18,15 +19,12 @@ struct UdpAssemblerOptions {
   SlotLength slot;                  // what epochs count
 };
 
-// What was received and not used, since the start.
-struct UdpCounters {
-  std::uint64_t malformed = 0;      // not decodable, wrong width, too many subjects, not finite
-  std::uint64_t foreign = 0;        // of another panel
-  std::uint64_t out_of_window = 0;  // slot further than kMaxDistanceNs from the clock
-  std::uint64_t late = 0;           // of a slot that has been given out
-  std::uint64_t duplicate = 0;      // features that were there already
-  std::uint64_t lost_subjects = 0;  // incomplete when their slot was given out
-  std::uint64_t lost_slots = 0;     // of which no subject was complete
+// What datagrams never completed, since the start.
+struct UdpLosses {
+  std::uint64_t subjects = 0;  // incomplete when their slot was given out
+  std::uint64_t slots = 0;     // of which no subject was complete
+
+  friend bool operator==(const UdpLosses&, const UdpLosses&) = default;
 };
 
 // Holds at most kOpenSlots slots; the oldest is given out with the subjects that are complete when a newer
@@ -39,16 +37,15 @@ class UdpAssembler {
 
   explicit UdpAssembler(const UdpAssemblerOptions& options);
 
-  // Takes one datagram at the time `now_unix_ns` (of this machine's clock). Never fails: what cannot be used
-  // is counted.
-  void Add(std::span<const std::byte> datagram, std::int64_t now_unix_ns);
+  // Takes one datagram at the time `now_unix_ns` (of this machine's clock), or says why it cannot be used.
+  std::optional<UdpRefusal> Add(std::span<const std::byte> datagram, std::int64_t now_unix_ns);
 
   bool ready() const { return !ready_.empty(); }
 
   // Moves the next frame in order into `frame`; false if none is ready.
   bool Take(SensorFrame& frame);
 
-  const UdpCounters& counters() const { return counters_; }
+  const UdpLosses& losses() const { return losses_; }
 
  private:
   struct Subject {
@@ -68,7 +65,9 @@ class UdpAssembler {
 
   Slot* SlotFor(const UdpFragment& fragment);
   Subject* SubjectFor(Slot& slot, std::uint32_t number);
-  void Store(Slot& slot, Subject& subject, const UdpFragment& fragment);
+  std::optional<UdpRefusal> Check(const UdpFragment& fragment, std::int64_t now_unix_ns) const;
+  std::optional<UdpRefusal> Place(const UdpFragment& fragment);
+  std::optional<UdpRefusal> Store(Slot& slot, Subject& subject, const UdpFragment& fragment);
   void GiveOutThrough(Epoch epoch);
   void GiveOut(Slot& slot);
 
@@ -76,7 +75,7 @@ class UdpAssembler {
   std::vector<Slot> slots_;         // [kOpenSlots]; epoch 0: free
   std::vector<SensorFrame> ready_;  // oldest first
   Epoch last_epoch_ = 0;            // given out
-  UdpCounters counters_;
+  UdpLosses losses_;
 };
 
 }  // namespace tributary

@@ -1,12 +1,12 @@
 #include "node/source/udp_datagram.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
-
-#include "absl/strings/str_cat.h"
 
 namespace tributary {
 namespace {
@@ -14,6 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the datagram's numbers are copied as they are");
 
 constexpr char kMagic[4] = {'T', 'R', 'B', 'C'};
+constexpr std::uint32_t kMagicNumber = 0x43425254;  // the same, as a number
 constexpr std::uint8_t kVersion = 1;
 
 std::size_t SizeOf(UdpEncoding encoding) { return encoding == UdpEncoding::kFloat32 ? 4 : 2; }
@@ -32,19 +33,22 @@ void Append(std::string& bytes, T value) {
 
 }  // namespace
 
-absl::StatusOr<UdpFragment> DecodeUdpFragment(std::span<const std::byte> datagram) {
+std::variant<UdpFragment, UdpRefusal> DecodeUdpFragment(std::span<const std::byte> datagram) {
   if (datagram.size() < kUdpHeaderBytes) {
-    return absl::DataLossError(
-        absl::StrCat("datagram of ", datagram.size(), " bytes; the header has ", kUdpHeaderBytes));
+    return UdpRefusal{UdpFault::kHeader,
+                      fmt::format("{} bytes, the header has {}", datagram.size(), kUdpHeaderBytes)};
   }
-  if (std::memcmp(datagram.data(), kMagic, sizeof(kMagic)) != 0)
-    return absl::DataLossError("magic is not \"TRBC\"");
+  if (std::memcmp(datagram.data(), kMagic, sizeof(kMagic)) != 0) {
+    return UdpRefusal{UdpFault::kMagic, fmt::format("found {:08x}, expected {:08x}, \"TRBC\"",
+                                                    Load<std::uint32_t>(datagram, 0), kMagicNumber)};
+  }
   if (const auto version = Load<std::uint8_t>(datagram, 4); version != kVersion) {
-    return absl::DataLossError(absl::StrCat("version ", version, "; 1 is known"));
+    return UdpRefusal{UdpFault::kFormatVersion, fmt::format("found {}, expected {}", version, kVersion)};
   }
   const auto encoding = Load<std::uint8_t>(datagram, 5);
   if (encoding > static_cast<std::uint8_t>(UdpEncoding::kInt16)) {
-    return absl::DataLossError(absl::StrCat("encoding ", encoding, "; 0 (float32) and 1 (int16) are known"));
+    return UdpRefusal{UdpFault::kEncoding,
+                      fmt::format("found {}, expected 0 (float32) or 1 (int16)", encoding)};
   }
   const UdpFragment fragment{.encoding = static_cast<UdpEncoding>(encoding),
                              .panel = Load<std::uint16_t>(datagram, 6),
@@ -57,18 +61,18 @@ absl::StatusOr<UdpFragment> DecodeUdpFragment(std::span<const std::byte> datagra
                              .count = Load<std::uint16_t>(datagram, 34),
                              .scale = Load<float>(datagram, 36),
                              .payload = datagram.subspan(kUdpHeaderBytes)};
-  if (fragment.subjects == 0) return absl::DataLossError("subjects is 0");
+  if (fragment.subjects == 0) return UdpRefusal{UdpFault::kSubjects, "found 0, expected at least 1"};
   if (fragment.count == 0 || std::size_t{fragment.first} + fragment.count > fragment.width) {
-    return absl::DataLossError(absl::StrCat("features ", fragment.first, " to ",
-                                            fragment.first + fragment.count, " of ", fragment.width));
+    return UdpRefusal{UdpFault::kSize, fmt::format("features {} to {} of {}", fragment.first,
+                                                   fragment.first + fragment.count, fragment.width)};
   }
   if (fragment.payload.size() != fragment.count * SizeOf(fragment.encoding)) {
-    return absl::DataLossError(absl::StrCat("payload of ", fragment.payload.size(), " bytes for ",
-                                            fragment.count, " features of ", SizeOf(fragment.encoding),
-                                            " bytes"));
+    return UdpRefusal{UdpFault::kSize,
+                      fmt::format("payload of {} bytes for {} features of {} bytes", fragment.payload.size(),
+                                  fragment.count, SizeOf(fragment.encoding))};
   }
   if (!(std::isfinite(fragment.scale) && fragment.scale > 0.0f)) {
-    return absl::DataLossError(absl::StrCat("scale is ", fragment.scale));
+    return UdpRefusal{UdpFault::kScale, fmt::format("found {}", fragment.scale)};
   }
   return fragment;
 }

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <variant>
 
-#include "absl/status/statusor.h"
 #include "core/estimate/epoch.h"
+#include "node/source/udp_fault.h"
 
 namespace tributary {
 
@@ -34,8 +35,8 @@ struct UdpFragment {
   bool CopyFeatures(float* features) const;
 };
 
-// Checks everything that a single datagram can be checked for. Errors: DataLoss, naming field and value.
-absl::StatusOr<UdpFragment> DecodeUdpFragment(std::span<const std::byte> datagram);
+// Checks everything that a single datagram can be checked for. A refusal names field and value.
+std::variant<UdpFragment, UdpRefusal> DecodeUdpFragment(std::span<const std::byte> datagram);
 
 // For front ends written in C++ and for tests: header of `fragment` (payload ignored) and `fragment.count`
 // features as float32, or as int16 rounded to multiples of the scale and saturated.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <limits>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -47,8 +48,13 @@ std::string Datagram(UdpFragment fragment) {
 
 class UdpAssemblerTest : public testing::Test {
  protected:
-  void Add(const UdpFragment& fragment) { assembler_.Add(Bytes(Datagram(fragment)), kNowNs); }
-  const UdpCounters& counters() { return assembler_.counters(); }
+  // Why it was not used; empty if it was.
+  std::string Add(const UdpFragment& fragment) { return Add(Datagram(fragment)); }
+  std::string Add(const std::string& datagram) {
+    const std::optional<UdpRefusal> refusal = assembler_.Add(Bytes(datagram), kNowNs);
+    return refusal ? std::string(UdpFaultName(refusal->fault)) : "";
+  }
+  const UdpLosses& losses() { return assembler_.losses(); }
 
   UdpAssembler assembler_{{.panel = 3, .width = 4, .max_subjects = 2}};
   SensorFrame frame_;
@@ -61,8 +67,9 @@ TEST(UdpDatagramTest, IsReadBack) {
     fragment.scale = 0.5f;
     const std::string datagram = Datagram(fragment);
     EXPECT_EQ(datagram.size(), kUdpHeaderBytes + 3 * (encoding == UdpEncoding::kInt16 ? 2 : 4));
-    const auto decoded = DecodeUdpFragment(Bytes(datagram));
-    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    const auto result = DecodeUdpFragment(Bytes(datagram));
+    ASSERT_TRUE(std::holds_alternative<UdpFragment>(result));
+    const auto* decoded = &std::get<UdpFragment>(result);
     EXPECT_EQ(decoded->epoch, kNow);
     EXPECT_EQ(decoded->captured_unix_ns, 77);
     EXPECT_EQ(decoded->subject, 5);
@@ -77,18 +84,20 @@ TEST(UdpDatagramTest, RefusesEachFieldThatIsWrong) {
   const auto error = [&](std::size_t offset, char value) {
     std::string bad = good;
     bad[offset] = value;
-    return std::string(DecodeUdpFragment(Bytes(bad)).status().message());
+    const auto result = DecodeUdpFragment(Bytes(bad));
+    const auto* refusal = std::get_if<UdpRefusal>(&result);
+    return refusal == nullptr ? "" : std::string(UdpFaultName(refusal->fault)) + ": " + refusal->message;
   };
-  EXPECT_THAT(error(0, 'X'), HasSubstr("magic"));
-  EXPECT_THAT(error(4, 2), HasSubstr("version 2"));
-  EXPECT_THAT(error(5, 2), HasSubstr("encoding 2"));
-  EXPECT_THAT(error(28, 0), HasSubstr("subjects"));
-  EXPECT_THAT(error(32, 1), HasSubstr("features 1 to 5 of 4"));
-  EXPECT_THAT(error(34, 0), HasSubstr("features"));
-  EXPECT_THAT(error(34, 3), HasSubstr("payload of 16 bytes"));
+  EXPECT_THAT(error(0, 'X'), HasSubstr("magic: found 43425258, expected 43425254"));
+  EXPECT_THAT(error(4, 2), HasSubstr("version: found 2, expected 1"));
+  EXPECT_THAT(error(5, 2), HasSubstr("encoding: found 2"));
+  EXPECT_THAT(error(28, 0), HasSubstr("subjects: found 0"));
+  EXPECT_THAT(error(32, 1), HasSubstr("size: features 1 to 5 of 4"));
+  EXPECT_THAT(error(34, 0), HasSubstr("size: features"));
+  EXPECT_THAT(error(34, 3), HasSubstr("size: payload of 16 bytes"));
   EXPECT_THAT(error(39, static_cast<char>(0xBF)), HasSubstr("scale"));
   for (std::size_t size = 0; size < good.size(); ++size) {
-    EXPECT_FALSE(DecodeUdpFragment(Bytes(good).first(size)).ok());
+    EXPECT_TRUE(std::holds_alternative<UdpRefusal>(DecodeUdpFragment(Bytes(good).first(size)))) << size;
   }
 }
 
@@ -114,41 +123,93 @@ TEST_F(UdpAssemblerTest, NewerSlotGivesOutTheOlderWithWhatIsComplete) {
   EXPECT_THAT(frame_.subjects, ElementsAre(7));
   ASSERT_TRUE(assembler_.Take(frame_));
   EXPECT_EQ(frame_.epoch, kNow + 1);
-  EXPECT_EQ(counters().lost_subjects, 1);
-  Add(Fragment(kNow, 8, 3, 1));
-  EXPECT_EQ(counters().late, 1);
+  EXPECT_EQ(losses().subjects, 1);
+  EXPECT_EQ(Add(Fragment(kNow, 8, 3, 1)), "late");
 }
 
 TEST_F(UdpAssemblerTest, HoldsABoundedNumberOfSlots) {
   for (Epoch i = 0; i < 100; ++i) Add(Fragment(kNow + i, 7, 0, 1));
   EXPECT_FALSE(assembler_.Take(frame_));
-  EXPECT_EQ(counters().lost_slots, 100 - UdpAssembler::kOpenSlots);
-  Add(Fragment(kNow + 90, 7, 1, 1));
-  EXPECT_EQ(counters().late, 1);
+  EXPECT_EQ(losses().slots, 100 - UdpAssembler::kOpenSlots);
+  EXPECT_EQ(Add(Fragment(kNow + 90, 7, 1, 1)), "late");
 }
 
-TEST_F(UdpAssemblerTest, CountsWhatItCannotUse) {
-  Add(Fragment(kNow, 7));
-  Add(Fragment(kNow, 7));
-  EXPECT_EQ(counters().duplicate, 1);
+TEST_F(UdpAssemblerTest, SaysWhyItCannotUseADatagram) {
+  EXPECT_EQ(Add("noise"), "header");
+  EXPECT_EQ(Add(Fragment(kNow, 7)), "");
+  EXPECT_EQ(Add(Fragment(kNow, 7)), "duplicate");
   UdpFragment other = Fragment(kNow, 7);
   other.panel = 4;
-  Add(other);
-  EXPECT_EQ(counters().foreign, 1);
-  Add(Fragment(kNow + SlotLength().SlotsIn(UdpAssembler::kMaxDistanceNs) + 1, 7));
-  Add(Fragment(std::numeric_limits<Epoch>::max(), 7));
-  EXPECT_EQ(counters().out_of_window, 2);
+  other.width = 5;
+  EXPECT_EQ(Add(other), "panel") << "it may have another model";
+  EXPECT_EQ(Add(Fragment(kNow + SlotLength().SlotsIn(UdpAssembler::kMaxDistanceNs) + 1, 7)), "epoch");
+  EXPECT_EQ(Add(Fragment(std::numeric_limits<Epoch>::max(), 7)), "epoch");
   UdpFragment many = Fragment(kNow, 7);
   many.subjects = 3;
-  Add(many);
+  EXPECT_EQ(Add(many), "subjects");
+  many.subjects = 1;
+  EXPECT_EQ(Add(many), "subjects") << "the slot's first datagram said 2";
   UdpFragment wide = Fragment(kNow, 9);
   wide.width = 5;
-  Add(wide);
+  EXPECT_EQ(Add(wide), "width");
   const std::vector<float> nan(4, std::numeric_limits<float>::quiet_NaN());
-  assembler_.Add(Bytes(EncodeUdpFragment(Fragment(kNow, 8), nan)), kNowNs);
-  EXPECT_EQ(counters().malformed, 3);
-  Add(Fragment(kNow, 9));  // a third subject where two were announced: 8 has been seen
-  EXPECT_EQ(counters().malformed, 4);
+  EXPECT_EQ(Add(EncodeUdpFragment(Fragment(kNow, 8), nan)), "not_finite");
+  EXPECT_EQ(Add(Fragment(kNow, 9)), "subjects") << "a third where two were announced: 8 has been seen";
+}
+
+class UdpReportTest : public testing::Test {
+ protected:
+  void Lose(UdpFault fault, const std::string& message) {
+    ++counters_.unused[static_cast<std::size_t>(fault)];
+    report_.Note(
+        {fault, message},
+        [this] {
+          ++senders_asked_;
+          return "10.0.0.9 port 5000";
+        },
+        now_ns_);
+  }
+  std::string SaidAfter(std::int64_t ns) {
+    now_ns_ += ns;
+    return now_ns_ >= report_.due_ns() ? report_.Take(counters_, now_ns_) : "";
+  }
+
+  UdpReport report_;
+  UdpCounters counters_;
+  std::int64_t now_ns_ = 77;
+  int senders_asked_ = 0;
+};
+
+TEST_F(UdpReportTest, SaysEachReasonOnceWithItsCountAndAnExample) {
+  EXPECT_EQ(report_.due_ns(), UdpReport::kNever);
+  for (int i = 0; i < 100; ++i)
+    Lose(UdpFault::kWidth, "found " + std::to_string(512 + i) + ", expected 1024");
+  for (int i = 0; i < 450; ++i) Lose(UdpFault::kSender, "front_end is 10.0.0.2");
+  EXPECT_EQ(SaidAfter(UdpReport::kFirstNs),
+            "550 datagrams in the last 1.0 s not used: "
+            "450 sender (front_end is 10.0.0.2, from 10.0.0.9 port 5000), "
+            "100 width (found 512, expected 1024, from 10.0.0.9 port 5000)");
+  EXPECT_EQ(senders_asked_, 2);
+}
+
+TEST_F(UdpReportTest, WritesOneLineInTenSecondsAtMostAndLosesNoCount) {
+  Lose(UdpFault::kMagic, "first");
+  ASSERT_THAT(SaidAfter(UdpReport::kFirstNs), HasSubstr("1 magic (first"));
+  for (int i = 0; i < 9; ++i) {
+    Lose(UdpFault::kMagic, "again");
+    EXPECT_EQ(SaidAfter(1'000'000'000), "");
+  }
+  EXPECT_THAT(SaidAfter(1'000'000'000), HasSubstr("9 magic (again"));
+  EXPECT_EQ(report_.due_ns(), UdpReport::kNever) << "nothing was lost since";
+}
+
+TEST_F(UdpReportTest, SaysWhatTheKernelDroppedAndWhatStayedIncomplete) {
+  report_.Begin(now_ns_);
+  counters_.kernel_drops = 12;
+  counters_.lost_subjects = 3;
+  const std::string said = SaidAfter(UdpReport::kFirstNs);
+  EXPECT_THAT(said, HasSubstr("12 datagrams dropped by the kernel"));
+  EXPECT_THAT(said, HasSubstr("3 subjects incomplete"));
 }
 
 // In a slot of a minute, five seconds from the clock is a matter of time, not of epochs.
@@ -157,8 +218,7 @@ TEST(UdpWindowTest, JudgesASlotByItsTime) {
   const Epoch now = 28'000'000;
   const auto taken = [&](Epoch epoch, std::int64_t after_start_ns) {
     UdpAssembler assembler({.panel = 3, .width = 4, .max_subjects = 2, .slot = minute});
-    assembler.Add(Bytes(Datagram(Fragment(epoch, 7))), minute.StartNs(now) + after_start_ns);
-    return assembler.counters().out_of_window == 0;
+    return !assembler.Add(Bytes(Datagram(Fragment(epoch, 7))), minute.StartNs(now) + after_start_ns);
   };
   EXPECT_TRUE(taken(now, 59'000'000'000)) << "the slot began 59 s ago and lasts";
   EXPECT_TRUE(taken(now - 1, 4'999'999'999));
@@ -194,7 +254,10 @@ TEST_F(UdpSourceTest, ReceivesASlotOverLoopback) {
   Send((*source)->port(), Datagram(Fragment(kNow, 8)));
   ASSERT_TRUE((*source)->Next({}, frame_).ok());
   EXPECT_THAT(frame_.subjects, ElementsAre(7, 8));
-  EXPECT_EQ((*source)->counters().malformed, 1);
+  const UdpCounters counters = (*source)->udp_account()->counters();
+  EXPECT_EQ(counters.datagrams, 3);
+  EXPECT_EQ(counters.of(UdpFault::kHeader), 1);
+  EXPECT_EQ(counters.all_unused(), 1);
 }
 
 TEST_F(UdpSourceTest, ListensToItsFrontEndOnly) {
@@ -207,9 +270,35 @@ TEST_F(UdpSourceTest, ListensToItsFrontEndOnly) {
     SensorFrame frame;
     EXPECT_EQ((*closed)->Next(stop.get_token(), frame).code(), absl::StatusCode::kCancelled);
   });
+  // Read by another thread while the panel's waits for a frame.
+  const auto account = (*closed)->udp_account();
+  while (account->counters().of(UdpFault::kSender) == 0) std::this_thread::yield();
   stop.request_stop();
   reader.join();
-  EXPECT_EQ((*closed)->counters().malformed + (*closed)->counters().lost_slots, 0);
+  EXPECT_EQ(account->counters().all_unused(), 1);
+  closed->reset();
+  EXPECT_EQ(account->counters().of(UdpFault::kSender), 1) << "the counts outlive the source";
+}
+
+// A receive buffer overflows when nobody reads.
+TEST_F(UdpSourceTest, CountsWhatTheKernelDropped) {
+  auto source = UdpSource::Create({.assembler = {.panel = 3, .width = 4, .max_subjects = 2}}, clock_);
+  ASSERT_TRUE(source.ok()) << source.status();
+  const std::string noise(32'000, 'x');
+  constexpr int kSent = 2'000;  // 64 MB, where 4 MiB were asked for
+  for (int i = 0; i < kSent; ++i) Send((*source)->port(), noise);
+  std::stop_source stop;
+  std::jthread reader([&] {
+    SensorFrame frame;
+    EXPECT_EQ((*source)->Next(stop.get_token(), frame).code(), absl::StatusCode::kCancelled);
+  });
+  // The kernel tells with the next datagram that finds room.
+  const auto account = (*source)->udp_account();
+  while (account->counters().kernel_drops == 0) Send((*source)->port(), "x");
+  stop.request_stop();
+  reader.join();
+  const UdpCounters counters = account->counters();
+  EXPECT_GE(counters.kernel_drops + counters.of(UdpFault::kMagic), kSent);
 }
 
 TEST_F(UdpSourceTest, RefusesAddressesThatAreNotNumeric) {

@@ -1,0 +1,33 @@
+// What became of a panel's datagrams, over all sources that it has opened, as metrics.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/runtime/metrics.h"
+#include "core/runtime/mutex.h"
+#include "node/source/udp_account.h"
+
+namespace tributary {
+
+// Thread-safe. Counts only grow: those of a source that was replaced stay in the sum.
+class UdpMetrics {
+ public:
+  // From now on this source's datagrams are added. Null: it takes none, nothing changes.
+  void Follow(std::shared_ptr<const UdpAccount> account);
+  // Without effect unless a source is followed. This object outlives the metrics' last reader.
+  void Register(const std::string& panel, Metrics& metrics);
+
+  bool following() const;
+  UdpCounters counters() const;
+
+ private:
+  std::uint16_t port() const;
+
+  mutable Mutex mutex_;
+  UdpCounters earlier_ GUARDED_BY(mutex_);
+  std::shared_ptr<const UdpAccount> account_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tributary
