@@ -26,6 +26,7 @@ absl::StatusOr<std::shared_ptr<ParentLink>> ParentLink::Create(const ParentSetti
   UplinkOptions options;
   options.aggregator = parent.aggregator;
   options.tls = tls;
+  options.metric_labels = {{"site", site.name}};  // there is one link per site
   ReportingProcess process;
   process.site = site.name;
   process.node = parent.node;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -32,7 +33,8 @@ class ParentLink final : public SlotSink {
   void OnSlots(std::span<const FusedSlot> slots) override;
 
   // Waits until the parent has acknowledged what is held, at most this long; the rest is counted as dropped.
-  void Stop(std::chrono::milliseconds drain) { uplink_->Stop(drain); }
+  // How many slots that were.
+  std::uint64_t Stop(std::chrono::milliseconds drain) { return uplink_->Stop(drain); }
 
  private:
   explicit ParentLink(std::unique_ptr<Uplink> uplink) : uplink_(std::move(uplink)) {}

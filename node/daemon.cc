@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/runtime/http_metrics.h"
 #include "node/model_file.h"
 #include "node/panel_factory.h"
 #include "node/summary.h"
@@ -57,6 +58,7 @@ Daemon::Daemon(const NodeConfig& config, const Clock& clock)
       drain_s_(config.drain_s),
       http_listen_(config.http_listen) {
   metrics_.AddProcessMetrics();
+  AddHttpMetrics(http_, metrics_);
   AddRoutes();
 }
 

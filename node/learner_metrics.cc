@@ -1,5 +1,7 @@
 #include "node/learner_metrics.h"
 
+#include "core/uplink/federation_convert.h"
+
 namespace tributary {
 
 void LearnerMetrics::Register(const FederationClient& client) {
@@ -23,6 +25,9 @@ void LearnerMetrics::Register(const FederationClient& client) {
   gauge("tributary_learner_round", "Round of the last accepted update.", round_);
   gauge("tributary_learner_loss", "Mean loss of the last training.", loss_);
   gauge("tributary_learner_spread", "Collapse check of the last training: near 1 if healthy.", spread_);
+  for (int reason = 1; reason < v1::SubmitRefusal_ARRAYSIZE; ++reason) {
+    RefusedFor(SubmitRefusalLabel(static_cast<v1::SubmitRefusal>(reason)));
+  }
   metrics_.AddGaugeCallback(
       "tributary_learner_participating", "1 while the aggregator gives tasks.", {},
       [&client] { return client.state() == FederationState::kParticipating ? 1.0 : 0.0; });
@@ -69,12 +74,15 @@ void LearnerMetrics::Buffered(std::size_t images, std::uint64_t dropped) {
   dropped_images_ = dropped;
 }
 
+// Rare: looked up each time. An aggregator that is newer may give a reason that is not known here.
+Counter& LearnerMetrics::RefusedFor(const std::string& reason) {
+  return metrics_.AddCounter("tributary_learner_refused_updates_total",
+                             "Updates that the aggregator refused.", {{"reason", reason}});
+}
+
 void LearnerMetrics::Refused(const std::string& reason) {
-  // Rare; the reasons are those of the protocol. Before the count: who sees that sees the metric too.
-  metrics_
-      .AddCounter("tributary_learner_refused_updates_total", "Updates that the aggregator refused.",
-                  {{"reason", reason}})
-      .Increment();
+  // Before the count: who sees that sees the metric too.
+  RefusedFor(reason).Increment();
   ++refused_;
 }
 

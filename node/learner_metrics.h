@@ -43,6 +43,8 @@ class LearnerMetrics {
   LearnerCounters counters() const;
 
  private:
+  Counter& RefusedFor(const std::string& reason);
+
   Metrics& metrics_;
   std::atomic<std::uint64_t> accepted_ = 0;
   std::atomic<std::uint64_t> masked_ = 0;

@@ -43,6 +43,8 @@ void AddSiteMetrics(const FusionEngine& engine, Metrics& metrics) {
           &FusionCounters::frames_replaced, site);
   counter("tributary_tuples_accepted_total", "Tuples taken into the window.",
           &FusionCounters::tuples_accepted, site);
+  counter("tributary_tuples_replaced_total", "Tuples in frames that a later revision replaced.",
+          &FusionCounters::tuples_replaced, site);
   counter("tributary_tuples_redundant_total", "Tuples left out: their leaves were in a larger contribution.",
           &FusionCounters::tuples_redundant, site);
   counter("tributary_tuples_fused_total", "Fused results put out.", &FusionCounters::tuples_fused, site);
@@ -65,6 +67,8 @@ void AddSiteMetrics(const FusionEngine& engine, Metrics& metrics) {
     leaf["leaf"] = leaves[i];
     metrics.AddCounterCallback("tributary_leaf_missed_slots_total", "Slots fused without this leaf.", leaf,
                                [&engine, i] { return static_cast<double>(engine.leaves()[i].missed_slots); });
+    metrics.AddGaugeCallback("tributary_leaf_absent", "1 while slots do not wait for this leaf.", leaf,
+                             [&engine, i] { return engine.leaves()[i].absent ? 1.0 : 0.0; });
   }
 }
 
@@ -78,8 +82,18 @@ void SourceMetrics::Refresh() {
                               labels, [this, i] { return engine_.sources()[i].consistency; });
     metrics_.AddGaugeCallback("tributary_source_last_epoch", "The latest epoch of this source.", labels,
                               [this, i] { return static_cast<double>(engine_.sources()[i].last_epoch); });
-    metrics_.AddCounterCallback("tributary_source_tuples_gated_total", "Tuples left out by the gate.", labels,
-                                [this, i] { return static_cast<double>(engine_.sources()[i].tuples_gated); });
+    const auto counter = [&](const char* name, const char* help, std::uint64_t SourceStatus::*count) {
+      metrics_.AddCounterCallback(
+          name, help, labels, [this, i, count] { return static_cast<double>(engine_.sources()[i].*count); });
+    };
+    counter("tributary_source_frames_accepted_total", "Frames of this source that were taken.",
+            &SourceStatus::frames_accepted);
+    counter("tributary_source_frames_refused_total", "Frames of this source that were refused.",
+            &SourceStatus::frames_refused);
+    counter("tributary_source_tuples_accepted_total", "Tuples of this source that were taken.",
+            &SourceStatus::tuples_accepted);
+    counter("tributary_source_tuples_gated_total", "Tuples left out by the gate.",
+            &SourceStatus::tuples_gated);
   }
 }
 

@@ -54,7 +54,7 @@ class ReportUplink final : public Uplink {
   ~ReportUplink() override { Stop(std::chrono::milliseconds(0)); }
 
   void Start(Metrics& metrics) {
-    round_trip_ = &AddUplinkMetrics(*this, metrics);
+    round_trip_ = &AddUplinkMetrics(*this, options_.metric_labels, metrics);
     thread_ = std::thread([this] { Run(); });
   }
 

@@ -28,6 +28,7 @@ struct UplinkOptions {
   // A message goes out once this many frames wait, or after 10 ms; 1: at once. More make fewer, larger
   // messages: the aggregator's cost falls, the latency grows by the slots that are waited for.
   std::size_t frames_per_message = 1;
+  MetricLabels metric_labels;  // of all its metrics: for a process with several uplinks
 };
 
 enum class UplinkState {

@@ -8,6 +8,6 @@ namespace tributary {
 
 // Counters are read from the uplink when the metrics are. Returns the histogram of round trips: write to
 // acknowledgement, s.
-Histogram& AddUplinkMetrics(const Uplink& uplink, Metrics& metrics);
+Histogram& AddUplinkMetrics(const Uplink& uplink, const MetricLabels& labels, Metrics& metrics);
 
 }  // namespace tributary
