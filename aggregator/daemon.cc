@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,10 +12,12 @@
 #include "aggregator/federation_host.h"
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
+#include "aggregator/publish/readiness.h"
 #include "aggregator/publish/site_board.h"
 #include "aggregator/publish/site_metrics.h"
 #include "aggregator/rounds/federation_metrics.h"
 #include "aggregator/rounds/run_api.h"
+#include "core/runtime/http_metrics.h"
 #include "core/runtime/http_server.h"
 #include "core/runtime/log.h"
 
@@ -47,20 +51,6 @@ void AddIngestMetrics(const IngestServer& server, const SiteTable& sites, Metric
                            [&server] { return static_cast<double>(server.readers()); });
 }
 
-void AddHttpMetrics(const HttpServer& server, Metrics& metrics) {
-  const auto counter = [&](const char* name, const char* help, std::uint64_t HttpCounters::*member) {
-    metrics.AddCounterCallback(name, help, {},
-                               [&server, member] { return static_cast<double>(server.counters().*member); });
-  };
-  counter("tributary_http_requests_total", "HTTP requests answered.", &HttpCounters::requests);
-  counter("tributary_http_requests_rejected_total", "HTTP requests answered with a status of 400 or more.",
-          &HttpCounters::rejected_requests);
-  counter("tributary_http_connections_rejected_total", "HTTP connections beyond the limit.",
-          &HttpCounters::rejected_connections);
-  metrics.AddGaugeCallback("tributary_http_event_streams", "Open event streams.", {},
-                           [&server] { return static_cast<double>(server.counters().open_streams); });
-}
-
 }  // namespace
 
 absl::Status CheckFiles(const AggregatorConfig& config) {
@@ -87,18 +77,21 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const AggregatorConfig& co
   }
   if (absl::Status status = daemon->MakeSites(); !status.ok()) return status;
   if (absl::Status status = daemon->StartParent(tls); !status.ok()) return status;
-  IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}};
+  IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}, {}};
   if (config.federation) {
     absl::StatusOr<std::unique_ptr<FederationHost>> federation =
         FederationHost::Start(*config.federation, tls, clock, daemon->metrics_);
     if (!federation.ok()) return federation.status();
     daemon->federation_ = *std::move(federation);
     options.services = daemon->federation_->services();
+    options.learners = [host = daemon->federation_.get()] { return host->Learners(); };
   }
   absl::StatusOr<std::unique_ptr<IngestServer>> server =
       IngestServer::Start(options, *daemon->sites_, daemon->fleet_, clock);
   if (!server.ok()) return server.status();
   daemon->server_ = *std::move(server);
+  daemon->started_steady_ns_ = clock.SteadyNs();
+  daemon->MakeReadiness();
   daemon->metrics_.AddProcessMetrics();
   AddIngestMetrics(*daemon->server_, *daemon->sites_, daemon->metrics_);
   if (absl::Status status = daemon->StartHttp(); !status.ok()) return status;
@@ -142,6 +135,18 @@ absl::Status Daemon::StartParent(const std::optional<TlsMaterial>& tls) {
   return absl::OkStatus();
 }
 
+void Daemon::MakeReadiness() {
+  Readiness::Parts parts;
+  parts.takes_streams = [this] { return server_->serving(); };
+  if (federation_ != nullptr)
+    parts.store_healthy = [host = federation_.get()] { return host->store_healthy(); };
+  parts.fleet = &fleet_;
+  parts.clock = &clock_;
+  readiness_ = std::make_unique<Readiness>(std::move(parts));
+  for (std::size_t i = 0; i < boards_.size(); ++i) readiness_->Add(sites_->all()[i]->engine(), boards_[i]);
+  readiness_->Register(metrics_);
+}
+
 absl::Status Daemon::StartHttp() {
   if (config_.http_listen.empty()) return absl::OkStatus();
   http_ = std::make_unique<HttpServer>();
@@ -154,6 +159,7 @@ absl::Status Daemon::StartHttp() {
     sources->emplace_back(engine, metrics_);
   }
   context.fleet = &fleet_;
+  if (federation_ != nullptr) context.learners = [host = federation_.get()] { return host->Learners(); };
   const auto runs =
       federation_ == nullptr ? nullptr : std::make_shared<RunMetrics>(federation_->board(), metrics_);
   context.metrics_text = [this, sources, runs] {
@@ -161,7 +167,7 @@ absl::Status Daemon::StartHttp() {
     if (runs != nullptr) runs->Refresh();
     return metrics_.Text();
   };
-  context.ready = [this] { return server_->serving(); };
+  context.readiness = readiness_.get();
   AddApiRoutes(*http_, std::move(context));
   if (federation_ != nullptr) AddRunRoutes(*http_, federation_->board(), federation_->relay());
   return http_->Start(config_.http_listen);
@@ -210,8 +216,43 @@ void Daemon::Stop() {
   if (server_ == nullptr) return;
   if (federation_ != nullptr) federation_->Drain();
   if (server_->serving()) server_->Shutdown();
-  for (const auto& parent : parents_) parent->Stop(kParentDrain);
+  for (const auto& parent : parents_) {
+    if (const std::uint64_t lost = parent->Stop(kParentDrain); lost > 0) {
+      spdlog::error("{} fused slots were not acknowledged by the parent and are lost", lost);
+    }
+  }
   if (http_ != nullptr) http_->Stop();
+  if (!said_what_was_served_) SayWhatWasServed();
+  said_what_was_served_ = true;
+}
+
+void Daemon::SayWhatWasServed() const {
+  const double seconds = 1e-9 * static_cast<double>(clock_.SteadyNs() - started_steady_ns_);
+  const auto sum = [](const auto& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  };
+  for (const auto& site : sites_->all()) {
+    const FusionCounters counters = site->engine().counters();
+    std::uint64_t malformed = 0;
+    for (std::size_t i = 0; i < kRefusalReasons; ++i) {
+      malformed += site->refused_on_wire(static_cast<RefusalReason>(i));
+    }
+    spdlog::info(
+        "{}: served {:.1f} s: {} nodes, {} frames taken, {} refused; {} slots complete, {} incomplete; {} "
+        "tuples "
+        "fused, {} refused",
+        site->name(), seconds, fleet_.CountNodes(site->name()).known, counters.frames_accepted,
+        sum(counters.frames_refused) + malformed, counters.slots_complete,
+        counters.slots_at_deadline + counters.slots_evicted + counters.slots_drained, counters.tuples_fused,
+        sum(counters.tuples_refused));
+  }
+  if (federation_ != nullptr) {
+    for (const auto& run : federation_->board().Runs()) {
+      spdlog::info("run {}: {} after {} of {} rounds, {} updates refused", run->name,
+                   RunConditionName(run->condition), run->committed, run->rounds, run->refused());
+    }
+  }
+  spdlog::info("aggregator stopped after {:.1f} s", seconds);
 }
 
 Daemon::~Daemon() { Stop(); }

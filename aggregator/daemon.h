@@ -1,6 +1,7 @@
 // The aggregator as a whole: sites, gRPC server, HTTP, metrics, parent.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ namespace tributary {
 class FederationHost;
 class HttpServer;
 class ParentLink;
+class Readiness;
 class SiteBoard;
 
 // Reads the files that the configuration names; starts nothing. InvalidArgument with one line per fault.
@@ -48,6 +50,8 @@ class Daemon {
   absl::Status MakeSites();
   absl::Status StartParent(const std::optional<TlsMaterial>& tls);
   absl::Status StartHttp();
+  void MakeReadiness();
+  void SayWhatWasServed() const;
 
   AggregatorConfig config_;
   const Clock& clock_;
@@ -58,7 +62,10 @@ class Daemon {
   std::vector<std::shared_ptr<ParentLink>> parents_;
   std::unique_ptr<FederationHost> federation_;
   std::unique_ptr<IngestServer> server_;
+  std::unique_ptr<Readiness> readiness_;
   std::unique_ptr<HttpServer> http_;
+  std::int64_t started_steady_ns_ = 0;
+  bool said_what_was_served_ = false;
 };
 
 }  // namespace tributary

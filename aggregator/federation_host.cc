@@ -1,5 +1,8 @@
 #include "aggregator/federation_host.h"
 
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "aggregator/rounds/federation_metrics.h"
@@ -35,6 +38,50 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(const Fede
     AddRelayMetrics(*host->relay_, metrics);
   }
   return host;
+}
+
+namespace {
+
+LearningStatus LearningIn(const RunView& run, const ParticipantStatus& node) {
+  return {node.node,
+          run.name,
+          node.connected,
+          node.sample_count,
+          node.last_round,
+          node.accepted_updates,
+          node.refused_updates,
+          node.dropped_rounds,
+          node.last_refusal};
+}
+
+}  // namespace
+
+std::vector<LearningStatus> FederationHost::Learners() const {
+  std::vector<LearningStatus> learners;
+  std::map<std::string, LearningStatus> ended;  // by node, in the last run that it took part in
+  std::set<std::string> listed;
+  for (const auto& run : board().Runs()) {
+    for (const ParticipantStatus& node : run->participants) {
+      if (run->ended()) {
+        ended[node.node] = LearningIn(*run, node);
+      } else {
+        listed.insert(node.node);
+        learners.push_back(LearningIn(*run, node));
+      }
+    }
+  }
+  for (WaitingNode& node : coordinator_->waiting().List()) {
+    LearningStatus waiting;
+    waiting.node = node.node;
+    waiting.connected = true;
+    waiting.sample_count = node.sample_count;
+    listed.insert(node.node);
+    learners.push_back(std::move(waiting));
+  }
+  for (auto& [name, learning] : ended) {
+    if (!listed.contains(name)) learners.push_back(std::move(learning));
+  }
+  return learners;
 }
 
 void FederationHost::Drain() {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
 #include "aggregator/evaluation/evaluator.h"
+#include "aggregator/publish/known_nodes.h"
 #include "aggregator/rounds/coordinator.h"
 #include "aggregator/rounds/federation_service.h"
 #include "aggregator/rounds/relay.h"
@@ -32,6 +33,9 @@ class FederationHost {
 
   std::vector<grpc::Service*> services() { return {&federation_, &runs_, &models_}; }
   const RunBoard& board() const { return coordinator_->board(); }
+  bool store_healthy() const { return coordinator_->healthy(); }
+  // Every node that takes part: in each run that has not ended, waiting for one, or in the last that ended.
+  std::vector<LearningStatus> Learners() const;
   const Relay* relay() const { return relay_.get(); }  // null: there is no parent
 
   // Before the gRPC server shuts down: takes no more part itself, tells the nodes.

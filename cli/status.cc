@@ -26,6 +26,21 @@ struct Arguments {
   bool json = false;
 };
 
+nlohmann::ordered_json LearnsJson(const v1::Node& node) {
+  nlohmann::ordered_json learns = nlohmann::ordered_json::array();
+  for (const v1::Learning& learning : node.learns()) {
+    learns.push_back({{"run", learning.run()},
+                      {"connected", learning.connected()},
+                      {"sample_count", learning.sample_count()},
+                      {"last_round", learning.last_round()},
+                      {"accepted_updates", learning.accepted_updates()},
+                      {"refused_updates", learning.refused_updates()},
+                      {"dropped_rounds", learning.dropped_rounds()},
+                      {"last_refusal", learning.last_refusal()}});
+  }
+  return learns;
+}
+
 void PrintJson(const v1::ListNodesResponse& response) {
   nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
   for (const v1::Node& node : response.nodes()) {
@@ -37,6 +52,7 @@ void PrintJson(const v1::ListNodesResponse& response) {
                      {"refused_frames", node.refused_frames()},
                      {"dropped_frames", node.dropped_frames()},
                      {"sources", std::vector<std::string>(node.sources().begin(), node.sources().end())},
+                     {"learns", LearnsJson(node)},
                      {"model",
                       {{"name", node.model_name()},
                        {"version", node.model_version()},
@@ -51,6 +67,7 @@ void PrintTable(const v1::ListNodesResponse& response) {
                   "LAST FRAME", "ACCEPTED", "REFUSED", "DROPPED", "MODEL", "SOURCES");
   const std::int64_t now_ns = SystemClock().UnixNs();
   for (const v1::Node& node : response.nodes()) {
+    if (node.site().empty()) continue;  // it only learns: PrintLearners
     const double age_s = 1e-9 * static_cast<double>(now_ns - node.last_frame_unix_ns());
     const std::string last = node.last_frame_unix_ns() == 0 ? "never" : fmt::format("{:.1f} s ago", age_s);
     table += fmt::format("{:<12} {:<16} {:<10} {:>12} {:>12} {:>9} {:>9}  {:<24} {}\n", PeerText(node.site()),
@@ -60,6 +77,25 @@ void PrintTable(const v1::ListNodesResponse& response) {
                          PeerText(absl::StrJoin(node.sources(), ", ")));
   }
   std::fputs(table.c_str(), stdout);
+}
+
+void PrintLearners(const v1::ListNodesResponse& response) {
+  std::string table;
+  for (const v1::Node& node : response.nodes()) {
+    for (const v1::Learning& learning : node.learns()) {
+      table += fmt::format("{:<16} {:<16} {:<10} {:>10} {:>10} {:>9} {:>9}  {}\n", PeerText(node.name()),
+                           learning.run().empty() ? "waits for one" : PeerText(learning.run()),
+                           learning.connected() ? "connected" : "away", learning.last_round(),
+                           learning.accepted_updates(), learning.refused_updates(), learning.dropped_rounds(),
+                           PeerText(learning.last_refusal()));
+    }
+  }
+  if (table.empty()) return;
+  std::printf("\n%s%s",
+              fmt::format("{:<16} {:<16} {:<10} {:>10} {:>10} {:>9} {:>9}  {}\n", "NODE", "LEARNS IN",
+                          "STATE", "LAST ROUND", "ACCEPTED", "REFUSED", "DROPPED", "LAST REFUSAL")
+                  .c_str(),
+              table.c_str());
 }
 
 }  // namespace
@@ -80,7 +116,12 @@ void AddStatusCommand(CLI::App& parent, int& exit_code) {
       exit_code = ReportFailure("status", response.status());
       return;
     }
-    arguments->json ? PrintJson(*response) : PrintTable(*response);
+    if (arguments->json) {
+      PrintJson(*response);
+    } else {
+      PrintTable(*response);
+      PrintLearners(*response);
+    }
     exit_code = kExitOk;
   });
 }

@@ -270,7 +270,8 @@ std::vector<SourceStatus> Collation::sources() const {
 std::vector<LeafStatus> Collation::leaves() const {
   std::vector<LeafStatus> all;
   for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    all.push_back({site_.leaves[i], leaves_[i].missed_slots, absent_.Contains(i)});
+    all.push_back(
+        {site_.leaves[i], leaves_[i].missed_slots, absent_.Contains(i), leaves_[i].missed_in_a_row});
   }
   return all;
 }

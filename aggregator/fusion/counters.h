@@ -54,6 +54,7 @@ struct LeafStatus {
   std::string name;
   std::uint64_t missed_slots = 0;  // fused without it
   bool absent = false;             // not waited for at present
+  std::uint32_t missed_in_a_row = 0;
 };
 
 }  // namespace tributary

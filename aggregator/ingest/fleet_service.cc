@@ -4,7 +4,8 @@ namespace tributary {
 
 grpc::Status FleetService::ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
                                      v1::ListNodesResponse* response) {
-  for (const NodeStatus& status : fleet_.List(request->site())) {
+  for (const KnownNode& known : ListKnownNodes(fleet_, learners_, request->site())) {
+    const NodeStatus& status = known.report;
     v1::Node& node = *response->add_nodes();
     node.set_site(status.process.site);
     node.set_name(status.process.node);
@@ -17,6 +18,17 @@ grpc::Status FleetService::ListNodes(grpc::ServerContext*, const v1::ListNodesRe
     node.set_model_name(status.process.model.name);
     node.set_model_version(status.process.model.version);
     node.set_model_sha256(status.process.model.sha256);
+    for (const LearningStatus& each : known.learns) {
+      v1::Learning& learning = *node.add_learns();
+      learning.set_run(each.run);
+      learning.set_connected(each.connected);
+      learning.set_sample_count(each.sample_count);
+      learning.set_last_round(each.last_round);
+      learning.set_accepted_updates(each.accepted_updates);
+      learning.set_refused_updates(each.refused_updates);
+      learning.set_dropped_rounds(each.dropped_rounds);
+      learning.set_last_refusal(each.last_refusal);
+    }
   }
   response->set_answered_unix_ns(clock_.UnixNs());
   return grpc::Status::OK;

@@ -1,7 +1,9 @@
-// FleetService: who reports.
+// FleetService: who reports, who learns.
 #pragma once
 
-#include "aggregator/publish/fleet.h"
+#include <utility>
+
+#include "aggregator/publish/known_nodes.h"
 #include "core/runtime/clock.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
@@ -12,14 +14,16 @@ namespace tributary {
 // thread to thread.
 class FleetService final : public v1::FleetService::Service {
  public:
-  // Both outlive the service.
-  FleetService(const Fleet& fleet, const Clock& clock) : fleet_(fleet), clock_(clock) {}
+  // Fleet and clock outlive the service. `learners` may be empty.
+  FleetService(const Fleet& fleet, ListLearners learners, const Clock& clock)
+      : fleet_(fleet), learners_(std::move(learners)), clock_(clock) {}
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override;
 
  private:
   const Fleet& fleet_;
+  const ListLearners learners_;
   const Clock& clock_;
 };
 

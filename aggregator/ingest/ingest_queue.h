@@ -20,6 +20,7 @@
 #include "aggregator/publish/fleet.h"
 #include "aggregator/publish/reader_share.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/log_limit.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
@@ -38,6 +39,7 @@ struct IngestContext {
   Fleet& fleet;
   const Clock& clock;
   StreamRefusalCounts& refusals;
+  LogLimit& refusal_lines;  // of streams whose node is not known
   std::atomic<std::uint64_t>& skipped_slots;
   ReaderShare& readers;
   std::size_t max_message_bytes;
@@ -93,6 +95,7 @@ class IngestQueue {
   const SiteTable& sites() const { return context_.sites; }
   Fleet& fleet() { return context_.fleet; }
   StreamRefusalCounts& refusals() { return context_.refusals; }
+  LogLimit& refusal_lines() { return context_.refusal_lines; }
   std::size_t max_message_bytes() const { return context_.max_message_bytes; }
   FusionServiceOnQueue& service() { return service_; }
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }

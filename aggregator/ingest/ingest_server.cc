@@ -67,7 +67,7 @@ void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
 
 IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites, const Fleet& fleet,
                            const Clock& clock)
-    : sites_(sites), readers_(options.threads), clock_(clock), fleet_(fleet, clock) {}
+    : sites_(sites), readers_(options.threads), clock_(clock), fleet_(fleet, options.learners, clock) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   const SiteTable& sites, Fleet& fleet,
@@ -86,6 +86,7 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
                               fleet,
                               clock,
                               server->refusals_,
+                              server->refusal_lines_,
                               server->skipped_slots_,
                               server->readers_,
                               options.max_message_bytes};

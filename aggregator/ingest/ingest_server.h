@@ -26,6 +26,7 @@ struct IngestOptions {
   // Of other modules, on the same port; they outlive the server. With any, more streams and larger messages
   // are admitted: one connection may carry the streams of many nodes, and models travel in chunks of 1 MiB.
   std::vector<grpc::Service*> services;
+  ListLearners learners;  // for FleetService; may be empty
 };
 
 class IngestServer {
@@ -55,6 +56,7 @@ class IngestServer {
   std::atomic<std::uint64_t> skipped_slots_ = 0;
   ReaderShare readers_;
   std::atomic<bool> serving_ = false;
+  LogLimit refusal_lines_{20, 1'000'000'000};
   const Clock& clock_;
   FusionServiceOnQueue fusion_;
   FleetService fleet_;

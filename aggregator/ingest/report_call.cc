@@ -95,9 +95,7 @@ void ReportCall::TakeMessage() {
   if (was_admitted) {
     queue_.PublishFused(*session_->site());
   } else if (session_->admitted()) {
-    spdlog::info("{}: node \"{}\" reports from {} ({} source(s)){}", session_->site()->name(),
-                 session_->node(), context_.peer(), request_.hello().sources_size(),
-                 session_->superseded_another() ? ", superseding an earlier stream" : "");
+    SayThatItCame();
     request_ = v1::ReportRequest();
     Answer();
   }
@@ -129,9 +127,12 @@ void ReportCall::OnWritten(bool ok) {
 
 void ReportCall::End(const StreamRefusal& refusal) {
   queue_.refusals().Count(refusal.fault);
-  spdlog::warn("report stream of {} from {} ended: {}",
-               session_->admitted() ? fmt::format("node \"{}\"", session_->node()) : "an unknown node",
-               context_.peer(), std::string(refusal.status.message()));
+  if (session_->admitted()) {
+    refused_ = true;  // SayThatItLeft has the reason
+  } else if (const auto more = queue_.refusal_lines().Admit(queue_.clock().SteadyNs())) {
+    spdlog::warn("report stream from {} refused: {}{}", context_.peer(),
+                 std::string(refusal.status.message()), *more);
+  }
   End(refusal.status);
 }
 
@@ -149,13 +150,37 @@ void ReportCall::FinishIfDue() {
   stream_.Finish(ToGrpcStatus(*ending_), &finish_);
 }
 
-void ReportCall::OnFinished(bool) {
+void ReportCall::OnFinished(bool ok) {
   finished_ = true;
+  if (session_->admitted()) SayThatItLeft(ok);
   DeleteIfDone();
 }
 
 void ReportCall::DeleteIfDone() {
   if (finished_ && !reading_ && !writing_) delete this;
+}
+
+void ReportCall::SayThatItCame() {
+  const auto more = session_->log_limit().Admit(queue_.clock().SteadyNs());
+  if (!more) return;
+  spdlog::info("{}: node \"{}\" reports from {} ({} source(s)){}{}", session_->site()->name(),
+               session_->node(), context_.peer(), request_.hello().sources_size(),
+               session_->superseded_another() ? ", superseding an earlier stream" : "", *more);
+}
+
+void ReportCall::SayThatItLeft(bool delivered) {
+  const std::int64_t now_ns = queue_.clock().SteadyNs();
+  const auto more = session_->log_limit().Admit(now_ns);
+  if (!more) return;
+  const bool lost = !delivered && !refused_;
+  const std::string reason = lost            ? "the link was lost"
+                             : ending_->ok() ? "it ended the stream itself"
+                                             : std::string(ending_->message());
+  spdlog::log(lost || refused_ ? spdlog::level::warn : spdlog::level::info,
+              "{}: node \"{}\" left after {:.1f} s, {} frames taken, {} refused: {}{}",
+              session_->site()->name(), session_->node(),
+              1e-9 * static_cast<double>(now_ns - started_steady_ns_), session_->taken_frames(),
+              session_->refused_frames(), reason, *more);
 }
 
 void ReportCall::CheckUp(std::int64_t now_steady_ns) {

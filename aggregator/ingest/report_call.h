@@ -48,6 +48,9 @@ class ReportCall {
   void TakeMessage();
   void FinishIfDue();
   void DeleteIfDone();
+  void SayThatItCame();
+  // `delivered`: the peer was there to hear how the stream ended.
+  void SayThatItLeft(bool delivered);
   std::optional<std::string> CertificateName() const;
 
   IngestQueue& queue_;
@@ -55,6 +58,7 @@ class ReportCall {
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&context_};
   std::optional<ReportSession> session_;
   std::int64_t started_steady_ns_ = 0;
+  bool refused_ = false;  // by this side, after it had been admitted
 
   // Raw, so that a message that does not parse can be told from the end of the stream.
   grpc::ByteBuffer incoming_;

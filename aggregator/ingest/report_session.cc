@@ -78,12 +78,15 @@ void ReportSession::TakeFrame(const v1::Frame& wire, FusionTime now, FusedSlots&
     Refuse(wire.sequence(), static_cast<v1::RefusalReason>(refusal.reason), std::move(refusal.message),
            refusal.subjects);
   }
-  if (result.accepted) record.accepted_frames.fetch_add(1, std::memory_order_relaxed);
+  if (!result.accepted) return;
+  ++taken_frames_;
+  record.accepted_frames.fetch_add(1, std::memory_order_relaxed);
 }
 
 void ReportSession::Refuse(std::uint64_t sequence, v1::RefusalReason reason, std::string message,
                            const std::vector<std::uint32_t>& subjects) {
   if (subjects.empty()) {
+    ++refused_frames_;
     admission_->membership.record->refused_frames.fetch_add(1, std::memory_order_relaxed);
   }
   v1::Refusal& refusal = *answer_.add_refusals();

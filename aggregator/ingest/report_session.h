@@ -48,6 +48,11 @@ class ReportSession {
   Site* site() const { return admission_ ? admission_->site : nullptr; }
   const std::string& node() const { return admission_->node; }
   bool superseded_another() const { return admission_->membership.superseded_another; }
+  // The node's, over all its streams.
+  LogLimit& log_limit() const { return admission_->membership.record->log_limit; }
+  // Of this stream.
+  std::uint64_t taken_frames() const { return taken_frames_; }
+  std::uint64_t refused_frames() const { return refused_frames_; }
 
   // Frames taken or refused and not yet acknowledged; the answer to a hello counts as one.
   std::uint64_t unanswered() const { return unanswered_; }
@@ -72,6 +77,8 @@ class ReportSession {
   v1::ReportResponse answer_;
   std::uint64_t last_sequence_ = 0;
   std::uint64_t unanswered_ = 0;
+  std::uint64_t taken_frames_ = 0;
+  std::uint64_t refused_frames_ = 0;
 };
 
 }  // namespace tributary

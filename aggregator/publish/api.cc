@@ -49,7 +49,9 @@ HttpResponse LatestOfSite(const ApiContext& context, const std::string& name) {
 
 HttpResponse Nodes(const ApiContext& context, const std::string& site) {
   json nodes = json::array();
-  for (const NodeStatus& node : context.fleet->List(site)) nodes.push_back(NodeJson(node));
+  for (const KnownNode& node : ListKnownNodes(*context.fleet, context.learners, site)) {
+    nodes.push_back(NodeJson(node));
+  }
   return Json({{"nodes", std::move(nodes)}});
 }
 
@@ -83,8 +85,8 @@ void AddApiRoutes(HttpServer& server, ApiContext given) {
     return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", context->metrics_text()};
   });
   server.Route("/healthz", [](const HttpRequest&) { return HttpResponse{.body = "ok\n"}; });
-  server.Route("/readyz", [context](const HttpRequest&) {
-    return context->ready() ? HttpResponse{.body = "ok\n"} : HttpResponse{503, "text/plain", "not ready\n"};
+  server.Route("/readyz", [context](const HttpRequest& request) {
+    return context->readiness->Answer(Query(request, "site"));
   });
   server.Route("/api/v1/sites", [context](const HttpRequest&) { return Sites(*context); });
   server.Route("/api/v1/sites/",

@@ -7,6 +7,8 @@
 
 #include "aggregator/fusion/engine.h"
 #include "aggregator/publish/fleet.h"
+#include "aggregator/publish/known_nodes.h"
+#include "aggregator/publish/readiness.h"
 #include "aggregator/publish/site_board.h"
 #include "core/runtime/http_server.h"
 #include "core/runtime/metrics.h"
@@ -23,15 +25,17 @@ struct PublishedSite {
 struct ApiContext {
   std::vector<PublishedSite> sites;
   const Fleet* fleet;
+  ListLearners learners;  // empty: no federated learning
   std::function<std::string()> metrics_text;
-  std::function<bool()> ready;
+  const Readiness* readiness;
 };
 
 // GET /metrics                             Prometheus text
-// GET /healthz, /readyz                    200 "ok", or 503
+// GET /healthz                             200 "ok": the process answers
+// GET /readyz?site=                        Readiness::Answer
 // GET /api/v1/sites                        all sites: configuration, counters, sources, leaves
 // GET /api/v1/sites/{site}                 the latest fused slot; 404 unknown site, 204 none yet
-// GET /api/v1/nodes?site=                  who reports
+// GET /api/v1/nodes?site=                  who reports, who learns
 // GET /api/v1/events?site=&rate_hz=        server-sent events of the latest fused slot; 10 Hz unless asked,
 // at most 50
 void AddApiRoutes(HttpServer& server, ApiContext context);

@@ -42,6 +42,29 @@ absl::Status Fleet::CheckSourcesFree(const ReportingProcess& process) const {
   return absl::OkStatus();
 }
 
+Fleet::Count Fleet::CountNodes(const std::string& site) const {
+  Count count;
+  const MutexLock lock(mutex_);
+  for (const auto& [key, entry] : nodes_) {
+    if (key.first != site) continue;
+    ++count.known;
+    count.connected += entry.record->connected();
+  }
+  return count;
+}
+
+std::set<std::string> Fleet::ConnectedLeaves(const std::string& site) const {
+  std::set<std::string> leaves;
+  const MutexLock lock(mutex_);
+  for (const auto& [key, entry] : nodes_) {
+    if (key.first != site || !entry.record->connected()) continue;
+    for (const ReportingSource& source : entry.process.sources) {
+      leaves.insert(source.leaves.begin(), source.leaves.end());
+    }
+  }
+  return leaves;
+}
+
 std::vector<NodeStatus> Fleet::List(const std::string& site) const {
   std::vector<NodeStatus> nodes;
   const MutexLock lock(mutex_);

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/runtime/log_limit.h"
 #include "core/runtime/mutex.h"
 #include "core/uplink/report.h"
 
@@ -27,6 +29,9 @@ struct NodeRecord {
   // Goes up with each stream that joins: a stream whose number is no longer this one has been superseded.
   std::atomic<std::uint64_t> latest_stream = 0;
   std::atomic<std::uint64_t> connected_stream = 0;  // 0: none
+
+  // A node that comes and goes all the time: eight lines, then one in half a minute.
+  LogLimit log_limit{8, 30'000'000'000};
 
   bool connected() const { return connected_stream.load(std::memory_order_relaxed) != 0; }
 };
@@ -58,6 +63,14 @@ class Fleet {
   // FailedPrecondition if another node that is connected reports one of the process's sources: a source has
   // one reporter at a time, or a stranger's tuples could pass for a panel's.
   absl::Status CheckSourcesFree(const ReportingProcess& process) const;
+
+  struct Count {
+    std::size_t known = 0;
+    std::size_t connected = 0;
+  };
+  Count CountNodes(const std::string& site) const;
+  // The leaves that connected nodes of the site report.
+  std::set<std::string> ConnectedLeaves(const std::string& site) const;
 
   // By site and name; an empty site: all.
   std::vector<NodeStatus> List(const std::string& site) const;

@@ -62,6 +62,26 @@ TEST(FleetTest, ASourceHasOneReporterAtATime) {
   EXPECT_TRUE(fleet.CheckSourcesFree(stranger).ok()) << "a board may be replaced";
 }
 
+TEST(FleetTest, CountsTheNodesOfASiteAndSaysWhichLeavesAreConnected) {
+  Fleet fleet;
+  ReportingProcess panel = Process("board-1", 1);
+  panel.sources = {{"roof", 2, {"south", "east"}}};
+  const auto first = fleet.Join(panel);
+  ASSERT_TRUE(first.ok());
+  panel.node = "board-2";
+  panel.sources = {{"north", 2, {"north"}}};
+  const auto second = fleet.Join(panel);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(fleet.CountNodes("lab").known, 2u);
+  EXPECT_EQ(fleet.CountNodes("lab").connected, 2u);
+  EXPECT_EQ(fleet.ConnectedLeaves("lab"), (std::set<std::string>{"south", "east", "north"}));
+  first->record->connected_stream = 0;
+  EXPECT_EQ(fleet.CountNodes("lab").known, 2u) << "a node that left is still known";
+  EXPECT_EQ(fleet.CountNodes("lab").connected, 1u);
+  EXPECT_EQ(fleet.ConnectedLeaves("lab"), (std::set<std::string>{"north"}));
+  EXPECT_EQ(fleet.CountNodes("elsewhere").known, 0u);
+}
+
 TEST(FleetTest, ListsTheNodesOfASite) {
   Fleet fleet;
   ASSERT_TRUE(fleet.Join(Process("north", 1)).ok());

@@ -63,6 +63,17 @@ json CountersJson(const FusionCounters& counters) {
           {"open_slots", counters.open_slots}};
 }
 
+json LearningJson(const LearningStatus& learning) {
+  return {{"run", learning.run},
+          {"connected", learning.connected},
+          {"sample_count", learning.sample_count},
+          {"last_round", learning.last_round},
+          {"accepted_updates", learning.accepted_updates},
+          {"refused_updates", learning.refused_updates},
+          {"dropped_rounds", learning.dropped_rounds},
+          {"last_refusal", learning.last_refusal}};
+}
+
 }  // namespace
 
 json SlotJson(const FusedSlot& slot, const SiteConfig& site) {
@@ -106,12 +117,16 @@ json SiteJson(const FusionEngine& engine) {
           {"sources", std::move(sources)}, {"leaves", std::move(leaves)}};
 }
 
-json NodeJson(const NodeStatus& node) {
+json NodeJson(const KnownNode& known) {
+  const NodeStatus& node = known.report;
+  json learns = json::array();
+  for (const LearningStatus& each : known.learns) learns.push_back(LearningJson(each));
   json sources = json::array();
   for (const ReportingSource& source : node.process.sources) sources.push_back(source.name);
   return {{"site", node.process.site},
           {"name", node.process.node},
           {"connected", node.connected},
+          {"learns", std::move(learns)},
           {"last_frame_unix_ns", node.last_frame_unix_ns},
           {"accepted_frames", node.accepted_frames},
           {"refused_frames", node.refused_frames},

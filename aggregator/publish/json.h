@@ -5,7 +5,7 @@
 #include <string>
 
 #include "aggregator/fusion/engine.h"
-#include "aggregator/publish/fleet.h"
+#include "aggregator/publish/known_nodes.h"
 #include "core/estimate/fused_slot.h"
 
 namespace tributary {
@@ -18,7 +18,7 @@ nlohmann::json SlotJson(const FusedSlot& slot, const SiteConfig& site);
 // sources and leaves.
 nlohmann::json SiteJson(const FusionEngine& engine);
 
-nlohmann::json NodeJson(const NodeStatus& node);
+nlohmann::json NodeJson(const KnownNode& known);
 
 // Invalid UTF-8 in names of peers is replaced.
 std::string Dump(const nlohmann::json& value);

@@ -136,6 +136,7 @@ void Coordinator::Settle() {
   // A sink that is told may be ended by it.
   for (std::size_t i = 0; i < participants_.size(); ++i) Tell(participants_[i]);
   std::erase_if(participants_, [](const Participant& each) { return each.sink == nullptr; });
+  connected_.store(participants_.size(), std::memory_order_relaxed);
   TellRoster();
 }
 
@@ -231,12 +232,12 @@ bool Coordinator::Assign(Participant& participant) {
     ++refused_streams_;
   }
   participant.joined = joined.ok();
+  if (joined.ok()) participant.waiting.reset();
   return joined.ok();
 }
 
 void Coordinator::Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink) {
-  Post([this,
-        participant = Participant{std::move(run), std::move(declaration), std::move(sink), {}}]() mutable {
+  Post([this, participant = Participant{std::move(run), std::move(declaration), std::move(sink)}]() mutable {
     if (participants_.size() >= kMaxParticipants) {
       ++refused_streams_;
       return participant.sink->OnEnd(
@@ -251,14 +252,39 @@ void Coordinator::Join(std::string run, NodeDeclaration declaration, std::shared
         other.sink->OnEnd(absl::AbortedError("a newer stream of this node has taken its place"));
     }
     std::erase_if(participants_, same);
+    participant.since_ns = clock_.SteadyNs();
+    if (!participant.joined) {
+      const NodeDeclaration& node = participant.declaration;
+      participant.waiting = waiting_nodes_.Add({node.node, node.sample_count});
+    }
+    SayThatItCame(participant);
     participants_.push_back(std::move(participant));
   });
+}
+
+void Coordinator::SayThatItCame(const Participant& participant) {
+  const auto more = node_lines_.Admit(clock_.SteadyNs());
+  if (!more) return;
+  const NodeDeclaration& node = participant.declaration;
+  spdlog::info("node \"{}\" takes part with {} samples, {}{}", node.node, node.sample_count,
+               participant.joined ? fmt::format("in run {}", participant.run) : "and waits for a run", *more);
+}
+
+void Coordinator::SayThatItLeft(const Participant& participant) {
+  const std::int64_t now_ns = clock_.SteadyNs();
+  const auto more = node_lines_.Admit(now_ns);
+  if (!more) return;
+  spdlog::info("node \"{}\" takes no more part{} after {:.1f} s: its stream of tasks ended{}",
+               participant.declaration.node,
+               participant.joined ? fmt::format(" in run {}", participant.run) : "",
+               1e-9 * static_cast<double>(now_ns - participant.since_ns), *more);
 }
 
 void Coordinator::Leave(const std::shared_ptr<TaskSink>& sink) {
   Post([this, sink] {
     const auto found = std::ranges::find(participants_, sink, &Participant::sink);
     if (found == participants_.end()) return;  // ended by us
+    SayThatItLeft(*found);
     if (HostedRun* run = Find(found->run)) run->Leave(found->declaration.node, found->declaration.boot_id);
     participants_.erase(found);
   });

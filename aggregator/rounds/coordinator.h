@@ -22,8 +22,10 @@
 #include "aggregator/rounds/relayed_run.h"
 #include "aggregator/rounds/run_board.h"
 #include "aggregator/rounds/task_notice.h"
+#include "aggregator/rounds/waiting_nodes.h"
 #include "aggregator/store/store.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/log_limit.h"
 #include "core/runtime/mutex.h"
 
 namespace tributary {
@@ -147,6 +149,10 @@ class Coordinator {
 
   RunBoard& board() { return board_; }
   const RunBoard& board() const { return board_; }
+  // Connected, and in no run yet.
+  const WaitingNodes& waiting() const { return waiting_nodes_; }
+  // Streams of nodes, with those that wait.
+  std::uint64_t connected() const { return connected_.load(std::memory_order_relaxed); }
   std::uint64_t refused(SubmissionRefusal reason) const {
     return refused_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
   }
@@ -167,8 +173,10 @@ class Coordinator {
     std::string run;  // as asked for; then the one it was given
     NodeDeclaration declaration;
     std::shared_ptr<TaskSink> sink;
-    std::optional<NodeTask> told;
+    std::optional<NodeTask> told = {};
     bool joined = false;  // otherwise it waits for a run
+    WaitingNodes::Place waiting = {};
+    std::int64_t since_ns = 0;  // steady
   };
   struct WaitingUpload {
     std::string run;
@@ -196,6 +204,8 @@ class Coordinator {
   void Settle();
   void Tell(Participant& participant);
   TaskNotice NoticeFor(const HostedRun& run, const std::string& node, const NodeTask& task) const;
+  void SayThatItCame(const Participant& participant);
+  void SayThatItLeft(const Participant& participant);
   // False: its sink was ended.
   bool Assign(Participant& participant);
   absl::StatusOr<std::string> TryStart(const std::string& config, const std::string& model);
@@ -225,7 +235,11 @@ class Coordinator {
   std::int64_t next_store_log_ns_ = 0;
   std::int64_t next_deadline_ns_ = RunState::kNoDeadline;
 
+  LogLimit node_lines_{100, 1'000'000'000};  // nodes come and go in crowds
+
   RunBoard board_;
+  WaitingNodes waiting_nodes_;
+  std::atomic<std::uint64_t> connected_ = 0;
   std::array<std::atomic<std::uint64_t>, kSubmissionRefusals> refused_ = {};
   std::array<std::atomic<std::uint64_t>, kDeclineReasons> declined_ = {};
   std::atomic<std::uint64_t> refused_streams_ = 0;

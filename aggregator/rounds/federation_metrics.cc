@@ -33,6 +33,10 @@ void AddFederationMetrics(const Coordinator& coordinator, Metrics& metrics) {
         {{"reason", std::string(DeclineReasonName(reason))}},
         [&coordinator, reason] { return static_cast<double>(coordinator.declined(reason)); });
   }
+  metrics.AddGaugeCallback("tributary_participants_connected", "Nodes with a stream of tasks.", {},
+                           [&coordinator] { return static_cast<double>(coordinator.connected()); });
+  metrics.AddGaugeCallback("tributary_participants_waiting", "Of these, nodes that wait for a run.", {},
+                           [&coordinator] { return static_cast<double>(coordinator.waiting().size()); });
   metrics.AddCounterCallback("tributary_participants_refused_total",
                              "Streams of nodes that were ended at once, with a reason.", {},
                              [&coordinator] { return static_cast<double>(coordinator.refused_streams()); });

@@ -64,7 +64,7 @@ class UdpNodeTest : public ::testing::Test {
   // Of the whole subject, good unless changed.
   static UdpFragment Good() {
     return {.panel = 3,
-            .epoch = EpochAt(SystemClock().UnixNs()),
+            .epoch = SlotLength().EpochAt(SystemClock().UnixNs()),
             .captured_unix_ns = SystemClock().UnixNs(),
             .subject = 1,
             .subjects = 2,

@@ -1,0 +1,142 @@
+#include "aggregator/publish/readiness.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "aggregator/publish/json.h"
+
+namespace tributary {
+namespace {
+
+using nlohmann::json;
+
+json SiteStateJson(const SiteReadiness& site) {
+  json sources = json::array();
+  for (const SourceReadiness& source : site.sources) {
+    sources.push_back({{"name", source.name},
+                       {"state", SourcePresenceName(source.presence)},
+                       {"missed_slots_in_a_row", source.missed_in_a_row}});
+  }
+  json value = {{"name", site.name},
+                {"state", SiteConditionName(site.condition)},
+                {"expected_sources", site.sources.size()},
+                {"present_sources", site.present()},
+                {"connected_nodes", site.nodes.connected},
+                {"known_nodes", site.nodes.known},
+                {"seconds_since_last_slot", nullptr},
+                {"sources", std::move(sources)}};
+  if (site.since_last_slot_ns) {
+    value["seconds_since_last_slot"] = 1e-9 * static_cast<double>(*site.since_last_slot_ns);
+  }
+  return value;
+}
+
+HttpResponse Respond(int status, const json& value) {
+  return {status, "application/json", Dump(value) + "\n"};
+}
+
+}  // namespace
+
+std::string_view SourcePresenceName(SourcePresence presence) {
+  constexpr std::array<std::string_view, 3> kNames = {"present", "silent", "absent"};
+  return kNames[static_cast<std::size_t>(presence)];
+}
+
+std::string_view SiteConditionName(SiteCondition condition) {
+  constexpr std::array<std::string_view, 3> kNames = {"ok", "degraded", "silent"};
+  return kNames[static_cast<std::size_t>(condition)];
+}
+
+std::size_t SiteReadiness::present() const {
+  return static_cast<std::size_t>(
+      std::ranges::count(sources, SourcePresence::kPresent, &SourceReadiness::presence));
+}
+
+SiteReadiness JudgeSite(const FusionEngine& engine, const Fleet& fleet,
+                        std::optional<std::int64_t> last_slot_unix_ns, std::int64_t now_unix_ns) {
+  SiteReadiness site;
+  site.name = engine.config().name;
+  site.nodes = fleet.CountNodes(site.name);
+  const std::set<std::string> connected = fleet.ConnectedLeaves(site.name);
+  for (const LeafStatus& leaf : engine.leaves()) {
+    SourcePresence presence = SourcePresence::kPresent;
+    if (leaf.missed_in_a_row >= kSilentAfterSlots) presence = SourcePresence::kSilent;
+    if (!connected.contains(leaf.name)) presence = SourcePresence::kAbsent;
+    site.sources.push_back({leaf.name, presence, leaf.missed_in_a_row});
+  }
+  // A clock that was set back must not make a slot one of the future.
+  if (last_slot_unix_ns)
+    site.since_last_slot_ns = std::max<std::int64_t>(now_unix_ns - *last_slot_unix_ns, 0);
+  const bool flows = site.since_last_slot_ns && *site.since_last_slot_ns <= kSilentAfterNs;
+  if (site.present() == 0 || !flows) {
+    site.condition = SiteCondition::kSilent;
+  } else {
+    site.condition = site.present() == site.sources.size() ? SiteCondition::kOk : SiteCondition::kDegraded;
+  }
+  return site;
+}
+
+void Readiness::Add(const FusionEngine& engine, std::shared_ptr<const SiteBoard> board) {
+  sites_.push_back({&engine, std::move(board)});
+}
+
+SiteReadiness Readiness::Judge(const Published& site) const {
+  const std::optional<FusedSlot> latest = site.board->Latest();
+  return JudgeSite(*site.engine, *parts_.fleet, latest ? std::optional(latest->fused_unix_ns) : std::nullopt,
+                   parts_.clock->UnixNs());
+}
+
+HttpResponse Readiness::Answer(const std::string& wanted) const {
+  const bool ready = parts_.takes_streams();
+  const bool store_healthy = !parts_.store_healthy || parts_.store_healthy();
+  std::size_t silent = 0;
+  std::size_t ok = 0;
+  json sites = json::array();
+  for (const Published& each : sites_) {
+    const SiteReadiness site = Judge(each);
+    if (wanted == site.name) {
+      return Respond(ready && site.condition != SiteCondition::kSilent ? 200 : 503, SiteStateJson(site));
+    }
+    silent += site.condition == SiteCondition::kSilent;
+    ok += site.condition == SiteCondition::kOk;
+    sites.push_back(SiteStateJson(site));
+  }
+  if (!wanted.empty()) return Respond(404, {{"error", "site: no such site"}});
+  std::string_view state = "ok";
+  if (ok < sites_.size() || !store_healthy) state = "degraded";
+  if (!sites_.empty() && silent == sites_.size()) state = "silent";
+  if (!ready) state = "stopping";
+  json value = {{"state", state}, {"takes_streams", ready}, {"sites", std::move(sites)}};
+  if (parts_.store_healthy) value["store_healthy"] = store_healthy;
+  return Respond(ready ? 200 : 503, value);
+}
+
+void Readiness::Register(Metrics& metrics) const {
+  for (const Published& each : sites_) {
+    const MetricLabels labels = {{"site", each.engine->config().name}};
+    const auto gauge = [&](const char* name, const char* help,
+                           std::function<double(const SiteReadiness&)> read) {
+      metrics.AddGaugeCallback(name, help, labels,
+                               [this, each, read = std::move(read)] { return read(Judge(each)); });
+    };
+    gauge("tributary_sources_expected", "Sources that the site is configured with.",
+          [](const SiteReadiness& site) { return static_cast<double>(site.sources.size()); });
+    gauge("tributary_sources_present",
+          "Of these, those that a connected node reports and that are in the slots.",
+          [](const SiteReadiness& site) { return static_cast<double>(site.present()); });
+    gauge("tributary_nodes_connected", "Nodes that report to the site now.",
+          [](const SiteReadiness& site) { return static_cast<double>(site.nodes.connected); });
+    gauge("tributary_nodes_known", "Nodes that have reported to the site since the start.",
+          [](const SiteReadiness& site) { return static_cast<double>(site.nodes.known); });
+    gauge("tributary_last_slot_age_seconds", "Since the latest slot was fused; NaN before the first.",
+          [](const SiteReadiness& site) {
+            return site.since_last_slot_ns ? 1e-9 * static_cast<double>(*site.since_last_slot_ns)
+                                           : std::numeric_limits<double>::quiet_NaN();
+          });
+  }
+}
+
+}  // namespace tributary

@@ -1,0 +1,35 @@
+#include "core/runtime/log_limit.h"
+
+#include <gtest/gtest.h>
+
+namespace tributary {
+namespace {
+
+TEST(LogLimitTest, LetsABurstPassAndThenOneLineInEachInterval) {
+  LogLimit limit(3, 10);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(limit.Admit(1'000), "") << i;
+  EXPECT_EQ(limit.Admit(1'000), std::nullopt);
+  EXPECT_EQ(limit.Admit(1'009), std::nullopt);
+  EXPECT_EQ(limit.Admit(1'010), "; 2 lines like this one were left out");
+  EXPECT_EQ(limit.Admit(1'010), std::nullopt);
+}
+
+TEST(LogLimitTest, AllowsAWholeBurstAgainAfterAQuietTime) {
+  LogLimit limit(3, 10);
+  for (int i = 0; i < 5; ++i) limit.Admit(0);
+  EXPECT_EQ(limit.Admit(30), "; 2 lines like this one were left out");
+  EXPECT_EQ(limit.Admit(30), "");
+  EXPECT_EQ(limit.Admit(30), "");
+  EXPECT_EQ(limit.Admit(30), std::nullopt);
+}
+
+// A peer that comes and goes a thousand times a second.
+TEST(LogLimitTest, BoundsTheLinesOfAFlood) {
+  LogLimit limit(8, 30'000);
+  int lines = 0;
+  for (std::int64_t ms = 0; ms < 3'600'000; ++ms) lines += limit.Admit(ms).has_value();
+  EXPECT_EQ(lines, 8 + 119);
+}
+
+}  // namespace
+}  // namespace tributary
