@@ -1,0 +1,236 @@
+// The metrics that documents name are those that daemons export.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/parameters/npy.h"
+#include "tests/integration/metrics_page.h"
+#include "tests/support/process.h"
+
+namespace tributary::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const std::string kSource = TRIBUTARY_SOURCE_DIR;
+const std::string kPage = kSource + "/docs/metrics.md";
+
+// A daemon with an HTTP port of its own.
+class Exporter {
+ public:
+  Exporter(const ScratchFolder& folder, std::string program, std::string name, Features features,
+           const std::string& keys)
+      : program_(std::move(program)), name_(std::move(name)), features_(std::move(features)) {
+    const std::string http = fmt::format("\n[http]\nlisten = \"127.0.0.1:{}\"\n", http_port_);
+    process_ = std::make_unique<Process>(
+        "tributary-" + program_,
+        std::vector<std::string>{"--config", folder.Write(name_ + ".toml", keys + http)},
+        folder.Path(name_ + ".log"));
+  }
+
+  std::string Get(const std::string& target) const { return HttpGet(http_port_, target); }
+  std::string Log() const { return name_ + ":\n" + process_->Log(); }
+  void AddTo(MetricsPage& page) const {
+    std::vector<std::string> faults;
+    page.Add(program_, name_, features_, ParseExposition(Get("/metrics"), faults));
+    EXPECT_THAT(faults, IsEmpty()) << name_;
+  }
+
+ private:
+  const std::string program_;
+  const std::string name_;
+  const Features features_;
+  const int http_port_ = ReservePort();
+  std::unique_ptr<Process> process_;
+};
+
+std::string Site(const std::string& name) {
+  return fmt::format("[[site]]\nname = \"{}\"\nsources = [\"south\", \"east\"]\n", name);
+}
+
+std::string Panel(const std::string& name, const std::string& source) {
+  return fmt::format(
+      "[[panel]]\nname = \"{}\"\nmodel = \"{}/models/positioning.safetensors\"\n[panel.source]\n{}\n", name,
+      kSource, source);
+}
+
+std::string Room(const std::string& wall) {
+  return "kind = \"room\"\nsubjects = 1\nrate_hz = 20.0\nsnapshots = 20\nwall = \"" + wall + "\"\n";
+}
+
+// Daemons with everything that exports a metric of its own.
+class MetricsPageTest : public ::testing::Test {
+ protected:
+  static std::string Address(int port) { return fmt::format("aggregator = \"127.0.0.1:{}\"\n", port); }
+  std::string Store(const std::string& name) const {
+    return fmt::format("[federation]\nstore = \"{}\"\n", folder_.Path(name));
+  }
+
+  Exporter& Start(const std::string& program, const std::string& name, Features features,
+                  const std::string& keys) {
+    exporters_.push_back(std::make_unique<Exporter>(folder_, program, name, std::move(features), keys));
+    return *exporters_.back();
+  }
+  Exporter& StartAggregator(const std::string& name, Features features, const std::string& keys,
+                            int port = 0) {
+    return Start("aggregator", name, std::move(features),
+                 fmt::format("listen = \"127.0.0.1:{}\"\n", port) + keys);
+  }
+
+  void StartAggregators() {
+    StartAggregator("plain", {}, Site("lab"));
+    StartAggregator("runs", {"[federation]"}, Store("runs") + Site("lab"));
+    root_ =
+        &StartAggregator("root", {"[federation]", "[federation.evaluation]"},
+                         Store("root") + "[federation.evaluation]\nimages = \"glyphs\"\nmax_images = 60\n" +
+                             Site("lab") + Site("hall"),
+                         root_port_);
+    StartAggregator("leaf", {"[parent]"},
+                    fmt::format("[parent]\n{}node = \"leaf\"\n", Address(root_port_)) + Site("lab"));
+    // Two sites: each has an uplink of its own.
+    child_ = &StartAggregator(
+        "child", {"[parent]", "[federation]", "[federation.parent]"},
+        fmt::format("[parent]\n{0}node = \"child\"\n{1}[federation.parent]\n{0}node = \"child\"\n",
+                    Address(root_port_), Store("child")) +
+            Site("lab") + Site("hall"),
+        child_port_);
+  }
+
+  void StartNodes() {
+    const auto reporting = [this](const std::string& node, const std::string& site) {
+      return fmt::format("node = \"{}\"\nsite = \"{}\"\n[uplink]\n{}", node, site, Address(child_port_));
+    };
+    Start("node", "room", {"[[panel]]"}, reporting("room", "lab") + Panel("south", Room("south")));
+    Start(
+        "node", "replay", {"[[panel]]"},
+        reporting("replay", "lab") +
+            Panel("east", "kind = \"replay\"\nloop = true\nrate_hz = 20.0\nfile = \"" + Recording() + "\""));
+    Start("node", "udp", {"[[panel]]", "kind = \"udp\""},
+          reporting("udp", "hall") + Panel("south", "kind = \"udp\"\nport = 0"));
+    Start("node", "fusion", {"[[panel]]", "[fusion]"},
+          reporting("fusion", "hall") + "[fusion]\n" + Panel("south", Room("south")) +
+              Panel("east", Room("east")));
+    for (const char* name : {"first", "second"}) {
+      Start("node", name, {"[federation]"},
+            fmt::format("node = \"{}\"\n[federation]\n{}images = \"glyphs\"\nglyphs = 120\nrun = \"noisy\"\n",
+                        name, Address(root_port_)));
+    }
+  }
+
+  // One with all that a run exports: noise, a committed round, and its evaluation.
+  void StartRun() {
+    const std::string run =
+        folder_.Write("run.toml",
+                      "name = \"noisy\"\nrounds = 1\nweighting = \"uniform\"\nclip_norm = 1.0\n"
+                      "[client]\nlocal_steps = 1\nbatch = 4\n[privacy]\nnoise_multiplier = 0.5\n");
+    Process command("tributary",
+                    {"run", "start", run, "--aggregator", "127.0.0.1:" + std::to_string(root_port_)},
+                    folder_.Path("run.log"));
+    ASSERT_EQ(command.Wait(std::chrono::seconds(60)), 0) << command.Log();
+  }
+
+  // One slot of zeros.
+  std::string Recording() const {
+    const std::vector<std::uint64_t> shape = {1, 1024};
+    return folder_.Write("recording.npy", EncodeNpy(shape, std::vector<float>(1024)));
+  }
+
+  bool Shows(const Exporter& exporter, const std::string& metric) {
+    return WaitFor([&] { return exporter.Get("/metrics").find("\n" + metric + "{") != std::string::npos; },
+                   std::chrono::seconds(60));
+  }
+
+  ScratchFolder folder_;
+  const int root_port_ = ReservePort();
+  const int child_port_ = ReservePort();
+  std::vector<std::unique_ptr<Exporter>> exporters_;
+  Exporter* root_ = nullptr;
+  Exporter* child_ = nullptr;
+};
+
+TEST_F(MetricsPageTest, HasWhatTheDaemonsExportAndNothingElse) {
+  StartAggregators();
+  ASSERT_TRUE(WaitFor([this] { return !root_->Get("/readyz").empty(); })) << root_->Log();
+  StartRun();
+  StartNodes();
+  for (const auto& each : exporters_) {
+    ASSERT_TRUE(WaitFor([&] { return !each->Get("/metrics").empty(); })) << each->Log();
+  }
+  ASSERT_TRUE(Shows(*child_, "tributary_source_last_epoch")) << child_->Log();
+  ASSERT_TRUE(Shows(*root_, "tributary_run_test_spread")) << root_->Log();
+
+  MetricsPage page;
+  for (const auto& each : exporters_) each->AddTo(page);
+  if (std::getenv("TRIBUTARY_WRITE_DOCS") != nullptr) std::ofstream(kPage) << page.Text();
+  EXPECT_EQ(ReadText(kPage), page.Text()) << "docs/metrics.md says how to write it again";
+}
+
+// Names in `text` that are not on the page, or not with these labels.
+std::vector<std::string> Unknown(const std::string& text) {
+  static const std::map<std::string, std::set<std::string>> kKnown = ReadMetricsPage(ReadText(kPage));
+  std::vector<std::string> unknown;
+  for (const NamedMetric& named : FindMetricNames(text)) {
+    std::string name = named.name;
+    if (name.ends_with('_')) {
+      const auto first = kKnown.lower_bound(name);
+      if (first == kKnown.end() || !first->first.starts_with(name)) unknown.push_back(name);
+      continue;
+    }
+    for (const char* end : {"_bucket", "_sum", "_count"}) {
+      if (!kKnown.contains(name) && name.ends_with(end)) name.resize(name.size() - std::string(end).size());
+    }
+    const auto found = kKnown.find(name);
+    if (found == kKnown.end()) {
+      unknown.push_back(named.name);
+      continue;
+    }
+    for (const std::string& label : named.labels) {
+      if (label != "le" && !found->second.contains(label)) unknown.push_back(named.name + "{" + label + "}");
+    }
+  }
+  return unknown;
+}
+
+TEST(MetricNamesTest, EveryMetricThatADocumentNamesExists) {
+  std::vector<std::filesystem::path> files = {kSource + "/README.md"};
+  for (const char* folder : {"/docs", "/deploy"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kSource + folder)) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
+  }
+  std::size_t names = 0;
+  for (const auto& file : files) {
+    const std::string text = ReadText(file);
+    EXPECT_THAT(Unknown(text), IsEmpty()) << file;
+    names += FindMetricNames(text).size();
+  }
+  EXPECT_GT(names, 100u) << "the page alone has more";
+}
+
+TEST(MetricNamesTest, ANameThatDoesNotExistIsFound) {
+  EXPECT_THAT(Unknown("`tributary_source_missed_frames_total`"),
+              ElementsAre("tributary_source_missed_frames_total"));
+  EXPECT_THAT(Unknown("tributary_uplink_dropped_frames_total{reason}"),
+              ElementsAre("tributary_uplink_dropped_frames_total{reason}"));
+  EXPECT_THAT(Unknown("tributary_run_{loss,gain}"), ElementsAre("tributary_run_gain"));
+  EXPECT_THAT(Unknown("tributary_board_fusion_{failed_slots,lost_slots}_total"),
+              ElementsAre("tributary_board_fusion_lost_slots_total"));
+  EXPECT_THAT(Unknown("tributary_random_…"), ElementsAre("tributary_random_"));
+  EXPECT_THAT(Unknown("tributary_run_random_…, tributary_panel_latency_seconds_bucket{panel=\"x\",le=\"1\"}"),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace tributary::testing
