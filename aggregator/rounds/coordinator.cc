@@ -262,24 +262,6 @@ void Coordinator::Join(std::string run, NodeDeclaration declaration, std::shared
   });
 }
 
-void Coordinator::SayThatItCame(const Participant& participant) {
-  const auto more = node_lines_.Admit(clock_.SteadyNs());
-  if (!more) return;
-  const NodeDeclaration& node = participant.declaration;
-  spdlog::info("node \"{}\" takes part with {} samples, {}{}", node.node, node.sample_count,
-               participant.joined ? fmt::format("in run {}", participant.run) : "and waits for a run", *more);
-}
-
-void Coordinator::SayThatItLeft(const Participant& participant) {
-  const std::int64_t now_ns = clock_.SteadyNs();
-  const auto more = node_lines_.Admit(now_ns);
-  if (!more) return;
-  spdlog::info("node \"{}\" takes no more part{} after {:.1f} s: its stream of tasks ended{}",
-               participant.declaration.node,
-               participant.joined ? fmt::format(" in run {}", participant.run) : "",
-               1e-9 * static_cast<double>(now_ns - participant.since_ns), *more);
-}
-
 void Coordinator::Leave(const std::shared_ptr<TaskSink>& sink) {
   Post([this, sink] {
     const auto found = std::ranges::find(participants_, sink, &Participant::sink);
