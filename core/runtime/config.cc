@@ -10,23 +10,43 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "core/runtime/config_text.h"
 #include "core/runtime/file.h"
 
 namespace tributary {
 
 namespace {
 
+struct Fault {
+  std::string key;
+  std::string line;  // as it is reported
+};
+
 struct Faults {
   // Keyed by (line, column) so that the report follows the file.
-  std::multimap<std::pair<unsigned, unsigned>, std::string> lines;
+  std::multimap<std::pair<unsigned, unsigned>, Fault> all;
 
   void Add(const toml::source_region& place, const std::string& path, std::string_view key,
            std::string_view what) {
     const auto at = std::make_pair(unsigned{place.begin.line}, unsigned{place.begin.column});
     const std::string where = at.first == 0 ? path : fmt::format("{}:{}", path, at.first);
-    lines.emplace(at, fmt::format("{}: {}{}{}", where, key, key.empty() ? "" : ": ", what));
+    all.emplace(
+        at, Fault{std::string(key), fmt::format("{}: {}{}{}", where, key, key.empty() ? "" : ": ", what)});
   }
 };
+
+std::string WithoutIndices(std::string_view prefix) {
+  std::string name;
+  bool index = false;
+  for (const char c : prefix) {
+    index = c == '[' || (index && c != ']');
+    if (!index || c == '[') name += c;
+  }
+  return name;
+}
 
 }  // namespace
 
@@ -35,6 +55,7 @@ struct ConfigFile::State {
   toml::table root;
   std::set<const toml::node*> taken;
   Faults faults;
+  std::vector<ConfigKey> keys;
 };
 
 struct ConfigSection::Node {
@@ -45,6 +66,19 @@ struct ConfigSection::Node {
   const toml::node* Take(std::string_view key) const {
     const toml::node* node = table == nullptr ? nullptr : table->get(key);
     if (node != nullptr) state->taken.insert(node);
+    return node;
+  }
+  // The node of a key, which is declared hereby; null if it is not given.
+  const toml::node* Declare(std::string_view key, ConfigKey declared) const {
+    const toml::node* node = Take(key);
+    declared.name = WithoutIndices(prefix) + std::string(key);
+    const auto known = std::ranges::find(state->keys, declared.name, &ConfigKey::name);
+    ConfigKey& key_of_all =
+        known == state->keys.end() ? state->keys.emplace_back(std::move(declared)) : *known;
+    if (node != nullptr && key_of_all.line == 0) {
+      key_of_all.given = AsToml(*node, key_of_all.type);
+      key_of_all.line = node->source().begin.line;
+    }
     return node;
   }
   void Fault(const toml::node* node, std::string_view key, std::string_view what) const {
@@ -60,49 +94,8 @@ struct ConfigSection::Node {
   }
 };
 
-namespace {
-
-std::string Found(const toml::node& node) {
-  switch (node.type()) {
-    case toml::node_type::string:
-      return fmt::format("the text \"{}\"", node.value_or(std::string_view{}));
-    case toml::node_type::integer:
-      return fmt::format("{}", *node.value<std::int64_t>());
-    case toml::node_type::floating_point:
-      return fmt::format("{}", *node.value<double>());
-    case toml::node_type::boolean:
-      return fmt::format("{}", *node.value<bool>());
-    case toml::node_type::table:
-      return "a table";
-    case toml::node_type::array:
-      return "an array";
-    default:
-      return "a date or time";
-  }
-}
-
-std::string Range(IntegerLimits limits) {
-  const IntegerLimits none;
-  if (limits.min == none.min && limits.max == none.max) return "an integer";
-  if (limits.max == none.max) return fmt::format("an integer of at least {}", limits.min);
-  return fmt::format("an integer from {} to {}", limits.min, limits.max);
-}
-
-std::string Range(RealLimits limits) {
-  const RealLimits none;
-  if (limits.min == none.min && limits.max == none.max) return "a number";
-  if (limits.max == none.max) return fmt::format("a number of at least {}", limits.min);
-  return fmt::format("a number from {} to {}", limits.min, limits.max);
-}
-
-std::string Expected(std::string_view what, const toml::node& node) {
-  return fmt::format("expected {}, found {}", what, Found(node));
-}
-
-}  // namespace
-
 std::string ConfigSection::Text(std::string_view key, std::string_view default_value) const {
-  const toml::node* node = node_->Take(key);
+  const toml::node* node = node_->Declare(key, {.type = "text", .default_value = TextToml(default_value)});
   if (node == nullptr) return std::string(default_value);
   if (auto value = node->value_exact<std::string>()) return *value;
   node_->Fault(node, key, Expected("text in quotes", *node));
@@ -110,6 +103,7 @@ std::string ConfigSection::Text(std::string_view key, std::string_view default_v
 }
 
 std::string ConfigSection::RequiredText(std::string_view key) const {
+  node_->Declare(key, {.type = "text"});
   if (!Has(key)) {
     Fault(key, "is required (text in quotes)");
     return {};
@@ -121,6 +115,16 @@ std::string ConfigSection::RequiredText(std::string_view key) const {
   return value;
 }
 
+std::string ConfigSection::RequiredName(std::string_view key) const {
+  constexpr std::size_t kMaxBytes = 128;
+  std::string name = RequiredText(key);
+  const bool controls = std::ranges::any_of(name, [](unsigned char c) { return absl::ascii_iscntrl(c); });
+  if (name.size() > kMaxBytes || controls) {
+    Fault(key, fmt::format("expected a name of at most {} bytes without control characters", kMaxBytes));
+  }
+  return name;
+}
+
 std::string ConfigSection::File(const std::string& named) const {
   if (named.empty()) return named;
   return (std::filesystem::path(node_->state->path).parent_path() / named).lexically_normal().string();
@@ -128,6 +132,9 @@ std::string ConfigSection::File(const std::string& named) const {
 
 std::string ConfigSection::Choice(std::string_view key, std::string_view default_value,
                                   std::initializer_list<std::string_view> allowed) const {
+  node_->Declare(key, {.type = "text",
+                       .limits = fmt::format("{}", fmt::join(allowed, ", ")),
+                       .default_value = TextToml(default_value)});
   std::string value = Text(key, default_value);
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
   Fault(key, fmt::format("expected one of {}, found \"{}\"", fmt::join(allowed, ", "), value));
@@ -136,7 +143,8 @@ std::string ConfigSection::Choice(std::string_view key, std::string_view default
 
 std::int64_t ConfigSection::Integer(std::string_view key, std::int64_t default_value,
                                     IntegerLimits limits) const {
-  const toml::node* node = node_->Take(key);
+  const toml::node* node = node_->Declare(
+      key, {.type = "integer", .limits = Bounds(limits), .default_value = fmt::format("{}", default_value)});
   if (node == nullptr) return default_value;
   const auto value = node->value_exact<std::int64_t>();
   if (value && *value >= limits.min && *value <= limits.max) return *value;
@@ -145,7 +153,9 @@ std::int64_t ConfigSection::Integer(std::string_view key, std::int64_t default_v
 }
 
 double ConfigSection::Real(std::string_view key, double default_value, RealLimits limits) const {
-  const toml::node* node = node_->Take(key);
+  const toml::node* node = node_->Declare(
+      key,
+      {.type = std::string(kNumber), .limits = Bounds(limits), .default_value = RealToml(default_value)});
   if (node == nullptr) return default_value;
   const auto value = node->is_number() ? node->value<double>() : std::optional<double>();
   if (value && *value >= limits.min && *value <= limits.max) return *value;  // NaN fails both
@@ -154,7 +164,8 @@ double ConfigSection::Real(std::string_view key, double default_value, RealLimit
 }
 
 bool ConfigSection::Boolean(std::string_view key, bool default_value) const {
-  const toml::node* node = node_->Take(key);
+  const toml::node* node =
+      node_->Declare(key, {.type = "boolean", .default_value = fmt::format("{}", default_value)});
   if (node == nullptr) return default_value;
   if (auto value = node->value_exact<bool>()) return *value;
   node_->Fault(node, key, Expected("true or false", *node));
@@ -163,7 +174,7 @@ bool ConfigSection::Boolean(std::string_view key, bool default_value) const {
 
 std::vector<std::string> ConfigSection::Texts(std::string_view key) const {
   std::vector<std::string> values;
-  const toml::node* node = node_->Take(key);
+  const toml::node* node = node_->Declare(key, {.type = "array of texts", .default_value = "[]"});
   if (node == nullptr) return values;
   if (!node->is_array()) {
     node_->Fault(node, key, Expected("an array of texts", *node));
@@ -181,7 +192,8 @@ std::vector<std::string> ConfigSection::Texts(std::string_view key) const {
 
 std::vector<std::int64_t> ConfigSection::Integers(std::string_view key, IntegerLimits limits) const {
   std::vector<std::int64_t> values;
-  const toml::node* node = node_->Take(key);
+  const toml::node* node =
+      node_->Declare(key, {.type = "array of integers", .limits = Bounds(limits), .default_value = "[]"});
   if (node == nullptr) return values;
   if (!node->is_array()) {
     node_->Fault(node, key, Expected("an array of integers", *node));
@@ -261,6 +273,58 @@ ConfigSection ConfigFile::Root() const {
       std::make_shared<ConfigSection::Node>(ConfigSection::Node{state_.get(), &state_->root, ""}));
 }
 
+const std::string& ConfigFile::path() const { return state_->path; }
+
+namespace {
+
+// The node of a name like "panel[0].source.file", or the nearest table around it.
+const toml::node* Nearest(const toml::table& root, std::string_view name) {
+  const toml::node* node = &root;
+  for (const absl::string_view part : absl::StrSplit(absl::string_view(name.data(), name.size()), '.')) {
+    const std::string key(part.substr(0, part.find('[')));
+    const toml::table* table = node->as_table();
+    const toml::node* next = table == nullptr ? nullptr : table->get(key);
+    if (next == nullptr) return node;
+    node = next;
+    std::size_t index = 0;
+    if (key.size() == part.size() ||
+        !absl::SimpleAtoi(part.substr(key.size() + 1, part.size() - key.size() - 2), &index)) {
+      continue;
+    }
+    const toml::array* array = node->as_array();
+    if (array == nullptr || index >= array->size()) return node;
+    node = array->get(index);
+  }
+  return node;
+}
+
+}  // namespace
+
+void ConfigFile::Fault(std::string_view key, std::string_view what) const {
+  state_->faults.Add(Nearest(state_->root, key)->source(), state_->path, key, what);
+}
+
+void ConfigFile::Fault(std::string_view table, std::initializer_list<NamedFile> files,
+                       const absl::Status& status) const {
+  for (const absl::string_view part : absl::StrSplit(status.message(), '\n')) {
+    const std::string message(part);
+    const auto names = [&message](const NamedFile& file) {
+      return !file.second.empty() && message.starts_with(fmt::format("{}: ", file.second));
+    };
+    const auto* named = std::ranges::find_if(files, names);
+    Fault(named == files.end() ? table : named->first, message);
+  }
+}
+
+bool ConfigFile::HasFault(std::string_view key) const {
+  return std::ranges::any_of(state_->faults.all, [key](const auto& entry) {
+    const std::string_view at = entry.second.key;
+    return at.starts_with(key) && (at.size() == key.size() || at[key.size()] == '.' || at[key.size()] == '[');
+  });
+}
+
+std::vector<ConfigKey> ConfigFile::Keys() const { return state_->keys; }
+
 namespace {
 
 using UnknownKey = std::pair<const toml::node*, std::string>;
@@ -290,11 +354,11 @@ absl::Status ConfigFile::Finish() const {
   CollectUnknown(state_->root, "", state_->taken, unknown);
   Faults faults = state_->faults;
   for (const auto& [node, name] : unknown) faults.Add(node->source(), state_->path, name, "unknown key");
-  if (faults.lines.empty()) return absl::OkStatus();
+  if (faults.all.empty()) return absl::OkStatus();
   std::string report;
-  for (const auto& [place, line] : faults.lines) {
+  for (const auto& [place, fault] : faults.all) {
     if (!report.empty()) report += '\n';
-    report += line;
+    report += fault.line;
   }
   return absl::InvalidArgumentError(report);
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,6 +29,16 @@ struct RealLimits {
   double max = std::numeric_limits<double>::max();
 };
 
+// What a reader asked for: the declaration of one key, as documentation and tests need it.
+struct ConfigKey {
+  std::string name = {};           // with its tables, those of an array as "panel[].name"
+  std::string type = {};           // "text", "integer", "number", "boolean", "array of texts" …
+  std::string limits = {};         // "1 to 9", "south, east, north, west"; empty: none
+  std::string default_value = {};  // as TOML; empty: required
+  std::string given = {};          // as TOML; empty: the default was taken
+  unsigned line = 0;               // of the file; 0: not given
+};
+
 // One table of a configuration file. A reader takes each key once, with its default and limits; what was
 // never taken is an unknown key. A value of the wrong type or outside its limits is recorded as a fault and
 // the default returned, so that reading goes on to the next fault. Valid as long as its ConfigFile.
@@ -35,6 +46,8 @@ class ConfigSection {
  public:
   std::string Text(std::string_view key, std::string_view default_value) const;
   std::string RequiredText(std::string_view key) const;
+  // Required, and one that peers and logs take: at most 128 bytes, no control characters.
+  std::string RequiredName(std::string_view key) const;
   std::string Choice(std::string_view key, std::string_view default_value,
                      std::initializer_list<std::string_view> allowed) const;
   std::int64_t Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits = {}) const;
@@ -76,6 +89,21 @@ class ConfigFile {
   ~ConfigFile();
 
   ConfigSection Root() const;
+  const std::string& path() const;
+
+  // Records a fault of a key that was read earlier, e.g. "panel[0].model"; empty: of the file as a whole. A
+  // key that is not given stands where its table stands.
+  void Fault(std::string_view key, std::string_view what) const;
+  // Records each line of a message about files that the configuration names: at the first key whose file the
+  // line begins with, otherwise at `table`.
+  using NamedFile = std::pair<std::string_view, std::string_view>;  // key, path
+  void Fault(std::string_view table, std::initializer_list<NamedFile> files,
+             const absl::Status& status) const;
+  // Whether a fault was recorded at a key, or below it for a table.
+  bool HasFault(std::string_view key) const;
+
+  // Every key that was asked for so far, in order. Tables of an array are one: the first value given holds.
+  std::vector<ConfigKey> Keys() const;
 
   // InvalidArgument with one line per fault, sorted by place, unknown keys included; OK if there is none.
   absl::Status Finish() const;

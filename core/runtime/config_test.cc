@@ -89,5 +89,71 @@ TEST_F(ConfigTest, AFaultOfTheReaderIsReportedAtItsKey) {
   EXPECT_EQ(Faults(), "node.toml:3: listen: leaves the loopback without [tls]");
 }
 
+TEST_F(ConfigTest, AFaultFoundLaterIsReportedWhereTheKeyStands) {
+  Root("[[panel]]\nname = \"a\"\n[[panel]]\nname = \"b\"\n[panel.source]\nfile = \"x\"\n");
+  for (const ConfigSection& panel : file_->Root().List("panel")) {
+    panel.Text("name", "");
+    panel.Section("source").Text("file", "");
+  }
+  file_->Fault("panel[1].source.file", "is not there");
+  file_->Fault("panel[1].source.rate_hz", "is odd");
+  file_->Fault("panel[7].name", "is nowhere");
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:6: panel[1].source.file: is not there"));
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:5: panel[1].source.rate_hz: is odd"))
+      << "not given: its table's line";
+  EXPECT_THAT(Faults(), HasSubstr("panel[7].name: is nowhere"));
+}
+
+TEST_F(ConfigTest, AFaultOfAFileIsReportedAtTheKeyThatNamesIt) {
+  Root("[tls]\nkey = \"a.key\"\nca = \"a\"\n").Section("tls").Texts("x");
+  file_->Root().Section("tls").Text("key", "");
+  file_->Root().Section("tls").Text("ca", "");
+  file_->Fault("tls", {{"tls.ca", "a"}, {"tls.key", "a.key"}, {"tls.certificate", ""}},
+               absl::NotFoundError("a.key: is not there\na: is empty\nall is lost"));
+  EXPECT_EQ(Faults(),
+            "node.toml:1: tls: all is lost\n"
+            "node.toml:2: tls.key: a.key: is not there\n"
+            "node.toml:3: tls.ca: a: is empty");
+}
+
+TEST_F(ConfigTest, KnowsWhetherATableHasAFault) {
+  const ConfigSection root = Root("[[panel]]\nname = 1\n[[panel]]\nname = \"b\"\n[panels]\n");
+  for (const ConfigSection& panel : root.List("panel")) panel.Text("name", "");
+  EXPECT_TRUE(file_->HasFault("panel[0]"));
+  EXPECT_TRUE(file_->HasFault("panel"));
+  EXPECT_FALSE(file_->HasFault("panel[1]"));
+  EXPECT_FALSE(file_->HasFault("pan"));
+}
+
+TEST_F(ConfigTest, RefusesANameThatCannotBeSent) {
+  const ConfigSection root = Root("a = \"" + std::string(129, 'x') + "\"\nb = \"x\\ny\"\nc = \"hall 2\"\n");
+  EXPECT_EQ(root.RequiredName("c"), "hall 2");
+  root.RequiredName("a");
+  root.RequiredName("b");
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:1: a: expected a name of at most 128 bytes"));
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:2: b: expected a name of at most 128 bytes"));
+}
+
+TEST_F(ConfigTest, TellsWhichKeysWereAskedFor) {
+  const ConfigSection root = Root("rate = 3\n[[site]]\nkind = \"b\"\n[[site]]\nname = \"x\"\nkind = \"a\"\n");
+  root.Real("rate", 1, {.min = 0, .max = 5});
+  for (const ConfigSection& site : root.List("site")) {
+    site.Choice("kind", "a", {"a", "b"});
+    site.Text("name", "");
+  }
+  root.Section("tls").Integer("depth", 2, {.min = 1});
+  const std::vector<ConfigKey> keys = file_->Keys();
+  ASSERT_EQ(keys.size(), 4u);
+  const auto about = [&keys](std::size_t i) {
+    const ConfigKey& key = keys[i];
+    return key.name + "|" + key.type + "|" + key.limits + "|" + key.default_value + "|" + key.given + "|" +
+           std::to_string(key.line);
+  };
+  EXPECT_EQ(about(0), "rate|number|0 to 5|1.0|3.0|1");
+  EXPECT_EQ(about(1), "site[].kind|text|a, b|\"a\"|\"b\"|3");
+  EXPECT_EQ(about(2), "site[].name|text||\"\"|\"x\"|5");
+  EXPECT_EQ(about(3), "tls.depth|integer|at least 1|2||0");
+}
+
 }  // namespace
 }  // namespace tributary

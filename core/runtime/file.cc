@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace tributary {
@@ -91,6 +93,22 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0 || fsync(directory.get()) != 0) return FromErrno(errno, "sync the folder of", path);
+  return absl::OkStatus();
+}
+
+absl::Status CheckFolderOf(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return absl::FailedPreconditionError(fmt::format("{}: is a folder, expected a file", path));
+  }
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  struct stat about {};
+  if (stat(folder.c_str(), &about) != 0) return FromErrno(errno, "be written: folder " + folder, path);
+  if (!S_ISDIR(about.st_mode)) {
+    return absl::FailedPreconditionError(fmt::format("{}: cannot be written: {} is a file", path, folder));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return FromErrno(errno, "be written: folder " + folder, path);
   return absl::OkStatus();
 }
 

@@ -18,4 +18,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_by
 // Errors as ReadFile; ResourceExhausted for a full disk.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
 
+// Whether a file could be written there: its folder exists and can be written to. Errors begin with `path`:
+// NotFound, PermissionDenied; FailedPrecondition where the folder is a file or `path` is a folder.
+absl::Status CheckFolderOf(const std::string& path);
+
 }  // namespace tributary

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 
+#include "tests/support/own_folder.h"
+
 namespace tributary {
 namespace {
 
@@ -55,6 +57,16 @@ TEST_F(FileTest, AWriteThatFailsLeavesTheOldFile) {
   EXPECT_FALSE(WriteFileAtomically(Path("occupied"), "x").ok());
   EXPECT_TRUE(std::filesystem::is_directory(Path("occupied")));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST(CheckFolderOfTest, FindsWhatWritingWouldFind) {
+  const std::string folder = OwnFolder();
+  EXPECT_TRUE(CheckFolderOf(folder + "state").ok());
+  EXPECT_EQ(CheckFolderOf(folder + "none/state").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(CheckFolderOf(folder).code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(WriteFileAtomically(folder + "file", "x").ok());
+  EXPECT_EQ(CheckFolderOf(folder + "file/state").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(CheckFolderOf(folder + "file").ok()) << "it is replaced";
 }
 
 }  // namespace

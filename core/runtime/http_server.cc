@@ -10,10 +10,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <string>
 #include <thread>
 #include <utility>
 
-#include "absl/strings/numbers.h"
+#include "core/runtime/address.h"
 #include "core/runtime/http_message.h"
 
 namespace tributary {
@@ -209,20 +210,14 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
 };
 
 absl::Status HttpServer::Impl::Start(const std::string& listen) {
-  const std::size_t colon = listen.rfind(':');
-  int port = 0;
-  if (colon == std::string::npos || !absl::SimpleAtoi(listen.substr(colon + 1), &port) || port < 0 ||
-      port > 65535) {
-    return absl::InvalidArgumentError(fmt::format("\"{}\": expected host:port", listen));
-  }
-  std::string host = listen.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  if (host.empty()) host = "0.0.0.0";
+  const absl::StatusOr<HostPort> address = ParseHostPort(listen);
+  if (!address.ok()) return address.status();
   error_code error;
   asio::ip::tcp::resolver resolver(io_);
-  const auto found = resolver.resolve(host, std::to_string(port), asio::ip::tcp::resolver::passive, error);
+  const auto found =
+      resolver.resolve(address->host, std::to_string(address->port), asio::ip::tcp::resolver::passive, error);
   if (error || found.empty()) {
-    return absl::InvalidArgumentError(fmt::format("\"{}\": not an address of this machine", listen));
+    return absl::UnavailableError(fmt::format("{}: cannot listen there: the host is not known", listen));
   }
   const asio::ip::tcp::endpoint endpoint = found.begin()->endpoint();
   if (!error) acceptor_.open(endpoint.protocol(), error);

@@ -7,7 +7,10 @@
 #include <openssl/x509_vfy.h>
 
 #include <memory>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/runtime/file.h"
 
 namespace tributary {
@@ -32,6 +35,25 @@ absl::StatusOr<Certificate> ParseCertificate(const std::string& pem, const std::
   Certificate certificate(PEM_read_bio_X509(Memory(pem).get(), nullptr, nullptr, nullptr));
   if (certificate == nullptr) return absl::InvalidArgumentError(path + ": not a PEM certificate");
   return certificate;
+}
+
+absl::StatusOr<Key> ParseKey(const std::string& pem, const std::string& path) {
+  char no_password[] = "";  // else OpenSSL asks on the terminal
+  Key key(PEM_read_bio_PrivateKey(Memory(pem).get(), nullptr, nullptr, no_password));
+  if (key == nullptr) return absl::InvalidArgumentError(path + ": not an unencrypted PEM key");
+  return key;
+}
+
+// Reads and parses a file, whose text it keeps.
+template <typename Parsed>
+absl::StatusOr<Parsed> ReadPem(const std::string& path,
+                               absl::StatusOr<Parsed> (*parse)(const std::string& pem,
+                                                               const std::string& path),
+                               std::string& pem) {
+  absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  pem = *std::move(text);
+  return parse(pem, path);
 }
 
 std::string CommonName(X509* certificate) {
@@ -65,31 +87,28 @@ std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls) {
 
 absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
   TlsMaterial material;
-  for (auto [path, pem] : {std::pair{&files.certificate, &material.certificate_pem},
-                           {&files.key, &material.key_pem},
-                           {&files.ca, &material.ca_pem}}) {
-    absl::StatusOr<std::string> text = ReadFile(*path);
-    if (!text.ok()) return text.status();
-    *pem = *std::move(text);
+  std::vector<absl::Status> faults;
+  const auto note = [&faults](const absl::Status& status) {
+    if (!status.ok()) faults.push_back(status);
+    return status.ok();
+  };
+  const auto certificate = ReadPem(files.certificate, ParseCertificate, material.certificate_pem);
+  const auto key = ReadPem(files.key, ParseKey, material.key_pem);
+  const auto ca = ReadPem(files.ca, ParseCertificate, material.ca_pem);
+  const bool has_certificate = note(certificate.status());
+  if (note(key.status()) && has_certificate && X509_check_private_key(certificate->get(), key->get()) != 1) {
+    note(absl::InvalidArgumentError(
+        fmt::format("{}: is not the key of the certificate {}", files.key, files.certificate)));
   }
-  absl::StatusOr<Certificate> certificate = ParseCertificate(material.certificate_pem, files.certificate);
-  if (!certificate.ok()) return certificate.status();
-  absl::StatusOr<Certificate> ca = ParseCertificate(material.ca_pem, files.ca);
-  if (!ca.ok()) return ca.status();
-  const Key key(PEM_read_bio_PrivateKey(Memory(material.key_pem).get(), nullptr, nullptr, nullptr));
-  if (key == nullptr) return absl::InvalidArgumentError(files.key + ": not an unencrypted PEM key");
-  if (X509_check_private_key(certificate->get(), key.get()) != 1) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: is not the key of the certificate {}", files.key, files.certificate));
+  if (note(ca.status()) && has_certificate) note(Verify(certificate->get(), ca->get(), files));
+  if (faults.size() == 1) return faults.front();
+  if (!faults.empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(
+        faults, "\n",
+        [](std::string* text, const absl::Status& fault) { absl::StrAppend(text, fault.message()); }));
   }
-  if (absl::Status status = Verify(certificate->get(), ca->get(), files); !status.ok()) return status;
   material.name = CommonName(certificate->get());
   return material;
-}
-
-bool IsLoopback(std::string_view address) {
-  return address.starts_with("unix:") || address.starts_with("localhost:") || address.starts_with("127.") ||
-         address.starts_with("[::1]:");
 }
 
 }  // namespace tributary

@@ -3,9 +3,9 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
+#include "core/runtime/address.h"
 #include "core/runtime/config.h"
 
 namespace tributary {
@@ -28,11 +28,9 @@ struct TlsFiles {
 // Reads [tls] certificate, key, ca; all three or none, as ConfigSection::File. Absent: nullopt.
 std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls);
 
-// Errors: NotFound/PermissionDenied naming the file; InvalidArgument if a file is not PEM, the key does not
-// fit the certificate, or the certificate is not signed by the CA or has expired (with the remedy).
+// Errors begin with the file: NotFound or PermissionDenied; InvalidArgument if a file is not PEM, the key
+// does not fit the certificate, or the certificate is not signed by the CA or has expired (with the remedy).
+// Several faults: InvalidArgument with a line for each.
 absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files);
-
-// Whether "host:port" binds or names the loopback only: localhost, 127.0.0.0/8, ::1, or a unix: socket.
-bool IsLoopback(std::string_view address);
 
 }  // namespace tributary

@@ -1,0 +1,130 @@
+#include "core/runtime/address.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::string_view kUnix = "unix:";
+constexpr std::size_t kMaxHostBytes = 253;  // RFC 1035, section 2.3.4
+constexpr std::size_t kMaxLabelBytes = 63;  // likewise
+constexpr std::size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
+
+absl::Status Fault(std::string_view address, std::string_view what) {
+  return absl::InvalidArgumentError(fmt::format("\"{}\": {}", address, what));
+}
+
+template <typename Bytes>
+bool IsNumeric(int family, const std::string& text, Bytes& bytes) {
+  return inet_pton(family, text.c_str(), &bytes) == 1;
+}
+
+bool IsLabel(std::string_view label) {
+  return !label.empty() && label.size() <= kMaxLabelBytes && label.front() != '-' && label.back() != '-' &&
+         std::ranges::all_of(label, [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
+         });
+}
+
+// A name whose last label is a number would be taken for a numeric address (RFC 3696, section 2).
+bool IsHostName(std::string_view host) {
+  if (host.size() > kMaxHostBytes) return false;
+  const std::vector<std::string> labels = absl::StrSplit(std::string(host), '.');
+  return std::ranges::all_of(labels, IsLabel) &&
+         !std::ranges::all_of(labels.back(), [](char c) { return absl::ascii_isdigit(c); });
+}
+
+bool IsHost(const std::string& host) {
+  in_addr address{};
+  return IsNumeric(AF_INET, host, address) || IsHostName(host);
+}
+
+std::optional<std::uint16_t> ParsePort(std::string_view text) {
+  int port = 0;
+  const bool digits = !text.empty() && text.size() <= 5 &&
+                      std::ranges::all_of(text, [](char c) { return absl::ascii_isdigit(c); });
+  if (!digits || !absl::SimpleAtoi(std::string(text), &port) || port > 65'535) return std::nullopt;
+  return static_cast<std::uint16_t>(port);
+}
+
+}  // namespace
+
+absl::StatusOr<HostPort> ParseHostPort(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  const bool bracketed = address.starts_with('[');
+  const std::size_t bracket = address.find(']');
+  if (colon == std::string_view::npos ||
+      (bracketed && (bracket == std::string_view::npos || colon < bracket))) {
+    return Fault(address, "has no port; expected host:port");
+  }
+  const std::optional<std::uint16_t> port = ParsePort(address.substr(colon + 1));
+  if (!port) return Fault(address, "the port must be a number from 0 to 65535; expected host:port");
+  std::string host(address.substr(0, colon));
+  if (bracketed) {
+    host = host.substr(1, host.size() - 2);
+    in6_addr ignored{};
+    if (bracket + 1 != colon || !IsNumeric(AF_INET6, host, ignored)) {
+      return Fault(address, "expected an IPv6 address in the brackets: [::1]:port");
+    }
+    return HostPort{host, *port};
+  }
+  if (host.empty())
+    return Fault(address, "has no host; for every interface of this machine, write 0.0.0.0 or [::]");
+  if (host.find(':') != std::string::npos) {
+    return Fault(address, "expected host:port, with an IPv6 address in brackets: [::1]:port");
+  }
+  if (!IsHost(host))
+    return Fault(address, fmt::format("\"{}\" is neither a host name nor an IP address", host));
+  return HostPort{host, *port};
+}
+
+absl::Status CheckAddress(std::string_view address, AddressUse use) {
+  if (use != AddressUse::kListenHttp && address.starts_with(kUnix)) {
+    const std::size_t path = address.size() - kUnix.size();
+    if (path > 0 && path <= kMaxUnixPath) return absl::OkStatus();
+    return Fault(address,
+                 fmt::format("the path of a unix socket has 1 to {} bytes, found {}", kMaxUnixPath, path));
+  }
+  const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
+  if (!parsed.ok()) return parsed.status();
+  if (use == AddressUse::kDial && parsed->port == 0) {
+    return Fault(address, "nothing can be reached at port 0; expected a port from 1 to 65535");
+  }
+  return absl::OkStatus();
+}
+
+bool IsLoopback(std::string_view address) {
+  if (address.starts_with(kUnix)) return true;
+  const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
+  if (!parsed.ok()) return false;
+  if (absl::AsciiStrToLower(parsed->host) == "localhost") return true;
+  in_addr v4{};
+  if (IsNumeric(AF_INET, parsed->host, v4)) return ntohl(v4.s_addr) >> 24 == 127;
+  in6_addr v6{};
+  return IsNumeric(AF_INET6, parsed->host, v6) && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+absl::StatusOr<std::string> NormalIpAddress(std::string_view address) {
+  const std::string text(address);
+  std::array<char, INET6_ADDRSTRLEN> normal{};
+  in_addr v4{};
+  if (IsNumeric(AF_INET, text, v4)) return inet_ntop(AF_INET, &v4, normal.data(), normal.size());
+  in6_addr v6{};
+  if (IsNumeric(AF_INET6, text, v6)) return inet_ntop(AF_INET6, &v6, normal.data(), normal.size());
+  return Fault(address, "is not a numeric IPv4 or IPv6 address");
+}
+
+}  // namespace tributary

@@ -1,0 +1,36 @@
+// Network addresses as configurations write them. One definition of what is valid, for every key.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tributary {
+
+struct HostPort {
+  std::string host;  // an IPv6 address without its brackets
+  std::uint16_t port = 0;
+};
+
+// "host:port", "[IPv6 address]:port". A host is a numeric address or a name; nothing is resolved. Errors:
+// InvalidArgument, naming the address and what is expected.
+absl::StatusOr<HostPort> ParseHostPort(std::string_view address);
+
+// What is done with an address. Port 0 lets a listener take any free port; nothing can be reached there.
+enum class AddressUse {
+  kDial,        // gRPC, also "unix:path"
+  kListen,      // gRPC, also "unix:path"
+  kListenHttp,  // no unix socket
+};
+absl::Status CheckAddress(std::string_view address, AddressUse use);
+
+// Whether nobody outside this machine is reached or can call: localhost, 127.0.0.0/8, ::1, or a unix socket.
+bool IsLoopback(std::string_view address);
+
+// A numeric IPv4 or IPv6 address in the one form in which the system writes it. Errors: InvalidArgument.
+absl::StatusOr<std::string> NormalIpAddress(std::string_view address);
+
+}  // namespace tributary
