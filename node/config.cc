@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
+#include <utility>
+#include <variant>
 
 #include "core/runtime/config.h"
+#include "core/runtime/config_address.h"
 #include "fpga/model/fusion_model.h"
 
 namespace tributary {
@@ -15,13 +19,20 @@ constexpr std::size_t kMaxPanels = 256;
 // Two of the longest slots.
 constexpr double kMaxDeadlineMs = 2 * SlotLength::kLongestMs;
 
-void CheckReach(const ConfigSection& section, std::string_view key, const std::string& address,
-                bool allowed) {
-  if (allowed || address.empty() || IsLoopback(address)) return;
-  section.Fault(key,
-                fmt::format("\"{}\" is not on the loopback: give certificate, key and ca in [tls], or say "
-                            "insecure = true in [uplink]",
-                            address));
+// What several daemons on one machine need to differ in; the aggregator's is 7480.
+constexpr std::string_view kDefaultHttp = "127.0.0.1:7481";
+
+// Two sources cannot be bound to one port.
+void CheckUdpPorts(const ConfigFile& file, const std::vector<PanelConfig>& panels) {
+  std::map<std::pair<std::string, std::uint16_t>, std::size_t> taken;
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    const auto* udp = std::get_if<UdpSourceOptions>(&panels[i].source);
+    if (udp == nullptr || udp->port == 0) continue;
+    const auto [first, added] = taken.try_emplace({udp->address, udp->port}, i);
+    if (added) continue;
+    file.Fault(fmt::format("panel[{}].source.port", i),
+               fmt::format("{} is the port of panel \"{}\"", udp->port, panels[first->second].name));
+  }
 }
 
 std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConfig& config) {
@@ -29,6 +40,7 @@ std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConf
   const ConfigSection section = root.Section("fusion");
   FusionConfig fusion;
   fusion.name = section.Text("name", config.node);
+  if (section.Has("name")) section.RequiredName("name");
   fusion.accelerator = ReadAccelerator(section);
   fusion.deadline_ms = section.Real("deadline_ms", 1e-6 * static_cast<double>(DefaultDeadlineNs(config.slot)),
                                     {0.1, kMaxDeadlineMs});
@@ -38,11 +50,12 @@ std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConf
   return fusion;
 }
 
-NodeConfig ReadRoot(const ConfigSection& root) {
+NodeConfig ReadRoot(const ConfigFile& file) {
+  const ConfigSection root = file.Root();
   NodeConfig config;
-  config.node = root.RequiredText("node");
+  config.node = root.RequiredName("node");
   const bool learns = root.Has("federation");
-  config.site = learns && !root.Has("panel") ? root.Text("site", "") : root.RequiredText("site");
+  config.site = learns && !root.Has("panel") ? root.Text("site", "") : root.RequiredName("site");
   const double slot_ms =
       root.Real("slot_ms", config.slot.ms(), {SlotLength::kShortestMs, SlotLength::kLongestMs});
   config.slot = SlotLength::FromMs(slot_ms).value_or(SlotLength());
@@ -52,16 +65,15 @@ NodeConfig ReadRoot(const ConfigSection& root) {
   const ConfigSection uplink = root.Section("uplink");
   config.aggregator = uplink.Text("aggregator", "127.0.0.1:7400");
   const bool insecure = uplink.Boolean("insecure", false);
-  CheckReach(uplink, "aggregator", config.aggregator, insecure || config.tls.has_value());
+  const AddressReach reach{insecure || config.tls.has_value(),
+                           "give certificate, key and ca in [tls], or say insecure = true in [uplink]"};
+  CheckAddressKey(uplink, "aggregator", config.aggregator, AddressUse::kDial, reach);
   config.spool.frames = static_cast<std::size_t>(uplink.Integer("spool_frames", 16384, {1, 1 << 24}));
   config.spool.bytes = static_cast<std::size_t>(uplink.Integer("spool_bytes", 16 << 20, {4096, 1LL << 40}));
   config.frames_per_message = static_cast<std::size_t>(uplink.Integer("frames_per_message", 1, {1, 256}));
   config.drain_s = uplink.Real("drain_s", 5, {0, 3600});
 
-  const ConfigSection http = root.Section("http");
-  config.http_listen = http.Text("listen", "127.0.0.1:0");
-  // The HTTP side has no TLS of its own.
-  CheckReach(http, "listen", config.http_listen, insecure);
+  config.http_listen = ReadHttpListen(root.Section("http"), kDefaultHttp);
 
   std::set<std::string> names;
   for (const ConfigSection& section : root.List("panel")) {
@@ -73,8 +85,11 @@ NodeConfig ReadRoot(const ConfigSection& root) {
   if (learns) {
     const ConfigSection federation = root.Section("federation");
     config.federation = ReadFederation(federation, config.aggregator);
-    CheckReach(federation, "aggregator", config.federation->aggregator, insecure || config.tls.has_value());
+    if (federation.Has("aggregator")) {
+      CheckAddressKey(federation, "aggregator", config.federation->aggregator, AddressUse::kDial, reach);
+    }
   }
+  CheckUdpPorts(file, config.panels);
   if ((config.panels.empty() && !learns) || config.panels.size() > kMaxPanels) {
     root.Fault("panel",
                fmt::format("expected 1 to {} [[panel]] tables, found {}", kMaxPanels, config.panels.size()));
@@ -84,12 +99,14 @@ NodeConfig ReadRoot(const ConfigSection& root) {
 }
 
 absl::StatusOr<NodeConfig> Read(const ConfigFile& file) {
-  NodeConfig config = ReadRoot(file.Root());
+  NodeConfig config = ReadNodeConfig(file);
   if (absl::Status status = file.Finish(); !status.ok()) return status;
   return config;
 }
 
 }  // namespace
+
+NodeConfig ReadNodeConfig(const ConfigFile& file) { return ReadRoot(file); }
 
 absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path) {
   absl::StatusOr<ConfigFile> file = ConfigFile::Read(path);

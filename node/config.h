@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/estimate/slot_length.h"
+#include "core/runtime/config.h"
 #include "core/runtime/tls.h"
 #include "core/uplink/spool/spool.h"
 #include "node/federation_config.h"
@@ -38,6 +39,9 @@ struct NodeConfig {
   std::optional<FusionConfig> fusion;
   std::optional<FederationConfig> federation;
 };
+
+// Records its faults in `file`, whose Finish() tells them.
+NodeConfig ReadNodeConfig(const ConfigFile& file);
 
 // Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line
 // per fault; NotFound or PermissionDenied naming the file.

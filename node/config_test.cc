@@ -99,7 +99,7 @@ TEST(NodeConfigTest, EverySourceCountsTheSlotsOfTheSite) {
   const NodeConfig ranges =
       Parse(head + "workload = \"beacon\"\n[panel.source]\nkind = \"ranges\"\nfile = \"r\"\n");
   EXPECT_EQ(std::get<RangesConfig>(ranges.panels[0].source).options.slot, slot);
-  const NodeConfig udp = Parse(head + "[panel.source]\nkind = \"udp\"\n");
+  const NodeConfig udp = Parse(head + "[panel.source]\nkind = \"udp\"\nport = 0\n");
   EXPECT_EQ(std::get<UdpSourceOptions>(udp.panels[0].source).assembler.slot, slot);
 }
 
@@ -110,6 +110,38 @@ TEST(NodeConfigTest, RefusesARateThatPutsTwoFramesIntoASlot) {
               HasSubstr("rate_hz: 20; slots of 100 ms allow 10 divided by a whole number"));
   EXPECT_THAT(Faults(text + "kind = \"replay\"\nfile = \"x\"\nrate_hz = 3\n"), HasSubstr("rate_hz: 3"));
   EXPECT_THAT(Faults("slot_ms = 0\n" + std::string(kMinimal)), HasSubstr("slot_ms"));
+}
+
+TEST(NodeConfigTest, HttpHasAFixedPortAndItsOwnLeaveToBeExposed) {
+  EXPECT_EQ(Parse(kMinimal).http_listen, "127.0.0.1:7481");
+  const std::string head = "node = \"a\"\nsite = \"b\"\n";
+  const std::string panel = std::string(kMinimal).substr(std::string(kMinimal).find("[[panel]]"));
+  const std::string http = "[http]\nlisten = \"0.0.0.0:80\"\n";
+  Parse(head + http + "insecure = true\n" + panel);
+  EXPECT_THAT(Faults(head + "[uplink]\ninsecure = true\n" + http + panel),
+              HasSubstr("insecure = true in [http]"));
+  const std::string away = "[uplink]\naggregator = \"10.0.0.1:7400\"\n";
+  EXPECT_THAT(Faults(head + away + "[http]\ninsecure = true\n" + panel), HasSubstr("uplink.aggregator"))
+      << "it opens HTTP alone";
+}
+
+TEST(NodeConfigTest, RefusesTwoPanelsOnOneUdpPort) {
+  const auto panel = [](const std::string& name, int port) {
+    return "[[panel]]\nname = \"" + name +
+           "\"\nmodel = \"m\"\n[panel.source]\nkind = \"udp\"\nport = " + std::to_string(port) + "\n";
+  };
+  const std::string head = "node = \"a\"\nsite = \"b\"\n";
+  Parse(head + panel("p", 9000) + panel("q", 9001));
+  Parse(head + panel("p", 0) + panel("q", 0));
+  EXPECT_THAT(Faults(head + panel("p", 9000) + panel("q", 9000)),
+              HasSubstr("panel[1].source.port: 9000 is the port of panel \"p\""));
+}
+
+TEST(NodeConfigTest, KeepsTheAddressOfAFrontEndInTheFormThatItIsComparedIn) {
+  const std::string head =
+      "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n[panel.source]\n";
+  const NodeConfig config = Parse(head + "kind = \"udp\"\nport = 0\naddress = \"::\"\nfront_end = \"2001:DB8:0::1\"\n");
+  EXPECT_EQ(std::get<UdpSourceOptions>(config.panels[0].source).front_end, "2001:db8::1");
 }
 
 TEST(NodeConfigTest, RefusesTwoPanelsOfOneName) {

@@ -1,56 +1,17 @@
 #include "node/daemon.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/runtime/http_metrics.h"
-#include "node/model_file.h"
 #include "node/panel_factory.h"
 #include "node/summary.h"
 
 namespace tributary {
-namespace {
-
-using Models = std::map<std::string, std::shared_ptr<const Model>>;
-
-absl::StatusOr<Models> LoadModels(const std::vector<PanelConfig>& panels) {
-  Models models;
-  for (const PanelConfig& panel : panels) {
-    if (models.contains(panel.model)) continue;
-    auto model = LoadModel(panel.workload, panel.model);
-    if (!model.ok()) return model.status();
-    // The hello of the Report stream carries one identity.
-    if (!models.empty() && !((*model)->identity == models.begin()->second->identity)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("panel ", panel.name, ": ", panel.model, " is not the model of ",
-                       models.begin()->first, "; the panels of one node run one model: use a node for each"));
-    }
-    models.emplace(panel.model, *std::move(model));
-  }
-  return models;
-}
-
-}  // namespace
-
-absl::Status CheckFiles(const NodeConfig& config) {
-  std::set<std::string> faults;
-  const auto check = [&faults](const absl::Status& status) {
-    if (!status.ok()) faults.insert(std::string(status.message()));
-  };
-  if (config.tls) check(LoadTls(*config.tls).status());
-  if (config.federation) check(LoadPart(*config.federation).status());
-  for (const PanelConfig& panel : config.panels) check(LoadModel(panel.workload, panel.model).status());
-  if (faults.empty()) check(LoadModels(config.panels).status());
-  return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
-}
-
 Daemon::Daemon(const NodeConfig& config, const Clock& clock)
     : clock_(clock),
       node_(config.node),
@@ -62,9 +23,11 @@ Daemon::Daemon(const NodeConfig& config, const Clock& clock)
   AddRoutes();
 }
 
-absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(const NodeConfig& config, const Clock& clock) {
-  std::unique_ptr<Daemon> daemon(new Daemon(config, clock));
-  if (absl::Status status = daemon->Open(config); !status.ok()) return status;
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, const Clock& clock) {
+  std::unique_ptr<Daemon> daemon(new Daemon(prepared.config, clock));
+  if (prepared.images) daemon->OpenLearner(prepared);
+  if (prepared.config.panels.empty()) return daemon;
+  if (absl::Status status = daemon->OpenPanels(std::move(prepared)); !status.ok()) return status;
   return daemon;
 }
 
@@ -80,45 +43,30 @@ std::vector<ReportingSource> Daemon::Sources(const NodeConfig& config, const std
   return {fused};
 }
 
-absl::Status Daemon::Open(const NodeConfig& config) {
-  std::optional<TlsMaterial> tls;
-  if (config.tls) {
-    absl::StatusOr<TlsMaterial> loaded = LoadTls(*config.tls);
-    if (!loaded.ok()) return loaded.status();
-    tls = *std::move(loaded);
-  }
-  if (config.federation) {
-    if (absl::Status status = OpenLearner(config, tls); !status.ok()) return status;
-  }
-  return config.panels.empty() ? absl::OkStatus() : OpenPanels(config, tls);
-}
-
-absl::Status Daemon::OpenLearner(const NodeConfig& config, const std::optional<TlsMaterial>& tls) {
-  absl::StatusOr<ImageSet> images = LoadPart(*config.federation);
-  if (!images.ok()) return images.status();
+void Daemon::OpenLearner(PreparedNode& prepared) {
+  const NodeConfig& config = prepared.config;
   LearnerOptions options;
-  options.client = {config.federation->aggregator, tls, config.node, config.federation->run, NewBootId()};
+  options.client = {config.federation->aggregator, prepared.tls, config.node, config.federation->run,
+                    NewBootId()};
   options.state_file = config.federation->state;
   options.buffer = config.federation->buffer;
-  learner_ = std::make_unique<Learner>(std::move(options), *std::move(images), clock_, metrics_);
-  return absl::OkStatus();
+  learner_ = std::make_unique<Learner>(std::move(options), *std::move(prepared.images), clock_, metrics_);
 }
 
-absl::Status Daemon::OpenPanels(const NodeConfig& config, const std::optional<TlsMaterial>& tls) {
+absl::Status Daemon::OpenPanels(PreparedNode prepared) {
+  const NodeConfig& config = prepared.config;
   UplinkOptions options;
   options.aggregator = config.aggregator;
-  options.tls = tls;
+  options.tls = prepared.tls;
   options.spool = config.spool;
   options.frames_per_message = config.frames_per_message;
-  const absl::StatusOr<Models> models = LoadModels(config.panels);
-  if (!models.ok()) return models.status();
 
-  ReportingProcess process{config.node, config.node, NewBootId(), {}, models->begin()->second->identity};
+  ReportingProcess process{config.node, config.node, NewBootId(), {}, prepared.models.front()->identity};
   process.site = config.site;
   process.slot = config.slot;
   std::vector<PanelParts> parts;
-  for (const PanelConfig& panel : config.panels) {
-    auto opened = MakePanelParts(panel, *models->at(panel.model), clock_);
+  for (std::size_t i = 0; i < config.panels.size(); ++i) {
+    auto opened = OpenParts(config.panels[i], *prepared.models[i], std::move(prepared.panels[i]), clock_);
     if (!opened.ok()) return opened.status();
     parts.push_back(*std::move(opened));
   }
@@ -141,9 +89,7 @@ absl::Status Daemon::OpenPanels(const NodeConfig& config, const std::optional<Tl
 
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const PanelConfig& panel = config.panels[i];
-    OpenPanel open = [this, panel, model = models->at(panel.model)] {
-      return MakePanelParts(panel, *model, clock_);
-    };
+    OpenPanel open = [this, panel, model = prepared.models[i]] { return ReopenParts(panel, *model, clock_); };
     panels_.push_back(std::make_unique<Panel>(Panel::Identity{panel.name, static_cast<std::uint32_t>(i)},
                                               std::move(parts[i]), std::move(open), clock_, sink, metrics_));
   }
@@ -172,7 +118,11 @@ HttpResponse Daemon::Ready() const {
 
 absl::Status Daemon::Start() {
   if (!http_listen_.empty()) {
-    if (absl::Status status = http_.Start(http_listen_); !status.ok()) return status;
+    if (absl::Status status = http_.Start(http_listen_); !status.ok()) {
+      return absl::Status(status.code(),
+                          fmt::format("http.listen: {}; set another port, or port 0 for any free one",
+                                      std::string(status.message())));
+    }
     spdlog::info("metrics and health on port {}", http_.port());
   }
   if (fusion_ != nullptr) fusion_->Start();

@@ -16,20 +16,17 @@
 #include "node/config.h"
 #include "node/learner.h"
 #include "node/panel.h"
+#include "node/prepare.h"
 
 namespace tributary {
-
-// What a node needs besides its configuration: certificates and models. InvalidArgument with one line per
-// fault.
-absl::Status CheckFiles(const NodeConfig& config);
 
 // Owns everything that runs. The main thread's.
 class Daemon {
  public:
-  // Loads the models, opens the sources and begins to connect. Errors name the file or panel, and the remedy.
-  static absl::StatusOr<std::unique_ptr<Daemon>> Create(const NodeConfig& config, const Clock& clock);
+  // Binds the sources' ports, opens the boards and begins to connect. Errors name the panel, and the remedy.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Create(PreparedNode prepared, const Clock& clock);
 
-  // Starts the panels and the HTTP side. Unavailable: its port cannot be bound.
+  // Starts the panels and the HTTP side. Unavailable: its port cannot be bound; the message names the key.
   absl::Status Start();
 
   // Every panel has ended, and there is nothing to learn.
@@ -46,9 +43,8 @@ class Daemon {
 
  private:
   Daemon(const NodeConfig& config, const Clock& clock);
-  absl::Status Open(const NodeConfig& config);
-  absl::Status OpenPanels(const NodeConfig& config, const std::optional<TlsMaterial>& tls);
-  absl::Status OpenLearner(const NodeConfig& config, const std::optional<TlsMaterial>& tls);
+  absl::Status OpenPanels(PreparedNode prepared);
+  void OpenLearner(PreparedNode& prepared);
   HttpResponse Ready() const;
   // The sources of the hello: the panels, or what is fused from them.
   static std::vector<ReportingSource> Sources(const NodeConfig& config, const std::vector<PanelParts>& parts);

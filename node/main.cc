@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/runtime/clock.h"
 #include "core/runtime/file.h"
@@ -13,13 +15,14 @@
 #include "core/runtime/version.h"
 #include "node/config.h"
 #include "node/daemon.h"
+#include "node/prepare.h"
 
 namespace tributary {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
   tributary-node --config /etc/tributary/node.toml
-  tributary-node --config node.toml --check          say every fault of the configuration and its models
+  tributary-node --config node.toml --check          print every fault that start would find, and exit
   tributary-node --config node.toml --summary out.json
 
 Exit status: 0 stopped or at the end of all sources, 1 a panel failed, 69 a device or port is not available, 78 the configuration is at fault.
@@ -51,20 +54,21 @@ void Reload(const std::string& path) {
 }
 
 int Run(const Arguments& arguments) {
-  const absl::StatusOr<NodeConfig> config = ReadNodeConfig(arguments.config);
-  if (!config.ok()) return Fault(config.status());
-  if (absl::Status status = SetUpLog(config->log_level); !status.ok()) return Fault(status);
+  const SystemClock clock;
+  absl::StatusOr<PreparedNode> prepared = PrepareNode(arguments.config, clock);
+  if (!prepared.ok()) return Fault(prepared.status());
   if (arguments.check) {
-    if (absl::Status status = CheckFiles(*config); !status.ok()) return Fault(status);
+    for (const std::string& remark : prepared->remarks) std::printf("%s\n", remark.c_str());
     std::printf("%s: no fault found\n", arguments.config.c_str());
     return kExitOk;
   }
+  if (absl::Status status = SetUpLog(prepared->config.log_level); !status.ok()) return Fault(status);
+  for (const std::string& remark : prepared->remarks) spdlog::warn("{}", remark);
 
-  const SystemClock clock;
-  const absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Create(*config, clock);
+  const absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Create(*std::move(prepared), clock);
   if (!daemon.ok()) return Fault(daemon.status());
   if (absl::Status status = (*daemon)->Start(); !status.ok()) {
-    spdlog::error("{}", status.ToString());
+    spdlog::error("{}", std::string(status.message()));
     return kExitUnavailable;
   }
   RunUntilStopped([&] { Reload(arguments.config); }, [] { return true; },

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/strip.h"
+#include "core/runtime/address.h"
 #include "node/source/slot_stride.h"
 
 namespace tributary {
@@ -101,16 +102,33 @@ RangesConfig ReadRanges(const ConfigSection& source, SlotLength slot) {
   return ranges;
 }
 
+// A name could mean another machine tomorrow. Senders are compared as text, so one form is kept.
+std::string ReadIpAddress(const ConfigSection& source, std::string_view key,
+                          const std::string& default_value) {
+  const std::string address = source.Text(key, default_value);
+  if (address.empty() && default_value.empty()) return address;
+  const absl::StatusOr<std::string> normal = NormalIpAddress(address);
+  if (normal.ok()) return *normal;
+  source.Fault(key, std::string(normal.status().message()));
+  return default_value;
+}
+
+bool IsIpv6(const std::string& address) { return address.find(':') != std::string::npos; }
+
 UdpSourceOptions ReadUdp(const ConfigSection& source, SlotLength slot, const std::string& panel) {
   UdpSourceOptions udp;
   udp.assembler.slot = slot;
   udp.panel = panel;
-  udp.address = source.Text("address", udp.address);
+  udp.address = ReadIpAddress(source, "address", udp.address);
   if (!source.Has("port")) {
     source.Fault("port", "is required (0: any that is free; the log says which)");
   }
   udp.port = static_cast<std::uint16_t>(source.Integer("port", 0, {0, 65'535}));
-  udp.front_end = source.Text("front_end", udp.front_end);
+  udp.front_end = ReadIpAddress(source, "front_end", udp.front_end);
+  if (!udp.front_end.empty() && IsIpv6(udp.front_end) != IsIpv6(udp.address)) {
+    source.Fault("front_end", fmt::format("{} cannot send to address = \"{}\": one is IPv6, the other IPv4",
+                                          udp.front_end, udp.address));
+  }
   udp.assembler.panel = static_cast<std::uint16_t>(source.Integer("panel", 0, {0, 65'535}));
   udp.assembler.max_subjects = static_cast<std::uint16_t>(
       source.Integer("max_subjects", udp.assembler.max_subjects, {1, kMaxSubjects}));
@@ -145,7 +163,7 @@ AcceleratorChoice ReadAccelerator(const ConfigSection& section) {
 
 PanelConfig ReadPanel(const ConfigSection& section, SlotLength slot) {
   PanelConfig panel;
-  panel.name = section.RequiredText("name");
+  panel.name = section.RequiredName("name");
   panel.workload = section.Choice("workload", "positioning", {"positioning", "beacon"}) == "positioning"
                        ? WorkloadKind::kPositioning
                        : WorkloadKind::kBeacon;

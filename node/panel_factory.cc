@@ -4,10 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
+#include "node/source/room.h"
 #include "node/workload/beacon.h"
 #include "node/workload/positioning.h"
 
@@ -25,31 +27,49 @@ absl::Status InFile(const std::string& file, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(file, ": ", status.message()));
 }
 
-Opened MakeSource(const RoomSource::Options& options, const Model&, const Clock& clock) {
-  return RoomSource::Create(options, clock);
+Opened MakeSource(const RoomSource::Options& options, const Model& model, const Clock& clock) {
+  if (InputWidth(model) == kChannelFeatures) return RoomSource::Create(options, clock);
+  return absl::InvalidArgumentError(absl::StrCat("kind: a room gives ", kChannelFeatures,
+                                                 " features, the model takes ", InputWidth(model)));
 }
 
-Opened MakeSource(const ReplayConfig& config, const Model&, const Clock& clock) {
+absl::Status CheckShape(const NpyArray& recording, const Model& model) {
+  if (recording.shape.empty()) return absl::OkStatus();  // the source's own fault
+  if (recording.shape.back() != InputWidth(model)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", recording.shape.back(), " features, the model takes ", InputWidth(model)));
+  }
+  if (recording.shape.size() == 3 && recording.shape[1] > static_cast<std::uint64_t>(kMaxSubjects)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", recording.shape[1], " subjects, at most ", kMaxSubjects, " are taken"));
+  }
+  return absl::OkStatus();
+}
+
+Opened MakeSource(const ReplayConfig& config, const Model& model, const Clock& clock) {
   const absl::StatusOr<std::string> bytes = ReadFile(config.file);
   if (!bytes.ok()) return bytes.status();
   absl::StatusOr<NpyArray> recording = DecodeNpy(*bytes);
   if (!recording.ok()) return InFile(config.file, recording.status());
+  const absl::Status shape = CheckShape(*recording, model);
   auto source = ReplaySource::Create(*std::move(recording), config.options, clock);
+  if (!source.ok() && absl::StartsWith(source.status().message(), "rate_hz")) return source;
   if (!source.ok()) return InFile(config.file, source.status());
+  if (!shape.ok()) return InFile(config.file, shape);
   return source;
 }
 
 Opened MakeSource(const RangesConfig& config, const Model& model, const Clock& clock) {
   RangesSourceOptions options = config.options;
   const auto* network = std::get_if<BeaconNetwork>(&model.network);
-  if (network == nullptr) return absl::InvalidArgumentError("ranges are for the workload beacon");
+  if (network == nullptr) return absl::InvalidArgumentError("kind: ranges are for the workload beacon");
   if (!config.triple_given) {
     options.anchors = network->anchors;
     options.tag = network->tag;
   } else if (options.anchors != network->anchors || options.tag != network->tag) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the model was trained on anchors ", absl::StrJoin(network->anchors, ","), " and tag ", network->tag,
-        ", the source has ", absl::StrJoin(options.anchors, ","), " and ", options.tag));
+        "anchors: the model was trained on anchors ", absl::StrJoin(network->anchors, ","), " and tag ",
+        network->tag, ", the source has ", absl::StrJoin(options.anchors, ","), " and ", options.tag));
   }
   const absl::StatusOr<std::string> csv = ReadFile(config.file);
   if (!csv.ok()) return csv.status();
@@ -59,7 +79,10 @@ Opened MakeSource(const RangesConfig& config, const Model& model, const Clock& c
                               clock);
 }
 
-Opened MakeSource(const UdpSourceOptions& options, const Model& model, const Clock& clock) {
+// Its addresses were checked where they were read.
+Opened MakeSource(const UdpSourceOptions&, const Model&, const Clock&) { return nullptr; }
+
+Opened BindSource(const UdpSourceOptions& options, const Model& model, const Clock& clock) {
   UdpSourceOptions fitted = options;
   fitted.assembler.width = static_cast<std::uint16_t>(InputWidth(model));
   return UdpSource::Create(fitted, clock);
@@ -102,19 +125,42 @@ absl::Status Named(const PanelConfig& config, const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<PanelParts> MakePanelParts(const PanelConfig& config, const Model& model, const Clock& clock) {
-  auto workload =
-      std::visit([&](const auto& network) { return MakeWorkload(config, network); }, model.network);
-  if (!workload.ok()) return Named(config, workload.status());
-  auto source =
-      std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
-  if (!source.ok()) return Named(config, source.status());
-  if ((*source)->width() != InputWidth(model)) {
-    return Named(config,
-                 absl::InvalidArgumentError(absl::StrCat("the source gives ", (*source)->width(),
-                                                         " features, the model takes ", InputWidth(model))));
+absl::StatusOr<std::unique_ptr<Source>> PrepareSource(const PanelConfig& config, const Model& model,
+                                                      const Clock& clock) {
+  return std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
+}
+
+absl::StatusOr<std::unique_ptr<Workload>> PrepareWorkload(const PanelConfig& config, const Model& model) {
+  const auto prepare = [&](const auto& network) -> absl::StatusOr<std::unique_ptr<Workload>> {
+    if (absl::Status status = CheckAccelerator(AcceleratorOf(config), network); !status.ok()) return status;
+    if (config.accelerator.kind == AcceleratorKind::kXrt) return nullptr;
+    return MakeWorkload(config, network);
+  };
+  return std::visit(prepare, model.network);
+}
+
+absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
+                                     const Clock& clock) {
+  if (prepared.workload == nullptr) {
+    auto workload =
+        std::visit([&](const auto& network) { return MakeWorkload(config, network); }, model.network);
+    if (!workload.ok()) return Named(config, workload.status());
+    prepared.workload = *std::move(workload);
   }
-  return PanelParts{*std::move(source), *std::move(workload)};
+  if (prepared.source == nullptr) {
+    auto source = BindSource(std::get<UdpSourceOptions>(config.source), model, clock);
+    if (!source.ok()) return Named(config, source.status());
+    prepared.source = *std::move(source);
+  }
+  return PanelParts{std::move(prepared.source), std::move(prepared.workload)};
+}
+
+absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& model, const Clock& clock) {
+  auto workload = PrepareWorkload(config, model);
+  if (!workload.ok()) return Named(config, workload.status());
+  auto source = PrepareSource(config, model, clock);
+  if (!source.ok()) return Named(config, source.status());
+  return OpenParts(config, model, {*std::move(source), *std::move(workload)}, clock);
 }
 
 absl::StatusOr<std::unique_ptr<Accelerator>> MakeFusionAccelerator(const FusionConfig& config,

@@ -13,8 +13,23 @@
 
 namespace tributary {
 
-// Errors: as the implementation's Create, after the panel's name.
-absl::StatusOr<PanelParts> MakePanelParts(const PanelConfig& config, const Model& model, const Clock& clock);
+// A panel up to the point where a port would be bound or a board opened.
+struct PreparedPanel {
+  std::unique_ptr<Source> source;      // null: it binds a port
+  std::unique_ptr<Workload> workload;  // null: it runs on a board
+};
+
+// The two halves of a PreparedPanel. Errors: "KEY: what is wrong", with the key of [panel.source] or
+// [[panel]] at fault; what a file is at fault for begins with that file.
+absl::StatusOr<std::unique_ptr<Source>> PrepareSource(const PanelConfig& config, const Model& model,
+                                                      const Clock& clock);
+absl::StatusOr<std::unique_ptr<Workload>> PrepareWorkload(const PanelConfig& config, const Model& model);
+
+// Binds and opens what is left. Errors: as the implementation's Create, after the panel's name.
+absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
+                                     const Clock& clock);
+// Both steps, for a panel that failed.
+absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& model, const Clock& clock);
 
 // What fuses the tuples of these panels. Errors: as CreateFusion, after "fusion"; InvalidArgument for panels
 // whose tuples do not lie in the plane.

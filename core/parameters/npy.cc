@@ -119,7 +119,10 @@ std::vector<float> Convert(std::string_view data) {
 }  // namespace
 
 absl::StatusOr<NpyArray> DecodeNpy(std::string_view file) {
-  if (file.substr(0, kMagic.size()) != kMagic) return Fault(0, "not an npy file");
+  if (file.substr(0, kMagic.size()) != kMagic) {
+    if (file.substr(0, 2) == "PK") return Fault(0, "an .npz archive; save one array of it with numpy.save");
+    return Fault(0, "not an npy file");
+  }
   if (file.size() < kMagic.size() + 2) return Fault(file.size(), "file ends in the version");
   const int major = static_cast<unsigned char>(file[6]);
   if (major != 1 && major != 2)

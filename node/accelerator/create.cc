@@ -7,15 +7,31 @@
 
 namespace tributary {
 
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const PositioningNetwork&) {
+  if (config.kind != AcceleratorKind::kXrt) return absl::OkStatus();
+  if (config.format != NumberFormat::kInt8Int16) {
+    return absl::InvalidArgumentError("format: accelerator = \"xrt\" computes in format = \"int8_16\" only");
+  }
+  return CheckXrtPositioning(config.xrt);
+}
+
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const BeaconNetwork&) {
+  if (config.kind != AcceleratorKind::kXrt) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "accelerator: no kernel for workload = \"beacon\" yet: use accelerator = \"cpu\"");
+}
+
+absl::Status CheckFusion(const AcceleratorConfig& config) {
+  return config.kind == AcceleratorKind::kXrt ? CheckXrtFusion(config.xrt) : absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
                                                                const PositioningNetwork& network) {
+  if (absl::Status status = CheckAccelerator(config, network); !status.ok()) return status;
   switch (config.kind) {
     case AcceleratorKind::kCpu:
       return CpuPositioning::Create(network, config.format, config.max_batch);
     case AcceleratorKind::kXrt:
-      if (config.format != NumberFormat::kInt8Int16) {
-        return absl::InvalidArgumentError("accelerator = \"xrt\" computes in format = \"int8_16\" only");
-      }
       return CreateXrtPositioning(network, config.max_batch, config.xrt);
   }
   return absl::InvalidArgumentError("unknown kind of accelerator");
@@ -23,13 +39,8 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const Accelerator
 
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
                                                                const BeaconNetwork& network) {
-  switch (config.kind) {
-    case AcceleratorKind::kCpu:
-      return CpuBeacon::Create(network, config.format, config.max_batch);
-    case AcceleratorKind::kXrt:
-      return absl::InvalidArgumentError("no kernel for workload = \"beacon\" yet: use accelerator = \"cpu\"");
-  }
-  return absl::InvalidArgumentError("unknown kind of accelerator");
+  if (absl::Status status = CheckAccelerator(config, network); !status.ok()) return status;
+  return CpuBeacon::Create(network, config.format, config.max_batch);
 }
 
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateFusion(const AcceleratorConfig& config,

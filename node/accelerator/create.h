@@ -31,6 +31,12 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const Accelerator
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
                                                                const BeaconNetwork& network);
 
+// What CreateAccelerator finds before it opens a board. Errors: InvalidArgument, FailedPrecondition, NotFound
+// or PermissionDenied, "KEY: what is wrong" with the key of [[panel]] at fault.
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const PositioningNetwork& network);
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const BeaconNetwork& network);
+absl::Status CheckFusion(const AcceleratorConfig& config);
+
 // Fuses the tuples of a board's panels (FusionAccelerator); the format is the block's own. Errors:
 // InvalidArgument for a number of panels that the block does not fuse.
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateFusion(const AcceleratorConfig& config,

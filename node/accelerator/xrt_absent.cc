@@ -7,10 +7,13 @@ namespace {
 
 absl::Status Absent() {
   return absl::UnimplementedError(
-      "accelerator = \"xrt\": this program was built without XRT. Install libxrt-dev and build again");
+      "accelerator: \"xrt\": this program was built without XRT. Install libxrt-dev and build again");
 }
 
 }  // namespace
+
+absl::Status CheckXrtPositioning(const XrtOptions&) { return Absent(); }
+absl::Status CheckXrtFusion(const XrtOptions&) { return Absent(); }
 
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const PositioningNetwork&, std::size_t,
                                                                   const XrtOptions&) {

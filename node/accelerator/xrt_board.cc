@@ -46,6 +46,14 @@ absl::Status XrtError(std::string_view doing, const std::exception& exception) {
   return ErrorOf(0, text);
 }
 
+absl::Status CheckXclbinUuid(const XclbinSummary& xclbin, const XrtOptions& options) {
+  if (options.xclbin_uuid.empty() || options.xclbin_uuid == xclbin.uuid) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("xclbin {} has UUID {}, the configuration asks for {}. Install the right one, or change "
+                  "`xclbin_uuid`",
+                  options.xclbin, xclbin.uuid, options.xclbin_uuid));
+}
+
 absl::StatusOr<std::unique_ptr<XrtBoard>> XrtBoard::Open(const XrtOptions& options) {
   const std::string device = fmt::format("device {}", options.device);
   absl::StatusOr<XclbinSummary> xclbin = ReadXclbin(options.xclbin);
@@ -53,11 +61,8 @@ absl::StatusOr<std::unique_ptr<XrtBoard>> XrtBoard::Open(const XrtOptions& optio
     return absl::Status(xclbin.status().code(),
                         fmt::format("{}: {}", device, std::string(xclbin.status().message())));
   }
-  if (!options.xclbin_uuid.empty() && options.xclbin_uuid != xclbin->uuid) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: xclbin {} has UUID {}, the configuration asks for {}. Install the right one, or "
-                    "change `xclbin_uuid`",
-                    device, options.xclbin, xclbin->uuid, options.xclbin_uuid));
+  if (absl::Status status = CheckXclbinUuid(*xclbin, options); !status.ok()) {
+    return absl::Status(status.code(), fmt::format("{}: {}", device, std::string(status.message())));
   }
   std::unique_ptr<XrtBoard> board(new XrtBoard);
   board->xclbin_ = *std::move(xclbin);

@@ -33,6 +33,9 @@ absl::Status GuardXrt(std::string_view doing, const Call& call) {
   }
 }
 
+// FailedPrecondition if the options ask for another UUID.
+absl::Status CheckXclbinUuid(const XclbinSummary& xclbin, const XrtOptions& options);
+
 // One thread. Kernels, buffers and runs must be destroyed before it.
 class XrtBoard {
  public:

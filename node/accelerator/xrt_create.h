@@ -17,6 +17,12 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const Position
                                                                   std::size_t max_batch,
                                                                   const XrtOptions& options);
 
+// What both find in the xclbin before they open the board; with fall_back_to_cpu, only what the processor
+// does not take over. Errors: "KEY: what is wrong" with the key at fault; Unimplemented in a build without
+// XRT.
+absl::Status CheckXrtPositioning(const XrtOptions& options);
+absl::Status CheckXrtFusion(const XrtOptions& options);
+
 // The same for the fusion of a board's panels.
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtFusion(std::size_t panels, std::size_t max_batch,
                                                              const XrtOptions& options);

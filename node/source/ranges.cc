@@ -23,8 +23,8 @@ absl::Status CheckOptions(const RangesSourceOptions& options) {
   }
   if (!(options.start_fraction >= 0.0 && options.start_fraction < options.end_fraction &&
         options.end_fraction <= 1.0)) {
-    return absl::InvalidArgumentError(absl::StrCat("the part from ", options.start_fraction, " to ",
-                                                   options.end_fraction,
+    return absl::InvalidArgumentError(absl::StrCat("start_fraction: the part from ", options.start_fraction,
+                                                   " to ", options.end_fraction,
                                                    " of a recording: 0 <= start < end <= 1 is allowed"));
   }
   if (!(options.speed >= 0.0 && std::isfinite(options.speed))) {

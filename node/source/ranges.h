@@ -30,8 +30,8 @@ struct RangesSourceOptions {
 // agree by construction; rows that are closer than a slot share one. The capture time is the clock's.
 class RangesSource final : public Source {
  public:
-  // `rows` may be shared between sources; the clock outlives the source. Errors: InvalidArgument, naming the
-  // option.
+  // `rows` may be shared between sources; the clock outlives the source. Errors: InvalidArgument,
+  // "OPTION: what is allowed".
   static absl::StatusOr<std::unique_ptr<RangesSource>> Create(
       std::shared_ptr<const std::vector<RangeRow>> rows, const RangesSourceOptions& options,
       const Clock& clock);

@@ -30,12 +30,12 @@ absl::Status Validate(const RoomSource::Options& options) {
   if (const auto stride = SlotStride(options.rate_hz, options.slot); !stride.ok()) return stride.status();
   if (options.subjects < 1 || options.subjects > 1024) {
     return absl::InvalidArgumentError(
-        absl::StrCat("room: subjects is ", options.subjects, ", allowed are 1 to 1024"));
+        absl::StrCat("subjects: ", options.subjects, ", allowed are 1 to 1024"));
   }
   const std::uint64_t most =
       RoomSource::kMaxSnapshotBytes / (options.subjects * kChannelFeatures * sizeof(std::int16_t));
   if (options.motion.snapshots < 1 || options.motion.snapshots > most) {
-    return absl::InvalidArgumentError(absl::StrCat("room: snapshots is ", options.motion.snapshots,
+    return absl::InvalidArgumentError(absl::StrCat("snapshots: ", options.motion.snapshots,
                                                    ", allowed are 1 to ", most, " for ", options.subjects,
                                                    " subjects"));
   }

@@ -33,8 +33,7 @@ class RoomSource final : public Source {
 
   static constexpr std::size_t kMaxSnapshotBytes = 256u << 20;  // refused beyond
 
-  // `clock` outlives the source. Errors: InvalidArgument for a rate, a number of subjects or of snapshots out
-  // of range.
+  // `clock` outlives the source. Errors: InvalidArgument, "OPTION: what is allowed".
   static absl::StatusOr<std::unique_ptr<RoomSource>> Create(const Options& options, const Clock& clock);
 
   std::size_t width() const override { return kChannelFeatures; }
