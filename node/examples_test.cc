@@ -1,0 +1,87 @@
+// deploy/examples/node*.toml and docs/configuration.md against what the node reads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "node/config.h"
+#include "tests/support/example_keys.h"
+
+namespace tributary {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+const std::string kExamples = TRIBUTARY_SOURCE_DIR "/deploy/examples/";
+
+// An example with everything that it has commented out, and what the node asked it for.
+struct Example {
+  explicit Example(const std::string& name)
+      : text(testing::Uncommented(testing::ReadExample(kExamples + name))),
+        file(*ConfigFile::Parse(text, kExamples + name)) {
+    ReadNodeConfig(file);
+  }
+  std::vector<ConfigKey> Keys(std::string_view prefix = "") const {
+    std::vector<ConfigKey> keys = file.Keys();
+    std::erase_if(keys, [prefix](const ConfigKey& key) { return !key.name.starts_with(prefix); });
+    return keys;
+  }
+
+  std::string text;
+  ConfigFile file;
+};
+
+TEST(NodeExamplesTest, ShowEveryKeyWithItsDefaultAndNoOther) {
+  const Example node("node.toml");
+  EXPECT_TRUE(node.file.Finish().ok()) << node.file.Finish();
+  EXPECT_THAT(testing::KeysShownWrongly(node.Keys(), node.text), IsEmpty());
+  const Example ranges("node-ranges.toml");
+  EXPECT_TRUE(ranges.file.Finish().ok()) << ranges.file.Finish();
+  EXPECT_THAT(testing::KeysShownWrongly(ranges.Keys("panel[].source."), ranges.text), IsEmpty());
+}
+
+// A kind or a choice that no example shows would hide its keys from the test above.
+TEST(NodeExamplesTest, ShowEveryKindOfSourceAndAccelerator) {
+  std::set<std::string> kinds, accelerators;
+  for (const char* name : {"node.toml", "node-ranges.toml"}) {
+    const auto config = ParseNodeConfig(Example(name).text, kExamples + name);
+    ASSERT_TRUE(config.ok()) << config.status();
+    for (const PanelConfig& panel : config->panels) {
+      kinds.insert(std::to_string(panel.source.index()));
+      accelerators.insert(panel.accelerator.kind == AcceleratorKind::kXrt ? "xrt" : "cpu");
+    }
+    if (std::string(name) == "node.toml") {
+      EXPECT_TRUE(config->fusion && config->federation && config->tls);
+    }
+  }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<SourceConfig>);
+  EXPECT_THAT(accelerators, UnorderedElementsAre("cpu", "xrt"));
+}
+
+TEST(NodeExamplesTest, ThePageOfKeysIsCurrent) {
+  const Example node("node.toml"), ranges("node-ranges.toml");
+  std::vector<ConfigKey> keys = node.Keys();
+  const std::string page = TRIBUTARY_SOURCE_DIR "/docs/configuration.md";
+  const char* hint = "write it with TRIBUTARY_WRITE_DOCS=1";
+  EXPECT_TRUE(testing::PageHolds(page, "node", testing::KeyTable(keys, node.text))) << hint;
+  std::vector<ConfigKey> more = ranges.Keys("panel[].source.");
+  std::erase_if(
+      more, [](const ConfigKey& key) { return key.name.ends_with(".kind") || key.name.ends_with(".file"); });
+  EXPECT_TRUE(testing::PageHolds(page, "node ranges", testing::KeyTable(more, ranges.text))) << hint;
+}
+
+// The tests above can fail.
+TEST(NodeExamplesTest, AMissingKeyAndAWrongDefaultAreFound) {
+  const std::string text = "node = \"a\"\nsite = \"b\"  # required\n[uplink]\ndrain_s = 6.0\n";
+  const auto file = *ConfigFile::Parse(text, "a.toml");
+  ReadNodeConfig(file);
+  const std::vector<std::string> wrong = testing::KeysShownWrongly(file.Keys(), text);
+  EXPECT_EQ(std::ranges::count(wrong, "line 1: node = \"a\", default none: it is required"), 1);
+  EXPECT_EQ(std::ranges::count(wrong, "line 4: uplink.drain_s = 6.0, default 5.0"), 1);
+  EXPECT_EQ(std::ranges::count(wrong, "log_level is not shown; default \"info\""), 1);
+}
+
+}  // namespace
+}  // namespace tributary

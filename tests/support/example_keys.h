@@ -1,0 +1,94 @@
+// Examples against the readers: a reader tells which keys it asked for, an example shows each with its
+// default.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/runtime/config.h"
+
+namespace tributary::testing {
+
+inline std::string ReadExample(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// With what is commented out: lines like "# key = value" and "# [table]".
+inline std::string Uncommented(const std::string& text) {
+  static const std::regex commented(R"((^|\n)# (\[?\[[a-z.]+\]\]?|[a-z0-9_]+ = ["\[0-9a-z]))");
+  std::string all = text;
+  for (std::string before; before != all;) {
+    before = all;
+    all = std::regex_replace(all, commented, "$1$2");
+  }
+  return all;
+}
+
+// What stands behind the '#' of a line, counted from 1.
+inline std::string CommentOf(const std::string& text, unsigned line) {
+  std::istringstream lines(text);
+  std::string found;
+  for (unsigned i = 0; i < line; ++i) std::getline(lines, found);
+  const std::size_t hash = found.rfind("  # ");
+  return hash == std::string::npos ? "" : found.substr(hash + 4);
+}
+
+// One line for each key that the example does not show as it is: with its default, or with a comment that
+// says what the default is or that there is none.
+inline std::vector<std::string> KeysShownWrongly(const std::vector<ConfigKey>& keys,
+                                                 const std::string& text) {
+  std::vector<std::string> wrong;
+  for (const ConfigKey& key : keys) {
+    if (key.line == 0) {
+      wrong.push_back(fmt::format("{} is not shown; default {}", key.name, key.default_value));
+      continue;
+    }
+    const std::string comment = CommentOf(text, key.line);
+    const bool required = comment.starts_with("required");
+    const bool is_default = key.given == key.default_value;
+    const bool says_default = comment.find("default") != std::string::npos;
+    if (key.default_value.empty() ? !required : !is_default && !says_default && !required) {
+      wrong.push_back(fmt::format("line {}: {} = {}, default {}", key.line, key.name, key.given,
+                                  key.default_value.empty() ? "none: it is required" : key.default_value));
+    }
+  }
+  return wrong;
+}
+
+// The keys as rows of a table of docs/configuration.md; the comments of the example say what they mean.
+inline std::string KeyTable(const std::vector<ConfigKey>& keys, const std::string& text) {
+  std::string table = "| key | type | default | limits | meaning |\n|---|---|---|---|---|\n";
+  const auto code = [](const std::string& what) { return what.empty() ? "" : fmt::format("`{}`", what); };
+  for (const ConfigKey& key : keys) {
+    table += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, key.type,
+                         key.default_value.empty() ? "required" : code(key.default_value), key.limits,
+                         CommentOf(text, key.line));
+  }
+  return table;
+}
+
+// Whether a page holds this part between its markers; with TRIBUTARY_WRITE_DOCS set, the part is written
+// there.
+inline bool PageHolds(const std::string& page, const std::string& part, const std::string& content) {
+  const std::string begin = fmt::format("<!-- begin {} -->\n", part),
+                    end = fmt::format("<!-- end {} -->\n", part);
+  std::string text = ReadExample(page);
+  const std::size_t from = text.find(begin), to = text.find(end);
+  if (from == std::string::npos || to == std::string::npos) return false;
+  const std::size_t start = from + begin.size();
+  if (text.substr(start, to - start) == content) return true;
+  if (std::getenv("TRIBUTARY_WRITE_DOCS") == nullptr) return false;
+  std::ofstream(page) << text.replace(start, to - start, content);
+  return true;
+}
+
+}  // namespace tributary::testing
