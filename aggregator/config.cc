@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "aggregator/fusion/leaf_set.h"
+#include "core/runtime/config_address.h"
 
 namespace tributary {
 namespace {
@@ -64,7 +65,7 @@ SlotLength ReadSlot(const ConfigSection& site) {
 SiteSettings ReadSite(const ConfigSection& section) {
   SiteSettings site;
   SiteConfig& fusion = site.fusion;
-  fusion.name = section.RequiredText("name");
+  fusion.name = section.RequiredName("name");
   fusion.dimension = static_cast<std::uint32_t>(section.Integer("dimension", 2, {1, 3}));
   fusion.leaves = section.Texts("sources");
   if (fusion.leaves.empty() || fusion.leaves.size() > LeafSet::kCapacity) {
@@ -88,22 +89,18 @@ SiteSettings ReadSite(const ConfigSection& section) {
   return site;
 }
 
-void CheckReach(const ConfigSection& place, std::string_view key, const std::string& address,
-                const AggregatorConfig& config, bool encrypted) {
-  if (encrypted || config.insecure || IsLoopback(address)) return;
-  place.Fault(
-      key, fmt::format(
-               "\"{}\" is not on the loopback: give certificate, key and ca in [tls], or say insecure = true",
-               address));
+AddressReach ReachOf(const AggregatorConfig& config) {
+  return {config.insecure || config.tls.has_value(),
+          "give certificate, key and ca in [tls], or say insecure = true at the top level"};
 }
 
 FederationParentSettings ReadFederationParent(const ConfigSection& section, const AggregatorConfig& config) {
   FederationParentSettings parent;
   parent.aggregator = section.RequiredText("aggregator");
-  parent.node = section.RequiredText("node");
+  parent.node = section.RequiredName("node");
   parent.run = section.Text("run", "");
   parent.min_nodes = static_cast<std::size_t>(section.Integer("min_nodes", 2, {1, 10'000}));
-  CheckReach(section, "aggregator", parent.aggregator, config, config.tls.has_value());
+  CheckAddressKey(section, "aggregator", parent.aggregator, AddressUse::kDial, ReachOf(config));
   return parent;
 }
 
@@ -131,7 +128,7 @@ AggregatorConfig ReadRoot(const ConfigSection& root) {
   config.insecure = root.Boolean("insecure", false);
   config.log_level = root.Choice("log_level", "info", {"debug", "info", "warn", "error"});
   config.tls = ReadTlsFiles(root.Section("tls"));
-  CheckReach(root, "listen", config.listen, config, config.tls.has_value());
+  CheckAddressKey(root, "listen", config.listen, AddressUse::kListen, ReachOf(config));
 
   const ConfigSection ingest = root.Section("ingest");
   config.ingest_threads = static_cast<std::size_t>(ingest.Integer("threads", 1, {1, 64}));
@@ -139,9 +136,11 @@ AggregatorConfig ReadRoot(const ConfigSection& root) {
       static_cast<std::size_t>(ingest.Integer("max_message_bytes", 1 << 20, {4096, 64 << 20}));
 
   const ConfigSection http = root.Section("http");
-  config.http_listen = http.Text("listen", "127.0.0.1:7480");
-  // The HTTP side has no TLS of its own.
-  if (!config.http_listen.empty()) CheckReach(http, "listen", config.http_listen, config, false);
+  config.http_listen = ReadHttpListen(http, "127.0.0.1:7480");
+  const absl::StatusOr<HostPort> address = ParseHostPort(config.http_listen);
+  if (address.ok() && address->port != 0 && config.http_listen == config.listen) {
+    http.Fault("listen", fmt::format("\"{}\" is where gRPC listens", config.http_listen));
+  }
 
   std::set<std::string> names;
   for (const ConfigSection& section : root.List("site")) {
@@ -159,19 +158,21 @@ AggregatorConfig ReadRoot(const ConfigSection& root) {
 
   if (root.Has("parent")) {
     const ConfigSection parent = root.Section("parent");
-    config.parent = ParentSettings{parent.RequiredText("aggregator"), parent.RequiredText("node")};
-    CheckReach(parent, "aggregator", config.parent->aggregator, config, config.tls.has_value());
+    config.parent = ParentSettings{parent.RequiredText("aggregator"), parent.RequiredName("node")};
+    CheckAddressKey(parent, "aggregator", config.parent->aggregator, AddressUse::kDial, ReachOf(config));
   }
   return config;
 }
 
 absl::StatusOr<AggregatorConfig> Read(const ConfigFile& file) {
-  AggregatorConfig config = ReadRoot(file.Root());
+  AggregatorConfig config = ReadAggregatorConfig(file);
   if (absl::Status status = file.Finish(); !status.ok()) return status;
   return config;
 }
 
 }  // namespace
+
+AggregatorConfig ReadAggregatorConfig(const ConfigFile& file) { return ReadRoot(file.Root()); }
 
 absl::StatusOr<AggregatorConfig> ReadAggregatorConfig(const std::string& path) {
   absl::StatusOr<ConfigFile> file = ConfigFile::Read(path);

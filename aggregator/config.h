@@ -51,7 +51,7 @@ struct FederationSettings {
 
 struct AggregatorConfig {
   std::string listen;
-  bool insecure = false;  // may leave the loopback without TLS
+  bool insecure = false;  // gRPC may leave the loopback without TLS
   std::string log_level;
   std::optional<TlsFiles> tls;
   std::size_t ingest_threads = 1;
@@ -61,6 +61,9 @@ struct AggregatorConfig {
   std::optional<ParentSettings> parent;
   std::optional<FederationSettings> federation;
 };
+
+// Records its faults in `file`, whose Finish() tells them.
+AggregatorConfig ReadAggregatorConfig(const ConfigFile& file);
 
 // Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line
 // per fault; NotFound or PermissionDenied naming the file.

@@ -70,6 +70,16 @@ TEST(AggregatorConfigTest, RefusesToLeaveTheLoopbackWithoutTls) {
   EXPECT_TRUE(ParseAggregatorConfig("listen = \"0.0.0.0:7400\"\ninsecure = true\n" + site, "a.toml").ok());
 }
 
+TEST(AggregatorConfigTest, HttpHasItsOwnLeaveToBeExposed) {
+  const std::string site = "[[site]]\nname = \"lab\"\nsources = [\"a\"]\n";
+  const std::string http = "[http]\nlisten = \"0.0.0.0:80\"\n";
+  EXPECT_TRUE(ParseAggregatorConfig(http + "insecure = true\n" + site, "a.toml").ok());
+  EXPECT_THAT(Faults("insecure = true\n" + http + site), HasSubstr("a.toml:3: http.listen: "));
+  EXPECT_THAT(Faults("listen = \"0.0.0.0:7400\"\n[http]\ninsecure = true\n" + site),
+              HasSubstr("a.toml:1: listen: "))
+      << "it opens HTTP alone";
+}
+
 TEST(AggregatorConfigTest, RefusesAConfigurationWithoutSites) {
   EXPECT_THAT(Faults(""), HasSubstr("[[site]]"));
 }

@@ -1,5 +1,6 @@
 #include "aggregator/daemon.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdint>
@@ -8,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "aggregator/federation_host.h"
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
@@ -53,34 +53,18 @@ void AddIngestMetrics(const IngestServer& server, const SiteTable& sites, Metric
 
 }  // namespace
 
-absl::Status CheckFiles(const AggregatorConfig& config) {
-  std::vector<std::string> faults;
-  const auto check = [&faults](const absl::Status& status) {
-    if (!status.ok()) faults.emplace_back(status.message());
-  };
-  if (config.tls) check(LoadTls(*config.tls).status());
-  if (config.federation && config.federation->evaluation) {
-    check(ReadEvaluationImages(*config.federation->evaluation).status());
-  }
-  return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
-}
-
 Daemon::Daemon(const AggregatorConfig& config, const Clock& clock) : config_(config), clock_(clock) {}
 
-absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const AggregatorConfig& config, const Clock& clock) {
-  auto daemon = std::unique_ptr<Daemon>(new Daemon(config, clock));
-  std::optional<TlsMaterial> tls;
-  if (config.tls) {
-    absl::StatusOr<TlsMaterial> loaded = LoadTls(*config.tls);
-    if (!loaded.ok()) return loaded.status();
-    tls = *std::move(loaded);
-  }
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepared, const Clock& clock) {
+  auto daemon = std::unique_ptr<Daemon>(new Daemon(prepared.config, clock));
+  const AggregatorConfig& config = daemon->config_;
+  const std::optional<TlsMaterial>& tls = prepared.tls;
   if (absl::Status status = daemon->MakeSites(); !status.ok()) return status;
   if (absl::Status status = daemon->StartParent(tls); !status.ok()) return status;
   IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}, {}};
   if (config.federation) {
-    absl::StatusOr<std::unique_ptr<FederationHost>> federation =
-        FederationHost::Start(*config.federation, tls, clock, daemon->metrics_);
+    absl::StatusOr<std::unique_ptr<FederationHost>> federation = FederationHost::Start(
+        *config.federation, std::move(prepared.evaluation), tls, clock, daemon->metrics_);
     if (!federation.ok()) return federation.status();
     daemon->federation_ = *std::move(federation);
     options.services = daemon->federation_->services();
@@ -88,7 +72,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const AggregatorConfig& co
   }
   absl::StatusOr<std::unique_ptr<IngestServer>> server =
       IngestServer::Start(options, *daemon->sites_, daemon->fleet_, clock);
-  if (!server.ok()) return server.status();
+  if (!server.ok()) {
+    return absl::Status(server.status().code(),
+                        fmt::format("listen: {}", std::string(server.status().message())));
+  }
   daemon->server_ = *std::move(server);
   daemon->started_steady_ns_ = clock.SteadyNs();
   daemon->MakeReadiness();
@@ -170,7 +157,11 @@ absl::Status Daemon::StartHttp() {
   context.readiness = readiness_.get();
   AddApiRoutes(*http_, std::move(context));
   if (federation_ != nullptr) AddRunRoutes(*http_, federation_->board(), federation_->relay());
-  return http_->Start(config_.http_listen);
+  const absl::Status status = http_->Start(config_.http_listen);
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      fmt::format("http.listen: {}; set another port, or port 0 for any free one",
+                                  std::string(status.message())));
 }
 
 int Daemon::http_port() const { return http_ == nullptr ? 0 : http_->port(); }

@@ -11,6 +11,7 @@
 #include "aggregator/config.h"
 #include "aggregator/ingest/ingest_server.h"
 #include "aggregator/ingest/site.h"
+#include "aggregator/prepare.h"
 #include "aggregator/publish/fleet.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
@@ -23,15 +24,12 @@ class ParentLink;
 class Readiness;
 class SiteBoard;
 
-// Reads the files that the configuration names; starts nothing. InvalidArgument with one line per fault.
-absl::Status CheckFiles(const AggregatorConfig& config);
-
 // Main thread. Owns everything; what serves stops before what it serves from.
 class Daemon {
  public:
-  // Errors: InvalidArgument (a site, TLS files), NotFound (files), Unavailable (an address that cannot be
-  // bound), FailedPrecondition and DataLoss (the store).
-  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const AggregatorConfig& config, const Clock& clock);
+  // Errors: Unavailable (an address that cannot be bound; the message names the key), FailedPrecondition and
+  // DataLoss (the store).
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(PreparedAggregator prepared, const Clock& clock);
   ~Daemon();
 
   // Applies what can change while running: the log level, each site's tuning and model digest. Says in the

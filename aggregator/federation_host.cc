@@ -10,18 +10,16 @@
 
 namespace tributary {
 
-absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(const FederationSettings& settings,
-                                                                      const std::optional<TlsMaterial>& tls,
-                                                                      const Clock& clock, Metrics& metrics) {
+absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
+    const FederationSettings& settings, std::optional<EvaluationImages> evaluation,
+    const std::optional<TlsMaterial>& tls, const Clock& clock, Metrics& metrics) {
   absl::StatusOr<std::unique_ptr<Coordinator>> coordinator =
       Coordinator::Start({settings.store, settings.keep_models, settings.evaluation.has_value()}, clock);
   if (!coordinator.ok()) return coordinator.status();
   AddFederationMetrics(**coordinator, metrics);
   auto host = std::unique_ptr<FederationHost>(new FederationHost(*std::move(coordinator)));
-  if (settings.evaluation) {
-    absl::StatusOr<EvaluationImages> images = ReadEvaluationImages(*settings.evaluation);
-    if (!images.ok()) return images.status();
-    host->evaluator_ = Evaluator::Start(*host->coordinator_, *std::move(images));
+  if (evaluation) {
+    host->evaluator_ = Evaluator::Start(*host->coordinator_, *std::move(evaluation));
     metrics.AddCounterCallback(
         "tributary_evaluations_skipped_total", "Rounds that were not evaluated because a newer one had come.",
         {}, [evaluator = host->evaluator_] { return static_cast<double>(evaluator->skipped_rounds()); });

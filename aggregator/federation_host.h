@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,8 +24,9 @@ namespace tributary {
 // Main thread. Stops after the gRPC server: its calls wait for answers of the coordinator.
 class FederationHost {
  public:
-  // Errors: those of Coordinator::Start and ReadEvaluationImages.
+  // `evaluation`: those of the settings. Errors: those of Coordinator::Start.
   static absl::StatusOr<std::unique_ptr<FederationHost>> Start(const FederationSettings& settings,
+                                                               std::optional<EvaluationImages> evaluation,
                                                                const std::optional<TlsMaterial>& tls,
                                                                const Clock& clock, Metrics& metrics);
 

@@ -3,10 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "aggregator/config.h"
 #include "aggregator/daemon.h"
+#include "aggregator/prepare.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/log.h"
 #include "core/runtime/process_tuning.h"
@@ -18,7 +21,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   tributary-aggregator --config /etc/tributary/aggregator.toml
-  tributary-aggregator --config aggregator.toml --check     say every fault of the configuration
+  tributary-aggregator --config aggregator.toml --check     print every fault that start would find, and exit
 
 Exit status: 0 stopped, 1 failed, 65 the store is damaged, 69 a port is not available, 78 the configuration is at fault.
 Signals: SIGTERM stops, SIGHUP reads log_level and what fuses again.)";
@@ -39,7 +42,7 @@ int ExitCode(const absl::Status& status) {
 }
 
 int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "tributary-aggregator: %s\n", std::string(status.message()).c_str());
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   return ExitCode(status);
 }
 
@@ -50,19 +53,16 @@ void Reload(Daemon& daemon, const std::string& path) {
   if (!status.ok()) spdlog::error("reload refused, all stays as it was: {}", std::string(status.message()));
 }
 
-int Check(const AggregatorConfig& config, const std::string& path) {
-  if (absl::Status status = CheckFiles(config); !status.ok()) return Fail(status);
-  std::printf("%s: no fault found\n", path.c_str());
-  return kExitOk;
-}
-
 int Run(const std::string& path, bool check_only) {
-  absl::StatusOr<AggregatorConfig> config = ReadAggregatorConfig(path);
-  if (!config.ok()) return Fail(config.status());
-  if (check_only) return Check(*config, path);
-  if (absl::Status status = SetUpLog(config->log_level); !status.ok()) return Fail(status);
+  absl::StatusOr<PreparedAggregator> prepared = PrepareAggregator(path);
+  if (!prepared.ok()) return Fail(prepared.status());
+  if (check_only) {
+    std::printf("%s: no fault found\n", path.c_str());
+    return kExitOk;
+  }
+  if (absl::Status status = SetUpLog(prepared->config.log_level); !status.ok()) return Fail(status);
   const SystemClock clock;
-  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*config, clock);
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*std::move(prepared), clock);
   if (!daemon.ok()) return Fail(daemon.status());
   RunUntilStopped([&] { Reload(**daemon, path); }, [&] { return (*daemon)->healthy(); },
                   [] { return false; });

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "aggregator/store/schema.h"
+#include "core/runtime/file.h"
 
 namespace tributary {
 namespace {
@@ -46,6 +47,17 @@ Store::Store(std::string folder, StoreLock lock, Database database, StoreStepHoo
       lock_(std::move(lock)),
       database_(std::move(database)),
       hook_(std::move(hook)) {}
+
+absl::Status Store::CheckPlace(const std::string& folder) {
+  std::error_code ignored;
+  const std::filesystem::file_status about = std::filesystem::status(folder, ignored);
+  if (!std::filesystem::exists(about)) return CheckFolderOf(folder);
+  if (!std::filesystem::is_directory(about)) {
+    return absl::InvalidArgumentError(folder + ": is a file, expected a folder");
+  }
+  // Any name in it: the folder itself is looked at.
+  return CheckFolderOf(folder + "/lock");
+}
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, StoreStepHook hook) {
   if (absl::Status status = MakeFolder(folder); !status.ok()) return status;

@@ -36,6 +36,10 @@ class Store {
   // is changed then.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& folder, StoreStepHook hook = {});
 
+  // What Open needs of the place, without changing anything: the folder can be written to, or made. Errors
+  // begin with the folder: NotFound, PermissionDenied; InvalidArgument where a file is in the way.
+  static absl::Status CheckPlace(const std::string& folder);
+
   // In the order in which they were started.
   absl::StatusOr<std::vector<RunRecord>> Runs();
   // With its initial model, whose file is given. AlreadyExists: a run of that name.

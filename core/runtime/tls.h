@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/runtime/address.h"
 #include "core/runtime/config.h"
 
 namespace tributary {

@@ -1,0 +1,78 @@
+#include "aggregator/prepare.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "aggregator/store/store.h"
+#include "core/nn/encoder_options.h"
+#include "core/runtime/prepare_tls.h"
+
+namespace tributary {
+namespace {
+
+void CheckSides(const ConfigFile& file, const EvaluationFiles& files, const EvaluationImages& images) {
+  const auto side = [](const ImageSet& set) {
+    return fmt::format("images of {} x {} pixels", set.side, set.side);
+  };
+  if (images.train.side < kMinEncoderSide || images.train.side > kMaxEncoderSide) {
+    file.Fault("federation.evaluation.images",
+               fmt::format("{}: {}, an encoder takes {} to {}", files.images, side(images.train),
+                           kMinEncoderSide, kMaxEncoderSide));
+  } else if (images.test.side != images.train.side) {
+    file.Fault(
+        "federation.evaluation.test_images",
+        fmt::format("{}: {}, and {} in {}", files.test_images.empty() ? files.images : files.test_images,
+                    side(images.test), side(images.train), files.images));
+  }
+}
+
+std::optional<EvaluationImages> PrepareEvaluation(const ConfigFile& file, const EvaluationFiles& files) {
+  if (file.HasFault("federation.evaluation")) return std::nullopt;
+  absl::StatusOr<EvaluationImages> images = ReadEvaluationImages(files);
+  if (!images.ok()) {
+    file.Fault("federation.evaluation",
+               {{"federation.evaluation.images", files.images},
+                {"federation.evaluation.labels", files.labels},
+                {"federation.evaluation.test_images", files.test_images},
+                {"federation.evaluation.test_labels", files.test_labels}},
+               images.status());
+    return std::nullopt;
+  }
+  CheckSides(file, files, *images);
+  return *std::move(images);
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedAggregator> PrepareAggregator(const ConfigFile& file) {
+  PreparedAggregator prepared;
+  prepared.config = ReadAggregatorConfig(file);
+  const AggregatorConfig& config = prepared.config;
+  if (config.tls) {
+    std::string_view reports_as, learns_as;
+    if (config.parent) reports_as = config.parent->node;
+    if (config.federation && config.federation->parent) learns_as = config.federation->parent->node;
+    prepared.tls =
+        PrepareTls(file, *config.tls, {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
+  }
+  if (config.federation && !config.federation->store.empty()) {
+    if (absl::Status status = Store::CheckPlace(config.federation->store); !status.ok()) {
+      file.Fault("federation.store", std::string(status.message()));
+    }
+  }
+  if (config.federation && config.federation->evaluation) {
+    prepared.evaluation = PrepareEvaluation(file, *config.federation->evaluation);
+  }
+  if (absl::Status status = file.Finish(); !status.ok()) return status;
+  return prepared;
+}
+
+absl::StatusOr<PreparedAggregator> PrepareAggregator(const std::string& path) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Read(path);
+  if (!file.ok()) return file.status();
+  return PrepareAggregator(*file);
+}
+
+}  // namespace tributary

@@ -1,0 +1,28 @@
+// Everything that an aggregator does before it listens, connects or locks its store. Start goes on from the
+// result;
+// --check ends with it. So both find the same faults.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "aggregator/config.h"
+#include "aggregator/evaluation/evaluation_images.h"
+#include "core/runtime/config.h"
+#include "core/runtime/tls.h"
+
+namespace tributary {
+
+struct PreparedAggregator {
+  AggregatorConfig config;
+  std::optional<TlsMaterial> tls;
+  std::optional<EvaluationImages> evaluation;  // of config.federation
+};
+
+// Reads the configuration and what it names. Errors: InvalidArgument with a line for every fault: file, line,
+// key. NotFound or PermissionDenied naming the configuration.
+absl::StatusOr<PreparedAggregator> PrepareAggregator(const std::string& path);
+absl::StatusOr<PreparedAggregator> PrepareAggregator(const ConfigFile& file);
+
+}  // namespace tributary
