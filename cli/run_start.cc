@@ -65,12 +65,7 @@ absl::StatusOr<std::string> ReadModel(const std::string& path) {
   return EncodeSafetensors(*set);
 }
 
-absl::StatusOr<std::string> InitialModel(const Arguments& arguments, const RunConfig& config) {
-  if (!arguments.model.empty()) return ReadModel(arguments.model);
-  if (!config.model_file.empty()) {
-    // Relative to the file that names it.
-    return ReadModel((std::filesystem::path(arguments.config).parent_path() / config.model_file).string());
-  }
+absl::StatusOr<std::string> FreshModel(const RunConfig& config) {
   SelfSupervisedOptions options;
   options.encoder = config.encoder;
   options.seed = config.client.seed;
@@ -79,6 +74,19 @@ absl::StatusOr<std::string> InitialModel(const Arguments& arguments, const RunCo
   const auto trainer = SelfSupervisedTrainer::Create(options);
   if (!trainer.ok()) return trainer.status();
   return EncodeEncoder(**trainer);
+}
+
+// What the file says of the initial model; a fault is recorded at its key.
+absl::StatusOr<std::string> InitialModel(const ConfigFile& file, const RunConfig& config) {
+  if (!config.model_file.empty()) {
+    // Relative to the file that names it.
+    auto model = ReadModel((std::filesystem::path(file.path()).parent_path() / config.model_file).string());
+    if (!model.ok()) file.Fault("model", std::string(model.status().message()));
+    return model;
+  }
+  auto model = FreshModel(config);
+  if (!model.ok()) file.Fault("encoder", std::string(model.status().message()));
+  return model;
 }
 
 absl::StatusOr<v1::Run> Send(const Arguments& arguments, const std::string& config, std::string_view model) {
@@ -106,18 +114,33 @@ absl::StatusOr<v1::Run> Send(const Arguments& arguments, const std::string& conf
   return response.run();
 }
 
-absl::Status Start(const Arguments& arguments) {
-  const auto text = ReadFile(arguments.config);
+struct PreparedRun {
+  std::string config;
+  std::string model;
+};
+
+// All that is done before the aggregator is asked; --check ends with it.
+absl::StatusOr<PreparedRun> Prepare(const Arguments& arguments) {
+  auto text = ReadFile(arguments.config);
   if (!text.ok()) return text.status();
-  const auto config = ParseRunConfig(*text, arguments.config);
-  if (!config.ok()) return WithExitCode(config.status(), kExitConfig);
-  const auto model = InitialModel(arguments, *config);
+  const auto file = ConfigFile::Parse(*text, arguments.config);
+  if (!file.ok()) return WithExitCode(file.status(), kExitConfig);
+  const RunConfig config = ReadRunConfig(*file);
+  if (const absl::Status status = file->Finish(); !status.ok()) return WithExitCode(status, kExitConfig);
+  auto model = arguments.model.empty() ? InitialModel(*file, config) : ReadModel(arguments.model);
+  if (const absl::Status status = file->Finish(); !status.ok()) return WithExitCode(status, kExitConfig);
   if (!model.ok()) return model.status();
+  return PreparedRun{*std::move(text), *std::move(model)};
+}
+
+absl::Status Start(const Arguments& arguments) {
+  const absl::StatusOr<PreparedRun> prepared = Prepare(arguments);
+  if (!prepared.ok()) return prepared.status();
   if (arguments.check) {
     std::printf("%s: no fault found\n", arguments.config.c_str());
     return absl::OkStatus();
   }
-  const auto run = Send(arguments, *text, *model);
+  const auto run = Send(arguments, prepared->config, prepared->model);
   if (!run.ok()) return run.status();
   if (run->state() == v1::RUN_STATE_STOPPED || run->state() == v1::RUN_STATE_FAILED) {
     return WithExitCode(

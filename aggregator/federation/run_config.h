@@ -11,6 +11,7 @@
 #include "aggregator/federation/strategy.h"
 #include "core/nn/encoder_options.h"
 #include "core/parameters/update_encoding.h"
+#include "core/runtime/config.h"
 
 namespace tributary {
 
@@ -93,6 +94,9 @@ struct RunConfig {
 
 // InvalidArgument, naming every fault.
 absl::Status Validate(const RunConfig& config);
+
+// Records its faults in `file`, whose Finish() tells them.
+RunConfig ReadRunConfig(const ConfigFile& file);
 
 // From TOML. `path` is used in messages. Errors: InvalidArgument with one line per fault. What this takes,
 // every node takes as its task (core/nn/training_limits.h).

@@ -168,6 +168,8 @@ absl::StatusOr<RunConfig> Parse(std::string_view text, std::string_view path, bo
 
 }  // namespace
 
+RunConfig ReadRunConfig(const ConfigFile& file) { return ReadRun(file.Root(), false); }
+
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path) {
   return Parse(text, path, false);
 }

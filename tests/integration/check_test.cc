@@ -287,6 +287,26 @@ TEST_F(CheckAllTest, EveryFaultIsSaidAtOnce) {
   EXPECT_EQ(Run(kNode, path, false).said, check.said);
 }
 
+TEST_F(CheckAllTest, ARunIsJudgedByItsInitialModelToo) {
+  const auto run = [](const std::string& text, bool check) {
+    std::filesystem::remove(folder_->Path("run.log"));
+    std::vector<std::string> arguments = {"run", "start", folder_->Write("run.toml", text), "--aggregator",
+                                          "127.0.0.1:1"};
+    if (check) arguments.push_back("--check");
+    Process process("tributary", arguments, folder_->Path("run.log"));
+    const int exit_code = process.Wait(std::chrono::seconds(60));
+    return Outcome{exit_code, process.Log()};
+  };
+  const std::string no_model = "name = \"r\"\nmodel = \"none.safetensors\"\n";
+  const Outcome check = run(no_model, true);
+  EXPECT_EQ(check.exit_code, 78);
+  EXPECT_THAT(check.said, HasSubstr("run.toml:2: model: "));
+  EXPECT_EQ(run(no_model, false).said, check.said);
+  const std::string coarse = "name = \"r\"\n[encoder]\ngrid = 28\n";
+  EXPECT_THAT(run(coarse, true).said, HasSubstr("run.toml:2: encoder: encoder.grid must be"));
+  EXPECT_EQ(run(coarse, false).exit_code, 78);
+}
+
 // Two nodes on one machine meet at the default port.
 TEST_F(CheckAllTest, ABusyHttpPortNamesItsKeyAndOffersPortZero) {
   const int port = ReservePort();
