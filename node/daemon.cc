@@ -107,7 +107,7 @@ void Daemon::AddRoutes() {
 // What is sensed now reaches the aggregator, and what there is to learn is told.
 HttpResponse Daemon::Ready() const {
   const auto answer = [](bool ready, std::string_view state) {
-    return HttpResponse{ready ? 200 : 503, "text/plain", std::string(state) + "\n"};
+    return ready ? HttpResponse{.body = std::string(state) + "\n"} : HttpProblem(503, state);
   };
   const bool participates = learner_ == nullptr || learner_->state() == FederationState::kParticipating;
   if (uplink_ == nullptr || (uplink_->state() == UplinkState::kReporting && !participates)) {

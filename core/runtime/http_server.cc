@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -30,6 +31,12 @@ constexpr std::chrono::seconds kKeepAlive{15};
 constexpr std::chrono::milliseconds kMinInterval{10};
 
 }  // namespace
+
+HttpResponse HttpProblem(int status, std::string_view error) {
+  const nlohmann::json problem = {{"error", error}};
+  return {status, "application/json",
+          problem.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
+}
 
 class HttpServer::Impl {
  public:
@@ -97,9 +104,9 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
                      [self = shared_from_this()](error_code error, std::size_t) { self->OnRead(error); });
   }
 
-  void Reject(int status, std::string why) {
+  void Reject(int status, std::string_view why) {
     keep_alive_ = false;
-    Send({status, "text/plain; charset=utf-8", fmt::format("{}\n", why)});
+    Send(HttpProblem(status, why));
   }
 
  private:
@@ -125,7 +132,7 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
     if (const StreamHandler* handler = server_.Find(server_.streams_, request))
       return AnswerStream(*handler, request);
     if (const Handler* handler = server_.Find(server_.routes_, request)) return Send((*handler)(request));
-    Send({404, "text/plain; charset=utf-8", "no such path\n"});
+    Send(HttpProblem(404, "no such path"));
   }
 
   void AnswerStream(const StreamHandler& handler, const HttpRequest& request) {

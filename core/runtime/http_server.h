@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "absl/status/status.h"
@@ -26,6 +27,10 @@ struct HttpResponse {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
 };
+
+// How every fault is answered, the server's own and a handler's: {"error": "what is wrong"},
+// application/json.
+HttpResponse HttpProblem(int status, std::string_view error);
 
 // Server-sent events: every `interval`, `next` gives the data of one event (without line breaks), or nothing
 // if there is no news. It is not asked while the client still reads the previous event, so that a slow reader

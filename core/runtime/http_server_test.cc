@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/runtime/http_message.h"
 
@@ -110,6 +113,25 @@ TEST_F(HttpServerTest, RefusesWhatItDoesNotServe) {
               StartsWith("HTTP/1.1 431"));
   EXPECT_EQ(server_->counters().rejected_requests, 6u);
   EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpServerTest, AnswersEachFaultWithTheSameJsonObject) {
+  Start({.streams = 0});
+  const std::vector<std::pair<std::string, std::string>> faults = {
+      {"404", Get("/nowhere")},
+      {"400", Get("/%zz")},
+      {"405", Send("POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")},
+      {"413", Send("GET /hello HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello")},
+      {"431", Send("GET /hello HTTP/1.1\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n")},
+      {"503", Get("/events")}};
+  for (const auto& [status, answer] : faults) {
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 " + status));
+    EXPECT_THAT(answer, HasSubstr("\r\nContent-Type: application/json\r\n"));
+    const auto body = nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n")), nullptr, false);
+    ASSERT_TRUE(body.is_object()) << answer;
+    EXPECT_EQ(body.size(), 1u) << answer;
+    EXPECT_NE(body.value("error", ""), "") << answer;
+  }
 }
 
 TEST_F(HttpServerTest, OutlivesAHandlerThatThrows) {
