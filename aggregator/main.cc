@@ -11,9 +11,11 @@
 #include "aggregator/daemon.h"
 #include "aggregator/prepare.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/command_line.h"
 #include "core/runtime/log.h"
 #include "core/runtime/process_tuning.h"
 #include "core/runtime/service.h"
+#include "core/runtime/standard_output.h"
 #include "core/runtime/version.h"
 
 namespace tributary {
@@ -83,12 +85,14 @@ int main(int argc, char** argv) {
   bool check_only = false;
   app.add_option("--config", path, "Configuration file (TOML)")->required()->type_name("FILE");
   app.add_flag("--check", check_only, "Check the configuration and the files it names, then exit");
-  app.set_version_flag("--version", std::string(tributary::kVersion));
+  app.set_version_flag("--version", tributary::VersionText("tributary-aggregator"));
+  app.failure_message(tributary::CommandLineFault);
   app.footer(tributary::kExamples);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tributary::kExitOk : tributary::kExitUsage;
+    return app.exit(error) == 0 ? tributary::FinishOutput("tributary-aggregator", tributary::kExitOk)
+                                : tributary::kExitUsage;
   }
-  return tributary::Run(path, check_only);
+  return tributary::FinishOutput("tributary-aggregator", tributary::Run(path, check_only));
 }

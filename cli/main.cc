@@ -3,7 +3,6 @@
 #include <string>
 
 #include "cli/certs.h"
-#include "cli/command_line.h"
 #include "cli/conflate.h"
 #include "cli/doctor.h"
 #include "cli/evaluate_beacon.h"
@@ -26,35 +25,40 @@
 #include "cli/train_positioning.h"
 #include "cli/train_self_supervised.h"
 #include "cli/watch.h"
+#include "core/runtime/command_line.h"
+#include "core/runtime/process_tuning.h"
 #include "core/runtime/service.h"
+#include "core/runtime/standard_output.h"
 #include "core/runtime/version.h"
 
 int main(int argc, char** argv) {
+  tributary::QuietLibraries();
   CLI::App app("Probability tuples from FPGA boards, fused.", "tributary");
-  app.set_version_flag("--version", std::string(tributary::kVersion));
+  app.set_version_flag("--version", tributary::VersionText("tributary"));
   app.require_subcommand(1);
   app.failure_message(tributary::CommandLineFault);
   int exit_code = tributary::kExitOk;
 
   tributary::AddWatchCommand(app, exit_code);
   tributary::AddStatusCommand(app, exit_code);
-  CLI::App* run =
-      app.add_subcommand("run", "Federated learning: runs of an aggregator")->require_subcommand(1);
+  CLI::App* run = app.add_subcommand("run", "Start, follow and control runs of federated learning")
+                      ->require_subcommand(1);
   tributary::AddRunStartCommand(*run, exit_code);
   tributary::AddRunListCommand(*run, exit_code);
   tributary::AddRunShowCommand(*run, exit_code);
   tributary::AddRunWatchCommand(*run, exit_code);
   tributary::AddRunControlCommands(*run, exit_code);
-  CLI::App* train = app.add_subcommand("train", "Make a model")->require_subcommand(1);
+  CLI::App* train = app.add_subcommand("train", "Train a model")->require_subcommand(1);
   tributary::AddTrainPositioningCommand(*train, exit_code);
   tributary::AddTrainBeaconCommand(*train, exit_code);
   tributary::AddTrainSelfSupervisedCommand(*train, exit_code);
   CLI::App* evaluate =
-      app.add_subcommand("evaluate", "Judge a model on held-out data")->require_subcommand(1);
+      app.add_subcommand("evaluate", "Measure a model on held-out data")->require_subcommand(1);
   tributary::AddEvaluatePositioningCommand(*evaluate, exit_code);
   tributary::AddEvaluateBeaconCommand(*evaluate, exit_code);
   tributary::AddEvaluateEncoderCommand(*evaluate, exit_code);
-  CLI::App* model = app.add_subcommand("model", "Models, in files and of runs")->require_subcommand(1);
+  CLI::App* model =
+      app.add_subcommand("model", "Inspect, compare, export and roll back models")->require_subcommand(1);
   tributary::AddModelInspectCommand(*model, exit_code);
   tributary::AddModelListCommand(*model, exit_code);
   tributary::AddModelDiffCommand(*model, exit_code);
@@ -72,18 +76,21 @@ int main(int argc, char** argv) {
   // Last: a command takes its parent's footer when it is added.
   app.footer(
       "Examples:\n"
-      "  tributary watch --site lab                               what a site's sources are fused into\n"
-      "  tributary run start run.toml --aggregator hub:7400       nodes learn together\n"
-      "  tributary model export run:letters --onnx letters.onnx   what they have learned\n\n"
-      "`tributary COMMAND --help` says more, with examples. The environment's TRIBUTARY_AGGREGATOR,\n"
-      "TRIBUTARY_CERTIFICATE, TRIBUTARY_KEY and TRIBUTARY_CA stand for the options of these names.\n"
-      "Exit status: 0 done, 1 refused or failed, 64 command line, 65 wrong content, 66 file cannot be read,\n"
-      "69 not reachable, 73 file cannot be written, 78 faults in a run's file.");
+      "  tributary watch lab                                      show the fused estimates of the site "
+      "\"lab\"\n"
+      "  tributary run start run.toml --aggregator hub:7400       start a run of federated learning\n"
+      "  tributary model export run:letters --onnx letters.onnx   export the model of the run \"letters\"\n\n"
+      "`tributary COMMAND --help` says more, with examples. A command that connects to an aggregator takes\n"
+      "--aggregator, --certificate, --key and --ca. Their defaults are the environment variables\n"
+      "TRIBUTARY_AGGREGATOR, TRIBUTARY_CERTIFICATE, TRIBUTARY_KEY and TRIBUTARY_CA.\n"
+      "Exit status: 0 success, 1 refused or failed, 64 wrong command line, 65 wrong or damaged content,\n"
+      "66 a file cannot be read, 69 not reachable, 73 a file or standard output cannot be written,\n"
+      "78 faults in the configuration of a run.");
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tributary::kExitOk : tributary::kExitUsage;
+    exit_code = app.exit(error) == 0 ? tributary::kExitOk : tributary::kExitUsage;
   }
-  return exit_code;
+  return tributary::FinishOutput("tributary", exit_code);
 }

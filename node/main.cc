@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "core/runtime/clock.h"
+#include "core/runtime/command_line.h"
 #include "core/runtime/file.h"
 #include "core/runtime/log.h"
 #include "core/runtime/process_tuning.h"
 #include "core/runtime/service.h"
+#include "core/runtime/standard_output.h"
 #include "core/runtime/version.h"
 #include "node/config.h"
 #include "node/daemon.h"
@@ -97,12 +99,14 @@ int main(int argc, char** argv) {
   app.add_option("--config", arguments.config, "Configuration file (TOML)")->required()->type_name("FILE");
   app.add_flag("--check", arguments.check, "Check the configuration and the files it names, then exit");
   app.add_option("--summary", arguments.summary, "Write the final account here, as JSON")->type_name("FILE");
-  app.set_version_flag("--version", std::string(tributary::kVersion));
+  app.set_version_flag("--version", tributary::VersionText("tributary-node"));
+  app.failure_message(tributary::CommandLineFault);
   app.footer(tributary::kExamples);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tributary::kExitOk : tributary::kExitUsage;
+    return app.exit(error) == 0 ? tributary::FinishOutput("tributary-node", tributary::kExitOk)
+                                : tributary::kExitUsage;
   }
-  return tributary::Run(arguments);
+  return tributary::FinishOutput("tributary-node", tributary::Run(arguments));
 }

@@ -1,8 +1,15 @@
 // The release that this is.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 namespace tributary {
 
 inline constexpr char kVersion[] = TRIBUTARY_VERSION;  // of CMakeLists.txt
+
+// What --version prints: "tributary 0.1.0 (commit abc1234)", or "(built without git)" for the commit. Defined
+// in tributary_version, which alone is built again after a commit; link it where main() is.
+std::string VersionText(std::string_view program);
 
 }  // namespace tributary

@@ -1,0 +1,114 @@
+#include "core/runtime/command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+#include "absl/strings/str_join.h"
+
+namespace tributary {
+namespace {
+
+std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<std::string> NamesOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : CommandsOf(app)) names.push_back(each->get_name());
+  return names;
+}
+
+std::vector<std::string> OptionsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// "run show" where `name` is a command of a group only.
+std::string InAGroup(const CLI::App& app, std::string_view name) {
+  for (const CLI::App* group : CommandsOf(app)) {
+    for (const CLI::App* each : CommandsOf(*group)) {
+      if (each->get_name() == name) return group->get_name() + " " + each->get_name();
+    }
+  }
+  return "";
+}
+
+// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
+std::size_t Faults(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t differs = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + differs});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+      }
+    }
+    before_last.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+std::string Question(const std::string& meant) {
+  return meant.empty() ? "" : fmt::format("; did you mean {}?", meant);
+}
+
+std::string UnknownCommand(const CLI::App& app, const std::string& word) {
+  std::string meant = Nearest(word, NamesOf(app));
+  if (meant.empty()) meant = InAGroup(app, word);
+  const std::string choice =
+      meant.empty() ? "; there are " + absl::StrJoin(NamesOf(app), ", ") : Question(meant);
+  return fmt::format("\"{}\" is not a command{}", word, choice);
+}
+
+std::string UnexpectedArgument(const CLI::App& app, const std::string& word) {
+  if (!word.starts_with("-")) return fmt::format("the argument \"{}\" is one too many", word);
+  const std::string name = word.substr(0, word.find('='));
+  return fmt::format("\"{}\" is not an option{}", name, Question(Nearest(name, OptionsOf(app))));
+}
+
+}  // namespace
+
+std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string nearest;
+  // Longer words than any of ours are not compared: the cost is their product.
+  std::size_t least = word.size() > 64 ? 0 : std::max<std::size_t>(word.size() / 3, 1) + 1;
+  for (const std::string& candidate : candidates) {
+    if (least == 0) break;
+    const std::size_t faults = Faults(word, candidate);
+    // A letter for another is no misspelling.
+    if (faults >= least || faults >= candidate.size()) continue;
+    least = faults;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+std::string CommandLineFault(const CLI::App* app, const CLI::Error& error) {
+  std::string path = app->get_name();
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    path += " " + app->get_name();
+  }
+  const std::vector<std::string> rest = app->remaining();
+  std::string what = error.what();
+  if (!rest.empty() && (CommandsOf(*app).empty() || rest.front().starts_with("-"))) {
+    what = UnexpectedArgument(*app, rest.front());
+  } else if (!rest.empty()) {
+    what = UnknownCommand(*app, rest.front());
+  } else if (!CommandsOf(*app).empty()) {
+    what = "a command is missing; there are " + absl::StrJoin(NamesOf(*app), ", ");
+  }
+  return fmt::format("{}: {}\n`{} --help` says more.\n", path, what, path);
+}
+
+}  // namespace tributary

@@ -1,0 +1,83 @@
+#include "core/runtime/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tributary {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// `arguments` in reverse, as CLI11 takes them.
+std::string FaultOf(std::vector<std::string> arguments) {
+  CLI::App app("", "tributary");
+  app.require_subcommand(1);
+  CLI::App* run = app.add_subcommand("run")->require_subcommand(1);
+  std::string name;
+  int after = 0;
+  for (const char* command : {"start", "show"}) {
+    CLI::App* added = run->add_subcommand(command);
+    added->add_option("name", name)->required();
+    added->add_option("--after", after);
+  }
+  app.add_subcommand("status");
+  try {
+    app.parse(arguments);
+  } catch (const CLI::Error& error) {
+    return CommandLineFault(&app, error);
+  }
+  return "";
+}
+
+TEST(CommandLineTest, NamesTheCommandsWhereOneIsUnknown) {
+  EXPECT_EQ(
+      FaultOf({"letters", "foo", "run"}),
+      "tributary run: \"foo\" is not a command; there are start, show\n`tributary run --help` says more.\n");
+  EXPECT_THAT(FaultOf({"foo"}), StartsWith("tributary: \"foo\" is not a command; there are run, status\n"));
+}
+
+TEST(CommandLineTest, NamesTheCommandsWhereOneIsMissing) {
+  EXPECT_THAT(FaultOf({"run"}), StartsWith("tributary run: a command is missing; there are start, show\n"));
+  EXPECT_THAT(FaultOf({}), StartsWith("tributary: a command is missing"));
+}
+
+TEST(CommandLineTest, SaysOfWhichCommandAnArgumentIsMissingOrWrong) {
+  EXPECT_EQ(FaultOf({"show", "run"}),
+            "tributary run show: name is required\n`tributary run show --help` says more.\n");
+  EXPECT_THAT(FaultOf({"x", "--after", "letters", "show", "run"}), StartsWith("tributary run show: "));
+  EXPECT_THAT(FaultOf({"--nope", "status"}), HasSubstr("\"--nope\" is not an option\n"));
+  EXPECT_THAT(FaultOf({"letters", "status"}), HasSubstr("the argument \"letters\" is one too many\n"));
+}
+
+TEST(CommandLineTest, AsksWhatAMistypedCommandWasMeantToBe) {
+  EXPECT_THAT(FaultOf({"statsu"}),
+              StartsWith("tributary: \"statsu\" is not a command; did you mean status?\n"));
+  EXPECT_THAT(FaultOf({"letters", "strat", "run"}),
+              StartsWith("tributary run: \"strat\" is not a command; did you mean start?\n"));
+  EXPECT_THAT(FaultOf({"letters", "show"}),
+              StartsWith("tributary: \"show\" is not a command; did you mean run show?\n"));
+}
+
+TEST(CommandLineTest, AsksWhatAMistypedOptionWasMeantToBe) {
+  EXPECT_THAT(FaultOf({"3", "--atfer", "letters", "show", "run"}),
+              StartsWith("tributary run show: \"--atfer\" is not an option; did you mean --after?\n"));
+  EXPECT_THAT(FaultOf({"--aftr=3", "letters", "show", "run"}),
+              HasSubstr("\"--aftr\" is not an option; did you mean"));
+  EXPECT_THAT(FaultOf({"--hlep"}),
+              StartsWith("tributary: \"--hlep\" is not an option; did you mean --help?\n"));
+}
+
+TEST(CommandLineTest, CountsSwappedNeighboursAsOneFaultAndStaysSilentWhereNothingIsNear) {
+  EXPECT_EQ(Nearest("ab", {"ba"}), "ba");
+  EXPECT_EQ(Nearest("watch", {"wtach", "match"}), "wtach") << "the first of two that are as near";
+  EXPECT_EQ(Nearest("x", {"y"}), "");
+  EXPECT_EQ(Nearest("", {"run"}), "");
+  EXPECT_EQ(Nearest("evaluate", {"validate", "run"}), "");
+  EXPECT_EQ(Nearest(std::string(100'000, 'a'), {"run"}), "");
+}
+
+}  // namespace
+}  // namespace tributary
