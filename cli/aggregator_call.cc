@@ -2,26 +2,31 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "absl/strings/match.h"
 #include "cli/failure.h"
 #include "core/runtime/service.h"
+#include "core/uplink/peer_status.h"
 #include "core/uplink/refusals.h"
 
 namespace tributary {
 namespace {
 
-// gRPC says what it saw, not what to do.
-std::string_view Advice(const absl::Status& status, const ConnectionArguments& connection) {
+// What to do, where that is known.
+std::string Advice(const absl::Status& status, const std::string& text,
+                   const ConnectionArguments& connection) {
   if (!absl::IsUnavailable(status)) return "";
-  if (absl::StrContains(status.message(), "is not in peer certificate")) {
+  if (absl::StrContains(text, "is not in peer certificate")) {
     return "; call it by the name on its certificate, or make one that holds this address: tributary certs "
-           "--name "
-           "NAME=ADDRESS";
+           "--name NAME=ADDRESS";
   }
-  if (absl::StrContains(status.message(), "Socket closed") && connection.tls.certificate.empty()) {
-    return "; if it wants mutual TLS, give --certificate, --key and --ca";
+  if (absl::StrContains(text, "the CA in the ca file")) {
+    return fmt::format(" (here: {})", connection.tls.ca);
+  }
+  if (absl::StrContains(text, "Socket closed")) {
+    return connection.tls.certificate.empty()
+               ? "; if it wants mutual TLS, give --certificate, --key and --ca"
+               : fmt::format("; it may not trust {}: its ca must be the one that signed this",
+                             connection.tls.certificate);
   }
   return "";
 }
@@ -37,9 +42,11 @@ absl::Status FromPeer(const absl::Status& status, const ConnectionArguments& con
                         connection.aggregator)),
         kExitFailure);
   }
+  const std::string message(status.message());
+  const std::string handshake = HandshakeAdvice(message);
+  const std::string text = handshake.empty() ? PeerText(message) : handshake;
   const absl::Status ours(
-      status.code(), fmt::format("{}: {}{}", connection.aggregator, PeerText(std::string(status.message())),
-                                 Advice(status, connection)));
+      status.code(), fmt::format("{}: {}{}", connection.aggregator, text, Advice(status, text, connection)));
   const bool answered =
       !absl::IsUnavailable(ours) && !absl::IsDeadlineExceeded(ours) && !absl::IsDataLoss(ours);
   return answered ? WithExitCode(ours, kExitFailure) : ours;

@@ -70,6 +70,10 @@ TEST(RunMessagesTest, SaysWhatToDoWhereTlsStandsInTheWay) {
               HasSubstr("--name NAME=ADDRESS"));
   EXPECT_THAT(unavailable(plain, "Socket closed"), HasSubstr("--certificate"));
   EXPECT_THAT(unavailable(tls, "Socket closed"), Not(HasSubstr("--certificate")));
+  EXPECT_THAT(unavailable(tls, "Socket closed"), HasSubstr("it may not trust a"));
+  EXPECT_THAT(unavailable(tls, "Ssl handshake failed: SSL_ERROR_SSL: asn1 encoding routines::EVP lib"),
+              HasSubstr("is not signed by the CA in the ca file: give the ca.pem that was made together with "
+                        "the peer's certificate (here: c)"));
 }
 
 TEST(RunMessagesTest, TellsNoFiguresOfARoundThatTookNoUpdate) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <openssl/bio.h>
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
@@ -33,14 +34,22 @@ Bio Memory(const std::string& pem) { return Bio(BIO_new_mem_buf(pem.data(), stat
 
 absl::StatusOr<Certificate> ParseCertificate(const std::string& pem, const std::string& path) {
   Certificate certificate(PEM_read_bio_X509(Memory(pem).get(), nullptr, nullptr, nullptr));
-  if (certificate == nullptr) return absl::InvalidArgumentError(path + ": not a PEM certificate");
+  if (certificate == nullptr) {
+    ERR_clear_error();  // a later user of OpenSSL on this thread would take it for its own
+    return absl::InvalidArgumentError(
+        path + ": is not a PEM certificate; give a file that begins with -----BEGIN CERTIFICATE-----");
+  }
   return certificate;
 }
 
 absl::StatusOr<Key> ParseKey(const std::string& pem, const std::string& path) {
   char no_password[] = "";  // else OpenSSL asks on the terminal
   Key key(PEM_read_bio_PrivateKey(Memory(pem).get(), nullptr, nullptr, no_password));
-  if (key == nullptr) return absl::InvalidArgumentError(path + ": not an unencrypted PEM key");
+  if (key == nullptr) {
+    ERR_clear_error();
+    return absl::InvalidArgumentError(
+        path + ": is not an unencrypted PEM key; give the file NAME.key of the certificate");
+  }
   return key;
 }
 
@@ -68,10 +77,32 @@ absl::Status Verify(X509* certificate, X509* ca, const TlsFiles& files) {
   const StoreContext context(X509_STORE_CTX_new());
   X509_STORE_CTX_init(context.get(), store.get(), certificate, nullptr);
   if (X509_verify_cert(context.get()) == 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "{}: does not verify against {}: {}; make a new one with `tributary certs`, or name the CA that "
-      "signed it",
-      files.certificate, files.ca, X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()))));
+  ERR_clear_error();
+  switch (const int error = X509_STORE_CTX_get_error(context.get())) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID: {
+      // The chain is the certificate and the CA; either may be out of its time.
+      const std::string& file =
+          X509_STORE_CTX_get_error_depth(context.get()) == 0 ? files.certificate : files.ca;
+      return absl::InvalidArgumentError(
+          fmt::format("{}: {}; check this machine's clock, or make a new one with `tributary certs`", file,
+                      error == X509_V_ERR_CERT_HAS_EXPIRED ? "has expired" : "is not valid yet"));
+    }
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_INVALID_CA:
+      return absl::InvalidArgumentError(
+          fmt::format("{}: the CA in {} did not sign it; give the ca.pem that was made together with it",
+                      files.certificate, files.ca));
+    default:
+      return absl::InvalidArgumentError(
+          fmt::format("{}: does not verify against {}: {}; make a new one with `tributary certs`",
+                      files.certificate, files.ca, X509_verify_cert_error_string(error)));
+  }
 }
 
 }  // namespace
@@ -98,7 +129,9 @@ absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
   const bool has_certificate = note(certificate.status());
   if (note(key.status()) && has_certificate && X509_check_private_key(certificate->get(), key->get()) != 1) {
     note(absl::InvalidArgumentError(
-        fmt::format("{}: is not the key of the certificate {}", files.key, files.certificate)));
+        fmt::format("{}: is not the key of the certificate {}; give the two files of one name", files.key,
+                    files.certificate)));
+    ERR_clear_error();
   }
   if (note(ca.status()) && has_certificate) note(Verify(certificate->get(), ca->get(), files));
   if (faults.size() == 1) return faults.front();

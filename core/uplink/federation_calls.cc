@@ -13,6 +13,7 @@
 #include "core/parameters/crc32c.h"
 #include "core/parameters/update_encoding.h"
 #include "core/uplink/federation_convert.h"
+#include "core/uplink/peer_status.h"
 #include "core/uplink/refusals.h"
 
 namespace tributary {
@@ -78,7 +79,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
     return absl::UnimplementedError("the aggregator's configuration has no [federation]");
   }
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), PeerText(status.error_message()));
+  return PeerStatus(status);
 }
 
 absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,

@@ -12,6 +12,7 @@
 #include "core/runtime/mutex.h"
 #include "core/uplink/channel.h"
 #include "core/uplink/convert.h"
+#include "core/uplink/peer_status.h"
 #include "core/uplink/spool/reconnect.h"
 #include "core/uplink/uplink_metrics.h"
 #include "core/uplink/write_side.h"
@@ -30,7 +31,7 @@ constexpr std::int64_t kLogAgainNs = 10'000 * kMillisecondNs;
 
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), PeerText(status.error_message()));
+  return PeerStatus(status);
 }
 
 gpr_timespec MillisecondsFromNow(std::int64_t ms) {

@@ -11,7 +11,7 @@
 #include "core/runtime/clock.h"
 #include "core/uplink/channel.h"
 #include "core/uplink/convert.h"
-#include "core/uplink/refusals.h"
+#include "core/uplink/peer_status.h"
 #include "core/uplink/spool/reconnect.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
@@ -58,7 +58,7 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
   }
   const grpc::Status status = reader->Finish();
   if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), PeerText(status.error_message()));
+  return PeerStatus(status);
 }
 
 }  // namespace
