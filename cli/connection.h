@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,7 +23,10 @@ struct ConnectionArguments {
 // TRIBUTARY_KEY, TRIBUTARY_CA.
 void AddConnectionOptions(CLI::App& command, ConnectionArguments& arguments);
 
-// Errors: as LoadTls; a UsageError if only some of the three files are given.
+// Nothing if no file is given. Errors: as LoadTls; a UsageError if only some of the three files are given.
+absl::StatusOr<std::optional<TlsMaterial>> LoadClientTls(const TlsFiles& files);
+
+// Errors: as LoadClientTls.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectionArguments& arguments);
 
 }  // namespace tributary

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "cli/connection.h"
 #include "cli/failure.h"
 #include "cli/load_client.h"
 #include "cli/load_echo.h"
@@ -35,7 +36,7 @@ constexpr double kFlatOutWatchHz = 100;
 constexpr double kMostSlotsPerS = 2000;  // unless a rate is given
 
 struct Options {
-  std::string aggregator;
+  ConnectionArguments connection;
   std::string http;
   std::string site = "load";
   std::uint32_t panels = 4;
@@ -159,15 +160,15 @@ json Report(const LoadPlan& plan, const LoadClient& client, const Measured& meas
       {"message_bytes", client.message_bytes()},
       {"seconds", measured.sending_s},
       {"slots_per_s", static_cast<double>(counts.slots_sent) / measured.sending_s},
-      {"frames",
-       {{"sent", counts.frames_sent},
-        {"acknowledged", counts.frames_acknowledged},
-        {"refused", counts.frames_refused}}},
-      {"slots",
-       {{"sent", counts.slots_sent},
-        {"received", counts.slots_received},
-        {"incomplete", counts.slots_incomplete},
-        {"skipped", counts.slots_skipped}}},
+      {"sent_frames", counts.frames_sent},
+      {"acknowledged_frames", counts.frames_acknowledged},
+      {"refused_frames", counts.frames_refused},
+      {"lost_frames", lost_frames},
+      {"sent_slots", counts.slots_sent},
+      {"received_slots", counts.slots_received},
+      {"incomplete_slots", counts.slots_incomplete},
+      {"skipped_slots", counts.slots_skipped},
+      {"lost_slots", lost_slots},
       {"lost", lost_frames + lost_slots},
       {"latency_us", Quantiles(measured.slot)},
       {"latency_is",
@@ -188,7 +189,7 @@ json Report(const LoadPlan& plan, const LoadClient& client, const Measured& meas
     report["tuples_per_s"] = measured.tuples_accepted / measured.sending_s;
     report["fused_per_s"] = measured.tuples_fused / measured.sending_s;
     report["aggregator"] = {{"cpu_share", measured.cpu_s / measured.sending_s},
-                            {"slots_incomplete", measured.slots_incomplete},
+                            {"incomplete_slots", measured.slots_incomplete},
                             {"resident_bytes", measured.resident_bytes.back()},
                             {"resident_bytes_first", measured.resident_bytes.front()}};
   }
@@ -209,8 +210,11 @@ void Print(const json& report) {
                report["tuples_per_s"].get<double>(), report["fused_per_s"].get<double>());
   }
   fmt::print("{:<22} {}\n", "lost", report["lost"].get<std::uint64_t>());
-  fmt::print("{:<22} {}\n", "frames", report["frames"].dump());
-  fmt::print("{:<22} {}\n", "slots", report["slots"].dump());
+  const auto count = [&report](const char* key) { return report[key].get<std::uint64_t>(); };
+  fmt::print("{:<22} {} sent, {} acknowledged, {} refused\n", "frames", count("sent_frames"),
+             count("acknowledged_frames"), count("refused_frames"));
+  fmt::print("{:<22} {} sent, {} received, {} incomplete, {} skipped\n", "slots", count("sent_slots"),
+             count("received_slots"), count("incomplete_slots"), count("skipped_slots"));
   latency("stamp to watcher", report["latency_us"]);
   latency("raw TCP echo, burst", report["echo_us"]["burst"]);
   latency("raw TCP echo, message", report["echo_us"]["message"]);
@@ -248,17 +252,17 @@ int Run(const Options& options) {
   }
   absl::StatusOr<std::unique_ptr<EchoPeer>> echo = EchoPeer::Fork();
   if (!echo.ok()) return Fail(echo.status());
-  plan.aggregator = options.aggregator;
+  plan.connection = options.connection;
   std::string http = options.http;
   std::unique_ptr<LoadServer> server;
-  if (plan.aggregator.empty()) {
+  if (plan.connection.aggregator.empty()) {
     // Flat out a panel may be behind the others for longer.
     const double deadline_ms = plan.rate_hz > 0 ? options.deadline_ms : 2000;
     absl::StatusOr<std::unique_ptr<LoadServer>> started =
         LoadServer::Start({plan.site, plan.panels, plan.users, deadline_ms, plan.slot});
     if (!started.ok()) return Fail(started.status());
     server = *std::move(started);
-    plan.aggregator = server->address();
+    plan.connection = {.aggregator = server->address()};
     http = server->http_address();
   }
   absl::StatusOr<std::unique_ptr<LoadClient>> client = LoadClient::Connect(plan);
@@ -278,35 +282,45 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddLoadCommand(CLI::App& parent, int& exit_code) {
-  CLI::App* command =
-      parent.add_subcommand("load", "Drive an aggregator like N panels; report rate, latency, losses");
+  CLI::App* command = parent.add_subcommand(
+      "load", "Send the tuples of N panels to an aggregator; measure rate, latency and losses");
   auto options = std::make_shared<Options>();
-  command->add_option("--aggregator", options->aggregator, "host:port; default: starts one for the occasion");
-  command->add_option("--http", options->http, "host:port of its HTTP side, for CPU and memory");
-  command->add_option("--site", options->site, "Site, with sources panel-0 …")->capture_default_str();
-  command->add_option("--panels", options->panels, "Panels, each with a connection")
+  options->connection.aggregator.clear();
+  AddConnectionOptions(*command, options->connection);
+  command->get_option("--aggregator")
+      ->description("Address of the aggregator; without one, the command starts its own");
+  command
+      ->add_option("--http", options->http,
+                   "HTTP address of that aggregator, to read its CPU time and memory")
+      ->type_name("HOST:PORT");
+  command->add_option("--site", options->site, "Name of the site; it needs the sources panel-0, panel-1 …")
+      ->capture_default_str();
+  command->add_option("--panels", options->panels, "Number of panels")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
-  command->add_option("--users", options->users, "Tuples per frame")
+  command->add_option("--users", options->users, "Number of tuples in a frame")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   AddSlotOption(*command, options->slot);
   command->add_option("--rate", options->rate,
-                      "Slots per second, or max; default: every slot, at most 2000 a second");
-  command->add_option("--seconds", options->seconds, "How long")
+                      "Slots per second, or \"max\" (default: every slot, at most 2000 a second)");
+  command->add_option("--seconds", options->seconds, "Duration in seconds")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 1e6));
-  command->add_option("--frames-per-message", options->frames_per_message, "Slots that one message carries")
+  command->add_option("--frames-per-message", options->frames_per_message, "Number of slots in one message")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  command->add_option("--deadline-ms", options->deadline_ms, "Of the aggregator that is started")
+  command
+      ->add_option("--deadline-ms", options->deadline_ms,
+                   "deadline_ms of the site, where the command starts its own aggregator")
       ->capture_default_str();
-  command->add_flag("--json", options->as_json, "Report as JSON");
+  command->add_flag("--json", options->as_json, "Print the report as JSON");
   command->footer(
       "Examples:\n"
       "  tributary load --seconds 10                                      an aggregator of its own\n"
       "  tributary load --aggregator hub:7400 --http hub:7480 --rate max --json\n\n"
-      "Ends with 1 if a tuple was lost.");
+      "With TLS the certificate names one node, which reports all panels on one connection; without, each\n"
+      "panel is a node with a connection of its own. Exit status 1: a frame or a slot was lost.");
   command->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 

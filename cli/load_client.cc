@@ -9,10 +9,12 @@
 #include <bit>
 #include <cmath>
 #include <deque>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include "cli/aggregator_call.h"
 #include "cli/load_message.h"
 #include "core/estimate/epoch.h"
 #include "core/runtime/clock.h"
@@ -71,9 +73,14 @@ struct Connection {
 
 class Client final : public LoadClient {
  public:
-  explicit Client(const LoadPlan& plan) : plan_(plan) {
-    for (std::uint32_t i = 0; i < plan.panels; ++i)
-      messages_.emplace_back(i, plan.users, plan.frames_per_message);
+  Client(const LoadPlan& plan, std::optional<TlsMaterial> tls)
+      : plan_(plan),
+        tls_(std::move(tls)),
+        streams_(tls_ ? 1 : plan.panels),
+        panels_per_stream_(plan.panels / streams_) {
+    for (std::uint32_t i = 0; i < plan.panels; ++i) {
+      messages_.emplace_back(i, i % panels_per_stream_, plan.users, plan.frames_per_message);
+    }
   }
   ~Client() override;
 
@@ -84,7 +91,14 @@ class Client final : public LoadClient {
 
  private:
   bool flat_out() const { return plan_.rate_hz == 0; }
-  std::size_t watcher() const { return plan_.panels; }
+  std::size_t watcher() const { return streams_; }
+  std::size_t StreamOf(std::size_t panel) const { return panel / panels_per_stream_; }
+  // Of a panel's frame in its stream, from 1: message after message, in each the panels in order.
+  std::uint64_t Sequence(std::size_t panel, std::uint64_t slot) const {
+    const std::uint64_t frames = plan_.frames_per_message;
+    const std::uint64_t message = slot / frames * panels_per_stream_ + panel % panels_per_stream_;
+    return message * frames + slot % frames + 1;
+  }
 
   std::unique_ptr<Connection> MakeConnection(std::size_t index, const char* method);
   // Handles one event or returns false at the deadline.
@@ -92,16 +106,20 @@ class Client final : public LoadClient {
   void OnRead(Connection& connection, std::size_t index);
   void OnAcknowledged(Connection& connection);
   void OnSlot(Connection& connection);
+  v1::ReportRequest Greeting(std::size_t stream) const;
   void Send(std::size_t panel);
   void Write(Connection& connection, grpc::ByteBuffer bytes);
 
   void SendDueSlots();
-  void SendFlatOut(std::size_t panel);
+  void SendFlatOut(std::size_t stream);
   void RunPaced(std::int64_t end_ns);
   bool SlotIsOut() const;
   bool AllAnswered() const;
 
   const LoadPlan plan_;
+  const std::optional<TlsMaterial> tls_;
+  const std::size_t streams_;
+  const std::size_t panels_per_stream_;
   const SystemClock clock_;
   std::vector<LoadMessage> messages_;
   grpc::CompletionQueue queue_;
@@ -116,7 +134,7 @@ class Client final : public LoadClient {
   std::int64_t start_ns_ = 0;  // of the run, steady
   std::uint64_t run_slots_ = 0;
   Epoch next_epoch_ = 0;
-  std::uint64_t next_slot_ = 0;  // overall; sequence is one more
+  std::uint64_t next_slot_ = 0;  // overall
 };
 
 std::unique_ptr<Connection> Client::MakeConnection(std::size_t index, const char* method) {
@@ -127,18 +145,16 @@ std::unique_ptr<Connection> Client::MakeConnection(std::size_t index, const char
   arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-  if (plan_.tls) {
-    credentials = grpc::SslCredentials({plan_.tls->ca_pem, plan_.tls->key_pem, plan_.tls->certificate_pem});
-  }
+  if (tls_) credentials = grpc::SslCredentials({tls_->ca_pem, tls_->key_pem, tls_->certificate_pem});
   connection->stub = std::make_unique<grpc::GenericStub>(
-      grpc::CreateCustomChannel(plan_.aggregator, credentials, arguments));
+      grpc::CreateCustomChannel(plan_.connection.aggregator, credentials, arguments));
   connection->stream = connection->stub->PrepareCall(&connection->context, method, &queue_);
   connection->stream->StartCall(&connection->started);
   return connection;
 }
 
 absl::Status Client::Open() {
-  for (std::size_t i = 0; i < plan_.panels; ++i) {
+  for (std::size_t i = 0; i < streams_; ++i) {
     connections_.push_back(MakeConnection(i, "/tributary.v1.FusionService/Report"));
   }
   connections_.push_back(MakeConnection(watcher(), "/tributary.v1.FusionService/Watch"));
@@ -148,7 +164,7 @@ absl::Status Client::Open() {
     void* tag = nullptr;
     bool ok = false;
     if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
-      return absl::UnavailableError(fmt::format("{}: no answer", plan_.aggregator));
+      return FromPeer(absl::UnavailableError("no answer within 5 s"), plan_.connection);
     }
     const Event& event = *static_cast<Event*>(tag);
     Connection& connection = *connections_[event.stream];
@@ -158,7 +174,7 @@ absl::Status Client::Open() {
       connection.stream->Finish(&status, &finished);
       while (tag != &finished && queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::GOT_EVENT) {
       }
-      return absl::UnavailableError(fmt::format("{}: {}", plan_.aggregator, status.error_message()));
+      return FromPeer(status, plan_.connection);
     }
     if (event.kind == Event::kStarted && event.stream == watcher()) {
       v1::WatchRequest request;
@@ -167,15 +183,7 @@ absl::Status Client::Open() {
       connection.stream->WriteLast(Encode(request), grpc::WriteOptions(), &connection.written);
       connection.stream->Read(&connection.incoming, &connection.read);
     } else if (event.kind == Event::kStarted) {
-      ReportingProcess process;
-      process.site = plan_.site;
-      process.node = fmt::format("panel-{}", event.stream);
-      process.boot_id = NewBootId();
-      process.sources = {{process.node, 2, {process.node}}};
-      process.slot = plan_.slot;
-      v1::ReportRequest request;
-      *request.mutable_hello() = HelloToWire(process);
-      connection.stream->Write(Encode(request), &connection.written);
+      connection.stream->Write(Encode(Greeting(event.stream)), &connection.written);
     } else if (event.kind == Event::kWritten && event.stream == watcher()) {
       ++greeted;
     } else if (event.kind == Event::kWritten) {
@@ -186,6 +194,21 @@ absl::Status Client::Open() {
     }
   }
   return absl::OkStatus();
+}
+
+v1::ReportRequest Client::Greeting(std::size_t stream) const {
+  ReportingProcess process;
+  process.site = plan_.site;
+  process.slot = plan_.slot;
+  process.boot_id = NewBootId();
+  for (std::size_t i = 0; i < panels_per_stream_; ++i) {
+    const std::string panel = fmt::format("panel-{}", stream * panels_per_stream_ + i);
+    process.sources.push_back({panel, 2, {panel}});
+  }
+  process.node = tls_ ? tls_->name : process.sources.front().name;
+  v1::ReportRequest request;
+  *request.mutable_hello() = HelloToWire(process);
+  return request;
 }
 
 Client::~Client() {
@@ -205,7 +228,7 @@ absl::Status Client::Run(std::chrono::nanoseconds duration, LatencyHistogram& la
   next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(clock_.UnixNs()));
   const std::int64_t end_ns = start_ns_ + duration.count();
   if (flat_out()) {
-    for (std::size_t i = 0; i < plan_.panels; ++i) SendFlatOut(i);
+    for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
     while (clock_.SteadyNs() < end_ns && broken_.ok()) Step(Within(10));
   } else {
     RunPaced(end_ns);
@@ -245,7 +268,7 @@ bool Client::Step(gpr_timespec deadline) {
   const Event& event = *static_cast<Event*>(tag);
   Connection& connection = *connections_[event.stream];
   if (!ok) {
-    broken_ = absl::UnavailableError("a stream broke");
+    broken_ = FromPeer(absl::UnavailableError("the connection broke"), plan_.connection);
     return true;
   }
   if (event.kind == Event::kRead) {
@@ -271,7 +294,7 @@ void Client::OnRead(Connection& connection, std::size_t index) {
   }
   connection.stream->Read(&connection.incoming, &connection.read);
   if (index == watcher() || !flat_out()) return;
-  for (std::size_t i = 0; i < plan_.panels; ++i) SendFlatOut(i);
+  for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
 }
 
 void Client::OnAcknowledged(Connection& connection) {
@@ -306,7 +329,7 @@ void Client::SendDueSlots() {
     // Slower than the site's slots, epochs are left out; faster, they run ahead.
     next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(stamp_ns));
     for (std::size_t i = 0; i < plan_.panels; ++i) {
-      messages_[i].Stamp(frame, next_slot_ + 1, next_epoch_, stamp_ns);
+      messages_[i].Stamp(frame, Sequence(i, next_slot_), next_epoch_, stamp_ns);
       if (frame + 1 == plan_.frames_per_message) Send(i);
     }
     ++next_slot_;
@@ -314,26 +337,27 @@ void Client::SendDueSlots() {
   }
 }
 
-void Client::SendFlatOut(std::size_t panel) {
-  Connection& connection = *connections_[panel];
+void Client::SendFlatOut(std::size_t stream) {
+  Connection& connection = *connections_[stream];
   const std::uint64_t frames = plan_.frames_per_message;
   if (!sending_ || connection.writing ||
-      connection.messages * frames - connection.acknowledged >= kMaxInFlight * frames) {
+      connection.messages * frames - connection.acknowledged >= kMaxInFlight * panels_per_stream_ * frames) {
     return;
   }
   std::uint64_t least = connection.messages;
-  for (std::size_t i = 0; i < plan_.panels; ++i) least = std::min(least, connections_[i]->messages);
+  for (std::size_t i = 0; i < streams_; ++i) least = std::min(least, connections_[i]->messages);
   if (connection.messages - least >= kMaxAhead) return;
+  const std::size_t panel = stream * panels_per_stream_ + connection.messages % panels_per_stream_;
   const std::int64_t stamp_ns = clock_.UnixNs();
   for (std::size_t frame = 0; frame < frames; ++frame) {
-    const std::uint64_t slot = connection.messages * frames + frame;
-    messages_[panel].Stamp(frame, slot + 1, next_epoch_ + slot, stamp_ns);
+    const std::uint64_t slot = connection.messages / panels_per_stream_ * frames + frame;
+    messages_[panel].Stamp(frame, Sequence(panel, slot), next_epoch_ + slot, stamp_ns);
   }
   Send(panel);
 }
 
 void Client::Send(std::size_t panel) {
-  Connection& connection = *connections_[panel];
+  Connection& connection = *connections_[StreamOf(panel)];
   const std::string& bytes = messages_[panel].bytes();
   ++connection.messages;
   counts_.frames_sent += plan_.frames_per_message;
@@ -359,7 +383,9 @@ bool Client::AllAnswered() const {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Connect(const LoadPlan& plan) {
-  auto client = std::make_unique<Client>(plan);
+  absl::StatusOr<std::optional<TlsMaterial>> tls = LoadClientTls(plan.connection.tls);
+  if (!tls.ok()) return tls.status();
+  auto client = std::make_unique<Client>(plan, *std::move(tls));
   if (absl::Status status = client->Open(); !status.ok()) return status;
   return client;
 }

@@ -5,22 +5,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/connection.h"
 #include "core/estimate/slot_length.h"
 #include "core/runtime/latency.h"
-#include "core/runtime/tls.h"
 
 namespace tributary {
 
 struct LoadPlan {
-  std::string aggregator;
-  std::optional<TlsMaterial> tls;
+  ConnectionArguments connection;
   std::string site = "load";
-  std::uint32_t panels = 4;  // sources "panel-0", "panel-1" …, each a node with its own connection
+  // Sources "panel-0", "panel-1" …, each a node with a connection of its own. With TLS a certificate names
+  // one node: it reports all panels, on one connection.
+  std::uint32_t panels = 4;
   std::uint32_t users = 16;
   std::size_t frames_per_message = 1;
   SlotLength slot;        // what the site's epochs count
@@ -45,8 +45,7 @@ struct LoadCounts {
 // connection of its own, the watcher another.
 class LoadClient {
  public:
-  // Connects, says hello on every stream and starts to watch. Errors: Unavailable, or the aggregator's
-  // refusal.
+  // Connects, says hello on every stream and starts to watch. Errors: those of LoadClientTls and FromPeer.
   static absl::StatusOr<std::unique_ptr<LoadClient>> Connect(const LoadPlan& plan);
   virtual ~LoadClient() = default;
 

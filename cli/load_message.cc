@@ -28,11 +28,12 @@ void PutPaddedVarint(char* at, std::uint64_t value) {
   at[kVarintBytes - 1] = static_cast<char>(value);
 }
 
-v1::Frame TemplateFrame(std::uint32_t panel, std::uint32_t users) {
+v1::Frame TemplateFrame(std::uint32_t panel, std::size_t source, std::uint32_t users) {
   v1::Frame frame;
   frame.set_sequence(kWidest);
   frame.set_epoch(kWidest);
   frame.set_captured_unix_ns(1);
+  frame.set_source(static_cast<std::uint32_t>(source));
   std::mt19937 random(panel + 1);
   std::normal_distribution<float> error(0, kSigmaM);
   for (std::uint32_t user = 0; user < users; ++user) {
@@ -46,9 +47,9 @@ v1::Frame TemplateFrame(std::uint32_t panel, std::uint32_t users) {
 
 }  // namespace
 
-LoadMessage::LoadMessage(std::uint32_t panel, std::uint32_t users, std::size_t frames) {
+LoadMessage::LoadMessage(std::uint32_t panel, std::size_t source, std::uint32_t users, std::size_t frames) {
   v1::ReportRequest one;
-  *one.add_frames() = TemplateFrame(panel, users);
+  *one.add_frames() = TemplateFrame(panel, source, users);
   const std::size_t frame_bytes = one.frames(0).ByteSizeLong();
   const std::string element = one.SerializeAsString();
   for (std::size_t i = 0; i < frames; ++i) {

@@ -12,9 +12,9 @@ namespace tributary {
 
 class LoadMessage {
  public:
-  // `frames` frames of `users` subjects each, of the one source that the stream declares. The positions of
-  // all panels agree within their covariance.
-  LoadMessage(std::uint32_t panel, std::uint32_t users, std::size_t frames);
+  // `frames` frames of `users` subjects each, of the stream's source with the index `source`. The positions
+  // of all panels agree within their covariance.
+  LoadMessage(std::uint32_t panel, std::size_t source, std::uint32_t users, std::size_t frames);
 
   void Stamp(std::size_t frame, std::uint64_t sequence, Epoch epoch, std::int64_t captured_unix_ns);
 
