@@ -17,6 +17,7 @@
 #include "core/estimate/conflation.h"
 #include "core/estimate/covariance_intersection.h"
 #include "core/estimate/gaussian.h"
+#include "core/uplink/record_json.h"
 
 namespace tributary {
 namespace {
@@ -59,6 +60,15 @@ Gaussian<D> ToGaussian(const EstimateLine& line) {
 }
 
 template <int D>
+std::vector<double> LowerTriangle(const Matrix<D>& factor) {
+  std::vector<double> elements;
+  for (int row = 0; row < D; ++row) {
+    for (int column = 0; column <= row; ++column) elements.push_back(factor(row, column));
+  }
+  return elements;
+}
+
+template <int D>
 absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
   std::vector<Gaussian<D>> inputs;
   for (const EstimateLine& line : group.lines) inputs.push_back(ToGaussian<D>(line));
@@ -81,9 +91,10 @@ absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
   const EstimateLine& first = group.lines[0];
   nlohmann::ordered_json result;
   result["site"] = first.site;
-  result["epoch"] = first.epoch;
+  result["epoch"] = Exact(first.epoch);
   result["subject"] = first.subject;
   result["mean"] = std::vector<double>(fused->mean.begin(), fused->mean.end());
+  result["scale_tril"] = LowerTriangle<D>(fused->cholesky);
   result["covariance"] = rows;
   result["contributors"] = contributors;
   return result;
@@ -133,7 +144,7 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
   for (const Group& group : groups.all()) {
     const absl::StatusOr<nlohmann::ordered_json> fused = FuseGroup(group, options.method);
     if (fused.ok()) {
-      out << fused->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+      out << DumpJson(*fused) << '\n';
       continue;
     }
     const EstimateLine& first = group.lines[0];
@@ -146,20 +157,23 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
 
 void AddConflateCommand(CLI::App& app, int& exit_code) {
   CLI::App* const command =
-      app.add_subcommand("conflate", "Fuse Gaussian estimates: lines of JSON in, lines of JSON out");
+      app.add_subcommand("conflate", "Fuse Gaussian estimates: reads and prints lines of JSON");
   const auto options = std::make_shared<ConflateOptions>();
   const std::map<std::string, Method> methods = {{"product", Method::kProduct},
                                                  {"intersection", Method::kIntersection}};
   command
-      ->add_option("--method", options->method,
-                   "product: independent sources; intersection: correlation unknown")
+      ->add_option(
+          "--method", options->method,
+          "How to fuse: product for independent sources, intersection if their correlation is unknown")
       ->transform(CLI::CheckedTransformer(methods))
       ->default_str("product");
   command->footer(
       "Example:\n"
       "  tributary conflate < estimates.jsonl > fused.jsonl\n\n"
       "A line in: {\"site\": \"lab\", \"epoch\": 1, \"subject\": 0, \"source\": \"south\", \"mean\": [x, y], "
-      "\"scale_tril\": [l11, l21, l22]}\nA line out per subject: mean, covariance, contributors.");
+      "\"scale_tril\": [l11, l21, l22]}\nOne line out per subject: mean, scale_tril, covariance, "
+      "contributors. docs/api.md has the "
+      "keys.");
   command->callback(
       [options, &exit_code] { exit_code = RunConflate(std::cin, std::cout, std::cerr, *options); });
 }

@@ -15,10 +15,12 @@ struct ConflateOptions {
 // Reads lines of JSON (EstimateLine) until the end, groups them by (site, epoch, subject), wherever in the
 // input they stand (all are held in memory), and writes one line per group, in the order of their first
 // appearance:
-//   {"site":"a","epoch":1,"subject":1,"mean":[x,y],"covariance":[[xx,xy],[xy,yy]],"contributors":["p1","p2"]}
-// with the contributors in alphabetical order. Empty lines are skipped. A line that is not valid, whose
-// source the group has already, or whose dimension differs from the group's first is left out with a message
-// on `error` that names line and field. Returns 0, or 65 (EX_DATAERR) if something was left out.
+//   {"site":"a","epoch":"1","subject":1,"mean":[x,y],"scale_tril":[l11,l21,l22],"covariance":[[xx,xy],[xy,yy]],
+//    "contributors":["p1","p2"]}
+// with the contributors in alphabetical order; the covariance is the product of the factor and its transpose.
+// Empty lines are skipped. A line that is not valid, whose source the group has already, or whose dimension
+// differs from the group's first is left out with a message on `error` that names line and field. Returns 0,
+// or 65 (EX_DATAERR) if something was left out.
 int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const ConflateOptions& options);
 
 void AddConflateCommand(CLI::App& app, int& exit_code);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -42,12 +43,28 @@ TEST_F(ConflateCommandTest, FusesTheSourcesOfASubject) {
   EXPECT_EQ(Run(Line("p2", 1) + Line("p1", 3)), 0);
   ASSERT_EQ(results_.size(), 1u);
   EXPECT_EQ(results_[0]["site"], "a");
-  EXPECT_EQ(results_[0]["epoch"], 1);
+  EXPECT_EQ(results_[0]["epoch"], "1");
   EXPECT_EQ(results_[0]["subject"], 1);
   EXPECT_NEAR(results_[0]["mean"][0].get<double>(), 2, 1e-12);
   EXPECT_NEAR(results_[0]["covariance"][0][0].get<double>(), 2, 1e-12);
   EXPECT_NEAR(results_[0]["covariance"][1][1].get<double>(), 0.5, 1e-12);
+  EXPECT_NEAR(results_[0]["scale_tril"][0].get<double>(), std::sqrt(2), 1e-12);
+  EXPECT_NEAR(results_[0]["scale_tril"][2].get<double>(), std::sqrt(0.5), 1e-12);
   EXPECT_EQ(results_[0]["contributors"], nlohmann::json({"p1", "p2"}));
+}
+
+// An epoch is a 64-bit integer, which JSON gives back as a string; a person writes a number.
+TEST_F(ConflateCommandTest, TakesAnEpochAsAStringOrANumber) {
+  const std::string rest = R"(,"subject":1,"mean":[1],"scale_tril":[1],"source":)";
+  EXPECT_EQ(Run(R"({"site":"a","epoch":18446744073709551615)" + rest + "\"p1\"}\n" +
+                R"({"site":"a","epoch":"18446744073709551615")" + rest + "\"p2\"}\n"),
+            0);
+  ASSERT_EQ(results_.size(), 1u);
+  EXPECT_EQ(results_[0]["epoch"], "18446744073709551615");
+  for (const char* no : {"\"\"", "\" 1\"", "\"-1\"", "\"1x\"", "\"18446744073709551616\"", "1.5"}) {
+    EXPECT_EQ(Run(std::string(R"({"site":"a","epoch":)") + no + rest + "\"p\"}"), 65) << no;
+    EXPECT_THAT(error_, HasSubstr("field 'epoch' must be an integer")) << no;
+  }
 }
 
 TEST_F(ConflateCommandTest, IntersectsIfToldTo) {
@@ -61,7 +78,7 @@ TEST_F(ConflateCommandTest, KeepsTheOrderOfFirstAppearance) {
   ASSERT_EQ(results_.size(), 3u);
   EXPECT_EQ(results_[0]["subject"], 7);
   EXPECT_EQ(results_[1]["subject"], 3);
-  EXPECT_EQ(results_[2]["epoch"], 0);
+  EXPECT_EQ(results_[2]["epoch"], "0");
 }
 
 TEST_F(ConflateCommandTest, WorksInOneAndThreeDimensions) {

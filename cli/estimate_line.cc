@@ -1,8 +1,10 @@
 #include "cli/estimate_line.h"
 
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "core/estimate/tuple_frame.h"
@@ -26,15 +28,27 @@ absl::Status ReadName(const Json& object, const char* field, std::string& to) {
   return absl::OkStatus();
 }
 
+// As protobuf's JSON mapping reads it: a number, or its decimal digits as a string.
+std::optional<std::uint64_t> ToInteger(const Json& value) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (!value.is_string()) return std::nullopt;
+  const std::string& digits = value.get_ref<const std::string&>();
+  std::uint64_t integer = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), integer);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return integer;
+}
+
 template <typename T>
 absl::Status ReadCount(const Json& object, const char* field, T& to) {
   const auto found = object.find(field);
   if (found == object.end()) return Fault(field, "is missing");
   constexpr T kLargest = std::numeric_limits<T>::max();
-  if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kLargest) {
+  const std::optional<std::uint64_t> integer = ToInteger(*found);
+  if (!integer || *integer > kLargest) {
     return Fault(field, absl::StrCat("must be an integer from 0 to ", kLargest));
   }
-  to = found->get<T>();
+  to = static_cast<T>(*integer);
   return absl::OkStatus();
 }
 

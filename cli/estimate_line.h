@@ -10,7 +10,7 @@
 
 namespace tributary {
 
-// {"site":"a","epoch":1,"subject":1,"source":"p1","mean":[x,y],"scale_tril":[l11,l21,l22]}
+// {"site":"a","epoch":"1","subject":1,"source":"p1","mean":[x,y],"scale_tril":[l11,l21,l22]}
 struct EstimateLine {
   std::string site;
   std::uint64_t epoch = 0;

@@ -4,16 +4,15 @@
 
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/service.h"
+#include "core/uplink/record_json.h"
 #include "core/uplink/refusals.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
@@ -26,39 +25,10 @@ struct Arguments {
   bool json = false;
 };
 
-nlohmann::ordered_json LearnsJson(const v1::Node& node) {
-  nlohmann::ordered_json learns = nlohmann::ordered_json::array();
-  for (const v1::Learning& learning : node.learns()) {
-    learns.push_back({{"run", learning.run()},
-                      {"connected", learning.connected()},
-                      {"sample_count", learning.sample_count()},
-                      {"last_round", learning.last_round()},
-                      {"accepted_updates", learning.accepted_updates()},
-                      {"refused_updates", learning.refused_updates()},
-                      {"dropped_rounds", learning.dropped_rounds()},
-                      {"last_refusal", learning.last_refusal()}});
-  }
-  return learns;
-}
-
 void PrintJson(const v1::ListNodesResponse& response) {
   nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
-  for (const v1::Node& node : response.nodes()) {
-    nodes.push_back({{"site", node.site()},
-                     {"name", node.name()},
-                     {"connected", node.connected()},
-                     {"last_frame_unix_ns", node.last_frame_unix_ns()},
-                     {"accepted_frames", node.accepted_frames()},
-                     {"refused_frames", node.refused_frames()},
-                     {"dropped_frames", node.dropped_frames()},
-                     {"sources", std::vector<std::string>(node.sources().begin(), node.sources().end())},
-                     {"learns", LearnsJson(node)},
-                     {"model",
-                      {{"name", node.model_name()},
-                       {"version", node.model_version()},
-                       {"sha256", absl::BytesToHexString(node.model_sha256())}}}});
-  }
-  std::printf("%s\n", nlohmann::ordered_json{{"nodes", std::move(nodes)}}.dump().c_str());
+  for (const v1::Node& node : response.nodes()) nodes.push_back(NodeJson(node));
+  std::printf("%s\n", DumpJson({{"nodes", std::move(nodes)}}).c_str());
 }
 
 void PrintTable(const v1::ListNodesResponse& response) {
@@ -104,8 +74,8 @@ void AddStatusCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = parent.add_subcommand("status", "List the nodes that an aggregator knows");
   AddConnectionOptions(*command, arguments->connection);
-  command->add_option("--site", arguments->site, "Only of this site");
-  command->add_flag("--json", arguments->json, "As JSON");
+  command->add_option("--site", arguments->site, "List only the nodes of this site");
+  command->add_flag("--json", arguments->json, "Print JSON instead of the table");
   command->footer(
       "Example:\n  tributary status --site lab --json | jq '.nodes[] | select(.connected | not)'");
   command->callback([arguments, &exit_code] {

@@ -10,6 +10,7 @@
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
+#include "cli/site_choice.h"
 #include "cli/watch_session.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/file.h"
@@ -19,12 +20,11 @@ namespace tributary {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  tributary watch --site lab                                   live table, until Ctrl-C
-  tributary watch --site room --truth room:seed=1 --seconds 20 --summary out.json
-  tributary watch --site lab --json --rate 10 | jq .estimates  ten slots a second, one line each
+  tributary watch                                       live table of the only site, until Ctrl-C
+  tributary watch room --truth room:seed=1 --seconds 20 --summary out.json
+  tributary watch lab --json --rate 10 | jq .estimates  ten slots a second, one line each
 
-With --json each slot that arrives is one line: epoch, slot_ns, captured_unix_ns, revision, latency_us, skipped and per
-subject mean, scale_tril (l11, l21, l22, m), contributors and consistency. --summary covers every slot that arrived.)";
+--json prints each slot that arrives as one line; docs/api.md has its keys. --summary covers every slot that arrived.)";
 
 struct Arguments {
   ConnectionArguments connection;
@@ -78,12 +78,17 @@ bool WaitForSignal(std::int64_t ns) {
   return sigtimedwait(&signals, nullptr, &wait) > 0;
 }
 
-absl::Status Watch(const Arguments& arguments) {
+absl::Status Watch(Arguments& arguments) {
   std::unique_ptr<Truth> truth;
   if (!arguments.truth.empty()) {
     auto opened = OpenTruth(arguments.truth);
     if (!opened.ok()) return opened.status();
     truth = *std::move(opened);
+  }
+  if (arguments.session.watch.site.empty()) {
+    auto site = AskOnlySite(arguments.connection);
+    if (!site.ok()) return site.status();
+    arguments.session.watch.site = *std::move(site);
   }
   const auto channel = Connect(arguments.connection);
   if (!channel.ok()) return channel.status();
@@ -95,7 +100,7 @@ absl::Status Watch(const Arguments& arguments) {
   WatchSession session(arguments.session, *channel, truth.get(), clock);
   {
     Screen screen(arguments.session.print_slots);
-    while (!session.done() && !WaitForSignal(kFrameNs)) {
+    while (!session.done() && std::ferror(stdout) == 0 && !WaitForSignal(kFrameNs)) {
       const auto view = session.View();
       if (view) {
         screen.Show(*view, truth.get());
@@ -123,20 +128,24 @@ absl::Status Watch(const Arguments& arguments) {
 
 void AddWatchCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = parent.add_subcommand("watch", "Show what a site's sources are fused into, live");
+  CLI::App* command = parent.add_subcommand("watch", "Show the fused estimates of a site, live");
   AddConnectionOptions(*command, arguments->connection);
-  command->add_option("--site", arguments->session.watch.site, "Which site")->required();
+  command->add_option("site,--site", arguments->session.watch.site,
+                      "Name of the site; not needed if the aggregator has only one");
   command->add_flag("--json", arguments->session.print_slots,
-                    "One line of JSON per slot instead of the table");
-  command->add_option("--seconds", arguments->session.seconds, "End so long after the first slot; 0: never")
+                    "Print one line of JSON per slot instead of the table");
+  command
+      ->add_option("--seconds", arguments->session.seconds, "Stop N seconds after the first slot (0 = never)")
       ->check(CLI::NonNegativeNumber);
   command
-      ->add_option("--rate", arguments->session.watch.max_rate_hz, "At most so many slots per second; 0: all")
+      ->add_option("--rate", arguments->session.watch.max_rate_hz,
+                   "Show at most HZ slots per second (0 = every slot)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("HZ");
-  command->add_option("--truth", arguments->truth,
-                      "Judge errors by it: room:seed=N, or a CSV file of motion capture");
-  command->add_option("--summary", arguments->summary, "Write the final figures here, as JSON")
+  command->add_option(
+      "--truth", arguments->truth,
+      "True positions to measure errors against: room:seed=N, or a CSV file of motion capture");
+  command->add_option("--summary", arguments->summary, "Write the final figures to FILE, as JSON")
       ->type_name("FILE");
   command->footer(kExamples);
   command->callback([arguments, &exit_code] {

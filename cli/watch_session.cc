@@ -1,11 +1,10 @@
 #include "cli/watch_session.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/tuple_frame.h"
+#include "core/uplink/record_json.h"
 
 namespace tributary {
 
@@ -76,7 +75,9 @@ void WatchSession::Take(const WatchedSlot& slot, const std::vector<std::string>&
   }
   if (options_.print_slots) {
     const std::string line = SlotLine(options_.watch.site, slot, leaves, latency_ns);
-    std::printf("%s\n", line.c_str());
+    // At once: behind a pipe a slow rate would else stand in the buffer. A reader that has gone ends the
+    // watch.
+    if (std::printf("%s\n", line.c_str()) < 0 || std::fflush(stdout) != 0) enough.request_stop();
   }
 }
 
@@ -100,34 +101,10 @@ std::optional<WatchView> WatchSession::View() {
 
 std::string SlotLine(const std::string& site, const WatchedSlot& slot, const std::vector<std::string>& leaves,
                      std::int64_t latency_ns) {
-  using Json = nlohmann::ordered_json;
-  const std::size_t d = slot.dimension;
-  const std::size_t triangle = TriangleSize(d);
-  Json estimates = Json::array();
-  for (std::size_t i = 0; i < slot.subjects.size(); ++i) {
-    Json contributors = Json::array();
-    for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-      const std::uint64_t word = slot.contributors[i * slot.contributor_words + leaf / 64];
-      if ((word >> (leaf % 64) & 1) != 0) contributors.push_back(leaves[leaf]);
-    }
-    const auto mean = slot.means.begin() + static_cast<std::ptrdiff_t>(i * d);
-    const auto factor = slot.cholesky.begin() + static_cast<std::ptrdiff_t>(i * triangle);
-    estimates.push_back(
-        {{"subject", slot.subjects[i]},
-         {"mean", std::vector<float>(mean, mean + static_cast<std::ptrdiff_t>(d))},
-         {"scale_tril", std::vector<float>(factor, factor + static_cast<std::ptrdiff_t>(triangle))},
-         {"contributors", std::move(contributors)},
-         {"consistency", slot.consistency[i]}});
-  }
-  return Json{{"site", site},
-              {"epoch", slot.epoch},
-              {"slot_ns", slot.length.ns()},
-              {"captured_unix_ns", slot.captured_unix_ns},
-              {"revision", slot.revision},
-              {"latency_us", 1e-3 * static_cast<double>(latency_ns)},
-              {"skipped", slot.skipped_slots},
-              {"estimates", std::move(estimates)}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  nlohmann::ordered_json line = SlotJson(slot, slot.length, site, leaves);
+  line["latency_us"] = 1e-3 * static_cast<double>(latency_ns);
+  line["skipped_slots"] = slot.skipped_slots;
+  return DumpJson(line);
 }
 
 }  // namespace tributary

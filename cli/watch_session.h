@@ -69,8 +69,7 @@ class WatchSession {
   std::jthread thread_;  // last: it uses everything above
 };
 
-// A slot as one line of JSON: site, epoch, slot_ns, captured_unix_ns, revision, latency_us and per subject
-// mean, scale_tril, contributors (names) and consistency.
+// SlotJson with latency_us, from capture to this reader, and skipped_slots, as one line.
 std::string SlotLine(const std::string& site, const WatchedSlot& slot, const std::vector<std::string>& leaves,
                      std::int64_t latency_ns);
 

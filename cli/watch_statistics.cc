@@ -101,12 +101,12 @@ std::string FiguresLine(const WatchFigures& figures) {
   nlohmann::ordered_json line = {
       {"seconds", thousandths(figures.seconds)},
       {"slots", figures.slots},
-      {"fused", figures.fused},
+      {"fused_tuples", figures.fused},
       {"slots_per_s", tenths(figures.slots_per_s)},
       {"fused_per_s", tenths(figures.fused_per_s)},
       {"incomplete_slots", figures.incomplete_slots},
       {"revisions", figures.revisions},
-      {"skipped", figures.skipped_slots},
+      {"skipped_slots", figures.skipped_slots},
   };
   if (figures.judged > 0) {
     line["judged"] = figures.judged;

@@ -121,7 +121,7 @@ TEST_F(WatchStatisticsTest, LeavesErrorsOutOfTheSummaryWithoutTruth) {
   blind.Add(Slot(1, 1), 2, 2000, 2000);
   const auto summary = nlohmann::json::parse(FiguresLine(blind.figures()));
   EXPECT_FALSE(summary.contains("mean_error_cm"));
-  EXPECT_EQ(summary["fused"], 2);
+  EXPECT_EQ(summary["fused_tuples"], 2);
 }
 
 TEST_F(WatchStatisticsTest, ShowsEachSubjectWithItsErrorAndSources) {

@@ -5,21 +5,13 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_join.h"
+#include "aggregator/publish/unknown_site.h"
 
 namespace tributary {
 namespace {
 
 std::string Digest(const std::string& sha256) {
   return sha256.empty() ? "none" : absl::BytesToHexString(sha256);
-}
-
-StreamRefusal UnknownSite(const std::string& name, const SiteTable& sites) {
-  std::vector<std::string> known;
-  for (const auto& site : sites.all()) known.push_back(site->name());
-  return {StreamFault::kUnknownSite,
-          absl::NotFoundError(fmt::format("hello.site: \"{}\" is not a site of this aggregator, which has {}",
-                                          name, absl::StrJoin(known, ", ")))};
 }
 
 // The same epoch would name another time: nothing that such a node sends could meet its slot.
@@ -45,7 +37,9 @@ std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
                              process->node, *certificate_name))};
   }
   Site* site = sites.Find(process->site);
-  if (site == nullptr) return UnknownSite(process->site, sites);
+  if (site == nullptr) {
+    return StreamRefusal{StreamFault::kUnknownSite, UnknownSite(process->site, sites.names())};
+  }
   if (process->slot != site->engine().config().slot) return SlotDiffers(*process, site->engine().config());
   const std::string expected_model = site->model_sha256();
   if (!expected_model.empty() && expected_model != process->model.sha256) {

@@ -1,35 +1,20 @@
 #include "aggregator/ingest/fleet_service.h"
 
+#include "aggregator/grpc_call.h"
+#include "aggregator/publish/fleet_wire.h"
+#include "aggregator/publish/unknown_site.h"
+
 namespace tributary {
 
 grpc::Status FleetService::ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
                                      v1::ListNodesResponse* response) {
-  for (const KnownNode& known : ListKnownNodes(fleet_, learners_, request->site())) {
-    const NodeStatus& status = known.report;
-    v1::Node& node = *response->add_nodes();
-    node.set_site(status.process.site);
-    node.set_name(status.process.node);
-    node.set_connected(status.connected);
-    node.set_last_frame_unix_ns(status.last_frame_unix_ns);
-    node.set_accepted_frames(status.accepted_frames);
-    node.set_refused_frames(status.refused_frames);
-    node.set_dropped_frames(status.dropped_frames);
-    for (const ReportingSource& source : status.process.sources) node.add_sources(source.name);
-    node.set_model_name(status.process.model.name);
-    node.set_model_version(status.process.model.version);
-    node.set_model_sha256(status.process.model.sha256);
-    for (const LearningStatus& each : known.learns) {
-      v1::Learning& learning = *node.add_learns();
-      learning.set_run(each.run);
-      learning.set_connected(each.connected);
-      learning.set_sample_count(each.sample_count);
-      learning.set_last_round(each.last_round);
-      learning.set_accepted_updates(each.accepted_updates);
-      learning.set_refused_updates(each.refused_updates);
-      learning.set_dropped_rounds(each.dropped_rounds);
-      learning.set_last_refusal(each.last_refusal);
-    }
+  if (!request->site().empty() && sites_.Find(request->site()) == nullptr) {
+    return ToGrpcStatus(UnknownSite(request->site(), sites_.names()));
   }
+  for (const KnownNode& node : ListKnownNodes(fleet_, learners_, request->site())) {
+    *response->add_nodes() = NodeToWire(node);
+  }
+  for (const std::string& name : sites_.names()) response->add_sites(name);
   response->set_answered_unix_ns(clock_.UnixNs());
   return grpc::Status::OK;
 }

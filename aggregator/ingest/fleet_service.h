@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "aggregator/ingest/site.h"
 #include "aggregator/publish/known_nodes.h"
 #include "core/runtime/clock.h"
 #include "tributary/v1/fleet.grpc.pb.h"
@@ -14,14 +15,15 @@ namespace tributary {
 // thread to thread.
 class FleetService final : public v1::FleetService::Service {
  public:
-  // Fleet and clock outlive the service. `learners` may be empty.
-  FleetService(const Fleet& fleet, ListLearners learners, const Clock& clock)
-      : fleet_(fleet), learners_(std::move(learners)), clock_(clock) {}
+  // All outlive the service. `learners` may be empty.
+  FleetService(const SiteTable& sites, const Fleet& fleet, ListLearners learners, const Clock& clock)
+      : sites_(sites), fleet_(fleet), learners_(std::move(learners)), clock_(clock) {}
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override;
 
  private:
+  const SiteTable& sites_;
   const Fleet& fleet_;
   const ListLearners learners_;
   const Clock& clock_;

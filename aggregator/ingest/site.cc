@@ -28,4 +28,10 @@ Site* SiteTable::Find(std::string_view name) const {
   return nullptr;
 }
 
+std::vector<std::string> SiteTable::names() const {
+  std::vector<std::string> names;
+  for (const std::unique_ptr<Site>& site : sites_) names.push_back(site->name());
+  return names;
+}
+
 }  // namespace tributary

@@ -56,6 +56,7 @@ class SiteTable {
   // Null: unknown. There are few sites, and it is asked once per stream.
   Site* Find(std::string_view name) const;
   const std::vector<std::unique_ptr<Site>>& all() const { return sites_; }
+  std::vector<std::string> names() const;
 
  private:
   const std::vector<std::unique_ptr<Site>> sites_;

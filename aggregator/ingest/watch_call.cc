@@ -8,6 +8,7 @@
 #include "aggregator/ingest/ingest_queue.h"
 #include "aggregator/ingest/site.h"
 #include "aggregator/ingest/wire.h"
+#include "aggregator/publish/unknown_site.h"
 #include "core/uplink/convert.h"
 
 namespace tributary {
@@ -29,8 +30,7 @@ void WatchCall::OnStarted(bool ok) {
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
   site_ = queue_.sites().Find(request_.site());
   if (site_ == nullptr) {
-    return End(
-        absl::NotFoundError(fmt::format("site: \"{}\" is not a site of this aggregator", request_.site())));
+    return End(UnknownSite(request_.site(), queue_.sites().names()));
   }
   if (!(request_.max_rate_hz() >= 0)) {
     return End(absl::InvalidArgumentError(

@@ -5,21 +5,20 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "aggregator/publish/fleet_wire.h"
 #include "aggregator/publish/json.h"
+#include "aggregator/publish/unknown_site.h"
+#include "core/uplink/record_json.h"
 
 namespace tributary {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr double kDefaultEventRateHz = 10;
 constexpr double kMaxEventRateHz = 50;
 
-HttpResponse Json(const json& value) { return {200, "application/json", Dump(value) + "\n"}; }
-
-HttpResponse Problem(int status, std::string message) {
-  return {status, "application/json", Dump({{"error", std::move(message)}}) + "\n"};
-}
+HttpResponse Answer(const Json& value) { return {200, "application/json", DumpJson(value) + "\n"}; }
 
 std::string Query(const HttpRequest& request, const std::string& key) {
   const auto found = request.query.find(key);
@@ -33,26 +32,38 @@ const PublishedSite* FindSite(const ApiContext& context, const std::string& name
   return nullptr;
 }
 
+HttpResponse NoSuchSite(const ApiContext& context, const std::string& name) {
+  std::vector<std::string> known;
+  for (const PublishedSite& site : context.sites) known.push_back(site.engine->config().name);
+  return HttpProblem(404, std::string(UnknownSite(name, known).message()));
+}
+
+Json SlotOf(const PublishedSite& site, const FusedSlot& slot) {
+  const SiteConfig& config = site.engine->config();
+  return SlotJson(slot, config.slot, config.name, config.leaves);
+}
+
 HttpResponse Sites(const ApiContext& context) {
-  json sites = json::array();
+  Json sites = Json::array();
   for (const PublishedSite& site : context.sites) sites.push_back(SiteJson(*site.engine));
-  return Json({{"sites", std::move(sites)}});
+  return Answer({{"sites", std::move(sites)}});
 }
 
 HttpResponse LatestOfSite(const ApiContext& context, const std::string& name) {
   const PublishedSite* site = FindSite(context, name);
-  if (site == nullptr) return Problem(404, "no such site");
+  if (site == nullptr) return NoSuchSite(context, name);
   const std::optional<FusedSlot> latest = site->board->Latest();
   if (!latest) return {204, "application/json", ""};
-  return Json(SlotJson(*latest, site->engine->config()));
+  return Answer(SlotOf(*site, *latest));
 }
 
 HttpResponse Nodes(const ApiContext& context, const std::string& site) {
-  json nodes = json::array();
+  if (!site.empty() && FindSite(context, site) == nullptr) return NoSuchSite(context, site);
+  Json nodes = Json::array();
   for (const KnownNode& node : ListKnownNodes(*context.fleet, context.learners, site)) {
-    nodes.push_back(NodeJson(node));
+    nodes.push_back(NodeJson(NodeToWire(node)));
   }
-  return Json({{"nodes", std::move(nodes)}});
+  return Answer({{"nodes", std::move(nodes)}});
 }
 
 std::variant<HttpEventStream, HttpResponse> Events(const ApiContext& context, const HttpRequest& request) {
@@ -60,19 +71,19 @@ std::variant<HttpEventStream, HttpResponse> Events(const ApiContext& context, co
   // With one site there is nothing to choose.
   const PublishedSite* site =
       name.empty() && context.sites.size() == 1 ? &context.sites.front() : FindSite(context, name);
-  if (site == nullptr) return Problem(404, "site: no such site");
+  if (site == nullptr) return NoSuchSite(context, name);
   double rate_hz = kDefaultEventRateHz;
   const std::string rate = Query(request, "rate_hz");
   if (!rate.empty() &&
       (!absl::SimpleAtod(rate, &rate_hz) || !(rate_hz > 0.01 && rate_hz <= kMaxEventRateHz))) {
-    return Problem(400, "rate_hz: expected a number from 0.01 to 50");
+    return HttpProblem(400, "rate_hz: expected a number from 0.01 to 50");
   }
   HttpEventStream stream;
   stream.interval = std::chrono::microseconds(std::llround(1e6 / rate_hz));
   stream.next = [site, seen = std::uint64_t{0}]() mutable -> std::optional<std::string> {
     const std::optional<FusedSlot> slot = site->board->LatestAfter(seen);
     if (!slot) return std::nullopt;
-    return Dump(SlotJson(*slot, site->engine->config()));
+    return DumpJson(SlotOf(*site, *slot));
   };
   return stream;
 }

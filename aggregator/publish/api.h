@@ -35,9 +35,10 @@ struct ApiContext {
 // GET /readyz?site=                        Readiness::Answer
 // GET /api/v1/sites                        all sites: configuration, counters, sources, leaves
 // GET /api/v1/sites/{site}                 the latest fused slot; 404 unknown site, 204 none yet
-// GET /api/v1/nodes?site=                  who reports, who learns
+// GET /api/v1/nodes?site=                  who reports, who learns; 404 unknown site
 // GET /api/v1/events?site=&rate_hz=        server-sent events of the latest fused slot; 10 Hz unless asked,
-// at most 50
+// at most 50; 404 unknown site, or none given where there are several
+// docs/api.md has every key. A fault is answered with HttpProblem.
 void AddApiRoutes(HttpServer& server, ApiContext context);
 
 }  // namespace tributary

@@ -91,7 +91,7 @@ jq -s --argjson subjects "$subjects" --arg accelerator "$accelerator" \
       as $lost_at_nodes
   | $watch[0] + {
       accelerator: $accelerator,
-      lost: ($lost_at_nodes + $watch[0].skipped * $subjects),
+      lost: ($lost_at_nodes + $watch[0].skipped_slots * $subjects),
       nodes: ($nodes | map({node, frames, tuples, acknowledged_tuples, missed_frames, unusable_tuples, lost_tuples,
                             capture_to_report_us: .latency_us})),
       aggregator: {cpu_seconds: metric("process_cpu_seconds_total"),

@@ -89,7 +89,7 @@ finish aggregator TERM
 jq -s --slurpfile watch "$work/watch.json" --slurpfile offline "$work/offline.json" '
   . as $nodes
   | $watch[0] + {
-      lost: (($nodes | map(.failed_frames + .unusable_tuples + .lost_tuples) | add) + $watch[0].skipped),
+      lost: (($nodes | map(.failed_frames + .unusable_tuples + .lost_tuples) | add) + $watch[0].skipped_slots),
       missing_in_recording: ($nodes | map(.missed_frames) | add),
       boards: $offline[0].boards,
       gauss_newton: $offline[0].gauss_newton,

@@ -76,8 +76,8 @@ TEST_F(KillTest, FusionGoesOnWithThreePanelsAtTheDeadline) {
   const double before = Fused("deadline");
   EXPECT_TRUE(WaitFor([&] { return Fused("deadline") > before + 20; }));
   const auto site = nlohmann::json::parse(aggregator_.Get("/api/v1/sites/room"));
-  ASSERT_FALSE(site["subjects"].empty());
-  EXPECT_EQ(site["subjects"][0]["contributors"], nlohmann::json({"south", "north", "west"}));
+  ASSERT_FALSE(site["estimates"].empty());
+  EXPECT_EQ(site["estimates"][0]["contributors"], nlohmann::json({"south", "north", "west"}));
 
   nodes_.at("east") = NodeProcess(folder_, "east", aggregator_.ingest_port());
   const double complete = Fused("complete");

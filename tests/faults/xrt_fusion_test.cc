@@ -78,8 +78,8 @@ TEST_F(XrtBoardFusionTest, ShipsOneTupleThatNamesBothPanels) {
   const nlohmann::json both = {"south", "east"};
   EXPECT_TRUE(WaitFor([&] {
     site = nlohmann::json::parse(aggregator_.Get("/api/v1/sites/room"), nullptr, false);
-    return site.is_object() && site["subjects"].size() == 4 &&
-           std::ranges::all_of(site["subjects"],
+    return site.is_object() && site["estimates"].size() == 4 &&
+           std::ranges::all_of(site["estimates"],
                                [&](const auto& subject) { return subject["contributors"] == both; });
   })) << site;
   EXPECT_GT(Metric("tributary_accelerator_runs_total"), 0);

@@ -1,0 +1,11 @@
+// What the aggregator knows of a node, as the protocol says it.
+#pragma once
+
+#include "aggregator/publish/known_nodes.h"
+#include "tributary/v1/fleet.pb.h"
+
+namespace tributary {
+
+v1::Node NodeToWire(const KnownNode& known);
+
+}  // namespace tributary
