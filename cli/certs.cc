@@ -66,9 +66,14 @@ absl::Status Issue(const Arguments& arguments) {
 
 void AddCertsCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = parent.add_subcommand("certs", "Make a small CA and certificates for mutual TLS");
-  command->add_option("--out", arguments->out, "Folder, made if absent")->required()->type_name("DIR");
-  command->add_option("--name", arguments->names, "Of a node, aggregator or client; may be repeated")
+  CLI::App* command =
+      parent.add_subcommand("certs", "Make a small certificate authority and certificates for mutual TLS");
+  command->add_option("--out", arguments->out, "Folder for the files; it is made if it is absent")
+      ->required()
+      ->type_name("DIR");
+  command
+      ->add_option("--name", arguments->names,
+                   "Name of a node, aggregator or client, and its addresses; repeat for more")
       ->required()
       ->type_name("NAME[=ADDRESS,…]");
   command->footer(kExamples);

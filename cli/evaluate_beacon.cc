@@ -55,8 +55,8 @@ absl::Status Evaluate(const Arguments& arguments) {
 
 void AddEvaluateBeaconCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      parent.add_subcommand("beacon", "Errors of beacon networks on a recording, alone and conflated");
+  CLI::App* command = parent.add_subcommand(
+      "beacon", "Measure the errors of beacon networks on a recording, each alone and all conflated");
   command->add_option("--model", arguments->models, "Model files, one per board")->required();
   command->add_option("--ranges", arguments->ranges, "CSV of time and 24 ranges")->required();
   command->add_option("--truth", arguments->truth, "CSV of motion capture")->required();

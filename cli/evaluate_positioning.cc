@@ -71,13 +71,15 @@ void AddEvaluatePositioningCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = parent.add_subcommand(
       "positioning",
-      "Errors of the positioning model on held-out users, one to four panels, every number format");
+      "Measure the errors of the positioning model on held-out users, with one to four panels");
   command->add_option("--model", arguments->model, "Model file; default: the shipped model");
-  command->add_option("--points", arguments->evaluation.points, "Held-out users")
+  command->add_option("--points", arguments->evaluation.points, "Number of held-out users")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
-  command->add_option("--seed", arguments->evaluation.seed, "Of the held-out users")->capture_default_str();
-  command->add_option("--format", arguments->format, "float, int32, int16, int8 or int8_16; default: all");
+  command->add_option("--seed", arguments->evaluation.seed, "Seed of the held-out users")
+      ->capture_default_str();
+  command->add_option("--format", arguments->format,
+                      "Number format: float, int32, int16, int8 or int8_16; default: all");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer("Example:\n  tributary evaluate positioning --format int8_16 --json");
   command->callback([arguments, &exit_code] {

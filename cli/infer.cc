@@ -90,7 +90,7 @@ void AddInferCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--model", arguments->model, "Model file; default: the shipped model");
   command->add_option("--features", arguments->features, ".npy file to read")->required();
   command->add_option("--out", arguments->out, ".npy file to write")->required();
-  command->add_option("--format", arguments->format, "float, int32, int16, int8 or int8_16")
+  command->add_option("--format", arguments->format, "Number format: float, int32, int16, int8 or int8_16")
       ->capture_default_str();
   command->footer("Example:\n  tributary infer --features panel.npy --out positions.npy --format int8_16");
   command->callback([arguments, &exit_code] {

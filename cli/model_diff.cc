@@ -116,11 +116,11 @@ absl::Status Diff(const Arguments& arguments) {
 
 void AddModelDiffCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = parent.add_subcommand("diff", "Say how far two models are apart");
+  CLI::App* command = parent.add_subcommand("diff", "Compare the parameters of two models");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("first", arguments->first, kModelSourceHelp)->required();
   command->add_option("second", arguments->second, kModelSourceHelp)->required();
-  command->add_flag("--json", arguments->json, "As JSON");
+  command->add_flag("--json", arguments->json, "Print JSON instead of the table");
   command->footer(kExamples);
   command->callback([arguments, &exit_code] {
     const absl::Status status = Diff(*arguments);

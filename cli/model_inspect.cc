@@ -142,7 +142,7 @@ absl::Status Inspect(const Arguments& arguments) {
 
 void AddModelInspectCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = parent.add_subcommand("inspect", "Identity, metadata and tensors of a model");
+  CLI::App* command = parent.add_subcommand("inspect", "Show the identity, metadata and tensors of a model");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option(
       "model", arguments->file,

@@ -60,8 +60,8 @@ void AddModelListCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = parent.add_subcommand("list", "List the models that an aggregator's runs have made");
   AddConnectionOptions(*command, arguments->connection);
-  command->add_option("--run", arguments->run, "Only of this run");
-  command->add_flag("--json", arguments->json, "As JSON");
+  command->add_option("--run", arguments->run, "List only the models of this run");
+  command->add_flag("--json", arguments->json, "Print JSON instead of the table");
   command->footer("Example:\n  tributary model list --run letters");
   command->callback([arguments, &exit_code] {
     const absl::Status status = List(*arguments);

@@ -39,12 +39,14 @@ absl::Status RollBack(const Arguments& arguments) {
 void AddModelRollBackCommand(CLI::App& parent, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
-      parent.add_subcommand("rollback", "Make the model of an earlier round a run's present one");
+      parent.add_subcommand("rollback", "Make the model of an earlier round the current model of a run");
   AddConnectionOptions(*command, arguments->connection);
-  command->add_option("run", arguments->run, "Its name")->required();
-  command->add_option("round", arguments->round, "After which it had that model; 0: the initial one")
+  command->add_option("run", arguments->run, "Name of the run")->required();
+  command
+      ->add_option("round", arguments->round,
+                   "Round whose model becomes the current one (0 = the initial model)")
       ->required();
-  command->add_flag("--json", arguments->json, "As JSON");
+  command->add_flag("--json", arguments->json, "Print the run as JSON");
   command->footer(
       "Example:\n  tributary model rollback letters 12\n\nThe run goes on from it; the history stays and "
       "says so; the "

@@ -104,8 +104,9 @@ void AddTrainBeaconCommand(CLI::App& parent, int& exit_code) {
       parent.add_subcommand("beacon", "Train a 3-10-2 network that turns three ranges into a position");
   command->add_option("--ranges", arguments->ranges, "CSV of time and 24 ranges")->required();
   command->add_option("--truth", arguments->truth, "CSV of motion capture")->required();
-  command->add_option("--anchors", arguments->anchors, "The board's three anchors")->capture_default_str();
-  command->add_option("--tag", arguments->tag, "The tag")
+  command->add_option("--anchors", arguments->anchors, "Numbers of the three anchors of the board")
+      ->capture_default_str();
+  command->add_option("--tag", arguments->tag, "Number of the tag to locate")
       ->check(CLI::Range(0, kTags - 1))
       ->capture_default_str();
   command->add_option("--out", arguments->out, "Model file to write")->capture_default_str();
@@ -119,7 +120,7 @@ void AddTrainBeaconCommand(CLI::App& parent, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--runs", arguments->training.runs,
-                   "Random starts, of which the best on held-out data is kept")
+                   "Number of random starts; the best one on held-out data is kept")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--seed", arguments->training.seed, "Seed of the random starts")->capture_default_str();

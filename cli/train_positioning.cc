@@ -85,23 +85,25 @@ void AddTrainPositioningCommand(CLI::App& parent, int& exit_code) {
   CLI::App* command =
       parent.add_subcommand("positioning", "Train the positioning network on the simulated room");
   command->add_option("--out", arguments->out, "Model file to write")->capture_default_str();
-  command->add_option("--samples", arguments->training.samples, "Users per epoch, drawn anew in each")
+  command
+      ->add_option("--samples", arguments->training.samples,
+                   "Number of users per epoch; each epoch draws new ones")
       ->check(CLI::Range(1'000, 100'000'000))
       ->capture_default_str();
-  command->add_option("--epochs", arguments->training.epochs)
+  command->add_option("--epochs", arguments->training.epochs, "Number of epochs")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command->add_option("--batch", arguments->training.batch)
+  command->add_option("--batch", arguments->training.batch, "Users per training step")
       ->check(CLI::Range(16, 4'096))
       ->capture_default_str();
   command
       ->add_option("--learning-rate", arguments->training.peak_learning_rate,
-                   "Peak of the one-cycle schedule")
+                   "Highest learning rate of the one-cycle schedule")
       ->check(CLI::Range(1e-6, 1.0))
       ->capture_default_str();
   command->add_option("--seed", arguments->training.seed, "Equal seeds give equal models on equal processors")
       ->capture_default_str();
-  command->add_option("--threads", arguments->threads, "2: the users are drawn by a second thread")
+  command->add_option("--threads", arguments->threads, "Threads (2 = a second thread draws the users)")
       ->check(CLI::Range(1, 2))
       ->capture_default_str();
   command->add_option("--name", arguments->name, "Name of the model")->capture_default_str();
