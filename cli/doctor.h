@@ -1,4 +1,4 @@
-// `tributary doctor`: checks a board before its first use.
+// `tributary doctor`: checks a machine before a node's first start.
 #pragma once
 
 #include <CLI/CLI.hpp>

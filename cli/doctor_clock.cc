@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "core/runtime/clock.h"
-#include "core/uplink/refusals.h"
+#include "core/uplink/peer_status.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary {
@@ -33,8 +33,7 @@ absl::StatusOr<ClockOffset> AskAggregator(const ConnectionArguments& connection)
     v1::ListNodesResponse response;
     const grpc::Status status = stub->ListNodes(&context, v1::ListNodesRequest(), &response);
     if (!status.ok()) {
-      return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
-                          PeerText(status.error_message()));
+      return PeerStatus(status);
     }
     if (response.answered_unix_ns() == 0) {
       return absl::UnimplementedError("it does not tell its time: it is of an earlier version");
@@ -103,16 +102,14 @@ DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<Clock
   return {"clock offset", Finding::kOk, found, ""};
 }
 
-void CheckClock(const ConnectionArguments& connection, SlotLength slot, DoctorReport& report) {
+void CheckSynchronisation(SlotLength slot, DoctorReport& report) {
   timex state{};
   const int discipline = ::adjtimex(&state);
   const bool synchronised = discipline != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
   report.lines.push_back(JudgeSynchronisation(synchronised, state.esterror, slot));
-  if (connection.aggregator.empty()) {
-    report.lines.push_back({"clock offset", Finding::kWarning, "not compared with the aggregator's clock",
-                            "Give --aggregator HOST:PORT"});
-    return;
-  }
+}
+
+void CheckOffset(const ConnectionArguments& connection, SlotLength slot, DoctorReport& report) {
   report.lines.push_back(JudgeOffset(connection.aggregator, AskAggregator(connection), slot));
 }
 

@@ -30,7 +30,7 @@ DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_
 DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
                        SlotLength slot);
 
-// Both; the second only where an aggregator is given.
-void CheckClock(const ConnectionArguments& connection, SlotLength slot, DoctorReport& report);
+void CheckSynchronisation(SlotLength slot, DoctorReport& report);
+void CheckOffset(const ConnectionArguments& connection, SlotLength slot, DoctorReport& report);
 
 }  // namespace tributary
