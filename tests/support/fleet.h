@@ -27,6 +27,7 @@ class AggregatorProcess {
   Process& process() { return *process_; }
   std::string Metrics() const { return HttpGet(http_port_, "/metrics"); }
   std::string Get(const std::string& target) const { return HttpGet(http_port_, target); }
+  int http_port() const { return http_port_; }
   int ingest_port() const { return ingest_port_; }
 
  private:

@@ -1,0 +1,203 @@
+// Commands as a stranger types them: names that are wrong, files that are wrong, output that goes nowhere.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "tests/support/certificates.h"
+#include "tests/support/fleet.h"
+#include "tests/support/learners.h"
+#include "tests/support/reporter.h"
+
+namespace tributary::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::vector<std::string> kPrograms = {"tributary", "tributary-node", "tributary-aggregator"};
+
+struct Said {
+  int exit_code;
+  std::string text;  // on standard output and standard error
+};
+
+class CommandTest : public ::testing::Test {
+ protected:
+  Said Run(const std::string& program, const std::vector<std::string>& arguments) {
+    Process process(program, arguments, folder_.Path("said-" + std::to_string(commands_++)));
+    const int exit_code = process.Wait(std::chrono::seconds(60));
+    return {exit_code, process.Log()};
+  }
+  Said Run(const std::vector<std::string>& arguments) { return Run("tributary", arguments); }
+  // With standard output on a full disk.
+  Said RunWithoutRoom(const std::string& command) {
+    return Run("/bin/sh", {"-c", std::string(TRIBUTARY_BIN_DIR) + "/" + command + " > /dev/full"});
+  }
+
+  ScratchFolder folder_;
+  int commands_ = 0;
+};
+
+// With an aggregator of the site "room".
+class ConnectedCommandTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    aggregator_.Start();
+    ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+    ::setenv("TRIBUTARY_AGGREGATOR", Address(aggregator_.ingest_port()).c_str(), 1);
+  }
+  void TearDown() override { ::unsetenv("TRIBUTARY_AGGREGATOR"); }
+
+  AggregatorProcess aggregator_{folder_, "aggregator", {"south"}, FederationKeys(folder_)};
+};
+
+TEST_F(ConnectedCommandTest, AnUnknownSiteIsRefusedWithTheSitesThatThereAre) {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"status", "--site", "nope"},
+                                                  {"status", "--site", "nope", "--json"},
+                                                  {"watch", "nope", "--seconds", "1"},
+                                                  {"load", "--site", "nope", "--seconds", "0.1"}}) {
+    const Said said = Run(command);
+    EXPECT_EQ(said.exit_code, 1) << command.front();
+    EXPECT_THAT(said.text, HasSubstr("\"nope\" is not a site of this aggregator, which has room"));
+  }
+  EXPECT_EQ(Run({"status", "--site", "room"}).exit_code, 0);
+}
+
+TEST_F(ConnectedCommandTest, WatchTakesTheSiteAsAnArgumentAsAnOptionOrNotAtAll) {
+  Reporter south("south", aggregator_.ingest_port());
+  ASSERT_TRUE(WaitFor([&] { return south.Reporting(); }));
+  const std::string summary = folder_.Path("summary.json");
+  for (const std::vector<std::string>& site :
+       {std::vector<std::string>{"room"}, {"--site", "room"}, std::vector<std::string>{}}) {
+    std::vector<std::string> command = {"watch", "--seconds", "0.1", "--json"};
+    command.insert(command.end(), site.begin(), site.end());
+    Process watch("tributary", command, folder_.Path("watch-" + std::to_string(commands_++)));
+    EXPECT_TRUE(WaitFor([&] {
+      south.Offer(UnitFrame(EpochAt(SystemClock().UnixNs())));
+      return !watch.Running();
+    })) << watch.Log();
+    EXPECT_EQ(watch.Wait(std::chrono::seconds(20)), 0) << watch.Log();
+    EXPECT_THAT(watch.Log(), HasSubstr("\"site\":\"room\""));
+  }
+}
+
+TEST_F(ConnectedCommandTest, EvaluateEncoderTakesAModelOfARun) {
+  const Said said = Run({"evaluate", "encoder", "run:nosuch"});
+  EXPECT_EQ(said.exit_code, 1) << "asked of the aggregator";
+  EXPECT_THAT(said.text, HasSubstr("nosuch"));
+}
+
+TEST_F(ConnectedCommandTest, DoctorFindsNoFaultInANodeThatNeedsNoBoard) {
+  ::unsetenv("XILINX_XRT");
+  const std::string node = folder_.Write(
+      "node.toml",
+      "node = \"south\"\nsite = \"room\"\n[uplink]\naggregator = \"" + Address(aggregator_.ingest_port()) +
+          "\"\n[[panel]]\nname = \"south\"\nworkload = \"positioning\"\nmodel = \"" + TRIBUTARY_SOURCE_DIR +
+          "/models/positioning.safetensors\"\n[panel.source]\nkind = \"room\"\n");
+  const Said good = Run({"doctor", "--config", node});
+  EXPECT_EQ(good.exit_code, 0) << good.text;
+  EXPECT_THAT(good.text, AllOf(HasSubstr("not needed: the configuration uses no board"),
+                               HasSubstr("answers; its sites: room")));
+  EXPECT_EQ(Run({"doctor"}).exit_code, 0) << "without --xclbin no board is asked for";
+
+  const std::string stray =
+      folder_.Write("stray.toml", "node = \"south\"\nsite = \"hall\"\n[uplink]\naggregator = \"" +
+                                      Address(aggregator_.ingest_port()) +
+                                      "\"\n[[panel]]\nname = \"south\"\nworkload = \"positioning\"\nmodel = "
+                                      "\"none.safetensors\"\n[panel.source]\nkind = \"room\"\n");
+  const Said bad = Run({"doctor", "--config", stray});
+  EXPECT_EQ(bad.exit_code, 69) << bad.text;
+  EXPECT_THAT(bad.text, AllOf(HasSubstr("none.safetensors"), HasSubstr("\"hall\" is not one of them")));
+}
+
+class TlsCommandTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    aggregator_.Start();
+    ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
+  }
+  Said RunAs(const Certificates& certificates, std::vector<std::string> command) {
+    const std::vector<std::string> options = certificates.Options("laptop");
+    command.insert(command.end(), options.begin(), options.end());
+    command.insert(command.end(), {"--aggregator", Address(aggregator_.ingest_port())});
+    return Run(command);
+  }
+
+  const Certificates ours_{folder_, "ours", {"aggregator", "laptop"}};
+  const Certificates strange_{folder_, "strange", {"laptop"}};
+  // Flat out, epochs run ahead of time; on a busy machine a panel is late.
+  AggregatorProcess aggregator_{folder_,
+                                "aggregator",
+                                {"panel-0", "panel-1", "panel-2"},
+                                ours_.Table("aggregator"),
+                                "max_age_s = 0.0\nmax_lead_s = 0.0\nlate = \"revise\"\n"};
+};
+
+TEST_F(TlsCommandTest, LoadGoesThroughTlsAsOneNodeWithAllPanels) {
+  for (const char* rate : {"100", "max"}) {
+    const Said said = RunAs(ours_, {"load", "--site", "room", "--panels", "3", "--users", "2", "--rate", rate,
+                                    "--frames-per-message", "2", "--seconds", "0.5", "--json"});
+    EXPECT_THAT(said.text, AllOf(HasSubstr("\"lost_frames\": 0"), Not(HasSubstr("first_refusal")))) << rate;
+    EXPECT_THAT(said.text, Not(HasSubstr("\"sent_frames\": 0"))) << rate;
+  }
+  EXPECT_THAT(RunAs(ours_, {"status"}).text, HasSubstr("panel-0, panel-1, panel-2"));
+}
+
+// The strange CA has the name of ours and another key.
+TEST_F(TlsCommandTest, SaysWhichFileIsWrongAndNothingOfOpenSslsOrGrpcs) {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"status"},
+                                                  {"watch", "room", "--seconds", "1"},
+                                                  {"load", "--site", "room"},
+                                                  {"doctor"}}) {
+    const Said said = RunAs(strange_, command);
+    EXPECT_EQ(said.exit_code, 69) << command.front();
+    EXPECT_THAT(said.text, HasSubstr("certificate is not signed by the CA in the ca file"))
+        << command.front();
+    EXPECT_THAT(said.text, HasSubstr("(here: " + strange_.File("ca.pem") + ")")) << command.front();
+    for (const char* raw : {"asn1", "SSL_ERROR", "ssl_transport_security", ".cc:"}) {
+      EXPECT_THAT(said.text, Not(HasSubstr(raw))) << command.front();
+    }
+  }
+}
+
+TEST_F(CommandTest, EveryProgramSaysItsNameVersionAndCommit) {
+  for (const std::string& program : kPrograms) {
+    const Said said = Run(program, {"--version"});
+    EXPECT_EQ(said.exit_code, 0);
+    const std::regex version(program + R"( \d+\.\d+\.\d+ \((commit [0-9a-f]{7,}|built without git)\)\n)");
+    EXPECT_TRUE(std::regex_match(said.text, version)) << said.text;
+  }
+}
+
+TEST_F(CommandTest, EveryProgramAsksWhatAMistypedOptionWasMeantToBe) {
+  for (const std::string& program : kPrograms) {
+    const Said said = Run(program, {"--verison"});
+    EXPECT_EQ(said.exit_code, 64) << program;
+    EXPECT_THAT(said.text, HasSubstr(program + ": \"--verison\" is not an option; did you mean --version?"))
+        << program;
+  }
+  EXPECT_THAT(Run({"watsh"}).text, HasSubstr("did you mean watch?"));
+}
+
+TEST_F(CommandTest, OutputThatCannotBeWrittenIsAFailure) {
+  const std::string line = folder_.Write(
+      "in.jsonl", R"({"site":"a","epoch":1,"subject":1,"source":"p","mean":[5],"scale_tril":[1]})"
+                  "\n");
+  for (const std::string& command :
+       {"tributary conflate < " + line, std::string("tributary --help"),
+        std::string("tributary model inspect"), std::string("tributary-node --version"),
+        std::string("tributary-aggregator --help")}) {
+    const Said said = RunWithoutRoom(command);
+    EXPECT_EQ(said.exit_code, 73) << command;
+    EXPECT_THAT(said.text, HasSubstr("standard output cannot be written")) << command;
+  }
+}
+
+}  // namespace
+}  // namespace tributary::testing
