@@ -11,7 +11,8 @@
 namespace tributary {
 
 // For help texts.
-inline constexpr const char* kModelSourceHelp = "A file, run:NAME for the current model of a run, or run:NAME@ROUND";
+inline constexpr const char* kModelSourceHelp =
+    "A file, run:NAME for the current model of a run, or run:NAME@ROUND";
 
 // Whether it names a run's model, not a file.
 bool IsOfARun(std::string_view source);
