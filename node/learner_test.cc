@@ -256,10 +256,12 @@ TEST_F(LearnerTest, TrainsOnNoModelThatIsNotTheTasks) {
   task.mutable_train()->set_model_sha256(std::string(32, 'x'));
   server_.Push(task);
   EXPECT_EQ(Await(1).failed, 1u);
+  server_.AwaitDecline(1);  // another task would take this one back
   task = Task(2);
   task.mutable_train()->set_element_count(3);
   server_.Push(task);
   EXPECT_EQ(Await(2).failed, 2u);
+  server_.AwaitDecline(2);  // another task would take this one back
   server_.model = "no safetensors";
   task.mutable_train()->set_round(3);
   task.mutable_train()->set_model_bytes(server_.model.size());
