@@ -51,12 +51,10 @@ Store::Store(std::string folder, StoreLock lock, Database database, StoreStepHoo
 absl::Status Store::CheckPlace(const std::string& folder) {
   std::error_code ignored;
   const std::filesystem::file_status about = std::filesystem::status(folder, ignored);
-  if (!std::filesystem::exists(about)) return CheckFolderOf(folder);
-  if (!std::filesystem::is_directory(about)) {
+  if (std::filesystem::exists(about) && !std::filesystem::is_directory(about)) {
     return absl::InvalidArgumentError(folder + ": is a file, expected a folder");
   }
-  // Any name in it: the folder itself is looked at.
-  return CheckFolderOf(folder + "/lock");
+  return CheckFolderOf(std::filesystem::exists(about) ? folder + "/lock" : folder);
 }
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, StoreStepHook hook) {
