@@ -61,8 +61,11 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   options.spool = config.spool;
   options.frames_per_message = config.frames_per_message;
 
-  ReportingProcess process{config.node, config.node, NewBootId(), {}, prepared.models.front()->identity};
+  ReportingProcess process;
   process.site = config.site;
+  process.node = config.node;
+  process.boot_id = NewBootId();
+  process.model = prepared.models.front()->identity;
   process.slot = config.slot;
   std::vector<PanelParts> parts;
   for (std::size_t i = 0; i < config.panels.size(); ++i) {

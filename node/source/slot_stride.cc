@@ -22,7 +22,8 @@ absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, SlotLength slot) {
   const double stride = slot.rate_hz() / rate_hz;
   const double whole = std::round(stride);
   // False for NaN, too.
-  if (whole >= 1 && whole <= kMaxStride && std::abs(stride - whole) <= kTolerance * whole) {
+  if (whole >= 1 && whole <= static_cast<double>(kMaxStride) &&
+      std::abs(stride - whole) <= kTolerance * whole) {
     return static_cast<std::uint64_t>(whole);
   }
   return absl::InvalidArgumentError(absl::StrCat("rate_hz: ", rate_hz, "; slots of ", slot.Text(), " allow ",

@@ -16,7 +16,7 @@ double DefaultRateHz(SlotLength slot);
 // next. A higher rate would put two frames into one slot.
 absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, SlotLength slot);
 
-inline constexpr double kMaxStride = 1e6;
+inline constexpr std::uint64_t kMaxStride = 1'000'000;
 
 // How far a reader that falls behind may lag before slots are left out: 0.2 s, and two frames at least.
 std::uint64_t MaxLagSlots(std::uint64_t stride, SlotLength slot);
