@@ -140,7 +140,8 @@ TEST(NodeConfigTest, RefusesTwoPanelsOnOneUdpPort) {
 TEST(NodeConfigTest, KeepsTheAddressOfAFrontEndInTheFormThatItIsComparedIn) {
   const std::string head =
       "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n[panel.source]\n";
-  const NodeConfig config = Parse(head + "kind = \"udp\"\nport = 0\naddress = \"::\"\nfront_end = \"2001:DB8:0::1\"\n");
+  const NodeConfig config =
+      Parse(head + "kind = \"udp\"\nport = 0\naddress = \"::\"\nfront_end = \"2001:DB8:0::1\"\n");
   EXPECT_EQ(std::get<UdpSourceOptions>(config.panels[0].source).front_end, "2001:db8::1");
 }
 

@@ -67,7 +67,10 @@ void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
 
 IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites, const Fleet& fleet,
                            const Clock& clock)
-    : sites_(sites), readers_(options.threads), clock_(clock), fleet_(sites, fleet, options.learners, clock) {}
+    : sites_(sites),
+      readers_(options.threads),
+      clock_(clock),
+      fleet_(sites, fleet, options.learners, clock) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   const SiteTable& sites, Fleet& fleet,

@@ -9,8 +9,7 @@ namespace tributary {
 
 UdpAssembler::UdpAssembler(const UdpAssemblerOptions& options) : options_(options), slots_(kOpenSlots) {}
 
-std::optional<UdpRefusal> UdpAssembler::Check(const UdpFragment& fragment,
-                                             std::int64_t now_unix_ns) const {
+std::optional<UdpRefusal> UdpAssembler::Check(const UdpFragment& fragment, std::int64_t now_unix_ns) const {
   if (fragment.panel != options_.panel) {
     return UdpRefusal{UdpFault::kPanel, fmt::format("found {}, expected {}", fragment.panel, options_.panel)};
   }
@@ -24,9 +23,10 @@ std::optional<UdpRefusal> UdpAssembler::Check(const UdpFragment& fragment,
   const std::int64_t now_ns = std::max<std::int64_t>(now_unix_ns, 0);
   if (now_ns - options_.slot.EndNs(fragment.epoch) >= kMaxDistanceNs ||
       options_.slot.StartNs(fragment.epoch) - now_ns > kMaxDistanceNs) {
-    return UdpRefusal{UdpFault::kEpoch,
-                      fmt::format("found {}, this machine's clock says {}; a slot may be {} s away",
-                                  fragment.epoch, options_.slot.EpochAt(now_ns), kMaxDistanceNs / 1'000'000'000)};
+    return UdpRefusal{
+        UdpFault::kEpoch,
+        fmt::format("found {}, this machine's clock says {}; a slot may be {} s away", fragment.epoch,
+                    options_.slot.EpochAt(now_ns), kMaxDistanceNs / 1'000'000'000)};
   }
   if (fragment.epoch <= last_epoch_) {
     return UdpRefusal{UdpFault::kLate,
@@ -35,8 +35,7 @@ std::optional<UdpRefusal> UdpAssembler::Check(const UdpFragment& fragment,
   return std::nullopt;
 }
 
-std::optional<UdpRefusal> UdpAssembler::Add(std::span<const std::byte> datagram,
-                                           std::int64_t now_unix_ns) {
+std::optional<UdpRefusal> UdpAssembler::Add(std::span<const std::byte> datagram, std::int64_t now_unix_ns) {
   std::variant<UdpFragment, UdpRefusal> decoded = DecodeUdpFragment(datagram);
   if (UdpRefusal* refusal = std::get_if<UdpRefusal>(&decoded)) return std::move(*refusal);
   const UdpFragment& fragment = std::get<UdpFragment>(decoded);
