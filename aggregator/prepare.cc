@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "aggregator/store/store.h"
-#include "core/nn/encoder_options.h"
+#include "core/nn/training_limits.h"
 #include "core/runtime/prepare_tls.h"
 
 namespace tributary {
@@ -16,10 +16,10 @@ void CheckSides(const ConfigFile& file, const EvaluationFiles& files, const Eval
   const auto side = [](const ImageSet& set) {
     return fmt::format("images of {} x {} pixels", set.side, set.side);
   };
-  if (images.train.side < kMinEncoderSide || images.train.side > kMaxEncoderSide) {
+  if (!kImageSideLimit.Admits(static_cast<double>(images.train.side))) {
     file.Fault("federation.evaluation.images",
                fmt::format("{}: {}, an encoder takes {} to {}", files.images, side(images.train),
-                           kMinEncoderSide, kMaxEncoderSide));
+                           kImageSideLimit.least, kImageSideLimit.most));
   } else if (images.test.side != images.train.side) {
     file.Fault(
         "federation.evaluation.test_images",

@@ -6,21 +6,22 @@
 #include <set>
 #include <utility>
 
-#include "aggregator/publish/json.h"
+#include "aggregator/publish/unknown_site.h"
+#include "core/uplink/record_json.h"
 
 namespace tributary {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::ordered_json;
 
-json SiteStateJson(const SiteReadiness& site) {
-  json sources = json::array();
+Json SiteStateJson(const SiteReadiness& site) {
+  Json sources = Json::array();
   for (const SourceReadiness& source : site.sources) {
     sources.push_back({{"name", source.name},
                        {"state", SourcePresenceName(source.presence)},
                        {"missed_slots_in_a_row", source.missed_in_a_row}});
   }
-  json value = {{"name", site.name},
+  Json value = {{"name", site.name},
                 {"state", SiteConditionName(site.condition)},
                 {"expected_sources", site.sources.size()},
                 {"present_sources", site.present()},
@@ -34,8 +35,8 @@ json SiteStateJson(const SiteReadiness& site) {
   return value;
 }
 
-HttpResponse Respond(int status, const json& value) {
-  return {status, "application/json", Dump(value) + "\n"};
+HttpResponse Respond(int status, const Json& value) {
+  return {status, "application/json", DumpJson(value) + "\n"};
 }
 
 }  // namespace
@@ -70,7 +71,9 @@ SiteReadiness JudgeSite(const FusionEngine& engine, const Fleet& fleet,
   // A clock that was set back must not make a slot one of the future.
   if (last_slot_unix_ns)
     site.since_last_slot_ns = std::max<std::int64_t>(now_unix_ns - *last_slot_unix_ns, 0);
-  const bool flows = site.since_last_slot_ns && *site.since_last_slot_ns <= kSilentAfterNs;
+  // Two slots may lie between two fusions: the one that is filling and the one that waits for its deadline.
+  const std::int64_t patience_ns = kSilentAfterNs + 2 * engine.config().slot.ns();
+  const bool flows = site.since_last_slot_ns && *site.since_last_slot_ns <= patience_ns;
   if (site.present() == 0 || !flows) {
     site.condition = SiteCondition::kSilent;
   } else {
@@ -94,7 +97,7 @@ HttpResponse Readiness::Answer(const std::string& wanted) const {
   const bool store_healthy = !parts_.store_healthy || parts_.store_healthy();
   std::size_t silent = 0;
   std::size_t ok = 0;
-  json sites = json::array();
+  Json sites = Json::array();
   for (const Published& each : sites_) {
     const SiteReadiness site = Judge(each);
     if (wanted == site.name) {
@@ -104,12 +107,16 @@ HttpResponse Readiness::Answer(const std::string& wanted) const {
     ok += site.condition == SiteCondition::kOk;
     sites.push_back(SiteStateJson(site));
   }
-  if (!wanted.empty()) return Respond(404, {{"error", "site: no such site"}});
+  if (!wanted.empty()) {
+    std::vector<std::string> known;
+    for (const Published& each : sites_) known.push_back(each.engine->config().name);
+    return HttpProblem(404, std::string(UnknownSite(wanted, known).message()));
+  }
   std::string_view state = "ok";
   if (ok < sites_.size() || !store_healthy) state = "degraded";
   if (!sites_.empty() && silent == sites_.size()) state = "silent";
   if (!ready) state = "stopping";
-  json value = {{"state", state}, {"takes_streams", ready}, {"sites", std::move(sites)}};
+  Json value = {{"state", state}, {"takes_streams", ready}, {"sites", std::move(sites)}};
   if (parts_.store_healthy) value["store_healthy"] = store_healthy;
   return Respond(ready ? 200 : 503, value);
 }

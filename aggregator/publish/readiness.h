@@ -45,7 +45,7 @@ struct SiteReadiness {
 };
 
 // With so many slots in a row fused without it, a connected source is silent: 0.1 s at 2,000 slots/s, 20 s at
-// 10. Without a slot for so long, the whole site is.
+// 10. Without a slot for so long, beyond the length of two, the whole site is.
 inline constexpr std::uint32_t kSilentAfterSlots = 200;
 inline constexpr std::int64_t kSilentAfterNs = 10'000'000'000;
 

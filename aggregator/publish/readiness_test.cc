@@ -112,9 +112,21 @@ TEST_F(ReadinessTest, ASiteWithoutSlotsIsSilent) {
   Connect(kAll);
   EXPECT_EQ(Judge().condition, SiteCondition::kSilent) << "none yet";
   Fuse(kAll, 3);
-  clock_.Advance(kSilentAfterNs + kMs);
+  clock_.Advance(kSilentAfterNs + 2 * kMs);
   EXPECT_EQ(Judge().condition, SiteCondition::kSilent);
   EXPECT_GT(*Judge().since_last_slot_ns, kSilentAfterNs);
+}
+
+TEST_F(ReadinessTest, ASiteOfLongSlotsIsNotSilentBetweenTwoOfThem) {
+  site_.slot = *SlotLength::FromMs(60'000);
+  Start();
+  Connect(kAll);
+  constexpr std::int64_t kNowNs = 1'700'000'000'000'000'000;
+  const auto after = [&](std::int64_t seconds) {
+    return JudgeSite(*engine_, fleet_, kNowNs - seconds * 1'000'000'000, kNowNs).condition;
+  };
+  EXPECT_EQ(after(119), SiteCondition::kOk);
+  EXPECT_EQ(after(131), SiteCondition::kSilent);
 }
 
 TEST_F(ReadinessTest, IsNotReadyWhileItTakesNoStreams) {
