@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/estimate/slot_length.h"
 #include "core/runtime/clock.h"
 #include "node/source/udp_datagram.h"
 #include "tests/support/process.h"
