@@ -78,7 +78,7 @@ std::string Configuration(const LoadServer::Site& site, const std::string& addre
     sources += fmt::format("{}\"panel-{}\"", i == 0 ? "" : ", ", i);
   // Flat out, epochs run ahead of time: their age is not limited.
   return fmt::format(
-      "listen = \"{}\"\nlog_level = \"warn\"\n[http]\nlisten = \"{}\"\n[[site]]\nname = \"{}\"\nsources = "
+      "listen = \"{}\"\nlog_level = \"error\"\n[http]\nlisten = \"{}\"\n[[site]]\nname = \"{}\"\nsources = "
       "[{}]\n"
       "max_subjects = {}\ndeadline_ms = {:.1f}\nslot_ms = {:.6f}\nmax_age_s = 0\nmax_lead_s = 0\n",
       address, http_address, site.name, sources, site.users, site.deadline_ms, site.slot.ms());

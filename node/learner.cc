@@ -87,7 +87,7 @@ void Learner::Run() {
 void Learner::Decline(const FederationClient::Assignment& assignment, TaskDecline decline,
                       std::string message) {
   decline.message = std::move(message);
-  metrics_.Declined(std::string(DeclineReasonName(decline.reason)));
+  metrics_.Declined(decline.reason);
   const absl::Status said = client_->Decline(assignment, decline);
   if (said.ok() || absl::IsCancelled(said)) return;
   spdlog::warn("round {} of {}: the aggregator does not hear that this node cannot do it: {}",

@@ -28,6 +28,9 @@ void LearnerMetrics::Register(const FederationClient& client) {
   for (int reason = 1; reason < v1::SubmitRefusal_ARRAYSIZE; ++reason) {
     RefusedFor(SubmitRefusalLabel(static_cast<v1::SubmitRefusal>(reason)));
   }
+  for (std::size_t reason = 1; reason < kDeclineReasons; ++reason) {
+    DeclinedFor(static_cast<DeclineReason>(reason));
+  }
   metrics_.AddGaugeCallback(
       "tributary_learner_participating", "1 while the aggregator gives tasks.", {},
       [&client] { return client.state() == FederationState::kParticipating ? 1.0 : 0.0; });
@@ -86,12 +89,13 @@ void LearnerMetrics::Refused(const std::string& reason) {
   ++refused_;
 }
 
-void LearnerMetrics::Declined(const std::string& reason) {
-  metrics_
-      .AddCounter("tributary_learner_declined_tasks_total",
-                  "Tasks that this node told the aggregator it cannot do.", {{"reason", reason}})
-      .Increment();
+Counter& LearnerMetrics::DeclinedFor(DeclineReason reason) {
+  return metrics_.AddCounter("tributary_learner_declined_tasks_total",
+                             "Tasks that this node told the aggregator it cannot do.",
+                             {{"reason", std::string(DeclineReasonName(reason))}});
 }
+
+void LearnerMetrics::Declined(DeclineReason reason) { DeclinedFor(reason).Increment(); }
 
 LearnerCounters LearnerMetrics::counters() const {
   return {accepted_, masked_, refused_, withdrawn_, failed_, steps_, seconds_, round_, loss_, spread_};

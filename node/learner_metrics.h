@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/parameters/task_decline.h"
 #include "core/runtime/metrics.h"
 #include "core/uplink/federation_client.h"
 
@@ -38,12 +39,13 @@ class LearnerMetrics {
   void Withdrawn() { ++withdrawn_; }
   void Buffered(std::size_t images, std::uint64_t dropped);
   void Failed() { ++failed_; }
-  void Declined(const std::string& reason);
+  void Declined(DeclineReason reason);
 
   LearnerCounters counters() const;
 
  private:
   Counter& RefusedFor(const std::string& reason);
+  Counter& DeclinedFor(DeclineReason reason);
 
   Metrics& metrics_;
   std::atomic<std::uint64_t> accepted_ = 0;

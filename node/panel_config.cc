@@ -120,10 +120,7 @@ UdpSourceOptions ReadUdp(const ConfigSection& source, SlotLength slot, const std
   udp.assembler.slot = slot;
   udp.panel = panel;
   udp.address = ReadIpAddress(source, "address", udp.address);
-  if (!source.Has("port")) {
-    source.Fault("port", "is required (0: any that is free; the log says which)");
-  }
-  udp.port = static_cast<std::uint16_t>(source.Integer("port", 0, {0, 65'535}));
+  udp.port = static_cast<std::uint16_t>(source.RequiredInteger("port", {0, 65'535}));
   udp.front_end = ReadIpAddress(source, "front_end", udp.front_end);
   if (!udp.front_end.empty() && IsIpv6(udp.front_end) != IsIpv6(udp.address)) {
     source.Fault("front_end", fmt::format("{} cannot send to address = \"{}\": one is IPv6, the other IPv4",

@@ -144,6 +144,7 @@ void IngestQueue::CheckUp() {
   const std::int64_t now_ns = context_.clock.SteadyNs();
   next_check_up_ns_ = now_ns + kCheckUpNs;
   for (ReportCall* call : reports_) call->CheckUp(now_ns);
+  for (WatchCall* call : watches_) call->CheckUp();
 }
 
 bool IngestQueue::Add(ReportCall* call) {

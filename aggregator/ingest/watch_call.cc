@@ -125,6 +125,17 @@ void WatchCall::WriteNext() {
   Write(next_, skipped, more);
 }
 
+void WatchCall::CheckUp() {
+  std::uint64_t skipped = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (closed_ || writing_ || !pending_ || !pending_->TakeHeld(next_)) return;
+    writing_ = true;
+    skipped = pending_->TakeSkipped();
+  }
+  Write(next_, skipped, false);
+}
+
 void WatchCall::End(absl::Status status) {
   grpc::Status finish;
   {

@@ -29,6 +29,9 @@ class WatchCall final : public SlotSink, public std::enable_shared_from_this<Wat
 
   void OnSlots(std::span<const FusedSlot> slots) override;
 
+  // Once a second: sends the latest slot if it was held back and no other has come.
+  void CheckUp();
+
   // Sends what is queued, then ends the stream.
   void Drain();
 

@@ -1,6 +1,7 @@
 #include "aggregator/publish/watch_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tributary {
 namespace {
@@ -17,9 +18,27 @@ WatchQueue::WatchQueue(double max_rate_hz) : min_interval_ns_(MinIntervalNs(max_
 
 bool WatchQueue::Admit(const FusedSlot& slot, std::int64_t share_interval_ns) {
   const std::int64_t now = slot.fused_unix_ns;
-  if (IsDue(now) && HasShare(now, share_interval_ns)) return true;
-  Skip(1);
+  if (!IsDue(now)) {
+    Skip(1);
+    return false;
+  }
+  SkipHeld();
+  if (HasShare(now, share_interval_ns)) return true;
+  held_ = slot;
+  holds_ = true;
   return false;
+}
+
+void WatchQueue::SkipHeld() {
+  if (holds_) Skip(1);
+  holds_ = false;
+}
+
+bool WatchQueue::TakeHeld(FusedSlot& slot) {
+  if (!holds_) return false;
+  holds_ = false;
+  std::swap(slot, held_);
+  return true;
 }
 
 bool WatchQueue::IsDue(std::int64_t now) {

@@ -17,7 +17,7 @@ namespace tributary {
 class WatchQueue {
  public:
   static constexpr std::size_t kCapacity = 64;
-  static constexpr std::int64_t kBurstNs = 16'000'000;
+  static constexpr std::int64_t kBurstNs = 100'000'000;
 
   // At most `max_rate_hz` slots per second pass, by their time of fusion; 0: all. A slot that comes too soon
   // after the last one that passed is skipped.
@@ -25,8 +25,12 @@ class WatchQueue {
 
   // Whether a slot is due; a slot that is not is counted as skipped. Call once per slot, before Push.
   // `share_interval_ns`: the mean time between the slots that this reader may be sent, whatever it asked for
-  // (ReaderShare); bursts of up to kBurstNs pass.
+  // (ReaderShare); what is saved up in kBurstNs passes at once. A slot beyond the share is held until the
+  // next one comes, and is skipped then.
   bool Admit(const FusedSlot& slot, std::int64_t share_interval_ns = 0);
+  // The slot that is held, where no other came: so that a reader has the latest before a silence. False if
+  // there is none.
+  bool TakeHeld(FusedSlot& slot);
   void Push(const FusedSlot& slot);
 
   bool empty() const { return size_ == 0; }
@@ -42,6 +46,7 @@ class WatchQueue {
   // Whether the reader's share admits a slot at this time; it then counts as sent.
   bool HasShare(std::int64_t now_unix_ns, std::int64_t interval_ns);
   bool IsDue(std::int64_t now_unix_ns);
+  void SkipHeld();
   void Skip(std::size_t slots) {
     skipped_ += slots;
     skipped_total_ += slots;
@@ -51,6 +56,8 @@ class WatchQueue {
   std::optional<std::int64_t> next_due_unix_ns_;
   std::int64_t share_ns_ = kBurstNs;  // time saved up to be sent slots in
   std::int64_t share_unix_ns_ = 0;    // when it was last added to
+  FusedSlot held_;                    // keeps its memory
+  bool holds_ = false;
   std::vector<FusedSlot> ring_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;

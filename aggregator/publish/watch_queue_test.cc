@@ -75,7 +75,7 @@ TEST(WatchQueueTest, KeepsToTheReadersShareAndLetsShortBurstsPass) {
   const std::int64_t now_ns = 1'700'000'000'000'000'000;
   // A burst at one moment, as when slots reach their deadline together.
   int admitted = 0;
-  for (int i = 0; i < 10; ++i) admitted += queue.Admit(Slot(0, now_ns), kIntervalNs);
+  for (int i = 0; i < 50; ++i) admitted += queue.Admit(Slot(0, now_ns), kIntervalNs);
   EXPECT_EQ(admitted, WatchQueue::kBurstNs / kIntervalNs);
   // Two seconds of slots at 2 kHz.
   admitted = 0;
@@ -83,6 +83,23 @@ TEST(WatchQueueTest, KeepsToTheReadersShareAndLetsShortBurstsPass) {
     admitted += queue.Admit(Slot(0, now_ns + std::int64_t{500'000} * i), kIntervalNs);
   }
   EXPECT_NEAR(admitted, 250, 1);
+}
+
+TEST(WatchQueueTest, HoldsTheLatestBeyondTheShareAndCountsTheOthers) {
+  constexpr std::int64_t kHour = 3'600'000'000'000;
+  WatchQueue queue(0);
+  FusedSlot slot;
+  EXPECT_FALSE(queue.TakeHeld(slot));
+  EXPECT_TRUE(queue.Admit(Slot(1, kHour), kHour));
+  for (Epoch epoch = 2; epoch <= 9; ++epoch) EXPECT_FALSE(queue.Admit(Slot(epoch, kHour), kHour));
+  EXPECT_EQ(queue.TakeSkipped(), 7u) << "the ninth is still there";
+  ASSERT_TRUE(queue.TakeHeld(slot));
+  EXPECT_EQ(slot.epoch, 9u);
+  EXPECT_FALSE(queue.TakeHeld(slot));
+  EXPECT_FALSE(queue.Admit(Slot(10, kHour), kHour));
+  EXPECT_TRUE(queue.Admit(Slot(11, 2 * kHour), kHour)) << "an hour later";
+  EXPECT_EQ(queue.TakeSkipped(), 1u) << "the tenth";
+  EXPECT_FALSE(queue.TakeHeld(slot));
 }
 
 TEST(WatchQueueTest, ShowsTheFirstSlotHoweverSmallTheShare) {

@@ -152,6 +152,13 @@ std::int64_t ConfigSection::Integer(std::string_view key, std::int64_t default_v
   return default_value;
 }
 
+std::int64_t ConfigSection::RequiredInteger(std::string_view key, IntegerLimits limits) const {
+  node_->Declare(key, {.type = "integer", .limits = Bounds(limits)});
+  if (Has(key)) return Integer(key, limits.min, limits);
+  Fault(key, fmt::format("is required ({})", Range(limits)));
+  return limits.min;
+}
+
 double ConfigSection::Real(std::string_view key, double default_value, RealLimits limits) const {
   const toml::node* node = node_->Declare(
       key,

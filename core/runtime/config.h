@@ -51,6 +51,7 @@ class ConfigSection {
   std::string Choice(std::string_view key, std::string_view default_value,
                      std::initializer_list<std::string_view> allowed) const;
   std::int64_t Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits = {}) const;
+  std::int64_t RequiredInteger(std::string_view key, IntegerLimits limits = {}) const;
   double Real(std::string_view key, double default_value, RealLimits limits = {}) const;
   bool Boolean(std::string_view key, bool default_value) const;
   std::vector<std::string> Texts(std::string_view key) const;

@@ -136,9 +136,10 @@ absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
   if (note(ca.status()) && has_certificate) note(Verify(certificate->get(), ca->get(), files));
   if (faults.size() == 1) return faults.front();
   if (!faults.empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(
-        faults, "\n",
-        [](std::string* text, const absl::Status& fault) { absl::StrAppend(text, fault.message()); }));
+    const auto message = [](std::string* text, const absl::Status& fault) {
+      absl::StrAppend(text, fault.message());
+    };
+    return absl::Status(faults.front().code(), absl::StrJoin(faults, "\n", message));
   }
   material.name = CommonName(certificate->get());
   return material;

@@ -126,7 +126,7 @@ std::vector<Broken> NodeFaults() {
       {"KeyOfAnotherCertificate", kNode, learner + Tls("certs/south.pem", "certs/other.key", "certs/ca.pem"),
        7, "tls.key", "not the key of the certificate"},
       {"AnotherAuthority", kNode, learner + Tls("certs/south.pem", "certs/south.key", "others/ca.pem"), 6,
-       "tls.certificate", "does not verify"},
+       "tls.certificate", "did not sign it"},
       {"NoAuthority", kNode, learner + Tls("certs/south.pem", "certs/south.key", "none.pem"), 8, "tls.ca",
        "cannot open"},
   };
@@ -303,7 +303,7 @@ TEST_F(CheckAllTest, ARunIsJudgedByItsInitialModelToo) {
   EXPECT_THAT(check.said, HasSubstr("run.toml:2: model: "));
   EXPECT_EQ(run(no_model, false).said, check.said);
   const std::string coarse = "name = \"r\"\n[encoder]\ngrid = 28\n";
-  EXPECT_THAT(run(coarse, true).said, HasSubstr("run.toml:2: encoder: encoder.grid must be"));
+  EXPECT_THAT(run(coarse, true).said, HasSubstr("run.toml:1: encoder.grid must be"));
   EXPECT_EQ(run(coarse, false).exit_code, 78);
 }
 

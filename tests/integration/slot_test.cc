@@ -135,7 +135,7 @@ TEST_F(SlotTest, BoardsOutOfPhaseMeetInEverySlotOfTheirPeriod) {
   Play(*aggregator, "slot_ms = 10\n");
   EXPECT_EQ(Complete(*aggregator), kSamples);
   EXPECT_EQ(Metric(*aggregator, "tributary_open_slots{site=\"room\"}"), 0);
-  EXPECT_EQ(json::parse(aggregator->Get("/api/v1/sites"))["sites"][0]["slot_ns"], 10'000'000);
+  EXPECT_EQ(json::parse(aggregator->Get("/api/v1/sites"))["sites"][0]["slot_ns"], "10000000");
 
   // A reader turns epochs into times by what the stream says: 2022-08-15 10:00 is the first slot's start.
   ASSERT_TRUE(WaitFor([&] { return !fused.slots().empty(); }));
