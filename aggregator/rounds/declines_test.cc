@@ -98,6 +98,9 @@ TEST_F(DeclinesTest, ARestartKeepsTheTotalsOfTheRun) {
     EXPECT_FALSE(a.Submit(header, {1, 1, 1}).accepted());
     header.set_sample_count(1);
     EXPECT_TRUE(a.Submit(header, {1, 1, 1}).accepted());
+    // Readers see the update after its node has its answer.
+    for (int tries = 0; tries < 10'000 && host_.Run().run().accepted_updates() == 0; ++tries) {
+    }
     EXPECT_EQ(host_.Run().run().accepted_updates(), 1u) << "in the round under way";
     EXPECT_EQ(host_.Run().run().round_refused_updates(), 1u);
     EXPECT_TRUE(b.Submit(b.NextTrain(), {1, 1, 1}).accepted());
