@@ -1,4 +1,5 @@
 // tributary-aggregator: takes tuples from nodes, fuses them, publishes the result.
+#include <google/protobuf/stubs/logging.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
   tributary::BlockSignals();
   tributary::TuneProcess();
   tributary::QuietLibraries();
+  google::protobuf::SetLogHandler(nullptr);  // it has no limit, and strangers choose what is in it
   CLI::App app("Fuses the probability tuples that nodes report, averages what they learn.",
                "tributary-aggregator");
   std::string path;

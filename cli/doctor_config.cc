@@ -35,7 +35,7 @@ void TakeNeeds(const NodeConfig& config, DoctorOptions& options, ConnectionArgum
   options.site = config.site;
   options.slot = config.slot;
   if (!config.federation) return;
-  if (connection.aggregator.empty()) connection.aggregator = config.federation->aggregator;
+  if (config.panels.empty()) connection.aggregator = config.federation->aggregator;
   if (options.data_folder.empty() && !config.federation->state.empty()) {
     options.data_folder = std::filesystem::path(config.federation->state).parent_path();
   }

@@ -20,6 +20,7 @@
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
+#include "core/uplink/record_json.h"
 #include "core/uplink/refusals.h"
 
 namespace tributary {
@@ -63,14 +64,14 @@ void PrintEntry(const std::string& key, const std::string& value) {
 void PrintOnnxValues(const nlohmann::ordered_json& values) {
   for (const auto& value : values) {
     std::cout << absl::StrFormat("%-30s %-7s %s\n", PeerText(value["name"].get<std::string>()),
-                                 value["dtype"].get<std::string>(), PeerText(value["shape"].dump()));
+                                 value["dtype"].get<std::string>(), PeerText(DumpJson(value["shape"])));
   }
 }
 
 void PrintOnnxText(const std::string& path, const nlohmann::ordered_json& model) {
   std::cout << path << "\n\n";
   PrintEntry("producer", model["producer"].get<std::string>());
-  PrintEntry("opset", model["opset"].dump());
+  PrintEntry("opset", DumpJson(model["opset"]));
   for (const auto& [key, value] : model["metadata"].items()) {
     if (key != "producer") PrintEntry(key, value.get<std::string>());
   }

@@ -177,9 +177,12 @@ std::string RollBackText(const v1::Run& run, std::uint32_t round) {
 }
 
 std::string RunSummary(const v1::Run& run) {
-  std::string text = fmt::format("{}: {}, {} of {} rounds, {} of {} nodes connected", PeerText(run.name()),
-                                 RunStateName(run.state()), run.committed_rounds(), run.rounds(),
-                                 run.connected_nodes(), run.joined_nodes());
+  std::string text = fmt::format("{}: {}, {} of {} rounds", PeerText(run.name()), RunStateName(run.state()),
+                                 run.committed_rounds(), run.rounds());
+  // A run that waits says in its message how many nodes it needs; one that has ended has none.
+  if (run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_PAUSED) {
+    text += fmt::format(", {} of {} nodes connected", run.connected_nodes(), run.joined_nodes());
+  }
   if (run.round() > 0) {
     text +=
         fmt::format(", round {}: {} of {} updates", run.round(), run.accepted_updates(), run.asked_nodes());

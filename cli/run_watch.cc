@@ -49,7 +49,13 @@ class Screen {
     for (const v1::Round& round : response.rounds()) {
       std::printf("%s\n", json_ ? RoundJson(round).dump().c_str() : RoundLineText(round).c_str());
     }
-    if (terminal_) std::fputs(RunSummary(response.run()).c_str(), stdout);
+    const std::string summary = RunSummary(response.run());
+    if (terminal_) {
+      std::fputs(summary.c_str(), stdout);
+    } else if (!json_ && response.run().state() == v1::RUN_STATE_WAITING && said_ != summary) {
+      std::printf("%s\n", summary.c_str());
+      said_ = summary;
+    }
     std::fflush(stdout);
   }
 
@@ -68,6 +74,7 @@ class Screen {
  private:
   const bool json_;
   const bool terminal_;
+  std::string said_;  // the last line of a run that waits
   bool begun_ = false;
   bool away_ = false;
 };

@@ -89,6 +89,12 @@ void Learner::Decline(const FederationClient::Assignment& assignment, TaskDeclin
   decline.message = std::move(message);
   metrics_.Declined(decline.reason);
   const absl::Status said = client_->Decline(assignment, decline);
+  if (said.ok()) {
+    spdlog::warn(
+        "round {} of {}: told the aggregator that this node cannot do it{}", assignment.task.round,
+        assignment.task.run,
+        decline.for_good ? "; it asks again after this node has restarted or declares something else" : "");
+  }
   if (said.ok() || absl::IsCancelled(said)) return;
   spdlog::warn("round {} of {}: the aggregator does not hear that this node cannot do it: {}",
                assignment.task.round, assignment.task.run, said.ToString());

@@ -1,4 +1,5 @@
 // tributary-node: senses, estimates, and reports probability tuples. Raw samples stay here.
+#include <google/protobuf/stubs/logging.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
@@ -94,6 +95,7 @@ int Run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   tributary::BlockSignals();
   tributary::QuietLibraries();
+  google::protobuf::SetLogHandler(nullptr);  // it has no limit, and strangers choose what is in it
   CLI::App app("Senses, estimates, and reports probability tuples to an aggregator.", "tributary-node");
   tributary::Arguments arguments;
   app.add_option("--config", arguments.config, "Configuration file (TOML)")->required()->type_name("FILE");

@@ -50,7 +50,7 @@ TEST_F(RunDeclinesTest, ANodeThatCannotTrainIsNotAskedAgainAndTheRunSaysSo) {
   Declines("cedar", kForGood);
   CommitOneRoundOf({"ash", "birch"});
   EXPECT_EQ(run_->round(), 0u) << "it needs three";
-  EXPECT_EQ(run_->StatusMessage(), "2 of 3 nodes are connected; 1 more cannot train");
+  EXPECT_EQ(run_->StatusMessage(), "2 of 3 required nodes connected, 1 more cannot train");
   EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
   EXPECT_THAT(run_->TaskOf("cedar").reason, HasSubstr("images of side 32"));
   Join("cedar");

@@ -133,8 +133,8 @@ std::string RunState::StatusMessage() const {
     return entry.second.status.connected && !entry.second.status.cannot_train.empty();
   });
   const std::uint32_t required = std::max(config_.min_nodes, config_.quorum);
-  std::string message = fmt::format("{} of {} nodes are connected", ready, required);
-  if (unable > 0) message = fmt::format("{}; {} more cannot train", message, unable);
+  std::string message = fmt::format("{} of {} required nodes connected", ready, required);
+  if (unable > 0) message = fmt::format("{}, {} more cannot train", message, unable);
   if (rest_until_ns_ > 0 && ready >= required) {
     message = fmt::format("round {} came to nothing; another one follows in seconds", round_);
   }

@@ -19,7 +19,7 @@ TEST_F(RunStateTest, StartsWhenEnoughNodesHaveJoined) {
   Join("ash");
   Join("birch");
   EXPECT_EQ(run_->phase(), RunPhase::kWaiting);
-  EXPECT_EQ(run_->TaskOf("ash").reason, "2 of 3 nodes are connected");
+  EXPECT_EQ(run_->TaskOf("ash").reason, "2 of 3 required nodes connected");
   Join("cedar");
   ASSERT_EQ(Count<RoundStarted>(), 1u);
   EXPECT_EQ(Last<RoundStarted>().asked.size(), 3u);

@@ -90,7 +90,8 @@ void WatchCall::Write(const FusedSlot& slot, std::uint64_t skipped, bool more) {
   grpc::WriteOptions options;
   if (more) options.set_buffer_hint();
   stream_.Write(response_, options, &written_);
-  queue_.readers().Spent(queue_.clock().SteadyNs() - began_ns);
+  const std::int64_t now_ns = queue_.clock().SteadyNs();
+  queue_.readers().Spent(now_ns - began_ns, now_ns);
 }
 
 void WatchCall::OnWritten(bool ok) {

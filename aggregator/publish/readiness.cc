@@ -74,7 +74,13 @@ SiteReadiness JudgeSite(const FusionEngine& engine, const Fleet& fleet,
   // Two slots may lie between two fusions: the one that is filling and the one that waits for its deadline.
   const std::int64_t patience_ns = kSilentAfterNs + 2 * engine.config().slot.ns();
   const bool flows = site.since_last_slot_ns && *site.since_last_slot_ns <= patience_ns;
-  if (site.present() == 0 || !flows) {
+  if (!flows) {
+    // Nobody is in slots that do not come.
+    for (SourceReadiness& source : site.sources) {
+      if (source.presence == SourcePresence::kPresent) source.presence = SourcePresence::kSilent;
+    }
+  }
+  if (site.present() == 0) {
     site.condition = SiteCondition::kSilent;
   } else {
     site.condition = site.present() == site.sources.size() ? SiteCondition::kOk : SiteCondition::kDegraded;

@@ -115,6 +115,7 @@ TEST_F(ReadinessTest, ASiteWithoutSlotsIsSilent) {
   clock_.Advance(kSilentAfterNs + 2 * kMs);
   EXPECT_EQ(Judge().condition, SiteCondition::kSilent);
   EXPECT_GT(*Judge().since_last_slot_ns, kSilentAfterNs);
+  EXPECT_EQ(PresenceOf("west"), "silent") << "connected, and in no slot";
 }
 
 TEST_F(ReadinessTest, ASiteOfLongSlotsIsNotSilentBetweenTwoOfThem) {

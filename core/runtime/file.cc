@@ -54,6 +54,14 @@ absl::Status WriteAndSync(const std::string& beside, std::string_view content, c
   return absl::OkStatus();
 }
 
+// A device, a pipe or a socket is not replaced by a file.
+absl::Status WriteInPlace(const std::string& path, std::string_view content) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) return FromErrno(errno, "open", path);
+  if (absl::Status status = WriteAll(file.get(), content, path); !status.ok()) return status;
+  return file.Close() == 0 ? absl::OkStatus() : FromErrno(errno, "close", path);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
@@ -80,7 +88,16 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_by
   }
 }
 
-absl::Status WriteFileAtomically(const std::string& path, std::string_view content) {
+absl::Status WriteFileAtomically(const std::string& named, std::string_view content) {
+  // What a link leads to is replaced, not the link.
+  std::error_code ignored;
+  const std::filesystem::file_status about = std::filesystem::status(named, ignored);
+  if (std::filesystem::exists(about) && std::filesystem::is_other(about)) return WriteInPlace(named, content);
+  std::string path = named;
+  if (std::filesystem::is_symlink(std::filesystem::symlink_status(named, ignored))) {
+    const std::filesystem::path target = std::filesystem::weakly_canonical(named, ignored);
+    if (!ignored) path = target.string();
+  }
   const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
   absl::Status status = WriteAndSync(beside, content, path);
   if (status.ok() && rename(beside.c_str(), path.c_str()) != 0) status = FromErrno(errno, "replace", path);

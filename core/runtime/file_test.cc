@@ -1,7 +1,9 @@
 #include "core/runtime/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -57,6 +59,26 @@ TEST_F(FileTest, AWriteThatFailsLeavesTheOldFile) {
   EXPECT_FALSE(WriteFileAtomically(Path("occupied"), "x").ok());
   EXPECT_TRUE(std::filesystem::is_directory(Path("occupied")));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(FileTest, WritesIntoAPipeInsteadOfReplacingIt) {
+  const std::string pipe = Path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_TRUE(WriteFileAtomically(pipe, "x").ok());
+  char got = 0;
+  EXPECT_EQ(read(reader, &got, 1), 1);
+  EXPECT_EQ(got, 'x');
+  close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(FileTest, ReplacesWhatALinkLeadsToAndKeepsTheLink) {
+  ASSERT_TRUE(WriteFileAtomically(Path("target"), "old").ok());
+  std::filesystem::create_symlink("target", Path("link"));
+  ASSERT_TRUE(WriteFileAtomically(Path("link"), "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(Path("link")));
+  EXPECT_EQ(*ReadFile(Path("target")), "new");
 }
 
 TEST(CheckFolderOfTest, FindsWhatWritingWouldFind) {

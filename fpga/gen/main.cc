@@ -4,13 +4,20 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "fpga/gen/rom.h"
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "usage: tributary-rom FOLDER\n");
-    return 64;  // EX_USAGE
+  const std::string_view argument = argc == 2 ? argv[1] : "";
+  const bool help = argument == "--help" || argument == "-h";
+  if (argument.empty() || argument.front() == '-') {
+    fmt::print(help ? stdout : stderr,
+               "usage: tributary-rom FOLDER\n"
+               "Writes the .hex file of every ROM of the augmentation block to FOLDER, which is made if it "
+               "is absent.\n"
+               "Example: tributary-rom build/rom\n");
+    return help ? 0 : 64;  // EX_USAGE
   }
   const std::filesystem::path folder = argv[1];
   std::error_code error;

@@ -14,7 +14,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the datagram's numbers are copied as they are");
 
 constexpr char kMagic[4] = {'T', 'R', 'B', 'C'};
-constexpr std::uint32_t kMagicNumber = 0x43425254;  // the same, as a number
 constexpr std::uint8_t kVersion = 1;
 
 std::size_t SizeOf(UdpEncoding encoding) { return encoding == UdpEncoding::kFloat32 ? 4 : 2; }
@@ -39,8 +38,10 @@ std::variant<UdpFragment, UdpRefusal> DecodeUdpFragment(std::span<const std::byt
                       fmt::format("{} bytes, the header has {}", datagram.size(), kUdpHeaderBytes)};
   }
   if (std::memcmp(datagram.data(), kMagic, sizeof(kMagic)) != 0) {
-    return UdpRefusal{UdpFault::kMagic, fmt::format("found {:08x}, expected {:08x}, \"TRBC\"",
-                                                    Load<std::uint32_t>(datagram, 0), kMagicNumber)};
+    const auto byte = [&datagram](std::size_t at) { return Load<std::uint8_t>(datagram, at); };
+    return UdpRefusal{UdpFault::kMagic,
+                      fmt::format("found {:02x} {:02x} {:02x} {:02x}, expected 54 52 42 43 (\"TRBC\")",
+                                  byte(0), byte(1), byte(2), byte(3))};
   }
   if (const auto version = Load<std::uint8_t>(datagram, 4); version != kVersion) {
     return UdpRefusal{UdpFault::kFormatVersion, fmt::format("found {}, expected {}", version, kVersion)};
@@ -62,7 +63,8 @@ std::variant<UdpFragment, UdpRefusal> DecodeUdpFragment(std::span<const std::byt
                              .scale = Load<float>(datagram, 36),
                              .payload = datagram.subspan(kUdpHeaderBytes)};
   if (fragment.subjects == 0) return UdpRefusal{UdpFault::kSubjects, "found 0, expected at least 1"};
-  if (fragment.count == 0 || std::size_t{fragment.first} + fragment.count > fragment.width) {
+  if (fragment.count == 0) return UdpRefusal{UdpFault::kSize, "count is 0, expected at least 1"};
+  if (std::size_t{fragment.first} + fragment.count > fragment.width) {
     return UdpRefusal{UdpFault::kSize, fmt::format("features {} to {} of {}", fragment.first,
                                                    fragment.first + fragment.count, fragment.width)};
   }

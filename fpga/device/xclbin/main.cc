@@ -22,14 +22,22 @@ tributary::XclbinContents::Kernel KernelOf(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Writes an xclbin for the software device: metadata of kernels, without a bitstream"};
+  CLI::App app{"Writes an xclbin for the software device: metadata of kernels, without a bitstream",
+               "tributary-xclbin"};
   std::string output;
   std::vector<std::string> kernels;
   tributary::XclbinContents contents;
   app.add_option("--output", output, "File to write")->required();
   app.add_option("--kernel", kernels, "Kernel, or kernel:instances (may be repeated)")->required();
   app.add_option("--platform", contents.platform, "Platform name");
-  CLI11_PARSE(app, argc, argv);
+  app.footer(
+      "Example:\n  tributary-xclbin --kernel positioning_kernel:4 --kernel fusion_kernel --output "
+      "board.xclbin");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 64;  // EX_USAGE
+  }
 
   for (const std::string& kernel : kernels) contents.kernels.push_back(KernelOf(kernel));
   const absl::StatusOr<std::string> bytes = tributary::WriteXclbin(contents);
