@@ -20,7 +20,7 @@ namespace tributary {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  tributary watch                                       live table of the only site, until Ctrl-C
+  tributary watch lab                                   live table, until Ctrl-C; with one site, no name is needed
   tributary watch room --truth room:seed=1 --seconds 20 --summary out.json
   tributary watch lab --json --rate 10 | jq .estimates  ten slots a second, one line each
 
