@@ -47,8 +47,8 @@ void DescribeEncoder(const EncoderOptions& encoder, ModelMetadata& metadata) {
   metadata["input.shape"] = fmt::format("N,1,{0},{0}", encoder.side);
   metadata["input.colour"] = "grey";
   metadata["input.scale"] = fmt::format("{}", kPixelUnit);
-  metadata["input.mean"] = "0";
-  metadata["input.std"] = "1";
+  metadata["input.mean"] = std::string("0");
+  metadata["input.std"] = std::string("1");
   metadata["preprocessing"] =
       "none: the model takes pixels from 0 to 255 and multiplies them by input.scale itself; no mean is "
       "subtracted, "
