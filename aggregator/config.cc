@@ -74,7 +74,13 @@ SiteSettings ReadSite(const ConfigSection& section) {
   std::set<std::string_view> names;
   for (const std::string& leaf : fusion.leaves) {
     if (!names.insert(leaf).second) section.Fault("sources", fmt::format("\"{}\" is named twice", leaf));
-    if (leaf.empty()) section.Fault("sources", "a name must not be empty");
+    // What no hello may carry can never report.
+    constexpr std::size_t kMaxNameBytes = 128;
+    const bool controls = std::any_of(leaf.begin(), leaf.end(), absl::ascii_iscntrl);
+    if (leaf.empty() || leaf.size() > kMaxNameBytes || controls) {
+      section.Fault("sources",
+                    fmt::format("expected names of 1 to {} bytes without control characters", kMaxNameBytes));
+    }
   }
   fusion.max_subjects = static_cast<std::uint32_t>(section.Integer("max_subjects", 64, {1, 4096}));
   fusion.slot = ReadSlot(section);

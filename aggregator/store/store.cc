@@ -19,6 +19,7 @@ namespace tributary {
 namespace {
 
 constexpr std::string_view kModels = "models";
+constexpr std::string_view kDatabase = "tributary.db";
 constexpr std::string_view kSubmissions = "submissions";
 
 absl::Status MakeFolder(const std::string& path) {
@@ -54,7 +55,23 @@ absl::Status Store::CheckPlace(const std::string& folder) {
   if (std::filesystem::exists(about) && !std::filesystem::is_directory(about)) {
     return absl::InvalidArgumentError(folder + ": is a file, expected a folder");
   }
-  return CheckFolderOf(std::filesystem::exists(about) ? folder + "/lock" : folder);
+  if (!std::filesystem::exists(about)) {
+    if (std::filesystem::is_symlink(std::filesystem::symlink_status(folder, ignored))) {
+      return absl::InvalidArgumentError(folder + ": is a link that leads nowhere");
+    }
+    return CheckFolderOf(folder);
+  }
+  for (const std::string_view name : {kModels, kSubmissions}) {
+    const std::string part = fmt::format("{}/{}", folder, name);
+    if (std::filesystem::exists(part, ignored) && !std::filesystem::is_directory(part, ignored)) {
+      return absl::InvalidArgumentError(part + ": is a file, a store has a folder there");
+    }
+  }
+  const std::string database = fmt::format("{}/{}", folder, kDatabase);
+  if (std::filesystem::is_directory(database, ignored)) {
+    return absl::InvalidArgumentError(database + ": is a folder, a store has a file there");
+  }
+  return CheckFolderOf(folder + "/lock");
 }
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, StoreStepHook hook) {
@@ -64,7 +81,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, St
   for (const std::string_view name : {kModels, kSubmissions}) {
     if (absl::Status status = MakeFolder(fmt::format("{}/{}", folder, name)); !status.ok()) return status;
   }
-  absl::StatusOr<Database> database = Database::Open(folder + "/tributary.db");
+  absl::StatusOr<Database> database = Database::Open(fmt::format("{}/{}", folder, kDatabase));
   if (!database.ok()) return database.status();
   auto store =
       std::unique_ptr<Store>(new Store(folder, *std::move(lock), *std::move(database), std::move(hook)));

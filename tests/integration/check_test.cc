@@ -157,6 +157,14 @@ std::vector<Broken> AggregatorFaults() {
              kGoodTls),
        8, "federation.parent.node", "not the name on the certificate"},
       {"StoreWithoutParent", kAggregator, Store("store = \"none/store\"\n"), 5, "federation.store", "none"},
+      {"StoreIsALinkToNowhere", kAggregator, Store("store = \"nowhere\"\n"), 5, "federation.store",
+       "leads nowhere"},
+      {"StoreHasAFileForItsModels", kAggregator, Store("store = \"odd\"\n"), 5, "federation.store",
+       "a store has a folder there"},
+      {"SourceThatNobodyCanReport", kAggregator,
+       "listen = \"127.0.0.1:0\"\n[http]\nlisten = \"127.0.0.1:0\"\n[[site]]\nname = \"lab\"\nsources = "
+       "[\"a\\u0007\"]\n",
+       6, "site[0].sources", "without control characters"},
       {"StoreIsAFile", kAggregator, Store("store = \"narrow.npy\"\n"), 5, "federation.store", "is a file"},
       {"NoEvaluationImages", kAggregator, Store("store = \"store\"\n" + images + "images = \"none\"\n"), 7,
        "federation.evaluation.images", "none: cannot open"},
@@ -222,6 +230,9 @@ class CheckTest : public ::testing::TestWithParam<Broken> {
                    Expired(ReadText(certificates.File("south.pem")), ReadText(certificates.File("ca.key"))));
     folder_->Write("good.npy", Recording(1, 1024));
     folder_->Write("narrow.npy", Recording(1, 7));
+    std::filesystem::create_symlink("none", folder_->Path("nowhere"));
+    std::filesystem::create_directory(folder_->Path("odd"));
+    folder_->Write("odd/models", "");
     folder_->Write("crowded.npy", Recording(300, 1024));
     folder_->Write("archive.npz", "PK\3\4 and what follows");
     folder_->Write("side2", Images(4, 2));

@@ -19,7 +19,7 @@ class WatchStartTest : public ::testing::Test {
     ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
     for (const char* wall : {"south", "east"}) {
       nodes_.push_back(std::make_unique<NodeProcess>(folder_, wall, aggregator_.ingest_port(), "",
-                                                     PanelSettings{.rate_hz = 1000}));
+                                                     PanelSettings{"", 1000}));
     }
     ASSERT_TRUE(WaitFor([this] {
       return MetricValue(aggregator_.Metrics(),

@@ -32,8 +32,8 @@ class WatchStreamsSlowTest : public ::testing::Test {
   }
 
   void StartNode(const std::string& wall) {
-    nodes_[wall] = std::make_unique<NodeProcess>(folder_, wall, aggregator_.ingest_port(), "",
-                                                 PanelSettings{.rate_hz = 2000});
+    nodes_[wall] =
+        std::make_unique<NodeProcess>(folder_, wall, aggregator_.ingest_port(), "", PanelSettings{"", 2000});
   }
 
   // A panel is away for three quarters of a second, then all are there for as long, in turn.
