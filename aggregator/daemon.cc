@@ -240,7 +240,8 @@ void Daemon::SayWhatWasServed() const {
   if (federation_ != nullptr) {
     for (const auto& run : federation_->board().Runs()) {
       spdlog::info("run {}: {} after {} of {} rounds, {} updates refused", run->name,
-                   RunConditionName(run->condition), run->committed, run->rounds, run->totals.refused_updates);
+                   RunConditionName(run->condition), run->committed, run->rounds,
+                   run->totals.refused_updates);
     }
   }
   spdlog::info("aggregator stopped after {:.1f} s", seconds);
