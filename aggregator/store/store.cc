@@ -13,14 +13,11 @@
 #include <utility>
 
 #include "aggregator/store/schema.h"
+#include "aggregator/store/store_place.h"
 #include "core/runtime/file.h"
 
 namespace tributary {
 namespace {
-
-constexpr std::string_view kModels = "models";
-constexpr std::string_view kDatabase = "tributary.db";
-constexpr std::string_view kSubmissions = "submissions";
 
 absl::Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
@@ -48,31 +45,6 @@ Store::Store(std::string folder, StoreLock lock, Database database, StoreStepHoo
       lock_(std::move(lock)),
       database_(std::move(database)),
       hook_(std::move(hook)) {}
-
-absl::Status Store::CheckPlace(const std::string& folder) {
-  std::error_code ignored;
-  const std::filesystem::file_status about = std::filesystem::status(folder, ignored);
-  if (std::filesystem::exists(about) && !std::filesystem::is_directory(about)) {
-    return absl::InvalidArgumentError(folder + ": is a file, expected a folder");
-  }
-  if (!std::filesystem::exists(about)) {
-    if (std::filesystem::is_symlink(std::filesystem::symlink_status(folder, ignored))) {
-      return absl::InvalidArgumentError(folder + ": is a link that leads nowhere");
-    }
-    return CheckFolderOf(folder);
-  }
-  for (const std::string_view name : {kModels, kSubmissions}) {
-    const std::string part = fmt::format("{}/{}", folder, name);
-    if (std::filesystem::exists(part, ignored) && !std::filesystem::is_directory(part, ignored)) {
-      return absl::InvalidArgumentError(part + ": is a file, a store has a folder there");
-    }
-  }
-  const std::string database = fmt::format("{}/{}", folder, kDatabase);
-  if (std::filesystem::is_directory(database, ignored)) {
-    return absl::InvalidArgumentError(database + ": is a folder, a store has a file there");
-  }
-  return CheckFolderOf(folder + "/lock");
-}
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, StoreStepHook hook) {
   if (absl::Status status = MakeFolder(folder); !status.ok()) return status;

@@ -1,0 +1,12 @@
+// What a store's folder holds.
+#pragma once
+
+#include <string_view>
+
+namespace tributary {
+
+inline constexpr std::string_view kDatabase = "tributary.db";
+inline constexpr std::string_view kModels = "models";            // a folder
+inline constexpr std::string_view kSubmissions = "submissions";  // a folder
+
+}  // namespace tributary
