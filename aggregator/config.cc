@@ -10,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "aggregator/fusion/leaf_set.h"
-#include "core/runtime/config_address.h"
+#include "core/config/config_address.h"
 
 namespace tributary {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "aggregator/evaluation/evaluation_images.h"
+#include "aggregator/learning/judge/evaluation_images.h"
 #include "aggregator/fusion/site_config.h"
-#include "core/runtime/config.h"
-#include "core/runtime/tls.h"
+#include "core/config/config.h"
+#include "core/config/tls.h"
 
 namespace tributary {
 

@@ -15,10 +15,10 @@
 #include "aggregator/publish/readiness.h"
 #include "aggregator/publish/site_board.h"
 #include "aggregator/publish/site_metrics.h"
-#include "aggregator/rounds/federation_metrics.h"
-#include "aggregator/rounds/run_api.h"
-#include "core/runtime/http_metrics.h"
-#include "core/runtime/http_server.h"
+#include "aggregator/learning/service/federation_metrics.h"
+#include "aggregator/learning/service/run_api.h"
+#include "core/http/http_metrics.h"
+#include "core/http/http_server.h"
 #include "core/runtime/log.h"
 
 namespace tributary {

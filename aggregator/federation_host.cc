@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "aggregator/rounds/federation_metrics.h"
-#include "aggregator/rounds/relay_metrics.h"
+#include "aggregator/learning/service/federation_metrics.h"
+#include "aggregator/learning/relay/relay_metrics.h"
 
 namespace tributary {
 

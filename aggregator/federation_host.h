@@ -9,15 +9,15 @@
 
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
-#include "aggregator/evaluation/evaluator.h"
+#include "aggregator/learning/judge/evaluator.h"
 #include "aggregator/publish/known_nodes.h"
-#include "aggregator/rounds/coordinator.h"
-#include "aggregator/rounds/federation_service.h"
-#include "aggregator/rounds/relay.h"
-#include "aggregator/rounds/run_service.h"
+#include "aggregator/learning/service/coordinator.h"
+#include "aggregator/learning/service/federation_service.h"
+#include "aggregator/learning/relay/relay.h"
+#include "aggregator/learning/service/run_service.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
-#include "core/runtime/tls.h"
+#include "core/config/tls.h"
 
 namespace tributary {
 

@@ -14,8 +14,8 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
-#include "core/runtime/tls.h"
-#include "core/uplink/uplink.h"
+#include "core/config/tls.h"
+#include "core/link/uplink.h"
 
 namespace tributary {
 

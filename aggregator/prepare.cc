@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "aggregator/store/store.h"
-#include "core/nn/training_limits.h"
-#include "core/runtime/prepare_tls.h"
+#include "core/nn/encoder/training_limits.h"
+#include "core/config/prepare_tls.h"
 
 namespace tributary {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
-#include "aggregator/evaluation/evaluation_images.h"
-#include "core/runtime/config.h"
-#include "core/runtime/tls.h"
+#include "aggregator/learning/judge/evaluation_images.h"
+#include "core/config/config.h"
+#include "core/config/tls.h"
 
 namespace tributary {
 

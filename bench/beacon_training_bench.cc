@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/beacon_problem.h"
-#include "core/nn/levenberg_marquardt.h"
+#include "core/nn/beacon/beacon_problem.h"
+#include "core/nn/optimise/levenberg_marquardt.h"
 
 namespace tributary {
 namespace {

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "aggregator/federation/accumulator.h"
+#include "aggregator/learning/round/accumulator.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/update_encoding.h"
 

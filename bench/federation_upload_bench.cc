@@ -30,11 +30,11 @@
 #include <thread>
 #include <vector>
 
-#include "aggregator/ingest/ingest_server.h"
-#include "aggregator/rounds/coordinator.h"
-#include "aggregator/rounds/federation_service.h"
-#include "aggregator/rounds/federation_wire.h"
-#include "aggregator/rounds/run_service.h"
+#include "aggregator/server/ingest_server.h"
+#include "aggregator/learning/service/coordinator.h"
+#include "aggregator/learning/service/federation_service.h"
+#include "aggregator/learning/service/federation_wire.h"
+#include "aggregator/learning/service/run_service.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/flat_model.h"
 #include "core/parameters/safetensors.h"

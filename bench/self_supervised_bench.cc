@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/random_stream.h"
-#include "core/nn/self_supervised_trainer.h"
+#include "core/nn/kernel/random_stream.h"
+#include "core/nn/encoder/self_supervised_trainer.h"
 
 namespace tributary {
 namespace {

@@ -19,9 +19,9 @@
 
 #include "core/images/idx_file.h"
 #include "core/images/split.h"
-#include "core/nn/encoder_evaluation.h"
-#include "core/nn/self_supervised_trainer.h"
-#include "node/workload/self_supervised.h"
+#include "core/nn/encoder/encoder_evaluation.h"
+#include "core/nn/encoder/self_supervised_trainer.h"
+#include "node/learner/self_supervised.h"
 
 namespace tributary {
 namespace {

@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "cli/failure.h"
 #include "core/runtime/service.h"
-#include "core/uplink/peer_status.h"
-#include "core/uplink/refusals.h"
+#include "core/wire/peer_status.h"
+#include "core/link/refusals.h"
 
 namespace tributary {
 namespace {

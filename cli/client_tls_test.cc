@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/certificate_authority.h"
+#include "cli/certs/certificate_authority.h"
 #include "cli/failure.h"
-#include "core/runtime/tls.h"
+#include "core/config/tls.h"
 #include "tests/support/own_folder.h"
 
 namespace tributary {

@@ -1,7 +1,7 @@
 #include "cli/connection.h"
 
 #include "cli/failure.h"
-#include "core/uplink/channel.h"
+#include "core/link/channel.h"
 
 namespace tributary {
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/runtime/tls.h"
+#include "core/config/tls.h"
 
 namespace tributary {
 

@@ -1,11 +1,15 @@
-# tributary_module(NAME [DEPENDS lib...] [TEST_DEPENDS lib...] [EXCLUDE regex])
+# tributary_module(NAME [FOLDERS folder...] [DEPENDS lib...] [TEST_DEPENDS lib...] [EXCLUDE regex])
 #
-# A folder is a module: its *.cc make the library tributary_NAME, its *_test.cc the test binary
+# A folder is a module: its *.cc (those of FOLDERS, where they are given) make the library tributary_NAME, its *_test.cc the test binary
 # NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable.
 # Files that match EXCLUDE are left to the folder's own CMakeLists.txt.
 function(tributary_module name)
-  cmake_parse_arguments(ARG "" "EXCLUDE" "DEPENDS;TEST_DEPENDS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  cmake_parse_arguments(ARG "" "EXCLUDE" "FOLDERS;DEPENDS;TEST_DEPENDS" ${ARGN})
+  if(NOT ARG_FOLDERS)
+    set(ARG_FOLDERS .)
+  endif()
+  list(TRANSFORM ARG_FOLDERS APPEND "/*.cc" OUTPUT_VARIABLE patterns)
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(ARG_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "${ARG_EXCLUDE}")
   endif()

@@ -7,8 +7,8 @@
 #include <utility>
 #include <variant>
 
-#include "core/runtime/config.h"
-#include "core/runtime/config_address.h"
+#include "core/config/config.h"
+#include "core/config/config_address.h"
 #include "fpga/model/fusion_model.h"
 
 namespace tributary {

@@ -9,11 +9,11 @@
 
 #include "absl/status/statusor.h"
 #include "core/estimate/slot_length.h"
-#include "core/runtime/config.h"
-#include "core/runtime/tls.h"
-#include "core/uplink/spool/spool.h"
-#include "node/federation_config.h"
-#include "node/panel_config.h"
+#include "core/config/config.h"
+#include "core/config/tls.h"
+#include "core/link/spool/spool.h"
+#include "node/learner/federation_config.h"
+#include "node/panel/panel_config.h"
 
 namespace tributary {
 

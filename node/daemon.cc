@@ -7,8 +7,8 @@
 #include <chrono>
 #include <utility>
 
-#include "core/runtime/http_metrics.h"
-#include "node/panel_factory.h"
+#include "core/http/http_metrics.h"
+#include "node/panel/panel_factory.h"
 #include "node/summary.h"
 
 namespace tributary {

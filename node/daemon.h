@@ -9,13 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/http_server.h"
+#include "core/http/http_server.h"
 #include "core/runtime/metrics.h"
-#include "core/uplink/uplink.h"
-#include "node/board_fusion.h"
+#include "core/link/uplink.h"
+#include "node/panel/board_fusion.h"
 #include "node/config.h"
-#include "node/learner.h"
-#include "node/panel.h"
+#include "node/learner/learner.h"
+#include "node/panel/panel.h"
 #include "node/prepare.h"
 
 namespace tributary {

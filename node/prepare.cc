@@ -7,10 +7,10 @@
 #include <variant>
 
 #include "absl/strings/match.h"
-#include "core/nn/encoder_options.h"
-#include "core/nn/training_limits.h"
+#include "core/nn/encoder/encoder_options.h"
+#include "core/nn/encoder/training_limits.h"
 #include "core/runtime/file.h"
-#include "core/runtime/prepare_tls.h"
+#include "core/config/prepare_tls.h"
 
 namespace tributary {
 namespace {

@@ -11,11 +11,11 @@
 #include "absl/status/statusor.h"
 #include "core/images/image_set.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/config.h"
-#include "core/runtime/tls.h"
+#include "core/config/config.h"
+#include "core/config/tls.h"
 #include "node/config.h"
-#include "node/model_file.h"
-#include "node/panel_factory.h"
+#include "node/panel/model_file.h"
+#include "node/panel/panel_factory.h"
 
 namespace tributary {
 

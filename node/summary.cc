@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/uplink/convert.h"
+#include "core/wire/convert.h"
 
 namespace tributary {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/uplink/uplink.h"
-#include "node/board_fusion.h"
-#include "node/learner.h"
-#include "node/panel.h"
+#include "core/link/uplink.h"
+#include "node/panel/board_fusion.h"
+#include "node/learner/learner.h"
+#include "node/panel/panel.h"
 
 namespace tributary {
 

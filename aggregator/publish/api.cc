@@ -8,7 +8,7 @@
 #include "aggregator/publish/fleet_wire.h"
 #include "aggregator/publish/json.h"
 #include "aggregator/publish/unknown_site.h"
-#include "core/uplink/record_json.h"
+#include "core/wire/record_json.h"
 
 namespace tributary {
 namespace {

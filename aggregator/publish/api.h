@@ -10,7 +10,7 @@
 #include "aggregator/publish/known_nodes.h"
 #include "aggregator/publish/readiness.h"
 #include "aggregator/publish/site_board.h"
-#include "core/runtime/http_server.h"
+#include "core/http/http_server.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary {

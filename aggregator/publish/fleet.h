@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "core/runtime/log_limit.h"
 #include "core/runtime/mutex.h"
-#include "core/uplink/report.h"
+#include "core/wire/report.h"
 
 namespace tributary {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/uplink/record_json.h"
+#include "core/wire/record_json.h"
 
 namespace tributary {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "aggregator/publish/unknown_site.h"
-#include "core/uplink/record_json.h"
+#include "core/wire/record_json.h"
 
 namespace tributary {
 namespace {

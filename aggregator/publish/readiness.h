@@ -14,7 +14,7 @@
 #include "aggregator/publish/fleet.h"
 #include "aggregator/publish/site_board.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/http_server.h"
+#include "core/http/http_server.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary {

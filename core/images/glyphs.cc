@@ -6,7 +6,7 @@
 #include <numbers>
 #include <span>
 
-#include "core/nn/random_stream.h"
+#include "core/nn/kernel/random_stream.h"
 
 namespace tributary {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/nn/tansig.h"
+#include "core/nn/kernel/tansig.h"
 #include "fpga/model/fixed_point.h"
 
 namespace tributary {

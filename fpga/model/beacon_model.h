@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/nn/beacon_network.h"
+#include "core/nn/beacon/beacon_network.h"
 
 namespace tributary {
 

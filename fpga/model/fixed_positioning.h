@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/nn/positioning_network.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 
 namespace tributary {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/nn/positioning_network.h"
+#include "core/nn/positioning/positioning_network.h"
 
 namespace tributary {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/nn/positioning_network.h"
+#include "core/nn/positioning/positioning_network.h"
 
 namespace tributary {
 

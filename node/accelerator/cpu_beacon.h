@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/nn/beacon_network.h"
+#include "core/nn/beacon/beacon_network.h"
 #include "fpga/model/beacon_model.h"
 #include "fpga/model/number_format.h"
 #include "node/accelerator/accelerator.h"

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "core/nn/beacon_network.h"
-#include "core/nn/positioning_network.h"
+#include "core/nn/beacon/beacon_network.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/xrt_options.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "core/nn/positioning_network.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/xrt_options.h"
 

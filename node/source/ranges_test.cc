@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "node/source/ranges_motion.h"
-#include "node/source/recording_csv.h"
+#include "core/scene/ranges_motion.h"
+#include "core/scene/recording_csv.h"
 
 namespace tributary {
 namespace {

@@ -6,9 +6,9 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
-#include "node/source/gaussian_noise.h"
+#include "core/scene/gaussian_noise.h"
 #include "node/source/noisy_words.h"
-#include "node/source/room_channel.h"
+#include "core/scene/room_channel.h"
 #include "node/source/slot_stride.h"
 
 namespace tributary {

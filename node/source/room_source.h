@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "core/estimate/slot_length.h"
 #include "core/runtime/clock.h"
-#include "node/source/room.h"
-#include "node/source/room_motion.h"
+#include "core/scene/room.h"
+#include "core/scene/room_motion.h"
 #include "node/source/source.h"
 
 namespace tributary {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "node/source/room_channel.h"
+#include "core/scene/room_channel.h"
 
 namespace tributary {
 namespace {

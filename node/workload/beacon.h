@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/nn/beacon_network.h"
+#include "core/nn/beacon/beacon_network.h"
 #include "node/accelerator/accelerator.h"
 #include "node/workload/workload.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/nn/gaussian_nll.h"
-#include "core/nn/positioning_network.h"
+#include "core/nn/optimise/gaussian_nll.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "node/workload/inference.h"
 
 namespace tributary {

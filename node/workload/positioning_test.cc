@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include "core/nn/gaussian_nll.h"
+#include "core/nn/optimise/gaussian_nll.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

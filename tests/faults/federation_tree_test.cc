@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/nn/encoder_file.h"
+#include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
 #include "tests/support/learners.h"

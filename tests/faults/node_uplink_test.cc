@@ -7,7 +7,7 @@
 
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
-#include "core/uplink/uplink.h"
+#include "core/link/uplink.h"
 #include "tests/faults/node_cuttable_link.h"
 #include "tests/faults/node_report_server.h"
 #include "tests/support/process.h"

@@ -1,5 +1,5 @@
 // Whether a board fuses its panels or the aggregator does must not show in the result.
-#include "node/board_fusion.h"
+#include "node/panel/board_fusion.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/federation/run_config.h"
-#include "core/nn/beacon_file.h"
+#include "aggregator/learning/rules/run_config.h"
+#include "core/nn/beacon/beacon_file.h"
 #include "core/parameters/npy.h"
 #include "tests/support/certificates.h"
 #include "tests/support/example_keys.h"

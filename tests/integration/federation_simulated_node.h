@@ -14,7 +14,7 @@
 #include "core/parameters/fixed_point.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/clock.h"
-#include "core/uplink/federation_client.h"
+#include "core/link/federation_client.h"
 
 namespace tributary::testing {
 

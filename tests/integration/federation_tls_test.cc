@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/uplink/channel.h"
+#include "core/link/channel.h"
 #include "tests/support/certificates.h"
 #include "tests/support/learners.h"
 #include "tributary/v1/federation.grpc.pb.h"

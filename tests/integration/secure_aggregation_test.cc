@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "core/images/glyphs.h"
-#include "core/nn/encoder_file.h"
-#include "node/learner.h"
+#include "core/nn/encoder/encoder_file.h"
+#include "node/learner/learner.h"
 #include "tests/integration/federation_simulated_node.h"
 #include "tests/support/learners.h"
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/nn/beacon_file.h"
-#include "node/source/ranges_csv.h"
+#include "core/nn/beacon/beacon_file.h"
+#include "core/scene/ranges_csv.h"
 #include "tests/support/fleet.h"
 #include "tests/support/reporter.h"
 

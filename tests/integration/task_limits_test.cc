@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/federation/run_config.h"
-#include "aggregator/federation/run_state.h"
-#include "aggregator/rounds/federation_wire.h"
-#include "core/nn/training_limits.h"
-#include "core/uplink/federation_convert.h"
-#include "node/local_training.h"
+#include "aggregator/learning/rules/run_config.h"
+#include "aggregator/learning/round/run_state.h"
+#include "aggregator/learning/service/federation_wire.h"
+#include "core/nn/encoder/training_limits.h"
+#include "core/wire/federation_convert.h"
+#include "node/learner/local_training.h"
 
 namespace tributary {
 namespace {

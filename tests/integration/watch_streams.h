@@ -11,8 +11,8 @@
 
 #include "core/runtime/clock.h"
 #include "core/runtime/mutex.h"
-#include "core/uplink/channel.h"
-#include "core/uplink/watcher.h"
+#include "core/link/channel.h"
+#include "core/link/watcher.h"
 #include "tests/support/process.h"
 
 namespace tributary::testing {

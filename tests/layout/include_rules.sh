@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Who may include whom: fails on the first folder that reaches across (docs/architecture.md has the reasons).
 # usage: include_rules.sh ROOT
+#        include_rules.sh --folders   lists the folders that have a rule
 set -euo pipefail
-cd "$1"
 
 grpc='grpc|google/protobuf|tributary/v1/'
 asio='boost/'
@@ -12,32 +12,49 @@ io="$grpc|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|sys/|unistd|fcntl
 
 # folder; what its includes must not match; what in `file:line:` frees a finding (regular expression)
 rules=(
-  "core/estimate;$io|core/(images|nn|parameters|runtime|uplink)/|node/|aggregator/|cli/|fpga/;"
-  "core/parameters;$io|core/(estimate|images|nn|runtime|uplink|privacy)/|node/|aggregator/|cli/|fpga/;"
-  "core/privacy;$io|core/(estimate|images|nn|parameters|runtime|uplink)/|node/|aggregator/|cli/|fpga/;"
-  "core/nn;$io|core/(estimate|images|runtime|uplink)/|node/|aggregator/|cli/|fpga/;"
-  "core/images;$io|core/(estimate|parameters|privacy|uplink)/|node/|aggregator/|cli/|fpga/;"
-  "fpga/model;$io|core/(estimate|runtime|uplink)/|node/|aggregator/|cli/;"
-  "core/runtime;$grpc|$xrt|$sqlite|core/(estimate|images|nn|parameters|uplink)/|node/|aggregator/|cli/|fpga/;"
-  "core/uplink;$xrt|$sqlite|node/|aggregator/|cli/|fpga/;"
-  "node/source;$grpc|$xrt|$sqlite|core/uplink/|node/(accelerator|workload)/|aggregator/|cli/;"
-  "node/accelerator;$grpc|$asio|$sqlite|core/uplink/|node/(source|workload)/|aggregator/|cli/;"
+  "core/estimate;$io|core/(config|http|images|link|nn|parameters|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/parameters;$io|core/(config|estimate|http|images|link|nn|privacy|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/privacy;$io|core/(config|estimate|http|images|link|nn|parameters|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/nn;$io|core/(config|estimate|http|images|link|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/scene;$io|core/(config|http|images|link|nn|parameters|privacy|runtime|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/images;$io|core/(config|estimate|http|link|parameters|privacy|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "fpga/model;$io|core/(config|estimate|http|link|runtime|scene|wire)/|node/|aggregator/|cli/;"
+  "core/runtime;$grpc|$xrt|$sqlite|toml|core/(config|estimate|http|images|link|nn|parameters|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/config;$grpc|$asio|$xrt|$sqlite|prometheus/|core/(estimate|http|images|link|nn|parameters|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/http;$grpc|$xrt|$sqlite|toml|core/(estimate|images|link|nn|parameters|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/wire;$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|core/(config|http|images|link|scene)/|node/|aggregator/|cli/|fpga/;"
+  "core/link;$xrt|$sqlite|toml|core/(http|images|scene)/|node/|aggregator/|cli/|fpga/;"
+  "node/source;$grpc|$xrt|$sqlite|core/(link|wire)/|node/(accelerator|learner|panel|workload)/|aggregator/|cli/;"
+  "node/accelerator;$grpc|$asio|$sqlite|core/(link|wire)/|node/(learner|panel|source|workload)/|aggregator/|cli/;"
   "node/accelerator;$xrt;/xrt_[^/:]*:"
-  "node/workload;$io|core/(runtime|uplink)/|aggregator/|cli/;"
+  "node/workload;$io|core/(config|http|link|runtime|wire)/|node/(learner|panel)/|aggregator/|cli/;"
+  "node/panel;$grpc|$xrt|$sqlite|node/learner/|aggregator/|cli/;"
+  "node/learner;$xrt|$sqlite|node/(panel|source)/|aggregator/|cli/;"
   "node;aggregator/|cli/;"
-  "aggregator/fusion;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|toml|core/(nn|parameters|uplink)/|node/|cli/;"
-  "aggregator/federation;$io|core/(estimate|uplink)/|node/|aggregator/(fusion|ingest|publish|store|rounds)/|cli/;"
-  "aggregator/ingest;$xrt|$sqlite|node/|cli/;"
-  "aggregator/publish;$xrt|$sqlite|node/|cli/;"
-  "aggregator/store;$grpc|$asio|$xrt|spdlog/|prometheus/|toml|core/(nn|uplink)/|aggregator/(federation|fusion|ingest|publish|rounds)/|node/|cli/;"
-  "aggregator/rounds;$asio|$xrt|$sqlite|aggregator/(fusion|ingest|publish)/|node/|cli/;"
+  "aggregator/fusion;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|toml|core/(config|http|link|nn|parameters|wire)/|node/|cli/;"
+  "aggregator/server;$xrt|$sqlite|aggregator/(learning|store)/|node/|cli/;"
+  "aggregator/publish;$xrt|$sqlite|aggregator/(server|store)/|node/|cli/;"
+  "aggregator/store;$grpc|$asio|$xrt|spdlog/|prometheus/|toml|core/(config|http|link|nn|wire)/|aggregator/(fusion|learning|publish|server)/|node/|cli/;"
+  "aggregator/learning;$asio|$xrt|$sqlite|aggregator/(fusion|publish|server)/|node/|cli/;"
+  "aggregator/learning/rules;$io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|round|run|service))/;"
+  "aggregator/learning/round;$io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|run|service))/;"
   "aggregator;node/|cli/|fpga/;"
 )
+
+if [ "$1" = --folders ]; then
+  printf '%s\n' "${rules[@]%%;*}" | sort -u
+  exit
+fi
+cd "$1"
 
 breaches=0
 for rule in "${rules[@]}"; do
   IFS=';' read -r folder forbidden exempt <<<"$rule"
-  [ -d "$folder" ] || continue
+  if [ ! -d "$folder" ]; then
+    echo "there is no folder $folder: change its rule"
+    breaches=$((breaches + 1))
+    continue
+  fi
   # Tests may read recorded files; the rule is about what ships.
   found=$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]($forbidden)" "$folder" \
             --include='*.h' --include='*.cc' | grep -vE '_(test|fuzz|bench)\.cc:' || true)

@@ -5,7 +5,7 @@ check="$(dirname "$0")/include_rules.sh"
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
-mkdir -p "$root"/core/estimate "$root"/node/accelerator "$root"/aggregator/fusion "$root"/aggregator/federation "$root"/core/privacy
+"$check" --folders | sed "s|^|$root/|" | xargs mkdir -p
 "$check" "$root" >/dev/null || { echo "an empty tree must pass"; exit 1; }
 
 plant() { # file, include line, expected verdict
@@ -21,9 +21,11 @@ plant core/estimate/a_test.cc '#include <fstream>' pass
 plant node/accelerator/cpu.cc '#include <xrt/xrt_device.h>' fail
 plant node/accelerator/xrt_device.cc '#include <xrt/xrt_device.h>' pass
 plant aggregator/fusion/a.cc '#include "node/source/source.h"' fail
-plant aggregator/federation/a.cc '#include <sqlite3.h>' fail
-plant aggregator/federation/a.cc '#include "aggregator/store/store.h"' fail
-plant aggregator/federation/a.cc '#include "core/privacy/cipher.h"' pass
+plant aggregator/learning/rules/a.cc '#include <sqlite3.h>' fail
+plant aggregator/learning/rules/a.cc '#include "aggregator/store/store.h"' fail
+plant aggregator/learning/rules/a.cc '#include "core/privacy/cipher.h"' pass
 plant core/privacy/a.cc '#include <openssl/evp.h>' pass
 plant core/privacy/a.cc '#include "core/runtime/file.h"' fail
+rmdir "$root"/aggregator/learning/rules
+if "$check" "$root" >/dev/null; then echo "a rule for a folder that is gone must fail"; exit 1; fi
 echo "the include check catches what it must"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes strategies.json: recorded updates and what each server strategy makes of them, by NumPy in double.
 
-The formulas are those of the papers that aggregator/federation/strategy.h names. Run it again after a change of the
+The formulas are those of the papers that aggregator/learning/rules/strategy.h names. Run it again after a change of the
 updates or the options:
 
     tests/reference/strategies.py

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/runtime/tls.h"
+#include "core/config/tls.h"
 #include "tests/support/process.h"
 
 namespace tributary::testing {

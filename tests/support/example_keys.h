@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/runtime/config.h"
+#include "core/config/config.h"
 
 namespace tributary::testing {
 

@@ -13,10 +13,10 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
-#include "core/runtime/tls.h"
-#include "core/uplink/channel.h"
-#include "core/uplink/uplink.h"
-#include "core/uplink/watcher.h"
+#include "core/config/tls.h"
+#include "core/link/channel.h"
+#include "core/link/uplink.h"
+#include "core/link/watcher.h"
 
 namespace tributary::testing {
 

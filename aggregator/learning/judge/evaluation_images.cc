@@ -1,0 +1,59 @@
+#include "aggregator/learning/judge/evaluation_images.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/images/labelled_images.h"
+
+namespace tributary {
+namespace {
+
+void Keep(ImageSet& set, std::size_t count) {
+  if (count == 0 || count >= set.count()) return;
+  set.pixels.resize(count * set.image_size());
+  set.labels.resize(count);
+}
+
+// Moves every other image of `train` to a set of its own.
+ImageSet TakeEveryOther(ImageSet& train) {
+  ImageSet kept{train.side, {}, {}}, taken{train.side, {}, {}};
+  for (std::size_t i = 0; i < train.count(); ++i) {
+    ImageSet& target = i % 2 == 0 ? kept : taken;
+    const auto image = train.image(i);
+    target.pixels.insert(target.pixels.end(), image.begin(), image.end());
+    target.labels.push_back(train.labels[i]);
+  }
+  train = std::move(kept);
+  return taken;
+}
+
+absl::StatusOr<ImageSet> ReadLabelled(const std::string& images, const std::string& labels, ImageUse use) {
+  absl::StatusOr<ImageSet> set = ReadImages(images, labels, use);
+  if (!set.ok()) return set.status();
+  if (set->count() > 0 && set->labels.size() == set->count()) return set;
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {} images and {} labels, evaluation needs a label for each", images, set->count(),
+                  set->labels.size()));
+}
+
+}  // namespace
+
+absl::StatusOr<EvaluationImages> ReadEvaluationImages(const EvaluationFiles& files) {
+  absl::StatusOr<ImageSet> train = ReadLabelled(files.images, files.labels, ImageUse::kTraining);
+  if (!train.ok()) return train.status();
+  EvaluationImages images{*std::move(train), {}};
+  if (files.test_images.empty() && files.images != "glyphs") {
+    images.test = TakeEveryOther(images.train);
+  } else {
+    const std::string& name = files.test_images.empty() ? files.images : files.test_images;
+    absl::StatusOr<ImageSet> test = ReadLabelled(name, files.test_labels, ImageUse::kTest);
+    if (!test.ok()) return test.status();
+    images.test = *std::move(test);
+  }
+  Keep(images.train, files.max_images);
+  Keep(images.test, files.max_images);
+  return images;
+}
+
+}  // namespace tributary

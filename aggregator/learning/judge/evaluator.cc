@@ -1,0 +1,159 @@
+#include "aggregator/learning/judge/evaluator.h"
+
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <future>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/nn/encoder/encoder_file.h"
+#include "core/nn/encoder/self_supervised_trainer.h"
+
+namespace tributary {
+namespace {
+
+absl::StatusOr<std::string> ReadAll(OpenModel model) {
+  std::string file(model.record.file.bytes, '\0');
+  const absl::StatusOr<std::size_t> got = model.file.Read(file.data(), file.size());
+  if (!got.ok()) return got.status();
+  return file;
+}
+
+// So many images are a fraction of a second, for a stop to be heard.
+constexpr std::size_t kSlice = 1'024;
+
+absl::StatusOr<std::vector<float>> FeaturesOf(SelfSupervisedTrainer& trainer, const ImageSet& set,
+                                              const std::stop_token& stop) {
+  std::vector<float> features;
+  std::span<const std::uint8_t> rest = set.pixels;
+  while (!rest.empty()) {
+    if (stop.stop_requested()) return absl::CancelledError("the evaluation was stopped");
+    const std::span<const std::uint8_t> slice = rest.first(std::min(rest.size(), kSlice * set.image_size()));
+    const std::vector<float> some = trainer.Features(slice);
+    features.insert(features.end(), some.begin(), some.end());
+    rest = rest.subspan(slice.size());
+  }
+  return features;
+}
+
+absl::StatusOr<EncoderEvaluation> Evaluate(SelfSupervisedTrainer& trainer, const EvaluationImages& images,
+                                           const std::stop_token& stop) {
+  const absl::StatusOr<std::vector<float>> train = FeaturesOf(trainer, images.train, stop);
+  if (!train.ok()) return train.status();
+  const absl::StatusOr<std::vector<float>> test = FeaturesOf(trainer, images.test, stop);
+  if (!test.ok()) return test.status();
+  return EvaluateFeatures({*train, images.train.labels}, {*test, images.test.labels},
+                          trainer.options().encoder.feature_count());
+}
+
+}  // namespace
+
+Evaluator::Evaluator(Coordinator& coordinator, EvaluationImages images)
+    : coordinator_(coordinator), images_(std::move(images)) {}
+
+std::shared_ptr<Evaluator> Evaluator::Start(Coordinator& coordinator, EvaluationImages images) {
+  auto evaluator = std::shared_ptr<Evaluator>(new Evaluator(coordinator, std::move(images)));
+  evaluator->thread_ = std::jthread([&evaluator = *evaluator](std::stop_token stop) {
+    prctl(PR_SET_NAME, "evaluation");
+    // Figures can wait, rounds cannot. On Linux this is the thread's own.
+    setpriority(PRIO_PROCESS, 0, 5);
+    evaluator.Run(stop);
+  });
+  coordinator.board().Add(evaluator);
+  return evaluator;
+}
+
+Evaluator::~Evaluator() { Stop(); }
+
+void Evaluator::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Evaluator::OnChange() {
+  for (const auto& run : coordinator_.board().Runs()) {
+    std::uint32_t& seen = seen_[run->name];
+    if (!run->to_judge || *run->to_judge <= seen) continue;
+    seen = *run->to_judge;
+    {
+      MutexLock lock(mutex_);
+      const auto [wanted, added] = wanted_.insert_or_assign(run->name, seen);
+      if (!added) ++skipped_;
+    }
+    changed_.notify_one();
+  }
+}
+
+void Evaluator::Run(std::stop_token stop) {
+  for (;;) {
+    std::pair<std::string, std::uint32_t> next;
+    {
+      MutexLock lock(mutex_);
+      if (!changed_.wait(lock, stop, [this]() REQUIRES(mutex_) { return !wanted_.empty(); })) return;
+      next = *wanted_.begin();
+      wanted_.erase(wanted_.begin());
+    }
+    const absl::StatusOr<Judgement> judgement = Judge(next.first, next.second, stop);
+    if (stop.stop_requested()) return;
+    if (!judgement.ok()) {
+      spdlog::warn("run {}: round {} cannot be evaluated: {}", next.first, next.second,
+                   std::string(judgement.status().message()));
+      coordinator_.AddJudgement(next.first, next.second, std::nullopt);
+      continue;
+    }
+    spdlog::info("run {}: round {}: linear probe {:.1f} % (random encoder {:.1f} %), kNN {:.1f} %",
+                 next.first, next.second, 100 * judgement->linear_probe, 100 * judgement->random_linear_probe,
+                 100 * judgement->knn);
+    coordinator_.AddJudgement(next.first, next.second, *judgement);
+  }
+}
+
+absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t round,
+                                           const std::stop_token& stop) {
+  std::promise<absl::StatusOr<OpenModel>> promise;
+  std::future<absl::StatusOr<OpenModel>> answer = promise.get_future();
+  coordinator_.OpenModelAfter(
+      run, round, [&promise](absl::StatusOr<OpenModel> model) { promise.set_value(std::move(model)); });
+  absl::StatusOr<OpenModel> model = answer.get();
+  if (!model.ok()) return model.status();
+  const absl::StatusOr<std::string> file = ReadAll(*std::move(model));
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<EncoderFile> encoder = DecodeEncoder(*file);
+  if (!encoder.ok()) return encoder.status();
+  const auto trainer = SelfSupervisedTrainer::Create(encoder->options);
+  if (!trainer.ok()) return trainer.status();
+  if (images_.train.side != encoder->options.encoder.side) {
+    return absl::InvalidArgumentError("the operator's images are of another side than the model's");
+  }
+  if (absl::Status status = (*trainer)->SetParameters(encoder->parameters); !status.ok()) return status;
+  const absl::StatusOr<EncoderEvaluation> trained = Evaluate(**trainer, images_, stop);
+  if (!trained.ok()) return trained.status();
+  const absl::StatusOr<EncoderEvaluation> random = Baseline(run, encoder->options, stop);
+  if (!random.ok()) return random.status();
+  return Judgement{.linear_probe = trained->linear_accuracy,
+                   .knn = trained->knn_accuracy,
+                   .spread = trained->spread,
+                   .random_linear_probe = random->linear_accuracy,
+                   .random_knn = random->knn_accuracy,
+                   .random_spread = random->spread,
+                   .test_images = static_cast<std::uint32_t>(images_.test.count())};
+}
+
+absl::StatusOr<EncoderEvaluation> Evaluator::Baseline(const std::string& run,
+                                                      const SelfSupervisedOptions& options,
+                                                      const std::stop_token& stop) {
+  if (const auto known = baselines_.find(run); known != baselines_.end()) return known->second;
+  const auto random = SelfSupervisedTrainer::Create(options);
+  if (!random.ok()) return random.status();
+  // A random encoder has seen no batches: without this its norms would do nothing.
+  (*random)->CalibrateStatistics(images_.train.pixels);
+  absl::StatusOr<EncoderEvaluation> evaluation = Evaluate(**random, images_, stop);
+  if (evaluation.ok()) baselines_.emplace(run, *evaluation);
+  return evaluation;
+}
+
+}  // namespace tributary

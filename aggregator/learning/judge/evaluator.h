@@ -1,0 +1,58 @@
+// Judges the models of runs on labelled images of the aggregator's operator, beside the rounds.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "aggregator/learning/judge/evaluation_images.h"
+#include "aggregator/learning/service/coordinator.h"
+#include "core/nn/encoder/encoder_evaluation.h"
+#include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/runtime/mutex.h"
+
+namespace tributary {
+
+// A linear probe, the nearest neighbours and the collapse check of every RunView::to_judge, with the random
+// encoder beside it. Owns one thread and never holds a round: of a run whose rounds are quicker than it, it
+// takes the newest and counts the others.
+class Evaluator final : public RunBoard::Listener, public std::enable_shared_from_this<Evaluator> {
+ public:
+  // The coordinator outlives it, and knows that models are judged.
+  static std::shared_ptr<Evaluator> Start(Coordinator& coordinator, EvaluationImages images);
+  ~Evaluator() override;
+
+  void OnChange() override;
+  // Gives up the judgement under way, within seconds.
+  void Stop();
+
+  std::uint64_t skipped_rounds() const { return skipped_.load(std::memory_order_relaxed); }
+
+ private:
+  Evaluator(Coordinator& coordinator, EvaluationImages images);
+
+  void Run(std::stop_token stop);
+  absl::StatusOr<Judgement> Judge(const std::string& run, std::uint32_t round, const std::stop_token& stop);
+  absl::StatusOr<EncoderEvaluation> Baseline(const std::string& run, const SelfSupervisedOptions& options,
+                                             const std::stop_token& stop);
+
+  Coordinator& coordinator_;
+  const EvaluationImages images_;
+  std::map<std::string, std::uint32_t> seen_;           // last round taken on; the coordinator's thread only
+  std::map<std::string, EncoderEvaluation> baselines_;  // the own thread only, by run
+  std::atomic<std::uint64_t> skipped_ = 0;
+
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, std::uint32_t> wanted_ GUARDED_BY(mutex_);  // newest round by run
+  std::jthread thread_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,83 @@
+// Takes part in a parent's run with the sum of this aggregator's own nodes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "aggregator/learning/service/coordinator.h"
+#include "core/runtime/clock.h"
+#include "core/link/federation_client.h"
+
+namespace tributary {
+
+struct RelayOptions {
+  FederationClientOptions parent;  // sample_count, partial_sums and on_ended are set here
+  std::size_t min_nodes = 1;       // of its own, without which it has no samples to declare
+};
+
+// The parent sees a node that has the samples of all nodes connected here; each of these sees a run of this
+// aggregator. One thread: waits for the parent's task, has the coordinator do the round (RelayedRun) with a
+// deadline that leaves time to send the sum, sends it. Counters and status are any thread's.
+class Relay {
+ public:
+  struct Counters {
+    std::uint64_t rounds = 0;    // that were begun for the parent
+    std::uint64_t accepted = 0;  // partial sums
+    std::uint64_t refused = 0;
+    std::uint64_t abandoned = 0;     // rounds without a sum: no update came, or the parent went on
+    std::uint64_t contributors = 0;  // nodes in the accepted sums
+    std::uint64_t left_out = 0;  // nodes that a sum was sent again without: the parent counts them elsewhere
+  };
+
+  // The coordinator outlives it.
+  Relay(RelayOptions options, Coordinator& coordinator, const Clock& clock);
+  ~Relay();  // Stop()
+
+  // A round under way stays as it is stored: the next start goes on with it.
+  void Stop();
+
+  const FederationClientOptions& parent() const { return options_.parent; }
+  const FederationClient& client() const { return *client_; }
+  Counters counters() const { return {rounds_, accepted_, refused_, abandoned_, contributors_, left_out_}; }
+
+ private:
+  struct Waiting;
+
+  void Run();
+  void Do(const FederationClient::Assignment& assignment);
+  absl::StatusOr<PartialSum> Gather(const FederationClient::Assignment& assignment);
+  // The coordinator's answer to `ask`, unless the parent withdraws its task before.
+  absl::StatusOr<PartialSum> Await(const FederationClient::Assignment& assignment,
+                                   const std::function<void(RelayedRun::SumDone)>& ask);
+  // What the parent says to it.
+  absl::StatusOr<SubmitAnswer> Send(const FederationClient::Assignment& assignment, PartialSum sum);
+  // The nodes in the sum that the parent took in the end.
+  absl::StatusOr<std::size_t> Deliver(const FederationClient::Assignment& assignment, PartialSum sum);
+
+  const RelayOptions options_;
+  Coordinator& coordinator_;
+  const Clock& clock_;
+  // Shared with the coordinator, which tells it the roster.
+  std::shared_ptr<FederationClient> client_;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<std::uint64_t> rounds_ = 0;
+  std::atomic<std::uint64_t> accepted_ = 0;
+  std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<std::uint64_t> abandoned_ = 0;
+  std::atomic<std::uint64_t> contributors_ = 0;
+  std::atomic<std::uint64_t> left_out_ = 0;
+  std::jthread thread_;  // last: it uses everything above
+};
+
+// The text of a run's file that hands these settings to nodes. Errors: FailedPrecondition for a task that
+// sums of several updates cannot answer.
+absl::StatusOr<std::string> RelayedConfig(const TrainTask& task);
+
+}  // namespace tributary

@@ -1,0 +1,386 @@
+// Trees of aggregators with their services, in one process.
+#include "aggregator/learning/relay/relay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "aggregator/learning/relay/tree_fixture.h"
+
+namespace tributary {
+namespace {
+
+using testing::Child;
+using ::testing::ElementsAre;
+using testing::Eventually;
+using ::testing::HasSubstr;
+using testing::Leaf;
+using testing::RoundsHost;
+using testing::TestNode;
+
+constexpr std::size_t kElements = 5'000;
+constexpr std::uint32_t kRounds = 4;
+
+std::string Config(std::size_t min_nodes, const std::string& more = "") {
+  return "name = \"r\"\nrounds = " + std::to_string(kRounds) + "\nmin_nodes = " + std::to_string(min_nodes) +
+         "\ndeadline_s = 60\nmax_element = 8.0\n" + more + "[client]\nlocal_steps = 3\n";
+}
+
+class RelayTest : public ::testing::Test {
+ protected:
+  RelayTest() { parent_.Start(); }
+
+  static void StartRun(RoundsHost& host, const std::string& config, std::size_t elements = kElements) {
+    const grpc::Status status = host.StartRun(config, RoundsHost::ModelFile(elements));
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+  // The parameters after each round of the same nodes without aggregators in between.
+  static std::vector<std::vector<float>> Flat(const std::vector<std::string>& names) {
+    RoundsHost host;
+    host.Start();
+    StartRun(host, Config(names.size()));
+    std::vector<std::unique_ptr<Leaf>> leaves;
+    for (const std::string& name : names) leaves.push_back(std::make_unique<Leaf>(host, name));
+    return AllRounds(host);
+  }
+  static std::vector<std::vector<float>> AllRounds(const RoundsHost& host) {
+    std::vector<std::vector<float>> rounds;
+    host.WaitForRound(kRounds);
+    for (std::uint32_t round = 1; round <= kRounds; ++round) rounds.push_back(host.Parameters(round));
+    return rounds;
+  }
+
+  // A header of a node that asked for any run.
+  static v1::UpdateHeader InRun(v1::UpdateHeader header) {
+    header.set_run("r");
+    return header;
+  }
+
+  RoundsHost parent_;
+};
+
+TEST_F(RelayTest, ATreeGivesWhatTheSameNodesGiveWithoutOneBitForBit) {
+  StartRun(parent_, Config(3));
+  Child attic(parent_, "attic", 2), hall(parent_, "hall", 2);
+  Leaf a(parent_, "ash");
+  Leaf b(attic.host(), "birch"), c(attic.host(), "cedar");
+  Leaf d(hall.host(), "dogwood"), e(hall.host(), "elm");
+  EXPECT_EQ(AllRounds(parent_), Flat({"ash", "birch", "cedar", "dogwood", "elm"}));
+  const v1::Round last = parent_.WaitForRound(kRounds);
+  EXPECT_EQ(last.sample_count(), 10u * (3 + 5 + 5 + 7 + 3));
+  EXPECT_EQ(last.accepted(), 3u);
+  EXPECT_DOUBLE_EQ(last.loss(), 0.5);
+  // Three updates a round reached the parent, not five.
+  EXPECT_EQ(parent_.coordinator().received_bytes(), kRounds * 3 * kElements * sizeof(float));
+  EXPECT_TRUE(Eventually([&] { return hall.relay().counters().accepted == kRounds; }));
+  EXPECT_EQ(hall.relay().counters().contributors, 2 * kRounds);
+}
+
+TEST_F(RelayTest, AChildOfAChildAddsUpTheSame) {
+  StartRun(parent_, Config(1, "quorum = 1\n"));
+  Child hall(parent_, "hall", 2);
+  Child attic(hall.host(), "attic", 2);
+  Leaf a(hall.host(), "ash");
+  Leaf b(attic.host(), "birch"), c(attic.host(), "cedar");
+  EXPECT_EQ(AllRounds(parent_), Flat({"ash", "birch", "cedar"}));
+  EXPECT_TRUE(Eventually([&] { return hall.relay().counters().accepted == kRounds; }));
+  EXPECT_EQ(hall.relay().counters().contributors, 3 * kRounds);
+}
+
+TEST_F(RelayTest, ANodeBelowAChildIsToldWhatItIsToldWithoutOne) {
+  StartRun(parent_, Config(1, "quorum = 1\n"), 3);
+  Child hall(parent_, "hall", 1);
+  TestNode below(hall.host(), "a", 7, "");
+  const v1::TrainTask task = below.NextTrain();
+  EXPECT_EQ(task.round(), 1u);
+  EXPECT_EQ(task.max_sample_count(), 7u);
+  EXPECT_EQ(task.settings().local_steps(), 3u);
+  EXPECT_EQ(task.settings().schedule_steps(), 3u * kRounds);
+  EXPECT_FLOAT_EQ(task.max_element(), 8);
+}
+
+TEST_F(RelayTest, SharesItsSettingsExactly) {
+  TrainTask task;
+  task.run = "r";
+  task.fixed_point = {3, 0.1f};
+  task.settings = {.workload = "self_supervised",
+                   .method = "byol",
+                   .augmentation = "table",
+                   .local_steps = 7,
+                   .batch = 33,
+                   .learning_rate = 0.1 + 0.2,
+                   .momentum = 1.0 / 3,
+                   .weight_decay = 1e-300,
+                   .proximal_mu = 5e-324,
+                   .ema_lambda = 1e9,
+                   .target_decay = 1,
+                   .schedule_steps = 70,
+                   .seed = INT64_MAX,
+                   .encoding = UpdateEncoding::kInt12};
+  const auto text = RelayedConfig(task);
+  ASSERT_TRUE(text.ok()) << text.status();
+  const auto config = ParseRunConfig(*text, "relayed");
+  ASSERT_TRUE(config.ok()) << config.status() << *text;
+  EXPECT_EQ(config->rounds, 10u);
+  EXPECT_EQ(static_cast<float>(config->max_element), 0.1f);
+  const ClientSettings& client = config->client;
+  EXPECT_EQ(client.learning_rate, task.settings.learning_rate);
+  EXPECT_EQ(client.momentum, task.settings.momentum);
+  EXPECT_EQ(client.weight_decay, task.settings.weight_decay);
+  EXPECT_EQ(client.proximal_mu, task.settings.proximal_mu);
+  EXPECT_EQ(client.seed, task.settings.seed);
+  EXPECT_EQ(client.encoding, UpdateEncoding::kInt12);
+  EXPECT_EQ(client.method, "byol");
+  task.run = "x\"\nrounds = 1";
+  EXPECT_FALSE(ParseRunConfig(*RelayedConfig(task), "relayed").ok());
+  task.run = "r";
+  task.settings.clip_norm = 1;
+  EXPECT_FALSE(RelayedConfig(task).ok());
+}
+
+TEST_F(RelayTest, ARestartInMidRoundLosesNoUpdate) {
+  StartRun(parent_, Config(1, "quorum = 1\n"), 3);
+  Child hall(parent_, "hall", 2);
+  TestNode a(hall.host(), "a", 1, ""), b(hall.host(), "b", 3, "");
+  EXPECT_TRUE(a.Submit(InRun(a.Header(a.NextTrain())), {4, 0, 0}).accepted());
+  b.NextTrain();
+  hall.Restart();
+  TestNode a2(hall.host(), "a", 1, ""), b2(hall.host(), "b", 3, "");
+  const v1::TrainTask task = b2.NextTrain();
+  EXPECT_EQ(task.round(), 1u);
+  EXPECT_TRUE(b2.Submit(InRun(b2.Header(task)), {0, 4, -4}).accepted());
+  EXPECT_EQ(parent_.WaitForRound(1).sample_count(), 4u);
+  // 0, 1, 2 and the mean 1, 3, −3: exact in binary.
+  EXPECT_THAT(parent_.Parameters(1), ElementsAre(1, 4, -1));
+}
+
+TEST_F(RelayTest, ASumThatWasReadyBeforeARestartIsSentAfterIt) {
+  StartRun(parent_, Config(2), 3);
+  Child hall(parent_, "hall", 1);
+  TestNode slow(parent_, "slow", 1);
+  {
+    TestNode a(hall.host(), "a", 3, "");
+    const v1::TrainTask task = a.NextTrain();
+    parent_.Stop();
+    EXPECT_TRUE(a.Submit(InRun(a.Header(task)), {4, 0, 0}).accepted());
+  }
+  parent_.Start();
+  hall.Restart();  // to the parent's new address
+  TestNode again(parent_, "slow", 1);
+  EXPECT_TRUE(again.Submit(again.NextTrain(), {0, 0, 0}).accepted());
+  EXPECT_EQ(parent_.WaitForRound(1).accepted(), 2u);
+  EXPECT_THAT(parent_.Parameters(1), ElementsAre(3, 1, 2));
+}
+
+TEST_F(RelayTest, ANodeThatDropsOutBelowAChildIsLeftOutOfTheSum) {
+  StartRun(parent_, Config(1, "quorum = 1\n"), 3);
+  Child hall(parent_, "hall", 2);
+  TestNode a(hall.host(), "a", 1, ""), b(hall.host(), "b", 3, "");
+  const v1::TrainTask task = b.NextTrain();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(b.Submit(InRun(b.Header(task)), {nan, 0, 0}).reason(), v1::SUBMIT_REFUSAL_NOT_FINITE);
+  EXPECT_TRUE(a.Submit(InRun(a.Header(a.NextTrain())), {4, 0, 0}).accepted());
+  EXPECT_EQ(parent_.WaitForRound(1).sample_count(), 1u);
+  EXPECT_THAT(parent_.Parameters(1), ElementsAre(4, 1, 2));
+}
+
+TEST_F(RelayTest, ANodeThatSaysNothingDoesNotCostTheOthersTheParentsDeadline) {
+  StartRun(parent_, "name = \"r\"\nrounds = 1\nmin_nodes = 1\nquorum = 1\ndeadline_s = 2\n", 3);
+  Child hall(parent_, "hall", 2);
+  TestNode a(hall.host(), "a", 1, ""), b(hall.host(), "b", 3, "");
+  EXPECT_TRUE(a.Submit(InRun(a.Header(a.NextTrain())), {4, 0, 0}).accepted());
+  EXPECT_EQ(parent_.WaitForRound(1).sample_count(), 1u);
+  EXPECT_EQ(parent_.Run().run().state(), v1::RUN_STATE_FINISHED);
+}
+
+TEST_F(RelayTest, ANodeThatIsConnectedTwiceCountsOnceAndCostsTheOthersBelowTheChildNothing) {
+  StartRun(parent_, Config(3, "quorum = 2\n"), 3);
+  Child hall(parent_, "hall", 2);
+  TestNode twice(parent_, "a", 1), other(parent_, "b", 1);
+  TestNode below(hall.host(), "a", 1, ""), c(hall.host(), "c", 2, "");
+  EXPECT_TRUE(below.Submit(InRun(below.Header(below.NextTrain())), {8, 8, 8}).accepted());
+  EXPECT_TRUE(c.Submit(InRun(c.Header(c.NextTrain())), {8, 0, 8}).accepted());
+  EXPECT_TRUE(twice.Submit(twice.NextTrain(), {4, 0, 0}).accepted());
+  EXPECT_TRUE(other.Submit(other.NextTrain(), {4, 0, 0}).accepted());
+  const v1::Round counted = parent_.WaitForRound(1);
+  EXPECT_EQ(counted.accepted(), 3u);
+  EXPECT_EQ(counted.sample_count(), 4u);
+  // 0, 1, 2 and the mean 6, 0, 4.
+  EXPECT_THAT(parent_.Parameters(1), ElementsAre(6, 1, 6));
+  const v1::Round said = hall.host().WaitForRound(1);
+  EXPECT_EQ(said.failure(), "");
+  EXPECT_EQ(said.accepted(), 1u);
+  EXPECT_EQ(said.dropped(), 1u);
+  EXPECT_EQ(hall.relay().counters().left_out, 1u);
+  EXPECT_EQ(hall.relay().counters().contributors, 1u);
+}
+
+TEST_F(RelayTest, ANodeThatIsConnectedToTwoChildrenCountsOnce) {
+  StartRun(parent_, Config(2), 3);
+  Child hall(parent_, "hall", 2), attic(parent_, "attic", 2);
+  TestNode here(hall.host(), "a", 1, ""), b(hall.host(), "b", 1, "");
+  TestNode there(attic.host(), "a", 1, ""), c(attic.host(), "c", 2, "");
+  EXPECT_TRUE(here.Submit(InRun(here.Header(here.NextTrain())), {4, 0, 0}).accepted());
+  EXPECT_TRUE(b.Submit(InRun(b.Header(b.NextTrain())), {4, 0, 0}).accepted());
+  EXPECT_TRUE(Eventually([&] { return hall.relay().counters().accepted == 1; }));
+  EXPECT_TRUE(there.Submit(InRun(there.Header(there.NextTrain())), {8, 8, 8}).accepted());
+  EXPECT_TRUE(c.Submit(InRun(c.Header(c.NextTrain())), {8, 0, 8}).accepted());
+  EXPECT_EQ(parent_.WaitForRound(1).sample_count(), 4u);
+  EXPECT_THAT(parent_.Parameters(1), ElementsAre(6, 1, 6));
+}
+
+// The child's sum cannot be taken apart: it is left out as a whole, by its parent.
+TEST_F(RelayTest, ANodeThatIsConnectedTwiceBelowAChildOfAChildCostsThatChildAlone) {
+  StartRun(parent_, Config(2), 3);
+  Child hall(parent_, "hall", 2);
+  Child attic(hall.host(), "attic", 1);
+  TestNode twice(parent_, "a", 1), b(hall.host(), "b", 1, "");
+  TestNode below(attic.host(), "a", 1, "");
+  EXPECT_TRUE(below.Submit(InRun(below.Header(below.NextTrain())), {8, 8, 8}).accepted());
+  EXPECT_TRUE(b.Submit(InRun(b.Header(b.NextTrain())), {4, 0, 4}).accepted());
+  EXPECT_TRUE(twice.Submit(twice.NextTrain(), {2, 0, 0}).accepted());
+  EXPECT_EQ(parent_.WaitForRound(1).sample_count(), 2u);
+  EXPECT_THAT(parent_.Parameters(1), ElementsAre(3, 1, 4));
+}
+
+// After a restart the sum is what the store has, and is mended then.
+TEST_F(RelayTest, WhatIsCountedElsewhereIsLeftOutAlsoAfterARestart) {
+  StartRun(parent_, Config(2), 3);
+  Child hall(parent_, "hall", 2);
+  TestNode twice(parent_, "a", 1);
+  {
+    TestNode below(hall.host(), "a", 1, ""), c(hall.host(), "c", 1, "");
+    const v1::TrainTask task = below.NextTrain();
+    parent_.Stop();
+    EXPECT_TRUE(below.Submit(InRun(below.Header(task)), {8, 8, 8}).accepted());
+    EXPECT_TRUE(c.Submit(InRun(c.Header(c.NextTrain())), {4, 0, 4}).accepted());
+  }
+  parent_.Start();
+  hall.Restart();
+  TestNode again(parent_, "a", 1);
+  EXPECT_TRUE(again.Submit(again.NextTrain(), {2, 0, 0}).accepted());
+  EXPECT_EQ(parent_.WaitForRound(1).sample_count(), 2u);
+  EXPECT_THAT(parent_.Parameters(1), ElementsAre(3, 1, 4));
+  EXPECT_EQ(hall.relay().counters().left_out, 1u);
+}
+
+TEST_F(RelayTest, TakesPartWithAClockThatIsSetWrong) {
+  constexpr std::int64_t kHourNs = 3'600'000'000'000;
+  StartRun(parent_, Config(2), 3);
+  Child hall(parent_, "hall", 1, kHourNs), attic(parent_, "attic", 1, -kHourNs);
+  TestNode a(hall.host(), "a", 1, ""), b(attic.host(), "b", 1, "");
+  EXPECT_TRUE(a.Submit(InRun(a.Header(a.NextTrain())), {2, 0, 0}).accepted());
+  EXPECT_TRUE(b.Submit(InRun(b.Header(b.NextTrain())), {4, 0, 4}).accepted());
+  EXPECT_EQ(parent_.WaitForRound(1).accepted(), 2u);
+  EXPECT_EQ(hall.relay().counters().abandoned, 0u);
+}
+
+TEST_F(RelayTest, DeclaresACrowdOfNodesInFewStreams) {
+  StartRun(parent_, Config(2), 3);
+  Child hall(parent_, "hall", 1);
+  EXPECT_TRUE(Eventually([&] { return hall.relay().client().state() == FederationState::kParticipating; }));
+  const auto streams = [&] { return hall.relay().client().counters().streams; };
+  const std::uint64_t before = streams();
+  const auto begin = std::chrono::steady_clock::now();
+  constexpr std::uint64_t kNodes = 50;
+  std::vector<std::unique_ptr<TestNode>> crowd;
+  for (std::uint64_t i = 0; i < kNodes; ++i) {
+    crowd.push_back(std::make_unique<TestNode>(hall.host(), "n" + std::to_string(i), 1, ""));
+    EXPECT_TRUE(crowd.back()->Next().has_wait());  // the child knows it
+  }
+  EXPECT_TRUE(Eventually([&] { return parent_.Run().participants(0).sample_count() == kNodes; }));
+  const auto rests = (std::chrono::steady_clock::now() - begin) / std::chrono::milliseconds(250);
+  EXPECT_LE(streams() - before, static_cast<std::uint64_t>(rests) + 1);
+}
+
+TEST_F(RelayTest, ARunThatTakesNoPartialSumsSaysSoAtTheDoor) {
+  StartRun(parent_, Config(1, "quorum = 1\nclip_norm = 1.0\n"), 3);
+  Child hall(parent_, "hall", 1);
+  TestNode below(hall.host(), "a", 1, "");
+  EXPECT_EQ(below.Next().wait().reason(), "the parent has not asked for a round");
+  EXPECT_TRUE(Eventually([&] { return hall.relay().client().state() == FederationState::kRefused; }));
+  EXPECT_THAT(std::string(hall.relay().client().last_error().message()),
+              HasSubstr("takes no partial sums: it scales single updates down"));
+  EXPECT_EQ(hall.relay().counters().rounds, 0u);
+}
+
+TEST_F(RelayTest, TakesPartOnlyWithEnoughNodesOfItsOwn) {
+  StartRun(parent_, Config(1, "quorum = 1\n"), 3);
+  Child hall(parent_, "hall", 2);
+  TestNode a(hall.host(), "a", 5, "");
+  TestNode watcher(hall.host(), "spare", 0, "");  // has no samples: does not count
+  EXPECT_TRUE(Eventually([&] { return parent_.Run().participants_size() == 1; }));
+  EXPECT_EQ(parent_.Run().participants(0).sample_count(), 0u);
+  TestNode b(hall.host(), "b", 6, "");
+  EXPECT_EQ(a.NextTrain().round(), 1u);
+  EXPECT_EQ(parent_.Run().participants(0).sample_count(), 11u);
+}
+
+TEST_F(RelayTest, ANodeMayAskForTheParentsRunByNameBeforeItIsHere) {
+  Child hall(parent_, "hall", 1);
+  TestNode a(hall.host(), "a", 1, "r");
+  EXPECT_TRUE(a.Next().has_wait());
+  StartRun(parent_, Config(1, "quorum = 1\n"), 3);
+  EXPECT_EQ(a.NextTrain().round(), 1u);
+}
+
+TEST_F(RelayTest, ShowsTheRunAndLeavesItToTheParentToChangeIt) {
+  StartRun(parent_, Config(1, "quorum = 1\n"), 3);
+  Child hall(parent_, "hall", 1);
+  TestNode a(hall.host(), "a", 1, "");
+  EXPECT_TRUE(a.Submit(InRun(a.Header(a.NextTrain())), {4, 0, 0}).accepted());
+  EXPECT_EQ(hall.host().WaitForRound(1).accepted(), 1u);
+  const v1::Run run = hall.host().Run().run();
+  EXPECT_EQ(run.strategy(), "relayed");
+  EXPECT_EQ(run.rounds(), kRounds);
+  EXPECT_EQ(run.committed_rounds(), 1u);
+  const auto stub = v1::RunService::NewStub(hall.host().channel());
+  grpc::ClientContext context;
+  v1::PauseRunRequest request;
+  request.set_run("r");
+  v1::PauseRunResponse response;
+  const grpc::Status status = stub->PauseRun(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(status.error_message(), "run \"r\" is the parent's: it is changed there");
+}
+
+TEST_F(RelayTest, EndsWithTheParentsRun) {
+  StartRun(parent_, "name = \"r\"\nrounds = 1\nmin_nodes = 1\nquorum = 1\n", 3);
+  Child hall(parent_, "hall", 1);
+  TestNode a(hall.host(), "a", 1, "");
+  EXPECT_TRUE(a.Submit(InRun(a.Header(a.NextTrain())), {4, 0, 0}).accepted());
+  EXPECT_TRUE(a.End().ok());
+  EXPECT_EQ(hall.host().Run().run().state(), v1::RUN_STATE_FINISHED);
+}
+
+TEST_F(RelayTest, TakesNoOtherModelThanTheParentAnnounced) {
+  RoundsHost child;
+  child.Start();
+  absl::Status said;
+  const auto tell = [&](const absl::StatusOr<PartialSum>& sum) { said = sum.status(); };
+  child.coordinator().BeginRelayed(Config(1), {1, Sha256{std::byte{1}}, {}, 1, 0}, RoundsHost::ModelFile(3),
+                                   tell);
+  child.Stop();
+  EXPECT_EQ(said.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(said.message()), HasSubstr("not the one that it announced"));
+}
+
+TEST_F(RelayTest, LeavesARunOfItsOwnUnderThatNameAlone) {
+  StartRun(parent_, Config(1, "quorum = 1\n"), 3);
+  RoundsHost child;
+  child.Start();
+  StartRun(child, Config(2), 4);
+  bool told = false;
+  child.coordinator().BeginRelayed(Config(1), {1, {}, {}, 1, 0}, RoundsHost::ModelFile(3),
+                                   [&](const absl::StatusOr<PartialSum>& sum) {
+                                     EXPECT_EQ(sum.status().code(), absl::StatusCode::kAlreadyExists);
+                                     told = true;
+                                   });
+  child.coordinator().EndRelayedRun("r");
+  child.Stop();
+  EXPECT_TRUE(told);
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,77 @@
+// Secure aggregation: a round in steps.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "aggregator/learning/round/run_fixture.h"
+
+namespace tributary {
+namespace {
+
+using Verdict = AdmissionVerdict;
+using Reason = SubmissionRefusal;
+
+class MaskedRunTest : public RunFixture {
+ protected:
+  MaskedRunTest() {
+    config_.privacy.secure_aggregation = true;
+    Create();
+  }
+  absl::Status Finish(const char* node, RoundStep step) {
+    return run_->FinishStep(node, run_->round(), step, now_ns_, events_);
+  }
+  void FinishAll(RoundStep step) {
+    for (const char* node : {"ash", "birch", "cedar"}) ASSERT_TRUE(Finish(node, step).ok());
+  }
+  SubmissionHeader Masked(const char* node) {
+    SubmissionHeader header = Header(node, run_->round());
+    header.encoding = UpdateEncoding::kFixed32;
+    return header;
+  }
+};
+
+TEST_F(MaskedRunTest, GoesThroughItsSteps) {
+  JoinThree();
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kAdvertiseKeys);
+  FinishAll(RoundStep::kKeys);
+  EXPECT_EQ(run_->threshold(), 2u);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kShareKeys);
+  FinishAll(RoundStep::kShares);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kTrain);
+  EXPECT_EQ(Offer("ash", 1).reason, Reason::kEncoding);
+  EXPECT_EQ(Offer(Masked("ash")).verdict, Verdict::kGo);
+  EXPECT_EQ(Offer(Masked("birch")).verdict, Verdict::kGo);
+  Advance(kDeadline);
+  EXPECT_EQ(Last<StepStarted>().step, RoundStep::kUnmasking);
+  EXPECT_EQ(Last<StepStarted>().nodes, (std::vector<std::string>{"ash", "birch"}));
+  EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
+  EXPECT_FALSE(Finish("cedar", RoundStep::kUnmasking).ok());
+  EXPECT_EQ(Offer(Masked("cedar")).reason, Reason::kStale);
+  ASSERT_TRUE(Finish("ash", RoundStep::kUnmasking).ok());
+  ASSERT_TRUE(Finish("birch", RoundStep::kUnmasking).ok());
+  EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
+  Commit();
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kAdvertiseKeys);
+}
+
+TEST_F(MaskedRunTest, FailsARoundWithTooFewShares) {
+  JoinThree();
+  FinishAll(RoundStep::kKeys);
+  ASSERT_TRUE(Finish("ash", RoundStep::kShares).ok());
+  Advance(kDeadline);
+  EXPECT_EQ(Count<RoundFailed>(), 1u);
+  EXPECT_EQ(run_->round(), 2u);
+}
+
+TEST_F(MaskedRunTest, DoesNotGoOnWithoutItsKeys) {
+  JoinThree();
+  FinishAll(RoundStep::kKeys);
+  Restart(run_->Snapshot());
+  EXPECT_EQ(Count<RoundFailed>(), 1u);
+  JoinThree();
+  EXPECT_EQ(run_->round(), 2u);
+}
+
+}  // namespace
+}  // namespace tributary

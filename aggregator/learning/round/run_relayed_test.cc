@@ -1,0 +1,301 @@
+// Partial sums, from both sides: what a run takes from a child, and a child's run whose rounds are the
+// parent's.
+#include <gmock/gmock.h>
+
+#include "aggregator/learning/round/run_fixture.h"
+
+namespace tributary {
+namespace {
+
+using Reason = SubmissionRefusal;
+using Verdict = AdmissionVerdict;
+
+class PartialSumTest : public RunFixture {
+ protected:
+  // ash and birch train, hall adds up nodes of its own.
+  void JoinWithAChild() {
+    NodeDeclaration hall = Declaration("hall");
+    hall.partial_sums = true;
+    ASSERT_TRUE(run_->Join(hall, now_ns_, events_).ok());
+    Join("ash");
+    Join("birch");
+  }
+  SubmissionHeader Sum(std::vector<Contribution> contributors) const {
+    SubmissionHeader header = Header("hall", 1);
+    header.encoding = UpdateEncoding::kFixed32;
+    header.contributors = std::move(contributors);
+    return header;
+  }
+};
+
+TEST_F(PartialSumTest, CountsWithTheSamplesOfItsContributors) {
+  JoinWithAChild();
+  EXPECT_EQ(Offer(Sum({{"elm", 60}, {"oak", 40}})).weight, 100);
+  EXPECT_EQ(Offer(Sum({{"elm", 60}, {"oak", 40}})).verdict, Verdict::kAlreadyAccepted);
+}
+
+TEST_F(PartialSumTest, WithContributorsThatDoNotAddUpIsRefused) {
+  const std::vector<std::vector<Contribution>> wrong = {{{"elm", 60}, {"oak", 41}},
+                                                        {{"elm", 60}, {"oak", 39}},
+                                                        {{"elm", 50}, {"elm", 50}},
+                                                        {{"elm", 100}, {"oak", 0}},
+                                                        {{"elm", UINT64_MAX}, {"oak", 101}},
+                                                        {{"", 100}},
+                                                        {{"hall", 100}}};
+  for (const std::vector<Contribution>& contributors : wrong) {
+    Create();
+    JoinWithAChild();
+    EXPECT_EQ(Offer(Sum(contributors)).reason, Reason::kContributors);
+    EXPECT_TRUE(run_->accepted().empty());
+  }
+}
+
+TEST_F(PartialSumTest, CannotSpeakForANodeThatIsAskedItselfWhoeverComesFirst) {
+  for (const bool first : {true, false}) {
+    Create();
+    JoinWithAChild();
+    if (!first) Submit("ash");
+    const Admission refused = Offer(Sum({{"ash", 60}, {"oak", 40}}));
+    EXPECT_EQ(refused.reason, Reason::kContributors);
+    EXPECT_THAT(refused.counted_elsewhere, ::testing::ElementsAre("ash"));
+    if (first) Submit("ash");
+    Submit("birch");
+    // What is left of the sum is waited for.
+    Advance(now_ns_);
+    EXPECT_EQ(Count<RoundClosed>(), 0u);
+    SubmissionHeader rest = Sum({{"oak", 40}});
+    rest.sample_count = 40;
+    EXPECT_EQ(Offer(rest).weight, 40);
+    EXPECT_EQ(Last<RoundClosed>().total_weight, 240);
+  }
+}
+
+TEST_F(PartialSumTest, OfWhichNothingWouldBeLeftIsNotWaitedFor) {
+  JoinWithAChild();
+  const Admission refused = Offer(Sum({{"ash", 60}, {"birch", 40}}));
+  EXPECT_EQ(refused.reason, Reason::kContributors);
+  EXPECT_TRUE(refused.counted_elsewhere.empty());
+  Submit("ash");
+  Submit("birch");
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 200);
+}
+
+// The answer has to fit a message; the rest is named when the sum comes again.
+TEST_F(PartialSumTest, ThatIsMostlyCountedElsewhereIsToldSoInParts) {
+  for (const char* name : {"attic", "hall"}) {
+    NodeDeclaration child = Declaration(name);
+    child.partial_sums = true;
+    child.sample_count = 5'000;
+    ASSERT_TRUE(run_->Join(child, now_ns_, events_).ok());
+  }
+  Join("ash");
+  std::vector<Contribution> leaves;
+  for (int i = 0; i < 4'999; ++i) leaves.push_back({"leaf " + std::to_string(i), 1});
+  SubmissionHeader sum = Sum(leaves);
+  sum.sample_count = 4'999;
+  ASSERT_EQ(Offer(sum).verdict, Verdict::kGo);
+  sum.node = "attic";
+  sum.sample_count = 5'000;
+  sum.contributors.push_back({"oak", 1});
+  EXPECT_EQ(Offer(sum).counted_elsewhere.size(), Admission::kNamed);
+}
+
+TEST_F(PartialSumTest, CountsALeafOfTwoChildrenOnce) {
+  for (const char* name : {"attic", "hall"}) {
+    NodeDeclaration child = Declaration(name);
+    child.partial_sums = true;
+    ASSERT_TRUE(run_->Join(child, now_ns_, events_).ok());
+  }
+  Join("ash");
+  EXPECT_EQ(Offer(Sum({{"elm", 60}, {"oak", 40}})).verdict, Verdict::kGo);
+  SubmissionHeader again = Sum({{"oak", 40}, {"yew", 10}});
+  again.node = "attic";
+  again.sample_count = 50;
+  EXPECT_THAT(Offer(again).counted_elsewhere, ::testing::ElementsAre("oak"));
+  again.contributors = {{"yew", 10}};
+  again.sample_count = 10;
+  EXPECT_EQ(Offer(again).weight, 10);
+  Submit("ash");
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 210);
+}
+
+TEST_F(PartialSumTest, ComesFromWhoSaidSoAndFromNobodyElse) {
+  JoinWithAChild();
+  SubmissionHeader plain = Header("hall", 1);
+  EXPECT_EQ(Offer(plain).reason, Reason::kContributors);
+  SubmissionHeader sum = Sum({{"elm", 100}});
+  sum.node = "ash";
+  EXPECT_EQ(Offer(sum).reason, Reason::kContributors);
+}
+
+TEST_F(PartialSumTest, IsKnownAsOneAfterARestartBeforeTheChildHasJoinedAgain) {
+  JoinWithAChild();
+  Restart(run_->Snapshot());
+  EXPECT_EQ(Offer(Sum({{"elm", 100}})).verdict, Verdict::kGo);
+  Restart(run_->Snapshot());
+  EXPECT_EQ(Offer(Sum({{"elm", 100}})).verdict, Verdict::kAlreadyAccepted);
+}
+
+TEST_F(PartialSumTest, IsRefusedAtTheDoorOfARunThatLooksAtSingleUpdates) {
+  const RunConfig good = config_;
+  const auto status = [this](auto change) {
+    change(config_);
+    Create();
+    NodeDeclaration hall = Declaration("hall");
+    hall.partial_sums = true;
+    return run_->Join(hall, now_ns_, events_);
+  };
+  const auto expect = [&](auto change, std::string_view why) {
+    config_ = good;
+    const absl::Status joined = status(change);
+    EXPECT_EQ(joined.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(joined.message()), ::testing::HasSubstr(std::string(why)));
+  };
+  expect([](RunConfig& config) { config.clip_norm = 1; }, "scales single updates");
+  expect([](RunConfig& config) { config.weighting = UpdateWeighting::kUniform; }, "one vote");
+  expect([](RunConfig& config) { config.strategy.kind = StrategyKind::kMedian; }, "looks at single updates");
+  expect([](RunConfig& config) { config.privacy.secure_aggregation = true; }, "masks updates");
+  expect(
+      [](RunConfig& config) {
+        config.strategy.kind = StrategyKind::kFedBuff;
+        config.buffer.size = 2;
+      },
+      "fedbuff");
+}
+
+// Comparing each name with each would take minutes.
+TEST_F(PartialSumTest, OfTensOfThousandsOfNodesCounts) {
+  constexpr std::uint64_t kLeaves = 65'536;
+  for (const char* name : {"attic", "hall"}) {
+    NodeDeclaration child = Declaration(name);
+    child.partial_sums = true;
+    child.sample_count = kLeaves;
+    ASSERT_TRUE(run_->Join(child, now_ns_, events_).ok());
+  }
+  Join("ash");
+  for (const char* name : {"attic", "hall"}) {
+    SubmissionHeader header = Sum({});
+    header.node = name;
+    header.sample_count = kLeaves;
+    for (std::uint64_t leaf = 0; leaf < kLeaves; ++leaf) {
+      header.contributors.push_back({std::string("leaf ") + name + std::to_string(leaf), 1});
+    }
+    EXPECT_EQ(Offer(header).verdict, Verdict::kGo);
+  }
+  Submit("ash");
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 2 * kLeaves + 100);
+}
+
+class RelayedRunTest : public RunFixture {
+ protected:
+  RelayedRunTest() {
+    config_.relayed = true;
+    config_.quorum = 1;
+    Create();
+    now_ns_ = 5;
+  }
+  static ParentRound Round(std::uint32_t number, std::uint64_t samples = 300) {
+    return {number, Identity(number), {.fraction_bits = 7, .bound = 8}, samples, 1'000'000};
+  }
+  void Begin(const ParentRound& round) {
+    ASSERT_TRUE(run_->Begin(round, now_ns_, events_).ok());
+    Advance(now_ns_);
+  }
+  std::vector<std::string> Asked() const {
+    std::vector<std::string> names;
+    for (const AskedNode& node : run_->open_round()->asked) names.push_back(node.node);
+    return names;
+  }
+};
+
+TEST_F(RelayedRunTest, StartsNoRoundOfItsOwn) {
+  JoinThree();
+  Advance(now_ns_);
+  EXPECT_EQ(run_->round(), 0u);
+  EXPECT_EQ(run_->TaskOf("ash").reason, "the parent asks for no round");
+}
+
+TEST_F(RelayedRunTest, TakesNumberModelFixedPointAndDeadlineFromTheParent) {
+  JoinThree();
+  Begin(Round(7));
+  EXPECT_EQ(run_->round(), 7u);
+  EXPECT_EQ(run_->model().model, Identity(7));
+  EXPECT_EQ(Last<RoundStarted>().fixed_point.fraction_bits, 7);
+  EXPECT_EQ(run_->TaskOf("ash").deadline_ns, 1'000'000);
+  for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
+  EXPECT_TRUE(run_->closed());
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 300);
+}
+
+TEST_F(RelayedRunTest, AsksNoMoreThanItHadDeclared) {
+  JoinThree();
+  Begin(Round(1, 200));
+  EXPECT_THAT(Asked(), ::testing::ElementsAre("ash", "birch"));
+}
+
+TEST_F(RelayedRunTest, WaitsForTheNodesThatItHadDeclaredButNotForEver) {
+  Join("ash");
+  Begin(Round(1));
+  EXPECT_EQ(run_->round(), 0u);
+  Join("birch");
+  EXPECT_EQ(run_->round(), 0u);
+  Join("cedar");
+  EXPECT_THAT(Asked(), ::testing::ElementsAre("ash", "birch", "cedar"));
+
+  Create();
+  Join("ash");
+  Begin(Round(1));
+  EXPECT_EQ(Advance(now_ns_), now_ns_ + (1'000'000 - now_ns_) / 2);
+  Advance(500'003);
+  EXPECT_THAT(Asked(), ::testing::ElementsAre("ash"));
+}
+
+TEST_F(RelayedRunTest, GoesOnWithTheSameRoundAfterARestart) {
+  JoinThree();
+  Begin(Round(3));
+  Submit("ash");
+  model_.model = Identity(3);
+  Restart(run_->Snapshot());
+  ParentRound later = Round(3);
+  later.deadline_ns = 2'000'000;
+  Begin(later);
+  EXPECT_EQ(run_->deadline_ns(), 2'000'000);
+  EXPECT_EQ(run_->accepted().size(), 1u);
+  EXPECT_EQ(run_->TaskOf("birch").round, 3u);
+}
+
+TEST_F(RelayedRunTest, LeavesARoundThatTheParentHasLeft) {
+  JoinThree();
+  Begin(Round(1));
+  Submit("ash");
+  Begin(Round(2));
+  EXPECT_EQ(Last<RoundFailed>().reason, "the parent has gone on to round 2");
+  EXPECT_EQ(run_->round(), 2u);
+  EXPECT_TRUE(run_->accepted().empty());
+  EXPECT_EQ(run_->Begin(Round(1), now_ns_, events_).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RelayedRunTest, ForgetsARoundThatIsGivenUpBeforeItStarted) {
+  Begin(Round(1));
+  run_->FailRound(1, "withdrawn", now_ns_, events_);
+  JoinThree();
+  EXPECT_FALSE(run_->begun());
+  EXPECT_EQ(Advance(now_ns_), RunState::kNoDeadline);
+}
+
+TEST_F(RelayedRunTest, GoesOnForAsManyRoundsAsTheParentWants) {
+  JoinThree();
+  for (std::uint32_t round = 1; round <= config_.rounds + 2; ++round) {
+    Begin(Round(round));
+    for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
+    ASSERT_TRUE(run_->Commit(round, run_->model().model, now_ns_, events_).ok());
+  }
+  EXPECT_EQ(run_->phase(), RunPhase::kWaiting);
+  Begin(Round(99));
+  ASSERT_TRUE(run_->Stop(events_).ok());
+  EXPECT_EQ(Advance(now_ns_), RunState::kNoDeadline);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
+}
+
+}  // namespace
+}  // namespace tributary

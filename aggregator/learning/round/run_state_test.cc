@@ -1,0 +1,361 @@
+#include "aggregator/learning/round/run_state.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "aggregator/learning/round/run_fixture.h"
+
+namespace tributary {
+namespace {
+
+using Verdict = AdmissionVerdict;
+using Reason = SubmissionRefusal;
+
+class RunStateTest : public RunFixture {};
+
+TEST_F(RunStateTest, StartsWhenEnoughNodesHaveJoined) {
+  Join("ash");
+  Join("birch");
+  EXPECT_EQ(run_->phase(), RunPhase::kWaiting);
+  EXPECT_EQ(run_->TaskOf("ash").reason, "2 of 3 required nodes connected");
+  Join("cedar");
+  ASSERT_EQ(Count<RoundStarted>(), 1u);
+  EXPECT_EQ(Last<RoundStarted>().asked.size(), 3u);
+  EXPECT_EQ(run_->TaskOf("ash"), (NodeTask{TaskKind::kTrain, 1, kDeadline, ""}));
+}
+
+TEST_F(RunStateTest, ClosesWhenEveryoneHasAnswered) {
+  JoinThree();
+  Submit("ash");
+  Submit("birch");
+  EXPECT_EQ(Count<RoundClosed>(), 0u);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kWait);
+  Submit("cedar");
+  ASSERT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 300);
+  EXPECT_TRUE(Last<RoundClosed>().dropped.empty());
+  Commit();
+  EXPECT_EQ(run_->round(), 2u);
+  EXPECT_EQ(run_->TaskOf("ash").round, 2u);
+}
+
+TEST_F(RunStateTest, ADeadNodeHoldsNoRoundBeyondItsDeadline) {
+  JoinThree();
+  Submit("ash");
+  Submit("birch");
+  EXPECT_EQ(Advance(kDeadline - 1), kDeadline);
+  EXPECT_EQ(Count<RoundClosed>(), 0u);
+  Advance(kDeadline);
+  ASSERT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
+  EXPECT_EQ(Status("cedar").dropped_rounds, 1u);
+}
+
+TEST_F(RunStateTest, ARoundWithoutQuorumChangesNothing) {
+  JoinThree();
+  Submit("ash");
+  Advance(kDeadline);
+  ASSERT_EQ(Count<RoundFailed>(), 1u);
+  EXPECT_EQ(Last<RoundFailed>().reason, "1 of 3 nodes answered, 2 are needed");
+  EXPECT_EQ(run_->round(), 2u);
+  EXPECT_EQ(run_->committed(), 0u);
+  EXPECT_TRUE(run_->accepted().empty());
+  EXPECT_EQ(Offer("birch", 1).reason, Reason::kStale);
+}
+
+TEST_F(RunStateTest, ASecondSubmissionIsAnsweredLikeTheFirstAndChangesNothing) {
+  JoinThree();
+  Submit("ash");
+  EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kAlreadyAccepted);
+  EXPECT_EQ(run_->accepted().size(), 1u);
+  Submit("birch");
+  Submit("cedar");
+  Commit();
+  EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kAlreadyAccepted);  // also after the round
+  EXPECT_EQ(Count<UpdateAccepted>(), 3u);
+}
+
+TEST_F(RunStateTest, RefusesWhatBelongsToAnotherRound) {
+  JoinThree();
+  EXPECT_EQ(Offer("ash", 2).reason, Reason::kFutureRound);
+  Submit("ash");
+  Submit("birch");
+  Advance(kDeadline);
+  EXPECT_EQ(Offer("cedar", 1).reason, Reason::kStale);
+  Commit();
+  EXPECT_EQ(Offer("cedar", 1).reason, Reason::kStale);
+  EXPECT_EQ(Offer("cedar", 0).reason, Reason::kStale);
+  EXPECT_EQ(run_->refused(Reason::kStale), 3u);
+  EXPECT_EQ(Status("cedar").refused_updates, 3u);
+}
+
+TEST_F(RunStateTest, RefusesAnUpdateAfterTheDeadlineThatNobodyHasNoticedYet) {
+  JoinThree();
+  now_ns_ = kDeadline + 1;
+  EXPECT_EQ(Offer("ash", 1).reason, Reason::kLate);
+}
+
+TEST_F(RunStateTest, RefusesANodeThatDidNotJoinOrWasNotAsked) {
+  JoinThree();
+  EXPECT_EQ(Offer("mallory", 1).reason, Reason::kNotJoined);
+  Join("fir");
+  EXPECT_EQ(run_->TaskOf("fir").reason, "round 1 is under way");
+  EXPECT_EQ(Offer("fir", 1).reason, Reason::kNotAsked);
+}
+
+TEST_F(RunStateTest, RefusesHeadersThatDoNotFitTheModel) {
+  JoinThree();
+  SubmissionHeader header = Header("ash", 1);
+  header.schema = Identity(99);
+  EXPECT_EQ(Offer(header).reason, Reason::kSchema);
+  header = Header("ash", 1);
+  header.element_count *= 10;
+  EXPECT_EQ(Offer(header).reason, Reason::kSchema);
+  header = Header("ash", 1);
+  header.base_model = Identity(98);
+  EXPECT_EQ(Offer(header).reason, Reason::kBaseModel);
+  header = Header("ash", 1);
+  header.encoding = UpdateEncoding::kFixed32;
+  EXPECT_EQ(Offer(header).reason, Reason::kEncoding);
+  for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{101}, UINT64_MAX}) {
+    header = Header("ash", 1);
+    header.sample_count = count;
+    EXPECT_EQ(Offer(header).reason, Reason::kSampleCount) << count;
+  }
+  EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kGo);
+}
+
+TEST_F(RunStateTest, OneSubmissionOfANodeAtATime) {
+  JoinThree();
+  const SubmissionHeader header = Header("ash", 1);
+  EXPECT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  const Admission second = run_->Admit(header, now_ns_);
+  EXPECT_EQ(second.reason, Reason::kDuplicate);
+  EXPECT_TRUE(second.try_again);
+  run_->Withdraw(header);
+  EXPECT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  run_->Withdraw(header, Reason::kNotFinite);
+  EXPECT_EQ(run_->refused(Reason::kNotFinite), 1u);
+  Submit("ash");
+  EXPECT_EQ(run_->accepted().size(), 1u);
+}
+
+TEST_F(RunStateTest, AnUploadThatOutlivesItsRoundLeavesTheNextOneAlone) {
+  JoinThree();
+  for (const bool complete : {true, false}) {
+    SCOPED_TRACE(complete);
+    ASSERT_EQ(run_->Admit(Header("ash", run_->round()), now_ns_).verdict, Verdict::kGo);
+    const SubmissionHeader late = Header("ash", run_->round());
+    Advance(now_ns_ + kDeadline);
+    ASSERT_EQ(run_->Admit(Header("ash", run_->round()), now_ns_).verdict, Verdict::kGo);
+    if (complete) {
+      EXPECT_EQ(run_->Accept(late, now_ns_, events_).reason, Reason::kStale);
+    } else {
+      run_->Withdraw(late);
+    }
+    EXPECT_EQ(run_->Accept(Header("ash", run_->round()), now_ns_, events_).verdict, Verdict::kGo);
+    Advance(now_ns_ + kDeadline);
+  }
+}
+
+TEST_F(RunStateTest, ANodeWhoseUpdateCanNeverBeTakenHoldsNobodyUp) {
+  JoinThree();
+  const SubmissionHeader header = Header("cedar", 1);
+  ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  Submit("ash");
+  Submit("birch");
+  EXPECT_EQ(Count<RoundClosed>(), 0u);
+  run_->Withdraw(header, Reason::kOutOfRange);
+  EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
+  Advance(1);
+  ASSERT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
+  Commit();
+  EXPECT_EQ(run_->TaskOf("cedar").round, 2u);
+}
+
+TEST_F(RunStateTest, ANodeThatMendsItsUpdateIsTaken) {
+  JoinThree();
+  SubmissionHeader header = Header("ash", 1);
+  header.schema = Identity(99);
+  EXPECT_EQ(Offer(header).reason, Reason::kSchema);
+  Submit("birch");
+  Submit("ash");
+  Advance(1);
+  EXPECT_EQ(Count<RoundClosed>(), 0u);  // cedar is still to come
+  Submit("cedar");
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 300);
+}
+
+// What breaks on its way, or belongs to another round, says nothing of this round's update.
+TEST_F(RunStateTest, WaitsForANodeWhoseUpdateWasDamagedOnItsWay) {
+  JoinThree();
+  const SubmissionHeader header = Header("cedar", 1);
+  ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  run_->Withdraw(header, Reason::kIncomplete);
+  EXPECT_EQ(Offer("cedar", 7).reason, Reason::kFutureRound);
+  Submit("ash");
+  Submit("birch");
+  Advance(1);
+  EXPECT_EQ(Count<RoundClosed>(), 0u);
+  EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kTrain);
+}
+
+TEST_F(RunStateTest, AnUpdateThatIsNotCompleteBeforeTheRoundEndsIsRefused) {
+  JoinThree();
+  const SubmissionHeader header = Header("cedar", 1);
+  ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  Submit("ash");
+  Submit("birch");
+  Advance(kDeadline);
+  Commit();
+  EXPECT_EQ(run_->Accept(header, now_ns_, events_).reason, Reason::kStale);
+}
+
+TEST_F(RunStateTest, ANodeThatRestartsKeepsItsPlace) {
+  JoinThree();
+  Join("ash", "second boot");
+  run_->Leave("ash", "first boot", now_ns_, events_);  // of the older stream: without effect
+  EXPECT_TRUE(Status("ash").connected);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kTrain);
+  run_->Leave("ash", "second boot", now_ns_, events_);
+  EXPECT_FALSE(Status("ash").connected);
+  Join("ash", "third boot");
+  Submit("ash");
+  EXPECT_EQ(run_->participants().size(), 3u);
+}
+
+TEST_F(RunStateTest, PauseLetsTheRoundEndAndStartsNoOther) {
+  JoinThree();
+  ASSERT_TRUE(run_->Pause(events_).ok());
+  ASSERT_TRUE(run_->Pause(events_).ok());
+  EXPECT_EQ(Count<RunPaused>(), 1u);
+  for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
+  Commit();
+  EXPECT_EQ(run_->phase(), RunPhase::kPaused);
+  EXPECT_EQ(run_->TaskOf("ash").reason, "paused");
+  EXPECT_EQ(Advance(kDeadline), RunState::kNoDeadline);
+  ASSERT_TRUE(run_->Resume(now_ns_, events_).ok());
+  EXPECT_EQ(run_->round(), 2u);
+}
+
+TEST_F(RunStateTest, StopEndsTheRoundUnderWay) {
+  JoinThree();
+  Submit("ash");
+  ASSERT_TRUE(run_->Stop(events_).ok());
+  EXPECT_EQ(Count<RoundFailed>(), 1u);
+  EXPECT_FALSE(Last<RunEnded>().finished);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
+  EXPECT_EQ(Offer("birch", 1).reason, Reason::kNotRunning);
+  EXPECT_TRUE(run_->Stop(events_).ok());
+  EXPECT_FALSE(run_->Resume(now_ns_, events_).ok());
+}
+
+TEST_F(RunStateTest, FinishesAfterItsRounds) {
+  JoinThree();
+  for (std::uint32_t round = 0; round < config_.rounds; ++round) {
+    for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
+    Commit();
+  }
+  EXPECT_EQ(run_->phase(), RunPhase::kFinished);
+  EXPECT_TRUE(Last<RunEnded>().finished);
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
+  EXPECT_FALSE(run_->Pause(events_).ok());
+}
+
+TEST_F(RunStateTest, ARollbackGivesTheRoundUp) {
+  JoinThree();
+  Submit("ash");
+  run_->ReplaceModel(Identity(77), now_ns_, events_);
+  EXPECT_EQ(Count<RoundFailed>(), 1u);
+  EXPECT_EQ(run_->round(), 2u);
+  EXPECT_EQ(Header("birch", 2).base_model, Identity(77));
+  Submit("birch");
+}
+
+TEST_F(RunStateTest, GoesOnAfterARestart) {
+  JoinThree();
+  Submit("ash");
+  const RunSnapshot snapshot = run_->Snapshot();
+  Restart(snapshot);
+  EXPECT_EQ(run_->round(), 1u);
+  EXPECT_EQ(run_->accepted().size(), 1u);
+  EXPECT_EQ(run_->open_round()->fixed_point, snapshot.open->fixed_point);
+  EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kAlreadyAccepted);
+  Join("birch");
+  EXPECT_EQ(run_->TaskOf("birch").kind, TaskKind::kTrain);
+  Submit("birch");
+  Submit("cedar");
+  EXPECT_EQ(Count<RoundClosed>(), 1u);
+}
+
+TEST_F(RunStateTest, AClosedRoundIsClosedAgainAfterARestart) {
+  JoinThree();
+  for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
+  Restart(run_->Snapshot());
+  EXPECT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 300);
+  Commit();
+  EXPECT_EQ(run_->committed(), 1u);
+}
+
+TEST_F(RunStateTest, RefusesASnapshotThatContradictsItself) {
+  JoinThree();
+  Submit("ash");
+  RunSnapshot snapshot = run_->Snapshot();
+  snapshot.accepted.push_back(snapshot.accepted.front());
+  EXPECT_EQ(RunState::Restore(config_, model_, snapshot).status().code(), absl::StatusCode::kDataLoss);
+  snapshot = run_->Snapshot();
+  snapshot.round = 9;
+  EXPECT_EQ(RunState::Restore(config_, model_, snapshot).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(RunStateTest, RefusesNodesThatTheRunCannotUse) {
+  NodeDeclaration node = Declaration("ash");
+  node.schema = Identity(50);
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kFailedPrecondition);
+  node = Declaration("ash");
+  node.workloads = {"positioning"};
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kFailedPrecondition);
+  node = Declaration("ash");
+  node.encodings = {UpdateEncoding::kInt8};
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kFailedPrecondition);
+  node = Declaration("");
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kInvalidArgument);
+  node = Declaration("ash");
+  node.sample_count = UINT64_MAX;
+  EXPECT_EQ(run_->Join(node, 0, events_).code(), absl::StatusCode::kInvalidArgument);
+  for (std::uint32_t i = 0; i < config_.max_nodes; ++i) Join("node" + std::to_string(i));
+  EXPECT_EQ(run_->Join(Declaration("one more"), 0, events_).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(RunStateTest, ANodeThatDoesNotKnowItsSamplesIsNotAsked) {
+  JoinThree();
+  NodeDeclaration node = Declaration("fir");
+  node.sample_count = 0;
+  ASSERT_TRUE(run_->Join(node, now_ns_, events_).ok());
+  EXPECT_EQ(run_->TaskOf("fir").reason, "the node has not said how many samples it has");
+}
+
+TEST_F(RunStateTest, AsksAShareOfTheNodesRepeatably) {
+  config_.sample_fraction = 0.5;
+  config_.max_nodes = 64;
+  config_.min_nodes = 64;
+  Create();
+  for (int i = 0; i < 64; ++i) Join("node" + std::to_string(i));
+  const std::vector<AskedNode> asked = Last<RoundStarted>().asked;
+  // Binomial(64, 1/2): within five standard deviations.
+  EXPECT_NEAR(static_cast<double>(asked.size()), 32, 20);
+  Create();
+  for (int i = 64; i-- > 0;) Join("node" + std::to_string(i));
+  EXPECT_EQ(Last<RoundStarted>().asked, asked);
+  Create();
+  run_->DrawLotsBy(5);
+  for (int i = 0; i < 64; ++i) Join("node" + std::to_string(i));
+  EXPECT_NE(Last<RoundStarted>().asked, asked);
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,157 @@
+#include "aggregator/learning/rules/robust.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/parameters/fixed_point.h"
+
+namespace tributary {
+namespace {
+
+using Updates = std::vector<const NodeUpdate*>;  // ascending by name
+
+// What all robust combinations share: the checks, the order, and a plain step.
+class RobustStrategy : public Strategy {
+ public:
+  RobustStrategy(const StrategyOptions& options, std::size_t n) : Strategy(options, n) {}
+
+  bool needs_every_update() const final { return true; }
+
+  absl::Status Combine(std::span<const NodeUpdate> updates, std::span<float> combined) const final {
+    if (updates.size() < min_updates()) {
+      return absl::InvalidArgumentError(fmt::format("{} updates, {} needs at least {}", updates.size(),
+                                                    StrategyName(options().kind), min_updates()));
+    }
+    if (combined.size() != element_count()) return absl::InvalidArgumentError("the delta has another size");
+    Updates sorted;
+    for (const NodeUpdate& update : updates) {
+      if (update.delta.size() != element_count()) {
+        return absl::InvalidArgumentError(fmt::format("the update of {} has {} elements, expected {}",
+                                                      update.node, update.delta.size(), element_count()));
+      }
+      if (CheckRange(update.delta, std::numeric_limits<float>::max()) != RangeCheck::kGood) {
+        return absl::InvalidArgumentError(fmt::format("the update of {} is not finite", update.node));
+      }
+      sorted.push_back(&update);
+    }
+    std::ranges::sort(sorted, {}, &NodeUpdate::node);
+    const auto twice = std::ranges::adjacent_find(sorted, {}, &NodeUpdate::node);
+    if (twice != sorted.end()) {
+      return absl::InvalidArgumentError(fmt::format("two updates of {}", (*twice)->node));
+    }
+    CombineSorted(sorted, combined);
+    return absl::OkStatus();
+  }
+
+ private:
+  virtual void CombineSorted(const Updates& updates, std::span<float> combined) const = 0;
+
+  void Apply(std::size_t, std::span<const float> combined, std::span<float> model) final {
+    const auto rate = static_cast<float>(options().learning_rate);
+    for (std::size_t i = 0; i < model.size(); ++i) model[i] += rate * combined[i];
+  }
+};
+
+// Calls `reduce` with the sorted values of each coordinate.
+template <class Reduce>
+void ForEachCoordinate(const Updates& updates, std::span<float> combined, Reduce reduce) {
+  std::vector<float> column(updates.size());
+  for (std::size_t i = 0; i < combined.size(); ++i) {
+    for (std::size_t k = 0; k < updates.size(); ++k) column[k] = updates[k]->delta[i];
+    std::ranges::sort(column);
+    combined[i] = reduce(column);
+  }
+}
+
+class Median final : public RobustStrategy {
+  using RobustStrategy::RobustStrategy;
+
+  void CombineSorted(const Updates& updates, std::span<float> combined) const override {
+    ForEachCoordinate(updates, combined, [](const std::vector<float>& column) {
+      const std::size_t middle = column.size() / 2;
+      if (column.size() % 2 == 1) return column[middle];
+      return static_cast<float>((static_cast<double>(column[middle - 1]) + column[middle]) / 2);
+    });
+  }
+};
+
+class TrimmedMean final : public RobustStrategy {
+  using RobustStrategy::RobustStrategy;
+
+  void CombineSorted(const Updates& updates, std::span<float> combined) const override {
+    const auto trimmed = static_cast<std::ptrdiff_t>(options().trim * static_cast<double>(updates.size()));
+    ForEachCoordinate(updates, combined, [trimmed](const std::vector<float>& column) {
+      const auto first = column.begin() + trimmed;
+      const auto last = column.end() - trimmed;
+      return static_cast<float>(std::accumulate(first, last, 0.0) / static_cast<double>(last - first));
+    });
+  }
+};
+
+double SquaredDistance(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - b[i];
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+class MultiKrum final : public RobustStrategy {
+ public:
+  using RobustStrategy::RobustStrategy;
+  std::size_t min_updates() const override { return 2 * options().byzantine + 3; }
+
+ private:
+  void CombineSorted(const Updates& updates, std::span<float> combined) const override {
+    const std::size_t n = updates.size();
+    const std::vector<double> scores = Scores(updates);
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t k) { return scores[k]; });
+    const std::size_t wanted = options().selected == 0 ? n - options().byzantine : options().selected;
+    order.resize(std::min(wanted, n));
+    std::ranges::sort(order);
+    for (std::size_t i = 0; i < combined.size(); ++i) {
+      double sum = 0;
+      for (const std::size_t k : order) sum += updates[k]->delta[i];
+      combined[i] = static_cast<float>(sum / static_cast<double>(order.size()));
+    }
+  }
+
+  std::vector<double> Scores(const Updates& updates) const {
+    const std::size_t n = updates.size();
+    std::vector<std::vector<double>> distances(n);
+    for (std::size_t a = 0; a < n; ++a) {
+      for (std::size_t b = a + 1; b < n; ++b) {
+        const double distance = SquaredDistance(updates[a]->delta, updates[b]->delta);
+        distances[a].push_back(distance);
+        distances[b].push_back(distance);
+      }
+    }
+    std::vector<double> scores;
+    for (std::vector<double>& row : distances) {
+      std::ranges::sort(row);
+      const auto neighbours = static_cast<std::ptrdiff_t>(n - options().byzantine - 2);
+      scores.push_back(std::accumulate(row.begin(), row.begin() + neighbours, 0.0));
+    }
+    return scores;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> MakeMedian(const StrategyOptions& options, std::size_t element_count) {
+  return std::make_unique<Median>(options, element_count);
+}
+std::unique_ptr<Strategy> MakeTrimmedMean(const StrategyOptions& options, std::size_t element_count) {
+  return std::make_unique<TrimmedMean>(options, element_count);
+}
+std::unique_ptr<Strategy> MakeMultiKrum(const StrategyOptions& options, std::size_t element_count) {
+  return std::make_unique<MultiKrum>(options, element_count);
+}
+
+}  // namespace tributary

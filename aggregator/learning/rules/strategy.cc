@@ -1,0 +1,121 @@
+#include "aggregator/learning/rules/strategy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "aggregator/learning/rules/robust.h"
+#include "aggregator/learning/rules/server_step.h"
+#include "core/parameters/fixed_point.h"
+
+namespace tributary {
+namespace {
+
+struct Name {
+  StrategyKind kind;
+  std::string_view name;
+};
+constexpr std::array<Name, 10> kNames = {{{StrategyKind::kFedAvg, "fedavg"},
+                                          {StrategyKind::kFedProx, "fedprox"},
+                                          {StrategyKind::kFedEma, "fedema"},
+                                          {StrategyKind::kFedAvgM, "fedavgm"},
+                                          {StrategyKind::kFedAdam, "fedadam"},
+                                          {StrategyKind::kFedYogi, "fedyogi"},
+                                          {StrategyKind::kFedBuff, "fedbuff"},
+                                          {StrategyKind::kMedian, "median"},
+                                          {StrategyKind::kTrimmedMean, "trimmed_mean"},
+                                          {StrategyKind::kMultiKrum, "multi_krum"}}};
+
+std::unique_ptr<Strategy> Make(const StrategyOptions& options, std::size_t element_count) {
+  switch (options.kind) {
+    case StrategyKind::kFedAvg:
+    case StrategyKind::kFedProx:
+    case StrategyKind::kFedEma:
+    case StrategyKind::kFedBuff:
+      return MakePlainStep(options, element_count);
+    case StrategyKind::kFedAvgM:
+      return MakeMomentumStep(options, element_count);
+    case StrategyKind::kFedAdam:
+    case StrategyKind::kFedYogi:
+      return MakeAdaptiveStep(options, element_count);
+    case StrategyKind::kMedian:
+      return MakeMedian(options, element_count);
+    case StrategyKind::kTrimmedMean:
+      return MakeTrimmedMean(options, element_count);
+    case StrategyKind::kMultiKrum:
+      return MakeMultiKrum(options, element_count);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view StrategyName(StrategyKind kind) {
+  const auto* const found = std::ranges::find(kNames, kind, &Name::kind);
+  return found == kNames.end() ? "unknown" : found->name;
+}
+
+std::optional<StrategyKind> ParseStrategy(std::string_view name) {
+  const auto* const found = std::ranges::find(kNames, name, &Name::name);
+  if (found == kNames.end()) return std::nullopt;
+  return found->kind;
+}
+
+absl::Status Validate(const StrategyOptions& options) {
+  std::string faults;
+  const auto check = [&faults](bool good, std::string_view what) {
+    if (!good) faults += fmt::format("{}{}", faults.empty() ? "" : "; ", what);
+  };
+  const auto share = [](double value) { return value >= 0 && value < 1; };
+  check(options.learning_rate > 0 && std::isfinite(options.learning_rate), "learning_rate must be positive");
+  check(share(options.momentum), "momentum must be from 0 to below 1");
+  check(share(options.beta1), "beta1 must be from 0 to below 1");
+  check(share(options.beta2), "beta2 must be from 0 to below 1");
+  check(options.tau > 0 && std::isfinite(options.tau), "tau must be positive");
+  check(options.trim >= 0 && options.trim < 0.5, "trim must be from 0 to below 0.5");
+  check(options.byzantine <= 10'000, "byzantine must be at most 10000");
+  return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(faults);
+}
+
+absl::StatusOr<std::unique_ptr<Strategy>> Strategy::Create(const StrategyOptions& options,
+                                                           std::size_t element_count,
+                                                           std::vector<StatisticRange> statistics) {
+  if (absl::Status status = Validate(options); !status.ok()) return status;
+  std::unique_ptr<Strategy> strategy = Make(options, element_count);
+  if (strategy == nullptr) return absl::InvalidArgumentError("unknown strategy");
+  strategy->statistics_ = std::move(statistics);
+  return strategy;
+}
+
+absl::Status Strategy::Combine(std::span<const NodeUpdate>, std::span<float>) const {
+  return absl::UnimplementedError(
+      fmt::format("{} combines by the weighted mean", StrategyName(options_.kind)));
+}
+
+absl::Status Strategy::Step(std::span<const float> combined, std::span<float> model) {
+  if (combined.size() != element_count_ || model.size() != element_count_) {
+    return absl::InvalidArgumentError(fmt::format("a delta of {} and a model of {} elements, expected {}",
+                                                  combined.size(), model.size(), element_count_));
+  }
+  std::size_t next = 0;
+  for (const StatisticRange& range : statistics_) {
+    Apply(next, combined.subspan(next, range.first - next), model.subspan(next, range.first - next));
+    next = range.first + range.count;
+    for (std::size_t i = range.first; i < next; ++i) {
+      model[i] += combined[i];
+      // The mean of variances is none below zero, but noise on it may be. NaN stays, to be found below.
+      if (range.variance && model[i] < 0) model[i] = 0;
+    }
+  }
+  Apply(next, combined.subspan(next), model.subspan(next));
+  if (CheckRange(model, std::numeric_limits<float>::max()) != RangeCheck::kGood) {
+    return absl::DataLossError("the round would leave the model with a parameter that is not finite");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tributary

@@ -1,0 +1,182 @@
+#include "aggregator/learning/run/masking_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+namespace tributary {
+namespace {
+
+// nonce, two shares of 32 bytes, tag; with room for another scheme.
+constexpr std::size_t kMaxCiphertext = 256;
+
+}  // namespace
+
+absl::Status MaskingSession::AddKeys(MaskingKeys keys) {
+  if (keys_.size() >= kMaxMaskingNodes && !keys_.contains(keys.node)) {
+    return absl::InvalidArgumentError(fmt::format("at most {} nodes can mask together", kMaxMaskingNodes));
+  }
+  if (absl::Status status = CheckKeys(keys); !status.ok()) return status;
+  const auto taken = [&](const auto& other) {
+    return other.second.node != keys.node &&
+           (other.second.cipher_key == keys.cipher_key || other.second.mask_key == keys.mask_key ||
+            other.second.cipher_key == keys.mask_key || other.second.mask_key == keys.cipher_key);
+  };
+  if (keys.cipher_key == keys.mask_key || std::ranges::any_of(keys_, taken)) {
+    return absl::InvalidArgumentError("cipher_key, mask_key: every key is to be another one");
+  }
+  std::string node = keys.node;
+  keys_.try_emplace(std::move(node), std::move(keys));
+  return absl::OkStatus();
+}
+
+bool MaskingSession::HasTaken(RoundStep step, std::string_view node) const {
+  switch (step) {
+    case RoundStep::kKeys:
+      return keys_.contains(node);
+    case RoundStep::kShares:
+      return shares_.contains(node);
+    case RoundStep::kUnmasking:
+      return revealed_.contains(node);
+    case RoundStep::kTraining:
+    case RoundStep::kClosing:
+      break;
+  }
+  return false;
+}
+
+absl::Status MaskingSession::BeginSharing(const std::vector<std::string>& nodes, std::size_t threshold) {
+  roster_.clear();
+  for (const std::string& node : nodes) {
+    if (const auto found = keys_.find(node); found != keys_.end()) roster_.push_back(found->second);
+  }
+  threshold_ = threshold;
+  return ValidateRoster(roster_, threshold_);
+}
+
+absl::Status MaskingSession::AddShares(std::string_view from, std::vector<SealedShare> shares) {
+  std::set<std::string_view> receivers;
+  for (const SealedShare& share : shares) {
+    const bool known = std::ranges::find(roster_, share.to, &MaskingKeys::node) != roster_.end();
+    if (share.from != from || share.to == from || !known || !receivers.insert(share.to).second) {
+      return absl::InvalidArgumentError(
+          fmt::format("shares: from \"{}\" to \"{}\" is not expected here", share.from, share.to));
+    }
+    if (share.ciphertext.size() > kMaxCiphertext) {
+      return absl::InvalidArgumentError(fmt::format("shares.ciphertext: {} bytes, at most {} are allowed",
+                                                    share.ciphertext.size(), kMaxCiphertext));
+    }
+  }
+  if (receivers.size() + 1 != roster_.size()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "shares: {} of them, expected one for each of {} other nodes", receivers.size(), roster_.size() - 1));
+  }
+  if (!shares_.contains(from)) shares_[std::string(from)] = std::move(shares);
+  return absl::OkStatus();
+}
+
+MaskingRoster MaskingSession::masked_roster() const {
+  MaskingRoster roster;
+  std::ranges::copy_if(roster_, std::back_inserter(roster), [this](const MaskingKeys& keys) {
+    return std::ranges::binary_search(masked_, keys.node);
+  });
+  return roster;
+}
+
+std::vector<SealedShare> MaskingSession::SharesFor(std::string_view node) const {
+  std::vector<SealedShare> result;
+  for (const auto& [from, shares] : shares_) {
+    if (!std::ranges::binary_search(masked_, from)) continue;
+    std::ranges::copy_if(shares, std::back_inserter(result),
+                         [node](const SealedShare& share) { return share.to == node; });
+  }
+  return result;
+}
+
+void MaskingSession::BeginUnmasking(std::vector<std::string> nodes) {
+  survivors_ = std::move(nodes);
+  dropped_.clear();
+  std::ranges::set_difference(masked_, survivors_, std::back_inserter(dropped_));
+  for (const std::string& node : masked_) shares_of_[node] = 0;
+}
+
+absl::Status MaskingSession::CheckAsked(const std::vector<RevealedShare>& shares,
+                                        const std::vector<std::string>& owners) const {
+  std::set<std::string_view> seen;
+  for (const RevealedShare& share : shares) {
+    if (!std::ranges::binary_search(owners, share.of) || !seen.insert(share.of).second) {
+      return absl::InvalidArgumentError(
+          fmt::format("a share of \"{}\" was not asked for, or comes twice", share.of));
+    }
+  }
+  return absl::OkStatus();
+}
+
+const SealedShare* MaskingSession::Given(std::string_view from, std::string_view to) const {
+  const auto sender = shares_.find(from);
+  if (sender == shares_.end()) return nullptr;
+  const auto found = std::ranges::find(sender->second, to, &SealedShare::to);
+  return found == sender->second.end() ? nullptr : &*found;
+}
+
+absl::Status MaskingSession::AddRevealed(RevealedShares shares) {
+  if (shares.seeds.size() > kMaxMaskingNodes || shares.keys.size() > kMaxMaskingNodes) {
+    return absl::InvalidArgumentError("more shares than nodes");
+  }
+  absl::Status status = CheckAsked(shares.seeds, survivors_);
+  if (status.ok()) status = CheckAsked(shares.keys, dropped_);
+  if (status.ok()) {
+    status = CheckRevealed(shares, context_,
+                           [this](std::string_view from, std::string_view to) { return Given(from, to); });
+  }
+  if (!status.ok()) return status;
+  if (revealed_.contains(shares.from)) return absl::OkStatus();
+  for (const auto& list : {&shares.seeds, &shares.keys}) {
+    for (const RevealedShare& share : *list) ++shares_of_[share.of];
+  }
+  std::string from = shares.from;
+  revealed_[std::move(from)] = std::move(shares);
+  return absl::OkStatus();
+}
+
+bool MaskingSession::CanUnmask() const {
+  return std::ranges::all_of(shares_of_, [this](const auto& each) { return each.second >= threshold_; });
+}
+
+std::vector<std::string> MaskingSession::revealers() const {
+  std::vector<std::string> names;
+  for (const auto& [node, shares] : revealed_) names.push_back(node);
+  return names;
+}
+
+std::vector<std::string> MaskingSession::at_fault() const {
+  std::vector<std::string> names;
+  const std::size_t may_drop = roster_.size() - threshold_;
+  for (const auto& [node, shares] : shares_of_) {
+    const bool lacks = shares < threshold_ && revealed_.size() - shares > may_drop;
+    if (lacks || node == liar_) names.push_back(node);
+  }
+  return names;
+}
+
+absl::Status MaskingSession::Unmask(Accumulator& sum) {
+  std::vector<RevealedShares> revealed;
+  for (const auto& [from, shares] : revealed_) revealed.push_back(shares);
+  const absl::StatusOr<MaskRecovery> recovery =
+      MaskRecovery::Create(roster_, threshold_, context_, masked_, survivors_, revealed, &liar_);
+  if (!recovery.ok()) return recovery.status();
+  constexpr std::size_t kBlock = std::size_t{1} << 16;  // stays in the cache
+  std::vector<std::int32_t> words;
+  for (std::size_t offset = 0; offset < sum.element_count(); offset += kBlock) {
+    // Zero minus the masks, added.
+    words.assign(std::min(kBlock, sum.element_count() - offset), 0);
+    absl::Status status = recovery->Subtract(offset, words);
+    if (status.ok()) status = sum.AddFixed(offset, words);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tributary

@@ -1,0 +1,40 @@
+// Whatever a peer sends: a header, a declaration, a decline and chunks are taken or refused, never a crash.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "aggregator/learning/service/federation_wire.h"
+#include "aggregator/learning/service/upload.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tributary;
+  static const std::string folder = [] {
+    char name[] = "/tmp/federation_wire_fuzz.XXXXXX";
+    return std::string(mkdtemp(name));
+  }();
+  v1::ParticipateRequest participate;
+  if (participate.ParseFromArray(data, static_cast<int>(size))) {
+    DeclarationFromWire(participate).status().IgnoreError();
+  }
+  v1::DeclineTaskRequest decline;
+  if (decline.ParseFromArray(data, static_cast<int>(size))) {
+    const auto declined = DeclineFromWire(decline);
+    // Each byte of a peer's text is four at most once it is escaped.
+    constexpr std::size_t kMostBytes = 4 * 240;
+    if (declined.ok() && declined->decline.message.size() > kMostBytes) __builtin_trap();
+  }
+  v1::SubmitUpdateRequest request;
+  if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
+  auto header = HeaderFromWire(request.header());
+  // What a run would refuse before it allocates.
+  if (!header.ok() || header->element_count == 0 || header->element_count > (1 << 20)) return 0;
+  auto file = DurableFile::Create(folder, "update", {});
+  if (!file.ok()) return 0;
+  Upload upload(*std::move(header), {8.0f, true}, *std::move(file));
+  if (!upload.Take(ChunkFromWire(request.chunk()))) (void)upload.Finish();
+  return 0;
+}

@@ -1,0 +1,173 @@
+// What many peers at once, slow ones and long histories may cost.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "aggregator/learning/service/rounds_fixture.h"
+#include "aggregator/store/database.h"
+
+namespace tributary {
+namespace {
+
+using testing::RoundsHost;
+using testing::TestNode;
+
+constexpr const char* kOneNode = "name = \"r\"\nrounds = 2\nmin_nodes = 1\nquorum = 1\n";
+
+class LimitsTest : public ::testing::Test {
+ protected:
+  LimitsTest() { host_.Start(); }
+
+  void StartRun(const std::string& config, std::size_t elements = 3) {
+    const grpc::Status status = host_.StartRun(config, RoundsHost::ModelFile(elements));
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+
+  RoundsHost host_;
+};
+
+// Who sends a little now and then would otherwise hold a place for uploads for ever.
+TEST_F(LimitsTest, TakesNothingMoreOfAnUploadWhoseRoundIsOver) {
+  constexpr std::size_t kBlock = 1024;
+  StartRun(R"(
+name = "r"
+rounds = 1
+min_nodes = 9
+quorum = 9
+max_nodes = 10
+deadline_s = 4
+)",
+           3 * kBlock);
+  struct Slow {
+    std::unique_ptr<TestNode> node;
+    std::unique_ptr<v1::FederationService::Stub> stub;
+    grpc::ClientContext context;
+    v1::SubmitUpdateResponse response;
+    std::unique_ptr<grpc::ClientWriter<v1::SubmitUpdateRequest>> writer;
+    std::vector<v1::SubmitUpdateRequest> messages;
+  };
+  TestNode good(host_, "good");
+  std::vector<Slow> slow(Coordinator::kUploads);
+  for (std::size_t i = 0; i < slow.size(); ++i) {
+    slow[i].node = std::make_unique<TestNode>(host_, "slow " + std::to_string(i));
+    slow[i].stub = v1::FederationService::NewStub(host_.channel());
+  }
+  for (Slow& each : slow) {
+    const v1::UpdateHeader header = each.node->Header(each.node->NextTrain());
+    each.messages = TestNode::Messages(header, std::vector<float>(3 * kBlock), kBlock);
+    each.writer = each.stub->SubmitUpdate(&each.context, &each.response);
+    EXPECT_TRUE(each.writer->Write(each.messages[0]));
+    EXPECT_TRUE(each.writer->Write(each.messages[1]));
+  }
+  good.NextTrain();
+  EXPECT_NE(host_.WaitForRound(1).failure(), "");
+  for (Slow& each : slow) {
+    each.writer->Write(each.messages[2]);  // and no end: the answer comes all the same
+    EXPECT_TRUE(each.writer->Finish().ok());
+    EXPECT_EQ(each.response.reason(), v1::SUBMIT_REFUSAL_STALE) << each.response.message();
+  }
+  EXPECT_TRUE(good.Submit(good.NextTrain(), std::vector<float>(3 * kBlock)).accepted());
+}
+
+// Who opens a model and reads nothing of it holds a place, for which others wait.
+TEST_F(LimitsTest, OpensSoManyModelsAtOnceAndTheNextInTurn) {
+  StartRun(kOneNode);
+  const auto open = [this] {
+    auto opened = std::make_shared<std::promise<absl::StatusOr<OpenModel>>>();
+    host_.coordinator().OpenModelAfter(
+        "r", 0, [opened](absl::StatusOr<OpenModel> model) { opened->set_value(std::move(model)); });
+    return opened->get_future();
+  };
+  std::vector<absl::StatusOr<OpenModel>> idle;
+  for (std::size_t i = 0; i < Coordinator::kOpenModels; ++i) idle.push_back(open().get());
+  auto waiting = open();
+  // What was asked for later is answered first.
+  std::promise<void> later;
+  host_.coordinator().Pause("r", [&](const absl::Status&) { later.set_value(); });
+  later.get_future().wait();
+  EXPECT_EQ(waiting.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  idle.pop_back();
+  EXPECT_TRUE(waiting.get().ok());
+}
+
+// A sink that only notes how it was ended.
+class SilentSink final : public TaskSink {
+ public:
+  void OnTask(TaskNotice) override {}
+  void OnEnd(absl::Status status) override { ended = std::move(status); }
+  std::optional<absl::Status> ended;  // read after the coordinator has answered something later
+};
+
+TEST_F(LimitsTest, LetsNoMoreNodesWaitForARunThanARunMayHave) {
+  std::vector<std::shared_ptr<SilentSink>> crowd;
+  for (std::size_t i = 0; i < Coordinator::kMaxParticipants + 3; ++i) {
+    NodeDeclaration declaration;
+    declaration.node = "n" + std::to_string(i);
+    declaration.sample_count = 1;
+    crowd.push_back(std::make_shared<SilentSink>());
+    host_.coordinator().Join("", declaration, crowd.back());
+  }
+  TestNode late(host_, "late", 1, "");
+  EXPECT_EQ(late.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(host_.coordinator().refused_streams(), 4u);
+  EXPECT_FALSE(crowd.front()->ended.has_value());
+  EXPECT_EQ(crowd.back()->ended->code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(LimitsTest, ShowsAHistoryThatIsLongerThanAMessage) {
+  StartRun(kOneNode);
+  TestNode a(host_, "a");
+  EXPECT_TRUE(a.Submit(a.NextTrain(), {1, 1, 1}).accepted());
+  const std::size_t line_bytes = host_.WaitForRound(1).ByteSizeLong();
+  host_.Stop();
+  std::size_t lines = 1;
+  {
+    auto database = Database::Open(host_.store() + "/tributary.db");
+    ASSERT_TRUE(database.ok()) << database.status();
+    for (; lines * line_bytes < 6 << 20; lines *= 2) {
+      const absl::Status twice = database->Execute(
+          "INSERT INTO history (run, round, committed, document) SELECT run, round, 0, document FROM "
+          "history");
+      ASSERT_TRUE(twice.ok()) << twice;
+    }
+  }
+  host_.Start();
+  const int shown = host_.Run().history_size();
+  EXPECT_GT(shown, 0);
+  EXPECT_LT(static_cast<std::size_t>(shown), lines);
+  host_.coordinator().StopRun("r", [](const absl::Status&) {});
+  grpc::ClientContext context;
+  v1::WatchRunRequest request;
+  request.set_run("r");
+  const auto stub = v1::RunService::NewStub(host_.channel());
+  const auto reader = stub->WatchRun(&context, request);
+  v1::WatchRunResponse response;
+  std::size_t watched = 0;
+  while (reader->Read(&response)) watched += static_cast<std::size_t>(response.rounds_size());
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(watched, lines + 1);  // round 2 was given up
+}
+
+TEST_F(LimitsTest, IsNotHealthyWhileTheStoreTakesNoUpdates) {
+  StartRun(kOneNode);
+  TestNode a(host_, "a");
+  const v1::TrainTask task = a.NextTrain();
+  EXPECT_TRUE(host_.coordinator().healthy());
+  const std::string folder = host_.store() + "/submissions";
+  std::filesystem::rename(folder, folder + ".away");
+  const v1::SubmitUpdateResponse refused = a.Submit(task, {1, 1, 1});
+  EXPECT_EQ(refused.reason(), v1::SUBMIT_REFUSAL_STORE);
+  EXPECT_TRUE(refused.try_again());
+  EXPECT_FALSE(host_.coordinator().healthy());
+  std::filesystem::rename(folder + ".away", folder);
+  EXPECT_TRUE(a.Submit(task, {1, 1, 1}).accepted());
+  EXPECT_TRUE(host_.coordinator().healthy());
+}
+
+}  // namespace
+}  // namespace tributary

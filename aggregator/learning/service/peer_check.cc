@@ -1,0 +1,16 @@
+#include "aggregator/learning/service/peer_check.h"
+
+#include <fmt/format.h>
+
+#include "core/link/grpc_call.h"
+
+namespace tributary {
+
+absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node) {
+  const auto name = PeerCertificateName(peer);
+  if (!name || *name == node) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      fmt::format("node: \"{}\" calls with the certificate of \"{}\"; they must be equal", node, *name));
+}
+
+}  // namespace tributary

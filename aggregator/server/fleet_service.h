@@ -1,0 +1,32 @@
+// FleetService: who reports, who learns.
+#pragma once
+
+#include <utility>
+
+#include "aggregator/server/site.h"
+#include "aggregator/publish/known_nodes.h"
+#include "core/runtime/clock.h"
+#include "tributary/v1/fleet.grpc.pb.h"
+
+namespace tributary {
+
+// The sync API: beside a polled completion queue its threads wait on a condition, so that only the ingest
+// thread polls. The callback API would poll with threads of its own and hand the hot path's events from
+// thread to thread.
+class FleetService final : public v1::FleetService::Service {
+ public:
+  // All outlive the service. `learners` may be empty.
+  FleetService(const SiteTable& sites, const Fleet& fleet, ListLearners learners, const Clock& clock)
+      : sites_(sites), fleet_(fleet), learners_(std::move(learners)), clock_(clock) {}
+
+  grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
+                         v1::ListNodesResponse* response) override;
+
+ private:
+  const SiteTable& sites_;
+  const Fleet& fleet_;
+  const ListLearners learners_;
+  const Clock& clock_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,172 @@
+#include "aggregator/server/ingest_queue.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "aggregator/server/report_call.h"
+#include "aggregator/server/watch_call.h"
+
+namespace tributary {
+namespace {
+
+// Acknowledgements are for the sender's spool, which holds seconds: a few milliseconds save most of their
+// cost.
+constexpr std::int64_t kAnswerDelayNs = 4'000'000;
+// A read that is posted costs a window update on the wire, so it rests until the slot is out. Where no slot
+// completes (a panel is missing, a stream runs ahead) this only slows the streams that are there: after one
+// rest in vain, reads are posted at once until a slot completes again.
+constexpr std::int64_t kReadDelayNs = 1'000'000;
+constexpr std::int64_t kCheckUpNs = 1'000'000'000;
+
+}  // namespace
+
+IngestQueue::IngestQueue(const IngestContext& context, FusionServiceOnQueue& service,
+                         std::unique_ptr<grpc::ServerCompletionQueue> queue)
+    : context_(context), service_(service), queue_(std::move(queue)) {}
+
+IngestQueue::~IngestQueue() = default;
+
+void IngestQueue::Run() {
+  ReportCall::Listen(*this);
+  WatchCall::Listen(*this);
+  void* tag = nullptr;
+  bool ok = false;
+  while (true) {
+    switch (queue_->AsyncNext(&tag, &ok, WaitLimit())) {
+      case grpc::CompletionQueue::SHUTDOWN:
+        return;
+      case grpc::CompletionQueue::GOT_EVENT:
+        static_cast<Completion*>(tag)->Complete(ok);
+        break;
+      case grpc::CompletionQueue::TIMEOUT:
+        break;
+    }
+    if (published_) rests_ = true;
+    FuseOverdue();
+    const std::int64_t now_ns = context_.clock.SteadyNs();
+    if (!published_ && now_ns >= next_read_ns_) rests_ = false;
+    if (published_ || !rests_) ReadOnAll();
+    // Not in the middle of a slot.
+    if (now_ns >= next_answer_ns_ && resting_.empty()) AnswerAll();
+    if (now_ns >= next_check_up_ns_) CheckUp();
+  }
+}
+
+void IngestQueue::Discard() {
+  queue_->Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_->Next(&tag, &ok)) {
+  }
+}
+
+gpr_timespec IngestQueue::WaitLimit() const {
+  const std::int64_t next_answer_ns = resting_.empty() ? next_answer_ns_ : next_read_ns_;
+  std::int64_t next_ns = std::min({next_read_ns_, next_answer_ns, next_check_up_ns_});
+  for (const auto& site : context_.sites.all()) next_ns = std::min(next_ns, site->engine().NextDeadline());
+  const std::int64_t left_ns = std::max<std::int64_t>(next_ns - context_.clock.SteadyNs(), 0);
+  // gRPC rounds up to whole milliseconds: a slot is fused up to 2 ms after its deadline.
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left_ns, GPR_TIMESPAN));
+}
+
+void IngestQueue::FuseOverdue() {
+  const FusionTime now = Now();
+  for (const auto& site : context_.sites.all()) {
+    if (site->engine().NextDeadline() > now.steady_ns) continue;
+    site->engine().Advance(now, fused_);
+    PublishFused(*site);
+  }
+}
+
+void IngestQueue::PublishFused(Site& site) {
+  site.Publish(fused_);
+  published_ |= !fused_.empty();
+  // Told where the stream is on this thread; the engine counts all of them.
+  for (const GatedTuple& tuple : fused_.gated) {
+    for (ReportCall* call : reports_) {
+      if (call->session().site() == &site && call->session().Owns(tuple.source))
+        call->session().RefuseGated(tuple);
+    }
+  }
+  fused_.Clear();
+}
+
+void IngestQueue::AnswerSoon(std::int64_t now_steady_ns) {
+  if (next_answer_ns_ == FusionEngine::kNoDeadline) next_answer_ns_ = now_steady_ns + kAnswerDelayNs;
+}
+
+void IngestQueue::AnswerAll() {
+  next_answer_ns_ = FusionEngine::kNoDeadline;
+  for (ReportCall* call : reports_) call->Answer();
+}
+
+void IngestQueue::ReadSoon(ReportCall* call) {
+  resting_.push_back(call);
+  if (next_read_ns_ == FusionEngine::kNoDeadline) next_read_ns_ = context_.clock.SteadyNs() + kReadDelayNs;
+}
+
+void IngestQueue::ReadOnAll() {
+  published_ = false;
+  next_read_ns_ = FusionEngine::kNoDeadline;
+  for (ReportCall* call : resting_) call->ReadOn();
+  resting_.clear();
+}
+
+void IngestQueue::Remove(ReportCall* call) {
+  reports_.erase(call);
+  std::erase(resting_, call);
+  NoteIfEnded();
+}
+
+void IngestQueue::Remove(WatchCall* call) {
+  if (watches_.erase(call) > 0) context_.readers.Leave();
+  NoteIfEnded();
+}
+
+void IngestQueue::NoteIfEnded() {
+  if (!draining_ || !reports_.empty() || !watches_.empty()) return;
+  {
+    const MutexLock lock(mutex_);
+    ended_ = true;
+  }
+  ended_changed_.notify_all();
+}
+
+void IngestQueue::WaitUntilEnded(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  MutexLock lock(mutex_);
+  while (!ended_ && ended_changed_.wait_until(lock, deadline) != std::cv_status::timeout) {
+  }
+}
+
+void IngestQueue::CheckUp() {
+  const std::int64_t now_ns = context_.clock.SteadyNs();
+  next_check_up_ns_ = now_ns + kCheckUpNs;
+  for (ReportCall* call : reports_) call->CheckUp(now_ns);
+  for (WatchCall* call : watches_) call->CheckUp();
+}
+
+bool IngestQueue::Add(ReportCall* call) {
+  if (reports_.size() >= kMaxReports) return false;
+  reports_.insert(call);
+  return true;
+}
+
+bool IngestQueue::Add(WatchCall* call) {
+  if (watches_.size() >= kMaxWatches) return false;
+  watches_.insert(call);
+  context_.readers.Join();
+  return true;
+}
+
+void IngestQueue::Stop() { stop_.Set(queue_.get(), gpr_inf_past(GPR_CLOCK_MONOTONIC), &stop_tag_); }
+
+void IngestQueue::OnStop(bool) {
+  draining_ = true;
+  for (ReportCall* call : reports_) call->End(absl::UnavailableError("the aggregator is shutting down"));
+  for (WatchCall* call : watches_) call->Drain();
+  NoteIfEnded();
+}
+
+}  // namespace tributary

@@ -1,0 +1,136 @@
+// One completion queue and the one thread that serves it: the hot path from frame to fused slot to watcher.
+#pragma once
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "aggregator/fusion/engine.h"
+#include "aggregator/server/completion.h"
+#include "aggregator/server/site.h"
+#include "aggregator/server/stream_refusal.h"
+#include "aggregator/publish/fleet.h"
+#include "aggregator/publish/reader_share.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/log_limit.h"
+#include "core/runtime/mutex.h"
+#include "tributary/v1/fusion.grpc.pb.h"
+
+namespace tributary {
+
+class ReportCall;
+class WatchCall;
+
+// Report is raw so that a message that does not parse can be answered.
+using FusionServiceOnQueue = v1::FusionService::WithRawMethod_Report<
+    v1::FusionService::WithAsyncMethod_Watch<v1::FusionService::Service>>;
+
+// What all queues share; outlives them.
+struct IngestContext {
+  const SiteTable& sites;
+  Fleet& fleet;
+  const Clock& clock;
+  StreamRefusalCounts& refusals;
+  LogLimit& refusal_lines;  // of streams whose node is not known
+  std::atomic<std::uint64_t>& skipped_slots;
+  ReaderShare& readers;
+  std::size_t max_message_bytes;
+};
+
+// Run() is the thread; calls live on it. Only Stop() and what WatchCall::OnSlots uses may be called from
+// others.
+class IngestQueue {
+ public:
+  static constexpr std::size_t kMaxReports = 1024;
+  static constexpr std::size_t kMaxWatches = 256;
+
+  IngestQueue(const IngestContext& context, FusionServiceOnQueue& service,
+              std::unique_ptr<grpc::ServerCompletionQueue> queue);
+  ~IngestQueue();
+
+  // Serves until Close(). Each wake-up also fuses what is past its deadline and answers what is due.
+  void Run();
+  // Makes the thread end every call after what it is owed: acknowledgements, and what a watcher has queued.
+  // Returns at once.
+  void Stop();
+  // After Stop(): waits until every call has ended, or the time has passed.
+  void WaitUntilEnded(std::chrono::milliseconds limit);
+  // After the server has shut down: lets Run() return.
+  void Close() { queue_->Shutdown(); }
+
+  // Instead of Run(), for a server that could not start.
+  void Discard();
+
+  // For the calls.
+  bool Add(ReportCall* call);
+  void Remove(ReportCall* call);
+  bool Add(WatchCall* call);
+  void Remove(WatchCall* call);
+  // What Offer appends to; empty between calls.
+  FusedSlots& fused() { return fused_; }
+  // Hands out fused() and empties it.
+  void PublishFused(Site& site);
+  // Reads on once the slot that the frame belongs to has been published, or a millisecond later. To read on
+  // makes gRPC send a window update for every message: that would delay the other frames of the slot, and
+  // wake their senders.
+  void ReadSoon(ReportCall* call);
+  // Every stream is answered some milliseconds after the first that asks.
+  void AnswerSoon(std::int64_t now_steady_ns);
+  void CountSkipped(std::uint64_t slots) {
+    if (slots > 0) context_.skipped_slots.fetch_add(slots, std::memory_order_relaxed);
+  }
+
+  ReaderShare& readers() { return context_.readers; }
+
+  FusionTime Now() const { return {context_.clock.SteadyNs(), context_.clock.UnixNs()}; }
+  const Clock& clock() const { return context_.clock; }
+  const SiteTable& sites() const { return context_.sites; }
+  Fleet& fleet() { return context_.fleet; }
+  StreamRefusalCounts& refusals() { return context_.refusals; }
+  LogLimit& refusal_lines() { return context_.refusal_lines; }
+  std::size_t max_message_bytes() const { return context_.max_message_bytes; }
+  FusionServiceOnQueue& service() { return service_; }
+  grpc::ServerCompletionQueue* queue() { return queue_.get(); }
+  bool draining() const { return draining_; }
+
+ private:
+  void OnStop(bool ok);
+  void NoteIfEnded();
+  void FuseOverdue();
+  void AnswerAll();
+  void ReadOnAll();
+  void CheckUp();
+  // How long to wait for the next event.
+  gpr_timespec WaitLimit() const;
+
+  const IngestContext context_;
+  FusionServiceOnQueue& service_;
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  FusedSlots fused_;
+  std::set<ReportCall*> reports_;
+  std::set<WatchCall*> watches_;
+  std::vector<ReportCall*> resting_;  // taken from, not yet read on
+  bool published_ = false;            // since the last event
+  bool rests_ = true;                 // reads wait for the slot to be out
+  std::int64_t next_read_ns_ = FusionEngine::kNoDeadline;
+  std::int64_t next_answer_ns_ = FusionEngine::kNoDeadline;
+  std::int64_t next_check_up_ns_ = 0;
+  bool draining_ = false;
+
+  Mutex mutex_;
+  std::condition_variable_any ended_changed_;
+  bool ended_ GUARDED_BY(mutex_) = false;  // stopped, and no call is left
+
+  grpc::Alarm stop_;
+  CompletionOf<&IngestQueue::OnStop> stop_tag_{this};
+};
+
+}  // namespace tributary

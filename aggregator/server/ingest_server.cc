@@ -1,0 +1,143 @@
+#include "aggregator/server/ingest_server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace tributary {
+namespace {
+
+constexpr std::chrono::milliseconds kDrainLimit{2000};
+// Connections of peers that do not react to the farewell are cut.
+constexpr std::chrono::milliseconds kCloseLimit{100};
+constexpr int kKeepaliveMs = 10'000;
+constexpr int kKeepaliveTimeoutMs = 5'000;
+// Nodes ping every two seconds (core/uplink).
+constexpr int kMinPingIntervalMs = 1'000;
+// A process has one Report stream per site and a few watchers.
+constexpr int kStreamsPerConnection = 128;
+// A process that stands for many nodes has one Participate stream for each.
+constexpr int kStreamsPerConnectionWithServices = 1024;
+// A chunk of 1 MiB and what surrounds it.
+constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
+
+std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<TlsMaterial>& tls) {
+  if (!tls) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = tls->ca_pem;
+  options.pem_key_cert_pairs.push_back({tls->key_pem, tls->certificate_pem});
+  return grpc::SslServerCredentials(options);
+}
+
+void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
+  const bool services = !options.services.empty();
+  const std::size_t message = std::max(options.max_message_bytes, services ? kMaxChunkMessage : 0);
+  // What is somewhat larger than allowed is refused with a reason; what is much larger, by gRPC.
+  builder.SetMaxReceiveMessageSize(static_cast<int>(message * 2));
+  // Two processes on one port would share the nodes at random.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A compressed message could unfold to any size.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             services ? kStreamsPerConnectionWithServices : kStreamsPerConnection);
+  // Notices peers that vanished without a word; lets them look for us.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // Pings that measure bandwidth wake both sides for nothing here: the windows are given instead.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20);
+  // The rare calls: few threads, which wait on a condition (FleetService).
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+  grpc::ResourceQuota quota("tributary");
+  quota.SetMaxThreads(16);
+  builder.SetResourceQuota(quota);
+}
+
+}  // namespace
+
+IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites, const Fleet& fleet,
+                           const Clock& clock)
+    : sites_(sites),
+      readers_(options.threads),
+      clock_(clock),
+      fleet_(sites, fleet, options.learners, clock) {}
+
+absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
+                                                                  const SiteTable& sites, Fleet& fleet,
+                                                                  const Clock& clock) {
+  auto server = std::unique_ptr<IngestServer>(new IngestServer(options, sites, fleet, clock));
+  static const bool reflection = (grpc::reflection::InitProtoReflectionServerBuilderPlugin(), true);
+  (void)reflection;
+  grpc::ServerBuilder builder;
+  Tune(builder, options);
+  builder.AddListeningPort(options.listen, Credentials(options.tls), &server->port_);
+  builder.RegisterService(&server->fusion_);
+  builder.RegisterService(&server->fleet_);
+  builder.RegisterService(&server->health_);
+  for (grpc::Service* service : options.services) builder.RegisterService(service);
+  const IngestContext context{sites,
+                              fleet,
+                              clock,
+                              server->refusals_,
+                              server->refusal_lines_,
+                              server->skipped_slots_,
+                              server->readers_,
+                              options.max_message_bytes};
+  for (std::size_t i = 0; i < options.threads; ++i) {
+    server->queues_.push_back(
+        std::make_unique<IngestQueue>(context, server->fusion_, builder.AddCompletionQueue()));
+  }
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr || server->port_ == 0) {
+    for (const auto& queue : server->queues_) queue->Discard();
+    return absl::UnavailableError(
+        fmt::format("{}: cannot listen there; is the port in use?", options.listen));
+  }
+  for (const auto& queue : server->queues_) {
+    server->threads_.emplace_back([&queue = *queue] {
+      prctl(PR_SET_NAME, "ingest");
+      queue.Run();
+    });
+  }
+  server->serving_ = true;
+  server->health_.set_serving(true);
+  return server;
+}
+
+IngestServer::~IngestServer() {
+  if (serving_) Shutdown();
+}
+
+void IngestServer::FuseWhatWaits(const Clock& clock) {
+  FusedSlots fused;
+  for (const auto& site : sites_.all()) {
+    fused.Clear();
+    site->engine().Drain({clock.SteadyNs(), clock.UnixNs()}, fused);
+    site->Publish(fused);
+  }
+}
+
+void IngestServer::Shutdown() {
+  serving_ = false;
+  health_.set_serving(false);
+  // First for the watchers, who are about to leave; again below for what came in between.
+  FuseWhatWaits(clock_);
+  for (const auto& queue : queues_) queue->Stop();
+  for (const auto& queue : queues_) queue->WaitUntilEnded(kDrainLimit);
+  server_->Shutdown(std::chrono::system_clock::now() + kCloseLimit);
+  for (const auto& queue : queues_) queue->Close();
+  threads_.clear();
+  FuseWhatWaits(clock_);
+}
+
+}  // namespace tributary

@@ -1,0 +1,70 @@
+// The gRPC server: Report and Watch on completion queues, the rare calls beside them.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "aggregator/server/fleet_service.h"
+#include "aggregator/server/health_service.h"
+#include "aggregator/server/ingest_queue.h"
+#include "core/config/tls.h"
+
+namespace tributary {
+
+struct IngestOptions {
+  std::string listen;  // "host:port"; port 0: any
+  std::optional<TlsMaterial> tls;
+  std::size_t threads = 1;
+  std::size_t max_message_bytes = std::size_t{1} << 20;
+  // Of other modules, on the same port; they outlive the server. With any, more streams and larger messages
+  // are admitted: one connection may carry the streams of many nodes, and models travel in chunks of 1 MiB.
+  std::vector<grpc::Service*> services;
+  ListLearners learners;  // for FleetService; may be empty
+};
+
+class IngestServer {
+ public:
+  // All but the options outlive the server. Unavailable: the address cannot be bound.
+  static absl::StatusOr<std::unique_ptr<IngestServer>> Start(const IngestOptions& options,
+                                                             const SiteTable& sites, Fleet& fleet,
+                                                             const Clock& clock);
+  ~IngestServer();
+
+  int port() const { return port_; }
+  bool serving() const { return serving_; }
+  const StreamRefusalCounts& refusals() const { return refusals_; }
+  std::uint64_t skipped_slots() const { return skipped_slots_; }
+  std::int64_t readers() const { return readers_.readers(); }
+
+  // Fuses what waits, flushes acknowledgements and watchers, ends all streams. Bounded: streams that do not
+  // end are cut after two seconds. May be called once.
+  void Shutdown();
+
+ private:
+  IngestServer(const IngestOptions& options, const SiteTable& sites, const Fleet& fleet, const Clock& clock);
+  void FuseWhatWaits(const Clock& clock);
+
+  const SiteTable& sites_;
+  StreamRefusalCounts refusals_;
+  std::atomic<std::uint64_t> skipped_slots_ = 0;
+  ReaderShare readers_;
+  std::atomic<bool> serving_ = false;
+  LogLimit refusal_lines_{20, 1'000'000'000};
+  const Clock& clock_;
+  FusionServiceOnQueue fusion_;
+  FleetService fleet_;
+  HealthService health_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::unique_ptr<IngestQueue>> queues_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace tributary

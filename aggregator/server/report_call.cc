@@ -1,0 +1,199 @@
+#include "aggregator/server/report_call.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "core/link/grpc_call.h"
+#include "aggregator/server/ingest_queue.h"
+#include "aggregator/server/wire.h"
+
+namespace tributary {
+namespace {
+
+// A peer that opens a stream says who it is within this time.
+constexpr std::int64_t kHelloTimeoutNs = 10'000'000'000;
+// Acknowledged at once after so many frames; after fewer, together with the other streams (IngestQueue).
+constexpr std::uint64_t kAnswerFrames = 64;
+
+}  // namespace
+
+ReportCall::ReportCall(IngestQueue& queue) : queue_(queue) {}
+
+ReportCall::~ReportCall() {
+  if (registered_) queue_.Remove(this);
+}
+
+void ReportCall::Listen(IngestQueue& queue) {
+  auto* call = new ReportCall(queue);
+  queue.service().RequestReport(&call->context_, &call->stream_, queue.queue(), queue.queue(),
+                                &call->started_);
+}
+
+void ReportCall::OnStarted(bool ok) {
+  if (!ok) {
+    delete this;  // the server is shutting down
+    return;
+  }
+  Listen(queue_);
+  started_steady_ns_ = queue_.clock().SteadyNs();
+  session_.emplace(queue_.sites(), queue_.fleet(), CertificateName());
+  registered_ = queue_.Add(this);
+  if (!registered_) {
+    End({StreamFault::kTooMany, absl::ResourceExhaustedError("too many Report streams")});
+  } else if (queue_.draining()) {
+    End(absl::UnavailableError("the aggregator is shutting down"));
+  } else {
+    Read();
+  }
+}
+
+void ReportCall::Read() {
+  reading_ = true;
+  stream_.Read(&incoming_, &read_);
+}
+
+void ReportCall::OnRead(bool ok) {
+  reading_ = false;
+  if (finished_) return DeleteIfDone();
+  if (ending_) return;
+  if (!ok) {
+    // The peer has closed its side, or is gone; then the answer fails harmlessly.
+    if (session_->unanswered() > 0) Answer();
+    return End(absl::OkStatus());
+  }
+  TakeMessage();
+  if (!ending_) queue_.ReadSoon(this);
+}
+
+void ReportCall::ReadOn() {
+  if (ending_ || reading_ || (writing_ && session_->pending_refusals() >= ReportSession::kMaxPendingRefusals))
+    return;
+  Read();
+}
+
+void ReportCall::TakeMessage() {
+  if (incoming_.Length() > queue_.max_message_bytes()) {
+    return End({StreamFault::kTooLarge,
+                absl::ResourceExhaustedError(fmt::format("message: {} bytes, allowed are {}",
+                                                         incoming_.Length(), queue_.max_message_bytes()))});
+  }
+  // One more field for the hello or the count of dropped frames.
+  if (HasMoreFields(incoming_, ReportSession::kMaxFrames + 1)) {
+    return End({StreamFault::kTooLarge,
+                absl::ResourceExhaustedError(fmt::format("frames: more than the {} that one message may have",
+                                                         ReportSession::kMaxFrames))});
+  }
+  if (!ParseMessage(incoming_, request_)) {
+    return End(
+        {StreamFault::kMalformed, absl::InvalidArgumentError("message: does not parse as a ReportRequest")});
+  }
+  const bool was_admitted = session_->admitted();
+  const FusionTime now = queue_.Now();
+  std::optional<StreamRefusal> refusal = session_->Take(request_, now, queue_.fused());
+  if (was_admitted) {
+    queue_.PublishFused(*session_->site());
+  } else if (session_->admitted()) {
+    SayThatItCame();
+    request_ = v1::ReportRequest();
+    Answer();
+  }
+  if (refusal) return End(*refusal);
+  if (session_->unanswered() >= kAnswerFrames || session_->pending_refusals() > 0) {
+    Answer();
+  } else {
+    queue_.AnswerSoon(now.steady_ns);
+  }
+}
+
+void ReportCall::Answer() {
+  if (writing_ || finishing_ || session_->unanswered() == 0) return;
+  session_->TakeAnswer(response_);
+  writing_ = true;
+  stream_.Write(SerializeMessage(response_), &written_);
+}
+
+void ReportCall::OnWritten(bool ok) {
+  writing_ = false;
+  if (!ok) End(absl::UnavailableError("the stream broke"));
+  if (ending_) {
+    FinishIfDue();
+    return;
+  }
+  if (session_->unanswered() >= kAnswerFrames || session_->pending_refusals() > 0) Answer();
+  queue_.ReadSoon(this);
+}
+
+void ReportCall::End(const StreamRefusal& refusal) {
+  queue_.refusals().Count(refusal.fault);
+  if (session_->admitted()) {
+    refused_ = true;  // SayThatItLeft has the reason
+  } else if (const auto more = queue_.refusal_lines().Admit(queue_.clock().SteadyNs())) {
+    spdlog::warn("report stream from {} refused: {}{}", context_.peer(),
+                 std::string(refusal.status.message()), *more);
+  }
+  End(refusal.status);
+}
+
+void ReportCall::End(absl::Status status) {
+  if (ending_) return;
+  if (session_->admitted() && session_->unanswered() > 0) Answer();
+  session_->Leave();
+  ending_ = std::move(status);
+  FinishIfDue();
+}
+
+void ReportCall::FinishIfDue() {
+  if (!ending_ || writing_ || finishing_) return;
+  finishing_ = true;
+  stream_.Finish(ToGrpcStatus(*ending_), &finish_);
+}
+
+void ReportCall::OnFinished(bool ok) {
+  finished_ = true;
+  if (session_->admitted()) SayThatItLeft(ok);
+  DeleteIfDone();
+}
+
+void ReportCall::DeleteIfDone() {
+  if (finished_ && !reading_ && !writing_) delete this;
+}
+
+void ReportCall::SayThatItCame() {
+  const auto more = session_->log_limit().Admit(queue_.clock().SteadyNs());
+  if (!more) return;
+  spdlog::info("{}: node \"{}\" reports from {} ({} source(s)){}{}", session_->site()->name(),
+               session_->node(), context_.peer(), request_.hello().sources_size(),
+               session_->superseded_another() ? ", superseding an earlier stream" : "", *more);
+}
+
+void ReportCall::SayThatItLeft(bool delivered) {
+  const std::int64_t now_ns = queue_.clock().SteadyNs();
+  const auto more = session_->log_limit().Admit(now_ns);
+  if (!more) return;
+  const bool lost = !delivered && !refused_;
+  const std::string reason = lost            ? "the link was lost"
+                             : ending_->ok() ? "it ended the stream itself"
+                                             : std::string(ending_->message());
+  spdlog::log(lost || refused_ ? spdlog::level::warn : spdlog::level::info,
+              "{}: node \"{}\" left after {:.1f} s, {} frames taken, {} refused: {}{}",
+              session_->site()->name(), session_->node(),
+              1e-9 * static_cast<double>(now_ns - started_steady_ns_), session_->taken_frames(),
+              session_->refused_frames(), reason, *more);
+}
+
+void ReportCall::CheckUp(std::int64_t now_steady_ns) {
+  if (ending_) return;
+  if (!session_->admitted() && now_steady_ns - started_steady_ns_ > kHelloTimeoutNs) {
+    End({StreamFault::kHelloTimeout, absl::DeadlineExceededError("hello: not given within 10 s")});
+  } else if (session_->superseded()) {
+    End(session_->Superseded());
+  }
+}
+
+std::optional<std::string> ReportCall::CertificateName() const {
+  return PeerCertificateName(*context_.auth_context());
+}
+
+}  // namespace tributary

@@ -1,0 +1,84 @@
+// What one Report stream says and is answered, without the transport.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "aggregator/fusion/engine.h"
+#include "aggregator/server/admission.h"
+#include "aggregator/server/site.h"
+#include "aggregator/server/stream_refusal.h"
+#include "aggregator/publish/fleet.h"
+#include "core/estimate/tuple_frame.h"
+#include "tributary/v1/fusion.pb.h"
+
+namespace tributary {
+
+// Not thread-safe: the thread that has the stream. Nothing allocates in steady state; refusals do.
+class ReportSession {
+ public:
+  // With this many refusals unanswered the peer is to be read no further until they are sent.
+  static constexpr int kMaxPendingRefusals = 256;
+
+  // Of one message: so many slots of one source. Bounds what a message can make the aggregator answer.
+  static constexpr int kMaxFrames = 1024;
+
+  // All outlive the session. `certificate_name`: the peer's, where TLS is on.
+  ReportSession(const SiteTable& sites, Fleet& fleet, std::optional<std::string> certificate_name)
+      : sites_(sites), fleet_(fleet), certificate_name_(std::move(certificate_name)) {}
+  ~ReportSession() { Leave(); }
+  ReportSession(const ReportSession&) = delete;
+  ReportSession& operator=(const ReportSession&) = delete;
+
+  // Offers the frames of one message; what they complete is appended to `out` and belongs to site(). A
+  // refusal ends the stream; the frames before the fault have been taken.
+  std::optional<StreamRefusal> Take(const v1::ReportRequest& request, FusionTime now, FusedSlots& out);
+
+  // Whether the engine's source is one of this stream's.
+  bool Owns(SourceHandle source) const;
+  // A tuple that the gate left out after its frame had been taken.
+  void RefuseGated(const GatedTuple& tuple);
+
+  // A newer stream of the same node has joined.
+  bool superseded() const;
+  StreamRefusal Superseded() const;
+  bool admitted() const { return admission_.has_value(); }
+  // Null before the hello.
+  Site* site() const { return admission_ ? admission_->site : nullptr; }
+  const std::string& node() const { return admission_->node; }
+  bool superseded_another() const { return admission_->membership.superseded_another; }
+  // The node's, over all its streams.
+  LogLimit& log_limit() const { return admission_->membership.record->log_limit; }
+  // Of this stream.
+  std::uint64_t taken_frames() const { return taken_frames_; }
+  std::uint64_t refused_frames() const { return refused_frames_; }
+
+  // Frames taken or refused and not yet acknowledged; the answer to a hello counts as one.
+  std::uint64_t unanswered() const { return unanswered_; }
+  int pending_refusals() const { return answer_.refusals_size(); }
+  // Puts the acknowledgement and all refusals before it into `response`.
+  void TakeAnswer(v1::ReportResponse& response);
+
+  // The stream is over; its node is no longer connected.
+  void Leave();
+
+ private:
+  std::optional<StreamRefusal> TakeHello(const v1::ReportRequest& request);
+  void TakeFrame(const v1::Frame& wire, FusionTime now, FusedSlots& out);
+  void Refuse(std::uint64_t sequence, v1::RefusalReason reason, std::string message,
+              const std::vector<std::uint32_t>& subjects);
+
+  const SiteTable& sites_;
+  Fleet& fleet_;
+  const std::optional<std::string> certificate_name_;
+  std::optional<Admission> admission_;
+  TupleFrame frame_;  // reused
+  v1::ReportResponse answer_;
+  std::uint64_t last_sequence_ = 0;
+  std::uint64_t unanswered_ = 0;
+  std::uint64_t taken_frames_ = 0;
+  std::uint64_t refused_frames_ = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,60 @@
+// Whatever a peer sends: refused or taken, never a crash. The input is a sequence of messages, each after its
+// length.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "aggregator/server/report_session.h"
+#include "core/runtime/metrics.h"
+
+namespace tributary {
+namespace {
+
+v1::ReportRequest Hello() {
+  v1::ReportRequest request;
+  v1::Hello& hello = *request.mutable_hello();
+  hello.set_site("lab");
+  hello.set_node("board");
+  hello.set_boot_id(std::string(16, 'b'));
+  v1::Source& source = *hello.add_sources();
+  source.set_name("north");
+  source.set_dimension(2);
+  source.add_leaves("north");
+  return request;
+}
+
+}  // namespace
+}  // namespace tributary
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace tributary;
+  Metrics metrics;
+  SiteConfig config;
+  config.name = "lab";
+  config.leaves = {"north", "east"};
+  config.window_slots = 64;
+  config.max_age_ns.reset();
+  config.max_lead_ns.reset();
+  std::vector<std::unique_ptr<Site>> list;
+  list.push_back(
+      std::make_unique<Site>(*FusionEngine::Create(config), "", metrics.AddHistogram("latency", "", {1.0})));
+  const SiteTable sites(std::move(list));
+  Fleet fleet;
+  ReportSession session(sites, fleet, std::nullopt);
+  FusedSlots fused;
+  // An even first byte: the peer has said hello properly.
+  if (size > 0 && *bytes % 2 == 0) session.Take(Hello(), {0, 0}, fused);
+  for (std::size_t at = 1; at < size;) {
+    const std::size_t length = std::min<std::size_t>(bytes[at], size - at - 1);
+    v1::ReportRequest request;
+    if (request.ParseFromArray(bytes + at + 1, static_cast<int>(length)) &&
+        session.Take(request, {static_cast<std::int64_t>(at), static_cast<std::int64_t>(at)}, fused)) {
+      break;
+    }
+    at += 1 + length;
+    v1::ReportResponse response;
+    session.TakeAnswer(response);
+    fused.Clear();
+  }
+  return 0;
+}

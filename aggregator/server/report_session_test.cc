@@ -1,0 +1,210 @@
+#include "aggregator/server/report_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "core/estimate/slot_length.h"
+#include "core/runtime/metrics.h"
+
+namespace tributary {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kNowNs = 1'700'000'000'000'000'000;
+
+// One site, "lab", of the leaves north and east; one stream.
+class ReportSessionTest : public ::testing::Test {
+ protected:
+  ReportSessionTest() {
+    SiteConfig config;
+    config.name = "lab";
+    config.leaves = {"north", "east"};
+    std::vector<std::unique_ptr<Site>> sites;
+    sites.push_back(std::make_unique<Site>(*FusionEngine::Create(config), "",
+                                           metrics_.AddHistogram("latency", "", {1.0})));
+    sites_.emplace(std::move(sites));
+    session_.emplace(*sites_, fleet_, std::nullopt);
+  }
+
+  static v1::ReportRequest Hello(const std::string& leaf = "north") {
+    v1::ReportRequest request;
+    v1::Hello& hello = *request.mutable_hello();
+    hello.set_site("lab");
+    hello.set_node("board");
+    hello.set_boot_id(std::string(16, 'b'));
+    v1::Source& source = *hello.add_sources();
+    source.set_name(leaf);
+    source.set_dimension(2);
+    source.add_leaves(leaf);
+    return request;
+  }
+
+  static v1::ReportRequest Frame(std::uint64_t sequence, std::uint64_t epoch_offset = 0) {
+    v1::ReportRequest request;
+    v1::Frame& frame = *request.add_frames();
+    frame.set_sequence(sequence);
+    frame.set_epoch(SlotLength().EpochAt(kNowNs) + epoch_offset);
+    frame.set_captured_unix_ns(kNowNs);
+    frame.add_subjects(7);
+    for (float value : {1.0f, 2.0f}) frame.add_means(value);
+    for (float value : {0.1f, 0.0f, 0.1f}) frame.add_cholesky(value);
+    return request;
+  }
+
+  std::optional<StreamRefusal> Take(const v1::ReportRequest& request) {
+    return session_->Take(request, {kNowNs, kNowNs}, fused_);
+  }
+  // The reason of the one refusal of a frame that was made.
+  v1::RefusalReason RefusedFor(const v1::ReportRequest& request) {
+    EXPECT_FALSE(Take(request).has_value());
+    v1::ReportResponse response;
+    session_->TakeAnswer(response);
+    EXPECT_EQ(response.refusals_size(), 1);
+    return response.refusals_size() == 1 ? response.refusals(0).reason() : v1::REFUSAL_REASON_UNSPECIFIED;
+  }
+  void Greet() { ASSERT_FALSE(Take(Hello()).has_value()); }
+
+  Metrics metrics_;
+  std::optional<SiteTable> sites_;
+  Fleet fleet_;
+  std::optional<ReportSession> session_;
+  FusedSlots fused_;
+};
+
+TEST_F(ReportSessionTest, AnswersTheHelloWithTheSequenceItKnows) {
+  Greet();
+  EXPECT_EQ(session_->unanswered(), 1u);
+  ASSERT_FALSE(Take(Frame(5)).has_value());
+  session_.emplace(*sites_, fleet_, std::nullopt);  // the node reconnects
+  Greet();
+  v1::ReportResponse response;
+  session_->TakeAnswer(response);
+  EXPECT_EQ(response.acknowledged_sequence(), 5u);
+}
+
+TEST_F(ReportSessionTest, TakesAFrameAndAcknowledgesIt) {
+  Greet();
+  ASSERT_FALSE(Take(Frame(1)).has_value());
+  v1::ReportResponse response;
+  session_->TakeAnswer(response);
+  EXPECT_EQ(response.acknowledged_sequence(), 1u);
+  EXPECT_EQ(response.refusals_size(), 0);
+  EXPECT_EQ(sites_->Find("lab")->engine().counters().frames_accepted, 1u);
+}
+
+TEST_F(ReportSessionTest, RefusesAFrameBeforeTheHello) {
+  EXPECT_EQ(Take(Frame(1))->fault, StreamFault::kHelloMissing);
+}
+
+TEST_F(ReportSessionTest, RefusesASecondHello) {
+  Greet();
+  EXPECT_EQ(Take(Hello())->fault, StreamFault::kHelloRepeated);
+}
+
+TEST_F(ReportSessionTest, RefusesAnUnknownSiteAndNamesThoseItHas) {
+  v1::ReportRequest hello = Hello();
+  hello.mutable_hello()->set_site("attic");
+  const auto refusal = Take(hello);
+  EXPECT_EQ(refusal->fault, StreamFault::kUnknownSite);
+  EXPECT_THAT(std::string(refusal->status.message()), HasSubstr("lab"));
+}
+
+TEST_F(ReportSessionTest, RefusesALeafThatTheSiteDoesNotList) {
+  EXPECT_EQ(Take(Hello("zenith"))->fault, StreamFault::kUnknownLeaf);
+}
+
+TEST_F(ReportSessionTest, RefusesAnotherModelAndSaysWhichDiffers) {
+  sites_->Find("lab")->set_model_sha256(std::string(32, 'm'));
+  const auto refusal = Take(Hello());
+  EXPECT_EQ(refusal->status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refusal->status.message()), HasSubstr("model.sha256"));
+}
+
+TEST_F(ReportSessionTest, TellsANodeTheLengthOfItsSlotsOnce) {
+  Greet();
+  v1::ReportResponse response;
+  session_->TakeAnswer(response);
+  EXPECT_EQ(response.slot_ns(), 500'000u);
+  ASSERT_FALSE(Take(Frame(1)).has_value());
+  session_->TakeAnswer(response);
+  EXPECT_EQ(response.slot_ns(), 0u);
+}
+
+TEST_F(ReportSessionTest, RefusesSlotsOfAnotherLengthAndSaysBoth) {
+  v1::ReportRequest hello = Hello();
+  hello.mutable_hello()->set_slot_ns(10'000'000);
+  const auto refusal = Take(hello);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->fault, StreamFault::kSlotDiffers);
+  EXPECT_EQ(refusal->status.code(), absl::StatusCode::kFailedPrecondition);
+  const std::string message(refusal->status.message());
+  EXPECT_THAT(message, AllOf(HasSubstr("\"board\" counts slots of 10 ms"), HasSubstr("\"lab\" of 0.5 ms"),
+                             HasSubstr("slot_ms")));
+  EXPECT_LT(message.size(), 240u) << "what a node's log keeps of a peer's text";
+}
+
+TEST_F(ReportSessionTest, RefusesANodeThatDoesNotKnowOfOtherLengthsWhereTheSiteHasOne) {
+  SiteConfig config;
+  config.name = "lab";
+  config.leaves = {"north"};
+  config.slot = *SlotLength::FromMs(10);
+  std::vector<std::unique_ptr<Site>> sites;
+  sites.push_back(
+      std::make_unique<Site>(*FusionEngine::Create(config), "", metrics_.AddHistogram("other", "", {1.0})));
+  const SiteTable table(std::move(sites));
+  ReportSession session(table, fleet_, std::nullopt);
+  const auto refusal = session.Take(Hello(), {kNowNs, kNowNs}, fused_);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->fault, StreamFault::kSlotDiffers);
+}
+
+TEST_F(ReportSessionTest, RefusesANodeThatIsNotItsCertificate) {
+  session_.emplace(*sites_, fleet_, "mallory");
+  EXPECT_EQ(Take(Hello())->status.code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(ReportSessionTest, EndsAStreamWhoseSequenceDoesNotAscend) {
+  Greet();
+  ASSERT_FALSE(Take(Frame(2)).has_value());
+  EXPECT_EQ(Take(Frame(2, 1))->fault, StreamFault::kOutOfOrder);
+}
+
+TEST_F(ReportSessionTest, RefusesWhatDoesNotFitAndKeepsTheStream) {
+  Greet();
+  v1::ReportRequest short_means = Frame(1);
+  short_means.mutable_frames(0)->mutable_means()->RemoveLast();
+  EXPECT_EQ(RefusedFor(short_means), v1::REFUSAL_REASON_SHAPE);
+  v1::ReportRequest nan = Frame(2);
+  nan.mutable_frames(0)->set_means(0, std::numeric_limits<float>::quiet_NaN());
+  EXPECT_EQ(RefusedFor(nan), v1::REFUSAL_REASON_NOT_FINITE);
+  v1::ReportRequest source = Frame(3);
+  source.mutable_frames(0)->set_source(9);
+  EXPECT_EQ(RefusedFor(source), v1::REFUSAL_REASON_UNKNOWN_SOURCE);
+  EXPECT_EQ(RefusedFor(Frame(4, 1'000'000)), v1::REFUSAL_REASON_EPOCH_FUTURE);
+  ASSERT_FALSE(Take(Frame(5)).has_value());
+  EXPECT_EQ(RefusedFor(Frame(6)), v1::REFUSAL_REASON_DUPLICATE);
+}
+
+TEST_F(ReportSessionTest, RefusesAMessageOfMoreFramesThanItAnswersFor) {
+  Greet();
+  v1::ReportRequest request;
+  for (int i = 0; i <= ReportSession::kMaxFrames; ++i) request.add_frames();
+  EXPECT_EQ(Take(request)->fault, StreamFault::kTooLarge);
+}
+
+TEST_F(ReportSessionTest, YieldsToANewerStreamOfItsNode) {
+  Greet();
+  ReportSession newer(*sites_, fleet_, std::nullopt);
+  ASSERT_FALSE(newer.Take(Hello(), {kNowNs, kNowNs}, fused_).has_value());
+  EXPECT_TRUE(newer.superseded_another());
+  EXPECT_EQ(Take(Frame(1))->fault, StreamFault::kSuperseded);
+  EXPECT_FALSE(newer.superseded());
+  EXPECT_TRUE(fleet_.List("lab")[0].connected);
+}
+
+}  // namespace
+}  // namespace tributary

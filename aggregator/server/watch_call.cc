@@ -1,0 +1,182 @@
+#include "aggregator/server/watch_call.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/link/grpc_call.h"
+#include "aggregator/server/ingest_queue.h"
+#include "aggregator/server/site.h"
+#include "aggregator/server/wire.h"
+#include "aggregator/publish/unknown_site.h"
+#include "core/wire/convert.h"
+
+namespace tributary {
+
+void WatchCall::Listen(IngestQueue& queue) {
+  auto call = std::shared_ptr<WatchCall>(new WatchCall(queue));
+  call->self_ = call;
+  call->context_.AsyncNotifyWhenDone(&call->done_tag_);
+  queue.service().RequestWatch(&call->context_, &call->request_, &call->stream_, queue.queue(), queue.queue(),
+                               &call->started_);
+}
+
+void WatchCall::OnStarted(bool ok) {
+  if (!ok) {
+    self_.reset();  // the server is shutting down; OnDone does not come
+    return;
+  }
+  Listen(queue_);
+  if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
+  site_ = queue_.sites().Find(request_.site());
+  if (site_ == nullptr) {
+    return End(UnknownSite(request_.site(), queue_.sites().names()));
+  }
+  if (!(request_.max_rate_hz() >= 0)) {
+    return End(absl::InvalidArgumentError(
+        fmt::format("max_rate_hz: {}, expected 0 (every slot) or a positive rate", request_.max_rate_hz())));
+  }
+  registered_ = queue_.Add(this);
+  if (!registered_) return End(absl::ResourceExhaustedError("too many Watch streams"));
+  {
+    const MutexLock lock(mutex_);
+    pending_.emplace(request_.max_rate_hz());
+    writing_ = true;
+  }
+  site_->feed().Add(shared_from_this());
+  // The headers go out alone and at once. Together with a first message that has a buffer hint, gRPC would
+  // keep both until something else is written to the connection, and would not report the write as done.
+  stream_.SendInitialMetadata(&written_);
+}
+
+void WatchCall::OnSlots(std::span<const FusedSlot> slots) {
+  const FusedSlot* first = nullptr;
+  std::uint64_t skipped = 0;
+  bool more = false;
+  const std::int64_t share_interval_ns = queue_.readers().IntervalNs();
+  {
+    const MutexLock lock(mutex_);
+    if (closed_ || !pending_) return;
+    const std::uint64_t skipped_before = pending_->skipped_total();
+    for (const FusedSlot& slot : slots) {
+      if (!pending_->Admit(slot, share_interval_ns)) continue;
+      if (!writing_) {
+        writing_ = true;
+        first = &slot;
+        skipped = pending_->TakeSkipped();
+      } else {
+        pending_->Push(slot);
+      }
+    }
+    more = !pending_->empty();
+    queue_.CountSkipped(pending_->skipped_total() - skipped_before);
+  }
+  if (first != nullptr) Write(*first, skipped, more);
+}
+
+void WatchCall::Write(const FusedSlot& slot, std::uint64_t skipped, bool more) {
+  const std::int64_t began_ns = queue_.clock().SteadyNs();
+  SlotToWire(slot, *response_.mutable_slot());
+  response_.set_skipped_slots(skipped);
+  response_.clear_leaves();
+  response_.clear_slot_ns();
+  if (!leaves_sent_) {
+    const std::vector<std::string>& leaves = site_->engine().config().leaves;
+    response_.mutable_leaves()->Assign(leaves.begin(), leaves.end());
+    response_.set_slot_ns(static_cast<std::uint64_t>(site_->engine().config().slot.ns()));
+    leaves_sent_ = true;
+  }
+  // Where another write follows at once, one system call carries both.
+  grpc::WriteOptions options;
+  if (more) options.set_buffer_hint();
+  stream_.Write(response_, options, &written_);
+  const std::int64_t now_ns = queue_.clock().SteadyNs();
+  queue_.readers().Spent(now_ns - began_ns, now_ns);
+}
+
+void WatchCall::OnWritten(bool ok) {
+  std::optional<grpc::Status> finish;
+  bool next = false;
+  {
+    const MutexLock lock(mutex_);
+    if (!ok) closed_ = true;
+    if (!ok && !ending_) ending_ = absl::CancelledError("the watcher has gone");
+    next = ok && !pending_->empty();
+    if (!next && ending_ && !finishing_) {
+      finishing_ = true;
+      finish = ToGrpcStatus(*ending_);
+    }
+    if (!next && !finish) writing_ = false;
+  }
+  if (next) return WriteNext();
+  if (finish) return stream_.Finish(*finish, &finish_);
+  ReleaseIfDone();
+}
+
+void WatchCall::WriteNext() {
+  std::uint64_t skipped = 0;
+  bool more = false;
+  {
+    const MutexLock lock(mutex_);
+    next_ = pending_->front();
+    pending_->Pop();
+    skipped = pending_->TakeSkipped();
+    more = !pending_->empty();
+  }
+  Write(next_, skipped, more);
+}
+
+void WatchCall::CheckUp() {
+  std::uint64_t skipped = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (closed_ || writing_ || !pending_ || !pending_->TakeHeld(next_)) return;
+    writing_ = true;
+    skipped = pending_->TakeSkipped();
+  }
+  Write(next_, skipped, false);
+}
+
+void WatchCall::End(absl::Status status) {
+  grpc::Status finish;
+  {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+    if (!ending_) ending_ = std::move(status);
+    if (writing_ || finishing_) return;
+    writing_ = finishing_ = true;
+    finish = ToGrpcStatus(*ending_);
+  }
+  stream_.Finish(finish, &finish_);
+}
+
+void WatchCall::Drain() { End(absl::UnavailableError("the aggregator is shutting down")); }
+
+void WatchCall::OnFinished(bool) {
+  {
+    const MutexLock lock(mutex_);
+    writing_ = false;
+  }
+  ReleaseIfDone();
+}
+
+void WatchCall::OnDone(bool) {
+  {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+    done_ = true;
+  }
+  ReleaseIfDone();
+}
+
+void WatchCall::ReleaseIfDone() {
+  {
+    const MutexLock lock(mutex_);
+    if (!done_ || writing_) return;
+  }
+  if (site_ != nullptr) site_->feed().Remove(this);
+  if (registered_) queue_.Remove(this);
+  self_.reset();
+}
+
+}  // namespace tributary

@@ -1,0 +1,78 @@
+// One Watch stream on a completion queue.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "absl/status/status.h"
+#include "aggregator/server/completion.h"
+#include "aggregator/publish/slot_feed.h"
+#include "aggregator/publish/watch_queue.h"
+#include "core/runtime/mutex.h"
+#include "tributary/v1/fusion.pb.h"
+
+namespace tributary {
+
+class IngestQueue;
+class Site;
+
+// Slots come on whichever ingest thread fused them and are written there and then if no write is under way;
+// else they wait in the WatchQueue, and the queue's thread goes on with them when the write is done.
+class WatchCall final : public SlotSink, public std::enable_shared_from_this<WatchCall> {
+ public:
+  static void Listen(IngestQueue& queue);
+
+  void OnSlots(std::span<const FusedSlot> slots) override;
+
+  // Once a second: sends the latest slot if it was held back and no other has come.
+  void CheckUp();
+
+  // Sends what is queued, then ends the stream.
+  void Drain();
+
+ private:
+  explicit WatchCall(IngestQueue& queue) : queue_(queue) {}
+
+  void OnStarted(bool ok);
+  void OnWritten(bool ok);
+  void OnFinished(bool ok);
+  void OnDone(bool ok);
+
+  void Write(const FusedSlot& slot, std::uint64_t skipped, bool more);
+  void WriteNext();
+  void End(absl::Status status);
+  void ReleaseIfDone();
+
+  IngestQueue& queue_;
+  grpc::ServerContext context_;
+  v1::WatchRequest request_;
+  grpc::ServerAsyncWriter<v1::WatchResponse> stream_{&context_};
+  std::shared_ptr<WatchCall> self_;  // until the last completion
+  Site* site_ = nullptr;
+  bool registered_ = false;
+
+  Mutex mutex_;
+  std::optional<WatchQueue> pending_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;  // no more slots are taken
+  bool writing_ GUARDED_BY(mutex_) =
+      false;  // a write or the finish is under way; whoever set it is the writer
+  std::optional<absl::Status> ending_ GUARDED_BY(mutex_);
+  bool finishing_ GUARDED_BY(mutex_) = false;
+  bool done_ GUARDED_BY(mutex_) = false;
+
+  FusedSlot next_;              // reused; belongs to the writer, as do those below
+  v1::WatchResponse response_;  // reused
+  bool leaves_sent_ = false;
+
+  CompletionOf<&WatchCall::OnStarted> started_{this};
+  CompletionOf<&WatchCall::OnWritten> written_{this};
+  CompletionOf<&WatchCall::OnFinished> finish_{this};
+  CompletionOf<&WatchCall::OnDone> done_tag_{this};
+};
+
+}  // namespace tributary

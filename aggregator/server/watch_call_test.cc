@@ -1,0 +1,138 @@
+// A reader's stream against the ingest server itself: slots are published by hand, so nothing else moves.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "aggregator/server/ingest_server.h"
+#include "core/estimate/slot_length.h"
+#include "core/runtime/metrics.h"
+#include "core/link/channel.h"
+#include "core/link/watcher.h"
+
+namespace tributary {
+namespace {
+
+// Far longer than a loaded machine needs, far shorter than the ten seconds after which the server's
+// keep-alive would push out what a write left in a buffer.
+constexpr std::chrono::seconds kPatience{5};
+
+std::vector<FusedSlot> Slots(Epoch first, std::size_t count, std::size_t subjects = 1) {
+  std::vector<FusedSlot> slots(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    slots[i].epoch = first + i;
+    slots[i].fused_unix_ns = SlotLength().StartNs(first + i);
+    slots[i].captured_unix_ns = SlotLength().StartNs(first + i);
+    for (std::size_t subject = 0; subject < subjects; ++subject) {
+      slots[i].subjects.push_back(static_cast<std::uint32_t>(subject));
+      slots[i].means.insert(slots[i].means.end(), {1, 2});
+      slots[i].cholesky.insert(slots[i].cholesky.end(), {1, 0, 1});
+      slots[i].contributors.push_back(1);
+      slots[i].consistency.push_back(0);
+    }
+  }
+  return slots;
+}
+
+// Watches the site "lab" on a connection of its own. No pings: what arrives was written and flushed.
+class Reader {
+ public:
+  explicit Reader(int port) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    stub_ = v1::FusionService::NewStub(grpc::CreateCustomChannel(
+        "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), arguments));
+    thread_ = std::thread([this] {
+      v1::WatchRequest request;
+      request.set_site("lab");
+      const auto stream = stub_->Watch(&context_, request);
+      stream->WaitForInitialMetadata();
+      {
+        const std::lock_guard lock(mutex_);
+        open_ = true;
+      }
+      changed_.notify_all();
+      v1::WatchResponse response;
+      while (stream->Read(&response)) {
+        const std::lock_guard lock(mutex_);
+        if (response.has_slot()) epochs_.push_back(response.slot().epoch());
+        changed_.notify_all();
+      }
+      stream->Finish();
+    });
+  }
+  ~Reader() {
+    context_.TryCancel();
+    thread_.join();
+  }
+
+  // The aggregator has taken this reader: it is told of every slot from now on. False after kPatience.
+  bool AwaitOpen() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return open_; });
+  }
+
+  // The epochs that have come, in order, once they are `count`; fewer after kPatience.
+  std::vector<Epoch> Await(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kPatience, [&] { return epochs_.size() >= count; });
+    return epochs_;
+  }
+
+ private:
+  std::unique_ptr<v1::FusionService::Stub> stub_;
+  grpc::ClientContext context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Epoch> epochs_;
+  bool open_ = false;
+  std::thread thread_;
+};
+
+class WatchCallTest : public ::testing::Test {
+ protected:
+  WatchCallTest() {
+    SiteConfig config;
+    config.name = "lab";
+    config.leaves = {"north"};
+    std::vector<std::unique_ptr<Site>> sites;
+    sites.push_back(std::make_unique<Site>(*FusionEngine::Create(config), "",
+                                           metrics_.AddHistogram("latency", "", {1.0})));
+    sites_.emplace(std::move(sites));
+    IngestOptions options;
+    options.listen = "127.0.0.1:0";
+    server_ = *IngestServer::Start(options, *sites_, fleet_, clock_);
+  }
+
+  void Publish(const std::vector<FusedSlot>& slots) { sites_->Find("lab")->feed().Publish(slots); }
+
+  SystemClock clock_;
+  Metrics metrics_;
+  std::optional<SiteTable> sites_;
+  Fleet fleet_;
+  std::unique_ptr<IngestServer> server_;
+};
+
+// A burst, as when slots reach their deadline together, and then silence.
+TEST_F(WatchCallTest, TheFirstBurstOfANewStreamArrivesWithoutAnyFurtherTraffic) {
+  Reader reader(server_->port());
+  ASSERT_TRUE(reader.AwaitOpen());
+  Publish(Slots(100, 3));
+  EXPECT_EQ(reader.Await(3), (std::vector<Epoch>{100, 101, 102}));
+}
+
+TEST_F(WatchCallTest, EveryLaterBurstArrivesWhole) {
+  Reader reader(server_->port());
+  ASSERT_TRUE(reader.AwaitOpen());
+  for (Epoch burst = 0; burst < 20; ++burst) {
+    Publish(Slots(100 * (burst + 1), 5, 200));
+    ASSERT_EQ(reader.Await(5 * (burst + 1)).size(), 5 * (burst + 1)) << "burst " << burst;
+  }
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,229 @@
+#include "cli/certs/certificate_authority.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <openssl/bio.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "cli/failure.h"
+#include "core/runtime/file.h"
+#include "core/runtime/service.h"
+
+namespace tributary {
+namespace {
+
+constexpr long kDayS = 86'400;
+constexpr long kCaDays = 3650;
+constexpr long kLeafDays = 730;
+constexpr long kRenewDays = 30;
+
+std::string Path(const std::string& folder, const std::string& file) {
+  return (std::filesystem::path(folder) / file).string();
+}
+
+template <typename Write>
+std::string ToPem(const Write& write) {
+  BIO* memory = BIO_new(BIO_s_mem());
+  write(memory);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(memory, &text);
+  std::string pem(text, static_cast<std::size_t>(size));
+  BIO_free(memory);
+  return pem;
+}
+
+std::string ToPem(X509* certificate) {
+  return ToPem([certificate](BIO* out) { PEM_write_bio_X509(out, certificate); });
+}
+std::string ToPem(EVP_PKEY* key) {
+  return ToPem(
+      [key](BIO* out) { PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
+}
+
+template <typename Read>
+auto FromPem(const std::string& pem, const Read& read) {
+  BIO* memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+  auto* object = read(memory, nullptr, nullptr, nullptr);
+  BIO_free(memory);
+  return object;
+}
+
+absl::Status CannotWrite(int error, const std::string& path) {
+  return WithExitCode(absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot write")), kExitCantCreate);
+}
+
+// A key is never readable by others, not even for a moment.
+absl::Status WriteKey(const std::string& path, const std::string& pem) {
+  const std::string beside = path + ".new";
+  unlink(beside.c_str());
+  const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return CannotWrite(errno, beside);
+  const bool written =
+      write(file, pem.data(), pem.size()) == static_cast<ssize_t>(pem.size()) && fsync(file) == 0;
+  const int error = errno;
+  close(file);
+  if (!written) return CannotWrite(error, beside);
+  if (rename(beside.c_str(), path.c_str()) != 0) return CannotWrite(errno, path);
+  return absl::OkStatus();
+}
+
+bool AddExtension(X509* certificate, X509* issuer, int nid, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str());
+  if (extension == nullptr) return false;
+  const bool added = X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  return added;
+}
+
+// Everything but issuer, extensions and signature.
+X509* NewCertificate(const std::string& name, EVP_PKEY* key, long days) {
+  X509* certificate = X509_new();
+  X509_set_version(certificate, X509_VERSION_3);
+  unsigned char serial[8];
+  RAND_bytes(serial, sizeof serial);
+  serial[0] = static_cast<unsigned char>((serial[0] & 0x7f) | 1);  // positive and not zero
+  BIGNUM* number = BN_bin2bn(serial, sizeof serial, nullptr);
+  BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate));
+  BN_free(number);
+  // An hour back, for clocks that are not quite together.
+  X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), days * kDayS);
+  X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_UTF8,
+                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
+  X509_set_pubkey(certificate, key);
+  return certificate;
+}
+
+bool IsHostName(const std::string& name) {
+  const auto allowed = [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+  };
+  return !name.empty() && name.size() <= 63 && name[0] != '.' && name[0] != '-' &&
+         std::ranges::all_of(name, allowed);
+}
+
+bool IsIpAddress(const std::string& address) {
+  unsigned char bytes[sizeof(in6_addr)];
+  return inet_pton(AF_INET, address.c_str(), bytes) == 1 || inet_pton(AF_INET6, address.c_str(), bytes) == 1;
+}
+
+bool Holds(X509* certificate, const std::string& address) {
+  if (IsIpAddress(address)) return X509_check_ip_asc(certificate, address.c_str(), 0) == 1;
+  return X509_check_host(certificate, address.data(), address.size(), 0, nullptr) == 1;
+}
+
+}  // namespace
+
+absl::Status CheckCertificateName(const std::string& name, const std::vector<std::string>& addresses) {
+  if (!IsHostName(name) || name == "ca") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "name \"", name, "\": expected 1 to 63 letters, digits, '-', '_' or '.', and not \"ca\""));
+  }
+  for (const std::string& address : addresses) {
+    if (IsIpAddress(address) || IsHostName(address)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "address \"", address, "\" of ", name, ": expected an IP address or a host name, without a port"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CertificateAuthority> CertificateAuthority::Open(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return WithExitCode(absl::UnknownError(absl::StrCat(folder, ": ", error.message())), kExitCantCreate);
+  }
+  const std::string certificate_path = Path(folder, "ca.pem");
+  const std::string key_path = Path(folder, "ca.key");
+  if (!std::filesystem::exists(certificate_path) && !std::filesystem::exists(key_path)) {
+    return Make(certificate_path, key_path);
+  }
+  const absl::StatusOr<std::string> certificate_pem = ReadFile(certificate_path);
+  if (!certificate_pem.ok()) return certificate_pem.status();
+  const absl::StatusOr<std::string> key_pem = ReadFile(key_path);
+  if (!key_pem.ok()) return key_pem.status();
+  Certificate certificate(FromPem(*certificate_pem, PEM_read_bio_X509));
+  Key key(FromPem(*key_pem, PEM_read_bio_PrivateKey));
+  if (!certificate || !key || X509_check_private_key(certificate.get(), key.get()) != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(certificate_path, " and ", key_path,
+                     " are not a certificate and its key; move them away to make new ones"));
+  }
+  return CertificateAuthority(std::move(certificate), std::move(key), false);
+}
+
+absl::StatusOr<CertificateAuthority> CertificateAuthority::Make(const std::string& certificate_path,
+                                                                const std::string& key_path) {
+  Key key(EVP_EC_gen("P-256"));
+  Certificate certificate(NewCertificate("Tributary CA", key.get(), kCaDays));
+  X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get()));
+  if (!AddExtension(certificate.get(), certificate.get(), NID_basic_constraints,
+                    "critical,CA:TRUE,pathlen:0") ||
+      !AddExtension(certificate.get(), certificate.get(), NID_key_usage, "critical,keyCertSign,cRLSign") ||
+      !AddExtension(certificate.get(), certificate.get(), NID_subject_key_identifier, "hash") ||
+      X509_sign(certificate.get(), key.get(), EVP_sha256()) == 0) {
+    return absl::InternalError("OpenSSL could not make the CA certificate");
+  }
+  if (absl::Status status = WriteKey(key_path, ToPem(key.get())); !status.ok()) return status;
+  if (absl::Status status = WriteOutput(certificate_path, ToPem(certificate.get())); !status.ok()) {
+    return status;
+  }
+  return CertificateAuthority(std::move(certificate), std::move(key), true);
+}
+
+absl::StatusOr<bool> CertificateAuthority::Issue(const std::string& folder, const std::string& name,
+                                                 const std::vector<std::string>& addresses) const {
+  if (absl::Status status = CheckCertificateName(name, addresses); !status.ok()) return status;
+  const std::string certificate_path = Path(folder, name + ".pem");
+  const std::string key_path = Path(folder, name + ".key");
+  const absl::StatusOr<std::string> old_certificate = ReadFile(certificate_path);
+  const absl::StatusOr<std::string> old_key = ReadFile(key_path);
+  if (old_certificate.ok() && old_key.ok()) {
+    const Certificate certificate(FromPem(*old_certificate, PEM_read_bio_X509));
+    const Key key(FromPem(*old_key, PEM_read_bio_PrivateKey));
+    time_t renew = time(nullptr) + kRenewDays * kDayS;
+    if (certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1 &&
+        X509_verify(certificate.get(), key_.get()) == 1 &&
+        X509_cmp_time(X509_get0_notAfter(certificate.get()), &renew) > 0 &&
+        std::ranges::all_of(addresses,
+                            [&](const std::string& each) { return Holds(certificate.get(), each); })) {
+      return false;
+    }
+  }
+
+  std::string reached_at = absl::StrCat("DNS:", name, ",DNS:localhost,IP:127.0.0.1,IP:::1");
+  for (const std::string& address : addresses) {
+    absl::StrAppend(&reached_at, IsIpAddress(address) ? ",IP:" : ",DNS:", address);
+  }
+  const Key key(EVP_EC_gen("P-256"));
+  const Certificate certificate(NewCertificate(name, key.get(), kLeafDays));
+  X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate_.get()));
+  if (!AddExtension(certificate.get(), certificate_.get(), NID_basic_constraints, "critical,CA:FALSE") ||
+      !AddExtension(certificate.get(), certificate_.get(), NID_key_usage, "critical,digitalSignature") ||
+      !AddExtension(certificate.get(), certificate_.get(), NID_ext_key_usage, "serverAuth,clientAuth") ||
+      !AddExtension(certificate.get(), certificate_.get(), NID_subject_alt_name, reached_at) ||
+      X509_sign(certificate.get(), key_.get(), EVP_sha256()) == 0) {
+    return absl::InternalError(absl::StrCat("OpenSSL could not make the certificate of ", name));
+  }
+  if (absl::Status status = WriteKey(key_path, ToPem(key.get())); !status.ok()) return status;
+  if (absl::Status status = WriteOutput(certificate_path, ToPem(certificate.get())); !status.ok()) {
+    return status;
+  }
+  return true;
+}
+
+}  // namespace tributary

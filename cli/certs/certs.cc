@@ -1,0 +1,86 @@
+#include "cli/certs/certs.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "cli/certs/certificate_authority.h"
+#include "cli/failure.h"
+#include "core/runtime/service.h"
+
+namespace tributary {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  tributary certs --out certs --name aggregator=10.0.0.1 --name north --name south
+  tributary certs --out certs --name hub=10.0.0.1,hub.lan       reached at either, or as hub
+
+Makes ca.pem, ca.key and for each name NAME.pem, NAME.key (EC P-256, keys readable by the owner only). What exists, is
+valid and holds the addresses is left alone, so that names can be added later. A node is called what its certificate is
+called; the addresses are those under which others reach it, for an aggregator. For tests, demos and closed networks: a
+board gets ca.pem and its own two files, never ca.key.)";
+
+struct Arguments {
+  std::string out;
+  std::vector<std::string> names;  // NAME or NAME=ADDRESS,ADDRESS…
+};
+
+struct Request {
+  std::string name;
+  std::vector<std::string> addresses;
+};
+
+// All are checked before anything is made.
+absl::StatusOr<std::vector<Request>> Requests(const std::vector<std::string>& names) {
+  std::vector<Request> requests;
+  for (const std::string& text : names) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    Request request{parts.first, {}};
+    if (text.size() > parts.first.size()) request.addresses = absl::StrSplit(parts.second, ',');
+    if (absl::Status status = CheckCertificateName(request.name, request.addresses); !status.ok()) {
+      return UsageError(std::string(status.message()));
+    }
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+absl::Status Issue(const Arguments& arguments) {
+  const absl::StatusOr<std::vector<Request>> requests = Requests(arguments.names);
+  if (!requests.ok()) return requests.status();
+  const absl::StatusOr<CertificateAuthority> authority = CertificateAuthority::Open(arguments.out);
+  if (!authority.ok()) return authority.status();
+  std::printf("%s/ca.pem: %s\n", arguments.out.c_str(), authority->made() ? "made" : "there already");
+  for (const auto& [name, addresses] : *requests) {
+    const absl::StatusOr<bool> made = authority->Issue(arguments.out, name, addresses);
+    if (!made.ok()) return made.status();
+    std::printf("%s/%s.pem: %s\n", arguments.out.c_str(), name.c_str(), *made ? "made" : "there already");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddCertsCommand(CLI::App& parent, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      parent.add_subcommand("certs", "Make a small certificate authority and certificates for mutual TLS");
+  command->add_option("--out", arguments->out, "Folder for the files; it is made if it is absent")
+      ->required()
+      ->type_name("DIR");
+  command
+      ->add_option("--name", arguments->names,
+                   "Name of a node, aggregator or client, and its addresses; repeat for more")
+      ->required()
+      ->type_name("NAME[=ADDRESS,…]");
+  command->footer(kExamples);
+  command->callback([arguments, &exit_code] {
+    const absl::Status status = Issue(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("certs", status);
+  });
+}
+
+}  // namespace tributary

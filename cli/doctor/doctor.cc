@@ -1,0 +1,103 @@
+#include "cli/doctor/doctor.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/doctor/doctor_aggregator.h"
+#include "cli/doctor/doctor_board.h"
+#include "cli/doctor/doctor_clock.h"
+#include "cli/doctor/doctor_config.h"
+#include "cli/doctor/doctor_report.h"
+#include "cli/watch/slot_option.h"
+#include "core/runtime/service.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::uintmax_t kNeededDiskBytes = 256ull << 20;  // spool and logs of a day without an aggregator
+constexpr std::uintmax_t kScarceDiskBytes = 1024ull << 20;
+
+void CheckDisk(const DoctorOptions& options, DoctorReport& report) {
+  const std::string folder = options.data_folder.empty() ? "." : options.data_folder;
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  if (error) {
+    report.lines.push_back({"disk", Finding::kFault, fmt::format("{}: {}", folder, error.message()),
+                            "Make the folder, or give --data FOLDER"});
+    return;
+  }
+  const std::string found = fmt::format("{} MiB free in {}", space.available >> 20, folder);
+  if (space.available < kNeededDiskBytes) {
+    report.lines.push_back({"disk", Finding::kFault, found, "Free at least 256 MiB: the spool needs them"});
+  } else if (space.available < kScarceDiskBytes) {
+    report.lines.push_back({"disk", Finding::kWarning, found, "Less than 1 GiB"});
+  } else {
+    report.lines.push_back({"disk", Finding::kOk, found, ""});
+  }
+}
+
+DoctorReport Examine(DoctorOptions options, ConnectionArguments connection) {
+  DoctorReport report;
+  options.needs_board = !options.xclbin.empty();
+  if (!options.config.empty()) CheckConfiguration(options, connection, report);
+  if (options.needs_board) {
+    CheckBoard(options, report);
+  } else {
+    report.lines.push_back({"xrt", Finding::kOk,
+                            options.config.empty()
+                                ? "not needed: no --xclbin, and no --config of a node with a board"
+                                : "not needed: the configuration uses no board",
+                            ""});
+  }
+  CheckSynchronisation(options.slot, report);
+  if (connection.aggregator.empty()) {
+    report.lines.push_back({"aggregator", Finding::kWarning, "not asked, and its clock not compared",
+                            "Give --config FILE or --aggregator HOST:PORT"});
+  } else if (CheckAggregator(connection, options.site, report)) {
+    CheckOffset(connection, options.slot, report);
+  }
+  CheckDisk(options, report);
+  return report;
+}
+
+}  // namespace
+
+void AddDoctorCommand(CLI::App& parent, int& exit_code) {
+  auto options = std::make_shared<DoctorOptions>();
+  auto connection = std::make_shared<ConnectionArguments>();
+  connection->aggregator.clear();
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = parent.add_subcommand(
+      "doctor", "Check whether this machine is ready to run a node, with a board or without");
+  command
+      ->add_option(
+          "--config", options->config,
+          "Configuration of the node; it decides whether a board is needed, and names the aggregator")
+      ->type_name("FILE");
+  command->add_option("--xclbin", options->xclbin, "Bitstream of the board, to check the board with it")
+      ->type_name("FILE");
+  command->add_option("--device", options->device, "Index of the board")->capture_default_str();
+  command->add_option("--memory-bytes", options->memory_bytes, "Contiguous memory that the node needs")
+      ->capture_default_str();
+  command->add_option("--data", options->data_folder, "Folder of spool and logs; its disk must have room")
+      ->type_name("FOLDER");
+  AddSlotOption(*command, options->slot);
+  AddConnectionOptions(*command, *connection);
+  command->add_flag("--json", *json, "Print JSON instead of lines");
+  command->footer(
+      "Examples:\n"
+      "  tributary doctor --config /etc/tributary/node.toml\n"
+      "  tributary doctor --xclbin /etc/tributary/positioning.xclbin --aggregator hub:7400\n\n"
+      "Exit status: 0 no fault (there may be warnings), 69 a fault");
+  command->callback([options, connection, json, &exit_code] {
+    const DoctorReport report = Examine(*options, *connection);
+    const std::string text = *json ? report.Json() : report.Text();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    exit_code = report.has_fault() ? kExitUnavailable : kExitOk;
+  });
+}
+
+}  // namespace tributary

@@ -1,0 +1,116 @@
+#include "cli/doctor/doctor_clock.h"
+
+#include <fmt/format.h>
+#include <grpcpp/client_context.h>
+#include <sys/timex.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+
+#include "core/runtime/clock.h"
+#include "core/wire/peer_status.h"
+#include "tributary/v1/fleet.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+constexpr int kExchanges = 16;  // the first one pays for the connection
+constexpr std::chrono::seconds kPatience(3);
+constexpr const char* kDiscipline = "Run chrony or ptp4l here and on the aggregator, against the same source";
+
+double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
+
+absl::StatusOr<ClockOffset> AskAggregator(const ConnectionArguments& connection) {
+  const auto channel = Connect(connection);
+  if (!channel.ok()) return channel.status();
+  const auto stub = v1::FleetService::NewStub(*channel);
+  const auto ask = [&]() -> absl::StatusOr<std::int64_t> {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_wait_for_ready(false);
+    v1::ListNodesResponse response;
+    const grpc::Status status = stub->ListNodes(&context, v1::ListNodesRequest(), &response);
+    if (!status.ok()) {
+      return PeerStatus(status);
+    }
+    if (response.answered_unix_ns() == 0) {
+      return absl::UnimplementedError("it does not tell its time: it is of an earlier version");
+    }
+    return response.answered_unix_ns();
+  };
+  const SystemClock clock;
+  return MeasureClockOffset(
+      ask, [&clock] { return clock.UnixNs(); }, kExchanges);
+}
+
+}  // namespace
+
+absl::StatusOr<ClockOffset> MeasureClockOffset(const std::function<absl::StatusOr<std::int64_t>()>& ask,
+                                               const std::function<std::int64_t()>& now_unix_ns,
+                                               int exchanges) {
+  ClockOffset best{0, std::numeric_limits<std::int64_t>::max()};
+  for (int i = 0; i < exchanges; ++i) {
+    const std::int64_t asked = now_unix_ns();
+    const absl::StatusOr<std::int64_t> theirs = ask();
+    const std::int64_t answered = now_unix_ns();
+    if (!theirs.ok()) return theirs.status();
+    const std::int64_t half = (answered - asked) / 2;
+    // Our own clock may be stepped in between.
+    if (half < 0 || half >= best.uncertainty_ns) continue;
+    best = {*theirs - (asked + half), half};
+  }
+  if (best.uncertainty_ns == std::numeric_limits<std::int64_t>::max()) {
+    return absl::AbortedError("this clock was set back while it was compared");
+  }
+  return best;
+}
+
+DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us, SlotLength slot) {
+  const std::string found = fmt::format("estimated error {} us", estimated_error_us);
+  if (!synchronised) return {"clock", Finding::kWarning, "not synchronised, " + found, kDiscipline};
+  if (1000 * estimated_error_us > slot.ns() / 2) {
+    return {"clock", Finding::kWarning, "synchronised, " + found, "Use PTP or a nearer NTP server"};
+  }
+  return {"clock", Finding::kOk, "synchronised, " + found, ""};
+}
+
+DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
+                       SlotLength slot) {
+  if (!offset.ok()) {
+    const std::string found = fmt::format("{}: {}", aggregator, std::string(offset.status().message()));
+    if (absl::IsUnimplemented(offset.status())) {
+      return {"clock offset", Finding::kWarning, found, "Update the aggregator"};
+    }
+    return {"clock offset", Finding::kFault, found,
+            "Is the aggregator running and reachable; do --certificate, --key and --ca fit it?"};
+  }
+  const std::string found =
+      fmt::format("the aggregator at {} is {:.1f} us ahead, +/- {:.1f} us", aggregator,
+                  Microseconds(offset->offset_ns), Microseconds(offset->uncertainty_ns));
+  // Beyond doubt only where the uncertainty does not reach the limit.
+  const std::int64_t at_least =
+      std::max<std::int64_t>(std::abs(offset->offset_ns) - offset->uncertainty_ns, 0);
+  const std::int64_t at_most = std::abs(offset->offset_ns) + offset->uncertainty_ns;
+  if (at_least > slot.ns() / 2) return {"clock offset", Finding::kFault, found, kDiscipline};
+  if (at_most > slot.ns() / 2) {
+    return {"clock offset", Finding::kWarning, found,
+            fmt::format("More than half a slot of {} is possible: measure again on a quiet network",
+                        slot.Text())};
+  }
+  return {"clock offset", Finding::kOk, found, ""};
+}
+
+void CheckSynchronisation(SlotLength slot, DoctorReport& report) {
+  timex state{};
+  const int discipline = ::adjtimex(&state);
+  const bool synchronised = discipline != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
+  report.lines.push_back(JudgeSynchronisation(synchronised, state.esterror, slot));
+}
+
+void CheckOffset(const ConnectionArguments& connection, SlotLength slot, DoctorReport& report) {
+  report.lines.push_back(JudgeOffset(connection.aggregator, AskAggregator(connection), slot));
+}
+
+}  // namespace tributary

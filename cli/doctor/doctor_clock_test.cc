@@ -1,0 +1,86 @@
+#include "cli/doctor/doctor_clock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace tributary {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kUs = 1000;
+
+// A peer that is `offset` ahead; the ways there and back take what the script says, in turn.
+class ClockOffsetTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<ClockOffset> Measure(std::int64_t offset,
+                                      std::deque<std::pair<std::int64_t, std::int64_t>> ways) {
+    const int exchanges = static_cast<int>(ways.size());
+    return MeasureClockOffset(
+        [&]() -> absl::StatusOr<std::int64_t> {
+          now_ += ways.front().first;
+          const std::int64_t theirs = now_ + offset;
+          now_ += ways.front().second;
+          ways.pop_front();
+          return theirs;
+        },
+        [&] { return now_; }, exchanges);
+  }
+
+  std::int64_t now_ = 1'700'000'000'000'000'000;
+};
+
+TEST_F(ClockOffsetTest, IsExactWhereBothWaysTakeEquallyLong) {
+  const auto offset = Measure(-70 * kUs, {{50 * kUs, 50 * kUs}});
+  EXPECT_EQ(offset->offset_ns, -70 * kUs);
+  EXPECT_EQ(offset->uncertainty_ns, 50 * kUs);
+}
+
+TEST_F(ClockOffsetTest, TakesTheShortestRoundTripAndStaysWithinItsHalf) {
+  const auto offset =
+      Measure(300 * kUs, {{9000 * kUs, 10 * kUs}, {30 * kUs, 10 * kUs}, {10 * kUs, 800 * kUs}});
+  EXPECT_EQ(offset->uncertainty_ns, 20 * kUs);
+  EXPECT_LE(std::abs(offset->offset_ns - 300 * kUs), offset->uncertainty_ns);
+}
+
+TEST_F(ClockOffsetTest, IgnoresAnExchangeDuringWhichTheClockWasSetBack) {
+  EXPECT_EQ(Measure(5, {{-9000 * kUs, 10}, {20, 20}})->offset_ns, 5);
+  EXPECT_FALSE(Measure(5, {{-9000 * kUs, 10}}).ok());
+}
+
+TEST_F(ClockOffsetTest, FailsAsThePeerDoes) {
+  EXPECT_TRUE(absl::IsUnavailable(
+      MeasureClockOffset([] { return absl::UnavailableError("gone"); }, [] { return std::int64_t{0}; }, 3)
+          .status()));
+}
+
+TEST(DoctorClockTest, JudgesAnOffsetByHalfASlotAndByWhatIsSure) {
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{-100 * kUs, 100 * kUs}, SlotLength()).finding, Finding::kOk);
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{-200 * kUs, 100 * kUs}, SlotLength()).finding, Finding::kWarning);
+  const DoctorLine off = JudgeOffset("a:1", ClockOffset{-400 * kUs, 100 * kUs}, SlotLength());
+  EXPECT_EQ(off.finding, Finding::kFault);
+  EXPECT_THAT(off.found, HasSubstr("a:1 is -400.0 us ahead, +/- 100.0 us"));
+  EXPECT_THAT(off.remedy, HasSubstr("chrony or ptp4l"));
+  EXPECT_EQ(JudgeOffset("a:1", absl::UnavailableError("refused"), SlotLength()).finding, Finding::kFault);
+}
+
+TEST(DoctorClockTest, JudgesByTheSlotOfTheSite) {
+  const SlotLength slot = *SlotLength::FromMs(10);
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{4'000 * kUs, 100 * kUs}, slot).finding, Finding::kOk);
+  const DoctorLine doubtful = JudgeOffset("a:1", ClockOffset{4'950 * kUs, 100 * kUs}, slot);
+  EXPECT_EQ(doubtful.finding, Finding::kWarning);
+  EXPECT_THAT(doubtful.remedy, HasSubstr("half a slot of 10 ms"));
+  EXPECT_EQ(JudgeOffset("a:1", ClockOffset{5'200 * kUs, 100 * kUs}, slot).finding, Finding::kFault);
+  EXPECT_EQ(JudgeSynchronisation(true, 300, slot).finding, Finding::kOk);
+}
+
+TEST(DoctorClockTest, JudgesTheKernelsDiscipline) {
+  EXPECT_EQ(JudgeSynchronisation(true, 20, SlotLength()).finding, Finding::kOk);
+  EXPECT_EQ(JudgeSynchronisation(true, 300, SlotLength()).finding, Finding::kWarning);
+  EXPECT_EQ(JudgeSynchronisation(false, 0, SlotLength()).finding, Finding::kWarning);
+}
+
+}  // namespace
+}  // namespace tributary

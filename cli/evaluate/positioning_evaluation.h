@@ -1,0 +1,42 @@
+// Errors of the positioning network on held-out users of the simulated room, for one to four panels.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "absl/status/statusor.h"
+#include "core/nn/positioning/positioning_network.h"
+#include "fpga/model/number_format.h"
+
+namespace tributary {
+
+struct ErrorFigures {
+  double mean_cm = 0;
+  double p90_cm = 0;
+  double p99_cm = 0;
+  double max_cm = 0;
+  double nees = 0;  // ideal: 2
+};
+
+nlohmann::ordered_json ToJson(const ErrorFigures& figures);
+
+struct PositioningEvaluationOptions {
+  NumberFormat format = NumberFormat::kFloat;
+  std::size_t points = 4'000;
+  std::uint64_t seed = 20'260;  // of the users; none of them was trained on
+};
+
+struct PositioningEvaluation {
+  std::size_t points = 0;
+  std::array<ErrorFigures, 4>
+      by_panels;  // [i]: the first i + 1 of the south, east, north and west panel, conflated
+};
+
+// Runs what a node runs: accelerator, workload, then conflation. Errors: as CreateAccelerator; Internal if a
+// tuple is not usable.
+absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const PositioningNetwork& network,
+                                                          const PositioningEvaluationOptions& options);
+
+}  // namespace tributary

@@ -1,0 +1,50 @@
+#include "cli/evaluate/positioning_evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/model/model_file.h"
+
+namespace tributary {
+namespace {
+
+class ShippedModelTest : public ::testing::Test {
+ protected:
+  ErrorFigures FourPanels(NumberFormat format) {
+    const auto model = LoadPositioningModel(TRIBUTARY_SOURCE_DIR "/models/positioning.safetensors");
+    EXPECT_TRUE(model.ok()) << model.status();
+    const auto evaluation = EvaluatePositioning(model->network, {.format = format});
+    EXPECT_TRUE(evaluation.ok()) << evaluation.status();
+    return evaluation->by_panels[3];
+  }
+};
+
+// docs/models.md has 0.691 and 1.255 cm; the evaluation's users are always the same.
+TEST_F(ShippedModelTest, LocatesWithFourPanelsWithinACentimetre) {
+  const ErrorFigures figures = FourPanels(NumberFormat::kFloat);
+  EXPECT_LE(figures.mean_cm, 0.72);
+  EXPECT_LE(figures.p90_cm, 1.31);
+  EXPECT_NEAR(figures.nees, 2.0, 0.2);
+}
+
+TEST_F(ShippedModelTest, LosesLittleInTheFormatsOfTheHardware) {
+  const double exact = FourPanels(NumberFormat::kFloat).mean_cm;
+  EXPECT_NEAR(FourPanels(NumberFormat::kInt16).mean_cm, exact, 0.02 * exact);
+  const ErrorFigures mixed = FourPanels(NumberFormat::kInt8Int16);
+  EXPECT_LE(mixed.mean_cm, 1.06 * exact);
+  EXPECT_NEAR(mixed.nees, 2.0, 0.5);
+  EXPECT_GT(FourPanels(NumberFormat::kInt8).mean_cm,
+            1.4 * exact);  // [LIS], table 4.3: 3.39 against 2.30 cm
+}
+
+TEST_F(ShippedModelTest, MorePanelsAreBetter) {
+  const auto model = LoadPositioningModel(TRIBUTARY_SOURCE_DIR "/models/positioning.safetensors");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto evaluation = EvaluatePositioning(model->network, {.points = 1'000});
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+  for (std::size_t p = 1; p < 4; ++p) {
+    EXPECT_LT(evaluation->by_panels[p].mean_cm, evaluation->by_panels[p - 1].mean_cm);
+  }
+}
+
+}  // namespace
+}  // namespace tributary

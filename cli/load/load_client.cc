@@ -1,0 +1,393 @@
+#include "cli/load/load_client.h"
+
+#include <fmt/format.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <deque>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "cli/aggregator_call.h"
+#include "cli/load/load_message.h"
+#include "core/estimate/epoch.h"
+#include "core/runtime/clock.h"
+#include "core/wire/convert.h"
+#include "core/wire/report.h"
+#include "tributary/v1/fusion.pb.h"
+
+namespace tributary {
+namespace {
+
+using Stream = grpc::GenericClientAsyncReaderWriter;
+
+constexpr std::chrono::seconds kConnectTimeout{5};
+constexpr std::int64_t kDrainNs = 2'000'000'000;
+// Flat out: messages in flight per panel, and by how many one panel may be ahead of another, which bounds the
+// slots that the aggregator has open.
+constexpr std::uint64_t kMaxInFlight = 16;
+constexpr std::uint64_t kMaxAhead = 4;
+
+// What an event of the queue is about; its address is the tag.
+struct Event {
+  enum Kind { kStarted, kWritten, kRead, kFinished } kind;
+  std::size_t stream;  // index; the watcher is the last
+};
+
+template <typename Message>
+grpc::ByteBuffer Encode(const Message& message) {
+  grpc::Slice slice(message.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+template <typename Message>
+bool Decode(grpc::ByteBuffer& bytes, Message& message) {
+  grpc::ProtoBufferReader reader(&bytes);
+  return message.ParseFromZeroCopyStream(&reader);
+}
+
+gpr_timespec Within(std::int64_t ms) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(ms, GPR_TIMESPAN));
+}
+
+struct Connection {
+  std::unique_ptr<grpc::GenericStub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<Stream> stream;
+  grpc::ByteBuffer incoming;
+  Event started, written, read;
+  bool writing = false;
+  std::deque<grpc::ByteBuffer> waiting;  // behind the write that is under way
+  std::uint64_t messages = 0;
+  std::uint64_t acknowledged = 0;  // sequence
+
+  explicit Connection(std::size_t index)
+      : started{Event::kStarted, index}, written{Event::kWritten, index}, read{Event::kRead, index} {}
+};
+
+class Client final : public LoadClient {
+ public:
+  Client(const LoadPlan& plan, std::optional<TlsMaterial> tls)
+      : plan_(plan),
+        tls_(std::move(tls)),
+        streams_(tls_ ? 1 : plan.panels),
+        panels_per_stream_(plan.panels / streams_) {
+    for (std::uint32_t i = 0; i < plan.panels; ++i) {
+      messages_.emplace_back(i, i % panels_per_stream_, plan.users, plan.frames_per_message);
+    }
+  }
+  ~Client() override;
+
+  absl::Status Open();
+  absl::Status Run(std::chrono::nanoseconds duration, LatencyHistogram& latency) override;
+  LoadCounts counts() const override { return counts_; }
+  std::size_t message_bytes() const override { return messages_.front().bytes().size(); }
+
+ private:
+  bool flat_out() const { return plan_.rate_hz == 0; }
+  std::size_t watcher() const { return streams_; }
+  std::size_t StreamOf(std::size_t panel) const { return panel / panels_per_stream_; }
+  // Of a panel's frame in its stream, from 1: message after message, in each the panels in order.
+  std::uint64_t Sequence(std::size_t panel, std::uint64_t slot) const {
+    const std::uint64_t frames = plan_.frames_per_message;
+    const std::uint64_t message = slot / frames * panels_per_stream_ + panel % panels_per_stream_;
+    return message * frames + slot % frames + 1;
+  }
+
+  std::unique_ptr<Connection> MakeConnection(std::size_t index, const char* method);
+  // Handles one event or returns false at the deadline.
+  bool Step(gpr_timespec deadline);
+  void OnRead(Connection& connection, std::size_t index);
+  void OnAcknowledged(Connection& connection);
+  void OnSlot(Connection& connection);
+  v1::ReportRequest Greeting(std::size_t stream) const;
+  void Send(std::size_t panel);
+  void Write(Connection& connection, grpc::ByteBuffer bytes);
+
+  void SendDueSlots();
+  void SendFlatOut(std::size_t stream);
+  void RunPaced(std::int64_t end_ns);
+  bool SlotIsOut() const;
+  bool AllAnswered() const;
+
+  const LoadPlan plan_;
+  const std::optional<TlsMaterial> tls_;
+  const std::size_t streams_;
+  const std::size_t panels_per_stream_;
+  const SystemClock clock_;
+  std::vector<LoadMessage> messages_;
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  v1::ReportResponse response_;
+  v1::WatchResponse watched_;
+  LoadCounts counts_;
+  LatencyHistogram* latency_ = nullptr;
+  absl::Status broken_;
+
+  bool sending_ = false;
+  std::int64_t start_ns_ = 0;  // of the run, steady
+  std::uint64_t run_slots_ = 0;
+  Epoch next_epoch_ = 0;
+  std::uint64_t next_slot_ = 0;  // overall
+};
+
+std::unique_ptr<Connection> Client::MakeConnection(std::size_t index, const char* method) {
+  auto connection = std::make_unique<Connection>(index);
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a TCP connection for each
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (tls_) credentials = grpc::SslCredentials({tls_->ca_pem, tls_->key_pem, tls_->certificate_pem});
+  connection->stub = std::make_unique<grpc::GenericStub>(
+      grpc::CreateCustomChannel(plan_.connection.aggregator, credentials, arguments));
+  connection->stream = connection->stub->PrepareCall(&connection->context, method, &queue_);
+  connection->stream->StartCall(&connection->started);
+  return connection;
+}
+
+absl::Status Client::Open() {
+  for (std::size_t i = 0; i < streams_; ++i) {
+    connections_.push_back(MakeConnection(i, "/tributary.v1.FusionService/Report"));
+  }
+  connections_.push_back(MakeConnection(watcher(), "/tributary.v1.FusionService/Watch"));
+  std::size_t greeted = 0;
+  const auto deadline = std::chrono::system_clock::now() + kConnectTimeout;
+  while (greeted < connections_.size()) {
+    void* tag = nullptr;
+    bool ok = false;
+    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
+      return FromPeer(absl::UnavailableError("no answer within 5 s"), plan_.connection);
+    }
+    const Event& event = *static_cast<Event*>(tag);
+    Connection& connection = *connections_[event.stream];
+    if (!ok) {
+      grpc::Status status;
+      Event finished{Event::kFinished, 0};
+      connection.stream->Finish(&status, &finished);
+      while (tag != &finished && queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::GOT_EVENT) {
+      }
+      return FromPeer(status, plan_.connection);
+    }
+    if (event.kind == Event::kStarted && event.stream == watcher()) {
+      v1::WatchRequest request;
+      request.set_site(plan_.site);
+      request.set_max_rate_hz(plan_.watch_rate_hz);
+      connection.stream->WriteLast(Encode(request), grpc::WriteOptions(), &connection.written);
+      connection.stream->Read(&connection.incoming, &connection.read);
+    } else if (event.kind == Event::kStarted) {
+      connection.stream->Write(Encode(Greeting(event.stream)), &connection.written);
+    } else if (event.kind == Event::kWritten && event.stream == watcher()) {
+      ++greeted;
+    } else if (event.kind == Event::kWritten) {
+      connection.stream->Read(&connection.incoming, &connection.read);
+    } else if (event.kind == Event::kRead) {
+      ++greeted;
+      connection.stream->Read(&connection.incoming, &connection.read);
+    }
+  }
+  return absl::OkStatus();
+}
+
+v1::ReportRequest Client::Greeting(std::size_t stream) const {
+  ReportingProcess process;
+  process.site = plan_.site;
+  process.slot = plan_.slot;
+  process.boot_id = NewBootId();
+  for (std::size_t i = 0; i < panels_per_stream_; ++i) {
+    const std::string panel = fmt::format("panel-{}", stream * panels_per_stream_ + i);
+    process.sources.push_back({panel, 2, {panel}});
+  }
+  process.node = tls_ ? tls_->name : process.sources.front().name;
+  v1::ReportRequest request;
+  *request.mutable_hello() = HelloToWire(process);
+  return request;
+}
+
+Client::~Client() {
+  for (auto& connection : connections_) connection->context.TryCancel();
+  queue_.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_.Next(&tag, &ok)) {
+  }
+}
+
+absl::Status Client::Run(std::chrono::nanoseconds duration, LatencyHistogram& latency) {
+  latency_ = &latency;
+  sending_ = true;
+  run_slots_ = 0;
+  start_ns_ = clock_.SteadyNs();
+  next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(clock_.UnixNs()));
+  const std::int64_t end_ns = start_ns_ + duration.count();
+  if (flat_out()) {
+    for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
+    while (clock_.SteadyNs() < end_ns && broken_.ok()) Step(Within(10));
+  } else {
+    RunPaced(end_ns);
+  }
+  sending_ = false;
+  const std::int64_t drained_ns = clock_.SteadyNs() + kDrainNs;
+  while (!AllAnswered() && clock_.SteadyNs() < drained_ns && broken_.ok()) Step(Within(10));
+  latency_ = nullptr;
+  return broken_;
+}
+
+// As the echo does it: asleep until a slot is due, then out with it, then listening until the watcher has it.
+// What comes in meanwhile is taken before the next slot is stamped.
+void Client::RunPaced(std::int64_t end_ns) {
+  const double period_ns = 1e9 / plan_.rate_hz;
+  for (std::int64_t now_ns = start_ns_; now_ns < end_ns && broken_.ok(); now_ns = clock_.SteadyNs()) {
+    const std::int64_t due_ns =
+        start_ns_ + static_cast<std::int64_t>(period_ns * static_cast<double>(run_slots_ + 1));
+    clock_.SleepUntil(clock_.UnixNs() + due_ns - now_ns, {});
+    while (Step(gpr_inf_past(GPR_CLOCK_MONOTONIC))) {
+    }
+    SendDueSlots();
+    const std::int64_t next_ns = due_ns + static_cast<std::int64_t>(period_ns);
+    while (!SlotIsOut() && clock_.SteadyNs() < next_ns && broken_.ok()) Step(Within(1));
+  }
+}
+
+// Whether the watcher has every slot that was sent, or is not meant to have every one.
+bool Client::SlotIsOut() const {
+  return plan_.watch_rate_hz > 0 || counts_.slots_received + counts_.slots_skipped >= counts_.slots_sent;
+}
+
+bool Client::Step(gpr_timespec deadline) {
+  void* tag = nullptr;
+  bool ok = false;
+  if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) return false;
+  const Event& event = *static_cast<Event*>(tag);
+  Connection& connection = *connections_[event.stream];
+  if (!ok) {
+    broken_ = FromPeer(absl::UnavailableError("the connection broke"), plan_.connection);
+    return true;
+  }
+  if (event.kind == Event::kRead) {
+    OnRead(connection, event.stream);
+  } else if (event.kind == Event::kWritten && event.stream != watcher()) {
+    connection.writing = false;
+    if (!connection.waiting.empty()) {
+      grpc::ByteBuffer bytes = std::move(connection.waiting.front());
+      connection.waiting.pop_front();
+      Write(connection, std::move(bytes));
+    } else if (flat_out()) {
+      SendFlatOut(event.stream);
+    }
+  }
+  return true;
+}
+
+void Client::OnRead(Connection& connection, std::size_t index) {
+  if (index == watcher()) {
+    OnSlot(connection);
+  } else {
+    OnAcknowledged(connection);
+  }
+  connection.stream->Read(&connection.incoming, &connection.read);
+  if (index == watcher() || !flat_out()) return;
+  for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
+}
+
+void Client::OnAcknowledged(Connection& connection) {
+  if (!Decode(connection.incoming, response_)) return;
+  counts_.frames_acknowledged += response_.acknowledged_sequence() - connection.acknowledged;
+  connection.acknowledged = response_.acknowledged_sequence();
+  for (const v1::Refusal& refusal : response_.refusals()) {
+    if (refusal.subjects_size() == 0) ++counts_.frames_refused;
+    if (counts_.first_refusal.empty()) counts_.first_refusal = refusal.message();
+  }
+}
+
+void Client::OnSlot(Connection& connection) {
+  const std::int64_t now_ns = clock_.UnixNs();
+  if (!Decode(connection.incoming, watched_)) return;
+  const v1::FusedSlot& slot = watched_.slot();
+  ++counts_.slots_received;
+  counts_.slots_skipped += watched_.skipped_slots();
+  const bool complete = std::all_of(
+      slot.contributors().begin(), slot.contributors().end(),
+      [this](std::uint64_t word) { return std::popcount(word) == static_cast<int>(plan_.panels); });
+  if (!complete) ++counts_.slots_incomplete;
+  if (latency_ != nullptr) latency_->Add(now_ns - slot.captured_unix_ns());
+}
+
+void Client::SendDueSlots() {
+  const double elapsed_s = 1e-9 * static_cast<double>(clock_.SteadyNs() - start_ns_);
+  const auto due = static_cast<std::uint64_t>(elapsed_s * plan_.rate_hz);
+  for (; run_slots_ < due; ++run_slots_) {
+    const std::size_t frame = next_slot_ % plan_.frames_per_message;
+    const std::int64_t stamp_ns = clock_.UnixNs();
+    // Slower than the site's slots, epochs are left out; faster, they run ahead.
+    next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(stamp_ns));
+    for (std::size_t i = 0; i < plan_.panels; ++i) {
+      messages_[i].Stamp(frame, Sequence(i, next_slot_), next_epoch_, stamp_ns);
+      if (frame + 1 == plan_.frames_per_message) Send(i);
+    }
+    ++next_slot_;
+    ++next_epoch_;
+  }
+}
+
+void Client::SendFlatOut(std::size_t stream) {
+  Connection& connection = *connections_[stream];
+  const std::uint64_t frames = plan_.frames_per_message;
+  if (!sending_ || connection.writing ||
+      connection.messages * frames - connection.acknowledged >= kMaxInFlight * panels_per_stream_ * frames) {
+    return;
+  }
+  std::uint64_t least = connection.messages;
+  for (std::size_t i = 0; i < streams_; ++i) least = std::min(least, connections_[i]->messages);
+  if (connection.messages - least >= kMaxAhead) return;
+  const std::size_t panel = stream * panels_per_stream_ + connection.messages % panels_per_stream_;
+  const std::int64_t stamp_ns = clock_.UnixNs();
+  for (std::size_t frame = 0; frame < frames; ++frame) {
+    const std::uint64_t slot = connection.messages / panels_per_stream_ * frames + frame;
+    messages_[panel].Stamp(frame, Sequence(panel, slot), next_epoch_ + slot, stamp_ns);
+  }
+  Send(panel);
+}
+
+void Client::Send(std::size_t panel) {
+  Connection& connection = *connections_[StreamOf(panel)];
+  const std::string& bytes = messages_[panel].bytes();
+  ++connection.messages;
+  counts_.frames_sent += plan_.frames_per_message;
+  if (panel == 0) counts_.slots_sent += plan_.frames_per_message;
+  grpc::Slice slice(bytes.data(), bytes.size());
+  grpc::ByteBuffer buffer(&slice, 1);
+  if (connection.writing) {
+    connection.waiting.push_back(std::move(buffer));
+  } else {
+    Write(connection, std::move(buffer));
+  }
+}
+
+void Client::Write(Connection& connection, grpc::ByteBuffer bytes) {
+  connection.writing = true;
+  connection.stream->Write(bytes, &connection.written);
+}
+
+bool Client::AllAnswered() const {
+  return counts_.frames_acknowledged >= counts_.frames_sent && (flat_out() || SlotIsOut());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Connect(const LoadPlan& plan) {
+  absl::StatusOr<std::optional<TlsMaterial>> tls = LoadClientTls(plan.connection.tls);
+  if (!tls.ok()) return tls.status();
+  auto client = std::make_unique<Client>(plan, *std::move(tls));
+  if (absl::Status status = client->Open(); !status.ok()) return status;
+  return client;
+}
+
+}  // namespace tributary

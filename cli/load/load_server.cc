@@ -1,0 +1,143 @@
+#include "cli/load/load_server.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "absl/strings/numbers.h"
+#include "cli/failure.h"
+#include "core/runtime/file.h"
+
+namespace tributary {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::asio::ip::tcp;
+
+absl::StatusOr<std::string> Get(const std::string& address, const std::string& path) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) return UsageError(address + ": expected host:port");
+  try {
+    boost::asio::io_context io;
+    beast::tcp_stream stream(io);
+    stream.connect(tcp::resolver(io).resolve(address.substr(0, colon), address.substr(colon + 1)));
+    http::request<http::empty_body> request(http::verb::get, path, 11);
+    request.set(http::field::host, address);
+    request.set(http::field::connection, "close");
+    http::write(stream, request);
+    beast::flat_buffer buffer;
+    http::response<http::string_body> response;
+    http::read(stream, buffer, response);
+    if (response.result() != http::status::ok) {
+      return absl::UnavailableError(fmt::format("{}{}: status {}", address, path, response.result_int()));
+    }
+    return response.body();
+  } catch (const boost::system::system_error& error) {
+    return absl::UnavailableError(fmt::format("{}: {}", address, error.what()));
+  }
+}
+
+// A port of the loopback that nobody listens on, below the range from which outgoing connections take theirs.
+int FreePort() {
+  constexpr int kFirst = 20'000;
+  constexpr int kCount = 10'000;
+  std::random_device random;
+  for (int tried = 0; tried < kCount; ++tried) {
+    const int port = kFirst + static_cast<int>(random() % kCount);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    if (bound) return port;
+  }
+  return 0;
+}
+
+std::string Configuration(const LoadServer::Site& site, const std::string& address,
+                          const std::string& http_address) {
+  std::string sources;
+  for (std::uint32_t i = 0; i < site.panels; ++i)
+    sources += fmt::format("{}\"panel-{}\"", i == 0 ? "" : ", ", i);
+  // Flat out, epochs run ahead of time: their age is not limited.
+  return fmt::format(
+      "listen = \"{}\"\nlog_level = \"error\"\n[http]\nlisten = \"{}\"\n[[site]]\nname = \"{}\"\nsources = "
+      "[{}]\n"
+      "max_subjects = {}\ndeadline_ms = {:.1f}\nslot_ms = {:.6f}\nmax_age_s = 0\nmax_lead_s = 0\n",
+      address, http_address, site.name, sources, site.users, site.deadline_ms, site.slot.ms());
+}
+
+}  // namespace
+
+absl::StatusOr<MetricSamples> ReadMetrics(const std::string& http_address) {
+  absl::StatusOr<std::string> text = Get(http_address, "/metrics");
+  if (!text.ok()) return text.status();
+  MetricSamples samples;
+  for (std::size_t at = 0; at < text->size();) {
+    const std::size_t end = std::min(text->find('\n', at), text->size());
+    const std::string line = text->substr(at, end - at);
+    at = end + 1;
+    const std::size_t space = line.rfind(' ');
+    double value = 0;
+    if (line.empty() || line[0] == '#' || space == std::string::npos) continue;
+    if (absl::SimpleAtod(line.substr(space + 1), &value)) samples[line.substr(0, space)] = value;
+  }
+  return samples;
+}
+
+absl::StatusOr<std::unique_ptr<LoadServer>> LoadServer::Start(const Site& site) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string program = (self.parent_path() / "tributary-aggregator").string();
+  if (!std::filesystem::exists(program, error)) {
+    return absl::NotFoundError(program + ": not found; build it, or name a running one with --aggregator");
+  }
+  auto server = std::unique_ptr<LoadServer>(new LoadServer());
+  server->address_ = fmt::format("127.0.0.1:{}", FreePort());
+  server->http_address_ = fmt::format("127.0.0.1:{}", FreePort());
+  server->config_path_ =
+      (std::filesystem::temp_directory_path(error) / fmt::format("tributary-load-{}.toml", getpid()))
+          .string();
+  const std::string text = Configuration(site, server->address_, server->http_address_);
+  if (absl::Status status = WriteFileAtomically(server->config_path_, text); !status.ok()) return status;
+  const char* const arguments[] = {program.c_str(), "--config", server->config_path_.c_str(), nullptr};
+  if (posix_spawn(&server->pid_, program.c_str(), nullptr, nullptr, const_cast<char* const*>(arguments),
+                  environ) != 0) {
+    server->pid_ = -1;
+    return absl::UnavailableError(program + ": cannot be started");
+  }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (Get(server->http_address_, "/readyz").ok()) return server;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return absl::UnavailableError(program + ": not ready within ten seconds");
+}
+
+LoadServer::~LoadServer() {
+  if (pid_ > 0) {
+    kill(pid_, SIGTERM);
+    waitpid(pid_, nullptr, 0);
+  }
+  std::error_code ignored;
+  std::filesystem::remove(config_path_, ignored);
+}
+
+}  // namespace tributary

@@ -1,0 +1,262 @@
+#include "cli/model/encoder_onnx.h"
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "core/nn/encoder/encoder.h"
+#include "core/nn/kernel/parameter_layout.h"
+#include "core/nn/kernel/quantised_weights.h"
+#include "core/runtime/version.h"
+
+namespace tributary {
+namespace {
+
+// What onnx 1.8 introduced together; Debian 12 reads up to 1.12.
+constexpr std::int64_t kIrVersion = 7;
+constexpr std::int64_t kOperatorSet = 13;
+
+using Integers = std::vector<std::int64_t>;
+
+// Appends nodes; each result is named after the node that gives it.
+class Graph {
+ public:
+  explicit Graph(onnx::GraphProto& graph) : graph_(graph) {}
+
+  std::string Constant(const std::string& name, const std::vector<std::uint64_t>& shape,
+                       std::span<const float> values) {
+    onnx::TensorProto* tensor = graph_.add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    for (const std::uint64_t dimension : shape) tensor->add_dims(static_cast<std::int64_t>(dimension));
+    // Little-endian, as every target of this project is.
+    tensor->set_raw_data(values.data(), values.size_bytes());
+    return name;
+  }
+  std::string Scalar(const std::string& name, float value) { return Constant(name, {}, {&value, 1}); }
+  std::string Shape(const std::string& name, const Integers& values) {
+    onnx::TensorProto* tensor = graph_.add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::INT64);
+    tensor->add_dims(static_cast<std::int64_t>(values.size()));
+    tensor->set_raw_data(values.data(), values.size() * sizeof(std::int64_t));
+    return name;
+  }
+
+  std::string Add(const char* operation, const std::string& name, std::initializer_list<std::string> inputs) {
+    node_ = graph_.add_node();
+    node_->set_op_type(operation);
+    node_->set_name(name);
+    for (const std::string& input : inputs) node_->add_input(input);
+    node_->add_output(name);
+    return name;
+  }
+  // Attributes of the node added last.
+  void Set(const char* name, std::int64_t value) {
+    onnx::AttributeProto* attribute = NewAttribute(name, onnx::AttributeProto::INT);
+    attribute->set_i(value);
+  }
+  void Set(const char* name, float value) {
+    onnx::AttributeProto* attribute = NewAttribute(name, onnx::AttributeProto::FLOAT);
+    attribute->set_f(value);
+  }
+  void Set(const char* name, const Integers& values) {
+    onnx::AttributeProto* attribute = NewAttribute(name, onnx::AttributeProto::INTS);
+    for (const std::int64_t value : values) attribute->add_ints(value);
+  }
+
+ private:
+  onnx::AttributeProto* NewAttribute(const char* name, onnx::AttributeProto::AttributeType type) {
+    onnx::AttributeProto* attribute = node_->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(type);
+    return attribute;
+  }
+
+  onnx::GraphProto& graph_;
+  onnx::NodeProto* node_ = nullptr;
+};
+
+class Exporter {
+ public:
+  Exporter(const EncoderOptions& options, const ParameterLayout& layout, std::span<const float> parameters,
+           onnx::GraphProto& graph)
+      : options_(options), layout_(layout), parameters_(parameters), graph_(graph) {}
+
+  void Export() {
+    std::string x = graph_.Add("Cast", "pixels", {"images"});
+    graph_.Set("to", std::int64_t{onnx::TensorProto::FLOAT});
+    x = graph_.Add("Mul", "scaled", {x, graph_.Scalar("pixel_unit", kPixelUnit)});
+    std::size_t side = options_.side;
+    for (std::size_t stage = 1; stage <= options_.channels.size(); ++stage, side /= 2) {
+      x = Convolve(stage, x);
+      x = Norm(stage, x);
+      x = Activate(stage, x);
+      x = graph_.Add("MaxPool", fmt::format("pool{}", stage), {x});
+      graph_.Set("kernel_shape", Integers{2, 2});
+      graph_.Set("strides", Integers{2, 2});
+    }
+    AreaMeans(x, side);
+  }
+
+ private:
+  std::string Tensor(const std::string& name, std::vector<std::uint64_t> shape) {
+    return graph_.Constant(name, shape, layout_.Range(name).Of(parameters_));
+  }
+
+  std::string Convolve(std::size_t stage, const std::string& x) {
+    const std::string name = fmt::format("encoder.conv{}.weight", stage);
+    const std::uint64_t inputs = stage == 1 ? 1 : options_.channels[stage - 2];
+    const std::vector<std::uint64_t> shape = {options_.channels[stage - 1], inputs, 3, 3};
+    std::string weights;
+    if (options_.quantised) {
+      std::vector<float> quantised(layout_.Range(name).size);
+      QuantiseKernels(layout_.Range(name).Of(parameters_), inputs, quantised);
+      weights = graph_.Constant(name, shape, quantised);
+    } else {
+      weights = Tensor(name, shape);
+    }
+    const std::string result = graph_.Add("Conv", fmt::format("conv{}", stage), {x, weights});
+    graph_.Set("kernel_shape", Integers{3, 3});
+    graph_.Set("pads", Integers{1, 1, 1, 1});
+    return result;
+  }
+
+  std::string Norm(std::size_t stage, const std::string& x) {
+    if (options_.norm == EncoderNorm::kNone) return x;
+    const std::string tensor = fmt::format("encoder.norm{}.", stage), name = fmt::format("norm{}", stage);
+    const std::uint64_t channels = options_.channels[stage - 1];
+    if (options_.norm == EncoderNorm::kBatch) {
+      const std::string result = graph_.Add(
+          "BatchNormalization", name,
+          {x, Tensor(tensor + "weight", {channels}), Tensor(tensor + "bias", {channels}),
+           Tensor(tensor + "running_mean", {channels}), Tensor(tensor + "running_variance", {channels})});
+      graph_.Set("epsilon", kEncoderNormEpsilon);
+      return result;
+    }
+    const std::string magnitude =
+        graph_.Add("ReduceMean", name + "_mean", {graph_.Add("Abs", name + "_abs", {x})});
+    graph_.Set("axes", Integers{2, 3});
+    const std::string divisor = graph_.Add(
+        "Add", name + "_divisor", {magnitude, graph_.Scalar(name + "_epsilon", kEncoderNormEpsilon)});
+    const std::string normed = graph_.Add("Div", name + "_normed", {x, divisor});
+    const std::string scaled =
+        graph_.Add("Mul", name + "_scaled", {normed, Tensor(tensor + "weight", {channels, 1, 1})});
+    return graph_.Add("Add", name, {scaled, Tensor(tensor + "bias", {channels, 1, 1})});
+  }
+
+  std::string Activate(std::size_t stage, const std::string& x) {
+    const std::string name = fmt::format("activation{}", stage);
+    if (options_.activation == EncoderActivation::kRelu) return graph_.Add("Relu", name, {x});
+    const std::string clipped = graph_.Add(
+        "Clip", name,
+        {x, graph_.Scalar(name + "_floor", 0.0f), graph_.Scalar(name + "_ceiling", kHardClipCeiling)});
+    if (!options_.quantised) return clipped;
+    const std::string steps =
+        graph_.Add("Mul", name + "_steps", {clipped, graph_.Scalar(name + "_per_step", 1.0f / kPixelUnit)});
+    const std::string whole = graph_.Add("Floor", name + "_whole", {steps});
+    return graph_.Add("Mul", name + "_rounded", {whole, graph_.Scalar(name + "_step", kPixelUnit)});
+  }
+
+  // The means of areas as one product with a constant matrix [side² × grid²], because the areas are of
+  // different sizes where grid does not divide the side.
+  void AreaMeans(const std::string& x, std::size_t side) {
+    const std::size_t grid = options_.grid, areas = grid * grid;
+    std::vector<float> matrix(side * side * areas, 0.0f);
+    const auto edge = [&](std::size_t g) { return side * g / grid; };
+    for (std::size_t gy = 0; gy < grid; ++gy) {
+      for (std::size_t gx = 0; gx < grid; ++gx) {
+        const std::size_t pixels = (edge(gy + 1) - edge(gy)) * (edge(gx + 1) - edge(gx));
+        for (std::size_t row = edge(gy); row < edge(gy + 1); ++row) {
+          for (std::size_t column = edge(gx); column < edge(gx + 1); ++column) {
+            matrix[(row * side + column) * areas + gy * grid + gx] = 1.0f / static_cast<float>(pixels);
+          }
+        }
+      }
+    }
+    const auto channels = static_cast<std::int64_t>(options_.channels.back());
+    const std::string planes =
+        graph_.Add("Reshape", "planes",
+                   {x, graph_.Shape("planes_shape", {-1, channels, static_cast<std::int64_t>(side * side)})});
+    const std::string means =
+        graph_.Add("MatMul", "means", {planes, graph_.Constant("areas", {side * side, areas}, matrix)});
+    graph_.Add("Flatten", "features", {means});
+  }
+
+  const EncoderOptions& options_;
+  const ParameterLayout& layout_;
+  std::span<const float> parameters_;
+  Graph graph_;
+};
+
+void Declare(onnx::ValueInfoProto& value, const char* name, onnx::TensorProto::DataType type,
+             std::initializer_list<std::size_t> shape) {
+  value.set_name(name);
+  onnx::TypeProto::Tensor* tensor = value.mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(type);
+  tensor->mutable_shape()->add_dim()->set_dim_param("N");
+  for (const std::size_t dimension : shape) {
+    tensor->mutable_shape()->add_dim()->set_dim_value(static_cast<std::int64_t>(dimension));
+  }
+}
+
+std::string Entry(const ModelMetadata& metadata, std::string_view key) {
+  const auto entry = metadata.find(key);
+  return entry == metadata.end() ? "" : entry->second;
+}
+
+void Describe(const ModelMetadata& metadata, onnx::ModelProto& model) {
+  ModelMetadata entries = metadata;
+  // The keys that ONNX defines for images (its MetadataProps.md).
+  entries["Image.BitmapPixelFormat"] = "Gray8";
+  entries["Image.NominalPixelRange"] = "NominalRange_0_255";
+  for (const auto& [key, value] : entries) {
+    onnx::StringStringEntryProto* entry = model.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  const std::string run = Entry(metadata, "run"), round = Entry(metadata, "round");
+  std::string doc = "An encoder of grey images that was learned without labels.";
+  if (!run.empty()) doc += fmt::format(" Run {}, round {}.", run, round);
+  model.set_doc_string(doc);
+  std::int64_t version = 0;
+  if (absl::SimpleAtoi(round, &version)) model.set_model_version(version);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.set_doc_string(doc);
+  graph.mutable_input(0)->set_doc_string(fmt::format("grey images, {}; preprocessing: {}",
+                                                     Entry(metadata, "input.layout"),
+                                                     Entry(metadata, "preprocessing")));
+  graph.mutable_output(0)->set_doc_string(Entry(metadata, "output.meaning"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EncodeOnnx(const EncoderFile& encoder, const ModelMetadata& metadata) {
+  // Checks options and parameters, and knows the layout.
+  const auto trainer = SelfSupervisedTrainer::Create(encoder.options);
+  if (!trainer.ok()) return trainer.status();
+  if (absl::Status status = (*trainer)->SetParameters(encoder.parameters); !status.ok()) return status;
+  const ParameterLayout layout((*trainer)->Schema());
+  const EncoderOptions& options = encoder.options.encoder;
+
+  onnx::ModelProto model;
+  model.set_ir_version(kIrVersion);
+  model.set_producer_name("tributary");
+  model.set_producer_version(kVersion);
+  model.add_opset_import()->set_version(kOperatorSet);
+  onnx::GraphProto* graph = model.mutable_graph();
+  graph->set_name("encoder");
+  Declare(*graph->add_input(), "images", onnx::TensorProto::UINT8, {1, options.side, options.side});
+  Exporter(options, layout, encoder.parameters, *graph).Export();
+  Declare(*graph->add_output(), "features", onnx::TensorProto::FLOAT, {options.feature_count()});
+  graph->mutable_input(0)->mutable_type()->set_denotation("IMAGE");
+  Describe(metadata, model);
+  return model.SerializeAsString();
+}
+
+}  // namespace tributary

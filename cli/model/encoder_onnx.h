@@ -1,0 +1,20 @@
+// An encoder as an ONNX model, for whoever runs it elsewhere.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/nn/encoder/encoder_file.h"
+#include "core/parameters/tensor.h"
+
+namespace tributary {
+
+// Bytes of an onnx.ModelProto (operator set 13) that computes the features as SelfSupervisedTrainer::Features
+// does, in float32: input "images", uint8 [N × 1 × side × side]; output "features", float32
+// [N × feature_count()]. Projector and predictor are left out: they serve training only. A quantised encoder
+// is exported with its weights rounded and its activations floored. `metadata` (model_description.h) becomes
+// the model's metadata_props, beside ONNX's own keys for images, and its doc strings. Errors: those of
+// SelfSupervisedTrainer::Create; InvalidArgument for parameters of another number.
+absl::StatusOr<std::string> EncodeOnnx(const EncoderFile& encoder, const ModelMetadata& metadata);
+
+}  // namespace tributary

@@ -1,0 +1,190 @@
+#include "cli/model/encoder_onnx.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cli/model/model_description.h"
+#include "cli/model/onnx_summary.h"
+#include "core/nn/kernel/random_stream.h"
+#include "core/parameters/identity.h"
+#include "core/parameters/safetensors.h"
+#include "core/runtime/version.h"
+#include "tests/support/own_folder.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kImages = 8;
+constexpr int kSkipped = 77;
+
+struct Case {
+  const char* name;
+  EncoderNorm norm;
+  EncoderActivation activation;
+  bool quantised;
+  std::size_t side;
+  std::size_t grid;
+};
+
+class EncoderOnnxTest : public ::testing::TestWithParam<Case> {
+ protected:
+  static std::vector<std::uint8_t> Images(std::size_t side) {
+    std::vector<std::uint8_t> pixels(kImages * side * side);
+    RandomStream random(3);
+    for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random.Below(256));
+    return pixels;
+  }
+
+  // A few steps, so that every tensor (running statistics above all) has left its initial value.
+  static std::unique_ptr<SelfSupervisedTrainer> Trained(const Case& c) {
+    SelfSupervisedOptions options;
+    options.encoder = {c.side, {4, 8}, c.grid, c.norm, c.activation, c.quantised};
+    options.batch = kImages;
+    auto trainer = *SelfSupervisedTrainer::Create(options);
+    for (int i = 0; i < 5; ++i) (void)trainer->Step(Images(c.side));
+    return trainer;
+  }
+
+  static void Write(const std::string& path, const void* bytes, std::size_t size) {
+    std::ofstream(path, std::ios::binary)
+        .write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+  }
+};
+
+TEST_P(EncoderOnnxTest, GivesTheSameFeatures) {
+  const auto trainer = Trained(GetParam());
+  const std::vector<std::uint8_t> images = Images(GetParam().side);
+  const std::vector<float> expected = trainer->Features(images);
+  const auto model =
+      EncodeOnnx({trainer->options(), {trainer->parameters().begin(), trainer->parameters().end()}},
+                 {{"run", "letters"}, {"round", "12"}});
+  ASSERT_TRUE(model.ok()) << model.status();
+
+  const std::string stem = OwnFolder() + "encoder_onnx_" + GetParam().name;
+  Write(stem + ".onnx", model->data(), model->size());
+  Write(stem + ".images", images.data(), images.size());
+  const int status =
+      std::system(fmt::format("/usr/bin/python3 {}/cli/encoder_onnx_evaluate.py {}.onnx {}.images > {}.txt",
+                              TRIBUTARY_SOURCE_DIR, stem, stem, stem)
+                      .c_str());
+  if (WIFEXITED(status) && (WEXITSTATUS(status) == kSkipped || WEXITSTATUS(status) == 127)) {
+    GTEST_SKIP() << "needs /usr/bin/python3 with onnx and numpy (python3-onnx)";
+  }
+  ASSERT_EQ(status, 0);
+  std::ifstream output(stem + ".txt");
+  std::vector<float> features;
+  for (float value = 0; output >> value;) features.push_back(value);
+  ASSERT_EQ(features.size(), expected.size());
+  // Quantised sums are exact in float32, and here each area is one pixel.
+  const float tolerance = GetParam().quantised ? 1e-6f : 1e-4f;
+  for (std::size_t i = 0; i < features.size(); ++i) EXPECT_NEAR(features[i], expected[i], tolerance) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EveryVariant, EncoderOnnxTest,
+    ::testing::Values(Case{"batch_norm", EncoderNorm::kBatch, EncoderActivation::kRelu, false, 28, 3},
+                      Case{"filter_response", EncoderNorm::kFilterResponse, EncoderActivation::kRelu, false,
+                           15, 1},
+                      Case{"hard_clip", EncoderNorm::kBatch, EncoderActivation::kHardClip, false, 12, 2},
+                      Case{"quantised", EncoderNorm::kNone, EncoderActivation::kHardClip, true, 28, 7}),
+    [](const auto& c) { return std::string(c.param.name); });
+
+// What somebody needs who finds the file without us.
+class ModelMetadataTest : public ::testing::Test {
+ protected:
+  static TensorSet Encoder() {
+    SelfSupervisedOptions options;
+    options.encoder.channels = {4, 8};
+    options.encoder.grid = 3;
+    return *DecodeSafetensors(EncodeEncoder(**SelfSupervisedTrainer::Create(options)));
+  }
+  static onnx::ModelProto Onnx(const TensorSet& set) {
+    onnx::ModelProto model;
+    EXPECT_TRUE(model.ParseFromString(*EncodeOnnx(*EncoderFromTensors(set), set.metadata)));
+    return model;
+  }
+  static ModelMetadata Metadata(const onnx::ModelProto& model) {
+    ModelMetadata metadata;
+    for (const auto& entry : model.metadata_props()) metadata[entry.key()] = entry.value();
+    return metadata;
+  }
+};
+
+TEST_F(ModelMetadataTest, SaysWhichRunMadeItAndWhatGoesInAndComesOut) {
+  TensorSet set = Encoder();
+  Describe(set, {"letters", 12});
+  const onnx::ModelProto model = Onnx(set);
+  const ModelMetadata metadata = Metadata(model);
+  for (const auto& [key, value] : set.metadata)
+    EXPECT_EQ(metadata.at(key), value) << "as in the safetensors file";
+  EXPECT_EQ(metadata.at("run"), "letters");
+  EXPECT_EQ(metadata.at("round"), "12");
+  EXPECT_EQ(metadata.at("name"), "letters");
+  EXPECT_EQ(metadata.at("version"), "12");
+  EXPECT_EQ(metadata.at("producer"), std::string("tributary ") + kVersion);
+  EXPECT_EQ(metadata.at("parameters_sha256"), HexOf(ParameterIdentity(set)));
+  EXPECT_EQ(metadata.at("input.layout"), "NCHW");
+  EXPECT_EQ(metadata.at("input.shape"), "N,1,28,28");
+  EXPECT_EQ(std::stod(metadata.at("input.scale")), 1.0 / 256);
+  EXPECT_EQ(metadata.at("input.mean"), "0");
+  EXPECT_EQ(metadata.at("input.std"), "1");
+  EXPECT_EQ(metadata.at("output.shape"), "N,72");
+  EXPECT_EQ(metadata.at("channels"), "4,8");
+  EXPECT_EQ(metadata.at("Image.BitmapPixelFormat"), "Gray8");
+  EXPECT_EQ(model.model_version(), 12);
+  EXPECT_NE(model.doc_string().find("Run letters, round 12"), std::string::npos);
+  EXPECT_NE(model.graph().input(0).doc_string().find("NCHW"), std::string::npos);
+  EXPECT_NE(model.graph().output(0).doc_string().find("c * 9 + y * 3 + x"), std::string::npos);
+}
+
+TEST_F(ModelMetadataTest, AnExportedFileKeepsItsOriginAndAnotherModelDoesNotInheritIt) {
+  TensorSet set = Encoder();
+  Describe(set, {"letters", 12});
+  TensorSet exported = *DecodeSafetensors(EncodeSafetensors(set));
+  Describe(exported, {});
+  EXPECT_EQ(exported.metadata, set.metadata);
+  exported.tensors.begin()->second.bytes[0] ^= std::byte{1};
+  Describe(exported, {});
+  EXPECT_FALSE(exported.metadata.contains("run"));
+  EXPECT_FALSE(exported.metadata.contains("round"));
+  RemoveDescription(set);
+  EXPECT_EQ(set.metadata, Encoder().metadata);
+}
+
+TEST_F(ModelMetadataTest, ControlCharactersOfAPeerAreEscaped) {
+  TensorSet set = Encoder();
+  set.metadata["evil\n"] = "\x1b[2J";
+  Describe(set, {"letters\x07", 1});
+  const onnx::ModelProto model = Onnx(set);
+  EXPECT_EQ(Metadata(model).at("evil\\x0a"), "\\x1b[2J");
+  EXPECT_EQ(Metadata(model).at("run"), "letters\\x07");
+  EXPECT_EQ(model.doc_string().find('\x07'), std::string::npos);
+}
+
+TEST_F(ModelMetadataTest, InspectShowsIt) {
+  TensorSet set = Encoder();
+  Describe(set, {"letters", 12});
+  const auto summary = SummariseOnnx(*EncodeOnnx(*EncoderFromTensors(set), set.metadata));
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_EQ((*summary)["metadata"]["round"], "12");
+  EXPECT_EQ((*summary)["inputs"][0]["name"], "images");
+  EXPECT_EQ((*summary)["inputs"][0]["shape"].dump(), "[\"N\",1,28,28]");
+  EXPECT_EQ((*summary)["outputs"][0]["dtype"], "FLOAT");
+  EXPECT_FALSE(SummariseOnnx("no model").ok());
+}
+
+TEST(EncoderOnnxOptionsTest, RefusesParametersOfAnotherModel) {
+  EncoderFile encoder;
+  encoder.parameters.resize(7);
+  EXPECT_EQ(EncodeOnnx(encoder, {}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tributary

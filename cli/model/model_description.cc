@@ -1,0 +1,95 @@
+#include "cli/model/model_description.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "core/nn/encoder/encoder_file.h"
+#include "core/parameters/identity.h"
+#include "core/runtime/version.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::array<std::string_view, 18> kKeys = {
+    "producer",   "name",       "version",       "parameters_sha256", "run",          "round",
+    "input.name", "input.type", "input.layout",  "input.shape",       "input.colour", "input.scale",
+    "input.mean", "input.std",  "preprocessing", "output.name",       "output.shape", "output.meaning"};
+
+// Bounded, because a file's metadata is a peer's.
+std::string Cleaned(std::string_view text) {
+  constexpr std::size_t kMaxBytes = 4096;
+  std::string clean;
+  for (const char c : text.substr(0, kMaxBytes)) {
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      clean += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      clean += c;
+    }
+  }
+  return clean;
+}
+
+ModelMetadata Cleaned(const ModelMetadata& metadata) {
+  ModelMetadata clean;
+  for (const auto& [key, value] : metadata) clean[Cleaned(key)] = Cleaned(value);
+  return clean;
+}
+
+void DescribeEncoder(const EncoderOptions& encoder, ModelMetadata& metadata) {
+  metadata["input.name"] = "images";
+  metadata["input.type"] = "uint8";
+  metadata["input.layout"] = "NCHW";
+  metadata["input.shape"] = fmt::format("N,1,{0},{0}", encoder.side);
+  metadata["input.colour"] = "grey";
+  metadata["input.scale"] = fmt::format("{}", kPixelUnit);
+  metadata["input.mean"] = std::string("0");
+  metadata["input.std"] = std::string("1");
+  metadata["preprocessing"] =
+      "none: the model takes pixels from 0 to 255 and multiplies them by input.scale itself; no mean is "
+      "subtracted, "
+      "nothing is divided by a deviation";
+  metadata["output.name"] = "features";
+  metadata["output.shape"] = fmt::format("N,{}", encoder.feature_count());
+  metadata["output.meaning"] = fmt::format(
+      "features, not classes: feature c * {0} + y * {1} + x is the mean of area (y, x) of channel c; {2} "
+      "channels of "
+      "{1} x {1} areas",
+      encoder.grid * encoder.grid, encoder.grid, encoder.channels.back());
+}
+
+}  // namespace
+
+void Describe(TensorSet& set, const ModelOrigin& origin) {
+  ModelMetadata metadata = Cleaned(set.metadata);
+  const std::string sha256 = HexOf(ParameterIdentity(set));
+  const bool exported = metadata["parameters_sha256"] == sha256;
+  std::string run = Cleaned(origin.run);
+  std::string round = origin.round ? std::to_string(*origin.round) : "";
+  if (run.empty() && exported) {
+    run = metadata["run"];
+    round = metadata["round"];
+  }
+  for (const std::string_view key : kKeys) metadata.erase(std::string(key));
+  metadata["producer"] = fmt::format("tributary {}", kVersion);
+  metadata["parameters_sha256"] = sha256;
+  if (!run.empty()) metadata["run"] = run;
+  if (!round.empty()) metadata["round"] = round;
+  constexpr std::size_t kDigits = 12;
+  metadata["name"] = run.empty() ? "model" : run;
+  metadata["version"] = round.empty() ? sha256.substr(0, kDigits) : round;
+  set.metadata = std::move(metadata);
+  if (const auto encoder = EncoderFromTensors(set); encoder.ok()) {
+    DescribeEncoder(encoder->options.encoder, set.metadata);
+  }
+}
+
+void RemoveDescription(TensorSet& set) {
+  for (const std::string_view key : kKeys) set.metadata.erase(std::string(key));
+}
+
+}  // namespace tributary

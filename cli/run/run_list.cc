@@ -1,0 +1,66 @@
+#include "cli/run/run_list.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/aggregator_call.h"
+#include "cli/connection.h"
+#include "cli/failure.h"
+#include "cli/run/run_messages.h"
+#include "core/runtime/service.h"
+#include "core/link/refusals.h"
+#include "tributary/v1/run.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+struct Arguments {
+  ConnectionArguments connection;
+  bool json = false;
+};
+
+void PrintTable(const v1::ListRunsResponse& response) {
+  std::string table = fmt::format("{:<24} {:<9} {:<13} {:>9} {:>7} {:>12}  {}\n", "RUN", "STATE", "STRATEGY",
+                                  "ROUNDS", "NODES", "PARAMETERS", "MESSAGE");
+  for (const v1::Run& run : response.runs()) {
+    table += fmt::format("{:<24} {:<9} {:<13} {:>9} {:>7} {:>12}  {}\n", PeerText(run.name()),
+                         RunStateName(run.state()), PeerText(run.strategy()),
+                         fmt::format("{}/{}", run.committed_rounds(), run.rounds()),
+                         fmt::format("{}/{}", run.connected_nodes(), run.joined_nodes()), run.element_count(),
+                         PeerText(run.message()));
+  }
+  std::fputs(table.c_str(), stdout);
+}
+
+absl::Status List(const Arguments& arguments) {
+  const auto response =
+      CallAggregator(arguments.connection, &v1::RunService::Stub::ListRuns, v1::ListRunsRequest());
+  if (!response.ok()) return response.status();
+  if (!arguments.json) {
+    PrintTable(*response);
+    return absl::OkStatus();
+  }
+  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+  for (const v1::Run& run : response->runs()) runs.push_back(RunJson(run));
+  std::printf("%s\n", nlohmann::ordered_json{{"runs", std::move(runs)}}.dump().c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddRunListCommand(CLI::App& parent, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = parent.add_subcommand("list", "List an aggregator's runs");
+  AddConnectionOptions(*command, arguments->connection);
+  command->add_flag("--json", arguments->json, "As JSON");
+  command->footer("Example:\n  tributary run list --json | jq '.runs[] | select(.state == \"running\")'");
+  command->callback([arguments, &exit_code] {
+    const absl::Status status = List(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("run list", status);
+  });
+}
+
+}  // namespace tributary

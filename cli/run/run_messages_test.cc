@@ -1,0 +1,142 @@
+#include "cli/run/run_messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/aggregator_call.h"
+
+namespace tributary {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+v1::Round JudgedRound() {
+  v1::Round round;
+  round.set_round(7);
+  round.set_accepted(2);
+  round.set_asked(3);
+  round.set_loss(-0.75);
+  v1::Evaluation& evaluation = *round.mutable_evaluation();
+  evaluation.set_linear_probe(0.831);
+  evaluation.set_knn(0.80);
+  evaluation.set_spread(0.91);
+  evaluation.set_random_linear_probe(0.79);
+  evaluation.set_random_knn(0.755);
+  evaluation.set_random_spread(0.66);
+  return round;
+}
+
+TEST(RunMessagesTest, PutsEachFigureBesideTheRandomEncoders) {
+  const std::string line = RoundLineText(JudgedRound());
+  for (const char* part : {"2/3", "-0.7500", "83.1/79.0", "80.0/75.5", "0.91/0.66"}) {
+    EXPECT_THAT(line, HasSubstr(part));
+  }
+  const nlohmann::ordered_json json = RoundJson(JudgedRound());
+  EXPECT_EQ(json["evaluation"]["spread"], 0.91);
+  EXPECT_EQ(json["evaluation"]["random_spread"], 0.66);
+}
+
+TEST(RunMessagesTest, SaysOfARoundThatIsNotJudgedNothingAboutImages) {
+  v1::Round round;
+  round.set_round(7);
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("/0.0")));
+  EXPECT_FALSE(RoundJson(round).contains("evaluation"));
+}
+
+TEST(RunMessagesTest, KeepsAPeersControlCharactersOffTheTerminal) {
+  v1::Round round;
+  round.set_failure("\x1b[2Jgone");
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(
+      std::string(
+          FromPeer(grpc::Status(grpc::StatusCode::NOT_FOUND, "\x1b[2J"), {.aggregator = "host:1"}).message()),
+      Not(HasSubstr("\x1b")));
+}
+
+TEST(RunMessagesTest, SaysWhatAnAggregatorWithoutRunsLacks) {
+  const absl::Status status =
+      FromPeer(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""), {.aggregator = "host:1"});
+  EXPECT_THAT(std::string(status.message()), HasSubstr("[federation]"));
+}
+
+TEST(RunMessagesTest, SaysWhatToDoWhereTlsStandsInTheWay) {
+  const ConnectionArguments plain{.aggregator = "10.0.0.1:7400"};
+  const ConnectionArguments tls{.aggregator = "10.0.0.1:7400", .tls = {"a", "b", "c"}};
+  const auto unavailable = [](const ConnectionArguments& connection, const char* message) {
+    return std::string(FromPeer(grpc::Status(grpc::StatusCode::UNAVAILABLE, message), connection).message());
+  };
+  EXPECT_THAT(unavailable(tls, "Peer name 10.0.0.1 is not in peer certificate"),
+              HasSubstr("--name NAME=ADDRESS"));
+  EXPECT_THAT(unavailable(plain, "Socket closed"), HasSubstr("--certificate"));
+  EXPECT_THAT(unavailable(tls, "Socket closed"), Not(HasSubstr("--certificate")));
+  EXPECT_THAT(unavailable(tls, "Socket closed"), HasSubstr("it may not trust a"));
+  EXPECT_THAT(unavailable(tls, "Ssl handshake failed: SSL_ERROR_SSL: asn1 encoding routines::EVP lib"),
+              HasSubstr("is not signed by the CA in the ca file: give the ca.pem that was made together with "
+                        "the peer's certificate (here: c)"));
+}
+
+TEST(RunMessagesTest, TellsNoFiguresOfARoundThatTookNoUpdate) {
+  v1::Round round;
+  round.set_round(19);
+  round.set_asked(4);
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("0.0000")));
+}
+
+TEST(RunMessagesTest, SaysWhoDeclinedARoundAndWhy) {
+  v1::Round round = JudgedRound();
+  round.set_declined(2);
+  v1::RoundDecline& decline = *round.add_declines();
+  decline.set_node("b3");
+  decline.set_reason("images");
+  decline.set_message("images of side 32\x1b[2J");
+  EXPECT_THAT(RoundLineText(round), HasSubstr("2 declined: b3: images: images of side 32"));
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("\x1b")));
+  EXPECT_EQ(RoundJson(round)["declines"][0]["node"], "b3");
+  round.set_failure("1 of 3 nodes answered; 2 declined, b3 because of images");
+  EXPECT_THAT(RoundLineText(round), Not(HasSubstr("2 declined: b3"))) << "the failure says it";
+}
+
+TEST(RunMessagesTest, TellsANodeThatCannotTrainFromOneThatCan) {
+  v1::Participant node;
+  EXPECT_EQ(ParticipantState(node), "away");
+  node.set_connected(true);
+  EXPECT_EQ(ParticipantState(node), "connected");
+  node.set_cannot_train("images: of side 32");
+  EXPECT_EQ(ParticipantState(node), "cannot train");
+}
+
+TEST(RunMessagesTest, TellsTheRoundUnderWayFromTheWholeRun) {
+  v1::Run run;
+  run.set_started_unix_ns(1'700'000'000'123'456'789);
+  EXPECT_TRUE(RunJson(run)["current_round"].is_null());
+  run.set_round(4);
+  run.set_accepted_updates(1);
+  run.set_round_refused_updates(2);
+  run.set_deadline_unix_ns(1'700'000'000'123'456'781);
+  run.set_total_accepted_updates(5);
+  run.set_refused_updates(7);
+  run.set_total_declined_tasks(3);
+  const nlohmann::ordered_json json = RunJson(run);
+  EXPECT_EQ(json["current_round"]["accepted_updates"], 1);
+  EXPECT_EQ(json["current_round"]["refused_updates"], 2);
+  EXPECT_EQ(json["current_round"]["deadline_unix_ns"], "1700000000123456781");
+  EXPECT_EQ(json["totals"]["accepted_updates"], 5);
+  EXPECT_EQ(json["totals"]["refused_updates"], 7);
+  EXPECT_EQ(json["totals"]["declined_tasks"], 3);
+  EXPECT_EQ(json["started_unix_ns"], "1700000000123456789");
+  EXPECT_FALSE(json.contains("accepted_updates"));
+}
+
+TEST(RunMessagesTest, SaysWhatARollbackOfAnEndedRunDoes) {
+  v1::Run run;
+  run.set_name("letters");
+  run.set_state(v1::RUN_STATE_STOPPED);
+  EXPECT_EQ(RollBackText(run, 2),
+            "letters: run:letters is the model after round 2 now; the run is stopped and trains no further");
+  run.set_state(v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(RollBackText(run, 2), "letters: goes on from the model after round 2; running");
+}
+
+}  // namespace
+}  // namespace tributary

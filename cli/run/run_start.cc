@@ -1,0 +1,173 @@
+#include "cli/run/run_start.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "aggregator/learning/rules/run_config.h"
+#include "cli/aggregator_call.h"
+#include "cli/connection.h"
+#include "cli/failure.h"
+#include "cli/model/model_description.h"
+#include "cli/run/run_messages.h"
+#include "core/nn/encoder/encoder_file.h"
+#include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/parameters/flat_model.h"
+#include "core/parameters/safetensors.h"
+#include "core/runtime/file.h"
+#include "core/runtime/service.h"
+#include "tributary/v1/run.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  tributary run start run.toml
+  tributary run start run.toml --model encoder.safetensors   start from these parameters
+  tributary run start run.toml --check                       look for faults only
+
+run.toml:
+  name = "letters"
+  rounds = 20
+  min_nodes = 5
+  deadline_s = 60
+  [strategy]
+  kind = "fedavg"
+  [client]
+  local_steps = 50
+
+Starting the same run again changes nothing. Without a model, here or in the file, a fresh encoder is drawn from client.seed.)";
+
+struct Arguments {
+  ConnectionArguments connection;
+  std::string config;
+  std::string model;
+  bool check = false;
+  bool json = false;
+};
+
+// Checked here, where the file has a name.
+absl::StatusOr<std::string> ReadModel(const std::string& path) {
+  absl::StatusOr<std::string> file = ReadFile(path);
+  if (!file.ok()) return file.status();
+  const absl::Status status = DecodeFlatModel(*file).status();
+  if (!status.ok()) {
+    return absl::Status(status.code(), fmt::format("{}: {}", path, std::string(status.message())));
+  }
+  // The run's models would say that they are of the run that made this one.
+  absl::StatusOr<TensorSet> set = DecodeSafetensors(*file);
+  if (!set.ok()) return set.status();
+  RemoveDescription(*set);
+  return EncodeSafetensors(*set);
+}
+
+absl::StatusOr<std::string> FreshModel(const RunConfig& config) {
+  SelfSupervisedOptions options;
+  options.encoder = config.encoder;
+  options.seed = config.client.seed;
+  options.method =
+      config.client.method == "byol" ? SelfSupervisedMethod::kByol : SelfSupervisedMethod::kSimSiam;
+  const auto trainer = SelfSupervisedTrainer::Create(options);
+  if (!trainer.ok()) return trainer.status();
+  return EncodeEncoder(**trainer);
+}
+
+// What the file says of the initial model; a fault is recorded at its key.
+absl::StatusOr<std::string> InitialModel(const ConfigFile& file, const RunConfig& config) {
+  if (!config.model_file.empty()) {
+    // Relative to the file that names it.
+    auto model = ReadModel((std::filesystem::path(file.path()).parent_path() / config.model_file).string());
+    if (!model.ok()) file.Fault("model", std::string(model.status().message()));
+    return model;
+  }
+  auto model = FreshModel(config);
+  if (!model.ok()) file.Fault("encoder", std::string(model.status().message()));
+  return model;
+}
+
+absl::StatusOr<v1::Run> Send(const Arguments& arguments, const std::string& config, std::string_view model) {
+  constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+  const auto channel = Connect(arguments.connection);
+  if (!channel.ok()) return channel.status();
+  grpc::ClientContext context;
+  SetDeadline(context, std::chrono::seconds(300));
+  v1::StartRunResponse response;
+  const auto stub = v1::RunService::NewStub(*channel);
+  const auto writer = stub->StartRun(&context, &response);
+  v1::StartRunRequest request;
+  request.set_config(config);
+  bool sent = writer->Write(request);
+  request.clear_config();
+  while (sent && !model.empty()) {
+    const std::string_view chunk = model.substr(0, kChunkBytes);
+    request.set_chunk(chunk.data(), chunk.size());
+    model.remove_prefix(chunk.size());
+    sent = writer->Write(request);
+  }
+  writer->WritesDone();
+  const grpc::Status status = writer->Finish();
+  if (!status.ok()) return FromPeer(status, arguments.connection);
+  return response.run();
+}
+
+struct PreparedRun {
+  std::string config;
+  std::string model;
+};
+
+// All that is done before the aggregator is asked; --check ends with it.
+absl::StatusOr<PreparedRun> Prepare(const Arguments& arguments) {
+  auto text = ReadFile(arguments.config);
+  if (!text.ok()) return text.status();
+  const auto file = ConfigFile::Parse(*text, arguments.config);
+  if (!file.ok()) return WithExitCode(file.status(), kExitConfig);
+  const RunConfig config = ReadRunConfig(*file);
+  if (const absl::Status status = file->Finish(); !status.ok()) return WithExitCode(status, kExitConfig);
+  auto model = arguments.model.empty() ? InitialModel(*file, config) : ReadModel(arguments.model);
+  if (const absl::Status status = file->Finish(); !status.ok()) return WithExitCode(status, kExitConfig);
+  if (!model.ok()) return model.status();
+  return PreparedRun{*std::move(text), *std::move(model)};
+}
+
+absl::Status Start(const Arguments& arguments) {
+  const absl::StatusOr<PreparedRun> prepared = Prepare(arguments);
+  if (!prepared.ok()) return prepared.status();
+  if (arguments.check) {
+    std::printf("%s: no fault found\n", arguments.config.c_str());
+    return absl::OkStatus();
+  }
+  const auto run = Send(arguments, prepared->config, prepared->model);
+  if (!run.ok()) return run.status();
+  if (run->state() == v1::RUN_STATE_STOPPED || run->state() == v1::RUN_STATE_FAILED) {
+    return WithExitCode(
+        absl::FailedPreconditionError(fmt::format("{}; another name starts another run", RunSummary(*run))),
+        kExitFailure);
+  }
+  const std::string line = arguments.json ? RunJson(*run).dump() : RunSummary(*run);
+  std::printf("%s\n", line.c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddRunStartCommand(CLI::App& parent, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = parent.add_subcommand("start", "Start a run that a file describes");
+  AddConnectionOptions(*command, arguments->connection);
+  command->add_option("config", arguments->config, "What the run is")->type_name("FILE")->required();
+  command->add_option("--model", arguments->model, "Initial parameters, instead of what the file names")
+      ->type_name("FILE");
+  command->add_flag("--check", arguments->check, "Look for faults, start nothing");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(kExamples);
+  command->callback([arguments, &exit_code] {
+    const absl::Status status = Start(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("run start", status);
+  });
+}
+
+}  // namespace tributary

@@ -1,0 +1,78 @@
+#include "cli/train/beacon_recording.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/failure.h"
+#include "core/runtime/file.h"
+#include "node/source/ranges.h"
+
+namespace tributary {
+namespace {
+
+absl::Status InFile(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<BeaconRecording> BeaconRecording::Load(const std::string& ranges_path,
+                                                      const std::string& truth_path) {
+  const auto ranges_csv = ReadFile(ranges_path);
+  if (!ranges_csv.ok()) return ranges_csv.status();
+  auto rows = ParseRanges(*ranges_csv);
+  if (!rows.ok()) return InFile(ranges_path, rows.status());
+  const auto truth_csv = ReadFile(truth_path);
+  if (!truth_csv.ok()) return truth_csv.status();
+  auto motion = MotionCapture::Parse(*truth_csv);
+  if (!motion.ok()) return InFile(truth_path, motion.status());
+  return BeaconRecording(*std::move(rows), *std::move(motion));
+}
+
+std::vector<BeaconRecording::Sample> BeaconRecording::Samples(std::span<const int> anchors, int tag,
+                                                              const RecordingPart& part) const {
+  std::vector<Sample> samples;
+  const std::size_t end = RowAtFraction(rows_, part.end);
+  for (std::size_t i = RowAtFraction(rows_, part.start); i < end; ++i) {
+    const RangeRow& row = rows_[i];
+    if (!std::ranges::all_of(anchors, [&](int anchor) { return std::isfinite(row.Range(anchor, tag)); }))
+      continue;
+    if (const auto truth = motion_.At(row.unix_ns, kTagPositionsM[static_cast<std::size_t>(tag)])) {
+      samples.push_back({.row = &row, .truth_m = *truth});
+    }
+  }
+  return samples;
+}
+
+std::vector<BeaconExample> BeaconRecording::Examples(const std::array<int, 3>& anchors, int tag,
+                                                     const RecordingPart& part) const {
+  std::vector<BeaconExample> examples;
+  for (const Sample& sample : Samples(anchors, tag, part)) {
+    BeaconExample example{
+        .unix_ns = sample.row->unix_ns, .ranges_m = {}, .position_m = {sample.truth_m[0], sample.truth_m[1]}};
+    for (std::size_t i = 0; i < anchors.size(); ++i) example.ranges_m[i] = sample.row->Range(anchors[i], tag);
+    examples.push_back(example);
+  }
+  return examples;
+}
+
+absl::StatusOr<std::array<int, 3>> ParseAnchors(const std::string& text) {
+  const std::vector<std::string> names = absl::StrSplit(text, ',');
+  std::array<int, 3> anchors = {-1, -1, -1};
+  bool valid = names.size() == anchors.size();
+  for (std::size_t i = 0; valid && i < anchors.size(); ++i) {
+    valid = absl::SimpleAtoi(names[i], &anchors[i]) && anchors[i] >= 0 && anchors[i] < kAnchors &&
+            std::count(anchors.begin(), anchors.end(), anchors[i]) == 1;
+  }
+  if (!valid) {
+    return UsageError(absl::StrCat("anchors \"", text, "\": three different ones of 0 to ", kAnchors - 1,
+                                   " are expected, as 1,4,6"));
+  }
+  return anchors;
+}
+
+}  // namespace tributary

@@ -1,0 +1,137 @@
+#include "cli/train/train_beacon.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "cli/evaluate/beacon_evaluation.h"
+#include "cli/train/beacon_recording.h"
+#include "cli/failure.h"
+#include "core/nn/beacon/beacon_file.h"
+#include "core/nn/beacon/beacon_trainer.h"
+#include "core/runtime/file.h"
+#include "core/runtime/service.h"
+
+namespace tributary {
+namespace {
+
+struct Arguments {
+  std::string ranges;
+  std::string truth;
+  std::string anchors = "1,4,6";
+  int tag = 0;
+  std::string out = "beacon.safetensors";
+  std::string name;
+  std::string version = "1";
+  RecordingPart part = {.start = 0.0, .end = 0.5};
+  BeaconTrainingOptions training;
+  bool json = false;
+};
+
+// One line that is overwritten on a terminal, one line per run elsewhere.
+void PrintProgress(const BeaconTrainingProgress& progress) {
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  std::fprintf(stderr, "%srun %d/%d  %3d epochs  held-out error %.4f m per coordinate (best %.4f)%s",
+               terminal ? "\r" : "", progress.run, progress.runs, progress.epochs, progress.held_out_rms_m,
+               progress.best_held_out_rms_m, terminal && progress.run < progress.runs ? "" : "\n");
+}
+
+// The longer of what lies before and behind the part that was trained on; the whole recording if nothing
+// does.
+RecordingPart UnseenPart(const RecordingPart& part) {
+  if (part.start == 0.0 && part.end == 1.0) return part;
+  return part.start > 1.0 - part.end ? RecordingPart{.start = 0.0, .end = part.start}
+                                     : RecordingPart{.start = part.end, .end = 1.0};
+}
+
+absl::Status Train(const Arguments& arguments) {
+  const auto anchors = ParseAnchors(arguments.anchors);
+  if (!anchors.ok()) return anchors.status();
+  const auto recording = BeaconRecording::Load(arguments.ranges, arguments.truth);
+  if (!recording.ok()) return recording.status();
+  const auto examples = recording->Examples(*anchors, arguments.tag, arguments.part);
+  auto network = TrainBeacon(examples, arguments.training);
+  if (!network.ok()) return network.status();
+  network->anchors = *anchors;
+  network->tag = arguments.tag;
+  network->name = arguments.name.empty()
+                      ? absl::StrCat("beacon-", absl::StrReplaceAll(arguments.anchors, {{",", "-"}}))
+                      : arguments.name;
+  network->version = arguments.version;
+  network->training_set =
+      absl::StrFormat("%s from %.3f to %.3f of its time, %d samples, seed %d",
+                      arguments.ranges.substr(arguments.ranges.rfind('/') + 1), arguments.part.start,
+                      arguments.part.end, examples.size(), arguments.training.seed);
+  const std::string file = EncodeBeacon(*network);
+  const auto written = DecodeBeacon(file);  // gives the identity, and checks what is about to be written
+  if (!written.ok()) return written.status();
+  if (absl::Status status = WriteOutput(arguments.out, file); !status.ok()) return status;
+
+  const auto figures = EvaluateBeacons({&*written, 1}, *recording, {.part = UnseenPart(arguments.part)});
+  if (!figures.ok()) return figures.status();
+  if (arguments.json) {
+    std::cout << nlohmann::ordered_json{{"model", arguments.out},
+                                        {"sha256", written->sha256},
+                                        {"examples", examples.size()},
+                                        {"residual_deviation_m", written->residual_deviation_m},
+                                        {"unseen", ToJson(*figures, {&*written, 1})}}
+                     .dump()
+              << "\n";
+  } else {
+    std::cout << absl::StrFormat(
+                     "%s: %d bytes, sha256 %s\n%d examples, held-out deviation %.3f m per coordinate\n\n",
+                     arguments.out, file.size(), written->sha256, examples.size(),
+                     written->residual_deviation_m)
+              << "On the part of the recording that was not trained on:\n"
+              << ToTable(*figures, {&*written, 1});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTrainBeaconCommand(CLI::App& parent, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->training.progress = PrintProgress;
+  CLI::App* command =
+      parent.add_subcommand("beacon", "Train a 3-10-2 network that turns three ranges into a position");
+  command->add_option("--ranges", arguments->ranges, "CSV of time and 24 ranges")->required();
+  command->add_option("--truth", arguments->truth, "CSV of motion capture")->required();
+  command->add_option("--anchors", arguments->anchors, "Numbers of the three anchors of the board")
+      ->capture_default_str();
+  command->add_option("--tag", arguments->tag, "Number of the tag to locate")
+      ->check(CLI::Range(0, kTags - 1))
+      ->capture_default_str();
+  command->add_option("--out", arguments->out, "Model file to write")->capture_default_str();
+  command->add_option("--name", arguments->name, "Name of the model; beacon-<anchors> if not given");
+  command->add_option("--model-version", arguments->version, "Version of the model")->capture_default_str();
+  command->add_option("--from", arguments->part.start, "Start of the part to train on, as a fraction of time")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command->add_option("--to", arguments->part.end, "End of that part")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      ->add_option("--runs", arguments->training.runs,
+                   "Number of random starts; the best one on held-out data is kept")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--seed", arguments->training.seed, "Seed of the random starts")->capture_default_str();
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(
+      "Example:\n  tributary train beacon --ranges ranges.csv --truth truth.csv --anchors 1,4,6 --out "
+      "beacon-1-4-6.safetensors");
+  command->callback([arguments, &exit_code] {
+    const absl::Status status = Train(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("train beacon", status);
+  });
+}
+
+}  // namespace tributary

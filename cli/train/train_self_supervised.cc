@@ -1,0 +1,197 @@
+#include "cli/train/train_self_supervised.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/evaluate/encoder_judgement.h"
+#include "cli/failure.h"
+#include "core/images/labelled_images.h"
+#include "core/images/split.h"
+#include "core/nn/encoder/encoder_file.h"
+#include "core/runtime/file.h"
+#include "core/runtime/service.h"
+#include "core/images/images_rehearsal.h"
+#include "core/images/images_stream.h"
+#include "node/learner/create_augmenter.h"
+
+namespace tributary {
+namespace {
+
+struct Arguments {
+  std::string images = "glyphs", labels, test_images, test_labels, out = "encoder.safetensors";
+  std::string method = "simsiam", norm = "batch";
+  std::uint64_t steps = 4000;
+  SelfSupervisedOptions options;
+  std::string split = "iid";
+  ImageSplitOptions parts;
+  std::size_t part = 0;
+  std::string augmentation = "continuous";
+  std::size_t buffer = 0;
+  bool json = false;
+};
+
+SelfSupervisedOptions Options(const Arguments& arguments, std::size_t side) {
+  SelfSupervisedOptions options = arguments.options;
+  options.encoder.side = side;
+  options.schedule_steps = arguments.steps;
+  if (arguments.method == "byol") options.method = SelfSupervisedMethod::kByol;
+  if (arguments.norm == "filter_response") options.encoder.norm = EncoderNorm::kFilterResponse;
+  if (arguments.norm == "none") options.encoder.norm = EncoderNorm::kNone;
+  if (options.encoder.quantised) {
+    options.encoder.norm = EncoderNorm::kNone;
+    options.encoder.activation = EncoderActivation::kHardClip;
+  }
+  return options;
+}
+
+// What a node of a federated run would have: one part of the set.
+absl::StatusOr<std::vector<std::uint32_t>> PartOf(const ImageSet& set, const Arguments& arguments) {
+  ImageSplitOptions options = arguments.parts;
+  options.kind = ParseImageSplit(arguments.split).value_or(ImageSplit::kIid);
+  if (arguments.part >= options.nodes) {
+    return UsageError(
+        fmt::format("--shard-index {} is not below --shards {}", arguments.part, options.nodes));
+  }
+  const auto parts = SplitImages(set.count(), set.labels, options);
+  if (!parts.ok()) return parts.status();
+  return (*parts)[arguments.part];
+}
+
+absl::Status Train(const Arguments& arguments) {
+  const auto set = ReadImages(arguments.images, arguments.labels, ImageUse::kTraining);
+  if (!set.ok()) return set.status();
+  if (set->count() == 0) return absl::InvalidArgumentError("the image file holds no image");
+  const auto views = ParseAugmentationSet(arguments.augmentation);
+  if (!views.ok()) return views.status();
+  auto augmenter = CreateAugmenter(*views, set->side);
+  if (!augmenter.ok()) return augmenter.status();
+  const auto trainer = SelfSupervisedTrainer::Create(Options(arguments, set->side), *std::move(augmenter));
+  if (!trainer.ok()) return trainer.status();
+  const auto part = PartOf(*set, arguments);
+  if (!part.ok()) return part.status();
+  const std::size_t batch = arguments.options.batch;
+  if (arguments.buffer > 0 && (batch % 2 != 0 || arguments.buffer < batch / 2)) {
+    return UsageError("--buffer needs an even --batch and room for half of one");
+  }
+  ImageStream stream(*set, *part, arguments.buffer > 0 ? batch / 2 : batch, arguments.options.seed);
+  std::optional<ImageRehearsal> rehearsal;
+  if (arguments.buffer > 0) {
+    rehearsal.emplace(stream, batch / 2, set->image_size(), arguments.buffer, arguments.options.seed);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed_s = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  SelfSupervisedTrainer::StepResult last{};
+  const std::uint64_t report_every = std::max<std::uint64_t>(arguments.steps / 10, 1);
+  for (std::uint64_t step = 0; step < arguments.steps; ++step) {
+    last = (*trainer)->Step(rehearsal ? rehearsal->Batch(step) : stream.Batch(step));
+    if (rehearsal) rehearsal->Score((*trainer)->novelty());
+    if ((step + 1) % report_every == 0) {
+      std::cerr << fmt::format("step {}/{}  loss {:6.3f}  spread {:.2f}  {:.0f} s\n", step + 1,
+                               arguments.steps, last.loss, last.spread, elapsed_s());
+    }
+  }
+  const double seconds = elapsed_s();
+  // The encoder will see images, not views; of many, a part says enough.
+  std::vector<std::uint8_t> seen;
+  const std::size_t enough = std::min<std::size_t>(part->size(), 4096) * set->image_size();
+  for (std::uint64_t b = 0; seen.size() < enough; ++b) {
+    const std::span<const std::uint8_t> images = stream.Batch(b);
+    seen.insert(seen.end(), images.begin(), images.end());
+  }
+  (*trainer)->CalibrateStatistics(seen);
+  if (absl::Status status = WriteOutput(arguments.out, EncodeEncoder(**trainer)); !status.ok()) return status;
+
+  nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", part->size()},
+                                    {"steps", arguments.steps}, {"seconds", seconds},
+                                    {"loss", last.loss},        {"spread", last.spread}};
+  const bool judged = !arguments.test_images.empty() || arguments.images == "glyphs";
+  if (judged) {
+    const auto test = ReadImages(arguments.test_images.empty() ? "glyphs" : arguments.test_images,
+                                 arguments.test_labels, ImageUse::kTest);
+    if (!test.ok()) return test.status();
+    const auto judgement = JudgeEncoder(**trainer, *set, *test);
+    if (!judgement.ok()) return judgement.status();
+    figures.update(ToJson(*judgement));
+    if (!arguments.json) PrintJudgement(*judgement);
+  }
+  if (arguments.json) {
+    std::cout << figures.dump() << "\n";
+  } else {
+    std::cout << fmt::format("{}: {} steps on {} images in {:.0f} s\n", arguments.out, arguments.steps,
+                             part->size(), seconds);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  SelfSupervisedOptions& options = arguments->options;
+  CLI::App* command = parent.add_subcommand("self_supervised", "Train an encoder on images without labels");
+  command
+      ->add_option("--images", arguments->images, "idx or idx.gz, or \"glyphs\": built-in procedural images")
+      ->capture_default_str();
+  command->add_option("--labels", arguments->labels, "Used only to judge the encoder and to split");
+  command->add_option("--test-images", arguments->test_images, "Judge the encoder on these afterwards")
+      ->needs(command->add_option("--test-labels", arguments->test_labels));
+  command->add_option("--out", arguments->out, "Encoder file to write")->capture_default_str();
+  command->add_option("--method", arguments->method)
+      ->check(CLI::IsMember({"simsiam", "byol"}))
+      ->capture_default_str();
+  command->add_option("--norm", arguments->norm)
+      ->check(CLI::IsMember({"batch", "filter_response", "none"}))
+      ->capture_default_str();
+  command->add_flag("--quantised", options.encoder.quantised,
+                    "12-bit weights and 8-bit activations, as the hardware computes; without norm");
+  command->add_option("--channels", options.encoder.channels, "Of each stage")->delimiter(',');
+  command->add_option("--grid", options.encoder.grid, "Features: means of grid x grid areas")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--augmentation", arguments->augmentation,
+          "Views of any angle and crop, or from the FPGA kernel's tables (computed on the processor)")
+      ->check(CLI::IsMember({"continuous", "table"}))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--buffer", arguments->buffer,
+          "Keep only so many of the most novel images; half of each batch is new, half of these. 0: keep "
+          "all")
+      ->capture_default_str();
+  command->add_option("--steps", arguments->steps)->check(CLI::Range(1, 100'000'000))->capture_default_str();
+  command->add_option("--batch", options.batch)->capture_default_str();
+  command->add_option("--learning-rate", options.learning_rate, "For a batch of 256")->capture_default_str();
+  command->add_option("--split", arguments->split, "Train on one part of the set, as a node of a run would")
+      ->check(CLI::IsMember({"iid", "shard", "dirichlet"}))
+      ->capture_default_str();
+  command->add_option("--alpha", arguments->parts.concentration, "Of a Dirichlet split")
+      ->capture_default_str();
+  command->add_option("--shards", arguments->parts.nodes, "Parts of the split")->capture_default_str();
+  command->add_option("--shard-index", arguments->part, "The part to train on, from 0")
+      ->capture_default_str();
+  command->add_option("--split-seed", arguments->parts.seed)->capture_default_str();
+  command->add_option("--seed", options.seed, "Equal seeds give equal encoders on equal processors")
+      ->capture_default_str();
+  command->add_flag("--json", arguments->json, "Print the summary as JSON");
+  command->footer(
+      "Examples:\n"
+      "  tributary train self_supervised --steps 1000\n"
+      "  tributary train self_supervised --images train-images-idx3-ubyte.gz --shards 4 --shard-index 0   "
+      "what one of "
+      "four nodes would learn alone");
+  command->callback([arguments, &exit_code] {
+    const absl::Status status = Train(*arguments);
+    exit_code = status.ok() ? kExitOk : ReportFailure("train self_supervised", status);
+  });
+}
+
+}  // namespace tributary

@@ -1,0 +1,74 @@
+// Figures over all slots that were watched: rates, errors, consistency, latency. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "cli/watch/truth.h"
+#include "core/runtime/latency.h"
+#include "core/wire/watched_slot.h"
+
+namespace tributary {
+
+struct WatchFigures {
+  double seconds = 0;  // from the first slot to the latest
+  std::uint64_t slots = 0;
+  std::uint64_t fused = 0;             // estimates in these slots
+  std::uint64_t incomplete_slots = 0;  // to which not every leaf contributed
+  std::uint64_t revisions = 0;         // slots that came again; judged the first time only
+  std::uint64_t skipped_slots = 0;  // that the aggregator did not send: too slow a reader, or a limited rate
+  double fused_per_s = 0;
+  double slots_per_s = 0;
+
+  std::uint64_t judged = 0;  // estimates whose truth is known; the rest is 0 if there is none
+  double mean_error_cm = 0;
+  double p90_error_cm = 0;
+  double p99_error_cm = 0;
+  double max_error_cm = 0;
+  double nees = 0;  // mean; 2 for a consistent estimator of a position in the plane
+
+  double latency_p50_us = 0;  // from capture to this reader
+  double latency_p90_us = 0;
+  double latency_p99_us = 0;
+};
+
+// One thread's.
+class WatchStatistics {
+ public:
+  // `truth` may be null; it outlives this object.
+  explicit WatchStatistics(const Truth* truth) : truth_(truth) {}
+
+  void Add(const WatchedSlot& slot, std::size_t leaves, std::int64_t received_unix_ns,
+           std::int64_t received_steady_ns);
+
+  WatchFigures figures() const;
+
+ private:
+  void Judge(const WatchedSlot& slot, std::size_t subject);
+
+  const Truth* const truth_;
+  WatchFigures totals_;  // counts only
+  std::uint64_t first_fused_ = 0;
+  std::int64_t first_steady_ns_ = 0;
+  std::int64_t last_steady_ns_ = 0;
+  LatencyHistogram errors_nm_;  // lengths in nanometres: a logarithmic histogram is one, whatever it counts
+  double nees_sum_ = 0;
+  LatencyHistogram latency_;
+};
+
+// Error of one estimate in m and its squared Mahalanobis distance to the truth, in the plane (the first two
+// dimensions).
+struct Judgement {
+  double error_m;
+  double nees;
+};
+Judgement JudgeEstimate(const WatchedSlot& slot, std::size_t subject, const std::array<double, 2>& truth);
+
+// Leaves that contributed to an estimate.
+std::size_t ContributorCount(const WatchedSlot& slot, std::size_t subject);
+
+// One line of JSON.
+std::string FiguresLine(const WatchFigures& figures);
+
+}  // namespace tributary

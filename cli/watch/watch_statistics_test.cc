@@ -1,0 +1,140 @@
+#include "cli/watch/watch_statistics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/watch/watch_table.h"
+
+namespace tributary {
+namespace {
+
+// Everybody stands at the origin; nobody knows where subject 99 is.
+class OriginTruth final : public Truth {
+ public:
+  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch, SlotLength) const override {
+    if (subject == 99) return std::nullopt;
+    return std::array{0.0, 0.0};
+  }
+};
+
+class WatchStatisticsTest : public ::testing::Test {
+ protected:
+  // Two subjects, one leaf of two missing for the second if `complete` is false.
+  static WatchedSlot Slot(float x, float y, bool complete = true) {
+    WatchedSlot slot;
+    slot.subjects = {1, 2};
+    slot.means = {x, y, x, y};
+    slot.cholesky = {0.5f, 0, 0.25f, 0.5f, 0, 0.25f};
+    slot.contributors = {3, complete ? 3u : 1u};
+    slot.consistency = {1, 1};
+    slot.captured_unix_ns = 1000;
+    return slot;
+  }
+  void Add(const WatchedSlot& slot, std::int64_t at_ns) { statistics_.Add(slot, 2, at_ns, at_ns); }
+
+  OriginTruth truth_;
+  WatchStatistics statistics_{&truth_};
+};
+
+TEST_F(WatchStatisticsTest, IsZeroBeforeTheFirstSlot) {
+  EXPECT_EQ(statistics_.figures().fused_per_s, 0);
+  EXPECT_EQ(statistics_.figures().slots, 0u);
+}
+
+TEST_F(WatchStatisticsTest, CountsRatesByIntervals) {
+  for (int i = 0; i <= 10; ++i) Add(Slot(0, 0), 1'000'000'000 + i * 100'000'000);
+  const WatchFigures figures = statistics_.figures();
+  EXPECT_DOUBLE_EQ(figures.seconds, 1.0);
+  EXPECT_DOUBLE_EQ(figures.slots_per_s, 10.0);
+  EXPECT_DOUBLE_EQ(figures.fused_per_s, 20.0);
+}
+
+TEST_F(WatchStatisticsTest, JudgesErrorAndConsistencyAgainstTheTruth) {
+  Add(Slot(0.03f, 0.04f), 2000);
+  const WatchFigures figures = statistics_.figures();
+  EXPECT_EQ(figures.judged, 2u);
+  EXPECT_NEAR(figures.mean_error_cm, 5.0, 1e-5);
+  EXPECT_NEAR(figures.max_error_cm, 5.0, 1e-5);
+  // (0.03 / 0.5)² + (0.04 / 0.25)²
+  EXPECT_NEAR(figures.nees, 0.0292, 1e-6);
+}
+
+TEST_F(WatchStatisticsTest, JudgesACorrelatedEstimateByItsWholeFactor) {
+  WatchedSlot slot = Slot(1, 1);
+  slot.cholesky = {1, 1, 1, 1, 1, 1};  // covariance [[1, 1], [1, 2]], whose inverse is [[2, -1], [-1, 1]]
+  EXPECT_NEAR(JudgeEstimate(slot, 0, {0, 0}).nees, 1.0, 1e-12);
+}
+
+TEST_F(WatchStatisticsTest, DoesNotJudgeWhereTheTruthIsNotKnown) {
+  WatchedSlot slot = Slot(1, 1);
+  slot.subjects[1] = 99;
+  Add(slot, 2000);
+  EXPECT_EQ(statistics_.figures().judged, 1u);
+}
+
+// A subject walks along x by a metre a second.
+class WalkTruth final : public Truth {
+ public:
+  std::optional<std::array<double, 2>> At(std::uint32_t, Epoch epoch, SlotLength slot) const override {
+    return std::array{1e-9 * static_cast<double>(slot.StartNs(epoch)), 0.0};
+  }
+};
+
+TEST_F(WatchStatisticsTest, JudgesByTheTimeThatAnEpochHasInItsSite) {
+  const WalkTruth walk;
+  WatchStatistics statistics(&walk);
+  WatchedSlot slot = Slot(3, 0);
+  slot.length = *SlotLength::FromMs(100);
+  slot.epoch = 30;
+  statistics.Add(slot, 2, 2000, 2000);
+  EXPECT_NEAR(statistics.figures().max_error_cm, 0, 1e-5);
+}
+
+TEST_F(WatchStatisticsTest, MeasuresFromCaptureToReader) {
+  Add(Slot(0, 0), 1000 + 30);
+  EXPECT_DOUBLE_EQ(statistics_.figures().latency_p50_us, 0.03);
+}
+
+TEST_F(WatchStatisticsTest, CountsIncompleteSlotsAndSkippedOnes) {
+  WatchedSlot slot = Slot(0, 0, false);
+  slot.skipped_slots = 4;
+  Add(slot, 2000);
+  Add(Slot(0, 0), 3000);
+  EXPECT_EQ(statistics_.figures().incomplete_slots, 1u);
+  EXPECT_EQ(statistics_.figures().skipped_slots, 4u);
+}
+
+TEST_F(WatchStatisticsTest, JudgesASlotTheFirstTimeOnly) {
+  Add(Slot(0, 0), 2000);
+  WatchedSlot again = Slot(9, 9);
+  again.revision = 1;
+  Add(again, 3000);
+  EXPECT_EQ(statistics_.figures().slots, 1u);
+  EXPECT_EQ(statistics_.figures().revisions, 1u);
+  EXPECT_EQ(statistics_.figures().max_error_cm, 0);
+}
+
+TEST_F(WatchStatisticsTest, LeavesErrorsOutOfTheSummaryWithoutTruth) {
+  WatchStatistics blind(nullptr);
+  blind.Add(Slot(1, 1), 2, 2000, 2000);
+  const auto summary = nlohmann::json::parse(FiguresLine(blind.figures()));
+  EXPECT_FALSE(summary.contains("mean_error_cm"));
+  EXPECT_EQ(summary["fused_tuples"], 2);
+}
+
+TEST_F(WatchStatisticsTest, ShowsEachSubjectWithItsErrorAndSources) {
+  WatchView view;
+  view.site = "lab";
+  view.slot = Slot(0.03f, 0.04f, false);
+  view.leaves = 2;
+  const auto lines = TableLines(view, &truth_);
+  ASSERT_GE(lines.size(), 5u);
+  EXPECT_THAT(lines[3], ::testing::AllOf(::testing::HasSubstr("0.030"), ::testing::HasSubstr("5.00"),
+                                         ::testing::HasSubstr("2/2")));
+  EXPECT_THAT(lines[4], ::testing::HasSubstr("1/2"));
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,30 @@
+#include "core/config/config_address.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace tributary {
+
+void CheckAddressKey(const ConfigSection& section, std::string_view key, std::string_view address,
+                     AddressUse use, const AddressReach& reach) {
+  if (absl::Status status = CheckAddress(address, use); !status.ok()) {
+    section.Fault(key, std::string(status.message()));
+  } else if (!reach.allowed && !IsLoopback(address)) {
+    section.Fault(key, fmt::format("\"{}\" is not on the loopback: {}", address, reach.remedy));
+  }
+}
+
+std::string ReadHttpListen(const ConfigSection& http, std::string_view default_listen) {
+  std::string listen = http.Text("listen", default_listen);
+  const bool insecure = http.Boolean("insecure", false);
+  if (listen.empty()) return listen;
+  CheckAddressKey(
+      http, "listen", listen, AddressUse::kListenHttp,
+      {insecure,
+       "HTTP has no TLS; set insecure = true in [http] to expose it (the insecure key for gRPC does not "
+       "apply to HTTP)"});
+  return listen;
+}
+
+}  // namespace tributary

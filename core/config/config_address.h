@@ -1,0 +1,25 @@
+// Keys of a configuration that hold a network address.
+#pragma once
+
+#include <string_view>
+
+#include "core/runtime/address.h"
+#include "core/config/config.h"
+
+namespace tributary {
+
+// Whether an address beyond the loopback is allowed, and what allows it.
+struct AddressReach {
+  bool allowed = false;
+  std::string_view remedy;
+};
+
+// Records a fault of a key whose address is not one, or leaves this machine without leave.
+void CheckAddressKey(const ConfigSection& section, std::string_view key, std::string_view address,
+                     AddressUse use, const AddressReach& reach);
+
+// [http] listen and insecure. HTTP has no TLS of its own: beyond the loopback it needs `insecure`, whatever
+// the gRPC side has. Gives `listen`; empty: no HTTP.
+std::string ReadHttpListen(const ConfigSection& http, std::string_view default_listen);
+
+}  // namespace tributary

@@ -1,0 +1,159 @@
+#include "core/config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ConfigTest : public ::testing::Test {
+ protected:
+  ConfigSection Root(std::string_view text) {
+    file_ = std::make_unique<ConfigFile>(*ConfigFile::Parse(text, "node.toml"));
+    return file_->Root();
+  }
+  std::string Faults() const { return std::string(file_->Finish().message()); }
+
+  std::unique_ptr<ConfigFile> file_;
+};
+
+TEST_F(ConfigTest, GivesValuesAndDefaults) {
+  const ConfigSection root =
+      Root("name = \"north\"\nrate = 3\nleaves = [\"a\", \"b\"]\n[uplink]\nspool = 12\n");
+  EXPECT_EQ(root.RequiredText("name"), "north");
+  EXPECT_EQ(root.Real("rate", 1.0), 3.0) << "an integer is a number";
+  EXPECT_EQ(root.Integer("absent", 7), 7);
+  EXPECT_THAT(root.Texts("leaves"), ElementsAre("a", "b"));
+  EXPECT_EQ(root.Section("uplink").Integer("spool", 1), 12);
+  EXPECT_EQ(root.Section("nothing").Boolean("here", true), true);
+  EXPECT_TRUE(file_->Finish().ok()) << Faults();
+}
+
+TEST_F(ConfigTest, ReportsEveryFaultInTheOrderOfTheFile) {
+  const ConfigSection root = Root("rate = \"fast\"\nspool = -1\ncolour = 1\nkind = \"rom\"\n");
+  root.Integer("spool", 5, {.min = 1, .max = 9});
+  root.Real("rate", 1.0);
+  root.Choice("kind", "room", {"room", "replay"});
+  root.RequiredText("node");
+  EXPECT_EQ(Faults(),
+            "node.toml:1: node: is required (text in quotes)\n"
+            "node.toml:1: rate: expected a number, found the text \"fast\"\n"
+            "node.toml:2: spool: expected an integer from 1 to 9, found -1\n"
+            "node.toml:3: colour: unknown key\n"
+            "node.toml:4: kind: expected one of room, replay, found \"rom\"");
+}
+
+TEST_F(ConfigTest, AFaultyValueFallsBackToTheDefaultSoThatReadingGoesOn) {
+  EXPECT_EQ(Root("rate = nan").Real("rate", 2.0, {.min = 0}), 2.0);
+  EXPECT_THAT(Faults(), HasSubstr("found nan"));
+}
+
+TEST_F(ConfigTest, FindsUnknownKeysInNestedTables) {
+  const ConfigSection root = Root("[[site]]\nname = \"lab\"\nrang = 1\n[other]\nx = 1\n");
+  for (const ConfigSection& site : root.List("site")) site.RequiredText("name");
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:3: site[0].rang: unknown key"));
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:4: other: unknown key"));
+  EXPECT_THAT(Faults(), Not(HasSubstr("other.x"))) << "an unknown table is reported once";
+}
+
+TEST_F(ConfigTest, RefusesATableWhereAnotherTypeStands) {
+  const ConfigSection root = Root("uplink = 1\nsite = 2\nleaves = [1, \"a\"]\n");
+  root.Section("uplink").Integer("spool", 1);
+  EXPECT_TRUE(root.List("site").empty());
+  EXPECT_THAT(root.Texts("leaves"), ElementsAre("a"));
+  EXPECT_THAT(Faults(), HasSubstr("uplink: expected a table [uplink], found 1"));
+  EXPECT_THAT(Faults(), HasSubstr("site: expected tables [[site]], found 2"));
+  EXPECT_THAT(Faults(), HasSubstr("leaves: expected texts in the array, found 1"));
+}
+
+TEST_F(ConfigTest, ABrokenFileNamesThePlace) {
+  const auto file = ConfigFile::Parse("a = 1\nb = [1,\n", "node.toml");
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(std::string(file.status().message()), HasSubstr("node.toml:"));
+}
+
+TEST_F(ConfigTest, AMissingFileIsNamed) {
+  const auto file = ConfigFile::Read("/nonexistent/node.toml");
+  EXPECT_EQ(file.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(file.status().message()), HasSubstr("/nonexistent/node.toml"));
+}
+
+TEST_F(ConfigTest, AFaultOfTheReaderIsReportedAtItsKey) {
+  const ConfigSection root = Root("\n\nlisten = \"0.0.0.0:1\"\n");
+  root.Text("listen", "");
+  root.Fault("listen", "leaves the loopback without [tls]");
+  EXPECT_EQ(Faults(), "node.toml:3: listen: leaves the loopback without [tls]");
+}
+
+TEST_F(ConfigTest, AFaultFoundLaterIsReportedWhereTheKeyStands) {
+  Root("[[panel]]\nname = \"a\"\n[[panel]]\nname = \"b\"\n[panel.source]\nfile = \"x\"\n");
+  for (const ConfigSection& panel : file_->Root().List("panel")) {
+    panel.Text("name", "");
+    panel.Section("source").Text("file", "");
+  }
+  file_->Fault("panel[1].source.file", "is not there");
+  file_->Fault("panel[1].source.rate_hz", "is odd");
+  file_->Fault("panel[7].name", "is nowhere");
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:6: panel[1].source.file: is not there"));
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:5: panel[1].source.rate_hz: is odd"))
+      << "not given: its table's line";
+  EXPECT_THAT(Faults(), HasSubstr("panel[7].name: is nowhere"));
+}
+
+TEST_F(ConfigTest, AFaultOfAFileIsReportedAtTheKeyThatNamesIt) {
+  Root("[tls]\nkey = \"a.key\"\nca = \"a\"\n").Section("tls").Texts("x");
+  file_->Root().Section("tls").Text("key", "");
+  file_->Root().Section("tls").Text("ca", "");
+  file_->Fault("tls", {{"tls.ca", "a"}, {"tls.key", "a.key"}, {"tls.certificate", ""}},
+               absl::NotFoundError("a.key: is not there\na: is empty\nall is lost"));
+  EXPECT_EQ(Faults(),
+            "node.toml:1: tls: all is lost\n"
+            "node.toml:2: tls.key: a.key: is not there\n"
+            "node.toml:3: tls.ca: a: is empty");
+}
+
+TEST_F(ConfigTest, KnowsWhetherATableHasAFault) {
+  const ConfigSection root = Root("[[panel]]\nname = 1\n[[panel]]\nname = \"b\"\n[panels]\n");
+  for (const ConfigSection& panel : root.List("panel")) panel.Text("name", "");
+  EXPECT_TRUE(file_->HasFault("panel[0]"));
+  EXPECT_TRUE(file_->HasFault("panel"));
+  EXPECT_FALSE(file_->HasFault("panel[1]"));
+  EXPECT_FALSE(file_->HasFault("pan"));
+}
+
+TEST_F(ConfigTest, RefusesANameThatCannotBeSent) {
+  const ConfigSection root = Root("a = \"" + std::string(129, 'x') + "\"\nb = \"x\\ny\"\nc = \"hall 2\"\n");
+  EXPECT_EQ(root.RequiredName("c"), "hall 2");
+  root.RequiredName("a");
+  root.RequiredName("b");
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:1: a: expected a name of at most 128 bytes"));
+  EXPECT_THAT(Faults(), HasSubstr("node.toml:2: b: expected a name of at most 128 bytes"));
+}
+
+TEST_F(ConfigTest, TellsWhichKeysWereAskedFor) {
+  const ConfigSection root = Root("rate = 3\n[[site]]\nkind = \"b\"\n[[site]]\nname = \"x\"\nkind = \"a\"\n");
+  root.Real("rate", 1, {.min = 0, .max = 5});
+  for (const ConfigSection& site : root.List("site")) {
+    site.Choice("kind", "a", {"a", "b"});
+    site.Text("name", "");
+  }
+  root.Section("tls").Integer("depth", 2, {.min = 1});
+  const std::vector<ConfigKey> keys = file_->Keys();
+  ASSERT_EQ(keys.size(), 4u);
+  const auto about = [&keys](std::size_t i) {
+    const ConfigKey& key = keys[i];
+    return key.name + "|" + key.type + "|" + key.limits + "|" + key.default_value + "|" + key.given + "|" +
+           std::to_string(key.line);
+  };
+  EXPECT_EQ(about(0), "rate|number|0 to 5|1.0|3.0|1");
+  EXPECT_EQ(about(1), "site[].kind|text|a, b|\"a\"|\"b\"|3");
+  EXPECT_EQ(about(2), "site[].name|text||\"\"|\"x\"|5");
+  EXPECT_EQ(about(3), "tls.depth|integer|at least 1|2||0");
+}
+
+}  // namespace
+}  // namespace tributary

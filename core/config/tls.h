@@ -1,0 +1,35 @@
+// Certificates for mutual TLS, read and checked once at start. The gRPC credentials are made where gRPC is.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/config/config.h"
+
+namespace tributary {
+
+struct TlsMaterial {
+  std::string certificate_pem;  // this process's chain, leaf first
+  std::string key_pem;
+  std::string ca_pem;  // whom to trust
+  std::string name;    // the common name of the leaf certificate: the process's identity
+};
+
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+  std::string ca;
+
+  bool operator==(const TlsFiles&) const = default;
+};
+
+// Reads [tls] certificate, key, ca; all three or none, as ConfigSection::File. Absent: nullopt.
+std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls);
+
+// Errors begin with the file: NotFound or PermissionDenied; InvalidArgument if a file is not PEM, the key
+// does not fit the certificate, or the certificate is not signed by the CA or has expired (with the remedy).
+// Several faults: InvalidArgument with a line for each.
+absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files);
+
+}  // namespace tributary

@@ -1,0 +1,12 @@
+// What an HTTP server counts, as metrics.
+#pragma once
+
+#include "core/http/http_server.h"
+#include "core/runtime/metrics.h"
+
+namespace tributary {
+
+// Read when the metrics are; the server outlives their last reader.
+void AddHttpMetrics(const HttpServer& server, Metrics& metrics);
+
+}  // namespace tributary

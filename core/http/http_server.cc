@@ -1,0 +1,307 @@
+#include "core/http/http_server.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "core/runtime/address.h"
+#include "core/http/http_message.h"
+
+namespace tributary {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+
+// A comment line that keeps proxies and dead-peer detection content when there is no news.
+constexpr std::chrono::seconds kKeepAlive{15};
+constexpr std::chrono::milliseconds kMinInterval{10};
+
+}  // namespace
+
+HttpResponse HttpProblem(int status, std::string_view error) {
+  const nlohmann::json problem = {{"error", error}};
+  return {status, "application/json",
+          problem.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
+}
+
+class HttpServer::Impl {
+ public:
+  class Connection;
+
+  explicit Impl(HttpLimits limits) : limits_(limits) {}
+
+  absl::Status Start(const std::string& listen);
+  void Stop();
+  void Accept();
+
+  // The longest route that fits, with the request's `rest` filled in.
+  template <typename Routes>
+  const typename Routes::mapped_type* Find(const Routes& routes, HttpRequest& request) const {
+    const typename Routes::mapped_type* found = nullptr;
+    std::size_t longest = 0;
+    for (const auto& [path, handler] : routes) {
+      const bool prefix = path.back() == '/' && request.path.compare(0, path.size(), path) == 0;
+      if ((prefix || path == request.path) && path.size() > longest) {
+        found = &handler;
+        longest = path.size();
+      }
+    }
+    if (found != nullptr) request.rest = request.path.substr(longest);
+    return found;
+  }
+
+  const HttpLimits limits_;
+  std::map<std::string, Handler> routes_;
+  std::map<std::string, StreamHandler> streams_;
+
+  // Written on the server's thread, read by anyone.
+  std::atomic<std::uint64_t> requests_ = 0;
+  std::atomic<std::uint64_t> rejected_requests_ = 0;
+  std::atomic<std::uint64_t> rejected_connections_ = 0;
+  std::atomic<std::uint64_t> open_connections_ = 0;
+  std::atomic<std::uint64_t> open_streams_ = 0;
+
+  // Destroyed before what connections refer to.
+  asio::io_context io_{1};
+  asio::ip::tcp::acceptor acceptor_{io_};
+  asio::steady_timer accept_retry_{io_};
+  std::jthread thread_;
+  int port_ = 0;
+};
+
+// One connection: request, response, request … or request, events. Kept alive by its pending operation.
+class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Impl& server, asio::ip::tcp::socket socket)
+      : server_(server), stream_(std::move(socket)), timer_(server.io_) {
+    ++server_.open_connections_;
+  }
+  ~Connection() {
+    --server_.open_connections_;
+    if (events_) --server_.open_streams_;
+  }
+
+  void Read() {
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(server_.limits_.header_bytes));
+    parser_->body_limit(0);
+    stream_.expires_after(server_.limits_.timeout);
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = shared_from_this()](error_code error, std::size_t) { self->OnRead(error); });
+  }
+
+  void Reject(int status, std::string_view why) {
+    keep_alive_ = false;
+    Send(HttpProblem(status, why));
+  }
+
+ private:
+  void OnRead(error_code error) {
+    if (error == http::error::header_limit) return Reject(431, "the header is too large");
+    if (error == http::error::body_limit) return Reject(413, "a request has no body here");
+    if (error.category() == http::make_error_code(http::error::bad_target).category() &&
+        error != http::error::end_of_stream && error != http::error::partial_message) {
+      return Reject(400, "the request does not parse");
+    }
+    if (error) return;  // closed, cut or timed out
+    const auto& message = parser_->get();
+    keep_alive_ = message.keep_alive();
+    head_ = message.method() == http::verb::head;
+    if (message.method() != http::verb::get && !head_) return Reject(405, "only GET and HEAD are served");
+    absl::StatusOr<HttpRequest> request =
+        ParseHttpTarget(std::string_view(message.target().data(), message.target().size()));
+    if (!request.ok()) return Reject(400, std::string(request.status().message()));
+    Answer(*request);
+  }
+
+  void Answer(HttpRequest& request) {
+    if (const StreamHandler* handler = server_.Find(server_.streams_, request))
+      return AnswerStream(*handler, request);
+    if (const Handler* handler = server_.Find(server_.routes_, request)) return Send((*handler)(request));
+    Send(HttpProblem(404, "no such path"));
+  }
+
+  void AnswerStream(const StreamHandler& handler, const HttpRequest& request) {
+    if (server_.open_streams_ >= server_.limits_.streams) return Reject(503, "too many event streams");
+    std::variant<HttpEventStream, HttpResponse> answer = handler(request);
+    if (auto* refusal = std::get_if<HttpResponse>(&answer)) return Send(std::move(*refusal));
+    if (head_) return Send({200, "text/event-stream", ""});
+    events_ = std::move(std::get<HttpEventStream>(answer));
+    events_->interval = std::max<std::chrono::microseconds>(events_->interval, kMinInterval);
+    ++server_.open_streams_;
+    ++server_.requests_;
+    // Ends with the connection: no length, no chunks.
+    WriteEvent(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n");
+  }
+
+  void Send(HttpResponse response) {
+    ++server_.requests_;
+    if (response.status >= 400) ++server_.rejected_requests_;
+    response_.emplace();
+    response_->version(11);
+    response_->result(static_cast<unsigned>(response.status));
+    response_->set(http::field::content_type, response.content_type);
+    response_->set(http::field::cache_control, "no-store");
+    response_->set("X-Content-Type-Options", "nosniff");
+    response_->keep_alive(keep_alive_);
+    const std::size_t length = response.body.size();
+    if (!head_) response_->body() = std::move(response.body);
+    response_->content_length(length);
+    stream_.expires_after(server_.limits_.timeout);
+    http::async_write(stream_, *response_, [self = shared_from_this()](error_code error, std::size_t) {
+      if (error) return;
+      if (self->keep_alive_) return self->Read();
+      error_code ignored;
+      self->stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    });
+  }
+
+  void WriteEvent(std::string text) {
+    event_ = std::move(text);
+    last_write_ = std::chrono::steady_clock::now();
+    stream_.expires_after(server_.limits_.timeout);
+    asio::async_write(stream_, asio::buffer(event_),
+                      [self = shared_from_this()](error_code error, std::size_t) {
+                        if (!error) self->WaitForEvent();
+                      });
+  }
+
+  void WaitForEvent() {
+    stream_.expires_never();
+    // On the grid of the interval, unless the reader is late already.
+    const auto now = std::chrono::steady_clock::now();
+    next_event_ = std::max(next_event_ + events_->interval, now);
+    timer_.expires_at(next_event_);
+    timer_.async_wait([self = shared_from_this()](error_code error) {
+      if (!error) self->NextEvent();
+    });
+  }
+
+  void NextEvent() {
+    if (std::optional<std::string> data = events_->next()) {
+      return WriteEvent(fmt::format("data: {}\n\n", *data));
+    }
+    if (std::chrono::steady_clock::now() - last_write_ > kKeepAlive) return WriteEvent(":\n\n");
+    WaitForEvent();
+  }
+
+  Impl& server_;
+  beast::tcp_stream stream_;
+  asio::steady_timer timer_;
+  beast::flat_buffer buffer_{64 * 1024};
+  std::optional<http::request_parser<http::empty_body>> parser_;
+  std::optional<http::response<http::string_body>> response_;
+  bool keep_alive_ = false;
+  bool head_ = false;
+
+  std::optional<HttpEventStream> events_;
+  std::string event_;
+  std::chrono::steady_clock::time_point next_event_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_write_;
+};
+
+absl::Status HttpServer::Impl::Start(const std::string& listen) {
+  const absl::StatusOr<HostPort> address = ParseHostPort(listen);
+  if (!address.ok()) return address.status();
+  error_code error;
+  asio::ip::tcp::resolver resolver(io_);
+  const auto found =
+      resolver.resolve(address->host, std::to_string(address->port), asio::ip::tcp::resolver::passive, error);
+  if (error || found.empty()) {
+    return absl::UnavailableError(fmt::format("{}: cannot listen there: the host is not known", listen));
+  }
+  const asio::ip::tcp::endpoint endpoint = found.begin()->endpoint();
+  if (!error) acceptor_.open(endpoint.protocol(), error);
+  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (error)
+    return absl::UnavailableError(
+        fmt::format("{}: cannot listen there: {}", listen, std::string(error.message())));
+  port_ = acceptor_.local_endpoint(error).port();
+  Accept();
+  thread_ = std::jthread([this] {
+    prctl(PR_SET_NAME, "http");
+    while (true) {
+      try {
+        io_.run();
+        return;
+      } catch (const std::exception&) {
+        // A handler that throws loses its connection, not the server.
+        ++rejected_requests_;
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+void HttpServer::Impl::Accept() {
+  acceptor_.async_accept([this](error_code error, asio::ip::tcp::socket socket) {
+    if (error == asio::error::operation_aborted) return;
+    if (error) {
+      // Out of file descriptors, most likely: not in a loop.
+      accept_retry_.expires_after(std::chrono::milliseconds(100));
+      accept_retry_.async_wait([this](error_code stopped) {
+        if (!stopped) Accept();
+      });
+      return;
+    }
+    const bool full = open_connections_ >= limits_.connections;
+    // Beyond twice the limit not even a refusal is written.
+    if (open_connections_ < 2 * limits_.connections) {
+      auto connection = std::make_shared<Connection>(*this, std::move(socket));
+      if (full) {
+        connection->Reject(503, "too many connections");
+      } else {
+        connection->Read();
+      }
+    }
+    if (full) ++rejected_connections_;
+    Accept();
+  });
+}
+
+void HttpServer::Impl::Stop() {
+  io_.stop();
+  if (thread_.joinable()) thread_.join();
+  error_code ignored;
+  acceptor_.close(ignored);
+}
+
+HttpServer::HttpServer(HttpLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
+HttpServer::~HttpServer() { Stop(); }
+
+void HttpServer::Route(std::string path, Handler handler) {
+  impl_->routes_.insert_or_assign(std::move(path), std::move(handler));
+}
+
+void HttpServer::RouteStream(std::string path, StreamHandler handler) {
+  impl_->streams_.insert_or_assign(std::move(path), std::move(handler));
+}
+
+absl::Status HttpServer::Start(const std::string& listen) { return impl_->Start(listen); }
+void HttpServer::Stop() { impl_->Stop(); }
+int HttpServer::port() const { return impl_->port_; }
+
+HttpCounters HttpServer::counters() const {
+  return {impl_->requests_, impl_->rejected_requests_, impl_->rejected_connections_, impl_->open_connections_,
+          impl_->open_streams_};
+}
+
+}  // namespace tributary

@@ -1,0 +1,36 @@
+#include "core/link/channel.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <chrono>
+
+namespace tributary {
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
+                                           const std::optional<TlsMaterial>& tls) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 400);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   2000);  // in gRPC 1.51: the time that a connect may take
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 2000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 2000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // an environment variable must not divert tuples
+  // Clients of one process share no connection and hence no fault.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (tls) {
+    credentials = grpc::SslCredentials({tls->ca_pem, tls->key_pem, tls->certificate_pem});
+  }
+  return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+void AwaitConnection(grpc::Channel& channel) {
+  constexpr auto kLimit = std::chrono::milliseconds(500);
+  channel.WaitForConnected(std::chrono::system_clock::now() + kLimit);
+}
+
+}  // namespace tributary

@@ -1,0 +1,214 @@
+#include "core/link/federation_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "core/parameters/crc32c.h"
+#include "core/parameters/update_encoding.h"
+#include "core/wire/federation_convert.h"
+#include "core/wire/peer_status.h"
+#include "core/link/refusals.h"
+
+namespace tributary {
+namespace {
+
+// A peer that takes or gives nothing for so long is tried anew; keepalive finds a cut link much earlier.
+constexpr std::chrono::minutes kAttempt{10};
+// Of a call that carries next to nothing.
+constexpr std::chrono::seconds kSmallAttempt{30};
+// An answer and the next task leave the aggregator together, on two streams.
+constexpr absl::Duration kAnswerBehindTask = absl::Seconds(1);
+
+class CancelledBy {
+ public:
+  CancelledBy(grpc::ClientContext& context, const std::stop_token& stop)
+      : CancelledBy(context, stop, [&context] { context.TryCancel(); }) {}
+  CancelledBy(grpc::ClientContext& context, const std::stop_token& stop, std::function<void()> cancel)
+      : cancel_(stop, std::move(cancel)) {
+    context.set_deadline(std::chrono::system_clock::now() + kAttempt);
+  }
+
+ private:
+  std::stop_callback<std::function<void()>> cancel_;
+};
+
+absl::Status AppendChunk(const v1::FetchModelResponse& chunk, const TrainTask& task, std::string& file) {
+  if (chunk.offset() != file.size()) {
+    return absl::DataLossError(
+        fmt::format("a chunk of the model at {}, expected {}", chunk.offset(), file.size()));
+  }
+  if (chunk.bytes().empty() || chunk.bytes().size() > task.model_bytes - file.size()) {
+    return absl::DataLossError(fmt::format("a chunk of {} bytes where {} of the model are missing",
+                                           chunk.bytes().size(), task.model_bytes - file.size()));
+  }
+  if (chunk.crc32c() != Crc32c(chunk.bytes())) {
+    return absl::DataLossError(fmt::format("the chunk of the model at {} is damaged", chunk.offset()));
+  }
+  file += chunk.bytes();
+  return absl::OkStatus();
+}
+
+v1::UpdateHeader Header(const FederationClientOptions& self, const TrainTask& task,
+                        const TrainingMetrics& training) {
+  v1::UpdateHeader header;
+  header.set_run(task.run);
+  header.set_round(task.round);
+  header.set_node(self.node);
+  header.set_boot_id(self.boot_id.data(), self.boot_id.size());
+  header.set_schema_sha256(task.schema_sha256);
+  header.set_base_model_sha256(task.model_sha256);
+  v1::UpdateMetrics& metrics = *header.mutable_metrics();
+  metrics.set_loss(training.loss);
+  metrics.set_spread(training.spread);
+  metrics.set_seconds(training.seconds);
+  metrics.set_steps(training.steps);
+  return header;
+}
+
+}  // namespace
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
+    return absl::UnimplementedError("the aggregator's configuration has no [federation]");
+  }
+  return PeerStatus(status);
+}
+
+absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
+                            const TrainTask& task, const std::stop_token& withdrawn, std::string& file) {
+  v1::FetchModelRequest request;
+  request.set_run(task.run);
+  request.set_round(task.round);
+  request.set_node(self.node);
+  request.set_offset(file.size());
+  grpc::ClientContext context;
+  const CancelledBy cancelled(context, withdrawn);
+  const auto reader = stub.FetchModel(&context, request);
+  v1::FetchModelResponse chunk;
+  while (reader->Read(&chunk)) {
+    if (absl::Status status = AppendChunk(chunk, task, file); !status.ok()) {
+      context.TryCancel();
+      reader->Finish();
+      return status;
+    }
+  }
+  if (absl::Status status = FromGrpc(reader->Finish()); !status.ok()) return status;
+  if (file.size() == task.model_bytes) return absl::OkStatus();
+  return absl::DataLossError(
+      fmt::format("the model ends after {} of {} bytes", file.size(), task.model_bytes));
+}
+
+absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
+                         const std::string& run, std::uint32_t round, const TaskDecline& decline,
+                         const std::stop_token& stop) {
+  v1::DeclineTaskRequest request;
+  request.set_run(run);
+  request.set_round(round);
+  request.set_node(self.node);
+  request.set_boot_id(self.boot_id.data(), self.boot_id.size());
+  request.set_reason(static_cast<v1::DeclineReason>(decline.reason));
+  request.set_for_good(decline.for_good);
+  request.set_message(PeerText(decline.message));
+  grpc::ClientContext context;
+  const CancelledBy cancelled(context, stop);
+  context.set_deadline(std::chrono::system_clock::now() + kSmallAttempt);
+  v1::DeclineTaskResponse response;
+  const grpc::Status status = stub.DeclineTask(&context, request, &response);
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return absl::OkStatus();
+  return FromGrpc(status);
+}
+
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+                        const FinishedTraining& training) {
+  OutgoingUpdate outgoing;
+  outgoing.header = Header(self, task, training.metrics);
+  outgoing.header.set_encoding(static_cast<v1::UpdateEncoding>(task.settings.encoding));
+  outgoing.header.set_element_count(training.update.size());
+  outgoing.encode = [training, encoding = task.settings.encoding](std::size_t first, std::size_t count,
+                                                                  std::string& payload) {
+    const std::span<float> values = training.remainder.subspan(first, count);
+    std::ranges::copy(training.update.subspan(first, count), values.begin());
+    return EncodeChunk(encoding, values, payload);
+  };
+  return outgoing;
+}
+
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+                        const FinishedWords& training) {
+  OutgoingUpdate outgoing;
+  outgoing.header = Header(self, task, training.metrics);
+  outgoing.header.set_encoding(v1::UPDATE_ENCODING_FIXED32);
+  outgoing.header.set_element_count(training.words.size());
+  outgoing.header.set_sample_count(training.sample_count);
+  for (const UpdateContributor& contributor : training.contributors) {
+    v1::Contributor& each = *outgoing.header.add_contributors();
+    each.set_node(contributor.node);
+    each.set_sample_count(contributor.sample_count);
+  }
+  outgoing.encode = [words = training.words](std::size_t first, std::size_t count, std::string& payload) {
+    EncodeFixedChunk(words.subspan(first, count), payload);
+    return absl::OkStatus();
+  };
+  return outgoing;
+}
+
+absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, const OutgoingUpdate& update,
+                                         const std::stop_token& withdrawn, const std::stop_token& stopping,
+                                         std::atomic<std::uint64_t>& sent_bytes) {
+  grpc::ClientContext context;
+  absl::Notification answered;
+  std::atomic<bool> sent_whole = false;
+  const CancelledBy stopped(context, stopping);
+  const CancelledBy overtaken(context, withdrawn, [&] {
+    if (sent_whole) answered.WaitForNotificationWithTimeout(kAnswerBehindTask);
+    context.TryCancel();
+  });
+  v1::SubmitUpdateResponse response;
+  const auto writer = stub.SubmitUpdate(&context, &response);
+  const std::size_t elements = update.header.element_count();
+  const std::size_t per_chunk = ElementsPerChunk(static_cast<UpdateEncoding>(update.header.encoding()));
+  v1::SubmitUpdateRequest request;
+  *request.mutable_header() = update.header;
+  // A write that fails means that the answer is there already, or the link is gone: Finish tells.
+  bool open = writer->Write(request);
+  request.clear_header();
+  for (std::size_t first = 0; open && first < elements; first += per_chunk) {
+    const std::size_t count = std::min(per_chunk, elements - first);
+    v1::UpdateChunk& chunk = *request.mutable_chunk();
+    chunk.set_offset(first);
+    chunk.set_count(static_cast<std::uint32_t>(count));
+    if (absl::Status status = update.encode(first, count, *chunk.mutable_payload()); !status.ok()) {
+      context.TryCancel();
+      writer->Finish();
+      return status;
+    }
+    chunk.set_crc32c(Crc32c(chunk.payload()));
+    open = writer->Write(request);
+    if (open) sent_bytes += chunk.payload().size();
+  }
+  sent_whole = open;  // before the other side can know
+  if (open) writer->WritesDone();
+  const absl::Status status = FromGrpc(writer->Finish());
+  answered.Notify();
+  if (!status.ok()) return status;
+  SubmitAttempt attempt;
+  attempt.answer.accepted = response.accepted();
+  if (!response.accepted()) {
+    attempt.answer.reason = SubmitRefusalLabel(response.reason());
+    attempt.answer.message = PeerText(response.message());
+    attempt.answer.counted_elsewhere.assign(response.counted_elsewhere().begin(),
+                                            response.counted_elsewhere().end());
+    attempt.try_again = response.try_again();
+  }
+  return attempt;
+}
+
+}  // namespace tributary

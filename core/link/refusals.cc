@@ -1,0 +1,44 @@
+#include "core/link/refusals.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_replace.h"
+
+namespace tributary {
+
+bool Refusals::Count(const v1::Refusal& refusal, const std::optional<Spool::HeldFrame>& frame,
+                     std::int64_t now_steady_ns) {
+  constexpr std::int64_t kLogIntervalNs = 1'000'000'000;
+  const bool whole = refusal.subjects_size() == 0;
+  const std::uint64_t held_tuples = frame ? frame->tuples : 0;
+  const std::uint64_t listed = static_cast<std::uint64_t>(refusal.subjects_size());
+  // A frame is refused tuple by tuple only after it was taken, when it may have left the spool.
+  const std::uint64_t tuples = whole ? held_tuples : (frame ? std::min(listed, held_tuples) : listed);
+  const std::size_t reason = v1::RefusalReason_IsValid(refusal.reason()) ? refusal.reason() : 0;
+
+  const MutexLock lock(mutex_);
+  if (whole && frame && frame->retaken && refusal.reason() == v1::REFUSAL_REASON_DUPLICATE) {
+    ++counters_.resent_duplicate_frames;
+    counters_.resent_duplicate_tuples += tuples;
+    return false;
+  }
+  if (whole) ++counters_.frames[reason];
+  counters_.tuples[reason] += tuples;
+  if (now_steady_ns < next_log_ns_[reason]) return false;
+  next_log_ns_[reason] = now_steady_ns + kLogIntervalNs;
+  return true;
+}
+
+RefusalCounters Refusals::counters() const {
+  const MutexLock lock(mutex_);
+  return counters_;
+}
+
+std::string PeerText(const std::string& text) {
+  constexpr std::size_t kMaxBytes = 240;
+  // Quotes are harmless, and common in messages.
+  return absl::StrReplaceAll(absl::CHexEscape(text.substr(0, kMaxBytes)), {{"\\\"", "\""}, {"\\'", "'"}});
+}
+
+}  // namespace tributary

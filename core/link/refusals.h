@@ -1,0 +1,45 @@
+// What the aggregator refused, counted by reason and logged now and then.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/runtime/mutex.h"
+#include "core/link/spool/spool.h"
+#include "tributary/v1/fusion.pb.h"
+
+namespace tributary {
+
+inline constexpr std::size_t kRefusalReasonCount = v1::RefusalReason_ARRAYSIZE;
+
+struct RefusalCounters {
+  // By v1::RefusalReason; reasons that are not known here (a newer peer) are counted as unspecified.
+  std::array<std::uint64_t, kRefusalReasonCount> frames = {};
+  std::array<std::uint64_t, kRefusalReasonCount> tuples = {};  // of refused frames, and single ones
+  // Sent again after a reconnect, and found to have arrived the first time: refused, but not lost.
+  std::uint64_t resent_duplicate_frames = 0;
+  std::uint64_t resent_duplicate_tuples = 0;
+};
+
+// Thread-safe.
+class Refusals {
+ public:
+  // `frame` is what the spool still holds of it. Returns true if the refusal is worth a log line now: at most
+  // one a second for each reason.
+  bool Count(const v1::Refusal& refusal, const std::optional<Spool::HeldFrame>& frame,
+             std::int64_t now_steady_ns);
+
+  RefusalCounters counters() const;
+
+ private:
+  mutable Mutex mutex_;
+  RefusalCounters counters_ GUARDED_BY(mutex_);
+  std::array<std::int64_t, kRefusalReasonCount> next_log_ns_ GUARDED_BY(mutex_) = {};
+};
+
+// A peer's text, fit for a log: shortened, control characters escaped.
+std::string PeerText(const std::string& text);
+
+}  // namespace tributary

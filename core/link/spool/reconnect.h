@@ -1,0 +1,37 @@
+// When to try a lost or refused stream again.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "core/link/spool/backoff.h"
+
+namespace tributary {
+
+// A lost link comes back by itself and is tried again soon; a refusal stays until somebody changes a
+// configuration or a certificate, and is tried again slowly, as is a peer that is too busy or does not know
+// what it is asked for. One thread's.
+class Reconnect {
+ public:
+  explicit Reconnect(std::uint64_t seed) : lost_link_(kLostLink, seed), refused_(kRefused, seed + 1) {}
+
+  // Whether the same call may soon succeed: the link was lost, the peer is busy or is starting.
+  static bool MayPass(const absl::Status& error);
+  // Whether the peer will not have this caller.
+  static bool IsRefusal(const absl::Status& error);
+
+  // The stream has served: the next delays are the first ones again.
+  void Recovered();
+
+  // How long to wait after a stream that ended with this error.
+  std::int64_t DelayNs(const absl::Status& error);
+
+ private:
+  static constexpr Backoff::Limits kLostLink{20'000'000, 400'000'000};
+  static constexpr Backoff::Limits kRefused{1'000'000'000, 30'000'000'000};
+
+  Backoff lost_link_;
+  Backoff refused_;
+};
+
+}  // namespace tributary

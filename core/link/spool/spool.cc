@@ -1,0 +1,153 @@
+#include "core/link/spool/spool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace tributary {
+namespace {
+
+// Enough for what is in flight at 2,000 frames/s; what a long outage had piled up is given back.
+constexpr std::size_t kFreeFrames = 256;
+
+std::size_t PayloadBytes(const TupleFrame& frame) {
+  return frame.subjects.size() * sizeof(std::uint32_t) +
+         (frame.means.size() + frame.cholesky.size()) * sizeof(float) +
+         frame.contributors.size() * sizeof(std::uint64_t);
+}
+
+}  // namespace
+
+Spool::Spool(SpoolLimits limits) : limits_(limits), ring_(std::max<std::size_t>(limits.frames, 1)) {
+  free_.reserve(kFreeFrames);
+}
+
+std::uint64_t Spool::Offer(TupleFrame& frame) {
+  const std::size_t bytes = PayloadBytes(frame);
+  const std::size_t tuples = frame.subjects.size();
+  const MutexLock lock(mutex_);
+  ++counters_.offered_frames;
+  counters_.offered_tuples += tuples;
+  if (closed_ || bytes > limits_.bytes) {
+    ++counters_.dropped_frames;
+    counters_.dropped_tuples += tuples;
+    return 0;
+  }
+  while (size_ == ring_.size() || counters_.held_bytes + bytes > limits_.bytes) DropOldest();
+
+  if (free_.empty()) free_.push_back(std::make_unique<TupleFrame>());
+  std::unique_ptr<TupleFrame> held = std::move(free_.back());
+  free_.pop_back();
+  std::swap(*held, frame);
+  held->sequence = ++last_sequence_;
+  At(size_) = Entry{std::move(held), 0, 0};
+  ++size_;
+  counters_.held_tuples += tuples;
+  counters_.held_bytes += bytes;
+  return last_sequence_;
+}
+
+bool Spool::Take(std::int64_t now_steady_ns, TupleFrame& copy) {
+  const MutexLock lock(mutex_);
+  if (taken_ == size_) return false;
+  Entry& entry = At(taken_);
+  ++taken_;
+  ++counters_.taken_frames;
+  if (entry.times_taken++ > 0) ++counters_.retaken_frames;
+  entry.taken_steady_ns = now_steady_ns;
+  last_taken_sequence_ = std::max(last_taken_sequence_, entry.frame->sequence);
+  copy = *entry.frame;
+  return true;
+}
+
+absl::StatusOr<std::optional<std::int64_t>> Spool::Acknowledge(std::uint64_t sequence) {
+  const MutexLock lock(mutex_);
+  if (sequence > last_taken_sequence_) {
+    return absl::InvalidArgumentError(absl::StrCat("acknowledges sequence ", sequence,
+                                                   ", but the last that was sent is ", last_taken_sequence_));
+  }
+  std::optional<std::int64_t> newest_taken_ns;
+  while (size_ > 0 && At(0).frame->sequence <= sequence) {
+    // One that waits to be taken again has arrived all the same; the time of its lost stream says nothing.
+    if (taken_ > 0) newest_taken_ns = At(0).taken_steady_ns;
+    std::unique_ptr<TupleFrame> frame = PopOldest();
+    ++counters_.acknowledged_frames;
+    counters_.acknowledged_tuples += frame->subjects.size();
+    Recycle(std::move(frame));
+  }
+  return newest_taken_ns;
+}
+
+void Spool::Rewind() {
+  const MutexLock lock(mutex_);
+  taken_ = 0;
+}
+
+std::optional<Spool::HeldFrame> Spool::Find(std::uint64_t sequence) const {
+  const MutexLock lock(mutex_);
+  // Sequences in the ring are contiguous: only the oldest leave it.
+  if (size_ == 0 || sequence < At(0).frame->sequence || sequence - At(0).frame->sequence >= size_) {
+    return std::nullopt;
+  }
+  const Entry& entry = At(sequence - At(0).frame->sequence);
+  return HeldFrame{entry.frame->subjects.size(), entry.frame->source, entry.times_taken > 1};
+}
+
+void Spool::Close() {
+  const MutexLock lock(mutex_);
+  closed_ = true;
+}
+
+std::uint64_t Spool::DropAll() {
+  const MutexLock lock(mutex_);
+  const std::uint64_t frames = size_;
+  while (size_ > 0) DropOldest();
+  return frames;
+}
+
+std::size_t Spool::waiting_frames() const {
+  const MutexLock lock(mutex_);
+  return size_ - taken_;
+}
+
+std::size_t Spool::held_frames() const {
+  const MutexLock lock(mutex_);
+  return size_;
+}
+
+std::uint64_t Spool::dropped_frames() const {
+  const MutexLock lock(mutex_);
+  return counters_.dropped_frames;
+}
+
+SpoolCounters Spool::counters() const {
+  const MutexLock lock(mutex_);
+  SpoolCounters counters = counters_;
+  counters.held_frames = size_;
+  return counters;
+}
+
+std::unique_ptr<TupleFrame> Spool::PopOldest() {
+  std::unique_ptr<TupleFrame> frame = std::move(At(0).frame);
+  head_ = (head_ + 1) % ring_.size();
+  --size_;
+  if (taken_ > 0) --taken_;
+  counters_.held_tuples -= frame->subjects.size();
+  counters_.held_bytes -= PayloadBytes(*frame);
+  return frame;
+}
+
+void Spool::DropOldest() {
+  std::unique_ptr<TupleFrame> frame = PopOldest();
+  ++counters_.dropped_frames;
+  counters_.dropped_tuples += frame->subjects.size();
+  Recycle(std::move(frame));
+}
+
+void Spool::Recycle(std::unique_ptr<TupleFrame> frame) {
+  if (free_.size() < kFreeFrames) free_.push_back(std::move(frame));
+}
+
+}  // namespace tributary

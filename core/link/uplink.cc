@@ -1,0 +1,390 @@
+#include "core/link/uplink.h"
+
+#include <grpcpp/completion_queue.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/runtime/mutex.h"
+#include "core/link/channel.h"
+#include "core/wire/convert.h"
+#include "core/wire/peer_status.h"
+#include "core/link/spool/reconnect.h"
+#include "core/link/uplink_metrics.h"
+#include "core/link/write_side.h"
+#include "tributary/v1/fusion.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::int64_t kMillisecondNs = 1'000'000;
+constexpr std::int64_t kTickMs = 10;
+constexpr std::int64_t kHelloTimeoutNs = 5'000 * kMillisecondNs;
+constexpr std::int64_t kCloseTimeoutNs = 500 * kMillisecondNs;
+// A stream that lasted so long was a good one, even if nothing was acknowledged.
+constexpr std::int64_t kServedNs = 1'000 * kMillisecondNs;
+constexpr std::int64_t kLogAgainNs = 10'000 * kMillisecondNs;
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
+  return PeerStatus(status);
+}
+
+gpr_timespec MillisecondsFromNow(std::int64_t ms) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(ms, GPR_TIMESPAN));
+}
+
+class ReportUplink final : public Uplink {
+ public:
+  ReportUplink(UplinkOptions options, const ReportingProcess& process, const Clock& clock)
+      : options_(std::move(options)),
+        clock_(clock),
+        description_(absl::StrCat(options_.aggregator, " as ", process.node, " of site ", process.site)),
+        slot_(process.slot),
+        spool_(options_.spool),
+        write_side_(spool_, clock, options_.frames_per_message, Tag(kWrite)),
+        stub_(v1::FusionService::NewStub(MakeChannel(options_.aggregator, options_.tls))),
+        reconnect_(std::random_device{}()) {
+    *hello_.mutable_hello() = HelloToWire(process);
+  }
+
+  ~ReportUplink() override { Stop(std::chrono::milliseconds(0)); }
+
+  void Start(Metrics& metrics) {
+    round_trip_ = &AddUplinkMetrics(*this, options_.metric_labels, metrics);
+    thread_ = std::thread([this] { Run(); });
+  }
+
+  void Offer(TupleFrame& frame) override {
+    if (spool_.Offer(frame) != 0) write_side_.SendIfIdle(false);
+  }
+
+  std::uint64_t Stop(std::chrono::milliseconds drain) override {
+    spool_.Close();
+    {
+      const MutexLock lock(mutex_);
+      if (!stop_deadline_ns_) stop_deadline_ns_ = clock_.SteadyNs() + drain.count() * kMillisecondNs;
+    }
+    write_side_.Hurry();
+    if (thread_.joinable()) thread_.join();
+    return spool_.DropAll();
+  }
+
+  UplinkState state() const override {
+    const MutexLock lock(mutex_);
+    return state_;
+  }
+
+  absl::Status refusal() const override {
+    const MutexLock lock(mutex_);
+    return last_error_;
+  }
+
+  UplinkCounters counters() const override {
+    return {spool_.counters(), refusals_.counters(), write_side_.messages(), connections_.load()};
+  }
+
+ private:
+  // Tags of the completion queue. One stream at a time, one operation of a kind at a time.
+  enum Operation : std::intptr_t { kStart = 1, kRead, kWrite, kFinish };
+  static void* Tag(Operation operation) { return reinterpret_cast<void*>(operation); }
+
+  enum class Phase {
+    kWaiting,    // for the next attempt
+    kStarting,   // the call is on its way
+    kHello,      // the hello is out, its answer is not in
+    kReporting,  // frames flow
+    kClosing,    // no new writes; reads go on until the stream ends
+    kFinishing,  // the stream has ended; its status is awaited
+    kStopped,
+  };
+
+  // --- Own thread ---
+
+  void Run() {
+    std::int64_t next_tick_ns = 0;
+    while (phase_ != Phase::kStopped) {
+      void* tag = nullptr;
+      bool ok = false;
+      if (queue_.AsyncNext(&tag, &ok, MillisecondsFromNow(kTickMs)) == grpc::CompletionQueue::GOT_EVENT) {
+        Complete(static_cast<Operation>(reinterpret_cast<std::intptr_t>(tag)), ok);
+      }
+      const std::int64_t now_ns = clock_.SteadyNs();
+      if (now_ns < next_tick_ns) continue;
+      next_tick_ns = now_ns + kTickMs * kMillisecondNs;
+      Tick(now_ns);
+    }
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+    SetState(UplinkState::kStopped, last_error());
+  }
+
+  void Complete(Operation operation, bool ok) {
+    switch (operation) {
+      case kStart:
+        return ok ? SayHello() : Close();
+      case kRead:
+        reading_ = false;
+        return ok ? Respond() : Close();
+      case kWrite:
+        write_side_.Release();
+        if (!ok || phase_ == Phase::kClosing) return Close();
+        return write_side_.SendIfIdle(false);
+      case kFinish:
+        return Finished();
+    }
+  }
+
+  void Tick(std::int64_t now_ns) {
+    const std::optional<std::int64_t> stop_ns = stop_deadline();
+    const bool drained =
+        stop_ns && (spool_.held_frames() == 0 || now_ns >= *stop_ns || state() == UplinkState::kRefused);
+    switch (phase_) {
+      case Phase::kWaiting:
+        if (drained) {
+          phase_ = Phase::kStopped;
+        } else if (now_ns >= next_attempt_ns_) {
+          Attempt(now_ns);
+        }
+        return;
+      case Phase::kStarting:
+      case Phase::kHello:
+        if (drained || now_ns >= phase_deadline_ns_) {
+          Fail(absl::DeadlineExceededError("the aggregator did not answer the hello"));
+        }
+        return;
+      case Phase::kReporting:
+        if (drained) return EndOrderly(now_ns);
+        // What waits for company goes out alone once nothing has gone out for a whole tick.
+        if (write_side_.messages() == messages_at_tick_) write_side_.SendIfIdle(true);
+        messages_at_tick_ = write_side_.messages();
+        return;
+      case Phase::kClosing:
+      case Phase::kFinishing:
+        if (now_ns >= phase_deadline_ns_) current_->context.TryCancel();
+        if (phase_ == Phase::kClosing && !reading_) FinishOnceIdle();
+        return;
+      case Phase::kStopped:
+        return;
+    }
+  }
+
+  void Attempt(std::int64_t now_ns) {
+    current_ = std::make_shared<ReportStream>();
+    failure_ = absl::OkStatus();
+    progressed_ = false;
+    phase_ = Phase::kStarting;
+    phase_deadline_ns_ = now_ns + kHelloTimeoutNs;
+    current_->rpc = stub_->PrepareAsyncReport(&current_->context, &queue_);
+    current_->rpc->StartCall(Tag(kStart));
+  }
+
+  void SayHello() {
+    if (phase_ != Phase::kStarting) return Close();
+    phase_ = Phase::kHello;
+    write_side_.Claim();
+    current_->rpc->Write(hello_, Tag(kWrite));
+    Read();
+  }
+
+  void Read() {
+    reading_ = true;
+    current_->rpc->Read(&response_, Tag(kRead));
+  }
+
+  void Respond() {
+    const std::int64_t now_ns = clock_.SteadyNs();
+    if (phase_ == Phase::kHello) {
+      if (absl::Status status = CheckSlot(); !status.ok()) {
+        Fail(std::move(status));
+        return Close();
+      }
+      spool_.Rewind();
+    }
+    for (const v1::Refusal& refusal : response_.refusals()) {
+      if (refusals_.Count(refusal, spool_.Find(refusal.sequence()), now_ns)) {
+        spdlog::warn("{} refused frame {} ({}): {}", options_.aggregator, refusal.sequence(),
+                     RefusalReasonLabel(refusal.reason()), PeerText(refusal.message()));
+      }
+    }
+    const auto newest_ns = spool_.Acknowledge(response_.acknowledged_sequence());
+    if (!newest_ns.ok()) {
+      Fail(absl::InvalidArgumentError(absl::StrCat("the aggregator ", newest_ns.status().message())));
+      return Close();
+    }
+    if (*newest_ns) {
+      round_trip_->Observe(1e-9 * static_cast<double>(now_ns - **newest_ns));
+      progressed_ = true;
+    }
+    if (phase_ == Phase::kHello) BeginReporting(now_ns);
+    Read();
+  }
+
+  // An aggregator that does not know of the field takes any hello, and would collate by other slots.
+  absl::Status CheckSlot() const {
+    const absl::StatusOr<SlotLength> theirs = SlotLengthFromWire("slot_ns", response_.slot_ns());
+    if (!theirs.ok()) return theirs.status();
+    if (*theirs == slot_) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("slot_ms: this node counts slots of ", slot_.Text(), ", the aggregator of ",
+                     theirs->Text(), response_.slot_ns() == 0 ? ", the only length that it knows" : ""));
+  }
+
+  void BeginReporting(std::int64_t now_ns) {
+    phase_ = Phase::kReporting;
+    reporting_since_ns_ = now_ns;
+    ++connections_;
+    spdlog::info("reporting to {}; {} frames wait", description_, spool_.waiting_frames());
+    SetState(UplinkState::kReporting, absl::OkStatus());
+    write_side_.Open(current_);
+    write_side_.SendIfIdle(true);
+  }
+
+  // Ends the stream from this side for a reason of ours.
+  void Fail(absl::Status status) {
+    if (failure_.ok()) failure_ = std::move(status);
+    current_->context.TryCancel();
+    EnterClosing();
+  }
+
+  // Everything has been acknowledged or its time is over: half-close, so that the aggregator sees a clean
+  // end.
+  void EndOrderly(std::int64_t now_ns) {
+    write_side_.Shut();
+    if (!write_side_.Claim()) return;
+    EnterClosing();
+    phase_deadline_ns_ = now_ns + kCloseTimeoutNs;
+    current_->rpc->WritesDone(Tag(kWrite));
+  }
+
+  void EnterClosing() {
+    if (phase_ == Phase::kClosing || phase_ == Phase::kFinishing) return;
+    phase_ = Phase::kClosing;
+    phase_deadline_ns_ = clock_.SteadyNs() + kCloseTimeoutNs;
+    write_side_.Shut();
+  }
+
+  // An operation has ended and the stream is not to be used further.
+  void Close() {
+    EnterClosing();
+    if (!reading_) FinishOnceIdle();
+  }
+
+  void FinishOnceIdle() {
+    if (write_side_.claimed()) return;
+    phase_ = Phase::kFinishing;
+    current_->rpc->Finish(&status_, Tag(kFinish));
+  }
+
+  void Finished() {
+    const std::int64_t now_ns = clock_.SteadyNs();
+    const absl::Status error = failure_.ok() ? FromGrpc(status_) : failure_;
+    current_.reset();
+    phase_ = Phase::kWaiting;
+    if (progressed_ || (state() == UplinkState::kReporting && now_ns - reporting_since_ns_ >= kServedNs)) {
+      reconnect_.Recovered();
+    }
+    if (stop_deadline()) {
+      next_attempt_ns_ = now_ns + reconnect_.DelayNs(absl::UnavailableError("in a hurry"));
+      return;
+    }
+    next_attempt_ns_ = now_ns + reconnect_.DelayNs(error);
+    const bool refused = Reconnect::IsRefusal(error);
+    Log(error, refused, now_ns);
+    SetState(refused ? UplinkState::kRefused : UplinkState::kConnecting, error);
+  }
+
+  void Log(const absl::Status& error, bool refused, std::int64_t now_ns) {
+    if (refused) {
+      spdlog::error("{} refuses this node: {}", description_, error.ToString());
+    } else if (state() == UplinkState::kReporting || now_ns >= next_log_ns_) {
+      spdlog::warn("no link to {}: {}; {} frames wait, trying again", description_, error.ToString(),
+                   spool_.held_frames());
+    } else {
+      return;
+    }
+    next_log_ns_ = now_ns + kLogAgainNs;
+  }
+
+  std::optional<std::int64_t> stop_deadline() const {
+    const MutexLock lock(mutex_);
+    return stop_deadline_ns_;
+  }
+
+  absl::Status last_error() const { return refusal(); }
+
+  void SetState(UplinkState state, absl::Status error) {
+    const MutexLock lock(mutex_);
+    state_ = state;
+    last_error_ = std::move(error);
+  }
+
+  const UplinkOptions options_;
+  const Clock& clock_;
+  const std::string description_;  // of the link, for logs
+  const SlotLength slot_;
+  v1::ReportRequest hello_;
+  Histogram* round_trip_ = nullptr;
+  Spool spool_;
+  WriteSide write_side_;
+  Refusals refusals_;
+  std::atomic<std::uint64_t> connections_ = 0;
+
+  mutable Mutex mutex_;
+  UplinkState state_ GUARDED_BY(mutex_) = UplinkState::kConnecting;
+  absl::Status last_error_ GUARDED_BY(mutex_);
+  std::optional<std::int64_t> stop_deadline_ns_ GUARDED_BY(mutex_);
+
+  // The own thread.
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<v1::FusionService::Stub> stub_;
+  std::shared_ptr<ReportStream> current_;
+  Phase phase_ = Phase::kWaiting;
+  bool reading_ = false;
+  bool progressed_ = false;  // this stream has acknowledged something
+  absl::Status failure_;     // why this side ended the stream
+  grpc::Status status_;
+  v1::ReportResponse response_;
+  Reconnect reconnect_;
+  std::int64_t next_attempt_ns_ = 0;
+  std::int64_t phase_deadline_ns_ = 0;
+  std::int64_t reporting_since_ns_ = 0;
+  std::int64_t next_log_ns_ = 0;
+  std::uint64_t messages_at_tick_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::string_view UplinkStateName(UplinkState state) {
+  switch (state) {
+    case UplinkState::kConnecting:
+      return "connecting";
+    case UplinkState::kReporting:
+      return "reporting";
+    case UplinkState::kRefused:
+      return "refused";
+    case UplinkState::kStopped:
+      return "stopped";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<std::unique_ptr<Uplink>> Uplink::Create(UplinkOptions options, ReportingProcess process,
+                                                       const Clock& clock, Metrics& metrics) {
+  if (options.aggregator.empty()) return absl::InvalidArgumentError("uplink: no aggregator address");
+  // The receiver's rules, applied before it has to: a fault is found where it can be put right.
+  if (const auto checked = HelloFromWire(HelloToWire(process)); !checked.ok()) return checked.status();
+  auto uplink = std::make_unique<ReportUplink>(std::move(options), process, clock);
+  uplink->Start(metrics);
+  return uplink;
+}
+
+}  // namespace tributary

@@ -1,0 +1,75 @@
+// The client of FusionService.Report: takes frames from any thread and sees to it that each is acknowledged,
+// or counted.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+#include "core/config/tls.h"
+#include "core/link/refusals.h"
+#include "core/wire/report.h"
+#include "core/link/spool/spool.h"
+#include "core/link/tuple_sink.h"
+
+namespace tributary {
+
+struct UplinkOptions {
+  std::string aggregator;  // "host:port" or "unix:path"
+  std::optional<TlsMaterial> tls;
+  SpoolLimits spool;
+  // A message goes out once this many frames wait, or after 10 ms; 1: at once. More make fewer, larger
+  // messages: the aggregator's cost falls, the latency grows by the slots that are waited for.
+  std::size_t frames_per_message = 1;
+  MetricLabels metric_labels;  // of all its metrics: for a process with several uplinks
+};
+
+enum class UplinkState {
+  kConnecting,  // or waiting to try again
+  kReporting,   // the aggregator has answered the hello
+  kRefused,     // the aggregator refuses this node (see refusal()); tried again slowly
+  kStopped,
+};
+std::string_view UplinkStateName(UplinkState state);
+
+struct UplinkCounters {
+  SpoolCounters spool;
+  RefusalCounters refusals;
+  std::uint64_t messages = 0;     // of frames, written
+  std::uint64_t connections = 0;  // hellos answered
+};
+
+// Owns the spool, the channel and one thread.
+//
+//   any thread      Offer: begins the write itself if none is under way; never blocks on the network
+//   own thread      completions, acknowledgements, reconnects
+//   main thread     Create, Stop
+//
+// Full: the spool drops its oldest frame and counts it. A lost stream is replaced within about a second, and
+// what was not acknowledged is sent again. Time is measured with the steady clock: neither side's wall clock
+// matters here.
+class Uplink : public TupleSink {
+ public:
+  // Starts to connect. The metrics registered in `metrics` read this object: it must outlive their last
+  // reader. InvalidArgument: the process declaration is one that no aggregator would accept.
+  static absl::StatusOr<std::unique_ptr<Uplink>> Create(UplinkOptions options, ReportingProcess process,
+                                                        const Clock& clock, Metrics& metrics);
+  // The destructor is Stop(0). Offer numbers the frame.
+
+  // Takes no more, sends what is held until the aggregator has acknowledged it or `drain` has passed, counts
+  // the rest as dropped and ends the thread. Returns how many frames that were. A refused node does not wait.
+  virtual std::uint64_t Stop(std::chrono::milliseconds drain) = 0;
+
+  virtual UplinkState state() const = 0;
+  virtual absl::Status refusal() const = 0;  // the last error of a stream, OK while it is well
+  virtual UplinkCounters counters() const = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,90 @@
+#include "core/link/wanted_task.h"
+
+#include <utility>
+
+namespace tributary {
+
+std::optional<TrainAssignment> WantedTask::Next() {
+  MutexLock lock(mutex_);
+  while (!stopped_ && (!task_ || taken_)) changed_.wait(lock);
+  if (stopped_) return std::nullopt;
+  taken_ = true;
+  return TrainAssignment{*task_, withdrawal_.get_token()};
+}
+
+void WantedTask::Finish(const TrainTask& task) {
+  const MutexLock lock(mutex_);
+  // Asked for something else meanwhile: that stands.
+  if (task_ && taken_ && task_->SameWork(task)) task_.reset();
+}
+
+bool WantedTask::GoesOn(const TrainTask& task) {
+  const MutexLock lock(mutex_);
+  waiting_for_.clear();
+  if (!task_ || !task_->SameWork(task)) return false;
+  task_ = task;
+  return true;
+}
+
+void WantedTask::Replace(TrainTask task) {
+  std::stop_source earlier(std::nostopstate);
+  {
+    const MutexLock lock(mutex_);
+    if (stopped_) return;
+    waiting_for_.clear();
+    task_ = std::move(task);
+    taken_ = false;
+    earlier = std::exchange(withdrawal_, std::stop_source());
+  }
+  earlier.request_stop();  // runs the callbacks of calls under way
+  changed_.notify_all();
+}
+
+void WantedTask::KeepOnly(const std::string& run, std::uint32_t round) {
+  {
+    const MutexLock lock(mutex_);
+    waiting_for_.clear();
+    if (!task_ || (task_->run == run && task_->round == round)) return;
+    task_.reset();
+  }
+  Withdraw();
+}
+
+bool WantedTask::Wait(const std::string& reason, bool over) {
+  bool news = false;
+  {
+    const MutexLock lock(mutex_);
+    news = std::exchange(waiting_for_, reason) != reason;
+    // A round that is paused, or waits for others after a restart, still takes what is under way; one whose
+    // time is over does not.
+    if (task_ && clock_.SteadyNs() > task_->deadline_ns) over = true;
+    if (over) task_.reset();
+  }
+  if (over) Withdraw();
+  return news;
+}
+
+void WantedTask::Stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopped_ = true;
+  }
+  Withdraw();
+  changed_.notify_all();
+}
+
+void WantedTask::Withdraw() {
+  std::stop_source source(std::nostopstate);
+  {
+    const MutexLock lock(mutex_);
+    source = withdrawal_;
+  }
+  source.request_stop();
+}
+
+std::string WantedTask::waiting_for() const {
+  const MutexLock lock(mutex_);
+  return waiting_for_;
+}
+
+}  // namespace tributary

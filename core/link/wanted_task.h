@@ -1,0 +1,63 @@
+// What a node is asked to train, handed from the thread that reads tasks to the one that does them.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/runtime/clock.h"
+#include "core/runtime/mutex.h"
+#include "core/wire/federation_task.h"
+
+namespace tributary {
+
+struct TrainAssignment {
+  TrainTask task;
+  // Stop is requested once the aggregator wants something else, or this side stops.
+  std::stop_token withdrawn;
+};
+
+// Keeps the newest task alone: one that is overtaken before Next gives it is no longer wanted. Thread-safe.
+class WantedTask {
+ public:
+  explicit WantedTask(const Clock& clock) : clock_(clock) {}
+
+  // --- Who does the tasks ---
+
+  // The next one, once there is one; nothing after Stop. One that was given is given again only after Finish,
+  // if it is wanted again.
+  std::optional<TrainAssignment> Next();
+  void Finish(const TrainTask& task);
+
+  // --- Who reads the tasks ---
+
+  // Whether the present task is the same work, which then goes on; its deadline may have moved.
+  bool GoesOn(const TrainTask& task);
+  // Withdraws the present task.
+  void Replace(TrainTask task);
+  // Withdraws the present task unless it is of this round.
+  void KeepOnly(const std::string& run, std::uint32_t round);
+  // There is nothing to do now. What is under way stands until its deadline, unless the run is over. Returns
+  // whether the reason is news.
+  bool Wait(const std::string& reason, bool over);
+
+  void Stop();
+
+  std::string waiting_for() const;  // the last reason; empty while there is something to do
+
+ private:
+  void Withdraw();
+
+  const Clock& clock_;
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::optional<TrainTask> task_ GUARDED_BY(mutex_);  // not yet finished
+  bool taken_ GUARDED_BY(mutex_) = false;             // Next has given it
+  std::stop_source withdrawal_ GUARDED_BY(mutex_);    // of task_
+  std::string waiting_for_ GUARDED_BY(mutex_);
+  bool stopped_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace tributary

@@ -1,0 +1,88 @@
+#include "core/link/watcher.h"
+
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/runtime/clock.h"
+#include "core/link/channel.h"
+#include "core/wire/convert.h"
+#include "core/wire/peer_status.h"
+#include "core/link/spool/reconnect.h"
+#include "tributary/v1/fusion.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::int64_t kFirstStreamNs = 5'000'000'000;
+
+// What the first response says of the site.
+absl::Status TakeSite(const v1::WatchResponse& response, std::vector<std::string>& leaves,
+                      SlotLength& length) {
+  leaves.assign(response.leaves().begin(), response.leaves().end());
+  const absl::StatusOr<SlotLength> slot = SlotLengthFromWire("slot_ns", response.slot_ns());
+  if (!slot.ok()) return absl::DataLossError(slot.status().message());
+  length = *slot;
+  return absl::OkStatus();
+}
+
+// One stream, to its end. `connected` is set once a response has come.
+absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& options,
+                        const std::stop_token& stop, const OnSlot& on_slot, bool& connected) {
+  v1::WatchRequest request;
+  request.set_site(options.site);
+  request.set_max_rate_hz(options.max_rate_hz);
+  grpc::ClientContext context;
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  const std::unique_ptr<grpc::ClientReader<v1::WatchResponse>> reader = stub.Watch(&context, request);
+
+  v1::WatchResponse response;
+  WatchedSlot slot;
+  std::vector<std::string> leaves;
+  while (reader->Read(&response)) {
+    connected = true;
+    absl::Status status;
+    if (response.leaves_size() > 0) status = TakeSite(response, leaves, slot.length);
+    if (status.ok() && !response.has_slot()) continue;  // the site has fused nothing yet
+    if (status.ok()) status = SlotFromWire(response, leaves.size(), slot);
+    if (!status.ok()) {
+      context.TryCancel();
+      reader->Finish();
+      return status;
+    }
+    on_slot(slot, leaves);
+  }
+  const grpc::Status status = reader->Finish();
+  if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
+  return PeerStatus(status);
+}
+
+}  // namespace
+
+absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const WatchOptions& options,
+                        std::stop_token stop, const OnSlot& on_slot, const OnLost& on_lost) {
+  const SystemClock clock;
+  const std::unique_ptr<v1::FusionService::Stub> stub = v1::FusionService::NewStub(channel);
+  Reconnect reconnect(std::random_device{}());
+  const std::int64_t give_up_ns = clock.SteadyNs() + kFirstStreamNs;
+  bool ever_connected = false;
+  while (!stop.stop_requested()) {
+    bool connected = false;
+    const absl::Status status = ReadStream(*stub, options, stop, on_slot, connected);
+    if (stop.stop_requested()) break;
+    if (!Reconnect::MayPass(status)) return status;
+    if (connected) reconnect.Recovered();
+    ever_connected = ever_connected || connected;
+    if (!ever_connected && clock.SteadyNs() >= give_up_ns) return status;
+    if (connected) on_lost(status);
+    clock.SleepFor(reconnect.DelayNs(status), stop);
+    if (!stop.stop_requested()) AwaitConnection(*channel);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tributary

@@ -1,0 +1,34 @@
+// The client of FusionService.Watch: every fused slot of a site, as it comes.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/wire/watched_slot.h"
+
+namespace tributary {
+
+struct WatchOptions {
+  std::string site;
+  double max_rate_hz = 0;  // 0: every slot
+};
+
+// Called on the thread that watches. `leaves`: the site's leaf sources, what contributor bits mean.
+using OnSlot = std::function<void(const WatchedSlot& slot, const std::vector<std::string>& leaves)>;
+// The stream was lost and is tried again.
+using OnLost = std::function<void(const absl::Status& error)>;
+
+// Reads until stop is requested (OK) or the aggregator refuses. A stream that was lost is replaced within
+// about a second; what was fused meanwhile is not seen. Errors: Unavailable if the first stream does not come
+// about within five seconds; NotFound, PermissionDenied and the like from the aggregator, with its message;
+// DataLoss for a response that is malformed.
+absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const WatchOptions& options,
+                        std::stop_token stop, const OnSlot& on_slot, const OnLost& on_lost);
+
+}  // namespace tributary

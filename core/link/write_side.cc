@@ -1,0 +1,82 @@
+#include "core/link/write_side.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/wire/convert.h"
+#include "tributary/v1/fusion.grpc.pb.h"
+
+namespace tributary {
+namespace {
+
+// What a backlog is packed into: large enough for the wire, small enough (25 kB of 16 tuples) to be
+// acknowledged soon.
+constexpr std::size_t kBacklogFramesPerMessage = 64;
+
+}  // namespace
+
+void WriteSide::Open(std::shared_ptr<ReportStream> stream) {
+  const MutexLock lock(mutex_);
+  stream_ = std::move(stream);
+}
+
+void WriteSide::Shut() {
+  const MutexLock lock(mutex_);
+  stream_.reset();
+}
+
+void WriteSide::Hurry() {
+  const MutexLock lock(mutex_);
+  hurry_ = true;
+}
+
+bool WriteSide::Claim() {
+  const MutexLock lock(mutex_);
+  return !std::exchange(claimed_, true);
+}
+
+void WriteSide::Release() {
+  const MutexLock lock(mutex_);
+  claimed_ = false;
+}
+
+bool WriteSide::claimed() const {
+  const MutexLock lock(mutex_);
+  return claimed_;
+}
+
+void WriteSide::SendIfIdle(bool flush) {
+  for (;;) {
+    std::shared_ptr<ReportStream> stream;
+    {
+      const MutexLock lock(mutex_);
+      if (stream_ == nullptr || claimed_) return;
+      const std::size_t enough = flush || hurry_ ? 1 : std::max<std::size_t>(frames_per_message_, 1);
+      if (spool_.waiting_frames() < enough) return;
+      claimed_ = true;
+      stream = stream_;
+    }
+    if (Write(*stream)) return;
+    Release();
+  }
+}
+
+// Called by whoever has claimed. False if nothing waited after all.
+bool WriteSide::Write(ReportStream& stream) {
+  const std::int64_t now_ns = clock_.SteadyNs();
+  const std::size_t most = std::max(frames_per_message_, kBacklogFramesPerMessage);
+  request_.mutable_frames()->Clear();
+  while (static_cast<std::size_t>(request_.frames_size()) < most && spool_.Take(now_ns, taken_)) {
+    FrameToWire(taken_, *request_.add_frames());
+  }
+  if (request_.frames_size() == 0) return false;
+  request_.set_dropped_frames(spool_.dropped_frames());
+  grpc::WriteOptions options;
+  // A backlog is put on the wire in large pieces; the last message is never held back.
+  if (spool_.waiting_frames() >= most) options.set_buffer_hint();
+  messages_.fetch_add(1, std::memory_order_relaxed);
+  stream.rpc->Write(request_, options, tag_);
+  return true;
+}
+
+}  // namespace tributary

@@ -1,0 +1,67 @@
+// The write side of a Report stream: whichever thread has a frame writes it itself, one at a time.
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "core/runtime/clock.h"
+#include "core/runtime/mutex.h"
+#include "core/link/spool/spool.h"
+#include "tributary/v1/fusion.pb.h"
+
+namespace tributary {
+
+// One stream; the thread that writes keeps it alive until its call returns.
+struct ReportStream {
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::ReportRequest, v1::ReportResponse>> rpc;
+};
+
+// Packs frames of the spool into messages. Thread-safe.
+class WriteSide {
+ public:
+  // A message goes out once `frames_per_message` wait. `tag` is that of a write's completion.
+  WriteSide(Spool& spool, const Clock& clock, std::size_t frames_per_message, void* tag)
+      : spool_(spool), clock_(clock), frames_per_message_(frames_per_message), tag_(tag) {}
+
+  // Frames may be written on this stream, until Shut.
+  void Open(std::shared_ptr<ReportStream> stream);
+  void Shut();
+  // From now on a single frame is enough for a message.
+  void Hurry();
+
+  // Begins a write if none is under way and enough frames wait; `flush`: even one.
+  void SendIfIdle(bool flush);
+
+  // For other writes on the stream. Claim: false while one is under way, by whomever; Release: it has
+  // completed.
+  bool Claim();
+  void Release();
+  bool claimed() const;
+
+  std::uint64_t messages() const { return messages_.load(std::memory_order_relaxed); }  // of frames, written
+
+ private:
+  bool Write(ReportStream& stream);
+
+  Spool& spool_;
+  const Clock& clock_;
+  const std::size_t frames_per_message_;
+  void* const tag_;
+  std::atomic<std::uint64_t> messages_ = 0;
+
+  mutable Mutex mutex_;
+  std::shared_ptr<ReportStream> stream_ GUARDED_BY(mutex_);  // while open
+  bool claimed_ GUARDED_BY(mutex_) = false;                  // from before a write to its completion
+  bool hurry_ GUARDED_BY(mutex_) = false;
+
+  // Of whoever has claimed; reused from message to message.
+  v1::ReportRequest request_;
+  TupleFrame taken_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,181 @@
+#include "core/nn/beacon/beacon_trainer.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/nn/beacon/beacon_problem.h"
+#include "core/nn/optimise/levenberg_marquardt.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kInputs = BeaconNetwork::kInputs;
+constexpr std::size_t kHidden = BeaconNetwork::kHidden;
+constexpr std::size_t kOutputs = BeaconNetwork::kOutputs;
+constexpr std::size_t kParameters = BeaconNetwork::kParameters;
+
+// Inputs and outputs stay within ±1 / 1.1 over the training set: the board's words end at ±1.
+constexpr double kMargin = 1.1;
+
+// Weight decay that (JᵀJ)⁻¹ is taken with: parameters that the data leave open (a saturated neuron's) add no
+// uncertainty to what the data determine, but must not make the matrix singular.
+constexpr double kRidge = 1e-3;
+
+struct Patterns {
+  std::vector<BeaconInputs> inputs;
+  std::vector<BeaconOutputs> targets;
+};
+
+bool Finite(const BeaconExample& example) {
+  const auto finite = [](double v) { return std::isfinite(v); };
+  return std::ranges::all_of(example.ranges_m, finite) && std::ranges::all_of(example.position_m, finite);
+}
+
+void FitNormalisation(std::span<const BeaconExample> examples, BeaconNetwork& network) {
+  const auto spread = [&](auto value) {
+    double lowest = std::numeric_limits<double>::infinity();
+    double highest = -lowest;
+    for (const BeaconExample& example : examples) {
+      lowest = std::min(lowest, value(example));
+      highest = std::max(highest, value(example));
+    }
+    return std::pair((lowest + highest) / 2, std::max((highest - lowest) / 2, 1e-3) * kMargin);
+  };
+  for (std::size_t i = 0; i < kInputs; ++i) {
+    const auto [centre, half] = spread([i](const BeaconExample& e) { return e.ranges_m[i]; });
+    network.input_offset_m[i] = centre;
+    network.input_gain_per_m[i] = 1.0 / half;
+  }
+  network.output_scale_m = 0.0;
+  for (std::size_t o = 0; o < kOutputs; ++o) {
+    const auto [centre, half] = spread([o](const BeaconExample& e) { return e.position_m[o]; });
+    network.output_centre_m[o] = centre;
+    network.output_scale_m = std::max(network.output_scale_m, half);
+  }
+}
+
+void Append(const BeaconNetwork& network, const BeaconExample& example, Patterns& patterns) {
+  patterns.inputs.push_back(NormaliseRanges(network, example.ranges_m));
+  BeaconOutputs target;
+  for (std::size_t o = 0; o < kOutputs; ++o) {
+    target[o] = (example.position_m[o] - network.output_centre_m[o]) / network.output_scale_m;
+  }
+  patterns.targets.push_back(target);
+}
+
+// Weights of unit order over inputs of unit order: neurons start in their bends, none saturated.
+std::array<double, kParameters> RandomStart(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  std::array<double, kParameters> start;
+  for (double& p : start) p = uniform(random);
+  for (std::size_t i = BeaconNetwork::kLayer1; i < kParameters; ++i) start[i] /= std::sqrt(double{kHidden});
+  return start;
+}
+
+std::vector<double> FactorOfInverse(const BeaconProblem& problem, std::span<const double> parameters) {
+  NormalEquations equations(kParameters);
+  problem.Linearise(parameters, equations);
+  equations.matrix.diagonal().array() += kRidge;
+  const Eigen::Index size = equations.matrix.rows();
+  const Eigen::MatrixXd inverse = equations.matrix.llt().solve(Eigen::MatrixXd::Identity(size, size));
+  const Eigen::MatrixXd factor = inverse.llt().matrixL();
+  std::vector<double> rows(kParameters * kParameters);
+  Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(rows.data(), size,
+                                                                                     size) = factor;
+  return rows;
+}
+
+// The best of several runs, without calibration: residual_deviation_m is that of the held-out blocks.
+absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
+                                  const BeaconTrainingOptions& options) {
+  BeaconNetwork network;
+  FitNormalisation(examples, network);
+  Patterns training;
+  Patterns held_out;
+  for (const BeaconExample& example : examples) {
+    const std::int64_t block = (example.unix_ns - examples.front().unix_ns) / options.block_ns;
+    const bool hold = block % options.held_out_every == options.held_out_every - 1;
+    Append(network, example, hold ? held_out : training);
+  }
+  if (training.inputs.size() < kParameters || held_out.inputs.size() < kParameters) {
+    return absl::InvalidArgumentError(absl::StrCat(training.inputs.size(), " examples to train from and ",
+                                                   held_out.inputs.size(), " held out; ", kParameters,
+                                                   " of each are needed"));
+  }
+
+  const BeaconProblem problem(training.inputs, training.targets);
+  const BeaconProblem validation(held_out.inputs, held_out.targets);
+  const auto rms_m = [&](std::span<const double> parameters) {
+    const double mean = validation.SquaredError(parameters) / static_cast<double>(validation.errors());
+    return network.output_scale_m * std::sqrt(mean);
+  };
+  std::mt19937_64 random(options.seed);
+  double best = std::numeric_limits<double>::infinity();
+  for (int run = 1; run <= options.runs; ++run) {
+    LevenbergMarquardtOptions minimiser;
+    minimiser.max_epochs = options.max_epochs;
+    minimiser.validation = rms_m;
+    const auto result = MinimiseLevenbergMarquardt(problem, RandomStart(random), minimiser);
+    if (!result.ok()) return result.status();
+    if (result->validation < best) {
+      best = result->validation;
+      std::ranges::copy(result->parameters, network.parameters.begin());
+    }
+    if (options.progress) options.progress({run, options.runs, result->epochs, result->validation, best});
+  }
+  network.residual_deviation_m = best;
+  network.parameter_factor = FactorOfInverse(problem, network.parameters);
+  return network;
+}
+
+// Squared error in units of the network's covariance.
+double NormalisedSquaredError(const BeaconNetwork& network, const BeaconExample& example) {
+  const BeaconInputs inputs = NormaliseRanges(network, example.ranges_m);
+  const BeaconOutputs position = PositionOf(network, BeaconForward(network.parameters, inputs));
+  const auto [l11, l21, l22] = BeaconCholesky(network, inputs);
+  const double x = (example.position_m[0] - position[0]) / l11;
+  const double y = (example.position_m[1] - position[1] - l21 * x) / l22;
+  return x * x + y * y;
+}
+
+absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> examples,
+                                           const BeaconTrainingOptions& options) {
+  BeaconTrainingOptions fold_options = options;
+  fold_options.runs = options.calibration_runs;
+  fold_options.progress = nullptr;
+  const auto folds = static_cast<std::size_t>(options.calibration_folds);
+  double sum = 0.0;
+  for (std::size_t fold = 0; fold < folds; ++fold) {
+    const std::size_t first = examples.size() * fold / folds;
+    const std::size_t end = examples.size() * (fold + 1) / folds;
+    std::vector<BeaconExample> others(examples.begin(),
+                                      examples.begin() + static_cast<std::ptrdiff_t>(first));
+    others.insert(others.end(), examples.begin() + static_cast<std::ptrdiff_t>(end), examples.end());
+    auto network = Fit(others, fold_options);
+    if (!network.ok()) return network.status();
+    network->residual_deviation_m = 1.0;
+    for (std::size_t i = first; i < end; ++i) sum += NormalisedSquaredError(*network, examples[i]);
+  }
+  return std::sqrt(sum / (2.0 * static_cast<double>(examples.size())));
+}
+
+}  // namespace
+
+absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
+                                          const BeaconTrainingOptions& options) {
+  if (!std::ranges::all_of(examples, Finite)) return absl::InvalidArgumentError("an example is not finite");
+  if (examples.empty()) return absl::InvalidArgumentError("no example to train from");
+  auto network = Fit(examples, options);
+  if (!network.ok()) return network;
+  const auto deviation_m = CalibratedDeviation(examples, options);
+  if (!deviation_m.ok()) return deviation_m.status();
+  network->residual_deviation_m = *deviation_m;
+  return network;
+}
+
+}  // namespace tributary

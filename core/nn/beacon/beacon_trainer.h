@@ -1,0 +1,51 @@
+// From recorded ranges with known positions to a calibrated beacon network. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "core/nn/beacon/beacon_network.h"
+
+namespace tributary {
+
+struct BeaconExample {
+  std::int64_t unix_ns;
+  BeaconInputs ranges_m;
+  BeaconOutputs position_m;
+};
+
+struct BeaconTrainingProgress {
+  int run;  // from 1
+  int runs;
+  int epochs;             // that this run took
+  double held_out_rms_m;  // of this run, per coordinate
+  double best_held_out_rms_m;
+};
+
+struct BeaconTrainingOptions {
+  std::uint64_t seed = 1;
+  int runs = 8;  // from different random weights; the best on held-out data is kept
+  int max_epochs = 200;
+  // Whole blocks of time are held out, since neighbouring samples are nearly the same: every fifth of 2 s
+  // (domain facts, section 3).
+  std::int64_t block_ns = 2'000'000'000;
+  int held_out_every = 5;
+  // Contiguous parts of the examples, each estimated by a network trained on the others, from which s is
+  // fitted: what a board meets later is further from its training set than a block between two that it has
+  // seen.
+  int calibration_folds = 4;
+  int calibration_runs = 3;
+  std::function<void(const BeaconTrainingProgress&)> progress;
+};
+
+// Trains by Levenberg-Marquardt on the blocks that are not held out; s is such that the mean normalised
+// squared error over the calibration folds is 2. Anchors, tag and provenance are the caller's to fill in.
+// Examples ascend in time. Errors: InvalidArgument for fewer examples than parameters on a side or values
+// that are not finite.
+absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
+                                          const BeaconTrainingOptions& options);
+
+}  // namespace tributary

@@ -1,0 +1,102 @@
+// The convolutional encoder: forward by batch or running statistics, and backward.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/nn/kernel/activate_pool.h"
+#include "core/nn/kernel/convolution_3x3.h"
+#include "core/nn/encoder/encoder_options.h"
+#include "core/nn/kernel/parameter_layout.h"
+#include "core/nn/kernel/planes.h"
+#include "core/nn/kernel/winograd_3x3.h"
+
+namespace tributary {
+
+inline constexpr float kEncoderNormEpsilon = 1e-5f;
+// Weight of a batch in the running statistics while training, as PyTorch's default.
+inline constexpr float kEncoderNormMomentum = 0.1f;
+
+// Its tensors: encoder.conv<i>.weight [outputs × inputs × 3 × 3]; with a norm encoder.norm<i>.weight and
+// .bias; with batch norm also .running_mean and .running_variance; i from 1.
+std::vector<TensorShape> EncoderTensors(const EncoderOptions& options);
+
+// What one forward pass leaves for the backward one.
+struct EncoderPass {
+  EncoderPass(const EncoderOptions& options, std::size_t batch);
+
+  struct Stage {
+    NormCoefficients Norm(std::size_t channel) const {
+      const std::size_t at = channel * raw.shape().lanes();
+      return {factor.data() + at, term.data() + at};
+    }
+
+    Planes raw;                         // what the convolution gave
+    std::vector<float> factor, term;    // the norm's, [channels × lanes], zero behind the batch
+    std::vector<float> mean, variance;  // [channels] of this batch, for batch norm; variance unbiased
+    std::vector<float> inverse;         // 1 / deviation [channels], or 1 / mean magnitude [channels × batch]
+    Planes pooled;
+    Planes peak;  // what of `raw` each pooled pixel came from
+  };
+  Planes input;
+  std::vector<Stage> stages;
+};
+
+// Owns weights' packing and the gradients' buffers; parameters are the caller's flat vector. One thread at a
+// time; nothing is allocated after the constructor.
+class Encoder {
+ public:
+  Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch);
+
+  // Pixels [batch × side × side] to feature-major features [feature_count × batch].
+  void TrainForward(std::span<const float> parameters, std::span<const std::uint8_t> images,
+                    EncoderPass& pass, std::span<float> features);
+  void Infer(std::span<const float> parameters, std::span<const std::uint8_t> images, EncoderPass& pass,
+             std::span<float> features);
+
+  // The running statistics become those of a mixture: `weight` of the batch of `pass`, the rest as it was.
+  void MixStatistics(const EncoderPass& pass, float weight, std::span<float> parameters) const;
+
+  // gradient += that of the parameters, given that of the features. Right after TrainForward or with the same
+  // parameters.
+  void Backward(std::span<const float> parameters, const EncoderPass& pass,
+                std::span<const float> feature_gradient, std::span<float> gradient);
+
+ private:
+  struct StageRanges {
+    ParameterRange weight, scale, shift, mean, variance;
+  };
+  void Forward(std::span<const float> parameters, std::span<const std::uint8_t> images, EncoderPass& pass,
+               std::span<float> features, bool train);
+  void NormByBatch(std::span<const float> parameters, std::size_t stage, std::size_t channel,
+                   EncoderPass::Stage& s);
+  void NormByStatistics(std::span<const float> parameters, std::size_t stage, std::size_t channel,
+                        EncoderPass::Stage& s) const;
+  void NormByResponse(std::span<const float> parameters, std::size_t stage, std::size_t channel,
+                      EncoderPass::Stage& s);
+  ImageSums SumChannel(const Planes& raw, std::size_t channel);
+  void SetNorm(EncoderPass::Stage& s, std::size_t channel, float factor, float term) const;
+  void BackwardChannel(std::size_t stage, std::size_t channel, const EncoderPass::Stage& s,
+                       std::span<float> gradient, float* raw_gradient);
+  std::span<const float> Weights(std::span<const float> parameters, std::size_t stage);
+
+  EncoderOptions options_;
+  std::size_t batch_;
+  ClipActivation activation_;
+  std::vector<StageRanges> ranges_;
+  std::vector<Convolution3x3> convolutions_;  // the first stage's, and where the forward sums must be exact
+  std::vector<Winograd3x3> winograds_;        // from the second stage on
+  std::vector<float> quantised_weights_;
+  std::vector<Planes> raw_gradient_;     // per stage; of the first stage a group of channels
+  std::vector<Planes> pooled_gradient_;  // per stage
+  // Of the channel under way; [lanes] each, zero behind the batch.
+  struct {
+    std::vector<float> sum, squares, magnitude;
+    std::vector<float> gradient_sum, gradient_product;
+    std::vector<float> direct, slope, sign, term;
+  } lanes_;
+};
+
+}  // namespace tributary

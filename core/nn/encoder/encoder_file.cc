@@ -1,0 +1,127 @@
+#include "core/nn/encoder/encoder_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <map>
+
+#include "core/parameters/safetensors.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::string_view kFormat = "tributary-encoder-1";
+const std::map<std::string, EncoderNorm, std::less<>> kNorms = {
+    {"batch", EncoderNorm::kBatch},
+    {"filter_response", EncoderNorm::kFilterResponse},
+    {"none", EncoderNorm::kNone}};
+const std::map<std::string, EncoderActivation, std::less<>> kActivations = {
+    {"relu", EncoderActivation::kRelu}, {"hard_clip", EncoderActivation::kHardClip}};
+
+template <class Value>
+std::string NameOf(const std::map<std::string, Value, std::less<>>& names, Value value) {
+  for (const auto& [name, v] : names) {
+    if (v == value) return name;
+  }
+  return "";
+}
+
+// Reads metadata one entry after the other and remembers the first fault.
+class Metadata {
+ public:
+  explicit Metadata(const TensorSet& set) : set_(set) {}
+
+  std::string_view Text(std::string_view key) {
+    const auto entry = set_.metadata.find(key);
+    if (entry != set_.metadata.end()) return entry->second;
+    Fail(fmt::format("metadata \"{}\" is missing", key));
+    return "";
+  }
+  std::size_t Number(std::string_view key) { return Parse(key, Text(key)); }
+  std::vector<std::size_t> Numbers(std::string_view key) {
+    std::vector<std::size_t> numbers;
+    std::string_view rest = Text(key);
+    while (!rest.empty()) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      numbers.push_back(Parse(key, rest.substr(0, comma)));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return numbers;
+  }
+  template <class Value>
+  Value Choice(std::string_view key, const std::map<std::string, Value, std::less<>>& names) {
+    const auto entry = names.find(Text(key));
+    if (entry != names.end()) return entry->second;
+    Fail(fmt::format("metadata \"{}\" has an unknown value", key));
+    return names.begin()->second;
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  std::size_t Parse(std::string_view key, std::string_view text) {
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return value;
+    Fail(fmt::format("metadata \"{}\" is not a number", key));
+    return 0;
+  }
+  void Fail(const std::string& message) {
+    if (status_.ok()) status_ = absl::InvalidArgumentError(message);
+  }
+
+  const TensorSet& set_;
+  absl::Status status_;
+};
+
+}  // namespace
+
+std::string EncodeEncoder(const SelfSupervisedTrainer& trainer) {
+  TensorSet set = ToTensorSet(trainer.Schema(), trainer.parameters());
+  const SelfSupervisedOptions& o = trainer.options();
+  set.metadata = {{"format", std::string(kFormat)},
+                  {"side", std::to_string(o.encoder.side)},
+                  {"channels", fmt::format("{}", fmt::join(o.encoder.channels, ","))},
+                  {"grid", std::to_string(o.encoder.grid)},
+                  {"norm", NameOf(kNorms, o.encoder.norm)},
+                  {"activation", NameOf(kActivations, o.encoder.activation)},
+                  {"quantised", o.encoder.quantised ? "1" : "0"},
+                  {"projection", std::to_string(o.projection)},
+                  {"bottleneck", std::to_string(o.bottleneck)},
+                  {"head_norm", o.head_norm ? "1" : "0"}};
+  return EncodeSafetensors(set);
+}
+
+absl::StatusOr<EncoderFile> EncoderFromTensors(const TensorSet& set) {
+  Metadata metadata(set);
+  if (metadata.Text("format") != kFormat) {
+    return absl::InvalidArgumentError(fmt::format("metadata \"format\" is not \"{}\"", kFormat));
+  }
+  EncoderFile result;
+  EncoderOptions& encoder = result.options.encoder;
+  encoder.side = metadata.Number("side");
+  encoder.channels = metadata.Numbers("channels");
+  encoder.grid = metadata.Number("grid");
+  encoder.norm = metadata.Choice("norm", kNorms);
+  encoder.activation = metadata.Choice("activation", kActivations);
+  encoder.quantised = metadata.Number("quantised") != 0;
+  result.options.projection = metadata.Number("projection");
+  result.options.bottleneck = metadata.Number("bottleneck");
+  result.options.head_norm = metadata.Number("head_norm") != 0;
+  if (!metadata.status().ok()) return metadata.status();
+  const auto trainer = SelfSupervisedTrainer::Create(result.options);  // checks the options
+  if (!trainer.ok()) return trainer.status();
+  auto parameters = FlatParameters((*trainer)->Schema(), set);
+  if (!parameters.ok()) return parameters.status();
+  if (absl::Status status = (*trainer)->SetParameters(*parameters); !status.ok()) return status;
+  result.parameters = *std::move(parameters);
+  return result;
+}
+
+absl::StatusOr<EncoderFile> DecodeEncoder(std::string_view file) {
+  const auto set = DecodeSafetensors(file);
+  if (!set.ok()) return set.status();
+  return EncoderFromTensors(*set);
+}
+
+}  // namespace tributary

@@ -1,0 +1,97 @@
+// Learns an encoder without labels: SimSiam [Chen21] or BYOL [Grill20].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/nn/encoder/augmenter.h"
+#include "core/nn/encoder/encoder_options.h"
+#include "core/nn/kernel/parameter_layout.h"
+
+namespace tributary {
+
+enum class SelfSupervisedMethod { kSimSiam, kByol };
+
+// The defaults learn from a few thousand images of 28 × 28 within a minute (docs/models.md has the figures).
+struct SelfSupervisedOptions {
+  SelfSupervisedMethod method = SelfSupervisedMethod::kSimSiam;
+  EncoderOptions encoder;
+  std::size_t projection = 128;  // width of the projector's two layers (performance notes)
+  std::size_t bottleneck = 64;   // width of the predictor's hidden layer
+  bool head_norm = true;         // batch norms in projector and predictor
+  std::size_t batch = 32;        // images per step
+  double learning_rate = 3.2;    // for a batch of 256; scaled by batch / 256
+  double momentum = 0.9;
+  double weight_decay = 5e-4;
+  std::uint64_t schedule_steps = 0;  // cosine from the learning rate to zero over so many steps; 0: constant
+  double target_decay = 0.996;       // BYOL: tau at step 0, rising to 1 over schedule_steps
+  double proximal = 0;               // FedProx: weight of ½ ‖w − w at the last SetParameters‖²
+  std::uint64_t seed = 1;            // of the initial parameters and the augmentation
+};
+
+// InvalidArgument, naming the first option at fault (core/nn/encoder/training_limits.h).
+absl::Status Validate(const SelfSupervisedOptions& options);
+
+// Owns parameters, optimiser and buffers; a step allocates nothing and uses one thread. One thread at a time.
+//
+// The result of a step depends only on parameters, optimiser state, step index, seed, images and the kind of
+// processor: equal runs are equal bit for bit.
+class SelfSupervisedTrainer {
+ public:
+  struct StepResult {
+    double loss;  // before the step, −1 … 1
+    double
+        spread;  // mean deviation of the unit-length projections × √width: near 1 if healthy, 0 if collapsed
+  };
+
+  // `augmenter` makes the views; null: the continuous set (core/nn/augmentation.h). Errors: InvalidArgument,
+  // naming the option.
+  static absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> Create(
+      const SelfSupervisedOptions& options, std::unique_ptr<Augmenter> augmenter = nullptr);
+  ~SelfSupervisedTrainer();
+
+  const SelfSupervisedOptions& options() const;
+
+  // The model's tensors (ToTensorSet, FlatParameters) in the order of their names, which is their order in
+  // the flat vector: encoder.*, predictor.*, projector.*, with the running statistics of the encoder's batch
+  // norms. (The heads always norm by the batch: they have none.)
+  const std::vector<TensorShape>& Schema() const;
+  std::span<const float> parameters() const;
+
+  // Starts from these: momentum is cleared, BYOL's target becomes a copy, the proximal anchor is set. The
+  // step index stays. Errors: InvalidArgument for another length or a value that is not finite.
+  absl::Status SetParameters(std::span<const float> parameters);
+
+  // The index of the next step: it picks the views and the learning rate. A node that starts its local steps
+  // of round r at r · steps gives the same update however often it was restarted.
+  void SeekStep(std::uint64_t step);
+  std::uint64_t step() const;
+
+  // One step on [batch × side × side] pixels.
+  StepResult Step(std::span<const std::uint8_t> images);
+
+  // Of each image of the last step: 1 − cosine between the projections of its two views, 0 … 2 (SOFed's
+  // score: high where the encoder has not yet learnt what the views share). Zeros before the first step.
+  std::span<const float> novelty() const;
+
+  // The running statistics of the encoder's batch norms become those of these images as they are, each batch
+  // normed by itself; nothing else changes. Steps keep statistics too, but of augmented views; and without
+  // either an untrained encoder norms by mean 0 and variance 1, and is no fair baseline. A remainder of less
+  // than a batch is left out.
+  void CalibrateStatistics(std::span<const std::uint8_t> images);
+
+  // Features [n × feature_count()] of n images, by the running statistics. Any n; allocates only the result.
+  std::vector<float> Features(std::span<const std::uint8_t> images);
+
+ private:
+  class Impl;
+  explicit SelfSupervisedTrainer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,177 @@
+#include "core/nn/kernel/convolution_3x3.h"
+
+#include <algorithm>
+#include <array>
+
+// The kernels keep arrays of vectors in registers, which targets with sizeless vectors do not allow.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/nn/kernel/convolution_3x3.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which compiles it once per target.
+#include "core/nn/kernel/dot_tile-inl.h"
+#include "hwy/highway.h"
+
+#ifndef TRIBUTARY_CORE_NN_CONVOLUTION_3X3_SHAPES
+#define TRIBUTARY_CORE_NN_CONVOLUTION_3X3_SHAPES
+namespace tributary {
+namespace {
+
+constexpr std::size_t kConvolutionTaps = Convolution3x3::kTaps;
+constexpr std::size_t kPanelRows = Convolution3x3::kGroup;
+
+// Where the pixel that a tap meets lies, seen from the centre.
+std::array<std::ptrdiff_t, kConvolutionTaps> TapOffsets(const PlaneShape& shape) {
+  std::array<std::ptrdiff_t, kConvolutionTaps> offsets;
+  const auto row = static_cast<std::ptrdiff_t>(shape.pitch());
+  const auto pixel = static_cast<std::ptrdiff_t>(shape.lanes());
+  for (std::ptrdiff_t tap = 0; tap < static_cast<std::ptrdiff_t>(kConvolutionTaps); ++tap) {
+    offsets[static_cast<std::size_t>(tap)] = (tap / 3 - 1) * row + (tap % 3 - 1) * pixel;
+  }
+  return offsets;
+}
+
+}  // namespace
+}  // namespace tributary
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tributary {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// 24 accumulators need 32 vector registers, 8 fit into 16.
+constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
+constexpr std::size_t kTileRows = kManyRegisters ? 8 : 4;
+constexpr std::size_t kTileVectors = kManyRegisters ? 3 : 2;
+constexpr std::size_t kLanes = HWY_LANES(float);
+static_assert(kPanelRows % kTileRows == 0);
+
+// One tile of output: kTileRows channels × kVectors vectors. `x` is its first place in the first channel;
+// `weights` starts at the tile's rows within the packed ones [inputs · 9 × kPanelRows].
+template <std::size_t kVectors>
+HWY_INLINE void ForwardTile(const float* x, std::size_t inputs, std::size_t stride,
+                            const std::array<std::ptrdiff_t, kConvolutionTaps>& offsets,
+                            const float* HWY_RESTRICT weights, float* HWY_RESTRICT y, std::size_t rows) {
+  const hn::ScalableTag<float> d;
+  hn::Vec<decltype(d)> sum[kTileRows][kVectors];
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
+  }
+  for (std::size_t c = 0; c < inputs; ++c, x += stride) {
+    for (std::size_t tap = 0; tap < kConvolutionTaps; ++tap, weights += kPanelRows) {
+      hn::Vec<decltype(d)> pixels[kVectors];
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kVectors; ++v) pixels[v] = hn::Load(d, x + offsets[tap] + v * kLanes);
+#pragma GCC unroll 8
+      for (std::size_t r = 0; r < kTileRows; ++r) {
+        const auto weight = hn::Set(d, weights[r]);
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(weight, pixels[v], sum[r][v]);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      if (r < rows) hn::Store(sum[r][v], d, y + r * stride + v * kLanes);
+    }
+  }
+}
+
+// `packed` [inputs · 9 × kPanelRows]: what gives the `count` channels of y from `first` on.
+void ConvolvePlanes(const Planes& x, const float* packed, std::size_t first, std::size_t count, Planes& y) {
+  const PlaneShape& shape = x.shape();
+  const auto offsets = TapOffsets(shape);
+  const std::size_t row_size = shape.side * shape.lanes();
+  for (std::size_t row = 0; row < count; row += kTileRows) {
+    const float* panel = packed + row;
+    const std::size_t rows = std::min(kTileRows, count - row);
+    for (std::size_t line = 0; line < shape.side; ++line) {
+      const float* from = x.channel(0) + line * shape.pitch();
+      float* to = y.channel(first + row) + line * shape.pitch();
+      std::size_t i = 0;
+      for (; i + kTileVectors * kLanes <= row_size; i += kTileVectors * kLanes) {
+        ForwardTile<kTileVectors>(from + i, x.channels(), shape.stride(), offsets, panel, to + i, rows);
+      }
+      for (; i < row_size; i += kLanes) {
+        ForwardTile<1>(from + i, x.channels(), shape.stride(), offsets, panel, to + i, rows);
+      }
+    }
+  }
+}
+
+// gradient [count × inputs · 9] += that of the first `count` channels of y.
+void AddWeightGradient(const Planes& x, const Planes& y, std::size_t count, float* gradient) {
+  // Eight rows of a block and one channel of x stay in a 48 KiB first-level cache.
+  constexpr std::size_t kBlock = 1024;
+  const PlaneShape& shape = x.shape();
+  const auto offsets = TapOffsets(shape);
+  const std::size_t depth = x.channels() * kConvolutionTaps;
+  for (std::size_t block = 0; block < shape.size(); block += kBlock) {
+    const std::size_t end = std::min(block + kBlock, shape.size());
+    for (std::size_t row = 0; row < count; row += kDotRows) {
+      const float* values[kDotRows];
+      float* out[kDotRows];
+      for (std::size_t r = 0; r < kDotRows; ++r) {
+        const std::size_t channel = std::min(row + r, count - 1);
+        values[r] = y.channel(channel);
+        out[r] = gradient + channel * depth;
+      }
+      for (std::size_t k = 0; k < depth; k += kDotColumns) {
+        const float* shifted[kDotColumns];
+        for (std::size_t t = 0; t < kDotColumns; ++t) {
+          const std::size_t tap = std::min(k + t, depth - 1);
+          shifted[t] = x.channel(tap / kConvolutionTaps) + offsets[tap % kConvolutionTaps];
+        }
+        AddDots(values, shifted, block, end, out, std::min(kDotRows, count - row),
+                std::min(kDotColumns, depth - k));
+        for (float*& o : out) o += kDotColumns;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace tributary
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tributary {
+namespace {
+
+HWY_EXPORT(ConvolvePlanes);
+HWY_EXPORT(AddWeightGradient);
+
+// Floats of a packed group.
+constexpr std::size_t PanelSize(std::size_t inputs) { return inputs * kConvolutionTaps * kPanelRows; }
+
+}  // namespace
+
+Convolution3x3::Convolution3x3(std::size_t inputs, std::size_t outputs)
+    : inputs_(inputs), outputs_(outputs), packed_(hwy::AllocateAligned<float>(PanelSize(inputs))) {
+  std::fill_n(packed_.get(), PanelSize(inputs), 0.0f);
+}
+
+void Convolution3x3::Forward(std::span<const float> weights, const Planes& x, std::size_t first, Planes& y) {
+  const std::size_t depth = inputs_ * kTaps, count = std::min(kGroup, outputs_ - first);
+  for (std::size_t o = 0; o < count; ++o) {
+    for (std::size_t k = 0; k < depth; ++k) packed_[k * kPanelRows + o] = weights[(first + o) * depth + k];
+  }
+  HWY_DYNAMIC_DISPATCH(ConvolvePlanes)(x, packed_.get(), first, count, y);
+}
+
+void Convolution3x3::BackwardWeights(const Planes& x, const Planes& y_gradient, std::size_t first,
+                                     std::span<float> weight_gradient) const {
+  HWY_DYNAMIC_DISPATCH(AddWeightGradient)
+  (x, y_gradient, std::min(kGroup, outputs_ - first), weight_gradient.data() + first * inputs_ * kTaps);
+}
+
+}  // namespace tributary
+#endif

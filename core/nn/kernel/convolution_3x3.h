@@ -1,0 +1,41 @@
+// The 3×3 convolution (cross-correlation) over Planes, with zeros around each image, by its definition.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/nn/kernel/planes.h"
+#include "hwy/aligned_allocator.h"
+
+namespace tributary {
+
+// Weights are the caller's, row-major [outputs × inputs × 3 × 3]; tap (0, 0) meets the pixel above and left
+// of the centre. Owns the packed weights of a group: a product allocates nothing. One thread at a time.
+//
+// For few inputs, and where sums of integers must be exact; else Winograd3x3 is faster. Direct instead of
+// through Gemm: the shifted planes are the columns of im2col already, which would be nine times as large as
+// the planes and packed once more.
+class Convolution3x3 {
+ public:
+  static constexpr std::size_t kTaps = 9;
+  // Outputs go in groups of so many: what comes next finds a group in the second-level cache.
+  static constexpr std::size_t kGroup = 8;
+
+  Convolution3x3(std::size_t inputs, std::size_t outputs);
+
+  // y [outputs] = weights ∗ x [inputs], of y the group from `first` on, a multiple of kGroup; both of one
+  // shape.
+  void Forward(std::span<const float> weights, const Planes& x, std::size_t first, Planes& y);
+
+  // weight_gradient += that of this batch, for the group from `first` on; y_gradient has the group's
+  // channels.
+  void BackwardWeights(const Planes& x, const Planes& y_gradient, std::size_t first,
+                       std::span<float> weight_gradient) const;
+
+ private:
+  std::size_t inputs_;
+  std::size_t outputs_;
+  hwy::AlignedFreeUniquePtr<float[]> packed_;
+};
+
+}  // namespace tributary

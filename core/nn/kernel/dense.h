@@ -1,0 +1,37 @@
+// Fully connected layer without bias. Activations are feature-major: [features × batch].
+#pragma once
+
+#include <cstddef>
+
+#include "core/nn/kernel/gemm.h"
+
+namespace tributary {
+
+// Weights and gradients are the caller's, row-major [outputs × inputs].
+struct Dense {
+  std::size_t inputs;
+  std::size_t outputs;
+
+  constexpr std::size_t weight_count() const { return inputs * outputs; }
+
+  // y [outputs × x.columns] = weights · x; x is [inputs × batch] with any strides, so that row-major samples
+  // need no transposition.
+  void Forward(Gemm& gemm, const float* weights, const MatrixView& x, float* y) const {
+    gemm.Multiply(RowMajor(weights, outputs, inputs), x, y);
+  }
+
+  // weight_gradient = y_gradient · xᵀ, summed over the batch.
+  void BackwardWeights(Gemm& gemm, const MatrixView& x, const float* y_gradient,
+                       float* weight_gradient) const {
+    gemm.Multiply(RowMajor(y_gradient, outputs, x.columns), Transposed(x), weight_gradient);
+  }
+
+  // x_gradient [inputs × batch] = weightsᵀ · y_gradient.
+  void BackwardInput(Gemm& gemm, const float* weights, const float* y_gradient, std::size_t batch,
+                     float* x_gradient) const {
+    gemm.Multiply(Transposed(RowMajor(weights, outputs, inputs)), RowMajor(y_gradient, outputs, batch),
+                  x_gradient);
+  }
+};
+
+}  // namespace tributary

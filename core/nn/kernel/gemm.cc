@@ -1,0 +1,177 @@
+#include "core/nn/kernel/gemm.h"
+
+#include <algorithm>
+
+// The micro-kernel keeps arrays of vectors in registers, which targets with sizeless vectors do not allow.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/nn/kernel/gemm.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#ifndef TRIBUTARY_CORE_NN_GEMM_BLOCKS
+#define TRIBUTARY_CORE_NN_GEMM_BLOCKS
+namespace tributary {
+namespace {
+
+// Packed blocks: a [96 × 256] takes 96 KiB, b [256 × 512] 512 KiB: both stay in a 1 MiB second-level cache.
+constexpr std::size_t kBlockRows = 96;
+constexpr std::size_t kBlockDepth = 256;
+constexpr std::size_t kBlockColumns = 512;
+// The micro-kernel's rows. The panels of b are at most kMaxTileColumns wide.
+constexpr std::size_t kTileRows = 6;
+constexpr std::size_t kMaxTileColumns = 64;
+static_assert(kBlockRows % kTileRows == 0 && kBlockColumns % kMaxTileColumns == 0);
+
+// Rows [row, row + rows) × columns [depth0, depth0 + depth) of `a`, in panels of kTileRows rows, depth-major,
+// filled up with zeros.
+void PackA(const MatrixView& a, std::size_t row, std::size_t rows, std::size_t depth0, std::size_t depth,
+           float* packed) {
+  for (std::size_t i = 0; i < rows; i += kTileRows, packed += kTileRows * depth) {
+    const std::size_t valid = std::min(kTileRows, rows - i);
+    const float* source = a.data + (row + i) * a.row_stride + depth0 * a.column_stride;
+    if (valid < kTileRows) std::fill_n(packed, kTileRows * depth, 0.0f);
+    for (std::size_t k = 0; k < depth; ++k) {
+      for (std::size_t r = 0; r < valid; ++r) {
+        packed[k * kTileRows + r] = source[r * a.row_stride + k * a.column_stride];
+      }
+    }
+  }
+}
+
+// Rows [depth0, depth0 + depth) × columns [column, column + columns) of `b`, in panels of `width` columns,
+// depth-major, filled up with zeros.
+void PackB(const MatrixView& b, std::size_t depth0, std::size_t depth, std::size_t column,
+           std::size_t columns, std::size_t width, float* packed) {
+  // Few enough streams that rows a power of two apart do not evict each other from the first-level cache.
+  constexpr std::size_t kStreams = 8;
+  for (std::size_t j = 0; j < columns; j += width, packed += width * depth) {
+    const std::size_t valid = std::min(width, columns - j);
+    const float* source = b.data + depth0 * b.row_stride + (column + j) * b.column_stride;
+    if (valid < width) std::fill_n(packed, width * depth, 0.0f);
+    if (b.column_stride == 1) {
+      for (std::size_t k = 0; k < depth; ++k)
+        std::copy_n(source + k * b.row_stride, valid, packed + k * width);
+      continue;
+    }
+    for (std::size_t s = 0; s < valid; s += kStreams) {
+      const std::size_t end = std::min(s + kStreams, valid);
+      for (std::size_t k = 0; k < depth; ++k) {
+        for (std::size_t c = s; c < end; ++c) {
+          packed[k * width + c] = source[k * b.row_stride + c * b.column_stride];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tributary
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tributary {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// 6 × 4 accumulators need 32 vector registers, 6 × 2 fit into 16.
+constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
+constexpr std::size_t kTileVectors = kManyRegisters ? 4 : 2;
+constexpr std::size_t kLanes = HWY_LANES(float);
+constexpr std::size_t kTileColumns = kTileVectors * kLanes;
+static_assert(kTileColumns <= kMaxTileColumns);
+
+// tile [kTileRows × kTileColumns] (row stride `stride`) = or += a panel of a times a panel of b.
+HWY_INLINE void MicroKernel(std::size_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+                            float* HWY_RESTRICT tile, std::size_t stride, bool accumulate) {
+  const hn::ScalableTag<float> d;
+  hn::Vec<decltype(d)> sum[kTileRows][kTileVectors];
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::Zero(d);
+  }
+  for (std::size_t k = 0; k < depth; ++k, a += kTileRows, b += kTileColumns) {
+    hn::Vec<decltype(d)> row[kTileVectors];
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < kTileVectors; ++v) row[v] = hn::Load(d, b + v * kLanes);
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < kTileRows; ++r) {
+      const auto factor = hn::Set(d, a[r]);
+#pragma GCC unroll 8
+      for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::MulAdd(factor, row[v], sum[r][v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < kTileVectors; ++v) {
+      float* out = tile + r * stride + v * kLanes;
+      hn::StoreU(accumulate ? hn::Add(hn::LoadU(d, out), sum[r][v]) : sum[r][v], d, out);
+    }
+  }
+}
+
+// One packed block of a times one packed block of b, added to or stored in c.
+void MultiplyBlock(const float* a, std::size_t rows, const float* b, std::size_t columns, std::size_t depth,
+                   float* c, std::size_t stride, bool accumulate) {
+  HWY_ALIGN float edge[kTileRows * kTileColumns];
+  for (std::size_t j = 0; j < columns; j += kTileColumns) {
+    const std::size_t valid_columns = std::min(kTileColumns, columns - j);
+    for (std::size_t i = 0; i < rows; i += kTileRows) {
+      const std::size_t valid_rows = std::min(kTileRows, rows - i);
+      float* tile = c + i * stride + j;
+      if (valid_rows == kTileRows && valid_columns == kTileColumns) {
+        MicroKernel(depth, a + i * depth, b + j * depth, tile, stride, accumulate);
+        continue;
+      }
+      MicroKernel(depth, a + i * depth, b + j * depth, edge, kTileColumns, false);
+      for (std::size_t r = 0; r < valid_rows; ++r) {
+        for (std::size_t x = 0; x < valid_columns; ++x) {
+          float& out = tile[r * stride + x];
+          out = (accumulate ? out : 0.0f) + edge[r * kTileColumns + x];
+        }
+      }
+    }
+  }
+}
+
+void Multiply(const MatrixView& a, const MatrixView& b, float* c, bool accumulate, float* packed_a,
+              float* packed_b) {
+  for (std::size_t column = 0; column < b.columns; column += kBlockColumns) {
+    const std::size_t columns = std::min(kBlockColumns, b.columns - column);
+    for (std::size_t k = 0; k < a.columns; k += kBlockDepth) {
+      const std::size_t depth = std::min(kBlockDepth, a.columns - k);
+      PackB(b, k, depth, column, columns, kTileColumns, packed_b);
+      for (std::size_t row = 0; row < a.rows; row += kBlockRows) {
+        const std::size_t rows = std::min(kBlockRows, a.rows - row);
+        PackA(a, row, rows, k, depth, packed_a);
+        MultiplyBlock(packed_a, rows, packed_b, columns, depth, c + row * b.columns + column, b.columns,
+                      accumulate || k > 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace tributary
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tributary {
+
+HWY_EXPORT(Multiply);
+
+Gemm::Gemm()
+    : packed_a_(hwy::AllocateAligned<float>(kBlockRows * kBlockDepth)),
+      packed_b_(hwy::AllocateAligned<float>(kBlockDepth * kBlockColumns)) {}
+
+void Gemm::Multiply(const MatrixView& a, const MatrixView& b, float* c, bool accumulate) {
+  HWY_DYNAMIC_DISPATCH(Multiply)(a, b, c, accumulate, packed_a_.get(), packed_b_.get());
+}
+
+}  // namespace tributary
+#endif

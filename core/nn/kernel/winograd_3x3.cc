@@ -1,0 +1,276 @@
+#include "core/nn/kernel/winograd_3x3.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/nn/kernel/winograd_tiling.h"
+
+// The kernels keep arrays of vectors in registers, which targets with sizeless vectors do not allow.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/nn/kernel/winograd_3x3.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which compiles them once per target.
+#include "core/nn/kernel/dot_tile-inl.h"
+#include "core/nn/kernel/winograd_transforms-inl.h"
+#include "hwy/highway.h"
+
+#ifndef TRIBUTARY_CORE_NN_WINOGRAD_3X3_BLOCKS
+#define TRIBUTARY_CORE_NN_WINOGRAD_3X3_BLOCKS
+namespace tributary {
+namespace {
+
+constexpr std::size_t kPanelRows = 8;  // output channels of a packed panel of kernels
+// A block of tiles with 64 channels takes 0.8 MB transformed; the operands of its 16 products stay in a
+// first-level cache.
+constexpr std::size_t kBlockSize = 192;
+// Dot products want longer blocks, to pay for the sums over lanes at their ends; a row of points at a time,
+// 64 channels against 32 take 1.2 MB.
+constexpr std::size_t kGradientBlockSize = 800;
+
+constexpr std::size_t InPanels(std::size_t channels) {
+  return (channels + kPanelRows - 1) / kPanelRows * kPanelRows;
+}
+
+}  // namespace
+}  // namespace tributary
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tributary {
+namespace HWY_NAMESPACE {
+namespace {
+
+// 24 accumulators need 32 vector registers, 8 fit into 16.
+constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
+constexpr std::size_t kTileRows = kManyRegisters ? 8 : 4;
+constexpr std::size_t kTileVectors = kManyRegisters ? 3 : 2;
+constexpr std::size_t kLanes = HWY_LANES(float);
+static_assert(WinogradTiling::kGranularity % (kTileVectors * kLanes) == 0);
+
+// kTileRows channels × kTileVectors vectors of products: a panel [depth × kPanelRows] times source.
+HWY_INLINE void MultiplyTile(const float* HWY_RESTRICT panel, const float* HWY_RESTRICT source,
+                             std::size_t depth, std::size_t stride, float* HWY_RESTRICT product) {
+  const D d;
+  V sum[kTileRows][kTileVectors];
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::Zero(d);
+  }
+  for (std::size_t c = 0; c < depth; ++c, panel += kPanelRows, source += stride) {
+    V tiles[kTileVectors];
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kTileVectors; ++v) tiles[v] = hn::Load(d, source + v * kLanes);
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < kTileRows; ++r) {
+      const auto weight = hn::Set(d, panel[r]);
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::MulAdd(weight, tiles[v], sum[r][v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kTileVectors; ++v) hn::Store(sum[r][v], d, product + r * stride + v * kLanes);
+  }
+}
+
+// product = kernels · source at one point: panels of [depth × kPanelRows] times [depth × size].
+void MultiplyPoint(const float* kernels, const float* source, std::size_t depth, std::size_t stride,
+                   std::size_t size, std::size_t outputs, float* product) {
+  for (std::size_t row = 0; row < outputs; row += kTileRows) {
+    const float* panel = kernels + row / kPanelRows * kPanelRows * depth + row % kPanelRows;
+    for (std::size_t t = 0; t < size; t += kTileVectors * kLanes) {
+      MultiplyTile(panel, source + t, depth, stride, product + row * stride + t);
+    }
+  }
+}
+
+// y = kernels ∗ x; kernels: 16 × panels of [x.channels × kPanelRows].
+void Convolve(const Planes& x, const float* kernels, float* source, float* product, Planes& y) {
+  const WinogradTiling tiling(x.shape(), kBlockSize);
+  const std::size_t depth = x.channels(), outputs = InPanels(y.channels());
+  const std::size_t source_next = tiling.PointStride(depth), product_next = tiling.PointStride(outputs);
+  tiling.ForEachBlock([&](const WinogradBlock& block) {
+    TransformInput<0>(x, tiling, block, source);
+    TransformInput<1>(x, tiling, block, source + kWinogradRow * source_next);
+    TransformInput<2>(x, tiling, block, source + 2 * kWinogradRow * source_next);
+    TransformInput<3>(x, tiling, block, source + 3 * kWinogradRow * source_next);
+    for (std::size_t p = 0; p < kWinogradPoints; ++p) {
+      MultiplyPoint(kernels + p * WinogradTiling::Apart(outputs * depth), source + p * source_next, depth,
+                    tiling.stride(), block.size(), outputs, product + p * product_next);
+    }
+    TransformOutput(product, product_next, tiling, block, y);
+  });
+}
+
+// gradient [outputs × inputs] += y · xᵀ at one point.
+void AddPointGradient(const float* x, std::size_t inputs, const float* y, std::size_t outputs,
+                      std::size_t stride, std::size_t size, float* gradient) {
+  for (std::size_t output = 0; output < outputs; output += kDotRows) {
+    const float* values[kDotRows];
+    float* out[kDotRows];
+    for (std::size_t o = 0; o < kDotRows; ++o) {
+      const std::size_t channel = std::min(output + o, outputs - 1);
+      values[o] = y + channel * stride;
+      out[o] = gradient + channel * inputs;
+    }
+    for (std::size_t input = 0; input < inputs; input += kDotColumns) {
+      const float* sources[kDotColumns];
+      for (std::size_t i = 0; i < kDotColumns; ++i) sources[i] = x + std::min(input + i, inputs - 1) * stride;
+      AddDots(values, sources, 0, size, out, std::min(kDotRows, outputs - output),
+              std::min(kDotColumns, inputs - input));
+      for (float*& o : out) o += kDotColumns;
+    }
+  }
+}
+
+// gradient [4 × y.channels × x.channels] += that of a row of the transformed kernels' points.
+template <std::size_t kRow>
+void AddRowGradient(const Planes& x, const Planes& y, float* x_points, float* y_points, float* gradient) {
+  const WinogradTiling tiling(x.shape(), kGradientBlockSize);
+  const std::size_t inputs = x.channels(), outputs = y.channels();
+  tiling.ForEachBlock([&](const WinogradBlock& block) {
+    TransformInput<kRow>(x, tiling, block, x_points);
+    TransformGradient<kRow>(y, tiling, block, y_points);
+    for (std::size_t p = 0; p < kWinogradRow; ++p) {
+      AddPointGradient(x_points + p * tiling.PointStride(inputs), inputs,
+                       y_points + p * tiling.PointStride(outputs), outputs, tiling.stride(), block.size(),
+                       gradient + p * outputs * inputs);
+    }
+  });
+}
+
+void AddKernelGradient(const Planes& x, const Planes& y, float* x_points, float* y_points, float* gradient) {
+  const std::size_t row = kWinogradRow * y.channels() * x.channels();
+  AddRowGradient<0>(x, y, x_points, y_points, gradient);
+  AddRowGradient<1>(x, y, x_points, y_points, gradient + row);
+  AddRowGradient<2>(x, y, x_points, y_points, gradient + 2 * row);
+  AddRowGradient<3>(x, y, x_points, y_points, gradient + 3 * row);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace tributary
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tributary {
+namespace {
+
+HWY_EXPORT(Convolve);
+HWY_EXPORT(AddKernelGradient);
+
+constexpr std::size_t kTaps = 9;
+using Kernel = std::array<float, kTaps>;
+
+// G: values at the four points of a polynomial with three coefficients.
+std::array<float, 4> AtPoints(float a, float b, float c) {
+  const float even = 0.5f * (a + c), odd = 0.5f * b;
+  return {a, even + odd, even - odd, c};
+}
+
+// G g Gᵀ.
+std::array<float, kWinogradPoints> TransformKernel(const Kernel& kernel) {
+  std::array<std::array<float, 4>, 3> half;
+  for (std::size_t x = 0; x < 3; ++x) half[x] = AtPoints(kernel[x], kernel[3 + x], kernel[6 + x]);
+  std::array<float, kWinogradPoints> points;
+  for (std::size_t j = 0; j < 4; ++j) {
+    const auto row = AtPoints(half[0][j], half[1][j], half[2][j]);
+    std::copy(row.begin(), row.end(), points.begin() + static_cast<std::ptrdiff_t>(4 * j));
+  }
+  return points;
+}
+
+// Gᵀ.
+std::array<float, 3> FromPoints(float a, float b, float c, float d) {
+  const float sum = 0.5f * (b + c);
+  return {a + sum, 0.5f * (b - c), d + sum};
+}
+
+// Gᵀ u G.
+Kernel KernelGradient(const std::array<float, kWinogradPoints>& u) {
+  std::array<std::array<float, 3>, 4> half;
+  for (std::size_t i = 0; i < 4; ++i) half[i] = FromPoints(u[i], u[4 + i], u[8 + i], u[12 + i]);
+  Kernel kernel;
+  for (std::size_t y = 0; y < 3; ++y) {
+    const auto row = FromPoints(half[0][y], half[1][y], half[2][y], half[3][y]);
+    std::copy(row.begin(), row.end(), kernel.begin() + static_cast<std::ptrdiff_t>(3 * y));
+  }
+  return kernel;
+}
+
+// Into 16 × panels of [inputs × kPanelRows]; kernel(o, c) is what leads from input c to output o.
+template <class KernelOf>
+void PackKernels(std::size_t inputs, std::size_t outputs, KernelOf kernel, float* packed) {
+  const std::size_t point_stride = WinogradTiling::Apart(InPanels(outputs) * inputs);
+  for (std::size_t o = 0; o < InPanels(outputs); ++o) {
+    float* panel = packed + o / kPanelRows * kPanelRows * inputs + o % kPanelRows;
+    for (std::size_t c = 0; c < inputs; ++c) {
+      const std::array<float, kWinogradPoints> points =
+          o < outputs ? TransformKernel(kernel(o, c)) : std::array<float, kWinogradPoints>{};
+      for (std::size_t p = 0; p < kWinogradPoints; ++p) panel[p * point_stride + c * kPanelRows] = points[p];
+    }
+  }
+}
+
+hwy::AlignedFreeUniquePtr<float[]> Zeros(std::size_t count) {
+  auto values = hwy::AllocateAligned<float>(count);
+  std::fill_n(values.get(), count, 0.0f);
+  return values;
+}
+
+// Of a buffer of transformed tiles: all points of a block, or a row of points of a longer one.
+std::size_t PointsSize(std::size_t channels, PlaneShape shape) {
+  const std::size_t padded = InPanels(channels);
+  return std::max(kWinogradPoints * WinogradTiling(shape, kBlockSize).PointStride(padded),
+                  kWinogradRow * WinogradTiling(shape, kGradientBlockSize).PointStride(padded));
+}
+
+}  // namespace
+
+Winograd3x3::Winograd3x3(std::size_t inputs, std::size_t outputs, PlaneShape shape)
+    : inputs_(inputs),
+      outputs_(outputs),
+      kernels_(Zeros(kWinogradPoints * WinogradTiling::Apart(InPanels(inputs) * InPanels(outputs)))),
+      source_(Zeros(PointsSize(std::max(inputs, outputs), shape))),
+      result_(Zeros(PointsSize(std::max(inputs, outputs), shape))) {}
+
+void Winograd3x3::Forward(std::span<const float> weights, const Planes& x, Planes& y) {
+  const auto kernel = [&](std::size_t o, std::size_t c) {
+    Kernel taps;
+    std::ranges::copy(weights.subspan((o * inputs_ + c) * kTaps, kTaps), taps.begin());
+    return taps;
+  };
+  PackKernels(inputs_, outputs_, kernel, kernels_.get());
+  HWY_DYNAMIC_DISPATCH(Convolve)(x, kernels_.get(), source_.get(), result_.get(), y);
+}
+
+void Winograd3x3::BackwardInput(std::span<const float> weights, const Planes& y_gradient,
+                                Planes& x_gradient) {
+  // The same convolution with inputs and outputs exchanged and the kernel turned by half a circle.
+  const auto turned = [&](std::size_t c, std::size_t o) {
+    Kernel taps;
+    std::ranges::reverse_copy(weights.subspan((o * inputs_ + c) * kTaps, kTaps), taps.begin());
+    return taps;
+  };
+  PackKernels(outputs_, inputs_, turned, kernels_.get());
+  HWY_DYNAMIC_DISPATCH(Convolve)(y_gradient, kernels_.get(), source_.get(), result_.get(), x_gradient);
+}
+
+void Winograd3x3::BackwardWeights(const Planes& x, const Planes& y_gradient,
+                                  std::span<float> weight_gradient) {
+  const std::size_t kernels = outputs_ * inputs_;
+  std::fill_n(kernels_.get(), kWinogradPoints * kernels, 0.0f);
+  HWY_DYNAMIC_DISPATCH(AddKernelGradient)(x, y_gradient, source_.get(), result_.get(), kernels_.get());
+  for (std::size_t k = 0; k < kernels; ++k) {
+    std::array<float, kWinogradPoints> points;
+    for (std::size_t p = 0; p < kWinogradPoints; ++p) points[p] = kernels_[p * kernels + k];
+    const Kernel gradient = KernelGradient(points);
+    for (std::size_t tap = 0; tap < kTaps; ++tap) weight_gradient[k * kTaps + tap] += gradient[tap];
+  }
+}
+
+}  // namespace tributary
+#endif

@@ -1,0 +1,37 @@
+// The 3×3 convolution over Planes by Winograd's F(2×2, 3×3) (Lavin & Gray, "Fast Algorithms for Convolutional
+// Neural Networks", 2016): 16 products give the four pixels that cost the direct form 36.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/nn/kernel/planes.h"
+#include "hwy/aligned_allocator.h"
+
+namespace tributary {
+
+// Weights as for Convolution3x3, whose results it gives up to rounding: sums of integers are not exact here.
+// Owns the transformed weights and a block of transformed tiles, which stays in the second-level cache: a
+// product allocates nothing. One thread at a time.
+class Winograd3x3 {
+ public:
+  Winograd3x3(std::size_t inputs, std::size_t outputs, PlaneShape shape);
+
+  // y [outputs] = weights ∗ x [inputs]; both of the constructor's shape.
+  void Forward(std::span<const float> weights, const Planes& x, Planes& y);
+
+  // x_gradient [inputs] of y_gradient [outputs].
+  void BackwardInput(std::span<const float> weights, const Planes& y_gradient, Planes& x_gradient);
+
+  // weight_gradient += that of this batch.
+  void BackwardWeights(const Planes& x, const Planes& y_gradient, std::span<float> weight_gradient);
+
+ private:
+  std::size_t inputs_;
+  std::size_t outputs_;
+  hwy::AlignedFreeUniquePtr<float[]> kernels_;  // transformed weights, or their gradient
+  hwy::AlignedFreeUniquePtr<float[]> source_;   // transformed tiles of what comes in
+  hwy::AlignedFreeUniquePtr<float[]> result_;   // and of what goes out
+};
+
+}  // namespace tributary

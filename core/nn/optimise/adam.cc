@@ -1,0 +1,86 @@
+#include "core/nn/optimise/adam.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/nn/optimise/adam.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#ifndef TRIBUTARY_CORE_NN_ADAM_FACTORS
+#define TRIBUTARY_CORE_NN_ADAM_FACTORS
+namespace tributary {
+namespace {
+
+struct StepFactors {
+  float beta1;
+  float beta2;
+  float rate;               // learning rate / (1 - beta1^t)
+  float second_correction;  // 1 / (1 - beta2^t)
+  float epsilon;
+};
+
+}  // namespace
+}  // namespace tributary
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tributary {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class D>
+HWY_INLINE void StepLanes(D d, const StepFactors& factors, const float* gradient, float* first, float* second,
+                          float* parameters) {
+  const auto g = hn::LoadU(d, gradient);
+  const auto m = hn::MulAdd(hn::Set(d, factors.beta1), hn::Sub(hn::LoadU(d, first), g), g);
+  const auto g2 = hn::Mul(g, g);
+  const auto v = hn::MulAdd(hn::Set(d, factors.beta2), hn::Sub(hn::LoadU(d, second), g2), g2);
+  const auto root = hn::Sqrt(hn::Mul(v, hn::Set(d, factors.second_correction)));
+  const auto change =
+      hn::Div(hn::Mul(m, hn::Set(d, factors.rate)), hn::Add(root, hn::Set(d, factors.epsilon)));
+  hn::StoreU(m, d, first);
+  hn::StoreU(v, d, second);
+  hn::StoreU(hn::Sub(hn::LoadU(d, parameters), change), d, parameters);
+}
+
+void AdamStep(const StepFactors& factors, std::size_t count, const float* gradient, float* first,
+              float* second, float* parameters) {
+  const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 1> one;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    StepLanes(d, factors, gradient + i, first + i, second + i, parameters + i);
+  }
+  for (; i < count; ++i) StepLanes(one, factors, gradient + i, first + i, second + i, parameters + i);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace tributary
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tributary {
+
+HWY_EXPORT(AdamStep);
+
+Adam::Adam(std::size_t parameters, Options options)
+    : options_(options), first_moment_(parameters, 0.0f), second_moment_(parameters, 0.0f) {}
+
+void Adam::Step(std::span<float> parameters, std::span<const float> gradient, double learning_rate) {
+  ++steps_;
+  const double t = static_cast<double>(steps_);
+  const double first_correction = 1.0 - std::pow(options_.beta1, t);
+  const double second_correction = 1.0 - std::pow(options_.beta2, t);
+  HWY_DYNAMIC_DISPATCH(AdamStep)
+  ({options_.beta1, options_.beta2, static_cast<float>(learning_rate / first_correction),
+    static_cast<float>(1.0 / second_correction), options_.epsilon},
+   parameters.size(), gradient.data(), first_moment_.data(), second_moment_.data(), parameters.data());
+}
+
+}  // namespace tributary
+#endif

@@ -1,0 +1,121 @@
+#include "core/nn/optimise/levenberg_marquardt.h"
+
+#include <Eigen/Cholesky>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace tributary {
+namespace {
+
+// One run. State is what the algorithm carries from epoch to epoch.
+class Minimiser {
+ public:
+  Minimiser(const LeastSquaresProblem& problem, std::span<const double> start,
+            const LevenbergMarquardtOptions& options)
+      : problem_(problem),
+        options_(options),
+        equations_(problem.parameters()),
+        parameters_(start.begin(), start.end()),
+        candidate_(parameters_),
+        mu_(options.mu),
+        count_(static_cast<double>(problem.errors())) {}
+
+  absl::StatusOr<LevenbergMarquardtResult> Run() {
+    Linearise();
+    if (!std::isfinite(equations_.squared_error))
+      return absl::InternalError("the error at the start is not finite");
+    Remember();
+    int epoch = 0;
+    LevenbergMarquardtStop stop = LevenbergMarquardtStop::kEpochs;
+    for (; epoch < options_.max_epochs; ++epoch) {
+      if (2.0 * equations_.gradient.lpNorm<Eigen::Infinity>() / count_ <= options_.min_gradient) {
+        stop = LevenbergMarquardtStop::kGradient;
+        break;
+      }
+      if (equations_.squared_error / count_ <= options_.min_mean_squared_error) {
+        stop = LevenbergMarquardtStop::kTarget;
+        break;
+      }
+      if (!Step()) {
+        stop = LevenbergMarquardtStop::kMuMax;
+        break;
+      }
+      Linearise();
+      if (options_.progress) options_.progress(epoch + 1, equations_.squared_error / count_);
+      if (!Remember()) {
+        stop = LevenbergMarquardtStop::kValidation;
+        ++epoch;
+        break;
+      }
+    }
+    best_.mu = mu_;
+    best_.epochs = epoch;
+    best_.stop = stop;
+    return best_;
+  }
+
+ private:
+  void Linearise() { problem_.Linearise(parameters_, equations_); }
+
+  // Raises μ until a step lowers the error, and takes it. False if μ has reached its limit.
+  bool Step() {
+    for (; mu_ <= options_.mu_max; mu_ *= options_.mu_increase) {
+      damped_ = equations_.matrix;
+      damped_.diagonal().array() += mu_;
+      factor_.compute(damped_);
+      if (factor_.info() != Eigen::Success) continue;
+      step_ = factor_.solve(equations_.gradient);
+      for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        candidate_[i] = parameters_[i] - step_[static_cast<Eigen::Index>(i)];
+      }
+      if (problem_.SquaredError(candidate_) < equations_.squared_error) {
+        parameters_.swap(candidate_);
+        mu_ *= options_.mu_decrease;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Keeps the best parameters so far. False once validation has failed too often.
+  bool Remember() {
+    const double validation = options_.validation ? options_.validation(parameters_) : 0.0;
+    if (options_.validation && !best_.parameters.empty() && !(validation < best_.validation)) {
+      return ++failures_ < options_.max_failures;
+    }
+    failures_ = 0;
+    best_.parameters = parameters_;
+    best_.mean_squared_error = equations_.squared_error / count_;
+    best_.validation = validation;
+    return true;
+  }
+
+  const LeastSquaresProblem& problem_;
+  const LevenbergMarquardtOptions& options_;
+  NormalEquations equations_;
+  std::vector<double> parameters_;
+  std::vector<double> candidate_;
+  Eigen::MatrixXd damped_;
+  Eigen::VectorXd step_;
+  Eigen::LLT<Eigen::MatrixXd> factor_;
+  double mu_;
+  const double count_;
+  int failures_ = 0;
+  LevenbergMarquardtResult best_;
+};
+
+}  // namespace
+
+absl::StatusOr<LevenbergMarquardtResult> MinimiseLevenbergMarquardt(
+    const LeastSquaresProblem& problem, std::span<const double> start,
+    const LevenbergMarquardtOptions& options) {
+  if (start.size() != problem.parameters()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(start.size(), " parameters to start from, the problem has ", problem.parameters()));
+  }
+  if (problem.errors() == 0) return absl::InvalidArgumentError("a least-squares problem without errors");
+  return Minimiser(problem, start, options).Run();
+}
+
+}  // namespace tributary

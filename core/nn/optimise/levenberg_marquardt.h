@@ -1,0 +1,61 @@
+// Levenberg-Marquardt least squares: W ← W − (JᵀJ + μI)⁻¹Jᵀe ([BEACON], section 5).
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "core/nn/optimise/normal_equations.h"
+
+namespace tributary {
+
+// Sum of squared errors over patterns.
+class LeastSquaresProblem {
+ public:
+  virtual ~LeastSquaresProblem() = default;
+
+  virtual std::size_t parameters() const = 0;
+  virtual std::size_t errors() const = 0;  // over all patterns
+
+  // Sets the equations from every pattern's rows of J = ∂e/∂W and errors.
+  virtual void Linearise(std::span<const double> parameters, NormalEquations& equations) const = 0;
+
+  virtual double SquaredError(std::span<const double> parameters) const = 0;
+};
+
+// The defaults are those in wide use (domain facts, section 3).
+struct LevenbergMarquardtOptions {
+  double mu = 1e-3;
+  double mu_decrease = 0.1;
+  double mu_increase = 10.0;
+  double mu_max = 1e10;
+  double min_gradient = 1e-7;  // of the mean squared error: largest component of 2·Jᵀe / errors
+  double min_mean_squared_error = 0.0;
+  int max_epochs = 1000;
+  int max_failures = 6;  // successive epochs in which the validation error rose
+  // Error on held-out data for given parameters; the best parameters by it are returned. Empty: no
+  // validation.
+  std::function<double(std::span<const double>)> validation;
+  // Called after each accepted step with the epoch and mean squared error. Empty: silent.
+  std::function<void(int, double)> progress;
+};
+
+enum class LevenbergMarquardtStop { kGradient, kTarget, kMuMax, kValidation, kEpochs };
+
+struct LevenbergMarquardtResult {
+  std::vector<double> parameters;
+  double mean_squared_error = 0.0;  // of these parameters
+  double validation = 0.0;          // 0 without validation
+  double mu = 0.0;
+  int epochs = 0;
+  LevenbergMarquardtStop stop = LevenbergMarquardtStop::kEpochs;
+};
+
+// Errors: InvalidArgument for a wrong number of parameters or a problem without errors; Internal if the error
+// at the start is not finite.
+absl::StatusOr<LevenbergMarquardtResult> MinimiseLevenbergMarquardt(const LeastSquaresProblem& problem,
+                                                                    std::span<const double> start,
+                                                                    const LevenbergMarquardtOptions& options);
+
+}  // namespace tributary

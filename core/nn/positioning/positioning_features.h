@@ -1,0 +1,22 @@
+// Raw channel state to the input of the positioning network.
+#pragma once
+
+#include <span>
+
+#include "core/nn/positioning/positioning_network.h"
+
+namespace tributary {
+
+// Raw features of one user: 512 real parts, antenna-major and subcarrier-minor, then the 512 imaginary parts
+// (domain facts, section 1). Any common scale of the source's; the network was trained on the amplitude of
+// the line of sight at 5 m.
+using FeatureSpan = std::span<float, PositioningNetwork::kInputs>;
+
+// Rotates all of them by one phase so that antenna 0, subcarrier 0 becomes real and not negative: the phase
+// of the user's oscillator carries no position. Idempotent; zeros stay as they are.
+void AlignPhase(FeatureSpan features);
+
+// (x - mean) * inverse_deviation, in place.
+void Standardise(const PositioningNetwork& network, FeatureSpan features);
+
+}  // namespace tributary

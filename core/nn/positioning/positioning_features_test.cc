@@ -1,0 +1,50 @@
+#include "core/nn/positioning/positioning_features.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "core/nn/kernel/random_values.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kCount = PositioningNetwork::kInputs;
+
+FeatureSpan Span(std::vector<float>& features) { return FeatureSpan(features.data(), kCount); }
+
+TEST(AlignPhaseTest, ClearsTheFirstPhaseAndKeepsTheRelativeOnes) {
+  const std::vector<float> raw = RandomValues(kCount, 1);
+  std::vector<float> aligned = raw;
+  AlignPhase(Span(aligned));
+  EXPECT_GT(aligned[0], 0);
+  EXPECT_EQ(aligned[kCount / 2], 0);
+  const std::complex<double> rotation = std::conj(std::complex<double>(raw[0], raw[kCount / 2])) /
+                                        std::hypot(double{raw[0]}, double{raw[kCount / 2]});
+  for (std::size_t i = 0; i < kCount / 2; ++i) {
+    const std::complex<double> expected = rotation * std::complex<double>(raw[i], raw[i + kCount / 2]);
+    EXPECT_NEAR(aligned[i], expected.real(), 2e-6);
+    EXPECT_NEAR(aligned[i + kCount / 2], expected.imag(), 2e-6);
+  }
+}
+
+TEST(AlignPhaseTest, IsIdempotent) {
+  std::vector<float> once = RandomValues(kCount, 2);
+  AlignPhase(Span(once));
+  std::vector<float> twice = once;
+  AlignPhase(Span(twice));
+  EXPECT_EQ(once, twice);
+}
+
+TEST(AlignPhaseTest, LeavesFeaturesWithoutAReferenceAsTheyAre) {
+  std::vector<float> features = RandomValues(kCount, 3);
+  features[0] = features[kCount / 2] = 0.0f;
+  const std::vector<float> before = features;
+  AlignPhase(Span(features));
+  EXPECT_EQ(features, before);
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,135 @@
+#include "core/nn/positioning/positioning_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/parameters/identity.h"
+#include "core/parameters/safetensors.h"
+
+namespace tributary {
+namespace {
+
+constexpr auto kWidths = PositioningNetwork::kWidths;
+
+using Text = std::pair<std::string_view, std::string_view>;
+
+// What a reader must know and must not guess; a file that says otherwise is refused.
+constexpr std::array<Text, 8> kConventions = {{
+    {"kind", "positioning"},
+    {"format", "float32"},
+    {"layers", "1024-200-relu-batch_norm-100-relu-20-relu-5, no biases, weights [outputs, inputs]"},
+    {"input",
+     "512 real parts (antenna-major, subcarrier-minor), 512 imaginary parts; unit: line-of-sight amplitude "
+     "at 5 m"},
+    {"normalisation",
+     "rotate so that antenna 0, subcarrier 0 has phase 0; then (x - mean) * inverse_deviation"},
+    {"outputs", "x,y,l11,l21,l22; m, panel frame"},
+    {"diagonal", "softplus(raw) + 1e-5"},
+    {"covariance", "L * transpose(L), L = covariance_scale * [[l11, 0], [l21, l22]]"},
+}};
+
+using Shape = std::vector<std::uint64_t>;
+
+// Every tensor of the file and the member that holds it, for both directions.
+template <class Network, class Visit>
+void VisitTensors(Network& network, Visit visit) {
+  visit("input.mean", Shape{kWidths[0]}, std::span(network.input_mean));
+  visit("input.inverse_deviation", Shape{kWidths[0]}, std::span(network.input_inverse_deviation));
+  for (std::size_t l = 0; l < network.weights.size(); ++l) {
+    visit(absl::StrCat("layer", l + 1, ".weight"), Shape{kWidths[l + 1], kWidths[l]},
+          std::span(network.weights[l]));
+  }
+  visit("batch_norm.scale", Shape{kWidths[1]}, std::span(network.batch_norm_scale));
+  visit("batch_norm.shift", Shape{kWidths[1]}, std::span(network.batch_norm_shift));
+  visit("calibration.covariance_scale", Shape{1}, std::span(&network.covariance_scale, 1));
+  visit("calibration.activation_range", Shape{network.activation_range.size()},
+        std::span(network.activation_range));
+}
+
+PositioningNetwork WithoutValues() {
+  PositioningNetwork network;
+  network.input_mean.resize(kWidths[0]);
+  network.input_inverse_deviation.resize(kWidths[0]);
+  for (std::size_t l = 0; l < network.weights.size(); ++l)
+    network.weights[l].resize(kWidths[l] * kWidths[l + 1]);
+  network.batch_norm_scale.resize(kWidths[1]);
+  network.batch_norm_shift.resize(kWidths[1]);
+  return network;
+}
+
+absl::Status Read(const TensorSet& set, const std::string& name, const Shape& shape,
+                  std::span<float> values) {
+  const auto tensor = FindTensor(set, name);
+  if (!tensor.ok()) return absl::InvalidArgumentError(tensor.status().message());
+  const auto read = FloatValues(name, **tensor, shape);
+  if (!read.ok()) return read.status();
+  const auto bad = std::ranges::find_if(*read, [](float v) { return !std::isfinite(v); });
+  if (bad != read->end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensor \"", name, "\" is not finite at element ", bad - read->begin()));
+  }
+  std::ranges::copy(*read, values.begin());
+  return absl::OkStatus();
+}
+
+std::string MetadataOf(const TensorSet& set, std::string_view key) {
+  const auto found = set.metadata.find(key);
+  return found == set.metadata.end() ? "" : found->second;
+}
+
+}  // namespace
+
+TensorSet PositioningTensors(const PositioningNetwork& network) {
+  TensorSet set;
+  VisitTensors(network, [&set](const std::string& name, const Shape& shape, std::span<const float> values) {
+    set.tensors.emplace(name, FloatTensor(shape, values));
+  });
+
+  for (const auto& [key, value] : kConventions) set.metadata.emplace(key, value);
+  set.metadata.emplace("name", network.name);
+  set.metadata.emplace("version", network.version);
+  set.metadata.emplace("training_set", network.training_set);
+  return set;
+}
+
+absl::StatusOr<PositioningNetwork> PositioningFromTensors(const TensorSet& set) {
+  for (const auto& [key, expected] : kConventions) {
+    if (const std::string found = MetadataOf(set, key); found != expected) {
+      return absl::InvalidArgumentError(absl::StrCat("not a positioning model: metadata \"", std::string(key),
+                                                     "\" is \"", found, "\", expected \"",
+                                                     std::string(expected), "\""));
+    }
+  }
+  PositioningNetwork network = WithoutValues();
+  absl::Status status;
+  VisitTensors(network, [&](const std::string& name, const Shape& shape, std::span<float> values) {
+    status.Update(Read(set, name, shape, values));
+  });
+  if (!status.ok()) return status;
+  if (!(network.covariance_scale > 0)) {
+    return absl::InvalidArgumentError("calibration.covariance_scale is not positive");
+  }
+  network.name = MetadataOf(set, "name");
+  network.version = MetadataOf(set, "version");
+  network.training_set = MetadataOf(set, "training_set");
+  network.sha256 = HexOf(ParameterIdentity(set));
+  return network;
+}
+
+std::string EncodePositioning(const PositioningNetwork& network) {
+  return EncodeSafetensors(PositioningTensors(network));
+}
+
+absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
+  const auto set = DecodeSafetensors(file);
+  if (!set.ok()) return set.status();
+  return PositioningFromTensors(*set);
+}
+
+}  // namespace tributary

@@ -1,0 +1,71 @@
+// Trains the positioning network: Gaussian negative log-likelihood, Adam, one cycle of the learning rate.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/nn/optimise/adam.h"
+#include "core/nn/kernel/batch_norm.h"
+#include "core/nn/kernel/gemm.h"
+#include "core/nn/optimise/one_cycle.h"
+#include "core/nn/positioning/positioning_network.h"
+
+namespace tributary {
+
+// Owns parameters, moments and buffers; a step allocates nothing. One thread at a time.
+class PositioningTrainer {
+ public:
+  struct Options {
+    std::size_t batch = 256;
+    std::uint64_t steps = 31'250;
+    double peak_learning_rate = 2e-3;  // domain facts, section 1
+    std::uint64_t seed = 1;            // of the initial weights
+  };
+
+  explicit PositioningTrainer(const Options& options);
+
+  // One step on standardised features [batch × 1024] and positions x, y in the panel's frame [batch × 2], m.
+  // Returns the mean loss before the step.
+  double Step(std::span<const float> features, std::span<const float> targets);
+
+  // Loss and gradient of all parameters, without a step: layers 1 to 4 row-major, then gamma and beta of the
+  // batch norm.
+  double Gradient(std::span<const float> features, std::span<const float> targets);
+  std::span<float> parameters() { return parameters_; }
+  std::span<const float> gradient() const { return gradient_; }
+
+  std::uint64_t steps_done() const { return steps_done_; }
+
+  // Writes weights and batch norm, in inference form, into `network`; leaves the rest of it alone.
+  void Export(PositioningNetwork& network) const;
+
+ private:
+  static constexpr std::size_t kLayers = 4;
+
+  std::span<float> Gamma() { return std::span(parameters_).subspan(gamma_offset_, norm_.features()); }
+  std::span<float> Beta() {
+    return std::span(parameters_).subspan(gamma_offset_ + norm_.features(), norm_.features());
+  }
+  void Forward(std::span<const float> features);
+  void Backward(std::span<const float> features);
+
+  std::size_t batch_;
+  OneCycle schedule_;
+  std::uint64_t steps_done_ = 0;
+  std::array<std::size_t, kLayers> offsets_;
+  std::size_t gamma_offset_;
+  std::vector<float> parameters_;
+  std::vector<float> gradient_;
+  Adam adam_;
+  BatchNorm norm_;
+  Gemm gemm_;
+  // Feature-major, [width × batch]: ReLU 1 before and after the norm, ReLU 2, ReLU 3, output.
+  std::vector<float> relu1_, normalised_, relu2_, relu3_, output_;
+  // Gradients with respect to the same.
+  std::vector<float> relu1_gradient_, relu2_gradient_, relu3_gradient_, output_gradient_;
+};
+
+}  // namespace tributary

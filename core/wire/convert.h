@@ -1,0 +1,67 @@
+// Between the wire and plain structs: proto types stop here.
+//
+// What comes from the wire is checked for structure (lengths, counts, known enumerators); the meaning of the
+// numbers (finite, positive, plausible epochs) is the fusion engine's to judge, so that nothing is checked
+// twice on the hot path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/estimate/fused_slot.h"
+#include "core/estimate/slot_length.h"
+#include "core/estimate/tuple_frame.h"
+#include "core/wire/report.h"
+#include "core/wire/watched_slot.h"
+#include "tributary/v1/fusion.pb.h"
+
+namespace tributary {
+
+// Why a frame cannot be taken as it is.
+struct WireFault {
+  v1::RefusalReason reason = v1::REFUSAL_REASON_UNSPECIFIED;
+  std::string message;  // which field, what was found, what is allowed
+};
+
+// What the receiver knows of a frame's source before it reads the frame.
+struct FrameLimits {
+  std::uint32_t dimension = 2;
+  std::size_t leaves = 1;          // of the source: the width of a contributor set in bits
+  std::size_t max_subjects = 256;  // in one frame
+};
+
+// Overwrites `wire` and keeps its memory.
+void FrameToWire(const TupleFrame& frame, v1::Frame& wire);
+
+// Overwrites `frame` and keeps its memory; `frame.dimension` becomes the source's. Nothing is written if a
+// fault is returned: REFUSAL_REASON_SHAPE or REFUSAL_REASON_TOO_LARGE.
+std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits& limits, TupleFrame& frame);
+
+v1::Hello HelloToWire(const ReportingProcess& process);
+
+// InvalidArgument naming the first field at fault: an empty site, node or source name, a name longer than 128
+// bytes or with control characters, a boot id that is not 16 bytes, no source or more than 256, a dimension
+// outside 1 to 3, no leaf or more than 256, a name given twice, a digest that is neither empty nor 32 bytes,
+// a slot that is neither 0 (the default) nor within the limits of SlotLength.
+absl::StatusOr<ReportingProcess> HelloFromWire(const v1::Hello& wire);
+
+// 0: the default, which peers that do not know of other lengths mean. InvalidArgument naming the field:
+// outside the limits of SlotLength.
+absl::StatusOr<SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns);
+
+// Overwrites `wire` and keeps its memory.
+void SlotToWire(const FusedSlot& slot, v1::FusedSlot& wire);
+
+// Overwrites `slot` but for its length, and keeps its memory. `leaves` is the number of the site's leaves,
+// from the stream's latest list. DataLoss naming the field whose length does not fit.
+absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, WatchedSlot& slot);
+
+// "shape", "not_finite" …: the label of a metric. Unknown numbers (a newer peer) give "unspecified".
+std::string_view RefusalReasonLabel(v1::RefusalReason reason);
+
+}  // namespace tributary

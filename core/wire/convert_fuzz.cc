@@ -1,0 +1,55 @@
+// Any bytes as a request of a Report stream or a response of a Watch stream: taken or refused, never a fault;
+// what is taken has the lengths that it claims and converts back to itself.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "core/wire/convert.h"
+
+namespace tributary {
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void ReadRequest(const v1::ReportRequest& request) {
+  if (const auto process = HelloFromWire(request.hello()); process.ok()) {
+    const auto again = HelloFromWire(HelloToWire(*process));
+    Require(again.ok() && again->sources.size() == process->sources.size() &&
+            again->boot_id == process->boot_id);
+  }
+  TupleFrame frame;
+  v1::Frame wire;
+  for (const v1::Frame& sent : request.frames()) {
+    for (const FrameLimits limits :
+         {FrameLimits{1, 1, 16}, FrameLimits{2, 64, 64}, FrameLimits{3, 256, 4096}}) {
+      if (FrameFromWire(sent, limits, frame).has_value()) continue;
+      const std::size_t n = frame.subjects.size();
+      Require(n <= limits.max_subjects && frame.means.size() == n * limits.dimension);
+      Require(frame.cholesky.size() == n * TriangleSize(limits.dimension));
+      FrameToWire(frame, wire);
+      Require(!FrameFromWire(wire, limits, frame).has_value() && frame.sequence == sent.sequence());
+    }
+  }
+}
+
+void ReadResponse(const v1::WatchResponse& response) {
+  WatchedSlot slot;
+  for (const std::size_t leaves : {std::size_t{1}, static_cast<std::size_t>(response.leaves_size())}) {
+    if (!SlotFromWire(response, leaves, slot).ok()) continue;
+    Require(slot.consistency.size() == slot.subjects.size());
+    Require(slot.contributors.size() == slot.subjects.size() * slot.contributor_words);
+  }
+}
+
+}  // namespace
+}  // namespace tributary
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  tributary::v1::ReportRequest request;
+  if (request.ParseFromArray(bytes, static_cast<int>(size))) tributary::ReadRequest(request);
+  tributary::v1::WatchResponse response;
+  if (response.ParseFromArray(bytes, static_cast<int>(size))) tributary::ReadResponse(response);
+  return 0;
+}

@@ -1,0 +1,29 @@
+// Secure aggregation between the wire and plain structs, as a node sees it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/privacy/secure_aggregation.h"
+#include "core/wire/federation_task.h"
+#include "tributary/v1/federation.pb.h"
+
+namespace tributary {
+
+// A nonce, two shares of 32 bytes and a tag take less.
+inline constexpr std::size_t kMaxSealedShareBytes = 256;
+
+// Of tasks whose `run` is set and whose round has been checked. Lists are bounded by kMaxMaskingNodes,
+// rosters valid (ValidateRoster), keys of 32 bytes. Errors: InvalidArgument naming the field at fault.
+absl::Status ShareKeysFromWire(const v1::ShareKeysTask& wire, ShareKeysTask& task);
+absl::Status UnmaskFromWire(const v1::UnmaskTask& wire, UnmaskTask& task);
+absl::StatusOr<MaskingTask> MaskingFromWire(const v1::MaskingTask& wire);
+
+// The answers' contents; run, round and node are the caller's to set.
+void KeysToWire(const MaskingKeys& keys, v1::AdvertiseKeysRequest& wire);
+void SharesToWire(const std::vector<SealedShare>& shares, v1::ShareKeysRequest& wire);
+void RevealedToWire(const RevealedShares& shares, v1::UnmaskRequest& wire);
+
+}  // namespace tributary

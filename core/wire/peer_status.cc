@@ -1,0 +1,39 @@
+#include "core/wire/peer_status.h"
+
+#include "core/link/refusals.h"
+
+namespace tributary {
+namespace {
+
+bool Says(std::string_view message, std::string_view words) {
+  return message.find(words) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string HandshakeAdvice(std::string_view message) {
+  if (Says(message, "wrong version number") || Says(message, "packet length too long")) {
+    return "no TLS at that address: leave out certificate, key and ca, or fill [tls] there";
+  }
+  if (Says(message, "certificate has expired") || Says(message, "certificate is not yet valid")) {
+    return "the peer's certificate is out of its time: check both clocks, or make a new one there";
+  }
+  // "EVP lib" is a signature that does not fit: a CA of the right name with another key.
+  if (Says(message, "certificate verify failed") || Says(message, "CERTIFICATE_VERIFY_FAILED") ||
+      Says(message, "EVP lib")) {
+    return "the peer's certificate is not signed by the CA in the ca file: give the ca.pem that was made "
+           "together with the peer's certificate";
+  }
+  if (Says(message, "Ssl handshake failed")) {
+    return "the TLS handshake failed: check certificate, key and ca on both sides";
+  }
+  return "";
+}
+
+absl::Status PeerStatus(const grpc::Status& status) {
+  const std::string advice = HandshakeAdvice(status.error_message());
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      advice.empty() ? PeerText(status.error_message()) : advice);
+}
+
+}  // namespace tributary

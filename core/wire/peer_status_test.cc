@@ -1,0 +1,43 @@
+#include "core/wire/peer_status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string TextOf(const std::string& grpc_message) {
+  return std::string(PeerStatus(grpc::Status(grpc::StatusCode::UNAVAILABLE, grpc_message)).message());
+}
+
+// Messages of gRPC 1.51 with OpenSSL 3.0.
+constexpr const char* kPrefix =
+    "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:7400: Ssl handshake failed: "
+    "SSL_ERROR_SSL: ";
+
+TEST(PeerStatusTest, SaysWhatToDoAboutACaThatDidNotSign) {
+  for (const char* error : {"error:0D0C0006:asn1 encoding routines::EVP lib",
+                            "error:0A000086:SSL routines::certificate verify failed"}) {
+    EXPECT_THAT(TextOf(kPrefix + std::string(error)), HasSubstr("is not signed by the CA in the ca file"));
+  }
+}
+
+TEST(PeerStatusTest, SaysThatThePeerHasNoTls) {
+  EXPECT_THAT(TextOf(kPrefix + std::string("error:0A00010B:SSL routines::wrong version number")),
+              HasSubstr("no TLS at that address"));
+}
+
+TEST(PeerStatusTest, NamesAHandshakeThatFailedForAnotherReason) {
+  EXPECT_THAT(TextOf(kPrefix + std::string("error:0A000410:SSL routines::sslv3 alert handshake failure")),
+              HasSubstr("check certificate, key and ca on both sides"));
+}
+
+TEST(PeerStatusTest, KeepsCodeAndOtherWords) {
+  const absl::Status status = PeerStatus(grpc::Status(grpc::StatusCode::NOT_FOUND, "no \x1b site"));
+  EXPECT_EQ(status, absl::NotFoundError("no \\x1b site"));
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,30 @@
+#include "node/learner/create_augmenter.h"
+
+#include <fmt/format.h>
+
+#include "core/nn/encoder/augmentation_continuous.h"
+#include "node/learner/table_augmentation.h"
+
+namespace tributary {
+
+absl::StatusOr<AugmentationSet> ParseAugmentationSet(std::string_view name) {
+  if (name == "continuous") return AugmentationSet::kContinuous;
+  if (name == "table") return AugmentationSet::kTable;
+  return absl::InvalidArgumentError(
+      fmt::format("augmentation is \"{}\", expected continuous or table", name));
+}
+
+absl::StatusOr<std::unique_ptr<Augmenter>> CreateAugmenter(AugmentationSet set, std::size_t side) {
+  if (set == AugmentationSet::kContinuous) {
+    ContinuousAugmentationOptions options;
+    options.side = side;
+    return std::make_unique<ContinuousAugmentation>(options);
+  }
+  if (side != kImageSide) {
+    return absl::InvalidArgumentError(
+        fmt::format("the table augmentation takes images of side {}, these have {}", kImageSide, side));
+  }
+  return std::make_unique<TableAugmentation>();
+}
+
+}  // namespace tributary

@@ -1,0 +1,24 @@
+// Which views a node learns from, by name.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "core/nn/encoder/augmenter.h"
+
+namespace tributary {
+
+enum class AugmentationSet {
+  kContinuous,  // any angle, any crop, any sigma: core/nn/encoder/augmentation_continuous.h
+  kTable,       // the discrete views of the FPGA kernel, on the processor: node/learner/table_augmentation.h
+};
+
+// "continuous", "table". InvalidArgument otherwise.
+absl::StatusOr<AugmentationSet> ParseAugmentationSet(std::string_view name);
+
+// For images of side × side pixels. InvalidArgument if the set does not exist for that side.
+absl::StatusOr<std::unique_ptr<Augmenter>> CreateAugmenter(AugmentationSet set, std::size_t side);
+
+}  // namespace tributary

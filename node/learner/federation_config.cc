@@ -1,0 +1,73 @@
+#include "node/learner/federation_config.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "core/images/glyphs.h"
+#include "core/images/idx_file.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::int64_t kMaxNodes = 100'000;
+constexpr std::int64_t kMaxBuffer = 10'000'000;
+
+ImageSet Part(const ImageSet& set, const std::vector<std::uint32_t>& indices) {
+  ImageSet part;
+  part.side = set.side;
+  part.pixels.reserve(indices.size() * set.image_size());
+  for (const std::uint32_t index : indices) {
+    const auto image = set.image(index);
+    part.pixels.insert(part.pixels.end(), image.begin(), image.end());
+  }
+  return part;
+}
+
+}  // namespace
+
+FederationConfig ReadFederation(const ConfigSection& section, const std::string& default_aggregator) {
+  FederationConfig config;
+  config.aggregator = section.Text("aggregator", default_aggregator);
+  config.run = section.Text("run", "");
+  config.images = section.RequiredText("images");
+  config.labels = section.File(section.Text("labels", ""));
+  const bool drawn = config.images == "glyphs";
+  if (drawn) {
+    config.glyphs = static_cast<std::size_t>(section.Integer("glyphs", 7'000, {10, 1'000'000}));
+    if (!config.labels.empty()) section.Fault("labels", "the built-in glyphs have their own");
+  } else {
+    config.images = section.File(config.images);
+  }
+  const std::string split = section.Choice("split", "iid", {"iid", "shard", "dirichlet"});
+  config.split.kind = ParseImageSplit(split).value_or(ImageSplit::kIid);
+  config.split.concentration = section.Real("alpha", 0.5, {1e-3, 1e6});
+  config.split.nodes = static_cast<std::size_t>(section.Integer("shards", 1, {1, kMaxNodes}));
+  config.split.seed = static_cast<std::uint64_t>(section.Integer("seed", 1, {0}));
+  config.shard = static_cast<std::size_t>(section.Integer("shard_index", 0, {0, kMaxNodes - 1}));
+  if (config.shard >= config.split.nodes) {
+    section.Fault("shard_index",
+                  fmt::format("expected less than shards = {}, found {}", config.split.nodes, config.shard));
+  }
+  if (config.split.kind != ImageSplit::kIid && !drawn && config.labels.empty()) {
+    section.Fault("labels", fmt::format("a {} split needs the labels of the images", split));
+  }
+  config.state = section.File(section.Text("state", ""));
+  config.buffer = static_cast<std::size_t>(section.Integer("buffer", 0, {0, kMaxBuffer}));
+  return config;
+}
+
+absl::StatusOr<ImageSet> LoadPart(const FederationConfig& config) {
+  const absl::StatusOr<ImageSet> set = config.images == "glyphs"
+                                           ? DrawGlyphs(config.glyphs, config.split.seed)
+                                           : ReadIdxImages(config.images, config.labels);
+  if (!set.ok()) return set.status();
+  const auto parts = SplitImages(set->count(), set->labels, config.split);
+  if (!parts.ok()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {}", config.images, std::string(parts.status().message())));
+  }
+  return Part(*set, (*parts)[config.shard]);
+}
+
+}  // namespace tributary

@@ -1,0 +1,79 @@
+#include "node/learner/federation_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "node/config.h"
+
+namespace tributary {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kMinimal = "node = \"south\"\n[federation]\nimages = \"glyphs\"\n";
+
+NodeConfig Parse(const std::string& text) {
+  auto config = ParseNodeConfig(text, "/etc/tributary/node.toml");
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.value_or(NodeConfig());
+}
+
+std::string Faults(const std::string& text) {
+  const auto config = ParseNodeConfig(text, "/etc/tributary/node.toml");
+  EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(config.status().message());
+}
+
+TEST(FederationConfigTest, ANodeMayLearnAlone) {
+  const NodeConfig config = Parse(kMinimal);
+  ASSERT_TRUE(config.federation.has_value());
+  EXPECT_TRUE(config.panels.empty());
+  EXPECT_EQ(config.federation->aggregator, "127.0.0.1:7400");
+  EXPECT_EQ(config.federation->glyphs, 7'000u);
+  EXPECT_EQ(config.federation->split.nodes, 1u);
+  EXPECT_EQ(config.federation->buffer, 0u);
+}
+
+TEST(FederationConfigTest, ResolvesFilesAgainstItsOwnFolder) {
+  const NodeConfig config = Parse(
+      "node = \"south\"\n[federation]\nimages = \"a.gz\"\nlabels = \"/b.gz\"\nsplit = \"dirichlet\"\n"
+      "alpha = 0.1\nshards = 5\nshard_index = 4\nstate = \"state.safetensors\"\nbuffer = 256\n");
+  EXPECT_EQ(config.federation->images, "/etc/tributary/a.gz");
+  EXPECT_EQ(config.federation->labels, "/b.gz");
+  EXPECT_EQ(config.federation->state, "/etc/tributary/state.safetensors");
+  EXPECT_EQ(config.federation->split.kind, ImageSplit::kDirichlet);
+  EXPECT_EQ(config.federation->split.concentration, 0.1);
+  EXPECT_EQ(config.federation->shard, 4u);
+  EXPECT_EQ(config.federation->buffer, 256u);
+}
+
+TEST(FederationConfigTest, NamesEveryFaultAtOnce) {
+  EXPECT_THAT(
+      Faults("node = \"south\"\n[federation]\nsplit = \"fair\"\nshards = 2\nshard_index = 2\ntypo = 1\n"),
+      AllOf(HasSubstr("images: is required"), HasSubstr("split: expected one of"),
+            HasSubstr("expected less than shards = 2, found 2"), HasSubstr("typo: unknown key")));
+  EXPECT_THAT(Faults("node = \"south\"\n[federation]\nimages = \"a.gz\"\nsplit = \"shard\"\n"),
+              HasSubstr("needs the labels"));
+  EXPECT_THAT(Faults(std::string(kMinimal) + "aggregator = \"10.0.0.1:7400\"\n"),
+              HasSubstr("not on the loopback"));
+}
+
+TEST(FederationConfigTest, ThePartsOfAllNodesAreTheSet) {
+  std::size_t total = 0;
+  for (const std::string index : {"0", "1", "2"}) {
+    const NodeConfig config =
+        Parse(std::string(kMinimal) +
+              "glyphs = 100\nsplit = \"dirichlet\"\nshards = 3\nshard_index = " + index + "\n");
+    const auto part = LoadPart(*config.federation);
+    ASSERT_TRUE(part.ok()) << part.status();
+    EXPECT_TRUE(part->labels.empty());
+    total += part->count();
+  }
+  EXPECT_EQ(total, 100u);
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,258 @@
+#include "node/learner/learner.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "core/parameters/fixed_point.h"
+#include "core/parameters/identity.h"
+#include "core/parameters/safetensors.h"
+#include "core/parameters/update_encoding.h"
+#include "core/runtime/file.h"
+#include "node/learner/local_training.h"
+
+namespace tributary {
+namespace {
+
+FederationClientOptions Capable(FederationClientOptions options, std::size_t images) {
+  options.sample_count = images;
+  options.secure_aggregation = true;
+  return options;
+}
+
+bool SameSha(const Sha256& sha, const std::string& bytes) {
+  return bytes.size() == sha.size() && std::memcmp(sha.data(), bytes.data(), sha.size()) == 0;
+}
+
+// Errors: DataLoss for another model than the task's; those of reading it.
+absl::StatusOr<EncoderFile> ModelOf(const TrainTask& task, const std::string& file) {
+  const absl::StatusOr<TensorSet> set = DecodeSafetensors(file);
+  if (!set.ok()) return set.status();
+  if (!SameSha(ParameterIdentity(*set), task.model_sha256)) {
+    return absl::DataLossError("the model's parameters are not those that the task names");
+  }
+  absl::StatusOr<EncoderFile> model = EncoderFromTensors(*set);
+  if (!model.ok()) return model.status();
+  if (model->parameters.size() != task.element_count) {
+    return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
+                                                  model->parameters.size(), task.element_count));
+  }
+  return model;
+}
+
+}  // namespace
+
+Learner::Learner(LearnerOptions options, ImageSet images, const Clock& clock, Metrics& metrics)
+    : options_(std::move(options)),
+      images_(std::move(images)),
+      clock_(clock),
+      metrics_(metrics),
+      client_(std::make_unique<FederationClient>(Capable(options_.client, images_.count()), clock)) {
+  metrics_.Register(*client_);
+}
+
+Learner::~Learner() { Stop(); }
+
+void Learner::Start() {
+  thread_ = std::jthread([this] { Run(); });
+}
+
+void Learner::Stop() {
+  client_->Stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Learner::Run() {
+  while (const auto assignment = client_->Next()) {
+    std::optional<TaskDecline> decline;
+    const absl::Status status = DoRoundInMemory(*assignment, decline);
+    if (absl::IsCancelled(status)) {
+      metrics_.Withdrawn();
+    } else if (!status.ok()) {
+      metrics_.Failed();
+      spdlog::error("round {} of {}: {}", assignment->task.round, assignment->task.run, status.ToString());
+      if (decline) Decline(*assignment, *decline, std::string(status.message()));
+    }
+    client_->Finish(*assignment);
+  }
+}
+
+void Learner::Decline(const FederationClient::Assignment& assignment, TaskDecline decline,
+                      std::string message) {
+  decline.message = std::move(message);
+  metrics_.Declined(decline.reason);
+  const absl::Status said = client_->Decline(assignment, decline);
+  if (said.ok()) {
+    spdlog::warn(
+        "round {} of {}: told the aggregator that this node cannot do it{}", assignment.task.round,
+        assignment.task.run,
+        decline.for_good ? "; it asks again after this node has restarted or declares something else" : "");
+  }
+  if (said.ok() || absl::IsCancelled(said)) return;
+  spdlog::warn("round {} of {}: the aggregator does not hear that this node cannot do it: {}",
+               assignment.task.round, assignment.task.run, said.ToString());
+}
+
+absl::Status Learner::DoRoundInMemory(const FederationClient::Assignment& assignment,
+                                      std::optional<TaskDecline>& decline) {
+  // Network and batch are the run's to choose, the memory is this board's.
+  try {
+    return DoRound(assignment, decline);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  workload_.reset();
+  decline = {DeclineReason::kMemory, true, ""};
+  return absl::ResourceExhaustedError(fmt::format("no memory for {} parameters and a batch of {}",
+                                                  assignment.task.element_count,
+                                                  assignment.task.settings.batch));
+}
+
+absl::Status Learner::DoRound(const FederationClient::Assignment& assignment,
+                              std::optional<TaskDecline>& decline) {
+  const TrainTask& task = assignment.task;
+  decline = {DeclineReason::kFetch, false, ""};
+  const absl::StatusOr<std::string> file = client_->FetchModel(assignment);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<EncoderFile> model = ModelOf(task, *file);
+  // The network is the run's; damage is this file's.
+  decline = {DeclineReason::kModel, absl::IsInvalidArgument(model.status()), ""};
+  if (!model.ok()) return model.status();
+  decline = {DeclineReason::kImages, true, ""};
+  if (absl::Status status = Prepare(task, *model); !status.ok()) return status;
+  update_.resize(model->parameters.size());
+  decline = {DeclineReason::kTraining, false, ""};
+  const std::int64_t begin_ns = clock_.SteadyNs();
+  const auto outcome = workload_->Train(
+      task.round - 1, task.settings.local_steps, model->parameters,
+      [&assignment] { return assignment.withdrawn.stop_requested(); }, update_);
+  if (!outcome.ok()) return outcome.status();
+  const TrainingMetrics training{outcome->loss, outcome->spread,
+                                 1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns),
+                                 task.settings.local_steps};
+  metrics_.Trained(training);
+  AddResidualAndClip(task);
+  decline = {DeclineReason::kUpdate, false, ""};
+  const auto answer = Send(assignment, training);
+  if (!answer.ok()) return answer.status();
+  decline.reset();  // the aggregator has the update
+  return EndRound(task, *answer, training);
+}
+
+absl::Status Learner::Prepare(const TrainTask& task, const EncoderFile& model) {
+  const bool same = workload_ != nullptr && prepared_for_.run == task.run &&
+                    prepared_for_.schema_sha256 == task.schema_sha256 &&
+                    prepared_for_.settings == task.settings;
+  if (same) return absl::OkStatus();
+  const auto options = LocalTrainingOf(task, model.options, options_.client.node, options_.buffer);
+  if (!options.ok()) return options.status();
+  std::vector<std::uint32_t> all(images_.count());
+  std::iota(all.begin(), all.end(), 0U);
+  auto workload = SelfSupervisedWorkload::Create(images_, std::move(all), *options);
+  if (!workload.ok()) return workload.status();
+  workload_ = *std::move(workload);
+  prepared_for_ = task;
+  residual_.clear();
+  remainder_.clear();
+  spdlog::info("takes part in run {} with {} images, {} parameters, from round {}", task.run, images_.count(),
+               model.parameters.size(), task.round);
+  if (const absl::Status status = Restore(task); !status.ok() && !absl::IsNotFound(status)) {
+    spdlog::warn("{}: starts without what it kept: {}", options_.state_file, status.ToString());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Learner::Restore(const TrainTask& task) {
+  if (options_.state_file.empty()) return absl::OkStatus();
+  const auto file = ReadFile(options_.state_file);
+  if (!file.ok()) return file.status();
+  auto state = DecodeLearnerState(*file);
+  if (!state.ok()) return state.status();
+  if (state->run != task.run) return absl::OkStatus();
+  if (!state->residual.empty() && state->residual.size() != task.element_count) {
+    return absl::InvalidArgumentError("the error feedback that was kept is of another model");
+  }
+  residual_ = std::move(state->residual);
+  if (task.settings.ema_lambda > 0 && !state->local.empty()) {
+    if (absl::Status status = workload_->SetLocal(state->local); !status.ok()) return status;
+  }
+  return options_.buffer > 0 ? workload_->SetBuffered(state->buffer) : absl::OkStatus();
+}
+
+void Learner::AddResidualAndClip(const TrainTask& task) {
+  // Fixed point leaves nothing that error feedback would be worth: 2^-31 of the range.
+  if (!task.masking) {
+    for (std::size_t i = 0; i < residual_.size(); ++i) update_[i] += residual_[i];
+  }
+  const double clip_norm = task.settings.clip_norm;
+  if (clip_norm == 0) return;
+  const double norm = std::sqrt(SumOfSquares(update_));
+  if (norm <= clip_norm) return;
+  const auto scale = static_cast<float>(clip_norm / norm);
+  for (float& value : update_) value *= scale;
+}
+
+absl::StatusOr<SubmitAnswer> Learner::Send(const FederationClient::Assignment& assignment,
+                                           const TrainingMetrics& training) {
+  if (assignment.task.masking) return SendMasked(assignment, training);
+  remainder_.resize(update_.size());
+  return client_->Submit(assignment, {update_, remainder_, training});
+}
+
+absl::StatusOr<SubmitAnswer> Learner::SendMasked(const FederationClient::Assignment& assignment,
+                                                 const TrainingMetrics& training) {
+  const TrainTask& task = assignment.task;
+  // What the aggregator would refuse; it cannot see it.
+  const RangeCheck range = CheckRange(update_, task.fixed_point.bound);
+  if (range != RangeCheck::kGood) {
+    const bool finite = range == RangeCheck::kOutOfRange;
+    const std::string message = finite ? fmt::format("an element is larger than {}", task.fixed_point.bound)
+                                       : "an element is not a finite number";
+    Decline(assignment, {DeclineReason::kUpdate, false, ""}, message);
+    return SubmitAnswer{false, finite ? "out_of_range" : "not_finite", message};
+  }
+  words_.resize(update_.size());
+  const double weight = task.uniform_weight ? 1 : static_cast<double>(images_.count());
+  ToFixedPoint(update_, FixedPointFactor(task.fixed_point, weight), words_);
+  return client_->SubmitWords(assignment, {words_, images_.count(), {}, training});
+}
+
+absl::Status Learner::EndRound(const TrainTask& task, const SubmitAnswer& answer,
+                               const TrainingMetrics& training) {
+  if (!answer.accepted) {
+    metrics_.Refused(answer.reason);
+    spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, answer.reason,
+                 answer.message);
+    return absl::OkStatus();
+  }
+  workload_->EndRound();
+  metrics_.Buffered(workload_->buffered().size(), workload_->dropped_images());
+  metrics_.Accepted(task.round, task.masking.has_value());
+  if (!task.masking && task.settings.encoding != UpdateEncoding::kFloat32) {
+    residual_.resize(remainder_.size());
+    residual_.swap(remainder_);
+  }
+  spdlog::info("round {} of {}: update accepted; loss {:.3f}, spread {:.2f}, trained for {:.1f} s",
+               task.round, task.run, training.loss, training.spread, training.seconds);
+  return Keep(task.run);
+}
+
+absl::Status Learner::Keep(const std::string& run) {
+  const std::span<const float> local = workload_->local();
+  const std::span<const KeptImage> buffered = workload_->buffered();
+  if (options_.state_file.empty() || (residual_.empty() && local.empty() && buffered.empty())) {
+    return absl::OkStatus();
+  }
+  return WriteFileAtomically(
+      options_.state_file,
+      EncodeLearnerState({run, residual_, {local.begin(), local.end()}, {buffered.begin(), buffered.end()}}));
+}
+
+}  // namespace tributary

@@ -1,0 +1,104 @@
+#include "node/learner/learner_metrics.h"
+
+#include "core/wire/federation_convert.h"
+
+namespace tributary {
+
+void LearnerMetrics::Register(const FederationClient& client) {
+  const auto count = [this](const char* name, const char* help, auto& value) {
+    metrics_.AddCounterCallback(name, help, {}, [&value] { return static_cast<double>(value.load()); });
+  };
+  const auto gauge = [this](const char* name, const char* help, auto& value) {
+    metrics_.AddGaugeCallback(name, help, {}, [&value] { return static_cast<double>(value.load()); });
+  };
+  count("tributary_learner_accepted_updates_total", "Updates that the aggregator took.", accepted_);
+  count("tributary_learner_masked_updates_total", "Of them, those that secure aggregation masked.", masked_);
+  count("tributary_learner_withdrawn_rounds_total", "Rounds given up because the aggregator went on.",
+        withdrawn_);
+  count("tributary_learner_failed_rounds_total", "Rounds that this node could not do.", failed_);
+  count("tributary_learner_steps_total", "Training steps of complete rounds.", steps_);
+  count("tributary_learner_training_seconds_total", "Time spent in complete rounds' training.", seconds_);
+  gauge("tributary_learner_buffered_images", "Images in the bounded buffer after the last accepted round.",
+        buffered_);
+  count("tributary_learner_dropped_images_total", "Images that the bounded buffer found not novel enough.",
+        dropped_images_);
+  gauge("tributary_learner_round", "Round of the last accepted update.", round_);
+  gauge("tributary_learner_loss", "Mean loss of the last training.", loss_);
+  gauge("tributary_learner_spread", "Collapse check of the last training: near 1 if healthy.", spread_);
+  for (int reason = 1; reason < v1::SubmitRefusal_ARRAYSIZE; ++reason) {
+    RefusedFor(SubmitRefusalLabel(static_cast<v1::SubmitRefusal>(reason)));
+  }
+  for (std::size_t reason = 1; reason < kDeclineReasons; ++reason) {
+    DeclinedFor(static_cast<DeclineReason>(reason));
+  }
+  metrics_.AddGaugeCallback(
+      "tributary_learner_participating", "1 while the aggregator gives tasks.", {},
+      [&client] { return client.state() == FederationState::kParticipating ? 1.0 : 0.0; });
+  const auto link = [this, &client](const char* name, const char* help,
+                                    std::uint64_t FederationClient::Counters::*value) {
+    metrics_.AddCounterCallback(name, help, {},
+                                [&client, value] { return static_cast<double>(client.counters().*value); });
+  };
+  link("tributary_learner_sent_bytes_total", "Payload of updates sent, repetitions included.",
+       &FederationClient::Counters::sent_bytes);
+  link("tributary_learner_received_bytes_total", "Payload of models received.",
+       &FederationClient::Counters::received_bytes);
+  link("tributary_learner_repeated_submissions_total", "Updates sent again after a broken connection.",
+       &FederationClient::Counters::repeated_submissions);
+  link("tributary_learner_malformed_tasks_total", "Tasks that this node cannot read, and declined.",
+       &FederationClient::Counters::malformed_tasks);
+  link("tributary_learner_lost_keys_total",
+       "Rounds of secure aggregation in which this node had no keys any more.",
+       &FederationClient::Counters::lost_keys);
+  link("tributary_learner_refused_steps_total",
+       "Steps of secure aggregation that were not done, or not taken by the aggregator.",
+       &FederationClient::Counters::refused_steps);
+  link("tributary_learner_unusable_shares_total", "Shares of other nodes' secrets that were no good.",
+       &FederationClient::Counters::unusable_shares);
+  link("tributary_learner_streams_total", "Streams of tasks that the aggregator answered.",
+       &FederationClient::Counters::streams);
+}
+
+void LearnerMetrics::Trained(const TrainingMetrics& training) {
+  steps_ += training.steps;
+  seconds_ = seconds_ + training.seconds;
+  loss_ = training.loss;
+  spread_ = training.spread;
+}
+
+void LearnerMetrics::Accepted(std::uint32_t round, bool masked) {
+  if (masked) ++masked_;
+  round_ = round;
+  ++accepted_;  // last: who sees that sees the rest
+}
+
+void LearnerMetrics::Buffered(std::size_t images, std::uint64_t dropped) {
+  buffered_ = images;
+  dropped_images_ = dropped;
+}
+
+// Rare: looked up each time. An aggregator that is newer may give a reason that is not known here.
+Counter& LearnerMetrics::RefusedFor(const std::string& reason) {
+  return metrics_.AddCounter("tributary_learner_refused_updates_total",
+                             "Updates that the aggregator refused.", {{"reason", reason}});
+}
+
+void LearnerMetrics::Refused(const std::string& reason) {
+  // Before the count: who sees that sees the metric too.
+  RefusedFor(reason).Increment();
+  ++refused_;
+}
+
+Counter& LearnerMetrics::DeclinedFor(DeclineReason reason) {
+  return metrics_.AddCounter("tributary_learner_declined_tasks_total",
+                             "Tasks that this node told the aggregator it cannot do.",
+                             {{"reason", std::string(DeclineReasonName(reason))}});
+}
+
+void LearnerMetrics::Declined(DeclineReason reason) { DeclinedFor(reason).Increment(); }
+
+LearnerCounters LearnerMetrics::counters() const {
+  return {accepted_, masked_, refused_, withdrawn_, failed_, steps_, seconds_, round_, loss_, spread_};
+}
+
+}  // namespace tributary

@@ -1,0 +1,25 @@
+// What a node carries from round to round besides the model.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/images/images_buffer.h"
+
+namespace tributary {
+
+struct LearnerState {
+  std::string run;
+  std::vector<float> residual;    // error feedback: what the encoding left of the last update; or empty
+  std::vector<float> local;       // FedEMA's local model; or empty
+  std::vector<KeptImage> buffer;  // which images are in it and how novel they are; never their pixels
+};
+
+// As a safetensors file with a CRC of its tensors. Errors of decoding: DataLoss; InvalidArgument for a file
+// of another kind.
+std::string EncodeLearnerState(const LearnerState& state);
+absl::StatusOr<LearnerState> DecodeLearnerState(std::string_view file);
+
+}  // namespace tributary

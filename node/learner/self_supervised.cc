@@ -1,0 +1,177 @@
+#include "node/learner/self_supervised.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tributary {
+namespace {
+
+// Images by which a round measures the running statistics: with batches of 32 as good as a whole set, for
+// three per cent of a round of fifty steps.
+constexpr std::uint64_t kMeasuredBatches = 16;
+
+bool AllFinite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
+// Of what is learned: running variances differ by hundreds and would drown it.
+double Distance(std::span<const float> a, std::span<const float> b,
+                std::span<const StatisticRange> statistics) {
+  double sum = 0;
+  std::size_t at = 0;
+  const auto add_until = [&](std::size_t end) {
+    for (; at < end; ++at) {
+      const double difference = static_cast<double>(a[at]) - b[at];
+      sum += difference * difference;
+    }
+  };
+  for (const StatisticRange& range : statistics) {
+    add_until(range.first);
+    at = range.first + range.count;
+  }
+  add_until(a.size());
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::Create(
+    const ImageSet& images, std::vector<std::uint32_t> part, const LocalTrainingOptions& options) {
+  if (part.empty()) return absl::InvalidArgumentError("this node has no image to learn from");
+  if (std::ranges::max(part) >= images.count()) {
+    return absl::InvalidArgumentError(
+        fmt::format("the part names image {} of {}", std::ranges::max(part), images.count()));
+  }
+  if (images.side != options.trainer.encoder.side) {
+    return absl::InvalidArgumentError(fmt::format("images of side {}, the run's encoder takes {}",
+                                                  images.side, options.trainer.encoder.side));
+  }
+  if (!(options.ema_lambda >= 0)) return absl::InvalidArgumentError("ema_lambda must not be negative");
+  const std::size_t batch = options.trainer.batch;
+  if (options.buffer > 0 && (batch % 2 != 0 || options.buffer < batch / 2)) {
+    return absl::InvalidArgumentError(
+        fmt::format("a buffer of {} images and a batch of {}: needs an even batch, and room for half of it",
+                    options.buffer, batch));
+  }
+  auto augmenter = CreateAugmenter(options.augmentation, images.side);
+  if (!augmenter.ok()) return augmenter.status();
+  auto trainer = SelfSupervisedTrainer::Create(options.trainer, *std::move(augmenter));
+  if (!trainer.ok()) return trainer.status();
+  return std::unique_ptr<SelfSupervisedWorkload>(
+      new SelfSupervisedWorkload(options, *std::move(trainer), images, std::move(part)));
+}
+
+SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& options,
+                                               std::unique_ptr<SelfSupervisedTrainer> trainer,
+                                               const ImageSet& images, std::vector<std::uint32_t> part)
+    : ema_lambda_(options.ema_lambda),
+      trainer_(std::move(trainer)),
+      stream_(images, std::move(part), options.buffer > 0 ? options.trainer.batch / 2 : options.trainer.batch,
+              options.trainer.seed),
+      statistics_(FindStatistics(trainer_->Schema())) {
+  if (options.buffer > 0) {
+    rehearsal_.emplace(stream_, options.trainer.batch / 2, images.image_size(), options.buffer,
+                       options.trainer.seed);
+  }
+}
+
+std::span<const float> SelfSupervisedWorkload::Start(std::span<const float> global) {
+  if (ema_lambda_ == 0 || local_.empty()) return global;
+  const auto mu = static_cast<float>(std::min(ema_lambda_ * Distance(global, local_, statistics_), 1.0));
+  start_.resize(global.size());
+  for (std::size_t i = 0; i < start_.size(); ++i) start_[i] = mu * local_[i] + (1.0f - mu) * global[i];
+  return start_;
+}
+
+SelfSupervisedTrainer::StepResult SelfSupervisedWorkload::Step(std::uint64_t step) {
+  if (!rehearsal_) return trainer_->Step(stream_.Batch(step));
+  const SelfSupervisedTrainer::StepResult result = trainer_->Step(rehearsal_->Batch(step));
+  rehearsal_->Score(trainer_->novelty());
+  return result;
+}
+
+void SelfSupervisedWorkload::MeasureStatistics(std::uint64_t first_batch) {
+  if (statistics_.empty()) return;
+  sample_.clear();
+  for (std::uint64_t batch = first_batch; batch < first_batch + kMeasuredBatches; ++batch) {
+    const std::span<const std::uint8_t> images = stream_.Batch(batch);
+    sample_.insert(sample_.end(), images.begin(), images.end());
+  }
+  trainer_->CalibrateStatistics(sample_);
+  measured_.assign(trainer_->parameters().begin(), trainer_->parameters().end());
+}
+
+void SelfSupervisedWorkload::ReportStatistics(std::span<const float> global, std::span<float> update) const {
+  std::size_t mean = 0;
+  for (const StatisticRange& range : statistics_) {
+    for (std::size_t c = 0; c < range.count; ++c) {
+      const std::size_t i = range.first + c;
+      update[i] = measured_[i] - global[i];
+      if (range.variance) update[i] += update[mean + c] * update[mean + c];
+    }
+    if (!range.variance) mean = range.first;  // a norm's mean comes right before its variance
+  }
+}
+
+absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
+    std::uint64_t round, std::uint64_t steps, std::span<const float> global,
+    const std::function<bool()>& interrupted, std::span<float> update) {
+  const std::size_t size = trainer_->parameters().size();
+  if (global.size() != size || update.size() != size) {
+    return absl::InvalidArgumentError(
+        fmt::format("a model of {} parameters, the run's encoder has {}", global.size(), size));
+  }
+  if (!AllFinite(global)) {
+    return absl::InvalidArgumentError("the model has parameters that are not finite");
+  }
+  if (absl::Status status = trainer_->SetParameters(global); !status.ok()) return status;
+  MeasureStatistics(round * steps);
+  if (absl::Status status = trainer_->SetParameters(Start(global)); !status.ok()) return status;
+  // Views, batches and the learning rate depend on the step alone, which the round gives, and on the buffer.
+  trainer_->SeekStep(round * steps);
+  if (rehearsal_) {
+    if (absl::Status status = rehearsal_->Restore(buffered_); !status.ok()) return status;
+  }
+  Outcome outcome;
+  for (std::uint64_t step = round * steps; step < (round + 1) * steps; ++step) {
+    if (interrupted()) return absl::CancelledError("training was interrupted");
+    const SelfSupervisedTrainer::StepResult result = Step(step);
+    outcome.loss += result.loss / static_cast<double>(steps);
+    outcome.spread = result.spread;
+  }
+  const std::span<const float> trained = trainer_->parameters();
+  for (std::size_t i = 0; i < size; ++i) update[i] = trained[i] - global[i];
+  ReportStatistics(global, update);
+  if (!AllFinite(update)) {
+    return absl::OutOfRangeError("training diverged: lower the learning rate");
+  }
+  return outcome;
+}
+
+void SelfSupervisedWorkload::EndRound() {
+  const std::span<const float> trained = trainer_->parameters();
+  if (ema_lambda_ > 0) local_.assign(trained.begin(), trained.end());
+  if (!rehearsal_) return;
+  const std::span<const KeptImage> kept = rehearsal_->buffer().kept();
+  buffered_.assign(kept.begin(), kept.end());
+}
+
+absl::Status SelfSupervisedWorkload::SetBuffered(std::span<const KeptImage> kept) {
+  if (!rehearsal_) return absl::FailedPreconditionError("this node has no buffer");
+  if (absl::Status status = rehearsal_->Restore(kept); !status.ok()) return status;
+  buffered_.assign(kept.begin(), kept.end());
+  return absl::OkStatus();
+}
+
+absl::Status SelfSupervisedWorkload::SetLocal(std::span<const float> local) {
+  if (local.size() != trainer_->parameters().size() || !AllFinite(local)) {
+    return absl::InvalidArgumentError("the local model that was kept is not one of this run");
+  }
+  local_.assign(local.begin(), local.end());
+  return absl::OkStatus();
+}
+
+}  // namespace tributary

@@ -1,0 +1,99 @@
+// Images in, an update of a model's parameters out: the part of a federated run that happens where the images
+// are.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/images/image_set.h"
+#include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/parameters/running_statistics.h"
+#include "core/images/images_rehearsal.h"
+#include "core/images/images_stream.h"
+#include "node/learner/create_augmenter.h"
+
+namespace tributary {
+
+struct LocalTrainingOptions {
+  SelfSupervisedOptions trainer;
+  AugmentationSet augmentation = AugmentationSet::kContinuous;
+  // FedEMA ([Zhuang22], [SSL]): a round starts from μ W_k + (1 − μ) W_g with
+  // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round; running
+  // statistics are left out of the norm. 0: from W_g.
+  double ema_lambda = 0;
+  // Images in a buffer of the most novel ones, from which half of each batch comes (images_rehearsal.h); 0:
+  // every image is kept.
+  std::size_t buffer = 0;
+};
+
+// Owned and called by one thread; memory is fixed once the first round is over. Equal rounds give equal
+// updates bit for bit, in whatever order and however often, but for what EndRound carries over: FedEMA's
+// local model and the buffer. A round that is not ended so leaves no trace.
+class SelfSupervisedWorkload {
+ public:
+  struct Outcome {
+    double loss = 0;    // mean over the steps
+    double spread = 0;  // of the last step: near 1 if healthy, 0 if collapsed
+  };
+
+  // Keeps a reference to `images`, of which `part` is this node's. Errors: InvalidArgument for an empty part,
+  // images of another side than the encoder takes, an odd batch with a buffer or a buffer below half a batch;
+  // and as the trainer's.
+  static absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> Create(const ImageSet& images,
+                                                                        std::vector<std::uint32_t> part,
+                                                                        const LocalTrainingOptions& options);
+
+  // The model's tensors in the order of the flat vector.
+  const std::vector<TensorShape>& Schema() const { return trainer_->Schema(); }
+  std::size_t image_count() const { return stream_.count(); }
+
+  // `steps` steps from `global`; writes w_k − w_g into `update`, of the same length. Running statistics in it
+  // are not what training leaves, which belongs to w_k and to augmented views, but those of the global model
+  // on the round's first images as they are, the variance about the global mean: their average over the nodes
+  // is the statistics of all images together, for a model that stands still. `interrupted` is asked before
+  // every step. Errors: Cancelled if it said so; InvalidArgument for a model of another length or with
+  // values that are not finite; OutOfRange if the training diverged. `update` is unspecified then.
+  absl::StatusOr<Outcome> Train(std::uint64_t round, std::uint64_t steps, std::span<const float> global,
+                                const std::function<bool()>& interrupted, std::span<float> update);
+
+  // The round that was trained last counts: the next one goes on from what it left.
+  void EndRound();
+
+  // What to keep over a restart, as of the last EndRound: this node's parameters (FedEMA alone), the buffer's
+  // images. Empty before it.
+  std::span<const float> local() const { return local_; }
+  std::span<const KeptImage> buffered() const { return buffered_; }
+  // Errors: InvalidArgument for another length or values that are not finite.
+  absl::Status SetLocal(std::span<const float> local);
+  // Errors: those of ImageRehearsal::Restore; FailedPrecondition without a buffer.
+  absl::Status SetBuffered(std::span<const KeptImage> kept);
+  std::uint64_t dropped_images() const { return rehearsal_ ? rehearsal_->buffer().dropped() : 0; }
+
+ private:
+  SelfSupervisedWorkload(const LocalTrainingOptions& options, std::unique_ptr<SelfSupervisedTrainer> trainer,
+                         const ImageSet& images, std::vector<std::uint32_t> part);
+  std::span<const float> Start(std::span<const float> global);
+  SelfSupervisedTrainer::StepResult Step(std::uint64_t step);
+
+  void MeasureStatistics(std::uint64_t first_batch);
+  void ReportStatistics(std::span<const float> global, std::span<float> update) const;
+
+  const double ema_lambda_;
+  std::unique_ptr<SelfSupervisedTrainer> trainer_;
+  ImageStream stream_;
+  std::optional<ImageRehearsal> rehearsal_;
+  std::vector<float> local_;
+  std::vector<KeptImage> buffered_;
+  std::vector<float> start_;  // FedEMA's mixture
+  const std::vector<StatisticRange> statistics_;
+  std::vector<std::uint8_t> sample_;  // what they are measured on
+  std::vector<float> measured_;       // parameters with the statistics of the global model
+};
+
+}  // namespace tributary

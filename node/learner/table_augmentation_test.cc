@@ -1,0 +1,54 @@
+#include "node/learner/table_augmentation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/nn/kernel/random_stream.h"
+#include "node/learner/create_augmenter.h"
+
+namespace tributary {
+namespace {
+
+std::vector<std::uint8_t> RandomPixels(std::size_t images) {
+  std::vector<std::uint8_t> pixels(images * kImagePixels);
+  RandomStream random(1);
+  for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random.Below(256));
+  return pixels;
+}
+
+// 1,000 views pass all 32 combinations of blur, rotation and crop.
+TEST(TableAugmentationTest, GivesTheModelsViewsBitForBit) {
+  constexpr std::size_t kImages = 100;
+  const std::vector<std::uint8_t> images = RandomPixels(kImages);
+  std::vector<std::uint8_t> views(images.size());
+  TableAugmentation augmentation;
+  for (std::uint64_t key = 0; key < 10; ++key) {
+    const std::uint64_t bits = RandomStream(key).Bits();
+    augmentation.MakeViews(images, bits, views);
+    AugmentationSequence sequence(static_cast<std::uint32_t>(bits), {});
+    for (std::size_t n = 0; n < kImages; ++n) {
+      Image image, view;
+      std::copy_n(images.begin() + static_cast<std::ptrdiff_t>(n * kImagePixels), kImagePixels,
+                  image.begin());
+      std::copy_n(views.begin() + static_cast<std::ptrdiff_t>(n * kImagePixels), kImagePixels, view.begin());
+      ASSERT_EQ(view, Augment(image, sequence.Next())) << "key " << key << ", image " << n;
+    }
+  }
+}
+
+TEST(CreateAugmenterTest, RefusesTheTablesForImagesOfAnotherSide) {
+  EXPECT_TRUE(CreateAugmenter(AugmentationSet::kTable, 28).ok());
+  EXPECT_EQ(CreateAugmenter(AugmentationSet::kTable, 32).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(CreateAugmenter(AugmentationSet::kContinuous, 32).ok());
+}
+
+TEST(CreateAugmenterTest, KnowsItsSetsByName) {
+  EXPECT_EQ(*ParseAugmentationSet("table"), AugmentationSet::kTable);
+  EXPECT_EQ(*ParseAugmentationSet("continuous"), AugmentationSet::kContinuous);
+  EXPECT_EQ(ParseAugmentationSet("fast").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,188 @@
+#include "node/panel/board_fusion.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "node/accelerator/fusion_accelerator.h"
+#include "node/panel/device_metrics.h"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kValues = FusionAccelerator::kValues;
+constexpr std::int64_t kLongestWaitNs = 100'000'000;
+
+}  // namespace
+
+BoardFusion::BoardFusion(Options options, std::unique_ptr<Accelerator> accelerator, const Clock& clock,
+                         TupleSink& sink, Metrics& metrics)
+    : options_(std::move(options)),
+      accelerator_(std::move(accelerator)),
+      clock_(clock),
+      sink_(sink),
+      collation_(options_.panels, options_.deadline_ns) {
+  AddMetrics(metrics);
+}
+
+void BoardFusion::Start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+void BoardFusion::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void BoardFusion::Offer(TupleFrame& frame) {
+  {
+    const MutexLock lock(mutex_);
+    collation_.Add(frame.source, frame, clock_.SteadyNs());
+  }
+  arrived_.notify_one();
+}
+
+BoardFusionCounters BoardFusion::counters() const {
+  const MutexLock lock(mutex_);
+  const PanelCollation::Counters& collation = collation_.counters();
+  return {slots_,  incomplete_slots_, failed_slots_, collation.dropped_slots, collation.late_frames,
+          tuples_, unusable_tuples_};
+}
+
+void BoardFusion::AddMetrics(Metrics& metrics) {
+  const MetricLabels labels = {{"panel", options_.name}};
+  const auto add = [&](const char* name, const char* help, std::uint64_t BoardFusionCounters::*count) {
+    metrics.AddCounterCallback(name, help, labels,
+                               [this, count] { return static_cast<double>(counters().*count); });
+  };
+  add("tributary_board_fusion_slots_total", "Slots that were fused.", &BoardFusionCounters::slots);
+  add("tributary_board_fusion_incomplete_slots_total", "Slots that were fused without some panel.",
+      &BoardFusionCounters::incomplete_slots);
+  add("tributary_board_fusion_failed_slots_total", "Slots lost to an error of the accelerator.",
+      &BoardFusionCounters::failed_slots);
+  add("tributary_board_fusion_dropped_slots_total", "Slots dropped because fusion is slower than the panels.",
+      &BoardFusionCounters::dropped_slots);
+  add("tributary_board_fusion_late_frames_total", "Frames of panels that came after their slot was fused.",
+      &BoardFusionCounters::late_frames);
+  add("tributary_board_fusion_tuples_total", "Fused tuples offered to the uplink.",
+      &BoardFusionCounters::tuples);
+  add("tributary_board_fusion_unusable_tuples_total",
+      "Fused tuples left out: not finite or not positive definite.", &BoardFusionCounters::unusable_tuples);
+  AddDeviceMetrics(metrics, labels, [this] { return accelerator_->counters(); });
+}
+
+void BoardFusion::Run(const std::stop_token& stop) {
+  MutexLock lock(mutex_);
+  for (;;) {
+    // Asked once in a turn: nobody offers any more once it is stopped, so what waits then is all there will
+    // be.
+    const bool stopping = stop.stop_requested();
+    const std::int64_t now_ns = stopping ? PanelCollation::kNever : clock_.SteadyNs();
+    if (collation_.Take(now_ns, slot_)) {
+      lock.unlock();
+      FuseSlot();
+      lock.lock();
+      continue;
+    }
+    if (stopping) return;
+    const std::int64_t due_ns = collation_.next_due_ns();
+    const std::int64_t wait_ns = std::min(due_ns - now_ns, kLongestWaitNs);
+    arrived_.wait_for(lock, stop, std::chrono::nanoseconds(wait_ns), [&]() REQUIRES(mutex_) {
+      return collation_.next_due_ns() < due_ns || due_ns <= clock_.SteadyNs();
+    });
+  }
+}
+
+void BoardFusion::Gather() {
+  struct Place {
+    std::uint32_t subject;
+    std::uint32_t panel;
+    std::size_t row;
+  };
+  std::vector<Place> places;
+  for (std::uint32_t panel = 0; panel < options_.panels; ++panel) {
+    const TupleFrame& frame = slot_.frames[panel];
+    for (std::size_t row = 0; row < frame.subjects.size(); ++row)
+      places.push_back({frame.subjects[row], panel, row});
+  }
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return std::pair(a.subject, a.panel) < std::pair(b.subject, b.panel);
+  });
+
+  subjects_.clear();
+  contributors_.clear();
+  inputs_.clear();
+  const std::size_t width = options_.panels * kValues;
+  for (const Place& place : places) {
+    if (subjects_.empty() || subjects_.back() != place.subject) {
+      subjects_.push_back(place.subject);
+      contributors_.push_back(0);
+      inputs_.resize(inputs_.size() + width, std::numeric_limits<float>::quiet_NaN());
+    }
+    contributors_.back() |= std::uint64_t{1} << place.panel;
+    const TupleFrame& frame = slot_.frames[place.panel];
+    float* values = &inputs_[inputs_.size() - width + place.panel * kValues];
+    std::copy_n(&frame.means[2 * place.row], 2, values);
+    std::copy_n(&frame.cholesky[3 * place.row], 3, values + 2);
+  }
+}
+
+void BoardFusion::Store(std::size_t row) {
+  const float* v = &outputs_[row * kValues];
+  if (!std::all_of(v, v + kValues, [](float value) { return std::isfinite(value); }) || !(v[2] > 0) ||
+      !(v[4] > 0)) {
+    ++unusable_tuples_;
+    return;
+  }
+  fused_.subjects.push_back(subjects_[row]);
+  fused_.means.insert(fused_.means.end(), v, v + 2);
+  fused_.cholesky.insert(fused_.cholesky.end(), v + 2, v + kValues);
+  fused_.contributors.push_back(contributors_[row]);
+}
+
+void BoardFusion::FuseSlot() {
+  Gather();
+  const Accelerator::Shape shape = accelerator_->shape();
+  outputs_.resize(subjects_.size() * kValues);
+  for (std::size_t first = 0; first < subjects_.size(); first += shape.max_batch) {
+    const std::size_t batch = std::min(shape.max_batch, subjects_.size() - first);
+    const absl::Status status =
+        accelerator_->Infer(std::span(inputs_).subspan(first * shape.inputs, batch * shape.inputs), batch,
+                            std::span(outputs_).subspan(first * kValues, batch * kValues));
+    if (!status.ok()) {
+      ++failed_slots_;
+      if (!std::exchange(failing_, true)) {
+        spdlog::error("fusion: {}; slots are lost until it works again", std::string(status.message()));
+      }
+      return;
+    }
+  }
+  if (std::exchange(failing_, false)) spdlog::warn("fusion: {} fuses again", accelerator_->description());
+
+  fused_.epoch = slot_.epoch;
+  fused_.captured_unix_ns = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t panel = 0; panel < options_.panels; ++panel) {
+    if (slot_.present[panel])
+      fused_.captured_unix_ns = std::min(fused_.captured_unix_ns, slot_.frames[panel].captured_unix_ns);
+  }
+  fused_.source = 0;
+  fused_.revision = 0;
+  fused_.dimension = 2;
+  fused_.subjects.clear();
+  fused_.means.clear();
+  fused_.cholesky.clear();
+  fused_.contributors.clear();
+  for (std::size_t row = 0; row < subjects_.size(); ++row) Store(row);
+  if (fused_.subjects.empty()) return;
+  ++slots_;
+  if (slot_.arrived < options_.panels) ++incomplete_slots_;
+  tuples_ += fused_.subjects.size();
+  sink_.Offer(fused_);
+}
+
+}  // namespace tributary

@@ -1,0 +1,88 @@
+// Ships one fused tuple per subject instead of one per panel.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+#include "core/runtime/mutex.h"
+#include "core/link/tuple_sink.h"
+#include "node/accelerator/accelerator.h"
+#include "node/panel/panel_collation.h"
+
+namespace tributary {
+
+struct BoardFusionCounters {
+  std::uint64_t slots = 0;             // offered to the sink
+  std::uint64_t incomplete_slots = 0;  // of these: without the frame of some panel
+  std::uint64_t failed_slots = 0;      // lost to an error of the accelerator
+  std::uint64_t dropped_slots = 0;     // lost because the accelerator is slower than the panels
+  std::uint64_t late_frames = 0;       // of panels, after their slot was out
+  std::uint64_t tuples = 0;            // offered to the sink
+  std::uint64_t unusable_tuples = 0;   // left out: not finite or not positive definite
+};
+
+// Takes the two-dimensional tuples of the panels (TupleFrame::source is the panel), fuses what belongs to one
+// slot and subject, and offers the result as source 0, whose leaves are the panels: the contributors of a
+// tuple tell which of them it contains. Panels call Offer from their threads; a thread of its own fuses. A
+// slot whose fusion fails is lost and counted, nothing of it is shipped.
+class BoardFusion final : public TupleSink {
+ public:
+  struct Options {
+    std::string name;  // of the source
+    std::size_t panels = 0;
+    std::int64_t deadline_ns = 0;  // from the first frame of a slot to its fusion without the others
+  };
+
+  // `accelerator` is a FusionAccelerator of so many panels. Clock and sink outlive it; it outlives the
+  // metrics' last reader.
+  BoardFusion(Options options, std::unique_ptr<Accelerator> accelerator, const Clock& clock, TupleSink& sink,
+              Metrics& metrics);
+
+  void Start();
+  // Fuses what waits, then ends the thread. The panels have ended.
+  void Stop();
+
+  void Offer(TupleFrame& frame) override;
+
+  // From any thread.
+  BoardFusionCounters counters() const;
+
+ private:
+  void AddMetrics(Metrics& metrics);
+  void Run(const std::stop_token& stop);
+  void FuseSlot();
+  // The tuples of slot_, a row per subject.
+  void Gather();
+  void Store(std::size_t row);
+
+  const Options options_;
+  const std::unique_ptr<Accelerator> accelerator_;
+  const Clock& clock_;
+  TupleSink& sink_;
+
+  mutable Mutex mutex_;
+  std::condition_variable_any arrived_;
+  PanelCollation collation_ GUARDED_BY(mutex_);
+
+  std::atomic<std::uint64_t> slots_ = 0, incomplete_slots_ = 0, failed_slots_ = 0, tuples_ = 0,
+                             unusable_tuples_ = 0;
+
+  // The thread's.
+  PanelSlot slot_;
+  std::vector<float> inputs_, outputs_;
+  std::vector<std::uint64_t> contributors_;  // [rows]
+  std::vector<std::uint32_t> subjects_;      // [rows]
+  TupleFrame fused_;
+  bool failing_ = false;
+  std::jthread thread_;  // last: it uses everything above
+};
+
+}  // namespace tributary

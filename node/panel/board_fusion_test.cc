@@ -1,0 +1,157 @@
+#include "node/panel/board_fusion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "node/accelerator/cpu_fusion.h"
+
+namespace tributary {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class CollectingSink final : public TupleSink {
+ public:
+  void Offer(TupleFrame& frame) override { frames.push_back(frame); }
+  std::vector<TupleFrame> frames;  // read once the fusion has stopped
+};
+
+// A device that fails every other batch.
+class FlakyFusion final : public Accelerator {
+ public:
+  Shape shape() const override { return cpu_->shape(); }
+  std::string description() const override { return "flaky"; }
+  absl::Status Infer(std::span<const float> tuples, std::size_t batch, std::span<float> fused) override {
+    if (++batches_ % 2 == 1) return absl::UnavailableError("device 0 is gone");
+    return cpu_->Infer(tuples, batch, fused);
+  }
+
+ private:
+  std::unique_ptr<CpuFusion> cpu_ = *CpuFusion::Create(2, 4);
+  int batches_ = 0;
+};
+
+class BoardFusionTest : public ::testing::Test {
+ protected:
+  void Create(std::unique_ptr<Accelerator> accelerator = *CpuFusion::Create(2, 4)) {
+    fusion_ = std::make_unique<BoardFusion>(BoardFusion::Options{"board", 2, 1'000'000},
+                                            std::move(accelerator), clock_, sink_, metrics_);
+  }
+  // Every tuple with a deviation of 1 m along both axes.
+  void Offer(std::uint32_t panel, Epoch epoch, const std::vector<std::uint32_t>& subjects, float x) {
+    TupleFrame frame;
+    frame.source = panel;
+    frame.epoch = epoch;
+    frame.captured_unix_ns = 1000 - panel;
+    frame.subjects = subjects;
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+      frame.means.insert(frame.means.end(), {x, 2.0f});
+      frame.cholesky.insert(frame.cholesky.end(), {1.0f, 0.0f, 1.0f});
+    }
+    fusion_->Offer(frame);
+  }
+  // What was offered so far is fused when the thread ends.
+  void Run() {
+    fusion_->Start();
+    fusion_->Stop();
+  }
+
+  const ManualClock clock_{0};
+  CollectingSink sink_;
+  Metrics metrics_;
+  std::unique_ptr<BoardFusion> fusion_;
+};
+
+TEST_F(BoardFusionTest, ShipsOneTuplePerSubjectThatNamesItsPanels) {
+  Create();
+  Offer(1, 7, {5, 3}, 1.0f);
+  Offer(0, 7, {3, 9}, 3.0f);
+  Run();
+  ASSERT_EQ(sink_.frames.size(), 1u);
+  const TupleFrame& frame = sink_.frames[0];
+  EXPECT_EQ(frame.epoch, 7u);
+  EXPECT_EQ(frame.source, 0u);
+  EXPECT_EQ(frame.captured_unix_ns, 999);
+  EXPECT_THAT(frame.subjects, ElementsAre(3, 5, 9));
+  EXPECT_THAT(frame.contributors, ElementsAre(3, 2, 1));
+  EXPECT_NEAR(frame.means[0], 2.0f, 1e-5);
+  EXPECT_NEAR(frame.cholesky[0], std::sqrt(0.5f), 1e-5);
+  EXPECT_THAT(std::vector(frame.means.begin() + 2, frame.means.end()), ElementsAre(1.0f, 2.0f, 3.0f, 2.0f));
+  const BoardFusionCounters counters = fusion_->counters();
+  EXPECT_EQ(counters.slots, 1u);
+  EXPECT_EQ(counters.incomplete_slots, 0u);
+  EXPECT_EQ(counters.tuples, 3u);
+}
+
+TEST_F(BoardFusionTest, FusesMoreSubjectsThanTheAcceleratorTakesAtATime) {
+  Create();
+  Offer(0, 7, {1, 2, 3, 4, 5, 6}, 1.0f);
+  Offer(1, 7, {1, 2, 3, 4, 5, 6}, 1.0f);
+  Run();
+  ASSERT_EQ(sink_.frames.size(), 1u);
+  EXPECT_THAT(sink_.frames[0].contributors, ElementsAre(3, 3, 3, 3, 3, 3));
+}
+
+TEST_F(BoardFusionTest, FusesWhatWaitsHoweverSoonItIsStopped) {
+  for (int i = 0; i < 200; ++i) {
+    sink_.frames.clear();
+    Create();
+    Offer(1, 7, {5}, 1.0f);
+    Run();
+    ASSERT_EQ(sink_.frames.size(), 1u) << i;
+  }
+}
+
+TEST_F(BoardFusionTest, ShipsWhatThereIsWhenAPanelIsMissing) {
+  Create();
+  Offer(1, 7, {5}, 1.0f);
+  Run();
+  ASSERT_EQ(sink_.frames.size(), 1u);
+  EXPECT_THAT(sink_.frames[0].contributors, ElementsAre(2));
+  EXPECT_EQ(fusion_->counters().incomplete_slots, 1u);
+}
+
+TEST_F(BoardFusionTest, LosesAndCountsTheSlotThatItsAcceleratorFailed) {
+  Create(std::make_unique<FlakyFusion>());
+  for (const Epoch epoch : {7, 8}) {
+    Offer(0, epoch, {5}, 1.0f);
+    Offer(1, epoch, {5}, 1.0f);
+  }
+  Run();
+  ASSERT_EQ(sink_.frames.size(), 1u);
+  EXPECT_EQ(sink_.frames[0].epoch, 8u);
+  EXPECT_EQ(fusion_->counters().failed_slots, 1u);
+  EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_board_fusion_failed_slots_total{panel=\"board\"} 1"));
+}
+
+TEST_F(BoardFusionTest, LeavesOutATupleThatIsNotValid) {
+  Create();
+  Offer(0, 7, {5, 6}, 1.0f);
+  Offer(1, 7, {5}, std::numeric_limits<float>::infinity());
+  Run();
+  ASSERT_EQ(sink_.frames.size(), 1u);
+  EXPECT_THAT(sink_.frames[0].subjects, ElementsAre(6));
+  EXPECT_EQ(fusion_->counters().unusable_tuples, 1u);
+}
+
+TEST_F(BoardFusionTest, FusesWhilePanelsReport) {
+  Create();
+  fusion_->Start();
+  std::jthread other([&] {
+    for (Epoch epoch = 1; epoch <= 50; ++epoch) Offer(1, epoch, {5}, 1.0f);
+  });
+  for (Epoch epoch = 1; epoch <= 50; ++epoch) Offer(0, epoch, {5}, 1.0f);
+  other.join();
+  fusion_->Stop();
+  std::size_t contributors = 0;
+  for (const TupleFrame& frame : sink_.frames) contributors += frame.contributors[0] == 3 ? 2 : 1;
+  const BoardFusionCounters counters = fusion_->counters();
+  EXPECT_EQ(contributors + counters.late_frames, 100u) << "no frame is lost uncounted";
+  EXPECT_EQ(counters.dropped_slots, 0u);
+}
+
+}  // namespace
+}  // namespace tributary

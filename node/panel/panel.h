@@ -1,0 +1,119 @@
+// One panel: source → workload → sink, on a thread of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/latency.h"
+#include "core/runtime/metrics.h"
+#include "core/link/tuple_sink.h"
+#include "node/source/source.h"
+#include "node/panel/udp_metrics.h"
+#include "node/workload/workload.h"
+
+namespace tributary {
+
+struct PanelParts {
+  std::unique_ptr<Source> source;
+  std::unique_ptr<Workload> workload;
+};
+
+// Makes a panel's source and workload; called again when they have failed.
+using OpenPanel = std::function<absl::StatusOr<PanelParts>()>;
+
+enum class PanelState { kRunning, kRestarting, kFinished, kFailed };
+
+struct PanelCounters {
+  std::uint64_t frames = 0;           // that the source gave
+  std::uint64_t surplus_frames = 0;   // of these: left out, because their slot had one already
+  std::uint64_t tuples = 0;           // offered to the sink
+  std::uint64_t missed_frames = 0;    // that the source could not give in time, or not read
+  std::uint64_t unusable_tuples = 0;  // that the workload left out
+  std::uint64_t failed_frames = 0;    // lost to an error of the workload
+  std::uint64_t restarts = 0;
+};
+
+// Owns the thread and the parts. Of each slot the first frame goes out, at once; what the source gives beyond
+// it would be refused as a duplicate, so it is left out and counted. A source at its end finishes the panel.
+// An error that may pass (Unavailable, ResourceExhausted, DeadlineExceeded, Internal, Aborted, Unknown)
+// restarts it with backoff; any other is final.
+class Panel {
+ public:
+  struct Identity {
+    std::string name;
+    std::uint32_t source_index;  // in the node's hello
+  };
+
+  // `parts`: what `open` gave the first time. Clock, sink and metrics outlive the panel; so does the panel
+  // the last reader of the metrics.
+  Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& clock, TupleSink& sink,
+        Metrics& metrics);
+
+  void Start();
+  // Returns once the thread has ended.
+  void Stop();
+
+  // From any thread.
+  PanelState state() const { return state_; }
+  PanelCounters counters() const;
+  // Of its datagrams; `following()` is false if its source takes none.
+  const UdpMetrics& udp() const { return udp_; }
+  const std::string& name() const { return identity_.name; }
+
+  // From the end of a slot's capture to its offer. After Stop().
+  const LatencyHistogram& latency() const { return latency_; }
+
+ private:
+  void AddMetrics(Metrics& metrics);
+  void Run(std::stop_token stop);
+  // Until the source or the workload fails.
+  absl::Status Pump(std::stop_token stop);
+  // Whether the slot of samples_ has a frame already; counts it then.
+  bool IsSurplus();
+  absl::Status Reopen();
+  void CountParts();
+  void CountDevice(const Accelerator::Counters& counters);
+
+  const Identity identity_;
+  const OpenPanel open_;
+  const Clock& clock_;
+  TupleSink& sink_;
+  Histogram* latency_seconds_ = nullptr;
+
+  std::atomic<PanelState> state_ = PanelState::kRunning;
+  std::atomic<std::uint64_t> frames_ = 0;
+  std::atomic<std::uint64_t> surplus_frames_ = 0;
+  std::atomic<std::uint64_t> tuples_ = 0;
+  std::atomic<std::uint64_t> missed_frames_ = 0;
+  std::atomic<std::uint64_t> unusable_tuples_ = 0;
+  std::atomic<std::uint64_t> failed_frames_ = 0;
+  std::atomic<std::uint64_t> restarts_ = 0;
+  std::atomic<std::uint64_t> device_runs_ = 0;
+  std::atomic<std::uint64_t> device_failed_runs_ = 0;
+  std::atomic<std::uint64_t> device_timeouts_ = 0;
+  std::atomic<std::uint64_t> device_reopened_ = 0;
+  std::atomic<std::uint64_t> device_fallbacks_ = 0;
+  UdpMetrics udp_;
+
+  // The panel's thread.
+  PanelParts parts_;
+  std::uint64_t earlier_missed_ = 0;  // by parts that were replaced
+  std::uint64_t earlier_unusable_ = 0;
+  Accelerator::Counters earlier_device_;
+  std::optional<Epoch> last_epoch_;  // that was estimated
+  SensorFrame samples_;
+  TupleFrame frame_;
+  LatencyHistogram latency_;
+  std::jthread thread_;  // last: it uses everything above
+};
+
+}  // namespace tributary

@@ -1,0 +1,59 @@
+// One [[panel]] of a node's configuration.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "core/config/config.h"
+#include "fpga/model/number_format.h"
+#include "node/accelerator/create.h"
+#include "node/source/ranges.h"
+#include "node/source/replay.h"
+#include "node/source/room_source.h"
+#include "node/source/udp.h"
+
+namespace tributary {
+
+// Per panel and slot: what the accelerators' buffers are made for.
+inline constexpr std::int64_t kMaxSubjects = 256;
+
+enum class WorkloadKind { kPositioning, kBeacon };
+
+struct ReplayConfig {
+  std::string file;  // .npy
+  ReplayOptions options;
+};
+
+struct RangesConfig {
+  std::string file;           // CSV
+  bool triple_given = false;  // else anchors and tag are the model's
+  RangesSourceOptions options;
+};
+
+// What makes the samples; one alternative per `kind`.
+using SourceConfig = std::variant<RoomSource::Options, ReplayConfig, RangesConfig, UdpSourceOptions>;
+
+// Which accelerator, and how it uses a board: the keys that [[panel]] and [fusion] share.
+struct AcceleratorChoice {
+  AcceleratorKind kind = AcceleratorKind::kCpu;
+  XrtOptions xrt{};  // for kXrt
+};
+AcceleratorChoice ReadAccelerator(const ConfigSection& section);
+
+struct PanelConfig {
+  std::string name;
+  WorkloadKind workload = WorkloadKind::kPositioning;
+  std::string model;  // a file
+  AcceleratorChoice accelerator;
+  NumberFormat format = NumberFormat::kInt8Int16;
+  double orientation_deg = 0;  // of the panel's frame in the site's, counter-clockwise
+  double x_m = 0;              // of the panel's origin in the site's frame
+  double y_m = 0;
+  SourceConfig source;
+};
+
+// `slot`: of the node's site.
+PanelConfig ReadPanel(const ConfigSection& section, SlotLength slot);
+
+}  // namespace tributary

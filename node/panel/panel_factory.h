@@ -1,0 +1,39 @@
+// From a panel's configuration to its source and workload: the one place that knows the implementations.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/runtime/clock.h"
+#include "node/config.h"
+#include "node/panel/model_file.h"
+#include "node/panel/panel.h"
+#include "node/panel/panel_config.h"
+
+namespace tributary {
+
+// A panel up to the point where a port would be bound or a board opened.
+struct PreparedPanel {
+  std::unique_ptr<Source> source;      // null: it binds a port
+  std::unique_ptr<Workload> workload;  // null: it runs on a board
+};
+
+// The two halves of a PreparedPanel. Errors: "KEY: what is wrong", with the key of [panel.source] or
+// [[panel]] at fault; what a file is at fault for begins with that file.
+absl::StatusOr<std::unique_ptr<Source>> PrepareSource(const PanelConfig& config, const Model& model,
+                                                      const Clock& clock);
+absl::StatusOr<std::unique_ptr<Workload>> PrepareWorkload(const PanelConfig& config, const Model& model);
+
+// Binds and opens what is left. Errors: as the implementation's Create, after the panel's name.
+absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
+                                     const Clock& clock);
+// Both steps, for a panel that failed.
+absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& model, const Clock& clock);
+
+// What fuses the tuples of these panels. Errors: as CreateFusion, after "fusion"; InvalidArgument for panels
+// whose tuples do not lie in the plane.
+absl::StatusOr<std::unique_ptr<Accelerator>> MakeFusionAccelerator(const FusionConfig& config,
+                                                                   const std::vector<PanelParts>& panels);
+
+}  // namespace tributary

@@ -1,0 +1,212 @@
+#include "node/panel/panel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <thread>
+
+namespace tributary {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Gives one frame of `subjects` for each OK, then the error, in turn.
+class ScriptedSource final : public Source {
+ public:
+  explicit ScriptedSource(std::deque<absl::Status> script, std::uint64_t frames_per_slot = 1)
+      : script_(std::move(script)), frames_per_slot_(frames_per_slot) {}
+  std::size_t width() const override { return 1; }
+  absl::Status Next(std::stop_token stop, SensorFrame& frame) override {
+    if (script_.empty()) {
+      // A source at rest: nothing is due until somebody stops it.
+      while (!stop.stop_requested()) std::this_thread::yield();
+      return absl::CancelledError("stopped");
+    }
+    const absl::Status status = script_.front();
+    script_.pop_front();
+    frame.epoch = 1 + given_++ / frames_per_slot_;
+    frame.captured_unix_ns = 0;
+    frame.subjects = {1, 2};
+    frame.features = {1, 2};
+    return status;
+  }
+  std::uint64_t missed_frames() const override { return 3; }
+  std::shared_ptr<const UdpAccount> udp_account() const override { return account_; }
+
+  // Makes it one that takes datagrams and could not use so many.
+  void Discard(int datagrams) {
+    account_ = std::make_shared<UdpAccount>(7000);
+    for (int i = 0; i < datagrams; ++i) account_->CountUnused(UdpFault::kWidth);
+  }
+
+ private:
+  std::deque<absl::Status> script_;
+  const std::uint64_t frames_per_slot_;
+  std::uint64_t given_ = 0;
+  std::shared_ptr<UdpAccount> account_;
+};
+
+class EchoWorkload final : public Workload {
+ public:
+  explicit EchoWorkload(absl::Status status) : status_(std::move(status)) {}
+  std::uint32_t dimension() const override { return 1; }
+  absl::Status Run(const SensorFrame& samples, TupleFrame& tuples) override {
+    tuples.epoch = samples.epoch;
+    tuples.captured_unix_ns = samples.captured_unix_ns;
+    tuples.subjects = samples.subjects;
+    tuples.means = samples.features;
+    tuples.cholesky = samples.features;
+    return status_;
+  }
+  std::uint64_t unusable_tuples() const override { return 0; }
+
+ private:
+  const absl::Status status_;
+};
+
+class CollectingSink final : public TupleSink {
+ public:
+  void Offer(TupleFrame& frame) override {
+    const MutexLock lock(mutex_);
+    frames_.push_back(frame);
+  }
+  std::vector<TupleFrame> frames() const {
+    const MutexLock lock(mutex_);
+    return frames_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<TupleFrame> frames_ GUARDED_BY(mutex_);
+};
+
+// Moves on by itself whenever somebody sleeps.
+class EagerClock final : public Clock {
+ public:
+  std::int64_t UnixNs() const override { return now_ns_; }
+  std::int64_t SteadyNs() const override { return now_ns_; }
+  void SleepUntil(std::int64_t unix_ns, std::stop_token) const override { now_ns_ = unix_ns; }
+
+ private:
+  mutable std::atomic<std::int64_t> now_ns_ = 5'000;
+};
+
+class PanelTest : public ::testing::Test {
+ protected:
+  using Script = std::deque<absl::Status>;
+
+  static PanelParts Parts(Script script, absl::Status workload = absl::OkStatus()) {
+    return {std::make_unique<ScriptedSource>(std::move(script)),
+            std::make_unique<EchoWorkload>(std::move(workload))};
+  }
+  // Of a source that could not use five datagrams.
+  static PanelParts PartsOfUdp(Script script) {
+    auto source = std::make_unique<ScriptedSource>(std::move(script));
+    source->Discard(5);
+    return {std::move(source), std::make_unique<EchoWorkload>(absl::OkStatus())};
+  }
+  // Runs a panel until it ends by itself; `later` are the scripts after each restart.
+  void Run(PanelParts first, std::deque<Script> later = {}) {
+    later_ = std::move(later);
+    panel_ = std::make_unique<Panel>(
+        Panel::Identity{"north", 4}, std::move(first),
+        [this]() -> absl::StatusOr<PanelParts> {
+          if (later_.empty()) return absl::NotFoundError("the device is gone");
+          PanelParts parts = PartsOfUdp(later_.front());
+          later_.pop_front();
+          return parts;
+        },
+        clock_, sink_, metrics_);
+    panel_->Start();
+    while (panel_->state() == PanelState::kRunning || panel_->state() == PanelState::kRestarting) {
+      std::this_thread::yield();
+    }
+    panel_->Stop();
+  }
+
+  const EagerClock clock_;
+  CollectingSink sink_;
+  Metrics metrics_;
+  std::deque<Script> later_;
+  std::unique_ptr<Panel> panel_;
+};
+
+const absl::Status kOk = absl::OkStatus();
+const absl::Status kEnd = absl::OutOfRangeError("the end");
+
+TEST_F(PanelTest, OffersWhatTheSourceGivesAndFinishesAtItsEnd) {
+  Run(Parts({kOk, kOk, kEnd}));
+  EXPECT_EQ(panel_->state(), PanelState::kFinished);
+  const auto frames = sink_.frames();
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[1].epoch, 2u);
+  EXPECT_EQ(frames[1].source, 4u);
+  EXPECT_EQ(frames[1].dimension, 1u);
+  EXPECT_THAT(frames[1].subjects, ElementsAre(1, 2));
+  EXPECT_EQ(panel_->counters().tuples, 4u);
+  EXPECT_EQ(panel_->counters().missed_frames, 3u);
+  EXPECT_EQ(panel_->latency().count(), 2u);
+  EXPECT_EQ(panel_->latency().max_ns(), 5'000);
+}
+
+// A second frame of a source and slot is refused as a duplicate.
+TEST_F(PanelTest, OffersTheFirstFrameOfASlotAndCountsTheOthers) {
+  Run({std::make_unique<ScriptedSource>(Script{kOk, kOk, kOk, kOk, kOk, kEnd}, 2),
+       std::make_unique<EchoWorkload>(absl::OkStatus())});
+  std::vector<Epoch> epochs;
+  for (const TupleFrame& frame : sink_.frames()) epochs.push_back(frame.epoch);
+  EXPECT_THAT(epochs, ElementsAre(1, 2, 3));
+  EXPECT_EQ(panel_->counters().frames, 5u);
+  EXPECT_EQ(panel_->counters().surplus_frames, 2u);
+  EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_panel_surplus_frames_total{panel=\"north\"} 2"));
+}
+
+TEST_F(PanelTest, StartsAgainAfterAnErrorThatMayPass) {
+  Run(Parts({kOk, absl::UnavailableError("device lost")}),
+      {{kOk, absl::InternalError("again")}, {kOk, kEnd}});
+  EXPECT_EQ(panel_->state(), PanelState::kFinished);
+  EXPECT_EQ(panel_->counters().frames, 3u);
+  EXPECT_EQ(panel_->counters().restarts, 2u);
+  EXPECT_EQ(panel_->counters().missed_frames, 9u) << "of all three sources";
+}
+
+TEST_F(PanelTest, KeepsTheCountsOfDatagramsWhenItsSourceIsOpenedAgain) {
+  Run(PartsOfUdp({kOk, absl::UnavailableError("address lost")}), {{kEnd}});
+  EXPECT_EQ(panel_->udp().counters().of(UdpFault::kWidth), 10u) << "of both sources";
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("tributary_udp_datagrams_unused_total{panel=\"north\",reason=\"width\"} 10"));
+  EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_udp_port{panel=\"north\"} 7000"));
+}
+
+TEST_F(PanelTest, FailsForGoodWhenAnotherTryCannotHelp) {
+  Run(Parts({kOk, absl::DataLossError("frame 2: truncated")}), {{kEnd}});
+  EXPECT_EQ(panel_->state(), PanelState::kFailed);
+  EXPECT_EQ(panel_->counters().restarts, 0u);
+}
+
+TEST_F(PanelTest, FailsForGoodWhenItCannotBeOpenedAgain) {
+  Run(Parts({absl::UnavailableError("device lost")}));
+  EXPECT_EQ(panel_->state(), PanelState::kFailed);
+}
+
+TEST_F(PanelTest, CountsFramesThatTheWorkloadLost) {
+  Run(Parts({kOk, kOk}, absl::InvalidArgumentError("wrong size")));
+  EXPECT_EQ(panel_->state(), PanelState::kFailed);
+  EXPECT_EQ(panel_->counters().failed_frames, 1u);
+  EXPECT_TRUE(sink_.frames().empty());
+  EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_panel_failed_frames_total{panel=\"north\"} 1"));
+}
+
+TEST_F(PanelTest, StopsWhileItsSourceIsAtRest) {
+  panel_ = std::make_unique<Panel>(
+      Panel::Identity{"north", 0}, Parts({}), [] { return absl::InternalError("not asked"); }, clock_, sink_,
+      metrics_);
+  panel_->Start();
+  panel_->Stop();
+  EXPECT_EQ(panel_->state(), PanelState::kFinished);
+}
+
+}  // namespace
+}  // namespace tributary
