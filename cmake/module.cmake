@@ -2,7 +2,8 @@
 #
 # A folder is a module: its *.cc (those of FOLDERS, where they are given) make the library tributary_NAME, its *_test.cc the test binary
 # NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable.
-# Files that match EXCLUDE are left to the folder's own CMakeLists.txt.
+# Files that match EXCLUDE are left to the folder's own CMakeLists.txt. With TRIBUTARY_UNITY (cmake/unity.cmake), what two files of
+# a module, or two of its tests, have in anonymous namespaces must differ in name.
 function(tributary_module name)
   cmake_parse_arguments(ARG "" "EXCLUDE" "FOLDERS;DEPENDS;TEST_DEPENDS" ${ARGN})
   if(NOT ARG_FOLDERS)
@@ -22,6 +23,7 @@ function(tributary_module name)
   if(sources)
     add_library(tributary_${name} STATIC ${sources})
     target_link_libraries(tributary_${name} PUBLIC tributary_options ${ARG_DEPENDS})
+    tributary_unity(tributary_${name})
   else()
     add_library(tributary_${name} INTERFACE)
     target_link_libraries(tributary_${name} INTERFACE tributary_options ${ARG_DEPENDS})
@@ -45,6 +47,9 @@ function(tributary_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  tributary_unity(${name})
+  # What tests compute is in the libraries.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${name} PRIVATE
     TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TRIBUTARY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
