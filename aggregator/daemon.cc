@@ -10,36 +10,37 @@
 #include <vector>
 
 #include "aggregator/federation_host.h"
+#include "aggregator/learning/service/federation_metrics.h"
+#include "aggregator/learning/service/run_api.h"
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
 #include "aggregator/publish/readiness.h"
 #include "aggregator/publish/site_board.h"
 #include "aggregator/publish/site_metrics.h"
-#include "aggregator/learning/service/federation_metrics.h"
-#include "aggregator/learning/service/run_api.h"
 #include "core/http/http_metrics.h"
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
 
-namespace tributary {
+namespace tributary::aggregator {
 namespace {
 
 constexpr std::chrono::milliseconds kParentDrain{1000};
 
-void AddIngestMetrics(const IngestServer& server, const SiteTable& sites, Metrics& metrics) {
-  for (std::size_t i = 0; i < kStreamFaults; ++i) {
-    const auto fault = static_cast<StreamFault>(i);
+void AddIngestMetrics(const server::IngestServer& server, const server::SiteTable& sites,
+                      runtime::Metrics& metrics) {
+  for (std::size_t i = 0; i < server::kStreamFaults; ++i) {
+    const auto fault = static_cast<server::StreamFault>(i);
     metrics.AddCounterCallback("tributary_streams_refused_total",
                                "Report streams ended by the aggregator, by reason.",
-                               {{"reason", std::string(StreamFaultName(fault))}},
+                               {{"reason", std::string(server::StreamFaultName(fault))}},
                                [&server, fault] { return static_cast<double>(server.refusals().of(fault)); });
   }
   for (const auto& site : sites.all()) {
-    for (RefusalReason reason :
-         {RefusalReason::kShape, RefusalReason::kUnknownSource, RefusalReason::kTooLarge}) {
+    for (fusion::RefusalReason reason : {fusion::RefusalReason::kShape, fusion::RefusalReason::kUnknownSource,
+                                         fusion::RefusalReason::kTooLarge}) {
       metrics.AddCounterCallback(
           "tributary_frames_malformed_total", "Frames refused for their structure, before fusion.",
-          {{"site", site->name()}, {"reason", std::string(RefusalReasonName(reason))}},
+          {{"site", site->name()}, {"reason", std::string(fusion::RefusalReasonName(reason))}},
           [&site = *site, reason] { return static_cast<double>(site.refused_on_wire(reason)); });
     }
   }
@@ -53,15 +54,17 @@ void AddIngestMetrics(const IngestServer& server, const SiteTable& sites, Metric
 
 }  // namespace
 
-Daemon::Daemon(const AggregatorConfig& config, const Clock& clock) : config_(config), clock_(clock) {}
+Daemon::Daemon(const AggregatorConfig& config, const runtime::Clock& clock)
+    : config_(config), clock_(clock) {}
 
-absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepared, const Clock& clock) {
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepared,
+                                                      const runtime::Clock& clock) {
   auto daemon = std::unique_ptr<Daemon>(new Daemon(prepared.config, clock));
   const AggregatorConfig& config = daemon->config_;
-  const std::optional<TlsMaterial>& tls = prepared.tls;
+  const std::optional<config::TlsMaterial>& tls = prepared.tls;
   if (absl::Status status = daemon->MakeSites(); !status.ok()) return status;
   if (absl::Status status = daemon->StartParent(tls); !status.ok()) return status;
-  IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}, {}};
+  server::IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}, {}};
   if (config.federation) {
     absl::StatusOr<std::unique_ptr<FederationHost>> federation = FederationHost::Start(
         *config.federation, std::move(prepared.evaluation), tls, clock, daemon->metrics_);
@@ -70,8 +73,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
     options.services = daemon->federation_->services();
     options.learners = [host = daemon->federation_.get()] { return host->Learners(); };
   }
-  absl::StatusOr<std::unique_ptr<IngestServer>> server =
-      IngestServer::Start(options, *daemon->sites_, daemon->fleet_, clock);
+  absl::StatusOr<std::unique_ptr<server::IngestServer>> server =
+      server::IngestServer::Start(options, *daemon->sites_, daemon->fleet_, clock);
   if (!server.ok()) {
     return absl::Status(server.status().code(),
                         fmt::format("listen: {}", std::string(server.status().message())));
@@ -88,29 +91,30 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
 }
 
 absl::Status Daemon::MakeSites() {
-  std::vector<std::unique_ptr<Site>> sites;
+  std::vector<std::unique_ptr<server::Site>> sites;
   for (const SiteSettings& settings : config_.sites) {
-    absl::StatusOr<std::unique_ptr<FusionEngine>> engine = FusionEngine::Create(settings.fusion);
+    absl::StatusOr<std::unique_ptr<fusion::FusionEngine>> engine =
+        fusion::FusionEngine::Create(settings.fusion);
     if (!engine.ok()) return engine.status();
     if (settings.fusion.tuning.deadline_ns < settings.fusion.slot.ns()) {
       spdlog::warn(
           "{}: deadline_ms is shorter than a slot of {}: sensors that share no phase are fused apart",
           settings.fusion.name, settings.fusion.slot.Text());
     }
-    AddSiteMetrics(**engine, metrics_);
-    Histogram& latency =
+    publish::AddSiteMetrics(**engine, metrics_);
+    runtime::Histogram& latency =
         metrics_.AddHistogram("tributary_fusion_latency_seconds",
                               "From the capture of a slot's earliest contribution to its fusion.",
-                              LatencyBounds(), {{"site", settings.fusion.name}});
-    sites.push_back(std::make_unique<Site>(*std::move(engine), settings.model_sha256, latency));
-    boards_.push_back(std::make_shared<SiteBoard>());
+                              publish::LatencyBounds(), {{"site", settings.fusion.name}});
+    sites.push_back(std::make_unique<server::Site>(*std::move(engine), settings.model_sha256, latency));
+    boards_.push_back(std::make_shared<publish::SiteBoard>());
     sites.back()->feed().Add(boards_.back());
   }
-  sites_ = std::make_unique<SiteTable>(std::move(sites));
+  sites_ = std::make_unique<server::SiteTable>(std::move(sites));
   return absl::OkStatus();
 }
 
-absl::Status Daemon::StartParent(const std::optional<TlsMaterial>& tls) {
+absl::Status Daemon::StartParent(const std::optional<config::TlsMaterial>& tls) {
   if (!config_.parent) return absl::OkStatus();
   for (const auto& site : sites_->all()) {
     absl::StatusOr<std::shared_ptr<ParentLink>> link =
@@ -123,40 +127,41 @@ absl::Status Daemon::StartParent(const std::optional<TlsMaterial>& tls) {
 }
 
 void Daemon::MakeReadiness() {
-  Readiness::Parts parts;
+  publish::Readiness::Parts parts;
   parts.takes_streams = [this] { return server_->serving(); };
   if (federation_ != nullptr)
     parts.store_healthy = [host = federation_.get()] { return host->store_healthy(); };
   parts.fleet = &fleet_;
   parts.clock = &clock_;
-  readiness_ = std::make_unique<Readiness>(std::move(parts));
+  readiness_ = std::make_unique<publish::Readiness>(std::move(parts));
   for (std::size_t i = 0; i < boards_.size(); ++i) readiness_->Add(sites_->all()[i]->engine(), boards_[i]);
   readiness_->Register(metrics_);
 }
 
 absl::Status Daemon::StartHttp() {
   if (config_.http_listen.empty()) return absl::OkStatus();
-  http_ = std::make_unique<HttpServer>();
-  AddHttpMetrics(*http_, metrics_);
-  ApiContext context;
-  auto sources = std::make_shared<std::vector<SourceMetrics>>();
+  http_ = std::make_unique<http::HttpServer>();
+  http::AddHttpMetrics(*http_, metrics_);
+  publish::ApiContext context;
+  auto sources = std::make_shared<std::vector<publish::SourceMetrics>>();
   for (std::size_t i = 0; i < boards_.size(); ++i) {
-    const FusionEngine& engine = sites_->all()[i]->engine();
+    const fusion::FusionEngine& engine = sites_->all()[i]->engine();
     context.sites.push_back({&engine, boards_[i]});
     sources->emplace_back(engine, metrics_);
   }
   context.fleet = &fleet_;
   if (federation_ != nullptr) context.learners = [host = federation_.get()] { return host->Learners(); };
-  const auto runs =
-      federation_ == nullptr ? nullptr : std::make_shared<RunMetrics>(federation_->board(), metrics_);
+  const auto runs = federation_ == nullptr
+                        ? nullptr
+                        : std::make_shared<learning::RunMetrics>(federation_->board(), metrics_);
   context.metrics_text = [this, sources, runs] {
-    for (SourceMetrics& each : *sources) each.Refresh();
+    for (publish::SourceMetrics& each : *sources) each.Refresh();
     if (runs != nullptr) runs->Refresh();
     return metrics_.Text();
   };
   context.readiness = readiness_.get();
-  AddApiRoutes(*http_, std::move(context));
-  if (federation_ != nullptr) AddRunRoutes(*http_, federation_->board(), federation_->relay());
+  publish::AddApiRoutes(*http_, std::move(context));
+  if (federation_ != nullptr) learning::AddRunRoutes(*http_, federation_->board(), federation_->relay());
   const absl::Status status = http_->Start(config_.http_listen);
   if (status.ok()) return status;
   return absl::Status(status.code(),
@@ -175,15 +180,15 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     if (config.sites[i].fusion.name != config_.sites[i].fusion.name) {
       return absl::FailedPreconditionError("the names or the order of sites differ: restart to change them");
     }
-    if (absl::Status status = Validate(config.sites[i].fusion.tuning); !status.ok()) return status;
+    if (absl::Status status = fusion::Validate(config.sites[i].fusion.tuning); !status.ok()) return status;
   }
   for (std::size_t i = 0; i < config.sites.size(); ++i) {
-    Site& site = *sites_->all()[i];
+    server::Site& site = *sites_->all()[i];
     if (absl::Status status = site.engine().Reconfigure(config.sites[i].fusion.tuning); !status.ok())
       return status;
     site.set_model_sha256(config.sites[i].model_sha256);
-    const SiteConfig& now = config_.sites[i].fusion;
-    const SiteConfig& then = config.sites[i].fusion;
+    const fusion::SiteConfig& now = config_.sites[i].fusion;
+    const fusion::SiteConfig& then = config.sites[i].fusion;
     if (then.dimension != now.dimension || then.slot != now.slot || then.leaves != now.leaves ||
         then.max_subjects != now.max_subjects || then.window_slots != now.window_slots ||
         then.max_age_ns != now.max_age_ns || then.max_lead_ns != now.max_lead_ns) {
@@ -198,7 +203,7 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
       config.parent != config_.parent || config.federation != config_.federation) {
     spdlog::warn("listen, [http], [ingest], [tls], [parent] and [federation] change with a restart only");
   }
-  if (absl::Status status = SetUpLog(config.log_level); !status.ok()) return status;
+  if (absl::Status status = runtime::SetUpLog(config.log_level); !status.ok()) return status;
   spdlog::info("configuration reloaded");
   return absl::OkStatus();
 }
@@ -223,10 +228,10 @@ void Daemon::SayWhatWasServed() const {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   };
   for (const auto& site : sites_->all()) {
-    const FusionCounters counters = site->engine().counters();
+    const fusion::FusionCounters counters = site->engine().counters();
     std::uint64_t malformed = 0;
-    for (std::size_t i = 0; i < kRefusalReasons; ++i) {
-      malformed += site->refused_on_wire(static_cast<RefusalReason>(i));
+    for (std::size_t i = 0; i < fusion::kRefusalReasons; ++i) {
+      malformed += site->refused_on_wire(static_cast<fusion::RefusalReason>(i));
     }
     spdlog::info(
         "{}: served {:.1f} s: {} nodes, {} frames taken, {} refused; {} slots complete, {} incomplete; {} "
@@ -238,10 +243,10 @@ void Daemon::SayWhatWasServed() const {
         sum(counters.tuples_refused));
   }
   if (federation_ != nullptr) {
-    for (const auto& run : federation_->board().Runs()) {
-      spdlog::info("run {}: {} after {} of {} rounds, {} updates refused", run->name,
-                   RunConditionName(run->condition), run->committed, run->rounds,
-                   run->totals.refused_updates);
+    for (const auto& record : federation_->board().Runs()) {
+      const v1::Run& run = record->run;
+      spdlog::info("run {}: {} of {} rounds done, {} updates refused: {}", run.name(), run.committed_rounds(),
+                   run.rounds(), run.refused_updates(), run.message());
     }
   }
   spdlog::info("aggregator stopped after {:.1f} s", seconds);
@@ -249,4 +254,4 @@ void Daemon::SayWhatWasServed() const {
 
 Daemon::~Daemon() { Stop(); }
 
-}  // namespace tributary
+}  // namespace tributary::aggregator

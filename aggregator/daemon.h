@@ -9,27 +9,33 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
-#include "aggregator/server/ingest_server.h"
-#include "aggregator/server/site.h"
 #include "aggregator/prepare.h"
 #include "aggregator/publish/fleet.h"
+#include "aggregator/server/ingest_server.h"
+#include "aggregator/server/site.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 
-namespace tributary {
-
-class FederationHost;
+namespace tributary::http {
 class HttpServer;
-class ParentLink;
+}
+namespace tributary::publish {
 class Readiness;
 class SiteBoard;
+}  // namespace tributary::publish
+
+namespace tributary::aggregator {
+
+class FederationHost;
+class ParentLink;
 
 // Main thread. Owns everything; what serves stops before what it serves from.
 class Daemon {
  public:
   // Errors: Unavailable (an address that cannot be bound; the message names the key), FailedPrecondition and
   // DataLoss (the store).
-  static absl::StatusOr<std::unique_ptr<Daemon>> Start(PreparedAggregator prepared, const Clock& clock);
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(PreparedAggregator prepared,
+                                                       const runtime::Clock& clock);
   ~Daemon();
 
   // Applies what can change while running: the log level, each site's tuning and model digest. Says in the
@@ -44,26 +50,26 @@ class Daemon {
   void Stop();
 
  private:
-  Daemon(const AggregatorConfig& config, const Clock& clock);
+  Daemon(const AggregatorConfig& config, const runtime::Clock& clock);
   absl::Status MakeSites();
-  absl::Status StartParent(const std::optional<TlsMaterial>& tls);
+  absl::Status StartParent(const std::optional<config::TlsMaterial>& tls);
   absl::Status StartHttp();
   void MakeReadiness();
   void SayWhatWasServed() const;
 
   AggregatorConfig config_;
-  const Clock& clock_;
-  Metrics metrics_;
-  Fleet fleet_;
-  std::unique_ptr<SiteTable> sites_;
-  std::vector<std::shared_ptr<SiteBoard>> boards_;
+  const runtime::Clock& clock_;
+  runtime::Metrics metrics_;
+  publish::Fleet fleet_;
+  std::unique_ptr<server::SiteTable> sites_;
+  std::vector<std::shared_ptr<publish::SiteBoard>> boards_;
   std::vector<std::shared_ptr<ParentLink>> parents_;
   std::unique_ptr<FederationHost> federation_;
-  std::unique_ptr<IngestServer> server_;
-  std::unique_ptr<Readiness> readiness_;
-  std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<server::IngestServer> server_;
+  std::unique_ptr<publish::Readiness> readiness_;
+  std::unique_ptr<http::HttpServer> http_;
   std::int64_t started_steady_ns_ = 0;
   bool said_what_was_served_ = false;
 };
 
-}  // namespace tributary
+}  // namespace tributary::aggregator

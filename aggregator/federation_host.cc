@@ -5,71 +5,73 @@
 #include <string>
 #include <utility>
 
-#include "aggregator/learning/service/federation_metrics.h"
 #include "aggregator/learning/relay/relay_metrics.h"
+#include "aggregator/learning/service/federation_metrics.h"
 
-namespace tributary {
+namespace tributary::aggregator {
 
 absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
-    const FederationSettings& settings, std::optional<EvaluationImages> evaluation,
-    const std::optional<TlsMaterial>& tls, const Clock& clock, Metrics& metrics) {
-  absl::StatusOr<std::unique_ptr<Coordinator>> coordinator =
-      Coordinator::Start({settings.store, settings.keep_models, settings.evaluation.has_value()}, clock);
+    const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
+    const std::optional<config::TlsMaterial>& tls, const runtime::Clock& clock, runtime::Metrics& metrics) {
+  absl::StatusOr<std::unique_ptr<learning::Coordinator>> coordinator = learning::Coordinator::Start(
+      {settings.store, settings.keep_models, settings.evaluation.has_value()}, clock);
   if (!coordinator.ok()) return coordinator.status();
-  AddFederationMetrics(**coordinator, metrics);
+  learning::AddFederationMetrics(**coordinator, metrics);
   auto host = std::unique_ptr<FederationHost>(new FederationHost(*std::move(coordinator)));
   if (evaluation) {
-    host->evaluator_ = Evaluator::Start(*host->coordinator_, *std::move(evaluation));
+    host->evaluator_ = learning::Evaluator::Start(*host->coordinator_, *std::move(evaluation));
     metrics.AddCounterCallback(
         "tributary_evaluations_skipped_total", "Rounds that were not evaluated because a newer one had come.",
         {}, [evaluator = host->evaluator_] { return static_cast<double>(evaluator->skipped_rounds()); });
   }
   if (settings.parent) {
-    RelayOptions options;
+    learning::RelayOptions options;
     options.parent.aggregator = settings.parent->aggregator;
     options.parent.tls = tls;
     options.parent.node = settings.parent->node;
     options.parent.run = settings.parent->run;
-    options.parent.boot_id = NewBootId();
+    options.parent.boot_id = wire::NewBootId();
     options.min_nodes = settings.parent->min_nodes;
-    host->relay_ = std::make_unique<Relay>(std::move(options), *host->coordinator_, clock);
-    AddRelayMetrics(*host->relay_, metrics);
+    host->relay_ = std::make_unique<learning::Relay>(std::move(options), *host->coordinator_, clock);
+    learning::AddRelayMetrics(*host->relay_, metrics);
   }
   return host;
 }
 
 namespace {
 
-LearningStatus LearningIn(const RunView& run, const ParticipantStatus& node) {
-  return {node.node,
-          run.name,
-          node.connected,
-          node.sample_count,
-          node.last_round,
-          node.accepted_updates,
-          node.refused_updates,
-          node.dropped_rounds,
-          node.last_refusal};
+publish::LearningStatus LearningIn(const v1::Run& run, const v1::Participant& node) {
+  return {node.node(),
+          run.name(),
+          node.connected(),
+          node.sample_count(),
+          node.last_round(),
+          node.accepted_updates(),
+          node.refused_updates(),
+          node.dropped_rounds(),
+          node.last_refusal()};
 }
 
 }  // namespace
 
-std::vector<LearningStatus> FederationHost::Learners() const {
-  std::vector<LearningStatus> learners;
-  std::map<std::string, LearningStatus> ended;  // by node, in the last run that it took part in
+std::vector<publish::LearningStatus> FederationHost::Learners() const {
+  std::vector<publish::LearningStatus> learners;
+  std::map<std::string, publish::LearningStatus> ended;  // by node, in the last run that it took part in
   std::set<std::string> listed;
-  for (const auto& run : board().Runs()) {
-    for (const ParticipantStatus& node : run->participants) {
-      if (run->ended()) {
-        ended[node.node] = LearningIn(*run, node);
+  for (const auto& record : board().Runs()) {
+    const v1::Run& run = record->run;
+    for (const v1::Participant& node :
+         board().Nodes(run.name(), "", learning::Coordinator::kMaxParticipants)) {
+      if (record->ended()) {
+        ended[node.node()] = LearningIn(run, node);
       } else {
-        listed.insert(node.node);
-        learners.push_back(LearningIn(*run, node));
+        listed.insert(node.node());
+        learners.push_back(LearningIn(run, node));
       }
     }
   }
-  for (WaitingNode& node : coordinator_->waiting().List()) {
-    LearningStatus waiting;
+  for (learning::WaitingNode& node : coordinator_->waiting().List()) {
+    publish::LearningStatus waiting;
     waiting.node = node.node;
     waiting.connected = true;
     waiting.sample_count = node.sample_count;
@@ -91,10 +93,10 @@ FederationHost::~FederationHost() {
   if (evaluator_ != nullptr) evaluator_->Stop();
 }
 
-FederationHost::FederationHost(std::unique_ptr<Coordinator> coordinator)
+FederationHost::FederationHost(std::unique_ptr<learning::Coordinator> coordinator)
     : coordinator_(std::move(coordinator)),
       federation_(*coordinator_),
       runs_(*coordinator_),
       models_(*coordinator_) {}
 
-}  // namespace tributary
+}  // namespace tributary::aggregator

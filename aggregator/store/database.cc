@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-namespace tributary {
+#include "core/status/macros.h"
+
+namespace tributary::store {
 namespace {
 
 absl::StatusCode CodeOf(int result) {
@@ -70,6 +72,11 @@ absl::StatusOr<bool> Statement::Step() {
 
 absl::Status Statement::Run() { return Step().status(); }
 
+void Statement::Reset() {
+  sqlite3_reset(statement_.get());
+  bind_result_ = SQLITE_OK;
+}
+
 std::int64_t Statement::Integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
 
 std::string Statement::Text(int column) const {
@@ -88,18 +95,27 @@ std::string Statement::Blob(int column) const {
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
-absl::StatusOr<Database> Database::Open(const std::string& path) {
+absl::StatusOr<Database> Database::Connect(const std::string& path, int flags) {
   sqlite3* raw = nullptr;
-  const int result = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int result = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
   Database database{std::unique_ptr<sqlite3, Close>(raw)};
   if (raw == nullptr) return absl::ResourceExhaustedError(path + ": no memory to open it");
   if (result != SQLITE_OK) return Failure(raw, result);
-  if (absl::Status status = database.Configure(); !status.ok()) return status;
+  sqlite3_extended_result_codes(raw, 1);
   return database;
 }
 
+absl::StatusOr<Database> Database::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(Database database, Connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  RETURN_IF_ERROR(database.Configure());
+  return database;
+}
+
+absl::StatusOr<Database> Database::OpenToRead(const std::string& path) {
+  return Connect(path, SQLITE_OPEN_READONLY);
+}
+
 absl::Status Database::Configure() {
-  sqlite3_extended_result_codes(database_.get(), 1);
   for (const char* sql :
        {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
     if (absl::Status status = Execute(sql); !status.ok()) return status;
@@ -144,4 +160,4 @@ absl::Status Transaction::Commit() {
   return status;
 }
 
-}  // namespace tributary
+}  // namespace tributary::store

@@ -13,7 +13,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace tributary {
+namespace tributary::store {
 
 // A prepared statement. Binds from 1; valid as long as its Database. Errors come out of Step and Run: what
 // cannot be bound cannot be run.
@@ -29,6 +29,8 @@ class Statement {
   absl::StatusOr<bool> Step();
   // For statements without rows.
   absl::Status Run();
+  // To be bound and run again.
+  void Reset();
 
   std::int64_t Integer(int column) const;
   std::string Text(int column) const;
@@ -54,6 +56,8 @@ class Database {
  public:
   // Opens or creates; checks the whole file for damage.
   static absl::StatusOr<Database> Open(const std::string& path);
+  // A further connection to a file that another has opened: it reads, also while the other writes.
+  static absl::StatusOr<Database> OpenToRead(const std::string& path);
 
   absl::StatusOr<Statement> Prepare(std::string_view sql);
   absl::Status Execute(const std::string& sql);
@@ -63,6 +67,7 @@ class Database {
     void operator()(sqlite3* database) const;
   };
   explicit Database(std::unique_ptr<sqlite3, Close> database) : database_(std::move(database)) {}
+  static absl::StatusOr<Database> Connect(const std::string& path, int flags);
   absl::Status Configure();
 
   std::unique_ptr<sqlite3, Close> database_;
@@ -83,4 +88,4 @@ class Transaction {
   Database* database_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::store

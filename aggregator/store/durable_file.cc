@@ -11,12 +11,14 @@
 
 #include "core/parameters/crc32c.h"
 
-namespace tributary {
+namespace tributary::store {
 namespace {
 
 absl::Status FromErrno(std::string_view action, const std::string& path) {
   return absl::ErrnoToStatus(errno, fmt::format("{}: cannot {}", path, action));
 }
+
+}  // namespace
 
 absl::Status SyncFolderOf(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/'));
@@ -27,8 +29,6 @@ absl::Status SyncFolderOf(const std::string& path) {
   close(fd);
   return status;
 }
-
-}  // namespace
 
 absl::StatusOr<DurableFile> DurableFile::Create(std::string folder, std::string name, StoreStepHook hook) {
   if (absl::Status status = AskHook(hook, StoreStep::kCreateFile); !status.ok()) return status;
@@ -55,7 +55,7 @@ DurableFile::~DurableFile() {
 
 absl::Status DurableFile::Append(std::string_view bytes) {
   if (absl::Status status = AskHook(hook_, StoreStep::kWriteFile); !status.ok()) return status;
-  facts_.crc32c = Crc32c(bytes, facts_.crc32c);
+  facts_.crc32c = parameters::Crc32c(bytes, facts_.crc32c);
   facts_.bytes += bytes.size();
   while (!bytes.empty()) {
     const ssize_t written = write(fd_, bytes.data(), bytes.size());
@@ -88,9 +88,13 @@ absl::StatusOr<CheckedReader> CheckedReader::Open(const std::string& folder, con
   CheckedReader reader(fd, std::move(path), facts);
   struct stat about {};
   if (fstat(fd, &about) != 0) return FromErrno("read", reader.path_);
-  if (static_cast<std::uint64_t>(about.st_size) != facts.bytes) {
-    return absl::DataLossError(
-        fmt::format("{}: has {} bytes, {} were written", reader.path_, about.st_size, facts.bytes));
+  const auto size = static_cast<std::uint64_t>(about.st_size);
+  const std::uint64_t end = facts.offset + facts.bytes;
+  if (facts.name.ends_with(kLogEnding) ? size < end : size != end) {
+    return absl::DataLossError(fmt::format("{}: has {} bytes, {} were written", reader.path_, size, end));
+  }
+  if (facts.offset > 0 && lseek(fd, static_cast<off_t>(facts.offset), SEEK_SET) < 0) {
+    return FromErrno("read", reader.path_);
   }
   return reader;
 }
@@ -139,11 +143,11 @@ absl::StatusOr<std::size_t> CheckedReader::Read(char* buffer, std::size_t size) 
     done += static_cast<std::size_t>(got);
   }
   position_ += wanted;
-  crc32c_ = Crc32c({buffer, wanted}, crc32c_);
+  crc32c_ = parameters::Crc32c({buffer, wanted}, crc32c_);
   if (remaining() == 0 && whole_ && crc32c_ != facts_.crc32c) {
     return absl::DataLossError(fmt::format("{}: does not match its checksum", path_));
   }
   return wanted;
 }
 
-}  // namespace tributary
+}  // namespace tributary::store

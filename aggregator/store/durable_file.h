@@ -10,14 +10,19 @@
 #include "absl/status/statusor.h"
 #include "aggregator/store/store_step.h"
 
-namespace tributary {
+namespace tributary::store {
 
-// What the store remembers of a file.
+// What the store remembers of a file, or of a part of an UpdateLog.
 struct FileFacts {
-  std::string name;  // relative to the store
+  std::string name;  // relative to the store; ends with kLogEnding if others share the file
   std::uint64_t bytes = 0;
   std::uint32_t crc32c = 0;
+  std::uint64_t offset = 0;  // of the part in its log
 };
+inline constexpr std::string_view kLogEnding = ".log";
+
+// Makes a file's name in its folder survive a crash.
+absl::Status SyncFolderOf(const std::string& path);
 
 // A file that is being written; gone with this object unless it was committed. One thread at a time.
 // Errors name the path; ResourceExhausted: the disk is full.
@@ -46,10 +51,10 @@ class DurableFile {
   StoreStepHook hook_;
 };
 
-// Reads a file of the store from start to end. One thread at a time.
+// Reads a file of the store, or a part of one, from start to end. One thread at a time.
 class CheckedReader {
  public:
-  // DataLoss if the file is missing or has another size than `facts` say.
+  // DataLoss if the file is missing or has another size than `facts` say; a log may be longer.
   static absl::StatusOr<CheckedReader> Open(const std::string& folder, const FileFacts& facts);
   ~CheckedReader();
   CheckedReader(CheckedReader&& other) noexcept;
@@ -75,4 +80,4 @@ class CheckedReader {
   std::uint32_t crc32c_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::store

@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 
-namespace tributary {
+namespace tributary::store {
 namespace {
 
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 
 constexpr const char* kTables = R"(
 CREATE TABLE schema_version (version INTEGER NOT NULL);
-INSERT INTO schema_version VALUES (1);
+INSERT INTO schema_version VALUES (2);
 CREATE TABLE run (
-  name TEXT PRIMARY KEY, config TEXT NOT NULL, document TEXT NOT NULL, started_unix_ns INTEGER NOT NULL,
+  name TEXT PRIMARY KEY, config TEXT NOT NULL, document BLOB NOT NULL, started_unix_ns INTEGER NOT NULL,
   model_round INTEGER NOT NULL) STRICT;
 CREATE TABLE model (
   run TEXT NOT NULL REFERENCES run (name), round INTEGER NOT NULL, sha256 BLOB NOT NULL,
@@ -21,12 +21,17 @@ CREATE TABLE model (
   PRIMARY KEY (run, round)) STRICT;
 CREATE TABLE submission (
   number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL REFERENCES run (name), node TEXT NOT NULL,
-  document TEXT NOT NULL, file TEXT NOT NULL, bytes INTEGER NOT NULL, crc32c INTEGER NOT NULL) STRICT;
+  document BLOB NOT NULL, file TEXT NOT NULL, bytes INTEGER NOT NULL, crc32c INTEGER NOT NULL,
+  offset INTEGER NOT NULL) STRICT;
 CREATE TABLE history (
   number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL REFERENCES run (name), round INTEGER NOT NULL,
-  committed INTEGER NOT NULL, document TEXT NOT NULL) STRICT;
+  revision INTEGER NOT NULL, committed INTEGER NOT NULL, evaluated INTEGER NOT NULL, document BLOB NOT NULL) STRICT;
 CREATE INDEX submission_of_run ON submission (run);
-CREATE INDEX history_of_run ON history (run, round);
+CREATE INDEX history_of_run ON history (run, number);
+CREATE INDEX history_of_round ON history (run, round);
+CREATE UNIQUE INDEX history_changes ON history (run, revision);
+CREATE INDEX history_committed ON history (run, number) WHERE committed = 1;
+CREATE INDEX history_evaluated ON history (run, number) WHERE evaluated = 1;
 )";
 
 absl::StatusOr<std::int64_t> Query(Database& database, std::string_view sql) {
@@ -51,11 +56,12 @@ absl::Status PrepareTables(Database& database) {
   const auto version = Query(database, "SELECT version FROM schema_version");
   if (!version.ok()) return version.status();
   if (*version != kVersion) {
-    return absl::FailedPreconditionError(
-        fmt::format("the store has version {} of its tables, this program knows {}; nothing was changed",
-                    *version, kVersion));
+    return absl::FailedPreconditionError(fmt::format(
+        "the store has format {}, this program keeps format {}; nothing was changed. Start the release "
+        "that wrote it, or move the folder away to begin with an empty store",
+        *version, kVersion));
   }
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::store

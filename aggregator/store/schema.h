@@ -4,9 +4,9 @@
 #include "absl/status/status.h"
 #include "aggregator/store/database.h"
 
-namespace tributary {
+namespace tributary::store {
 
 // Creates them in an empty database. FailedPrecondition: a newer version of this program has made them.
 absl::Status PrepareTables(Database& database);
 
-}  // namespace tributary
+}  // namespace tributary::store

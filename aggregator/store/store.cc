@@ -12,11 +12,13 @@
 #include <system_error>
 #include <utility>
 
+#include "aggregator/store/row.h"
 #include "aggregator/store/schema.h"
 #include "aggregator/store/store_place.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 
-namespace tributary {
+namespace tributary::store {
 namespace {
 
 absl::Status MakeFolder(const std::string& path) {
@@ -25,11 +27,6 @@ absl::Status MakeFolder(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return absl::OkStatus();
   return absl::InvalidArgumentError(path + ": is a file, expected a folder");
-}
-
-FileFacts ReadFacts(const Statement& row, int column) {
-  return {row.Text(column), static_cast<std::uint64_t>(row.Integer(column + 1)),
-          static_cast<std::uint32_t>(row.Integer(column + 2))};
 }
 
 void BindFacts(Statement& statement, int index, const FileFacts& facts) {
@@ -47,25 +44,25 @@ Store::Store(std::string folder, StoreLock lock, Database database, StoreStepHoo
       hook_(std::move(hook)) {}
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, StoreStepHook hook) {
-  if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
+  RETURN_IF_ERROR(MakeFolder(folder));
   absl::StatusOr<StoreLock> lock = StoreLock::Take(folder);
   if (!lock.ok()) return lock.status();
   for (const std::string_view name : {kModels, kSubmissions}) {
-    if (absl::Status status = MakeFolder(fmt::format("{}/{}", folder, name)); !status.ok()) return status;
+    RETURN_IF_ERROR(MakeFolder(fmt::format("{}/{}", folder, name)));
   }
   absl::StatusOr<Database> database = Database::Open(fmt::format("{}/{}", folder, kDatabase));
   if (!database.ok()) return database.status();
   auto store =
       std::unique_ptr<Store>(new Store(folder, *std::move(lock), *std::move(database), std::move(hook)));
-  if (absl::Status status = PrepareTables(store->database_); !status.ok()) return status;
-  if (absl::Status status = store->CheckFiles(); !status.ok()) return status;
+  RETURN_IF_ERROR(PrepareTables(store->database_));
+  RETURN_IF_ERROR(store->CheckFiles());
   return store;
 }
 
 absl::StatusOr<std::vector<FileFacts>> Store::NamedFiles() {
   auto rows = database_.Prepare(
-      "SELECT file, bytes, crc32c FROM model UNION ALL SELECT file, bytes, crc32c FROM submission "
-      "UNION ALL SELECT state_file, state_bytes, state_crc32c FROM model WHERE state_file <> ''");
+      "SELECT file, bytes, crc32c, 0 FROM model UNION ALL SELECT file, bytes, crc32c, offset FROM submission "
+      "UNION ALL SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''");
   if (!rows.ok()) return rows.status();
   std::vector<FileFacts> files;
   for (;;) {
@@ -73,6 +70,7 @@ absl::StatusOr<std::vector<FileFacts>> Store::NamedFiles() {
     if (!row.ok()) return row.status();
     if (!*row) return files;
     files.push_back(ReadFacts(*rows, 0));
+    files.back().offset = static_cast<std::uint64_t>(rows->Integer(3));
   }
 }
 
@@ -102,7 +100,8 @@ absl::Status Store::CheckFiles() {
 }
 
 void Store::Remove(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
+  // The small updates of a round share a file.
+  for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
     if (name.empty() || !AskHook(hook_, StoreStep::kRemoveFile).ok()) continue;
     // What stays is removed at the next Open.
     unlink((folder_ + "/" + name).c_str());
@@ -110,17 +109,17 @@ void Store::Remove(const std::vector<std::string>& names) {
 }
 
 absl::StatusOr<Statement> Store::Change(std::string_view sql) {
-  if (absl::Status status = AskHook(hook_, StoreStep::kChangeRow); !status.ok()) return status;
+  RETURN_IF_ERROR(AskHook(hook_, StoreStep::kChangeRow));
   return database_.Prepare(sql);
 }
 
 absl::Status Store::Commit(Transaction& transaction) {
-  if (absl::Status status = AskHook(hook_, StoreStep::kCommit); !status.ok()) return status;
+  RETURN_IF_ERROR(AskHook(hook_, StoreStep::kCommit));
   return transaction.Commit();
 }
 
 absl::StatusOr<Transaction> Store::Begin() {
-  if (absl::Status status = AskHook(hook_, StoreStep::kBegin); !status.ok()) return status;
+  RETURN_IF_ERROR(AskHook(hook_, StoreStep::kBegin));
   return Transaction::Begin(database_);
 }
 
@@ -138,12 +137,14 @@ absl::Status Store::InsertModel(std::string_view run, const ModelRecord& model) 
 }
 
 absl::Status Store::InsertHistory(std::string_view run, const HistoryRecord& line, bool committed) {
-  auto insert = Change("INSERT INTO history (run, round, committed, document) VALUES (?, ?, ?, ?)");
+  auto insert = Change(
+      "INSERT INTO history (run, revision, round, committed, evaluated, document) "
+      "SELECT ?1, coalesce(max(revision), 0) + 1, ?2, ?3, 0, ?4 FROM history WHERE run = ?1");
   if (!insert.ok()) return insert.status();
   return insert->BindText(1, run)
       .Bind(2, std::int64_t{line.round})
       .Bind(3, std::int64_t{committed})
-      .BindText(4, line.document)
+      .BindBlob(4, line.document)
       .Run();
 }
 
@@ -181,7 +182,7 @@ absl::Status Store::UpdateRun(std::string_view run, std::string_view document,
       Change("UPDATE run SET document = ?2, model_round = IIF(?3 < 0, model_round, ?3) WHERE name = ?1");
   if (!update.ok()) return update.status();
   return update->BindText(1, run)
-      .BindText(2, document)
+      .BindBlob(2, document)
       .Bind(3, model_round ? std::int64_t{*model_round} : std::int64_t{-1})
       .Run();
 }
@@ -195,34 +196,32 @@ absl::StatusOr<std::vector<RunRecord>> Store::Runs() {
     absl::StatusOr<bool> row = rows->Step();
     if (!row.ok()) return row.status();
     if (!*row) return runs;
-    runs.push_back({rows->Text(0), rows->Text(1), rows->Text(2), rows->Integer(3),
+    runs.push_back({rows->Text(0), rows->Text(1), rows->Blob(2), rows->Integer(3),
                     static_cast<std::uint32_t>(rows->Integer(4))});
   }
 }
 
 absl::Status Store::AddRun(const RunRecord& run, ModelRecord model, DurableFile file) {
-  if (absl::Status status = file.Commit(); !status.ok()) return status;
+  RETURN_IF_ERROR(file.Commit());
   model.file = file.facts();
-  absl::StatusOr<Transaction> transaction = Begin();
-  if (!transaction.ok()) return transaction.status();
+  ASSIGN_OR_RETURN(Transaction transaction, Begin());
   auto insert = Change("INSERT INTO run VALUES (?, ?, ?, ?, ?)");
   if (!insert.ok()) return insert.status();
   absl::Status status = insert->BindText(1, run.name)
                             .BindText(2, run.config)
-                            .BindText(3, run.document)
+                            .BindBlob(3, run.document)
                             .Bind(4, run.started_unix_ns)
                             .Bind(5, std::int64_t{run.model_round})
                             .Run();
   if (status.ok()) status = InsertModel(run.name, model);
-  if (status.ok()) status = Commit(*transaction);
+  if (status.ok()) status = Commit(transaction);
   return status;
 }
 
 absl::Status Store::SaveDocument(std::string_view run, std::string_view document) {
-  absl::StatusOr<Transaction> transaction = Begin();
-  if (!transaction.ok()) return transaction.status();
+  ASSIGN_OR_RETURN(Transaction transaction, Begin());
   absl::Status status = UpdateRun(run, document, std::nullopt);
-  if (status.ok()) status = Commit(*transaction);
+  if (status.ok()) status = Commit(transaction);
   return status;
 }
 
@@ -230,26 +229,49 @@ absl::StatusOr<DurableFile> Store::NewSubmission() {
   return DurableFile::Create(folder_, fmt::format("{}/{}", kSubmissions, next_submission_++), hook_);
 }
 
-absl::Status Store::AddSubmission(std::string_view run, std::string_view document,
-                                  const SubmissionRecord& submission, DurableFile file) {
-  if (absl::Status status = file.Commit(); !status.ok()) return status;
-  absl::StatusOr<Transaction> transaction = Begin();
-  if (!transaction.ok()) return transaction.status();
-  auto insert =
-      Change("INSERT INTO submission (run, node, document, file, bytes, crc32c) VALUES (?, ?, ?, ?, ?, ?)");
-  if (!insert.ok()) return insert.status();
-  insert->BindText(1, run).BindText(2, submission.node).BindText(3, submission.document);
-  BindFacts(*insert, 4, file.facts());
-  absl::Status status = insert->Run();
-  if (status.ok()) status = UpdateRun(run, document, std::nullopt);
-  if (status.ok()) status = Commit(*transaction);
-  if (!status.ok()) Remove({file.facts().name});
-  return status;
+absl::StatusOr<std::vector<FileFacts>> Store::Stage(std::string_view run, std::span<ArrivedUpdate> updates) {
+  std::vector<std::string_view> small;
+  for (const ArrivedUpdate& each : updates) {
+    if (!each.file) small.push_back(each.bytes);
+  }
+  std::vector<FileFacts> parts;
+  if (!small.empty()) {
+    auto log = logs_.find(run);
+    if (log == logs_.end()) {
+      ASSIGN_OR_RETURN(
+          UpdateLog fresh,
+          UpdateLog::Create(folder_, fmt::format("{}/{}{}", kSubmissions, next_submission_++, kLogEnding),
+                            hook_));
+      log = logs_.emplace(run, std::move(fresh)).first;
+    }
+    ASSIGN_OR_RETURN(parts, log->second.Append(small));
+  }
+  std::vector<FileFacts> places;
+  auto part = parts.begin();
+  for (ArrivedUpdate& each : updates) {
+    if (each.file) RETURN_IF_ERROR(each.file->Commit());
+    places.push_back(each.file ? each.file->facts() : *part++);
+  }
+  return places;
+}
+
+absl::Status Store::AddSubmissions(std::string_view run, std::span<const SubmissionRecord> submissions) {
+  ASSIGN_OR_RETURN(Transaction transaction, Begin());
+  ASSIGN_OR_RETURN(Statement insert,
+                   Change("INSERT INTO submission (run, node, document, file, bytes, crc32c, offset) "
+                          "VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  for (const SubmissionRecord& each : submissions) {
+    insert.BindText(1, run).BindText(2, each.node).BindBlob(3, each.document);
+    BindFacts(insert, 4, each.file);
+    RETURN_IF_ERROR(insert.Bind(7, static_cast<std::int64_t>(each.file.offset)).Run());
+    insert.Reset();
+  }
+  return Commit(transaction);
 }
 
 absl::StatusOr<std::vector<SubmissionRecord>> Store::Submissions(std::string_view run) {
   auto rows = database_.Prepare(
-      "SELECT node, document, file, bytes, crc32c FROM submission WHERE run = ? ORDER BY number");
+      "SELECT node, document, file, bytes, crc32c, offset FROM submission WHERE run = ? ORDER BY number");
   if (!rows.ok()) return rows.status();
   rows->BindText(1, run);
   std::vector<SubmissionRecord> submissions;
@@ -257,21 +279,23 @@ absl::StatusOr<std::vector<SubmissionRecord>> Store::Submissions(std::string_vie
     absl::StatusOr<bool> row = rows->Step();
     if (!row.ok()) return row.status();
     if (!*row) return submissions;
-    submissions.push_back({rows->Text(0), rows->Text(1), ReadFacts(*rows, 2)});
+    submissions.push_back({rows->Text(0), rows->Blob(1), ReadFacts(*rows, 2)});
+    submissions.back().file.offset = static_cast<std::uint64_t>(rows->Integer(5));
   }
 }
 
 absl::Status Store::DropSubmissions(std::string_view run, std::string_view document,
                                     const HistoryRecord& line) {
-  absl::StatusOr<Transaction> transaction = Begin();
-  if (!transaction.ok()) return transaction.status();
+  ASSIGN_OR_RETURN(Transaction transaction, Begin());
   auto files = ForgetSubmissions(run);
   absl::Status status = files.status();
   if (status.ok()) status = UpdateRun(run, document, std::nullopt);
   if (status.ok()) status = InsertHistory(run, line, false);
-  if (status.ok()) status = Commit(*transaction);
-  if (status.ok()) Remove(*files);
-  return status;
+  if (status.ok()) status = Commit(transaction);
+  if (!status.ok()) return status;
+  Remove(*files);
+  logs_.erase(std::string(run));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<DurableFile> Store::NewModel(std::string_view run, std::uint32_t round) {
@@ -285,14 +309,13 @@ absl::StatusOr<DurableFile> Store::NewStrategyState(std::string_view run, std::u
 absl::Status Store::CommitRound(std::string_view run, std::string_view document, ModelRecord model,
                                 DurableFile file, std::optional<DurableFile> strategy_state,
                                 const HistoryRecord& line, std::uint32_t keep_models) {
-  if (absl::Status status = file.Commit(); !status.ok()) return status;
+  RETURN_IF_ERROR(file.Commit());
   model.file = file.facts();
   if (strategy_state) {
-    if (absl::Status status = strategy_state->Commit(); !status.ok()) return status;
+    RETURN_IF_ERROR(strategy_state->Commit());
     model.strategy_state = strategy_state->facts();
   }
-  absl::StatusOr<Transaction> transaction = Begin();
-  if (!transaction.ok()) return transaction.status();
+  ASSIGN_OR_RETURN(Transaction transaction, Begin());
   absl::Status status = InsertModel(run, model);
   if (status.ok()) status = UpdateRun(run, document, model.round);
   if (status.ok()) status = InsertHistory(run, line, true);
@@ -301,88 +324,78 @@ absl::Status Store::CommitRound(std::string_view run, std::string_view document,
   if (!submissions.ok()) return submissions.status();
   auto models = ForgetModels(run, keep_models);
   if (!models.ok()) return models.status();
-  if (status = Commit(*transaction); !status.ok()) return status;
+  if (status = Commit(transaction); !status.ok()) return status;
   Remove(*submissions);
+  logs_.erase(std::string(run));
   Remove(*models);
   return absl::OkStatus();
 }
 
 absl::Status Store::ReplaceModels(std::string_view run, std::string_view document, ModelRecord model,
                                   DurableFile file) {
-  if (absl::Status status = file.Commit(); !status.ok()) return status;
+  RETURN_IF_ERROR(file.Commit());
   model.file = file.facts();
-  absl::StatusOr<Transaction> transaction = Begin();
-  if (!transaction.ok()) return transaction.status();
+  ASSIGN_OR_RETURN(Transaction transaction, Begin());
   auto earlier = Forget("DELETE FROM model WHERE run = ?1 AND round != ?2 RETURNING file, state_file", run,
                         std::int64_t{model.round});
   absl::Status status = earlier.status();
   if (status.ok()) status = InsertModel(run, model);
   if (status.ok()) status = UpdateRun(run, document, model.round);
-  if (status.ok()) status = Commit(*transaction);
+  if (status.ok()) status = Commit(transaction);
   if (status.ok()) Remove(*earlier);
   return status;
 }
 
 absl::Status Store::RollBack(std::string_view run, std::uint32_t round, std::string_view document,
                              const HistoryRecord& line) {
-  absl::StatusOr<std::vector<ModelRecord>> models = Models(run);
-  if (!models.ok()) return models.status();
-  if (std::ranges::find(*models, round, &ModelRecord::round) == models->end()) {
-    return absl::NotFoundError(fmt::format("run \"{}\" has no model of round {}", run, round));
-  }
-  absl::StatusOr<Transaction> transaction = Begin();
-  if (!transaction.ok()) return transaction.status();
+  RETURN_IF_ERROR(Model(run, round).status());
+  ASSIGN_OR_RETURN(Transaction transaction, Begin());
   auto files = ForgetSubmissions(run);
   absl::Status status = files.status();
   if (status.ok()) status = UpdateRun(run, document, round);
   if (status.ok()) status = InsertHistory(run, line, false);
-  if (status.ok()) status = Commit(*transaction);
-  if (status.ok()) Remove(*files);
-  return status;
-}
-
-absl::StatusOr<std::vector<HistoryRecord>> Store::History(std::string_view run) {
-  auto rows = database_.Prepare("SELECT number, round, document FROM history WHERE run = ? ORDER BY number");
-  if (!rows.ok()) return rows.status();
-  rows->BindText(1, run);
-  std::vector<HistoryRecord> lines;
-  for (;;) {
-    absl::StatusOr<bool> row = rows->Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return lines;
-    lines.push_back({rows->Integer(0), static_cast<std::uint32_t>(rows->Integer(1)), rows->Text(2)});
-  }
+  if (status.ok()) status = Commit(transaction);
+  if (!status.ok()) return status;
+  Remove(*files);
+  logs_.erase(std::string(run));
+  return absl::OkStatus();
 }
 
 absl::Status Store::AmendHistory(std::string_view run, std::uint32_t round, std::string_view document) {
-  absl::StatusOr<Transaction> transaction = Begin();
-  if (!transaction.ok()) return transaction.status();
-  auto update = Change("UPDATE history SET document = ? WHERE run = ? AND round = ? AND committed = 1");
+  ASSIGN_OR_RETURN(Transaction transaction, Begin());
+  auto update = Change(
+      "UPDATE history SET document = ?1, evaluated = 1, revision = (SELECT max(revision) + 1 FROM history "
+      "WHERE run = ?2) "
+      "WHERE run = ?2 AND round = ?3 AND committed = 1");
   if (!update.ok()) return update.status();
-  absl::Status status = update->BindText(1, document).BindText(2, run).Bind(3, std::int64_t{round}).Run();
-  if (status.ok()) status = Commit(*transaction);
+  absl::Status status = update->BindBlob(1, document).BindText(2, run).Bind(3, std::int64_t{round}).Run();
+  if (status.ok()) status = Commit(transaction);
   return status;
 }
 
-absl::StatusOr<std::vector<ModelRecord>> Store::Models(std::string_view run) {
-  auto rows = database_.Prepare(
-      "SELECT round, sha256, element_count, created_unix_ns, file, bytes, crc32c, state_file, state_bytes, "
-      "state_crc32c FROM model WHERE run = ? ORDER BY round");
-  if (!rows.ok()) return rows.status();
-  rows->BindText(1, run);
-  std::vector<ModelRecord> models;
-  for (;;) {
-    absl::StatusOr<bool> row = rows->Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return models;
-    models.push_back({static_cast<std::uint32_t>(rows->Integer(0)), rows->Blob(1),
-                      static_cast<std::uint64_t>(rows->Integer(2)), rows->Integer(3), ReadFacts(*rows, 4),
-                      ReadFacts(*rows, 7)});
+absl::StatusOr<std::string> Store::CommittedLine(std::string_view run, std::uint32_t round) {
+  ASSIGN_OR_RETURN(
+      Statement rows,
+      database_.Prepare("SELECT document FROM history WHERE run = ? AND round = ? AND committed = 1"));
+  rows.BindText(1, run).Bind(2, std::int64_t{round});
+  ASSIGN_OR_RETURN(const bool found, rows.Step());
+  if (found) return rows.Blob(0);
+  return absl::NotFoundError(fmt::format("run \"{}\": round {} is not committed", run, round));
+}
+
+absl::StatusOr<ModelRecord> Store::Model(std::string_view run, std::uint32_t round) {
+  ASSIGN_OR_RETURN(Statement rows, database_.Prepare(fmt::format(
+                                       "SELECT {} FROM model WHERE run = ? AND round = ?", kModelColumns)));
+  rows.BindText(1, run).Bind(2, std::int64_t{round});
+  ASSIGN_OR_RETURN(const bool found, rows.Step());
+  if (!found) {
+    return absl::NotFoundError(fmt::format("run \"{}\": the model of round {} is not kept", run, round));
   }
+  return ReadModel(rows);
 }
 
 absl::StatusOr<CheckedReader> Store::Read(const FileFacts& file) const {
   return CheckedReader::Open(folder_, file);
 }
 
-}  // namespace tributary
+}  // namespace tributary::store

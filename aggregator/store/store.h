@@ -1,6 +1,6 @@
 // Where runs live: one folder with an SQLite database and the files that it names.
 //
-//   lock  tributary.db  models/RUN.ROUND.safetensors  models/RUN.ROUND.state  submissions/NUMBER
+//   lock  tributary.db  models/RUN.ROUND.safetensors  models/RUN.ROUND.state  submissions/NUMBER[.log]
 //
 // The database alone says what is true. A file is written, synced and in place before the transaction that
 // names it, and removed after the transaction that forgets it; files that nothing names are removed at the
@@ -9,8 +9,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +24,9 @@
 #include "aggregator/store/records.h"
 #include "aggregator/store/store_lock.h"
 #include "aggregator/store/store_step.h"
+#include "aggregator/store/update_log.h"
 
-namespace tributary {
+namespace tributary::store {
 
 // One thread at a time, but for NewSubmission.
 //
@@ -46,11 +49,13 @@ class Store {
   absl::Status AddRun(const RunRecord& run, ModelRecord model, DurableFile file);
   absl::Status SaveDocument(std::string_view run, std::string_view document);
 
-  // A file for an update that is arriving. Thread-safe.
+  // A file for a large update that is arriving. Thread-safe.
   absl::StatusOr<DurableFile> NewSubmission();
-  // Keeps it, together with the run's document.
-  absl::Status AddSubmission(std::string_view run, std::string_view document,
-                             const SubmissionRecord& submission, DurableFile file);
+  // Puts the elements of updates that have arrived together on the disk, by one sync for the small ones.
+  // Returns where each is; what AddSubmissions does not name then is removed with the round's others.
+  absl::StatusOr<std::vector<FileFacts>> Stage(std::string_view run, std::span<ArrivedUpdate> updates);
+  // Keeps them, all or none.
+  absl::Status AddSubmissions(std::string_view run, std::span<const SubmissionRecord> submissions);
   // In the order in which they were added.
   absl::StatusOr<std::vector<SubmissionRecord>> Submissions(std::string_view run);
   // Forgets them all, together with the run's document and a line of history.
@@ -70,12 +75,15 @@ class Store {
   absl::Status RollBack(std::string_view run, std::uint32_t round, std::string_view document,
                         const HistoryRecord& line);
 
-  absl::StatusOr<std::vector<HistoryRecord>> History(std::string_view run);
-  // Replaces the document of the line that CommitRound wrote for that round.
+  // Replaces the document of the line that CommitRound wrote for that round, which now has its evaluation.
   absl::Status AmendHistory(std::string_view run, std::uint32_t round, std::string_view document);
 
-  // Ascending by round.
-  absl::StatusOr<std::vector<ModelRecord>> Models(std::string_view run);
+  // The document of the line that CommitRound wrote for that round. NotFound: there is none.
+  absl::StatusOr<std::string> CommittedLine(std::string_view run, std::uint32_t round);
+
+  // NotFound: the run has no model of that round, or it is no longer kept.
+  absl::StatusOr<ModelRecord> Model(std::string_view run, std::uint32_t round);
+
   absl::StatusOr<CheckedReader> Read(const FileFacts& file) const;
 
   const std::string& folder() const { return folder_; }
@@ -104,6 +112,7 @@ class Store {
   Database database_;
   StoreStepHook hook_;
   std::atomic<std::uint64_t> next_submission_ = 0;
+  std::map<std::string, UpdateLog, std::less<>> logs_;  // of the rounds under way, by run
 };
 
-}  // namespace tributary
+}  // namespace tributary::store

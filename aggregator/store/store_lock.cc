@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace tributary {
+namespace tributary::store {
 
 absl::StatusOr<StoreLock> StoreLock::Take(const std::string& folder) {
   const std::string path = folder + "/lock";
@@ -41,4 +41,4 @@ StoreLock& StoreLock::operator=(StoreLock&& other) noexcept {
   return *this;
 }
 
-}  // namespace tributary
+}  // namespace tributary::store

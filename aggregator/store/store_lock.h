@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::store {
 
 // Holds an exclusive lock on the file `lock` of a folder; the kernel lets go of it when the process ends,
 // also by SIGKILL.
@@ -22,4 +22,4 @@ class StoreLock {
   int fd_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::store

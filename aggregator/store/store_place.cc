@@ -9,7 +9,7 @@
 #include "aggregator/store/store.h"
 #include "core/runtime/file.h"
 
-namespace tributary {
+namespace tributary::store {
 
 absl::Status Store::CheckPlace(const std::string& folder) {
   std::error_code ignored;
@@ -21,7 +21,7 @@ absl::Status Store::CheckPlace(const std::string& folder) {
     if (std::filesystem::is_symlink(std::filesystem::symlink_status(folder, ignored))) {
       return absl::InvalidArgumentError(folder + ": is a link that leads nowhere");
     }
-    return CheckFolderOf(folder);
+    return runtime::CheckFolderOf(folder);
   }
   for (const std::string_view name : {kModels, kSubmissions}) {
     const std::string part = fmt::format("{}/{}", folder, name);
@@ -33,7 +33,7 @@ absl::Status Store::CheckPlace(const std::string& folder) {
   if (std::filesystem::is_directory(database, ignored)) {
     return absl::InvalidArgumentError(database + ": is a folder, a store has a file there");
   }
-  return CheckFolderOf(folder + "/lock");
+  return runtime::CheckFolderOf(folder + "/lock");
 }
 
-}  // namespace tributary
+}  // namespace tributary::store

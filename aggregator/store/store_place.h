@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-namespace tributary {
+namespace tributary::store {
 
 inline constexpr std::string_view kDatabase = "tributary.db";
 inline constexpr std::string_view kModels = "models";            // a folder
 inline constexpr std::string_view kSubmissions = "submissions";  // a folder
 
-}  // namespace tributary
+}  // namespace tributary::store

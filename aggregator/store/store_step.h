@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::store {
 
 enum class StoreStep : std::uint8_t {
   kCreateFile,
@@ -28,4 +28,4 @@ inline absl::Status AskHook(const StoreStepHook& hook, StoreStep step) {
   return hook ? hook(step) : absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::store

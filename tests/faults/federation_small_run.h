@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <filesystem>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -54,14 +52,11 @@ class SmallRun {
     StopNode(index);
     StartNode(index);
   }
-  // Stops the last node while a round is under way and waits until this has the updates of all others, and
-  // the store no part of another.
+  // Stops the last node while a round is under way and waits until this has the updates of all others.
   bool HoldARound() {
     const auto held = [this] {
       const nlohmann::json run = Show();
-      const std::filesystem::directory_iterator updates(StorePath("submissions"));
-      return AcceptedInRound(run) == kNodes - 1 && run.value("connected_nodes", 0) == kNodes - 1 &&
-             std::distance(begin(updates), end(updates)) == kNodes - 1;
+      return AcceptedInRound(run) == kNodes - 1 && run.value("connected_nodes", 0) == kNodes - 1;
     };
     for (int attempt = 0; attempt < 10; ++attempt) {
       StopNode(kNodes - 1);
@@ -95,19 +90,20 @@ class SmallRun {
   std::string Finish() {
     EXPECT_TRUE(WaitFor([this] { return CommittedRounds() == kRounds; }, std::chrono::seconds(120)))
         << aggregator_.process().Log() << aggregator_.Get("/api/v1/runs/r");
-    const auto set = DecodeSafetensors(ModelFile(kRounds));
+    const auto set = parameters::DecodeSafetensors(ModelFile(kRounds));
     EXPECT_TRUE(set.ok()) << set.status();
-    return set.ok() ? HexOf(ParameterIdentity(*set)) : "";
+    return set.ok() ? parameters::HexOf(parameters::ParameterIdentity(*set)) : "";
   }
 
  private:
   void Start() {
-    SelfSupervisedOptions options;
-    options.encoder.channels = {2, 4};
+    nn::SelfSupervisedOptions options;
+    // An update is larger than a page: a full disk has no room for it, also in a file that is there.
+    options.encoder.channels = {8, 16};
     options.encoder.grid = 1;
     options.projection = 4;
     options.bottleneck = 2;
-    const std::string model = EncodeEncoder(**SelfSupervisedTrainer::Create(options));
+    const std::string model = nn::EncodeEncoder(**nn::SelfSupervisedTrainer::Create(options));
     const std::string model_path = folder_.Write("initial.safetensors", model);
     const std::string config =
         folder_.Write("run.toml", "name = \"r\"\nrounds = " + std::to_string(kRounds) +

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/learning/rules/run_config.h"
 #include "aggregator/learning/round/run_state.h"
-#include "aggregator/learning/service/federation_wire.h"
+#include "aggregator/learning/rules/run_config.h"
+#include "aggregator/learning/service/task_message.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/wire/federation_convert.h"
 #include "node/learner/local_training.h"
@@ -31,21 +31,21 @@ class RandomRunFile {
     text += Maybe("rounds", {"1", "2147483647"});
     text += Maybe("weighting", {"\"samples\"", "\"uniform\""});
     text += Maybe("max_samples", {"1", "1000000000", fmt::to_string(kMostSamples)});
-    text += Maybe("max_element", Around(kMaxElementLimit));
-    text += Maybe("clip_norm", Around(kClipNormLimit));
+    text += Maybe("max_element", Around(nn::kMaxElementLimit));
+    text += Maybe("clip_norm", Around(nn::kClipNormLimit));
     text += "[encoder]\n";
     text += Maybe("channels", {"[1]", "[2, 2, 2, 2]", "[2, 2, 2, 2, 2]", "[512]", "[513]", "[1024, 1]"});
     text += Maybe("grid", {"1", "3", "7", "14", "28"});
     text += Maybe("norm", {"\"batch\"", "\"filter_response\"", "\"none\""});
     text += "[client]\n";
-    text += Maybe("local_steps", Counts(kLocalStepsLimit));
-    text += Maybe("batch", Counts(kBatchLimit));
-    text += Maybe("learning_rate", Around(kLearningRateLimit));
-    text += Maybe("momentum", Around(kMomentumLimit));
-    text += Maybe("weight_decay", Around(kWeightDecayLimit));
-    text += Maybe("proximal_mu", Around(kProximalLimit));
-    text += Maybe("ema_lambda", Around(kEmaLambdaLimit));
-    text += Maybe("target_decay", Around(kTargetDecayLimit));
+    text += Maybe("local_steps", Counts(nn::kLocalStepsLimit));
+    text += Maybe("batch", Counts(nn::kBatchLimit));
+    text += Maybe("learning_rate", Around(nn::kLearningRateLimit));
+    text += Maybe("momentum", Around(nn::kMomentumLimit));
+    text += Maybe("weight_decay", Around(nn::kWeightDecayLimit));
+    text += Maybe("proximal_mu", Around(nn::kProximalLimit));
+    text += Maybe("ema_lambda", Around(nn::kEmaLambdaLimit));
+    text += Maybe("target_decay", Around(nn::kTargetDecayLimit));
     text += Maybe("encoding", {"\"float32\"", "\"float16\"", "\"int8\"", "\"int12\""});
     text += Maybe("seed", {"0", "9223372036854775807"});
     text += Maybe("schedule", {"true", "false"});
@@ -60,7 +60,7 @@ class RandomRunFile {
   std::string Maybe(std::string_view key, const std::vector<std::string>& values) {
     return Draw(4) != 0 ? "" : fmt::format("{} = {}\n", key, values[Draw(values.size())]);
   }
-  static std::vector<std::string> Around(const TrainingLimit& limit) {
+  static std::vector<std::string> Around(const nn::TrainingLimit& limit) {
     std::vector<std::string> values;
     for (const double value :
          {limit.least, std::nextafter(limit.least, -1e300), limit.most, std::nextafter(limit.most, 1e300),
@@ -70,7 +70,7 @@ class RandomRunFile {
     }
     return values;
   }
-  static std::vector<std::string> Counts(const TrainingLimit& limit) {
+  static std::vector<std::string> Counts(const nn::TrainingLimit& limit) {
     std::vector<std::string> values;
     for (const double value : {limit.least - 1, limit.least, limit.most, limit.most + 1, 65'536.0, 32.0}) {
       values.push_back(fmt::to_string(static_cast<std::int64_t>(value)));
@@ -82,19 +82,19 @@ class RandomRunFile {
 };
 
 // The task that the aggregator sends to the first of two nodes, as it arrives.
-v1::ParticipateResponse TaskOf(const RunConfig& config, std::uint64_t samples) {
-  RunState state = *RunState::Create(config, {.schema = {}, .model = {}, .element_count = 1000});
-  RunEvents events;
+v1::ParticipateResponse TaskOf(const learning::RunConfig& config, std::uint64_t samples) {
+  learning::RunState state =
+      *learning::RunState::Create(config, {.schema = {}, .model = {}, .element_count = 1000});
   for (const char* node : {"ash", "birch"}) {
-    NodeDeclaration declaration;
+    learning::NodeDeclaration declaration;
     declaration.node = node;
     declaration.sample_count = std::min(samples, config.max_samples);
-    EXPECT_TRUE(state.Join(declaration, 0, events).ok());
+    EXPECT_TRUE(state.Join(declaration, 0).ok());
   }
-  TaskNotice notice = NoticeOf(state, "ash", state.TaskOf("ash"));
-  notice.model_bytes = 4000;
+  const runtime::ManualClock clock(0);
   v1::ParticipateResponse response;
-  EXPECT_TRUE(response.ParseFromString(TaskToWire(notice).SerializeAsString()));
+  EXPECT_TRUE(response.ParseFromString(
+      learning::TaskMessage(state, 4000, nullptr, "ash", state.TaskOf("ash"), clock).SerializeAsString()));
   return response;
 }
 
@@ -106,19 +106,19 @@ TEST(TaskLimitsTest, EveryRunFileThatIsTakenIsATaskThatANodeTakes) {
   for (int seed = 0; seed < kFiles; ++seed) {
     RandomRunFile file(static_cast<std::uint64_t>(seed));
     const std::string text = file.Text();
-    const auto config = ParseRunConfig(text, "run.toml");
+    const auto config = learning::ParseRunConfig(text, "run.toml");
     if (!config.ok()) continue;
     ++taken;
     if (text.find("batch = ") != std::string::npos) ++with_keys;
     const v1::ParticipateResponse wire = TaskOf(*config, file.Draw(2) == 0 ? 1 : kMostSamples);
     ASSERT_TRUE(wire.has_train()) << text << wire.wait().reason();
-    const auto task = TaskFromWire(wire);
+    const auto task = wire::TaskFromWire(wire);
     ASSERT_TRUE(task.ok()) << text << task.status();
-    SelfSupervisedOptions model;
+    nn::SelfSupervisedOptions model;
     model.encoder = config->encoder;
-    const auto training = LocalTrainingOf(std::get<TrainTask>(*task), model, "ash", 0);
+    const auto training = learner::LocalTrainingOf(std::get<wire::TrainTask>(*task), model, "ash", 0);
     ASSERT_TRUE(training.ok()) << text << training.status();
-    const absl::Status valid = Validate(training->trainer);
+    const absl::Status valid = nn::Validate(training->trainer);
     ASSERT_TRUE(valid.ok()) << text << valid;
   }
   EXPECT_GE(taken, kFewest);
@@ -129,19 +129,20 @@ TEST(TaskLimitsTest, EveryRunFileThatIsTakenIsATaskThatANodeTakes) {
 TEST(TaskLimitsTest, ARunFileBeyondTheLimitsOfANodeIsRefusedWithItsKey) {
   for (const char* key : {"batch = 65536", "learning_rate = 200.0", "momentum = 0.99995",
                           "weight_decay = 2.0", "proximal_mu = 1e7", "ema_lambda = 1e13"}) {
-    const auto config = ParseRunConfig(fmt::format("name = \"r\"\n[client]\n{}\n", key), "run.toml");
+    const auto config =
+        learning::ParseRunConfig(fmt::format("name = \"r\"\n[client]\n{}\n", key), "run.toml");
     ASSERT_FALSE(config.ok()) << key;
     const std::string name = "run.toml:3: client." + std::string(key, std::string_view(key).find(' '));
     EXPECT_NE(config.status().message().find(name), std::string::npos) << config.status();
   }
-  EXPECT_FALSE(ParseRunConfig("name = \"r\"\nmax_element = 1e-30\n", "run.toml").ok());
-  EXPECT_FALSE(ParseRunConfig("name = \"r\"\nclip_norm = 1e13\n", "run.toml").ok());
-  EXPECT_FALSE(ParseRunConfig("name = \"r\"\n[encoder]\nchannels = [1024]\n", "run.toml").ok());
+  EXPECT_FALSE(learning::ParseRunConfig("name = \"r\"\nmax_element = 1e-30\n", "run.toml").ok());
+  EXPECT_FALSE(learning::ParseRunConfig("name = \"r\"\nclip_norm = 1e13\n", "run.toml").ok());
+  EXPECT_FALSE(learning::ParseRunConfig("name = \"r\"\n[encoder]\nchannels = [1024]\n", "run.toml").ok());
 }
 
 // An aggregator goes on with what it had taken before.
 TEST(TaskLimitsTest, AStoredRunIsReadWithoutTheLimitsOfTraining) {
-  const auto config = ParseStoredRunConfig("name = \"r\"\n[client]\nbatch = 65536\n", "r");
+  const auto config = learning::ParseStoredRunConfig("name = \"r\"\n[client]\nbatch = 65536\n", "r");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->client.batch, 65'536u);
 }

@@ -6,20 +6,20 @@
 
 #include "core/images/labelled_images.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
-void Keep(ImageSet& set, std::size_t count) {
+void Keep(images::ImageSet& set, std::size_t count) {
   if (count == 0 || count >= set.count()) return;
   set.pixels.resize(count * set.image_size());
   set.labels.resize(count);
 }
 
 // Moves every other image of `train` to a set of its own.
-ImageSet TakeEveryOther(ImageSet& train) {
-  ImageSet kept{train.side, {}, {}}, taken{train.side, {}, {}};
+images::ImageSet TakeEveryOther(images::ImageSet& train) {
+  images::ImageSet kept{train.side, {}, {}}, taken{train.side, {}, {}};
   for (std::size_t i = 0; i < train.count(); ++i) {
-    ImageSet& target = i % 2 == 0 ? kept : taken;
+    images::ImageSet& target = i % 2 == 0 ? kept : taken;
     const auto image = train.image(i);
     target.pixels.insert(target.pixels.end(), image.begin(), image.end());
     target.labels.push_back(train.labels[i]);
@@ -28,8 +28,9 @@ ImageSet TakeEveryOther(ImageSet& train) {
   return taken;
 }
 
-absl::StatusOr<ImageSet> ReadLabelled(const std::string& images, const std::string& labels, ImageUse use) {
-  absl::StatusOr<ImageSet> set = ReadImages(images, labels, use);
+absl::StatusOr<images::ImageSet> ReadLabelled(const std::string& images, const std::string& labels,
+                                              images::ImageUse use) {
+  absl::StatusOr<images::ImageSet> set = images::ReadImages(images, labels, use);
   if (!set.ok()) return set.status();
   if (set->count() > 0 && set->labels.size() == set->count()) return set;
   return absl::InvalidArgumentError(
@@ -40,14 +41,15 @@ absl::StatusOr<ImageSet> ReadLabelled(const std::string& images, const std::stri
 }  // namespace
 
 absl::StatusOr<EvaluationImages> ReadEvaluationImages(const EvaluationFiles& files) {
-  absl::StatusOr<ImageSet> train = ReadLabelled(files.images, files.labels, ImageUse::kTraining);
+  absl::StatusOr<images::ImageSet> train =
+      ReadLabelled(files.images, files.labels, images::ImageUse::kTraining);
   if (!train.ok()) return train.status();
   EvaluationImages images{*std::move(train), {}};
   if (files.test_images.empty() && files.images != "glyphs") {
     images.test = TakeEveryOther(images.train);
   } else {
     const std::string& name = files.test_images.empty() ? files.images : files.test_images;
-    absl::StatusOr<ImageSet> test = ReadLabelled(name, files.test_labels, ImageUse::kTest);
+    absl::StatusOr<images::ImageSet> test = ReadLabelled(name, files.test_labels, images::ImageUse::kTest);
     if (!test.ok()) return test.status();
     images.test = *std::move(test);
   }
@@ -56,4 +58,4 @@ absl::StatusOr<EvaluationImages> ReadEvaluationImages(const EvaluationFiles& fil
   return images;
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -7,12 +7,12 @@
 #include "absl/status/statusor.h"
 #include "core/images/image_set.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // Images and labels never leave this process: nodes get parameters alone.
 struct EvaluationImages {
-  ImageSet train;  // for the linear probe and the neighbours
-  ImageSet test;
+  images::ImageSet train;  // for the linear probe and the neighbours
+  images::ImageSet test;
 };
 
 // Names as in ReadImages. An empty test set: the glyphs' own, or every other image of the training files.
@@ -26,4 +26,4 @@ struct EvaluationFiles {
 };
 absl::StatusOr<EvaluationImages> ReadEvaluationImages(const EvaluationFiles& files);
 
-}  // namespace tributary
+}  // namespace tributary::learning

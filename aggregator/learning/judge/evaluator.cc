@@ -13,7 +13,7 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 absl::StatusOr<std::string> ReadAll(OpenModel model) {
@@ -26,7 +26,7 @@ absl::StatusOr<std::string> ReadAll(OpenModel model) {
 // So many images are a fraction of a second, for a stop to be heard.
 constexpr std::size_t kSlice = 1'024;
 
-absl::StatusOr<std::vector<float>> FeaturesOf(SelfSupervisedTrainer& trainer, const ImageSet& set,
+absl::StatusOr<std::vector<float>> FeaturesOf(nn::SelfSupervisedTrainer& trainer, const images::ImageSet& set,
                                               const std::stop_token& stop) {
   std::vector<float> features;
   std::span<const std::uint8_t> rest = set.pixels;
@@ -40,14 +40,14 @@ absl::StatusOr<std::vector<float>> FeaturesOf(SelfSupervisedTrainer& trainer, co
   return features;
 }
 
-absl::StatusOr<EncoderEvaluation> Evaluate(SelfSupervisedTrainer& trainer, const EvaluationImages& images,
-                                           const std::stop_token& stop) {
+absl::StatusOr<nn::EncoderEvaluation> Evaluate(nn::SelfSupervisedTrainer& trainer,
+                                               const EvaluationImages& images, const std::stop_token& stop) {
   const absl::StatusOr<std::vector<float>> train = FeaturesOf(trainer, images.train, stop);
   if (!train.ok()) return train.status();
   const absl::StatusOr<std::vector<float>> test = FeaturesOf(trainer, images.test, stop);
   if (!test.ok()) return test.status();
-  return EvaluateFeatures({*train, images.train.labels}, {*test, images.test.labels},
-                          trainer.options().encoder.feature_count());
+  return nn::EvaluateFeatures({*train, images.train.labels}, {*test, images.test.labels},
+                              trainer.options().encoder.feature_count());
 }
 
 }  // namespace
@@ -75,13 +75,14 @@ void Evaluator::Stop() {
 }
 
 void Evaluator::OnChange() {
-  for (const auto& run : coordinator_.board().Runs()) {
-    std::uint32_t& seen = seen_[run->name];
-    if (!run->to_judge || *run->to_judge <= seen) continue;
-    seen = *run->to_judge;
+  for (const auto& record : coordinator_.board().Runs()) {
+    const std::string& run = record->run.name();
+    std::uint32_t& seen = seen_[run];
+    if (!record->to_judge || *record->to_judge <= seen) continue;
+    seen = *record->to_judge;
     {
-      MutexLock lock(mutex_);
-      const auto [wanted, added] = wanted_.insert_or_assign(run->name, seen);
+      runtime::MutexLock lock(mutex_);
+      const auto [wanted, added] = wanted_.insert_or_assign(run, seen);
       if (!added) ++skipped_;
     }
     changed_.notify_one();
@@ -92,28 +93,28 @@ void Evaluator::Run(std::stop_token stop) {
   for (;;) {
     std::pair<std::string, std::uint32_t> next;
     {
-      MutexLock lock(mutex_);
+      runtime::MutexLock lock(mutex_);
       if (!changed_.wait(lock, stop, [this]() REQUIRES(mutex_) { return !wanted_.empty(); })) return;
       next = *wanted_.begin();
       wanted_.erase(wanted_.begin());
     }
-    const absl::StatusOr<Judgement> judgement = Judge(next.first, next.second, stop);
+    const absl::StatusOr<v1::Evaluation> judgement = Judge(next.first, next.second, stop);
     if (stop.stop_requested()) return;
     if (!judgement.ok()) {
       spdlog::warn("run {}: round {} cannot be evaluated: {}", next.first, next.second,
                    std::string(judgement.status().message()));
-      coordinator_.AddJudgement(next.first, next.second, std::nullopt);
+      coordinator_.AddEvaluation(next.first, next.second, std::nullopt);
       continue;
     }
     spdlog::info("run {}: round {}: linear probe {:.1f} % (random encoder {:.1f} %), kNN {:.1f} %",
-                 next.first, next.second, 100 * judgement->linear_probe, 100 * judgement->random_linear_probe,
-                 100 * judgement->knn);
-    coordinator_.AddJudgement(next.first, next.second, *judgement);
+                 next.first, next.second, 100 * judgement->linear_probe(),
+                 100 * judgement->random_linear_probe(), 100 * judgement->knn());
+    coordinator_.AddEvaluation(next.first, next.second, *judgement);
   }
 }
 
-absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t round,
-                                           const std::stop_token& stop) {
+absl::StatusOr<v1::Evaluation> Evaluator::Judge(const std::string& run, std::uint32_t round,
+                                                const std::stop_token& stop) {
   std::promise<absl::StatusOr<OpenModel>> promise;
   std::future<absl::StatusOr<OpenModel>> answer = promise.get_future();
   coordinator_.OpenModelAfter(
@@ -122,38 +123,40 @@ absl::StatusOr<Judgement> Evaluator::Judge(const std::string& run, std::uint32_t
   if (!model.ok()) return model.status();
   const absl::StatusOr<std::string> file = ReadAll(*std::move(model));
   if (!file.ok()) return file.status();
-  const absl::StatusOr<EncoderFile> encoder = DecodeEncoder(*file);
+  const absl::StatusOr<nn::EncoderFile> encoder = nn::DecodeEncoder(*file);
   if (!encoder.ok()) return encoder.status();
-  const auto trainer = SelfSupervisedTrainer::Create(encoder->options);
+  const auto trainer = nn::SelfSupervisedTrainer::Create(encoder->options);
   if (!trainer.ok()) return trainer.status();
   if (images_.train.side != encoder->options.encoder.side) {
     return absl::InvalidArgumentError("the operator's images are of another side than the model's");
   }
   if (absl::Status status = (*trainer)->SetParameters(encoder->parameters); !status.ok()) return status;
-  const absl::StatusOr<EncoderEvaluation> trained = Evaluate(**trainer, images_, stop);
+  const absl::StatusOr<nn::EncoderEvaluation> trained = Evaluate(**trainer, images_, stop);
   if (!trained.ok()) return trained.status();
-  const absl::StatusOr<EncoderEvaluation> random = Baseline(run, encoder->options, stop);
+  const absl::StatusOr<nn::EncoderEvaluation> random = Baseline(run, encoder->options, stop);
   if (!random.ok()) return random.status();
-  return Judgement{.linear_probe = trained->linear_accuracy,
-                   .knn = trained->knn_accuracy,
-                   .spread = trained->spread,
-                   .random_linear_probe = random->linear_accuracy,
-                   .random_knn = random->knn_accuracy,
-                   .random_spread = random->spread,
-                   .test_images = static_cast<std::uint32_t>(images_.test.count())};
+  v1::Evaluation evaluation;
+  evaluation.set_linear_probe(trained->linear_accuracy);
+  evaluation.set_knn(trained->knn_accuracy);
+  evaluation.set_spread(trained->spread);
+  evaluation.set_random_linear_probe(random->linear_accuracy);
+  evaluation.set_random_knn(random->knn_accuracy);
+  evaluation.set_random_spread(random->spread);
+  evaluation.set_test_images(static_cast<std::uint32_t>(images_.test.count()));
+  return evaluation;
 }
 
-absl::StatusOr<EncoderEvaluation> Evaluator::Baseline(const std::string& run,
-                                                      const SelfSupervisedOptions& options,
-                                                      const std::stop_token& stop) {
+absl::StatusOr<nn::EncoderEvaluation> Evaluator::Baseline(const std::string& run,
+                                                          const nn::SelfSupervisedOptions& options,
+                                                          const std::stop_token& stop) {
   if (const auto known = baselines_.find(run); known != baselines_.end()) return known->second;
-  const auto random = SelfSupervisedTrainer::Create(options);
+  const auto random = nn::SelfSupervisedTrainer::Create(options);
   if (!random.ok()) return random.status();
   // A random encoder has seen no batches: without this its norms would do nothing.
   (*random)->CalibrateStatistics(images_.train.pixels);
-  absl::StatusOr<EncoderEvaluation> evaluation = Evaluate(**random, images_, stop);
+  absl::StatusOr<nn::EncoderEvaluation> evaluation = Evaluate(**random, images_, stop);
   if (evaluation.ok()) baselines_.emplace(run, *evaluation);
   return evaluation;
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

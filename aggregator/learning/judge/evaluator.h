@@ -18,9 +18,9 @@
 #include "core/nn/encoder/self_supervised_trainer.h"
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::learning {
 
-// A linear probe, the nearest neighbours and the collapse check of every RunView::to_judge, with the random
+// A linear probe, the nearest neighbours and the collapse check of every RunRecord::to_judge, with the random
 // encoder beside it. Owns one thread and never holds a round: of a run whose rounds are quicker than it, it
 // takes the newest and counts the others.
 class Evaluator final : public RunBoard::Listener, public std::enable_shared_from_this<Evaluator> {
@@ -39,20 +39,22 @@ class Evaluator final : public RunBoard::Listener, public std::enable_shared_fro
   Evaluator(Coordinator& coordinator, EvaluationImages images);
 
   void Run(std::stop_token stop);
-  absl::StatusOr<Judgement> Judge(const std::string& run, std::uint32_t round, const std::stop_token& stop);
-  absl::StatusOr<EncoderEvaluation> Baseline(const std::string& run, const SelfSupervisedOptions& options,
-                                             const std::stop_token& stop);
+  absl::StatusOr<v1::Evaluation> Judge(const std::string& run, std::uint32_t round,
+                                       const std::stop_token& stop);
+  absl::StatusOr<nn::EncoderEvaluation> Baseline(const std::string& run,
+                                                 const nn::SelfSupervisedOptions& options,
+                                                 const std::stop_token& stop);
 
   Coordinator& coordinator_;
   const EvaluationImages images_;
-  std::map<std::string, std::uint32_t> seen_;           // last round taken on; the coordinator's thread only
-  std::map<std::string, EncoderEvaluation> baselines_;  // the own thread only, by run
+  std::map<std::string, std::uint32_t> seen_;  // last round taken on; the coordinator's thread only
+  std::map<std::string, nn::EncoderEvaluation> baselines_;  // the own thread only, by run
   std::atomic<std::uint64_t> skipped_ = 0;
 
-  Mutex mutex_;
+  runtime::Mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, std::uint32_t> wanted_ GUARDED_BY(mutex_);  // newest round by run
   std::jthread thread_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -6,11 +6,12 @@
 #include <filesystem>
 #include <future>
 
+#include "aggregator/learning/run/update_header.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/crc32c.h"
 #include "core/runtime/clock.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 constexpr const char* kRun = R"(
@@ -26,34 +27,34 @@ class JudgementWatch final : public RunBoard::Listener {
   explicit JudgementWatch(const RunBoard& board) : board_(board) {}
   void OnChange() override {
     const auto run = board_.Find("r");
-    if (run == nullptr || run->history.empty() || !run->history.back()->judgement || told_) return;
+    if (run == nullptr || run->last_evaluated == nullptr || told_) return;
     told_ = true;
-    promise_.set_value(*run->history.back()->judgement);
+    promise_.set_value(run->last_evaluated->evaluation());
   }
-  std::future<Judgement> future() { return promise_.get_future(); }
+  std::future<v1::Evaluation> future() { return promise_.get_future(); }
 
  private:
   const RunBoard& board_;
   bool told_ = false;
-  std::promise<Judgement> promise_;
+  std::promise<v1::Evaluation> promise_;
 };
 
 class SilentNode final : public TaskSink {
  public:
-  void OnTask(TaskNotice notice) override {
-    if (notice.task.kind == TaskKind::kTrain) task_.set_value(std::move(notice));
+  void OnTask(v1::ParticipateResponse message) override {
+    if (message.has_train()) task_.set_value(message.train());
   }
   void OnEnd(absl::Status) override {}
-  TaskNotice Wait() { return task_.get_future().get(); }
+  v1::TrainTask Wait() { return task_.get_future().get(); }
 
  private:
-  std::promise<TaskNotice> task_;
+  std::promise<v1::TrainTask> task_;
 };
 
 TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
   char name[] = "/tmp/evaluator_test.XXXXXX";
   const std::string folder = mkdtemp(name);
-  const SystemClock clock;
+  const runtime::SystemClock clock;
   {
     auto coordinator = Coordinator::Start({folder + "/store", 0, true}, clock);
     ASSERT_TRUE(coordinator.ok()) << coordinator.status();
@@ -62,46 +63,47 @@ TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
     const auto evaluator = Evaluator::Start(**coordinator, *std::move(images));
     const auto watch = std::make_shared<JudgementWatch>((*coordinator)->board());
     (*coordinator)->board().Add(watch);
-    std::future<Judgement> judged = watch->future();
+    std::future<v1::Evaluation> judged = watch->future();
 
-    SelfSupervisedOptions options;
+    nn::SelfSupervisedOptions options;
     options.encoder.channels = {4, 8};
-    const auto trainer = SelfSupervisedTrainer::Create(options);
+    const auto trainer = nn::SelfSupervisedTrainer::Create(options);
     ASSERT_TRUE(trainer.ok()) << trainer.status();
-    (*coordinator)->StartRun(kRun, EncodeEncoder(**trainer), [](const absl::StatusOr<std::string>& started) {
-      EXPECT_TRUE(started.ok()) << started.status();
-    });
+    (*coordinator)
+        ->StartRun(kRun, nn::EncodeEncoder(**trainer), [](const absl::StatusOr<std::string>& started) {
+          EXPECT_TRUE(started.ok()) << started.status();
+        });
     const auto node = std::make_shared<SilentNode>();
     (*coordinator)->Join("r", {"a", std::string(16, 'b'), {}, 1, {"self_supervised"}, {}, false}, node);
-    const TaskNotice task = node->Wait();
+    const v1::TrainTask task = node->Wait();
 
     SubmissionHeader header;
-    header.round = task.task.round;
+    header.round = task.round();
     header.node = "a";
-    header.schema = task.model.schema;
-    header.base_model = task.model.model;
-    header.element_count = task.model.element_count;
+    header.schema = *Bytes32FromWire("schema", task.schema_sha256());
+    header.base_model = *Bytes32FromWire("model", task.model_sha256());
+    header.element_count = task.element_count();
     header.sample_count = 1;
-    std::promise<std::unique_ptr<Upload>> begun;
+    std::promise<BegunUpload> begun;
     (*coordinator)->BeginUpload("r", header, [&](Coordinator::Began began) {
-      begun.set_value(std::get<std::unique_ptr<Upload>>(std::move(began)));
+      begun.set_value(std::get<BegunUpload>(std::move(began)));
     });
-    std::unique_ptr<Upload> upload = begun.get_future().get();
+    BegunUpload upload = begun.get_future().get();
     const std::string zeros(header.element_count * sizeof(float), '\0');
     const auto count = static_cast<std::uint32_t>(header.element_count);
-    ASSERT_LT(zeros.size(), kMaxChunkBytes);
-    ASSERT_FALSE(upload->Take({0, count, zeros, Crc32c(zeros)}));
-    (*coordinator)->Submit("r", std::move(upload), [](const SubmissionAnswer& answer) {
-      EXPECT_TRUE(answer.accepted) << answer.message;
+    ASSERT_LT(zeros.size(), parameters::kMaxChunkBytes);
+    ASSERT_FALSE(upload.upload->Take({0, count, zeros, parameters::Crc32c(zeros)}));
+    (*coordinator)->Submit("r", std::move(upload), [](const Admission& answer) {
+      EXPECT_EQ(answer.verdict, AdmissionVerdict::kGo) << answer.message;
     });
 
     ASSERT_EQ(judged.wait_for(std::chrono::seconds(60)), std::future_status::ready);
-    const Judgement judgement = judged.get();
-    EXPECT_EQ(judgement.test_images, 100u);
+    const v1::Evaluation evaluation = judged.get();
+    EXPECT_EQ(evaluation.test_images(), 100u);
     // Ten kinds of glyphs: better than chance with any encoder.
-    EXPECT_GT(judgement.linear_probe, 0.2);
-    EXPECT_GT(judgement.random_linear_probe, 0.2);
-    EXPECT_GT(judgement.random_knn, 0.2);
+    EXPECT_GT(evaluation.linear_probe(), 0.2);
+    EXPECT_GT(evaluation.random_linear_probe(), 0.2);
+    EXPECT_GT(evaluation.random_knn(), 0.2);
     evaluator->Stop();
   }
   std::filesystem::remove_all(folder);
@@ -112,4 +114,4 @@ TEST(EvaluationImagesTest, RefusesImagesWithoutLabels) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

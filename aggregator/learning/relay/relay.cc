@@ -12,14 +12,14 @@
 
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 // Kept of the parent's deadline for sending the sum: a tenth of what is left, at most this. A gigabyte takes
 // as long at 1 Gbit/s.
 constexpr std::int64_t kMaxMarginNs = 10'000'000'000;
 
-ParentRound RoundOf(const TrainTask& task, const Clock& clock) {
+ParentRound RoundOf(const wire::TrainTask& task, const runtime::Clock& clock) {
   ParentRound round;
   round.round = task.round;
   std::memcpy(round.model.data(), task.model_sha256.data(),
@@ -32,18 +32,18 @@ ParentRound RoundOf(const TrainTask& task, const Clock& clock) {
 }
 
 // Why there is no sum.
-TaskDecline DeclineOf(const absl::Status& why) {
+parameters::TaskDecline DeclineOf(const absl::Status& why) {
   const auto message = std::string(why.message());
   switch (why.code()) {
     case absl::StatusCode::kUnimplemented:
     case absl::StatusCode::kAlreadyExists:
-      return {DeclineReason::kTask, true, message};
+      return {parameters::DeclineReason::kTask, true, message};
     case absl::StatusCode::kInvalidArgument:
-      return {DeclineReason::kModel, false, message};
+      return {parameters::DeclineReason::kModel, false, message};
     case absl::StatusCode::kDataLoss:
-      return {DeclineReason::kFetch, false, message};
+      return {parameters::DeclineReason::kFetch, false, message};
     default:
-      return {DeclineReason::kNodes, false, message};
+      return {parameters::DeclineReason::kNodes, false, message};
   }
 }
 
@@ -51,24 +51,24 @@ TaskDecline DeclineOf(const absl::Status& why) {
 
 // For the coordinator's answer.
 struct Relay::Waiting {
-  Mutex mutex;
+  runtime::Mutex mutex;
   std::condition_variable_any changed;
   std::optional<absl::StatusOr<PartialSum>> sum GUARDED_BY(mutex);
 };
 
-Relay::Relay(RelayOptions options, Coordinator& coordinator, const Clock& clock)
+Relay::Relay(RelayOptions options, Coordinator& coordinator, const runtime::Clock& clock)
     : options_([&] {
         options.parent.sample_count = 0;  // until nodes are here
         options.parent.partial_sums = true;
-        options.parent.on_ended = [&coordinator](const EndedTask& ended) {
-          coordinator.EndRelayedRun(ended.run);
+        options.parent.on_ended = [&coordinator](const wire::EndedTask& ended) {
+          coordinator.OnRelayed(ended.run, [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
         };
         return std::move(options);
       }()),
       coordinator_(coordinator),
       clock_(clock),
-      client_(std::make_shared<FederationClient>(options_.parent, clock)) {
-  coordinator_.AwaitParent([client = client_, min_nodes = options_.min_nodes](const Roster& roster) {
+      client_(std::make_shared<link::FederationClient>(options_.parent, clock)) {
+  coordinator_.AwaitParent([client = client_, min_nodes = options_.min_nodes](const RosterSize& roster) {
     client->SetSampleCount(roster.nodes < min_nodes ? 0 : roster.sample_count);
   });
   thread_ = std::jthread([this] {
@@ -92,14 +92,17 @@ void Relay::Run() {
   }
 }
 
-void Relay::Do(const FederationClient::Assignment& assignment) {
-  const TrainTask& task = assignment.task;
+void Relay::Do(const link::FederationClient::Assignment& assignment) {
+  const wire::TrainTask& task = assignment.task;
   absl::StatusOr<PartialSum> sum = Gather(assignment);
   const bool sent = sum.ok();
   const absl::StatusOr<std::size_t> contributors =
       sent ? Deliver(assignment, *std::move(sum)) : absl::StatusOr<std::size_t>(sum.status());
   if (stopping_) return;
-  coordinator_.EndRelayed(task.run, task.round, contributors.status());
+  coordinator_.OnRelayed(
+      task.run, [round = task.round, outcome = contributors.status()](RelayedRun& relayed, learning::Run&) {
+        relayed.EndRound(round, outcome);
+      });
   if (contributors.ok()) {
     ++accepted_;
     contributors_ += *contributors;
@@ -112,11 +115,12 @@ void Relay::Do(const FederationClient::Assignment& assignment) {
   if (!sent) client_->Decline(assignment, DeclineOf(sum.status())).IgnoreError();
 }
 
-absl::StatusOr<std::size_t> Relay::Deliver(const FederationClient::Assignment& assignment, PartialSum sum) {
-  const TrainTask& task = assignment.task;
+absl::StatusOr<std::size_t> Relay::Deliver(const link::FederationClient::Assignment& assignment,
+                                           PartialSum sum) {
+  const wire::TrainTask& task = assignment.task;
   for (;;) {
     const std::size_t contributors = sum.contributors.size();
-    const absl::StatusOr<SubmitAnswer> answer = Send(assignment, std::move(sum));
+    const absl::StatusOr<link::SubmitAnswer> answer = Send(assignment, std::move(sum));
     if (!answer.ok()) return answer.status();
     if (answer->accepted) return contributors;
     if (answer->counted_elsewhere.empty()) {
@@ -125,7 +129,12 @@ absl::StatusOr<std::size_t> Relay::Deliver(const FederationClient::Assignment& a
     }
     // Each time at least one update less, or an error.
     absl::StatusOr<PartialSum> less = Await(assignment, [&](RelayedRun::SumDone done) {
-      coordinator_.LeaveOut(task.run, task.round, answer->counted_elsewhere, std::move(done));
+      coordinator_.OnRelayed(
+          task.run,
+          [round = task.round, nodes = answer->counted_elsewhere, done](RelayedRun& relayed, learning::Run&) {
+            done(relayed.LeaveOut(round, nodes));
+          },
+          [run = task.run, done] { done(NoSuchRun(run)); });
     });
     if (!less.ok()) {
       client_->Decline(assignment, DeclineOf(less.status())).IgnoreError();
@@ -136,13 +145,13 @@ absl::StatusOr<std::size_t> Relay::Deliver(const FederationClient::Assignment& a
   }
 }
 
-absl::StatusOr<PartialSum> Relay::Gather(const FederationClient::Assignment& assignment) {
-  const TrainTask& task = assignment.task;
+absl::StatusOr<PartialSum> Relay::Gather(const link::FederationClient::Assignment& assignment) {
+  const wire::TrainTask& task = assignment.task;
   absl::StatusOr<std::string> config = RelayedConfig(task);
   if (!config.ok()) return absl::UnimplementedError(config.status().message());
   const auto known = coordinator_.board().Find(task.run);
   std::string model;
-  if (known == nullptr || known->model_sha256 != task.model_sha256) {
+  if (known == nullptr || known->run.model_sha256() != task.model_sha256) {
     absl::StatusOr<std::string> fetched = client_->FetchModel(assignment);
     if (!fetched.ok()) return fetched.status();
     model = *std::move(fetched);
@@ -153,23 +162,24 @@ absl::StatusOr<PartialSum> Relay::Gather(const FederationClient::Assignment& ass
   });
 }
 
-absl::StatusOr<PartialSum> Relay::Await(const FederationClient::Assignment& assignment,
+absl::StatusOr<PartialSum> Relay::Await(const link::FederationClient::Assignment& assignment,
                                         const std::function<void(RelayedRun::SumDone)>& ask) {
   const auto waiting = std::make_shared<Waiting>();
   ask([waiting](absl::StatusOr<PartialSum> sum) {
-    const MutexLock lock(waiting->mutex);
+    const runtime::MutexLock lock(waiting->mutex);
     waiting->sum = std::move(sum);
     waiting->changed.notify_all();
   });
-  MutexLock lock(waiting->mutex);
+  runtime::MutexLock lock(waiting->mutex);
   waiting->changed.wait(lock, assignment.withdrawn,
                         [&]() REQUIRES(waiting->mutex) { return waiting->sum.has_value(); });
   if (!waiting->sum) return absl::CancelledError("the parent no longer asks for it");
   return *std::move(waiting->sum);
 }
 
-absl::StatusOr<SubmitAnswer> Relay::Send(const FederationClient::Assignment& assignment, PartialSum sum) {
-  FinishedWords words;
+absl::StatusOr<link::SubmitAnswer> Relay::Send(const link::FederationClient::Assignment& assignment,
+                                               PartialSum sum) {
+  link::FinishedWords words;
   words.words = sum.words;
   words.sample_count = sum.sample_count;
   words.metrics = sum.metrics;
@@ -179,4 +189,4 @@ absl::StatusOr<SubmitAnswer> Relay::Send(const FederationClient::Assignment& ass
   return client_->SubmitWords(assignment, words);
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -12,14 +12,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/learning/service/coordinator.h"
-#include "core/runtime/clock.h"
 #include "core/link/federation_client.h"
+#include "core/runtime/clock.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 struct RelayOptions {
-  FederationClientOptions parent;  // sample_count, partial_sums and on_ended are set here
-  std::size_t min_nodes = 1;       // of its own, without which it has no samples to declare
+  link::FederationClientOptions parent;  // sample_count, partial_sums and on_ended are set here
+  std::size_t min_nodes = 1;             // of its own, without which it has no samples to declare
 };
 
 // The parent sees a node that has the samples of all nodes connected here; each of these sees a run of this
@@ -37,35 +37,36 @@ class Relay {
   };
 
   // The coordinator outlives it.
-  Relay(RelayOptions options, Coordinator& coordinator, const Clock& clock);
+  Relay(RelayOptions options, Coordinator& coordinator, const runtime::Clock& clock);
   ~Relay();  // Stop()
 
   // A round under way stays as it is stored: the next start goes on with it.
   void Stop();
 
-  const FederationClientOptions& parent() const { return options_.parent; }
-  const FederationClient& client() const { return *client_; }
+  const link::FederationClientOptions& parent() const { return options_.parent; }
+  const link::FederationClient& client() const { return *client_; }
   Counters counters() const { return {rounds_, accepted_, refused_, abandoned_, contributors_, left_out_}; }
 
  private:
   struct Waiting;
 
   void Run();
-  void Do(const FederationClient::Assignment& assignment);
-  absl::StatusOr<PartialSum> Gather(const FederationClient::Assignment& assignment);
+  void Do(const link::FederationClient::Assignment& assignment);
+  absl::StatusOr<PartialSum> Gather(const link::FederationClient::Assignment& assignment);
   // The coordinator's answer to `ask`, unless the parent withdraws its task before.
-  absl::StatusOr<PartialSum> Await(const FederationClient::Assignment& assignment,
+  absl::StatusOr<PartialSum> Await(const link::FederationClient::Assignment& assignment,
                                    const std::function<void(RelayedRun::SumDone)>& ask);
   // What the parent says to it.
-  absl::StatusOr<SubmitAnswer> Send(const FederationClient::Assignment& assignment, PartialSum sum);
+  absl::StatusOr<link::SubmitAnswer> Send(const link::FederationClient::Assignment& assignment,
+                                          PartialSum sum);
   // The nodes in the sum that the parent took in the end.
-  absl::StatusOr<std::size_t> Deliver(const FederationClient::Assignment& assignment, PartialSum sum);
+  absl::StatusOr<std::size_t> Deliver(const link::FederationClient::Assignment& assignment, PartialSum sum);
 
   const RelayOptions options_;
   Coordinator& coordinator_;
-  const Clock& clock_;
+  const runtime::Clock& clock_;
   // Shared with the coordinator, which tells it the roster.
-  std::shared_ptr<FederationClient> client_;
+  std::shared_ptr<link::FederationClient> client_;
   std::atomic<bool> stopping_ = false;
   std::atomic<std::uint64_t> rounds_ = 0;
   std::atomic<std::uint64_t> accepted_ = 0;
@@ -78,6 +79,6 @@ class Relay {
 
 // The text of a run's file that hands these settings to nodes. Errors: FailedPrecondition for a task that
 // sums of several updates cannot answer.
-absl::StatusOr<std::string> RelayedConfig(const TrainTask& task);
+absl::StatusOr<std::string> RelayedConfig(const wire::TrainTask& task);
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -1,9 +1,9 @@
 #include "aggregator/learning/relay/relay_metrics.h"
 
-namespace tributary {
+namespace tributary::learning {
 
-void AddRelayMetrics(const Relay& relay, Metrics& metrics) {
-  const auto counter = [&](const char* name, const char* help, const MetricLabels& labels,
+void AddRelayMetrics(const Relay& relay, runtime::Metrics& metrics) {
+  const auto counter = [&](const char* name, const char* help, const runtime::MetricLabels& labels,
                            std::uint64_t Relay::Counters::*member) {
     metrics.AddCounterCallback(name, help, labels,
                                [&relay, member] { return static_cast<double>(relay.counters().*member); });
@@ -22,7 +22,7 @@ void AddRelayMetrics(const Relay& relay, Metrics& metrics) {
           &Relay::Counters::left_out);
   metrics.AddGaugeCallback(
       "tributary_relay_participating", "1 while the parent says what to do.", {},
-      [&relay] { return relay.client().state() == FederationState::kParticipating ? 1.0 : 0.0; });
+      [&relay] { return relay.client().state() == link::FederationState::kParticipating ? 1.0 : 0.0; });
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

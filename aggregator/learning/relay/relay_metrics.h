@@ -4,9 +4,9 @@
 #include "aggregator/learning/relay/relay.h"
 #include "core/runtime/metrics.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // The relay outlives the metrics' readers.
-void AddRelayMetrics(const Relay& relay, Metrics& metrics);
+void AddRelayMetrics(const Relay& relay, runtime::Metrics& metrics);
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -8,7 +8,7 @@
 
 #include "aggregator/learning/relay/tree_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using testing::Child;
@@ -72,7 +72,7 @@ TEST_F(RelayTest, ATreeGivesWhatTheSameNodesGiveWithoutOneBitForBit) {
   EXPECT_EQ(last.accepted(), 3u);
   EXPECT_DOUBLE_EQ(last.loss(), 0.5);
   // Three updates a round reached the parent, not five.
-  EXPECT_EQ(parent_.coordinator().received_bytes(), kRounds * 3 * kElements * sizeof(float));
+  EXPECT_EQ(parent_.coordinator().counters().received_bytes, kRounds * 3 * kElements * sizeof(float));
   EXPECT_TRUE(Eventually([&] { return hall.relay().counters().accepted == kRounds; }));
   EXPECT_EQ(hall.relay().counters().contributors, 2 * kRounds);
 }
@@ -101,7 +101,7 @@ TEST_F(RelayTest, ANodeBelowAChildIsToldWhatItIsToldWithoutOne) {
 }
 
 TEST_F(RelayTest, SharesItsSettingsExactly) {
-  TrainTask task;
+  wire::TrainTask task;
   task.run = "r";
   task.fixed_point = {3, 0.1f};
   task.settings = {.workload = "self_supervised",
@@ -117,7 +117,7 @@ TEST_F(RelayTest, SharesItsSettingsExactly) {
                    .target_decay = 1,
                    .schedule_steps = 70,
                    .seed = INT64_MAX,
-                   .encoding = UpdateEncoding::kInt12};
+                   .encoding = parameters::UpdateEncoding::kInt12};
   const auto text = RelayedConfig(task);
   ASSERT_TRUE(text.ok()) << text.status();
   const auto config = ParseRunConfig(*text, "relayed");
@@ -130,7 +130,7 @@ TEST_F(RelayTest, SharesItsSettingsExactly) {
   EXPECT_EQ(client.weight_decay, task.settings.weight_decay);
   EXPECT_EQ(client.proximal_mu, task.settings.proximal_mu);
   EXPECT_EQ(client.seed, task.settings.seed);
-  EXPECT_EQ(client.encoding, UpdateEncoding::kInt12);
+  EXPECT_EQ(client.encoding, parameters::UpdateEncoding::kInt12);
   EXPECT_EQ(client.method, "byol");
   task.run = "x\"\nrounds = 1";
   EXPECT_FALSE(ParseRunConfig(*RelayedConfig(task), "relayed").ok());
@@ -279,7 +279,8 @@ TEST_F(RelayTest, TakesPartWithAClockThatIsSetWrong) {
 TEST_F(RelayTest, DeclaresACrowdOfNodesInFewStreams) {
   StartRun(parent_, Config(2), 3);
   Child hall(parent_, "hall", 1);
-  EXPECT_TRUE(Eventually([&] { return hall.relay().client().state() == FederationState::kParticipating; }));
+  EXPECT_TRUE(
+      Eventually([&] { return hall.relay().client().state() == link::FederationState::kParticipating; }));
   const auto streams = [&] { return hall.relay().client().counters().streams; };
   const std::uint64_t before = streams();
   const auto begin = std::chrono::steady_clock::now();
@@ -299,7 +300,7 @@ TEST_F(RelayTest, ARunThatTakesNoPartialSumsSaysSoAtTheDoor) {
   Child hall(parent_, "hall", 1);
   TestNode below(hall.host(), "a", 1, "");
   EXPECT_EQ(below.Next().wait().reason(), "the parent has not asked for a round");
-  EXPECT_TRUE(Eventually([&] { return hall.relay().client().state() == FederationState::kRefused; }));
+  EXPECT_TRUE(Eventually([&] { return hall.relay().client().state() == link::FederationState::kRefused; }));
   EXPECT_THAT(std::string(hall.relay().client().last_error().message()),
               HasSubstr("takes no partial sums: it scales single updates down"));
   EXPECT_EQ(hall.relay().counters().rounds, 0u);
@@ -359,8 +360,8 @@ TEST_F(RelayTest, TakesNoOtherModelThanTheParentAnnounced) {
   child.Start();
   absl::Status said;
   const auto tell = [&](const absl::StatusOr<PartialSum>& sum) { said = sum.status(); };
-  child.coordinator().BeginRelayed(Config(1), {1, Sha256{std::byte{1}}, {}, 1, 0}, RoundsHost::ModelFile(3),
-                                   tell);
+  child.coordinator().BeginRelayed(Config(1), {1, parameters::Sha256{std::byte{1}}, {}, 1, 0},
+                                   RoundsHost::ModelFile(3), tell);
   child.Stop();
   EXPECT_EQ(said.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(said.message()), HasSubstr("not the one that it announced"));
@@ -377,10 +378,10 @@ TEST_F(RelayTest, LeavesARunOfItsOwnUnderThatNameAlone) {
                                      EXPECT_EQ(sum.status().code(), absl::StatusCode::kAlreadyExists);
                                      told = true;
                                    });
-  child.coordinator().EndRelayedRun("r");
+  child.coordinator().OnRelayed("r", [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
   child.Stop();
   EXPECT_TRUE(told);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -7,15 +7,15 @@
 #include "absl/strings/escaping.h"
 #include "aggregator/learning/relay/relay.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 constexpr std::uint64_t kMaxRounds = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
-absl::StatusOr<std::string> RelayedConfig(const TrainTask& task) {
-  const TrainingSettings& settings = task.settings;
+absl::StatusOr<std::string> RelayedConfig(const wire::TrainTask& task) {
+  const wire::TrainingSettings& settings = task.settings;
   if (task.masking || task.uniform_weight || settings.clip_norm > 0) {
     return absl::FailedPreconditionError("this run looks at single updates: it takes no partial sums");
   }
@@ -51,8 +51,8 @@ target_decay = {}
 )",
       absl::CEscape(task.run), rounds, task.fixed_point.bound, settings.workload, settings.local_steps,
       settings.batch, settings.learning_rate, settings.momentum, settings.weight_decay, settings.proximal_mu,
-      settings.ema_lambda, std::string(UpdateEncodingName(settings.encoding)), settings.seed, schedule,
-      settings.method, settings.augmentation, settings.target_decay);
+      settings.ema_lambda, std::string(parameters::UpdateEncodingName(settings.encoding)), settings.seed,
+      schedule, settings.method, settings.augmentation, settings.target_decay);
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -12,14 +12,14 @@
 
 #include "aggregator/learning/relay/relay.h"
 #include "aggregator/learning/service/rounds_fixture.h"
+#include "core/link/federation_client.h"
 #include "core/parameters/flat_model.h"
 #include "core/runtime/clock.h"
-#include "core/link/federation_client.h"
 
 namespace tributary::testing {
 
 // The machine's clock, set wrong.
-class WrongClock final : public Clock {
+class WrongClock final : public runtime::Clock {
  public:
   explicit WrongClock(std::int64_t ahead_ns) : ahead_ns_(ahead_ns) {}
 
@@ -33,7 +33,7 @@ class WrongClock final : public Clock {
   }
 
  private:
-  const SystemClock clock_;
+  const runtime::SystemClock clock_;
   const std::int64_t ahead_ns_;
 };
 
@@ -55,16 +55,16 @@ class Child {
   }
 
   RoundsHost& host() { return host_; }
-  const Relay& relay() const { return *relay_; }
+  const learning::Relay& relay() const { return *relay_; }
 
  private:
   void StartRelay() {
-    RelayOptions options;
+    learning::RelayOptions options;
     options.parent.aggregator = "127.0.0.1:" + std::to_string(parent_.port());
     options.parent.node = name_;
-    options.parent.boot_id = NewBootId();
+    options.parent.boot_id = wire::NewBootId();
     options.min_nodes = min_nodes_;
-    relay_ = std::make_unique<Relay>(std::move(options), host_.coordinator(), clock_);
+    relay_ = std::make_unique<learning::Relay>(std::move(options), host_.coordinator(), clock_);
   }
 
   WrongClock clock_;
@@ -72,7 +72,7 @@ class Child {
   std::string name_;
   std::size_t min_nodes_;
   RoundsHost host_;
-  std::unique_ptr<Relay> relay_;
+  std::unique_ptr<learning::Relay> relay_;
 };
 
 // A node that answers every task, with ten samples for each letter of its name. What it sends depends on its
@@ -93,13 +93,13 @@ class Leaf {
   std::uint64_t samples() const { return samples_; }
 
  private:
-  static FederationClientOptions Options(int port, const std::string& node, std::string run,
-                                         std::uint64_t samples) {
-    FederationClientOptions options;
+  static link::FederationClientOptions Options(int port, const std::string& node, std::string run,
+                                               std::uint64_t samples) {
+    link::FederationClientOptions options;
     options.aggregator = "127.0.0.1:" + std::to_string(port);
     options.node = node;
     options.run = std::move(run);
-    options.boot_id = NewBootId();
+    options.boot_id = wire::NewBootId();
     options.sample_count = samples;
     return options;
   }
@@ -112,8 +112,8 @@ class Leaf {
     }
   }
 
-  void Answer(const FederationClient::Assignment& assignment, const std::string& file) {
-    auto model = DecodeFlatModel(file);
+  void Answer(const link::FederationClient::Assignment& assignment, const std::string& file) {
+    auto model = parameters::DecodeFlatModel(file);
     if (!model.ok()) return;
     std::seed_seq seed(name_.begin(), name_.end());
     std::mt19937 random(seed);
@@ -127,8 +127,8 @@ class Leaf {
 
   const std::string name_;
   const std::uint64_t samples_;
-  SystemClock clock_;
-  FederationClient client_;
+  runtime::SystemClock clock_;
+  link::FederationClient client_;
   std::jthread thread_;
 };
 

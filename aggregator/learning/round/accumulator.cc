@@ -14,17 +14,17 @@
 
 #ifndef TRIBUTARY_AGGREGATOR_FEDERATION_ACCUMULATOR_PREFETCH
 #define TRIBUTARY_AGGREGATOR_FEDERATION_ACCUMULATOR_PREFETCH
-namespace tributary {
+namespace tributary::learning {
 namespace {
 // Floats of the sum that are asked for ahead of their use: 2 KiB. The processor's own prefetching stops at
 // the end of each page; with this the sum from cache-hot chunks is made 15 % faster.
 constexpr std::size_t kPrefetchAhead = 512;
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::learning {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -102,11 +102,11 @@ void ScaleAll(std::size_t n, float factor, float* sum) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::learning
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::learning {
 
 HWY_EXPORT(AddScaledBlock);
 HWY_EXPORT(AddAllWords);
@@ -116,7 +116,7 @@ Accumulator::Accumulator(std::size_t element_count)
     : element_count_(element_count),
       words_(hwy::AllocateAligned<float>(std::max<std::size_t>(element_count, 1))) {}
 
-void Accumulator::Start(const FixedPoint& fixed_point) {
+void Accumulator::Start(const parameters::FixedPoint& fixed_point) {
   std::memset(words_.get(), 0, element_count_ * sizeof(float));
   fixed_point_ = fixed_point;
   started_ = true;
@@ -134,7 +134,7 @@ absl::Status Accumulator::CheckPlace(std::size_t offset, std::size_t count) cons
 absl::Status Accumulator::Apply(std::size_t offset, std::span<const float> values, double weight,
                                 bool subtract) {
   if (absl::Status status = CheckPlace(offset, values.size()); !status.ok()) return status;
-  const float factor = FixedPointFactor(fixed_point_, weight);
+  const float factor = parameters::FixedPointFactor(fixed_point_, weight);
   if (!(weight > 0) || !std::isfinite(factor)) {
     return absl::OutOfRangeError(fmt::format("weight {}, expected a positive number", weight));
   }
@@ -147,7 +147,7 @@ absl::Status Accumulator::Apply(std::size_t offset, std::span<const float> value
   // Checked on the way, not ahead: one pass over memory. What was added comes off exactly, NaN included, for
   // the same values give the same words.
   add(!subtract);
-  if (CheckRange(values, fixed_point_.bound) == RangeCheck::kNotFinite) {
+  if (parameters::CheckRange(values, fixed_point_.bound) == parameters::RangeCheck::kNotFinite) {
     return absl::InvalidArgumentError(fmt::format("a value from element {} on is not finite", offset));
   }
   return absl::OutOfRangeError(
@@ -192,5 +192,5 @@ absl::StatusOr<std::span<float>> Accumulator::TakeMean(double total_weight) {
   return std::span<float>(words_.get(), element_count_);
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning
 #endif  // HWY_ONCE

@@ -10,7 +10,7 @@
 #include "core/parameters/fixed_point.h"
 #include "hwy/aligned_allocator.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // Owns element_count 32-bit words. Exact modulo 2^32: the sum depends neither on the order of the chunks nor
 // on what was added and subtracted again. The caller sees to it that the weights stay within what the fixed
@@ -26,7 +26,7 @@ class Accumulator {
   explicit Accumulator(std::size_t element_count);
 
   // All zero. `fixed_point` holds for the round.
-  void Start(const FixedPoint& fixed_point);
+  void Start(const parameters::FixedPoint& fixed_point);
 
   // Adds weight × values to the elements from `offset` on; Subtract undoes it exactly.
   absl::Status Add(std::size_t offset, std::span<const float> values, double weight);
@@ -45,7 +45,7 @@ class Accumulator {
   absl::StatusOr<std::span<float>> TakeMean(double total_weight);
 
   std::size_t element_count() const { return element_count_; }
-  const FixedPoint& fixed_point() const { return fixed_point_; }
+  const parameters::FixedPoint& fixed_point() const { return fixed_point_; }
 
  private:
   absl::Status CheckPlace(std::size_t offset, std::size_t count) const;
@@ -54,8 +54,8 @@ class Accumulator {
   std::size_t element_count_;
   // Words while adding, floats after TakeMean: only vector loads and stores touch it as words.
   hwy::AlignedFreeUniquePtr<float[]> words_;
-  FixedPoint fixed_point_;
+  parameters::FixedPoint fixed_point_;
   bool started_ = false;
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

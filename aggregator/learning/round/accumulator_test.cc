@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 constexpr std::size_t kElements = 5003;  // no multiple of any vector
@@ -29,7 +29,7 @@ class AccumulatorTest : public ::testing::Test {
       for (float& value : updates_.back().values) value = uniform(random);
       total_weight_ += updates_.back().weight;
     }
-    fixed_point_ = *FixedPoint::For(kBound, total_weight_, updates_.size());
+    fixed_point_ = *parameters::FixedPoint::For(kBound, total_weight_, updates_.size());
     sum_.Start(fixed_point_);
   }
 
@@ -44,7 +44,7 @@ class AccumulatorTest : public ::testing::Test {
 
   std::vector<Update> updates_;
   double total_weight_ = 0;
-  FixedPoint fixed_point_;
+  parameters::FixedPoint fixed_point_;
   Accumulator sum_{kElements};
 };
 
@@ -152,7 +152,7 @@ TEST_F(AccumulatorTest, TakesWordsThatANodeMadeItself) {
   words_only.Start(fixed_point_);
   std::vector<std::int32_t> words(kElements);
   for (const Update& update : updates_) {
-    ToFixedPoint(update.values, FixedPointFactor(fixed_point_, update.weight), words);
+    parameters::ToFixedPoint(update.values, parameters::FixedPointFactor(fixed_point_, update.weight), words);
     ASSERT_TRUE(words_only.AddFixed(0, words).ok());
   }
   EXPECT_EQ(Words(words_only), Words(sum_));
@@ -169,4 +169,4 @@ TEST_F(AccumulatorTest, HoldsNoSumAfterTheMean) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -5,7 +5,7 @@
 
 #include "aggregator/learning/round/run_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using Verdict = AdmissionVerdict;
@@ -35,19 +35,19 @@ TEST_F(BufferedRunTest, ClosesWithAFullBuffer) {
 
 TEST_F(BufferedRunTest, WeighsAStaleUpdateLess) {
   JoinThree();
-  const Sha256 first = model_.model;
+  const parameters::Sha256 first = model_.model;
   CommitOneRoundOf({"ash", "birch"});
   SubmissionHeader late = Header("cedar", 1);
   late.base_model = first;
   EXPECT_EQ(Offer(late).verdict, Verdict::kGo);
-  EXPECT_DOUBLE_EQ(run_->accepted().back().weight, 100 / std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(Last<UpdateAccepted>().update.weight, 100 / std::sqrt(2.0));
   Submit("ash");
   EXPECT_DOUBLE_EQ(Last<RoundClosed>().total_weight, 100 + 100 / std::sqrt(2.0));
 }
 
 TEST_F(BufferedRunTest, RefusesWhatIsTooFarBehindOrNotFromThatVersion) {
   JoinThree();
-  const Sha256 first = model_.model;
+  const parameters::Sha256 first = model_.model;
   SubmissionHeader late = Header("cedar", 1);
   late.base_model = first;
   for (int round = 0; round < 3; ++round) CommitOneRoundOf({"ash", "birch"});
@@ -61,9 +61,9 @@ TEST_F(BufferedRunTest, CountsNoUpdateTwiceAcrossVersionsAndRestarts) {
   const SubmissionHeader header = Header("ash", 1);
   CommitOneRoundOf({"ash", "birch"});
   EXPECT_EQ(Offer(header).verdict, Verdict::kAlreadyAccepted);
-  Restart(run_->Snapshot());
+  Restart(Stored());
   EXPECT_EQ(Offer(header).verdict, Verdict::kAlreadyAccepted);
-  EXPECT_TRUE(run_->accepted().empty());
+  EXPECT_EQ(run_->accepted_updates(), 0u);
 }
 
 TEST_F(BufferedRunTest, AnUpdateThatStraddlesAVersionIsSentAgain) {
@@ -71,11 +71,49 @@ TEST_F(BufferedRunTest, AnUpdateThatStraddlesAVersionIsSentAgain) {
   const SubmissionHeader header = Header("cedar", 1);
   ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
   CommitOneRoundOf({"ash", "birch"});
-  const Admission answer = run_->Accept(header, now_ns_, events_);
+  const Admission answer = Accept(header);
   EXPECT_EQ(answer.reason, Reason::kStale);
   EXPECT_TRUE(answer.try_again);
   EXPECT_EQ(Offer(header).verdict, Verdict::kGo);
 }
 
+// Otherwise it would train and send the same in a circle.
+TEST_F(BufferedRunTest, ANodeThatJoinedLaterAndSendsWhatCanNeverBeTakenRestsUntilTheDeadline) {
+  JoinThree();
+  Join("dogwood");
+  SubmissionHeader wrong = Header("dogwood", 1);
+  wrong.element_count += 1;
+  EXPECT_EQ(Offer(wrong).reason, Reason::kSchema);
+  EXPECT_EQ(run_->TaskOf("dogwood").kind, TaskKind::kWait);
+  Advance(kDeadline);
+  EXPECT_EQ(run_->TaskOf("dogwood").kind, TaskKind::kTrain);
+}
+
+TEST_F(BufferedRunTest, ANodeThatHasLostItsSamplesMayDeclineTheTaskThatItHad) {
+  JoinThree();
+  NodeDeclaration empty = Declaration("ash");
+  empty.sample_count = 0;
+  ASSERT_TRUE(RunFixture::Join(empty).ok());
+  EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kWait);
+  EXPECT_TRUE(*Decline("ash", "first boot", 1, {parameters::DeclineReason::kImages, false, "no images"}));
+}
+
+TEST_F(BufferedRunTest, TwoUpdatesOfANodeInOneBufferOutliveARestart) {
+  config_.buffer.size = 3;
+  Create();
+  JoinThree();
+  Submit("ash");
+  SubmissionHeader late = Header("cedar", 1);
+  CommitOneRoundOf({"birch", "cedar"});
+  late.node = "dogwood";
+  Join("dogwood");
+  EXPECT_EQ(Offer(late).verdict, Verdict::kGo);
+  Submit("dogwood");
+  Restart(Stored());
+  EXPECT_EQ(run_->accepted_updates(), 2u);
+  Submit("ash");
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 200 + 100 / std::sqrt(2.0));
+}
+
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -6,7 +6,7 @@
 
 #include "aggregator/learning/round/run_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using Verdict = AdmissionVerdict;
@@ -18,15 +18,12 @@ class MaskedRunTest : public RunFixture {
     config_.privacy.secure_aggregation = true;
     Create();
   }
-  absl::Status Finish(const char* node, RoundStep step) {
-    return run_->FinishStep(node, run_->round(), step, now_ns_, events_);
-  }
   void FinishAll(RoundStep step) {
-    for (const char* node : {"ash", "birch", "cedar"}) ASSERT_TRUE(Finish(node, step).ok());
+    for (const char* node : {"ash", "birch", "cedar"}) ASSERT_TRUE(FinishStep(node, step).ok());
   }
   SubmissionHeader Masked(const char* node) {
     SubmissionHeader header = Header(node, run_->round());
-    header.encoding = UpdateEncoding::kFixed32;
+    header.encoding = parameters::UpdateEncoding::kFixed32;
     return header;
   }
 };
@@ -46,10 +43,10 @@ TEST_F(MaskedRunTest, GoesThroughItsSteps) {
   EXPECT_EQ(Last<StepStarted>().step, RoundStep::kUnmasking);
   EXPECT_EQ(Last<StepStarted>().nodes, (std::vector<std::string>{"ash", "birch"}));
   EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
-  EXPECT_FALSE(Finish("cedar", RoundStep::kUnmasking).ok());
+  EXPECT_FALSE(FinishStep("cedar", RoundStep::kUnmasking).ok());
   EXPECT_EQ(Offer(Masked("cedar")).reason, Reason::kStale);
-  ASSERT_TRUE(Finish("ash", RoundStep::kUnmasking).ok());
-  ASSERT_TRUE(Finish("birch", RoundStep::kUnmasking).ok());
+  ASSERT_TRUE(FinishStep("ash", RoundStep::kUnmasking).ok());
+  ASSERT_TRUE(FinishStep("birch", RoundStep::kUnmasking).ok());
   EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
   Commit();
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kAdvertiseKeys);
@@ -58,7 +55,7 @@ TEST_F(MaskedRunTest, GoesThroughItsSteps) {
 TEST_F(MaskedRunTest, FailsARoundWithTooFewShares) {
   JoinThree();
   FinishAll(RoundStep::kKeys);
-  ASSERT_TRUE(Finish("ash", RoundStep::kShares).ok());
+  ASSERT_TRUE(FinishStep("ash", RoundStep::kShares).ok());
   Advance(kDeadline);
   EXPECT_EQ(Count<RoundFailed>(), 1u);
   EXPECT_EQ(run_->round(), 2u);
@@ -67,11 +64,21 @@ TEST_F(MaskedRunTest, FailsARoundWithTooFewShares) {
 TEST_F(MaskedRunTest, DoesNotGoOnWithoutItsKeys) {
   JoinThree();
   FinishAll(RoundStep::kKeys);
-  Restart(run_->Snapshot());
+  Restart(Stored());
   EXPECT_EQ(Count<RoundFailed>(), 1u);
   JoinThree();
   EXPECT_EQ(run_->round(), 2u);
 }
 
+TEST_F(MaskedRunTest, ANodeThatIsLeftOutAfterItsPartOfAStepDoesNotEndTheStep) {
+  JoinThree();
+  for (const char* node : {"ash", "birch"}) ASSERT_TRUE(FinishStep(node, RoundStep::kKeys).ok());
+  run_->LeaveOut("ash", "it gave out wrong shares");
+  Advance(1);
+  EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kAdvertiseKeys);
+  ASSERT_TRUE(FinishStep("cedar", RoundStep::kKeys).ok());
+  EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kShareKeys);
+}
+
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -7,22 +7,24 @@
 
 #include "aggregator/learning/round/run_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using ::testing::HasSubstr;
 using Verdict = AdmissionVerdict;
 
-const TaskDecline kForGood = {DeclineReason::kImages, true, "images of side 32, the run's encoder takes 28"};
-const TaskDecline kForNow = {DeclineReason::kTraining, false, "training diverged"};
+const parameters::TaskDecline kForGood = {parameters::DeclineReason::kImages, true,
+                                          "images of side 32, the run's encoder takes 28"};
+const parameters::TaskDecline kDeclinedForNow = {parameters::DeclineReason::kTraining, false,
+                                                 "training diverged"};
 
 class RunDeclinesTest : public RunFixture {
  protected:
-  absl::StatusOr<bool> Decline(const char* node, const TaskDecline& decline, std::uint32_t round = 0,
-                               const char* boot_id = "first boot") {
-    return run_->Decline(node, boot_id, round == 0 ? run_->round() : round, decline, now_ns_, events_);
+  absl::StatusOr<bool> Decline(const char* node, const parameters::TaskDecline& decline,
+                               std::uint32_t round = 0, const char* boot_id = "first boot") {
+    return RunFixture::Decline(node, boot_id, round == 0 ? run_->round() : round, decline);
   }
-  void Declines(const char* node, const TaskDecline& decline) {
+  void Declines(const char* node, const parameters::TaskDecline& decline) {
     const auto news = Decline(node, decline);
     ASSERT_TRUE(news.ok()) << news.status();
     EXPECT_TRUE(*news);
@@ -65,13 +67,13 @@ TEST_F(RunDeclinesTest, AnotherDeclarationIsAnotherChance) {
   Declines("cedar", kForGood);
   NodeDeclaration more = Declaration("cedar");
   more.sample_count += 1;
-  ASSERT_TRUE(run_->Join(more, now_ns_, events_).ok());
+  ASSERT_TRUE(Join(more).ok());
   EXPECT_FALSE(run_->CannotTrain("cedar"));
 }
 
 TEST_F(RunDeclinesTest, ANodeThatCannotForNowIsAskedInTheNextRound) {
   JoinThree();
-  Declines("cedar", kForNow);
+  Declines("cedar", kDeclinedForNow);
   EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
   EXPECT_EQ(Offer("cedar", 1).reason, SubmissionRefusal::kNotAsked) << "it had its say";
   CommitOneRoundOf({"ash", "birch"});
@@ -96,8 +98,8 @@ TEST_F(RunDeclinesTest, ARoundThatWasDeclinedIsNotFollowedByAnotherAtOnce) {
   config_.deadline_ns = 3'600'000'000'000;
   Create();
   JoinThree();
-  Declines("birch", kForNow);
-  Declines("cedar", kForNow);
+  Declines("birch", kDeclinedForNow);
+  Declines("cedar", kDeclinedForNow);
   ASSERT_EQ(Count<RoundFailed>(), 1u);
   EXPECT_EQ(run_->round(), 0u);
   std::int64_t next_ns = Advance(now_ns_);
@@ -108,29 +110,29 @@ TEST_F(RunDeclinesTest, ARoundThatWasDeclinedIsNotFollowedByAnotherAtOnce) {
   for (std::uint32_t round = 2; round < 12; ++round) {
     Advance(next_ns);
     ASSERT_EQ(run_->round(), round);
-    Declines("birch", kForNow);
-    EXPECT_TRUE(Decline("cedar", kForNow, 0, "second boot").ok());
+    Declines("birch", kDeclinedForNow);
+    EXPECT_TRUE(Decline("cedar", kDeclinedForNow, 0, "second boot").ok());
     next_ns = Advance(now_ns_);
     EXPECT_EQ(next_ns - now_ns_, std::min<std::int64_t>(60, 1 << (round - 1)) * 1'000'000'000);
   }
   Advance(next_ns);
   CommitOneRoundOf({"ash", "birch", "cedar"});
-  Declines("ash", kForNow);
-  Declines("birch", kForNow);
+  Declines("ash", kDeclinedForNow);
+  Declines("birch", kDeclinedForNow);
   EXPECT_EQ(Advance(now_ns_) - now_ns_, 1'000'000'000) << "a round between was good";
 }
 
 TEST_F(RunDeclinesTest, ARestIsNoLongerThanTheDeadline) {
   JoinThree();
-  Declines("birch", kForNow);
-  Declines("cedar", kForNow);
+  Declines("birch", kDeclinedForNow);
+  Declines("cedar", kDeclinedForNow);
   EXPECT_EQ(Advance(now_ns_), kDeadline);
 }
 
 // A node whose update could not be taken may send another one.
 TEST_F(RunDeclinesTest, ARefusedUpdateDoesNotPutTheQuorumOutOfReach) {
   JoinThree();
-  Declines("cedar", kForNow);
+  Declines("cedar", kDeclinedForNow);
   SubmissionHeader header = Header("birch", 1);
   header.element_count = 7;
   EXPECT_EQ(Offer(header).reason, SubmissionRefusal::kSchema);
@@ -142,8 +144,8 @@ TEST_F(RunDeclinesTest, ARefusedUpdateDoesNotPutTheQuorumOutOfReach) {
 
 TEST_F(RunDeclinesTest, RepeatingItChangesNothing) {
   JoinThree();
-  Declines("cedar", kForNow);
-  EXPECT_EQ(*Decline("cedar", kForNow), false);
+  Declines("cedar", kDeclinedForNow);
+  EXPECT_EQ(*Decline("cedar", kDeclinedForNow), false);
   EXPECT_EQ(Status("cedar").declined_tasks, 1u);
   EXPECT_EQ(run_->declined().count, 1u);
 }
@@ -163,7 +165,7 @@ TEST_F(RunDeclinesTest, OnlyWhoIsAskedMayDeclineAndOnlyAsItself) {
 
 TEST_F(RunDeclinesTest, ATaskThatCannotBeReadIsDeclinedWithoutItsRound) {
   JoinThree();
-  const auto news = run_->Decline("cedar", "first boot", 0, kForGood, now_ns_, events_);
+  const auto news = RunFixture::Decline("cedar", "first boot", 0, kForGood);
   ASSERT_TRUE(news.ok()) << news.status();
   EXPECT_TRUE(run_->CannotTrain("cedar"));
 }
@@ -174,7 +176,7 @@ TEST_F(RunDeclinesTest, ACrowdLeavesAFewNamesAndACount) {
   config_.min_nodes = kNodes;
   Create();
   for (int i = 0; i < kNodes; ++i) Join("node" + std::to_string(i));
-  for (int i = 2; i < kNodes; ++i) Declines(("node" + std::to_string(i)).c_str(), kForNow);
+  for (int i = 2; i < kNodes; ++i) Declines(("node" + std::to_string(i)).c_str(), kDeclinedForNow);
   EXPECT_EQ(run_->declined().count, kNodes - 2u);
   EXPECT_EQ(run_->declined().named.size(), DeclinedTasks::kNamed);
 }
@@ -187,22 +189,22 @@ TEST_F(RunDeclinesTest, WithSecureAggregationItIsDroppedAtWhateverStep) {
   Join("dogwood");
   const auto finish = [&](std::initializer_list<const char*> nodes, RoundStep step) {
     for (const char* node : nodes) {
-      ASSERT_TRUE(run_->FinishStep(node, run_->round(), step, now_ns_, events_).ok()) << node;
+      ASSERT_TRUE(FinishStep(node, step).ok()) << node;
     }
   };
-  Declines("dogwood", kForNow);
+  Declines("dogwood", kDeclinedForNow);
   finish({"ash", "birch", "cedar"}, RoundStep::kKeys);
   finish({"ash", "birch", "cedar"}, RoundStep::kShares);
-  Declines("cedar", kForNow);
+  Declines("cedar", kDeclinedForNow);
   for (const char* node : {"ash", "birch"}) {
     SubmissionHeader header = Header(node, run_->round());
-    header.encoding = UpdateEncoding::kFixed32;
+    header.encoding = parameters::UpdateEncoding::kFixed32;
     EXPECT_EQ(Offer(header).verdict, Verdict::kGo);
   }
   EXPECT_EQ(Last<StepStarted>().step, RoundStep::kUnmasking);
   EXPECT_EQ(Last<StepStarted>().nodes, (std::vector<std::string>{"ash", "birch"}));
   EXPECT_EQ(run_->declined().count, 2u) << "of the whole round";
-  Declines("birch", kForNow);
+  Declines("birch", kDeclinedForNow);
   EXPECT_EQ(Count<RoundFailed>(), 1u) << "one share of two";
 }
 
@@ -211,7 +213,7 @@ TEST_F(RunDeclinesTest, FedBuffGoesOnWithTheOthersAndAsksAgainAfterItsDeadline) 
   config_.buffer.size = 2;
   Create();
   JoinThree();
-  Declines("cedar", kForNow);
+  Declines("cedar", kDeclinedForNow);
   EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
   Declines("birch", kForGood);
   Submit("ash");
@@ -223,4 +225,4 @@ TEST_F(RunDeclinesTest, FedBuffGoesOnWithTheOthersAndAsksAgainAfterItsDeadline) 
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -1,16 +1,16 @@
-// What changes in a run: to be stored before anybody is told.
+// What changes in a run. A caller stores it before it tells anybody.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "aggregator/learning/round/submission.h"
 #include "core/parameters/fixed_point.h"
 #include "core/parameters/task_decline.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // The steps of a round, in order. Without secure aggregation: kTraining and kClosing only.
 enum class RoundStep : std::uint8_t { kKeys, kShares, kTraining, kUnmasking, kClosing };
@@ -32,26 +32,22 @@ struct AcceptedUpdate {
 // The accumulator starts afresh with this fixed point.
 struct RoundStarted {
   std::uint32_t round = 0;
-  // Ascending by name. For FedBuff those that had joined: everyone may send, and weighs at most as much as
-  // the heaviest of them.
+  // Ascending by name. FedBuff: those that had joined. Every node may send, and weighs at most as much as the
+  // heaviest of these.
   std::vector<AskedNode> asked;
-  FixedPoint fixed_point;
+  parameters::FixedPoint fixed_point;
 };
-// Of secure aggregation: the nodes that take part in this step, ascending.
+// Secure aggregation: the nodes that take part in this step, ascending.
 struct StepStarted {
   std::uint32_t round = 0;
   RoundStep step = RoundStep::kTraining;
   std::vector<std::string> nodes;
 };
-struct UpdateAccepted {
-  std::uint32_t round = 0;  // under way; header.round is older for a stale update of FedBuff
-  AcceptedUpdate update;
-};
 // Who said in a round that it cannot do its task.
 struct DeclinedTasks {
   struct One {
     std::string node;
-    TaskDecline decline;
+    parameters::TaskDecline decline;
   };
   static constexpr std::size_t kNamed = 8;  // a crowd must not fill the history
 
@@ -72,14 +68,17 @@ struct RoundFailed {
   std::vector<std::string> dropped;
   DeclinedTasks declined;  // of those
 };
-struct RunPaused {};
-struct RunResumed {};
-struct RunEnded {
-  bool finished = false;  // all rounds are committed; otherwise stopped by an operator
+
+// What an operation has changed, in the order in which a caller has to act on it. A caller stores it before
+// it answers anybody.
+struct RunOutcome {
+  std::optional<RoundFailed> failed;
+  std::optional<RoundStarted> started;
+  std::optional<StepStarted> step;  // of the round under way, secure aggregation
+  std::optional<RoundClosed> closed;
+  bool state_changed = false;  // paused, resumed, stopped, finished, another model: store the snapshot
+
+  bool empty() const { return !failed && !started && !step && !closed && !state_changed; }
 };
 
-using RunEvent = std::variant<RoundStarted, StepStarted, UpdateAccepted, RoundClosed, RoundFailed, RunPaused,
-                              RunResumed, RunEnded>;
-using RunEvents = std::vector<RunEvent>;
-
-}  // namespace tributary
+}  // namespace tributary::learning

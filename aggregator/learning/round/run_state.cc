@@ -2,26 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-namespace tributary {
-namespace {
+namespace tributary::learning {
 
-// Of one round; more than any tree of nodes has leaves. Costs the fixed point 2^-15 of its range.
-constexpr std::size_t kMaxContributions = 1 << 16;
-
-// SplitMix64 (Steele, Lea and Flood 2014).
-std::uint64_t Mix(std::uint64_t state) {
-  state += 0x9e3779b97f4a7c15;
-  state = (state ^ state >> 30) * 0xbf58476d1ce4e5b9;
-  state = (state ^ state >> 27) * 0x94d049bb133111eb;
-  return state ^ state >> 31;
+RunState::RunState(RunConfig config, const ModelFacts& model)
+    : config_(std::make_unique<const RunConfig>(std::move(config))),
+      versions_(model, config_->asynchronous() ? config_->buffer.max_staleness : 0),
+      rounds_(*config_) {
+  changes_.AddEveryone();
 }
-
-}  // namespace
-
-RunState::RunState(RunConfig config, const ModelFacts& model) : config_(std::move(config)), model_(model) {}
 
 absl::StatusOr<RunState> RunState::Create(RunConfig config, const ModelFacts& model) {
   if (absl::Status status = Validate(config); !status.ok()) return status;
@@ -29,269 +19,364 @@ absl::StatusOr<RunState> RunState::Create(RunConfig config, const ModelFacts& mo
   return RunState(std::move(config), model);
 }
 
-double RunState::WeightOf(std::uint64_t sample_count) const {
-  return config_.weighting == UpdateWeighting::kUniform ? 1 : static_cast<double>(sample_count);
+void RunState::DrawLotsBy(std::uint64_t secret) {
+  if (rounds_.drawn() != nullptr) rounds_.drawn()->DrawLotsBy(secret);
 }
 
-bool RunState::Chosen(std::string_view node, std::uint32_t round) const {
-  if (config_.sample_fraction >= 1) return true;
-  std::uint64_t state = Mix(config_.client.seed ^ Mix(config_.privacy.noise_seed) ^ lot_secret_ ^ Mix(round));
-  for (const char c : node) state = Mix(state ^ static_cast<unsigned char>(c));
-  return static_cast<double>(state >> 11) * 0x1p-53 < config_.sample_fraction;
-}
+// ---- What a restart needs.
 
-std::vector<AskedNode> RunState::Ready() const {
-  std::vector<AskedNode> ready;
-  for (const auto& [name, node] : nodes_) {
-    const ParticipantStatus& status = node.status;
-    if (node.ready()) {
-      ready.push_back(
-          {name, WeightOf(status.sample_count), status.sample_count, node.declaration.partial_sums});
-    }
+RunSnapshot RunState::Snapshot() const {
+  RunSnapshot snapshot;
+  snapshot.round = rounds_.last();
+  snapshot.committed = committed_;
+  snapshot.paused = paused_;
+  snapshot.stopped = stopped_;
+  if (const Round* round = open()) {
+    snapshot.open = round->started();
+    snapshot.step = round->step();
   }
-  return ready;
+  snapshot.closed = closed();
+  snapshot.earlier_models = versions_.Earlier();
+  snapshot.participants = roster_.Statuses();
+  return snapshot;
 }
 
-std::optional<RoundStarted> RunState::DrawRound() {
-  const std::vector<AskedNode> ready = Ready();
-  if (ready.size() < std::max(config_.min_nodes, config_.quorum)) return std::nullopt;
+absl::StatusOr<RunState> RunState::Restore(RunConfig config, const ModelFacts& model,
+                                           const RunSnapshot& snapshot) {
+  absl::StatusOr<RunState> state = Create(std::move(config), model);
+  if (!state.ok()) return state;
+  state->committed_ = snapshot.committed;
+  state->paused_ = snapshot.paused;
+  state->stopped_ = snapshot.stopped;
+  state->restored_ = true;
+  state->versions_.RestoreEarlier(snapshot.earlier_models);
+  for (const ParticipantStatus& status : snapshot.participants) state->roster_.Restore(status);
+  state->rounds_.RestoreLast(snapshot.round);
+  if (!snapshot.open) return state;
+  const absl::Status status =
+      state->rounds_.RestoreRound(*snapshot.open, snapshot.closed ? RoundStep::kClosing : snapshot.step,
+                                  snapshot.accepted, state->roster_);
+  if (!status.ok()) return status;
+  return state;
+}
 
-  // Numbers whose draw misses the quorum are passed over. If none of many hits it, the next Advance tries on.
-  constexpr int kDraws = 1000;
-  RoundStarted round;
-  for (int draw = 0; draw < kDraws && round.asked.size() < config_.quorum; ++draw) {
-    round.round = ++round_;
-    round.asked.clear();
-    std::ranges::copy_if(ready, std::back_inserter(round.asked),
-                         [&](const AskedNode& node) { return Chosen(node.node, round_); });
+// ---- Who takes part.
+
+absl::StatusOr<RunOutcome> RunState::Join(const NodeDeclaration& declaration, std::int64_t now_ns) {
+  if (absl::Status status = CheckDeclaration(declaration, *config_, model().schema); !status.ok()) {
+    return status;
   }
-  if (round.asked.size() < config_.quorum) return std::nullopt;
-
-  double total_weight = 0;
-  double heaviest = 0;
-  for (const AskedNode& node : round.asked) {
-    total_weight += node.weight;
-    heaviest = std::max(heaviest, node.weight);
+  if (roster_.joined() >= config_->max_nodes && roster_.Find(declaration.node) == nullptr) {
+    return absl::ResourceExhaustedError(fmt::format("{} nodes have joined, no more may", config_->max_nodes));
   }
-  if (config_.asynchronous()) total_weight = config_.buffer.size * heaviest;
-  const absl::StatusOr<FixedPoint> fixed_point =
-      FixedPoint::For(config_.max_element, total_weight, kMaxContributions);
-  // Not for a valid configuration: weights are positive and bounded.
-  if (!fixed_point.ok()) return std::nullopt;
-  round.fixed_point = *fixed_point;
-  return round;
+  roster_.Join(declaration);
+  changes_.Add(declaration.node);
+  RunOutcome outcome;
+  StartRoundIfReady(now_ns, outcome);
+  return outcome;
 }
 
-void RunState::StartRoundIfReady(std::int64_t now_ns, RunEvents& events) {
-  if (open_ || paused_ || ended()) return;
-  if (!config_.relayed && now_ns < rest_until_ns_) return;
-  const std::int64_t deadline_ns = next_ ? next_->deadline_ns : now_ns + config_.deadline_ns;
-  std::optional<RoundStarted> round = config_.relayed ? TakeParentRound(now_ns) : DrawRound();
-  if (!round) return;
-  ForgetUpdates();
-  ForgetDeclines();
-  rest_until_ns_ = 0;
-  threshold_ = 0;
-  open_ = round;
-  Names names;
-  for (const AskedNode& node : round->asked) names.insert(node.node);
-  events.emplace_back(*std::move(round));
-  const bool secure = config_.privacy.secure_aggregation;
-  BeginStep(secure ? RoundStep::kKeys : RoundStep::kTraining, std::move(names), deadline_ns);
-  if (secure) events.emplace_back(StepStarted{round_, step_, {step_nodes_.begin(), step_nodes_.end()}});
+RunOutcome RunState::Leave(std::string_view node, std::string_view boot_id, std::int64_t now_ns) {
+  RunOutcome outcome;
+  if (!roster_.Leave(node, boot_id)) return outcome;
+  changes_.Add(node);
+  EndStepIfDue(now_ns, outcome);
+  return outcome;
 }
 
-void RunState::BeginStep(RoundStep step, Names nodes, std::int64_t deadline_ns) {
-  step_ = step;
-  step_nodes_ = std::move(nodes);
-  step_done_.clear();
-  given_up_.clear();
-  declined_in_step_ = 0;
-  deadline_ns_ = deadline_ns;
+void RunState::LeaveOut(std::string_view node, std::string reason) {
+  if (roster_.Find(node) == nullptr) return;
+  roster_.LeaveOut(node, reason);
+  if (Round* round = rounds_.under_way()) round->GiveUp(node);
+  changes_.Add(node);
 }
 
-void RunState::Keep(AcceptedUpdate update) {
-  counted_.insert(update.header.node);
-  for (const Contribution& each : update.header.contributors) counted_.insert(each.node);
-  accepted_.push_back(std::move(update));
+bool RunState::CannotTrain(std::string_view node) const {
+  const Roster::Node* known = roster_.Find(node);
+  return known != nullptr && !known->status.cannot_train.empty();
 }
 
-void RunState::ForgetUpdates() {
-  accepted_.clear();
-  counted_.clear();
-  under_way_.clear();
+const ParticipantStatus* RunState::participant(std::string_view node) const {
+  const Roster::Node* known = roster_.Find(node);
+  return known == nullptr ? nullptr : &known->status;
 }
 
-std::size_t RunState::NeededInStep() const {
-  if (config_.asynchronous()) return config_.quorum;
-  return step_ == RoundStep::kUnmasking ? threshold_ : std::max<std::size_t>(config_.quorum, threshold_);
-}
-
-void RunState::EndStepIfDue(std::int64_t now_ns, RunEvents& events) {
-  if (!open_ || step_ == RoundStep::kClosing) return;
-  const std::size_t done = config_.asynchronous() ? accepted_.size() : step_done_.size();
-  const std::size_t needed = NeededInStep();
-  bool all_done = step_done_.size() + given_up_.size() == step_nodes_.size();
-  if (config_.asynchronous()) all_done = done >= config_.buffer.size;
-  if (step_ == RoundStep::kUnmasking) all_done = done >= needed;  // more shares would not tell more
-  const bool out_of_reach = !config_.asynchronous() && step_nodes_.size() - declined_in_step_ < needed;
-  if (!all_done && !out_of_reach && now_ns < deadline_ns_) return;
-  if (done < needed) {
-    if (config_.asynchronous()) {
-      deadline_ns_ = now_ns + config_.deadline_ns;  // nothing is lost by waiting on
-      given_up_.clear();                            // what kept them may have passed
-      ForgetDeclines();
-    } else {
-      if (declined_in_step_ > 0 && now_ns < deadline_ns_) {
-        rest_until_ns_ = std::min(deadline_ns_, now_ns + rest_ns_);
-        rest_ns_ = std::min(2 * rest_ns_, kMostRestNs);
-      }
-      Fail(WhyTooFew(done, needed), events);
-    }
-    return;
+NodeTask RunState::TaskOf(std::string_view node) const {
+  NodeTask task;
+  if (ended()) {
+    task.kind = TaskKind::kEnded;
+    task.reason = stopped_ ? "the run was stopped" : "all rounds are done";
+    return task;
   }
-  Names next = step_done_;
-  const std::int64_t deadline_ns = now_ns + config_.deadline_ns;
-  switch (step_) {
-    case RoundStep::kKeys:
-      threshold_ = MaskingThreshold(next.size());
-      BeginStep(RoundStep::kShares, std::move(next), deadline_ns);
-      break;
-    case RoundStep::kShares:
-      BeginStep(RoundStep::kTraining, std::move(next), deadline_ns);
-      break;
-    case RoundStep::kTraining:
-      if (!config_.privacy.secure_aggregation) return CloseRound(events);
-      under_way_.clear();
-      BeginStep(RoundStep::kUnmasking, std::move(next), deadline_ns);
-      break;
-    case RoundStep::kUnmasking:
-    case RoundStep::kClosing:
-      return CloseRound(events);
+  const Roster::Node* known = roster_.Find(node);
+  if (known == nullptr) {
+    task.reason = "the node has not joined";
+    return task;
   }
-  events.emplace_back(StepStarted{round_, step_, {step_nodes_.begin(), step_nodes_.end()}});
-}
-
-std::vector<std::string> RunState::CountDropped() {
-  std::vector<std::string> dropped;
-  if (config_.asynchronous()) return dropped;
-  for (const AskedNode& asked : open_->asked) {
-    const bool came = std::ranges::any_of(
-        accepted_, [&](const AcceptedUpdate& update) { return update.header.node == asked.node; });
-    if (came) continue;
-    dropped.push_back(asked.node);
-    if (const auto node = nodes_.find(asked.node); node != nodes_.end()) ++node->second.status.dropped_rounds;
+  const ParticipantStatus& status = known->status;
+  if (!status.cannot_train.empty()) {
+    task.reason = known->left_out
+                      ? status.cannot_train
+                      : fmt::format("this node cannot train in this run: {}", status.cannot_train);
+    return task;
   }
-  return dropped;
+  const Round* round = open();
+  const std::optional<TaskKind> kind = round != nullptr ? round->TaskFor(status) : std::nullopt;
+  if (!kind) {
+    task.reason =
+        status.sample_count == 0 ? "the node has not said how many samples it has" : StatusMessage();
+    return task;
+  }
+  return {*kind, round->number(), round->deadline_ns(), ""};
 }
 
-void RunState::CloseRound(RunEvents& events) {
-  RoundClosed closed;
-  closed.round = round_;
-  for (const AcceptedUpdate& update : accepted_) closed.total_weight += update.weight;
-  closed.dropped = CountDropped();
-  step_ = RoundStep::kClosing;
-  deadline_ns_ = kNoDeadline;
-  under_way_.clear();
-  events.emplace_back(std::move(closed));
+RunPhase RunState::phase() const {
+  if (finished()) return RunPhase::kFinished;
+  if (stopped_) return RunPhase::kStopped;
+  if (paused_) return RunPhase::kPaused;
+  return open() != nullptr ? RunPhase::kRunning : RunPhase::kWaiting;
 }
 
-void RunState::Fail(std::string_view reason, RunEvents& events) {
-  events.emplace_back(RoundFailed{round_, std::string(reason), CountDropped(), declines_});
-  open_.reset();
-  ForgetUpdates();
-  deadline_ns_ = kNoDeadline;
+std::string RunState::StatusMessage() const {
+  if (finished()) return "all rounds are done";
+  if (stopped_) return "the run was stopped";
+  if (closed()) return fmt::format("round {} is being averaged", round());
+  if (open() != nullptr) return fmt::format("round {} is under way", round());
+  if (paused_) return "paused";
+  return rounds_.StatusMessage(roster_);
 }
 
-std::int64_t RunState::Advance(std::int64_t now_ns, RunEvents& events) {
+const DeclinedTasks& RunState::declined() const {
+  static const DeclinedTasks kNobody;
+  return open() != nullptr ? open()->declines() : kNobody;
+}
+
+// ---- Which updates count.
+
+bool RunState::AlreadyAccepted(const SubmissionHeader& header) const {
+  const Roster::Node* sender = roster_.Find(header.node);
+  return header.round != 0 && sender != nullptr && sender->status.last_round == header.round;
+}
+
+Admission RunState::Judge(const SubmissionHeader& header, std::int64_t now_ns) const {
+  if (ended()) return Admission::Refused(SubmissionRefusal::kNotRunning, StatusMessage());
+  const Roster::Node* sender = roster_.Find(header.node);
+  if (sender != nullptr) return rounds_.Judge(header, *sender, versions_, now_ns);
+  return Admission::Refused(SubmissionRefusal::kNotJoined,
+                            fmt::format("{} has not joined this run", header.node));
+}
+
+void RunState::CountRefusal(const SubmissionHeader& header, const Admission& refusal) {
+  const Roster::Node* sender = roster_.Find(header.node);
+  if (sender == nullptr) return;
+  Round* round = rounds_.under_way();
+  const bool now =
+      round != nullptr && round->step() == RoundStep::kTraining && round->number() == header.round;
+  const bool for_good = IsFaultOfUpdate(refusal.reason) && refusal.counted_elsewhere.empty();
+  if (now && for_good && round->StandingOf(sender->status) != Standing::kNotAwaited) {
+    round->GiveUp(header.node);
+  }
+  roster_.CountRefused(header.node,
+                       fmt::format("{}: {}", SubmissionRefusalName(refusal.reason), refusal.message));
+  changes_.Add(header.node);
+}
+
+Admission RunState::Admit(const SubmissionHeader& header, std::int64_t now_ns) {
+  if (AlreadyAccepted(header)) return Admission::AlreadyAccepted();
+  Admission admission = Judge(header, now_ns);
+  if (admission.go() && rounds_.under_way()->updates().Reserved(header.node)) {
+    admission = Admission::Refused(SubmissionRefusal::kDuplicate,
+                                   fmt::format("another submission of {} is under way", header.node), true);
+  }
+  if (admission.go()) {
+    rounds_.under_way()->Reserve(header);
+  } else {
+    CountRefusal(header, admission);
+  }
+  return admission;
+}
+
+Acceptance RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns) {
+  if (AlreadyAccepted(header)) return {Admission::AlreadyAccepted(), {}};
+  Acceptance answer{Judge(header, now_ns), {}};
+  Admission& admission = answer.admission;
+  Round* round = rounds_.under_way();
+  if (admission.go() && !round->updates().Reserved(header.node)) {
+    // FedBuff: the sum that it was added to has been averaged without it.
+    admission =
+        Admission::Refused(SubmissionRefusal::kStale, "the round in which it was admitted is over", true);
+  }
+  if (!admission.go()) {
+    if (round != nullptr) round->Release(header);
+    CountRefusal(header, admission);
+    return answer;
+  }
+  round->Accept(header, admission.weight);
+  roster_.CountAccepted(header.node, header.round);
+  changes_.Add(header.node);
+  EndStepIfDue(now_ns, answer.outcome);
+  return answer;
+}
+
+void RunState::Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason) {
+  if (Round* round = rounds_.under_way()) round->Release(header);
+  if (reason) CountRefusal(header, Admission::Refused(*reason, fmt::format("round {}", header.round)));
+}
+
+absl::StatusOr<Declined> RunState::Decline(std::string_view node, std::string_view boot_id,
+                                           std::uint32_t round, const parameters::TaskDecline& decline,
+                                           std::int64_t now_ns) {
+  const Roster::Node* known = roster_.Find(node);
+  if (known == nullptr || known->declaration.boot_id != boot_id) {
+    return absl::FailedPreconditionError(fmt::format("{} has not joined this run as this process", node));
+  }
+  Round* under_way = rounds_.under_way();
+  if (ended() || under_way == nullptr || closed() || (round != 0 && !under_way->Covers(round))) {
+    return absl::FailedPreconditionError(fmt::format("round {} is not under way", round));
+  }
+  Declined answer;
+  const bool said_so = !decline.for_good || !known->status.cannot_train.empty();
+  if (under_way->HasDeclined(node) && said_so) return answer;
+  if (under_way->StandingOf(known->status) == Standing::kNotAwaited) {
+    return absl::FailedPreconditionError(fmt::format(
+        "{} was not asked in round {}, or its answer has been accepted", node, under_way->number()));
+  }
+  answer.news = true;
+  roster_.CountDeclined(node, under_way->number(), decline);
+  under_way->Decline(node, decline);
+  changes_.Add(node);
+  EndStepIfDue(now_ns, answer.outcome);
+  StartRoundIfReady(now_ns, answer.outcome);
+  return answer;
+}
+
+// ---- How rounds go on.
+
+void RunState::StartRoundIfReady(std::int64_t now_ns, RunOutcome& outcome) {
+  if (!paused_ && !ended()) rounds_.StartIfReady(roster_, now_ns, outcome);
+  if (!outcome.empty()) changes_.AddEveryone();
+}
+
+void RunState::EndStepIfDue(std::int64_t now_ns, RunOutcome& outcome) {
+  if (rounds_.EndStepIfDue(roster_, now_ns, outcome)) changes_.AddEveryone();
+}
+
+Advanced RunState::Advance(std::int64_t now_ns) {
+  Advanced advanced;
   if (restored_) {
     restored_ = false;
-    if (open_ && step_ == RoundStep::kClosing) {
-      CloseRound(events);
-    } else if (open_ && config_.privacy.secure_aggregation) {
-      Fail("the aggregator was restarted and does not keep keys", events);
-    } else if (open_) {
-      deadline_ns_ = now_ns + config_.deadline_ns;
-    }
+    rounds_.GoOnAfterRestart(roster_, now_ns, advanced.outcome);
+    changes_.AddEveryone();
   }
-  if (!stopped_) EndStepIfDue(now_ns, events);
-  StartRoundIfReady(now_ns, events);
-  if (next_) return gathered_ns_;
-  return !open_ && now_ns < rest_until_ns_ ? rest_until_ns_ : deadline_ns();
+  if (!stopped_) EndStepIfDue(now_ns, advanced.outcome);
+  StartRoundIfReady(now_ns, advanced.outcome);
+  const bool idle = open() == nullptr && (paused_ || ended());
+  if (!idle) advanced.next_ns = rounds_.next_ns(now_ns);
+  return advanced;
 }
 
-absl::Status RunState::FinishStep(std::string_view node, std::uint32_t round, RoundStep step,
-                                  std::int64_t now_ns, RunEvents& events) {
-  if (!open_ || round != round_ || step != step_ || step == RoundStep::kTraining || stopped_) {
+absl::StatusOr<RunOutcome> RunState::FinishStep(std::string_view node, std::uint32_t round, RoundStep step,
+                                                std::int64_t now_ns) {
+  if (round == 0 || round != this->round() || stopped_) {
     return absl::FailedPreconditionError(fmt::format("round {} is not at that step", round));
   }
-  if (!step_nodes_.contains(node)) {
-    return absl::FailedPreconditionError(fmt::format("{} was not asked for that in round {}", node, round));
-  }
-  step_done_.emplace(node);
-  EndStepIfDue(now_ns, events);
-  StartRoundIfReady(now_ns, events);
-  return absl::OkStatus();
+  if (absl::Status status = rounds_.under_way()->FinishStep(node, step); !status.ok()) return status;
+  changes_.Add(node);
+  RunOutcome outcome;
+  EndStepIfDue(now_ns, outcome);
+  StartRoundIfReady(now_ns, outcome);
+  return outcome;
 }
 
-void RunState::FailRound(std::uint32_t round, std::string_view reason, std::int64_t now_ns,
-                         RunEvents& events) {
-  if (next_ && next_->round == round) next_.reset();
-  if (!open_ || round != round_) return;
-  Fail(reason, events);
-  StartRoundIfReady(now_ns, events);
+RunOutcome RunState::FailRound(std::uint32_t round, std::string_view reason, std::int64_t now_ns) {
+  RunOutcome outcome;
+  if (rounds_.parent() != nullptr) rounds_.parent()->Forget(round);
+  if (round == 0 || round != this->round()) return outcome;
+  rounds_.Fail(reason, roster_, outcome);
+  StartRoundIfReady(now_ns, outcome);
+  return outcome;
 }
 
-absl::Status RunState::Commit(std::uint32_t round, const Sha256& model, std::int64_t now_ns,
-                              RunEvents& events) {
-  if (!open_ || round != round_ || step_ != RoundStep::kClosing) {
+absl::StatusOr<RunOutcome> RunState::Commit(std::uint32_t round, const parameters::Sha256& model,
+                                            std::int64_t now_ns) {
+  if (!closed() || round != this->round()) {
     return absl::FailedPreconditionError(fmt::format("round {} is not closed", round));
   }
-  if (config_.asynchronous()) {
-    earlier_models_.push_back(model_.model);
-    if (earlier_models_.size() > config_.buffer.max_staleness) earlier_models_.pop_front();
-  }
-  model_.model = model;
-  rest_ns_ = kFirstRestNs;
+  RunOutcome outcome;
+  outcome.state_changed = true;
+  versions_.GoOn(model);
   ++committed_;
-  open_.reset();
-  ForgetUpdates();
-  if (finished() && !stopped_) events.emplace_back(RunEnded{true});
-  StartRoundIfReady(now_ns, events);
-  return absl::OkStatus();
+  rounds_.Commit();
+  StartRoundIfReady(now_ns, outcome);
+  return outcome;
 }
 
-void RunState::ReplaceModel(const Sha256& model, std::int64_t now_ns, RunEvents& events) {
-  if (open_) Fail("the model was rolled back", events);
-  model_.model = model;
-  earlier_models_.clear();
-  StartRoundIfReady(now_ns, events);
+RunOutcome RunState::ReplaceModel(const parameters::Sha256& model, std::int64_t now_ns) {
+  RunOutcome outcome;
+  outcome.state_changed = true;
+  if (open() != nullptr) rounds_.Fail("the model was rolled back", roster_, outcome);
+  versions_.Replace(model);
+  StartRoundIfReady(now_ns, outcome);
+  return outcome;
 }
 
-absl::Status RunState::Pause(RunEvents& events) {
+absl::StatusOr<RunOutcome> RunState::Begin(const ParentRound& round, std::int64_t now_ns) {
+  if (rounds_.parent() == nullptr || ended()) {
+    return absl::FailedPreconditionError("the run is not under way as a parent's");
+  }
+  Round* under_way = rounds_.under_way();
+  RunOutcome outcome;
+  if (under_way != nullptr && under_way->number() == round.round && model().model == round.model) {
+    if (!closed()) under_way->MoveDeadline(round.deadline_ns);
+    changes_.AddEveryone();
+    return outcome;
+  }
+  if (round.round <= rounds_.last()) {
+    return absl::FailedPreconditionError(fmt::format(
+        "round {} of the parent does not come after round {}: another run of the same name, or one "
+        "whose result is known",
+        round.round, rounds_.last()));
+  }
+  if (under_way != nullptr) {
+    rounds_.Fail(fmt::format("the parent has gone on to round {}", round.round), roster_, outcome);
+  }
+  versions_.Replace(round.model);
+  rounds_.parent()->Begin(round, now_ns);
+  outcome.state_changed = true;
+  changes_.AddEveryone();
+  return outcome;
+}
+
+absl::StatusOr<RunOutcome> RunState::Pause() {
   if (ended()) return absl::FailedPreconditionError("the run has ended");
-  if (!paused_) events.emplace_back(RunPaused{});
+  RunOutcome outcome;
+  outcome.state_changed = !paused_;
+  if (!paused_) changes_.AddEveryone();
   paused_ = true;
-  return absl::OkStatus();
+  return outcome;
 }
 
-absl::Status RunState::Resume(std::int64_t now_ns, RunEvents& events) {
+absl::StatusOr<RunOutcome> RunState::Resume(std::int64_t now_ns) {
   if (ended()) return absl::FailedPreconditionError("the run has ended");
-  if (paused_) events.emplace_back(RunResumed{});
+  RunOutcome outcome;
+  outcome.state_changed = paused_;
+  if (paused_) changes_.AddEveryone();
   paused_ = false;
-  StartRoundIfReady(now_ns, events);
-  return absl::OkStatus();
+  StartRoundIfReady(now_ns, outcome);
+  return outcome;
 }
 
-absl::Status RunState::Stop(RunEvents& events) {
-  if (stopped_) return absl::OkStatus();
+absl::StatusOr<RunOutcome> RunState::Stop() {
+  RunOutcome outcome;
+  if (stopped_) return outcome;
   if (ended()) return absl::FailedPreconditionError("the run has ended");
   stopped_ = true;
-  next_.reset();
+  outcome.state_changed = true;
+  if (rounds_.parent() != nullptr) rounds_.parent()->Forget();
   // A closed round is complete and may still be committed.
-  if (open_ && step_ != RoundStep::kClosing) Fail("the run was stopped", events);
-  events.emplace_back(RunEnded{false});
-  return absl::OkStatus();
+  if (open() != nullptr && !closed()) rounds_.Fail("the run was stopped", roster_, outcome);
+  changes_.AddEveryone();
+  return outcome;
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -9,7 +9,7 @@
 
 #include "aggregator/learning/round/run_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 enum class Kind { kSynchronous, kSampled, kBuffered, kMasked };
@@ -38,7 +38,7 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
     SubmissionHeader header =
         Header(AnyNode(), round - static_cast<std::uint32_t>(std::min<std::uint64_t>(back, round)));
     if (const auto base = bases_.find(header.round); base != bases_.end()) header.base_model = base->second;
-    if (kind_ == Kind::kMasked) header.encoding = UpdateEncoding::kFixed32;
+    if (kind_ == Kind::kMasked) header.encoding = parameters::UpdateEncoding::kFixed32;
     header.sample_count = 1 + Draw(Draw(10) == 0 ? 400 : 100);
     const Admission admission = run_->Admit(header, now_ns_);
     if (admission.verdict == AdmissionVerdict::kRefused) {
@@ -48,15 +48,15 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
     if (admission.verdict != AdmissionVerdict::kGo) return;
     if (Draw(6) == 0) return run_->Withdraw(header, SubmissionRefusal::kNotFinite);
     if (Draw(6) == 0) Tick();  // the upload takes its time
-    if (run_->Accept(header, now_ns_, events_).verdict == AdmissionVerdict::kRefused) run_->Withdraw(header);
+    if (Accept(header).verdict == AdmissionVerdict::kRefused) run_->Withdraw(header);
   }
   void DeclineSomething() {
-    TaskDecline decline{DeclineReason::kTraining, Draw(4) == 0, "diverged"};
-    (void)run_->Decline(AnyNode(), "boot", run_->Snapshot().round, decline, now_ns_, events_);
+    parameters::TaskDecline decline{parameters::DeclineReason::kTraining, Draw(4) == 0, "diverged"};
+    (void)Decline(AnyNode(), "boot", run_->Snapshot().round, decline);
   }
   void FinishSomething() {
     const auto step = static_cast<RoundStep>(Draw(5));
-    (void)run_->FinishStep(AnyNode(), run_->round(), step, now_ns_, events_);
+    (void)FinishStep(AnyNode(), step);
   }
   void Tick() { Advance(now_ns_ + static_cast<std::int64_t>(Draw(Draw(5) == 0 ? kDeadline : 50))); }
 
@@ -65,19 +65,19 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
       case 0:
       case 1:
       case 2:
-        (void)run_->Join(Declaration(AnyNode(), "boot"), now_ns_, events_);
+        (void)Join(Declaration(AnyNode(), "boot"));
         break;
       case 3:
-        run_->Leave(AnyNode(), "boot", now_ns_, events_);
+        Leave(AnyNode(), "boot");
         break;
       case 4:
-        if (Draw(8) == 0) (void)run_->Pause(events_);
+        if (Draw(8) == 0) paused_ |= run_->Pause().ok();
         break;
       case 5:
-        (void)run_->Resume(now_ns_, events_);
+        Resume();
         break;
       case 6:
-        if (Draw(20) == 0) run_->ReplaceModel(Identity(static_cast<unsigned>(random_())), now_ns_, events_);
+        if (Draw(20) == 0) Take(run_->ReplaceModel(Identity(static_cast<unsigned>(random_())), now_ns_));
         break;
       case 7:
         if (Draw(4) == 0) RestartQuietly();
@@ -97,15 +97,18 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
       default:
         OfferSomething();
     }
-    if (run_->Snapshot().closed && Draw(2) == 0) {
-      EXPECT_TRUE(
-          run_->Commit(run_->round(), Identity(static_cast<unsigned>(random_())), now_ns_, events_).ok());
+    if (run_->closed() && Draw(2) == 0) {
+      EXPECT_TRUE(Commit(Identity(static_cast<unsigned>(random_()))).ok());
     }
+  }
+  void Resume() {
+    paused_ = false;
+    (void)Take(run_->Resume(now_ns_));
   }
   void RestartQuietly() {
     RunEvents before = std::move(events_);
     Check(before);
-    Restart(run_->Snapshot());
+    Restart(Stored());
   }
 
   void Check(const RunEvents& events) {
@@ -163,19 +166,13 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
     if (kind_ != Kind::kBuffered) EXPECT_LE(failed.declined.count, failed.dropped.size());
     open_ = closed_ = false;
   }
-  void Check(const RunPaused&) { paused_ = true; }
-  void Check(const RunResumed&) { paused_ = false; }
-  void Check(const RunEnded& ended) {
-    EXPECT_TRUE(ended.finished);
-    EXPECT_FALSE(open_);
-  }
 
   Kind kind_;
   std::mt19937_64 random_;
   bool open_ = false, closed_ = false, paused_ = false;
   std::uint32_t last_round_ = 0;
   std::map<std::string, double> asked_;
-  std::map<std::uint32_t, Sha256> bases_;
+  std::map<std::uint32_t, parameters::Sha256> bases_;
   std::set<std::pair<std::uint32_t, std::string>> ever_accepted_;
   double limit_ = 0, weight_ = 0;
   std::size_t accepted_ = 0;
@@ -185,7 +182,7 @@ TEST_P(RandomRunTest, KeepsItsPromises) {
   for (int i = 0; i < 3000 && run_->phase() != RunPhase::kFinished; ++i) {
     Something();
     Check(std::exchange(events_, {}));
-    closed_ = run_->Snapshot().closed;
+    closed_ = run_->closed();
     ASSERT_FALSE(HasFailure()) << "after " << i << " steps";
     EXPECT_LE(run_->committed(), config_.rounds);
     // No round outlives its deadline: the next Advance ends it, or FedBuff waits on.
@@ -194,24 +191,23 @@ TEST_P(RandomRunTest, KeepsItsPromises) {
     }
   }
   // Whatever happened, a run that is left alone with enough nodes comes to its end.
-  (void)run_->Resume(now_ns_, events_);
+  Resume();
   for (int i = 0; i < 2000 && run_->phase() != RunPhase::kFinished; ++i) {
-    for (int node = 0; node < 8; ++node)
-      (void)run_->Join(Declaration("node" + std::to_string(node), "last boot"), now_ns_, events_);
+    for (int node = 0; node < 8; ++node) (void)Join(Declaration("node" + std::to_string(node), "last boot"));
     for (const RoundStep step :
          {RoundStep::kKeys, RoundStep::kShares, RoundStep::kTraining, RoundStep::kUnmasking}) {
       for (int node = 0; node < 8; ++node) {
         const std::string name = "node" + std::to_string(node);
         SubmissionHeader header = Header(name, run_->round());
-        if (kind_ == Kind::kMasked) header.encoding = UpdateEncoding::kFixed32;
+        if (kind_ == Kind::kMasked) header.encoding = parameters::UpdateEncoding::kFixed32;
         if (step == RoundStep::kTraining) {
           (void)Offer(header);
         } else {
-          (void)run_->FinishStep(name, run_->round(), step, now_ns_, events_);
+          (void)FinishStep(name, step);
         }
       }
     }
-    if (run_->Snapshot().closed) Commit();
+    if (run_->closed()) Commit();
     Advance(now_ns_ + kDeadline / 2);
   }
   EXPECT_EQ(run_->phase(), RunPhase::kFinished);
@@ -223,4 +219,4 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomRunTest,
                                             ::testing::Range(0, 25)));
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace tributary {
+namespace tributary::learning {
 
 std::string_view SubmissionRefusalName(SubmissionRefusal refusal) {
   static constexpr std::array<std::string_view, kSubmissionRefusals> kNames = {
@@ -30,4 +30,4 @@ SubmissionRefusal RefusalOf(const absl::Status& status) {
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -12,7 +12,7 @@
 #include "core/parameters/training_metrics.h"
 #include "core/parameters/update_encoding.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 struct Contribution {
   std::string node;
@@ -24,12 +24,12 @@ struct Contribution {
 struct SubmissionHeader {
   std::uint32_t round = 0;
   std::string node;
-  Sha256 schema{};
-  Sha256 base_model{};
-  UpdateEncoding encoding = UpdateEncoding::kFloat32;
+  parameters::Sha256 schema{};
+  parameters::Sha256 base_model{};
+  parameters::UpdateEncoding encoding = parameters::UpdateEncoding::kFloat32;
   std::uint64_t element_count = 0;
   std::uint64_t sample_count = 0;  // a partial sum's: that of its contributors together
-  TrainingMetrics metrics;
+  parameters::TrainingMetrics metrics;
   std::vector<Contribution> contributors;  // of a partial sum; empty: the node itself
 };
 
@@ -68,4 +68,4 @@ std::string_view SubmissionRefusalName(SubmissionRefusal refusal);
 // What an error of UpdateDecoder or Accumulator::Add means to the node that sent the chunk.
 SubmissionRefusal RefusalOf(const absl::Status& status);
 
-}  // namespace tributary
+}  // namespace tributary::learning

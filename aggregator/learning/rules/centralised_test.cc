@@ -11,7 +11,7 @@
 #include "aggregator/learning/round/accumulator.h"
 #include "aggregator/learning/rules/strategy.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 constexpr std::size_t kInputs = 6;
@@ -65,7 +65,7 @@ TEST(CentralisedTest, FedAvgWithOneLocalStepIsDescentOnTheUnion) {
   const auto strategy = std::move(*Strategy::Create({}, kParameters));
   Accumulator sum(kParameters);
   for (int round = 0; round < 50; ++round) {
-    sum.Start(*FixedPoint::For(8, static_cast<double>(all.size()), sizes.size()));
+    sum.Start(*parameters::FixedPoint::For(8, static_cast<double>(all.size()), sizes.size()));
     std::span<const Sample> rest = all;
     for (const std::size_t size : sizes) {
       const std::vector<double> gradient = Gradient(federated, rest.first(size));
@@ -85,4 +85,4 @@ TEST(CentralisedTest, FedAvgWithOneLocalStepIsDescentOnTheUnion) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -8,7 +8,7 @@
 
 #include "core/parameters/fixed_point.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using Updates = std::vector<const NodeUpdate*>;  // ascending by name
@@ -32,7 +32,8 @@ class RobustStrategy : public Strategy {
         return absl::InvalidArgumentError(fmt::format("the update of {} has {} elements, expected {}",
                                                       update.node, update.delta.size(), element_count()));
       }
-      if (CheckRange(update.delta, std::numeric_limits<float>::max()) != RangeCheck::kGood) {
+      if (parameters::CheckRange(update.delta, std::numeric_limits<float>::max()) !=
+          parameters::RangeCheck::kGood) {
         return absl::InvalidArgumentError(fmt::format("the update of {} is not finite", update.node));
       }
       sorted.push_back(&update);
@@ -154,4 +155,4 @@ std::unique_ptr<Strategy> MakeMultiKrum(const StrategyOptions& options, std::siz
   return std::make_unique<MultiKrum>(options, element_count);
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -6,7 +6,7 @@
 
 #include "aggregator/learning/rules/strategy.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // Coordinate-wise median; of an even number the mean of the two in the middle.
 std::unique_ptr<Strategy> MakeMedian(const StrategyOptions& options, std::size_t element_count);
@@ -18,4 +18,4 @@ std::unique_ptr<Strategy> MakeTrimmedMean(const StrategyOptions& options, std::s
 // distances; of equal ones, the first by name). Takes n ≥ 2 · byzantine + 3 updates.
 std::unique_ptr<Strategy> MakeMultiKrum(const StrategyOptions& options, std::size_t element_count);
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -10,7 +10,7 @@
 #include "core/nn/encoder/training_limits.h"
 #include "core/privacy/secure_aggregation.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 bool ValidName(std::string_view name) {
@@ -48,7 +48,7 @@ void CheckClient(const RunConfig& config, Faults& faults) {
   faults.Check(NotNegative(client.ema_lambda), "client.ema_lambda must not be negative");
   faults.Check(client.target_decay >= 0 && client.target_decay <= 1,
                "client.target_decay must be from 0 to 1");
-  faults.Check(client.encoding != UpdateEncoding::kFixed32,
+  faults.Check(client.encoding != parameters::UpdateEncoding::kFixed32,
                "client.encoding: fixed32 is chosen by secure aggregation alone");
   const StrategyKind kind = config.strategy.kind;
   faults.Check(kind != StrategyKind::kFedProx || client.proximal_mu > 0,
@@ -78,8 +78,8 @@ void CheckPrivacy(const RunConfig& config, Faults& faults) {
     faults.Check(!Robust(config.strategy.kind),
                  "privacy.secure_aggregation hides the updates that this strategy would have to see");
     faults.Check(!config.asynchronous(), "privacy.secure_aggregation needs rounds: not with fedbuff");
-    faults.Check(config.max_nodes <= kMaxMaskingNodes,
-                 fmt::format("privacy.secure_aggregation takes at most {} nodes", kMaxMaskingNodes));
+    faults.Check(config.max_nodes <= privacy::kMaxMaskingNodes,
+                 fmt::format("privacy.secure_aggregation takes at most {} nodes", privacy::kMaxMaskingNodes));
     faults.Check(config.quorum >= 2, "privacy.secure_aggregation needs a quorum of at least 2");
   }
 }
@@ -114,8 +114,8 @@ absl::Status Validate(const RunConfig& config) {
                "sample_fraction must be above 0 and at most 1");
   faults.Check(config.deadline_ns > 0, "deadline_s must be positive");
   faults.Check(config.max_samples >= 1, "max_samples must be at least 1");
-  faults.Check(config.max_element > 0 && config.max_element <= kMaxElementLimit.most,
-               fmt::format("max_element must be above 0 and at most {}", kMaxElementLimit.most));
+  faults.Check(config.max_element > 0 && config.max_element <= nn::kMaxElementLimit.most,
+               fmt::format("max_element must be above 0 and at most {}", nn::kMaxElementLimit.most));
   faults.Check(NotNegative(config.clip_norm), "clip_norm must not be negative");
   if (config.asynchronous()) {
     // A node sends one update per version of the model: a larger buffer would wait for its deadline.
@@ -134,4 +134,4 @@ absl::Status Validate(const RunConfig& config) {
   return faults.Result();
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -9,11 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/learning/rules/strategy.h"
+#include "core/config/config.h"
 #include "core/nn/encoder/encoder_options.h"
 #include "core/parameters/update_encoding.h"
-#include "core/config/config.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // Handed to the nodes with each task; as ClientSettings of federation.proto.
 struct ClientSettings {
@@ -25,7 +25,7 @@ struct ClientSettings {
   double weight_decay = 5e-4;
   double proximal_mu = 0;  // FedProx: weight of ½ ‖w − w_g‖²; 0: none
   double ema_lambda = 0;  // FedEMA: w ← m w_k + (1 − m) w_g, m = min(lambda ‖w_g − w_k‖, 1); 0: none
-  UpdateEncoding encoding = UpdateEncoding::kFloat32;
+  parameters::UpdateEncoding encoding = parameters::UpdateEncoding::kFloat32;
   std::uint64_t seed = 1;          // of augmentation and order; the node mixes in its name and the round
   bool schedule = true;            // cosine over all rounds, or a constant rate
   std::string method = "simsiam";  // or "byol"
@@ -62,9 +62,9 @@ struct EvaluationSettings {
 };
 
 struct RunConfig {
-  std::string name;        // 1 … 64 of a-z, A-Z, 0-9, '-', '_', '.'; not starting with '.'
-  std::string model_file;  // initial parameters; empty: a fresh encoder drawn from client.seed
-  EncoderOptions encoder;  // what a fresh one is made of; who draws it checks it
+  std::string name;            // 1 … 64 of a-z, A-Z, 0-9, '-', '_', '.'; not starting with '.'
+  std::string model_file;      // initial parameters; empty: a fresh encoder drawn from client.seed
+  nn::EncoderOptions encoder;  // what a fresh one is made of; who draws it checks it
   StrategyOptions strategy;
   ClientSettings client;
   std::uint32_t rounds = 10;      // to commit
@@ -96,7 +96,7 @@ struct RunConfig {
 absl::Status Validate(const RunConfig& config);
 
 // Records its faults in `file`, whose Finish() tells them.
-RunConfig ReadRunConfig(const ConfigFile& file);
+RunConfig ReadRunConfig(const config::ConfigFile& file);
 
 // From TOML. `path` is used in messages. Errors: InvalidArgument with one line per fault. What this takes,
 // every node takes as its task (core/nn/encoder/training_limits.h).
@@ -105,4 +105,4 @@ absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view
 // starting, and a parent's settings come within what a task can say.
 absl::StatusOr<RunConfig> ParseStoredRunConfig(std::string_view text, std::string_view path);
 
-}  // namespace tributary
+}  // namespace tributary::learning

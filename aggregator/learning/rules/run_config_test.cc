@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using ::testing::AllOf;
@@ -74,7 +74,7 @@ every_rounds = 5
   EXPECT_EQ(config->weighting, UpdateWeighting::kUniform);
   EXPECT_EQ(config->strategy.kind, StrategyKind::kFedAdam);
   EXPECT_EQ(config->strategy.learning_rate, 0.01);
-  EXPECT_EQ(config->client.encoding, UpdateEncoding::kInt8);
+  EXPECT_EQ(config->client.encoding, parameters::UpdateEncoding::kInt8);
   EXPECT_EQ(config->client.method, "byol");
   EXPECT_FALSE(config->client.schedule);
   EXPECT_TRUE(config->privacy.secure_aggregation);
@@ -89,8 +89,8 @@ TEST(RunConfigTest, SaysWhatAFreshEncoderIsMadeOf) {
   EXPECT_EQ(config->encoder.channels, (std::vector<std::size_t>{8, 16}));
   EXPECT_EQ(config->encoder.grid, 1u);
   EXPECT_TRUE(config->encoder.quantised);
-  EXPECT_EQ(config->encoder.norm, EncoderNorm::kNone);
-  EXPECT_EQ(config->encoder.activation, EncoderActivation::kHardClip);
+  EXPECT_EQ(config->encoder.norm, nn::EncoderNorm::kNone);
+  EXPECT_EQ(config->encoder.activation, nn::EncoderActivation::kHardClip);
   EXPECT_THAT(Message("name = \"a\"\n[encoder]\nchannels = [0]\nnorm = \"layer\""),
               AllOf(HasSubstr("encoder.channels"), HasSubstr("encoder.norm")));
 }
@@ -158,4 +158,4 @@ TEST(RunConfigTest, RefusesSettingsThatDoNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

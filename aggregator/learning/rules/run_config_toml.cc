@@ -5,26 +5,26 @@
 
 #include "absl/strings/str_split.h"
 #include "aggregator/learning/rules/run_config.h"
-#include "core/nn/encoder/training_limits.h"
 #include "core/config/config.h"
+#include "core/nn/encoder/training_limits.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 constexpr double kNsPerS = 1e9;
 constexpr double kMaxDeadlineS = 7 * 86'400.0;
 constexpr std::int64_t kMaxCount = std::numeric_limits<std::int32_t>::max();
-constexpr IntegerLimits kFromOne = {1, kMaxCount};
-constexpr IntegerLimits kAny = {0, kMaxCount};
-constexpr IntegerLimits kSeed = {0, std::numeric_limits<std::int64_t>::max()};
-constexpr RealLimits kNotNegative = {0, std::numeric_limits<double>::max()};
+constexpr config::IntegerLimits kFromOne = {1, kMaxCount};
+constexpr config::IntegerLimits kAny = {0, kMaxCount};
+constexpr config::IntegerLimits kSeed = {0, std::numeric_limits<std::int64_t>::max()};
+constexpr config::RealLimits kNotNegative = {0, std::numeric_limits<double>::max()};
 
-std::uint32_t Count(const ConfigSection& section, std::string_view key, std::uint32_t fallback,
-                    IntegerLimits limits) {
+std::uint32_t Count(const config::ConfigSection& section, std::string_view key, std::uint32_t fallback,
+                    config::IntegerLimits limits) {
   return static_cast<std::uint32_t>(section.Integer(key, fallback, limits));
 }
 
-StrategyOptions ReadStrategy(const ConfigSection& section) {
+StrategyOptions ReadStrategy(const config::ConfigSection& section) {
   StrategyOptions strategy;
   const std::string kind = section.Choice("kind", "fedavg",
                                           {"fedavg", "fedprox", "fedema", "fedavgm", "fedadam", "fedyogi",
@@ -42,7 +42,7 @@ StrategyOptions ReadStrategy(const ConfigSection& section) {
   return strategy;
 }
 
-std::string ReadAugmentation(const ConfigSection& section, std::string_view otherwise) {
+std::string ReadAugmentation(const config::ConfigSection& section, std::string_view otherwise) {
   constexpr std::string_view kKey = "augmentation";
   if (section.Text(kKey, otherwise) == "hardware") {
     section.Fault(kKey, "\"hardware\" is now called \"table\"; the processor computes these views");
@@ -56,57 +56,60 @@ class Limits {
  public:
   explicit Limits(bool stored) : stored_(stored) {}
 
-  IntegerLimits Counts(const TrainingLimit& limit) const {
+  config::IntegerLimits Counts(const nn::TrainingLimit& limit) const {
     const auto least = static_cast<std::int64_t>(limit.least);
     return {least, stored_ ? kMaxCount : static_cast<std::int64_t>(limit.most)};
   }
-  RealLimits Reals(const TrainingLimit& limit) const {
-    return stored_ ? kNotNegative : RealLimits{limit.least, limit.most};
+  config::RealLimits Reals(const nn::TrainingLimit& limit) const {
+    return stored_ ? kNotNegative : config::RealLimits{limit.least, limit.most};
   }
 
  private:
   const bool stored_;
 };
 
-ClientSettings ReadClient(const ConfigSection& section, const Limits& limits) {
+ClientSettings ReadClient(const config::ConfigSection& section, const Limits& limits) {
   ClientSettings client;
   client.workload = section.Choice("workload", client.workload, {"self_supervised"});
-  client.local_steps = Count(section, "local_steps", client.local_steps, limits.Counts(kLocalStepsLimit));
-  client.batch = Count(section, "batch", client.batch, limits.Counts(kBatchLimit));
+  client.local_steps = Count(section, "local_steps", client.local_steps, limits.Counts(nn::kLocalStepsLimit));
+  client.batch = Count(section, "batch", client.batch, limits.Counts(nn::kBatchLimit));
   client.learning_rate =
-      section.Real("learning_rate", client.learning_rate, limits.Reals(kLearningRateLimit));
-  client.momentum = section.Real("momentum", client.momentum, limits.Reals(kMomentumLimit));
-  client.weight_decay = section.Real("weight_decay", client.weight_decay, limits.Reals(kWeightDecayLimit));
-  client.proximal_mu = section.Real("proximal_mu", 0, limits.Reals(kProximalLimit));
-  client.ema_lambda = section.Real("ema_lambda", 0, limits.Reals(kEmaLambdaLimit));
-  client.encoding =
-      ParseUpdateEncoding(section.Choice("encoding", "float32", {"float32", "float16", "int8", "int12"}))
-          .value_or(UpdateEncoding::kFloat32);
+      section.Real("learning_rate", client.learning_rate, limits.Reals(nn::kLearningRateLimit));
+  client.momentum = section.Real("momentum", client.momentum, limits.Reals(nn::kMomentumLimit));
+  client.weight_decay =
+      section.Real("weight_decay", client.weight_decay, limits.Reals(nn::kWeightDecayLimit));
+  client.proximal_mu = section.Real("proximal_mu", 0, limits.Reals(nn::kProximalLimit));
+  client.ema_lambda = section.Real("ema_lambda", 0, limits.Reals(nn::kEmaLambdaLimit));
+  client.encoding = parameters::ParseUpdateEncoding(
+                        section.Choice("encoding", "float32", {"float32", "float16", "int8", "int12"}))
+                        .value_or(parameters::UpdateEncoding::kFloat32);
   client.seed = static_cast<std::uint64_t>(section.Integer("seed", 1, kSeed));
   client.schedule = section.Boolean("schedule", client.schedule);
   client.method = section.Choice("method", client.method, {"simsiam", "byol"});
   client.augmentation = ReadAugmentation(section, client.augmentation);
-  client.target_decay = section.Real("target_decay", client.target_decay, limits.Reals(kTargetDecayLimit));
+  client.target_decay =
+      section.Real("target_decay", client.target_decay, limits.Reals(nn::kTargetDecayLimit));
   return client;
 }
 
-EncoderOptions ReadEncoder(const ConfigSection& section, const Limits& limits) {
+nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, const Limits& limits) {
   constexpr std::int64_t kMaxGrid = 28;
-  EncoderOptions encoder;
-  if (const auto channels = section.Integers("channels", limits.Counts(kChannelsLimit)); !channels.empty()) {
+  nn::EncoderOptions encoder;
+  if (const auto channels = section.Integers("channels", limits.Counts(nn::kChannelsLimit));
+      !channels.empty()) {
     encoder.channels.assign(channels.begin(), channels.end());
   }
   encoder.grid = Count(section, "grid", static_cast<std::uint32_t>(encoder.grid), {1, kMaxGrid});
   encoder.quantised = section.Boolean("quantised", encoder.quantised);
-  if (encoder.quantised) encoder.activation = EncoderActivation::kHardClip;
+  if (encoder.quantised) encoder.activation = nn::EncoderActivation::kHardClip;
   const std::string norm =
       section.Choice("norm", encoder.quantised ? "none" : "batch", {"batch", "filter_response", "none"});
-  if (norm == "filter_response") encoder.norm = EncoderNorm::kFilterResponse;
-  if (norm == "none") encoder.norm = EncoderNorm::kNone;
+  if (norm == "filter_response") encoder.norm = nn::EncoderNorm::kFilterResponse;
+  if (norm == "none") encoder.norm = nn::EncoderNorm::kNone;
   return encoder;
 }
 
-PrivacySettings ReadPrivacy(const ConfigSection& section) {
+PrivacySettings ReadPrivacy(const config::ConfigSection& section) {
   PrivacySettings privacy;
   privacy.secure_aggregation = section.Boolean("secure_aggregation", false);
   privacy.noise_multiplier = section.Real("noise_multiplier", 0, kNotNegative);
@@ -115,7 +118,7 @@ PrivacySettings ReadPrivacy(const ConfigSection& section) {
   return privacy;
 }
 
-BufferSettings ReadBuffer(const ConfigSection& section, std::uint32_t min_nodes) {
+BufferSettings ReadBuffer(const config::ConfigSection& section, std::uint32_t min_nodes) {
   BufferSettings buffer;
   buffer.size = min_nodes;
   buffer.size = Count(section, "size", buffer.size, {1, 65'536});
@@ -124,7 +127,7 @@ BufferSettings ReadBuffer(const ConfigSection& section, std::uint32_t min_nodes)
   return buffer;
 }
 
-RunConfig ReadRun(const ConfigSection& root, bool stored) {
+RunConfig ReadRun(const config::ConfigSection& root, bool stored) {
   const Limits limits(stored);
   RunConfig config;
   config.name = root.RequiredText("name");
@@ -140,8 +143,8 @@ RunConfig ReadRun(const ConfigSection& root, bool stored) {
                          ? UpdateWeighting::kSamples
                          : UpdateWeighting::kUniform;
   config.max_samples = static_cast<std::uint64_t>(root.Integer("max_samples", 1'000'000'000, {1, kSeed.max}));
-  config.max_element = root.Real("max_element", config.max_element, limits.Reals(kMaxElementLimit));
-  config.clip_norm = root.Real("clip_norm", 0, limits.Reals(kClipNormLimit));
+  config.max_element = root.Real("max_element", config.max_element, limits.Reals(nn::kMaxElementLimit));
+  config.clip_norm = root.Real("clip_norm", 0, limits.Reals(nn::kClipNormLimit));
   config.strategy = ReadStrategy(root.Section("strategy"));
   config.encoder = ReadEncoder(root.Section("encoder"), limits);
   config.client = ReadClient(root.Section("client"), limits);
@@ -153,13 +156,13 @@ RunConfig ReadRun(const ConfigSection& root, bool stored) {
   for (const absl::string_view fault : absl::StrSplit(status.message(), "; ", absl::SkipEmpty())) {
     root.Fault("", std::string(fault));
   }
-  const absl::Status encoder = stored ? absl::OkStatus() : Validate(config.encoder);
+  const absl::Status encoder = stored ? absl::OkStatus() : nn::Validate(config.encoder);
   if (!encoder.ok()) root.Fault("", std::string(encoder.message()));
   return config;
 }
 
 absl::StatusOr<RunConfig> Parse(std::string_view text, std::string_view path, bool stored) {
-  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, path);
+  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Parse(text, path);
   if (!file.ok()) return file.status();
   RunConfig config = ReadRun(file->Root(), stored);
   if (absl::Status status = file->Finish(); !status.ok()) return status;
@@ -168,7 +171,7 @@ absl::StatusOr<RunConfig> Parse(std::string_view text, std::string_view path, bo
 
 }  // namespace
 
-RunConfig ReadRunConfig(const ConfigFile& file) { return ReadRun(file.Root(), false); }
+RunConfig ReadRunConfig(const config::ConfigFile& file) { return ReadRun(file.Root(), false); }
 
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path) {
   return Parse(text, path, false);
@@ -178,4 +181,4 @@ absl::StatusOr<RunConfig> ParseStoredRunConfig(std::string_view text, std::strin
   return Parse(text, path, true);
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 class PlainStep final : public Strategy {
@@ -84,4 +84,4 @@ std::unique_ptr<Strategy> MakeAdaptiveStep(const StrategyOptions& options, std::
   return std::make_unique<AdaptiveStep>(options, element_count);
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -6,7 +6,7 @@
 
 #include "aggregator/learning/rules/strategy.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // model += learning_rate · delta.
 std::unique_ptr<Strategy> MakePlainStep(const StrategyOptions& options, std::size_t element_count);
@@ -19,4 +19,4 @@ std::unique_ptr<Strategy> MakeMomentumStep(const StrategyOptions& options, std::
 // model += learning_rate · m / (√v + τ). State: "momentum", "second_moment" (τ² at first).
 std::unique_ptr<Strategy> MakeAdaptiveStep(const StrategyOptions& options, std::size_t element_count);
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -12,7 +12,7 @@
 #include "aggregator/learning/rules/server_step.h"
 #include "core/parameters/fixed_point.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 struct Name {
@@ -81,9 +81,9 @@ absl::Status Validate(const StrategyOptions& options) {
   return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(faults);
 }
 
-absl::StatusOr<std::unique_ptr<Strategy>> Strategy::Create(const StrategyOptions& options,
-                                                           std::size_t element_count,
-                                                           std::vector<StatisticRange> statistics) {
+absl::StatusOr<std::unique_ptr<Strategy>> Strategy::Create(
+    const StrategyOptions& options, std::size_t element_count,
+    std::vector<parameters::StatisticRange> statistics) {
   if (absl::Status status = Validate(options); !status.ok()) return status;
   std::unique_ptr<Strategy> strategy = Make(options, element_count);
   if (strategy == nullptr) return absl::InvalidArgumentError("unknown strategy");
@@ -102,7 +102,7 @@ absl::Status Strategy::Step(std::span<const float> combined, std::span<float> mo
                                                   combined.size(), model.size(), element_count_));
   }
   std::size_t next = 0;
-  for (const StatisticRange& range : statistics_) {
+  for (const parameters::StatisticRange& range : statistics_) {
     Apply(next, combined.subspan(next, range.first - next), model.subspan(next, range.first - next));
     next = range.first + range.count;
     for (std::size_t i = range.first; i < next; ++i) {
@@ -112,10 +112,10 @@ absl::Status Strategy::Step(std::span<const float> combined, std::span<float> mo
     }
   }
   Apply(next, combined.subspan(next), model.subspan(next));
-  if (CheckRange(model, std::numeric_limits<float>::max()) != RangeCheck::kGood) {
+  if (parameters::CheckRange(model, std::numeric_limits<float>::max()) != parameters::RangeCheck::kGood) {
     return absl::DataLossError("the round would leave the model with a parameter that is not finite");
   }
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

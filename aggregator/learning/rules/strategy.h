@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "core/parameters/running_statistics.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 enum class StrategyKind : std::uint8_t {
   kFedAvg,       // [McMahan17]
@@ -71,9 +71,9 @@ struct StrategyState {
 class Strategy {
  public:
   // `statistics`: those of the model, ascending, within it. Errors: those of Validate.
-  static absl::StatusOr<std::unique_ptr<Strategy>> Create(const StrategyOptions& options,
-                                                          std::size_t element_count,
-                                                          std::vector<StatisticRange> statistics = {});
+  static absl::StatusOr<std::unique_ptr<Strategy>> Create(
+      const StrategyOptions& options, std::size_t element_count,
+      std::vector<parameters::StatisticRange> statistics = {});
   virtual ~Strategy() = default;
 
   // Whether Combine must be given the updates; otherwise the combined delta is the Accumulator's mean.
@@ -108,7 +108,7 @@ class Strategy {
 
   StrategyOptions options_;
   std::size_t element_count_;
-  std::vector<StatisticRange> statistics_;
+  std::vector<parameters::StatisticRange> statistics_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

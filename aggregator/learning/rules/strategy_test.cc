@@ -11,7 +11,7 @@
 
 #include "aggregator/learning/round/accumulator.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 // tests/reference/strategies.py
@@ -58,7 +58,7 @@ TEST_P(StrategyReferenceTest, EqualsNumpyOnRecordedUpdates) {
     } else {
       double total_weight = 0;
       for (const double count : samples) total_weight += count;
-      sum.Start(*FixedPoint::For(8, total_weight, nodes.size()));
+      sum.Start(*parameters::FixedPoint::For(8, total_weight, nodes.size()));
       for (std::size_t k = 0; k < nodes.size(); ++k) ASSERT_TRUE(sum.Add(0, deltas[k], samples[k]).ok());
       std::ranges::copy(*sum.TakeMean(total_weight), combined.begin());
     }
@@ -114,11 +114,11 @@ TEST(StrategyTest, GoesOnFromItsState) {
 // A mean and a variance in the midst of the model: whatever the server does to weights, these move by the
 // nodes' average, and the weights move as if the statistics were not there.
 TEST(StrategyTest, TakesRunningStatisticsAsTheyAre) {
-  const std::vector<TensorShape> tensors = {{"block1.kernel", {2, 2}},
-                                            {"block1.norm.running_mean", {2}},
-                                            {"block1.norm.running_variance", {2}},
-                                            {"block2.kernel", {3}}};
-  const std::vector<StatisticRange> statistics = FindStatistics(tensors);
+  const std::vector<parameters::TensorShape> tensors = {{"block1.kernel", {2, 2}},
+                                                        {"block1.norm.running_mean", {2}},
+                                                        {"block1.norm.running_variance", {2}},
+                                                        {"block2.kernel", {3}}};
+  const std::vector<parameters::StatisticRange> statistics = parameters::FindStatistics(tensors);
   ASSERT_EQ(statistics.size(), 2u);
   for (const StrategyKind kind : {StrategyKind::kFedAvg, StrategyKind::kFedAvgM, StrategyKind::kFedAdam,
                                   StrategyKind::kFedYogi, StrategyKind::kMedian}) {
@@ -254,4 +254,4 @@ INSTANTIATE_TEST_SUITE_P(All, RobustTest,
                          [](const auto& suite) { return std::string(StrategyName(suite.param)); });
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

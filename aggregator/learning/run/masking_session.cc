@@ -6,7 +6,7 @@
 #include <iterator>
 #include <set>
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 // nonce, two shares of 32 bytes, tag; with room for another scheme.
@@ -14,11 +14,12 @@ constexpr std::size_t kMaxCiphertext = 256;
 
 }  // namespace
 
-absl::Status MaskingSession::AddKeys(MaskingKeys keys) {
-  if (keys_.size() >= kMaxMaskingNodes && !keys_.contains(keys.node)) {
-    return absl::InvalidArgumentError(fmt::format("at most {} nodes can mask together", kMaxMaskingNodes));
+absl::Status MaskingSession::AddKeys(privacy::MaskingKeys keys) {
+  if (keys_.size() >= privacy::kMaxMaskingNodes && !keys_.contains(keys.node)) {
+    return absl::InvalidArgumentError(
+        fmt::format("at most {} nodes can mask together", privacy::kMaxMaskingNodes));
   }
-  if (absl::Status status = CheckKeys(keys); !status.ok()) return status;
+  if (absl::Status status = privacy::CheckKeys(keys); !status.ok()) return status;
   const auto taken = [&](const auto& other) {
     return other.second.node != keys.node &&
            (other.second.cipher_key == keys.cipher_key || other.second.mask_key == keys.mask_key ||
@@ -47,19 +48,47 @@ bool MaskingSession::HasTaken(RoundStep step, std::string_view node) const {
   return false;
 }
 
-absl::Status MaskingSession::BeginSharing(const std::vector<std::string>& nodes, std::size_t threshold) {
+absl::Status MaskingSession::Take(MaskingMessage message) {
+  switch (message.step()) {
+    case RoundStep::kKeys:
+      return AddKeys(std::get<privacy::MaskingKeys>(std::move(message.content)));
+    case RoundStep::kShares:
+      return AddShares(message.node, std::get<std::vector<privacy::SealedShare>>(std::move(message.content)));
+    default:
+      return AddRevealed(std::get<privacy::RevealedShares>(std::move(message.content)));
+  }
+}
+
+absl::Status MaskingSession::Begin(const StepStarted& step) {
+  switch (step.step) {
+    case RoundStep::kShares:
+      return BeginSharing(step.nodes);
+    case RoundStep::kTraining:
+      masked_ = step.nodes;
+      break;
+    case RoundStep::kUnmasking:
+      BeginUnmasking(step.nodes);
+      break;
+    case RoundStep::kKeys:
+    case RoundStep::kClosing:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MaskingSession::BeginSharing(const std::vector<std::string>& nodes) {
   roster_.clear();
   for (const std::string& node : nodes) {
     if (const auto found = keys_.find(node); found != keys_.end()) roster_.push_back(found->second);
   }
-  threshold_ = threshold;
-  return ValidateRoster(roster_, threshold_);
+  threshold_ = MaskingThreshold(nodes.size());
+  return privacy::ValidateRoster(roster_, threshold_);
 }
 
-absl::Status MaskingSession::AddShares(std::string_view from, std::vector<SealedShare> shares) {
+absl::Status MaskingSession::AddShares(std::string_view from, std::vector<privacy::SealedShare> shares) {
   std::set<std::string_view> receivers;
-  for (const SealedShare& share : shares) {
-    const bool known = std::ranges::find(roster_, share.to, &MaskingKeys::node) != roster_.end();
+  for (const privacy::SealedShare& share : shares) {
+    const bool known = std::ranges::find(roster_, share.to, &privacy::MaskingKeys::node) != roster_.end();
     if (share.from != from || share.to == from || !known || !receivers.insert(share.to).second) {
       return absl::InvalidArgumentError(
           fmt::format("shares: from \"{}\" to \"{}\" is not expected here", share.from, share.to));
@@ -77,20 +106,20 @@ absl::Status MaskingSession::AddShares(std::string_view from, std::vector<Sealed
   return absl::OkStatus();
 }
 
-MaskingRoster MaskingSession::masked_roster() const {
-  MaskingRoster roster;
-  std::ranges::copy_if(roster_, std::back_inserter(roster), [this](const MaskingKeys& keys) {
+privacy::MaskingRoster MaskingSession::masked_roster() const {
+  privacy::MaskingRoster roster;
+  std::ranges::copy_if(roster_, std::back_inserter(roster), [this](const privacy::MaskingKeys& keys) {
     return std::ranges::binary_search(masked_, keys.node);
   });
   return roster;
 }
 
-std::vector<SealedShare> MaskingSession::SharesFor(std::string_view node) const {
-  std::vector<SealedShare> result;
+std::vector<privacy::SealedShare> MaskingSession::SharesFor(std::string_view node) const {
+  std::vector<privacy::SealedShare> result;
   for (const auto& [from, shares] : shares_) {
     if (!std::ranges::binary_search(masked_, from)) continue;
     std::ranges::copy_if(shares, std::back_inserter(result),
-                         [node](const SealedShare& share) { return share.to == node; });
+                         [node](const privacy::SealedShare& share) { return share.to == node; });
   }
   return result;
 }
@@ -102,10 +131,10 @@ void MaskingSession::BeginUnmasking(std::vector<std::string> nodes) {
   for (const std::string& node : masked_) shares_of_[node] = 0;
 }
 
-absl::Status MaskingSession::CheckAsked(const std::vector<RevealedShare>& shares,
+absl::Status MaskingSession::CheckAsked(const std::vector<privacy::RevealedShare>& shares,
                                         const std::vector<std::string>& owners) const {
   std::set<std::string_view> seen;
-  for (const RevealedShare& share : shares) {
+  for (const privacy::RevealedShare& share : shares) {
     if (!std::ranges::binary_search(owners, share.of) || !seen.insert(share.of).second) {
       return absl::InvalidArgumentError(
           fmt::format("a share of \"{}\" was not asked for, or comes twice", share.of));
@@ -114,27 +143,27 @@ absl::Status MaskingSession::CheckAsked(const std::vector<RevealedShare>& shares
   return absl::OkStatus();
 }
 
-const SealedShare* MaskingSession::Given(std::string_view from, std::string_view to) const {
+const privacy::SealedShare* MaskingSession::Given(std::string_view from, std::string_view to) const {
   const auto sender = shares_.find(from);
   if (sender == shares_.end()) return nullptr;
-  const auto found = std::ranges::find(sender->second, to, &SealedShare::to);
+  const auto found = std::ranges::find(sender->second, to, &privacy::SealedShare::to);
   return found == sender->second.end() ? nullptr : &*found;
 }
 
-absl::Status MaskingSession::AddRevealed(RevealedShares shares) {
-  if (shares.seeds.size() > kMaxMaskingNodes || shares.keys.size() > kMaxMaskingNodes) {
+absl::Status MaskingSession::AddRevealed(privacy::RevealedShares shares) {
+  if (shares.seeds.size() > privacy::kMaxMaskingNodes || shares.keys.size() > privacy::kMaxMaskingNodes) {
     return absl::InvalidArgumentError("more shares than nodes");
   }
   absl::Status status = CheckAsked(shares.seeds, survivors_);
   if (status.ok()) status = CheckAsked(shares.keys, dropped_);
   if (status.ok()) {
-    status = CheckRevealed(shares, context_,
-                           [this](std::string_view from, std::string_view to) { return Given(from, to); });
+    status = privacy::CheckRevealed(
+        shares, context_, [this](std::string_view from, std::string_view to) { return Given(from, to); });
   }
   if (!status.ok()) return status;
   if (revealed_.contains(shares.from)) return absl::OkStatus();
   for (const auto& list : {&shares.seeds, &shares.keys}) {
-    for (const RevealedShare& share : *list) ++shares_of_[share.of];
+    for (const privacy::RevealedShare& share : *list) ++shares_of_[share.of];
   }
   std::string from = shares.from;
   revealed_[std::move(from)] = std::move(shares);
@@ -162,10 +191,10 @@ std::vector<std::string> MaskingSession::at_fault() const {
 }
 
 absl::Status MaskingSession::Unmask(Accumulator& sum) {
-  std::vector<RevealedShares> revealed;
+  std::vector<privacy::RevealedShares> revealed;
   for (const auto& [from, shares] : revealed_) revealed.push_back(shares);
-  const absl::StatusOr<MaskRecovery> recovery =
-      MaskRecovery::Create(roster_, threshold_, context_, masked_, survivors_, revealed, &liar_);
+  const absl::StatusOr<privacy::MaskRecovery> recovery =
+      privacy::MaskRecovery::Create(roster_, threshold_, context_, masked_, survivors_, revealed, &liar_);
   if (!recovery.ok()) return recovery.status();
   constexpr std::size_t kBlock = std::size_t{1} << 16;  // stays in the cache
   std::vector<std::int32_t> words;
@@ -179,4 +208,4 @@ absl::Status MaskingSession::Unmask(Accumulator& sum) {
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

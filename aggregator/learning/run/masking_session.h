@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,7 +16,19 @@
 #include "aggregator/learning/round/run_event.h"
 #include "core/privacy/secure_aggregation.h"
 
-namespace tributary {
+namespace tributary::learning {
+
+// What a node has done of a step.
+struct MaskingMessage {
+  std::uint32_t round = 0;
+  std::string node;
+  std::variant<privacy::MaskingKeys, std::vector<privacy::SealedShare>, privacy::RevealedShares> content;
+
+  RoundStep step() const {
+    constexpr RoundStep kSteps[] = {RoundStep::kKeys, RoundStep::kShares, RoundStep::kUnmasking};
+    return kSteps[content.index()];
+  }
+};
 
 // One round; one thread at a time. The steps follow RunState's; what a node sends again changes nothing. Lost
 // with the process: the round then fails.
@@ -28,23 +41,19 @@ class MaskingSession {
   explicit MaskingSession(std::string context) : context_(std::move(context)) {}
 
   // Errors: InvalidArgument, naming what is wrong.
-  absl::Status AddKeys(MaskingKeys keys);
-  absl::Status AddShares(std::string_view from, std::vector<SealedShare> shares);
-  absl::Status AddRevealed(RevealedShares shares);
+  absl::Status Take(MaskingMessage message);
+  // The step's nodes are those of the message, ascending by name. Errors: InvalidArgument for a roster that
+  // cannot mask together.
+  absl::Status Begin(const StepStarted& step);
 
   // Whether the node's message of that step is here: sent again, it is answered as the first was.
   bool HasTaken(RoundStep step, std::string_view node) const;
 
-  // The nodes of the next step, ascending by name.
-  absl::Status BeginSharing(const std::vector<std::string>& nodes, std::size_t threshold);
-  void BeginTraining(std::vector<std::string> nodes) { masked_ = std::move(nodes); }
-  void BeginUnmasking(std::vector<std::string> nodes);
-
-  const MaskingRoster& roster() const { return roster_; }
+  const privacy::MaskingRoster& roster() const { return roster_; }
   std::size_t threshold() const { return threshold_; }
   // The roster of those that shared: with whom a node masks.
-  MaskingRoster masked_roster() const;
-  std::vector<SealedShare> SharesFor(std::string_view node) const;
+  privacy::MaskingRoster masked_roster() const;
+  std::vector<privacy::SealedShare> SharesFor(std::string_view node) const;
   const std::vector<std::string>& survivors() const { return survivors_; }
   const std::vector<std::string>& dropped() const { return dropped_; }
 
@@ -60,21 +69,26 @@ class MaskingSession {
   std::vector<std::string> at_fault() const;
 
  private:
-  absl::Status CheckAsked(const std::vector<RevealedShare>& shares,
+  absl::Status AddKeys(privacy::MaskingKeys keys);
+  absl::Status AddShares(std::string_view from, std::vector<privacy::SealedShare> shares);
+  absl::Status AddRevealed(privacy::RevealedShares shares);
+  absl::Status BeginSharing(const std::vector<std::string>& nodes);
+  void BeginUnmasking(std::vector<std::string> nodes);
+  absl::Status CheckAsked(const std::vector<privacy::RevealedShare>& shares,
                           const std::vector<std::string>& owners) const;
-  const SealedShare* Given(std::string_view from, std::string_view to) const;
+  const privacy::SealedShare* Given(std::string_view from, std::string_view to) const;
 
   const std::string context_;
-  std::map<std::string, MaskingKeys, std::less<>> keys_;
-  MaskingRoster roster_;
+  std::map<std::string, privacy::MaskingKeys, std::less<>> keys_;
+  privacy::MaskingRoster roster_;
   std::size_t threshold_ = 0;
-  std::map<std::string, std::vector<SealedShare>, std::less<>> shares_;  // by sender
+  std::map<std::string, std::vector<privacy::SealedShare>, std::less<>> shares_;  // by sender
   std::vector<std::string> masked_;
   std::vector<std::string> survivors_;
   std::vector<std::string> dropped_;
-  std::map<std::string, RevealedShares, std::less<>> revealed_;  // by sender
-  std::map<std::string, std::size_t, std::less<>> shares_of_;    // revealed, by whose secret it is
-  std::string liar_;                                             // empty: none is known
+  std::map<std::string, privacy::RevealedShares, std::less<>> revealed_;  // by sender
+  std::map<std::string, std::size_t, std::less<>> shares_of_;             // revealed, by whose secret it is
+  std::string liar_;                                                      // empty: none is known
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -1,9 +1,11 @@
 #include "aggregator/learning/run/update_file.h"
 
 #include <cstring>
-#include <string>
+#include <optional>
 
-namespace tributary {
+#include "core/status/macros.h"
+
+namespace tributary::learning {
 namespace {
 
 struct ChunkHead {
@@ -12,21 +14,25 @@ struct ChunkHead {
   std::uint32_t bytes;
 };
 
-absl::Status ReadExactly(CheckedReader& file, char* buffer, std::size_t size) {
-  absl::StatusOr<std::size_t> got = file.Read(buffer, size);
-  if (!got.ok()) return got.status();
-  return *got == size ? absl::OkStatus() : absl::DataLossError("a stored update ends early");
+absl::Status EndsEarly() { return absl::DataLossError("a stored update ends early"); }
+
+absl::StatusOr<ChunkHead> HeadOf(std::string_view bytes) {
+  ChunkHead head{};
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.bytes > parameters::kMaxChunkBytes)
+    return absl::DataLossError("a stored update has a broken chunk");
+  return head;
 }
 
-absl::Status GiveChunk(const EncodedElements& chunk, UpdateEncoding encoding, UpdateDecoder& decoder,
-                       const UpdateSink& sink) {
-  if (chunk.payload.size() != EncodedBytes(encoding, chunk.count)) {
+absl::Status GiveChunk(const parameters::EncodedElements& chunk, parameters::UpdateEncoding encoding,
+                       parameters::UpdateDecoder& decoder, const UpdateSink& sink) {
+  if (chunk.payload.size() != parameters::EncodedBytes(encoding, chunk.count)) {
     return absl::DataLossError("a stored update has a chunk of another size");
   }
   absl::Status status;
-  for (std::uint64_t first = 0; status.ok() && first < chunk.count; first += kElementsPerPart) {
-    const auto [offset, count, payload] = PartOf(encoding, chunk, first);
-    if (encoding == UpdateEncoding::kFixed32) {
+  for (std::uint64_t first = 0; status.ok() && first < chunk.count; first += parameters::kElementsPerPart) {
+    const auto [offset, count, payload] = parameters::PartOf(encoding, chunk, first);
+    if (encoding == parameters::UpdateEncoding::kFixed32) {
       auto words = decoder.DecodeFixed(offset, count, payload);
       status = words.ok() ? sink(offset, {}, *words) : absl::DataLossError(words.status().message());
     } else {
@@ -39,28 +45,42 @@ absl::Status GiveChunk(const EncodedElements& chunk, UpdateEncoding encoding, Up
 
 }  // namespace
 
-absl::Status AppendChunk(DurableFile& file, const UpdateChunk& chunk) {
+std::string ChunkHeadBytes(const UpdateChunk& chunk) {
   const ChunkHead head{chunk.offset, chunk.count, static_cast<std::uint32_t>(chunk.payload.size())};
-  absl::Status status = file.Append({reinterpret_cast<const char*>(&head), sizeof head});
-  return status.ok() ? file.Append(chunk.payload) : status;
+  return {reinterpret_cast<const char*>(&head), sizeof head};
 }
 
-absl::Status ReadUpdate(CheckedReader& file, UpdateEncoding encoding, std::uint64_t element_count,
-                        const UpdateSink& sink) {
-  UpdateDecoder decoder(encoding, element_count);
-  std::string payload;
+absl::Status ReadUpdate(store::CheckedReader& file, parameters::UpdateEncoding encoding,
+                        std::uint64_t element_count, const UpdateSink& sink) {
+  parameters::UpdateDecoder decoder(encoding, element_count);
+  std::string bytes;
+  const auto read = [&](std::size_t size) -> absl::Status {
+    bytes.resize(size);
+    ASSIGN_OR_RETURN(const std::size_t got, file.Read(bytes.data(), size));
+    return got == size ? absl::OkStatus() : EndsEarly();
+  };
   while (file.remaining() > 0) {
-    ChunkHead head{};
-    char bytes[sizeof head];
-    if (absl::Status status = ReadExactly(file, bytes, sizeof bytes); !status.ok()) return status;
-    std::memcpy(&head, bytes, sizeof head);
-    if (head.bytes > kMaxChunkBytes) return absl::DataLossError("a stored update has a broken chunk");
-    payload.resize(head.bytes);
-    if (absl::Status status = ReadExactly(file, payload.data(), payload.size()); !status.ok()) return status;
-    absl::Status status = GiveChunk({head.offset, head.count, payload}, encoding, decoder, sink);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(read(sizeof(ChunkHead)));
+    ASSIGN_OR_RETURN(const ChunkHead head, HeadOf(bytes));
+    RETURN_IF_ERROR(read(head.bytes));
+    RETURN_IF_ERROR(GiveChunk({head.offset, head.count, bytes}, encoding, decoder, sink));
   }
-  return decoder.complete() ? absl::OkStatus() : absl::DataLossError("a stored update ends early");
+  return decoder.complete() ? absl::OkStatus() : EndsEarly();
 }
 
-}  // namespace tributary
+absl::Status ReadUpdate(std::string_view bytes, parameters::UpdateEncoding encoding,
+                        std::uint64_t element_count, const UpdateSink& sink) {
+  parameters::UpdateDecoder decoder(encoding, element_count);
+  while (!bytes.empty()) {
+    if (bytes.size() < sizeof(ChunkHead)) return EndsEarly();
+    ASSIGN_OR_RETURN(const ChunkHead head, HeadOf(bytes));
+    bytes.remove_prefix(sizeof head);
+    if (bytes.size() < head.bytes) return EndsEarly();
+    RETURN_IF_ERROR(
+        GiveChunk({head.offset, head.count, bytes.substr(0, head.bytes)}, encoding, decoder, sink));
+    bytes.remove_prefix(head.bytes);
+  }
+  return decoder.complete() ? absl::OkStatus() : EndsEarly();
+}
+
+}  // namespace tributary::learning

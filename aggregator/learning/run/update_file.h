@@ -3,14 +3,25 @@
 
 #include <functional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
-#include "aggregator/learning/service/upload.h"
 #include "aggregator/store/durable_file.h"
+#include "core/parameters/update_encoding.h"
 
-namespace tributary {
+namespace tributary::learning {
 
-absl::Status AppendChunk(DurableFile& file, const UpdateChunk& chunk);
+// A chunk as it travels and as it is kept.
+struct UpdateChunk {
+  std::uint64_t offset = 0;  // elements
+  std::uint32_t count = 0;
+  std::string_view payload;
+  std::uint32_t crc32c = 0;
+};
+
+// The bytes that are kept of a chunk: a head, then the payload.
+std::string ChunkHeadBytes(const UpdateChunk& chunk);
 
 // Gets the decoded elements from `offset` on; one of the two is empty. What it returns ends the reading.
 using UpdateSink = std::function<absl::Status(std::uint64_t offset, std::span<const float> values,
@@ -18,7 +29,10 @@ using UpdateSink = std::function<absl::Status(std::uint64_t offset, std::span<co
 
 // Reads the whole update, chunk by chunk. DataLoss if it is not what was written: what the sink has got must
 // then not be used.
-absl::Status ReadUpdate(CheckedReader& file, UpdateEncoding encoding, std::uint64_t element_count,
-                        const UpdateSink& sink);
+absl::Status ReadUpdate(store::CheckedReader& file, parameters::UpdateEncoding encoding,
+                        std::uint64_t element_count, const UpdateSink& sink);
+// The same from memory.
+absl::Status ReadUpdate(std::string_view bytes, parameters::UpdateEncoding encoding,
+                        std::uint64_t element_count, const UpdateSink& sink);
 
-}  // namespace tributary
+}  // namespace tributary::learning

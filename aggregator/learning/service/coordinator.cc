@@ -2,371 +2,473 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
-namespace tributary {
+#include "aggregator/learning/service/run_message.h"
+#include "aggregator/learning/service/task_message.h"
+#include "core/parameters/flat_model.h"
+#include "core/status/macros.h"
+
+namespace tributary::learning {
 namespace {
 
-// What a node needs of the masking for its task.
-void AddMasking(const MaskingSession& masking, const std::string& node, TaskNotice& notice) {
-  notice.masked = true;
-  notice.threshold = masking.threshold();
-  if (notice.task.kind == TaskKind::kShareKeys) notice.roster = masking.roster();
-  if (notice.task.kind == TaskKind::kTrain) {
-    notice.roster = masking.masked_roster();
-    notice.shares = masking.SharesFor(node);
-  }
-  if (notice.task.kind == TaskKind::kUnmask) {
-    notice.survivors = masking.survivors();
-    notice.dropped = masking.dropped();
-  }
+absl::Status Draining() { return absl::UnavailableError("the aggregator is shutting down"); }
+
+Admission RefusedBy(SubmissionRefusal reason, std::string message, bool try_again) {
+  return {AdmissionVerdict::kRefused, 0, reason, std::move(message), try_again};
 }
 
-absl::Status Draining() { return absl::UnavailableError("the aggregator is shutting down"); }
+// What an upload takes of kUploadBytes: its first chunk as a message and as it is kept, one decoded part, and
+// itself.
+std::size_t MemoryOf(const SubmissionHeader& header) {
+  constexpr std::size_t kItself = 8'192;
+  const std::size_t elements = std::min<std::uint64_t>(header.element_count, parameters::kMaxChunkBytes);
+  const std::size_t chunk =
+      std::min(parameters::EncodedBytes(header.encoding, elements), parameters::kMaxChunkBytes);
+  return kItself + 2 * chunk + sizeof(float) * std::min(elements, parameters::kElementsPerPart);
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const CoordinatorOptions& options,
-                                                                const Clock& clock, StoreStepHook hook) {
-  absl::StatusOr<std::unique_ptr<Store>> store = Store::Open(options.folder, std::move(hook));
-  if (!store.ok()) return store.status();
-  auto coordinator = std::unique_ptr<Coordinator>(new Coordinator(*std::move(store), options, clock));
-  absl::StatusOr<std::vector<RunRecord>> records = coordinator->store_->Runs();
-  if (!records.ok()) return records.status();
-  for (const RunRecord& record : *records) {
-    absl::StatusOr<std::unique_ptr<HostedRun>> run = HostedRun::Restore(coordinator->surroundings_, record);
+                                                                const runtime::Clock& clock,
+                                                                store::StoreStepHook hook) {
+  ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store, store::Store::Open(options.folder, std::move(hook)));
+  ASSIGN_OR_RETURN(std::unique_ptr<store::StoreReader> reader, store::StoreReader::Open(options.folder));
+  auto coordinator =
+      std::unique_ptr<Coordinator>(new Coordinator(std::move(store), std::move(reader), options, clock));
+  ASSIGN_OR_RETURN(const std::vector<store::RunRecord> records, coordinator->store_->Runs());
+  for (const store::RunRecord& record : records) {
+    absl::StatusOr<std::unique_ptr<Run>> run = Run::Restore(coordinator->surroundings_, record);
     if (!run.ok()) {
       return absl::Status(run.status().code(), fmt::format("{}: run \"{}\": {}", options.folder, record.name,
                                                            std::string(run.status().message())));
     }
     spdlog::info("run {}: goes on after {} committed rounds", record.name, (*run)->state().committed());
-    coordinator->board_.Publish((*run)->View());
-    coordinator->runs_.push_back(*std::move(run));
+    coordinator->AddRun(*std::move(run));
   }
-  coordinator->thread_ = std::jthread([&coordinator = *coordinator](std::stop_token stop) {
-    prctl(PR_SET_NAME, "rounds");
-    coordinator.Run(stop);
-  });
+  coordinator->thread_.Start("rounds", [&coordinator = *coordinator] { return coordinator.Settle(); });
   return coordinator;
 }
 
-Coordinator::Coordinator(std::unique_ptr<Store> store, const CoordinatorOptions& options, const Clock& clock)
+Coordinator::Coordinator(std::unique_ptr<store::Store> store, std::unique_ptr<store::StoreReader> reader,
+                         const CoordinatorOptions& options, const runtime::Clock& clock)
     : store_(std::move(store)),
       clock_(clock),
-      surroundings_{*store_, clock, options.keep_models, options.judged} {}
+      surroundings_{*store_, clock, options.keep_models, options.judged},
+      board_(std::make_unique<RunBoard>(std::move(reader))),
+      uploads_(kUploadBytes, [this](CommandThread::Command command) { thread_.Post(std::move(command)); }),
+      open_models_(kOpenModels, [this](CommandThread::Command command) { thread_.Post(std::move(command)); }),
+      thread_(clock) {}
 
 Coordinator::~Coordinator() { Stop(); }
 
-void Coordinator::Stop() {
-  thread_.request_stop();
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void Coordinator::Post(Command command) {
-  {
-    MutexLock lock(mutex_);
-    commands_.push_back(std::move(command));
-  }
-  changed_.notify_one();
-}
-
-std::deque<Coordinator::Command> Coordinator::WaitForCommands(std::stop_token stop) {
-  std::deque<Command> commands;
-  MutexLock lock(mutex_);
-  const auto due = [this]() REQUIRES(mutex_) { return !commands_.empty(); };
-  if (next_deadline_ns_ == RunState::kNoDeadline) {
-    changed_.wait(lock, stop, due);
-  } else {
-    const auto wait =
-        std::chrono::nanoseconds(std::max<std::int64_t>(0, next_deadline_ns_ - clock_.SteadyNs()));
-    changed_.wait_for(lock, stop, wait, due);
-  }
-  commands.swap(commands_);
-  return commands;
-}
-
-void Coordinator::Run(std::stop_token stop) {
-  for (;;) {
-    const bool stopping = stop.stop_requested();
-    const std::deque<Command> commands = WaitForCommands(stop);
-    // Each is settled for itself: a round that it completes is committed before the next is looked at.
-    if (commands.empty()) Settle();
-    for (const Command& command : commands) {
-      command();
-      Settle();
-    }
-    if (stopping) return;
-  }
-}
+void Coordinator::Stop() { thread_.Stop(); }
 
 void Coordinator::Drain() {
-  Post([this] {
+  thread_.Post([this] {
     draining_ = true;
-    for (const Participant& each : participants_) each.sink->OnEnd(Draining());
-    participants_.clear();
+    for (const TaskSink* sink : streams_.All()) Drop(sink, Draining());
   });
 }
 
-HostedRun* Coordinator::Find(std::string_view run) {
-  for (const auto& each : runs_) {
-    if (each->name() == run) return each.get();
-  }
-  return nullptr;
+Coordinator::Hosted* Coordinator::Find(std::string_view run) {
+  const auto found = runs_.find(run);
+  return found == runs_.end() ? nullptr : &found->second;
 }
 
-absl::StatusOr<HostedRun*> Coordinator::FindOrSay(std::string_view run) {
-  if (HostedRun* found = Find(run); found != nullptr) return found;
+absl::StatusOr<Run*> Coordinator::FindOrSay(std::string_view run) {
+  if (Hosted* found = Find(run)) return found->run.get();
   return NoSuchRun(run);
 }
 
-void Coordinator::Settle() {
-  next_deadline_ns_ = RunState::kNoDeadline;
-  bool healthy = true;
-  for (const auto& run : runs_) {
-    next_deadline_ns_ = std::min(next_deadline_ns_, run->Advance());
-    healthy = healthy && run->health().ok();
-    board_.Publish(run->View());
+std::int64_t Coordinator::Settle() {
+  SubmitArrived();
+  std::int64_t next_ns = CommandThread::kNever;
+  for (Run* run : order_) {
+    const std::int64_t run_ns = run->Advance();
+    if (run_ns != RunState::kNoDeadline) next_ns = std::min(next_ns, run_ns);
+    if (Hosted* hosted = Find(run->name()); hosted->relayed != nullptr) hosted->relayed->GiveUpIfOver();
+    Publish(*run);
   }
-  healthy_ = healthy && !store_refuses_;
-  // A sink that is told may be ended by it.
-  for (std::size_t i = 0; i < participants_.size(); ++i) Tell(participants_[i]);
-  std::erase_if(participants_, [](const Participant& each) { return each.sink == nullptr; });
-  connected_.store(participants_.size(), std::memory_order_relaxed);
-  TellRoster();
+  CheckHealth();
+  counters_.connected.store(streams_.size(), std::memory_order_relaxed);
+  const auto roster_ns = parent_roster_.Tell(clock_.SteadyNs(), [this] { return CountRoster(); });
+  return roster_ns ? std::min(next_ns, *roster_ns) : next_ns;
 }
 
-void Coordinator::Tell(Participant& participant) {
-  HostedRun* run = Find(participant.run);
-  if (run == nullptr) {
-    if (!participant.told) {
-      TaskNotice notice;
-      notice.task.reason = watch_roster_ ? "the parent has not asked for a round" : "no run is active";
-      participant.sink->OnTask(std::move(notice));
-      participant.told.emplace();
+void Coordinator::SubmitArrived() {
+  // By run, in the order of arrival: what is made durable together is of one run.
+  std::map<Run*, std::vector<Arrived>> by_run;
+  for (Arrived& each : std::exchange(arrived_, {})) {
+    by_run[Find(each.run)->run.get()].push_back(std::move(each));
+  }
+  for (auto& [run, batch] : by_run) {
+    std::vector<std::unique_ptr<Upload>> uploads;
+    std::vector<std::uint64_t> bytes;
+    for (Arrived& each : batch) {
+      bytes.push_back(each.begun.upload->payload_bytes());
+      uploads.push_back(std::move(each.begun.upload));
     }
+    const std::vector<Admission> answers = run->Submit(std::move(uploads));
+    Publish(*run);  // whoever is answered may look
+    CheckHealth();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (answers[i].verdict == AdmissionVerdict::kRefused) {
+        counters_.CountRefused(answers[i].reason);
+      } else {
+        counters_.received_bytes += bytes[i];
+      }
+      batch[i].done(answers[i]);
+    }
+  }
+}
+
+void Coordinator::CheckHealth() {
+  counters_.healthy =
+      std::ranges::all_of(order_, [](const Run* run) { return run->health().ok() && run->store_takes(); });
+}
+
+void Coordinator::Publish(Run& run) {
+  const ChangedNodes changed = run.TakeChangedNodes();
+  const bool nodes = changed.everyone || !changed.nodes.empty();
+  if (!run.TakeChanged() && !nodes) return;
+  std::vector<v1::Participant> participants;
+  if (changed.everyone) {
+    for (const ParticipantStatus& each : run.state().participants()) {
+      participants.push_back(ParticipantMessage(each));
+    }
+  }
+  for (const std::string& node : changed.nodes) {
+    if (const ParticipantStatus* status = run.state().participant(node)) {
+      participants.push_back(ParticipantMessage(*status));
+    }
+  }
+  board_->Publish(run.Record(), std::move(participants));
+  if (run.relayed()) parent_roster_.Touch(clock_.SteadyNs());
+  Tell(run, changed);
+}
+
+void Coordinator::Tell(Run& run, const ChangedNodes& changed) {
+  if (changed.everyone || !run.health().ok()) {
+    for (const TaskSink* sink : streams_.Of(run.name())) Tell(run, sink);
     return;
   }
-  if (!run->health().ok()) {
-    std::exchange(participant.sink, nullptr)->OnEnd(run->health());
-    return;
+  for (const std::string& node : changed.nodes) {
+    if (NodeStream* stream = streams_.Find(run.name(), node)) Tell(run, stream->sink.get());
   }
-  NodeTask task = run->TaskOf(participant.declaration.node);
-  if (participant.told == task) return;
-  participant.sink->OnTask(NoticeFor(*run, participant.declaration.node, task));
+}
+
+void Coordinator::Tell(Run& run, const TaskSink* sink) {
+  NodeStream& stream = *streams_.Find(sink);
+  if (!stream.joined) return;
+  if (!run.health().ok()) return Drop(sink, run.health());
+  NodeTask task = run.state().TaskOf(stream.declaration.node);
+  if (stream.told == task) return;
   const bool ended = task.kind == TaskKind::kEnded;
-  participant.told = std::move(task);
+  stream.sink->OnTask(TaskMessage(run.state(), run.model().layout().file_bytes(), run.masking(),
+                                  stream.declaration.node, task, clock_));
+  stream.told = std::move(task);
   if (!ended) return;
-  std::exchange(participant.sink, nullptr)->OnEnd(absl::OkStatus());
-  run->Leave(participant.declaration.node, participant.declaration.boot_id);
+  run.Leave(stream.declaration.node, stream.declaration.boot_id);
+  Drop(sink, absl::OkStatus());
 }
 
-TaskNotice Coordinator::NoticeFor(const HostedRun& run, const std::string& node, const NodeTask& task) const {
-  TaskNotice notice = NoticeOf(run.state(), node, task);
-  if (task.deadline_ns != 0 && task.deadline_ns != RunState::kNoDeadline) {
-    notice.left_ns = task.deadline_ns - clock_.SteadyNs();
-    notice.deadline_unix_ns = clock_.UnixNs() + notice.left_ns;
-  }
-  notice.model_bytes = run.layout().file_bytes();
-  if (const MaskingSession* masking = run.masking()) AddMasking(*masking, node, notice);
-  return notice;
+void Coordinator::Drop(const TaskSink* sink, absl::Status why) {
+  const NodeStream dropped = streams_.Remove(sink);
+  parent_roster_.Touch(clock_.SteadyNs());
+  dropped.sink->OnEnd(std::move(why));
 }
 
-void Coordinator::OnMasking(std::string run, Done<absl::Status> done,
-                            std::function<absl::Status(HostedRun&)> change) {
-  OnRun(
-      std::move(run),
-      [this, done = std::move(done)](const absl::Status& status) {
-        if (absl::IsInvalidArgument(status)) ++refused_steps_;
-        done(status);
-      },
-      std::move(change));
-}
-
-void Coordinator::TakeKeys(std::string run, std::uint32_t round, MaskingKeys keys, Done<absl::Status> done) {
-  OnMasking(std::move(run), std::move(done),
-            [round, keys = std::move(keys)](HostedRun& each) { return each.TakeKeys(round, keys); });
-}
-
-void Coordinator::TakeShares(std::string run, std::uint32_t round, std::string node,
-                             std::vector<SealedShare> shares, Done<absl::Status> done) {
-  OnMasking(std::move(run), std::move(done),
-            [round, node = std::move(node), shares = std::move(shares)](HostedRun& each) {
-              return each.TakeShares(round, node, shares);
-            });
-}
-
-void Coordinator::TakeRevealed(std::string run, std::uint32_t round, RevealedShares shares,
-                               Done<absl::Status> done) {
-  OnMasking(std::move(run), std::move(done), [round, shares = std::move(shares)](HostedRun& each) {
-    return each.TakeRevealed(round, shares);
-  });
-}
-
-bool Coordinator::Assign(Participant& participant) {
-  if (draining_) {
-    participant.sink->OnEnd(Draining());
-    return false;
-  }
-  HostedRun* run = nullptr;
-  if (participant.run.empty()) {
-    for (const auto& each : runs_) {
-      if (run == nullptr && !each->View().ended()) run = each.get();
+void Coordinator::Assign(NodeStream stream) {
+  if (draining_) return stream.sink->OnEnd(Draining());
+  Run* run = nullptr;
+  if (stream.run.empty()) {
+    for (Run* each : order_) {
+      const RunPhase phase = each->state().phase();
+      const bool over = phase == RunPhase::kFinished || phase == RunPhase::kStopped;
+      if (run == nullptr && !over && each->health().ok()) run = each;
     }
-    if (run == nullptr) return true;  // waits for one
-  } else if (run = Find(participant.run); run == nullptr) {
-    if (watch_roster_) return true;
-    participant.sink->OnEnd(FindOrSay(participant.run).status());
-    ++refused_streams_;
-    return false;
+  } else if (Hosted* hosted = Find(stream.run)) {
+    run = hosted->run.get();
+  } else if (!parent_roster_.started()) {
+    ++counters_.refused_streams;
+    return stream.sink->OnEnd(NoSuchRun(stream.run));
   }
-  participant.run = run->name();
-  participant.told.reset();
-  absl::Status joined = run->Join(participant.declaration);
-  if (!joined.ok()) {
-    participant.sink->OnEnd(joined);
-    ++refused_streams_;
+  if (run != nullptr) {
+    if (absl::Status status = run->Join(stream.declaration); !status.ok()) {
+      ++counters_.refused_streams;
+      return stream.sink->OnEnd(std::move(status));
+    }
+    stream.run = run->name();
+    stream.joined = true;
+    stream.waiting.reset();
   }
-  participant.joined = joined.ok();
-  if (joined.ok()) participant.waiting.reset();
-  return joined.ok();
+  if (const NodeStream* older = streams_.Find(stream.run, stream.declaration.node)) {
+    Drop(older->sink.get(), absl::AbortedError("a newer stream of this node has taken its place"));
+  }
+  parent_roster_.Touch(clock_.SteadyNs());
+  NodeStream& added = streams_.Add(std::move(stream));
+  if (run != nullptr) return;  // it is told with all whom the change concerns
+  if (added.told) return;
+  const NodeDeclaration& node = added.declaration;
+  added.waiting = waiting_nodes_.Add({node.node, node.sample_count});
+  added.told.emplace();
+  added.sink->OnTask(
+      WaitMessage(parent_roster_.started() ? "the parent has not asked for a round" : "no run is active"));
 }
 
 void Coordinator::Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink) {
-  Post([this, participant = Participant{std::move(run), std::move(declaration), std::move(sink)}]() mutable {
-    if (participants_.size() >= kMaxParticipants) {
-      ++refused_streams_;
-      return participant.sink->OnEnd(
+  thread_.Post([this,
+                stream = NodeStream{std::move(run), std::move(declaration), std::move(sink)}]() mutable {
+    if (streams_.size() >= kMaxParticipants) {
+      ++counters_.refused_streams;
+      return stream.sink->OnEnd(
           absl::ResourceExhaustedError(fmt::format("{} nodes are connected, no more may", kMaxParticipants)));
     }
-    if (!Assign(participant)) return;
-    const auto same = [&](const Participant& other) {
-      return other.run == participant.run && other.declaration.node == participant.declaration.node;
-    };
-    for (const Participant& other : participants_) {
-      if (same(other))
-        other.sink->OnEnd(absl::AbortedError("a newer stream of this node has taken its place"));
-    }
-    std::erase_if(participants_, same);
-    participant.since_ns = clock_.SteadyNs();
-    if (!participant.joined) {
-      const NodeDeclaration& node = participant.declaration;
-      participant.waiting = waiting_nodes_.Add({node.node, node.sample_count});
-    }
-    SayThatItCame(participant);
-    participants_.push_back(std::move(participant));
+    stream.since_ns = clock_.SteadyNs();
+    const TaskSink* sink = stream.sink.get();
+    Assign(std::move(stream));
+    if (const NodeStream* added = streams_.Find(sink)) SayThatItCame(*added);
   });
 }
 
 void Coordinator::Leave(const std::shared_ptr<TaskSink>& sink) {
-  Post([this, sink] {
-    const auto found = std::ranges::find(participants_, sink, &Participant::sink);
-    if (found == participants_.end()) return;  // ended by us
-    SayThatItLeft(*found);
-    if (HostedRun* run = Find(found->run)) run->Leave(found->declaration.node, found->declaration.boot_id);
-    participants_.erase(found);
+  thread_.Post([this, sink] {
+    if (streams_.Find(sink.get()) == nullptr) return;  // ended by us
+    const NodeStream left = streams_.Remove(sink.get());
+    SayThatItLeft(left);
+    parent_roster_.Touch(clock_.SteadyNs());
+    if (Hosted* hosted = Find(left.run); hosted != nullptr && left.joined) {
+      hosted->run->Leave(left.declaration.node, left.declaration.boot_id);
+    }
   });
-}
-
-void Coordinator::Decline(std::string run, Declined declined, Done<absl::Status> done) {
-  OnRun(std::move(run), std::move(done), [this, declined = std::move(declined)](HostedRun& each) {
-    const absl::StatusOr<bool> news =
-        each.Decline(declined.node, declined.boot_id, declined.round, declined.decline);
-    if (news.ok() && *news) ++declined_[static_cast<std::size_t>(declined.decline.reason)];
-    return news.status();
-  });
-}
-
-void Coordinator::CountRefusal(SubmissionRefusal reason) {
-  refused_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
-}
-
-SubmissionAnswer Coordinator::AnswerOf(const Admission& admission) {
-  if (admission.verdict != AdmissionVerdict::kRefused)
-    return {true, SubmissionRefusal::kUnspecified, "", false};
-  CountRefusal(admission.reason);
-  return {false, admission.reason, admission.message, admission.try_again, admission.counted_elsewhere};
-}
-
-Coordinator::Began Coordinator::TryBegin(const std::string& name, const SubmissionHeader& header) {
-  HostedRun* run = Find(name);
-  if (run == nullptr) {
-    CountRefusal(SubmissionRefusal::kUnknownRun);
-    return SubmissionAnswer{false, SubmissionRefusal::kUnknownRun,
-                            std::string(FindOrSay(name).status().message()), false};
-  }
-  if (!run->health().ok()) {
-    CountRefusal(SubmissionRefusal::kStore);
-    return SubmissionAnswer{false, SubmissionRefusal::kStore, std::string(run->health().message()), true};
-  }
-  const Admission admission = run->Admit(header);
-  if (admission.verdict != AdmissionVerdict::kGo) return AnswerOf(admission);
-  absl::StatusOr<Upload> upload = run->NewUpload(header);
-  if (!upload.ok()) {
-    run->Withdraw(header, SubmissionRefusal::kStore);
-    SayStoreRefuses(*run, upload.status());
-    CountRefusal(SubmissionRefusal::kStore);
-    return SubmissionAnswer{false, SubmissionRefusal::kStore, std::string(upload.status().message()), true};
-  }
-  store_refuses_ = false;
-  return std::make_unique<Upload>(*std::move(upload));
-}
-
-void Coordinator::SayStoreRefuses(const HostedRun& run, const absl::Status& status) {
-  constexpr std::int64_t kRepeatLogNs = 10'000'000'000;  // nodes try again all the time
-  store_refuses_ = true;
-  healthy_ = false;
-  const std::int64_t now_ns = clock_.SteadyNs();
-  if (now_ns < next_store_log_ns_) return;
-  next_store_log_ns_ = now_ns + kRepeatLogNs;
-  spdlog::error("run {}: updates cannot be stored, nodes try again: {}", run.name(),
-                std::string(status.message()));
 }
 
 void Coordinator::BeginUpload(std::string run, SubmissionHeader header, Done<Began> done) {
-  Post([this, waiting = WaitingUpload{std::move(run), std::move(header), std::move(done)}]() mutable {
-    waiting_uploads_.push_back(std::move(waiting));
-    BeginNext();
+  thread_.Post([this, run = std::move(run), header = std::move(header), done = std::move(done)]() mutable {
+    const std::size_t memory = MemoryOf(header);
+    uploads_.Enter(memory, [this, run = std::move(run), header = std::move(header),
+                            done = std::move(done)](Gate::Place place) {
+      Hosted* hosted = Find(run);
+      if (hosted == nullptr) {
+        counters_.CountRefused(SubmissionRefusal::kUnknownRun);
+        return done(RefusedBy(SubmissionRefusal::kUnknownRun, std::string(NoSuchRun(run).message()), false));
+      }
+      Admission admission = hosted->run->Admit(header);
+      if (admission.verdict == AdmissionVerdict::kGo) {
+        return done(BegunUpload{hosted->run->NewUpload(header), std::move(place)});
+      }
+      if (admission.verdict == AdmissionVerdict::kRefused) counters_.CountRefused(admission.reason);
+      done(std::move(admission));
+    });
   });
 }
 
-void Coordinator::BeginNext() {
-  while (uploads_ < kUploads && !waiting_uploads_.empty()) {
-    WaitingUpload next = std::move(waiting_uploads_.front());
-    waiting_uploads_.pop_front();
-    Began began = TryBegin(next.run, next.header);
-    if (std::holds_alternative<std::unique_ptr<Upload>>(began)) ++uploads_;
-    next.done(std::move(began));
-  }
-}
-
-void Coordinator::Submit(std::string name, std::unique_ptr<Upload> given, Done<SubmissionAnswer> done) {
+void Coordinator::Submit(std::string run, BegunUpload begun, Done<const Admission&> done) {
   // A std::function can be copied, an upload cannot.
-  Post([this, name = std::move(name), upload = std::shared_ptr<Upload>(std::move(given)),
-        done = std::move(done)] {
-    --uploads_;
-    HostedRun* run = Find(name);
-    const std::uint64_t bytes = upload->payload_bytes();
-    const SubmissionAnswer answer =
-        run->health().ok()
-            ? AnswerOf(run->Submit(std::move(*upload)))
-            : SubmissionAnswer{false, SubmissionRefusal::kStore, std::string(run->health().message()), true};
-    if (answer.accepted) received_bytes_ += bytes;
-    done(answer);
-    BeginNext();
+  thread_.Post([this, arrived = std::make_shared<Arrived>(
+                          Arrived{std::move(run), std::move(begun), std::move(done)})] {
+    arrived_.push_back(std::move(*arrived));
   });
 }
 
-void Coordinator::GiveUp(std::string name, std::unique_ptr<Upload> given, SubmissionRefusal reason) {
-  Post([this, name = std::move(name), upload = std::shared_ptr<Upload>(std::move(given)), reason] {
-    --uploads_;
-    Find(name)->Withdraw(upload->header(), reason);
-    BeginNext();
+void Coordinator::GiveUp(std::string run, BegunUpload begun, SubmissionRefusal reason) {
+  thread_.Post([this, run = std::move(run), reason, begun = std::make_shared<BegunUpload>(std::move(begun))] {
+    Find(run)->run->Withdraw(begun->upload->header(), reason);
   });
 }
 
-}  // namespace tributary
+void Coordinator::Change(std::string name, std::function<absl::Status(Run&)> change,
+                         Done<absl::Status> done) {
+  thread_.Post([this, name = std::move(name), change = std::move(change), done = std::move(done)] {
+    const absl::StatusOr<Run*> run = FindOrSay(name);
+    const absl::Status status = run.ok() ? change(**run) : run.status();
+    if (run.ok()) Publish(**run);  // whoever is told looks next
+    done(status);
+  });
+}
+
+void Coordinator::Decline(std::string run, DeclineCall call, Done<absl::Status> done) {
+  const auto decline = [this, call = std::move(call)](Run& each) {
+    const absl::StatusOr<bool> news = each.Decline(call.node, call.boot_id, call.round, call.decline);
+    if (news.ok() && *news) ++counters_.declined[static_cast<std::size_t>(call.decline.reason)];
+    return news.status();
+  };
+  Change(std::move(run), decline, std::move(done));
+}
+
+void Coordinator::Take(std::string run, MaskingMessage message, Done<absl::Status> done) {
+  const auto take = [this, message = std::move(message)](Run& each) {
+    absl::Status status = each.Take(message);
+    if (absl::IsInvalidArgument(status)) ++counters_.refused_steps;
+    return status;
+  };
+  Change(std::move(run), take, std::move(done));
+}
+
+void Coordinator::AddEvaluation(std::string run, std::uint32_t round,
+                                std::optional<v1::Evaluation> evaluation) {
+  const auto add = [round, evaluation = std::move(evaluation)](Run& each) {
+    each.AddEvaluation(round, evaluation);
+    return absl::OkStatus();
+  };
+  Change(std::move(run), add, [](const absl::Status&) {});
+}
+
+void Coordinator::StartRun(std::string config, std::string model, Done<absl::StatusOr<std::string>> done) {
+  thread_.Post([this, config = std::move(config), model = std::move(model), done = std::move(done)] {
+    done(TryStart(config, model));
+  });
+}
+
+absl::StatusOr<std::string> Coordinator::TryStart(const std::string& config, const std::string& model) {
+  ASSIGN_OR_RETURN(const RunConfig parsed, ParseRunConfig(config, "run"));
+  if (const Hosted* present = Find(parsed.name)) {
+    absl::StatusOr<parameters::FlatModel> given = parameters::DecodeFlatModel(model);
+    if (!given.ok()) return absl::InvalidArgumentError(given.status().message());
+    const std::string sha =
+        parameters::BytesOf(parameters::FlatIdentity(given->layout.tensors, given->values));
+    const absl::StatusOr<store::ModelRecord> initial = store_->Model(parsed.name, 0);
+    if (present->run->config_text() == config && initial.ok() && initial->sha256 == sha) return parsed.name;
+    return absl::AlreadyExistsError(
+        fmt::format("there is a run \"{}\" with another configuration or model: give this one another name",
+                    parsed.name));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, Run::Start(surroundings_, config, model));
+  spdlog::info("run {}: started, {} parameters", parsed.name, run->model().layout().element_count);
+  AddRun(std::move(run));
+  return parsed.name;
+}
+
+Run& Coordinator::AddRun(std::unique_ptr<Run> run) {
+  Run& added = *run;
+  Hosted& hosted = runs_[added.name()];
+  hosted.run = std::move(run);
+  if (added.relayed()) hosted.relayed = std::make_unique<RelayedRun>(added);
+  order_.push_back(&added);
+  Publish(added);
+  // Nodes that waited for a run.
+  for (const TaskSink* sink : streams_.Waiting()) Assign(streams_.Remove(sink));
+  Publish(added);
+  return added;
+}
+
+absl::StatusOr<OpenModel> Coordinator::Open(const Run& run, const store::ModelRecord& record,
+                                            Gate::Place place) {
+  ASSIGN_OR_RETURN(store::CheckedReader file, store_->Read(record.file));
+  return OpenModel{record, record.round == run.model_record().round, std::move(file), std::move(place)};
+}
+
+void Coordinator::OpenRoundModel(std::string name, std::uint32_t round,
+                                 Done<absl::StatusOr<OpenModel>> done) {
+  const auto open = [this, name = std::move(name), round,
+                     done](const Gate::Place& place) -> absl::StatusOr<OpenModel> {
+    ASSIGN_OR_RETURN(const Run* run, FindOrSay(name));
+    if (run->state().round() == round) return Open(*run, run->model_record(), place);
+    return absl::FailedPreconditionError(
+        fmt::format("round: {} is not under way in run \"{}\", {} is", round, name, run->state().round()));
+  };
+  thread_.Post([this, open, done] {
+    open_models_.Enter(1, [open, done](const Gate::Place& place) { done(open(place)); });
+  });
+}
+
+void Coordinator::OpenModelAfter(std::string name, std::optional<std::uint32_t> round,
+                                 Done<absl::StatusOr<OpenModel>> done) {
+  const auto open = [this, name = std::move(name),
+                     round](const Gate::Place& place) -> absl::StatusOr<OpenModel> {
+    ASSIGN_OR_RETURN(const Run* run, FindOrSay(name));
+    if (!round) return Open(*run, run->model_record(), place);
+    ASSIGN_OR_RETURN(const store::ModelRecord record, store_->Model(name, *round));
+    return Open(*run, record, place);
+  };
+  thread_.Post([this, open, done = std::move(done)] {
+    open_models_.Enter(1, [open, done](const Gate::Place& place) { done(open(place)); });
+  });
+}
+
+void Coordinator::AwaitParent(ParentRoster::Watch watch) {
+  thread_.Post([this, watch = std::move(watch)] { parent_roster_.Start(watch); });
+}
+
+RosterSize Coordinator::CountRoster() {
+  RosterSize roster;
+  for (const TaskSink* sink : streams_.All()) {
+    const NodeStream& stream = *streams_.Find(sink);
+    const Hosted* hosted = stream.joined ? Find(stream.run) : nullptr;
+    const bool available = hosted == nullptr || (hosted->relayed != nullptr &&
+                                                 !hosted->run->state().CannotTrain(stream.declaration.node));
+    if (!available || stream.declaration.sample_count == 0) continue;
+    ++roster.nodes;
+    roster.sample_count += stream.declaration.sample_count;
+  }
+  return roster;
+}
+
+absl::StatusOr<Coordinator::Hosted*> Coordinator::RelayedFor(const std::string& config,
+                                                             const ParentRound& round,
+                                                             std::string_view model_file) {
+  ASSIGN_OR_RETURN(const RunConfig parsed, ParseStoredRunConfig(config, "the parent's run"));
+  Hosted* hosted = Find(parsed.name);
+  if (hosted != nullptr && hosted->relayed == nullptr) {
+    return absl::AlreadyExistsError(fmt::format("this aggregator has a run \"{}\" of its own", parsed.name));
+  }
+  if (hosted != nullptr && hosted->run->config_text() != config) {
+    return absl::AlreadyExistsError(
+        fmt::format("the parent's run \"{}\" was another one before: give it another name", parsed.name));
+  }
+  for (auto& [name, other] : runs_) {
+    if (other.relayed != nullptr && name != parsed.name) other.run->EndRelayed();
+  }
+  if (hosted != nullptr) return hosted;
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, Run::StartRelayed(surroundings_, config, model_file, round));
+  spdlog::info("run {}: relayed for the parent, {} parameters", parsed.name,
+               run->model().layout().element_count);
+  AddRun(std::move(run));
+  return Find(parsed.name);
+}
+
+void Coordinator::BeginRelayed(std::string config, ParentRound round, std::string model_file,
+                               RelayedRun::SumDone done) {
+  thread_.Post(
+      [this, config = std::move(config), round, model_file = std::move(model_file), done = std::move(done)] {
+        const absl::StatusOr<Hosted*> hosted = RelayedFor(config, round, model_file);
+        const absl::Status status =
+            hosted.ok() ? (*hosted)->relayed->BeginRound(round, model_file, done) : hosted.status();
+        if (!status.ok()) done(status);
+      });
+}
+
+void Coordinator::OnRelayed(std::string run, std::function<void(RelayedRun&, Run&)> act,
+                            std::function<void()> missing) {
+  thread_.Post([this, run = std::move(run), act = std::move(act), missing = std::move(missing)] {
+    Hosted* hosted = Find(run);
+    if (hosted != nullptr && hosted->relayed != nullptr) {
+      act(*hosted->relayed, *hosted->run);
+    } else if (missing) {
+      missing();
+    }
+  });
+}
+
+void Coordinator::SayThatItCame(const NodeStream& stream) {
+  const auto more = node_lines_.Admit(clock_.SteadyNs());
+  if (!more) return;
+  const NodeDeclaration& node = stream.declaration;
+  spdlog::info("node \"{}\" takes part with {} samples, {}{}", node.node, node.sample_count,
+               stream.joined ? fmt::format("in run {}", stream.run) : "and waits for a run", *more);
+}
+
+void Coordinator::SayThatItLeft(const NodeStream& stream) {
+  const std::int64_t now_ns = clock_.SteadyNs();
+  const auto more = node_lines_.Admit(now_ns);
+  if (!more) return;
+  spdlog::info("node \"{}\" takes no more part{} after {:.1f} s: its stream of tasks ended{}",
+               stream.declaration.node, stream.joined ? fmt::format(" in run {}", stream.run) : "",
+               1e-9 * static_cast<double>(now_ns - stream.since_ns), *more);
+}
+
+}  // namespace tributary::learning

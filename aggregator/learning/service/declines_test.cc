@@ -4,11 +4,11 @@
 
 #include <string>
 
+#include "aggregator/learning/relay/tree_fixture.h"
 #include "aggregator/learning/service/federation_metrics.h"
 #include "aggregator/learning/service/rounds_fixture.h"
-#include "aggregator/learning/relay/tree_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using testing::Child;
@@ -83,7 +83,7 @@ TEST_F(DeclinesTest, TheRoundGoesOnWithTheOthersAndTheNodeShowsWhy) {
   EXPECT_EQ(Node("c").cannot_train(), "images: images of side 32");
   EXPECT_THAT(Node("c").last_refusal(), HasSubstr("images of side 32"));
   EXPECT_EQ(Node("a").cannot_train(), "");
-  Metrics metrics;
+  runtime::Metrics metrics;
   AddFederationMetrics(host_.coordinator(), metrics);
   EXPECT_THAT(metrics.Text(), HasSubstr("tributary_tasks_declined_total{reason=\"images\"} 1"));
 }
@@ -211,4 +211,4 @@ TEST_F(DeclinesTest, AChildThatHasARunOfThatNameItselfSaysSo) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -3,31 +3,38 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-RunView ViewOf(std::uint32_t round, std::optional<Judgement> judgement) {
-  RunView run;
-  run.name = "letters";
-  run.committed = round;
-  RoundLine line;
-  line.round = round;
-  line.judgement = judgement;
-  run.history.push_back(std::make_shared<const RoundLine>(line));
-  return run;
+RunRecord RecordOf(std::uint32_t round) {
+  RunRecord record;
+  record.run.set_name("letters");
+  record.run.set_committed_rounds(round);
+  v1::Round line;
+  line.set_round(round);
+  record.last_committed = std::make_shared<const v1::Round>(line);
+  return record;
 }
 
 TEST(RunMetricsTest, ShowsTheLatestFiguresBesideTheRandomEncoders) {
-  RunBoard board;
-  Metrics metrics;
+  RunBoard board(nullptr);
+  runtime::Metrics metrics;
   RunMetrics runs(board, metrics);
-  RunView run = ViewOf(10, Judgement{0.875, 0.75, 0.5, 0.625, 0.375, 0.25, 1000});
   // A later round that is not judged hides nothing.
-  run.history.push_back(ViewOf(11, std::nullopt).history.front());
-  board.Publish(run);
+  RunRecord record = RecordOf(11);
+  v1::Round evaluated;
+  v1::Evaluation& evaluation = *evaluated.mutable_evaluation();
+  evaluation.set_linear_probe(0.875);
+  evaluation.set_knn(0.75);
+  evaluation.set_spread(0.5);
+  evaluation.set_random_linear_probe(0.625);
+  evaluation.set_random_knn(0.375);
+  evaluation.set_random_spread(0.25);
+  record.last_evaluated = std::make_shared<const v1::Round>(evaluated);
+  board.Publish(record);
   runs.Refresh();
   for (const char* line : {"linear_probe{run=\"letters\"} 0.875", "knn{run=\"letters\"} 0.75",
                            "test_spread{run=\"letters\"} 0.5", "random_linear_probe{run=\"letters\"} 0.625",
@@ -36,28 +43,20 @@ TEST(RunMetricsTest, ShowsTheLatestFiguresBesideTheRandomEncoders) {
   }
 }
 
-// Failed rounds and rollbacks have no loss.
 TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
-  RunBoard board;
-  Metrics metrics;
+  RunBoard board(nullptr);
+  runtime::Metrics metrics;
   RunMetrics runs(board, metrics);
-  RunView run;
-  run.name = "letters";
-  run.participants.resize(3);
-  run.participants[0].connected = true;
-  run.participants[0].cannot_train = "images: of side 32";
-  run.participants[1].connected = true;
-  run.participants[2].cannot_train = "it is away";
-  RoundLine committed, failed, rolled_back;
-  committed.started_unix_ns = 1'000'000'000;
-  committed.ended_unix_ns = 3'500'000'000;
-  committed.loss = -0.75;
-  failed.failure = "too few updates";
-  rolled_back.rolled_back = true;
-  for (const RoundLine& line : {committed, failed, rolled_back}) {
-    run.history.push_back(std::make_shared<const RoundLine>(line));
-  }
-  board.Publish(run);
+  RunRecord record = RecordOf(1);
+  record.run.set_joined_nodes(3);
+  record.run.set_connected_nodes(2);
+  record.run.set_unable_nodes(1);
+  v1::Round committed;
+  committed.set_started_unix_ns(1'000'000'000);
+  committed.set_ended_unix_ns(3'500'000'000);
+  committed.set_loss(-0.75);
+  record.last_committed = std::make_shared<const v1::Round>(committed);
+  board.Publish(record);
   runs.Refresh();
   for (const char* line :
        {"loss{run=\"letters\"} -0.75", "round_seconds{run=\"letters\"} 2.5", "nodes{run=\"letters\"} 3",
@@ -68,14 +67,14 @@ TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
 }
 
 TEST(RunMetricsTest, ShowsNoFiguresWhereNobodyJudges) {
-  RunBoard board;
-  Metrics metrics;
+  RunBoard board(nullptr);
+  runtime::Metrics metrics;
   RunMetrics runs(board, metrics);
-  board.Publish(ViewOf(3, std::nullopt));
+  board.Publish(RecordOf(3));
   runs.Refresh();
   EXPECT_THAT(metrics.Text(), HasSubstr("tributary_run_committed_rounds{run=\"letters\"} 3"));
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("linear_probe")));
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -1,13 +1,13 @@
 #include "aggregator/learning/service/federation_service.h"
 
-#include "core/link/grpc_call.h"
 #include "aggregator/learning/service/federation_wire.h"
 #include "aggregator/learning/service/model_call.h"
 #include "aggregator/learning/service/participate_call.h"
 #include "aggregator/learning/service/peer_check.h"
 #include "aggregator/learning/service/submit_call.h"
+#include "core/link/grpc_call.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 // A refusal is an answer, not an error of the call.
@@ -23,12 +23,28 @@ Coordinator::Done<absl::Status> AnswerWith(grpc::ServerUnaryReactor* reactor, Re
   return [reactor, response](const absl::Status& status) { Answer(reactor, response, status); };
 }
 
+// Has the coordinator take what a node says of its step.
+template <class Request, class Response>
+grpc::ServerUnaryReactor* TakeStep(Coordinator& coordinator, grpc::CallbackServerContext& context,
+                                   const Request& request, Response* response) {
+  auto* reactor = context.DefaultReactor();
+  absl::Status status = CheckPeer(*context.auth_context(), request.node());
+  absl::StatusOr<MaskingMessage> message = StepFromWire(request);
+  if (status.ok()) status = message.status();
+  if (!status.ok()) {
+    Answer(reactor, response, status);
+  } else {
+    coordinator.Take(request.run(), *std::move(message), AnswerWith(reactor, response));
+  }
+  return reactor;
+}
+
 }  // namespace
 
 grpc::ServerWriteReactor<v1::ParticipateResponse>* FederationService::Participate(
     grpc::CallbackServerContext* context, const v1::ParticipateRequest* request) {
   if (absl::Status status = CheckPeer(*context->auth_context(), request->node()); !status.ok()) {
-    return ParticipateCall::Refuse(coordinator_, ToGrpcStatus(status));
+    return ParticipateCall::Refuse(coordinator_, link::ToGrpcStatus(status));
   }
   return ParticipateCall::Start(coordinator_, *request);
 }
@@ -59,7 +75,7 @@ grpc::ServerUnaryReactor* FederationService::DeclineTask(grpc::CallbackServerCon
                                                          const v1::DeclineTaskRequest* request,
                                                          v1::DeclineTaskResponse* response) {
   auto* reactor = context->DefaultReactor();
-  absl::StatusOr<Coordinator::Declined> declined = DeclineFromWire(*request);
+  absl::StatusOr<Coordinator::DeclineCall> declined = DeclineFromWire(*request);
   absl::Status status = CheckPeer(*context->auth_context(), request->node());
   if (status.ok()) status = declined.status();
   if (!status.ok()) {
@@ -73,48 +89,19 @@ grpc::ServerUnaryReactor* FederationService::DeclineTask(grpc::CallbackServerCon
 grpc::ServerUnaryReactor* FederationService::AdvertiseKeys(grpc::CallbackServerContext* context,
                                                            const v1::AdvertiseKeysRequest* request,
                                                            v1::AdvertiseKeysResponse* response) {
-  auto* reactor = context->DefaultReactor();
-  absl::StatusOr<MaskingKeys> keys = KeysFromWire(*request);
-  absl::Status status = CheckPeer(*context->auth_context(), request->node());
-  if (status.ok()) status = keys.status();
-  if (!status.ok()) {
-    Answer(reactor, response, status);
-  } else {
-    coordinator_.TakeKeys(request->run(), request->round(), *std::move(keys), AnswerWith(reactor, response));
-  }
-  return reactor;
+  return TakeStep(coordinator_, *context, *request, response);
 }
 
 grpc::ServerUnaryReactor* FederationService::ShareKeys(grpc::CallbackServerContext* context,
                                                        const v1::ShareKeysRequest* request,
                                                        v1::ShareKeysResponse* response) {
-  auto* reactor = context->DefaultReactor();
-  absl::StatusOr<std::vector<SealedShare>> shares = SharesFromWire(*request);
-  absl::Status status = CheckPeer(*context->auth_context(), request->node());
-  if (status.ok()) status = shares.status();
-  if (!status.ok()) {
-    Answer(reactor, response, status);
-  } else {
-    coordinator_.TakeShares(request->run(), request->round(), request->node(), *std::move(shares),
-                            AnswerWith(reactor, response));
-  }
-  return reactor;
+  return TakeStep(coordinator_, *context, *request, response);
 }
 
 grpc::ServerUnaryReactor* FederationService::Unmask(grpc::CallbackServerContext* context,
                                                     const v1::UnmaskRequest* request,
                                                     v1::UnmaskResponse* response) {
-  auto* reactor = context->DefaultReactor();
-  absl::StatusOr<RevealedShares> shares = RevealedFromWire(*request);
-  absl::Status status = CheckPeer(*context->auth_context(), request->node());
-  if (status.ok()) status = shares.status();
-  if (!status.ok()) {
-    Answer(reactor, response, status);
-  } else {
-    coordinator_.TakeRevealed(request->run(), request->round(), *std::move(shares),
-                              AnswerWith(reactor, response));
-  }
-  return reactor;
+  return TakeStep(coordinator_, *context, *request, response);
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -6,7 +6,7 @@
 #include "aggregator/learning/service/coordinator.h"
 #include "tributary/v1/federation.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // The callback API: hundreds of nodes keep a Participate stream open, none may hold a thread.
 class FederationService final : public v1::FederationService::CallbackService {
@@ -38,4 +38,4 @@ class FederationService final : public v1::FederationService::CallbackService {
   Coordinator& coordinator_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

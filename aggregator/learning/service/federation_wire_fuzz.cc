@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <string>
 
+#include "aggregator/learning/run/update_header.h"
+#include "aggregator/learning/run/upload.h"
 #include "aggregator/learning/service/federation_wire.h"
-#include "aggregator/learning/service/upload.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tributary;
@@ -18,23 +19,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }();
   v1::ParticipateRequest participate;
   if (participate.ParseFromArray(data, static_cast<int>(size))) {
-    DeclarationFromWire(participate).status().IgnoreError();
+    learning::DeclarationFromWire(participate).status().IgnoreError();
   }
   v1::DeclineTaskRequest decline;
   if (decline.ParseFromArray(data, static_cast<int>(size))) {
-    const auto declined = DeclineFromWire(decline);
+    const auto declined = learning::DeclineFromWire(decline);
     // Each byte of a peer's text is four at most once it is escaped.
     constexpr std::size_t kMostBytes = 4 * 240;
     if (declined.ok() && declined->decline.message.size() > kMostBytes) __builtin_trap();
   }
   v1::SubmitUpdateRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
-  auto header = HeaderFromWire(request.header());
+  auto header = learning::HeaderFromWire(request.header());
   // What a run would refuse before it allocates.
   if (!header.ok() || header->element_count == 0 || header->element_count > (1 << 20)) return 0;
-  auto file = DurableFile::Create(folder, "update", {});
-  if (!file.ok()) return 0;
-  Upload upload(*std::move(header), {8.0f, true}, *std::move(file));
-  if (!upload.Take(ChunkFromWire(request.chunk()))) (void)upload.Finish();
+  learning::Upload upload(*std::move(header), {8.0f, true},
+                          [] { return store::DurableFile::Create(folder, "update", {}); });
+  if (!upload.Take(learning::ChunkFromWire(request.chunk()))) (void)upload.Finish();
   return 0;
 }

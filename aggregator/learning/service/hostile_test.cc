@@ -9,7 +9,7 @@
 
 #include "aggregator/learning/service/rounds_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using ::testing::ElementsAre;
@@ -19,7 +19,7 @@ constexpr std::size_t kBlock = 1024;
 using testing::RoundsHost;
 using testing::TestNode;
 
-constexpr const char* kRun = R"(
+constexpr const char* kHostileRun = R"(
 name = "r"
 rounds = 2
 min_nodes = 2
@@ -31,7 +31,7 @@ class HostileTest : public ::testing::Test {
  protected:
   HostileTest() {
     host_.Start();
-    EXPECT_TRUE(host_.StartRun(kRun, RoundsHost::ModelFile(3 * kBlock)).ok());
+    EXPECT_TRUE(host_.StartRun(kHostileRun, RoundsHost::ModelFile(3 * kBlock)).ok());
     good_.emplace(host_, "good");
     hostile_.emplace(host_, "hostile");
     task_ = hostile_->NextTrain();
@@ -64,7 +64,7 @@ class HostileTest : public ::testing::Test {
               SubmissionRefusalName(reason))
         << response.message();
     EXPECT_FALSE(response.message().empty());
-    EXPECT_EQ(host_.coordinator().refused(reason), 1u);
+    EXPECT_EQ(host_.coordinator().counters().refused[static_cast<std::size_t>(reason)], 1u);
   }
 
   RoundsHost host_;
@@ -219,4 +219,4 @@ TEST_F(HostileTest, AContributorWithoutAName) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -11,7 +11,7 @@
 #include "aggregator/learning/service/rounds_fixture.h"
 #include "aggregator/store/database.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using testing::RoundsHost;
@@ -33,14 +33,14 @@ class LimitsTest : public ::testing::Test {
 
 // Who sends a little now and then would otherwise hold a place for uploads for ever.
 TEST_F(LimitsTest, TakesNothingMoreOfAnUploadWhoseRoundIsOver) {
-  constexpr std::size_t kBlock = 1024;
+  constexpr std::size_t kBlock = 1 << 18;  // a chunk of 1 MiB
   StartRun(R"(
 name = "r"
 rounds = 1
-min_nodes = 9
-quorum = 9
-max_nodes = 10
-deadline_s = 4
+min_nodes = 17
+quorum = 17
+max_nodes = 18
+deadline_s = 6
 )",
            3 * kBlock);
   struct Slow {
@@ -52,7 +52,8 @@ deadline_s = 4
     std::vector<v1::SubmitUpdateRequest> messages;
   };
   TestNode good(host_, "good");
-  std::vector<Slow> slow(Coordinator::kUploads);
+  // At least as many as fit at once.
+  std::vector<Slow> slow(Coordinator::kUploadBytes / (std::size_t{2} << 20));
   for (std::size_t i = 0; i < slow.size(); ++i) {
     slow[i].node = std::make_unique<TestNode>(host_, "slow " + std::to_string(i));
     slow[i].stub = v1::FederationService::NewStub(host_.channel());
@@ -88,7 +89,7 @@ TEST_F(LimitsTest, OpensSoManyModelsAtOnceAndTheNextInTurn) {
   auto waiting = open();
   // What was asked for later is answered first.
   std::promise<void> later;
-  host_.coordinator().Pause("r", [&](const absl::Status&) { later.set_value(); });
+  host_.coordinator().Change("r", &Run::Pause, [&](const absl::Status&) { later.set_value(); });
   later.get_future().wait();
   EXPECT_EQ(waiting.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   idle.pop_back();
@@ -98,7 +99,7 @@ TEST_F(LimitsTest, OpensSoManyModelsAtOnceAndTheNextInTurn) {
 // A sink that only notes how it was ended.
 class SilentSink final : public TaskSink {
  public:
-  void OnTask(TaskNotice) override {}
+  void OnTask(v1::ParticipateResponse) override {}
   void OnEnd(absl::Status status) override { ended = std::move(status); }
   std::optional<absl::Status> ended;  // read after the coordinator has answered something later
 };
@@ -114,7 +115,7 @@ TEST_F(LimitsTest, LetsNoMoreNodesWaitForARunThanARunMayHave) {
   }
   TestNode late(host_, "late", 1, "");
   EXPECT_EQ(late.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(host_.coordinator().refused_streams(), 4u);
+  EXPECT_EQ(host_.coordinator().counters().refused_streams, 4u);
   EXPECT_FALSE(crowd.front()->ended.has_value());
   EXPECT_EQ(crowd.back()->ended->code(), absl::StatusCode::kResourceExhausted);
 }
@@ -127,12 +128,12 @@ TEST_F(LimitsTest, ShowsAHistoryThatIsLongerThanAMessage) {
   host_.Stop();
   std::size_t lines = 1;
   {
-    auto database = Database::Open(host_.store() + "/tributary.db");
+    auto database = store::Database::Open(host_.store() + "/tributary.db");
     ASSERT_TRUE(database.ok()) << database.status();
     for (; lines * line_bytes < 6 << 20; lines *= 2) {
       const absl::Status twice = database->Execute(
-          "INSERT INTO history (run, round, committed, document) SELECT run, round, 0, document FROM "
-          "history");
+          "INSERT INTO history (run, revision, round, committed, evaluated, document) "
+          "SELECT run, revision + (SELECT max(revision) FROM history), round, 0, 0, document FROM history");
       ASSERT_TRUE(twice.ok()) << twice;
     }
   }
@@ -140,7 +141,7 @@ TEST_F(LimitsTest, ShowsAHistoryThatIsLongerThanAMessage) {
   const int shown = host_.Run().history_size();
   EXPECT_GT(shown, 0);
   EXPECT_LT(static_cast<std::size_t>(shown), lines);
-  host_.coordinator().StopRun("r", [](const absl::Status&) {});
+  host_.coordinator().Change("r", &Run::Stop, [](const absl::Status&) {});
   grpc::ClientContext context;
   v1::WatchRunRequest request;
   request.set_run("r");
@@ -157,17 +158,17 @@ TEST_F(LimitsTest, IsNotHealthyWhileTheStoreTakesNoUpdates) {
   StartRun(kOneNode);
   TestNode a(host_, "a");
   const v1::TrainTask task = a.NextTrain();
-  EXPECT_TRUE(host_.coordinator().healthy());
+  EXPECT_TRUE(host_.coordinator().counters().healthy);
   const std::string folder = host_.store() + "/submissions";
   std::filesystem::rename(folder, folder + ".away");
   const v1::SubmitUpdateResponse refused = a.Submit(task, {1, 1, 1});
   EXPECT_EQ(refused.reason(), v1::SUBMIT_REFUSAL_STORE);
   EXPECT_TRUE(refused.try_again());
-  EXPECT_FALSE(host_.coordinator().healthy());
+  EXPECT_FALSE(host_.coordinator().counters().healthy);
   std::filesystem::rename(folder + ".away", folder);
   EXPECT_TRUE(a.Submit(task, {1, 1, 1}).accepted());
-  EXPECT_TRUE(host_.coordinator().healthy());
+  EXPECT_TRUE(host_.coordinator().counters().healthy);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

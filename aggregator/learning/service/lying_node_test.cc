@@ -7,7 +7,7 @@
 
 #include "aggregator/learning/service/masked_node_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using ::testing::ElementsAre;
@@ -25,12 +25,12 @@ class LyingNodeTest : public ::testing::Test {
         "[privacy]\nsecure_aggregation = true\n";
     EXPECT_TRUE(host_.StartRun(config, RoundsHost::ModelFile(3)).ok());
     const auto expect_ok = [](const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; };
-    host_.coordinator().Pause("r", expect_ok);
+    host_.coordinator().Change("r", &Run::Pause, expect_ok);
     for (const char* name : {"a", "b", "c"}) honest_.push_back(std::make_unique<MaskedNode>(host_, name));
     d_ = std::make_unique<MaskedNode>(host_, "d");
     for (const auto& node : honest_) node->AwaitReason("paused");
     d_->AwaitReason("paused");
-    host_.coordinator().Resume("r", expect_ok);
+    host_.coordinator().Change("r", &Run::Resume, expect_ok);
   }
 
   // Of the honest ones.
@@ -71,11 +71,12 @@ class LyingNodeTest : public ::testing::Test {
 };
 
 TEST_F(LyingNodeTest, CannotKeepOthersFromSharingWithKeysThatNobodyCanAgreeWith) {
-  d_->AdvertiseKeys([](MaskingKeys& keys) { keys.mask_key = {}; }, false);
-  d_->AdvertiseKeys([](MaskingKeys& keys) { keys.cipher_key = keys.mask_key; }, false);
+  d_->AdvertiseKeys([](privacy::MaskingKeys& keys) { keys.mask_key = {}; }, false);
+  d_->AdvertiseKeys([](privacy::MaskingKeys& keys) { keys.cipher_key = keys.mask_key; }, false);
   AdvertiseKeys();
-  d_->AdvertiseKeys([&](MaskingKeys& keys) { keys.mask_key = honest_[0]->keys().cipher_key; }, false);
-  EXPECT_EQ(host_.coordinator().refused_steps(), 3u);
+  d_->AdvertiseKeys([&](privacy::MaskingKeys& keys) { keys.mask_key = honest_[0]->keys().cipher_key; },
+                    false);
+  EXPECT_EQ(host_.coordinator().counters().refused_steps, 3u);
   d_->AdvertiseKeys();
   ShareKeys();
   d_->ShareKeys();
@@ -92,8 +93,8 @@ TEST_F(LyingNodeTest, IsRefusedWrongSharesOfOthersAndTheRoundGoesOnWithoutThem) 
   d_->ShareKeys();
   Submit();
   d_->SubmitMasked(d_->Task(), {2, 0, 4});
-  d_->Unmask([](RevealedShares& shares) { shares.seeds[0].share[7] ^= std::byte{1}; });
-  EXPECT_EQ(host_.coordinator().refused_steps(), 1u);
+  d_->Unmask([](privacy::RevealedShares& shares) { shares.seeds[0].share[7] ^= std::byte{1}; });
+  EXPECT_EQ(host_.coordinator().counters().refused_steps, 1u);
   Unmask();
   ExpectMean(1, 4);
 }
@@ -102,7 +103,7 @@ TEST_F(LyingNodeTest, WhoseShareForOneNodeIsNoGoodCostsNothing) {
   AdvertiseKeys();
   d_->AdvertiseKeys();
   ShareKeys();
-  d_->ShareKeys([](SealedShare& share) {
+  d_->ShareKeys([](privacy::SealedShare& share) {
     if (share.to == "a") share.seed_digest[7] ^= std::byte{1};
   });
   Submit();
@@ -116,8 +117,9 @@ TEST_F(LyingNodeTest, WhoseSharesAreNoGoodCostsOneRoundAndIsLeftOut) {
   AdvertiseKeys();
   d_->AdvertiseKeys();
   ShareKeys();
-  d_->ShareKeys(
-      [](SealedShare& share) { share.ciphertext[20] = static_cast<char>(share.ciphertext[20] ^ 1); });
+  d_->ShareKeys([](privacy::SealedShare& share) {
+    share.ciphertext[20] = static_cast<char>(share.ciphertext[20] ^ 1);
+  });
   Submit();
   d_->SubmitMasked(d_->Task(), {8, 8, 8});
   Unmask();
@@ -127,7 +129,7 @@ TEST_F(LyingNodeTest, WhoseSharesAreNoGoodCostsOneRoundAndIsLeftOut) {
 
 TEST_F(LyingNodeTest, WhoseSharesGiveAnotherSeedCostsOneRoundAndIsLeftOut) {
   AdvertiseKeys();
-  d_->AdvertiseKeys([](MaskingKeys& keys) { keys.seed_digest[7] ^= std::byte{1}; });
+  d_->AdvertiseKeys([](privacy::MaskingKeys& keys) { keys.seed_digest[7] ^= std::byte{1}; });
   ShareKeys();
   d_->ShareKeys();
   Submit();
@@ -137,4 +139,4 @@ TEST_F(LyingNodeTest, WhoseSharesGiveAnotherSeedCostsOneRoundAndIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

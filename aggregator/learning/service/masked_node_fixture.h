@@ -18,16 +18,18 @@
 
 namespace tributary::testing {
 
-inline std::string Bytes(const Key32& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
+inline std::string Bytes(const privacy::Key32& key) {
+  return {reinterpret_cast<const char*>(key.data()), key.size()};
+}
 
-inline Key32 KeyOf(const std::string& bytes) {
-  Key32 key{};
+inline privacy::Key32 KeyOf(const std::string& bytes) {
+  privacy::Key32 key{};
   std::memcpy(key.data(), bytes.data(), std::min(key.size(), bytes.size()));
   return key;
 }
 
-inline MaskingRoster RosterOf(const google::protobuf::RepeatedPtrField<v1::NodeKeys>& wire) {
-  MaskingRoster roster;
+inline privacy::MaskingRoster RosterOf(const google::protobuf::RepeatedPtrField<v1::NodeKeys>& wire) {
+  privacy::MaskingRoster roster;
   for (const v1::NodeKeys& each : wire) {
     roster.push_back({each.node(), KeyOf(each.cipher_key()), KeyOf(each.mask_key()), {}});
   }
@@ -41,19 +43,19 @@ class MaskedNode {
       : name_(name), node_(host, name), stub_(v1::FederationService::NewStub(host.channel())) {}
 
   // `lie` may change what is sent; again and again in one round.
-  void AdvertiseKeys(const std::function<void(MaskingKeys&)>& lie = {}, bool taken = true) {
+  void AdvertiseKeys(const std::function<void(privacy::MaskingKeys&)>& lie = {}, bool taken = true) {
     if (round_ == 0 || masking_shared_) {
       round_ = Wait(&v1::ParticipateResponse::has_advertise_keys).advertise_keys().round();
-      masking_ = *MaskingNode::Create(name_, MaskingContext("r", round_));
+      masking_ = *privacy::MaskingNode::Create(name_, privacy::MaskingContext("r", round_));
       masking_shared_ = false;
     }
-    MaskingKeys keys = masking_->keys();
+    privacy::MaskingKeys keys = masking_->keys();
     if (lie) lie(keys);
     AdvertiseKeys(keys, round_, taken);
   }
-  const MaskingKeys& keys() const { return masking_->keys(); }
+  const privacy::MaskingKeys& keys() const { return masking_->keys(); }
 
-  void AdvertiseKeys(const MaskingKeys& keys, std::uint32_t round, bool taken = true) {
+  void AdvertiseKeys(const privacy::MaskingKeys& keys, std::uint32_t round, bool taken = true) {
     v1::AdvertiseKeysRequest request;
     request.set_run("r");
     request.set_round(round);
@@ -68,7 +70,7 @@ class MaskedNode {
   }
 
   // `lie` may change what the others are given.
-  void ShareKeys(const std::function<void(SealedShare&)>& lie = {}) {
+  void ShareKeys(const std::function<void(privacy::SealedShare&)>& lie = {}) {
     const v1::ShareKeysTask task = Wait(&v1::ParticipateResponse::has_share_keys).share_keys();
     auto shares = masking_->Share(RosterOf(task.nodes()), task.threshold());
     ASSERT_TRUE(shares.ok()) << shares.status();
@@ -78,7 +80,7 @@ class MaskedNode {
     request.set_run("r");
     request.set_round(task.round());
     request.set_node(name_);
-    for (const SealedShare& share : *shares) {
+    for (const privacy::SealedShare& share : *shares) {
       v1::EncryptedShare& wire = *request.add_shares();
       wire.set_from(share.from);
       wire.set_to(share.to);
@@ -95,14 +97,14 @@ class MaskedNode {
   v1::TrainTask Task() { return Wait(&v1::ParticipateResponse::has_train).train(); }
 
   void SubmitMasked(const v1::TrainTask& task, const std::vector<float>& delta) {
-    std::vector<SealedShare> shares;
+    std::vector<privacy::SealedShare> shares;
     for (const v1::EncryptedShare& each : task.masking().shares()) {
       shares.push_back(
           {each.from(), each.to(), each.ciphertext(), KeyOf(each.seed_digest()), KeyOf(each.key_digest())});
     }
-    const FixedPoint fixed_point{task.fraction_bits(), task.max_element()};
+    const parameters::FixedPoint fixed_point{task.fraction_bits(), task.max_element()};
     std::vector<std::int32_t> words(delta.size());
-    ToFixedPoint(delta, FixedPointFactor(fixed_point, 1), words);
+    parameters::ToFixedPoint(delta, parameters::FixedPointFactor(fixed_point, 1), words);
     const absl::Status status = masking_->Mask(shares, words);
     ASSERT_TRUE(status.ok()) << status;
     v1::UpdateHeader header = node_.Header(task);
@@ -111,14 +113,14 @@ class MaskedNode {
     *messages[0].mutable_header() = header;
     v1::UpdateChunk& chunk = *messages[1].mutable_chunk();
     chunk.set_count(static_cast<std::uint32_t>(words.size()));
-    EncodeFixedChunk(words, *chunk.mutable_payload());
-    chunk.set_crc32c(Crc32c(chunk.payload()));
+    parameters::EncodeFixedChunk(words, *chunk.mutable_payload());
+    chunk.set_crc32c(parameters::Crc32c(chunk.payload()));
     const v1::SubmitUpdateResponse response = node_.Send(messages);
     EXPECT_TRUE(response.accepted()) << response.message();
   }
 
   // `lie` may change what is revealed, which is then to be refused.
-  void Unmask(const std::function<void(RevealedShares&)>& lie = {}) {
+  void Unmask(const std::function<void(privacy::RevealedShares&)>& lie = {}) {
     const v1::UnmaskTask task = Wait(&v1::ParticipateResponse::has_unmask).unmask();
     const std::vector<std::string> survivors(task.survivors().begin(), task.survivors().end());
     const std::vector<std::string> dropped(task.dropped().begin(), task.dropped().end());
@@ -129,8 +131,8 @@ class MaskedNode {
     request.set_run("r");
     request.set_round(task.round());
     request.set_node(name_);
-    for (const RevealedShare& share : revealed->seeds) Add(share, *request.add_seed_shares());
-    for (const RevealedShare& share : revealed->keys) Add(share, *request.add_key_shares());
+    for (const privacy::RevealedShare& share : revealed->seeds) Add(share, *request.add_seed_shares());
+    for (const privacy::RevealedShare& share : revealed->keys) Add(share, *request.add_key_shares());
     grpc::ClientContext context;
     v1::UnmaskResponse response;
     ASSERT_TRUE(stub_->Unmask(&context, request, &response).ok());
@@ -145,7 +147,7 @@ class MaskedNode {
   }
 
  private:
-  static void Add(const RevealedShare& share, v1::RevealedShare& wire) {
+  static void Add(const privacy::RevealedShare& share, v1::RevealedShare& wire) {
     wire.set_of(share.of);
     wire.set_share(Bytes(share.share));
   }
@@ -166,7 +168,7 @@ class MaskedNode {
   std::unique_ptr<v1::FederationService::Stub> stub_;
   std::uint32_t round_ = 0;
   bool masking_shared_ = false;  // in that round
-  std::unique_ptr<MaskingNode> masking_;
+  std::unique_ptr<privacy::MaskingNode> masking_;
 };
 
 }  // namespace tributary::testing

@@ -6,7 +6,7 @@
 
 #include "aggregator/learning/service/masked_node_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using ::testing::ElementsAre;
@@ -54,7 +54,7 @@ TEST(MaskingTest, AnswersKeysThatComeAgainAndKeepsTheFirst) {
   ASSERT_TRUE(host.StartRun(kMasked, RoundsHost::ModelFile(3)).ok());
   MaskedNode a(host, "a"), b(host, "b"), c(host, "c");
   for (MaskedNode* node : {&a, &b, &c}) node->AdvertiseKeys();
-  const auto others = MaskingNode::Create("a", "others");
+  const auto others = privacy::MaskingNode::Create("a", "others");
   ASSERT_TRUE(others.ok());
   a.AdvertiseKeys((*others)->keys(), 1);
   for (MaskedNode* node : {&a, &b, &c}) node->ShareKeys();
@@ -116,4 +116,4 @@ noise_seed = 7
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

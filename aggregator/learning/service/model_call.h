@@ -14,12 +14,12 @@
 #include <string>
 #include <utility>
 
-#include "core/link/grpc_call.h"
 #include "aggregator/learning/service/coordinator.h"
+#include "core/link/grpc_call.h"
 #include "core/parameters/crc32c.h"
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // `Response` is FetchModelResponse or ReadModelResponse; `Head` fills what only the first one carries. One
 // chunk is in memory at a time; the next is read from the disk when it has been sent. A reader that takes
@@ -40,7 +40,7 @@ class ModelCall final : public grpc::ServerWriteReactor<Response>,
   }
 
   void Opened(absl::StatusOr<OpenModel> model) {
-    if (!model.ok()) return this->Finish(ToGrpcStatus(model.status()));
+    if (!model.ok()) return this->Finish(link::ToGrpcStatus(model.status()));
     model_.emplace(*std::move(model));
     head_(*model_, run_, response_);
     if (!SkipToOffset()) return;
@@ -57,7 +57,7 @@ class ModelCall final : public grpc::ServerWriteReactor<Response>,
 
   void OnDone() override {
     {
-      const MutexLock lock(mutex_);
+      const runtime::MutexLock lock(mutex_);
       done_ = true;
     }
     alarm_.Cancel();
@@ -76,7 +76,7 @@ class ModelCall final : public grpc::ServerWriteReactor<Response>,
                [held = this->weak_from_this()](bool expired) {
                  const auto call = held.lock();
                  if (call == nullptr) return;
-                 const MutexLock lock(call->mutex_);
+                 const runtime::MutexLock lock(call->mutex_);
                  if (!expired || call->done_) return;
                  const std::uint64_t progress = call->progress_;
                  if (progress == call->seen_progress_) return call->context_.TryCancel();
@@ -92,7 +92,7 @@ class ModelCall final : public grpc::ServerWriteReactor<Response>,
     }
     // This is the coordinator's thread: it must not read what is not wanted, only to check it.
     if (absl::Status status = model_->file.Skip(offset_); !status.ok()) {
-      this->Finish(ToGrpcStatus(status));
+      this->Finish(link::ToGrpcStatus(status));
       return false;
     }
     return true;
@@ -101,12 +101,12 @@ class ModelCall final : public grpc::ServerWriteReactor<Response>,
   void SendNext() {
     if (model_->file.remaining() == 0) return this->Finish(grpc::Status::OK);
     std::string& bytes = *response_.mutable_bytes();
-    bytes.resize(kChunkBytes);
+    bytes.resize(std::min<std::uint64_t>(kChunkBytes, model_->file.remaining()));
     const absl::StatusOr<std::size_t> got = model_->file.Read(bytes.data(), bytes.size());
-    if (!got.ok()) return this->Finish(ToGrpcStatus(got.status()));
+    if (!got.ok()) return this->Finish(link::ToGrpcStatus(got.status()));
     bytes.resize(*got);
     response_.set_offset(offset_);
-    response_.set_crc32c(Crc32c(bytes));
+    response_.set_crc32c(parameters::Crc32c(bytes));
     offset_ += *got;
     this->StartWrite(&response_);
   }
@@ -121,8 +121,8 @@ class ModelCall final : public grpc::ServerWriteReactor<Response>,
   grpc::Alarm alarm_;
   std::atomic<std::uint64_t> progress_ = 1;  // chunks
   std::uint64_t seen_progress_ = 0;
-  Mutex mutex_;
+  runtime::Mutex mutex_;
   bool done_ GUARDED_BY(mutex_) = false;  // the context is gone
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

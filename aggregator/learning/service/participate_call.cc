@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "core/link/grpc_call.h"
 #include "aggregator/learning/service/federation_wire.h"
+#include "core/link/grpc_call.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 std::shared_ptr<ParticipateCall> ParticipateCall::Make(Coordinator& coordinator) {
   auto call = std::shared_ptr<ParticipateCall>(new ParticipateCall(coordinator));
@@ -15,7 +15,7 @@ std::shared_ptr<ParticipateCall> ParticipateCall::Make(Coordinator& coordinator)
 
 ParticipateCall* ParticipateCall::Start(Coordinator& coordinator, const v1::ParticipateRequest& request) {
   absl::StatusOr<NodeDeclaration> declaration = DeclarationFromWire(request);
-  if (!declaration.ok()) return Refuse(coordinator, ToGrpcStatus(declaration.status()));
+  if (!declaration.ok()) return Refuse(coordinator, link::ToGrpcStatus(declaration.status()));
   const std::shared_ptr<ParticipateCall> call = Make(coordinator);
   coordinator.Join(request.run(), *std::move(declaration), call);
   return call.get();
@@ -24,7 +24,7 @@ ParticipateCall* ParticipateCall::Start(Coordinator& coordinator, const v1::Part
 ParticipateCall* ParticipateCall::Refuse(Coordinator& coordinator, const grpc::Status& status) {
   const std::shared_ptr<ParticipateCall> call = Make(coordinator);
   {
-    MutexLock lock(call->mutex_);
+    runtime::MutexLock lock(call->mutex_);
     call->finished_ = true;
   }
   call->Finish(status);
@@ -47,19 +47,19 @@ void ParticipateCall::Do(Action action) {
   if (action == Action::kWrite) StartWrite(&response_);
   if (action == Action::kFinish) {
     const grpc::Status status = [this] {
-      MutexLock lock(mutex_);
+      runtime::MutexLock lock(mutex_);
       return *ending_;
     }();
     Finish(status);
   }
 }
 
-void ParticipateCall::OnTask(TaskNotice notice) {
+void ParticipateCall::OnTask(v1::ParticipateResponse message) {
   Action action = Action::kNone;
   {
-    MutexLock lock(mutex_);
+    runtime::MutexLock lock(mutex_);
     if (ending_) return;
-    pending_ = TaskToWire(notice);
+    pending_ = std::move(message);
     action = Next();
   }
   Do(action);
@@ -68,8 +68,8 @@ void ParticipateCall::OnTask(TaskNotice notice) {
 void ParticipateCall::OnEnd(absl::Status status) {
   Action action = Action::kNone;
   {
-    MutexLock lock(mutex_);
-    if (!ending_) ending_ = ToGrpcStatus(status);
+    runtime::MutexLock lock(mutex_);
+    if (!ending_) ending_ = link::ToGrpcStatus(status);
     action = Next();
   }
   Do(action);
@@ -78,7 +78,7 @@ void ParticipateCall::OnEnd(absl::Status status) {
 void ParticipateCall::OnWriteDone(bool ok) {
   Action action = Action::kNone;
   {
-    MutexLock lock(mutex_);
+    runtime::MutexLock lock(mutex_);
     writing_ = false;
     if (!ok) {
       pending_.reset();
@@ -96,4 +96,4 @@ void ParticipateCall::OnDone() {
   self_.reset();
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

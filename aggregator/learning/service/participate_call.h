@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "aggregator/learning/service/coordinator.h"
-#include "aggregator/learning/service/task_notice.h"
+#include "aggregator/learning/service/node_streams.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/federation.pb.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // Notices come on the coordinator's thread and are written there and then unless a write is under way; then
 // the latest waits. Lives until gRPC is done with it and the coordinator has let go of it.
@@ -24,7 +24,7 @@ class ParticipateCall final : public grpc::ServerWriteReactor<v1::ParticipateRes
   // Ends at once.
   static ParticipateCall* Refuse(Coordinator& coordinator, const grpc::Status& status);
 
-  void OnTask(TaskNotice notice) override;
+  void OnTask(v1::ParticipateResponse message) override;
   void OnEnd(absl::Status status) override;
 
   void OnWriteDone(bool ok) override;
@@ -42,7 +42,7 @@ class ParticipateCall final : public grpc::ServerWriteReactor<v1::ParticipateRes
 
   Coordinator& coordinator_;
   std::shared_ptr<ParticipateCall> self_;  // until OnDone
-  Mutex mutex_;
+  runtime::Mutex mutex_;
   std::optional<v1::ParticipateResponse> pending_ GUARDED_BY(mutex_);
   std::optional<grpc::Status> ending_ GUARDED_BY(mutex_);
   bool writing_ GUARDED_BY(mutex_) = false;
@@ -50,4 +50,4 @@ class ParticipateCall final : public grpc::ServerWriteReactor<v1::ParticipateRes
   v1::ParticipateResponse response_;  // being written
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

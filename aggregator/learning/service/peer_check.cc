@@ -4,13 +4,13 @@
 
 #include "core/link/grpc_call.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node) {
-  const auto name = PeerCertificateName(peer);
+  const auto name = link::PeerCertificateName(peer);
   if (!name || *name == node) return absl::OkStatus();
   return absl::PermissionDeniedError(
       fmt::format("node: \"{}\" calls with the certificate of \"{}\"; they must be equal", node, *name));
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // PermissionDenied if the peer's certificate is another's than `node`; OK where TLS is off.
 absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node);
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -30,14 +30,14 @@ class RoundsHost {
     judged_ = true;
     patience_ = patience;
   }
-  void Start(StoreStepHook hook = {});
+  void Start(store::StoreStepHook hook = {});
   void Stop();
-  void Restart(StoreStepHook hook = {}) {
+  void Restart(store::StoreStepHook hook = {}) {
     Stop();
     Start(std::move(hook));
   }
 
-  Coordinator& coordinator() { return *coordinator_; }
+  learning::Coordinator& coordinator() { return *coordinator_; }
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }
   int port() const { return port_; }
   std::string store() const { return folder_ + "/store"; }
@@ -52,14 +52,14 @@ class RoundsHost {
   v1::Round WaitForRound(std::uint32_t round) const;
 
  private:
-  SystemClock clock_;
+  runtime::SystemClock clock_;
   bool judged_ = false;
   std::chrono::seconds patience_{20};
   std::string folder_;
-  std::unique_ptr<Coordinator> coordinator_;
-  std::unique_ptr<FederationService> federation_;
-  std::unique_ptr<RunService> runs_;
-  std::unique_ptr<ModelService> models_;
+  std::unique_ptr<learning::Coordinator> coordinator_;
+  std::unique_ptr<learning::FederationService> federation_;
+  std::unique_ptr<learning::RunService> runs_;
+  std::unique_ptr<learning::ModelService> models_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   int port_ = 0;

@@ -31,13 +31,13 @@ RoundsHost::~RoundsHost() {
   std::filesystem::remove_all(folder_);
 }
 
-void RoundsHost::Start(StoreStepHook hook) {
-  auto coordinator = Coordinator::Start({store(), 0, judged_}, clock_, std::move(hook));
+void RoundsHost::Start(store::StoreStepHook hook) {
+  auto coordinator = learning::Coordinator::Start({store(), 0, judged_}, clock_, std::move(hook));
   ASSERT_TRUE(coordinator.ok()) << coordinator.status();
   coordinator_ = *std::move(coordinator);
-  federation_ = std::make_unique<FederationService>(*coordinator_);
-  runs_ = std::make_unique<RunService>(*coordinator_, patience_);
-  models_ = std::make_unique<ModelService>(*coordinator_);
+  federation_ = std::make_unique<learning::FederationService>(*coordinator_);
+  runs_ = std::make_unique<learning::RunService>(*coordinator_, patience_);
+  models_ = std::make_unique<learning::ModelService>(*coordinator_);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
   builder.RegisterService(federation_.get());
@@ -60,9 +60,9 @@ void RoundsHost::Stop() {
 std::string RoundsHost::ModelFile(std::size_t elements) {
   std::vector<float> values(elements);
   std::iota(values.begin(), values.end(), 0.0f);
-  TensorSet set;
-  set.tensors["w"] = FloatTensor(std::vector<std::uint64_t>{elements}, values);
-  return EncodeSafetensors(set);
+  parameters::TensorSet set;
+  set.tensors["w"] = parameters::FloatTensor(std::vector<std::uint64_t>{elements}, values);
+  return parameters::EncodeSafetensors(set);
 }
 
 grpc::Status RoundsHost::StartRun(const std::string& config, const std::string& model) const {
@@ -107,12 +107,12 @@ std::vector<float> RoundsHost::Parameters(std::uint32_t round, const std::string
   v1::ReadModelResponse response;
   while (reader->Read(&response)) {
     EXPECT_EQ(response.offset(), file.size());
-    EXPECT_EQ(response.crc32c(), Crc32c(response.bytes()));
+    EXPECT_EQ(response.crc32c(), parameters::Crc32c(response.bytes()));
     file += response.bytes();
   }
   const grpc::Status status = reader->Finish();
   EXPECT_TRUE(status.ok()) << status.error_message();
-  auto model = DecodeFlatModel(file);
+  auto model = parameters::DecodeFlatModel(file);
   EXPECT_TRUE(model.ok()) << model.status();
   return model.ok() ? std::move(model->values) : std::vector<float>();
 }
@@ -202,8 +202,8 @@ std::vector<v1::SubmitUpdateRequest> TestNode::Messages(const v1::UpdateHeader& 
     v1::UpdateChunk& chunk = *messages.emplace_back().mutable_chunk();
     chunk.set_offset(at);
     chunk.set_count(static_cast<std::uint32_t>(count));
-    chunk.set_payload(std::string(BytesOf({&delta[at], count})));
-    chunk.set_crc32c(Crc32c(chunk.payload()));
+    chunk.set_payload(std::string(parameters::BytesOf({&delta[at], count})));
+    chunk.set_crc32c(parameters::Crc32c(chunk.payload()));
   }
   return messages;
 }

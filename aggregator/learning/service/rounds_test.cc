@@ -5,7 +5,7 @@
 
 #include "aggregator/learning/service/rounds_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using ::testing::ElementsAre;
@@ -204,9 +204,9 @@ TEST_F(RoundsTest, LetsANewerStreamOfANodeTakeThePlaceOfTheOlder) {
 TEST_F(RoundsTest, StopsClearlyWhenTheStoreCannotBeWritten) {
   StartRun();
   bool full = false;
-  host_.Restart([&full](StoreStep step) {
-    return full && step == StoreStep::kCommit ? absl::ResourceExhaustedError("no space left on device")
-                                              : absl::OkStatus();
+  host_.Restart([&full](store::StoreStep step) {
+    return full && step == store::StoreStep::kCommit ? absl::ResourceExhaustedError("no space left on device")
+                                                     : absl::OkStatus();
   });
   TestNode a(host_, "a"), b(host_, "b");
   const v1::TrainTask task = a.NextTrain();
@@ -225,4 +225,4 @@ TEST_F(RoundsTest, StopsClearlyWhenTheStoreCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

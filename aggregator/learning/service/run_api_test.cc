@@ -5,30 +5,40 @@
 #include <memory>
 #include <string>
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
-RunView ViewOf(const std::string& name, std::uint32_t committed) {
-  RunView run;
-  run.name = name;
-  run.condition = RunCondition::kRunning;
-  run.committed = committed;
-  run.round = committed + 1;
-  run.accepted = 1;
-  run.refused = 2;
-  run.totals = {5, 7, 0};
-  run.model_sha256 = std::string(32, '\xab');
-  RoundLine line;
-  line.round = committed;
-  line.loss = -0.5;
-  line.judgement = Judgement{0.83, 0.8, 0.9, 0.79, 0.75, 0.7, 1000};
-  run.history.push_back(std::make_shared<const RoundLine>(line));
-  run.participants.push_back({"a", true, 10, committed, 1, 2, 0, "late", 0, ""});
-  return run;
+v1::GetRunResponse ResponseOf(const std::string& name, std::uint32_t committed) {
+  v1::GetRunResponse response;
+  v1::Run& run = *response.mutable_run();
+  run.set_name(name);
+  run.set_state(v1::RUN_STATE_RUNNING);
+  run.set_committed_rounds(committed);
+  run.set_round(committed + 1);
+  run.set_accepted_updates(1);
+  run.set_round_refused_updates(2);
+  run.set_total_accepted_updates(5);
+  run.set_refused_updates(7);
+  run.set_connected_nodes(1);
+  run.set_model_sha256(std::string(32, '\xab'));
+  v1::Round& line = *response.add_history();
+  line.set_round(committed);
+  line.set_loss(-0.5);
+  line.mutable_evaluation()->set_random_linear_probe(0.79);
+  v1::Participant& node = *response.add_participants();
+  node.set_node("a");
+  node.set_last_refusal("late");
+  return response;
+}
+
+RunRecord RecordOf(const std::string& name, std::uint32_t committed) {
+  RunRecord record;
+  record.run = ResponseOf(name, committed).run();
+  return record;
 }
 
 TEST(RunApiTest, ShowsARunWithItsHistoryAndItsNodes) {
-  const nlohmann::json run = RunDetailsJson(ViewOf("letters", 3));
+  const nlohmann::json run = RunDetailsJson(ResponseOf("letters", 3));
   EXPECT_EQ(run["state"], "running");
   EXPECT_EQ(run["committed_rounds"], 3);
   EXPECT_EQ(run["connected_nodes"], 1);
@@ -44,20 +54,18 @@ TEST(RunApiTest, ShowsARunWithItsHistoryAndItsNodes) {
 }
 
 TEST(RunApiTest, HasNoCurrentRoundBetweenRounds) {
-  RunView run = ViewOf("letters", 3);
-  run.round = 0;
+  v1::GetRunResponse run = ResponseOf("letters", 3);
+  run.mutable_run()->set_round(0);
   EXPECT_TRUE(RunDetailsJson(run)["current_round"].is_null());
 }
 
 // A double, which most readers of JSON have, is right up to 2^53.
 TEST(RunApiTest, GivesNanosecondsToTheLastDigit) {
-  RunView run = ViewOf("letters", 3);
-  run.started_unix_ns = 1'700'000'000'123'456'789;
-  run.deadline_unix_ns = 1'700'000'000'123'456'781;
-  RoundLine line;
-  line.started_unix_ns = 1'700'000'000'123'456'783;
-  line.ended_unix_ns = 1'700'000'000'123'456'785;
-  run.history = {std::make_shared<const RoundLine>(line)};
+  v1::GetRunResponse run = ResponseOf("letters", 3);
+  run.mutable_run()->set_started_unix_ns(1'700'000'000'123'456'789);
+  run.mutable_run()->set_deadline_unix_ns(1'700'000'000'123'456'781);
+  run.mutable_history(0)->set_started_unix_ns(1'700'000'000'123'456'783);
+  run.mutable_history(0)->set_ended_unix_ns(1'700'000'000'123'456'785);
   const nlohmann::json value = RunDetailsJson(run);
   EXPECT_EQ(value["started_unix_ns"], "1700000000123456789");
   EXPECT_EQ(value["current_round"]["deadline_unix_ns"], "1700000000123456781");
@@ -66,15 +74,34 @@ TEST(RunApiTest, GivesNanosecondsToTheLastDigit) {
 }
 
 TEST(RunBoardTest, HoldsTheLatestViewOfEachRunInTheOrderOfTheirStart) {
-  RunBoard board;
-  board.Publish(ViewOf("b", 0));
-  board.Publish(ViewOf("a", 0));
-  board.Publish(ViewOf("b", 5));
-  const RunBoard::RunList runs = board.Runs();
+  RunBoard board(nullptr);
+  board.Publish(RecordOf("b", 0));
+  board.Publish(RecordOf("a", 0));
+  board.Publish(RecordOf("b", 5));
+  const RunBoard::Records runs = board.Runs();
   ASSERT_EQ(runs.size(), 2u);
-  EXPECT_EQ(runs[0]->name, "b");
-  EXPECT_EQ(runs[0]->committed, 5u);
+  EXPECT_EQ(runs[0]->run.name(), "b");
+  EXPECT_EQ(runs[0]->run.committed_rounds(), 5u);
   EXPECT_EQ(board.Find("nosuch"), nullptr);
+}
+
+TEST(RunBoardTest, GivesItsNodesByPages) {
+  RunBoard board(nullptr);
+  std::vector<v1::Participant> nodes(3);
+  nodes[0].set_node("c");
+  nodes[1].set_node("a");
+  nodes[2].set_node("b");
+  board.Publish(RecordOf("r", 0), nodes);
+  nodes.resize(1);
+  nodes[0].set_sample_count(7);
+  board.Publish(RecordOf("r", 1), nodes);
+  const auto first = board.Nodes("r", "", 2);
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[1].node(), "b");
+  const auto rest = board.Nodes("r", first[1].node(), 2);
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].sample_count(), 7u);
+  EXPECT_TRUE(board.Nodes("nosuch", "", 2).empty());
 }
 
 TEST(RunBoardTest, TellsListenersThatAreStillThere) {
@@ -82,15 +109,15 @@ TEST(RunBoardTest, TellsListenersThatAreStillThere) {
     void OnChange() override { ++changes; }
     int changes = 0;
   };
-  RunBoard board;
+  RunBoard board(nullptr);
   const auto kept = std::make_shared<Counter>();
   auto gone = std::make_shared<Counter>();
   board.Add(kept);
   board.Add(gone);
   gone.reset();
-  board.Publish(ViewOf("a", 0));
+  board.Publish(RecordOf("a", 0));
   EXPECT_EQ(kept->changes, 1);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

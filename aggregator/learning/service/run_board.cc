@@ -2,27 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-namespace tributary {
+namespace tributary::learning {
 
 absl::Status NoSuchRun(std::string_view run) {
   return absl::NotFoundError(
       fmt::format("run: there is no run \"{}\"; \"tributary run list\" shows those there are", run));
 }
 
-void RunBoard::Publish(RunView view) {
-  auto shared = std::make_shared<const RunView>(std::move(view));
+void RunBoard::Publish(RunRecord record, std::vector<v1::Participant> nodes) {
+  auto shared = std::make_shared<const RunRecord>(std::move(record));
   std::vector<std::shared_ptr<Listener>> listeners;
   {
-    MutexLock lock(mutex_);
-    const auto found =
-        std::ranges::find_if(runs_, [&](const auto& run) { return run->name == shared->name; });
-    if (found == runs_.end()) {
-      runs_.push_back(std::move(shared));
-    } else {
-      *found = std::move(shared);
+    const runtime::MutexLock lock(mutex_);
+    const auto [entry, added] = entries_.try_emplace(shared->run.name());
+    if (added) order_.push_back(entry->first);
+    entry->second.record = std::move(shared);
+    for (v1::Participant& each : nodes) {
+      std::string name = each.node();
+      entry->second.nodes.insert_or_assign(std::move(name), std::move(each));
     }
     std::erase_if(listeners_, [](const auto& listener) { return listener.expired(); });
     for (const auto& each : listeners_) {
@@ -32,22 +31,35 @@ void RunBoard::Publish(RunView view) {
   for (const auto& listener : listeners) listener->OnChange();
 }
 
-RunBoard::RunList RunBoard::Runs() const {
-  MutexLock lock(mutex_);
-  return runs_;
+RunBoard::Records RunBoard::Runs() const {
+  const runtime::MutexLock lock(mutex_);
+  Records records;
+  for (const std::string& name : order_) records.push_back(entries_.find(name)->second.record);
+  return records;
 }
 
-std::shared_ptr<const RunView> RunBoard::Find(std::string_view name) const {
-  MutexLock lock(mutex_);
-  for (const auto& run : runs_) {
-    if (run->name == name) return run;
+std::shared_ptr<const RunRecord> RunBoard::Find(std::string_view name) const {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? nullptr : found->second.record;
+}
+
+std::vector<v1::Participant> RunBoard::Nodes(std::string_view run, std::string_view after,
+                                             std::size_t count) const {
+  const runtime::MutexLock lock(mutex_);
+  std::vector<v1::Participant> page;
+  const auto found = entries_.find(run);
+  if (found == entries_.end()) return page;
+  const auto& nodes = found->second.nodes;
+  for (auto node = nodes.upper_bound(after); node != nodes.end() && page.size() < count; ++node) {
+    page.push_back(node->second);
   }
-  return nullptr;
+  return page;
 }
 
 void RunBoard::Add(std::weak_ptr<Listener> listener) {
-  MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   listeners_.push_back(std::move(listener));
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -1,24 +1,32 @@
 // What is known of the runs, for whoever asks, from any thread.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "aggregator/learning/run/run_view.h"
+#include "absl/status/statusor.h"
+#include "aggregator/learning/run/run_record.h"
+#include "aggregator/store/store_reader.h"
 #include "core/runtime/mutex.h"
+#include "tributary/v1/run.pb.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // NotFound, with a hint where the names are.
 absl::Status NoSuchRun(std::string_view run);
 
-// Thread-safe. Holds the latest view of each run, in the order in which they were started.
+// Thread-safe. Holds the latest record of each run and of each of its nodes; lines of the history and models
+// are read from the store, a page at a time. A reader of a page copies that page.
 class RunBoard {
  public:
-  using RunList = std::vector<std::shared_ptr<const RunView>>;
+  using Records = std::vector<std::shared_ptr<const RunRecord>>;
 
   // Is called without arguments whenever something changed, on the coordinator's thread; returns at once.
   class Listener {
@@ -27,17 +35,35 @@ class RunBoard {
     virtual void OnChange() = 0;
   };
 
-  void Publish(RunView view);
-  RunList Runs() const;
+  explicit RunBoard(std::unique_ptr<store::StoreReader> reader) : reader_(std::move(reader)) {}
+
+  // Replaces what is known of the run and of these nodes of it. The listeners are told.
+  void Publish(RunRecord record, std::vector<v1::Participant> nodes = {});
+
+  // In the order in which they were started.
+  Records Runs() const;
   // Null: no run of that name.
-  std::shared_ptr<const RunView> Find(std::string_view name) const;
+  std::shared_ptr<const RunRecord> Find(std::string_view name) const;
+
+  // The first `count` nodes after that name, ascending; empty: from the first one on.
+  std::vector<v1::Participant> Nodes(std::string_view run, std::string_view after, std::size_t count) const;
+
+  // Pages of the store: lines of the history in the order of events, and models.
+  const store::StoreReader& store() const { return *reader_; }
 
   void Add(std::weak_ptr<Listener> listener);
 
  private:
-  mutable Mutex mutex_;
-  RunList runs_ GUARDED_BY(mutex_);
+  struct Entry {
+    std::shared_ptr<const RunRecord> record;
+    std::map<std::string, v1::Participant, std::less<>> nodes;
+  };
+
+  const std::unique_ptr<store::StoreReader> reader_;
+  mutable runtime::Mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_ GUARDED_BY(mutex_);
+  std::vector<std::string> order_ GUARDED_BY(mutex_);  // of their starts
   std::vector<std::weak_ptr<Listener>> listeners_ GUARDED_BY(mutex_);
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

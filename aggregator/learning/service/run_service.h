@@ -8,7 +8,7 @@
 #include "aggregator/learning/service/coordinator.h"
 #include "tributary/v1/run.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 class RunService final : public v1::RunService::CallbackService {
  public:
@@ -55,4 +55,4 @@ class ModelService final : public v1::ModelService::CallbackService {
   Coordinator& coordinator_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

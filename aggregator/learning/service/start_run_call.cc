@@ -5,10 +5,9 @@
 #include <utility>
 
 #include "core/link/grpc_call.h"
-#include "aggregator/learning/service/run_wire.h"
 #include "core/runtime/process_tuning.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 StartRunCall* StartRunCall::Start(Coordinator& coordinator, const grpc::CallbackServerContext& context,
                                   v1::StartRunResponse* response) {
@@ -31,9 +30,9 @@ absl::Status StartRunCall::Take() {
     return absl::OkStatus();
   }
   if (!request_.config().empty()) return absl::InvalidArgumentError("config: was given before");
-  if (model_.size() + request_.chunk().size() > kMaxModelBytes) {
+  if (model_.size() + request_.chunk().size() > wire::kMaxModelBytes) {
     return absl::ResourceExhaustedError(
-        fmt::format("chunk: the model has more than the {} bytes allowed", kMaxModelBytes));
+        fmt::format("chunk: the model has more than the {} bytes allowed", wire::kMaxModelBytes));
   }
   model_ += request_.chunk();
   return absl::OkStatus();
@@ -41,21 +40,22 @@ absl::Status StartRunCall::Take() {
 
 void StartRunCall::OnReadDone(bool ok) {
   if (!ok) return EndOfChunks();
-  if (absl::Status status = Take(); !status.ok()) return Finish(ToGrpcStatus(status));
+  if (absl::Status status = Take(); !status.ok()) return Finish(link::ToGrpcStatus(status));
   StartRead(&request_);
 }
 
 void StartRunCall::EndOfChunks() {
   // A call that breaks off ends like one that is complete.
   if (context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
-  coordinator_.StartRun(std::move(config_), std::move(model_),
-                        [call = shared_from_this()](const absl::StatusOr<std::string>& run) {
-                          ReturnFreedMemory();  // taking a model in needs some times its size for a moment
-                          if (!run.ok()) return call->Finish(ToGrpcStatus(run.status()));
-                          const auto view = call->coordinator_.board().Find(*run);
-                          if (view != nullptr) *call->response_->mutable_run() = RunToWire(*view, false);
-                          call->Finish(grpc::Status::OK);
-                        });
+  coordinator_.StartRun(
+      std::move(config_), std::move(model_),
+      [call = shared_from_this()](const absl::StatusOr<std::string>& run) {
+        runtime::ReturnFreedMemory();  // taking a model in needs some times its size for a moment
+        if (!run.ok()) return call->Finish(link::ToGrpcStatus(run.status()));
+        const auto record = call->coordinator_.board().Find(*run);
+        if (record != nullptr) *call->response_->mutable_run() = record->run;
+        call->Finish(grpc::Status::OK);
+      });
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -12,7 +12,7 @@
 #include "core/wire/federation_convert.h"
 #include "tributary/v1/run.pb.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // Holds the file until it is complete: at most kMaxModelBytes, which every node takes.
 class StartRunCall final : public grpc::ServerReadReactor<v1::StartRunRequest>,
@@ -43,4 +43,4 @@ class StartRunCall final : public grpc::ServerReadReactor<v1::StartRunRequest>,
   std::string model_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

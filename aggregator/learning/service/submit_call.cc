@@ -3,10 +3,11 @@
 #include <chrono>
 #include <utility>
 
+#include "aggregator/learning/run/update_header.h"
 #include "aggregator/learning/service/federation_wire.h"
 #include "aggregator/learning/service/peer_check.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 SubmitCall* SubmitCall::Start(Coordinator& coordinator, grpc::CallbackServerContext& context,
                               v1::SubmitUpdateResponse* response) {
@@ -24,10 +25,10 @@ void SubmitCall::WatchIdleness() {
              [held = weak_from_this()](bool expired) {
                const std::shared_ptr<SubmitCall> call = held.lock();
                if (call == nullptr) return;
-               MutexLock lock(call->mutex_);
+               runtime::MutexLock lock(call->mutex_);
                if (!expired || call->done_) return;
                const std::uint64_t progress = call->progress_;
-               if (progress == call->seen_progress_) return call->context_.TryCancel();
+               if (progress == call->seen_progress_ && !call->waiting_) return call->context_.TryCancel();
                call->seen_progress_ = progress;
                call->WatchIdleness();
              });
@@ -36,7 +37,7 @@ void SubmitCall::WatchIdleness() {
 void SubmitCall::OnReadDone(bool ok) {
   ++progress_;
   if (!ok) return EndOfChunks();
-  upload_ == nullptr ? TakeHeader() : TakeChunk();
+  begun_.upload == nullptr ? TakeHeader() : TakeChunk();
 }
 
 void SubmitCall::TakeHeader() {
@@ -52,9 +53,12 @@ void SubmitCall::TakeHeader() {
     return Refuse({SubmissionRefusal::kIdentity, std::string(status.message())});
   }
   run_ = request_.header().run();
+  waiting_ = true;
   coordinator_.BeginUpload(run_, *std::move(header), [call = shared_from_this()](Coordinator::Began began) {
-    if (const auto* answer = std::get_if<SubmissionAnswer>(&began)) return call->Answer(*answer);
-    call->upload_ = std::get<std::unique_ptr<Upload>>(std::move(began));
+    ++call->progress_;
+    call->waiting_ = false;
+    if (const auto* answer = std::get_if<Admission>(&began)) return call->Answer(*answer);
+    call->begun_ = std::get<BegunUpload>(std::move(began));
     call->StartRead(&call->request_);
   });
 }
@@ -63,37 +67,39 @@ void SubmitCall::TakeChunk() {
   if (request_.has_header() || !request_.has_chunk()) {
     return Refuse({SubmissionRefusal::kMalformed, "a message behind the first must carry a chunk"});
   }
-  if (auto refusal = upload_->Take(ChunkFromWire(request_.chunk()))) return Refuse(*refusal);
+  if (auto refusal = begun_.upload->Take(ChunkFromWire(request_.chunk()))) return Refuse(*refusal);
   StartRead(&request_);
 }
 
 void SubmitCall::EndOfChunks() {
-  if (upload_ == nullptr) return Refuse({SubmissionRefusal::kMalformed, "the header is missing"});
-  if (auto refusal = upload_->Finish()) return Refuse(*refusal);
-  coordinator_.Submit(run_, std::move(upload_),
-                      [call = shared_from_this()](const SubmissionAnswer& answer) { call->Answer(answer); });
+  if (begun_.upload == nullptr) return Refuse({SubmissionRefusal::kMalformed, "the header is missing"});
+  if (auto refusal = begun_.upload->Finish()) return Refuse(*refusal);
+  waiting_ = true;
+  coordinator_.Submit(run_, std::move(begun_),
+                      [call = shared_from_this()](const Admission& answer) { call->Answer(answer); });
 }
 
 void SubmitCall::Refuse(const UploadRefusal& refusal) {
-  coordinator_.CountRefusal(refusal.reason);
+  coordinator_.counters().CountRefused(refusal.reason);
   // Before the answer: the node may come again at once.
-  if (upload_ != nullptr) coordinator_.GiveUp(run_, std::move(upload_), refusal.reason);
+  if (begun_.upload != nullptr) coordinator_.GiveUp(run_, std::move(begun_), refusal.reason);
   // What the store could not keep may be kept later.
-  Answer({false, refusal.reason, refusal.message, refusal.reason == SubmissionRefusal::kStore});
+  Answer({AdmissionVerdict::kRefused, 0, refusal.reason, refusal.message,
+          refusal.reason == SubmissionRefusal::kStore});
 }
 
-void SubmitCall::Answer(const SubmissionAnswer& answer) {
+void SubmitCall::Answer(const Admission& answer) {
   *response_ = AnswerToWire(answer);
   Finish(grpc::Status::OK);
 }
 
 void SubmitCall::OnDone() {
   {
-    MutexLock lock(mutex_);
+    runtime::MutexLock lock(mutex_);
     done_ = true;
   }
   alarm_.Cancel();
   self_.reset();
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -14,7 +14,7 @@
 #include "core/runtime/mutex.h"
 #include "tributary/v1/federation.pb.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // Chunks are checked and written to the store's file on gRPC's thread, one after the other; the coordinator
 // decides before the first and after the last. The next chunk is read when the one before has been taken: a
@@ -40,7 +40,7 @@ class SubmitCall final : public grpc::ServerReadReactor<v1::SubmitUpdateRequest>
   void TakeHeader();
   void TakeChunk();
   void EndOfChunks();
-  void Answer(const SubmissionAnswer& answer);
+  void Answer(const Admission& answer);
   void Refuse(const UploadRefusal& refusal);
   void WatchIdleness();
 
@@ -50,12 +50,13 @@ class SubmitCall final : public grpc::ServerReadReactor<v1::SubmitUpdateRequest>
   std::shared_ptr<SubmitCall> self_;  // until OnDone
   v1::SubmitUpdateRequest request_;   // reused
   std::string run_;
-  std::unique_ptr<Upload> upload_;
+  BegunUpload begun_;                  // without an upload until the coordinator has admitted it
+  std::atomic<bool> waiting_ = false;  // for its turn: that is not the sender's fault
   grpc::Alarm alarm_;
   std::atomic<std::uint64_t> progress_ = 0;  // chunks
   std::uint64_t seen_progress_ = 0;
-  Mutex mutex_;
+  runtime::Mutex mutex_;
   bool done_ GUARDED_BY(mutex_) = false;  // the context is gone
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -10,7 +10,7 @@
 
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 struct WaitingNode {
   std::string node;
@@ -29,11 +29,11 @@ class WaitingNodes {
 
  private:
   struct Shared {
-    mutable Mutex mutex;
+    mutable runtime::Mutex mutex;
     std::uint64_t next GUARDED_BY(mutex) = 0;
     std::map<std::uint64_t, WaitingNode> nodes GUARDED_BY(mutex);
   };
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

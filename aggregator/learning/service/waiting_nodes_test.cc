@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 TEST(WaitingNodesTest, ANodeWaitsUntilItsPlaceIsGivenUp) {
@@ -37,4 +37,4 @@ TEST(WaitingNodesTest, APlaceMayOutliveTheList) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -2,10 +2,11 @@
 
 #include <utility>
 
+#include "aggregator/learning/run/stored.h"
+#include "aggregator/learning/service/run_message.h"
 #include "core/link/grpc_call.h"
-#include "aggregator/learning/service/run_wire.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 WatchRunCall* WatchRunCall::Start(RunBoard& board, const v1::WatchRunRequest& request,
                                   std::chrono::seconds patience) {
@@ -16,28 +17,38 @@ WatchRunCall* WatchRunCall::Start(RunBoard& board, const v1::WatchRunRequest& re
   return call.get();
 }
 
+bool WatchRunCall::AddLines() {
+  std::size_t bytes = 0;
+  while (bytes < kMaxHistoryBytes) {
+    constexpr std::size_t kPage = 64;
+    const auto lines = board_.store().LinesAfter(run_, revision_, kPage);
+    if (!lines.ok() || lines->empty()) return true;
+    for (const store::HistoryRecord& each : *lines) {
+      if (bytes >= kMaxHistoryBytes) return false;
+      revision_ = each.revision;
+      auto line = ParseStored<v1::Round>(each.document, "history");
+      if (!line.ok() || line->round() <= after_round_) continue;
+      bytes += each.document.size();
+      *response_.add_rounds() = *std::move(line);
+    }
+  }
+  return false;
+}
+
 WatchRunCall::Action WatchRunCall::Next() {
   if (writing_ || finished_) return Action::kNone;
-  const std::shared_ptr<const RunView> view = board_.Find(run_);
-  if (cancelled_ || view == nullptr) {
+  const std::shared_ptr<const RunRecord> record = board_.Find(run_);
+  if (cancelled_ || record == nullptr) {
     finished_ = true;
     return Action::kFinish;
   }
   response_.Clear();
-  *response_.mutable_run() = RunToWire(*view, false);
-  sent_.resize(view->history.size());
-  std::size_t bytes_of_rounds = 0;
-  for (std::size_t i = 0; i < sent_.size() && bytes_of_rounds < kMaxHistoryBytes; ++i) {
-    if (view->history[i] == sent_[i]) continue;
-    sent_[i] = view->history[i];
-    if (sent_[i]->round <= after_round_) continue;
-    v1::Round& round = *response_.add_rounds() = RoundToWire(*sent_[i]);
-    bytes_of_rounds += round.ByteSizeLong();
-  }
+  *response_.mutable_run() = record->run;
+  if (changes_ != record->history_changes && AddLines()) changes_ = record->history_changes;
   std::string bytes = response_.run().SerializeAsString();
   if (response_.rounds().empty() && bytes == sent_bytes_) {
-    if (!view->ended()) return Action::kNone;
-    if (view->to_judge && !impatient_) {
+    if (!record->ended()) return Action::kNone;
+    if (record->to_judge && !impatient_) {
       return std::exchange(waiting_, true) ? Action::kNone : Action::kWait;
     }
     finished_ = true;
@@ -53,14 +64,14 @@ void WatchRunCall::Go() {
   Action action = Action::kNone;
   bool known = false;
   {
-    MutexLock lock(mutex_);
+    runtime::MutexLock lock(mutex_);
     action = Next();
     known = begun_;
   }
   if (action == Action::kWrite) StartWrite(&response_);
   if (action == Action::kWait) Wait();
   if (action != Action::kFinish) return;
-  Finish(known ? grpc::Status::OK : ToGrpcStatus(NoSuchRun(run_)));
+  Finish(known ? grpc::Status::OK : link::ToGrpcStatus(NoSuchRun(run_)));
 }
 
 void WatchRunCall::Wait() {
@@ -68,7 +79,7 @@ void WatchRunCall::Wait() {
     const auto call = weak.lock();
     if (call == nullptr || !expired) return;
     {
-      MutexLock lock(call->mutex_);
+      runtime::MutexLock lock(call->mutex_);
       call->impatient_ = true;
     }
     call->Go();
@@ -79,7 +90,7 @@ void WatchRunCall::OnChange() { Go(); }
 
 void WatchRunCall::OnWriteDone(bool ok) {
   {
-    MutexLock lock(mutex_);
+    runtime::MutexLock lock(mutex_);
     writing_ = false;
     cancelled_ = cancelled_ || !ok;
   }
@@ -88,10 +99,10 @@ void WatchRunCall::OnWriteDone(bool ok) {
 
 void WatchRunCall::OnCancel() {
   {
-    MutexLock lock(mutex_);
+    runtime::MutexLock lock(mutex_);
     cancelled_ = true;
   }
   Go();
 }
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "aggregator/learning/service/run_board.h"
-#include "aggregator/learning/run/run_document.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/run.pb.h"
 
-namespace tributary {
+namespace tributary::learning {
 
 // Told of changes on the coordinator's thread; writes what is new when no write is under way. Nothing is
 // queued: a slow reader gets the latest state, and every line of the history. After the run it waits for the
@@ -39,6 +38,8 @@ class WatchRunCall final : public grpc::ServerWriteReactor<v1::WatchRunResponse>
 
   enum class Action { kNone, kWrite, kWait, kFinish };
   Action Next() REQUIRES(mutex_);
+  // Lines that are new or amended; false: there are more than a message holds.
+  bool AddLines() REQUIRES(mutex_);
   void Go();
   void Wait();
 
@@ -47,18 +48,19 @@ class WatchRunCall final : public grpc::ServerWriteReactor<v1::WatchRunResponse>
   const std::uint32_t after_round_;
   const std::chrono::seconds patience_;
   std::shared_ptr<WatchRunCall> self_;  // until OnDone
-  Mutex mutex_;
+  runtime::Mutex mutex_;
   bool begun_ GUARDED_BY(mutex_) = false;  // something has been sent
   bool writing_ GUARDED_BY(mutex_) = false;
   bool finished_ GUARDED_BY(mutex_) = false;
   bool cancelled_ GUARDED_BY(mutex_) = false;
   bool waiting_ GUARDED_BY(mutex_) = false;    // for a judgement
   bool impatient_ GUARDED_BY(mutex_) = false;  // has waited long enough
-  // Of the history, in its order. A line that was amended is another object.
-  std::vector<std::shared_ptr<const RoundLine>> sent_ GUARDED_BY(mutex_);
+  // Of the history: up to which change it was sent, and as of which count of changes that is all.
+  std::int64_t revision_ GUARDED_BY(mutex_) = 0;
+  std::optional<std::uint64_t> changes_ GUARDED_BY(mutex_);
   std::string sent_bytes_ GUARDED_BY(mutex_);  // of the run's state: what did not change is not sent again
   v1::WatchRunResponse response_;              // being written
   grpc::Alarm alarm_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::learning

@@ -2,7 +2,7 @@
 
 #include "aggregator/learning/service/rounds_fixture.h"
 
-namespace tributary {
+namespace tributary::learning {
 namespace {
 
 using testing::RoundsHost;
@@ -57,7 +57,10 @@ TEST_F(WatchTest, EndsWithTheJudgementOfTheLastModel) {
   Start();
   EXPECT_EQ(host_.coordinator().board().Find("r")->to_judge, 1u);
   // Comes long after the run has ended.
-  host_.coordinator().AddJudgement("r", 1, Judgement{.linear_probe = 0.8, .random_linear_probe = 0.7});
+  v1::Evaluation evaluation;
+  evaluation.set_linear_probe(0.8);
+  evaluation.set_random_linear_probe(0.7);
+  host_.coordinator().AddEvaluation("r", 1, evaluation);
   const std::vector<v1::Round> rest = Rest();
   ASSERT_FALSE(rest.empty());
   EXPECT_EQ(rest.back().evaluation().linear_probe(), 0.8);
@@ -68,7 +71,7 @@ TEST_F(WatchTest, EndsWithTheJudgementOfTheLastModel) {
 TEST_F(WatchTest, EndsWithoutFiguresIfTheLastModelCannotBeJudged) {
   host_.ExpectJudgements(std::chrono::seconds(20));
   Start();
-  host_.coordinator().AddJudgement("r", 1, std::nullopt);
+  host_.coordinator().AddEvaluation("r", 1, std::nullopt);
   for (const v1::Round& round : Rest()) EXPECT_FALSE(round.has_evaluation());
 }
 
@@ -84,4 +87,4 @@ TEST_F(WatchTest, EndsWithTheRunWhereNobodyJudges) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learning

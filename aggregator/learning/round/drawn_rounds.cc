@@ -1,0 +1,99 @@
+#include "aggregator/learning/round/drawn_rounds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "aggregator/learning/round/round.h"
+#include "core/nn/kernel/random_stream.h"
+
+namespace tributary::learning {
+namespace {
+
+// Contributions to one round: more than any tree of nodes has leaves. They cost the fixed point 2^-15 of its
+// range.
+constexpr std::size_t kMaxContributions = 1 << 16;
+
+// A number whose draw misses the quorum is passed over, up to so many in a row.
+constexpr int kDraws = 1000;
+
+constexpr std::int64_t kFirstRestNs = 1'000'000'000;
+constexpr std::int64_t kMostRestNs = 60'000'000'000;
+
+std::uint64_t Mix(std::uint64_t state) { return nn::RandomStream(state).Bits(); }
+
+// Null: not for a valid configuration, whose weights are positive and bounded.
+std::optional<parameters::FixedPoint> FixedPointFor(const RunConfig& config,
+                                                    const std::vector<AskedNode>& asked) {
+  double total_weight = 0;
+  double heaviest = 0;
+  for (const AskedNode& node : asked) {
+    total_weight += node.weight;
+    heaviest = std::max(heaviest, node.weight);
+  }
+  if (config.asynchronous()) total_weight = config.buffer.size * heaviest;
+  const absl::StatusOr<parameters::FixedPoint> fixed_point =
+      parameters::FixedPoint::For(config.max_element, total_weight, kMaxContributions);
+  if (!fixed_point.ok()) return std::nullopt;
+  return *fixed_point;
+}
+
+}  // namespace
+
+DrawnRounds::DrawnRounds(const RunConfig& config) : config_(config), rest_ns_(kFirstRestNs) {}
+
+std::size_t DrawnRounds::required() const { return std::max(config_.min_nodes, config_.quorum); }
+
+void DrawnRounds::Rest(std::int64_t deadline_ns, std::int64_t now_ns) {
+  rest_until_ns_ = std::min(deadline_ns, now_ns + rest_ns_);
+  rest_ns_ = std::min(2 * rest_ns_, kMostRestNs);
+}
+
+void DrawnRounds::EndRests() { rest_ns_ = kFirstRestNs; }
+
+bool DrawnRounds::Chosen(std::string_view node, std::uint32_t round) const {
+  if (config_.sample_fraction >= 1) return true;
+  std::uint64_t state = Mix(config_.client.seed ^ Mix(config_.privacy.noise_seed) ^ secret_ ^ Mix(round));
+  for (const char c : node) state = Mix(state ^ static_cast<unsigned char>(c));
+  return static_cast<double>(state >> 11) * 0x1p-53 < config_.sample_fraction;
+}
+
+std::optional<RoundPlan> DrawnRounds::Next(const Roster& roster, std::uint32_t& last_round,
+                                           std::int64_t now_ns) {
+  if (now_ns < rest_until_ns_ || roster.ready() < required()) return std::nullopt;
+  const std::vector<AskedNode> ready = roster.Ready(config_.weighting);
+  RoundStarted round;
+  for (int draw = 0; draw < kDraws && round.asked.size() < config_.quorum; ++draw) {
+    round.round = ++last_round;
+    round.asked.clear();
+    std::ranges::copy_if(ready, std::back_inserter(round.asked),
+                         [&](const AskedNode& node) { return Chosen(node.node, round.round); });
+  }
+  if (round.asked.size() < config_.quorum) {
+    rest_until_ns_ = now_ns + std::min(kFirstRestNs, config_.deadline_ns);
+    return std::nullopt;
+  }
+  const std::optional<parameters::FixedPoint> fixed_point = FixedPointFor(config_, round.asked);
+  if (!fixed_point) return std::nullopt;
+  round.fixed_point = *fixed_point;
+  rest_until_ns_ = 0;
+  return RoundPlan{std::move(round), now_ns + config_.deadline_ns};
+}
+
+std::int64_t DrawnRounds::next_ns(std::int64_t now_ns) const {
+  return now_ns < rest_until_ns_ ? rest_until_ns_ : kNoDeadline;
+}
+
+std::string DrawnRounds::StatusMessage(const Roster& roster, std::uint32_t last_round) const {
+  if (rest_until_ns_ > 0 && roster.ready() >= required()) {
+    return fmt::format("round {} came to nothing; another one follows in seconds", last_round);
+  }
+  std::string message = fmt::format("{} of {} required nodes connected", roster.ready(), required());
+  if (roster.unable() > 0) message += fmt::format(", {} more cannot train", roster.unable());
+  return message;
+}
+
+}  // namespace tributary::learning

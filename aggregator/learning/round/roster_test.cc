@@ -1,0 +1,170 @@
+#include "aggregator/learning/round/roster.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tributary::learning {
+namespace {
+
+class RosterTest : public ::testing::Test {
+ protected:
+  static NodeDeclaration Declaration(std::string node, std::uint64_t samples = 100,
+                                     std::string boot_id = "first boot") {
+    NodeDeclaration declaration;
+    declaration.node = std::move(node);
+    declaration.boot_id = std::move(boot_id);
+    declaration.sample_count = samples;
+    return declaration;
+  }
+  void Decline(const char* node, bool for_good) {
+    roster_.CountDeclined(node, 1, {parameters::DeclineReason::kImages, for_good, "side 32"});
+  }
+  const ParticipantStatus& Status(std::string_view node) const { return roster_.Find(node)->status; }
+  // What the counts have to be, by looking at everybody.
+  void ExpectCountsThatAddUp() const {
+    std::size_t connected = 0;
+    std::size_t unable = 0;
+    std::uint64_t samples = 0;
+    std::size_t ready = 0;
+    for (const ParticipantStatus& status : roster_.Statuses()) {
+      connected += status.connected;
+      unable += status.connected && !status.cannot_train.empty();
+      if (!status.connected || status.sample_count == 0 || !status.cannot_train.empty()) continue;
+      ++ready;
+      samples += status.sample_count;
+    }
+    EXPECT_EQ(roster_.connected(), connected);
+    EXPECT_EQ(roster_.unable(), unable);
+    EXPECT_EQ(roster_.ready(), ready);
+    EXPECT_EQ(roster_.ready_samples(), samples);
+    EXPECT_EQ(roster_.Ready(UpdateWeighting::kSamples).size(), ready);
+  }
+
+  Roster roster_;
+};
+
+TEST_F(RosterTest, CountsWhoIsHereAndWhoCanBeAsked) {
+  roster_.Join(Declaration("birch"));
+  roster_.Join(Declaration("ash", 50));
+  roster_.Join(Declaration("cedar", 0));
+  roster_.Join(Declaration("dogwood"));
+  Decline("dogwood", true);
+  EXPECT_EQ(roster_.joined(), 4u);
+  EXPECT_EQ(roster_.connected(), 4u);
+  EXPECT_EQ(roster_.ready(), 2u);
+  EXPECT_EQ(roster_.ready_samples(), 150u);
+  EXPECT_EQ(roster_.unable(), 1u);
+  EXPECT_TRUE(roster_.Leave("dogwood", "first boot"));
+  EXPECT_EQ(roster_.unable(), 0u) << "it is not here";
+  EXPECT_EQ(roster_.joined(), 4u);
+}
+
+TEST_F(RosterTest, ListsTheReadyOnesByNameWithTheirWeights) {
+  roster_.Join(Declaration("birch"));
+  roster_.Join(Declaration("ash", 50));
+  EXPECT_EQ(roster_.Ready(UpdateWeighting::kSamples),
+            (std::vector<AskedNode>{{"ash", 50, 50, false}, {"birch", 100, 100, false}}));
+  EXPECT_EQ(roster_.Ready(UpdateWeighting::kUniform),
+            (std::vector<AskedNode>{{"ash", 1, 50, false}, {"birch", 1, 100, false}}));
+}
+
+TEST_F(RosterTest, TheEndOfAnEarlierProcessLeavesTheNodeConnected) {
+  roster_.Join(Declaration("ash"));
+  roster_.Join(Declaration("ash", 100, "second boot"));
+  EXPECT_FALSE(roster_.Leave("ash", "first boot"));
+  EXPECT_FALSE(roster_.Leave("birch", "first boot"));
+  EXPECT_EQ(roster_.connected(), 1u);
+  EXPECT_TRUE(roster_.Leave("ash", "second boot"));
+  EXPECT_TRUE(roster_.Leave("ash", "second boot")) << "once more changes nothing";
+  EXPECT_EQ(roster_.connected(), 0u);
+}
+
+TEST_F(RosterTest, ANewProcessOrDeclarationTakesADeclineBackButNotABreachOfProtocol) {
+  for (const char* node : {"ash", "birch"}) roster_.Join(Declaration(node));
+  Decline("ash", true);
+  roster_.LeaveOut("birch", "it gave out wrong shares");
+  for (const char* node : {"ash", "birch"}) roster_.Join(Declaration(node));
+  EXPECT_EQ(roster_.unable(), 2u) << "nothing is new";
+  for (const char* node : {"ash", "birch"}) roster_.Join(Declaration(node, 101));
+  EXPECT_EQ(roster_.ready(), 1u);
+  EXPECT_EQ(Status("ash").cannot_train, "");
+  EXPECT_EQ(Status("birch").cannot_train, "it gave out wrong shares");
+}
+
+TEST_F(RosterTest, ADeclineForNowIsCountedAndNothingElse) {
+  roster_.Join(Declaration("ash"));
+  Decline("ash", false);
+  EXPECT_EQ(roster_.ready(), 1u);
+  EXPECT_EQ(Status("ash").declined_tasks, 1u);
+  EXPECT_EQ(Status("ash").last_refusal, "declined round 1: images: side 32");
+}
+
+TEST_F(RosterTest, KeepsTheRecordOfANode) {
+  roster_.Join(Declaration("ash"));
+  roster_.CountAccepted("ash", 7);
+  roster_.CountRefused("ash", "late: too late");
+  roster_.CountDropped("ash");
+  EXPECT_EQ(Status("ash").last_round, 7u);
+  EXPECT_EQ(Status("ash").accepted_updates, 1u);
+  EXPECT_EQ(Status("ash").refused_updates, 1u);
+  EXPECT_EQ(Status("ash").last_refusal, "late: too late");
+  EXPECT_EQ(Status("ash").dropped_rounds, 1u);
+}
+
+TEST_F(RosterTest, DoesNotGetToKnowANodeByWhatIsSaidOfIt) {
+  roster_.CountAccepted("ash", 1);
+  roster_.CountRefused("ash", "late");
+  roster_.CountDropped("ash");
+  roster_.LeaveOut("ash", "why");
+  Decline("ash", true);
+  EXPECT_EQ(roster_.joined(), 0u);
+  EXPECT_EQ(roster_.Find("ash"), nullptr);
+}
+
+TEST_F(RosterTest, ComesBackFromARestartWithNobodyConnected) {
+  roster_.Join(Declaration("ash"));
+  Decline("ash", true);
+  Roster restored;
+  for (const ParticipantStatus& status : roster_.Statuses()) restored.Restore(status);
+  restored.RestoreAsked({"birch", 60, 60, true});
+  restored.RestoreAccepted("cedar", 4);
+  EXPECT_EQ(restored.joined(), 3u);
+  EXPECT_EQ(restored.connected(), 0u);
+  EXPECT_EQ(restored.Find("ash")->status.declined_tasks, 1u);
+  EXPECT_TRUE(restored.Find("birch")->declaration.partial_sums);
+  EXPECT_EQ(restored.Find("birch")->status.sample_count, 60u);
+  EXPECT_EQ(restored.Find("cedar")->status.last_round, 4u);
+}
+
+TEST_F(RosterTest, ItsCountsAddUpWhateverHappens) {
+  std::mt19937_64 random(1);
+  const auto draw = [&random](std::uint64_t n) { return random() % n; };
+  for (int i = 0; i < 5000; ++i) {
+    const std::string node = "node" + std::to_string(draw(12));
+    switch (draw(6)) {
+      case 0:
+      case 1:
+        roster_.Join(Declaration(node, draw(4), draw(2) == 0 ? "first boot" : "second boot"));
+        break;
+      case 2:
+        (void)roster_.Leave(node, "first boot");
+        break;
+      case 3:
+        Decline(node.c_str(), draw(2) == 0);
+        break;
+      case 4:
+        if (draw(10) == 0) roster_.LeaveOut(node, "why");
+        break;
+      default:
+        if (const Roster::Node* known = roster_.Find(node)) roster_.Restore(ParticipantStatus(known->status));
+    }
+    ExpectCountsThatAddUp();
+    ASSERT_FALSE(HasFailure()) << "after " << i << " steps";
+  }
+}
+
+}  // namespace
+}  // namespace tributary::learning

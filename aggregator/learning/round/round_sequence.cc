@@ -1,0 +1,145 @@
+#include "aggregator/learning/round/round_sequence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "aggregator/learning/round/contents.h"
+
+namespace tributary::learning {
+
+RoundSequence::RoundSequence(const RunConfig& config) : config_(&config) {
+  if (config.relayed) {
+    parent_ = std::make_unique<ParentRounds>(config.weighting);
+  } else {
+    drawn_ = std::make_unique<DrawnRounds>(config);
+  }
+}
+
+RoundSource& RoundSequence::source() {
+  if (parent_) return *parent_;
+  return *drawn_;
+}
+
+const RoundSource& RoundSequence::source() const {
+  if (parent_) return *parent_;
+  return *drawn_;
+}
+
+Admission RoundSequence::Judge(const SubmissionHeader& header, const Roster::Node& sender,
+                               const ModelVersions& versions, std::int64_t now_ns) const {
+  if (header.round > last_) {
+    return Admission::Refused(SubmissionRefusal::kFutureRound,
+                              fmt::format("round {}, the last is {}", header.round, last_));
+  }
+  if (!round_ && config_->asynchronous()) {
+    return Admission::Refused(SubmissionRefusal::kBusy, fmt::format("round {} is being averaged", last_),
+                              true);
+  }
+  if (!round_) {
+    return Admission::Refused(SubmissionRefusal::kStale, fmt::format("round {} is over", header.round));
+  }
+  if (auto refusal = round_->Refuse(header, sender.status, versions, now_ns)) return *std::move(refusal);
+  const std::size_t staleness = round_->number() - header.round;
+  const bool partial_sums = sender.declaration.partial_sums;
+  if (auto refusal = RefuseContents(header, *config_, versions, staleness, partial_sums)) {
+    return *std::move(refusal);
+  }
+  return round_->Weigh(header, WeightOf(config_->weighting, header.sample_count));
+}
+
+void RoundSequence::StartIfReady(const Roster& roster, std::int64_t now_ns, RunOutcome& outcome) {
+  if (round_) return;
+  std::optional<RoundPlan> plan = source().Next(roster, last_, now_ns);
+  if (!plan) return;
+  outcome.started = plan->started;
+  round_ = MakeRound(*config_, std::move(plan->started), plan->deadline_ns);
+  outcome.step = round_->StepUnderWay();
+}
+
+bool RoundSequence::EndStepIfDue(Roster& roster, std::int64_t now_ns, RunOutcome& outcome) {
+  if (!round_) return false;
+  const std::int64_t deadline_ns = round_->deadline_ns();
+  const RoundProgress progress = round_->Advance(now_ns);
+  switch (progress.turn) {
+    case RoundTurn::kNone:
+      return false;
+    case RoundTurn::kProlonged:
+      break;
+    case RoundTurn::kStep:
+      outcome.step = round_->StepUnderWay();
+      break;
+    case RoundTurn::kClosed:
+      outcome.closed = Closed(CountDropped(roster));
+      break;
+    case RoundTurn::kFailed:
+      if (progress.too_many_declined && drawn_) drawn_->Rest(deadline_ns, now_ns);
+      Fail(progress.reason, roster, outcome);
+      break;
+  }
+  return true;
+}
+
+void RoundSequence::Fail(std::string_view reason, Roster& roster, RunOutcome& outcome) {
+  outcome.failed =
+      RoundFailed{round_->number(), std::string(reason), CountDropped(roster), round_->declines()};
+  round_.reset();
+}
+
+void RoundSequence::Commit() {
+  if (drawn_) drawn_->EndRests();
+  round_.reset();
+}
+
+std::int64_t RoundSequence::next_ns(std::int64_t now_ns) const {
+  return round_ ? round_->deadline_ns() : source().next_ns(now_ns);
+}
+
+RoundClosed RoundSequence::Closed(std::vector<std::string> dropped) const {
+  return {round_->number(), round_->updates().total_weight(), std::move(dropped)};
+}
+
+std::vector<std::string> RoundSequence::CountDropped(Roster& roster) const {
+  std::vector<std::string> dropped = round_->Missing();
+  for (const std::string& node : dropped) roster.CountDropped(node);
+  return dropped;
+}
+
+absl::Status RoundSequence::RestoreRound(RoundStarted open, RoundStep step,
+                                         const std::vector<AcceptedUpdate>& accepted, Roster& roster) {
+  if (open.round != last_) {
+    return absl::DataLossError(
+        fmt::format("round {} is open, the last one started is {}", open.round, last_));
+  }
+  std::ranges::sort(open.asked, {}, &AskedNode::node);
+  for (const AskedNode& asked : open.asked) roster.RestoreAsked(asked);
+  round_ = MakeRound(*config_, std::move(open), kNoDeadline);
+  round_->Restore(step);
+  // FedBuff may take two updates of a node, from different versions.
+  std::set<std::pair<std::string_view, std::uint32_t>> seen;
+  for (const AcceptedUpdate& update : accepted) {
+    const SubmissionHeader& header = update.header;
+    if (!seen.emplace(header.node, config_->asynchronous() ? header.round : 0).second) {
+      return absl::DataLossError(fmt::format("two updates of {} in round {}", header.node, last_));
+    }
+    round_->Accept(header, update.weight);
+    roster.RestoreAccepted(header.node, header.round);
+  }
+  return absl::OkStatus();
+}
+
+void RoundSequence::GoOnAfterRestart(Roster& roster, std::int64_t now_ns, RunOutcome& outcome) {
+  if (!round_) return;
+  if (closed()) {
+    outcome.closed = Closed(round_->Missing());  // counted as dropped before the restart
+  } else if (config_->privacy.secure_aggregation) {
+    Fail("the aggregator was restarted and does not keep keys", roster, outcome);
+  } else {
+    round_->MoveDeadline(now_ns + config_->deadline_ns);
+  }
+}
+
+}  // namespace tributary::learning

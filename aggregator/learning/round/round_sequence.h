@@ -1,0 +1,70 @@
+// The rounds of a run, one after the other: starts the next one, lets it go on and ends it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "aggregator/learning/round/drawn_rounds.h"
+#include "aggregator/learning/round/parent_rounds.h"
+#include "aggregator/learning/round/roster.h"
+#include "aggregator/learning/round/round.h"
+#include "aggregator/learning/round/run_event.h"
+#include "aggregator/learning/rules/run_config.h"
+
+namespace tributary::learning {
+
+// Owns the round under way and the source of the next one. What changes is added to `outcome`, and to the
+// roster's counts of dropped rounds. One thread at a time.
+class RoundSequence {
+ public:
+  explicit RoundSequence(const RunConfig& config);  // `config` must outlive it
+
+  Round* under_way() { return round_.get(); }  // null: none
+  const Round* under_way() const { return round_.get(); }
+  bool closed() const { return round_ && round_->step() == RoundStep::kClosing; }
+  std::uint32_t last() const { return last_; }      // the last number that was used
+  DrawnRounds* drawn() { return drawn_.get(); }     // null: the rounds are a parent's
+  ParentRounds* parent() { return parent_.get(); }  // null: the rounds are the aggregator's own
+  const ParentRounds* parent() const { return parent_.get(); }
+
+  // Whether the round under way may take that submission, and with which weight.
+  Admission Judge(const SubmissionHeader& header, const Roster::Node& sender, const ModelVersions& versions,
+                  std::int64_t now_ns) const;
+
+  // Without effect while a round is under way.
+  void StartIfReady(const Roster& roster, std::int64_t now_ns, RunOutcome& outcome);
+  // Returns whether the tasks have changed, though the outcome may be empty: a deadline has moved.
+  bool EndStepIfDue(Roster& roster, std::int64_t now_ns, RunOutcome& outcome);
+  void Fail(std::string_view reason, Roster& roster, RunOutcome& outcome);  // there must be a round
+  void Commit();                                                            // it must be closed
+
+  // When a round starts or a step ends, though nobody does anything; kNoDeadline: never.
+  std::int64_t next_ns(std::int64_t now_ns) const;
+  // What the next round waits for.
+  std::string StatusMessage(const Roster& roster) const { return source().StatusMessage(roster, last_); }
+
+  void RestoreLast(std::uint32_t last) { last_ = last; }
+  // DataLoss: the round contradicts itself. `accepted`: in the order of acceptance.
+  absl::Status RestoreRound(RoundStarted open, RoundStep step, const std::vector<AcceptedUpdate>& accepted,
+                            Roster& roster);
+  // A closed round is closed again, one whose keys are lost fails, another one gets a new deadline.
+  void GoOnAfterRestart(Roster& roster, std::int64_t now_ns, RunOutcome& outcome);
+
+ private:
+  RoundSource& source();
+  const RoundSource& source() const;
+  RoundClosed Closed(std::vector<std::string> dropped) const;
+  std::vector<std::string> CountDropped(Roster& roster) const;
+
+  const RunConfig* config_;
+  std::unique_ptr<DrawnRounds> drawn_;
+  std::unique_ptr<ParentRounds> parent_;
+  std::unique_ptr<Round> round_;
+  std::uint32_t last_ = 0;
+};
+
+}  // namespace tributary::learning

@@ -1,0 +1,74 @@
+#include "aggregator/learning/run/round_sum.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/status/macros.h"
+
+namespace tributary::learning {
+
+RoundSum::RoundSum(const store::Store& store, std::size_t element_count, bool every_update, double clip_norm)
+    : store_(store), element_count_(element_count), clip_norm_(clip_norm) {
+  if (!every_update) sum_.emplace(element_count);
+}
+
+void RoundSum::Start(const parameters::FixedPoint& fixed_point) {
+  updates_.clear();
+  if (sum_) sum_->Start(fixed_point);
+}
+
+double RoundSum::ScaleOf(const KeptUpdate& update) const {
+  return clip_norm_ > 0 && update.norm > clip_norm_ ? clip_norm_ / update.norm : 1.0;
+}
+
+absl::Status RoundSum::Give(const KeptUpdate& update, std::string_view bytes, const UpdateSink& sink) const {
+  const SubmissionHeader& header = update.header;
+  if (!bytes.empty()) return ReadUpdate(bytes, header.encoding, header.element_count, sink);
+  ASSIGN_OR_RETURN(store::CheckedReader reader, store_.Read(update.file));
+  return ReadUpdate(reader, header.encoding, header.element_count, sink);
+}
+
+absl::Status RoundSum::Add(KeptUpdate update, std::string_view bytes) {
+  updates_.push_back(std::move(update));
+  if (!sum_) return absl::OkStatus();  // combined at the end of the round
+  const KeptUpdate& kept = updates_.back();
+  const auto scale = static_cast<float>(ScaleOf(kept));
+  std::vector<float> scaled;
+  return Give(kept, bytes,
+              [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int32_t> words) {
+                if (!words.empty()) return sum_->AddFixed(offset, words);
+                if (scale == 1) return sum_->Add(offset, values, kept.weight);
+                scaled.assign(values.begin(), values.end());
+                for (float& value : scaled) value *= scale;
+                return sum_->Add(offset, scaled, kept.weight);
+              });
+}
+
+absl::Status RoundSum::AddUpAgain(const parameters::FixedPoint& fixed_point,
+                                  std::vector<KeptUpdate> updates) {
+  Start(fixed_point);
+  for (KeptUpdate& each : updates) RETURN_IF_ERROR(Add(std::move(each)));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::span<float>> RoundSum::Combine(const Strategy& strategy, double total_weight) {
+  if (sum_) return sum_->TakeMean(total_weight);
+  std::vector<std::vector<float>> deltas(updates_.size(), std::vector<float>(element_count_));
+  std::vector<NodeUpdate> nodes;
+  for (std::size_t i = 0; i < updates_.size(); ++i) {
+    const auto scale = static_cast<float>(ScaleOf(updates_[i]));
+    RETURN_IF_ERROR(
+        Give(updates_[i], {},
+             [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int32_t>) {
+               std::ranges::transform(values, deltas[i].begin() + static_cast<std::ptrdiff_t>(offset),
+                                      [scale](float value) { return value * scale; });
+               return absl::OkStatus();
+             }));
+    nodes.push_back({updates_[i].header.node, updates_[i].weight, deltas[i]});
+  }
+  combined_.resize(element_count_);
+  RETURN_IF_ERROR(strategy.Combine(nodes, combined_));
+  return std::span<float>(combined_);
+}
+
+}  // namespace tributary::learning

@@ -1,0 +1,74 @@
+#include "aggregator/learning/run/run_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/parameters/running_statistics.h"
+#include "core/status/macros.h"
+
+namespace tributary::learning {
+namespace {
+
+absl::Status AppendAll(store::DurableFile& file, std::string_view bytes) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  while (!bytes.empty()) {
+    RETURN_IF_ERROR(file.Append(bytes.substr(0, kBlock)));
+    bytes.remove_prefix(std::min(kBlock, bytes.size()));
+  }
+  return absl::OkStatus();
+}
+
+// Into memory that is there already.
+absl::Status ReadValues(store::CheckedReader& reader, std::span<float> values) {
+  ASSIGN_OR_RETURN(const std::size_t got,
+                   reader.Read(reinterpret_cast<char*>(values.data()), values.size_bytes()));
+  return got == values.size_bytes() ? absl::OkStatus() : absl::DataLossError("a stored vector ends early");
+}
+
+}  // namespace
+
+absl::StatusOr<RunModel> RunModel::Create(const StrategyOptions& options, parameters::FlatModel model) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy,
+                   Strategy::Create(options, model.layout.element_count,
+                                    parameters::FindStatistics(model.layout.tensors)));
+  return RunModel(std::move(model), std::move(strategy));
+}
+
+absl::StatusOr<store::DurableFile> RunModel::Write(store::Store& store, std::string_view run,
+                                                   std::uint32_t round) const {
+  ASSIGN_OR_RETURN(store::DurableFile file, store.NewModel(run, round));
+  RETURN_IF_ERROR(file.Append(layout_.file_header));
+  RETURN_IF_ERROR(AppendAll(file, parameters::BytesOf(values_)));
+  return file;
+}
+
+absl::StatusOr<std::optional<store::DurableFile>> RunModel::WriteStrategyState(store::Store& store,
+                                                                               std::string_view run,
+                                                                               std::uint32_t round) const {
+  const std::vector<StrategyState> state = strategy_->state();
+  if (state.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(store::DurableFile file, store.NewStrategyState(run, round));
+  for (const StrategyState& part : state) RETURN_IF_ERROR(AppendAll(file, parameters::BytesOf(part.values)));
+  return std::optional<store::DurableFile>(std::move(file));
+}
+
+absl::Status RunModel::Load(const store::Store& store, const store::ModelRecord& record) {
+  ASSIGN_OR_RETURN(store::CheckedReader reader, store.Read(record.file));
+  std::string header(layout_.file_header.size(), '\0');
+  RETURN_IF_ERROR(reader.Read(header.data(), header.size()).status());
+  RETURN_IF_ERROR(ReadValues(reader, values_));
+  return LoadStrategyState(store, record);
+}
+
+absl::Status RunModel::LoadStrategyState(const store::Store& store, const store::ModelRecord& record) {
+  const std::vector<StrategyState> parts = strategy_->state();
+  if (record.strategy_state.name.empty()) {
+    for (const StrategyState& part : parts) std::ranges::fill(part.values, 0.0f);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(store::CheckedReader reader, store.Read(record.strategy_state));
+  for (const StrategyState& part : parts) RETURN_IF_ERROR(ReadValues(reader, part.values));
+  return absl::OkStatus();
+}
+
+}  // namespace tributary::learning

@@ -1,0 +1,57 @@
+// A run's present model and what its strategy remembers, in memory and as files of the store.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "aggregator/learning/rules/strategy.h"
+#include "aggregator/store/store.h"
+#include "core/parameters/flat_model.h"
+
+namespace tributary::learning {
+
+// One thread at a time. Memory: one float per parameter, beside what the strategy remembers.
+class RunModel {
+ public:
+  // Errors: those of Strategy::Create.
+  static absl::StatusOr<RunModel> Create(const StrategyOptions& options, parameters::FlatModel model);
+
+  // Writes the model after `round`, and what the strategy remembers (nothing: no file).
+  absl::StatusOr<store::DurableFile> Write(store::Store& store, std::string_view run,
+                                           std::uint32_t round) const;
+  absl::StatusOr<std::optional<store::DurableFile>> WriteStrategyState(store::Store& store,
+                                                                       std::string_view run,
+                                                                       std::uint32_t round) const;
+  // Takes the model of that record out of the store, or only what the strategy remembered with it (zeros
+  // where nothing was kept). DataLoss: what is stored is damaged.
+  absl::Status Load(const store::Store& store, const store::ModelRecord& record);
+  absl::Status LoadStrategyState(const store::Store& store, const store::ModelRecord& record);
+
+  // The server's step. Errors: those of Strategy::Step.
+  absl::Status Step(std::span<const float> combined) { return strategy_->Step(combined, values_); }
+
+  // Another model of the same layout; or none in memory, for it is in its file.
+  void Replace(std::vector<float> values) { values_ = std::move(values); }
+  void Forget() { values_ = {}; }
+
+  const parameters::ModelLayout& layout() const { return layout_; }
+  const Strategy& strategy() const { return *strategy_; }
+  parameters::Sha256 Identity() const { return parameters::FlatIdentity(layout_.tensors, values_); }
+
+ private:
+  RunModel(parameters::FlatModel model, std::unique_ptr<Strategy> strategy)
+      : layout_(std::move(model.layout)), values_(std::move(model.values)), strategy_(std::move(strategy)) {}
+
+  parameters::ModelLayout layout_;
+  std::vector<float> values_;
+  std::unique_ptr<Strategy> strategy_;
+};
+
+}  // namespace tributary::learning

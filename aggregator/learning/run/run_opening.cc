@@ -1,0 +1,154 @@
+// How a run comes to be: started by an operator or for a parent, or out of the store.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "aggregator/learning/run/noise.h"
+#include "aggregator/learning/run/round_report.h"
+#include "aggregator/learning/run/run.h"
+#include "aggregator/learning/run/stored.h"
+#include "aggregator/store/store_reader.h"
+#include "core/status/macros.h"
+
+namespace tributary::learning {
+namespace {
+
+absl::StatusOr<std::string> ReadAll(const store::Store& store, const store::FileFacts& facts) {
+  ASSIGN_OR_RETURN(store::CheckedReader reader, store.Read(facts));
+  std::string content(facts.bytes, '\0');
+  RETURN_IF_ERROR(reader.Read(content.data(), content.size()).status());
+  return content;
+}
+
+absl::StatusOr<parameters::FlatModel> DecodeGiven(std::string_view file) {
+  absl::StatusOr<parameters::FlatModel> model = parameters::DecodeFlatModel(file);
+  if (model.ok()) return model;
+  return absl::InvalidArgumentError(fmt::format("model: {}", std::string(model.status().message())));
+}
+
+std::shared_ptr<const v1::Round> LineOf(const absl::StatusOr<std::optional<store::HistoryRecord>>& record) {
+  if (!record.ok() || !*record) return nullptr;
+  auto line = ParseStored<v1::Round>((*record)->document, "history");
+  return line.ok() ? std::make_shared<const v1::Round>(*std::move(line)) : nullptr;
+}
+
+}  // namespace
+
+Run::Run(const RunSurroundings& surroundings, std::string_view config, RunState state, RunModel model)
+    : surroundings_(surroundings),
+      config_text_(std::make_shared<const std::string>(config)),
+      state_(std::move(state)),
+      model_(std::move(model)),
+      sum_(surroundings.store, model_.layout().element_count, model_.strategy().needs_every_update(),
+           state_.config().clip_norm),
+      journal_(surroundings.store, state_.config().name, surroundings.keep_models),
+      round_under_way_(state_.config().asynchronous() ? nullptr
+                                                      : std::make_shared<std::atomic<std::uint32_t>>(0)) {}
+
+absl::StatusOr<std::unique_ptr<Run>> Run::Make(const RunSurroundings& surroundings,
+                                               std::string_view config_text, RunConfig config,
+                                               parameters::FlatModel model, const RunSnapshot* snapshot) {
+  const ModelFacts facts{model.layout.schema_sha256,
+                         parameters::FlatIdentity(model.layout.tensors, model.values),
+                         model.layout.element_count};
+  ASSIGN_OR_RETURN(const std::uint64_t secret, SecretOfDraws(config.privacy));
+  ASSIGN_OR_RETURN(RunModel kept, RunModel::Create(config.strategy, std::move(model)));
+  ASSIGN_OR_RETURN(RunState state, snapshot == nullptr
+                                       ? RunState::Create(std::move(config), facts)
+                                       : RunState::Restore(std::move(config), facts, *snapshot));
+  state.DrawLotsBy(secret);
+  return std::unique_ptr<Run>(new Run(surroundings, config_text, std::move(state), std::move(kept)));
+}
+
+absl::StatusOr<std::unique_ptr<Run>> Run::Start(const RunSurroundings& surroundings, std::string_view config,
+                                                std::string_view model_file) {
+  ASSIGN_OR_RETURN(RunConfig parsed, ParseRunConfig(config, "run"));
+  ASSIGN_OR_RETURN(parameters::FlatModel model, DecodeGiven(model_file));
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
+                   Make(surroundings, config, std::move(parsed), std::move(model), nullptr));
+  RETURN_IF_ERROR(run->Add(0));
+  return run;
+}
+
+absl::StatusOr<std::unique_ptr<Run>> Run::StartRelayed(const RunSurroundings& surroundings,
+                                                       std::string_view config, std::string_view model_file,
+                                                       const ParentRound& round) {
+  ASSIGN_OR_RETURN(RunConfig parsed, ParseStoredRunConfig(config, "the parent's run"));
+  parsed.relayed = true;
+  ASSIGN_OR_RETURN(parameters::FlatModel model, DecodeGiven(model_file));
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
+                   Make(surroundings, config, std::move(parsed), std::move(model), nullptr));
+  if (run->state().model().model != round.model) {
+    return absl::InvalidArgumentError(
+        fmt::format("the parent's model of round {} is not the one that it announced", round.round));
+  }
+  RETURN_IF_ERROR(run->Add(round.round - 1));
+  return run;
+}
+
+absl::Status Run::Add(std::uint32_t model_round) {
+  ASSIGN_OR_RETURN(store::DurableFile file, model_.Write(surroundings_.store, name(), model_round));
+  account_.started_unix_ns = surroundings_.clock.UnixNs();
+  account_.model = {model_round,
+                    parameters::BytesOf(state_.model().model),
+                    model_.layout().element_count,
+                    account_.started_unix_ns,
+                    file.facts(),
+                    {}};
+  return journal_.AddRun(*config_text_, account_.started_unix_ns, Stored(), account_.model, std::move(file));
+}
+
+absl::StatusOr<std::unique_ptr<Run>> Run::Restore(const RunSurroundings& surroundings,
+                                                  const store::RunRecord& record) {
+  ASSIGN_OR_RETURN(RunConfig config, ParseStoredRunConfig(record.config, record.name));
+  ASSIGN_OR_RETURN(const auto stored, ParseStored<v1::StoredRun>(record.document, "run"));
+  config.relayed = stored.relayed();
+  ASSIGN_OR_RETURN(RunSnapshot snapshot, SnapshotFromStored(stored));
+  const absl::StatusOr<store::ModelRecord> present =
+      surroundings.store.Model(record.name, record.model_round);
+  if (!present.ok()) return absl::DataLossError(present.status().message());
+  ASSIGN_OR_RETURN(const std::string file, ReadAll(surroundings.store, present->file));
+  absl::StatusOr<parameters::FlatModel> model = parameters::DecodeFlatModel(file);
+  if (!model.ok()) return absl::DataLossError(model.status().message());
+
+  ASSIGN_OR_RETURN(const auto submissions, surroundings.store.Submissions(record.name));
+  std::vector<KeptUpdate> updates;
+  for (const store::SubmissionRecord& each : submissions) {
+    ASSIGN_OR_RETURN(KeptUpdate update, DecodeUpdate(each.document));
+    update.file = each.file;
+    snapshot.accepted.push_back({update.header, update.weight});
+    updates.push_back(std::move(update));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
+                   Make(surroundings, record.config, std::move(config), *std::move(model), &snapshot));
+  run->account_.model = *present;
+  RETURN_IF_ERROR(run->model_.LoadStrategyState(surroundings.store, *present));
+  RETURN_IF_ERROR(run->Reload(stored, record));
+  const RoundStarted* open = run->state_.open_round();
+  if (open == nullptr) return run;
+  run->account_.asked = static_cast<std::uint32_t>(open->asked.size());
+  run->account_.accepted += updates.size();
+  RETURN_IF_ERROR(run->sum_.AddUpAgain(open->fixed_point, std::move(updates)));
+  return run;
+}
+
+absl::Status Run::Reload(const v1::StoredRun& stored, const store::RunRecord& record) {
+  account_.started_unix_ns = record.started_unix_ns;
+  account_.failure = stored.failure();
+  account_.round_started_unix_ns = stored.open().started_unix_ns();
+  account_.round_refused = stored.open().refused_updates();
+  account_.accepted = stored.accepted_updates();
+  account_.refused = stored.refused_updates() + account_.round_refused;
+  account_.declined = stored.declined_tasks();
+  account_.epsilon = stored.epsilon();
+  ASSIGN_OR_RETURN(const auto reader, store::StoreReader::Open(surroundings_.store.folder()));
+  account_.last_committed = LineOf(reader->LastCommitted(name()));
+  account_.last_evaluated = LineOf(reader->LastEvaluated(name()));
+  ASSIGN_OR_RETURN(const auto lines, reader->LinesBefore(name(), 0, 1));
+  if (lines.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(v1::Round last, ParseStored<v1::Round>(lines.front().document, "history"));
+  account_.last = std::make_shared<const v1::Round>(std::move(last));
+  return absl::OkStatus();
+}
+
+}  // namespace tributary::learning

@@ -1,0 +1,76 @@
+// A run whose rounds come from a parent and whose sums go there.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <optional>
+#include <utility>
+
+#include "aggregator/learning/run/run.h"
+#include "core/status/macros.h"
+
+namespace tributary::learning {
+
+absl::Status Run::BeginParentRound(const ParentRound& round, std::string_view model_file) {
+  RETURN_IF_ERROR(health_);
+  std::optional<parameters::FlatModel> model;
+  if (account_.model.sha256 != parameters::BytesOf(round.model)) {
+    absl::StatusOr<parameters::FlatModel> decoded = parameters::DecodeFlatModel(model_file);
+    if (!decoded.ok()) return absl::InvalidArgumentError(decoded.status().message());
+    if (decoded->layout.schema_sha256 != model_.layout().schema_sha256 ||
+        parameters::FlatIdentity(decoded->layout.tensors, decoded->values) != round.model) {
+      return absl::InvalidArgumentError(
+          fmt::format("the parent's model of round {} is not the one that it announced", round.round));
+    }
+    if (account_.model.round + 1 >= round.round) {
+      return absl::FailedPreconditionError(fmt::format(
+          "round {} starts from another model than before: a new run under an old name?", round.round));
+    }
+    model = *std::move(decoded);
+  }
+  RETURN_IF_ERROR(Apply(state_.Begin(round, surroundings_.clock.SteadyNs())));
+  account_.changed = true;
+  if (model) {
+    model_.Replace(std::move(model->values));
+    absl::StatusOr<store::DurableFile> file = model_.Write(surroundings_.store, name(), round.round - 1);
+    if (!Healthy(file.status())) return health_;
+    account_.model = {round.round - 1,
+                      parameters::BytesOf(round.model),
+                      model_.layout().element_count,
+                      surroundings_.clock.UnixNs(),
+                      file->facts(),
+                      {}};
+    if (!Healthy(journal_.ReplaceModel(Stored(), account_.model, *std::move(file)))) return health_;
+  }
+  model_.Forget();  // what the file is for
+  return health_;
+}
+
+absl::Status Run::SumAgain(std::vector<KeptUpdate> updates) {
+  RETURN_IF_ERROR(health_);
+  const RoundStarted* open = state_.open_round();
+  if (open == nullptr) return absl::FailedPreconditionError("no round is under way");
+  if (!Healthy(sum_.AddUpAgain(open->fixed_point, std::move(updates)))) return health_;
+  return absl::OkStatus();
+}
+
+void Run::EndParentRound(std::uint32_t round, const absl::Status& outcome) {
+  if (!health_.ok()) return;
+  account_.changed = true;
+  if (!outcome.ok()) return FailRound(round, outcome);
+  v1::Round line = ReportOf(round, account_.asked - sum_.updates().size(), state_.declined());
+  const absl::StatusOr<RunOutcome> committed =
+      state_.Commit(round, state_.model().model, surroundings_.clock.SteadyNs());
+  if (!committed.ok()) return;
+  sum_.Clear();
+  if (!Healthy(journal_.DropRound(Stored(), line))) return;
+  spdlog::info("run {}: the parent has taken round {}, {} updates", name(), round, line.accepted());
+  AddLine(std::move(line));
+  Apply(*committed, true);
+}
+
+void Run::EndRelayed() {
+  if (!health_.ok()) return;
+  Apply(state_.Stop()).IgnoreError();
+}
+
+}  // namespace tributary::learning

@@ -1,0 +1,31 @@
+// Between what the rules work with and the messages that the store keeps (store.proto).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "aggregator/learning/round/run_state.h"
+#include "aggregator/learning/run/kept_update.h"
+#include "tributary/v1/store.pb.h"
+
+namespace tributary::learning {
+
+// Without its accepted updates: those have records of their own.
+v1::StoredRun SnapshotToStored(const RunSnapshot& snapshot);
+// DataLoss: not what was written.
+absl::StatusOr<RunSnapshot> SnapshotFromStored(const v1::StoredRun& stored);
+
+std::string EncodeUpdate(const KeptUpdate& update);
+// Without its place. DataLoss: not what was written.
+absl::StatusOr<KeptUpdate> DecodeUpdate(std::string_view bytes);
+
+// DataLoss: these are not the bytes of such a message.
+template <class Message>
+absl::StatusOr<Message> ParseStored(std::string_view bytes, std::string_view what) {
+  Message message;
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return message;
+  return absl::DataLossError("the store's " + std::string(what) + " cannot be read");
+}
+
+}  // namespace tributary::learning

@@ -1,0 +1,106 @@
+#include "aggregator/learning/service/run_message.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "aggregator/learning/run/stored.h"
+#include "core/status/macros.h"
+
+namespace tributary::learning {
+namespace {
+
+constexpr std::uint32_t kDefaultPage = 100;
+constexpr std::uint32_t kLargestPage = 1'000;
+
+std::size_t PageOf(std::uint32_t asked) { return asked == 0 ? kDefaultPage : std::min(asked, kLargestPage); }
+
+// The last lines before `before`, as many as the page and a message hold.
+absl::Status AddHistory(const RunBoard& board, const v1::GetRunRequest& request,
+                        v1::GetRunResponse& response) {
+  const std::size_t page = PageOf(request.rounds());
+  ASSIGN_OR_RETURN(auto lines, board.store().LinesBefore(request.run(), request.before(), page + 1));
+  bool earlier = lines.size() > page;
+  if (earlier) lines.erase(lines.begin());
+  std::size_t bytes = 0;
+  auto first = lines.end();
+  while (first != lines.begin() && bytes < kMaxHistoryBytes) bytes += (--first)->document.size();
+  earlier = earlier || first != lines.begin();
+  if (earlier) response.set_earlier(first->number);
+  for (; first != lines.end(); ++first) {
+    ASSIGN_OR_RETURN(*response.add_history(), ParseStored<v1::Round>(first->document, "history"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::Participant ParticipantMessage(const ParticipantStatus& status) {
+  v1::Participant participant;
+  participant.set_node(status.node);
+  participant.set_connected(status.connected);
+  participant.set_sample_count(status.sample_count);
+  participant.set_last_round(status.last_round);
+  participant.set_accepted_updates(status.accepted_updates);
+  participant.set_refused_updates(status.refused_updates);
+  participant.set_dropped_rounds(status.dropped_rounds);
+  participant.set_last_refusal(status.last_refusal);
+  participant.set_declined_tasks(status.declined_tasks);
+  participant.set_cannot_train(status.cannot_train);
+  return participant;
+}
+
+v1::Model ModelMessage(const std::string& run, const store::ModelRecord& record, bool current) {
+  v1::Model model;
+  model.set_run(run);
+  model.set_round(record.round);
+  model.set_sha256(record.sha256);
+  model.set_element_count(record.element_count);
+  model.set_file_bytes(record.file.bytes);
+  model.set_created_unix_ns(record.created_unix_ns);
+  model.set_current(current);
+  return model;
+}
+
+absl::StatusOr<v1::GetRunResponse> DescribeRun(const RunBoard& board, const v1::GetRunRequest& request) {
+  const auto record = board.Find(request.run());
+  if (record == nullptr) return NoSuchRun(request.run());
+  v1::GetRunResponse response;
+  *response.mutable_run() = record->run;
+  response.mutable_run()->set_config(*record->config);
+  RETURN_IF_ERROR(AddHistory(board, request, response));
+  const std::size_t page = PageOf(request.nodes());
+  std::vector<v1::Participant> nodes = board.Nodes(request.run(), request.after_node(), page + 1);
+  if (nodes.size() > page) {
+    nodes.pop_back();
+    response.set_next_node(nodes.back().node());
+  }
+  for (v1::Participant& each : nodes) *response.add_participants() = std::move(each);
+  return response;
+}
+
+absl::StatusOr<v1::ListModelsResponse> ListModels(const RunBoard& board,
+                                                  const v1::ListModelsRequest& request) {
+  if (!request.run().empty() && board.Find(request.run()) == nullptr) return NoSuchRun(request.run());
+  v1::ListModelsResponse response;
+  for (const auto& record : board.Runs()) {
+    const std::string& name = record->run.name();
+    if (!request.run().empty() && name != request.run()) continue;
+    ASSIGN_OR_RETURN(auto models, board.store().Models(name, request.from_round(), kLargestPage + 1));
+    if (models.size() > kLargestPage) {
+      response.set_next_round(models.back().round);
+      models.pop_back();
+    }
+    for (const store::ModelRecord& each : models) {
+      *response.add_models() = ModelMessage(name, each, each.round == record->model_round);
+    }
+  }
+  return response;
+}
+
+v1::ListRunsResponse ListRuns(const RunBoard& board) {
+  v1::ListRunsResponse response;
+  for (const auto& record : board.Runs()) *response.add_runs() = record->run;
+  return response;
+}
+
+}  // namespace tributary::learning

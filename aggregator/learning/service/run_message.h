@@ -1,0 +1,28 @@
+// Runs, their nodes and models as operators get them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "aggregator/learning/round/run_state.h"
+#include "aggregator/learning/service/run_board.h"
+#include "tributary/v1/run.pb.h"
+
+namespace tributary::learning {
+
+v1::Participant ParticipantMessage(const ParticipantStatus& status);
+v1::Model ModelMessage(const std::string& run, const store::ModelRecord& record, bool current);
+
+// A page of the history in bytes is below gRPC's limit of 4 MiB for a message.
+inline constexpr std::size_t kMaxHistoryBytes = std::size_t{2} << 20;
+
+// The answers to GetRun and ListModels; the HTTP interface prints the same. Errors: NotFound; those of the
+// store.
+absl::StatusOr<v1::GetRunResponse> DescribeRun(const RunBoard& board, const v1::GetRunRequest& request);
+absl::StatusOr<v1::ListModelsResponse> ListModels(const RunBoard& board,
+                                                  const v1::ListModelsRequest& request);
+v1::ListRunsResponse ListRuns(const RunBoard& board);
+
+}  // namespace tributary::learning

@@ -1,0 +1,49 @@
+// Pages of what the store keeps, for whoever asks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/records.h"
+#include "core/runtime/mutex.h"
+
+namespace tributary::store {
+
+// Thread-safe; reads by a connection of its own, while the store's thread writes. What a transaction commits
+// is seen by the next call. Errors: those of Database.
+class StoreReader {
+ public:
+  // Of a store that is open.
+  static absl::StatusOr<std::unique_ptr<StoreReader>> Open(const std::string& folder);
+
+  // The last `count` lines of a run's history before line `number` (0: the newest), in the order of events.
+  absl::StatusOr<std::vector<HistoryRecord>> LinesBefore(std::string_view run, std::int64_t number,
+                                                         std::size_t count) const;
+  // The first `count` lines that were written or amended after that revision, in the order of the changes.
+  absl::StatusOr<std::vector<HistoryRecord>> LinesAfter(std::string_view run, std::int64_t revision,
+                                                        std::size_t count) const;
+  // Absent: there is none yet.
+  absl::StatusOr<std::optional<HistoryRecord>> LastCommitted(std::string_view run) const;
+  absl::StatusOr<std::optional<HistoryRecord>> LastEvaluated(std::string_view run) const;
+
+  // Ascending by round, from the first one at or after `round`.
+  absl::StatusOr<std::vector<ModelRecord>> Models(std::string_view run, std::uint32_t round,
+                                                  std::size_t count) const;
+
+ private:
+  explicit StoreReader(Database database) : database_(std::move(database)) {}
+  absl::StatusOr<std::vector<HistoryRecord>> Lines(std::string_view condition, std::string_view run,
+                                                   std::int64_t bound, std::size_t count) const;
+
+  mutable runtime::Mutex mutex_;
+  mutable Database database_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tributary::store
