@@ -15,24 +15,24 @@
 namespace tributary {
 namespace {
 
-LevenbergMarquardtResult Train(const BeaconProblem& problem, std::span<const double> start,
-                               double target_rms) {
-  LevenbergMarquardtOptions options;
+nn::LevenbergMarquardtResult Train(const nn::BeaconProblem& problem, std::span<const double> start,
+                                   double target_rms) {
+  nn::LevenbergMarquardtOptions options;
   options.max_epochs = 300;
   options.min_mean_squared_error = target_rms * target_rms;
-  return *MinimiseLevenbergMarquardt(problem, start, options);
+  return *nn::MinimiseLevenbergMarquardt(problem, start, options);
 }
 
 int Serve() {
   std::size_t patterns = 0;
   std::cin >> patterns;
-  std::vector<BeaconInputs> inputs(patterns);
-  std::vector<BeaconOutputs> targets(patterns);
+  std::vector<nn::BeaconInputs> inputs(patterns);
+  std::vector<nn::BeaconOutputs> targets(patterns);
   for (std::size_t i = 0; i < patterns; ++i) {
     for (double& x : inputs[i]) std::cin >> x;
     for (double& t : targets[i]) std::cin >> t;
   }
-  std::vector<double> start(BeaconNetwork::kParameters);
+  std::vector<double> start(nn::BeaconNetwork::kParameters);
   for (double& w : start) std::cin >> w;
   if (!std::cin || patterns == 0) {
     std::cerr << "expected patterns and start weights on standard input\n";
@@ -43,8 +43,8 @@ int Serve() {
     double target = 0.0;
     if (command == "time") std::cin >> target;
     const auto begin = std::chrono::steady_clock::now();
-    const BeaconProblem problem(inputs, targets);
-    const LevenbergMarquardtResult result = Train(problem, start, target);
+    const nn::BeaconProblem problem(inputs, targets);
+    const nn::LevenbergMarquardtResult result = Train(problem, start, target);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (command == "time") std::cout << seconds << " ";
     std::cout << std::sqrt(result.mean_squared_error) << " " << result.epochs << std::endl;

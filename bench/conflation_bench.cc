@@ -21,7 +21,7 @@ struct Panels {
     std::mt19937_64 random(1);
     for (std::size_t panel = 0; panel < kPanels; ++panel) {
       for (std::size_t i = 0; i < subjects; ++i) {
-        const Gaussian<2> tuple = RandomGaussian<2>(random, 10, 0.02, 2);
+        const estimate::Gaussian<2> tuple = estimate::RandomGaussian<2>(random, 10, 0.02, 2);
         for (int k = 0; k < 2; ++k) means[panel].push_back(static_cast<float>(tuple.mean[k]));
         for (const double element : {tuple.cholesky(0, 0), tuple.cholesky(1, 0), tuple.cholesky(1, 1)}) {
           factors[panel].push_back(static_cast<float>(element));
@@ -34,8 +34,8 @@ struct Panels {
 
   std::vector<std::vector<float>> means;    // [panel][n × 2]
   std::vector<std::vector<float>> factors;  // [panel][n × 3]
-  std::vector<TuplePlanes> planes;
-  std::array<const TuplePlanes*, kPanels> pointers;
+  std::vector<estimate::TuplePlanes> planes;
+  std::array<const estimate::TuplePlanes*, kPanels> pointers;
 };
 
 void Report(benchmark::State& state) {
@@ -45,9 +45,9 @@ void Report(benchmark::State& state) {
 
 void Batch(benchmark::State& state) {
   const Panels panels(static_cast<std::size_t>(state.range(0)));
-  ConflatedBatch result;
+  estimate::ConflatedBatch result;
   for (auto _ : state) {
-    ConflateBatch(panels.pointers, false, result);
+    estimate::ConflateBatch(panels.pointers, false, result);
     benchmark::DoNotOptimize(result.fused.l11());
     benchmark::ClobberMemory();
   }
@@ -57,9 +57,9 @@ BENCHMARK(Batch)->Arg(16)->Arg(256);
 
 void BatchInSingle(benchmark::State& state) {
   const Panels panels(static_cast<std::size_t>(state.range(0)));
-  TuplePlanes fused;
+  estimate::TuplePlanes fused;
   for (auto _ : state) {
-    ConflateBatchInSingle(panels.pointers, fused);
+    estimate::ConflateBatchInSingle(panels.pointers, fused);
     benchmark::DoNotOptimize(fused.l11());
     benchmark::ClobberMemory();
   }
@@ -69,9 +69,9 @@ BENCHMARK(BatchInSingle)->Arg(16)->Arg(256);
 
 void BatchWithInnovations(benchmark::State& state) {
   const Panels panels(static_cast<std::size_t>(state.range(0)));
-  ConflatedBatch result;
+  estimate::ConflatedBatch result;
   for (auto _ : state) {
-    ConflateBatch(panels.pointers, true, result);
+    estimate::ConflateBatch(panels.pointers, true, result);
     benchmark::DoNotOptimize(result.fused.l11());
     benchmark::ClobberMemory();
   }
@@ -82,7 +82,7 @@ BENCHMARK(BatchWithInnovations)->Arg(16)->Arg(256);
 // From the wire's order and back, validated: what the aggregator does per slot.
 void BatchFromTheWire(benchmark::State& state) {
   Panels panels(static_cast<std::size_t>(state.range(0)));
-  ConflatedBatch result;
+  estimate::ConflatedBatch result;
   std::vector<float> means(panels.means[0].size());
   std::vector<float> factors(panels.factors[0].size());
   for (auto _ : state) {
@@ -90,7 +90,7 @@ void BatchFromTheWire(benchmark::State& state) {
     for (std::size_t panel = 0; panel < kPanels; ++panel) {
       valid &= panels.planes[panel].Load(panels.means[panel], panels.factors[panel]);
     }
-    ConflateBatch(panels.pointers, false, result);
+    estimate::ConflateBatch(panels.pointers, false, result);
     valid &= result.fused.Store(means, factors);
     benchmark::DoNotOptimize(valid);
     benchmark::ClobberMemory();
@@ -132,13 +132,14 @@ BENCHMARK(EigenMatrix2f)->Arg(16)->Arg(256);
 void DoubleReference(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const Panels panels(n);
-  std::array<Gaussian<2>, kPanels> column;
+  std::array<estimate::Gaussian<2>, kPanels> column;
   for (auto _ : state) {
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t panel = 0; panel < kPanels; ++panel) {
-        column[panel] = Gaussian<2>::FromTuple(&panels.means[panel][2 * i], &panels.factors[panel][3 * i]);
+        column[panel] =
+            estimate::Gaussian<2>::FromTuple(&panels.means[panel][2 * i], &panels.factors[panel][3 * i]);
       }
-      benchmark::DoNotOptimize(Conflate<2>(column));
+      benchmark::DoNotOptimize(estimate::Conflate<2>(column));
     }
   }
   Report(state);

@@ -50,7 +50,7 @@ namespace {
 HWY_EXPORT(ReadAll);
 
 constexpr std::size_t kElements = 25'000'000;
-constexpr std::size_t kChunk = kMaxChunkBytes / sizeof(float);
+constexpr std::size_t kChunk = parameters::kMaxChunkBytes / sizeof(float);
 
 std::vector<float> Update() {
   std::vector<float> values(kElements);
@@ -78,8 +78,8 @@ BENCHMARK(Read)->Unit(benchmark::kMillisecond);
 void AddUpdate(benchmark::State& state, bool from_cache) {
   const std::vector<float> values = Update();
   const std::span<const float> all = values;
-  Accumulator sum(kElements);
-  sum.Start(*FixedPoint::For(8, 100'000, 100));
+  learning::Accumulator sum(kElements);
+  sum.Start(*parameters::FixedPoint::For(8, 100'000, 100));
   for (auto _ : state) {
     bool good = true;
     for (std::size_t offset = 0; offset < kElements; offset += kChunk) {
@@ -97,22 +97,22 @@ BENCHMARK(AccumulateFromCache)->Unit(benchmark::kMillisecond);
 
 // What else a received chunk goes through: its checksum and its decoding. Bytes of the payload.
 void Checksum(benchmark::State& state) {
-  const std::string payload(kMaxChunkBytes, 'x');
-  for (auto _ : state) benchmark::DoNotOptimize(Crc32c(payload));
+  const std::string payload(parameters::kMaxChunkBytes, 'x');
+  for (auto _ : state) benchmark::DoNotOptimize(parameters::Crc32c(payload));
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
                           static_cast<std::int64_t>(payload.size()));
 }
 BENCHMARK(Checksum);
 
 void Decode(benchmark::State& state) {
-  const auto encoding = static_cast<UpdateEncoding>(state.range(0));
-  const std::size_t count = ElementsPerChunk(encoding);
+  const auto encoding = static_cast<parameters::UpdateEncoding>(state.range(0));
+  const std::size_t count = parameters::ElementsPerChunk(encoding);
   std::vector<float> values = Update();
   values.resize(count);
   std::string payload;
-  benchmark::DoNotOptimize(EncodeChunk(encoding, values, payload).ok());
+  benchmark::DoNotOptimize(parameters::EncodeChunk(encoding, values, payload).ok());
   for (auto _ : state) {
-    UpdateDecoder decoder(encoding, count);
+    parameters::UpdateDecoder decoder(encoding, count);
     benchmark::DoNotOptimize(decoder.Decode(0, count, payload).ok());
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(count));

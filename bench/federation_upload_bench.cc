@@ -30,11 +30,11 @@
 #include <thread>
 #include <vector>
 
-#include "aggregator/server/ingest_server.h"
 #include "aggregator/learning/service/coordinator.h"
 #include "aggregator/learning/service/federation_service.h"
 #include "aggregator/learning/service/federation_wire.h"
 #include "aggregator/learning/service/run_service.h"
+#include "aggregator/server/ingest_server.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/flat_model.h"
 #include "core/parameters/safetensors.h"
@@ -46,7 +46,7 @@
 namespace tributary {
 namespace {
 
-constexpr std::size_t kChunkElements = kMaxChunkBytes / sizeof(float);
+constexpr std::size_t kChunkElements = parameters::kMaxChunkBytes / sizeof(float);
 
 struct Ports {
   int grpc = 0;
@@ -85,21 +85,21 @@ void WriteFully(int fd, const void* data, std::size_t size) {
 }
 
 // The server's side of one plain upload.
-void ServeTcp(int fd, Coordinator& coordinator) {
+void ServeTcp(int fd, learning::Coordinator& coordinator) {
   std::uint32_t size = 0;
   ReadFully(fd, &size, sizeof size);
   std::string bytes(size, '\0');
   ReadFully(fd, bytes.data(), bytes.size());
   v1::UpdateHeader wire;
   if (!wire.ParseFromString(bytes)) Die("no header");
-  std::promise<Coordinator::Began> began;
-  coordinator.BeginUpload(wire.run(), HeaderFromWire(wire).value(),
-                          [&](Coordinator::Began result) { began.set_value(std::move(result)); });
-  Coordinator::Began result = began.get_future().get();
-  if (!std::holds_alternative<std::unique_ptr<Upload>>(result)) {
-    Die(std::get<SubmissionAnswer>(result).message);
+  std::promise<learning::Coordinator::Began> began;
+  coordinator.BeginUpload(wire.run(), learning::HeaderFromWire(wire).value(),
+                          [&](learning::Coordinator::Began result) { began.set_value(std::move(result)); });
+  learning::Coordinator::Began result = began.get_future().get();
+  if (!std::holds_alternative<std::unique_ptr<learning::Upload>>(result)) {
+    Die(std::get<learning::SubmissionAnswer>(result).message);
   }
-  auto upload = std::get<std::unique_ptr<Upload>>(std::move(result));
+  auto upload = std::get<std::unique_ptr<learning::Upload>>(std::move(result));
   std::string payload;
   for (ChunkHead head{}; head.last == 0;) {
     ReadFully(fd, &head, sizeof head);
@@ -107,9 +107,9 @@ void ServeTcp(int fd, Coordinator& coordinator) {
     ReadFully(fd, payload.data(), payload.size());
     if (auto refusal = upload->Take({head.offset, head.count, payload, head.crc32c})) Die(refusal->message);
   }
-  std::promise<SubmissionAnswer> answer;
+  std::promise<learning::SubmissionAnswer> answer;
   coordinator.Submit(wire.run(), std::move(upload),
-                     [&](const SubmissionAnswer& given) { answer.set_value(given); });
+                     [&](const learning::SubmissionAnswer& given) { answer.set_value(given); });
   const char accepted = answer.get_future().get().accepted ? 1 : 0;
   WriteFully(fd, &accepted, 1);
   close(fd);
@@ -118,20 +118,20 @@ void ServeTcp(int fd, Coordinator& coordinator) {
 // The child process: an aggregator's runs, until it is killed.
 [[noreturn]] void Serve(const std::string& folder, int ports_fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  TuneProcess();
-  const SystemClock clock;
-  auto coordinator = Coordinator::Start({folder, 1}, clock);
+  runtime::TuneProcess();
+  const runtime::SystemClock clock;
+  auto coordinator = learning::Coordinator::Start({folder, 1}, clock);
   if (!coordinator.ok()) Die(std::string(coordinator.status().message()));
-  FederationService federation(**coordinator);
-  RunService runs(**coordinator);
+  learning::FederationService federation(**coordinator);
+  learning::RunService runs(**coordinator);
   Ports ports;
   // The aggregator's own server, for its settings.
-  IngestOptions options;
+  server::IngestOptions options;
   options.listen = "127.0.0.1:0";
   options.services = {&federation, &runs};
-  const SiteTable sites({});
-  Fleet fleet;
-  const auto server = IngestServer::Start(options, sites, fleet, clock);
+  const server::SiteTable sites({});
+  publish::Fleet fleet;
+  const auto server = server::IngestServer::Start(options, sites, fleet, clock);
   if (!server.ok()) Die(std::string(server.status().message()));
   ports.grpc = (*server)->port();
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -240,12 +240,12 @@ class Node {
   template <class Send>
   void ForEachChunk(const std::string& chunk, const Send& send) const {
     const std::size_t total = header_.element_count();
-    const std::uint32_t full_crc = Crc32c(chunk);
+    const std::uint32_t full_crc = parameters::Crc32c(chunk);
     for (std::size_t offset = 0; offset < total; offset += kChunkElements) {
       const auto count = static_cast<std::uint32_t>(std::min(kChunkElements, total - offset));
       const auto bytes = static_cast<std::uint32_t>(count * sizeof(float));
       const bool full = bytes == chunk.size();
-      send(ChunkHead{offset, count, bytes, full ? full_crc : Crc32c({chunk.data(), bytes}),
+      send(ChunkHead{offset, count, bytes, full ? full_crc : parameters::Crc32c({chunk.data(), bytes}),
                      offset + count == total});
     }
   }
@@ -259,9 +259,10 @@ class Node {
 };
 
 void StartRun(const Ports& ports, std::size_t nodes, std::size_t elements) {
-  TensorSet set;
-  set.tensors["w"] = FloatTensor(std::vector<std::uint64_t>{elements}, std::vector<float>(elements));
-  const std::string model = EncodeSafetensors(set);
+  parameters::TensorSet set;
+  set.tensors["w"] =
+      parameters::FloatTensor(std::vector<std::uint64_t>{elements}, std::vector<float>(elements));
+  const std::string model = parameters::EncodeSafetensors(set);
   grpc::ClientContext context;
   v1::StartRunResponse response;
   const auto stub = v1::RunService::NewStub(
@@ -272,8 +273,8 @@ void StartRun(const Ports& ports, std::size_t nodes, std::size_t elements) {
       "name = \"bench\"\nrounds = 1000\nmin_nodes = {}\nquorum = {}\ndeadline_s = 600\n", nodes, nodes));
   writer->Write(request);
   request.clear_config();
-  for (std::size_t at = 0; at < model.size(); at += kMaxChunkBytes) {
-    request.set_chunk(model.substr(at, kMaxChunkBytes));
+  for (std::size_t at = 0; at < model.size(); at += parameters::kMaxChunkBytes) {
+    request.set_chunk(model.substr(at, parameters::kMaxChunkBytes));
     writer->Write(request);
   }
   writer->WritesDone();
@@ -300,7 +301,7 @@ int Measure(int rounds, std::size_t nodes, std::size_t elements, const std::stri
 
   std::vector<float> values(kChunkElements);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1e-3f * static_cast<float>(i % 1000);
-  const std::string chunk(BytesOf(values));
+  const std::string chunk(parameters::BytesOf(values));
   const double gigabytes = 4e-9 * static_cast<double>(elements * nodes);
   std::vector<double> grpc_rates, tcp_rates, ratios;
   const double idle_mb = ResidentMb(server, "VmRSS:");

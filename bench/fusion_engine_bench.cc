@@ -15,10 +15,10 @@ namespace {
 constexpr std::size_t kPanels = 4;
 constexpr std::uint32_t kSubjects = 16;
 
-TupleFrame RandomFrame(std::mt19937_64& random, std::uint32_t subjects) {
-  TupleFrame frame;
+estimate::TupleFrame RandomFrame(std::mt19937_64& random, std::uint32_t subjects) {
+  estimate::TupleFrame frame;
   for (std::uint32_t i = 0; i < subjects; ++i) {
-    Gaussian<2> tuple = RandomGaussian<2>(random, 10, 0.02, 0.001);
+    estimate::Gaussian<2> tuple = estimate::RandomGaussian<2>(random, 10, 0.02, 0.001);
     frame.subjects.push_back(i);
     for (int k = 0; k < 2; ++k) frame.means.push_back(static_cast<float>(tuple.mean[k]));
     for (const double element : {tuple.cholesky(0, 0), tuple.cholesky(1, 0), tuple.cholesky(1, 1)}) {
@@ -28,30 +28,31 @@ TupleFrame RandomFrame(std::mt19937_64& random, std::uint32_t subjects) {
   return frame;
 }
 
-void Run(benchmark::State& state, const FusionTuning& tuning, bool agreeing) {
-  SiteConfig site;
+void Run(benchmark::State& state, const fusion::FusionTuning& tuning, bool agreeing) {
+  fusion::SiteConfig site;
   site.name = "bench";
   site.leaves = {"n", "e", "s", "w"};
   site.max_age_ns.reset();
   site.max_lead_ns.reset();
   site.tuning = tuning;
-  const auto engine = *FusionEngine::Create(site);
+  const auto engine = *fusion::FusionEngine::Create(site);
   std::mt19937_64 random(1);
-  std::array<TupleFrame, kPanels> frames;
-  std::array<SourceHandle, kPanels> sources;
+  std::array<estimate::TupleFrame, kPanels> frames;
+  std::array<fusion::SourceHandle, kPanels> sources;
   for (std::size_t panel = 0; panel < kPanels; ++panel) {
     sources[panel] = *engine->Join({site.leaves[panel], 2, {site.leaves[panel]}});
     frames[panel] = RandomFrame(random, kSubjects);
     if (!agreeing) frames[panel].subjects[panel] = kSubjects + static_cast<std::uint32_t>(panel);
   }
-  FusedSlots out;
-  Epoch epoch = 1;
+  fusion::FusedSlots out;
+  estimate::Epoch epoch = 1;
   for (auto _ : state) {
     out.Clear();
-    const FusionTime now = {SlotLength().StartNs(epoch), SlotLength().StartNs(epoch)};
+    const fusion::FusionTime now = {estimate::SlotLength().StartNs(epoch),
+                                    estimate::SlotLength().StartNs(epoch)};
     for (std::size_t panel = 0; panel < kPanels; ++panel) {
       frames[panel].epoch = epoch;
-      const OfferResult result = engine->Offer(sources[panel], frames[panel], now, out);
+      const fusion::OfferResult result = engine->Offer(sources[panel], frames[panel], now, out);
       benchmark::DoNotOptimize(result.accepted);
     }
     ++epoch;
@@ -63,36 +64,36 @@ void Run(benchmark::State& state, const FusionTuning& tuning, bool agreeing) {
       benchmark::Counter(tuples * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-void Engine(benchmark::State& state) { Run(state, FusionTuning(), true); }
+void Engine(benchmark::State& state) { Run(state, fusion::FusionTuning(), true); }
 BENCHMARK(Engine);
 
-void EngineWithDifferentSubjects(benchmark::State& state) { Run(state, FusionTuning(), false); }
+void EngineWithDifferentSubjects(benchmark::State& state) { Run(state, fusion::FusionTuning(), false); }
 BENCHMARK(EngineWithDifferentSubjects);
 
 void EngineWithRevisions(benchmark::State& state) {
-  FusionTuning tuning;
-  tuning.late = LatePolicy::kRevise;
+  fusion::FusionTuning tuning;
+  tuning.late = fusion::LatePolicy::kRevise;
   Run(state, tuning, true);
 }
 BENCHMARK(EngineWithRevisions);
 
 void EngineWithGate(benchmark::State& state) {
-  FusionTuning tuning;
+  fusion::FusionTuning tuning;
   tuning.gate_probability = 0.999999;
   Run(state, tuning, true);
 }
 BENCHMARK(EngineWithGate);
 
 void EngineWithTracks(benchmark::State& state) {
-  FusionTuning tuning;
+  fusion::FusionTuning tuning;
   tuning.track.emplace();
   Run(state, tuning, true);
 }
 BENCHMARK(EngineWithTracks);
 
 void EngineWithIntersection(benchmark::State& state) {
-  FusionTuning tuning;
-  tuning.method = FusionMethod::kIntersection;
+  fusion::FusionTuning tuning;
+  tuning.method = fusion::FusionMethod::kIntersection;
   Run(state, tuning, true);
 }
 BENCHMARK(EngineWithIntersection);

@@ -20,10 +20,10 @@ constexpr std::size_t kBatch = 16;
 
 class Run {
  public:
-  explicit Run(NumberFormat format)
-      : accelerator_(*CpuPositioning::Create(RandomPositioningNetwork(1), format, kBatch)),
-        features_(RandomFeatures(1, kBatch)),
-        outputs_(kBatch * PositioningModel::kOutputs) {}
+  explicit Run(fpga::NumberFormat format)
+      : accelerator_(*accelerator::CpuPositioning::Create(fpga::RandomPositioningNetwork(1), format, kBatch)),
+        features_(fpga::RandomFeatures(1, kBatch)),
+        outputs_(kBatch * fpga::PositioningModel::kOutputs) {}
 
   double MicrosecondsPerBatch(int batches) {
     const auto start = std::chrono::steady_clock::now();
@@ -35,24 +35,24 @@ class Run {
   std::string description() const { return accelerator_->description(); }
 
  private:
-  std::unique_ptr<CpuPositioning> accelerator_;
+  std::unique_ptr<accelerator::CpuPositioning> accelerator_;
   std::vector<float> features_;
   std::vector<float> outputs_;
 };
 
 void PrintTable() {
-  for (const NumberFormat format : kNumberFormats) {
+  for (const fpga::NumberFormat format : fpga::kNumberFormats) {
     Run run(format);
     std::vector<double> times;
     for (int i = 0; i < 15; ++i)
-      times.push_back(run.MicrosecondsPerBatch(format == NumberFormat::kInt32 ? 2 : 100));
+      times.push_back(run.MicrosecondsPerBatch(format == fpga::NumberFormat::kInt32 ? 2 : 100));
     std::nth_element(times.begin(), times.begin() + 7, times.end());
     std::printf("%-24s %9.2f us per batch of 16\n", run.description().c_str(), times[7]);
   }
 }
 
 int Serve(const std::string& name) {
-  const auto format = ParseNumberFormat(name);
+  const auto format = fpga::ParseNumberFormat(name);
   if (!format.ok()) {
     std::cerr << format.status().message() << "\n";
     return 2;

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/kernel/random_stream.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/nn/kernel/random_stream.h"
 
 namespace tributary {
 namespace {
 
 // The network of PyTorch's figures, which self_supervised.py builds too.
-EncoderOptions MeasuredEncoder() {
-  EncoderOptions encoder;
+nn::EncoderOptions MeasuredEncoder() {
+  nn::EncoderOptions encoder;
   encoder.channels = {32, 64};
   encoder.grid = 1;
   return encoder;
@@ -47,28 +47,29 @@ class Run {
 void PrintTable() {
   struct Case {
     const char* name;
-    EncoderOptions encoder;
-    SelfSupervisedMethod method;
+    nn::EncoderOptions encoder;
+    nn::SelfSupervisedMethod method;
   };
-  using Norm = EncoderNorm;
-  const auto with = [](Norm norm, EncoderActivation activation, bool quantised) {
-    EncoderOptions encoder = MeasuredEncoder();
+  using Norm = nn::EncoderNorm;
+  const auto with = [](Norm norm, nn::EncoderActivation activation, bool quantised) {
+    nn::EncoderOptions encoder = MeasuredEncoder();
     encoder.norm = norm;
     encoder.activation = activation;
     encoder.quantised = quantised;
     return encoder;
   };
   const Case cases[] = {
-      {"SimSiam, batch norm", with(Norm::kBatch, EncoderActivation::kRelu, false),
-       SelfSupervisedMethod::kSimSiam},
-      {"SimSiam, L1 filter response", with(Norm::kFilterResponse, EncoderActivation::kRelu, false),
-       SelfSupervisedMethod::kSimSiam},
-      {"SimSiam, 12/8 bits", with(Norm::kNone, EncoderActivation::kHardClip, true),
-       SelfSupervisedMethod::kSimSiam},
-      {"BYOL, batch norm", with(Norm::kBatch, EncoderActivation::kRelu, false), SelfSupervisedMethod::kByol},
+      {"SimSiam, batch norm", with(Norm::kBatch, nn::EncoderActivation::kRelu, false),
+       nn::SelfSupervisedMethod::kSimSiam},
+      {"SimSiam, L1 filter response", with(Norm::kFilterResponse, nn::EncoderActivation::kRelu, false),
+       nn::SelfSupervisedMethod::kSimSiam},
+      {"SimSiam, 12/8 bits", with(Norm::kNone, nn::EncoderActivation::kHardClip, true),
+       nn::SelfSupervisedMethod::kSimSiam},
+      {"BYOL, batch norm", with(Norm::kBatch, nn::EncoderActivation::kRelu, false),
+       nn::SelfSupervisedMethod::kByol},
   };
   for (const Case& c : cases) {
-    SelfSupervisedOptions options;
+    nn::SelfSupervisedOptions options;
     options.encoder = c.encoder;
     options.method = c.method;
     Run run(options);
@@ -81,7 +82,7 @@ void PrintTable() {
 }
 
 int Serve() {
-  SelfSupervisedOptions options;
+  nn::SelfSupervisedOptions options;
   options.encoder = MeasuredEncoder();
   Run run(options);
   std::cout << "tributary SimSiam step" << std::endl;

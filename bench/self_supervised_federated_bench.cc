@@ -29,14 +29,14 @@ namespace {
 constexpr std::size_t kNodes = 5;
 
 struct Sets {
-  ImageSet train, test;
+  images::ImageSet train, test;
 };
 
 struct Schedule {
   std::uint64_t rounds = 40;
   std::uint64_t local_steps = 50;
-  double rate = SelfSupervisedOptions().learning_rate;
-  AugmentationSet augmentation = AugmentationSet::kContinuous;
+  double rate = nn::SelfSupervisedOptions().learning_rate;
+  learner::AugmentationSet augmentation = learner::AugmentationSet::kContinuous;
   std::size_t grid = 3;
 };
 
@@ -47,10 +47,11 @@ class Comparison {
     options_.encoder.grid = schedule.grid;
     options_.learning_rate = schedule.rate;
     options_.schedule_steps = schedule.rounds * schedule.local_steps;
-    parts_ = *SplitImages(sets.train.count(), sets.train.labels, {ImageSplit::kDirichlet, kNodes, 0.5, 1});
+    parts_ = *images::SplitImages(sets.train.count(), sets.train.labels,
+                                  {images::ImageSplit::kDirichlet, kNodes, 0.5, 1});
     all_.resize(sets.train.count());
     std::iota(all_.begin(), all_.end(), 0U);
-    const auto trainer = *SelfSupervisedTrainer::Create(options_);
+    const auto trainer = *nn::SelfSupervisedTrainer::Create(options_);
     initial_.assign(trainer->parameters().begin(), trainer->parameters().end());
   }
 
@@ -69,16 +70,17 @@ class Comparison {
 
  private:
   // Draws its views from a seed of its own, as a node does.
-  std::unique_ptr<SelfSupervisedWorkload> Learner(const std::vector<std::uint32_t>& part, std::size_t node,
-                                                  std::uint64_t schedule_steps) const {
-    LocalTrainingOptions local{.trainer = options_, .augmentation = schedule_.augmentation};
+  std::unique_ptr<learner::SelfSupervisedWorkload> Learner(const std::vector<std::uint32_t>& part,
+                                                           std::size_t node,
+                                                           std::uint64_t schedule_steps) const {
+    learner::LocalTrainingOptions local{.trainer = options_, .augmentation = schedule_.augmentation};
     local.trainer.schedule_steps = schedule_steps;
     local.trainer.seed = node + 1;
-    return *SelfSupervisedWorkload::Create(sets_.train, part, local);
+    return *learner::SelfSupervisedWorkload::Create(sets_.train, part, local);
   }
 
-  static std::vector<float> Update(SelfSupervisedWorkload& learner, std::uint64_t round, std::uint64_t steps,
-                                   const std::vector<float>& model) {
+  static std::vector<float> Update(learner::SelfSupervisedWorkload& learner, std::uint64_t round,
+                                   std::uint64_t steps, const std::vector<float>& model) {
     std::vector<float> update(model.size());
     const auto outcome = learner.Train(
         round, steps, model, [] { return false; }, update);
@@ -88,7 +90,7 @@ class Comparison {
   }
 
   void Together() {
-    std::vector<std::unique_ptr<SelfSupervisedWorkload>> learners;
+    std::vector<std::unique_ptr<learner::SelfSupervisedWorkload>> learners;
     for (std::size_t node = 0; node < kNodes; ++node) {
       learners.push_back(Learner(parts_[node], node, options_.schedule_steps));
     }
@@ -116,7 +118,7 @@ class Comparison {
 
   // With the running statistics of these images.
   std::vector<float> Measured(const std::vector<float>& model, const std::vector<std::uint32_t>& part) const {
-    const auto trainer = *SelfSupervisedTrainer::Create(options_);
+    const auto trainer = *nn::SelfSupervisedTrainer::Create(options_);
     (void)trainer->SetParameters(model);
     std::vector<std::uint8_t> pixels;
     const std::size_t size = sets_.train.image_size();
@@ -129,12 +131,12 @@ class Comparison {
   }
 
   double Judge(const std::string& name, const std::vector<float>& model) const {
-    const auto trainer = *SelfSupervisedTrainer::Create(options_);
+    const auto trainer = *nn::SelfSupervisedTrainer::Create(options_);
     (void)trainer->SetParameters(model);
     const std::vector<float> train = trainer->Features(sets_.train.pixels),
                              test = trainer->Features(sets_.test.pixels);
-    const auto figures = EvaluateFeatures({train, sets_.train.labels}, {test, sets_.test.labels},
-                                          options_.encoder.feature_count());
+    const auto figures = nn::EvaluateFeatures({train, sets_.train.labels}, {test, sets_.test.labels},
+                                              options_.encoder.feature_count());
     if (!figures.ok()) throw std::runtime_error(figures.status().ToString());
     std::printf("%-14s linear probe %6.2f %%  kNN %6.2f %%  spread %.2f\n", name.c_str(),
                 100 * figures->linear_accuracy, 100 * figures->knn_accuracy, figures->spread);
@@ -144,7 +146,7 @@ class Comparison {
 
   const Sets& sets_;
   const Schedule& schedule_;
-  SelfSupervisedOptions options_;
+  nn::SelfSupervisedOptions options_;
   std::vector<std::vector<std::uint32_t>> parts_;
   std::vector<std::uint32_t> all_;
   std::vector<float> initial_;
@@ -159,8 +161,8 @@ int main(int argc, char** argv) {
                  "[LOCAL_STEPS] [RATE] [AUGMENTATION] [GRID]\n";
     return 64;
   }
-  const auto train = tributary::ReadIdxImages(argv[1], argv[2]);
-  const auto test = tributary::ReadIdxImages(argv[3], argv[4]);
+  const auto train = tributary::images::ReadIdxImages(argv[1], argv[2]);
+  const auto test = tributary::images::ReadIdxImages(argv[3], argv[4]);
   if (!train.ok() || !test.ok()) {
     std::cerr << train.status() << "\n" << test.status() << "\n";
     return 1;
@@ -170,7 +172,7 @@ int main(int argc, char** argv) {
   if (argc > 6) schedule.local_steps = std::strtoull(argv[6], nullptr, 10);
   if (argc > 7) schedule.rate = std::strtod(argv[7], nullptr);
   if (argc > 8) {
-    const auto augmentation = tributary::ParseAugmentationSet(argv[8]);
+    const auto augmentation = tributary::learner::ParseAugmentationSet(argv[8]);
     if (!augmentation.ok()) {
       std::cerr << augmentation.status() << "\n";
       return 64;

@@ -28,32 +28,33 @@ std::string SoftwareXclbin() {
   ::setenv("XILINX_XRT", TRIBUTARY_XRT_ROOT, 1);
   const std::string path = "xrt_bench.xclbin";
   std::ofstream(path, std::ios::binary)
-      << WriteXclbin({.kernels = {{"positioning_kernel", 2}, {"loopback_kernel", 2}}}).value();
+      << device::WriteXclbin({.kernels = {{"positioning_kernel", 2}, {"loopback_kernel", 2}}}).value();
   return path;
 }
 
-XrtOptions Options() {
+accelerator::XrtOptions Options() {
   static const std::string xclbin = std::getenv("XILINX_XRT") == nullptr ? SoftwareXclbin()
                                     : std::getenv("TRIBUTARY_XCLBIN") == nullptr
                                         ? "positioning.xclbin"
                                         : std::getenv("TRIBUTARY_XCLBIN");
-  XrtOptions options;
+  accelerator::XrtOptions options;
   options.xclbin = xclbin;
   return options;
 }
 
 void BM_EmptyRun(benchmark::State& state) {
-  const auto board = XrtBoard::Open(Options());
+  const auto board = accelerator::XrtBoard::Open(Options());
   if (!board.ok()) return state.SkipWithError(board.status().ToString().c_str());
-  const auto kernels = (*board)->TakeUnits(XrtPositioning::kKernel, 1);
+  const auto kernels = (*board)->TakeUnits(accelerator::XrtPositioning::kKernel, 1);
   if (!kernels.ok()) return state.SkipWithError(kernels.status().ToString().c_str());
   const xrt::kernel& kernel = kernels->front();
   xrt::bo output((*board)->device(), 4096, xrt::bo::flags::cacheable,
-                 static_cast<xrt::memory_group>(kernel.group_id(kOutputArgument)));
+                 static_cast<xrt::memory_group>(kernel.group_id(fpga::kOutputArgument)));
   xrt::run run(kernel);
-  for (const int argument : {kInputArgument, kOutputArgument, kParametersArgument})
+  for (const int argument : {fpga::kInputArgument, fpga::kOutputArgument, fpga::kParametersArgument})
     run.set_arg(argument, output);
-  for (const int argument : {kFramesArgument, kParameterWordsArgument, kConfigurationArgument, kSeedArgument})
+  for (const int argument : {fpga::kFramesArgument, fpga::kParameterWordsArgument,
+                             fpga::kConfigurationArgument, fpga::kSeedArgument})
     run.set_arg(argument, 0u);
   for (auto _ : state) {
     run.start();
@@ -66,13 +67,14 @@ BENCHMARK(BM_EmptyRun)->UseRealTime();
 // Compute units, frames per run. The kernel is simulated: a millisecond per subject, beside which the host's
 // part cannot be seen, with overlap or without.
 void BM_SimulatedBatch(benchmark::State& state) {
-  XrtOptions options = Options();
+  accelerator::XrtOptions options = Options();
   options.compute_units = static_cast<std::size_t>(state.range(0));
   options.frames_per_run = static_cast<std::size_t>(state.range(1));
-  const auto accelerator = XrtPositioning::Create(RandomPositioningNetwork(1), kBatch, options);
+  const auto accelerator =
+      accelerator::XrtPositioning::Create(fpga::RandomPositioningNetwork(1), kBatch, options);
   if (!accelerator.ok()) return state.SkipWithError(accelerator.status().ToString().c_str());
-  const std::vector<float> features = RandomFeatures(1, kBatch);
-  std::vector<float> outputs(kBatch * PositioningModel::kOutputs);
+  const std::vector<float> features = fpga::RandomFeatures(1, kBatch);
+  std::vector<float> outputs(kBatch * fpga::PositioningModel::kOutputs);
   for (auto _ : state) {
     const absl::Status status = (*accelerator)->Infer(features, kBatch, outputs);
     if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
@@ -92,11 +94,11 @@ void Work(microseconds duration) {
 // they do.
 void BM_TimedBatch(benchmark::State& state) {
   constexpr std::size_t kWords = 16;
-  XrtOptions options = Options();
+  accelerator::XrtOptions options = Options();
   options.compute_units = static_cast<std::size_t>(state.range(0));
   options.frames_per_run = static_cast<std::size_t>(state.range(1));
   ::setenv("TRIBUTARY_DEVICE_FAULTS", fmt::format("frame_us={}", state.range(2)).c_str(), 1);
-  const auto frames = XrtFrames::Create({"loopback_kernel", kWords, kWords, {}}, options);
+  const auto frames = accelerator::XrtFrames::Create({"loopback_kernel", kWords, kWords, {}}, options);
   ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
   if (!frames.ok()) return state.SkipWithError(frames.status().ToString().c_str());
   const microseconds half(state.range(3) / 2);
