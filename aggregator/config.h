@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "aggregator/learning/judge/evaluation_images.h"
 #include "aggregator/fusion/site_config.h"
+#include "aggregator/learning/judge/evaluation_images.h"
 #include "core/config/config.h"
 #include "core/config/tls.h"
 
-namespace tributary {
+namespace tributary::aggregator {
 
 struct SiteSettings {
-  SiteConfig fusion;
+  fusion::SiteConfig fusion;
   std::string model_sha256;  // 32 bytes: nodes that run another model are refused; empty: any model
 };
 
@@ -43,7 +43,7 @@ struct FederationParentSettings {
 struct FederationSettings {
   std::string store;              // folder; made if its parent exists
   std::uint32_t keep_models = 0;  // of each run, the newest and the initial one; 0: all
-  std::optional<EvaluationFiles> evaluation;
+  std::optional<learning::EvaluationFiles> evaluation;
   std::optional<FederationParentSettings> parent;
 
   bool operator==(const FederationSettings&) const = default;
@@ -53,7 +53,7 @@ struct AggregatorConfig {
   std::string listen;
   bool insecure = false;  // gRPC may leave the loopback without TLS
   std::string log_level;
-  std::optional<TlsFiles> tls;
+  std::optional<config::TlsFiles> tls;
   std::size_t ingest_threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
   std::string http_listen;  // empty: no HTTP
@@ -63,11 +63,11 @@ struct AggregatorConfig {
 };
 
 // Records its faults in `file`, whose Finish() tells them.
-AggregatorConfig ReadAggregatorConfig(const ConfigFile& file);
+AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file);
 
 // Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line
 // per fault; NotFound or PermissionDenied naming the file.
 absl::StatusOr<AggregatorConfig> ReadAggregatorConfig(const std::string& path);
 absl::StatusOr<AggregatorConfig> ParseAggregatorConfig(std::string_view text, std::string_view path);
 
-}  // namespace tributary
+}  // namespace tributary::aggregator

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::aggregator {
 namespace {
 
 using ::testing::AllOf;
@@ -31,11 +31,11 @@ TEST(AggregatorConfigTest, TheDefaultsOfASiteFollowItsSlot) {
       "8\n",
       "a.toml");
   ASSERT_TRUE(config.ok()) << config.status();
-  const SiteConfig& tags = config->sites[0].fusion;
+  const fusion::SiteConfig& tags = config->sites[0].fusion;
   EXPECT_EQ(tags.slot.ns(), 100'000'000);
   EXPECT_EQ(tags.tuning.deadline_ns, 104'500'000);
   EXPECT_EQ(tags.window_slots, 32u);
-  const SiteConfig& beats = config->sites[1].fusion;
+  const fusion::SiteConfig& beats = config->sites[1].fusion;
   EXPECT_EQ(beats.slot.ns(), 16'666'667);
   EXPECT_EQ(beats.tuning.deadline_ns, 8'000'000);
   EXPECT_EQ(beats.window_slots, 512u);
@@ -147,4 +147,4 @@ TEST(AggregatorConfigTest, TakesNoAgeLimitAsUnlimited) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::aggregator

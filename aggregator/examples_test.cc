@@ -5,7 +5,7 @@
 #include "aggregator/config.h"
 #include "tests/support/example_keys.h"
 
-namespace tributary {
+namespace tributary::aggregator {
 namespace {
 
 using ::testing::IsEmpty;
@@ -16,7 +16,7 @@ class AggregatorExampleTest : public ::testing::Test {
 
   const std::string path_ = TRIBUTARY_SOURCE_DIR "/deploy/examples/aggregator.toml";
   const std::string text_ = testing::Uncommented(testing::ReadExample(path_));
-  const ConfigFile file_ = *ConfigFile::Parse(text_, path_);
+  const config::ConfigFile file_ = *config::ConfigFile::Parse(text_, path_);
   const AggregatorConfig config_;
 };
 
@@ -34,4 +34,4 @@ TEST_F(AggregatorExampleTest, ThePageOfKeysIsCurrent) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::aggregator

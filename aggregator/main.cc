@@ -19,7 +19,7 @@
 #include "core/runtime/standard_output.h"
 #include "core/runtime/version.h"
 
-namespace tributary {
+namespace tributary::aggregator {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
@@ -34,13 +34,13 @@ int ExitCode(const absl::Status& status) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kPermissionDenied:
-      return kExitConfig;
+      return runtime::kExitConfig;
     case absl::StatusCode::kUnavailable:
-      return kExitUnavailable;
+      return runtime::kExitUnavailable;
     case absl::StatusCode::kDataLoss:
-      return kExitData;
+      return runtime::kExitData;
     default:
-      return kExitFailure;
+      return runtime::kExitFailure;
   }
 }
 
@@ -61,25 +61,25 @@ int Run(const std::string& path, bool check_only) {
   if (!prepared.ok()) return Fail(prepared.status());
   if (check_only) {
     std::printf("%s: no fault found\n", path.c_str());
-    return kExitOk;
+    return runtime::kExitOk;
   }
-  if (absl::Status status = SetUpLog(prepared->config.log_level); !status.ok()) return Fail(status);
-  const SystemClock clock;
+  if (absl::Status status = runtime::SetUpLog(prepared->config.log_level); !status.ok()) return Fail(status);
+  const runtime::SystemClock clock;
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*std::move(prepared), clock);
   if (!daemon.ok()) return Fail(daemon.status());
-  RunUntilStopped([&] { Reload(**daemon, path); }, [&] { return (*daemon)->healthy(); },
-                  [] { return false; });
+  runtime::RunUntilStopped([&] { Reload(**daemon, path); }, [&] { return (*daemon)->healthy(); },
+                           [] { return false; });
   (*daemon)->Stop();
-  return kExitOk;
+  return runtime::kExitOk;
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::aggregator
 
 int main(int argc, char** argv) {
-  tributary::BlockSignals();
-  tributary::TuneProcess();
-  tributary::QuietLibraries();
+  tributary::runtime::BlockSignals();
+  tributary::runtime::TuneProcess();
+  tributary::runtime::QuietLibraries();
   google::protobuf::SetLogHandler(nullptr);  // it has no limit, and strangers choose what is in it
   CLI::App app("Fuses the probability tuples that nodes report, averages what they learn.",
                "tributary-aggregator");
@@ -87,14 +87,16 @@ int main(int argc, char** argv) {
   bool check_only = false;
   app.add_option("--config", path, "Configuration file (TOML)")->required()->type_name("FILE");
   app.add_flag("--check", check_only, "Check the configuration and the files it names, then exit");
-  app.set_version_flag("--version", tributary::VersionText("tributary-aggregator"));
-  app.failure_message(tributary::CommandLineFault);
-  app.footer(tributary::kExamples);
+  app.set_version_flag("--version", tributary::runtime::VersionText("tributary-aggregator"));
+  app.failure_message(tributary::runtime::CommandLineFault);
+  app.footer(tributary::aggregator::kExamples);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tributary::FinishOutput("tributary-aggregator", tributary::kExitOk)
-                                : tributary::kExitUsage;
+    return app.exit(error) == 0
+               ? tributary::runtime::FinishOutput("tributary-aggregator", tributary::runtime::kExitOk)
+               : tributary::runtime::kExitUsage;
   }
-  return tributary::FinishOutput("tributary-aggregator", tributary::Run(path, check_only));
+  return tributary::runtime::FinishOutput("tributary-aggregator",
+                                          tributary::aggregator::Run(path, check_only));
 }

@@ -10,38 +10,39 @@
 #include "aggregator/config.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/publish/slot_feed.h"
+#include "core/config/tls.h"
 #include "core/estimate/tuple_frame.h"
+#include "core/link/uplink.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
-#include "core/config/tls.h"
-#include "core/link/uplink.h"
 
-namespace tributary {
+namespace tributary::aggregator {
 
 // One source, named by the node, whose leaves are the site's; the contributor bits are the same on both
 // sides, because the leaves are declared in the site's order. A revision of a slot goes out as a revision of
 // its frame. Thread-safe.
-class ParentLink final : public SlotSink {
+class ParentLink final : public publish::SlotSink {
  public:
   // Errors as Uplink::Create.
   static absl::StatusOr<std::shared_ptr<ParentLink>> Create(const ParentSettings& parent,
-                                                            const SiteConfig& site,
-                                                            const std::optional<TlsMaterial>& tls,
-                                                            const Clock& clock, Metrics& metrics);
+                                                            const fusion::SiteConfig& site,
+                                                            const std::optional<config::TlsMaterial>& tls,
+                                                            const runtime::Clock& clock,
+                                                            runtime::Metrics& metrics);
 
-  void OnSlots(std::span<const FusedSlot> slots) override;
+  void OnSlots(std::span<const estimate::FusedSlot> slots) override;
 
   // Waits until the parent has acknowledged what is held, at most this long; the rest is counted as dropped.
   // How many slots that were.
   std::uint64_t Stop(std::chrono::milliseconds drain) { return uplink_->Stop(drain); }
 
  private:
-  explicit ParentLink(std::unique_ptr<Uplink> uplink) : uplink_(std::move(uplink)) {}
+  explicit ParentLink(std::unique_ptr<link::Uplink> uplink) : uplink_(std::move(uplink)) {}
 
-  const std::unique_ptr<Uplink> uplink_;
-  Mutex mutex_;
-  TupleFrame frame_ GUARDED_BY(mutex_);  // reused
+  const std::unique_ptr<link::Uplink> uplink_;
+  runtime::Mutex mutex_;
+  estimate::TupleFrame frame_ GUARDED_BY(mutex_);  // reused
 };
 
-}  // namespace tributary
+}  // namespace tributary::aggregator

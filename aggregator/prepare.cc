@@ -6,20 +6,21 @@
 #include <utility>
 
 #include "aggregator/store/store.h"
-#include "core/nn/encoder/training_limits.h"
 #include "core/config/prepare_tls.h"
+#include "core/nn/encoder/training_limits.h"
 
-namespace tributary {
+namespace tributary::aggregator {
 namespace {
 
-void CheckSides(const ConfigFile& file, const EvaluationFiles& files, const EvaluationImages& images) {
-  const auto side = [](const ImageSet& set) {
+void CheckSides(const config::ConfigFile& file, const learning::EvaluationFiles& files,
+                const learning::EvaluationImages& images) {
+  const auto side = [](const images::ImageSet& set) {
     return fmt::format("images of {} x {} pixels", set.side, set.side);
   };
-  if (!kImageSideLimit.Admits(static_cast<double>(images.train.side))) {
+  if (!nn::kImageSideLimit.Admits(static_cast<double>(images.train.side))) {
     file.Fault("federation.evaluation.images",
                fmt::format("{}: {}, an encoder takes {} to {}", files.images, side(images.train),
-                           kImageSideLimit.least, kImageSideLimit.most));
+                           nn::kImageSideLimit.least, nn::kImageSideLimit.most));
   } else if (images.test.side != images.train.side) {
     file.Fault(
         "federation.evaluation.test_images",
@@ -28,9 +29,10 @@ void CheckSides(const ConfigFile& file, const EvaluationFiles& files, const Eval
   }
 }
 
-std::optional<EvaluationImages> PrepareEvaluation(const ConfigFile& file, const EvaluationFiles& files) {
+std::optional<learning::EvaluationImages> PrepareEvaluation(const config::ConfigFile& file,
+                                                            const learning::EvaluationFiles& files) {
   if (file.HasFault("federation.evaluation")) return std::nullopt;
-  absl::StatusOr<EvaluationImages> images = ReadEvaluationImages(files);
+  absl::StatusOr<learning::EvaluationImages> images = learning::ReadEvaluationImages(files);
   if (!images.ok()) {
     file.Fault("federation.evaluation",
                {{"federation.evaluation.images", files.images},
@@ -46,7 +48,7 @@ std::optional<EvaluationImages> PrepareEvaluation(const ConfigFile& file, const 
 
 }  // namespace
 
-absl::StatusOr<PreparedAggregator> PrepareAggregator(const ConfigFile& file) {
+absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& file) {
   PreparedAggregator prepared;
   prepared.config = ReadAggregatorConfig(file);
   const AggregatorConfig& config = prepared.config;
@@ -54,11 +56,11 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const ConfigFile& file) {
     std::string_view reports_as, learns_as;
     if (config.parent) reports_as = config.parent->node;
     if (config.federation && config.federation->parent) learns_as = config.federation->parent->node;
-    prepared.tls =
-        PrepareTls(file, *config.tls, {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
+    prepared.tls = config::PrepareTls(file, *config.tls,
+                                      {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
   }
   if (config.federation && !config.federation->store.empty()) {
-    if (absl::Status status = Store::CheckPlace(config.federation->store); !status.ok()) {
+    if (absl::Status status = store::Store::CheckPlace(config.federation->store); !status.ok()) {
       file.Fault("federation.store", std::string(status.message()));
     }
   }
@@ -70,9 +72,9 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const ConfigFile& file) {
 }
 
 absl::StatusOr<PreparedAggregator> PrepareAggregator(const std::string& path) {
-  absl::StatusOr<ConfigFile> file = ConfigFile::Read(path);
+  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(path);
   if (!file.ok()) return file.status();
   return PrepareAggregator(*file);
 }
 
-}  // namespace tributary
+}  // namespace tributary::aggregator

@@ -12,17 +12,17 @@
 #include "core/config/config.h"
 #include "core/config/tls.h"
 
-namespace tributary {
+namespace tributary::aggregator {
 
 struct PreparedAggregator {
   AggregatorConfig config;
-  std::optional<TlsMaterial> tls;
-  std::optional<EvaluationImages> evaluation;  // of config.federation
+  std::optional<config::TlsMaterial> tls;
+  std::optional<learning::EvaluationImages> evaluation;  // of config.federation
 };
 
 // Reads the configuration and what it names. Errors: InvalidArgument with a line for every fault: file, line,
 // key. NotFound or PermissionDenied naming the configuration.
 absl::StatusOr<PreparedAggregator> PrepareAggregator(const std::string& path);
-absl::StatusOr<PreparedAggregator> PrepareAggregator(const ConfigFile& file);
+absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& file);
 
-}  // namespace tributary
+}  // namespace tributary::aggregator

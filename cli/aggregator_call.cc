@@ -6,9 +6,9 @@
 #include "cli/failure.h"
 #include "core/runtime/service.h"
 #include "core/wire/peer_status.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // What to do, where that is known.
@@ -40,16 +40,16 @@ absl::Status FromPeer(const absl::Status& status, const ConnectionArguments& con
         absl::UnimplementedError(
             fmt::format("{}: does not offer this: runs need [federation] in the aggregator's configuration",
                         connection.aggregator)),
-        kExitFailure);
+        runtime::kExitFailure);
   }
   const std::string message(status.message());
-  const std::string handshake = HandshakeAdvice(message);
-  const std::string text = handshake.empty() ? PeerText(message) : handshake;
+  const std::string handshake = wire::HandshakeAdvice(message);
+  const std::string text = handshake.empty() ? wire::PeerText(message) : handshake;
   const absl::Status ours(
       status.code(), fmt::format("{}: {}{}", connection.aggregator, text, Advice(status, text, connection)));
   const bool answered =
       !absl::IsUnavailable(ours) && !absl::IsDeadlineExceeded(ours) && !absl::IsDataLoss(ours);
-  return answered ? WithExitCode(ours, kExitFailure) : ours;
+  return answered ? WithExitCode(ours, runtime::kExitFailure) : ours;
 }
 
 absl::Status FromPeer(const grpc::Status& status, const ConnectionArguments& connection) {
@@ -61,4 +61,4 @@ void SetDeadline(grpc::ClientContext& context, std::chrono::seconds limit) {
   context.set_deadline(std::chrono::system_clock::now() + limit);
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

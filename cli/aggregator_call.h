@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // Every call but that of a watcher has a deadline.
 void SetDeadline(grpc::ClientContext& context, std::chrono::seconds limit = std::chrono::seconds(30));
@@ -38,4 +38,4 @@ absl::StatusOr<Response> CallAggregator(const ConnectionArguments& connection,
   return response;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -9,7 +9,7 @@
 #include "core/config/tls.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using ::testing::AllOf;
@@ -32,7 +32,7 @@ class ClientTlsTest : public ::testing::Test {
 
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
   std::string FaultOf(const std::string& certificate, const std::string& key, const std::string& ca) const {
-    return std::string(LoadTls({Path(certificate), Path(key), Path(ca)}).status().message());
+    return std::string(config::LoadTls({Path(certificate), Path(key), Path(ca)}).status().message());
   }
 
   const std::string folder_ = OwnFolder() + "client_tls_test";
@@ -64,4 +64,4 @@ TEST_F(ClientTlsTest, NamesACaThatDidNotSign) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -3,7 +3,7 @@
 #include "cli/failure.h"
 #include "core/link/channel.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 void AddConnectionOptions(CLI::App& command, ConnectionArguments& arguments) {
   command.add_option("--aggregator", arguments.aggregator, "Address of the aggregator")
@@ -23,19 +23,19 @@ void AddConnectionOptions(CLI::App& command, ConnectionArguments& arguments) {
       ->envname("TRIBUTARY_CA");
 }
 
-absl::StatusOr<std::optional<TlsMaterial>> LoadClientTls(const TlsFiles& files) {
+absl::StatusOr<std::optional<config::TlsMaterial>> LoadClientTls(const config::TlsFiles& files) {
   const int given = !files.certificate.empty() + !files.key.empty() + !files.ca.empty();
   if (given == 0) return std::nullopt;
   if (given < 3) return UsageError("--certificate, --key and --ca must be given together");
-  absl::StatusOr<TlsMaterial> tls = LoadTls(files);
+  absl::StatusOr<config::TlsMaterial> tls = config::LoadTls(files);
   if (!tls.ok()) return tls.status();
   return *std::move(tls);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectionArguments& arguments) {
-  const absl::StatusOr<std::optional<TlsMaterial>> tls = LoadClientTls(arguments.tls);
+  const absl::StatusOr<std::optional<config::TlsMaterial>> tls = LoadClientTls(arguments.tls);
   if (!tls.ok()) return tls.status();
-  return MakeChannel(arguments.aggregator, *tls);
+  return link::MakeChannel(arguments.aggregator, *tls);
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -12,11 +12,11 @@
 #include "absl/status/statusor.h"
 #include "core/config/tls.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 struct ConnectionArguments {
   std::string aggregator = "127.0.0.1:7400";
-  TlsFiles tls = {};
+  config::TlsFiles tls = {};
 };
 
 // --aggregator, --certificate, --key, --ca, or the environment's TRIBUTARY_AGGREGATOR, TRIBUTARY_CERTIFICATE,
@@ -24,9 +24,9 @@ struct ConnectionArguments {
 void AddConnectionOptions(CLI::App& command, ConnectionArguments& arguments);
 
 // Nothing if no file is given. Errors: as LoadTls; a UsageError if only some of the three files are given.
-absl::StatusOr<std::optional<TlsMaterial>> LoadClientTls(const TlsFiles& files);
+absl::StatusOr<std::optional<config::TlsMaterial>> LoadClientTls(const config::TlsFiles& files);
 
 // Errors: as LoadClientTls.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectionArguments& arguments);
 
-}  // namespace tributary
+}  // namespace tributary::cli

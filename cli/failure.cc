@@ -10,7 +10,7 @@
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr char kExitCodeUrl[] = "tributary/exit_code";
@@ -18,7 +18,7 @@ constexpr char kExitCodeUrl[] = "tributary/exit_code";
 }  // namespace
 
 absl::Status UsageError(std::string_view message) {
-  return WithExitCode(absl::InvalidArgumentError(std::string(message)), kExitUsage);
+  return WithExitCode(absl::InvalidArgumentError(std::string(message)), runtime::kExitUsage);
 }
 
 absl::Status WithExitCode(absl::Status status, int exit_code) {
@@ -27,31 +27,31 @@ absl::Status WithExitCode(absl::Status status, int exit_code) {
 }
 
 absl::Status WriteOutput(const std::string& path, std::string_view content) {
-  absl::Status status = WriteFileAtomically(path, content);
-  return status.ok() ? status : WithExitCode(std::move(status), kExitCantCreate);
+  absl::Status status = runtime::WriteFileAtomically(path, content);
+  return status.ok() ? status : WithExitCode(std::move(status), runtime::kExitCantCreate);
 }
 
 int ExitCode(const absl::Status& status) {
   if (const auto given = status.GetPayload(kExitCodeUrl)) {
-    int exit_code = kExitFailure;
-    return absl::SimpleAtoi(std::string(*given), &exit_code) ? exit_code : kExitFailure;
+    int exit_code = runtime::kExitFailure;
+    return absl::SimpleAtoi(std::string(*given), &exit_code) ? exit_code : runtime::kExitFailure;
   }
   switch (status.code()) {
     case absl::StatusCode::kOk:
-      return kExitOk;
+      return runtime::kExitOk;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
-      return kExitUnavailable;
+      return runtime::kExitUnavailable;
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kFailedPrecondition:
-      return kExitNoInput;
+      return runtime::kExitNoInput;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kDataLoss:
     case absl::StatusCode::kResourceExhausted:
-      return kExitData;
+      return runtime::kExitData;
     default:
-      return kExitFailure;
+      return runtime::kExitFailure;
   }
 }
 
@@ -60,4 +60,4 @@ int ReportFailure(std::string_view command, const absl::Status& status) {
   return ExitCode(status);
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

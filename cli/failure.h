@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // A fault of the command line that the parser of options could not see.
 absl::Status UsageError(std::string_view message);
@@ -25,4 +25,4 @@ int ExitCode(const absl::Status& status);
 // What a command prints and returns when it fails.
 int ReportFailure(std::string_view command, const absl::Status& status);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -9,13 +9,13 @@
 #include "core/runtime/file.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // The table of docs/running.md.
 TEST(FailureTest, EndsWith66WhereAFileCannotBeRead) {
-  EXPECT_EQ(ExitCode(ReadFile(OwnFolder() + "none").status()), 66);
-  EXPECT_EQ(ExitCode(ReadFile(OwnFolder()).status()), 66) << "a folder";
+  EXPECT_EQ(ExitCode(runtime::ReadFile(OwnFolder() + "none").status()), 66);
+  EXPECT_EQ(ExitCode(runtime::ReadFile(OwnFolder()).status()), 66) << "a folder";
   EXPECT_EQ(ExitCode(ReadModelSource(OwnFolder() + "none", {}).status()), 66);
   EXPECT_EQ(ExitCode(Connect({.tls = {"none", "none", "none"}}).status()), 66);
 }
@@ -24,7 +24,7 @@ TEST(FailureTest, EndsWith73WhereAFileCannotBeWritten) {
   EXPECT_EQ(ExitCode(WriteOutput(OwnFolder() + "none/out", "")), 73);
   const std::string path = OwnFolder() + "failure_test.out";
   EXPECT_EQ(ExitCode(WriteOutput(path, "x")), 0);
-  EXPECT_EQ(*ReadFile(path), "x");
+  EXPECT_EQ(*runtime::ReadFile(path), "x");
   std::filesystem::remove(path);
 }
 
@@ -50,4 +50,4 @@ TEST(FailureTest, EndsWith1WhereTheAggregatorRefusesAnd69WhereItIsAway) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -11,22 +11,22 @@
 #include "core/config/config_address.h"
 #include "fpga/model/fusion_model.h"
 
-namespace tributary {
+namespace tributary::node {
 namespace {
 
 // The hello of the Report stream carries so many sources at most.
 constexpr std::size_t kMaxPanels = 256;
 // Two of the longest slots.
-constexpr double kMaxDeadlineMs = 2 * SlotLength::kLongestMs;
+constexpr double kMaxDeadlineMs = 2 * estimate::SlotLength::kLongestMs;
 
 // What several daemons on one machine need to differ in; the aggregator's is 7480.
 constexpr std::string_view kDefaultHttp = "127.0.0.1:7481";
 
 // Two sources cannot be bound to one port.
-void CheckUdpPorts(const ConfigFile& file, const std::vector<PanelConfig>& panels) {
+void CheckUdpPorts(const config::ConfigFile& file, const std::vector<panel::PanelConfig>& panels) {
   std::map<std::pair<std::string, std::uint16_t>, std::size_t> taken;
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    const auto* udp = std::get_if<UdpSourceOptions>(&panels[i].source);
+    const auto* udp = std::get_if<source::UdpSourceOptions>(&panels[i].source);
     if (udp == nullptr || udp->port == 0) continue;
     const auto [first, added] = taken.try_emplace({udp->address, udp->port}, i);
     if (added) continue;
@@ -35,58 +35,62 @@ void CheckUdpPorts(const ConfigFile& file, const std::vector<PanelConfig>& panel
   }
 }
 
-std::optional<FusionConfig> ReadFusion(const ConfigSection& root, const NodeConfig& config) {
+std::optional<FusionConfig> ReadFusion(const config::ConfigSection& root, const NodeConfig& config) {
   if (!root.Has("fusion")) return std::nullopt;
-  const ConfigSection section = root.Section("fusion");
+  const config::ConfigSection section = root.Section("fusion");
   FusionConfig fusion;
   fusion.name = section.Text("name", config.node);
   if (section.Has("name")) section.RequiredName("name");
-  fusion.accelerator = ReadAccelerator(section);
-  fusion.deadline_ms = section.Real("deadline_ms", 1e-6 * static_cast<double>(DefaultDeadlineNs(config.slot)),
-                                    {0.1, kMaxDeadlineMs});
-  if (config.panels.size() < 2 || config.panels.size() > kFusionPanels) {
-    root.Fault("fusion", fmt::format("fuses 2 to {} panels, found {}", kFusionPanels, config.panels.size()));
+  fusion.accelerator = panel::ReadAccelerator(section);
+  fusion.deadline_ms =
+      section.Real("deadline_ms", 1e-6 * static_cast<double>(estimate::DefaultDeadlineNs(config.slot)),
+                   {0.1, kMaxDeadlineMs});
+  if (config.panels.size() < 2 || config.panels.size() > fpga::kFusionPanels) {
+    root.Fault("fusion",
+               fmt::format("fuses 2 to {} panels, found {}", fpga::kFusionPanels, config.panels.size()));
   }
   return fusion;
 }
 
-NodeConfig ReadRoot(const ConfigFile& file) {
-  const ConfigSection root = file.Root();
+NodeConfig ReadRoot(const config::ConfigFile& file) {
+  const config::ConfigSection root = file.Root();
   NodeConfig config;
   config.node = root.RequiredName("node");
   const bool learns = root.Has("federation");
   config.site = learns && !root.Has("panel") ? root.Text("site", "") : root.RequiredName("site");
-  const double slot_ms =
-      root.Real("slot_ms", config.slot.ms(), {SlotLength::kShortestMs, SlotLength::kLongestMs});
-  config.slot = SlotLength::FromMs(slot_ms).value_or(SlotLength());
+  const double slot_ms = root.Real("slot_ms", config.slot.ms(),
+                                   {estimate::SlotLength::kShortestMs, estimate::SlotLength::kLongestMs});
+  config.slot = estimate::SlotLength::FromMs(slot_ms).value_or(estimate::SlotLength());
   config.log_level = root.Choice("log_level", "info", {"debug", "info", "warn", "error"});
-  config.tls = ReadTlsFiles(root.Section("tls"));
+  config.tls = config::ReadTlsFiles(root.Section("tls"));
 
-  const ConfigSection uplink = root.Section("uplink");
+  const config::ConfigSection uplink = root.Section("uplink");
   config.aggregator = uplink.Text("aggregator", "127.0.0.1:7400");
   const bool insecure = uplink.Boolean("insecure", false);
-  const AddressReach reach{insecure || config.tls.has_value(),
-                           "give certificate, key and ca in [tls], or say insecure = true in [uplink]"};
-  CheckAddressKey(uplink, "aggregator", config.aggregator, AddressUse::kDial, reach);
+  const config::AddressReach reach{
+      insecure || config.tls.has_value(),
+      "give certificate, key and ca in [tls], or say insecure = true in [uplink]"};
+  config::CheckAddressKey(uplink, "aggregator", config.aggregator, runtime::AddressUse::kDial, reach);
   config.spool.frames = static_cast<std::size_t>(uplink.Integer("spool_frames", 16384, {1, 1 << 24}));
   config.spool.bytes = static_cast<std::size_t>(uplink.Integer("spool_bytes", 16 << 20, {4096, 1LL << 40}));
   config.frames_per_message = static_cast<std::size_t>(uplink.Integer("frames_per_message", 1, {1, 256}));
   config.drain_s = uplink.Real("drain_s", 5, {0, 3600});
 
-  config.http_listen = ReadHttpListen(root.Section("http"), kDefaultHttp);
+  config.http_listen = config::ReadHttpListen(root.Section("http"), kDefaultHttp);
 
   std::set<std::string> names;
-  for (const ConfigSection& section : root.List("panel")) {
-    config.panels.push_back(ReadPanel(section, config.slot));
+  for (const config::ConfigSection& section : root.List("panel")) {
+    config.panels.push_back(panel::ReadPanel(section, config.slot));
     const std::string& name = config.panels.back().name;
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two panels", name));
   }
   if (learns) {
-    const ConfigSection federation = root.Section("federation");
-    config.federation = ReadFederation(federation, config.aggregator);
+    const config::ConfigSection federation = root.Section("federation");
+    config.federation = learner::ReadFederation(federation, config.aggregator);
     if (federation.Has("aggregator")) {
-      CheckAddressKey(federation, "aggregator", config.federation->aggregator, AddressUse::kDial, reach);
+      config::CheckAddressKey(federation, "aggregator", config.federation->aggregator,
+                              runtime::AddressUse::kDial, reach);
     }
   }
   CheckUdpPorts(file, config.panels);
@@ -98,7 +102,7 @@ NodeConfig ReadRoot(const ConfigFile& file) {
   return config;
 }
 
-absl::StatusOr<NodeConfig> Read(const ConfigFile& file) {
+absl::StatusOr<NodeConfig> Read(const config::ConfigFile& file) {
   NodeConfig config = ReadNodeConfig(file);
   if (absl::Status status = file.Finish(); !status.ok()) return status;
   return config;
@@ -106,18 +110,18 @@ absl::StatusOr<NodeConfig> Read(const ConfigFile& file) {
 
 }  // namespace
 
-NodeConfig ReadNodeConfig(const ConfigFile& file) { return ReadRoot(file); }
+NodeConfig ReadNodeConfig(const config::ConfigFile& file) { return ReadRoot(file); }
 
 absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path) {
-  absl::StatusOr<ConfigFile> file = ConfigFile::Read(path);
+  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(path);
   if (!file.ok()) return file.status();
   return Read(*file);
 }
 
 absl::StatusOr<NodeConfig> ParseNodeConfig(std::string_view text, const std::string& path) {
-  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, path);
+  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Parse(text, path);
   if (!file.ok()) return file.status();
   return Read(*file);
 }
 
-}  // namespace tributary
+}  // namespace tributary::node

@@ -8,44 +8,44 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/estimate/slot_length.h"
 #include "core/config/config.h"
 #include "core/config/tls.h"
+#include "core/estimate/slot_length.h"
 #include "core/link/spool/spool.h"
 #include "node/learner/federation_config.h"
 #include "node/panel/panel_config.h"
 
-namespace tributary {
+namespace tributary::node {
 
 // [fusion]: one fused tuple per subject is shipped instead of one per panel.
 struct FusionConfig {
   std::string name;  // of the source
-  AcceleratorChoice accelerator;
+  panel::AcceleratorChoice accelerator;
   double deadline_ms = 0;  // how long a slot waits for the slower panels
 };
 
 struct NodeConfig {
-  std::string node;  // equals the certificate's name where TLS is on
-  std::string site;  // may be empty where there are no panels
-  SlotLength slot;   // the site's
+  std::string node;           // equals the certificate's name where TLS is on
+  std::string site;           // may be empty where there are no panels
+  estimate::SlotLength slot;  // the site's
   std::string log_level;
   std::string aggregator;
-  SpoolLimits spool;
+  link::SpoolLimits spool;
   std::size_t frames_per_message = 1;
   double drain_s = 5;  // how long a stopping node waits for acknowledgements
-  std::optional<TlsFiles> tls;
-  std::string http_listen;          // empty: no HTTP
-  std::vector<PanelConfig> panels;  // may be empty where there is a federation
+  std::optional<config::TlsFiles> tls;
+  std::string http_listen;                 // empty: no HTTP
+  std::vector<panel::PanelConfig> panels;  // may be empty where there is a federation
   std::optional<FusionConfig> fusion;
-  std::optional<FederationConfig> federation;
+  std::optional<learner::FederationConfig> federation;
 };
 
 // Records its faults in `file`, whose Finish() tells them.
-NodeConfig ReadNodeConfig(const ConfigFile& file);
+NodeConfig ReadNodeConfig(const config::ConfigFile& file);
 
 // Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line
 // per fault; NotFound or PermissionDenied naming the file.
 absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path);
 absl::StatusOr<NodeConfig> ParseNodeConfig(std::string_view text, const std::string& path);
 
-}  // namespace tributary
+}  // namespace tributary::node

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::node {
 namespace {
 
 using ::testing::AllOf;
@@ -37,10 +37,10 @@ TEST(NodeConfigTest, TakesDefaultsForWhatIsNotGiven) {
   EXPECT_EQ(config.spool.frames, 16384u);
   EXPECT_EQ(config.frames_per_message, 1u);
   ASSERT_EQ(config.panels.size(), 1u);
-  EXPECT_EQ(config.panels[0].format, NumberFormat::kInt8Int16);
-  const auto& room = std::get<RoomSource::Options>(config.panels[0].source);
+  EXPECT_EQ(config.panels[0].format, fpga::NumberFormat::kInt8Int16);
+  const auto& room = std::get<source::RoomSource::Options>(config.panels[0].source);
   EXPECT_EQ(room.subjects, 16u);
-  EXPECT_EQ(room.wall, Wall::kSouth);
+  EXPECT_EQ(room.wall, scene::Wall::kSouth);
 }
 
 TEST(NodeConfigTest, ResolvesFilesAgainstItsOwnFolder) {
@@ -87,20 +87,20 @@ TEST(NodeConfigTest, LeavesTheLoopbackOnlyWithTlsOrWhenToldTo) {
 TEST(NodeConfigTest, EverySourceCountsTheSlotsOfTheSite) {
   const std::string head =
       "node = \"a\"\nsite = \"b\"\nslot_ms = 100\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n";
-  const SlotLength slot = *SlotLength::FromMs(100);
-  EXPECT_EQ(Parse(kMinimal).slot, SlotLength());
+  const estimate::SlotLength slot = *estimate::SlotLength::FromMs(100);
+  EXPECT_EQ(Parse(kMinimal).slot, estimate::SlotLength());
   const NodeConfig room = Parse(head + "[panel.source]\nkind = \"room\"\n");
   EXPECT_EQ(room.slot, slot);
-  EXPECT_EQ(std::get<RoomSource::Options>(room.panels[0].source).slot, slot);
-  EXPECT_DOUBLE_EQ(std::get<RoomSource::Options>(room.panels[0].source).rate_hz, 10);
+  EXPECT_EQ(std::get<source::RoomSource::Options>(room.panels[0].source).slot, slot);
+  EXPECT_DOUBLE_EQ(std::get<source::RoomSource::Options>(room.panels[0].source).rate_hz, 10);
   const NodeConfig replay =
       Parse(head + "[panel.source]\nkind = \"replay\"\nfile = \"x.npy\"\nrate_hz = 5\n");
-  EXPECT_EQ(std::get<ReplayConfig>(replay.panels[0].source).options.slot, slot);
+  EXPECT_EQ(std::get<panel::ReplayConfig>(replay.panels[0].source).options.slot, slot);
   const NodeConfig ranges =
       Parse(head + "workload = \"beacon\"\n[panel.source]\nkind = \"ranges\"\nfile = \"r\"\n");
-  EXPECT_EQ(std::get<RangesConfig>(ranges.panels[0].source).options.slot, slot);
+  EXPECT_EQ(std::get<panel::RangesConfig>(ranges.panels[0].source).options.slot, slot);
   const NodeConfig udp = Parse(head + "[panel.source]\nkind = \"udp\"\nport = 0\n");
-  EXPECT_EQ(std::get<UdpSourceOptions>(udp.panels[0].source).assembler.slot, slot);
+  EXPECT_EQ(std::get<source::UdpSourceOptions>(udp.panels[0].source).assembler.slot, slot);
 }
 
 TEST(NodeConfigTest, RefusesARateThatPutsTwoFramesIntoASlot) {
@@ -142,7 +142,7 @@ TEST(NodeConfigTest, KeepsTheAddressOfAFrontEndInTheFormThatItIsComparedIn) {
       "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n[panel.source]\n";
   const NodeConfig config =
       Parse(head + "kind = \"udp\"\nport = 0\naddress = \"::\"\nfront_end = \"2001:DB8:0::1\"\n");
-  EXPECT_EQ(std::get<UdpSourceOptions>(config.panels[0].source).front_end, "2001:db8::1");
+  EXPECT_EQ(std::get<source::UdpSourceOptions>(config.panels[0].source).front_end, "2001:db8::1");
 }
 
 TEST(NodeConfigTest, RefusesTwoPanelsOfOneName) {
@@ -160,9 +160,9 @@ TEST(NodeConfigTest, NeedsAPanelWithASource) {
 TEST(NodeConfigTest, DerivesTheWallFromTheOrientationAndViceVersa) {
   const std::string head = "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n";
   const NodeConfig turned = Parse(head + "orientation_deg = 180.0\n[panel.source]\nkind = \"room\"\n");
-  EXPECT_EQ(std::get<RoomSource::Options>(turned.panels[0].source).wall, Wall::kNorth);
+  EXPECT_EQ(std::get<source::RoomSource::Options>(turned.panels[0].source).wall, scene::Wall::kNorth);
   const NodeConfig named = Parse(head + "[panel.source]\nkind = \"room\"\nwall = \"east\"\n");
-  EXPECT_EQ(named.panels[0].orientation_deg, WallAngleDeg(Wall::kEast));
+  EXPECT_EQ(named.panels[0].orientation_deg, scene::WallAngleDeg(scene::Wall::kEast));
   EXPECT_THAT(Faults(head + "orientation_deg = 45.0\n[panel.source]\nkind = \"room\"\n"),
               HasSubstr("expected 0, 90, 180 or 270"));
   EXPECT_THAT(Faults(head + "orientation_deg = 0.0\n[panel.source]\nkind = \"room\"\nwall = \"east\"\n"),
@@ -173,17 +173,17 @@ TEST(NodeConfigTest, ReadsEverySource) {
   const std::string head = "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n";
   const NodeConfig replay =
       Parse(head + "[panel.source]\nkind = \"replay\"\nfile = \"x.npy\"\nloop = true\n");
-  EXPECT_EQ(std::get<ReplayConfig>(replay.panels[0].source).file, "/etc/tributary/x.npy");
-  EXPECT_TRUE(std::get<ReplayConfig>(replay.panels[0].source).options.loop);
+  EXPECT_EQ(std::get<panel::ReplayConfig>(replay.panels[0].source).file, "/etc/tributary/x.npy");
+  EXPECT_TRUE(std::get<panel::ReplayConfig>(replay.panels[0].source).options.loop);
   const NodeConfig ranges =
       Parse(head +
             "workload = \"beacon\"\n[panel.source]\nkind = \"ranges\"\nfile = \"/r.csv\"\n"
             "anchors = [1, 4, 6]\ntag = 2\nspeed = 0\n");
-  const auto& options = std::get<RangesConfig>(ranges.panels[0].source).options;
+  const auto& options = std::get<panel::RangesConfig>(ranges.panels[0].source).options;
   EXPECT_EQ(options.anchors, (std::array<int, 3>{1, 4, 6}));
   EXPECT_EQ(options.tag, 2);
   const NodeConfig udp = Parse(head + "[panel.source]\nkind = \"udp\"\nport = 9000\n");
-  EXPECT_EQ(std::get<UdpSourceOptions>(udp.panels[0].source).port, 9000);
+  EXPECT_EQ(std::get<source::UdpSourceOptions>(udp.panels[0].source).port, 9000);
   EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"udp\"\n"), HasSubstr("port: is required"));
   EXPECT_THAT(Faults(head + "[panel.source]\nkind = \"udp\"\nport = 0\nseed = 1\n"),
               HasSubstr("seed: unknown key"));
@@ -198,7 +198,7 @@ TEST(NodeConfigTest, FusesTwoToFourPanelsOnTheBoardWhenAsked) {
   const NodeConfig fused = Parse(kMinimal + second + "[fusion]\n");
   ASSERT_TRUE(fused.fusion.has_value());
   EXPECT_EQ(fused.fusion->name, "north");
-  EXPECT_EQ(fused.fusion->accelerator.kind, AcceleratorKind::kCpu);
+  EXPECT_EQ(fused.fusion->accelerator.kind, accelerator::AcceleratorKind::kCpu);
   EXPECT_DOUBLE_EQ(fused.fusion->deadline_ms, 5);
   EXPECT_DOUBLE_EQ(Parse("slot_ms = 100\n" + (kMinimal + second) + "[fusion]\n").fusion->deadline_ms, 104.5);
   const NodeConfig board =
@@ -211,4 +211,4 @@ TEST(NodeConfigTest, FusesTwoToFourPanelsOnTheBoardWhenAsked) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::node

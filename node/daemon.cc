@@ -11,19 +11,19 @@
 #include "node/panel/panel_factory.h"
 #include "node/summary.h"
 
-namespace tributary {
-Daemon::Daemon(const NodeConfig& config, const Clock& clock)
+namespace tributary::node {
+Daemon::Daemon(const NodeConfig& config, const runtime::Clock& clock)
     : clock_(clock),
       node_(config.node),
       site_(config.site),
       drain_s_(config.drain_s),
       http_listen_(config.http_listen) {
   metrics_.AddProcessMetrics();
-  AddHttpMetrics(http_, metrics_);
+  http::AddHttpMetrics(http_, metrics_);
   AddRoutes();
 }
 
-absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, const Clock& clock) {
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, const runtime::Clock& clock) {
   std::unique_ptr<Daemon> daemon(new Daemon(prepared.config, clock));
   if (prepared.images) daemon->OpenLearner(prepared);
   if (prepared.config.panels.empty()) return daemon;
@@ -31,92 +31,101 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, co
   return daemon;
 }
 
-std::vector<ReportingSource> Daemon::Sources(const NodeConfig& config, const std::vector<PanelParts>& parts) {
-  std::vector<ReportingSource> sources;
+std::vector<wire::ReportingSource> Daemon::Sources(const NodeConfig& config,
+                                                   const std::vector<panel::PanelParts>& parts) {
+  std::vector<wire::ReportingSource> sources;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string& name = config.panels[i].name;
     sources.push_back({name, parts[i].workload->dimension(), {name}});
   }
   if (!config.fusion) return sources;
-  ReportingSource fused{config.fusion->name, 2, {}};
-  for (const ReportingSource& source : sources) fused.leaves.push_back(source.name);
+  wire::ReportingSource fused{config.fusion->name, 2, {}};
+  for (const wire::ReportingSource& source : sources) fused.leaves.push_back(source.name);
   return {fused};
 }
 
 void Daemon::OpenLearner(PreparedNode& prepared) {
   const NodeConfig& config = prepared.config;
-  LearnerOptions options;
+  learner::LearnerOptions options;
   options.client = {config.federation->aggregator, prepared.tls, config.node, config.federation->run,
-                    NewBootId()};
+                    wire::NewBootId()};
   options.state_file = config.federation->state;
   options.buffer = config.federation->buffer;
-  learner_ = std::make_unique<Learner>(std::move(options), *std::move(prepared.images), clock_, metrics_);
+  learner_ =
+      std::make_unique<learner::Learner>(std::move(options), *std::move(prepared.images), clock_, metrics_);
 }
 
 absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   const NodeConfig& config = prepared.config;
-  UplinkOptions options;
+  link::UplinkOptions options;
   options.aggregator = config.aggregator;
   options.tls = prepared.tls;
   options.spool = config.spool;
   options.frames_per_message = config.frames_per_message;
 
-  ReportingProcess process;
+  wire::ReportingProcess process;
   process.site = config.site;
   process.node = config.node;
-  process.boot_id = NewBootId();
+  process.boot_id = wire::NewBootId();
   process.model = prepared.models.front()->identity;
   process.slot = config.slot;
-  std::vector<PanelParts> parts;
+  std::vector<panel::PanelParts> parts;
   for (std::size_t i = 0; i < config.panels.size(); ++i) {
-    auto opened = OpenParts(config.panels[i], *prepared.models[i], std::move(prepared.panels[i]), clock_);
+    auto opened =
+        panel::OpenParts(config.panels[i], *prepared.models[i], std::move(prepared.panels[i]), clock_);
     if (!opened.ok()) return opened.status();
     parts.push_back(*std::move(opened));
   }
   process.sources = Sources(config, parts);
-  std::unique_ptr<Accelerator> fuser;
+  std::unique_ptr<accelerator::Accelerator> fuser;
   if (config.fusion) {
-    auto created = MakeFusionAccelerator(*config.fusion, parts);
+    auto created = panel::MakeFusionAccelerator(*config.fusion, parts);
     if (!created.ok()) return created.status();
     fuser = *std::move(created);
   }
-  auto uplink = Uplink::Create(std::move(options), std::move(process), clock_, metrics_);
+  auto uplink = link::Uplink::Create(std::move(options), std::move(process), clock_, metrics_);
   if (!uplink.ok()) return uplink.status();
   uplink_ = *std::move(uplink);
   if (fuser != nullptr) {
-    BoardFusion::Options fusion{config.fusion->name, parts.size(),
-                                static_cast<std::int64_t>(1e6 * config.fusion->deadline_ms)};
-    fusion_ = std::make_unique<BoardFusion>(std::move(fusion), std::move(fuser), clock_, *uplink_, metrics_);
+    panel::BoardFusion::Options fusion{config.fusion->name, parts.size(),
+                                       static_cast<std::int64_t>(1e6 * config.fusion->deadline_ms)};
+    fusion_ =
+        std::make_unique<panel::BoardFusion>(std::move(fusion), std::move(fuser), clock_, *uplink_, metrics_);
   }
-  TupleSink& sink = fusion_ == nullptr ? static_cast<TupleSink&>(*uplink_) : *fusion_;
+  link::TupleSink& sink = fusion_ == nullptr ? static_cast<link::TupleSink&>(*uplink_) : *fusion_;
 
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const PanelConfig& panel = config.panels[i];
-    OpenPanel open = [this, panel, model = prepared.models[i]] { return ReopenParts(panel, *model, clock_); };
-    panels_.push_back(std::make_unique<Panel>(Panel::Identity{panel.name, static_cast<std::uint32_t>(i)},
-                                              std::move(parts[i]), std::move(open), clock_, sink, metrics_));
+    const panel::PanelConfig& panel = config.panels[i];
+    panel::OpenPanel open = [this, panel, model = prepared.models[i]] {
+      return panel::ReopenParts(panel, *model, clock_);
+    };
+    panels_.push_back(
+        std::make_unique<panel::Panel>(panel::Panel::Identity{panel.name, static_cast<std::uint32_t>(i)},
+                                       std::move(parts[i]), std::move(open), clock_, sink, metrics_));
   }
   return absl::OkStatus();
 }
 
 void Daemon::AddRoutes() {
-  http_.Route("/metrics", [this](const HttpRequest&) {
-    return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics_.Text()};
+  http_.Route("/metrics", [this](const http::HttpRequest&) {
+    return http::HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics_.Text()};
   });
-  http_.Route("/healthz", [](const HttpRequest&) { return HttpResponse{200, "text/plain", "ok\n"}; });
-  http_.Route("/readyz", [this](const HttpRequest&) { return Ready(); });
+  http_.Route("/healthz", [](const http::HttpRequest&) {
+    return http::HttpResponse{200, "text/plain", "ok\n"};
+  });
+  http_.Route("/readyz", [this](const http::HttpRequest&) { return Ready(); });
 }
 
 // What is sensed now reaches the aggregator, and what there is to learn is told.
-HttpResponse Daemon::Ready() const {
+http::HttpResponse Daemon::Ready() const {
   const auto answer = [](bool ready, std::string_view state) {
-    return ready ? HttpResponse{.body = std::string(state) + "\n"} : HttpProblem(503, state);
+    return ready ? http::HttpResponse{.body = std::string(state) + "\n"} : http::HttpProblem(503, state);
   };
-  const bool participates = learner_ == nullptr || learner_->state() == FederationState::kParticipating;
-  if (uplink_ == nullptr || (uplink_->state() == UplinkState::kReporting && !participates)) {
-    return answer(participates, FederationStateName(learner_->state()));
+  const bool participates = learner_ == nullptr || learner_->state() == link::FederationState::kParticipating;
+  if (uplink_ == nullptr || (uplink_->state() == link::UplinkState::kReporting && !participates)) {
+    return answer(participates, link::FederationStateName(learner_->state()));
   }
-  return answer(uplink_->state() == UplinkState::kReporting, UplinkStateName(uplink_->state()));
+  return answer(uplink_->state() == link::UplinkState::kReporting, link::UplinkStateName(uplink_->state()));
 }
 
 absl::Status Daemon::Start() {
@@ -140,13 +149,14 @@ absl::Status Daemon::Start() {
 
 bool Daemon::finished() const {
   return learner_ == nullptr && std::all_of(panels_.begin(), panels_.end(), [](const auto& panel) {
-           return panel->state() == PanelState::kFinished || panel->state() == PanelState::kFailed;
+           return panel->state() == panel::PanelState::kFinished ||
+                  panel->state() == panel::PanelState::kFailed;
          });
 }
 
 bool Daemon::failed() const {
   return std::any_of(panels_.begin(), panels_.end(),
-                     [](const auto& panel) { return panel->state() == PanelState::kFailed; });
+                     [](const auto& panel) { return panel->state() == panel::PanelState::kFailed; });
 }
 
 void Daemon::Stop() {
@@ -161,7 +171,7 @@ void Daemon::Stop() {
 
 std::string Daemon::Summary() const {
   return SummaryLine(node_, site_, panels_, fusion_.get(),
-                     uplink_ == nullptr ? UplinkCounters() : uplink_->counters(), learner_.get());
+                     uplink_ == nullptr ? link::UplinkCounters() : uplink_->counters(), learner_.get());
 }
 
-}  // namespace tributary
+}  // namespace tributary::node

@@ -8,23 +8,23 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/runtime/clock.h"
 #include "core/http/http_server.h"
-#include "core/runtime/metrics.h"
 #include "core/link/uplink.h"
-#include "node/panel/board_fusion.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
 #include "node/config.h"
 #include "node/learner/learner.h"
+#include "node/panel/board_fusion.h"
 #include "node/panel/panel.h"
 #include "node/prepare.h"
 
-namespace tributary {
+namespace tributary::node {
 
 // Owns everything that runs. The main thread's.
 class Daemon {
  public:
   // Binds the sources' ports, opens the boards and begins to connect. Errors name the panel, and the remedy.
-  static absl::StatusOr<std::unique_ptr<Daemon>> Create(PreparedNode prepared, const Clock& clock);
+  static absl::StatusOr<std::unique_ptr<Daemon>> Create(PreparedNode prepared, const runtime::Clock& clock);
 
   // Starts the panels and the HTTP side. Unavailable: its port cannot be bound; the message names the key.
   absl::Status Start();
@@ -42,25 +42,26 @@ class Daemon {
   std::string Summary() const;
 
  private:
-  Daemon(const NodeConfig& config, const Clock& clock);
+  Daemon(const NodeConfig& config, const runtime::Clock& clock);
   absl::Status OpenPanels(PreparedNode prepared);
   void OpenLearner(PreparedNode& prepared);
-  HttpResponse Ready() const;
+  http::HttpResponse Ready() const;
   // The sources of the hello: the panels, or what is fused from them.
-  static std::vector<ReportingSource> Sources(const NodeConfig& config, const std::vector<PanelParts>& parts);
+  static std::vector<wire::ReportingSource> Sources(const NodeConfig& config,
+                                                    const std::vector<panel::PanelParts>& parts);
   void AddRoutes();
 
-  const Clock& clock_;
+  const runtime::Clock& clock_;
   const std::string node_;
   const std::string site_;
   const double drain_s_;
   const std::string http_listen_;
-  Metrics metrics_;
-  std::unique_ptr<Uplink> uplink_;       // none without panels
-  std::unique_ptr<BoardFusion> fusion_;  // none: every panel reports for itself
-  std::vector<std::unique_ptr<Panel>> panels_;
-  std::unique_ptr<Learner> learner_;  // none without [federation]
-  HttpServer http_;                   // last: its handlers read everything above
+  runtime::Metrics metrics_;
+  std::unique_ptr<link::Uplink> uplink_;        // none without panels
+  std::unique_ptr<panel::BoardFusion> fusion_;  // none: every panel reports for itself
+  std::vector<std::unique_ptr<panel::Panel>> panels_;
+  std::unique_ptr<learner::Learner> learner_;  // none without [federation]
+  http::HttpServer http_;                      // last: its handlers read everything above
 };
 
-}  // namespace tributary
+}  // namespace tributary::node

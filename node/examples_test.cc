@@ -8,7 +8,7 @@
 #include "node/config.h"
 #include "tests/support/example_keys.h"
 
-namespace tributary {
+namespace tributary::node {
 namespace {
 
 using ::testing::IsEmpty;
@@ -20,17 +20,17 @@ const std::string kExamples = TRIBUTARY_SOURCE_DIR "/deploy/examples/";
 struct Example {
   explicit Example(const std::string& name)
       : text(testing::Uncommented(testing::ReadExample(kExamples + name))),
-        file(*ConfigFile::Parse(text, kExamples + name)) {
+        file(*config::ConfigFile::Parse(text, kExamples + name)) {
     ReadNodeConfig(file);
   }
-  std::vector<ConfigKey> Keys(std::string_view prefix = "") const {
-    std::vector<ConfigKey> keys = file.Keys();
-    std::erase_if(keys, [prefix](const ConfigKey& key) { return !key.name.starts_with(prefix); });
+  std::vector<config::ConfigKey> Keys(std::string_view prefix = "") const {
+    std::vector<config::ConfigKey> keys = file.Keys();
+    std::erase_if(keys, [prefix](const config::ConfigKey& key) { return !key.name.starts_with(prefix); });
     return keys;
   }
 
   std::string text;
-  ConfigFile file;
+  config::ConfigFile file;
 };
 
 TEST(NodeExamplesTest, ShowEveryKeyWithItsDefaultAndNoOther) {
@@ -48,34 +48,35 @@ TEST(NodeExamplesTest, ShowEveryKindOfSourceAndAccelerator) {
   for (const char* name : {"node.toml", "node-ranges.toml"}) {
     const auto config = ParseNodeConfig(Example(name).text, kExamples + name);
     ASSERT_TRUE(config.ok()) << config.status();
-    for (const PanelConfig& panel : config->panels) {
+    for (const panel::PanelConfig& panel : config->panels) {
       kinds.insert(std::to_string(panel.source.index()));
-      accelerators.insert(panel.accelerator.kind == AcceleratorKind::kXrt ? "xrt" : "cpu");
+      accelerators.insert(panel.accelerator.kind == accelerator::AcceleratorKind::kXrt ? "xrt" : "cpu");
     }
     if (std::string(name) == "node.toml") {
       EXPECT_TRUE(config->fusion && config->federation && config->tls);
     }
   }
-  EXPECT_EQ(kinds.size(), std::variant_size_v<SourceConfig>);
+  EXPECT_EQ(kinds.size(), std::variant_size_v<panel::SourceConfig>);
   EXPECT_THAT(accelerators, UnorderedElementsAre("cpu", "xrt"));
 }
 
 TEST(NodeExamplesTest, ThePageOfKeysIsCurrent) {
   const Example node("node.toml"), ranges("node-ranges.toml");
-  std::vector<ConfigKey> keys = node.Keys();
+  std::vector<config::ConfigKey> keys = node.Keys();
   const std::string page = TRIBUTARY_SOURCE_DIR "/docs/configuration.md";
   const char* hint = "write it with TRIBUTARY_WRITE_DOCS=1";
   EXPECT_TRUE(testing::PageHolds(page, "node", testing::KeyTable(keys, node.text))) << hint;
-  std::vector<ConfigKey> more = ranges.Keys("panel[].source.");
-  std::erase_if(
-      more, [](const ConfigKey& key) { return key.name.ends_with(".kind") || key.name.ends_with(".file"); });
+  std::vector<config::ConfigKey> more = ranges.Keys("panel[].source.");
+  std::erase_if(more, [](const config::ConfigKey& key) {
+    return key.name.ends_with(".kind") || key.name.ends_with(".file");
+  });
   EXPECT_TRUE(testing::PageHolds(page, "node ranges", testing::KeyTable(more, ranges.text))) << hint;
 }
 
 // The tests above can fail.
 TEST(NodeExamplesTest, AMissingKeyAndAWrongDefaultAreFound) {
   const std::string text = "node = \"a\"\nsite = \"b\"  # required\n[uplink]\ndrain_s = 6.0\n";
-  const auto file = *ConfigFile::Parse(text, "a.toml");
+  const auto file = *config::ConfigFile::Parse(text, "a.toml");
   ReadNodeConfig(file);
   const std::vector<std::string> wrong = testing::KeysShownWrongly(file.Keys(), text);
   EXPECT_EQ(std::ranges::count(wrong, "line 1: node = \"a\", default none: it is required"), 1);
@@ -84,4 +85,4 @@ TEST(NodeExamplesTest, AMissingKeyAndAWrongDefaultAreFound) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::node

@@ -20,7 +20,7 @@
 #include "node/daemon.h"
 #include "node/prepare.h"
 
-namespace tributary {
+namespace tributary::node {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
@@ -42,7 +42,7 @@ int Fault(const absl::Status& status) {
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
                         absl::IsDeadlineExceeded(status) || absl::IsInternal(status);
-  return may_pass ? kExitUnavailable : kExitConfig;
+  return may_pass ? runtime::kExitUnavailable : runtime::kExitConfig;
 }
 
 void Reload(const std::string& path) {
@@ -51,64 +51,65 @@ void Reload(const std::string& path) {
     spdlog::error("reload: nothing changed: {}", config.status().ToString());
     return;
   }
-  if (SetUpLog(config->log_level).ok()) {
+  if (runtime::SetUpLog(config->log_level).ok()) {
     spdlog::info("reload: log level {}; everything else is read at the next start", config->log_level);
   }
 }
 
 int Run(const Arguments& arguments) {
-  const SystemClock clock;
+  const runtime::SystemClock clock;
   absl::StatusOr<PreparedNode> prepared = PrepareNode(arguments.config, clock);
   if (!prepared.ok()) return Fault(prepared.status());
   if (arguments.check) {
     for (const std::string& remark : prepared->remarks) std::printf("%s\n", remark.c_str());
     std::printf("%s: no fault found\n", arguments.config.c_str());
-    return kExitOk;
+    return runtime::kExitOk;
   }
-  if (absl::Status status = SetUpLog(prepared->config.log_level); !status.ok()) return Fault(status);
+  if (absl::Status status = runtime::SetUpLog(prepared->config.log_level); !status.ok()) return Fault(status);
   for (const std::string& remark : prepared->remarks) spdlog::warn("{}", remark);
 
   const absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Create(*std::move(prepared), clock);
   if (!daemon.ok()) return Fault(daemon.status());
   if (absl::Status status = (*daemon)->Start(); !status.ok()) {
     spdlog::error("{}", std::string(status.message()));
-    return kExitUnavailable;
+    return runtime::kExitUnavailable;
   }
-  RunUntilStopped([&] { Reload(arguments.config); }, [] { return true; },
-                  [&] { return (*daemon)->finished(); });
+  runtime::RunUntilStopped([&] { Reload(arguments.config); }, [] { return true; },
+                           [&] { return (*daemon)->finished(); });
   (*daemon)->Stop();
 
   const std::string summary = (*daemon)->Summary();
   spdlog::info("{}", summary);
   if (!arguments.summary.empty()) {
-    if (absl::Status status = WriteFileAtomically(arguments.summary, summary + "\n"); !status.ok()) {
+    if (absl::Status status = runtime::WriteFileAtomically(arguments.summary, summary + "\n"); !status.ok()) {
       spdlog::error("summary: {}", status.ToString());
-      return kExitFailure;
+      return runtime::kExitFailure;
     }
   }
-  return (*daemon)->failed() ? kExitFailure : kExitOk;
+  return (*daemon)->failed() ? runtime::kExitFailure : runtime::kExitOk;
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::node
 
 int main(int argc, char** argv) {
-  tributary::BlockSignals();
-  tributary::QuietLibraries();
+  tributary::runtime::BlockSignals();
+  tributary::runtime::QuietLibraries();
   google::protobuf::SetLogHandler(nullptr);  // it has no limit, and strangers choose what is in it
   CLI::App app("Senses, estimates, and reports probability tuples to an aggregator.", "tributary-node");
-  tributary::Arguments arguments;
+  tributary::node::Arguments arguments;
   app.add_option("--config", arguments.config, "Configuration file (TOML)")->required()->type_name("FILE");
   app.add_flag("--check", arguments.check, "Check the configuration and the files it names, then exit");
   app.add_option("--summary", arguments.summary, "Write the final account here, as JSON")->type_name("FILE");
-  app.set_version_flag("--version", tributary::VersionText("tributary-node"));
-  app.failure_message(tributary::CommandLineFault);
-  app.footer(tributary::kExamples);
+  app.set_version_flag("--version", tributary::runtime::VersionText("tributary-node"));
+  app.failure_message(tributary::runtime::CommandLineFault);
+  app.footer(tributary::node::kExamples);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tributary::FinishOutput("tributary-node", tributary::kExitOk)
-                                : tributary::kExitUsage;
+    return app.exit(error) == 0
+               ? tributary::runtime::FinishOutput("tributary-node", tributary::runtime::kExitOk)
+               : tributary::runtime::kExitUsage;
   }
-  return tributary::FinishOutput("tributary-node", tributary::Run(arguments));
+  return tributary::runtime::FinishOutput("tributary-node", tributary::node::Run(arguments));
 }

@@ -7,27 +7,27 @@
 #include <variant>
 
 #include "absl/strings/match.h"
+#include "core/config/prepare_tls.h"
 #include "core/nn/encoder/encoder_options.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/runtime/file.h"
-#include "core/config/prepare_tls.h"
 
-namespace tributary {
+namespace tributary::node {
 namespace {
 
 // One model for each file and workload, however many panels run it.
-using Models = std::map<std::pair<std::string, WorkloadKind>, std::shared_ptr<const Model>>;
+using Models = std::map<std::pair<std::string, panel::WorkloadKind>, std::shared_ptr<const panel::Model>>;
 
 // A panel whose keys are in order, with its place in the file.
 class PanelPreparation {
  public:
-  PanelPreparation(const ConfigFile& file, const PanelConfig& config, std::size_t index)
+  PanelPreparation(const config::ConfigFile& file, const panel::PanelConfig& config, std::size_t index)
       : file_(file), config_(config), table_(fmt::format("panel[{}]", index)) {}
 
-  std::shared_ptr<const Model> LoadModelInto(Models& models) const {
-    std::shared_ptr<const Model>& model = models[{config_.model, config_.workload}];
+  std::shared_ptr<const panel::Model> LoadModelInto(Models& models) const {
+    std::shared_ptr<const panel::Model>& model = models[{config_.model, config_.workload}];
     if (model != nullptr) return model;
-    auto loaded = LoadModel(config_.workload, config_.model);
+    auto loaded = panel::LoadModel(config_.workload, config_.model);
     if (!loaded.ok()) {
       file_.Fault(table_ + ".model", std::string(loaded.status().message()));
       return nullptr;
@@ -36,15 +36,15 @@ class PanelPreparation {
     return model;
   }
 
-  PreparedPanel Prepare(const Model& model, const Clock& clock) const {
-    PreparedPanel panel;
-    auto workload = PrepareWorkload(config_, model);
+  panel::PreparedPanel Prepare(const panel::Model& model, const runtime::Clock& clock) const {
+    panel::PreparedPanel panel;
+    auto workload = panel::PrepareWorkload(config_, model);
     if (workload.ok()) {
       panel.workload = *std::move(workload);
     } else {
       FaultAtKey(table_, workload.status(), "format");
     }
-    auto source = PrepareSource(config_, model, clock);
+    auto source = panel::PrepareSource(config_, model, clock);
     if (source.ok()) {
       panel.source = *std::move(source);
     } else {
@@ -67,8 +67,8 @@ class PanelPreparation {
   void FaultOfSource(const absl::Status& status) const {
     const std::string table = table_ + ".source";
     std::string named;
-    if (const auto* replay = std::get_if<ReplayConfig>(&config_.source)) named = replay->file;
-    if (const auto* ranges = std::get_if<RangesConfig>(&config_.source)) named = ranges->file;
+    if (const auto* replay = std::get_if<panel::ReplayConfig>(&config_.source)) named = replay->file;
+    if (const auto* ranges = std::get_if<panel::RangesConfig>(&config_.source)) named = ranges->file;
     if (!named.empty() && absl::StartsWith(status.message(), named)) {
       file_.Fault(table + ".file", std::string(status.message()));
     } else {
@@ -76,23 +76,23 @@ class PanelPreparation {
     }
   }
 
-  const ConfigFile& file_;
-  const PanelConfig& config_;
+  const config::ConfigFile& file_;
+  const panel::PanelConfig& config_;
   const std::string table_;
 };
 
-void PreparePanels(const ConfigFile& file, const Clock& clock, PreparedNode& node) {
+void PreparePanels(const config::ConfigFile& file, const runtime::Clock& clock, PreparedNode& node) {
   Models models;
-  const Model* first = nullptr;
+  const panel::Model* first = nullptr;
   for (std::size_t i = 0; i < node.config.panels.size(); ++i) {
-    const PanelConfig& config = node.config.panels[i];
+    const panel::PanelConfig& config = node.config.panels[i];
     const PanelPreparation preparation(file, config, i);
     node.models.push_back(nullptr);
     node.panels.emplace_back();
     if (file.HasFault(fmt::format("panel[{}]", i))) continue;
     node.models.back() = preparation.LoadModelInto(models);
     if (node.models.back() == nullptr) continue;
-    const Model& model = *node.models.back();
+    const panel::Model& model = *node.models.back();
     if (first == nullptr) first = &model;
     // The hello of the Report stream carries one identity.
     if (!(model.identity == first->identity)) {
@@ -107,49 +107,49 @@ void PreparePanels(const ConfigFile& file, const Clock& clock, PreparedNode& nod
   }
 }
 
-void PrepareFusion(const ConfigFile& file, const FusionConfig& fusion) {
+void PrepareFusion(const config::ConfigFile& file, const FusionConfig& fusion) {
   if (file.HasFault("fusion")) return;
-  AcceleratorConfig accelerator{.kind = fusion.accelerator.kind, .xrt = fusion.accelerator.xrt};
-  if (absl::Status status = CheckFusion(accelerator); !status.ok()) {
+  accelerator::AcceleratorConfig accelerator{.kind = fusion.accelerator.kind, .xrt = fusion.accelerator.xrt};
+  if (absl::Status status = accelerator::CheckFusion(accelerator); !status.ok()) {
     file.Fault("fusion.xclbin", std::string(status.message()));
   }
 }
 
-void PrepareLearning(const ConfigFile& file, PreparedNode& node) {
-  const FederationConfig& federation = *node.config.federation;
+void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
+  const learner::FederationConfig& federation = *node.config.federation;
   const bool sound = !file.HasFault("federation");
   if (!federation.state.empty()) {
-    if (absl::Status status = CheckFolderOf(federation.state); !status.ok()) {
+    if (absl::Status status = runtime::CheckFolderOf(federation.state); !status.ok()) {
       file.Fault("federation.state", std::string(status.message()));
     }
   }
   if (!sound) return;
-  absl::StatusOr<ImageSet> images = LoadPart(federation);
+  absl::StatusOr<images::ImageSet> images = learner::LoadPart(federation);
   if (!images.ok()) {
     file.Fault("federation",
                {{"federation.images", federation.images}, {"federation.labels", federation.labels}},
                images.status());
     return;
   }
-  if (!kImageSideLimit.Admits(static_cast<double>(images->side))) {
+  if (!nn::kImageSideLimit.Admits(static_cast<double>(images->side))) {
     file.Fault("federation.images",
                fmt::format("{}: images of {} x {} pixels, an encoder takes {} to {}", federation.images,
-                           images->side, images->side, kImageSideLimit.least, kImageSideLimit.most));
-  } else if (images->side != EncoderOptions().side) {
+                           images->side, images->side, nn::kImageSideLimit.least, nn::kImageSideLimit.most));
+  } else if (images->side != nn::EncoderOptions().side) {
     node.remarks.push_back(fmt::format(
         "{}: images of {} x {} pixels; only a run whose initial model takes them can "
         "use this node, a run without one takes {} x {}",
-        federation.images, images->side, images->side, EncoderOptions().side, EncoderOptions().side));
+        federation.images, images->side, images->side, nn::EncoderOptions().side, nn::EncoderOptions().side));
   }
   node.images = *std::move(images);
 }
 
 }  // namespace
 
-absl::StatusOr<PreparedNode> PrepareNode(const ConfigFile& file, const Clock& clock) {
+absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const runtime::Clock& clock) {
   PreparedNode node;
   node.config = ReadNodeConfig(file);
-  if (node.config.tls) node.tls = PrepareTls(file, *node.config.tls, {{"node", node.config.node}});
+  if (node.config.tls) node.tls = config::PrepareTls(file, *node.config.tls, {{"node", node.config.node}});
   PreparePanels(file, clock, node);
   if (node.config.fusion) PrepareFusion(file, *node.config.fusion);
   if (node.config.federation) PrepareLearning(file, node);
@@ -157,10 +157,10 @@ absl::StatusOr<PreparedNode> PrepareNode(const ConfigFile& file, const Clock& cl
   return node;
 }
 
-absl::StatusOr<PreparedNode> PrepareNode(const std::string& path, const Clock& clock) {
-  absl::StatusOr<ConfigFile> file = ConfigFile::Read(path);
+absl::StatusOr<PreparedNode> PrepareNode(const std::string& path, const runtime::Clock& clock) {
+  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(path);
   if (!file.ok()) return file.status();
   return PrepareNode(*file, clock);
 }
 
-}  // namespace tributary
+}  // namespace tributary::node

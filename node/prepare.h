@@ -9,28 +9,28 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/images/image_set.h"
-#include "core/runtime/clock.h"
 #include "core/config/config.h"
 #include "core/config/tls.h"
+#include "core/images/image_set.h"
+#include "core/runtime/clock.h"
 #include "node/config.h"
 #include "node/panel/model_file.h"
 #include "node/panel/panel_factory.h"
 
-namespace tributary {
+namespace tributary::node {
 
 struct PreparedNode {
   NodeConfig config;
-  std::optional<TlsMaterial> tls;
-  std::vector<std::shared_ptr<const Model>> models;  // of config.panels, in their order
-  std::vector<PreparedPanel> panels;                 // likewise
-  std::optional<ImageSet> images;                    // of config.federation
-  std::vector<std::string> remarks;                  // no faults, but worth a line at start
+  std::optional<config::TlsMaterial> tls;
+  std::vector<std::shared_ptr<const panel::Model>> models;  // of config.panels, in their order
+  std::vector<panel::PreparedPanel> panels;                 // likewise
+  std::optional<images::ImageSet> images;                   // of config.federation
+  std::vector<std::string> remarks;                         // no faults, but worth a line at start
 };
 
 // Reads the configuration and what it names. `clock` outlives the result. Errors: InvalidArgument with a line
 // for every fault: file, line, key. NotFound or PermissionDenied naming the configuration.
-absl::StatusOr<PreparedNode> PrepareNode(const std::string& path, const Clock& clock);
-absl::StatusOr<PreparedNode> PrepareNode(const ConfigFile& file, const Clock& clock);
+absl::StatusOr<PreparedNode> PrepareNode(const std::string& path, const runtime::Clock& clock);
+absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const runtime::Clock& clock);
 
-}  // namespace tributary
+}  // namespace tributary::node

@@ -4,31 +4,31 @@
 
 #include "core/wire/convert.h"
 
-namespace tributary {
+namespace tributary::node {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::uint64_t Sum(const std::array<std::uint64_t, kRefusalReasonCount>& counts) {
+std::uint64_t Sum(const std::array<std::uint64_t, link::kRefusalReasonCount>& counts) {
   std::uint64_t sum = 0;
   for (const std::uint64_t count : counts) sum += count;
   return sum;
 }
 
-Json ByReason(const std::array<std::uint64_t, kRefusalReasonCount>& counts) {
+Json ByReason(const std::array<std::uint64_t, link::kRefusalReasonCount>& counts) {
   Json reasons = Json::object();
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 0)
-      reasons[std::string(RefusalReasonLabel(static_cast<v1::RefusalReason>(i)))] = counts[i];
+      reasons[std::string(wire::RefusalReasonLabel(static_cast<v1::RefusalReason>(i)))] = counts[i];
   }
   return reasons;
 }
 
-Json UdpJson(const UdpCounters& counters) {
+Json UdpJson(const source::UdpCounters& counters) {
   Json reasons = Json::object();
-  for (std::size_t i = 0; i < kUdpFaults; ++i) {
+  for (std::size_t i = 0; i < source::kUdpFaults; ++i) {
     if (counters.unused[i] > 0)
-      reasons[std::string(UdpFaultName(static_cast<UdpFault>(i)))] = counters.unused[i];
+      reasons[std::string(source::UdpFaultName(static_cast<source::UdpFault>(i)))] = counters.unused[i];
   }
   return {{"datagrams", counters.datagrams},
           {"unused_datagrams", counters.all_unused()},
@@ -43,14 +43,15 @@ double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 }  // namespace
 
 std::string SummaryLine(const std::string& node, const std::string& site,
-                        const std::vector<std::unique_ptr<Panel>>& panels, const BoardFusion* fusion,
-                        const UplinkCounters& uplink, const Learner* learner) {
-  PanelCounters total;
-  LatencyHistogram latency;
-  UdpCounters datagrams;
+                        const std::vector<std::unique_ptr<panel::Panel>>& panels,
+                        const panel::BoardFusion* fusion, const link::UplinkCounters& uplink,
+                        const learner::Learner* learner) {
+  panel::PanelCounters total;
+  runtime::LatencyHistogram latency;
+  source::UdpCounters datagrams;
   bool takes_datagrams = false;
   for (const auto& panel : panels) {
-    const PanelCounters counters = panel->counters();
+    const panel::PanelCounters counters = panel->counters();
     total.frames += counters.frames;
     total.surplus_frames += counters.surplus_frames;
     total.tuples += counters.tuples;
@@ -91,7 +92,7 @@ std::string SummaryLine(const std::string& node, const std::string& site,
   };
   if (takes_datagrams) line["udp"] = UdpJson(datagrams);
   if (fusion != nullptr) {
-    const BoardFusionCounters counters = fusion->counters();
+    const panel::BoardFusionCounters counters = fusion->counters();
     line["fusion"] = {{"slots", counters.slots},
                       {"incomplete_slots", counters.incomplete_slots},
                       {"failed_slots", counters.failed_slots},
@@ -101,8 +102,8 @@ std::string SummaryLine(const std::string& node, const std::string& site,
                       {"unusable_tuples", counters.unusable_tuples}};
   }
   if (learner != nullptr) {
-    const LearnerCounters rounds = learner->counters();
-    const FederationClient::Counters link = learner->link_counters();
+    const learner::LearnerCounters rounds = learner->counters();
+    const link::FederationClient::Counters link = learner->link_counters();
     line["learner"] = {{"images", learner->image_count()},
                        {"accepted_updates", rounds.accepted},
                        {"refused_updates", rounds.refused},
@@ -120,4 +121,4 @@ std::string SummaryLine(const std::string& node, const std::string& site,
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace tributary
+}  // namespace tributary::node

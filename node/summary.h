@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "core/link/uplink.h"
-#include "node/panel/board_fusion.h"
 #include "node/learner/learner.h"
+#include "node/panel/board_fusion.h"
 #include "node/panel/panel.h"
 
-namespace tributary {
+namespace tributary::node {
 
 // One line of JSON. Of the panels: frames (that the sources gave), tuples (offered), missed_frames,
 // unusable_tuples, failed_frames, restarts, latency_us {p50, p99} from capture to offer. Of the uplink:
@@ -22,7 +22,8 @@ namespace tributary {
 // same by reason, lost_subjects, lost_slots, kernel_drops.
 // With `learner` (nullptr: none) what became of its rounds.
 std::string SummaryLine(const std::string& node, const std::string& site,
-                        const std::vector<std::unique_ptr<Panel>>& panels, const BoardFusion* fusion,
-                        const UplinkCounters& uplink, const Learner* learner);
+                        const std::vector<std::unique_ptr<panel::Panel>>& panels,
+                        const panel::BoardFusion* fusion, const link::UplinkCounters& uplink,
+                        const learner::Learner* learner);
 
-}  // namespace tributary
+}  // namespace tributary::node

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "aggregator/fusion/frame_check.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 std::unique_ptr<SubjectTracks> MakeTracks(const SiteConfig& site, const FusionTuning& tuning) {
@@ -46,7 +46,8 @@ absl::StatusOr<SourceHandle> Collation::Join(const SourceDeclaration& declaratio
   return handle;
 }
 
-OfferResult Collation::Offer(SourceHandle handle, const TupleFrame& frame, FusionTime now, FusedSlots& out) {
+OfferResult Collation::Offer(SourceHandle handle, const estimate::TupleFrame& frame, FusionTime now,
+                             FusedSlots& out) {
   if (handle >= sources_.size()) {
     return Refuse(handle, RefusalReason::kUnknownSource, absl::StrCat("source ", handle, " has not joined"));
   }
@@ -118,10 +119,12 @@ OfferResult Collation::Refuse(SourceHandle handle, RefusalReason reason, std::st
   return Refuse(handle, Refusal{reason, std::move(message), {}});
 }
 
-bool Collation::Stage(SourceHandle handle, const TupleFrame& frame, std::vector<Refusal>& refusals) {
+bool Collation::Stage(SourceHandle handle, const estimate::TupleFrame& frame,
+                      std::vector<Refusal>& refusals) {
   StageTuples(handle, frame);
-  const bool sound = site_.dimension == 2 ? stage_.planes.Load(frame.means, frame.cholesky)
-                                          : ValidTuples(site_.dimension, frame.means, frame.cholesky);
+  const bool sound = site_.dimension == 2
+                         ? stage_.planes.Load(frame.means, frame.cholesky)
+                         : estimate::ValidTuples(site_.dimension, frame.means, frame.cholesky);
   if (sound) {
     if (frame.subjects != sources_[handle].last_subjects) sources_[handle].last_subjects = frame.subjects;
     return true;
@@ -139,7 +142,7 @@ bool Collation::Stage(SourceHandle handle, const TupleFrame& frame, std::vector<
   return true;
 }
 
-void Collation::StageTuples(SourceHandle handle, const TupleFrame& frame) {
+void Collation::StageTuples(SourceHandle handle, const estimate::TupleFrame& frame) {
   const SourceEntry& source = sources_[handle];
   stage_.source = handle;
   stage_.revision = frame.revision;
@@ -211,7 +214,7 @@ void Collation::FuseOpen(Slot& slot, FusionTime now, std::uint64_t& reason, Fuse
 
 void Collation::Emit(Slot& slot, FusionTime now, FusedSlots& out) {
   SlotPayload& payload = ring_.PayloadOf(slot);
-  FusedSlot& fused = out.Append();
+  estimate::FusedSlot& fused = out.Append();
   fused.epoch = slot.epoch;
   fused.fused_unix_ns = now.unix_ns;
   fused.revision = slot.revision;
@@ -276,4 +279,4 @@ std::vector<LeafStatus> Collation::leaves() const {
   return all;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fusion

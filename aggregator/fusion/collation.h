@@ -14,7 +14,7 @@
 #include "aggregator/fusion/source_table.h"
 #include "aggregator/fusion/subject_track.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // Frames by slot: when is a slot fused, and what becomes of a frame that comes twice, late or never. Not
 // thread-safe; the members do what FusionEngine's of the same name promise.
@@ -24,7 +24,7 @@ class Collation {
   explicit Collation(SiteConfig site);
 
   absl::StatusOr<SourceHandle> Join(const SourceDeclaration& declaration);
-  OfferResult Offer(SourceHandle handle, const TupleFrame& frame, FusionTime now, FusedSlots& out);
+  OfferResult Offer(SourceHandle handle, const estimate::TupleFrame& frame, FusionTime now, FusedSlots& out);
   std::int64_t Advance(FusionTime now, FusedSlots& out);
   std::int64_t NextDeadline();
   void Drain(FusionTime now, FusedSlots& out);
@@ -45,8 +45,8 @@ class Collation {
   OfferResult Refuse(SourceHandle handle, RefusalReason reason, std::string message);
 
   // Moves the frame's sound tuples to stage_; refusals for the others. False if none is sound.
-  bool Stage(SourceHandle handle, const TupleFrame& frame, std::vector<Refusal>& refusals);
-  void StageTuples(SourceHandle handle, const TupleFrame& frame);
+  bool Stage(SourceHandle handle, const estimate::TupleFrame& frame, std::vector<Refusal>& refusals);
+  void StageTuples(SourceHandle handle, const estimate::TupleFrame& frame);
   // stage_ into a slot that waits, or that may be revised.
   void Take(Slot& slot, SourceHandle handle);
   void MarkPresent(const SourceEntry& source);
@@ -70,9 +70,9 @@ class Collation {
 
   // Buffers of the call at hand.
   SlotInput stage_;
-  TupleFrame sound_;
+  estimate::TupleFrame sound_;
   SlotTally tally_;
   std::vector<std::uint32_t> scratch_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

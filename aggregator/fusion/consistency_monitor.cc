@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::fusion {
 
 ConsistencyMonitor::ConsistencyMonitor(std::uint32_t dimension, std::uint32_t window_tuples)
     : dimension_(dimension), largest_(kLargest * dimension), window_tuples_(window_tuples) {}
@@ -27,4 +27,4 @@ std::uint64_t ConsistencyMonitor::tuples(std::uint32_t source) const {
   return source < averages_.size() ? averages_[source].tuples : 0;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fusion

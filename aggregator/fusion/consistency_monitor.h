@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tributary {
+namespace tributary::fusion {
 
 // A running mean per source of the normalised innovation squared per dimension. Not thread-safe.
 class ConsistencyMonitor {
@@ -41,4 +41,4 @@ class ConsistencyMonitor {
   std::vector<Average> averages_;  // by source
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

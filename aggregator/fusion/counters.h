@@ -10,7 +10,7 @@
 #include "aggregator/fusion/refusal.h"
 #include "core/estimate/epoch.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // All since the engine was created.
 struct FusionCounters {
@@ -41,7 +41,7 @@ struct SourceStatus {
   std::uint64_t frames_refused = 0;
   std::uint64_t tuples_accepted = 0;
   std::uint64_t tuples_gated = 0;
-  Epoch last_epoch = 0;
+  estimate::Epoch last_epoch = 0;
   // Running mean of the normalised innovation squared against the fusion of the others, divided by the
   // dimension: about 1 for a consistent source, larger for an over-confident or drifting one. 0 until
   // measured.
@@ -57,4 +57,4 @@ struct LeafStatus {
   std::uint32_t missed_in_a_row = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

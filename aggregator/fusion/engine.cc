@@ -4,7 +4,7 @@
 
 #include "aggregator/fusion/collation.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 absl::StatusOr<std::unique_ptr<FusionEngine>> FusionEngine::Create(SiteConfig config) {
   if (absl::Status status = Validate(config); !status.ok()) return status;
@@ -17,56 +17,56 @@ FusionEngine::FusionEngine(SiteConfig config)
 FusionEngine::~FusionEngine() = default;
 
 absl::StatusOr<SourceHandle> FusionEngine::Join(const SourceDeclaration& declaration) {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   return collation_->Join(declaration);
 }
 
-OfferResult FusionEngine::Offer(SourceHandle source, const TupleFrame& frame, FusionTime now,
+OfferResult FusionEngine::Offer(SourceHandle source, const estimate::TupleFrame& frame, FusionTime now,
                                 FusedSlots& out) {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   return collation_->Offer(source, frame, now, out);
 }
 
 std::int64_t FusionEngine::Advance(FusionTime now, FusedSlots& out) {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   return collation_->Advance(now, out);
 }
 
 std::int64_t FusionEngine::NextDeadline() const {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   return collation_->NextDeadline();
 }
 
 void FusionEngine::Drain(FusionTime now, FusedSlots& out) {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   collation_->Drain(now, out);
 }
 
 absl::Status FusionEngine::Reconfigure(const FusionTuning& tuning) {
   if (absl::Status status = Validate(tuning); !status.ok()) return status;
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   collation_->Reconfigure(tuning);
   return absl::OkStatus();
 }
 
 FusionTuning FusionEngine::tuning() const {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   return collation_->tuning();
 }
 
 FusionCounters FusionEngine::counters() const {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   return collation_->counters();
 }
 
 std::vector<SourceStatus> FusionEngine::sources() const {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   return collation_->sources();
 }
 
 std::vector<LeafStatus> FusionEngine::leaves() const {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   return collation_->leaves();
 }
 
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -27,7 +27,7 @@
 #include "core/estimate/tuple_frame.h"
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // Deadlines run on the steady clock, epochs on wall time: a jump of wall time never delays a slot.
 struct FusionTime {
@@ -64,7 +64,7 @@ class FusionEngine {
   // Takes or refuses a frame; `frame.source` is not read. Appends to `out` the slot that it completed, made
   // late or pushed out of the window. Refused as a duplicate without harm: what is sent again after a
   // reconnect.
-  OfferResult Offer(SourceHandle source, const TupleFrame& frame, FusionTime now, FusedSlots& out);
+  OfferResult Offer(SourceHandle source, const estimate::TupleFrame& frame, FusionTime now, FusedSlots& out);
 
   // Appends every slot whose deadline has passed. Returns the steady time of the next deadline, or
   // kNoDeadline.
@@ -91,8 +91,8 @@ class FusionEngine {
   explicit FusionEngine(SiteConfig config);
 
   const SiteConfig config_;
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   const std::unique_ptr<Collation> collation_ PT_GUARDED_BY(mutex_);
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -8,7 +8,7 @@
 
 #include "aggregator/fusion/engine.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 // Takes values off the input until it ends, then zeros.
@@ -36,8 +36,8 @@ void Check(bool holds) {
   if (!holds) std::abort();
 }
 
-TupleFrame TakeFrame(Bytes& bytes, std::uint32_t dimension) {
-  TupleFrame frame;
+estimate::TupleFrame TakeFrame(Bytes& bytes, std::uint32_t dimension) {
+  estimate::TupleFrame frame;
   frame.epoch = 1'000'000 + bytes.Take<std::int8_t>();
   frame.revision = bytes.Take<std::uint8_t>() % 3;
   frame.dimension = dimension;
@@ -45,7 +45,7 @@ TupleFrame TakeFrame(Bytes& bytes, std::uint32_t dimension) {
   const std::uint8_t shape = bytes.Take<std::uint8_t>();
   for (std::size_t i = 0; i < n; ++i) frame.subjects.push_back(bytes.Take<std::uint8_t>() % 8);
   for (std::size_t i = 0; i < n * dimension + (shape == 1); ++i) frame.means.push_back(bytes.Take<float>());
-  for (std::size_t i = 0; i < n * TriangleSize(dimension) + (shape == 2); ++i) {
+  for (std::size_t i = 0; i < n * estimate::TriangleSize(dimension) + (shape == 2); ++i) {
     frame.cholesky.push_back(bytes.Take<float>());
   }
   if (shape & 0x80) {
@@ -54,10 +54,10 @@ TupleFrame TakeFrame(Bytes& bytes, std::uint32_t dimension) {
   return frame;
 }
 
-void CheckSlot(const FusedSlot& slot) {
+void CheckSlot(const estimate::FusedSlot& slot) {
   const std::size_t n = slot.subjects.size();
   const std::size_t d = slot.dimension;
-  Check(slot.means.size() == n * d && slot.cholesky.size() == n * TriangleSize(d));
+  Check(slot.means.size() == n * d && slot.cholesky.size() == n * estimate::TriangleSize(d));
   Check(slot.contributors.size() == n && slot.consistency.size() == n);
   for (const float value : slot.means) Check(std::isfinite(value));
   for (const float value : slot.cholesky) Check(std::isfinite(value));
@@ -67,7 +67,7 @@ void CheckSlot(const FusedSlot& slot) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fusion
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tributary;
@@ -81,8 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   site.window_slots = 16;
   if (options & 4) site.max_lead_ns.reset();
   const auto slot_choice = bytes.Take<std::uint8_t>();
-  site.slot = *SlotLength::FromNs(std::array<std::uint64_t, 4>{500'000, 10'000'000, SlotLength::kShortestNs,
-                                                               1'000'000'000}[slot_choice % 4]);
+  site.slot = *estimate::SlotLength::FromNs(std::array<std::uint64_t, 4>{
+      500'000, 10'000'000, estimate::SlotLength::kShortestNs, 1'000'000'000}[slot_choice % 4]);
   site.max_age_ns = 8 * site.slot.ns();
   if (site.max_lead_ns) site.max_lead_ns = 4 * site.slot.ns();
   if (options & 8) site.tuning.late = LatePolicy::kRevise;
@@ -106,16 +106,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       now.unix_ns += bytes.Take<std::int16_t>() * (site.slot.ns() / 5);
       engine->Advance(now, out);
     } else {
-      const TupleFrame frame = TakeFrame(bytes, action == 255 ? 2 : site.dimension);
+      const estimate::TupleFrame frame = TakeFrame(bytes, action == 255 ? 2 : site.dimension);
       const OfferResult result = engine->Offer(action % 6, frame, now, out);
       Check(result.accepted || result.refusals.size() >= 1);
       ++offered;
     }
-    for (const FusedSlot& slot : out.slots()) CheckSlot(slot);
+    for (const estimate::FusedSlot& slot : out.slots()) CheckSlot(slot);
   }
   out.Clear();
   engine->Drain(now, out);
-  for (const FusedSlot& slot : out.slots()) CheckSlot(slot);
+  for (const estimate::FusedSlot& slot : out.slots()) CheckSlot(slot);
 
   const FusionCounters counters = engine->counters();
   std::uint64_t ends = counters.frames_accepted;

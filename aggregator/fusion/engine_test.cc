@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "aggregator/fusion/fusion_fixture.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 class FusionEngineTest : public FusionFixture {};
@@ -19,7 +19,7 @@ TEST_F(FusionEngineTest, FusesASlotAsSoonAsEveryLeafHasReported) {
   EXPECT_TRUE(out_.empty());
   Offer("west", Frame(kEpoch, {1.0f, 5.0f}));
   ASSERT_EQ(out_.size(), 1u);
-  const FusedSlot& slot = out_[0];
+  const estimate::FusedSlot& slot = out_[0];
   EXPECT_EQ(slot.epoch, kEpoch);
   EXPECT_EQ(slot.revision, 0u);
   EXPECT_EQ(slot.subjects, (std::vector<std::uint32_t>{1, 2}));
@@ -56,25 +56,25 @@ TEST_F(FusionEngineTest, FusesWhatIsThereAtTheDeadline) {
 TEST_F(FusionEngineTest, KeepsSlotsApartThatArriveInterleaved) {
   Start();
   for (const std::string source : {"north", "east", "south", "west"}) {
-    for (Epoch epoch = kEpoch + 3; epoch-- > kEpoch;) {
+    for (estimate::Epoch epoch = kEpoch + 3; epoch-- > kEpoch;) {
       Offer(source, Frame(epoch, {static_cast<float>(epoch - kEpoch)}));
     }
   }
   ASSERT_EQ(out_.size(), 3u);
-  for (const FusedSlot& slot : out_.slots())
+  for (const estimate::FusedSlot& slot : out_.slots())
     EXPECT_FLOAT_EQ(slot.means[0], static_cast<float>(slot.epoch - kEpoch));
 }
 
 TEST_F(FusionEngineTest, FusesSubjectsThatOnlySomePanelsHear) {
   Start();
-  TupleFrame few = Frame(kEpoch, {4.0f});
+  estimate::TupleFrame few = Frame(kEpoch, {4.0f});
   few.subjects = {9};
   Offer("north", Frame(kEpoch, {1.0f, 2.0f}));
   Offer("east", few);
   Offer("south", Frame(kEpoch, {}));
   Offer("west", Frame(kEpoch, {3.0f}));
   ASSERT_EQ(out_.size(), 1u);
-  const FusedSlot& slot = out_[0];
+  const estimate::FusedSlot& slot = out_[0];
   EXPECT_EQ(slot.subjects, (std::vector<std::uint32_t>{1, 2, 9}));
   EXPECT_FLOAT_EQ(slot.means[0], 2.0f);
   EXPECT_FLOAT_EQ(slot.means[2], 2.0f);
@@ -98,7 +98,7 @@ TEST_F(FusionEngineTest, RefusesASecondFrameOfTheSamePanelAndSlot) {
 
 TEST_F(FusionEngineTest, AHigherRevisionReplacesAFrameThatWaits) {
   Start();
-  TupleFrame revised = Frame(kEpoch, {3.0f});
+  estimate::TupleFrame revised = Frame(kEpoch, {3.0f});
   revised.revision = 1;
   Offer("north", Frame(kEpoch, {1.0f}));
   EXPECT_TRUE(Offer("north", revised).accepted);
@@ -128,7 +128,7 @@ TEST_F(FusionEngineTest, RevisesASlotByALateFrameIfToldTo) {
   now_.steady_ns = 10 * kMs;
   engine_->Advance(now_, out_);
   EXPECT_TRUE(Offer("east", Frame(kEpoch, {3.0f})).accepted);
-  TupleFrame corrected = Frame(kEpoch, {5.0f});
+  estimate::TupleFrame corrected = Frame(kEpoch, {5.0f});
   corrected.revision = 1;
   EXPECT_TRUE(Offer("north", corrected).accepted);
   ASSERT_EQ(out_.size(), 3u);
@@ -145,7 +145,7 @@ TEST_F(FusionEngineTest, NeverMixesWhatTheWindowPushesOut) {
   site_.max_age_ns.reset();
   site_.max_lead_ns.reset();
   Start();
-  for (Epoch epoch = kEpoch; epoch < kEpoch + 6; ++epoch) {
+  for (estimate::Epoch epoch = kEpoch; epoch < kEpoch + 6; ++epoch) {
     Offer("north", Frame(epoch, {static_cast<float>(epoch - kEpoch)}));
   }
   ASSERT_EQ(out_.size(), 2u);
@@ -159,7 +159,7 @@ TEST_F(FusionEngineTest, NeverMixesWhatTheWindowPushesOut) {
 TEST_F(FusionEngineTest, GoesOnWithThreePanelsAtTheDeadlineAndWithoutOneOnceItIsAbsent) {
   site_.tuning.absent_after_slots = 3;
   Start();
-  for (Epoch epoch = kEpoch; epoch < kEpoch + 5; ++epoch) {
+  for (estimate::Epoch epoch = kEpoch; epoch < kEpoch + 5; ++epoch) {
     for (const std::string source : {"north", "east", "south"}) Offer(source, Frame(epoch, {1.0f}));
     now_.steady_ns += 10 * kMs;
     engine_->Advance(now_, out_);
@@ -203,7 +203,7 @@ TEST_F(FusionEngineTest, RefusesEpochsFarInThePastAndFuture) {
 
 // Slots of a second, of which a quarter may lie ahead: a clock that is ahead by less is right enough.
 TEST_F(FusionEngineTest, JudgesEpochsByTimeAlsoWhereSlotsAreLongerThanTheLimits) {
-  site_.slot = *SlotLength::FromMs(1000);
+  site_.slot = *estimate::SlotLength::FromMs(1000);
   site_.max_age_ns = 300 * kMs;
   site_.max_lead_ns = 250 * kMs;
   Start();
@@ -215,7 +215,8 @@ TEST_F(FusionEngineTest, JudgesEpochsByTimeAlsoWhereSlotsAreLongerThanTheLimits)
   EXPECT_EQ(ReasonOf(Offer("north", Frame(kEpochOfSeconds + 1, {1.0f}))), RefusalReason::kEpochFuture);
   now_.unix_ns = site_.slot.EndNs(kEpochOfSeconds) - 250 * kMs;
   EXPECT_TRUE(Offer("north", Frame(kEpochOfSeconds + 1, {1.0f})).accepted) << "begins in 250 ms";
-  for (const Epoch hostile : {Epoch{0}, Epoch{1} << 40, Epoch{1} << 63, Epoch{UINT64_MAX}}) {
+  for (const estimate::Epoch hostile : {estimate::Epoch{0}, estimate::Epoch{1} << 40,
+                                        estimate::Epoch{1} << 63, estimate::Epoch{UINT64_MAX}}) {
     EXPECT_FALSE(Offer("north", Frame(hostile, {1.0f})).accepted) << hostile;
   }
 }
@@ -225,11 +226,11 @@ class PhaseTest : public FusionFixture {
  protected:
   std::uint64_t CompleteSlots(double slot_ms, int samples) {
     site_.leaves = {"north", "east"};
-    site_.slot = *SlotLength::FromMs(slot_ms);
+    site_.slot = *estimate::SlotLength::FromMs(slot_ms);
     site_.max_age_ns = 2000 * kMs;
     site_.max_lead_ns = 250 * kMs;
     site_.window_slots = DefaultWindowSlots(site_);
-    site_.tuning.deadline_ns = DefaultDeadlineNs(site_.slot);
+    site_.tuning.deadline_ns = estimate::DefaultDeadlineNs(site_.slot);
     Start();
     for (int i = 0; i < samples; ++i) {
       Sample("north", i * 10 * kMs + 2 * kMs);
@@ -257,21 +258,25 @@ TEST_F(FusionEngineTest, RefusesFramesOfTheWrongShapeAndSaysWhichFieldAndWhy) {
   site_.max_subjects = 3;
   Start();
   const auto reason = [&](auto change) {
-    TupleFrame frame = Frame(kEpoch, {1.0f, 2.0f});
+    estimate::TupleFrame frame = Frame(kEpoch, {1.0f, 2.0f});
     change(frame);
     const OfferResult result = Offer("north", frame);
     EXPECT_FALSE(result.accepted);
     EXPECT_FALSE(result.refusals[0].message.empty());
     return ReasonOf(result);
   };
-  EXPECT_EQ(reason([](TupleFrame& f) { f.dimension = 3; }), RefusalReason::kShape);
-  EXPECT_EQ(reason([](TupleFrame& f) { f.means.pop_back(); }), RefusalReason::kShape);
-  EXPECT_EQ(reason([](TupleFrame& f) { f.cholesky.push_back(1); }), RefusalReason::kShape);
-  EXPECT_EQ(reason([](TupleFrame& f) { f.contributors = {1}; }), RefusalReason::kShape);
-  EXPECT_EQ(reason([](TupleFrame& f) { f.contributors = {1, 0}; }), RefusalReason::kShape);
-  EXPECT_EQ(reason([](TupleFrame& f) { f.contributors = {1, 2}; }), RefusalReason::kShape);
-  EXPECT_EQ(reason([](TupleFrame& f) { f.subjects[1] = f.subjects[0]; }), RefusalReason::kDuplicateSubject);
-  EXPECT_EQ(reason([&](TupleFrame& f) { f = Frame(kEpoch, {1, 2, 3, 4}); }), RefusalReason::kTooLarge);
+  EXPECT_EQ(reason([](estimate::TupleFrame& f) { f.dimension = 3; }), RefusalReason::kShape);
+  EXPECT_EQ(reason([](estimate::TupleFrame& f) { f.means.pop_back(); }), RefusalReason::kShape);
+  EXPECT_EQ(reason([](estimate::TupleFrame& f) { f.cholesky.push_back(1); }), RefusalReason::kShape);
+  EXPECT_EQ(reason([](estimate::TupleFrame& f) { f.contributors = {1}; }), RefusalReason::kShape);
+  EXPECT_EQ(reason([](estimate::TupleFrame& f) { f.contributors = {1, 0}; }), RefusalReason::kShape);
+  EXPECT_EQ(reason([](estimate::TupleFrame& f) { f.contributors = {1, 2}; }), RefusalReason::kShape);
+  EXPECT_EQ(reason([](estimate::TupleFrame& f) { f.subjects[1] = f.subjects[0]; }),
+            RefusalReason::kDuplicateSubject);
+  EXPECT_EQ(reason([&](estimate::TupleFrame& f) {
+              f = Frame(kEpoch, {1, 2, 3, 4});
+            }),
+            RefusalReason::kTooLarge);
   EXPECT_EQ(ReasonOf(engine_->Offer(77, Frame(kEpoch, {1.0f}), now_, out_)), RefusalReason::kUnknownSource);
   EXPECT_NE(Offer("north", Frame(kEpoch, {1, 2, 3, 4})).refusals[0].message.find("subjects has 4"),
             std::string::npos);
@@ -279,7 +284,7 @@ TEST_F(FusionEngineTest, RefusesFramesOfTheWrongShapeAndSaysWhichFieldAndWhy) {
 
 TEST_F(FusionEngineTest, TakesTheSoundTuplesOfAFrameAndRefusesTheOthers) {
   Start();
-  TupleFrame frame = Frame(kEpoch, {1.0f, 2.0f, 3.0f, 4.0f});
+  estimate::TupleFrame frame = Frame(kEpoch, {1.0f, 2.0f, 3.0f, 4.0f});
   frame.means[1] = std::nanf("");
   frame.cholesky[6 + 2] = 0.0f;
   frame.cholesky[9 + 1] = std::numeric_limits<float>::infinity();
@@ -298,7 +303,7 @@ TEST_F(FusionEngineTest, TakesTheSoundTuplesOfAFrameAndRefusesTheOthers) {
 
 TEST_F(FusionEngineTest, AFrameWithoutASoundTupleLeavesTheSlotToBeReported) {
   Start();
-  TupleFrame frame = Frame(kEpoch, {1.0f});
+  estimate::TupleFrame frame = Frame(kEpoch, {1.0f});
   frame.cholesky[0] = -1.0f;
   EXPECT_FALSE(Offer("north", frame).accepted);
   EXPECT_TRUE(Offer("north", Frame(kEpoch, {1.0f})).accepted);
@@ -363,7 +368,7 @@ TEST_F(FusionEngineTest, WorksInOneAndThreeDimensions) {
 
 TEST_F(FusionEngineTest, PutsOutNoResultBeyondTheRangeOfSinglePrecision) {
   Start();
-  TupleFrame frame = Frame(kEpoch, {1.0f, 2.0f});
+  estimate::TupleFrame frame = Frame(kEpoch, {1.0f, 2.0f});
   frame.cholesky[0] = frame.cholesky[2] = std::numeric_limits<float>::denorm_min();
   OfferAll(frame);
   ASSERT_EQ(out_.size(), 1u);
@@ -372,4 +377,4 @@ TEST_F(FusionEngineTest, PutsOutNoResultBeyondTheRangeOfSinglePrecision) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -5,13 +5,13 @@
 
 #include "aggregator/fusion/fusion_fixture.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 class EngineThreadsTest : public FusionFixture {};
 
 TEST_F(EngineThreadsTest, EveryTupleHasOneEndWhoeverBroughtIt) {
-  constexpr Epoch kSlots = 2000;
+  constexpr estimate::Epoch kSlots = 2000;
   site_.window_slots = 4096;
   site_.max_age_ns.reset();
   site_.max_lead_ns.reset();
@@ -24,13 +24,13 @@ TEST_F(EngineThreadsTest, EveryTupleHasOneEndWhoeverBroughtIt) {
     for (const auto& [name, handle] : handles_) {
       ingest.emplace_back([&, source = handle] {
         FusedSlots out;
-        for (Epoch i = 0; i < kSlots; ++i) {
+        for (estimate::Epoch i = 0; i < kSlots; ++i) {
           out.Clear();
-          const FusionTime now = {static_cast<std::int64_t>(i) * SlotLength().ns(),
-                                  SlotLength().StartNs(kEpoch + i)};
+          const FusionTime now = {static_cast<std::int64_t>(i) * estimate::SlotLength().ns(),
+                                  estimate::SlotLength().StartNs(kEpoch + i)};
           EXPECT_TRUE(engine_->Offer(source, Frame(kEpoch + i, {1.0f, 2.0f, 3.0f}), now, out).accepted);
           slots += out.size();
-          for (const FusedSlot& slot : out.slots()) rows += slot.subjects.size();
+          for (const estimate::FusedSlot& slot : out.slots()) rows += slot.subjects.size();
         }
       });
     }
@@ -55,4 +55,4 @@ TEST_F(EngineThreadsTest, EveryTupleHasOneEndWhoeverBroughtIt) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "aggregator/fusion/leaf_set.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 Refusal Refuse(RefusalReason reason, std::string message) { return {reason, std::move(message), {}}; }
@@ -18,7 +18,7 @@ Refusal WrongLength(const char* field, std::size_t found, std::size_t allowed, s
                                                     " for ", subjects, " subjects"));
 }
 
-std::optional<Refusal> CheckContributors(const TupleFrame& frame, std::size_t leaves) {
+std::optional<Refusal> CheckContributors(const estimate::TupleFrame& frame, std::size_t leaves) {
   if (frame.contributors.empty()) return std::nullopt;
   const std::size_t n = frame.subjects.size();
   const std::size_t words = LeafSet::WordsFor(leaves);
@@ -50,7 +50,8 @@ void KeepRow(std::vector<T>& values, std::size_t width, std::size_t from, std::s
 
 }  // namespace
 
-std::optional<Refusal> CheckShape(const TupleFrame& frame, const SiteConfig& site, std::size_t leaves) {
+std::optional<Refusal> CheckShape(const estimate::TupleFrame& frame, const SiteConfig& site,
+                                  std::size_t leaves) {
   const std::size_t n = frame.subjects.size();
   if (frame.dimension != site.dimension) {
     return Refuse(RefusalReason::kShape,
@@ -63,13 +64,13 @@ std::optional<Refusal> CheckShape(const TupleFrame& frame, const SiteConfig& sit
   if (frame.means.size() != n * site.dimension) {
     return WrongLength("means", frame.means.size(), n * site.dimension, n);
   }
-  if (frame.cholesky.size() != n * TriangleSize(site.dimension)) {
-    return WrongLength("cholesky", frame.cholesky.size(), n * TriangleSize(site.dimension), n);
+  if (frame.cholesky.size() != n * estimate::TriangleSize(site.dimension)) {
+    return WrongLength("cholesky", frame.cholesky.size(), n * estimate::TriangleSize(site.dimension), n);
   }
   return CheckContributors(frame, leaves);
 }
 
-std::optional<Refusal> CheckEpoch(Epoch epoch, std::int64_t unix_ns, const SiteConfig& site) {
+std::optional<Refusal> CheckEpoch(estimate::Epoch epoch, std::int64_t unix_ns, const SiteConfig& site) {
   // Times, not epochs, are compared: that takes no division by the slot's length.
   const std::int64_t now_ns = std::max<std::int64_t>(unix_ns, 0);
   if (const std::int64_t age_ns = now_ns - site.slot.EndNs(epoch);
@@ -97,10 +98,10 @@ std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
                 absl::StrCat("subjects lists ", *twice, " twice, must be distinct"));
 }
 
-std::vector<Refusal> RemoveUnsoundTuples(TupleFrame& frame) {
+std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame) {
   const std::size_t n = frame.subjects.size();
   const std::size_t d = frame.dimension;
-  const std::size_t triangle = TriangleSize(d);
+  const std::size_t triangle = estimate::TriangleSize(d);
   const std::size_t words = n == 0 ? 0 : frame.contributors.size() / n;
   Refusal not_finite =
       Refuse(RefusalReason::kNotFinite, "means or cholesky has a value that is NaN or infinite");
@@ -113,7 +114,7 @@ std::vector<Refusal> RemoveUnsoundTuples(TupleFrame& frame) {
     const float* const mean = &frame.means[i * d];
     const float* const factor = &frame.cholesky[i * triangle];
     bool positive = true;
-    for (std::size_t k = 0; k < d; ++k) positive &= factor[TriangleSize(k + 1) - 1] > 0;
+    for (std::size_t k = 0; k < d; ++k) positive &= factor[estimate::TriangleSize(k + 1) - 1] > 0;
     if (!std::all_of(mean, mean + d, finite) || !std::all_of(factor, factor + triangle, finite)) {
       not_finite.subjects.push_back(frame.subjects[i]);
     } else if (!positive) {
@@ -137,4 +138,4 @@ std::vector<Refusal> RemoveUnsoundTuples(TupleFrame& frame) {
   return refusals;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fusion

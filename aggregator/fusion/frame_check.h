@@ -11,14 +11,15 @@
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/tuple_frame.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // Lengths against n and d, the site's limits, and the contributor bits of a source with `leaves` leaves.
 // Everything else may index the frame only after this.
-std::optional<Refusal> CheckShape(const TupleFrame& frame, const SiteConfig& site, std::size_t leaves);
+std::optional<Refusal> CheckShape(const estimate::TupleFrame& frame, const SiteConfig& site,
+                                  std::size_t leaves);
 
 // The slot of this epoch against the time: it must not have ended max_age ago, nor begin beyond max_lead.
-std::optional<Refusal> CheckEpoch(Epoch epoch, std::int64_t unix_ns, const SiteConfig& site);
+std::optional<Refusal> CheckEpoch(estimate::Epoch epoch, std::int64_t unix_ns, const SiteConfig& site);
 
 // `scratch` keeps its memory.
 std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
@@ -26,6 +27,6 @@ std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
 
 // Refusals for the tuples with a value that is not finite, and for those whose diagonal is not positive;
 // `frame` keeps the sound ones, in order. The shape must have been checked.
-std::vector<Refusal> RemoveUnsoundTuples(TupleFrame& frame);
+std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame);
 
-}  // namespace tributary
+}  // namespace tributary::fusion

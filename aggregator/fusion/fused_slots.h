@@ -8,13 +8,13 @@
 
 #include "core/estimate/fused_slot.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // A tuple that the chi-square gate left out after its frame had been taken.
 struct GatedTuple {
   std::uint32_t source = 0;  // SourceHandle
   std::uint64_t sequence = 0;
-  Epoch epoch = 0;
+  estimate::Epoch epoch = 0;
   std::uint32_t subject = 0;
 };
 
@@ -28,7 +28,7 @@ class FusedSlots {
   }
 
   // A slot to be filled; its vectors have unspecified contents and old capacity. Valid until the next Append.
-  FusedSlot& Append() {
+  estimate::FusedSlot& Append() {
     if (size_ == slots_.size()) slots_.emplace_back();
     return slots_[size_++];
   }
@@ -36,14 +36,14 @@ class FusedSlots {
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  std::span<const FusedSlot> slots() const { return {slots_.data(), size_}; }
-  const FusedSlot& operator[](std::size_t i) const { return slots_[i]; }
+  std::span<const estimate::FusedSlot> slots() const { return {slots_.data(), size_}; }
+  const estimate::FusedSlot& operator[](std::size_t i) const { return slots_[i]; }
 
   std::vector<GatedTuple> gated;
 
  private:
-  std::vector<FusedSlot> slots_;
+  std::vector<estimate::FusedSlot> slots_;
   std::size_t size_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

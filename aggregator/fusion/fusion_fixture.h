@@ -12,12 +12,12 @@
 #include "aggregator/fusion/engine.h"
 #include "core/estimate/gaussian.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 class FusionFixture : public ::testing::Test {
  protected:
-  static constexpr Epoch kEpoch = 3'400'000'000'000;       // in 2023
-  static constexpr Epoch kEpochOfSeconds = 1'700'000'000;  // where slots are that long
+  static constexpr estimate::Epoch kEpoch = 3'400'000'000'000;       // in 2023
+  static constexpr estimate::Epoch kEpochOfSeconds = 1'700'000'000;  // where slots are that long
   static constexpr std::int64_t kMs = 1'000'000;
 
   FusionFixture() {
@@ -46,11 +46,14 @@ class FusionFixture : public ::testing::Test {
     handles_[name] = *handle;
   }
 
-  void SetTime(Epoch epoch, std::int64_t steady_ns) { now_ = {steady_ns, site_.slot.StartNs(epoch)}; }
+  void SetTime(estimate::Epoch epoch, std::int64_t steady_ns) {
+    now_ = {steady_ns, site_.slot.StartNs(epoch)};
+  }
 
   // One subject per mean, numbered from 1, with covariance deviation²·I.
-  TupleFrame Frame(Epoch epoch, const std::vector<float>& means_x, float deviation = 0.1f) const {
-    TupleFrame frame;
+  estimate::TupleFrame Frame(estimate::Epoch epoch, const std::vector<float>& means_x,
+                             float deviation = 0.1f) const {
+    estimate::TupleFrame frame;
     frame.epoch = epoch;
     frame.sequence = 1;
     frame.captured_unix_ns = site_.slot.StartNs(epoch);
@@ -67,10 +70,10 @@ class FusionFixture : public ::testing::Test {
     return frame;
   }
 
-  OfferResult Offer(const std::string& source, const TupleFrame& frame) {
+  OfferResult Offer(const std::string& source, const estimate::TupleFrame& frame) {
     return engine_->Offer(handles_.at(source), frame, now_, out_);
   }
-  void OfferAll(const TupleFrame& frame) {
+  void OfferAll(const estimate::TupleFrame& frame) {
     for (const auto& [name, handle] : handles_)
       ASSERT_TRUE(engine_->Offer(handle, frame, now_, out_).accepted) << name;
   }
@@ -91,4 +94,4 @@ class FusionFixture : public ::testing::Test {
   FusedSlots out_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

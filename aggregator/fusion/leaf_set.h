@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::fusion {
 
 // A set of leaves of one site, by their index in SiteConfig::leaves.
 class LeafSet {
@@ -51,4 +51,4 @@ class LeafSet {
   std::array<std::uint64_t, kWords> words_ = {};
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace tributary {
+namespace tributary::fusion {
 
 std::string_view RefusalReasonName(RefusalReason reason) {
   static constexpr std::array<std::string_view, kRefusalReasons> kNames = {
@@ -11,4 +11,4 @@ std::string_view RefusalReasonName(RefusalReason reason) {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
-}  // namespace tributary
+}  // namespace tributary::fusion

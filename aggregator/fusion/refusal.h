@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary {
+namespace tributary::fusion {
 
 // As RefusalReason of fusion.proto; the numbers are equal.
 enum class RefusalReason : std::uint8_t {
@@ -35,4 +35,4 @@ struct Refusal {
   std::vector<std::uint32_t> subjects;  // empty: the whole frame
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

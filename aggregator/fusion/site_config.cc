@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "aggregator/fusion/leaf_set.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 constexpr std::int64_t kSmallestDefaultWindow = 16;
@@ -88,4 +88,4 @@ absl::Status Validate(const SiteConfig& config) {
   return ToStatus(faults);
 }
 
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "core/estimate/slot_length.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // What becomes of a frame whose slot has been fused without it.
 enum class LatePolicy {
@@ -35,7 +35,7 @@ struct TrackConfig {
 // What may change while the engine runs.
 struct FusionTuning {
   // A slot is fused at the latest this long after its first frame.
-  std::int64_t deadline_ns = DefaultDeadlineNs(SlotLength());
+  std::int64_t deadline_ns = estimate::DefaultDeadlineNs(estimate::SlotLength());
   // A leaf that missed this many slots in a row is not waited for until it reports or joins again. 0: always
   // waited for.
   std::uint32_t absent_after_slots = 0;
@@ -54,7 +54,7 @@ struct SiteConfig {
   std::uint32_t dimension = 2;      // of every tuple: 1, 2 or 3
   std::vector<std::string> leaves;  // the leaf sources (panels) that a complete slot contains, at most 256
   std::uint32_t max_subjects = 64;  // of a frame
-  SlotLength slot;                  // what epochs count
+  estimate::SlotLength slot;        // what epochs count
 
   // Slots that are remembered, fused or not, rounded up to a power of two. A newer slot pushes out the oldest
   // one, which is fused early if it still waited.
@@ -77,4 +77,4 @@ std::uint32_t DefaultWindowSlots(const SiteConfig& config);
 absl::Status Validate(const SiteConfig& config);
 absl::Status Validate(const FusionTuning& tuning);
 
-}  // namespace tributary
+}  // namespace tributary::fusion

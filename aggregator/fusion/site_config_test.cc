@@ -5,7 +5,7 @@
 
 #include "aggregator/fusion/frame_check.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
@@ -15,9 +15,9 @@ SiteConfig Site(double slot_ms) {
   SiteConfig site;
   site.name = "hall";
   site.leaves = {"north"};
-  site.slot = *SlotLength::FromMs(slot_ms);
+  site.slot = *estimate::SlotLength::FromMs(slot_ms);
   site.window_slots = DefaultWindowSlots(site);
-  site.tuning.deadline_ns = DefaultDeadlineNs(site.slot);
+  site.tuning.deadline_ns = estimate::DefaultDeadlineNs(site.slot);
   return site;
 }
 
@@ -50,9 +50,9 @@ TEST(SiteConfigTest, NeverAdmitsMoreSlotsThanItSays) {
     std::int64_t most = 0;
     for (std::int64_t shift_ns = 0; shift_ns < site.slot.ns(); shift_ns += site.slot.ns() / 40) {
       const std::int64_t now_ns = kNowNs + shift_ns;
-      const Epoch first = site.slot.EpochAt(now_ns - 500 * kMs);
+      const estimate::Epoch first = site.slot.EpochAt(now_ns - 500 * kMs);
       std::int64_t admitted = 0;
-      for (Epoch epoch = first; site.slot.StartNs(epoch) < now_ns + 500 * kMs; ++epoch) {
+      for (estimate::Epoch epoch = first; site.slot.StartNs(epoch) < now_ns + 500 * kMs; ++epoch) {
         if (!CheckEpoch(epoch, now_ns, site)) ++admitted;
       }
       most = std::max(most, admitted);
@@ -70,4 +70,4 @@ TEST(SiteConfigTest, ALimitThatTheWindowCannotHoldSaysHowManySlotsItIs) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fusion

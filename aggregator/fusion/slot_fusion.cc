@@ -5,7 +5,7 @@
 
 #include "core/estimate/consistency.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
@@ -27,10 +27,10 @@ void SlotFusion::Configure(const FusionTuning& tuning) {
   method_ = tuning.method;
   gate_.reset();
   if (tuning.gate_probability)
-    gate_ = ChiSquareQuantile(static_cast<int>(dimension_), *tuning.gate_probability);
+    gate_ = estimate::ChiSquareQuantile(static_cast<int>(dimension_), *tuning.gate_probability);
 }
 
-void SlotFusion::Fuse(SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
+void SlotFusion::Fuse(SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally) {
   out.dimension = dimension_;
   out.contributor_words = contributor_words_;
   out.captured_unix_ns = std::numeric_limits<std::int64_t>::max();
@@ -40,7 +40,7 @@ void SlotFusion::Fuse(SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
   LayOut(payload, out);
   rows_ = out.subjects.size();
   out.means.resize(rows_ * dimension_);
-  out.cholesky.resize(rows_ * TriangleSize(dimension_));
+  out.cholesky.resize(rows_ * estimate::TriangleSize(dimension_));
   out.contributors.resize(rows_ * contributor_words_);
   out.consistency.resize(rows_);
   out.velocities.clear();
@@ -57,7 +57,7 @@ void SlotFusion::Fuse(SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
   for (SlotInput& input : payload) input.fused_before = true;
 }
 
-void SlotFusion::LayOut(const SlotPayload& payload, FusedSlot& out) {
+void SlotFusion::LayOut(const SlotPayload& payload, estimate::FusedSlot& out) {
   out.subjects = payload[0].subjects;
   agree_ = std::all_of(payload.begin(), payload.end(),
                        [&](const SlotInput& input) { return input.subjects == out.subjects; });
@@ -83,7 +83,7 @@ void SlotFusion::LayOut(const SlotPayload& payload, FusedSlot& out) {
 
 bool SlotFusion::Independent(const SlotPayload& payload) const {
   if (payload.size() == 1) return true;
-  if (method_ != FusionMethod::kProduct || payload.size() > kMaxBatchSources) return false;
+  if (method_ != FusionMethod::kProduct || payload.size() > estimate::kMaxBatchSources) return false;
   LeafSet seen;
   for (const SlotInput& input : payload) {
     if (seen.Intersects(input.leaves)) return false;
@@ -92,9 +92,9 @@ bool SlotFusion::Independent(const SlotPayload& payload) const {
   return true;
 }
 
-void SlotFusion::FuseBatch(const SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
+void SlotFusion::FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally) {
   AlignRows(payload, rows_);
-  ConflateBatch(sources_, payload.size() > 1, batch_);
+  estimate::ConflateBatch(sources_, payload.size() > 1, batch_);
   const bool valid = batch_.fused.Store(out.means, out.cholesky);
   WriteContributors(payload, out);
   for (std::size_t row = 0; row < rows_; ++row) {
@@ -114,8 +114,8 @@ void SlotFusion::AlignRows(const SlotPayload& payload, std::size_t rows) {
   }
   if (aligned_.size() < payload.size()) aligned_.resize(payload.size());
   for (std::size_t i = 0; i < payload.size(); ++i) {
-    const TuplePlanes& from = payload[i].planes;
-    TuplePlanes& to = aligned_[i];
+    const estimate::TuplePlanes& from = payload[i].planes;
+    estimate::TuplePlanes& to = aligned_[i];
     to.ResizeVague(rows);
     for (std::size_t row = 0; row < rows; ++row) {
       const std::uint32_t k = RowOf(i, row);
@@ -130,7 +130,7 @@ void SlotFusion::AlignRows(const SlotPayload& payload, std::size_t rows) {
   }
 }
 
-void SlotFusion::JudgeBatch(const SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
+void SlotFusion::JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally) {
   const std::size_t stride = batch_.fused.padded_size();
   const float gate = gate_ ? static_cast<float>(*gate_) : std::numeric_limits<float>::infinity();
   refuse_.assign(rows_, false);
@@ -161,7 +161,7 @@ void SlotFusion::JudgeBatch(const SlotPayload& payload, FusedSlot& out, SlotTall
   }
 }
 
-void SlotFusion::WriteContributors(const SlotPayload& payload, FusedSlot& out) {
+void SlotFusion::WriteContributors(const SlotPayload& payload, estimate::FusedSlot& out) {
   LeafSet all;
   bool uniform = agree_;
   for (const SlotInput& input : payload) {
@@ -181,13 +181,14 @@ void SlotFusion::WriteContributors(const SlotPayload& payload, FusedSlot& out) {
 }
 
 template <int D>
-void SlotFusion::FuseEach(const SlotPayload& payload, FusedSlot& out, SlotTally& tally) {
+void SlotFusion::FuseEach(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally) {
   for (std::size_t row = 0; row < rows_; ++row) FuseRow<D>(payload, row, out, tally);
   RemoveUnusable(out, tally);
 }
 
 template <int D>
-void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, FusedSlot& out, SlotTally& tally) {
+void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, estimate::FusedSlot& out,
+                         SlotTally& tally) {
   using Fate = typename Contribution<D>::Fate;
   std::vector<Contribution<D>> contributions;
   contributions.reserve(payload.size());
@@ -216,8 +217,9 @@ void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, FusedSlot&
 }
 
 template <int D>
-void SlotFusion::WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, FusedSlot& out) const {
-  float* factor = &out.cholesky[row * TriangleSize(D)];
+void SlotFusion::WriteRow(const SubjectEstimate<D>& estimate, std::size_t row,
+                          estimate::FusedSlot& out) const {
+  float* factor = &out.cholesky[row * estimate::TriangleSize(D)];
   for (int i = 0; i < D; ++i) {
     out.means[row * D + static_cast<std::size_t>(i)] = static_cast<float>(estimate.tuple.mean[i]);
     for (int j = 0; j <= i; ++j) *factor++ = static_cast<float>(estimate.tuple.cholesky(i, j));
@@ -229,13 +231,14 @@ void SlotFusion::WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, F
           : 0.0f;
 }
 
-void SlotFusion::RemoveUnusable(FusedSlot& out, SlotTally& tally) const {
+void SlotFusion::RemoveUnusable(estimate::FusedSlot& out, SlotTally& tally) const {
   const std::size_t d = dimension_;
-  const std::size_t triangle = TriangleSize(d);
+  const std::size_t triangle = estimate::TriangleSize(d);
   const std::size_t words = contributor_words_;
   std::size_t kept = 0;
   for (std::size_t row = 0; row < out.subjects.size(); ++row) {
-    if (!ValidTuples(d, {&out.means[row * d], d}, {&out.cholesky[row * triangle], triangle})) continue;
+    if (!estimate::ValidTuples(d, {&out.means[row * d], d}, {&out.cholesky[row * triangle], triangle}))
+      continue;
     if (kept != row) {
       out.subjects[kept] = out.subjects[row];
       out.consistency[kept] = out.consistency[row];
@@ -253,4 +256,4 @@ void SlotFusion::RemoveUnusable(FusedSlot& out, SlotTally& tally) const {
   out.contributors.resize(kept * words);
 }
 
-}  // namespace tributary
+}  // namespace tributary::fusion

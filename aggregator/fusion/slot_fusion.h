@@ -13,7 +13,7 @@
 #include "core/estimate/conflate_batch.h"
 #include "core/estimate/fused_slot.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // What became of a slot's tuples. Gated and redundant ones are counted once per frame, not again in a
 // revision.
@@ -43,29 +43,29 @@ class SlotFusion {
   void Configure(const FusionTuning& tuning);
 
   // Fills everything of `out` but epoch, fusion time, revision and velocities. Adds to `tally`.
-  void Fuse(SlotPayload& payload, FusedSlot& out, SlotTally& tally);
+  void Fuse(SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
 
  private:
   // Sets the subjects of `out` and, unless all inputs agree on them, row_of_.
-  void LayOut(const SlotPayload& payload, FusedSlot& out);
+  void LayOut(const SlotPayload& payload, estimate::FusedSlot& out);
   bool Independent(const SlotPayload& payload) const;
 
-  void FuseBatch(const SlotPayload& payload, FusedSlot& out, SlotTally& tally);
+  void FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
   // One TuplePlanes per input, with a row for every subject.
   void AlignRows(const SlotPayload& payload, std::size_t rows);
   // Measures the rows of the batch; those that the gate touches are fused again, one by one.
-  void JudgeBatch(const SlotPayload& payload, FusedSlot& out, SlotTally& tally);
-  void WriteContributors(const SlotPayload& payload, FusedSlot& out);
+  void JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
+  void WriteContributors(const SlotPayload& payload, estimate::FusedSlot& out);
 
   template <int D>
-  void FuseEach(const SlotPayload& payload, FusedSlot& out, SlotTally& tally);
+  void FuseEach(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
   template <int D>
-  void FuseRow(const SlotPayload& payload, std::size_t row, FusedSlot& out, SlotTally& tally);
+  void FuseRow(const SlotPayload& payload, std::size_t row, estimate::FusedSlot& out, SlotTally& tally);
   template <int D>
-  void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, FusedSlot& out) const;
+  void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, estimate::FusedSlot& out) const;
 
   // Removes the rows that are not finite or not positive: they left the range of fp32.
-  void RemoveUnusable(FusedSlot& out, SlotTally& tally) const;
+  void RemoveUnusable(estimate::FusedSlot& out, SlotTally& tally) const;
 
   // The input's row of a row of the output, or kMissing.
   std::uint32_t RowOf(std::size_t input, std::size_t row) const {
@@ -83,12 +83,12 @@ class SlotFusion {
   // Of the slot at hand.
   bool agree_ = true;  // all inputs list the same subjects in the same order
   std::size_t rows_ = 0;
-  std::vector<std::uint32_t> row_of_;        // [inputs × rows]
-  std::vector<std::uint32_t> present_;       // [rows]: inputs that have the subject
-  std::vector<const TuplePlanes*> sources_;  // [inputs]
-  std::vector<TuplePlanes> aligned_;         // [inputs]
-  ConflatedBatch batch_;
+  std::vector<std::uint32_t> row_of_;                  // [inputs × rows]
+  std::vector<std::uint32_t> present_;                 // [rows]: inputs that have the subject
+  std::vector<const estimate::TuplePlanes*> sources_;  // [inputs]
+  std::vector<estimate::TuplePlanes> aligned_;         // [inputs]
+  estimate::ConflatedBatch batch_;
   std::vector<bool> refuse_;  // [rows]: the gate touches it
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

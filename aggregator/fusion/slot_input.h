@@ -10,7 +10,7 @@
 #include "core/estimate/tuple_frame.h"
 #include "core/estimate/tuple_planes.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // Valid tuples of one source. Moved, not copied, between the stage and the slot; buffers keep their capacity.
 struct SlotInput {
@@ -24,20 +24,20 @@ struct SlotInput {
   std::vector<LeafSet> tuple_leaves;  // [n], or empty: `leaves` holds for every tuple
 
   std::vector<std::uint32_t> subjects;  // [n]
-  TuplePlanes planes;                   // [n] in two dimensions
+  estimate::TuplePlanes planes;         // [n] in two dimensions
   std::vector<float> means;             // [n × d] otherwise
   std::vector<float> cholesky;          // [n × d(d+1)/2]
 
   const LeafSet& LeavesOf(std::size_t row) const { return tuple_leaves.empty() ? leaves : tuple_leaves[row]; }
 
   template <int D>
-  Gaussian<D> TupleAt(std::size_t row) const {
+  estimate::Gaussian<D> TupleAt(std::size_t row) const {
     if constexpr (D == 2) {
       const float mean[] = {planes.mean_x()[row], planes.mean_y()[row]};
       const float factor[] = {planes.l11()[row], planes.l21()[row], planes.l22()[row]};
-      return Gaussian<D>::FromTuple(mean, factor);
+      return estimate::Gaussian<D>::FromTuple(mean, factor);
     } else {
-      return Gaussian<D>::FromTuple(&means[row * D], &cholesky[row * TriangleSize(D)]);
+      return estimate::Gaussian<D>::FromTuple(&means[row * D], &cholesky[row * estimate::TriangleSize(D)]);
     }
   }
 };
@@ -71,4 +71,4 @@ class SlotPayload {
   std::size_t size_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

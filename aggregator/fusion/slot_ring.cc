@@ -2,11 +2,11 @@
 
 #include <bit>
 
-namespace tributary {
+namespace tributary::fusion {
 
 SlotRing::SlotRing(std::uint32_t slots) : slots_(std::bit_ceil(slots)), mask_(slots_.size() - 1) {}
 
-void SlotRing::Open(Slot& slot, Epoch epoch, std::int64_t steady_ns) {
+void SlotRing::Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns) {
   Release(slot);
   slot = Slot();
   slot.epoch = epoch;
@@ -41,4 +41,4 @@ void SlotRing::Release(Slot& slot) {
   slot.payload = Slot::kNone;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -10,14 +10,14 @@
 #include "aggregator/fusion/slot_input.h"
 #include "core/estimate/epoch.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 struct Slot {
   enum class State : std::uint8_t { kEmpty, kOpen, kFused };
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  Epoch epoch = 0;
+  estimate::Epoch epoch = 0;
   std::int64_t first_steady_ns = 0;  // arrival of its first frame
   LeafSet covered;                   // leaves of the sources that reported in time, or in a revision
   std::bitset<256> reported;         // sources, by handle
@@ -36,10 +36,10 @@ class SlotRing {
   explicit SlotRing(std::uint32_t slots);
 
   // The place of an epoch: its slot, an empty one, or the slot of another epoch.
-  Slot& At(Epoch epoch) { return slots_[epoch & mask_]; }
+  Slot& At(estimate::Epoch epoch) { return slots_[epoch & mask_]; }
 
   // Makes an empty or fused place the open slot of `epoch`, last in the order of arrival.
-  void Open(Slot& slot, Epoch epoch, std::int64_t steady_ns);
+  void Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns);
   // Takes it out of the order of arrival. Its payload stays until Release.
   void Close(Slot& slot);
   // Gives the payload back to the pool, if the slot has one.
@@ -63,4 +63,4 @@ class SlotRing {
   std::size_t open_slots_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

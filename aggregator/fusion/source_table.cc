@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 SourceTable::SourceTable(const SiteConfig& site) : site_(site) {
   for (std::size_t i = 0; i < site.leaves.size(); ++i) {
@@ -52,7 +52,7 @@ absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declarat
   return handle;
 }
 
-LeafSet LeavesOfTuple(const TupleFrame& frame, std::size_t row, const SourceEntry& source) {
+LeafSet LeavesOfTuple(const estimate::TupleFrame& frame, std::size_t row, const SourceEntry& source) {
   const std::size_t words = LeafSet::WordsFor(source.leaf_indices.size());
   LeafSet leaves;
   for (std::size_t word = 0; word < words; ++word) {
@@ -63,4 +63,4 @@ LeafSet LeavesOfTuple(const TupleFrame& frame, std::size_t row, const SourceEntr
   return leaves;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fusion

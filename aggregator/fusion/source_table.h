@@ -12,7 +12,7 @@
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/tuple_frame.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // A source of tuples: a leaf lists itself, a child aggregator the leaves that its tuples can contain.
 struct SourceDeclaration {
@@ -34,7 +34,7 @@ struct SourceEntry {
   std::uint64_t frames_refused = 0;
   std::uint64_t tuples_accepted = 0;
   std::uint64_t tuples_gated = 0;
-  Epoch last_epoch = 0;
+  estimate::Epoch last_epoch = 0;
 };
 
 // Not thread-safe.
@@ -60,6 +60,6 @@ class SourceTable {
 };
 
 // The leaves of tuple `row` of a frame whose shape has been checked against the source.
-LeafSet LeavesOfTuple(const TupleFrame& frame, std::size_t row, const SourceEntry& source);
+LeafSet LeavesOfTuple(const estimate::TupleFrame& frame, std::size_t row, const SourceEntry& source);
 
-}  // namespace tributary
+}  // namespace tributary::fusion

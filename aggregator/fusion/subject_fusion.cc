@@ -6,18 +6,18 @@
 #include "core/estimate/covariance_intersection.h"
 #include "core/estimate/information.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 template <int D>
-absl::StatusOr<Information<D>> InformationOf(const std::vector<Contribution<D>*>& group) {
-  if (group.size() == 1) return Information<D>::From(group[0]->tuple);
-  std::vector<Gaussian<D>> tuples;
+absl::StatusOr<estimate::Information<D>> InformationOf(const std::vector<Contribution<D>*>& group) {
+  if (group.size() == 1) return estimate::Information<D>::From(group[0]->tuple);
+  std::vector<estimate::Gaussian<D>> tuples;
   tuples.reserve(group.size());
   for (const Contribution<D>* contribution : group) tuples.push_back(contribution->tuple);
-  const absl::StatusOr<Gaussian<D>> intersection = Intersect<D>(tuples);
+  const absl::StatusOr<estimate::Gaussian<D>> intersection = estimate::Intersect<D>(tuples);
   if (!intersection.ok()) return intersection.status();
-  return Information<D>::From(*intersection);
+  return estimate::Information<D>::From(*intersection);
 }
 
 }  // namespace
@@ -70,32 +70,32 @@ auto SubjectFusion<D>::GroupByOverlap(std::span<Contribution<D>> contributions) 
 
 template <int D>
 std::optional<SubjectEstimate<D>> SubjectFusion<D>::FuseGroups(std::span<const Group> groups) const {
-  std::vector<Information<D>> information;
-  Information<D> sum;
+  std::vector<estimate::Information<D>> information;
+  estimate::Information<D> sum;
   for (const Group& group : groups) {
-    absl::StatusOr<Information<D>> one = InformationOf<D>(group);
+    absl::StatusOr<estimate::Information<D>> one = InformationOf<D>(group);
     if (!one.ok()) return std::nullopt;
     sum.Add(*one);
     information.push_back(*std::move(one));
   }
-  absl::StatusOr<Gaussian<D>> fused = sum.ToGaussian();
+  absl::StatusOr<estimate::Gaussian<D>> fused = sum.ToGaussian();
   if (!fused.ok() || !Validate(*fused).ok()) return std::nullopt;
 
   SubjectEstimate<D> estimate;
   estimate.tuple = *fused;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    Information<D> others;
+    estimate::Information<D> others;
     for (std::size_t j = 0; j < groups.size(); ++j) {
       if (j != i) others.Add(information[j]);
     }
-    absl::StatusOr<Gaussian<D>> reference = others.ToGaussian();
+    absl::StatusOr<estimate::Gaussian<D>> reference = others.ToGaussian();
     // Intersected inputs have no independent other; against their intersection the innovation is an upper
     // bound's.
     if (method_ == FusionMethod::kIntersection && groups[i].size() > 1) reference = *fused;
     for (Contribution<D>* contribution : groups[i]) {
       contribution->innovation.reset();
       if (reference.ok()) {
-        contribution->innovation = NormalisedInnovationSquared<D>(contribution->tuple, *reference);
+        contribution->innovation = estimate::NormalisedInnovationSquared<D>(contribution->tuple, *reference);
       }
       estimate.leaves |= contribution->leaves;
       estimate.squared_distance += contribution->tuple.SquaredDistance(fused->mean);
@@ -125,4 +125,4 @@ template class SubjectFusion<1>;
 template class SubjectFusion<2>;
 template class SubjectFusion<3>;
 
-}  // namespace tributary
+}  // namespace tributary::fusion

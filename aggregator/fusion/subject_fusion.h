@@ -11,13 +11,13 @@
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/gaussian.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 template <int D>
 struct Contribution {
   enum class Fate { kFused, kRedundant, kGated };
 
-  Gaussian<D> tuple;
+  estimate::Gaussian<D> tuple;
   LeafSet leaves;
   std::uint32_t source = 0;
   std::size_t input = 0;  // the caller's
@@ -31,7 +31,7 @@ struct Contribution {
 
 template <int D>
 struct SubjectEstimate {
-  Gaussian<D> tuple;
+  estimate::Gaussian<D> tuple;
   LeafSet leaves;
   double squared_distance = 0;  // sum over what was fused, to the fused mean
   std::size_t fused = 0;        // contributions
@@ -65,4 +65,4 @@ class SubjectFusion {
   const std::optional<double> gate_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

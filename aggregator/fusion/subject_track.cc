@@ -6,23 +6,24 @@
 
 #include "core/estimate/tuple_frame.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 constexpr std::int64_t kLongestGapNs = 1'000'000'000;
 constexpr std::int64_t kLongestStepBackNs = 10'000'000'000;
-constexpr Epoch kLeastGapSlots = 4;
-constexpr Epoch kLeastStepBackSlots = 40;
+constexpr estimate::Epoch kLeastGapSlots = 4;
+constexpr estimate::Epoch kLeastStepBackSlots = 40;
 
 }  // namespace
 
-TrackTiming::TrackTiming(SlotLength slot)
+TrackTiming::TrackTiming(estimate::SlotLength slot)
     : slot_s(slot.seconds()),
       longest_gap(std::max(slot.SlotsIn(kLongestGapNs), kLeastGapSlots)),
       longest_step_back(std::max(slot.SlotsIn(kLongestStepBackNs), kLeastStepBackSlots)) {}
 
 template <int D>
-bool SubjectTrack<D>::Update(Epoch epoch, const Gaussian<D>& measured, double acceleration_density) {
+bool SubjectTrack<D>::Update(estimate::Epoch epoch, const estimate::Gaussian<D>& measured,
+                             double acceleration_density) {
   if (started_ && epoch <= epoch_ && epoch_ - epoch <= timing_.longest_step_back) return false;
   if (!started_ || epoch < epoch_ || epoch - epoch_ > timing_.longest_gap) {
     Start(epoch, measured);
@@ -38,10 +39,10 @@ bool SubjectTrack<D>::Update(Epoch epoch, const Gaussian<D>& measured, double ac
 }
 
 template <int D>
-void SubjectTrack<D>::Start(Epoch epoch, const Gaussian<D>& measured) {
+void SubjectTrack<D>::Start(estimate::Epoch epoch, const estimate::Gaussian<D>& measured) {
   started_ = true;
   epoch_ = epoch;
-  state_ << measured.mean, Vector<D>::Zero();
+  state_ << measured.mean, estimate::Vector<D>::Zero();
   covariance_.setZero();
   covariance_.template topLeftCorner<D, D>() = measured.Covariance();
   covariance_.template bottomRightCorner<D, D>().diagonal().setConstant(kVelocityDeviation *
@@ -54,8 +55,8 @@ void SubjectTrack<D>::Predict(double seconds, double acceleration_density) {
   state_.template head<D>() += seconds * state_.template tail<D>();
   auto position = covariance_.template topLeftCorner<D, D>();
   auto mixed = covariance_.template topRightCorner<D, D>();
-  const Matrix<D> velocity = covariance_.template bottomRightCorner<D, D>();
-  const Matrix<D> cross = mixed + mixed.transpose();
+  const estimate::Matrix<D> velocity = covariance_.template bottomRightCorner<D, D>();
+  const estimate::Matrix<D> cross = mixed + mixed.transpose();
   position += seconds * cross + seconds * seconds * velocity;
   mixed += seconds * velocity;
   const double q = acceleration_density;
@@ -67,9 +68,9 @@ void SubjectTrack<D>::Predict(double seconds, double acceleration_density) {
 
 // Joseph's form: the covariance stays symmetric and positive whatever the rounding.
 template <int D>
-void SubjectTrack<D>::Correct(const Gaussian<D>& measured) {
-  const Matrix<D> noise = measured.Covariance();
-  const Matrix<D> innovation_covariance = covariance_.template topLeftCorner<D, D>() + noise;
+void SubjectTrack<D>::Correct(const estimate::Gaussian<D>& measured) {
+  const estimate::Matrix<D> noise = measured.Covariance();
+  const estimate::Matrix<D> innovation_covariance = covariance_.template topLeftCorner<D, D>() + noise;
   const Eigen::Matrix<double, D, 2 * D> across = covariance_.template topRows<D>();
   const Eigen::Matrix<double, 2 * D, D> gain = innovation_covariance.ldlt().solve(across).transpose();
   state_ += gain * (measured.mean - position());
@@ -79,21 +80,21 @@ void SubjectTrack<D>::Correct(const Gaussian<D>& measured) {
 }
 
 template <int D>
-void SubjectTracksOf<D>::Update(const TrackConfig& config, FusedSlot& slot) {
+void SubjectTracksOf<D>::Update(const TrackConfig& config, estimate::FusedSlot& slot) {
   const std::size_t n = slot.subjects.size();
   slot.velocities.resize(n * D);
   for (std::size_t row = 0; row < n; ++row) {
     float* const mean = &slot.means[row * D];
-    float* factor = &slot.cholesky[row * TriangleSize(D)];
+    float* factor = &slot.cholesky[row * estimate::TriangleSize(D)];
     SubjectTrack<D>& track = Find(slot.subjects[row]);
     const bool used =
-        track.Update(slot.epoch, Gaussian<D>::FromTuple(mean, factor), config.acceleration_density);
+        track.Update(slot.epoch, estimate::Gaussian<D>::FromTuple(mean, factor), config.acceleration_density);
     for (int i = 0; i < D; ++i) {
       slot.velocities[row * D + static_cast<std::size_t>(i)] = static_cast<float>(track.velocity()[i]);
     }
     if (!config.smooth || !used) continue;
-    const Eigen::LLT<Matrix<D>> root(track.position_covariance());
-    const Matrix<D> lower = root.matrixL();
+    const Eigen::LLT<estimate::Matrix<D>> root(track.position_covariance());
+    const estimate::Matrix<D> lower = root.matrixL();
     // Left as measured where the filter's result does not fit in fp32.
     const Eigen::Matrix<float, D, 1> position = track.position().template cast<float>();
     const Eigen::Matrix<float, D, D> single = lower.template cast<float>();
@@ -126,4 +127,4 @@ template class SubjectTracksOf<1>;
 template class SubjectTracksOf<2>;
 template class SubjectTracksOf<3>;
 
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -12,15 +12,15 @@
 #include "core/estimate/gaussian.h"
 #include "core/estimate/slot_length.h"
 
-namespace tributary {
+namespace tributary::fusion {
 
 // What epochs mean to a track. In a site of long slots a gap is some slots, however long they are.
 struct TrackTiming {
-  explicit TrackTiming(SlotLength slot);
+  explicit TrackTiming(estimate::SlotLength slot);
 
   double slot_s;
-  Epoch longest_gap;        // slots: 1 s, at least 4
-  Epoch longest_step_back;  // slots: 10 s, at least 40
+  estimate::Epoch longest_gap;        // slots: 1 s, at least 4
+  estimate::Epoch longest_step_back;  // slots: 10 s, at least 40
 };
 
 // A Kalman filter over position and velocity, driven by white acceleration of the given spectral density.
@@ -36,12 +36,12 @@ class SubjectTrack {
   // longest gap, or one that leaves the filter beyond what can move starts the track anew, at rest; one that
   // is not newer than the last is left out (late slots and revisions), unless the epochs have stepped back by
   // more than the longest step (a clock was set, a recording starts again). False if it was left out.
-  bool Update(Epoch epoch, const Gaussian<D>& measured, double acceleration_density);
+  bool Update(estimate::Epoch epoch, const estimate::Gaussian<D>& measured, double acceleration_density);
 
-  Epoch epoch() const { return epoch_; }
-  Vector<D> position() const { return state_.template head<D>(); }
-  Vector<D> velocity() const { return state_.template tail<D>(); }
-  Matrix<D> position_covariance() const { return covariance_.template topLeftCorner<D, D>(); }
+  estimate::Epoch epoch() const { return epoch_; }
+  estimate::Vector<D> position() const { return state_.template head<D>(); }
+  estimate::Vector<D> velocity() const { return state_.template tail<D>(); }
+  estimate::Matrix<D> position_covariance() const { return covariance_.template topLeftCorner<D, D>(); }
 
  private:
   // No subject is faster, m/s: what is, came from measurements that contradict each other.
@@ -49,13 +49,13 @@ class SubjectTrack {
   // Of the velocity before anything is known, m/s: twice a runner's.
   static constexpr double kVelocityDeviation = 20.0;
 
-  void Start(Epoch epoch, const Gaussian<D>& measured);
+  void Start(estimate::Epoch epoch, const estimate::Gaussian<D>& measured);
   void Predict(double seconds, double acceleration_density);
-  void Correct(const Gaussian<D>& measured);
+  void Correct(const estimate::Gaussian<D>& measured);
 
   TrackTiming timing_;
   bool started_ = false;
-  Epoch epoch_ = 0;
+  estimate::Epoch epoch_ = 0;
   State state_ = State::Zero();
   Covariance covariance_ = Covariance::Identity();
 };
@@ -68,15 +68,15 @@ class SubjectTracks {
 
   // Fills slot.velocities (0 for a track that has just started), and replaces the positions if the
   // configuration says so.
-  virtual void Update(const TrackConfig& config, FusedSlot& slot) = 0;
+  virtual void Update(const TrackConfig& config, estimate::FusedSlot& slot) = 0;
 };
 
 template <int D>
 class SubjectTracksOf : public SubjectTracks {
  public:
-  SubjectTracksOf(SlotLength slot, std::size_t capacity) : timing_(slot), capacity_(capacity) {}
+  SubjectTracksOf(estimate::SlotLength slot, std::size_t capacity) : timing_(slot), capacity_(capacity) {}
 
-  void Update(const TrackConfig& config, FusedSlot& slot) override;
+  void Update(const TrackConfig& config, estimate::FusedSlot& slot) override;
 
  private:
   SubjectTrack<D>& Find(std::uint32_t subject);
@@ -86,4 +86,4 @@ class SubjectTracksOf : public SubjectTracks {
   std::unordered_map<std::uint32_t, SubjectTrack<D>> tracks_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fusion

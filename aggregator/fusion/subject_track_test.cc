@@ -8,11 +8,11 @@
 
 #include "aggregator/fusion/fusion_fixture.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
-Gaussian<2> At(double x, double y, double deviation = 0.01) {
-  Gaussian<2> measured;
+estimate::Gaussian<2> At(double x, double y, double deviation = 0.01) {
+  estimate::Gaussian<2> measured;
   measured.mean = {x, y};
   measured.cholesky *= deviation;
   return measured;
@@ -21,36 +21,37 @@ Gaussian<2> At(double x, double y, double deviation = 0.01) {
 TEST(SubjectTrackTest, LearnsTheVelocityOfASteadyWalk) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> noise(0, 0.01);
-  SubjectTrack<2> track{TrackTiming(SlotLength())};
-  const double slot_s = SlotLength().seconds();
+  SubjectTrack<2> track{TrackTiming(estimate::SlotLength())};
+  const double slot_s = estimate::SlotLength().seconds();
   for (int i = 0; i < 4000; ++i) {
     const double t = i * slot_s;
-    track.Update(1000 + static_cast<Epoch>(i), At(1.5 * t + noise(random), -0.5 * t + noise(random)), 0.1);
+    track.Update(1000 + static_cast<estimate::Epoch>(i),
+                 At(1.5 * t + noise(random), -0.5 * t + noise(random)), 0.1);
   }
   // Steady state of the filter: velocity variance ≈ √2·q^(3/4)·(R·T)^(1/4) with R the measurement's variance
   // and T the slot: 0.07 m/s; four deviations.
   EXPECT_NEAR(track.velocity()[0], 1.5, 0.28);
   EXPECT_NEAR(track.velocity()[1], -0.5, 0.28);
-  EXPECT_LT((track.position() - Vector<2>(1.5 * 3999 * slot_s, -0.5 * 3999 * slot_s)).norm(), 0.01);
+  EXPECT_LT((track.position() - estimate::Vector<2>(1.5 * 3999 * slot_s, -0.5 * 3999 * slot_s)).norm(), 0.01);
 }
 
 TEST(SubjectTrackTest, LeavesOutWhatIsNotNewer) {
-  SubjectTrack<2> track{TrackTiming(SlotLength())};
+  SubjectTrack<2> track{TrackTiming(estimate::SlotLength())};
   EXPECT_TRUE(track.Update(100, At(0, 0), 1));
   EXPECT_TRUE(track.Update(110, At(1, 0), 1));
-  const Vector<2> velocity = track.velocity();
+  const estimate::Vector<2> velocity = track.velocity();
   EXPECT_FALSE(track.Update(110, At(5, 5), 1));
   EXPECT_FALSE(track.Update(105, At(5, 5), 1));
   EXPECT_EQ(track.velocity(), velocity);
 }
 
 TEST(SubjectTrackTest, StartsAnewAfterAGapOrAStepBackOfTheClock) {
-  SubjectTrack<2> track{TrackTiming(SlotLength())};
+  SubjectTrack<2> track{TrackTiming(estimate::SlotLength())};
   track.Update(1'000'000, At(0, 0), 1);
   track.Update(1'000'010, At(1, 0), 1);
   EXPECT_TRUE(track.Update(1'100'000, At(9, 9), 1));
-  EXPECT_EQ(track.velocity(), Vector<2>::Zero());
-  EXPECT_EQ(track.position(), Vector<2>(9, 9));
+  EXPECT_EQ(track.velocity(), estimate::Vector<2>::Zero());
+  EXPECT_EQ(track.position(), estimate::Vector<2>(9, 9));
   EXPECT_TRUE(track.Update(1000, At(3, 3), 1));
   EXPECT_EQ(track.epoch(), 1000u);
 }
@@ -58,9 +59,9 @@ TEST(SubjectTrackTest, StartsAnewAfterAGapOrAStepBackOfTheClock) {
 // One measurement a second, in slots of a second: the time between two is no gap, and none of it is lost.
 TEST(SubjectTrackTest, LearnsTheVelocityInLongSlots) {
   for (const double slot_ms : {1'000.0, 60'000.0}) {
-    const SlotLength slot = *SlotLength::FromMs(slot_ms);
+    const estimate::SlotLength slot = *estimate::SlotLength::FromMs(slot_ms);
     SubjectTrack<2> track{TrackTiming(slot)};
-    for (Epoch i = 0; i < 20; ++i) {
+    for (estimate::Epoch i = 0; i < 20; ++i) {
       EXPECT_TRUE(track.Update(1000 + i, At(1.5 * slot.seconds() * static_cast<double>(i), 0), 0.1));
     }
     // Measured without error, so only the start's is left: it shrinks to 2 - √3 of itself each time.
@@ -71,8 +72,8 @@ TEST(SubjectTrackTest, LearnsTheVelocityInLongSlots) {
 
 TEST(SubjectTrackTest, NeverGivesNotANumber) {
   const double largest = std::numeric_limits<float>::max();
-  SubjectTrack<2> track{TrackTiming(SlotLength())};
-  for (Epoch epoch = 1; epoch < 100; ++epoch) {
+  SubjectTrack<2> track{TrackTiming(estimate::SlotLength())};
+  for (estimate::Epoch epoch = 1; epoch < 100; ++epoch) {
     const double sign = epoch % 2 == 0 ? 1 : -1;
     track.Update(epoch, At(sign * largest, sign, epoch % 3 == 0 ? 1e-38 : largest), 1e-30);
     ASSERT_TRUE(track.velocity().allFinite());
@@ -86,7 +87,7 @@ class TrackedSiteTest : public FusionFixture {};
 TEST_F(TrackedSiteTest, GivesVelocitiesAndSmootherPositions) {
   site_.tuning.track = TrackConfig{.acceleration_density = 0.1, .smooth = true};
   Start();
-  for (Epoch epoch = kEpoch; epoch < kEpoch + 2000; ++epoch) {
+  for (estimate::Epoch epoch = kEpoch; epoch < kEpoch + 2000; ++epoch) {
     SetTime(epoch, 0);
     out_.Clear();
     OfferAll(Frame(epoch, {static_cast<float>(epoch - kEpoch) * 0.0005f}));
@@ -101,15 +102,15 @@ TEST_F(TrackedSiteTest, ASmoothedPositionBeyondSinglePrecisionIsNotPutOut) {
   site_.tuning.track = TrackConfig{.smooth = true};
   Start();
   const float largest = std::numeric_limits<float>::max();
-  for (Epoch epoch = kEpoch; epoch < kEpoch + 4; ++epoch) {
+  for (estimate::Epoch epoch = kEpoch; epoch < kEpoch + 4; ++epoch) {
     SetTime(epoch, 0);
-    TupleFrame frame = Frame(epoch, {epoch % 2 == 0 ? 1e30f : 0.0f});
+    estimate::TupleFrame frame = Frame(epoch, {epoch % 2 == 0 ? 1e30f : 0.0f});
     frame.means[1] = epoch % 2 == 0 ? 1.0f : largest;
     // The first coordinate is known to 1 m and drags the second along by 1e25 m per metre.
     frame.cholesky = {1.0f, 1e25f, 1e30f};
     OfferAll(frame);
   }
-  for (const FusedSlot& slot : out_.slots()) {
+  for (const estimate::FusedSlot& slot : out_.slots()) {
     for (const float value : slot.means) EXPECT_TRUE(std::isfinite(value));
   }
 }
@@ -129,9 +130,9 @@ TEST_F(TrackedSiteTest, TrackingCanBeSwitchedOff) {
 TEST_F(TrackedSiteTest, EverChangingSubjectsDoNotGrowIt) {
   site_.tuning.track.emplace();
   Start();
-  for (Epoch epoch = kEpoch; epoch < kEpoch + 50; ++epoch) {
+  for (estimate::Epoch epoch = kEpoch; epoch < kEpoch + 50; ++epoch) {
     SetTime(epoch, 0);
-    TupleFrame frame = Frame(epoch, std::vector<float>(64, 1.0f));
+    estimate::TupleFrame frame = Frame(epoch, std::vector<float>(64, 1.0f));
     for (std::uint32_t& subject : frame.subjects) subject += static_cast<std::uint32_t>(epoch - kEpoch) * 64;
     OfferAll(frame);
   }
@@ -139,4 +140,4 @@ TEST_F(TrackedSiteTest, EverChangingSubjectsDoNotGrowIt) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -7,7 +7,7 @@
 #include "core/estimate/conflation.h"
 #include "core/estimate/random_gaussian.h"
 
-namespace tributary {
+namespace tributary::fusion {
 namespace {
 
 class TreeTest : public FusionFixture {
@@ -15,10 +15,10 @@ class TreeTest : public FusionFixture {
   std::mt19937_64 random_{7};
   std::normal_distribution<float> normal_;
 
-  TupleFrame RandomFrame(std::size_t subjects, double condition) {
-    TupleFrame frame = Frame(kEpoch, std::vector<float>(subjects));
+  estimate::TupleFrame RandomFrame(std::size_t subjects, double condition) {
+    estimate::TupleFrame frame = Frame(kEpoch, std::vector<float>(subjects));
     for (std::size_t i = 0; i < subjects; ++i) {
-      const Gaussian<2> tuple = RandomGaussian<2>(random_, condition, 0.05, 0.05);
+      const estimate::Gaussian<2> tuple = estimate::RandomGaussian<2>(random_, condition, 0.05, 0.05);
       for (std::size_t k = 0; k < 2; ++k)
         frame.means[2 * i + k] = static_cast<float>(tuple.mean[static_cast<int>(k)]);
       frame.cholesky[3 * i] = static_cast<float>(tuple.cholesky(0, 0));
@@ -28,8 +28,8 @@ class TreeTest : public FusionFixture {
     return frame;
   }
 
-  static TupleFrame AsFrame(const FusedSlot& slot, bool with_contributors) {
-    TupleFrame frame;
+  static estimate::TupleFrame AsFrame(const estimate::FusedSlot& slot, bool with_contributors) {
+    estimate::TupleFrame frame;
     frame.epoch = slot.epoch;
     frame.captured_unix_ns = slot.captured_unix_ns;
     frame.dimension = slot.dimension;
@@ -41,7 +41,8 @@ class TreeTest : public FusionFixture {
   }
 
   // What an engine makes of the frames of these leaves.
-  FusedSlot Fuse(const std::vector<std::string>& leaves, const std::map<std::string, TupleFrame>& frames) {
+  estimate::FusedSlot Fuse(const std::vector<std::string>& leaves,
+                           const std::map<std::string, estimate::TupleFrame>& frames) {
     SiteConfig site = site_;
     site.leaves = leaves;
     const auto engine = *FusionEngine::Create(site);
@@ -53,7 +54,7 @@ class TreeTest : public FusionFixture {
     return out[0];
   }
 
-  std::map<std::string, TupleFrame> FourFrames(double condition) {
+  std::map<std::string, estimate::TupleFrame> FourFrames(double condition) {
     return {{"north", RandomFrame(16, condition)},
             {"east", RandomFrame(16, condition)},
             {"south", RandomFrame(16, condition)},
@@ -64,7 +65,7 @@ class TreeTest : public FusionFixture {
 TEST_F(TreeTest, TwoLeafAggregatorsAndARootFuseLikeOneFlatAggregator) {
   for (const double condition : {1.0, 1e2, 1e4}) {
     const auto frames = FourFrames(condition);
-    const FusedSlot flat = Fuse(site_.leaves, frames);
+    const estimate::FusedSlot flat = Fuse(site_.leaves, frames);
     StartEmpty();
     Join("left", {"north", "east"});
     Join("right", {"south", "west"});
@@ -78,8 +79,10 @@ TEST_F(TreeTest, TwoLeafAggregatorsAndARootFuseLikeOneFlatAggregator) {
     const double bound = 8 * 0x1p-24 * std::sqrt(condition);
     ASSERT_LT(bound, 1e-4);
     for (std::size_t row = 0; row < 16; ++row) {
-      const Gaussian<2> expected = Gaussian<2>::FromTuple(&flat.means[2 * row], &flat.cholesky[3 * row]);
-      const Gaussian<2> found = Gaussian<2>::FromTuple(&out_[0].means[2 * row], &out_[0].cholesky[3 * row]);
+      const estimate::Gaussian<2> expected =
+          estimate::Gaussian<2>::FromTuple(&flat.means[2 * row], &flat.cholesky[3 * row]);
+      const estimate::Gaussian<2> found =
+          estimate::Gaussian<2>::FromTuple(&out_[0].means[2 * row], &out_[0].cholesky[3 * row]);
       EXPECT_LT((found.cholesky - expected.cholesky).norm(), bound * expected.cholesky.norm());
       EXPECT_LT((found.mean - expected.mean).norm(),
                 bound * (expected.mean.norm() + expected.cholesky.norm()));
@@ -89,7 +92,7 @@ TEST_F(TreeTest, TwoLeafAggregatorsAndARootFuseLikeOneFlatAggregator) {
 
 TEST_F(TreeTest, APanelReachedByTwoPathsIsNotCountedTwice) {
   const auto frames = FourFrames(10);
-  const FusedSlot pair = Fuse({"north", "east"}, frames);
+  const estimate::FusedSlot pair = Fuse({"north", "east"}, frames);
   StartEmpty();
   Join("pair", {"north", "east"});
   Join("north", {"north"});
@@ -99,7 +102,7 @@ TEST_F(TreeTest, APanelReachedByTwoPathsIsNotCountedTwice) {
   Offer("south", frames.at("south"));
   engine_->Drain(now_, out_);
   ASSERT_EQ(out_.size(), 1u);
-  const FusedSlot expected = Fuse({"north", "east", "south"}, frames);
+  const estimate::FusedSlot expected = Fuse({"north", "east", "south"}, frames);
   EXPECT_NEAR(out_[0].cholesky[0], expected.cholesky[0], 1e-5 * expected.cholesky[0]);
   EXPECT_NEAR(out_[0].means[0], expected.means[0], 1e-6);
   EXPECT_EQ(engine_->counters().tuples_redundant, 16u);
@@ -115,10 +118,12 @@ TEST_F(TreeTest, SourcesThatShareAPanelInPartAreIntersected) {
   Offer("right", AsFrame(Fuse({"east", "south"}, frames), false));
   Offer("west", frames.at("west"));
   ASSERT_EQ(out_.size(), 1u);
-  const FusedSlot all = Fuse(site_.leaves, frames);
+  const estimate::FusedSlot all = Fuse(site_.leaves, frames);
   for (std::size_t row = 0; row < 16; ++row) {
-    const Gaussian<2> fused = Gaussian<2>::FromTuple(&out_[0].means[2 * row], &out_[0].cholesky[3 * row]);
-    const Gaussian<2> best = Gaussian<2>::FromTuple(&all.means[2 * row], &all.cholesky[3 * row]);
+    const estimate::Gaussian<2> fused =
+        estimate::Gaussian<2>::FromTuple(&out_[0].means[2 * row], &out_[0].cholesky[3 * row]);
+    const estimate::Gaussian<2> best =
+        estimate::Gaussian<2>::FromTuple(&all.means[2 * row], &all.cholesky[3 * row]);
     // Never claims more than all four panels know.
     EXPECT_GT(fused.cholesky.determinant(), best.cholesky.determinant());
     EXPECT_EQ(out_[0].contributors[row], 0b1111u);
@@ -136,7 +141,7 @@ TEST_F(TreeTest, IntersectionAsTheMethodIsConservative) {
 TEST_F(TreeTest, TheOrderOfArrivalDoesNotMatter) {
   const auto frames = FourFrames(1e3);
   std::vector<std::string> order = {"east", "north", "south", "west"};
-  std::vector<FusedSlot> results;
+  std::vector<estimate::FusedSlot> results;
   do {
     StartEmpty();
     for (const std::string& leaf : site_.leaves) Join(leaf, {leaf});
@@ -145,7 +150,7 @@ TEST_F(TreeTest, TheOrderOfArrivalDoesNotMatter) {
     ASSERT_EQ(out_.size(), 1u);
     results.push_back(out_[0]);
   } while (std::next_permutation(order.begin(), order.end()));
-  for (const FusedSlot& result : results) {
+  for (const estimate::FusedSlot& result : results) {
     for (std::size_t i = 0; i < result.means.size(); ++i)
       EXPECT_NEAR(result.means[i], results[0].means[i], 1e-8);
     for (std::size_t i = 0; i < result.cholesky.size(); ++i) {
@@ -162,9 +167,9 @@ class GateTest : public TreeTest {
   void Run(float drift) {
     Start();
     for (int slot = 0; slot < kSlots; ++slot) {
-      SetTime(kEpoch + static_cast<Epoch>(slot), slot * kMs);
+      SetTime(kEpoch + static_cast<estimate::Epoch>(slot), slot * kMs);
       for (const auto& [name, handle] : handles_) {
-        TupleFrame frame = Frame(kEpoch + static_cast<Epoch>(slot), {1.0f, 2.0f});
+        estimate::TupleFrame frame = Frame(kEpoch + static_cast<estimate::Epoch>(slot), {1.0f, 2.0f});
         for (float& value : frame.means)
           value += 0.1f * normal_(random_) + (name == "west" ? 0.1f * drift : 0.0f);
         engine_->Offer(handle, frame, now_, out_);
@@ -196,7 +201,7 @@ TEST_F(GateTest, TheGateLeavesOutWhatContradictsTheOthers) {
   // 0.1 % of three honest sources' tuples, with a margin of four deviations.
   EXPECT_LE(engine_->sources()[handles_.at("north")].tuples_gated, 8u);
   double sum = 0;
-  for (const FusedSlot& slot : out_.slots()) sum += slot.means[0];
+  for (const estimate::FusedSlot& slot : out_.slots()) sum += slot.means[0];
   EXPECT_NEAR(sum / kSlots, 1.0, 4 * 0.1 / std::sqrt(3.0 * kSlots)) << "the drift does not reach the result";
   EXPECT_LT(ConsistencyOf("north"), 1.3);
 }
@@ -224,4 +229,4 @@ TEST_F(GateTest, AGateMayBeSwitchedOnWhileRunning) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fusion

@@ -10,7 +10,7 @@
 #include "aggregator/publish/unknown_site.h"
 #include "core/wire/record_json.h"
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -18,9 +18,11 @@ using Json = nlohmann::ordered_json;
 constexpr double kDefaultEventRateHz = 10;
 constexpr double kMaxEventRateHz = 50;
 
-HttpResponse Answer(const Json& value) { return {200, "application/json", DumpJson(value) + "\n"}; }
+http::HttpResponse Answer(const Json& value) {
+  return {200, "application/json", wire::DumpJson(value) + "\n"};
+}
 
-std::string Query(const HttpRequest& request, const std::string& key) {
+std::string Query(const http::HttpRequest& request, const std::string& key) {
   const auto found = request.query.find(key);
   return found == request.query.end() ? std::string() : found->second;
 }
@@ -32,41 +34,42 @@ const PublishedSite* FindSite(const ApiContext& context, const std::string& name
   return nullptr;
 }
 
-HttpResponse NoSuchSite(const ApiContext& context, const std::string& name) {
+http::HttpResponse NoSuchSite(const ApiContext& context, const std::string& name) {
   std::vector<std::string> known;
   for (const PublishedSite& site : context.sites) known.push_back(site.engine->config().name);
-  return HttpProblem(404, std::string(UnknownSite(name, known).message()));
+  return http::HttpProblem(404, std::string(UnknownSite(name, known).message()));
 }
 
-Json SlotOf(const PublishedSite& site, const FusedSlot& slot) {
-  const SiteConfig& config = site.engine->config();
-  return SlotJson(slot, config.slot, config.name, config.leaves);
+Json SlotOf(const PublishedSite& site, const estimate::FusedSlot& slot) {
+  const fusion::SiteConfig& config = site.engine->config();
+  return wire::SlotJson(slot, config.slot, config.name, config.leaves);
 }
 
-HttpResponse Sites(const ApiContext& context) {
+http::HttpResponse Sites(const ApiContext& context) {
   Json sites = Json::array();
   for (const PublishedSite& site : context.sites) sites.push_back(SiteJson(*site.engine));
   return Answer({{"sites", std::move(sites)}});
 }
 
-HttpResponse LatestOfSite(const ApiContext& context, const std::string& name) {
+http::HttpResponse LatestOfSite(const ApiContext& context, const std::string& name) {
   const PublishedSite* site = FindSite(context, name);
   if (site == nullptr) return NoSuchSite(context, name);
-  const std::optional<FusedSlot> latest = site->board->Latest();
+  const std::optional<estimate::FusedSlot> latest = site->board->Latest();
   if (!latest) return {204, "application/json", ""};
   return Answer(SlotOf(*site, *latest));
 }
 
-HttpResponse Nodes(const ApiContext& context, const std::string& site) {
+http::HttpResponse Nodes(const ApiContext& context, const std::string& site) {
   if (!site.empty() && FindSite(context, site) == nullptr) return NoSuchSite(context, site);
   Json nodes = Json::array();
   for (const KnownNode& node : ListKnownNodes(*context.fleet, context.learners, site)) {
-    nodes.push_back(NodeJson(NodeToWire(node)));
+    nodes.push_back(wire::NodeJson(NodeToWire(node)));
   }
   return Answer({{"nodes", std::move(nodes)}});
 }
 
-std::variant<HttpEventStream, HttpResponse> Events(const ApiContext& context, const HttpRequest& request) {
+std::variant<http::HttpEventStream, http::HttpResponse> Events(const ApiContext& context,
+                                                               const http::HttpRequest& request) {
   const std::string name = Query(request, "site");
   // With one site there is nothing to choose.
   const PublishedSite* site =
@@ -76,36 +79,37 @@ std::variant<HttpEventStream, HttpResponse> Events(const ApiContext& context, co
   const std::string rate = Query(request, "rate_hz");
   if (!rate.empty() &&
       (!absl::SimpleAtod(rate, &rate_hz) || !(rate_hz > 0.01 && rate_hz <= kMaxEventRateHz))) {
-    return HttpProblem(400, "rate_hz: expected a number from 0.01 to 50");
+    return http::HttpProblem(400, "rate_hz: expected a number from 0.01 to 50");
   }
-  HttpEventStream stream;
+  http::HttpEventStream stream;
   stream.interval = std::chrono::microseconds(std::llround(1e6 / rate_hz));
   stream.next = [site, seen = std::uint64_t{0}]() mutable -> std::optional<std::string> {
-    const std::optional<FusedSlot> slot = site->board->LatestAfter(seen);
+    const std::optional<estimate::FusedSlot> slot = site->board->LatestAfter(seen);
     if (!slot) return std::nullopt;
-    return DumpJson(SlotOf(*site, *slot));
+    return wire::DumpJson(SlotOf(*site, *slot));
   };
   return stream;
 }
 
 }  // namespace
 
-void AddApiRoutes(HttpServer& server, ApiContext given) {
+void AddApiRoutes(http::HttpServer& server, ApiContext given) {
   const auto context = std::make_shared<const ApiContext>(std::move(given));
-  server.Route("/metrics", [context](const HttpRequest&) {
-    return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", context->metrics_text()};
+  server.Route("/metrics", [context](const http::HttpRequest&) {
+    return http::HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", context->metrics_text()};
   });
-  server.Route("/healthz", [](const HttpRequest&) { return HttpResponse{.body = "ok\n"}; });
-  server.Route("/readyz", [context](const HttpRequest& request) {
+  server.Route("/healthz", [](const http::HttpRequest&) { return http::HttpResponse{.body = "ok\n"}; });
+  server.Route("/readyz", [context](const http::HttpRequest& request) {
     return context->readiness->Answer(Query(request, "site"));
   });
-  server.Route("/api/v1/sites", [context](const HttpRequest&) { return Sites(*context); });
+  server.Route("/api/v1/sites", [context](const http::HttpRequest&) { return Sites(*context); });
   server.Route("/api/v1/sites/",
-               [context](const HttpRequest& request) { return LatestOfSite(*context, request.rest); });
-  server.Route("/api/v1/nodes",
-               [context](const HttpRequest& request) { return Nodes(*context, Query(request, "site")); });
+               [context](const http::HttpRequest& request) { return LatestOfSite(*context, request.rest); });
+  server.Route("/api/v1/nodes", [context](const http::HttpRequest& request) {
+    return Nodes(*context, Query(request, "site"));
+  });
   server.RouteStream("/api/v1/events",
-                     [context](const HttpRequest& request) { return Events(*context, request); });
+                     [context](const http::HttpRequest& request) { return Events(*context, request); });
 }
 
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -13,11 +13,11 @@
 #include "core/http/http_server.h"
 #include "core/runtime/metrics.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // One site, as it is published.
 struct PublishedSite {
-  const FusionEngine* engine;
+  const fusion::FusionEngine* engine;
   std::shared_ptr<const SiteBoard> board;
 };
 
@@ -39,6 +39,6 @@ struct ApiContext {
 // GET /api/v1/events?site=&rate_hz=        server-sent events of the latest fused slot; 10 Hz unless asked,
 // at most 50; 404 unknown site, or none given where there are several
 // docs/api.md has every key. A fault is answered with HttpProblem.
-void AddApiRoutes(HttpServer& server, ApiContext context);
+void AddApiRoutes(http::HttpServer& server, ApiContext context);
 
-}  // namespace tributary
+}  // namespace tributary::publish

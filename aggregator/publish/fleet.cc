@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-namespace tributary {
+namespace tributary::publish {
 
-absl::StatusOr<Fleet::Membership> Fleet::Join(const ReportingProcess& process) {
-  const MutexLock lock(mutex_);
+absl::StatusOr<Fleet::Membership> Fleet::Join(const wire::ReportingProcess& process) {
+  const runtime::MutexLock lock(mutex_);
   const std::pair key(process.site, process.node);
   auto found = nodes_.find(key);
   if (found == nodes_.end()) {
@@ -25,13 +25,13 @@ absl::StatusOr<Fleet::Membership> Fleet::Join(const ReportingProcess& process) {
   return Membership{entry.record, stream, superseded_another};
 }
 
-absl::Status Fleet::CheckSourcesFree(const ReportingProcess& process) const {
-  const MutexLock lock(mutex_);
+absl::Status Fleet::CheckSourcesFree(const wire::ReportingProcess& process) const {
+  const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     const auto& [site, node] = key;
     if (site != process.site || node == process.node || !entry.record->connected()) continue;
-    for (const ReportingSource& theirs : entry.process.sources) {
-      for (const ReportingSource& ours : process.sources) {
+    for (const wire::ReportingSource& theirs : entry.process.sources) {
+      for (const wire::ReportingSource& ours : process.sources) {
         if (theirs.name != ours.name) continue;
         return absl::FailedPreconditionError(fmt::format(
             "hello.sources: \"{}\" is reported by node \"{}\" already; give each panel a name of its own",
@@ -44,7 +44,7 @@ absl::Status Fleet::CheckSourcesFree(const ReportingProcess& process) const {
 
 Fleet::Count Fleet::CountNodes(const std::string& site) const {
   Count count;
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     if (key.first != site) continue;
     ++count.known;
@@ -55,10 +55,10 @@ Fleet::Count Fleet::CountNodes(const std::string& site) const {
 
 std::set<std::string> Fleet::ConnectedLeaves(const std::string& site) const {
   std::set<std::string> leaves;
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     if (key.first != site || !entry.record->connected()) continue;
-    for (const ReportingSource& source : entry.process.sources) {
+    for (const wire::ReportingSource& source : entry.process.sources) {
       leaves.insert(source.leaves.begin(), source.leaves.end());
     }
   }
@@ -67,7 +67,7 @@ std::set<std::string> Fleet::ConnectedLeaves(const std::string& site) const {
 
 std::vector<NodeStatus> Fleet::List(const std::string& site) const {
   std::vector<NodeStatus> nodes;
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     if (!site.empty() && key.first != site) continue;
     const NodeRecord& record = *entry.record;
@@ -77,4 +77,4 @@ std::vector<NodeStatus> Fleet::List(const std::string& site) const {
   return nodes;
 }
 
-}  // namespace tributary
+}  // namespace tributary::publish

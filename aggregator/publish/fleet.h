@@ -16,7 +16,7 @@
 #include "core/runtime/mutex.h"
 #include "core/wire/report.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // One node in one site, over all its streams. The counts are written by the ingest thread that has the node's
 // stream and read by anyone.
@@ -31,13 +31,13 @@ struct NodeRecord {
   std::atomic<std::uint64_t> connected_stream = 0;  // 0: none
 
   // A node that comes and goes all the time: eight lines, then one in half a minute.
-  LogLimit log_limit{8, 30'000'000'000};
+  runtime::LogLimit log_limit{8, 30'000'000'000};
 
   bool connected() const { return connected_stream.load(std::memory_order_relaxed) != 0; }
 };
 
 struct NodeStatus {
-  ReportingProcess process;
+  wire::ReportingProcess process;
   bool connected = false;
   std::int64_t last_frame_unix_ns = 0;
   std::uint64_t accepted_frames = 0;
@@ -58,11 +58,11 @@ class Fleet {
 
   // Takes the node's place: with a new boot id its acknowledged sequence starts at 0 again, an earlier stream
   // of it is superseded. ResourceExhausted: too many nodes.
-  absl::StatusOr<Membership> Join(const ReportingProcess& process);
+  absl::StatusOr<Membership> Join(const wire::ReportingProcess& process);
 
   // FailedPrecondition if another node that is connected reports one of the process's sources: a source has
   // one reporter at a time, or a stranger's tuples could pass for a panel's.
-  absl::Status CheckSourcesFree(const ReportingProcess& process) const;
+  absl::Status CheckSourcesFree(const wire::ReportingProcess& process) const;
 
   struct Count {
     std::size_t known = 0;
@@ -77,12 +77,12 @@ class Fleet {
 
  private:
   struct Entry {
-    ReportingProcess process;
+    wire::ReportingProcess process;
     std::shared_ptr<NodeRecord> record = std::make_shared<NodeRecord>();
   };
 
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   std::map<std::pair<std::string, std::string>, Entry> nodes_ GUARDED_BY(mutex_);
 };
 
-}  // namespace tributary
+}  // namespace tributary::publish

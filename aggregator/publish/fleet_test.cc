@@ -4,11 +4,11 @@
 
 #include <string>
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
-ReportingProcess Process(const std::string& node, std::uint8_t boot) {
-  ReportingProcess process;
+wire::ReportingProcess Process(const std::string& node, std::uint8_t boot) {
+  wire::ReportingProcess process;
   process.site = "lab";
   process.node = node;
   process.boot_id.fill(boot);
@@ -43,13 +43,13 @@ TEST(FleetTest, RefusesMoreNodesThanItHolds) {
 
 TEST(FleetTest, ASourceHasOneReporterAtATime) {
   Fleet fleet;
-  ReportingProcess panel = Process("board-1", 1);
+  wire::ReportingProcess panel = Process("board-1", 1);
   panel.sources = {{"south", 2, {"south"}}};
   const auto first = fleet.Join(panel);
   ASSERT_TRUE(first.ok());
   EXPECT_TRUE(fleet.CheckSourcesFree(panel).ok()) << "a node may come again";
 
-  ReportingProcess stranger = panel;
+  wire::ReportingProcess stranger = panel;
   stranger.node = "board-2";
   const absl::Status refused = fleet.CheckSourcesFree(stranger);
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
@@ -64,7 +64,7 @@ TEST(FleetTest, ASourceHasOneReporterAtATime) {
 
 TEST(FleetTest, CountsTheNodesOfASiteAndSaysWhichLeavesAreConnected) {
   Fleet fleet;
-  ReportingProcess panel = Process("board-1", 1);
+  wire::ReportingProcess panel = Process("board-1", 1);
   panel.sources = {{"roof", 2, {"south", "east"}}};
   const auto first = fleet.Join(panel);
   ASSERT_TRUE(first.ok());
@@ -91,4 +91,4 @@ TEST(FleetTest, ListsTheNodesOfASite) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -1,6 +1,6 @@
 #include "aggregator/publish/fleet_wire.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 v1::Node NodeToWire(const KnownNode& known) {
   const NodeStatus& status = known.report;
@@ -12,7 +12,7 @@ v1::Node NodeToWire(const KnownNode& known) {
   node.set_accepted_frames(status.accepted_frames);
   node.set_refused_frames(status.refused_frames);
   node.set_dropped_frames(status.dropped_frames);
-  for (const ReportingSource& source : status.process.sources) node.add_sources(source.name);
+  for (const wire::ReportingSource& source : status.process.sources) node.add_sources(source.name);
   node.set_model_name(status.process.model.name);
   node.set_model_version(status.process.model.version);
   node.set_model_sha256(status.process.model.sha256);
@@ -30,4 +30,4 @@ v1::Node NodeToWire(const KnownNode& known) {
   return node;
 }
 
-}  // namespace tributary
+}  // namespace tributary::publish

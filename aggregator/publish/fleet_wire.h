@@ -4,8 +4,8 @@
 #include "aggregator/publish/known_nodes.h"
 #include "tributary/v1/fleet.pb.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 v1::Node NodeToWire(const KnownNode& known);
 
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -8,11 +8,11 @@
 
 #include "core/wire/record_json.h"
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using ReasonCounts = std::array<std::uint64_t, kRefusalReasons>;
+using ReasonCounts = std::array<std::uint64_t, fusion::kRefusalReasons>;
 
 std::uint64_t Sum(const ReasonCounts& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -22,13 +22,13 @@ Json ByReason(const ReasonCounts& counts) {
   Json reasons = Json::object();
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 0) {
-      reasons[std::string(RefusalReasonName(static_cast<RefusalReason>(i)))] = counts[i];
+      reasons[std::string(fusion::RefusalReasonName(static_cast<fusion::RefusalReason>(i)))] = counts[i];
     }
   }
   return reasons;
 }
 
-Json CountersJson(const FusionCounters& counters) {
+Json CountersJson(const fusion::FusionCounters& counters) {
   return {{"accepted_frames", counters.frames_accepted},
           {"refused_frames", Sum(counters.frames_refused)},
           {"refused_frames_by_reason", ByReason(counters.frames_refused)},
@@ -45,27 +45,27 @@ Json CountersJson(const FusionCounters& counters) {
 
 }  // namespace
 
-Json SiteJson(const FusionEngine& engine) {
-  const SiteConfig& config = engine.config();
+Json SiteJson(const fusion::FusionEngine& engine) {
+  const fusion::SiteConfig& config = engine.config();
   Json sources = Json::array();
-  for (const SourceStatus& source : engine.sources()) {
+  for (const fusion::SourceStatus& source : engine.sources()) {
     sources.push_back({{"name", source.name},
                        {"accepted_frames", source.frames_accepted},
                        {"refused_frames", source.frames_refused},
                        {"gated_tuples", source.tuples_gated},
-                       {"last_epoch", Exact(source.last_epoch)},
+                       {"last_epoch", wire::Exact(source.last_epoch)},
                        {"consistency", source.consistency}});
   }
   Json leaves = Json::array();
-  for (const LeafStatus& leaf : engine.leaves()) {
+  for (const fusion::LeafStatus& leaf : engine.leaves()) {
     leaves.push_back({{"name", leaf.name}, {"missed_slots", leaf.missed_slots}, {"absent", leaf.absent}});
   }
   return {{"name", config.name},
           {"dimension", config.dimension},
-          {"slot_ns", Exact(config.slot.ns())},
+          {"slot_ns", wire::Exact(config.slot.ns())},
           {"counters", CountersJson(engine.counters())},
           {"sources", std::move(sources)},
           {"leaves", std::move(leaves)}};
 }
 
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -5,10 +5,10 @@
 
 #include "aggregator/fusion/engine.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // Configuration (slot_ns: the length of its slots, so that epoch · slot_ns is a slot's start), counters,
 // sources and leaves.
-nlohmann::ordered_json SiteJson(const FusionEngine& engine);
+nlohmann::ordered_json SiteJson(const fusion::FusionEngine& engine);
 
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace tributary {
+namespace tributary::publish {
 
 std::vector<KnownNode> ListKnownNodes(const Fleet& fleet, const ListLearners& learners,
                                       const std::string& site) {
@@ -34,4 +34,4 @@ std::vector<KnownNode> ListKnownNodes(const Fleet& fleet, const ListLearners& le
   return nodes;
 }
 
-}  // namespace tributary
+}  // namespace tributary::publish

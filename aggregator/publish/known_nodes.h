@@ -8,7 +8,7 @@
 
 #include "aggregator/publish/fleet.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // A node in one run of federated learning.
 struct LearningStatus {
@@ -37,4 +37,4 @@ struct KnownNode {
 std::vector<KnownNode> ListKnownNodes(const Fleet& fleet, const ListLearners& learners,
                                       const std::string& site);
 
-}  // namespace tributary
+}  // namespace tributary::publish

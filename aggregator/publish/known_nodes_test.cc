@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
 class KnownNodesTest : public ::testing::Test {
  protected:
   void Report(const std::string& site, const std::string& node) {
-    ReportingProcess process;
+    wire::ReportingProcess process;
     process.site = site;
     process.node = node;
     ASSERT_TRUE(fleet_.Join(process).ok());
@@ -78,4 +78,4 @@ TEST_F(KnownNodesTest, AnAggregatorWithoutFederationListsWhatReports) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
 constexpr std::int64_t kPeriodNs = 20'000'000;
@@ -43,4 +43,4 @@ void ReaderShare::Adjust(std::int64_t spent_ns, std::int64_t passed_ns) {
   interval_ns_.store(std::min(interval_ns, kLongestNs), std::memory_order_relaxed);
 }
 
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::publish {
 
 // Readers are served by the threads that fuse. However many there are, together they get a quarter of that
 // time: once they take more, those that ask for many slots are sent fewer, until the cost fits. A reader that
@@ -35,4 +35,4 @@ class ReaderShare {
   std::atomic<std::int64_t> interval_ns_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -7,7 +7,7 @@
 
 #include "aggregator/publish/watch_queue.h"
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
 constexpr std::int64_t kSlotNs = 500'000;
@@ -29,7 +29,7 @@ class ReaderShareTest : public ::testing::Test {
     std::fill(sent_.begin(), sent_.end(), 0);
     std::int64_t spent_ns = 0;
     for (; now_ns_ < end_ns; now_ns_ += kSlotNs) {
-      FusedSlot slot;
+      estimate::FusedSlot slot;
       slot.fused_unix_ns = now_ns_;
       for (std::size_t i = 0; i < queues_.size(); ++i) {
         if (!queues_[i].Admit(slot, share_.IntervalNs())) continue;
@@ -79,4 +79,4 @@ TEST_F(ReaderShareTest, ThoseThatRemainGetEverySlotAgain) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::publish

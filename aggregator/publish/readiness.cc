@@ -9,7 +9,7 @@
 #include "aggregator/publish/unknown_site.h"
 #include "core/wire/record_json.h"
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -35,8 +35,8 @@ Json SiteStateJson(const SiteReadiness& site) {
   return value;
 }
 
-HttpResponse Respond(int status, const Json& value) {
-  return {status, "application/json", DumpJson(value) + "\n"};
+http::HttpResponse Respond(int status, const Json& value) {
+  return {status, "application/json", wire::DumpJson(value) + "\n"};
 }
 
 }  // namespace
@@ -56,13 +56,13 @@ std::size_t SiteReadiness::present() const {
       std::ranges::count(sources, SourcePresence::kPresent, &SourceReadiness::presence));
 }
 
-SiteReadiness JudgeSite(const FusionEngine& engine, const Fleet& fleet,
+SiteReadiness JudgeSite(const fusion::FusionEngine& engine, const Fleet& fleet,
                         std::optional<std::int64_t> last_slot_unix_ns, std::int64_t now_unix_ns) {
   SiteReadiness site;
   site.name = engine.config().name;
   site.nodes = fleet.CountNodes(site.name);
   const std::set<std::string> connected = fleet.ConnectedLeaves(site.name);
-  for (const LeafStatus& leaf : engine.leaves()) {
+  for (const fusion::LeafStatus& leaf : engine.leaves()) {
     SourcePresence presence = SourcePresence::kPresent;
     if (leaf.missed_in_a_row >= kSilentAfterSlots) presence = SourcePresence::kSilent;
     if (!connected.contains(leaf.name)) presence = SourcePresence::kAbsent;
@@ -88,17 +88,17 @@ SiteReadiness JudgeSite(const FusionEngine& engine, const Fleet& fleet,
   return site;
 }
 
-void Readiness::Add(const FusionEngine& engine, std::shared_ptr<const SiteBoard> board) {
+void Readiness::Add(const fusion::FusionEngine& engine, std::shared_ptr<const SiteBoard> board) {
   sites_.push_back({&engine, std::move(board)});
 }
 
 SiteReadiness Readiness::Judge(const Published& site) const {
-  const std::optional<FusedSlot> latest = site.board->Latest();
+  const std::optional<estimate::FusedSlot> latest = site.board->Latest();
   return JudgeSite(*site.engine, *parts_.fleet, latest ? std::optional(latest->fused_unix_ns) : std::nullopt,
                    parts_.clock->UnixNs());
 }
 
-HttpResponse Readiness::Answer(const std::string& wanted) const {
+http::HttpResponse Readiness::Answer(const std::string& wanted) const {
   const bool ready = parts_.takes_streams();
   const bool store_healthy = !parts_.store_healthy || parts_.store_healthy();
   std::size_t silent = 0;
@@ -116,7 +116,7 @@ HttpResponse Readiness::Answer(const std::string& wanted) const {
   if (!wanted.empty()) {
     std::vector<std::string> known;
     for (const Published& each : sites_) known.push_back(each.engine->config().name);
-    return HttpProblem(404, std::string(UnknownSite(wanted, known).message()));
+    return http::HttpProblem(404, std::string(UnknownSite(wanted, known).message()));
   }
   std::string_view state = "ok";
   if (ok < sites_.size() || !store_healthy) state = "degraded";
@@ -127,9 +127,9 @@ HttpResponse Readiness::Answer(const std::string& wanted) const {
   return Respond(ready ? 200 : 503, value);
 }
 
-void Readiness::Register(Metrics& metrics) const {
+void Readiness::Register(runtime::Metrics& metrics) const {
   for (const Published& each : sites_) {
-    const MetricLabels labels = {{"site", each.engine->config().name}};
+    const runtime::MetricLabels labels = {{"site", each.engine->config().name}};
     const auto gauge = [&](const char* name, const char* help,
                            std::function<double(const SiteReadiness&)> read) {
       metrics.AddGaugeCallback(name, help, labels,
@@ -152,4 +152,4 @@ void Readiness::Register(Metrics& metrics) const {
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::publish

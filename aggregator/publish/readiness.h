@@ -13,11 +13,11 @@
 #include "aggregator/fusion/engine.h"
 #include "aggregator/publish/fleet.h"
 #include "aggregator/publish/site_board.h"
-#include "core/runtime/clock.h"
 #include "core/http/http_server.h"
+#include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // A source that the site expects: connected and in the slots, connected but not in them, or without a
 // connected node.
@@ -50,7 +50,7 @@ inline constexpr std::uint32_t kSilentAfterSlots = 200;
 inline constexpr std::int64_t kSilentAfterNs = 10'000'000'000;
 
 // `last_slot_unix_ns`: when the latest slot was fused.
-SiteReadiness JudgeSite(const FusionEngine& engine, const Fleet& fleet,
+SiteReadiness JudgeSite(const fusion::FusionEngine& engine, const Fleet& fleet,
                         std::optional<std::int64_t> last_slot_unix_ns, std::int64_t now_unix_ns);
 
 // Of one aggregator. Thread-safe, as its parts are, which outlive it.
@@ -60,24 +60,24 @@ class Readiness {
     std::function<bool()> takes_streams;
     std::function<bool()> store_healthy;  // empty: there is no store
     const Fleet* fleet = nullptr;
-    const Clock* clock = nullptr;
+    const runtime::Clock* clock = nullptr;
   };
   explicit Readiness(Parts parts) : parts_(std::move(parts)) {}
 
-  void Add(const FusionEngine& engine, std::shared_ptr<const SiteBoard> board);
+  void Add(const fusion::FusionEngine& engine, std::shared_ptr<const SiteBoard> board);
 
   // `site` empty: 200 while streams are taken, else 503; the body tells the state of every site. A site that
   // no node reports to must not make a load balancer send its nodes elsewhere. Otherwise of this site: 503
   // also if it is silent, 404 if it is unknown.
-  HttpResponse Answer(const std::string& site) const;
+  http::HttpResponse Answer(const std::string& site) const;
 
   // Expected and present sources, and the age of the latest slot, of each site. This object outlives the
   // metrics' last reader.
-  void Register(Metrics& metrics) const;
+  void Register(runtime::Metrics& metrics) const;
 
  private:
   struct Published {
-    const FusionEngine* engine;
+    const fusion::FusionEngine* engine;
     std::shared_ptr<const SiteBoard> board;
   };
   SiteReadiness Judge(const Published& site) const;
@@ -86,4 +86,4 @@ class Readiness {
   std::vector<Published> sites_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -4,17 +4,17 @@
 
 #include "aggregator/fusion/fusion_fixture.h"
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
-class ReadinessTest : public FusionFixture {
+class ReadinessTest : public fusion::FusionFixture {
  protected:
   ReadinessTest() { Start(); }
 
   // A node of each leaf.
   void Connect(const std::vector<std::string>& leaves) {
     for (const std::string& leaf : leaves) {
-      ReportingProcess process;
+      wire::ReportingProcess process;
       process.site = "hall";
       process.node = "node-" + leaf;
       process.sources = {{leaf, 2, {leaf}}};
@@ -31,12 +31,12 @@ class ReadinessTest : public FusionFixture {
       SetTime(epoch_, steady_ns_ += 10 * kMs);  // past the deadline
       engine_->Advance(now_, out_);
       out_.Clear();
-      board_->OnSlots(std::vector<FusedSlot>{SlotAt(now_.unix_ns)});
+      board_->OnSlots(std::vector<estimate::FusedSlot>{SlotAt(now_.unix_ns)});
     }
     clock_.Advance(now_.unix_ns - clock_.UnixNs());
   }
-  static FusedSlot SlotAt(std::int64_t unix_ns) {
-    FusedSlot slot;
+  static estimate::FusedSlot SlotAt(std::int64_t unix_ns) {
+    estimate::FusedSlot slot;
     slot.fused_unix_ns = unix_ns;
     return slot;
   }
@@ -51,7 +51,7 @@ class ReadinessTest : public FusionFixture {
     }
     return "";
   }
-  HttpResponse Answer(const std::string& site = "") {
+  http::HttpResponse Answer(const std::string& site = "") {
     Readiness readiness(
         {[this] { return takes_streams_; }, [this] { return store_healthy_; }, &fleet_, &clock_});
     readiness.Add(*engine_, board_);
@@ -63,9 +63,9 @@ class ReadinessTest : public FusionFixture {
   Fleet fleet_;
   std::map<std::string, std::shared_ptr<NodeRecord>> records_;
   std::shared_ptr<SiteBoard> board_ = std::make_shared<SiteBoard>();
-  Epoch epoch_ = kEpoch;
+  estimate::Epoch epoch_ = kEpoch;
   std::int64_t steady_ns_ = 0;
-  ManualClock clock_{0};
+  runtime::ManualClock clock_{0};
   bool takes_streams_ = true;
   bool store_healthy_ = true;
 };
@@ -119,7 +119,7 @@ TEST_F(ReadinessTest, ASiteWithoutSlotsIsSilent) {
 }
 
 TEST_F(ReadinessTest, ASiteOfLongSlotsIsNotSilentBetweenTwoOfThem) {
-  site_.slot = *SlotLength::FromMs(60'000);
+  site_.slot = *estimate::SlotLength::FromMs(60'000);
   Start();
   Connect(kAll);
   constexpr std::int64_t kNowNs = 1'700'000'000'000'000'000;
@@ -151,7 +151,7 @@ TEST_F(ReadinessTest, AnUnknownSiteIsNotFound) { EXPECT_EQ(Answer("nowhere").sta
 TEST_F(ReadinessTest, ExportsWhatIsExpectedAndWhatIsPresent) {
   Connect({"north", "east"});
   Fuse({"north", "east"}, 1);
-  Metrics metrics;
+  runtime::Metrics metrics;
   Readiness readiness({[] { return true; }, {}, &fleet_, &clock_});
   readiness.Add(*engine_, board_);
   readiness.Register(metrics);
@@ -162,4 +162,4 @@ TEST_F(ReadinessTest, ExportsWhatIsExpectedAndWhatIsPresent) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -2,27 +2,27 @@
 
 #include <cstdlib>
 
-namespace tributary {
+namespace tributary::publish {
 
-void SiteBoard::OnSlots(std::span<const FusedSlot> slots) {
-  const FusedSlot& slot = slots.back();
-  const MutexLock lock(mutex_);
+void SiteBoard::OnSlots(std::span<const estimate::FusedSlot> slots) {
+  const estimate::FusedSlot& slot = slots.back();
+  const runtime::MutexLock lock(mutex_);
   // The distance, so that a clock that was set back does not stop the board.
   if (taken_ > 0 && std::abs(slot.fused_unix_ns - latest_.fused_unix_ns) < kIntervalNs) return;
   latest_ = slot;
   ++taken_;
 }
 
-std::optional<FusedSlot> SiteBoard::Latest() const {
+std::optional<estimate::FusedSlot> SiteBoard::Latest() const {
   std::uint64_t seen = 0;
   return LatestAfter(seen);
 }
 
-std::optional<FusedSlot> SiteBoard::LatestAfter(std::uint64_t& seen) const {
-  const MutexLock lock(mutex_);
+std::optional<estimate::FusedSlot> SiteBoard::LatestAfter(std::uint64_t& seen) const {
+  const runtime::MutexLock lock(mutex_);
   if (taken_ == seen) return std::nullopt;
   seen = taken_;
   return latest_;
 }
 
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -9,7 +9,7 @@
 #include "core/estimate/fused_slot.h"
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // Thread-safe. Takes a copy at most every kIntervalNs, so that readers never cost the fusing thread more than
 // that.
@@ -17,17 +17,17 @@ class SiteBoard final : public SlotSink {
  public:
   static constexpr std::int64_t kIntervalNs = 10'000'000;
 
-  void OnSlots(std::span<const FusedSlot> slots) override;
+  void OnSlots(std::span<const estimate::FusedSlot> slots) override;
 
   // Nothing before the first slot.
-  std::optional<FusedSlot> Latest() const;
+  std::optional<estimate::FusedSlot> Latest() const;
   // The same, or nothing if it is the slot that `seen` names; `seen` becomes the one returned. 0: none seen.
-  std::optional<FusedSlot> LatestAfter(std::uint64_t& seen) const;
+  std::optional<estimate::FusedSlot> LatestAfter(std::uint64_t& seen) const;
 
  private:
-  mutable Mutex mutex_;
-  FusedSlot latest_ GUARDED_BY(mutex_);
+  mutable runtime::Mutex mutex_;
+  estimate::FusedSlot latest_ GUARDED_BY(mutex_);
   std::uint64_t taken_ GUARDED_BY(mutex_) = 0;  // how many copies; 0: latest_ is empty
 };
 
-}  // namespace tributary
+}  // namespace tributary::publish

@@ -7,24 +7,25 @@
 #include "aggregator/fusion/engine.h"
 #include "core/runtime/metrics.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // Seconds from capture to fusion: 20 us to 10 s.
 const std::vector<double>& LatencyBounds();
 
 // Registers the counts that the engine keeps, read when the metrics are. Both outlive the last reading.
-void AddSiteMetrics(const FusionEngine& engine, Metrics& metrics);
+void AddSiteMetrics(const fusion::FusionEngine& engine, runtime::Metrics& metrics);
 
 // Sources appear when they first report: call before each reading of the metrics. One thread's.
 class SourceMetrics {
  public:
-  SourceMetrics(const FusionEngine& engine, Metrics& metrics) : engine_(engine), metrics_(metrics) {}
+  SourceMetrics(const fusion::FusionEngine& engine, runtime::Metrics& metrics)
+      : engine_(engine), metrics_(metrics) {}
   void Refresh();
 
  private:
-  const FusionEngine& engine_;
-  Metrics& metrics_;
+  const fusion::FusionEngine& engine_;
+  runtime::Metrics& metrics_;
   std::size_t known_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::publish

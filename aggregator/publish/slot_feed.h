@@ -8,14 +8,14 @@
 #include "core/estimate/fused_slot.h"
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // Told of every slot, on the thread that fused it: it must be quick, must not block and must copy what it
 // keeps. With several ingest threads it is called from each of them.
 class SlotSink {
  public:
   virtual ~SlotSink() = default;
-  virtual void OnSlots(std::span<const FusedSlot> slots) = 0;
+  virtual void OnSlots(std::span<const estimate::FusedSlot> slots) = 0;
 };
 
 // Thread-safe. A sink that is being removed may still be told once of slots on another thread.
@@ -23,14 +23,14 @@ class SlotFeed {
  public:
   void Add(std::shared_ptr<SlotSink> sink);
   void Remove(const SlotSink* sink);
-  void Publish(std::span<const FusedSlot> slots) const;
+  void Publish(std::span<const estimate::FusedSlot> slots) const;
 
  private:
   using Sinks = std::vector<std::shared_ptr<SlotSink>>;
 
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   // Replaced as a whole, so that Publish calls out without the lock.
   std::shared_ptr<const Sinks> sinks_ GUARDED_BY(mutex_) = std::make_shared<const Sinks>();
 };
 
-}  // namespace tributary
+}  // namespace tributary::publish

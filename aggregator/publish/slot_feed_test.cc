@@ -7,18 +7,18 @@
 
 #include "aggregator/publish/site_board.h"
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
 class CountingSink final : public SlotSink {
  public:
-  void OnSlots(std::span<const FusedSlot> slots) override { count += slots.size(); }
+  void OnSlots(std::span<const estimate::FusedSlot> slots) override { count += slots.size(); }
   std::atomic<std::size_t> count = 0;
 };
 
-std::vector<FusedSlot> Slots(std::size_t n, std::int64_t fused_unix_ns = 0) {
-  std::vector<FusedSlot> slots(n);
-  for (FusedSlot& slot : slots) slot.fused_unix_ns = fused_unix_ns;
+std::vector<estimate::FusedSlot> Slots(std::size_t n, std::int64_t fused_unix_ns = 0) {
+  std::vector<estimate::FusedSlot> slots(n);
+  for (estimate::FusedSlot& slot : slots) slot.fused_unix_ns = fused_unix_ns;
   return slots;
 }
 
@@ -73,4 +73,4 @@ TEST(SiteBoardTest, GivesASlotOnceToAReaderThatRemembers) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::publish

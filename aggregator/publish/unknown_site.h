@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // NotFound; names the sites that there are, so that the next attempt can be right.
 absl::Status UnknownSite(std::string_view name, const std::vector<std::string>& known);
 
-}  // namespace tributary
+}  // namespace tributary::publish

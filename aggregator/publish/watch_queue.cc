@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
 std::int64_t MinIntervalNs(double max_rate_hz) {
@@ -16,7 +16,7 @@ std::int64_t MinIntervalNs(double max_rate_hz) {
 
 WatchQueue::WatchQueue(double max_rate_hz) : min_interval_ns_(MinIntervalNs(max_rate_hz)) {}
 
-bool WatchQueue::Admit(const FusedSlot& slot, std::int64_t share_interval_ns) {
+bool WatchQueue::Admit(const estimate::FusedSlot& slot, std::int64_t share_interval_ns) {
   const std::int64_t now = slot.fused_unix_ns;
   if (!IsDue(now)) {
     Skip(1);
@@ -34,7 +34,7 @@ void WatchQueue::SkipHeld() {
   holds_ = false;
 }
 
-bool WatchQueue::TakeHeld(FusedSlot& slot) {
+bool WatchQueue::TakeHeld(estimate::FusedSlot& slot) {
   if (!holds_) return false;
   holds_ = false;
   std::swap(slot, held_);
@@ -63,7 +63,7 @@ bool WatchQueue::HasShare(std::int64_t now, std::int64_t interval_ns) {
   return true;
 }
 
-void WatchQueue::Push(const FusedSlot& slot) {
+void WatchQueue::Push(const estimate::FusedSlot& slot) {
   if (size_ == kCapacity) {
     Skip(size_);
     size_ = 0;
@@ -85,4 +85,4 @@ std::uint64_t WatchQueue::TakeSkipped() {
   return skipped;
 }
 
-}  // namespace tributary
+}  // namespace tributary::publish

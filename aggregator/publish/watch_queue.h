@@ -9,7 +9,7 @@
 
 #include "core/estimate/fused_slot.h"
 
-namespace tributary {
+namespace tributary::publish {
 
 // Holds up to kCapacity slots, so that a hiccup of the reader (32 ms at 2 kHz) costs no slot. When it is
 // full, all that it holds is skipped but the new one: the reader continues at the present. What is skipped is
@@ -27,15 +27,15 @@ class WatchQueue {
   // `share_interval_ns`: the mean time between the slots that this reader may be sent, whatever it asked for
   // (ReaderShare); what is saved up in kBurstNs passes at once. A slot beyond the share is held until the
   // next one comes, and is skipped then.
-  bool Admit(const FusedSlot& slot, std::int64_t share_interval_ns = 0);
+  bool Admit(const estimate::FusedSlot& slot, std::int64_t share_interval_ns = 0);
   // The slot that is held, where no other came: so that a reader has the latest before a silence. False if
   // there is none.
-  bool TakeHeld(FusedSlot& slot);
-  void Push(const FusedSlot& slot);
+  bool TakeHeld(estimate::FusedSlot& slot);
+  void Push(const estimate::FusedSlot& slot);
 
   bool empty() const { return size_ == 0; }
   // The oldest slot. Valid until the next Push or Pop; not empty.
-  const FusedSlot& front() const { return ring_[first_]; }
+  const estimate::FusedSlot& front() const { return ring_[first_]; }
   void Pop();
 
   // Skipped since the last call.
@@ -56,13 +56,13 @@ class WatchQueue {
   std::optional<std::int64_t> next_due_unix_ns_;
   std::int64_t share_ns_ = kBurstNs;  // time saved up to be sent slots in
   std::int64_t share_unix_ns_ = 0;    // when it was last added to
-  FusedSlot held_;                    // keeps its memory
+  estimate::FusedSlot held_;          // keeps its memory
   bool holds_ = false;
-  std::vector<FusedSlot> ring_;
+  std::vector<estimate::FusedSlot> ring_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;
   std::uint64_t skipped_ = 0;
   std::uint64_t skipped_total_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::publish

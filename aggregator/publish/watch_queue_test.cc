@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::publish {
 namespace {
 
-FusedSlot Slot(Epoch epoch, std::int64_t fused_unix_ns = 0) {
-  FusedSlot slot;
+estimate::FusedSlot Slot(estimate::Epoch epoch, std::int64_t fused_unix_ns = 0) {
+  estimate::FusedSlot slot;
   slot.epoch = epoch;
   slot.fused_unix_ns = fused_unix_ns;
   return slot;
@@ -14,8 +14,8 @@ FusedSlot Slot(Epoch epoch, std::int64_t fused_unix_ns = 0) {
 
 TEST(WatchQueueTest, GivesEverySlotInOrderWhileThereIsRoom) {
   WatchQueue queue(0);
-  for (Epoch epoch = 0; epoch < WatchQueue::kCapacity; ++epoch) queue.Push(Slot(epoch));
-  for (Epoch epoch = 0; epoch < WatchQueue::kCapacity; ++epoch) {
+  for (estimate::Epoch epoch = 0; epoch < WatchQueue::kCapacity; ++epoch) queue.Push(Slot(epoch));
+  for (estimate::Epoch epoch = 0; epoch < WatchQueue::kCapacity; ++epoch) {
     ASSERT_FALSE(queue.empty());
     EXPECT_EQ(queue.front().epoch, epoch);
     queue.Pop();
@@ -26,7 +26,7 @@ TEST(WatchQueueTest, GivesEverySlotInOrderWhileThereIsRoom) {
 
 TEST(WatchQueueTest, ContinuesAtThePresentWhenItIsFullAndCountsWhatItSkips) {
   WatchQueue queue(0);
-  for (Epoch epoch = 0; epoch <= WatchQueue::kCapacity; ++epoch) queue.Push(Slot(epoch));
+  for (estimate::Epoch epoch = 0; epoch <= WatchQueue::kCapacity; ++epoch) queue.Push(Slot(epoch));
   EXPECT_EQ(queue.front().epoch, WatchQueue::kCapacity);
   queue.Pop();
   EXPECT_TRUE(queue.empty());
@@ -37,7 +37,7 @@ TEST(WatchQueueTest, ContinuesAtThePresentWhenItIsFullAndCountsWhatItSkips) {
 
 TEST(WatchQueueTest, WrapsAround) {
   WatchQueue queue(0);
-  for (Epoch epoch = 0; epoch < 10 * WatchQueue::kCapacity; ++epoch) {
+  for (estimate::Epoch epoch = 0; epoch < 10 * WatchQueue::kCapacity; ++epoch) {
     queue.Push(Slot(epoch));
     if (epoch > 0) {
       EXPECT_EQ(queue.front().epoch, epoch - 1);
@@ -88,10 +88,10 @@ TEST(WatchQueueTest, KeepsToTheReadersShareAndLetsShortBurstsPass) {
 TEST(WatchQueueTest, HoldsTheLatestBeyondTheShareAndCountsTheOthers) {
   constexpr std::int64_t kHour = 3'600'000'000'000;
   WatchQueue queue(0);
-  FusedSlot slot;
+  estimate::FusedSlot slot;
   EXPECT_FALSE(queue.TakeHeld(slot));
   EXPECT_TRUE(queue.Admit(Slot(1, kHour), kHour));
-  for (Epoch epoch = 2; epoch <= 9; ++epoch) EXPECT_FALSE(queue.Admit(Slot(epoch, kHour), kHour));
+  for (estimate::Epoch epoch = 2; epoch <= 9; ++epoch) EXPECT_FALSE(queue.Admit(Slot(epoch, kHour), kHour));
   EXPECT_EQ(queue.TakeSkipped(), 7u) << "the ninth is still there";
   ASSERT_TRUE(queue.TakeHeld(slot));
   EXPECT_EQ(slot.epoch, 9u);
@@ -115,4 +115,4 @@ TEST(WatchQueueTest, SpendsNoShareOnSlotsThatAreNotDue) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::publish

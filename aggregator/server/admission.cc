@@ -7,7 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "aggregator/publish/unknown_site.h"
 
-namespace tributary {
+namespace tributary::server {
 namespace {
 
 std::string Digest(const std::string& sha256) {
@@ -15,7 +15,7 @@ std::string Digest(const std::string& sha256) {
 }
 
 // The same epoch would name another time: nothing that such a node sends could meet its slot.
-StreamRefusal SlotDiffers(const ReportingProcess& process, const SiteConfig& site) {
+StreamRefusal SlotDiffers(const wire::ReportingProcess& process, const fusion::SiteConfig& site) {
   return {StreamFault::kSlotDiffers,
           absl::FailedPreconditionError(fmt::format(
               "hello.slot_ns: node \"{}\" counts slots of {}, site \"{}\" of {}; set slot_ms to the same "
@@ -27,8 +27,8 @@ StreamRefusal SlotDiffers(const ReportingProcess& process, const SiteConfig& sit
 
 std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
                                              const std::optional<std::string>& certificate_name,
-                                             const SiteTable& sites, Fleet& fleet) {
-  absl::StatusOr<ReportingProcess> process = HelloFromWire(hello);
+                                             const SiteTable& sites, publish::Fleet& fleet) {
+  absl::StatusOr<wire::ReportingProcess> process = wire::HelloFromWire(hello);
   if (!process.ok()) return StreamRefusal{StreamFault::kMalformed, process.status()};
   if (certificate_name && *certificate_name != process->node) {
     return StreamRefusal{StreamFault::kIdentityDiffers,
@@ -38,7 +38,7 @@ std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
   }
   Site* site = sites.Find(process->site);
   if (site == nullptr) {
-    return StreamRefusal{StreamFault::kUnknownSite, UnknownSite(process->site, sites.names())};
+    return StreamRefusal{StreamFault::kUnknownSite, publish::UnknownSite(process->site, sites.names())};
   }
   if (process->slot != site->engine().config().slot) return SlotDiffers(*process, site->engine().config());
   const std::string expected_model = site->model_sha256();
@@ -57,8 +57,9 @@ std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
   Admission admission;
   admission.site = site;
   admission.node = process->node;
-  for (const ReportingSource& source : process->sources) {
-    absl::StatusOr<SourceHandle> handle = site->engine().Join({source.name, source.dimension, source.leaves});
+  for (const wire::ReportingSource& source : process->sources) {
+    absl::StatusOr<fusion::SourceHandle> handle =
+        site->engine().Join({source.name, source.dimension, source.leaves});
     if (!handle.ok()) {
       const absl::StatusCode code = handle.status().code();
       return StreamRefusal{
@@ -69,10 +70,10 @@ std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
     admission.sources.push_back(
         {*handle, {source.dimension, source.leaves.size(), site->engine().config().max_subjects}});
   }
-  absl::StatusOr<Fleet::Membership> membership = fleet.Join(*process);
+  absl::StatusOr<publish::Fleet::Membership> membership = fleet.Join(*process);
   if (!membership.ok()) return StreamRefusal{StreamFault::kTooMany, membership.status()};
   admission.membership = *std::move(membership);
   return admission;
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

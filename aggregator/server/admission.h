@@ -6,22 +6,22 @@
 #include <variant>
 #include <vector>
 
+#include "aggregator/publish/fleet.h"
 #include "aggregator/server/site.h"
 #include "aggregator/server/stream_refusal.h"
-#include "aggregator/publish/fleet.h"
 #include "core/wire/convert.h"
 #include "tributary/v1/fusion.pb.h"
 
-namespace tributary {
+namespace tributary::server {
 
 struct AdmittedSource {
-  SourceHandle handle = 0;
-  FrameLimits limits;
+  fusion::SourceHandle handle = 0;
+  wire::FrameLimits limits;
 };
 
 struct Admission {
   Site* site = nullptr;
-  Fleet::Membership membership;
+  publish::Fleet::Membership membership;
   std::vector<AdmittedSource> sources;  // by the index that frames use
   std::string node;                     // for the log
 };
@@ -32,6 +32,6 @@ struct Admission {
 // length of slots, and which. ResourceExhausted: too many nodes or sources.
 std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
                                              const std::optional<std::string>& certificate_name,
-                                             const SiteTable& sites, Fleet& fleet);
+                                             const SiteTable& sites, publish::Fleet& fleet);
 
-}  // namespace tributary
+}  // namespace tributary::server

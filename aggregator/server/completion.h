@@ -1,7 +1,7 @@
 // Tags of a completion queue that know what to do.
 #pragma once
 
-namespace tributary {
+namespace tributary::server {
 
 class Completion {
  public:
@@ -26,4 +26,4 @@ class CompletionOf<Reaction> final : public Completion {
   Owner* const owner_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

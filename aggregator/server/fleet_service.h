@@ -3,12 +3,12 @@
 
 #include <utility>
 
-#include "aggregator/server/site.h"
 #include "aggregator/publish/known_nodes.h"
+#include "aggregator/server/site.h"
 #include "core/runtime/clock.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::server {
 
 // The sync API: beside a polled completion queue its threads wait on a condition, so that only the ingest
 // thread polls. The callback API would poll with threads of its own and hand the hot path's events from
@@ -16,7 +16,8 @@ namespace tributary {
 class FleetService final : public v1::FleetService::Service {
  public:
   // All outlive the service. `learners` may be empty.
-  FleetService(const SiteTable& sites, const Fleet& fleet, ListLearners learners, const Clock& clock)
+  FleetService(const SiteTable& sites, const publish::Fleet& fleet, publish::ListLearners learners,
+               const runtime::Clock& clock)
       : sites_(sites), fleet_(fleet), learners_(std::move(learners)), clock_(clock) {}
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
@@ -24,9 +25,9 @@ class FleetService final : public v1::FleetService::Service {
 
  private:
   const SiteTable& sites_;
-  const Fleet& fleet_;
-  const ListLearners learners_;
-  const Clock& clock_;
+  const publish::Fleet& fleet_;
+  const publish::ListLearners learners_;
+  const runtime::Clock& clock_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

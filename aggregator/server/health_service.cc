@@ -3,7 +3,7 @@
 #include "tributary/v1/fleet.grpc.pb.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::server {
 
 grpc::Status HealthService::Check(grpc::ServerContext*, const grpc::health::v1::HealthCheckRequest* request,
                                   grpc::health::v1::HealthCheckResponse* response) {
@@ -17,4 +17,4 @@ grpc::Status HealthService::Check(grpc::ServerContext*, const grpc::health::v1::
   return grpc::Status::OK;
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

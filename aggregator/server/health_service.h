@@ -5,7 +5,7 @@
 
 #include "grpc/health/v1/health.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::server {
 
 // Thread-safe. Knows the process ("") and the project's two services.
 class HealthService final : public grpc::health::v1::Health::Service {
@@ -20,4 +20,4 @@ class HealthService final : public grpc::health::v1::Health::Service {
   std::atomic<bool> serving_ = false;
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

@@ -7,7 +7,7 @@
 #include "aggregator/server/report_call.h"
 #include "aggregator/server/watch_call.h"
 
-namespace tributary {
+namespace tributary::server {
 namespace {
 
 // Acknowledgements are for the sender's spool, which holds seconds: a few milliseconds save most of their
@@ -71,7 +71,7 @@ gpr_timespec IngestQueue::WaitLimit() const {
 }
 
 void IngestQueue::FuseOverdue() {
-  const FusionTime now = Now();
+  const fusion::FusionTime now = Now();
   for (const auto& site : context_.sites.all()) {
     if (site->engine().NextDeadline() > now.steady_ns) continue;
     site->engine().Advance(now, fused_);
@@ -83,7 +83,7 @@ void IngestQueue::PublishFused(Site& site) {
   site.Publish(fused_);
   published_ |= !fused_.empty();
   // Told where the stream is on this thread; the engine counts all of them.
-  for (const GatedTuple& tuple : fused_.gated) {
+  for (const fusion::GatedTuple& tuple : fused_.gated) {
     for (ReportCall* call : reports_) {
       if (call->session().site() == &site && call->session().Owns(tuple.source))
         call->session().RefuseGated(tuple);
@@ -93,22 +93,23 @@ void IngestQueue::PublishFused(Site& site) {
 }
 
 void IngestQueue::AnswerSoon(std::int64_t now_steady_ns) {
-  if (next_answer_ns_ == FusionEngine::kNoDeadline) next_answer_ns_ = now_steady_ns + kAnswerDelayNs;
+  if (next_answer_ns_ == fusion::FusionEngine::kNoDeadline) next_answer_ns_ = now_steady_ns + kAnswerDelayNs;
 }
 
 void IngestQueue::AnswerAll() {
-  next_answer_ns_ = FusionEngine::kNoDeadline;
+  next_answer_ns_ = fusion::FusionEngine::kNoDeadline;
   for (ReportCall* call : reports_) call->Answer();
 }
 
 void IngestQueue::ReadSoon(ReportCall* call) {
   resting_.push_back(call);
-  if (next_read_ns_ == FusionEngine::kNoDeadline) next_read_ns_ = context_.clock.SteadyNs() + kReadDelayNs;
+  if (next_read_ns_ == fusion::FusionEngine::kNoDeadline)
+    next_read_ns_ = context_.clock.SteadyNs() + kReadDelayNs;
 }
 
 void IngestQueue::ReadOnAll() {
   published_ = false;
-  next_read_ns_ = FusionEngine::kNoDeadline;
+  next_read_ns_ = fusion::FusionEngine::kNoDeadline;
   for (ReportCall* call : resting_) call->ReadOn();
   resting_.clear();
 }
@@ -127,7 +128,7 @@ void IngestQueue::Remove(WatchCall* call) {
 void IngestQueue::NoteIfEnded() {
   if (!draining_ || !reports_.empty() || !watches_.empty()) return;
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     ended_ = true;
   }
   ended_changed_.notify_all();
@@ -135,7 +136,7 @@ void IngestQueue::NoteIfEnded() {
 
 void IngestQueue::WaitUntilEnded(std::chrono::milliseconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   while (!ended_ && ended_changed_.wait_until(lock, deadline) != std::cv_status::timeout) {
   }
 }
@@ -169,4 +170,4 @@ void IngestQueue::OnStop(bool) {
   NoteIfEnded();
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

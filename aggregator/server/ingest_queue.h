@@ -14,17 +14,17 @@
 #include <vector>
 
 #include "aggregator/fusion/engine.h"
+#include "aggregator/publish/fleet.h"
+#include "aggregator/publish/reader_share.h"
 #include "aggregator/server/completion.h"
 #include "aggregator/server/site.h"
 #include "aggregator/server/stream_refusal.h"
-#include "aggregator/publish/fleet.h"
-#include "aggregator/publish/reader_share.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/log_limit.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::server {
 
 class ReportCall;
 class WatchCall;
@@ -36,12 +36,12 @@ using FusionServiceOnQueue = v1::FusionService::WithRawMethod_Report<
 // What all queues share; outlives them.
 struct IngestContext {
   const SiteTable& sites;
-  Fleet& fleet;
-  const Clock& clock;
+  publish::Fleet& fleet;
+  const runtime::Clock& clock;
   StreamRefusalCounts& refusals;
-  LogLimit& refusal_lines;  // of streams whose node is not known
+  runtime::LogLimit& refusal_lines;  // of streams whose node is not known
   std::atomic<std::uint64_t>& skipped_slots;
-  ReaderShare& readers;
+  publish::ReaderShare& readers;
   std::size_t max_message_bytes;
 };
 
@@ -75,7 +75,7 @@ class IngestQueue {
   bool Add(WatchCall* call);
   void Remove(WatchCall* call);
   // What Offer appends to; empty between calls.
-  FusedSlots& fused() { return fused_; }
+  fusion::FusedSlots& fused() { return fused_; }
   // Hands out fused() and empties it.
   void PublishFused(Site& site);
   // Reads on once the slot that the frame belongs to has been published, or a millisecond later. To read on
@@ -88,14 +88,14 @@ class IngestQueue {
     if (slots > 0) context_.skipped_slots.fetch_add(slots, std::memory_order_relaxed);
   }
 
-  ReaderShare& readers() { return context_.readers; }
+  publish::ReaderShare& readers() { return context_.readers; }
 
-  FusionTime Now() const { return {context_.clock.SteadyNs(), context_.clock.UnixNs()}; }
-  const Clock& clock() const { return context_.clock; }
+  fusion::FusionTime Now() const { return {context_.clock.SteadyNs(), context_.clock.UnixNs()}; }
+  const runtime::Clock& clock() const { return context_.clock; }
   const SiteTable& sites() const { return context_.sites; }
-  Fleet& fleet() { return context_.fleet; }
+  publish::Fleet& fleet() { return context_.fleet; }
   StreamRefusalCounts& refusals() { return context_.refusals; }
-  LogLimit& refusal_lines() { return context_.refusal_lines; }
+  runtime::LogLimit& refusal_lines() { return context_.refusal_lines; }
   std::size_t max_message_bytes() const { return context_.max_message_bytes; }
   FusionServiceOnQueue& service() { return service_; }
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
@@ -114,18 +114,18 @@ class IngestQueue {
   const IngestContext context_;
   FusionServiceOnQueue& service_;
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
-  FusedSlots fused_;
+  fusion::FusedSlots fused_;
   std::set<ReportCall*> reports_;
   std::set<WatchCall*> watches_;
   std::vector<ReportCall*> resting_;  // taken from, not yet read on
   bool published_ = false;            // since the last event
   bool rests_ = true;                 // reads wait for the slot to be out
-  std::int64_t next_read_ns_ = FusionEngine::kNoDeadline;
-  std::int64_t next_answer_ns_ = FusionEngine::kNoDeadline;
+  std::int64_t next_read_ns_ = fusion::FusionEngine::kNoDeadline;
+  std::int64_t next_answer_ns_ = fusion::FusionEngine::kNoDeadline;
   std::int64_t next_check_up_ns_ = 0;
   bool draining_ = false;
 
-  Mutex mutex_;
+  runtime::Mutex mutex_;
   std::condition_variable_any ended_changed_;
   bool ended_ GUARDED_BY(mutex_) = false;  // stopped, and no call is left
 
@@ -133,4 +133,4 @@ class IngestQueue {
   CompletionOf<&IngestQueue::OnStop> stop_tag_{this};
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

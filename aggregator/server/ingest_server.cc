@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-namespace tributary {
+namespace tributary::server {
 namespace {
 
 constexpr std::chrono::milliseconds kDrainLimit{2000};
@@ -25,7 +25,7 @@ constexpr int kStreamsPerConnectionWithServices = 1024;
 // A chunk of 1 MiB and what surrounds it.
 constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
 
-std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<TlsMaterial>& tls) {
+std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<config::TlsMaterial>& tls) {
   if (!tls) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = tls->ca_pem;
@@ -65,16 +65,17 @@ void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
 
 }  // namespace
 
-IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites, const Fleet& fleet,
-                           const Clock& clock)
+IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites, const publish::Fleet& fleet,
+                           const runtime::Clock& clock)
     : sites_(sites),
       readers_(options.threads),
       clock_(clock),
       fleet_(sites, fleet, options.learners, clock) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
-                                                                  const SiteTable& sites, Fleet& fleet,
-                                                                  const Clock& clock) {
+                                                                  const SiteTable& sites,
+                                                                  publish::Fleet& fleet,
+                                                                  const runtime::Clock& clock) {
   auto server = std::unique_ptr<IngestServer>(new IngestServer(options, sites, fleet, clock));
   static const bool reflection = (grpc::reflection::InitProtoReflectionServerBuilderPlugin(), true);
   (void)reflection;
@@ -118,8 +119,8 @@ IngestServer::~IngestServer() {
   if (serving_) Shutdown();
 }
 
-void IngestServer::FuseWhatWaits(const Clock& clock) {
-  FusedSlots fused;
+void IngestServer::FuseWhatWaits(const runtime::Clock& clock) {
+  fusion::FusedSlots fused;
   for (const auto& site : sites_.all()) {
     fused.Clear();
     site->engine().Drain({clock.SteadyNs(), clock.UnixNs()}, fused);
@@ -140,4 +141,4 @@ void IngestServer::Shutdown() {
   FuseWhatWaits(clock_);
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

@@ -16,25 +16,25 @@
 #include "aggregator/server/ingest_queue.h"
 #include "core/config/tls.h"
 
-namespace tributary {
+namespace tributary::server {
 
 struct IngestOptions {
   std::string listen;  // "host:port"; port 0: any
-  std::optional<TlsMaterial> tls;
+  std::optional<config::TlsMaterial> tls;
   std::size_t threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
   // Of other modules, on the same port; they outlive the server. With any, more streams and larger messages
   // are admitted: one connection may carry the streams of many nodes, and models travel in chunks of 1 MiB.
   std::vector<grpc::Service*> services;
-  ListLearners learners;  // for FleetService; may be empty
+  publish::ListLearners learners;  // for FleetService; may be empty
 };
 
 class IngestServer {
  public:
   // All but the options outlive the server. Unavailable: the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<IngestServer>> Start(const IngestOptions& options,
-                                                             const SiteTable& sites, Fleet& fleet,
-                                                             const Clock& clock);
+                                                             const SiteTable& sites, publish::Fleet& fleet,
+                                                             const runtime::Clock& clock);
   ~IngestServer();
 
   int port() const { return port_; }
@@ -48,16 +48,17 @@ class IngestServer {
   void Shutdown();
 
  private:
-  IngestServer(const IngestOptions& options, const SiteTable& sites, const Fleet& fleet, const Clock& clock);
-  void FuseWhatWaits(const Clock& clock);
+  IngestServer(const IngestOptions& options, const SiteTable& sites, const publish::Fleet& fleet,
+               const runtime::Clock& clock);
+  void FuseWhatWaits(const runtime::Clock& clock);
 
   const SiteTable& sites_;
   StreamRefusalCounts refusals_;
   std::atomic<std::uint64_t> skipped_slots_ = 0;
-  ReaderShare readers_;
+  publish::ReaderShare readers_;
   std::atomic<bool> serving_ = false;
-  LogLimit refusal_lines_{20, 1'000'000'000};
-  const Clock& clock_;
+  runtime::LogLimit refusal_lines_{20, 1'000'000'000};
+  const runtime::Clock& clock_;
   FusionServiceOnQueue fusion_;
   FleetService fleet_;
   HealthService health_;
@@ -67,4 +68,4 @@ class IngestServer {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

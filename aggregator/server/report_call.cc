@@ -5,11 +5,11 @@
 
 #include <utility>
 
-#include "core/link/grpc_call.h"
 #include "aggregator/server/ingest_queue.h"
 #include "aggregator/server/wire.h"
+#include "core/link/grpc_call.h"
 
-namespace tributary {
+namespace tributary::server {
 namespace {
 
 // A peer that opens a stream says who it is within this time.
@@ -90,7 +90,7 @@ void ReportCall::TakeMessage() {
         {StreamFault::kMalformed, absl::InvalidArgumentError("message: does not parse as a ReportRequest")});
   }
   const bool was_admitted = session_->admitted();
-  const FusionTime now = queue_.Now();
+  const fusion::FusionTime now = queue_.Now();
   std::optional<StreamRefusal> refusal = session_->Take(request_, now, queue_.fused());
   if (was_admitted) {
     queue_.PublishFused(*session_->site());
@@ -147,7 +147,7 @@ void ReportCall::End(absl::Status status) {
 void ReportCall::FinishIfDue() {
   if (!ending_ || writing_ || finishing_) return;
   finishing_ = true;
-  stream_.Finish(ToGrpcStatus(*ending_), &finish_);
+  stream_.Finish(link::ToGrpcStatus(*ending_), &finish_);
 }
 
 void ReportCall::OnFinished(bool ok) {
@@ -193,7 +193,7 @@ void ReportCall::CheckUp(std::int64_t now_steady_ns) {
 }
 
 std::optional<std::string> ReportCall::CertificateName() const {
-  return PeerCertificateName(*context_.auth_context());
+  return link::PeerCertificateName(*context_.auth_context());
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

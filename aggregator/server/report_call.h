@@ -11,7 +11,7 @@
 #include "aggregator/server/report_session.h"
 #include "tributary/v1/fusion.pb.h"
 
-namespace tributary {
+namespace tributary::server {
 
 class IngestQueue;
 
@@ -77,4 +77,4 @@ class ReportCall {
   CompletionOf<&ReportCall::OnFinished> finish_{this};
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

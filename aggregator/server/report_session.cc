@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tributary {
+namespace tributary::server {
 namespace {
 
 StreamRefusal Invalid(StreamFault fault, const std::string& message) {
@@ -14,13 +14,13 @@ StreamRefusal Invalid(StreamFault fault, const std::string& message) {
 
 }  // namespace
 
-std::optional<StreamRefusal> ReportSession::Take(const v1::ReportRequest& request, FusionTime now,
-                                                 FusedSlots& out) {
+std::optional<StreamRefusal> ReportSession::Take(const v1::ReportRequest& request, fusion::FusionTime now,
+                                                 fusion::FusedSlots& out) {
   if (!admission_) return TakeHello(request);
   if (request.has_hello()) {
     return Invalid(StreamFault::kHelloRepeated, "hello: given already; only the first message carries it");
   }
-  NodeRecord& record = *admission_->membership.record;
+  publish::NodeRecord& record = *admission_->membership.record;
   if (superseded()) return Superseded();
   if (request.frames_size() > kMaxFrames) {
     return Invalid(StreamFault::kTooLarge, fmt::format("frames: {} in one message, allowed are {}",
@@ -56,25 +56,25 @@ std::optional<StreamRefusal> ReportSession::TakeHello(const v1::ReportRequest& r
   return std::nullopt;
 }
 
-void ReportSession::TakeFrame(const v1::Frame& wire, FusionTime now, FusedSlots& out) {
-  NodeRecord& record = *admission_->membership.record;
+void ReportSession::TakeFrame(const v1::Frame& wire, fusion::FusionTime now, fusion::FusedSlots& out) {
+  publish::NodeRecord& record = *admission_->membership.record;
   Site& site = *admission_->site;
   answer_.set_acknowledged_sequence(
       std::max<std::uint64_t>(wire.sequence(), answer_.acknowledged_sequence()));
   if (wire.source() >= admission_->sources.size()) {
-    site.CountRefusedOnWire(RefusalReason::kUnknownSource);
+    site.CountRefusedOnWire(fusion::RefusalReason::kUnknownSource);
     Refuse(wire.sequence(), v1::REFUSAL_REASON_UNKNOWN_SOURCE,
            fmt::format("source: index {}, hello declared {}", wire.source(), admission_->sources.size()), {});
     return;
   }
   const AdmittedSource& source = admission_->sources[wire.source()];
-  if (std::optional<WireFault> fault = FrameFromWire(wire, source.limits, frame_)) {
-    site.CountRefusedOnWire(static_cast<RefusalReason>(fault->reason));
+  if (std::optional<wire::WireFault> fault = wire::FrameFromWire(wire, source.limits, frame_)) {
+    site.CountRefusedOnWire(static_cast<fusion::RefusalReason>(fault->reason));
     Refuse(wire.sequence(), fault->reason, std::move(fault->message), {});
     return;
   }
-  OfferResult result = site.engine().Offer(source.handle, frame_, now, out);
-  for (Refusal& refusal : result.refusals) {
+  fusion::OfferResult result = site.engine().Offer(source.handle, frame_, now, out);
+  for (fusion::Refusal& refusal : result.refusals) {
     Refuse(wire.sequence(), static_cast<v1::RefusalReason>(refusal.reason), std::move(refusal.message),
            refusal.subjects);
   }
@@ -96,12 +96,12 @@ void ReportSession::Refuse(std::uint64_t sequence, v1::RefusalReason reason, std
   refusal.mutable_subjects()->Add(subjects.begin(), subjects.end());
 }
 
-bool ReportSession::Owns(SourceHandle source) const {
+bool ReportSession::Owns(fusion::SourceHandle source) const {
   return admission_ && std::any_of(admission_->sources.begin(), admission_->sources.end(),
                                    [source](const AdmittedSource& each) { return each.handle == source; });
 }
 
-void ReportSession::RefuseGated(const GatedTuple& tuple) {
+void ReportSession::RefuseGated(const fusion::GatedTuple& tuple) {
   // The engine counts every gated tuple; a peer that does not read is not told of each.
   if (answer_.refusals_size() >= kMaxPendingRefusals) return;
   Refuse(tuple.sequence, v1::REFUSAL_REASON_GATED, "inconsistent with the other sources of the slot",
@@ -134,4 +134,4 @@ void ReportSession::Leave() {
   admission_->membership.record->connected_stream.compare_exchange_strong(mine, 0);
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

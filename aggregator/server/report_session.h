@@ -6,14 +6,14 @@
 #include <string>
 
 #include "aggregator/fusion/engine.h"
+#include "aggregator/publish/fleet.h"
 #include "aggregator/server/admission.h"
 #include "aggregator/server/site.h"
 #include "aggregator/server/stream_refusal.h"
-#include "aggregator/publish/fleet.h"
 #include "core/estimate/tuple_frame.h"
 #include "tributary/v1/fusion.pb.h"
 
-namespace tributary {
+namespace tributary::server {
 
 // Not thread-safe: the thread that has the stream. Nothing allocates in steady state; refusals do.
 class ReportSession {
@@ -25,7 +25,7 @@ class ReportSession {
   static constexpr int kMaxFrames = 1024;
 
   // All outlive the session. `certificate_name`: the peer's, where TLS is on.
-  ReportSession(const SiteTable& sites, Fleet& fleet, std::optional<std::string> certificate_name)
+  ReportSession(const SiteTable& sites, publish::Fleet& fleet, std::optional<std::string> certificate_name)
       : sites_(sites), fleet_(fleet), certificate_name_(std::move(certificate_name)) {}
   ~ReportSession() { Leave(); }
   ReportSession(const ReportSession&) = delete;
@@ -33,12 +33,13 @@ class ReportSession {
 
   // Offers the frames of one message; what they complete is appended to `out` and belongs to site(). A
   // refusal ends the stream; the frames before the fault have been taken.
-  std::optional<StreamRefusal> Take(const v1::ReportRequest& request, FusionTime now, FusedSlots& out);
+  std::optional<StreamRefusal> Take(const v1::ReportRequest& request, fusion::FusionTime now,
+                                    fusion::FusedSlots& out);
 
   // Whether the engine's source is one of this stream's.
-  bool Owns(SourceHandle source) const;
+  bool Owns(fusion::SourceHandle source) const;
   // A tuple that the gate left out after its frame had been taken.
-  void RefuseGated(const GatedTuple& tuple);
+  void RefuseGated(const fusion::GatedTuple& tuple);
 
   // A newer stream of the same node has joined.
   bool superseded() const;
@@ -49,7 +50,7 @@ class ReportSession {
   const std::string& node() const { return admission_->node; }
   bool superseded_another() const { return admission_->membership.superseded_another; }
   // The node's, over all its streams.
-  LogLimit& log_limit() const { return admission_->membership.record->log_limit; }
+  runtime::LogLimit& log_limit() const { return admission_->membership.record->log_limit; }
   // Of this stream.
   std::uint64_t taken_frames() const { return taken_frames_; }
   std::uint64_t refused_frames() const { return refused_frames_; }
@@ -65,15 +66,15 @@ class ReportSession {
 
  private:
   std::optional<StreamRefusal> TakeHello(const v1::ReportRequest& request);
-  void TakeFrame(const v1::Frame& wire, FusionTime now, FusedSlots& out);
+  void TakeFrame(const v1::Frame& wire, fusion::FusionTime now, fusion::FusedSlots& out);
   void Refuse(std::uint64_t sequence, v1::RefusalReason reason, std::string message,
               const std::vector<std::uint32_t>& subjects);
 
   const SiteTable& sites_;
-  Fleet& fleet_;
+  publish::Fleet& fleet_;
   const std::optional<std::string> certificate_name_;
   std::optional<Admission> admission_;
-  TupleFrame frame_;  // reused
+  estimate::TupleFrame frame_;  // reused
   v1::ReportResponse answer_;
   std::uint64_t last_sequence_ = 0;
   std::uint64_t unanswered_ = 0;
@@ -81,4 +82,4 @@ class ReportSession {
   std::uint64_t refused_frames_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

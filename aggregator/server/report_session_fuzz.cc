@@ -7,7 +7,7 @@
 #include "aggregator/server/report_session.h"
 #include "core/runtime/metrics.h"
 
-namespace tributary {
+namespace tributary::server {
 namespace {
 
 v1::ReportRequest Hello() {
@@ -24,24 +24,24 @@ v1::ReportRequest Hello() {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::server
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace tributary;
-  Metrics metrics;
-  SiteConfig config;
+  runtime::Metrics metrics;
+  fusion::SiteConfig config;
   config.name = "lab";
   config.leaves = {"north", "east"};
   config.window_slots = 64;
   config.max_age_ns.reset();
   config.max_lead_ns.reset();
   std::vector<std::unique_ptr<Site>> list;
-  list.push_back(
-      std::make_unique<Site>(*FusionEngine::Create(config), "", metrics.AddHistogram("latency", "", {1.0})));
+  list.push_back(std::make_unique<Site>(*fusion::FusionEngine::Create(config), "",
+                                        metrics.AddHistogram("latency", "", {1.0})));
   const SiteTable sites(std::move(list));
-  Fleet fleet;
+  publish::Fleet fleet;
   ReportSession session(sites, fleet, std::nullopt);
-  FusedSlots fused;
+  fusion::FusedSlots fused;
   // An even first byte: the peer has said hello properly.
   if (size > 0 && *bytes % 2 == 0) session.Take(Hello(), {0, 0}, fused);
   for (std::size_t at = 1; at < size;) {

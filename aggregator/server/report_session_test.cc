@@ -8,7 +8,7 @@
 #include "core/estimate/slot_length.h"
 #include "core/runtime/metrics.h"
 
-namespace tributary {
+namespace tributary::server {
 namespace {
 
 using ::testing::AllOf;
@@ -20,11 +20,11 @@ constexpr std::int64_t kNowNs = 1'700'000'000'000'000'000;
 class ReportSessionTest : public ::testing::Test {
  protected:
   ReportSessionTest() {
-    SiteConfig config;
+    fusion::SiteConfig config;
     config.name = "lab";
     config.leaves = {"north", "east"};
     std::vector<std::unique_ptr<Site>> sites;
-    sites.push_back(std::make_unique<Site>(*FusionEngine::Create(config), "",
+    sites.push_back(std::make_unique<Site>(*fusion::FusionEngine::Create(config), "",
                                            metrics_.AddHistogram("latency", "", {1.0})));
     sites_.emplace(std::move(sites));
     session_.emplace(*sites_, fleet_, std::nullopt);
@@ -47,7 +47,7 @@ class ReportSessionTest : public ::testing::Test {
     v1::ReportRequest request;
     v1::Frame& frame = *request.add_frames();
     frame.set_sequence(sequence);
-    frame.set_epoch(SlotLength().EpochAt(kNowNs) + epoch_offset);
+    frame.set_epoch(estimate::SlotLength().EpochAt(kNowNs) + epoch_offset);
     frame.set_captured_unix_ns(kNowNs);
     frame.add_subjects(7);
     for (float value : {1.0f, 2.0f}) frame.add_means(value);
@@ -68,11 +68,11 @@ class ReportSessionTest : public ::testing::Test {
   }
   void Greet() { ASSERT_FALSE(Take(Hello()).has_value()); }
 
-  Metrics metrics_;
+  runtime::Metrics metrics_;
   std::optional<SiteTable> sites_;
-  Fleet fleet_;
+  publish::Fleet fleet_;
   std::optional<ReportSession> session_;
-  FusedSlots fused_;
+  fusion::FusedSlots fused_;
 };
 
 TEST_F(ReportSessionTest, AnswersTheHelloWithTheSequenceItKnows) {
@@ -148,13 +148,13 @@ TEST_F(ReportSessionTest, RefusesSlotsOfAnotherLengthAndSaysBoth) {
 }
 
 TEST_F(ReportSessionTest, RefusesANodeThatDoesNotKnowOfOtherLengthsWhereTheSiteHasOne) {
-  SiteConfig config;
+  fusion::SiteConfig config;
   config.name = "lab";
   config.leaves = {"north"};
-  config.slot = *SlotLength::FromMs(10);
+  config.slot = *estimate::SlotLength::FromMs(10);
   std::vector<std::unique_ptr<Site>> sites;
-  sites.push_back(
-      std::make_unique<Site>(*FusionEngine::Create(config), "", metrics_.AddHistogram("other", "", {1.0})));
+  sites.push_back(std::make_unique<Site>(*fusion::FusionEngine::Create(config), "",
+                                         metrics_.AddHistogram("other", "", {1.0})));
   const SiteTable table(std::move(sites));
   ReportSession session(table, fleet_, std::nullopt);
   const auto refusal = session.Take(Hello(), {kNowNs, kNowNs}, fused_);
@@ -207,4 +207,4 @@ TEST_F(ReportSessionTest, YieldsToANewerStreamOfItsNode) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::server

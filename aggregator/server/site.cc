@@ -1,21 +1,21 @@
 #include "aggregator/server/site.h"
 
-namespace tributary {
+namespace tributary::server {
 
 std::string Site::model_sha256() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   return model_sha256_;
 }
 
 void Site::set_model_sha256(std::string digest) {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   model_sha256_ = std::move(digest);
 }
 
-void Site::Publish(const FusedSlots& fused) {
+void Site::Publish(const fusion::FusedSlots& fused) {
   if (fused.empty()) return;
   feed_.Publish(fused.slots());
-  for (const FusedSlot& slot : fused.slots()) {
+  for (const estimate::FusedSlot& slot : fused.slots()) {
     if (slot.revision > 0) continue;  // its lateness is the sender's
     latency_.Observe(1e-9 * static_cast<double>(slot.fused_unix_ns - slot.captured_unix_ns));
   }
@@ -34,4 +34,4 @@ std::vector<std::string> SiteTable::names() const {
   return names;
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

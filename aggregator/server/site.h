@@ -12,40 +12,42 @@
 #include "aggregator/publish/slot_feed.h"
 #include "core/runtime/metrics.h"
 
-namespace tributary {
+namespace tributary::server {
 
 // Thread-safe, as its parts are.
 class Site {
  public:
   // `latency`: seconds from the capture of a slot's earliest contribution to its fusion.
-  Site(std::unique_ptr<FusionEngine> engine, std::string model_sha256, Histogram& latency)
+  Site(std::unique_ptr<fusion::FusionEngine> engine, std::string model_sha256, runtime::Histogram& latency)
       : engine_(std::move(engine)), model_sha256_(std::move(model_sha256)), latency_(latency) {}
 
   const std::string& name() const { return engine_->config().name; }
-  FusionEngine& engine() { return *engine_; }
-  const FusionEngine& engine() const { return *engine_; }
-  SlotFeed& feed() { return feed_; }
+  fusion::FusionEngine& engine() { return *engine_; }
+  const fusion::FusionEngine& engine() const { return *engine_; }
+  publish::SlotFeed& feed() { return feed_; }
 
   // 32 bytes; empty: any model may report.
   std::string model_sha256() const;
   void set_model_sha256(std::string digest);
 
   // Hands out what the engine has fused.
-  void Publish(const FusedSlots& fused);
+  void Publish(const fusion::FusedSlots& fused);
 
   // Frames that were refused for their structure, before the engine saw them.
-  void CountRefusedOnWire(RefusalReason reason) { ++refused_on_wire_[static_cast<std::size_t>(reason)]; }
-  std::uint64_t refused_on_wire(RefusalReason reason) const {
+  void CountRefusedOnWire(fusion::RefusalReason reason) {
+    ++refused_on_wire_[static_cast<std::size_t>(reason)];
+  }
+  std::uint64_t refused_on_wire(fusion::RefusalReason reason) const {
     return refused_on_wire_[static_cast<std::size_t>(reason)];
   }
 
  private:
-  const std::unique_ptr<FusionEngine> engine_;
-  mutable Mutex mutex_;
+  const std::unique_ptr<fusion::FusionEngine> engine_;
+  mutable runtime::Mutex mutex_;
   std::string model_sha256_ GUARDED_BY(mutex_);
-  SlotFeed feed_;
-  Histogram& latency_;
-  std::array<std::atomic<std::uint64_t>, kRefusalReasons> refused_on_wire_ = {};
+  publish::SlotFeed feed_;
+  runtime::Histogram& latency_;
+  std::array<std::atomic<std::uint64_t>, fusion::kRefusalReasons> refused_on_wire_ = {};
 };
 
 // Sites by name; fixed while the daemon runs.
@@ -62,4 +64,4 @@ class SiteTable {
   const std::vector<std::unique_ptr<Site>> sites_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

@@ -1,6 +1,6 @@
 #include "aggregator/server/stream_refusal.h"
 
-namespace tributary {
+namespace tributary::server {
 
 std::string_view StreamFaultName(StreamFault fault) {
   constexpr std::array<std::string_view, kStreamFaults> kNames = {
@@ -10,4 +10,4 @@ std::string_view StreamFaultName(StreamFault fault) {
   return kNames[static_cast<std::size_t>(fault)];
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::server {
 
 enum class StreamFault : std::uint8_t {
   kMalformed,      // bytes that are not a ReportRequest, a hello with a bad field
@@ -50,4 +50,4 @@ class StreamRefusalCounts {
   std::array<std::atomic<std::uint64_t>, kStreamFaults> counts_ = {};
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

@@ -4,14 +4,14 @@
 
 #include <utility>
 
-#include "core/link/grpc_call.h"
+#include "aggregator/publish/unknown_site.h"
 #include "aggregator/server/ingest_queue.h"
 #include "aggregator/server/site.h"
 #include "aggregator/server/wire.h"
-#include "aggregator/publish/unknown_site.h"
+#include "core/link/grpc_call.h"
 #include "core/wire/convert.h"
 
-namespace tributary {
+namespace tributary::server {
 
 void WatchCall::Listen(IngestQueue& queue) {
   auto call = std::shared_ptr<WatchCall>(new WatchCall(queue));
@@ -30,7 +30,7 @@ void WatchCall::OnStarted(bool ok) {
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
   site_ = queue_.sites().Find(request_.site());
   if (site_ == nullptr) {
-    return End(UnknownSite(request_.site(), queue_.sites().names()));
+    return End(publish::UnknownSite(request_.site(), queue_.sites().names()));
   }
   if (!(request_.max_rate_hz() >= 0)) {
     return End(absl::InvalidArgumentError(
@@ -39,7 +39,7 @@ void WatchCall::OnStarted(bool ok) {
   registered_ = queue_.Add(this);
   if (!registered_) return End(absl::ResourceExhaustedError("too many Watch streams"));
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     pending_.emplace(request_.max_rate_hz());
     writing_ = true;
   }
@@ -49,16 +49,16 @@ void WatchCall::OnStarted(bool ok) {
   stream_.SendInitialMetadata(&written_);
 }
 
-void WatchCall::OnSlots(std::span<const FusedSlot> slots) {
-  const FusedSlot* first = nullptr;
+void WatchCall::OnSlots(std::span<const estimate::FusedSlot> slots) {
+  const estimate::FusedSlot* first = nullptr;
   std::uint64_t skipped = 0;
   bool more = false;
   const std::int64_t share_interval_ns = queue_.readers().IntervalNs();
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     if (closed_ || !pending_) return;
     const std::uint64_t skipped_before = pending_->skipped_total();
-    for (const FusedSlot& slot : slots) {
+    for (const estimate::FusedSlot& slot : slots) {
       if (!pending_->Admit(slot, share_interval_ns)) continue;
       if (!writing_) {
         writing_ = true;
@@ -74,9 +74,9 @@ void WatchCall::OnSlots(std::span<const FusedSlot> slots) {
   if (first != nullptr) Write(*first, skipped, more);
 }
 
-void WatchCall::Write(const FusedSlot& slot, std::uint64_t skipped, bool more) {
+void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bool more) {
   const std::int64_t began_ns = queue_.clock().SteadyNs();
-  SlotToWire(slot, *response_.mutable_slot());
+  wire::SlotToWire(slot, *response_.mutable_slot());
   response_.set_skipped_slots(skipped);
   response_.clear_leaves();
   response_.clear_slot_ns();
@@ -98,13 +98,13 @@ void WatchCall::OnWritten(bool ok) {
   std::optional<grpc::Status> finish;
   bool next = false;
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     if (!ok) closed_ = true;
     if (!ok && !ending_) ending_ = absl::CancelledError("the watcher has gone");
     next = ok && !pending_->empty();
     if (!next && ending_ && !finishing_) {
       finishing_ = true;
-      finish = ToGrpcStatus(*ending_);
+      finish = link::ToGrpcStatus(*ending_);
     }
     if (!next && !finish) writing_ = false;
   }
@@ -117,7 +117,7 @@ void WatchCall::WriteNext() {
   std::uint64_t skipped = 0;
   bool more = false;
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     next_ = pending_->front();
     pending_->Pop();
     skipped = pending_->TakeSkipped();
@@ -129,7 +129,7 @@ void WatchCall::WriteNext() {
 void WatchCall::CheckUp() {
   std::uint64_t skipped = 0;
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     if (closed_ || writing_ || !pending_ || !pending_->TakeHeld(next_)) return;
     writing_ = true;
     skipped = pending_->TakeSkipped();
@@ -140,12 +140,12 @@ void WatchCall::CheckUp() {
 void WatchCall::End(absl::Status status) {
   grpc::Status finish;
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     closed_ = true;
     if (!ending_) ending_ = std::move(status);
     if (writing_ || finishing_) return;
     writing_ = finishing_ = true;
-    finish = ToGrpcStatus(*ending_);
+    finish = link::ToGrpcStatus(*ending_);
   }
   stream_.Finish(finish, &finish_);
 }
@@ -154,7 +154,7 @@ void WatchCall::Drain() { End(absl::UnavailableError("the aggregator is shutting
 
 void WatchCall::OnFinished(bool) {
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     writing_ = false;
   }
   ReleaseIfDone();
@@ -162,7 +162,7 @@ void WatchCall::OnFinished(bool) {
 
 void WatchCall::OnDone(bool) {
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     closed_ = true;
     done_ = true;
   }
@@ -171,7 +171,7 @@ void WatchCall::OnDone(bool) {
 
 void WatchCall::ReleaseIfDone() {
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     if (!done_ || writing_) return;
   }
   if (site_ != nullptr) site_->feed().Remove(this);
@@ -179,4 +179,4 @@ void WatchCall::ReleaseIfDone() {
   self_.reset();
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

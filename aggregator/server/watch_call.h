@@ -10,24 +10,24 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "aggregator/server/completion.h"
 #include "aggregator/publish/slot_feed.h"
 #include "aggregator/publish/watch_queue.h"
+#include "aggregator/server/completion.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.pb.h"
 
-namespace tributary {
+namespace tributary::server {
 
 class IngestQueue;
 class Site;
 
 // Slots come on whichever ingest thread fused them and are written there and then if no write is under way;
 // else they wait in the WatchQueue, and the queue's thread goes on with them when the write is done.
-class WatchCall final : public SlotSink, public std::enable_shared_from_this<WatchCall> {
+class WatchCall final : public publish::SlotSink, public std::enable_shared_from_this<WatchCall> {
  public:
   static void Listen(IngestQueue& queue);
 
-  void OnSlots(std::span<const FusedSlot> slots) override;
+  void OnSlots(std::span<const estimate::FusedSlot> slots) override;
 
   // Once a second: sends the latest slot if it was held back and no other has come.
   void CheckUp();
@@ -43,7 +43,7 @@ class WatchCall final : public SlotSink, public std::enable_shared_from_this<Wat
   void OnFinished(bool ok);
   void OnDone(bool ok);
 
-  void Write(const FusedSlot& slot, std::uint64_t skipped, bool more);
+  void Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bool more);
   void WriteNext();
   void End(absl::Status status);
   void ReleaseIfDone();
@@ -56,8 +56,8 @@ class WatchCall final : public SlotSink, public std::enable_shared_from_this<Wat
   Site* site_ = nullptr;
   bool registered_ = false;
 
-  Mutex mutex_;
-  std::optional<WatchQueue> pending_ GUARDED_BY(mutex_);
+  runtime::Mutex mutex_;
+  std::optional<publish::WatchQueue> pending_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;  // no more slots are taken
   bool writing_ GUARDED_BY(mutex_) =
       false;  // a write or the finish is under way; whoever set it is the writer
@@ -65,7 +65,7 @@ class WatchCall final : public SlotSink, public std::enable_shared_from_this<Wat
   bool finishing_ GUARDED_BY(mutex_) = false;
   bool done_ GUARDED_BY(mutex_) = false;
 
-  FusedSlot next_;              // reused; belongs to the writer, as do those below
+  estimate::FusedSlot next_;    // reused; belongs to the writer, as do those below
   v1::WatchResponse response_;  // reused
   bool leaves_sent_ = false;
 
@@ -75,4 +75,4 @@ class WatchCall final : public SlotSink, public std::enable_shared_from_this<Wat
   CompletionOf<&WatchCall::OnDone> done_tag_{this};
 };
 
-}  // namespace tributary
+}  // namespace tributary::server

@@ -10,23 +10,23 @@
 
 #include "aggregator/server/ingest_server.h"
 #include "core/estimate/slot_length.h"
-#include "core/runtime/metrics.h"
 #include "core/link/channel.h"
 #include "core/link/watcher.h"
+#include "core/runtime/metrics.h"
 
-namespace tributary {
+namespace tributary::server {
 namespace {
 
 // Far longer than a loaded machine needs, far shorter than the ten seconds after which the server's
 // keep-alive would push out what a write left in a buffer.
 constexpr std::chrono::seconds kPatience{5};
 
-std::vector<FusedSlot> Slots(Epoch first, std::size_t count, std::size_t subjects = 1) {
-  std::vector<FusedSlot> slots(count);
+std::vector<estimate::FusedSlot> Slots(estimate::Epoch first, std::size_t count, std::size_t subjects = 1) {
+  std::vector<estimate::FusedSlot> slots(count);
   for (std::size_t i = 0; i < count; ++i) {
     slots[i].epoch = first + i;
-    slots[i].fused_unix_ns = SlotLength().StartNs(first + i);
-    slots[i].captured_unix_ns = SlotLength().StartNs(first + i);
+    slots[i].fused_unix_ns = estimate::SlotLength().StartNs(first + i);
+    slots[i].captured_unix_ns = estimate::SlotLength().StartNs(first + i);
     for (std::size_t subject = 0; subject < subjects; ++subject) {
       slots[i].subjects.push_back(static_cast<std::uint32_t>(subject));
       slots[i].means.insert(slots[i].means.end(), {1, 2});
@@ -77,7 +77,7 @@ class Reader {
   }
 
   // The epochs that have come, in order, once they are `count`; fewer after kPatience.
-  std::vector<Epoch> Await(std::size_t count) {
+  std::vector<estimate::Epoch> Await(std::size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return epochs_.size() >= count; });
     return epochs_;
@@ -88,7 +88,7 @@ class Reader {
   grpc::ClientContext context_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Epoch> epochs_;
+  std::vector<estimate::Epoch> epochs_;
   bool open_ = false;
   std::thread thread_;
 };
@@ -96,11 +96,11 @@ class Reader {
 class WatchCallTest : public ::testing::Test {
  protected:
   WatchCallTest() {
-    SiteConfig config;
+    fusion::SiteConfig config;
     config.name = "lab";
     config.leaves = {"north"};
     std::vector<std::unique_ptr<Site>> sites;
-    sites.push_back(std::make_unique<Site>(*FusionEngine::Create(config), "",
+    sites.push_back(std::make_unique<Site>(*fusion::FusionEngine::Create(config), "",
                                            metrics_.AddHistogram("latency", "", {1.0})));
     sites_.emplace(std::move(sites));
     IngestOptions options;
@@ -108,12 +108,12 @@ class WatchCallTest : public ::testing::Test {
     server_ = *IngestServer::Start(options, *sites_, fleet_, clock_);
   }
 
-  void Publish(const std::vector<FusedSlot>& slots) { sites_->Find("lab")->feed().Publish(slots); }
+  void Publish(const std::vector<estimate::FusedSlot>& slots) { sites_->Find("lab")->feed().Publish(slots); }
 
-  SystemClock clock_;
-  Metrics metrics_;
+  runtime::SystemClock clock_;
+  runtime::Metrics metrics_;
   std::optional<SiteTable> sites_;
-  Fleet fleet_;
+  publish::Fleet fleet_;
   std::unique_ptr<IngestServer> server_;
 };
 
@@ -122,17 +122,17 @@ TEST_F(WatchCallTest, TheFirstBurstOfANewStreamArrivesWithoutAnyFurtherTraffic) 
   Reader reader(server_->port());
   ASSERT_TRUE(reader.AwaitOpen());
   Publish(Slots(100, 3));
-  EXPECT_EQ(reader.Await(3), (std::vector<Epoch>{100, 101, 102}));
+  EXPECT_EQ(reader.Await(3), (std::vector<estimate::Epoch>{100, 101, 102}));
 }
 
 TEST_F(WatchCallTest, EveryLaterBurstArrivesWhole) {
   Reader reader(server_->port());
   ASSERT_TRUE(reader.AwaitOpen());
-  for (Epoch burst = 0; burst < 20; ++burst) {
+  for (estimate::Epoch burst = 0; burst < 20; ++burst) {
     Publish(Slots(100 * (burst + 1), 5, 200));
     ASSERT_EQ(reader.Await(5 * (burst + 1)).size(), 5 * (burst + 1)) << "burst " << burst;
   }
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::server

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::server {
 
 // Overwrites `message` and keeps its memory. False: the bytes do not parse. Empties `bytes`.
 template <typename Message>
@@ -44,4 +44,4 @@ grpc::ByteBuffer SerializeMessage(const Message& message) {
   return bytes;
 }
 
-}  // namespace tributary
+}  // namespace tributary::server

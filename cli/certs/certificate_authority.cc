@@ -21,7 +21,7 @@
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr long kDayS = 86'400;
@@ -61,7 +61,8 @@ auto FromPem(const std::string& pem, const Read& read) {
 }
 
 absl::Status CannotWrite(int error, const std::string& path) {
-  return WithExitCode(absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot write")), kExitCantCreate);
+  return WithExitCode(absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot write")),
+                      runtime::kExitCantCreate);
 }
 
 // A key is never readable by others, not even for a moment.
@@ -145,16 +146,17 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::Open(const std::strin
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    return WithExitCode(absl::UnknownError(absl::StrCat(folder, ": ", error.message())), kExitCantCreate);
+    return WithExitCode(absl::UnknownError(absl::StrCat(folder, ": ", error.message())),
+                        runtime::kExitCantCreate);
   }
   const std::string certificate_path = Path(folder, "ca.pem");
   const std::string key_path = Path(folder, "ca.key");
   if (!std::filesystem::exists(certificate_path) && !std::filesystem::exists(key_path)) {
     return Make(certificate_path, key_path);
   }
-  const absl::StatusOr<std::string> certificate_pem = ReadFile(certificate_path);
+  const absl::StatusOr<std::string> certificate_pem = runtime::ReadFile(certificate_path);
   if (!certificate_pem.ok()) return certificate_pem.status();
-  const absl::StatusOr<std::string> key_pem = ReadFile(key_path);
+  const absl::StatusOr<std::string> key_pem = runtime::ReadFile(key_path);
   if (!key_pem.ok()) return key_pem.status();
   Certificate certificate(FromPem(*certificate_pem, PEM_read_bio_X509));
   Key key(FromPem(*key_pem, PEM_read_bio_PrivateKey));
@@ -190,8 +192,8 @@ absl::StatusOr<bool> CertificateAuthority::Issue(const std::string& folder, cons
   if (absl::Status status = CheckCertificateName(name, addresses); !status.ok()) return status;
   const std::string certificate_path = Path(folder, name + ".pem");
   const std::string key_path = Path(folder, name + ".key");
-  const absl::StatusOr<std::string> old_certificate = ReadFile(certificate_path);
-  const absl::StatusOr<std::string> old_key = ReadFile(key_path);
+  const absl::StatusOr<std::string> old_certificate = runtime::ReadFile(certificate_path);
+  const absl::StatusOr<std::string> old_key = runtime::ReadFile(key_path);
   if (old_certificate.ok() && old_key.ok()) {
     const Certificate certificate(FromPem(*old_certificate, PEM_read_bio_X509));
     const Key key(FromPem(*old_key, PEM_read_bio_PrivateKey));
@@ -226,4 +228,4 @@ absl::StatusOr<bool> CertificateAuthority::Issue(const std::string& folder, cons
   return true;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

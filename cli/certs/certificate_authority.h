@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // InvalidArgument for a name that is no file or host name, or an address that is neither an IP address nor a
 // host name.
@@ -51,4 +51,4 @@ class CertificateAuthority {
   bool made_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "core/runtime/file.h"
 #include "core/config/tls.h"
+#include "core/runtime/file.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 class CertificateAuthorityTest : public ::testing::Test {
@@ -23,7 +23,7 @@ class CertificateAuthorityTest : public ::testing::Test {
   }
   ~CertificateAuthorityTest() override { std::filesystem::remove_all(folder_); }
 
-  TlsFiles Files(const std::string& name) const {
+  config::TlsFiles Files(const std::string& name) const {
     return {folder_ + "/" + name + ".pem", folder_ + "/" + name + ".key", folder_ + "/ca.pem"};
   }
   const std::string folder_;
@@ -33,7 +33,7 @@ TEST_F(CertificateAuthorityTest, IssuesWhatTheDaemonsAccept) {
   const auto authority = CertificateAuthority::Open(folder_);
   ASSERT_TRUE(authority.ok()) << authority.status();
   ASSERT_TRUE(authority->Issue(folder_, "north").value());
-  const auto material = LoadTls(Files("north"));
+  const auto material = config::LoadTls(Files("north"));
   ASSERT_TRUE(material.ok()) << material.status();
   EXPECT_EQ(material->name, "north");
 }
@@ -50,12 +50,12 @@ TEST_F(CertificateAuthorityTest, KeepsKeysToTheirOwner) {
 
 TEST_F(CertificateAuthorityTest, LeavesAloneWhatIsThere) {
   ASSERT_TRUE(CertificateAuthority::Open(folder_)->Issue(folder_, "north").value());
-  const std::string before = ReadFile(folder_ + "/north.pem").value();
+  const std::string before = runtime::ReadFile(folder_ + "/north.pem").value();
   const auto again = CertificateAuthority::Open(folder_);
   ASSERT_TRUE(again.ok());
   EXPECT_FALSE(again->made());
   EXPECT_FALSE(again->Issue(folder_, "north").value());
-  EXPECT_EQ(ReadFile(folder_ + "/north.pem").value(), before);
+  EXPECT_EQ(runtime::ReadFile(folder_ + "/north.pem").value(), before);
   EXPECT_TRUE(again->Issue(folder_, "south").value());
 }
 
@@ -64,7 +64,7 @@ TEST_F(CertificateAuthorityTest, ReplacesACertificateOfAnotherAuthority) {
   std::filesystem::remove(folder_ + "/ca.pem");
   std::filesystem::remove(folder_ + "/ca.key");
   EXPECT_TRUE(CertificateAuthority::Open(folder_)->Issue(folder_, "north").value());
-  EXPECT_TRUE(LoadTls(Files("north")).ok());
+  EXPECT_TRUE(config::LoadTls(Files("north")).ok());
 }
 
 TEST_F(CertificateAuthorityTest, RefusesNamesThatAreNoFileNames) {
@@ -87,10 +87,10 @@ bool Holds(const std::string& pem, const std::string& address) {
 TEST_F(CertificateAuthorityTest, MakesAServerReachableAtItsAddresses) {
   const auto authority = CertificateAuthority::Open(folder_);
   ASSERT_TRUE(authority->Issue(folder_, "hub").value());
-  EXPECT_FALSE(Holds(ReadFile(folder_ + "/hub.pem").value(), "10.0.0.1"));
+  EXPECT_FALSE(Holds(runtime::ReadFile(folder_ + "/hub.pem").value(), "10.0.0.1"));
   ASSERT_TRUE(authority->Issue(folder_, "hub", {"10.0.0.1", "fd00::1", "hub.lan"}).value())
       << "it lacks them";
-  const std::string pem = ReadFile(folder_ + "/hub.pem").value();
+  const std::string pem = runtime::ReadFile(folder_ + "/hub.pem").value();
   for (const char* address : {"10.0.0.1", "fd00::1", "hub.lan", "hub", "localhost", "127.0.0.1"}) {
     EXPECT_TRUE(Holds(pem, address)) << address;
   }
@@ -114,4 +114,4 @@ TEST_F(CertificateAuthorityTest, DoesNotOverwriteHalfAnAuthority) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

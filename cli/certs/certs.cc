@@ -11,10 +11,10 @@
 #include "cli/failure.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCertsExamples = R"(Examples:
   tributary certs --out certs --name aggregator=10.0.0.1 --name north --name south
   tributary certs --out certs --name hub=10.0.0.1,hub.lan       reached at either, or as hub
 
@@ -23,7 +23,7 @@ valid and holds the addresses is left alone, so that names can be added later. A
 called; the addresses are those under which others reach it, for an aggregator. For tests, demos and closed networks: a
 board gets ca.pem and its own two files, never ca.key.)";
 
-struct Arguments {
+struct CertsArguments {
   std::string out;
   std::vector<std::string> names;  // NAME or NAME=ADDRESS,ADDRESS…
 };
@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<Request>> Requests(const std::vector<std::string>& na
   return requests;
 }
 
-absl::Status Issue(const Arguments& arguments) {
+absl::Status Issue(const CertsArguments& arguments) {
   const absl::StatusOr<std::vector<Request>> requests = Requests(arguments.names);
   if (!requests.ok()) return requests.status();
   const absl::StatusOr<CertificateAuthority> authority = CertificateAuthority::Open(arguments.out);
@@ -65,7 +65,7 @@ absl::Status Issue(const Arguments& arguments) {
 }  // namespace
 
 void AddCertsCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CertsArguments>();
   CLI::App* command =
       parent.add_subcommand("certs", "Make a small certificate authority and certificates for mutual TLS");
   command->add_option("--out", arguments->out, "Folder for the files; it is made if it is absent")
@@ -76,11 +76,11 @@ void AddCertsCommand(CLI::App& parent, int& exit_code) {
                    "Name of a node, aggregator or client, and its addresses; repeat for more")
       ->required()
       ->type_name("NAME[=ADDRESS,…]");
-  command->footer(kExamples);
+  command->footer(kCertsExamples);
   command->callback([arguments, &exit_code] {
     const absl::Status status = Issue(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("certs", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("certs", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -14,7 +14,7 @@
 #include "cli/watch/slot_option.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr std::uintmax_t kNeededDiskBytes = 256ull << 20;  // spool and logs of a day without an aggregator
@@ -96,8 +96,8 @@ void AddDoctorCommand(CLI::App& parent, int& exit_code) {
     const DoctorReport report = Examine(*options, *connection);
     const std::string text = *json ? report.Json() : report.Text();
     std::fwrite(text.data(), 1, text.size(), stdout);
-    exit_code = report.has_fault() ? kExitUnavailable : kExitOk;
+    exit_code = report.has_fault() ? runtime::kExitUnavailable : runtime::kExitOk;
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

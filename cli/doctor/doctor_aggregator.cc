@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_join.h"
 #include "cli/aggregator_call.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 bool CheckAggregator(const ConnectionArguments& connection, const std::string& site, DoctorReport& report) {
   const auto nodes = CallAggregator(connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest());
@@ -18,7 +18,7 @@ bool CheckAggregator(const ConnectionArguments& connection, const std::string& s
                             "Start the aggregator; check its address, the network and the certificates"});
     return false;
   }
-  const std::string sites = PeerText(absl::StrJoin(nodes->sites(), ", "));
+  const std::string sites = wire::PeerText(absl::StrJoin(nodes->sites(), ", "));
   const std::string found =
       fmt::format("{} answers{}", connection.aggregator, sites.empty() ? "" : "; its sites: " + sites);
   // One that does not tell its sites may have this one.
@@ -32,4 +32,4 @@ bool CheckAggregator(const ConnectionArguments& connection, const std::string& s
   return true;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

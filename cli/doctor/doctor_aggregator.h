@@ -6,9 +6,9 @@
 #include "cli/connection.h"
 #include "cli/doctor/doctor_report.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // False: it does not answer. `site` (empty: any) must be one of its sites.
 bool CheckAggregator(const ConnectionArguments& connection, const std::string& site, DoctorReport& report);
 
-}  // namespace tributary
+}  // namespace tributary::cli

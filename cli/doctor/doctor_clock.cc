@@ -13,11 +13,11 @@
 #include "core/wire/peer_status.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr int kExchanges = 16;  // the first one pays for the connection
-constexpr std::chrono::seconds kPatience(3);
+constexpr std::chrono::seconds kClockPatience(3);
 constexpr const char* kDiscipline = "Run chrony or ptp4l here and on the aggregator, against the same source";
 
 double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
@@ -28,19 +28,19 @@ absl::StatusOr<ClockOffset> AskAggregator(const ConnectionArguments& connection)
   const auto stub = v1::FleetService::NewStub(*channel);
   const auto ask = [&]() -> absl::StatusOr<std::int64_t> {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kClockPatience);
     context.set_wait_for_ready(false);
     v1::ListNodesResponse response;
     const grpc::Status status = stub->ListNodes(&context, v1::ListNodesRequest(), &response);
     if (!status.ok()) {
-      return PeerStatus(status);
+      return wire::PeerStatus(status);
     }
     if (response.answered_unix_ns() == 0) {
       return absl::UnimplementedError("it does not tell its time: it is of an earlier version");
     }
     return response.answered_unix_ns();
   };
-  const SystemClock clock;
+  const runtime::SystemClock clock;
   return MeasureClockOffset(
       ask, [&clock] { return clock.UnixNs(); }, kExchanges);
 }
@@ -67,7 +67,8 @@ absl::StatusOr<ClockOffset> MeasureClockOffset(const std::function<absl::StatusO
   return best;
 }
 
-DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us, SlotLength slot) {
+DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us,
+                                estimate::SlotLength slot) {
   const std::string found = fmt::format("estimated error {} us", estimated_error_us);
   if (!synchronised) return {"clock", Finding::kWarning, "not synchronised, " + found, kDiscipline};
   if (1000 * estimated_error_us > slot.ns() / 2) {
@@ -77,7 +78,7 @@ DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_
 }
 
 DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
-                       SlotLength slot) {
+                       estimate::SlotLength slot) {
   if (!offset.ok()) {
     const std::string found = fmt::format("{}: {}", aggregator, std::string(offset.status().message()));
     if (absl::IsUnimplemented(offset.status())) {
@@ -102,15 +103,15 @@ DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<Clock
   return {"clock offset", Finding::kOk, found, ""};
 }
 
-void CheckSynchronisation(SlotLength slot, DoctorReport& report) {
+void CheckSynchronisation(estimate::SlotLength slot, DoctorReport& report) {
   timex state{};
   const int discipline = ::adjtimex(&state);
   const bool synchronised = discipline != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
   report.lines.push_back(JudgeSynchronisation(synchronised, state.esterror, slot));
 }
 
-void CheckOffset(const ConnectionArguments& connection, SlotLength slot, DoctorReport& report) {
+void CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot, DoctorReport& report) {
   report.lines.push_back(JudgeOffset(connection.aggregator, AskAggregator(connection), slot));
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -10,7 +10,7 @@
 #include "cli/doctor/doctor_report.h"
 #include "core/estimate/slot_length.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // How far the aggregator's wall clock is ahead of this one.
 struct ClockOffset {
@@ -25,12 +25,13 @@ absl::StatusOr<ClockOffset> MeasureClockOffset(const std::function<absl::StatusO
                                                int exchanges);
 
 // What the kernel says of its clock discipline: whether it is synchronised at all.
-DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us, SlotLength slot);
+DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us,
+                                estimate::SlotLength slot);
 // Tuples are matched by the site's slots: an offset beyond half of one assigns them to the wrong one.
 DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
-                       SlotLength slot);
+                       estimate::SlotLength slot);
 
-void CheckSynchronisation(SlotLength slot, DoctorReport& report);
-void CheckOffset(const ConnectionArguments& connection, SlotLength slot, DoctorReport& report);
+void CheckSynchronisation(estimate::SlotLength slot, DoctorReport& report);
+void CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot, DoctorReport& report);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -9,7 +9,7 @@
 #include "node/config.h"
 #include "node/prepare.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // A status of several faults has a line for each.
@@ -20,18 +20,18 @@ void AddFaults(const std::string& check, const absl::Status& status, const std::
   }
 }
 
-void NeedBoard(const AcceleratorChoice& choice, DoctorOptions& options) {
-  if (choice.kind != AcceleratorKind::kXrt) return;
+void NeedBoard(const panel::AcceleratorChoice& choice, DoctorOptions& options) {
+  if (choice.kind != accelerator::AcceleratorKind::kXrt) return;
   options.needs_board = true;
   options.device = choice.xrt.device;
   if (options.xclbin.empty()) options.xclbin = choice.xrt.xclbin;
 }
 
-void TakeNeeds(const NodeConfig& config, DoctorOptions& options, ConnectionArguments& connection) {
-  for (const PanelConfig& panel : config.panels) NeedBoard(panel.accelerator, options);
+void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options, ConnectionArguments& connection) {
+  for (const panel::PanelConfig& panel : config.panels) NeedBoard(panel.accelerator, options);
   if (config.fusion) NeedBoard(config.fusion->accelerator, options);
   connection.aggregator = config.aggregator;
-  connection.tls = config.tls.value_or(TlsFiles());
+  connection.tls = config.tls.value_or(config::TlsFiles());
   options.site = config.site;
   options.slot = config.slot;
   if (!config.federation) return;
@@ -44,15 +44,15 @@ void TakeNeeds(const NodeConfig& config, DoctorOptions& options, ConnectionArgum
 }  // namespace
 
 void CheckConfiguration(DoctorOptions& options, ConnectionArguments& connection, DoctorReport& report) {
-  const absl::StatusOr<NodeConfig> config = ReadNodeConfig(options.config);
+  const absl::StatusOr<node::NodeConfig> config = node::ReadNodeConfig(options.config);
   if (!config.ok()) {
     AddFaults("configuration", config.status(), "Correct the configuration", report);
     return;
   }
   report.lines.push_back({"configuration", Finding::kOk, options.config + ": no fault", ""});
   TakeNeeds(*config, options, connection);
-  const SystemClock clock;
-  const absl::Status files = PrepareNode(options.config, clock).status();
+  const runtime::SystemClock clock;
+  const absl::Status files = node::PrepareNode(options.config, clock).status();
   if (files.ok()) {
     report.lines.push_back({"files", Finding::kOk, "models, images and certificates can be used", ""});
   } else {
@@ -60,4 +60,4 @@ void CheckConfiguration(DoctorOptions& options, ConnectionArguments& connection,
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

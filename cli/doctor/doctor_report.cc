@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 const char* NameOf(Finding finding) {
@@ -46,4 +46,4 @@ std::string DoctorReport::Json() const {
   return nlohmann::json{{"ok", !has_fault()}, {"checks", std::move(checks)}}.dump(2) + "\n";
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary {
+namespace tributary::cli {
 
 enum class Finding { kOk, kWarning, kFault };
 
@@ -25,4 +25,4 @@ struct DoctorReport {
   std::string Json() const;
 };
 
-}  // namespace tributary
+}  // namespace tributary::cli

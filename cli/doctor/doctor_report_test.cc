@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -31,4 +31,4 @@ TEST(DoctorReportTest, SaysTheSameInJson) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

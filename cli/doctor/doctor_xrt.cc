@@ -19,7 +19,7 @@
 #include "fpga/model/kernel_interface.h"
 #include "node/accelerator/xrt_board.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using std::chrono_literals::operator""ms;
@@ -27,7 +27,7 @@ using std::chrono_literals::operator""ms;
 // XRT's driver notices the end of a run by a timer of 500 ms when its interrupt does not arrive.
 constexpr auto kNoInterrupt = 400ms;
 constexpr auto kSlowRun = 5ms;
-constexpr auto kPatience = 5000ms;
+constexpr auto kKernelPatience = 5000ms;
 constexpr std::size_t kEmptyRuns = 20;
 constexpr std::size_t kPageBytes = 4096;
 
@@ -68,12 +68,12 @@ void CheckCma(const DoctorOptions& options, DoctorReport& report) {
 }
 
 // Allocates what the configuration needs, at once, as the node will. False: there is no room.
-bool CheckMemory(const DoctorOptions& options, XrtBoard& board, const xrt::kernel& kernel,
+bool CheckMemory(const DoctorOptions& options, accelerator::XrtBoard& board, const xrt::kernel& kernel,
                  DoctorReport& report) {
-  const absl::Status status =
-      GuardXrt(fmt::format("allocating {} KiB on {}", options.memory_bytes / 1024, board.name()), [&] {
+  const absl::Status status = accelerator::GuardXrt(
+      fmt::format("allocating {} KiB on {}", options.memory_bytes / 1024, board.name()), [&] {
         const xrt::bo buffer(board.device(), WholePages(options.memory_bytes), xrt::bo::flags::cacheable,
-                             static_cast<xrt::memory_group>(kernel.group_id(kInputArgument)));
+                             static_cast<xrt::memory_group>(kernel.group_id(fpga::kInputArgument)));
       });
   if (status.ok()) {
     report.lines.push_back(
@@ -87,31 +87,32 @@ bool CheckMemory(const DoctorOptions& options, XrtBoard& board, const xrt::kerne
 // One kernel with a buffer for all that it reads and writes.
 class ProbeRun {
  public:
-  ProbeRun(XrtBoard& board, const xrt::kernel& kernel, std::size_t parameter_words)
+  ProbeRun(accelerator::XrtBoard& board, const xrt::kernel& kernel, std::size_t parameter_words)
       : buffer_(board.device(), std::max(WholePages(8 * parameter_words), kPageBytes),
-                xrt::bo::flags::cacheable, static_cast<xrt::memory_group>(kernel.group_id(kOutputArgument))),
+                xrt::bo::flags::cacheable,
+                static_cast<xrt::memory_group>(kernel.group_id(fpga::kOutputArgument))),
         words_(buffer_.map<std::uint64_t*>(), buffer_.size() / 8),
         run_(kernel) {
-    for (const int argument : {kInputArgument, kOutputArgument, kParametersArgument})
+    for (const int argument : {fpga::kInputArgument, fpga::kOutputArgument, fpga::kParametersArgument})
       run_.set_arg(argument, buffer_);
-    run_.set_arg(kSeedArgument, 0u);
+    run_.set_arg(fpga::kSeedArgument, 0u);
   }
 
   // Of the run: whether it ended in time, how long it took, and what the kernel reported.
   bool ended = false;
   std::chrono::nanoseconds time{};
-  KernelReport report;
+  fpga::KernelReport report;
 
-  void Start(std::uint32_t frames, const KernelProbe& probe) {
+  void Start(std::uint32_t frames, const fpga::KernelProbe& probe) {
     const std::size_t output_words = frames * probe.output_words;
-    run_.set_arg(kParameterWordsArgument, static_cast<std::uint32_t>(frames * probe.parameter_words));
-    run_.set_arg(kFramesArgument, frames);
-    run_.set_arg(kConfigurationArgument, probe.configuration);
+    run_.set_arg(fpga::kParameterWordsArgument, static_cast<std::uint32_t>(frames * probe.parameter_words));
+    run_.set_arg(fpga::kFramesArgument, frames);
+    run_.set_arg(fpga::kConfigurationArgument, probe.configuration);
     std::ranges::fill(words_, 0);
     buffer_.sync(XCL_BO_SYNC_BO_TO_DEVICE);
     const auto begin = std::chrono::steady_clock::now();
     run_.start();
-    ended = run_.wait(kPatience) == ERT_CMD_STATE_COMPLETED;
+    ended = run_.wait(kKernelPatience) == ERT_CMD_STATE_COMPLETED;
     time = std::chrono::steady_clock::now() - begin;
     if (!ended) {
       run_.abort();
@@ -141,14 +142,16 @@ void JudgeTime(std::chrono::nanoseconds median, DoctorReport& report) {
 }
 
 // Empty runs, for their time, then a frame of zeros there and back.
-void CheckRuns(XrtBoard& board, const xrt::kernel& kernel, const std::string& name, DoctorReport& report) {
+void CheckRuns(accelerator::XrtBoard& board, const xrt::kernel& kernel, const std::string& name,
+               DoctorReport& report) {
   const auto fault = [&](const char* check, const std::string& found, const char* remedy) {
     report.lines.push_back({check, Finding::kFault, fmt::format("{}: {}", board.name(), found), remedy});
   };
   std::vector<std::chrono::nanoseconds> times;
-  const auto known = std::ranges::find(kKernelProbes, std::string_view(name), &KernelProbe::kernel);
-  const KernelProbe probe = known == kKernelProbes.end() ? KernelProbe{} : *known;
-  const absl::Status status = GuardXrt(fmt::format("running a kernel on {}", board.name()), [&] {
+  const auto known =
+      std::ranges::find(fpga::kKernelProbes, std::string_view(name), &fpga::KernelProbe::kernel);
+  const fpga::KernelProbe probe = known == fpga::kKernelProbes.end() ? fpga::KernelProbe{} : *known;
+  const absl::Status status = accelerator::GuardXrt(fmt::format("running a kernel on {}", board.name()), [&] {
     ProbeRun run(board, kernel, probe.parameter_words);
     while (times.size() < kEmptyRuns && (times.empty() || times.back() < kNoInterrupt)) {
       run.Start(0, probe);
@@ -164,7 +167,7 @@ void CheckRuns(XrtBoard& board, const xrt::kernel& kernel, const std::string& na
     }
     std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
     JudgeTime(times[times.size() / 2], report);
-    if (known == kKernelProbes.end()) return;
+    if (known == fpga::kKernelProbes.end()) return;
     run.Start(1, probe);
     if (!run.ended) {
       return fault("transfer", "a run of one frame did not end",
@@ -192,7 +195,7 @@ void CheckBoard(const DoctorOptions& options, DoctorReport& report) {
   CheckLibrary(report);
   const std::string device = fmt::format("device {}", options.device);
   const absl::Status opened =
-      GuardXrt(fmt::format("opening {}", device), [&] { xrt::device(options.device); });
+      accelerator::GuardXrt(fmt::format("opening {}", device), [&] { xrt::device(options.device); });
   report.lines.push_back(
       opened.ok() ? DoctorLine{"device", Finding::kOk, device + " opens", ""}
                   : DoctorLine{"device", Finding::kFault, Message(opened),
@@ -207,7 +210,7 @@ void CheckBoard(const DoctorOptions& options, DoctorReport& report) {
         {"xclbin", Finding::kWarning, "none given: kernels were not tried", "Give --xclbin FILE"});
     return;
   }
-  const absl::StatusOr<XclbinSummary> xclbin = ReadXclbin(options.xclbin);
+  const absl::StatusOr<accelerator::XclbinSummary> xclbin = accelerator::ReadXclbin(options.xclbin);
   if (!xclbin.ok()) {
     report.lines.push_back({"xclbin", Finding::kFault, Message(xclbin.status()), "Install the xclbin again"});
     return;
@@ -217,10 +220,11 @@ void CheckBoard(const DoctorOptions& options, DoctorReport& report) {
                                       xclbin->uuid, xclbin->platform, xclbin->units.size()),
                           ""});
   if (!opened.ok()) return;
-  XrtOptions board_options;
+  accelerator::XrtOptions board_options;
   board_options.xclbin = options.xclbin;
   board_options.device = options.device;
-  const absl::StatusOr<std::unique_ptr<XrtBoard>> board = XrtBoard::Open(board_options);
+  const absl::StatusOr<std::unique_ptr<accelerator::XrtBoard>> board =
+      accelerator::XrtBoard::Open(board_options);
   if (!board.ok()) {
     report.lines.push_back({"load", Finding::kFault, Message(board.status()),
                             "Stop the node that uses the board, or use its xclbin"});
@@ -240,4 +244,4 @@ void CheckBoard(const DoctorOptions& options, DoctorReport& report) {
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

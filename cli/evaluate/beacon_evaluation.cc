@@ -14,17 +14,17 @@
 #include "node/accelerator/create.h"
 #include "node/workload/beacon.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // Collects errors of one estimator.
 class Errors {
  public:
-  void Add(const Gaussian<2>& estimate, const Vector<2>& truth) {
+  void Add(const estimate::Gaussian<2>& estimate, const estimate::Vector<2>& truth) {
     Add(estimate.mean, truth);
-    nees_ += NormalisedErrorSquared(estimate, truth);
+    nees_ += estimate::NormalisedErrorSquared(estimate, truth);
   }
-  void Add(const Vector<2>& position, const Vector<2>& truth) {
+  void Add(const estimate::Vector<2>& position, const estimate::Vector<2>& truth) {
     errors_.push_back((position - truth).norm());
   }
 
@@ -46,25 +46,26 @@ class Errors {
 // One board: its workload, and its figures so far.
 struct Board {
   std::vector<int> anchors;
-  std::unique_ptr<BeaconWorkload> workload;
+  std::unique_ptr<workload::BeaconWorkload> workload;
   Errors errors;
   Errors gauss_newton;
 };
 
-absl::StatusOr<std::vector<Board>> MakeBoards(std::span<const BeaconNetwork> networks, NumberFormat format) {
+absl::StatusOr<std::vector<Board>> MakeBoards(std::span<const nn::BeaconNetwork> networks,
+                                              fpga::NumberFormat format) {
   std::vector<Board> boards;
-  for (const BeaconNetwork& network : networks) {
+  for (const nn::BeaconNetwork& network : networks) {
     if (network.tag != networks[0].tag)
       return absl::InvalidArgumentError("the models are for different tags");
     for (const int anchor : network.anchors) {
-      if (anchor >= kAnchors)
+      if (anchor >= scene::kAnchors)
         return absl::InvalidArgumentError(absl::StrCat("anchor ", anchor, " is not in the recording"));
     }
-    if (network.tag >= kTags)
+    if (network.tag >= scene::kTags)
       return absl::InvalidArgumentError(absl::StrCat("tag ", network.tag, " is not in the recording"));
-    auto accelerator = CreateAccelerator({.format = format, .max_batch = 1}, network);
+    auto accelerator = accelerator::CreateAccelerator({.format = format, .max_batch = 1}, network);
     if (!accelerator.ok()) return accelerator.status();
-    auto workload = BeaconWorkload::Create(*std::move(accelerator), network);
+    auto workload = workload::BeaconWorkload::Create(*std::move(accelerator), network);
     if (!workload.ok()) return workload.status();
     boards.push_back({.anchors = {network.anchors.begin(), network.anchors.end()},
                       .workload = *std::move(workload),
@@ -74,27 +75,28 @@ absl::StatusOr<std::vector<Board>> MakeBoards(std::span<const BeaconNetwork> net
   return boards;
 }
 
-std::optional<Vector<2>> GaussNewton(std::span<const int> anchors, const RangeRow& row, int tag,
-                                     double height_m) {
-  std::vector<Point3> positions;
+std::optional<estimate::Vector<2>> GaussNewton(std::span<const int> anchors, const scene::RangeRow& row,
+                                               int tag, double height_m) {
+  std::vector<scene::Point3> positions;
   std::vector<double> ranges;
   for (const int anchor : anchors) {
-    positions.push_back(kAnchorPositionsM[static_cast<std::size_t>(anchor)]);
+    positions.push_back(scene::kAnchorPositionsM[static_cast<std::size_t>(anchor)]);
     ranges.push_back(row.Range(anchor, tag));
   }
-  const auto position = Trilaterate(positions, ranges, height_m);
+  const auto position = nn::Trilaterate(positions, ranges, height_m);
   if (!position) return std::nullopt;
-  return Vector<2>((*position)[0], (*position)[1]);
+  return estimate::Vector<2>((*position)[0], (*position)[1]);
 }
 
-absl::Status RunBoard(Board& board, const BeaconRecording::Sample& sample, int tag, SensorFrame& frame,
-                      TupleFrame& tuples, std::vector<Gaussian<2>>& estimates) {
+absl::Status RunBoard(Board& board, const BeaconRecording::Sample& sample, int tag,
+                      source::SensorFrame& frame, estimate::TupleFrame& tuples,
+                      std::vector<estimate::Gaussian<2>>& estimates) {
   frame.subjects.assign(1, static_cast<std::uint32_t>(tag));
   frame.features.clear();
   for (const int anchor : board.anchors) frame.features.push_back(sample.row->Range(anchor, tag));
   if (absl::Status status = board.workload->Run(frame, tuples); !status.ok()) return status;
   if (tuples.subjects.empty()) return absl::InternalError("a board gave no usable tuple");
-  estimates.push_back(Gaussian<2>::FromTuple(tuples.means.data(), tuples.cholesky.data()));
+  estimates.push_back(estimate::Gaussian<2>::FromTuple(tuples.means.data(), tuples.cholesky.data()));
   return absl::OkStatus();
 }
 
@@ -106,7 +108,7 @@ nlohmann::ordered_json ToJson(const BeaconFigures& figures) {
 
 }  // namespace
 
-absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const BeaconNetwork> networks,
+absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const nn::BeaconNetwork> networks,
                                                  const BeaconRecording& recording,
                                                  const BeaconEvaluationOptions& options) {
   if (networks.empty()) return absl::InvalidArgumentError("no model to evaluate");
@@ -128,11 +130,11 @@ absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const BeaconNetwork> 
   const double height_m = evaluation.gauss_newton_height_m;
   Errors fused;
   Errors fused_gauss_newton;
-  SensorFrame frame;
-  TupleFrame tuples;
-  std::vector<Gaussian<2>> estimates;
+  source::SensorFrame frame;
+  estimate::TupleFrame tuples;
+  std::vector<estimate::Gaussian<2>> estimates;
   for (const auto& sample : samples) {
-    const Vector<2> truth(sample.truth_m[0], sample.truth_m[1]);
+    const estimate::Vector<2> truth(sample.truth_m[0], sample.truth_m[1]);
     estimates.clear();
     for (Board& board : *boards) {
       if (absl::Status status = RunBoard(board, sample, tag, frame, tuples, estimates); !status.ok())
@@ -142,7 +144,7 @@ absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const BeaconNetwork> 
         board.gauss_newton.Add(*position, truth);
       }
     }
-    const auto conflated = Conflate<2>(estimates);
+    const auto conflated = estimate::Conflate<2>(estimates);
     if (!conflated.ok()) return conflated.status();
     fused.Add(*conflated, truth);
     if (const auto position = GaussNewton(all_anchors, *sample.row, tag, height_m)) {
@@ -158,7 +160,8 @@ absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const BeaconNetwork> 
   return evaluation;
 }
 
-nlohmann::ordered_json ToJson(const BeaconEvaluation& evaluation, std::span<const BeaconNetwork> networks) {
+nlohmann::ordered_json ToJson(const BeaconEvaluation& evaluation,
+                              std::span<const nn::BeaconNetwork> networks) {
   nlohmann::ordered_json boards = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < networks.size(); ++i) {
     boards.push_back({{"name", networks[i].name},
@@ -174,7 +177,7 @@ nlohmann::ordered_json ToJson(const BeaconEvaluation& evaluation, std::span<cons
           {"gauss_newton_height_m", evaluation.gauss_newton_height_m}};
 }
 
-std::string ToTable(const BeaconEvaluation& evaluation, std::span<const BeaconNetwork> networks) {
+std::string ToTable(const BeaconEvaluation& evaluation, std::span<const nn::BeaconNetwork> networks) {
   std::string table = absl::StrFormat("%-10s %8s %8s %6s   %12s %8s\n", "anchors", "mean m", "p90 m", "NEES",
                                       "Gauss-Newton", "p90 m");
   const auto add = [&](const std::string& name, const BeaconFigures& network,
@@ -190,4 +193,4 @@ std::string ToTable(const BeaconEvaluation& evaluation, std::span<const BeaconNe
   return table;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

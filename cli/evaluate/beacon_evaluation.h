@@ -13,7 +13,7 @@
 #include "core/nn/beacon/beacon_network.h"
 #include "fpga/model/number_format.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 struct BeaconFigures {
   double mean_m = 0.0;
@@ -32,19 +32,20 @@ struct BeaconEvaluation {
 
 struct BeaconEvaluationOptions {
   RecordingPart part;
-  NumberFormat format = NumberFormat::kInt16;
+  fpga::NumberFormat format = fpga::NumberFormat::kInt16;
 };
 
 // Runs what a board runs: accelerator and workload, then conflation. Only rows that have every board's ranges
 // count. Errors: InvalidArgument if the networks are for different tags or no row is left; as
 // CreateAccelerator.
-absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const BeaconNetwork> networks,
+absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const nn::BeaconNetwork> networks,
                                                  const BeaconRecording& recording,
                                                  const BeaconEvaluationOptions& options);
 
-nlohmann::ordered_json ToJson(const BeaconEvaluation& evaluation, std::span<const BeaconNetwork> networks);
+nlohmann::ordered_json ToJson(const BeaconEvaluation& evaluation,
+                              std::span<const nn::BeaconNetwork> networks);
 
 // A table for the terminal, one line per board and one for the fusion.
-std::string ToTable(const BeaconEvaluation& evaluation, std::span<const BeaconNetwork> networks);
+std::string ToTable(const BeaconEvaluation& evaluation, std::span<const nn::BeaconNetwork> networks);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -9,7 +9,7 @@
 #include "core/nn/beacon/beacon_trainer.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // Chosen on the first half of the recording alone: trained on its first three quarters, the best board on the
@@ -35,11 +35,11 @@ class BeaconRecordingTest : public testing::Test {
 };
 
 TEST_F(BeaconRecordingTest, TruthAgreesWithTheRangesOfEveryTag) {
-  for (int tag = 0; tag < kTags; ++tag) {
-    for (int anchor = 0; anchor < kAnchors; ++anchor) {
+  for (int tag = 0; tag < scene::kTags; ++tag) {
+    for (int anchor = 0; anchor < scene::kAnchors; ++anchor) {
       std::vector<double> errors;
       for (const auto& sample : recording_->Samples({&anchor, 1}, tag, {})) {
-        const Point3& a = kAnchorPositionsM[static_cast<std::size_t>(anchor)];
+        const scene::Point3& a = scene::kAnchorPositionsM[static_cast<std::size_t>(anchor)];
         errors.push_back(sample.row->Range(anchor, tag) - std::hypot(sample.truth_m[0] - a[0],
                                                                      sample.truth_m[1] - a[1],
                                                                      sample.truth_m[2] - a[2]));
@@ -55,9 +55,9 @@ TEST_F(BeaconRecordingTest, TruthAgreesWithTheRangesOfEveryTag) {
 }
 
 TEST_F(BeaconRecordingTest, FourBoardsBeatTheBestOfThemAndGaussNewton) {
-  std::vector<BeaconNetwork> networks;
+  std::vector<nn::BeaconNetwork> networks;
   for (const std::array<int, 3>& anchors : kBoards) {
-    auto network = TrainBeacon(recording_->Examples(anchors, 0, {.start = 0.0, .end = 0.5}), {});
+    auto network = nn::TrainBeacon(recording_->Examples(anchors, 0, {.start = 0.0, .end = 0.5}), {});
     ASSERT_TRUE(network.ok()) << network.status();
     network->anchors = anchors;
     networks.push_back(*std::move(network));
@@ -72,7 +72,7 @@ TEST_F(BeaconRecordingTest, FourBoardsBeatTheBestOfThemAndGaussNewton) {
 }
 
 TEST_F(BeaconRecordingTest, RefusesBoardsOfDifferentTags) {
-  std::vector<BeaconNetwork> networks(2);
+  std::vector<nn::BeaconNetwork> networks(2);
   networks[1].tag = 1;
   EXPECT_EQ(EvaluateBeacons(networks, *recording_, {}).status().code(), absl::StatusCode::kInvalidArgument);
 }
@@ -84,4 +84,4 @@ TEST(ParseAnchorsTest, TakesThreeDifferentOnes) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

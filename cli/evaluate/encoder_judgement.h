@@ -8,20 +8,20 @@
 #include "core/nn/encoder/encoder_evaluation.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 struct EncoderJudgement {
-  EncoderEvaluation encoder;
-  EncoderEvaluation random;  // the untrained encoder of the same options
+  nn::EncoderEvaluation encoder;
+  nn::EncoderEvaluation random;  // the untrained encoder of the same options
 };
 
 // The encoder as it is; the random one, which has seen no image, with its running statistics measured on the
 // training images. Errors: those of EvaluateFeatures; InvalidArgument for
 // images of another side or without labels.
-absl::StatusOr<EncoderJudgement> JudgeEncoder(SelfSupervisedTrainer& trainer, const ImageSet& train,
-                                              const ImageSet& test);
+absl::StatusOr<EncoderJudgement> JudgeEncoder(nn::SelfSupervisedTrainer& trainer,
+                                              const images::ImageSet& train, const images::ImageSet& test);
 
 nlohmann::ordered_json ToJson(const EncoderJudgement& judgement);
 void PrintJudgement(const EncoderJudgement& judgement);
 
-}  // namespace tributary
+}  // namespace tributary::cli

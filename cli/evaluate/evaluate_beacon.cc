@@ -8,16 +8,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/evaluate/beacon_evaluation.h"
-#include "cli/train/beacon_recording.h"
 #include "cli/failure.h"
+#include "cli/train/beacon_recording.h"
 #include "core/nn/beacon/beacon_file.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct EvaluateBeaconArguments {
   std::vector<std::string> models;
   std::string ranges;
   std::string truth;
@@ -26,14 +26,14 @@ struct Arguments {
   bool json = false;
 };
 
-absl::Status Evaluate(const Arguments& arguments) {
-  const auto format = ParseNumberFormat(arguments.format);
+absl::Status Evaluate(const EvaluateBeaconArguments& arguments) {
+  const auto format = fpga::ParseNumberFormat(arguments.format);
   if (!format.ok()) return UsageError(std::string(format.status().message()));
-  std::vector<BeaconNetwork> networks;
+  std::vector<nn::BeaconNetwork> networks;
   for (const std::string& path : arguments.models) {
-    const auto file = ReadFile(path);
+    const auto file = runtime::ReadFile(path);
     if (!file.ok()) return file.status();
-    auto network = DecodeBeacon(*file);
+    auto network = nn::DecodeBeacon(*file);
     if (!network.ok()) {
       return absl::Status(network.status().code(), absl::StrCat(path, ": ", network.status().message()));
     }
@@ -54,7 +54,7 @@ absl::Status Evaluate(const Arguments& arguments) {
 }  // namespace
 
 void AddEvaluateBeaconCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EvaluateBeaconArguments>();
   CLI::App* command = parent.add_subcommand(
       "beacon", "Measure the errors of beacon networks on a recording, each alone and all conflated");
   command->add_option("--model", arguments->models, "Model files, one per board")->required();
@@ -74,8 +74,8 @@ void AddEvaluateBeaconCommand(CLI::App& parent, int& exit_code) {
       "truth.csv --from 0.5");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Evaluate(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("evaluate beacon", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("evaluate beacon", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

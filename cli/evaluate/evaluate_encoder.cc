@@ -13,28 +13,28 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct EvaluateEncoderArguments {
   ConnectionArguments connection;
   std::string model, images = "glyphs", labels, test_images = "glyphs", test_labels;
   bool json = false;
 };
 
-absl::Status Evaluate(const Arguments& arguments) {
+absl::Status Evaluate(const EvaluateEncoderArguments& arguments) {
   const auto file = ReadModelSource(arguments.model, arguments.connection);
   if (!file.ok()) return file.status();
-  const auto encoder = DecodeEncoder(*file);
+  const auto encoder = nn::DecodeEncoder(*file);
   if (!encoder.ok()) {
     return absl::Status(encoder.status().code(),
                         absl::StrCat(arguments.model, ": ", encoder.status().message()));
   }
-  const auto train = ReadImages(arguments.images, arguments.labels, ImageUse::kTraining);
+  const auto train = images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining);
   if (!train.ok()) return train.status();
-  const auto test = ReadImages(arguments.test_images, arguments.test_labels, ImageUse::kTest);
+  const auto test = images::ReadImages(arguments.test_images, arguments.test_labels, images::ImageUse::kTest);
   if (!test.ok()) return test.status();
-  const auto trainer = SelfSupervisedTrainer::Create(encoder->options);
+  const auto trainer = nn::SelfSupervisedTrainer::Create(encoder->options);
   if (!trainer.ok()) return trainer.status();
   if (absl::Status status = (*trainer)->SetParameters(encoder->parameters); !status.ok()) return status;
   const auto judgement = JudgeEncoder(**trainer, *train, *test);
@@ -50,7 +50,7 @@ absl::Status Evaluate(const Arguments& arguments) {
 }  // namespace
 
 void AddEvaluateEncoderCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EvaluateEncoderArguments>();
   CLI::App* command =
       parent.add_subcommand("encoder", "Measure the features of an encoder by a linear probe and kNN");
   AddConnectionOptions(*command, arguments->connection);
@@ -75,8 +75,8 @@ void AddEvaluateEncoderCommand(CLI::App& parent, int& exit_code) {
       "    --test-images t10k-images-idx3-ubyte.gz --test-labels t10k-labels-idx1-ubyte.gz");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Evaluate(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("evaluate encoder", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("evaluate encoder", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

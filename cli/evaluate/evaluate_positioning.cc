@@ -7,36 +7,36 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "cli/evaluate/positioning_evaluation.h"
 #include "cli/failure.h"
 #include "cli/model/model_file.h"
-#include "cli/evaluate/positioning_evaluation.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct EvaluatePositioningArguments {
   std::string model;
   PositioningEvaluationOptions evaluation;
   std::string format;  // empty: all
   bool json = false;
 };
 
-void PrintTable(NumberFormat format, const PositioningEvaluation& evaluation) {
+void PrintTable(fpga::NumberFormat format, const PositioningEvaluation& evaluation) {
   for (std::size_t p = 0; p < evaluation.by_panels.size(); ++p) {
     const ErrorFigures& figures = evaluation.by_panels[p];
     std::cout << absl::StrFormat("%-8s %6d %8.3f %8.3f %8.3f %8.3f %8.3f\n",
-                                 std::string(NumberFormatName(format)), p + 1, figures.mean_cm,
+                                 std::string(fpga::NumberFormatName(format)), p + 1, figures.mean_cm,
                                  figures.p90_cm, figures.p99_cm, figures.max_cm, figures.nees);
   }
 }
 
-absl::Status Evaluate(const Arguments& arguments) {
+absl::Status Evaluate(const EvaluatePositioningArguments& arguments) {
   const auto model = LoadPositioningModel(arguments.model);
   if (!model.ok()) return model.status();
-  std::vector<NumberFormat> formats(kNumberFormats.begin(), kNumberFormats.end());
+  std::vector<fpga::NumberFormat> formats(fpga::kNumberFormats.begin(), fpga::kNumberFormats.end());
   if (!arguments.format.empty()) {
-    const auto format = ParseNumberFormat(arguments.format);
+    const auto format = fpga::ParseNumberFormat(arguments.format);
     if (!format.ok()) return UsageError(std::string(format.status().message()));
     formats = {*format};
   }
@@ -50,13 +50,13 @@ absl::Status Evaluate(const Arguments& arguments) {
                                  model->path, arguments.evaluation.points, "format", "panels", "mean", "p90",
                                  "p99", "max", "NEES");
   }
-  for (const NumberFormat format : formats) {
+  for (const fpga::NumberFormat format : formats) {
     PositioningEvaluationOptions options = arguments.evaluation;
     options.format = format;
     const auto evaluation = EvaluatePositioning(model->network, options);
     if (!evaluation.ok()) return evaluation.status();
     if (!arguments.json) PrintTable(format, *evaluation);
-    auto& panels = json["formats"][std::string(NumberFormatName(format))]["panels"];
+    auto& panels = json["formats"][std::string(fpga::NumberFormatName(format))]["panels"];
     for (std::size_t p = 0; p < evaluation->by_panels.size(); ++p) {
       panels[std::to_string(p + 1)] = ToJson(evaluation->by_panels[p]);
     }
@@ -68,7 +68,7 @@ absl::Status Evaluate(const Arguments& arguments) {
 }  // namespace
 
 void AddEvaluatePositioningCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EvaluatePositioningArguments>();
   CLI::App* command = parent.add_subcommand(
       "positioning",
       "Measure the errors of the positioning model on held-out users, with one to four panels");
@@ -84,8 +84,8 @@ void AddEvaluatePositioningCommand(CLI::App& parent, int& exit_code) {
   command->footer("Example:\n  tributary evaluate positioning --format int8_16 --json");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Evaluate(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("evaluate positioning", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("evaluate positioning", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -11,12 +11,12 @@
 #include "core/estimate/conflation.h"
 #include "core/estimate/consistency.h"
 #include "core/estimate/gaussian.h"
-#include "node/accelerator/create.h"
 #include "core/scene/gaussian_noise.h"
 #include "core/scene/room_examples.h"
+#include "node/accelerator/create.h"
 #include "node/workload/positioning.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr std::size_t kPanels = 4;
@@ -25,9 +25,9 @@ constexpr std::size_t kBatch = 64;
 // Errors and NEES of one number of panels.
 class ErrorCollector {
  public:
-  void Add(const Gaussian<2>& estimate, const Vector<2>& truth) {
+  void Add(const estimate::Gaussian<2>& estimate, const estimate::Vector<2>& truth) {
     errors_cm_.push_back(100 * (estimate.mean - truth).norm());
-    nees_sum_ += NormalisedErrorSquared(estimate, truth);
+    nees_sum_ += estimate::NormalisedErrorSquared(estimate, truth);
   }
 
   ErrorFigures Figures() {
@@ -47,15 +47,16 @@ class ErrorCollector {
 };
 
 // The tuples of the users [first, first + count) as one panel ships them.
-absl::Status RunPanel(const RoomExamples& examples, std::size_t first, std::size_t count, Wall wall,
-                      Workload& workload, SensorFrame& samples, TupleFrame& tuples) {
+absl::Status RunPanel(const scene::RoomExamples& examples, std::size_t first, std::size_t count,
+                      scene::Wall wall, workload::Workload& workload, source::SensorFrame& samples,
+                      estimate::TupleFrame& tuples) {
   samples.subjects.resize(count);
-  samples.features.resize(count * kChannelFeatures);
+  samples.features.resize(count * scene::kChannelFeatures);
   for (std::size_t i = 0; i < count; ++i) {
     samples.subjects[i] = static_cast<std::uint32_t>(i);
-    examples.Sense(
-        first + i, wall,
-        std::span<float, kChannelFeatures>(samples.features.data() + i * kChannelFeatures, kChannelFeatures));
+    examples.Sense(first + i, wall,
+                   std::span<float, scene::kChannelFeatures>(
+                       samples.features.data() + i * scene::kChannelFeatures, scene::kChannelFeatures));
   }
   if (absl::Status status = workload.Run(samples, tuples); !status.ok()) return status;
   if (tuples.subjects.size() != count)
@@ -73,35 +74,38 @@ nlohmann::ordered_json ToJson(const ErrorFigures& figures) {
           {"nees", figures.nees}};
 }
 
-absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const PositioningNetwork& network,
+absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const nn::PositioningNetwork& network,
                                                           const PositioningEvaluationOptions& options) {
-  std::vector<std::unique_ptr<PositioningWorkload>> workloads;
+  std::vector<std::unique_ptr<workload::PositioningWorkload>> workloads;
   for (std::size_t p = 0; p < kPanels; ++p) {
-    auto accelerator = CreateAccelerator({.format = options.format, .max_batch = kBatch}, network);
+    auto accelerator =
+        accelerator::CreateAccelerator({.format = options.format, .max_batch = kBatch}, network);
     if (!accelerator.ok()) return accelerator.status();
-    auto workload = PositioningWorkload::Create(
-        *std::move(accelerator), {.angle_deg = WallAngleDeg(static_cast<Wall>(p))}, network.covariance_scale);
+    auto workload = workload::PositioningWorkload::Create(
+        *std::move(accelerator), {.angle_deg = scene::WallAngleDeg(static_cast<scene::Wall>(p))},
+        network.covariance_scale);
     if (!workload.ok()) return workload.status();
     workloads.push_back(*std::move(workload));
   }
 
-  const RoomExamples examples{MixBits(options.seed, 0)};
+  const scene::RoomExamples examples{scene::MixBits(options.seed, 0)};
   std::array<ErrorCollector, kPanels> collectors;
-  std::array<TupleFrame, kPanels> tuples;
-  SensorFrame samples;
+  std::array<estimate::TupleFrame, kPanels> tuples;
+  source::SensorFrame samples;
   for (std::size_t first = 0; first < options.points; first += kBatch) {
     const std::size_t count = std::min(kBatch, options.points - first);
     for (std::size_t p = 0; p < kPanels; ++p) {
       absl::Status status =
-          RunPanel(examples, first, count, static_cast<Wall>(p), *workloads[p], samples, tuples[p]);
+          RunPanel(examples, first, count, static_cast<scene::Wall>(p), *workloads[p], samples, tuples[p]);
       if (!status.ok()) return status;
     }
     for (std::size_t i = 0; i < count; ++i) {
-      const RoomPosition user = examples.User(first + i);
-      std::vector<Gaussian<2>> estimates;
+      const scene::RoomPosition user = examples.User(first + i);
+      std::vector<estimate::Gaussian<2>> estimates;
       for (std::size_t p = 0; p < kPanels; ++p) {
-        estimates.push_back(Gaussian<2>::FromTuple(&tuples[p].means[2 * i], &tuples[p].cholesky[3 * i]));
-        const auto fused = Conflate<2>(estimates);
+        estimates.push_back(
+            estimate::Gaussian<2>::FromTuple(&tuples[p].means[2 * i], &tuples[p].cholesky[3 * i]));
+        const auto fused = estimate::Conflate<2>(estimates);
         if (!fused.ok()) return fused.status();
         collectors[p].Add(*fused, {user.x, user.y});
       }
@@ -113,4 +117,4 @@ absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const PositioningNetwo
   return evaluation;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -10,7 +10,7 @@
 #include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 struct ErrorFigures {
   double mean_cm = 0;
@@ -23,7 +23,7 @@ struct ErrorFigures {
 nlohmann::ordered_json ToJson(const ErrorFigures& figures);
 
 struct PositioningEvaluationOptions {
-  NumberFormat format = NumberFormat::kFloat;
+  fpga::NumberFormat format = fpga::NumberFormat::kFloat;
   std::size_t points = 4'000;
   std::uint64_t seed = 20'260;  // of the users; none of them was trained on
 };
@@ -36,7 +36,7 @@ struct PositioningEvaluation {
 
 // Runs what a node runs: accelerator, workload, then conflation. Errors: as CreateAccelerator; Internal if a
 // tuple is not usable.
-absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const PositioningNetwork& network,
+absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const nn::PositioningNetwork& network,
                                                           const PositioningEvaluationOptions& options);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -4,12 +4,12 @@
 
 #include "cli/model/model_file.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 class ShippedModelTest : public ::testing::Test {
  protected:
-  ErrorFigures FourPanels(NumberFormat format) {
+  ErrorFigures FourPanels(fpga::NumberFormat format) {
     const auto model = LoadPositioningModel(TRIBUTARY_SOURCE_DIR "/models/positioning.safetensors");
     EXPECT_TRUE(model.ok()) << model.status();
     const auto evaluation = EvaluatePositioning(model->network, {.format = format});
@@ -20,19 +20,19 @@ class ShippedModelTest : public ::testing::Test {
 
 // docs/models.md has 0.691 and 1.255 cm; the evaluation's users are always the same.
 TEST_F(ShippedModelTest, LocatesWithFourPanelsWithinACentimetre) {
-  const ErrorFigures figures = FourPanels(NumberFormat::kFloat);
+  const ErrorFigures figures = FourPanels(fpga::NumberFormat::kFloat);
   EXPECT_LE(figures.mean_cm, 0.72);
   EXPECT_LE(figures.p90_cm, 1.31);
   EXPECT_NEAR(figures.nees, 2.0, 0.2);
 }
 
 TEST_F(ShippedModelTest, LosesLittleInTheFormatsOfTheHardware) {
-  const double exact = FourPanels(NumberFormat::kFloat).mean_cm;
-  EXPECT_NEAR(FourPanels(NumberFormat::kInt16).mean_cm, exact, 0.02 * exact);
-  const ErrorFigures mixed = FourPanels(NumberFormat::kInt8Int16);
+  const double exact = FourPanels(fpga::NumberFormat::kFloat).mean_cm;
+  EXPECT_NEAR(FourPanels(fpga::NumberFormat::kInt16).mean_cm, exact, 0.02 * exact);
+  const ErrorFigures mixed = FourPanels(fpga::NumberFormat::kInt8Int16);
   EXPECT_LE(mixed.mean_cm, 1.06 * exact);
   EXPECT_NEAR(mixed.nees, 2.0, 0.5);
-  EXPECT_GT(FourPanels(NumberFormat::kInt8).mean_cm,
+  EXPECT_GT(FourPanels(fpga::NumberFormat::kInt8).mean_cm,
             1.4 * exact);  // [LIS], table 4.3: 3.39 against 2.30 cm
 }
 
@@ -47,4 +47,4 @@ TEST_F(ShippedModelTest, MorePanelsAreBetter) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -23,7 +23,7 @@
 #include "core/runtime/process_tuning.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using nlohmann::json;
@@ -41,7 +41,7 @@ struct Options {
   std::string site = "load";
   std::uint32_t panels = 4;
   std::uint32_t users = 16;
-  SlotLength slot;
+  estimate::SlotLength slot;
   std::string rate;  // empty: one slot in each of the site's, at most kMostSlotsPerS
   double seconds = 60;
   std::size_t frames_per_message = 1;
@@ -50,9 +50,9 @@ struct Options {
 };
 
 struct Measured {
-  LatencyHistogram slot;
-  LatencyHistogram echo_message;
-  LatencyHistogram echo_burst;
+  runtime::LatencyHistogram slot;
+  runtime::LatencyHistogram echo_message;
+  runtime::LatencyHistogram echo_burst;
   std::vector<double> p50_ratios;
   std::vector<double> p99_ratios;
   double sending_s = 0;
@@ -70,7 +70,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-json Quantiles(const LatencyHistogram& latency) {
+json Quantiles(const runtime::LatencyHistogram& latency) {
   const auto us = [&](double q) { return 1e-3 * static_cast<double>(latency.QuantileNs(q)); };
   return {{"p50", us(0.5)},
           {"p90", us(0.9)},
@@ -79,7 +79,7 @@ json Quantiles(const LatencyHistogram& latency) {
           {"count", latency.count()}};
 }
 
-double Difference(const MetricSamples& before, const MetricSamples& after, const std::string& name) {
+double MetricDifference(const MetricSamples& before, const MetricSamples& after, const std::string& name) {
   const auto value = [&name](const MetricSamples& samples) {
     const auto found = samples.find(name);
     return found == samples.end() ? 0.0 : found->second;
@@ -89,14 +89,14 @@ double Difference(const MetricSamples& before, const MetricSamples& after, const
 
 // One turn of load, with the aggregator's metrics around it.
 absl::Status LoadTurn(LoadClient& client, const std::string& http, const std::string& site, double seconds,
-                      LatencyHistogram& latency, Measured& measured) {
+                      runtime::LatencyHistogram& latency, Measured& measured) {
   MetricSamples before;
   if (!http.empty()) {
     absl::StatusOr<MetricSamples> samples = ReadMetrics(http);
     if (!samples.ok()) return samples.status();
     before = *std::move(samples);
   }
-  const SystemClock clock;
+  const runtime::SystemClock clock;
   const std::int64_t start_ns = clock.SteadyNs();
   if (absl::Status status =
           client.Run(std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds)), latency);
@@ -108,14 +108,14 @@ absl::Status LoadTurn(LoadClient& client, const std::string& http, const std::st
   absl::StatusOr<MetricSamples> after = ReadMetrics(http);
   if (!after.ok()) return after.status();
   const std::string label = fmt::format("{{site=\"{}\"}}", site);
-  measured.cpu_s += Difference(before, *after, "process_cpu_seconds_total");
-  measured.tuples_accepted += Difference(before, *after, "tributary_tuples_accepted_total" + label);
-  measured.tuples_fused += Difference(before, *after, "tributary_tuples_fused_total" + label);
+  measured.cpu_s += MetricDifference(before, *after, "process_cpu_seconds_total");
+  measured.tuples_accepted += MetricDifference(before, *after, "tributary_tuples_accepted_total" + label);
+  measured.tuples_fused += MetricDifference(before, *after, "tributary_tuples_fused_total" + label);
   measured.slots_incomplete +=
-      Difference(before, *after,
-                 fmt::format("tributary_slots_fused_total{{end=\"deadline\",site=\"{}\"}}", site)) +
-      Difference(before, *after,
-                 fmt::format("tributary_slots_fused_total{{end=\"evicted\",site=\"{}\"}}", site));
+      MetricDifference(before, *after,
+                       fmt::format("tributary_slots_fused_total{{end=\"deadline\",site=\"{}\"}}", site)) +
+      MetricDifference(before, *after,
+                       fmt::format("tributary_slots_fused_total{{end=\"evicted\",site=\"{}\"}}", site));
   measured.resident_bytes.push_back((*after)["process_resident_memory_bytes"]);
   return absl::OkStatus();
 }
@@ -127,9 +127,9 @@ absl::Status Measure(const Options& options, const LoadPlan& plan, const EchoPee
       (plan.rate_hz > 0 ? plan.rate_hz : kMostSlotsPerS) / static_cast<double>(plan.frames_per_message)};
   const int turns = plan.rate_hz > 0 ? std::max(1, static_cast<int>(options.seconds / kTurnS)) : 1;
   for (int turn = 0; turn < turns; ++turn) {
-    LatencyHistogram message;
-    LatencyHistogram burst;
-    LatencyHistogram slot;
+    runtime::LatencyHistogram message;
+    runtime::LatencyHistogram burst;
+    runtime::LatencyHistogram slot;
     if (absl::Status status = echo.Run(echo_load, kEchoTurn, message, burst); !status.ok()) return status;
     if (absl::Status status = LoadTurn(client, http, plan.site, options.seconds / turns, slot, measured);
         !status.ok()) {
@@ -235,7 +235,7 @@ void Print(const json& report) {
 int Fail(const absl::Status& status) { return ReportFailure("load", status); }
 
 int Run(const Options& options) {
-  TuneProcess();
+  runtime::TuneProcess();
   LoadPlan plan;
   plan.site = options.site;
   plan.panels = options.panels;
@@ -276,7 +276,7 @@ int Run(const Options& options) {
   } else {
     Print(report);
   }
-  return report["lost"] == 0 ? kExitOk : kExitFailure;
+  return report["lost"] == 0 ? runtime::kExitOk : runtime::kExitFailure;
 }
 
 }  // namespace
@@ -324,4 +324,4 @@ void AddLoadCommand(CLI::App& parent, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -22,7 +22,7 @@
 #include "core/wire/report.h"
 #include "tributary/v1/fusion.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using Stream = grpc::GenericClientAsyncReaderWriter;
@@ -73,7 +73,7 @@ struct Connection {
 
 class Client final : public LoadClient {
  public:
-  Client(const LoadPlan& plan, std::optional<TlsMaterial> tls)
+  Client(const LoadPlan& plan, std::optional<config::TlsMaterial> tls)
       : plan_(plan),
         tls_(std::move(tls)),
         streams_(tls_ ? 1 : plan.panels),
@@ -85,7 +85,7 @@ class Client final : public LoadClient {
   ~Client() override;
 
   absl::Status Open();
-  absl::Status Run(std::chrono::nanoseconds duration, LatencyHistogram& latency) override;
+  absl::Status Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency) override;
   LoadCounts counts() const override { return counts_; }
   std::size_t message_bytes() const override { return messages_.front().bytes().size(); }
 
@@ -117,23 +117,23 @@ class Client final : public LoadClient {
   bool AllAnswered() const;
 
   const LoadPlan plan_;
-  const std::optional<TlsMaterial> tls_;
+  const std::optional<config::TlsMaterial> tls_;
   const std::size_t streams_;
   const std::size_t panels_per_stream_;
-  const SystemClock clock_;
+  const runtime::SystemClock clock_;
   std::vector<LoadMessage> messages_;
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Connection>> connections_;
   v1::ReportResponse response_;
   v1::WatchResponse watched_;
   LoadCounts counts_;
-  LatencyHistogram* latency_ = nullptr;
+  runtime::LatencyHistogram* latency_ = nullptr;
   absl::Status broken_;
 
   bool sending_ = false;
   std::int64_t start_ns_ = 0;  // of the run, steady
   std::uint64_t run_slots_ = 0;
-  Epoch next_epoch_ = 0;
+  estimate::Epoch next_epoch_ = 0;
   std::uint64_t next_slot_ = 0;  // overall
 };
 
@@ -197,17 +197,17 @@ absl::Status Client::Open() {
 }
 
 v1::ReportRequest Client::Greeting(std::size_t stream) const {
-  ReportingProcess process;
+  wire::ReportingProcess process;
   process.site = plan_.site;
   process.slot = plan_.slot;
-  process.boot_id = NewBootId();
+  process.boot_id = wire::NewBootId();
   for (std::size_t i = 0; i < panels_per_stream_; ++i) {
     const std::string panel = fmt::format("panel-{}", stream * panels_per_stream_ + i);
     process.sources.push_back({panel, 2, {panel}});
   }
   process.node = tls_ ? tls_->name : process.sources.front().name;
   v1::ReportRequest request;
-  *request.mutable_hello() = HelloToWire(process);
+  *request.mutable_hello() = wire::HelloToWire(process);
   return request;
 }
 
@@ -220,7 +220,7 @@ Client::~Client() {
   }
 }
 
-absl::Status Client::Run(std::chrono::nanoseconds duration, LatencyHistogram& latency) {
+absl::Status Client::Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency) {
   latency_ = &latency;
   sending_ = true;
   run_slots_ = 0;
@@ -383,11 +383,11 @@ bool Client::AllAnswered() const {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Connect(const LoadPlan& plan) {
-  absl::StatusOr<std::optional<TlsMaterial>> tls = LoadClientTls(plan.connection.tls);
+  absl::StatusOr<std::optional<config::TlsMaterial>> tls = LoadClientTls(plan.connection.tls);
   if (!tls.ok()) return tls.status();
   auto client = std::make_unique<Client>(plan, *std::move(tls));
   if (absl::Status status = client->Open(); !status.ok()) return status;
   return client;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -13,7 +13,7 @@
 #include "core/estimate/slot_length.h"
 #include "core/runtime/latency.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 struct LoadPlan {
   ConnectionArguments connection;
@@ -23,8 +23,8 @@ struct LoadPlan {
   std::uint32_t panels = 4;
   std::uint32_t users = 16;
   std::size_t frames_per_message = 1;
-  SlotLength slot;        // what the site's epochs count
-  double rate_hz = 2000;  // of slots; 0: as fast as acknowledgements permit
+  estimate::SlotLength slot;  // what the site's epochs count
+  double rate_hz = 2000;      // of slots; 0: as fast as acknowledgements permit
   double watch_rate_hz = 0;
 };
 
@@ -52,10 +52,10 @@ class LoadClient {
   // Sends for the given time, then waits until all is acknowledged and received, at most two seconds. Appends
   // to `latency`: from the stamp of a slot, taken before its first frame is written, to its receipt by the
   // watcher. Unavailable: a stream broke.
-  virtual absl::Status Run(std::chrono::nanoseconds duration, LatencyHistogram& latency) = 0;
+  virtual absl::Status Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency) = 0;
 
   virtual LoadCounts counts() const = 0;
   virtual std::size_t message_bytes() const = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::cli

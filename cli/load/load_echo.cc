@@ -19,7 +19,7 @@
 
 #include "core/runtime/clock.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 class Descriptor {
@@ -115,8 +115,8 @@ EchoPeer::~EchoPeer() {
   waitpid(pid_, nullptr, 0);
 }
 
-absl::Status EchoPeer::Run(const Load& load, std::chrono::nanoseconds duration, LatencyHistogram& message,
-                           LatencyHistogram& burst) const {
+absl::Status EchoPeer::Run(const Load& load, std::chrono::nanoseconds duration,
+                           runtime::LatencyHistogram& message, runtime::LatencyHistogram& burst) const {
   const Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   std::vector<Descriptor> sockets;
   for (std::size_t i = 0; i < load.connections; ++i) {
@@ -134,7 +134,7 @@ absl::Status EchoPeer::Run(const Load& load, std::chrono::nanoseconds duration, 
   timerfd_settime(timer.get(), 0, &period, nullptr);
   Watch(epoll.get(), timer.get());
 
-  const SystemClock clock;
+  const runtime::SystemClock clock;
   const std::string bytes(load.message_bytes, 'x');
   std::vector<char> incoming(65536);
   std::vector<std::pair<int, std::size_t>> missing;  // descriptor, bytes that it still owes
@@ -170,4 +170,4 @@ absl::Status EchoPeer::Run(const Load& load, std::chrono::nanoseconds duration, 
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

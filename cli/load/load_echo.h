@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/runtime/latency.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // A child process that sends back what it receives, with one thread on epoll. It ends with its parent.
 class EchoPeer {
@@ -28,8 +28,8 @@ class EchoPeer {
   // At each tick one thread stamps the time, writes one message on each connection and reads the echoes
   // through epoll. Appends to `message` the time from the stamp to each echo, and to `burst` that to the last
   // echo of the tick.
-  absl::Status Run(const Load& load, std::chrono::nanoseconds duration, LatencyHistogram& message,
-                   LatencyHistogram& burst) const;
+  absl::Status Run(const Load& load, std::chrono::nanoseconds duration, runtime::LatencyHistogram& message,
+                   runtime::LatencyHistogram& burst) const;
 
  private:
   EchoPeer(int pid, std::uint16_t port) : pid_(pid), port_(port) {}
@@ -37,4 +37,4 @@ class EchoPeer {
   const std::uint16_t port_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::cli

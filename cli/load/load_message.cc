@@ -7,7 +7,7 @@
 
 #include "tributary/v1/fusion.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // The widest varint is ten bytes; parsers take padded ones.
@@ -58,7 +58,7 @@ LoadMessage::LoadMessage(std::uint32_t panel, std::size_t source, std::uint32_t 
   }
 }
 
-void LoadMessage::Stamp(std::size_t frame, std::uint64_t sequence, Epoch epoch,
+void LoadMessage::Stamp(std::size_t frame, std::uint64_t sequence, estimate::Epoch epoch,
                         std::int64_t captured_unix_ns) {
   char* at = bytes_.data() + offsets_[frame];
   PutPaddedVarint(at + kSequenceAt, sequence);
@@ -67,4 +67,4 @@ void LoadMessage::Stamp(std::size_t frame, std::uint64_t sequence, Epoch epoch,
   std::memcpy(at + kCapturedAt, &captured_unix_ns, sizeof captured_unix_ns);
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

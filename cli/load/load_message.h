@@ -8,7 +8,7 @@
 
 #include "core/estimate/epoch.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 class LoadMessage {
  public:
@@ -16,7 +16,7 @@ class LoadMessage {
   // of all panels agree within their covariance.
   LoadMessage(std::uint32_t panel, std::size_t source, std::uint32_t users, std::size_t frames);
 
-  void Stamp(std::size_t frame, std::uint64_t sequence, Epoch epoch, std::int64_t captured_unix_ns);
+  void Stamp(std::size_t frame, std::uint64_t sequence, estimate::Epoch epoch, std::int64_t captured_unix_ns);
 
   // Varints of sequence and epoch are written at full width, so the message is at most 15 bytes per frame
   // larger than a node's.
@@ -28,4 +28,4 @@ class LoadMessage {
   std::vector<std::size_t> offsets_;  // of each frame
 };
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -22,7 +22,7 @@
 #include "cli/failure.h"
 #include "core/runtime/file.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 namespace beast = boost::beast;
@@ -116,7 +116,8 @@ absl::StatusOr<std::unique_ptr<LoadServer>> LoadServer::Start(const Site& site) 
       (std::filesystem::temp_directory_path(error) / fmt::format("tributary-load-{}.toml", getpid()))
           .string();
   const std::string text = Configuration(site, server->address_, server->http_address_);
-  if (absl::Status status = WriteFileAtomically(server->config_path_, text); !status.ok()) return status;
+  if (absl::Status status = runtime::WriteFileAtomically(server->config_path_, text); !status.ok())
+    return status;
   const char* const arguments[] = {program.c_str(), "--config", server->config_path_.c_str(), nullptr};
   if (posix_spawn(&server->pid_, program.c_str(), nullptr, nullptr, const_cast<char* const*>(arguments),
                   environ) != 0) {
@@ -140,4 +141,4 @@ LoadServer::~LoadServer() {
   std::filesystem::remove(config_path_, ignored);
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/estimate/slot_length.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // Sample name with labels, as in the text format, to value.
 using MetricSamples = std::map<std::string, double>;
@@ -26,7 +26,7 @@ class LoadServer {
     std::uint32_t panels = 4;  // sources "panel-0" …
     std::uint32_t users = 16;
     double deadline_ms = 50;
-    SlotLength slot;
+    estimate::SlotLength slot;
   };
 
   // Waits until it is ready, at most ten seconds. Errors: NotFound (the executable), Unavailable.
@@ -44,4 +44,4 @@ class LoadServer {
   std::string http_address_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -14,7 +14,7 @@
 #include "core/nn/kernel/quantised_weights.h"
 #include "core/runtime/version.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // What onnx 1.8 introduced together; Debian 12 reads up to 1.12.
@@ -84,14 +84,14 @@ class Graph {
 
 class Exporter {
  public:
-  Exporter(const EncoderOptions& options, const ParameterLayout& layout, std::span<const float> parameters,
-           onnx::GraphProto& graph)
+  Exporter(const nn::EncoderOptions& options, const nn::ParameterLayout& layout,
+           std::span<const float> parameters, onnx::GraphProto& graph)
       : options_(options), layout_(layout), parameters_(parameters), graph_(graph) {}
 
   void Export() {
     std::string x = graph_.Add("Cast", "pixels", {"images"});
     graph_.Set("to", std::int64_t{onnx::TensorProto::FLOAT});
-    x = graph_.Add("Mul", "scaled", {x, graph_.Scalar("pixel_unit", kPixelUnit)});
+    x = graph_.Add("Mul", "scaled", {x, graph_.Scalar("pixel_unit", nn::kPixelUnit)});
     std::size_t side = options_.side;
     for (std::size_t stage = 1; stage <= options_.channels.size(); ++stage, side /= 2) {
       x = Convolve(stage, x);
@@ -116,7 +116,7 @@ class Exporter {
     std::string weights;
     if (options_.quantised) {
       std::vector<float> quantised(layout_.Range(name).size);
-      QuantiseKernels(layout_.Range(name).Of(parameters_), inputs, quantised);
+      nn::QuantiseKernels(layout_.Range(name).Of(parameters_), inputs, quantised);
       weights = graph_.Constant(name, shape, quantised);
     } else {
       weights = Tensor(name, shape);
@@ -128,22 +128,22 @@ class Exporter {
   }
 
   std::string Norm(std::size_t stage, const std::string& x) {
-    if (options_.norm == EncoderNorm::kNone) return x;
+    if (options_.norm == nn::EncoderNorm::kNone) return x;
     const std::string tensor = fmt::format("encoder.norm{}.", stage), name = fmt::format("norm{}", stage);
     const std::uint64_t channels = options_.channels[stage - 1];
-    if (options_.norm == EncoderNorm::kBatch) {
+    if (options_.norm == nn::EncoderNorm::kBatch) {
       const std::string result = graph_.Add(
           "BatchNormalization", name,
           {x, Tensor(tensor + "weight", {channels}), Tensor(tensor + "bias", {channels}),
            Tensor(tensor + "running_mean", {channels}), Tensor(tensor + "running_variance", {channels})});
-      graph_.Set("epsilon", kEncoderNormEpsilon);
+      graph_.Set("epsilon", nn::kEncoderNormEpsilon);
       return result;
     }
     const std::string magnitude =
         graph_.Add("ReduceMean", name + "_mean", {graph_.Add("Abs", name + "_abs", {x})});
     graph_.Set("axes", Integers{2, 3});
     const std::string divisor = graph_.Add(
-        "Add", name + "_divisor", {magnitude, graph_.Scalar(name + "_epsilon", kEncoderNormEpsilon)});
+        "Add", name + "_divisor", {magnitude, graph_.Scalar(name + "_epsilon", nn::kEncoderNormEpsilon)});
     const std::string normed = graph_.Add("Div", name + "_normed", {x, divisor});
     const std::string scaled =
         graph_.Add("Mul", name + "_scaled", {normed, Tensor(tensor + "weight", {channels, 1, 1})});
@@ -152,15 +152,15 @@ class Exporter {
 
   std::string Activate(std::size_t stage, const std::string& x) {
     const std::string name = fmt::format("activation{}", stage);
-    if (options_.activation == EncoderActivation::kRelu) return graph_.Add("Relu", name, {x});
+    if (options_.activation == nn::EncoderActivation::kRelu) return graph_.Add("Relu", name, {x});
     const std::string clipped = graph_.Add(
         "Clip", name,
-        {x, graph_.Scalar(name + "_floor", 0.0f), graph_.Scalar(name + "_ceiling", kHardClipCeiling)});
+        {x, graph_.Scalar(name + "_floor", 0.0f), graph_.Scalar(name + "_ceiling", nn::kHardClipCeiling)});
     if (!options_.quantised) return clipped;
-    const std::string steps =
-        graph_.Add("Mul", name + "_steps", {clipped, graph_.Scalar(name + "_per_step", 1.0f / kPixelUnit)});
+    const std::string steps = graph_.Add("Mul", name + "_steps",
+                                         {clipped, graph_.Scalar(name + "_per_step", 1.0f / nn::kPixelUnit)});
     const std::string whole = graph_.Add("Floor", name + "_whole", {steps});
-    return graph_.Add("Mul", name + "_rounded", {whole, graph_.Scalar(name + "_step", kPixelUnit)});
+    return graph_.Add("Mul", name + "_rounded", {whole, graph_.Scalar(name + "_step", nn::kPixelUnit)});
   }
 
   // The means of areas as one product with a constant matrix [side² × grid²], because the areas are of
@@ -188,8 +188,8 @@ class Exporter {
     graph_.Add("Flatten", "features", {means});
   }
 
-  const EncoderOptions& options_;
-  const ParameterLayout& layout_;
+  const nn::EncoderOptions& options_;
+  const nn::ParameterLayout& layout_;
   std::span<const float> parameters_;
   Graph graph_;
 };
@@ -205,13 +205,13 @@ void Declare(onnx::ValueInfoProto& value, const char* name, onnx::TensorProto::D
   }
 }
 
-std::string Entry(const ModelMetadata& metadata, std::string_view key) {
+std::string Entry(const parameters::ModelMetadata& metadata, std::string_view key) {
   const auto entry = metadata.find(key);
   return entry == metadata.end() ? "" : entry->second;
 }
 
-void Describe(const ModelMetadata& metadata, onnx::ModelProto& model) {
-  ModelMetadata entries = metadata;
+void Describe(const parameters::ModelMetadata& metadata, onnx::ModelProto& model) {
+  parameters::ModelMetadata entries = metadata;
   // The keys that ONNX defines for images (its MetadataProps.md).
   entries["Image.BitmapPixelFormat"] = "Gray8";
   entries["Image.NominalPixelRange"] = "NominalRange_0_255";
@@ -236,18 +236,19 @@ void Describe(const ModelMetadata& metadata, onnx::ModelProto& model) {
 
 }  // namespace
 
-absl::StatusOr<std::string> EncodeOnnx(const EncoderFile& encoder, const ModelMetadata& metadata) {
+absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
+                                       const parameters::ModelMetadata& metadata) {
   // Checks options and parameters, and knows the layout.
-  const auto trainer = SelfSupervisedTrainer::Create(encoder.options);
+  const auto trainer = nn::SelfSupervisedTrainer::Create(encoder.options);
   if (!trainer.ok()) return trainer.status();
   if (absl::Status status = (*trainer)->SetParameters(encoder.parameters); !status.ok()) return status;
-  const ParameterLayout layout((*trainer)->Schema());
-  const EncoderOptions& options = encoder.options.encoder;
+  const nn::ParameterLayout layout((*trainer)->Schema());
+  const nn::EncoderOptions& options = encoder.options.encoder;
 
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
   model.set_producer_name("tributary");
-  model.set_producer_version(kVersion);
+  model.set_producer_version(runtime::kVersion);
   model.add_opset_import()->set_version(kOperatorSet);
   onnx::GraphProto* graph = model.mutable_graph();
   graph->set_name("encoder");
@@ -259,4 +260,4 @@ absl::StatusOr<std::string> EncodeOnnx(const EncoderFile& encoder, const ModelMe
   return model.SerializeAsString();
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

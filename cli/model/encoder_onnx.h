@@ -7,7 +7,7 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // Bytes of an onnx.ModelProto (operator set 13) that computes the features as SelfSupervisedTrainer::Features
 // does, in float32: input "images", uint8 [N × 1 × side × side]; output "features", float32
@@ -15,6 +15,7 @@ namespace tributary {
 // is exported with its weights rounded and its activations floored. `metadata` (model_description.h) becomes
 // the model's metadata_props, beside ONNX's own keys for images, and its doc strings. Errors: those of
 // SelfSupervisedTrainer::Create; InvalidArgument for parameters of another number.
-absl::StatusOr<std::string> EncodeOnnx(const EncoderFile& encoder, const ModelMetadata& metadata);
+absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
+                                       const parameters::ModelMetadata& metadata);
 
-}  // namespace tributary
+}  // namespace tributary::cli

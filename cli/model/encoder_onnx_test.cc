@@ -18,7 +18,7 @@
 #include "core/runtime/version.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr std::size_t kImages = 8;
@@ -26,8 +26,8 @@ constexpr int kSkipped = 77;
 
 struct Case {
   const char* name;
-  EncoderNorm norm;
-  EncoderActivation activation;
+  nn::EncoderNorm norm;
+  nn::EncoderActivation activation;
   bool quantised;
   std::size_t side;
   std::size_t grid;
@@ -37,17 +37,17 @@ class EncoderOnnxTest : public ::testing::TestWithParam<Case> {
  protected:
   static std::vector<std::uint8_t> Images(std::size_t side) {
     std::vector<std::uint8_t> pixels(kImages * side * side);
-    RandomStream random(3);
+    nn::RandomStream random(3);
     for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random.Below(256));
     return pixels;
   }
 
   // A few steps, so that every tensor (running statistics above all) has left its initial value.
-  static std::unique_ptr<SelfSupervisedTrainer> Trained(const Case& c) {
-    SelfSupervisedOptions options;
+  static std::unique_ptr<nn::SelfSupervisedTrainer> Trained(const Case& c) {
+    nn::SelfSupervisedOptions options;
     options.encoder = {c.side, {4, 8}, c.grid, c.norm, c.activation, c.quantised};
     options.batch = kImages;
-    auto trainer = *SelfSupervisedTrainer::Create(options);
+    auto trainer = *nn::SelfSupervisedTrainer::Create(options);
     for (int i = 0; i < 5; ++i) (void)trainer->Step(Images(c.side));
     return trainer;
   }
@@ -71,7 +71,7 @@ TEST_P(EncoderOnnxTest, GivesTheSameFeatures) {
   Write(stem + ".onnx", model->data(), model->size());
   Write(stem + ".images", images.data(), images.size());
   const int status =
-      std::system(fmt::format("/usr/bin/python3 {}/cli/encoder_onnx_evaluate.py {}.onnx {}.images > {}.txt",
+      std::system(fmt::format("/usr/bin/python3 {}/cli/model/encoder_onnx_evaluate.py {}.onnx {}.images > {}.txt",
                               TRIBUTARY_SOURCE_DIR, stem, stem, stem)
                       .c_str());
   if (WIFEXITED(status) && (WEXITSTATUS(status) == kSkipped || WEXITSTATUS(status) == 127)) {
@@ -89,47 +89,47 @@ TEST_P(EncoderOnnxTest, GivesTheSameFeatures) {
 
 INSTANTIATE_TEST_SUITE_P(
     EveryVariant, EncoderOnnxTest,
-    ::testing::Values(Case{"batch_norm", EncoderNorm::kBatch, EncoderActivation::kRelu, false, 28, 3},
-                      Case{"filter_response", EncoderNorm::kFilterResponse, EncoderActivation::kRelu, false,
-                           15, 1},
-                      Case{"hard_clip", EncoderNorm::kBatch, EncoderActivation::kHardClip, false, 12, 2},
-                      Case{"quantised", EncoderNorm::kNone, EncoderActivation::kHardClip, true, 28, 7}),
+    ::testing::Values(
+        Case{"batch_norm", nn::EncoderNorm::kBatch, nn::EncoderActivation::kRelu, false, 28, 3},
+        Case{"filter_response", nn::EncoderNorm::kFilterResponse, nn::EncoderActivation::kRelu, false, 15, 1},
+        Case{"hard_clip", nn::EncoderNorm::kBatch, nn::EncoderActivation::kHardClip, false, 12, 2},
+        Case{"quantised", nn::EncoderNorm::kNone, nn::EncoderActivation::kHardClip, true, 28, 7}),
     [](const auto& c) { return std::string(c.param.name); });
 
 // What somebody needs who finds the file without us.
 class ModelMetadataTest : public ::testing::Test {
  protected:
-  static TensorSet Encoder() {
-    SelfSupervisedOptions options;
+  static parameters::TensorSet Encoder() {
+    nn::SelfSupervisedOptions options;
     options.encoder.channels = {4, 8};
     options.encoder.grid = 3;
-    return *DecodeSafetensors(EncodeEncoder(**SelfSupervisedTrainer::Create(options)));
+    return *parameters::DecodeSafetensors(nn::EncodeEncoder(**nn::SelfSupervisedTrainer::Create(options)));
   }
-  static onnx::ModelProto Onnx(const TensorSet& set) {
+  static onnx::ModelProto Onnx(const parameters::TensorSet& set) {
     onnx::ModelProto model;
-    EXPECT_TRUE(model.ParseFromString(*EncodeOnnx(*EncoderFromTensors(set), set.metadata)));
+    EXPECT_TRUE(model.ParseFromString(*EncodeOnnx(*nn::EncoderFromTensors(set), set.metadata)));
     return model;
   }
-  static ModelMetadata Metadata(const onnx::ModelProto& model) {
-    ModelMetadata metadata;
+  static parameters::ModelMetadata Metadata(const onnx::ModelProto& model) {
+    parameters::ModelMetadata metadata;
     for (const auto& entry : model.metadata_props()) metadata[entry.key()] = entry.value();
     return metadata;
   }
 };
 
 TEST_F(ModelMetadataTest, SaysWhichRunMadeItAndWhatGoesInAndComesOut) {
-  TensorSet set = Encoder();
+  parameters::TensorSet set = Encoder();
   Describe(set, {"letters", 12});
   const onnx::ModelProto model = Onnx(set);
-  const ModelMetadata metadata = Metadata(model);
+  const parameters::ModelMetadata metadata = Metadata(model);
   for (const auto& [key, value] : set.metadata)
     EXPECT_EQ(metadata.at(key), value) << "as in the safetensors file";
   EXPECT_EQ(metadata.at("run"), "letters");
   EXPECT_EQ(metadata.at("round"), "12");
   EXPECT_EQ(metadata.at("name"), "letters");
   EXPECT_EQ(metadata.at("version"), "12");
-  EXPECT_EQ(metadata.at("producer"), std::string("tributary ") + kVersion);
-  EXPECT_EQ(metadata.at("parameters_sha256"), HexOf(ParameterIdentity(set)));
+  EXPECT_EQ(metadata.at("producer"), std::string("tributary ") + runtime::kVersion);
+  EXPECT_EQ(metadata.at("parameters_sha256"), parameters::HexOf(parameters::ParameterIdentity(set)));
   EXPECT_EQ(metadata.at("input.layout"), "NCHW");
   EXPECT_EQ(metadata.at("input.shape"), "N,1,28,28");
   EXPECT_EQ(std::stod(metadata.at("input.scale")), 1.0 / 256);
@@ -145,9 +145,9 @@ TEST_F(ModelMetadataTest, SaysWhichRunMadeItAndWhatGoesInAndComesOut) {
 }
 
 TEST_F(ModelMetadataTest, AnExportedFileKeepsItsOriginAndAnotherModelDoesNotInheritIt) {
-  TensorSet set = Encoder();
+  parameters::TensorSet set = Encoder();
   Describe(set, {"letters", 12});
-  TensorSet exported = *DecodeSafetensors(EncodeSafetensors(set));
+  parameters::TensorSet exported = *parameters::DecodeSafetensors(parameters::EncodeSafetensors(set));
   Describe(exported, {});
   EXPECT_EQ(exported.metadata, set.metadata);
   exported.tensors.begin()->second.bytes[0] ^= std::byte{1};
@@ -159,7 +159,7 @@ TEST_F(ModelMetadataTest, AnExportedFileKeepsItsOriginAndAnotherModelDoesNotInhe
 }
 
 TEST_F(ModelMetadataTest, ControlCharactersOfAPeerAreEscaped) {
-  TensorSet set = Encoder();
+  parameters::TensorSet set = Encoder();
   set.metadata["evil\n"] = "\x1b[2J";
   Describe(set, {"letters\x07", 1});
   const onnx::ModelProto model = Onnx(set);
@@ -169,9 +169,9 @@ TEST_F(ModelMetadataTest, ControlCharactersOfAPeerAreEscaped) {
 }
 
 TEST_F(ModelMetadataTest, InspectShowsIt) {
-  TensorSet set = Encoder();
+  parameters::TensorSet set = Encoder();
   Describe(set, {"letters", 12});
-  const auto summary = SummariseOnnx(*EncodeOnnx(*EncoderFromTensors(set), set.metadata));
+  const auto summary = SummariseOnnx(*EncodeOnnx(*nn::EncoderFromTensors(set), set.metadata));
   ASSERT_TRUE(summary.ok()) << summary.status();
   EXPECT_EQ((*summary)["metadata"]["round"], "12");
   EXPECT_EQ((*summary)["inputs"][0]["name"], "images");
@@ -181,10 +181,10 @@ TEST_F(ModelMetadataTest, InspectShowsIt) {
 }
 
 TEST(EncoderOnnxOptionsTest, RefusesParametersOfAnotherModel) {
-  EncoderFile encoder;
+  nn::EncoderFile encoder;
   encoder.parameters.resize(7);
   EXPECT_EQ(EncodeOnnx(encoder, {}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

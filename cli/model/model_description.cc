@@ -12,7 +12,7 @@
 #include "core/parameters/identity.h"
 #include "core/runtime/version.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr std::array<std::string_view, 18> kKeys = {
@@ -34,19 +34,19 @@ std::string Cleaned(std::string_view text) {
   return clean;
 }
 
-ModelMetadata Cleaned(const ModelMetadata& metadata) {
-  ModelMetadata clean;
+parameters::ModelMetadata Cleaned(const parameters::ModelMetadata& metadata) {
+  parameters::ModelMetadata clean;
   for (const auto& [key, value] : metadata) clean[Cleaned(key)] = Cleaned(value);
   return clean;
 }
 
-void DescribeEncoder(const EncoderOptions& encoder, ModelMetadata& metadata) {
+void DescribeEncoder(const nn::EncoderOptions& encoder, parameters::ModelMetadata& metadata) {
   metadata["input.name"] = "images";
   metadata["input.type"] = "uint8";
   metadata["input.layout"] = "NCHW";
   metadata["input.shape"] = fmt::format("N,1,{0},{0}", encoder.side);
   metadata["input.colour"] = "grey";
-  metadata["input.scale"] = fmt::format("{}", kPixelUnit);
+  metadata["input.scale"] = fmt::format("{}", nn::kPixelUnit);
   metadata["input.mean"] = std::string("0");
   metadata["input.std"] = std::string("1");
   metadata["preprocessing"] =
@@ -64,9 +64,9 @@ void DescribeEncoder(const EncoderOptions& encoder, ModelMetadata& metadata) {
 
 }  // namespace
 
-void Describe(TensorSet& set, const ModelOrigin& origin) {
-  ModelMetadata metadata = Cleaned(set.metadata);
-  const std::string sha256 = HexOf(ParameterIdentity(set));
+void Describe(parameters::TensorSet& set, const ModelOrigin& origin) {
+  parameters::ModelMetadata metadata = Cleaned(set.metadata);
+  const std::string sha256 = parameters::HexOf(parameters::ParameterIdentity(set));
   const bool exported = metadata["parameters_sha256"] == sha256;
   std::string run = Cleaned(origin.run);
   std::string round = origin.round ? std::to_string(*origin.round) : "";
@@ -75,7 +75,7 @@ void Describe(TensorSet& set, const ModelOrigin& origin) {
     round = metadata["round"];
   }
   for (const std::string_view key : kKeys) metadata.erase(std::string(key));
-  metadata["producer"] = fmt::format("tributary {}", kVersion);
+  metadata["producer"] = fmt::format("tributary {}", runtime::kVersion);
   metadata["parameters_sha256"] = sha256;
   if (!run.empty()) metadata["run"] = run;
   if (!round.empty()) metadata["round"] = round;
@@ -83,13 +83,13 @@ void Describe(TensorSet& set, const ModelOrigin& origin) {
   metadata["name"] = run.empty() ? "model" : run;
   metadata["version"] = round.empty() ? sha256.substr(0, kDigits) : round;
   set.metadata = std::move(metadata);
-  if (const auto encoder = EncoderFromTensors(set); encoder.ok()) {
+  if (const auto encoder = nn::EncoderFromTensors(set); encoder.ok()) {
     DescribeEncoder(encoder->options.encoder, set.metadata);
   }
 }
 
-void RemoveDescription(TensorSet& set) {
+void RemoveDescription(parameters::TensorSet& set) {
   for (const std::string_view key : kKeys) set.metadata.erase(std::string(key));
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

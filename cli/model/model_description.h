@@ -7,7 +7,7 @@
 
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // Which run made it. Both empty: that is not known.
 struct ModelOrigin {
@@ -22,9 +22,9 @@ struct ModelOrigin {
 // Without an origin, a run and a round that the file names stand if it names the parameters that it has: it
 // was exported. Otherwise they tell of another model, and go. What came from a peer is cleaned: control
 // characters are escaped.
-void Describe(TensorSet& set, const ModelOrigin& origin);
+void Describe(parameters::TensorSet& set, const ModelOrigin& origin);
 
 // Takes off what Describe adds: the model is to become another one.
-void RemoveDescription(TensorSet& set);
+void RemoveDescription(parameters::TensorSet& set);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -17,17 +17,17 @@
 #include "core/parameters/flat_model.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kModelDiffExamples = R"(Examples:
   tributary model diff run:letters@1 run:letters         how far a run has come
   tributary model diff encoder.safetensors run:letters --json
 
 Of each tensor: L2 norm of the difference, the same divided by the norm of the first, the largest difference of an
 element, and the cosine between the two.)";
 
-struct Arguments {
+struct ModelDiffArguments {
   ConnectionArguments connection;
   std::string first, second;
   bool json = false;
@@ -60,10 +60,10 @@ Difference Compare(std::string name, std::span<const float> first, std::span<con
   return result;
 }
 
-absl::StatusOr<FlatModel> Load(const std::string& source, const ConnectionArguments& connection) {
+absl::StatusOr<parameters::FlatModel> Load(const std::string& source, const ConnectionArguments& connection) {
   const auto file = ReadModelSource(source, connection);
   if (!file.ok()) return file.status();
-  auto model = DecodeFlatModel(*file);
+  auto model = parameters::DecodeFlatModel(*file);
   if (model.ok()) return model;
   return absl::Status(model.status().code(), absl::StrCat(source, ": ", model.status().message()));
 }
@@ -91,7 +91,7 @@ void Print(const std::vector<Difference>& differences, bool json) {
   std::fputs(table.c_str(), stdout);
 }
 
-absl::Status Diff(const Arguments& arguments) {
+absl::Status Diff(const ModelDiffArguments& arguments) {
   const auto first = Load(arguments.first, arguments.connection);
   if (!first.ok()) return first.status();
   const auto second = Load(arguments.second, arguments.connection);
@@ -101,7 +101,7 @@ absl::Status Diff(const Arguments& arguments) {
   }
   std::vector<Difference> differences;
   std::span<const float> a = first->values, b = second->values;
-  for (const TensorShape& tensor : first->layout.tensors) {
+  for (const parameters::TensorShape& tensor : first->layout.tensors) {
     const std::size_t count = tensor.size();
     differences.push_back(Compare(tensor.name, a.first(count), b.first(count)));
     a = a.subspan(count);
@@ -115,17 +115,17 @@ absl::Status Diff(const Arguments& arguments) {
 }  // namespace
 
 void AddModelDiffCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ModelDiffArguments>();
   CLI::App* command = parent.add_subcommand("diff", "Compare the parameters of two models");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("first", arguments->first, kModelSourceHelp)->required();
   command->add_option("second", arguments->second, kModelSourceHelp)->required();
   command->add_flag("--json", arguments->json, "Print JSON instead of the table");
-  command->footer(kExamples);
+  command->footer(kModelDiffExamples);
   command->callback([arguments, &exit_code] {
     const absl::Status status = Diff(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("model diff", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("model diff", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

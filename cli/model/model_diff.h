@@ -3,9 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
-namespace tributary {
+namespace tributary::cli {
 
 // Adds the command to `model`; running it sets the exit code of the process.
 void AddModelDiffCommand(CLI::App& parent, int& exit_code);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -6,18 +6,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
-#include "cli/model/encoder_onnx.h"
 #include "cli/failure.h"
+#include "cli/model/encoder_onnx.h"
 #include "cli/model/model_source.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kModelExportExamples = R"(Examples:
   tributary model export encoder.safetensors --onnx encoder.onnx
   tributary model export run:letters --onnx encoder.onnx              the present model of a run
   tributary model export run:letters@12 --safetensors round12.safetensors
@@ -25,7 +25,7 @@ constexpr const char* kExamples = R"(Examples:
 Both files say what they are: run, round, digest of the parameters, what goes in and what comes out. See them with
 "tributary model inspect FILE".)";
 
-struct Arguments {
+struct ModelExportArguments {
   ConnectionArguments connection;
   std::string model, onnx, safetensors;
 };
@@ -37,8 +37,8 @@ absl::Status Write(const std::string& path, const std::string& content) {
   return status;
 }
 
-absl::Status WriteOnnx(const Arguments& arguments, const TensorSet& set) {
-  const auto encoder = EncoderFromTensors(set);
+absl::Status WriteOnnx(const ModelExportArguments& arguments, const parameters::TensorSet& set) {
+  const auto encoder = nn::EncoderFromTensors(set);
   if (!encoder.ok()) {
     return absl::Status(encoder.status().code(),
                         absl::StrCat(arguments.model,
@@ -49,7 +49,7 @@ absl::Status WriteOnnx(const Arguments& arguments, const TensorSet& set) {
   return Write(arguments.onnx, *onnx);
 }
 
-absl::Status Export(const Arguments& arguments) {
+absl::Status Export(const ModelExportArguments& arguments) {
   if (arguments.onnx.empty() && arguments.safetensors.empty()) {
     return UsageError("--onnx or --safetensors must be given");
   }
@@ -64,18 +64,18 @@ absl::Status Export(const Arguments& arguments) {
 }  // namespace
 
 void AddModelExportCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ModelExportArguments>();
   CLI::App* command = parent.add_subcommand("export", "Write a model for use elsewhere");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("model", arguments->model, kModelSourceHelp)->required();
   command->add_option("--onnx", arguments->onnx, "ONNX file to write: uint8 images in, features out")
       ->type_name("FILE");
   command->add_option("--safetensors", arguments->safetensors, "Parameters with metadata")->type_name("FILE");
-  command->footer(kExamples);
+  command->footer(kModelExportExamples);
   command->callback([arguments, &exit_code] {
     const absl::Status status = Export(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("model export", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("model export", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -11,7 +11,7 @@
 #include "core/nn/positioning/positioning_file.h"
 #include "core/runtime/file.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr std::size_t kMaxModelBytes = std::size_t{1} << 30;
@@ -53,11 +53,11 @@ absl::StatusOr<std::string> FindModelFile(const std::string& given, const std::s
 absl::StatusOr<LoadedPositioningModel> LoadPositioningModel(const std::string& given) {
   auto path = FindModelFile(given, "positioning.safetensors");
   if (!path.ok()) return path.status();
-  const auto file = ReadFile(*path, kMaxModelBytes);
+  const auto file = runtime::ReadFile(*path, kMaxModelBytes);
   if (!file.ok()) return file.status();
-  auto network = DecodePositioning(*file);
+  auto network = nn::DecodePositioning(*file);
   if (!network.ok()) return Annotate(network.status(), *path);
   return LoadedPositioningModel{*std::move(path), *std::move(network)};
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

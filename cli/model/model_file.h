@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "core/nn/positioning/positioning_network.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // `given`, or, if that is empty, the first that exists of: $TRIBUTARY_MODEL_DIR/NAME, models/NAME in the
 // working directory, models/NAME in a folder above the program's (a build tree),
@@ -15,10 +15,10 @@ absl::StatusOr<std::string> FindModelFile(const std::string& given, const std::s
 
 struct LoadedPositioningModel {
   std::string path;
-  PositioningNetwork network;
+  nn::PositioningNetwork network;
 };
 
 // Errors name the file.
 absl::StatusOr<LoadedPositioningModel> LoadPositioningModel(const std::string& given);
 
-}  // namespace tributary
+}  // namespace tributary::cli

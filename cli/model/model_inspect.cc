@@ -20,33 +20,34 @@
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
+#include "core/wire/peer_text.h"
 #include "core/wire/record_json.h"
-#include "core/link/refusals.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct ModelInspectArguments {
   ConnectionArguments connection;
   std::string file;
   bool json = false;
 };
 
 // Smallest and largest value of a float32 tensor that is not empty.
-std::optional<std::pair<float, float>> RangeOf(const Tensor& tensor) {
-  const auto values = FloatValues("", tensor, tensor.shape);
+std::optional<std::pair<float, float>> RangeOf(const parameters::Tensor& tensor) {
+  const auto values = parameters::FloatValues("", tensor, tensor.shape);
   if (!values.ok() || values->empty()) return std::nullopt;
   const auto [lowest, highest] = std::ranges::minmax(*values);
   return std::pair(lowest, highest);
 }
 
-void PrintJson(const std::string& path, const TensorSet& set) {
-  nlohmann::ordered_json json = {{"file", path}, {"sha256", HexOf(ParameterIdentity(set))}};
+void PrintJson(const std::string& path, const parameters::TensorSet& set) {
+  nlohmann::ordered_json json = {{"file", path},
+                                 {"sha256", parameters::HexOf(parameters::ParameterIdentity(set))}};
   json["metadata"] = set.metadata;
   json["tensors"] = nlohmann::ordered_json::array();
   for (const auto& [name, tensor] : set.tensors) {
     nlohmann::ordered_json entry = {
-        {"name", name}, {"dtype", ElementTypeName(tensor.type)}, {"shape", tensor.shape}};
+        {"name", name}, {"dtype", parameters::ElementTypeName(tensor.type)}, {"shape", tensor.shape}};
     if (const auto range = RangeOf(tensor)) {
       entry["min"] = range->first;
       entry["max"] = range->second;
@@ -58,20 +59,21 @@ void PrintJson(const std::string& path, const TensorSet& set) {
 
 // A model may come from a peer.
 void PrintEntry(const std::string& key, const std::string& value) {
-  std::cout << absl::StrFormat("%-18s %s\n", PeerText(key), PeerText(value));
+  std::cout << absl::StrFormat("%-18s %s\n", wire::PeerText(key), wire::PeerText(value));
 }
 
 void PrintOnnxValues(const nlohmann::ordered_json& values) {
   for (const auto& value : values) {
-    std::cout << absl::StrFormat("%-30s %-7s %s\n", PeerText(value["name"].get<std::string>()),
-                                 value["dtype"].get<std::string>(), PeerText(DumpJson(value["shape"])));
+    std::cout << absl::StrFormat("%-30s %-7s %s\n", wire::PeerText(value["name"].get<std::string>()),
+                                 value["dtype"].get<std::string>(),
+                                 wire::PeerText(wire::DumpJson(value["shape"])));
   }
 }
 
 void PrintOnnxText(const std::string& path, const nlohmann::ordered_json& model) {
   std::cout << path << "\n\n";
   PrintEntry("producer", model["producer"].get<std::string>());
-  PrintEntry("opset", DumpJson(model["opset"]));
+  PrintEntry("opset", wire::DumpJson(model["opset"]));
   for (const auto& [key, value] : model["metadata"].items()) {
     if (key != "producer") PrintEntry(key, value.get<std::string>());
   }
@@ -81,7 +83,7 @@ void PrintOnnxText(const std::string& path, const nlohmann::ordered_json& model)
   }
 }
 
-absl::Status InspectOnnx(const Arguments& arguments) {
+absl::Status InspectOnnx(const ModelInspectArguments& arguments) {
   const auto file = ReadModelSource(arguments.file, arguments.connection);
   if (!file.ok()) return file.status();
   const auto model = SummariseOnnx(*file);
@@ -98,13 +100,13 @@ absl::Status InspectOnnx(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-void PrintText(const std::string& path, const TensorSet& set) {
-  std::cout << path << "\nsha256 " << HexOf(ParameterIdentity(set)) << "\n\n";
+void PrintText(const std::string& path, const parameters::TensorSet& set) {
+  std::cout << path << "\nsha256 " << parameters::HexOf(parameters::ParameterIdentity(set)) << "\n\n";
   for (const auto& [key, value] : set.metadata) PrintEntry(key, value);
   std::cout << "\n";
   for (const auto& [name, tensor] : set.tensors) {
-    std::cout << absl::StrFormat("%-30s %-4s %-12s", PeerText(name),
-                                 std::string(ElementTypeName(tensor.type)),
+    std::cout << absl::StrFormat("%-30s %-4s %-12s", wire::PeerText(name),
+                                 std::string(parameters::ElementTypeName(tensor.type)),
                                  absl::StrCat("[", absl::StrJoin(tensor.shape, ", "), "]"));
     if (const auto range = RangeOf(tensor)) {
       std::cout << absl::StrFormat(" %.4g … %.4g", range->first, range->second);
@@ -113,15 +115,15 @@ void PrintText(const std::string& path, const TensorSet& set) {
   }
 }
 
-absl::StatusOr<TensorSet> ReadModelFile(const std::string& path) {
-  const auto file = ReadFile(path);
+absl::StatusOr<parameters::TensorSet> ReadModelFile(const std::string& path) {
+  const auto file = runtime::ReadFile(path);
   if (!file.ok()) return file.status();
-  auto set = DecodeSafetensors(*file);
+  auto set = parameters::DecodeSafetensors(*file);
   if (!set.ok()) return absl::Status(set.status().code(), absl::StrCat(path, ": ", set.status().message()));
   return set;
 }
 
-absl::Status Inspect(const Arguments& arguments) {
+absl::Status Inspect(const ModelInspectArguments& arguments) {
   if (arguments.file.ends_with(".onnx") && !IsOfARun(arguments.file)) return InspectOnnx(arguments);
   const absl::StatusOr<std::string> path = IsOfARun(arguments.file)
                                                ? absl::StatusOr<std::string>(arguments.file)
@@ -142,7 +144,7 @@ absl::Status Inspect(const Arguments& arguments) {
 }  // namespace
 
 void AddModelInspectCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ModelInspectArguments>();
   CLI::App* command = parent.add_subcommand("inspect", "Show the identity, metadata and tensors of a model");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option(
@@ -155,8 +157,8 @@ void AddModelInspectCommand(CLI::App& parent, int& exit_code) {
       "--json | jq .metadata");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Inspect(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("model inspect", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("model inspect", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

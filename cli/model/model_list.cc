@@ -13,13 +13,13 @@
 #include "cli/run/run_messages.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/service.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 #include "tributary/v1/run.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct ModelListArguments {
   ConnectionArguments connection;
   std::string run;
   bool json = false;
@@ -28,18 +28,18 @@ struct Arguments {
 void PrintTable(const v1::ListModelsResponse& response) {
   std::string table = fmt::format("{:<24} {:>6} {:<3} {:>12} {:>10} {:>12}  {}\n", "RUN", "ROUND", "",
                                   "PARAMETERS", "SIZE", "AGE", "SHA-256");
-  const std::int64_t now_ns = SystemClock().UnixNs();
+  const std::int64_t now_ns = runtime::SystemClock().UnixNs();
   for (const v1::Model& model : response.models()) {
     const double age_s = 1e-9 * static_cast<double>(now_ns - model.created_unix_ns());
-    table += fmt::format("{:<24} {:>6} {:<3} {:>12} {:>7.1f} MB {:>10.0f} s  {}\n", PeerText(model.run()),
-                         model.round(), model.current() ? "now" : "", model.element_count(),
-                         1e-6 * static_cast<double>(model.file_bytes()), age_s,
+    table += fmt::format("{:<24} {:>6} {:<3} {:>12} {:>7.1f} MB {:>10.0f} s  {}\n",
+                         wire::PeerText(model.run()), model.round(), model.current() ? "now" : "",
+                         model.element_count(), 1e-6 * static_cast<double>(model.file_bytes()), age_s,
                          absl::BytesToHexString(model.sha256()).substr(0, 16));
   }
   std::fputs(table.c_str(), stdout);
 }
 
-absl::Status List(const Arguments& arguments) {
+absl::Status List(const ModelListArguments& arguments) {
   v1::ListModelsRequest request;
   request.set_run(arguments.run);
   const auto response = CallAggregator(arguments.connection, &v1::ModelService::Stub::ListModels, request);
@@ -57,7 +57,7 @@ absl::Status List(const Arguments& arguments) {
 }  // namespace
 
 void AddModelListCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ModelListArguments>();
   CLI::App* command = parent.add_subcommand("list", "List the models that an aggregator's runs have made");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("--run", arguments->run, "List only the models of this run");
@@ -65,8 +65,8 @@ void AddModelListCommand(CLI::App& parent, int& exit_code) {
   command->footer("Example:\n  tributary model list --run letters");
   command->callback([arguments, &exit_code] {
     const absl::Status status = List(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("model list", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("model list", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

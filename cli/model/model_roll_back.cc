@@ -12,17 +12,17 @@
 #include "core/runtime/service.h"
 #include "tributary/v1/run.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct ModelRollBackArguments {
   ConnectionArguments connection;
   std::string run;
   std::uint32_t round = 0;
   bool json = false;
 };
 
-absl::Status RollBack(const Arguments& arguments) {
+absl::Status RollBack(const ModelRollBackArguments& arguments) {
   v1::RollBackModelRequest request;
   request.set_run(arguments.run);
   request.set_round(arguments.round);
@@ -37,7 +37,7 @@ absl::Status RollBack(const Arguments& arguments) {
 }  // namespace
 
 void AddModelRollBackCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ModelRollBackArguments>();
   CLI::App* command =
       parent.add_subcommand("rollback", "Make the model of an earlier round the current model of a run");
   AddConnectionOptions(*command, arguments->connection);
@@ -55,8 +55,8 @@ void AddModelRollBackCommand(CLI::App& parent, int& exit_code) {
       "so is what `model export` writes.");
   command->callback([arguments, &exit_code] {
     const absl::Status status = RollBack(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("model rollback", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("model rollback", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -14,7 +14,7 @@
 #include "core/runtime/file.h"
 #include "tributary/v1/run.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr std::string_view kRunPrefix = "run:";
@@ -52,7 +52,7 @@ absl::StatusOr<SourceFile> Fetch(const v1::ReadModelRequest& request, const Conn
   v1::ReadModelResponse response;
   while (reader->Read(&response)) {
     if (response.has_model()) source.origin = {response.model().run(), response.model().round()};
-    if (response.offset() != file.size() || response.crc32c() != Crc32c(response.bytes())) {
+    if (response.offset() != file.size() || response.crc32c() != parameters::Crc32c(response.bytes())) {
       context.TryCancel();
       return absl::DataLossError(fmt::format("{}: a chunk arrived damaged", connection.aggregator));
     }
@@ -65,7 +65,7 @@ absl::StatusOr<SourceFile> Fetch(const v1::ReadModelRequest& request, const Conn
 
 absl::StatusOr<SourceFile> Read(const std::string& source, const ConnectionArguments& connection) {
   if (!IsOfARun(source)) {
-    absl::StatusOr<std::string> file = ReadFile(source);
+    absl::StatusOr<std::string> file = runtime::ReadFile(source);
     if (!file.ok()) return file.status();
     return SourceFile{*std::move(file), {}};
   }
@@ -85,11 +85,11 @@ absl::StatusOr<std::string> ReadModelSource(const std::string& source,
   return std::move(file->bytes);
 }
 
-absl::StatusOr<TensorSet> ReadDescribedModel(const std::string& source,
-                                             const ConnectionArguments& connection) {
+absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& source,
+                                                         const ConnectionArguments& connection) {
   const absl::StatusOr<SourceFile> file = Read(source, connection);
   if (!file.ok()) return file.status();
-  absl::StatusOr<TensorSet> set = DecodeSafetensors(file->bytes);
+  absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(file->bytes);
   if (!set.ok()) {
     return absl::Status(set.status().code(),
                         fmt::format("{}: {}", source, std::string(set.status().message())));
@@ -98,4 +98,4 @@ absl::StatusOr<TensorSet> ReadDescribedModel(const std::string& source,
   return set;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -8,7 +8,7 @@
 #include "cli/connection.h"
 #include "cli/model/model_description.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // For help texts.
 inline constexpr const char* kModelSourceHelp =
@@ -23,7 +23,7 @@ absl::StatusOr<std::string> ReadModelSource(const std::string& source, const Con
 
 // Likewise, with what is known of the model (model_description.h). Errors: besides those, of
 // DecodeSafetensors, naming the source.
-absl::StatusOr<TensorSet> ReadDescribedModel(const std::string& source,
-                                             const ConnectionArguments& connection);
+absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& source,
+                                                         const ConnectionArguments& connection);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using nlohmann::ordered_json;
@@ -55,4 +55,4 @@ absl::StatusOr<ordered_json> SummariseOnnx(std::string_view file) {
   return json;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

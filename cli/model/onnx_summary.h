@@ -6,11 +6,11 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // producer, opset, doc, metadata, inputs and outputs ({name, dtype, shape, doc}; a dimension of any size by
 // its name), nodes (how many), tensors ({name, dtype, shape}). Texts are the file's own. Errors:
 // InvalidArgument for bytes that are no onnx.ModelProto.
 absl::StatusOr<nlohmann::ordered_json> SummariseOnnx(std::string_view file);
 
-}  // namespace tributary
+}  // namespace tributary::cli

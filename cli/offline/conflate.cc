@@ -19,7 +19,7 @@
 #include "core/estimate/gaussian.h"
 #include "core/wire/record_json.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using Method = ConflateOptions::Method;
@@ -48,8 +48,8 @@ absl::Status AddTo(Group& group, EstimateLine line) {
 }
 
 template <int D>
-Gaussian<D> ToGaussian(const EstimateLine& line) {
-  Gaussian<D> gaussian;
+estimate::Gaussian<D> ToGaussian(const EstimateLine& line) {
+  estimate::Gaussian<D> gaussian;
   gaussian.cholesky.setZero();
   auto element = line.scale_tril.begin();
   for (int row = 0; row < D; ++row) {
@@ -60,7 +60,7 @@ Gaussian<D> ToGaussian(const EstimateLine& line) {
 }
 
 template <int D>
-std::vector<double> LowerTriangle(const Matrix<D>& factor) {
+std::vector<double> LowerTriangle(const estimate::Matrix<D>& factor) {
   std::vector<double> elements;
   for (int row = 0; row < D; ++row) {
     for (int column = 0; column <= row; ++column) elements.push_back(factor(row, column));
@@ -70,12 +70,12 @@ std::vector<double> LowerTriangle(const Matrix<D>& factor) {
 
 template <int D>
 absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
-  std::vector<Gaussian<D>> inputs;
+  std::vector<estimate::Gaussian<D>> inputs;
   for (const EstimateLine& line : group.lines) inputs.push_back(ToGaussian<D>(line));
-  const absl::StatusOr<Gaussian<D>> fused =
-      method == Method::kProduct ? Conflate<D>(inputs) : Intersect<D>(inputs);
+  const absl::StatusOr<estimate::Gaussian<D>> fused =
+      method == Method::kProduct ? estimate::Conflate<D>(inputs) : estimate::Intersect<D>(inputs);
   if (!fused.ok()) return fused.status();
-  const Matrix<D> covariance = fused->Covariance();
+  const estimate::Matrix<D> covariance = fused->Covariance();
   if (!fused->mean.allFinite() || !covariance.allFinite()) {
     return absl::OutOfRangeError("the result is beyond the range of double");
   }
@@ -91,7 +91,7 @@ absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
   const EstimateLine& first = group.lines[0];
   nlohmann::ordered_json result;
   result["site"] = first.site;
-  result["epoch"] = Exact(first.epoch);
+  result["epoch"] = wire::Exact(first.epoch);
   result["subject"] = first.subject;
   result["mean"] = std::vector<double>(fused->mean.begin(), fused->mean.end());
   result["scale_tril"] = LowerTriangle<D>(fused->cholesky);
@@ -144,7 +144,7 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
   for (const Group& group : groups.all()) {
     const absl::StatusOr<nlohmann::ordered_json> fused = FuseGroup(group, options.method);
     if (fused.ok()) {
-      out << DumpJson(*fused) << '\n';
+      out << wire::DumpJson(*fused) << '\n';
       continue;
     }
     const EstimateLine& first = group.lines[0];
@@ -178,4 +178,4 @@ void AddConflateCommand(CLI::App& app, int& exit_code) {
       [options, &exit_code] { exit_code = RunConflate(std::cin, std::cout, std::cerr, *options); });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

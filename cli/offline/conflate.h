@@ -5,7 +5,7 @@
 #include <istream>
 #include <ostream>
 
-namespace tributary {
+namespace tributary::cli {
 
 struct ConflateOptions {
   enum class Method { kProduct, kIntersection };
@@ -25,4 +25,4 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
 
 void AddConflateCommand(CLI::App& app, int& exit_code);
 
-}  // namespace tributary
+}  // namespace tributary::cli

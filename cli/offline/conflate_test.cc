@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -134,4 +134,4 @@ TEST_F(ConflateCommandTest, IsASubcommandWithAMethod) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -17,72 +17,74 @@
 #include "core/runtime/service.h"
 #include "node/accelerator/create.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-constexpr std::size_t kBatch = 64;
+constexpr std::size_t kInferenceBatch = 64;
 
-struct Arguments {
+struct InferArguments {
   std::string model;
   std::string features;
   std::string out;
   std::string format = "float";
 };
 
-absl::StatusOr<NpyArray> ReadFeatures(const std::string& path) {
-  const auto file = ReadFile(path, std::size_t{16} << 30);
+absl::StatusOr<parameters::NpyArray> ReadFeatures(const std::string& path) {
+  const auto file = runtime::ReadFile(path, std::size_t{16} << 30);
   if (!file.ok()) return file.status();
-  auto array = DecodeNpy(*file);
+  auto array = parameters::DecodeNpy(*file);
   if (!array.ok())
     return absl::Status(array.status().code(), absl::StrCat(path, ": ", array.status().message()));
-  if (array->shape.size() != 2 || array->shape[1] != PositioningNetwork::kInputs) {
+  if (array->shape.size() != 2 || array->shape[1] != nn::PositioningNetwork::kInputs) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": the array is not [n, ", PositioningNetwork::kInputs, "]"));
+        absl::StrCat(path, ": the array is not [n, ", nn::PositioningNetwork::kInputs, "]"));
   }
   const auto bad = std::ranges::find_if(array->values, [](float v) { return !std::isfinite(v); });
   if (bad != array->values.end()) {
     const auto index = static_cast<std::size_t>(bad - array->values.begin());
     return absl::InvalidArgumentError(absl::StrCat(path, ": not finite at row ",
-                                                   index / PositioningNetwork::kInputs, ", column ",
-                                                   index % PositioningNetwork::kInputs));
+                                                   index / nn::PositioningNetwork::kInputs, ", column ",
+                                                   index % nn::PositioningNetwork::kInputs));
   }
   return array;
 }
 
-absl::Status Infer(const Arguments& arguments) {
-  const auto format = ParseNumberFormat(arguments.format);
+absl::Status Infer(const InferArguments& arguments) {
+  const auto format = fpga::ParseNumberFormat(arguments.format);
   if (!format.ok()) return UsageError(std::string(format.status().message()));
   const auto model = LoadPositioningModel(arguments.model);
   if (!model.ok()) return model.status();
   const auto features = ReadFeatures(arguments.features);
   if (!features.ok()) return features.status();
-  const auto accelerator = CreateAccelerator({.format = *format, .max_batch = kBatch}, model->network);
+  const auto accelerator =
+      accelerator::CreateAccelerator({.format = *format, .max_batch = kInferenceBatch}, model->network);
   if (!accelerator.ok()) return accelerator.status();
 
   const std::size_t count = features->shape[0];
-  std::vector<float> results(count * kGaussianOutputs);
-  std::array<float, kBatch * kGaussianOutputs> outputs;
-  for (std::size_t first = 0; first < count; first += kBatch) {
-    const std::size_t size = std::min(kBatch, count - first);
-    const auto batch = std::span(features->values)
-                           .subspan(first * PositioningNetwork::kInputs, size * PositioningNetwork::kInputs);
-    const auto batch_outputs = std::span(outputs).first(size * kGaussianOutputs);
+  std::vector<float> results(count * nn::kGaussianOutputs);
+  std::array<float, kInferenceBatch * nn::kGaussianOutputs> outputs;
+  for (std::size_t first = 0; first < count; first += kInferenceBatch) {
+    const std::size_t size = std::min(kInferenceBatch, count - first);
+    const auto batch =
+        std::span(features->values)
+            .subspan(first * nn::PositioningNetwork::kInputs, size * nn::PositioningNetwork::kInputs);
+    const auto batch_outputs = std::span(outputs).first(size * nn::kGaussianOutputs);
     if (absl::Status status = (*accelerator)->Infer(batch, size, batch_outputs); !status.ok()) return status;
     for (std::size_t i = 0; i < size; ++i) {
-      const GaussianPosition position =
-          PositionFromOutputs(model->network, batch_outputs.subspan(i * kGaussianOutputs, kGaussianOutputs));
-      const auto rest = std::ranges::copy(position.mean, &results[(first + i) * kGaussianOutputs]).out;
+      const nn::GaussianPosition position = PositionFromOutputs(
+          model->network, batch_outputs.subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
+      const auto rest = std::ranges::copy(position.mean, &results[(first + i) * nn::kGaussianOutputs]).out;
       std::ranges::copy(position.cholesky, rest);
     }
   }
-  const std::array<std::uint64_t, 2> shape = {count, kGaussianOutputs};
-  return WriteOutput(arguments.out, EncodeNpy(shape, results));
+  const std::array<std::uint64_t, 2> shape = {count, nn::kGaussianOutputs};
+  return WriteOutput(arguments.out, parameters::EncodeNpy(shape, results));
 }
 
 }  // namespace
 
 void AddInferCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InferArguments>();
   CLI::App* command = parent.add_subcommand("infer",
                                             "Run the positioning model on a file. In: float32 [n, 1024] raw "
                                             "features of one panel. Out: float32 [n, 5] mean x, y "
@@ -95,8 +97,8 @@ void AddInferCommand(CLI::App& parent, int& exit_code) {
   command->footer("Example:\n  tributary infer --features panel.npy --out positions.npy --format int8_16");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Infer(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("infer", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("infer", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

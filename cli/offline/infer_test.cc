@@ -13,7 +13,7 @@
 #include "core/scene/room_examples.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 class InferTest : public ::testing::Test {
@@ -29,7 +29,7 @@ class InferTest : public ::testing::Test {
 
   void WriteFeatures(std::uint64_t rows, std::uint64_t columns, const std::vector<float>& values) {
     const std::array<std::uint64_t, 2> shape = {rows, columns};
-    ASSERT_TRUE(WriteFileAtomically(Path("x.npy"), EncodeNpy(shape, values)).ok());
+    ASSERT_TRUE(runtime::WriteFileAtomically(Path("x.npy"), parameters::EncodeNpy(shape, values)).ok());
   }
 
   int Run(const std::string& format = "float") {
@@ -46,20 +46,21 @@ class InferTest : public ::testing::Test {
 
 TEST_F(InferTest, LocatesUsersInThePanelsFrame) {
   constexpr std::size_t kUsers = 70;  // more than one batch
-  const RoomExamples examples{77};
-  std::vector<float> features(kUsers * kChannelFeatures);
+  const scene::RoomExamples examples{77};
+  std::vector<float> features(kUsers * scene::kChannelFeatures);
   for (std::size_t i = 0; i < kUsers; ++i) {
-    examples.Sense(i, Wall::kEast,
-                   std::span<float, kChannelFeatures>(&features[i * kChannelFeatures], kChannelFeatures));
+    examples.Sense(i, scene::Wall::kEast,
+                   std::span<float, scene::kChannelFeatures>(&features[i * scene::kChannelFeatures],
+                                                             scene::kChannelFeatures));
   }
-  WriteFeatures(kUsers, kChannelFeatures, features);
+  WriteFeatures(kUsers, scene::kChannelFeatures, features);
   for (const char* format : {"float", "int16", "int8_16"}) {
     ASSERT_EQ(Run(format), 0) << format;
-    const auto out = DecodeNpy(*ReadFile(Path("y.npy")));
+    const auto out = parameters::DecodeNpy(*runtime::ReadFile(Path("y.npy")));
     ASSERT_TRUE(out.ok()) << out.status();
     EXPECT_EQ(out->shape, (std::vector<std::uint64_t>{kUsers, 5}));
     for (std::size_t i = 0; i < kUsers; ++i) {
-      const RoomPosition truth = ToPanelFrame(Wall::kEast, examples.User(i));
+      const scene::RoomPosition truth = scene::ToPanelFrame(scene::Wall::kEast, examples.User(i));
       EXPECT_LT(std::hypot(out->values[5 * i] - truth.x, out->values[5 * i + 1] - truth.y), 0.3);
       EXPECT_GT(out->values[5 * i + 2], 0);
       EXPECT_GT(out->values[5 * i + 4], 0);
@@ -68,25 +69,26 @@ TEST_F(InferTest, LocatesUsersInThePanelsFrame) {
 }
 
 TEST_F(InferTest, GivesAnEmptyArrayForAnEmptyArray) {
-  WriteFeatures(0, kChannelFeatures, {});
+  WriteFeatures(0, scene::kChannelFeatures, {});
   ASSERT_EQ(Run(), 0);
-  EXPECT_EQ(DecodeNpy(*ReadFile(Path("y.npy")))->shape, (std::vector<std::uint64_t>{0, 5}));
+  EXPECT_EQ(parameters::DecodeNpy(*runtime::ReadFile(Path("y.npy")))->shape,
+            (std::vector<std::uint64_t>{0, 5}));
 }
 
 TEST_F(InferTest, RefusesAnotherShapeOrValuesThatAreNotFinite) {
   WriteFeatures(1, 7, std::vector<float>(7));
   EXPECT_EQ(Run(), 65);
-  std::vector<float> features(kChannelFeatures, 1.0f);
+  std::vector<float> features(scene::kChannelFeatures, 1.0f);
   features[3] = std::nanf("");
-  WriteFeatures(1, kChannelFeatures, features);
+  WriteFeatures(1, scene::kChannelFeatures, features);
   EXPECT_EQ(Run(), 65);
   EXPECT_FALSE(std::filesystem::exists(Path("y.npy")));
 }
 
 TEST_F(InferTest, RefusesAnUnknownFormat) {
-  WriteFeatures(1, kChannelFeatures, std::vector<float>(kChannelFeatures, 1.0f));
+  WriteFeatures(1, scene::kChannelFeatures, std::vector<float>(scene::kChannelFeatures, 1.0f));
   EXPECT_EQ(Run("int4"), 64);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

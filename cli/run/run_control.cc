@@ -11,20 +11,20 @@
 #include "core/runtime/service.h"
 #include "tributary/v1/run.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct RunControlArguments {
   ConnectionArguments connection;
   std::string run;
   bool json = false;
 };
 
 template <class Request, class Response>
-using Method = grpc::Status (v1::RunService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+using RunMethod = grpc::Status (v1::RunService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
 template <class Request, class Response>
-absl::Status Control(const Arguments& arguments, Method<Request, Response> method) {
+absl::Status Control(const RunControlArguments& arguments, RunMethod<Request, Response> method) {
   Request request;
   request.set_run(arguments.run);
   const absl::StatusOr<Response> response = CallAggregator(arguments.connection, method, request);
@@ -37,8 +37,8 @@ absl::Status Control(const Arguments& arguments, Method<Request, Response> metho
 // The three commands differ in the call that they stand for.
 template <class Request, class Response>
 void Add(CLI::App& parent, int& exit_code, const std::string& name, const char* description,
-         Method<Request, Response> method) {
-  auto arguments = std::make_shared<Arguments>();
+         RunMethod<Request, Response> method) {
+  auto arguments = std::make_shared<RunControlArguments>();
   CLI::App* command = parent.add_subcommand(name, description);
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("run", arguments->run, "Its name")->required();
@@ -46,7 +46,7 @@ void Add(CLI::App& parent, int& exit_code, const std::string& name, const char* 
   command->footer("Example:\n  tributary run " + name + " letters");
   command->callback([arguments, &exit_code, name, method] {
     const absl::Status status = Control(*arguments, method);
-    exit_code = status.ok() ? kExitOk : ReportFailure(("run " + name).c_str(), status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure(("run " + name).c_str(), status);
   });
 }
 
@@ -59,4 +59,4 @@ void AddRunControlCommands(CLI::App& parent, int& exit_code) {
   Add(parent, exit_code, "stop", "End a run for good", &Stub::StopRun);
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

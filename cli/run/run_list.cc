@@ -11,13 +11,13 @@
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/runtime/service.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 #include "tributary/v1/run.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct RunListArguments {
   ConnectionArguments connection;
   bool json = false;
 };
@@ -26,16 +26,16 @@ void PrintTable(const v1::ListRunsResponse& response) {
   std::string table = fmt::format("{:<24} {:<9} {:<13} {:>9} {:>7} {:>12}  {}\n", "RUN", "STATE", "STRATEGY",
                                   "ROUNDS", "NODES", "PARAMETERS", "MESSAGE");
   for (const v1::Run& run : response.runs()) {
-    table += fmt::format("{:<24} {:<9} {:<13} {:>9} {:>7} {:>12}  {}\n", PeerText(run.name()),
-                         RunStateName(run.state()), PeerText(run.strategy()),
+    table += fmt::format("{:<24} {:<9} {:<13} {:>9} {:>7} {:>12}  {}\n", wire::PeerText(run.name()),
+                         RunStateName(run.state()), wire::PeerText(run.strategy()),
                          fmt::format("{}/{}", run.committed_rounds(), run.rounds()),
                          fmt::format("{}/{}", run.connected_nodes(), run.joined_nodes()), run.element_count(),
-                         PeerText(run.message()));
+                         wire::PeerText(run.message()));
   }
   std::fputs(table.c_str(), stdout);
 }
 
-absl::Status List(const Arguments& arguments) {
+absl::Status List(const RunListArguments& arguments) {
   const auto response =
       CallAggregator(arguments.connection, &v1::RunService::Stub::ListRuns, v1::ListRunsRequest());
   if (!response.ok()) return response.status();
@@ -52,15 +52,15 @@ absl::Status List(const Arguments& arguments) {
 }  // namespace
 
 void AddRunListCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunListArguments>();
   CLI::App* command = parent.add_subcommand("list", "List an aggregator's runs");
   AddConnectionOptions(*command, arguments->connection);
   command->add_flag("--json", arguments->json, "As JSON");
   command->footer("Example:\n  tributary run list --json | jq '.runs[] | select(.state == \"running\")'");
   command->callback([arguments, &exit_code] {
     const absl::Status status = List(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("run list", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("run list", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -4,9 +4,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr double kPercent = 100;
@@ -152,11 +152,11 @@ std::string RoundLineText(const v1::Round& round) {
   } else {
     line += fmt::format(" {:>14} {:>14} {:>12}", "-", "-", "-");
   }
-  if (!round.failure().empty()) line += "  nothing changed: " + PeerText(round.failure());
+  if (!round.failure().empty()) line += "  nothing changed: " + wire::PeerText(round.failure());
   if (round.failure().empty() && round.declines_size() > 0) {
     const v1::RoundDecline& first = round.declines(0);
-    line += fmt::format("  {} declined: {}: {}: {}", round.declined(), PeerText(first.node()),
-                        PeerText(first.reason()), PeerText(first.message()));
+    line += fmt::format("  {} declined: {}: {}: {}", round.declined(), wire::PeerText(first.node()),
+                        wire::PeerText(first.reason()), wire::PeerText(first.message()));
   }
   if (round.epsilon() > 0) line += fmt::format("  epsilon {:.2f}", round.epsilon());
   return line;
@@ -168,7 +168,7 @@ bool HasEnded(const v1::Run& run) {
 }
 
 std::string RollBackText(const v1::Run& run, std::uint32_t round) {
-  const std::string name = PeerText(run.name());
+  const std::string name = wire::PeerText(run.name());
   if (HasEnded(run)) {
     return fmt::format("{}: run:{} is the model after round {} now; the run is {} and trains no further",
                        name, name, round, RunStateName(run.state()));
@@ -177,8 +177,8 @@ std::string RollBackText(const v1::Run& run, std::uint32_t round) {
 }
 
 std::string RunSummary(const v1::Run& run) {
-  std::string text = fmt::format("{}: {}, {} of {} rounds", PeerText(run.name()), RunStateName(run.state()),
-                                 run.committed_rounds(), run.rounds());
+  std::string text = fmt::format("{}: {}, {} of {} rounds", wire::PeerText(run.name()),
+                                 RunStateName(run.state()), run.committed_rounds(), run.rounds());
   // A run that waits says in its message how many nodes it needs; one that has ended has none.
   if (run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_PAUSED) {
     text += fmt::format(", {} of {} nodes connected", run.connected_nodes(), run.joined_nodes());
@@ -187,8 +187,8 @@ std::string RunSummary(const v1::Run& run) {
     text +=
         fmt::format(", round {}: {} of {} updates", run.round(), run.accepted_updates(), run.asked_nodes());
   }
-  if (!run.message().empty()) text += "; " + PeerText(run.message());
+  if (!run.message().empty()) text += "; " + wire::PeerText(run.message());
   return text;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -7,7 +7,7 @@
 
 #include "tributary/v1/run.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // Nanoseconds are decimal strings, as in protobuf's JSON: a double, which many readers have, cannot hold
 // them.
@@ -36,4 +36,4 @@ std::string RollBackText(const v1::Run& run, std::uint32_t round);
 // One line about where a run stands.
 std::string RunSummary(const v1::Run& run);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -5,7 +5,7 @@
 
 #include "cli/aggregator_call.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -139,4 +139,4 @@ TEST(RunMessagesTest, SaysWhatARollbackOfAnEndedRunDoes) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -12,13 +12,13 @@
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/runtime/service.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 #include "tributary/v1/run.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct RunShowArguments {
   ConnectionArguments connection;
   std::string run;
   bool json = false;
@@ -42,17 +42,17 @@ void PrintText(const v1::GetRunResponse& response) {
   text += fmt::format("{:<24} {:<12} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}  {}\n", "NODE", "STATE", "SAMPLES",
                       "LAST ROUND", "ACCEPTED", "REFUSED", "DROPPED", "DECLINED", "LAST REFUSAL");
   for (const v1::Participant& each : response.participants()) {
-    text += fmt::format("{:<24} {:<12} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}  {}\n", PeerText(each.node()),
-                        ParticipantState(each), each.sample_count(), each.last_round(),
-                        each.accepted_updates(), each.refused_updates(), each.dropped_rounds(),
-                        each.declined_tasks(), PeerText(each.last_refusal()));
+    text += fmt::format("{:<24} {:<12} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}  {}\n",
+                        wire::PeerText(each.node()), ParticipantState(each), each.sample_count(),
+                        each.last_round(), each.accepted_updates(), each.refused_updates(),
+                        each.dropped_rounds(), each.declined_tasks(), wire::PeerText(each.last_refusal()));
   }
   text += "\n" + RoundHeading() + "\n";
   for (const v1::Round& round : response.history()) text += RoundLineText(round) + "\n";
   std::fputs(text.c_str(), stdout);
 }
 
-absl::Status Show(const Arguments& arguments) {
+absl::Status Show(const RunShowArguments& arguments) {
   v1::GetRunRequest request;
   request.set_run(arguments.run);
   const auto response = CallAggregator(arguments.connection, &v1::RunService::Stub::GetRun, request);
@@ -64,7 +64,7 @@ absl::Status Show(const Arguments& arguments) {
 }  // namespace
 
 void AddRunShowCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunShowArguments>();
   CLI::App* command = parent.add_subcommand("show", "Show a run: where it stands, its nodes, its rounds");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("run", arguments->run, "Its name")->required();
@@ -72,8 +72,8 @@ void AddRunShowCommand(CLI::App& parent, int& exit_code) {
   command->footer("Example:\n  tributary run show letters --json | jq '.history[].loss'");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Show(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("run show", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("run show", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -22,10 +22,10 @@
 #include "core/runtime/service.h"
 #include "tributary/v1/run.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRunStartExamples = R"(Examples:
   tributary run start run.toml
   tributary run start run.toml --model encoder.safetensors   start from these parameters
   tributary run start run.toml --check                       look for faults only
@@ -42,7 +42,7 @@ run.toml:
 
 Starting the same run again changes nothing. Without a model, here or in the file, a fresh encoder is drawn from client.seed.)";
 
-struct Arguments {
+struct RunStartArguments {
   ConnectionArguments connection;
   std::string config;
   std::string model;
@@ -52,32 +52,32 @@ struct Arguments {
 
 // Checked here, where the file has a name.
 absl::StatusOr<std::string> ReadModel(const std::string& path) {
-  absl::StatusOr<std::string> file = ReadFile(path);
+  absl::StatusOr<std::string> file = runtime::ReadFile(path);
   if (!file.ok()) return file.status();
-  const absl::Status status = DecodeFlatModel(*file).status();
+  const absl::Status status = parameters::DecodeFlatModel(*file).status();
   if (!status.ok()) {
     return absl::Status(status.code(), fmt::format("{}: {}", path, std::string(status.message())));
   }
   // The run's models would say that they are of the run that made this one.
-  absl::StatusOr<TensorSet> set = DecodeSafetensors(*file);
+  absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(*file);
   if (!set.ok()) return set.status();
   RemoveDescription(*set);
-  return EncodeSafetensors(*set);
+  return parameters::EncodeSafetensors(*set);
 }
 
-absl::StatusOr<std::string> FreshModel(const RunConfig& config) {
-  SelfSupervisedOptions options;
+absl::StatusOr<std::string> FreshModel(const learning::RunConfig& config) {
+  nn::SelfSupervisedOptions options;
   options.encoder = config.encoder;
   options.seed = config.client.seed;
   options.method =
-      config.client.method == "byol" ? SelfSupervisedMethod::kByol : SelfSupervisedMethod::kSimSiam;
-  const auto trainer = SelfSupervisedTrainer::Create(options);
+      config.client.method == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
+  const auto trainer = nn::SelfSupervisedTrainer::Create(options);
   if (!trainer.ok()) return trainer.status();
-  return EncodeEncoder(**trainer);
+  return nn::EncodeEncoder(**trainer);
 }
 
 // What the file says of the initial model; a fault is recorded at its key.
-absl::StatusOr<std::string> InitialModel(const ConfigFile& file, const RunConfig& config) {
+absl::StatusOr<std::string> InitialModel(const config::ConfigFile& file, const learning::RunConfig& config) {
   if (!config.model_file.empty()) {
     // Relative to the file that names it.
     auto model = ReadModel((std::filesystem::path(file.path()).parent_path() / config.model_file).string());
@@ -89,7 +89,8 @@ absl::StatusOr<std::string> InitialModel(const ConfigFile& file, const RunConfig
   return model;
 }
 
-absl::StatusOr<v1::Run> Send(const Arguments& arguments, const std::string& config, std::string_view model) {
+absl::StatusOr<v1::Run> Send(const RunStartArguments& arguments, const std::string& config,
+                             std::string_view model) {
   constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
   const auto channel = Connect(arguments.connection);
   if (!channel.ok()) return channel.status();
@@ -120,20 +121,22 @@ struct PreparedRun {
 };
 
 // All that is done before the aggregator is asked; --check ends with it.
-absl::StatusOr<PreparedRun> Prepare(const Arguments& arguments) {
-  auto text = ReadFile(arguments.config);
+absl::StatusOr<PreparedRun> Prepare(const RunStartArguments& arguments) {
+  auto text = runtime::ReadFile(arguments.config);
   if (!text.ok()) return text.status();
-  const auto file = ConfigFile::Parse(*text, arguments.config);
-  if (!file.ok()) return WithExitCode(file.status(), kExitConfig);
-  const RunConfig config = ReadRunConfig(*file);
-  if (const absl::Status status = file->Finish(); !status.ok()) return WithExitCode(status, kExitConfig);
+  const auto file = config::ConfigFile::Parse(*text, arguments.config);
+  if (!file.ok()) return WithExitCode(file.status(), runtime::kExitConfig);
+  const learning::RunConfig config = learning::ReadRunConfig(*file);
+  if (const absl::Status status = file->Finish(); !status.ok())
+    return WithExitCode(status, runtime::kExitConfig);
   auto model = arguments.model.empty() ? InitialModel(*file, config) : ReadModel(arguments.model);
-  if (const absl::Status status = file->Finish(); !status.ok()) return WithExitCode(status, kExitConfig);
+  if (const absl::Status status = file->Finish(); !status.ok())
+    return WithExitCode(status, runtime::kExitConfig);
   if (!model.ok()) return model.status();
   return PreparedRun{*std::move(text), *std::move(model)};
 }
 
-absl::Status Start(const Arguments& arguments) {
+absl::Status Start(const RunStartArguments& arguments) {
   const absl::StatusOr<PreparedRun> prepared = Prepare(arguments);
   if (!prepared.ok()) return prepared.status();
   if (arguments.check) {
@@ -145,7 +148,7 @@ absl::Status Start(const Arguments& arguments) {
   if (run->state() == v1::RUN_STATE_STOPPED || run->state() == v1::RUN_STATE_FAILED) {
     return WithExitCode(
         absl::FailedPreconditionError(fmt::format("{}; another name starts another run", RunSummary(*run))),
-        kExitFailure);
+        runtime::kExitFailure);
   }
   const std::string line = arguments.json ? RunJson(*run).dump() : RunSummary(*run);
   std::printf("%s\n", line.c_str());
@@ -155,7 +158,7 @@ absl::Status Start(const Arguments& arguments) {
 }  // namespace
 
 void AddRunStartCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunStartArguments>();
   CLI::App* command = parent.add_subcommand("start", "Start a run that a file describes");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("config", arguments->config, "What the run is")->type_name("FILE")->required();
@@ -163,11 +166,11 @@ void AddRunStartCommand(CLI::App& parent, int& exit_code) {
       ->type_name("FILE");
   command->add_flag("--check", arguments->check, "Look for faults, start nothing");
   command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->footer(kExamples);
+  command->footer(kRunStartExamples);
   command->callback([arguments, &exit_code] {
     const absl::Status status = Start(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("run start", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("run start", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

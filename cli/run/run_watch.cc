@@ -15,14 +15,14 @@
 #include "cli/connection.h"
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
-#include "core/runtime/service.h"
 #include "core/link/channel.h"
+#include "core/runtime/service.h"
 #include "tributary/v1/run.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRunWatchExamples = R"(Examples:
   tributary run watch letters                     a line per round, until the run has ended
   tributary run watch letters --json | jq .loss   one object per round
 
@@ -30,7 +30,7 @@ A round that is evaluated after it was committed is shown again; after the last 
 aggregator that goes away is waited for up to a minute. Ends with 0 when the run has finished, with 1 when it was stopped
 or failed.)";
 
-struct Arguments {
+struct RunWatchArguments {
   ConnectionArguments connection;
   std::string run;
   std::uint32_t after = 0;
@@ -38,9 +38,9 @@ struct Arguments {
 };
 
 // What changes between rounds stands in one line that is overwritten.
-class Screen {
+class RunScreen {
  public:
-  explicit Screen(bool json) : json_(json), terminal_(!json && isatty(STDOUT_FILENO) != 0) {}
+  explicit RunScreen(bool json) : json_(json), terminal_(!json && isatty(STDOUT_FILENO) != 0) {}
 
   void Show(const v1::WatchRunResponse& response) {
     if (!json_ && !std::exchange(begun_, true)) std::printf("%s\n", RoundHeading().c_str());
@@ -82,7 +82,7 @@ class Screen {
 // One run, over streams that may break.
 class Follower {
  public:
-  Follower(const Arguments& arguments, std::shared_ptr<grpc::Channel> channel)
+  Follower(const RunWatchArguments& arguments, std::shared_ptr<grpc::Channel> channel)
       : channel_(std::move(channel)),
         stub_(v1::RunService::NewStub(channel_)),
         run_(arguments.run),
@@ -118,11 +118,11 @@ class Follower {
   void Reconnect(const std::string& aggregator) {
     screen_.Away(aggregator);
     std::this_thread::sleep_for(kPause);
-    AwaitConnection(*channel_);
+    link::AwaitConnection(*channel_);
   }
 
   const v1::Run& last() const { return last_; }
-  const Screen& screen() const { return screen_; }
+  const RunScreen& screen() const { return screen_; }
 
  private:
   static constexpr std::chrono::seconds kPatience{60};
@@ -132,12 +132,12 @@ class Follower {
   const std::unique_ptr<v1::RunService::Stub> stub_;
   const std::string run_;
   std::uint32_t after_;
-  Screen screen_;
+  RunScreen screen_;
   v1::Run last_;
   std::optional<std::chrono::steady_clock::time_point> lost_;  // end of the last stream that said something
 };
 
-absl::StatusOr<v1::Run> Watch(const Arguments& arguments) {
+absl::StatusOr<v1::Run> Watch(const RunWatchArguments& arguments) {
   auto channel = Connect(arguments.connection);
   if (!channel.ok()) return channel.status();
   Follower follower(arguments, *std::move(channel));
@@ -154,21 +154,21 @@ absl::StatusOr<v1::Run> Watch(const Arguments& arguments) {
 }  // namespace
 
 void AddRunWatchCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunWatchArguments>();
   CLI::App* command = parent.add_subcommand("watch", "Follow a run's rounds until it has ended");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("run", arguments->run, "Its name")->required();
   command->add_option("--after", arguments->after, "Leave out rounds up to this one");
   command->add_flag("--json", arguments->json, "One JSON object per round");
-  command->footer(kExamples);
+  command->footer(kRunWatchExamples);
   command->callback([arguments, &exit_code] {
     const absl::StatusOr<v1::Run> run = Watch(*arguments);
     if (!run.ok()) {
       exit_code = ReportFailure("run watch", run.status());
     } else {
-      exit_code = run->state() == v1::RUN_STATE_FINISHED ? kExitOk : kExitFailure;
+      exit_code = run->state() == v1::RUN_STATE_FINISHED ? runtime::kExitOk : runtime::kExitFailure;
     }
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

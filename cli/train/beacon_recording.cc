@@ -11,7 +11,7 @@
 #include "core/runtime/file.h"
 #include "node/source/ranges.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 absl::Status InFile(const std::string& path, const absl::Status& status) {
@@ -22,13 +22,13 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
 
 absl::StatusOr<BeaconRecording> BeaconRecording::Load(const std::string& ranges_path,
                                                       const std::string& truth_path) {
-  const auto ranges_csv = ReadFile(ranges_path);
+  const auto ranges_csv = runtime::ReadFile(ranges_path);
   if (!ranges_csv.ok()) return ranges_csv.status();
-  auto rows = ParseRanges(*ranges_csv);
+  auto rows = scene::ParseRanges(*ranges_csv);
   if (!rows.ok()) return InFile(ranges_path, rows.status());
-  const auto truth_csv = ReadFile(truth_path);
+  const auto truth_csv = runtime::ReadFile(truth_path);
   if (!truth_csv.ok()) return truth_csv.status();
-  auto motion = MotionCapture::Parse(*truth_csv);
+  auto motion = scene::MotionCapture::Parse(*truth_csv);
   if (!motion.ok()) return InFile(truth_path, motion.status());
   return BeaconRecording(*std::move(rows), *std::move(motion));
 }
@@ -36,23 +36,23 @@ absl::StatusOr<BeaconRecording> BeaconRecording::Load(const std::string& ranges_
 std::vector<BeaconRecording::Sample> BeaconRecording::Samples(std::span<const int> anchors, int tag,
                                                               const RecordingPart& part) const {
   std::vector<Sample> samples;
-  const std::size_t end = RowAtFraction(rows_, part.end);
-  for (std::size_t i = RowAtFraction(rows_, part.start); i < end; ++i) {
-    const RangeRow& row = rows_[i];
+  const std::size_t end = source::RowAtFraction(rows_, part.end);
+  for (std::size_t i = source::RowAtFraction(rows_, part.start); i < end; ++i) {
+    const scene::RangeRow& row = rows_[i];
     if (!std::ranges::all_of(anchors, [&](int anchor) { return std::isfinite(row.Range(anchor, tag)); }))
       continue;
-    if (const auto truth = motion_.At(row.unix_ns, kTagPositionsM[static_cast<std::size_t>(tag)])) {
+    if (const auto truth = motion_.At(row.unix_ns, scene::kTagPositionsM[static_cast<std::size_t>(tag)])) {
       samples.push_back({.row = &row, .truth_m = *truth});
     }
   }
   return samples;
 }
 
-std::vector<BeaconExample> BeaconRecording::Examples(const std::array<int, 3>& anchors, int tag,
-                                                     const RecordingPart& part) const {
-  std::vector<BeaconExample> examples;
+std::vector<nn::BeaconExample> BeaconRecording::Examples(const std::array<int, 3>& anchors, int tag,
+                                                         const RecordingPart& part) const {
+  std::vector<nn::BeaconExample> examples;
   for (const Sample& sample : Samples(anchors, tag, part)) {
-    BeaconExample example{
+    nn::BeaconExample example{
         .unix_ns = sample.row->unix_ns, .ranges_m = {}, .position_m = {sample.truth_m[0], sample.truth_m[1]}};
     for (std::size_t i = 0; i < anchors.size(); ++i) example.ranges_m[i] = sample.row->Range(anchors[i], tag);
     examples.push_back(example);
@@ -65,14 +65,14 @@ absl::StatusOr<std::array<int, 3>> ParseAnchors(const std::string& text) {
   std::array<int, 3> anchors = {-1, -1, -1};
   bool valid = names.size() == anchors.size();
   for (std::size_t i = 0; valid && i < anchors.size(); ++i) {
-    valid = absl::SimpleAtoi(names[i], &anchors[i]) && anchors[i] >= 0 && anchors[i] < kAnchors &&
+    valid = absl::SimpleAtoi(names[i], &anchors[i]) && anchors[i] >= 0 && anchors[i] < scene::kAnchors &&
             std::count(anchors.begin(), anchors.end(), anchors[i]) == 1;
   }
   if (!valid) {
-    return UsageError(absl::StrCat("anchors \"", text, "\": three different ones of 0 to ", kAnchors - 1,
-                                   " are expected, as 1,4,6"));
+    return UsageError(absl::StrCat("anchors \"", text, "\": three different ones of 0 to ",
+                                   scene::kAnchors - 1, " are expected, as 1,4,6"));
   }
   return anchors;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

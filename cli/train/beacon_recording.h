@@ -12,7 +12,7 @@
 #include "core/scene/ranges_csv.h"
 #include "core/scene/ranges_motion.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // A part of a recording by time: 0 ≤ start < end ≤ 1.
 struct RecordingPart {
@@ -27,26 +27,26 @@ class BeaconRecording {
 
   // One row with all its ranges of the tag and the tag's true position.
   struct Sample {
-    const RangeRow* row;
-    Point3 truth_m;
+    const scene::RangeRow* row;
+    scene::Point3 truth_m;
   };
 
   // Rows of the part in which each of these anchors has a range to the tag and motion capture knows where it
   // was.
   std::vector<Sample> Samples(std::span<const int> anchors, int tag, const RecordingPart& part) const;
 
-  std::vector<BeaconExample> Examples(const std::array<int, 3>& anchors, int tag,
-                                      const RecordingPart& part) const;
+  std::vector<nn::BeaconExample> Examples(const std::array<int, 3>& anchors, int tag,
+                                          const RecordingPart& part) const;
 
  private:
-  BeaconRecording(std::vector<RangeRow> rows, MotionCapture motion)
+  BeaconRecording(std::vector<scene::RangeRow> rows, scene::MotionCapture motion)
       : rows_(std::move(rows)), motion_(std::move(motion)) {}
 
-  std::vector<RangeRow> rows_;
-  MotionCapture motion_;
+  std::vector<scene::RangeRow> rows_;
+  scene::MotionCapture motion_;
 };
 
 // "1,4,6" to three distinct anchors. Errors: InvalidArgument.
 absl::StatusOr<std::array<int, 3>> ParseAnchors(const std::string& text);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -12,7 +12,7 @@
 #include "core/nn/positioning/positioning_trainer.h"
 #include "core/scene/gaussian_noise.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr std::size_t kStandardisationExamples = 20'000;
@@ -27,8 +27,8 @@ constexpr double kInputRangeQuantile = 0.9999;
 // Different users for each purpose.
 enum class Purpose : std::uint64_t { kTraining, kStandardisation, kRanges, kProgress, kCalibration };
 
-RoomExamples ExamplesFor(std::uint64_t seed, Purpose purpose) {
-  return {MixBits(seed, static_cast<std::uint64_t>(purpose))};
+scene::RoomExamples ExamplesFor(std::uint64_t seed, Purpose purpose) {
+  return {scene::MixBits(seed, static_cast<std::uint64_t>(purpose))};
 }
 
 struct SinglePanelFigures {
@@ -39,30 +39,32 @@ struct SinglePanelFigures {
 // Runs the examples [0, count) of one panel in batches; visit(first index of the batch, size, outputs [size ×
 // 5]).
 template <class Visit>
-void RunExamples(PositioningInference& inference, const RoomExamples& examples, std::size_t count,
+void RunExamples(nn::PositioningInference& inference, const scene::RoomExamples& examples, std::size_t count,
                  Visit visit) {
-  std::vector<float> features(inference.max_batch() * kChannelFeatures);
-  std::vector<float> outputs(inference.max_batch() * kGaussianOutputs);
+  std::vector<float> features(inference.max_batch() * scene::kChannelFeatures);
+  std::vector<float> outputs(inference.max_batch() * nn::kGaussianOutputs);
   for (std::size_t first = 0; first < count; first += inference.max_batch()) {
     const std::size_t size = std::min(inference.max_batch(), count - first);
     for (std::size_t i = 0; i < size; ++i) {
-      examples.Sense(
-          first + i, Wall::kSouth,
-          std::span<float, kChannelFeatures>(features.data() + i * kChannelFeatures, kChannelFeatures));
+      examples.Sense(first + i, scene::Wall::kSouth,
+                     std::span<float, scene::kChannelFeatures>(features.data() + i * scene::kChannelFeatures,
+                                                               scene::kChannelFeatures));
     }
     inference.Run(features, size, outputs);
     visit(first, size, std::span<const float>(outputs));
   }
 }
 
-SinglePanelFigures Measure(PositioningInference& inference, const RoomExamples& examples, std::size_t count) {
+SinglePanelFigures Measure(nn::PositioningInference& inference, const scene::RoomExamples& examples,
+                           std::size_t count) {
   SinglePanelFigures figures;
   RunExamples(inference, examples, count,
               [&](std::size_t first, std::size_t size, std::span<const float> outputs) {
                 for (std::size_t i = 0; i < size; ++i) {
-                  const RoomPosition truth = ToPanelFrame(Wall::kSouth, examples.User(first + i));
-                  const GaussianPosition estimate = PositionFromOutputs(
-                      inference.network(), outputs.subspan(i * kGaussianOutputs, kGaussianOutputs));
+                  const scene::RoomPosition truth =
+                      scene::ToPanelFrame(scene::Wall::kSouth, examples.User(first + i));
+                  const nn::GaussianPosition estimate = nn::PositionFromOutputs(
+                      inference.network(), outputs.subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
                   const double dx = truth.x - estimate.mean[0];
                   const double dy = truth.y - estimate.mean[1];
                   const double z1 = dx / estimate.cholesky[0];
@@ -74,7 +76,8 @@ SinglePanelFigures Measure(PositioningInference& inference, const RoomExamples& 
   return figures;
 }
 
-std::array<float, 6> ActivationRanges(PositioningInference& inference, const RoomExamples& examples) {
+std::array<float, 6> ActivationRanges(nn::PositioningInference& inference,
+                                      const scene::RoomExamples& examples) {
   std::array<float, 6> ranges = {};
   std::vector<float> inputs;
   RunExamples(inference, examples, kRangeExamples, [&](std::size_t, std::size_t, std::span<const float>) {
@@ -103,18 +106,19 @@ class Stopwatch {
 
 }  // namespace
 
-PositioningNetwork TrainPositioning(const PositioningTrainingOptions& options,
-                                    const std::function<void(const PositioningTrainingProgress&)>& progress) {
+nn::PositioningNetwork TrainPositioning(
+    const PositioningTrainingOptions& options,
+    const std::function<void(const PositioningTrainingProgress&)>& progress) {
   constexpr std::size_t kInferenceBatch = 64;
   const std::uint64_t steps_per_epoch = std::max<std::uint64_t>(1, options.samples / options.batch);
   const Stopwatch stopwatch;
 
-  PositioningNetwork network;
+  nn::PositioningNetwork network;
   FitStandardisation(ExamplesFor(options.seed, Purpose::kStandardisation), kStandardisationExamples, network);
-  PositioningTrainer trainer({.batch = options.batch,
-                              .steps = steps_per_epoch * options.epochs,
-                              .peak_learning_rate = options.peak_learning_rate,
-                              .seed = options.seed});
+  nn::PositioningTrainer trainer({.batch = options.batch,
+                                  .steps = steps_per_epoch * options.epochs,
+                                  .peak_learning_rate = options.peak_learning_rate,
+                                  .seed = options.seed});
   RoomBatches batches(ExamplesFor(options.seed, Purpose::kTraining), options.batch, network,
                       options.draw_ahead);
   for (std::uint64_t epoch = 1; epoch <= options.epochs; ++epoch) {
@@ -124,7 +128,7 @@ PositioningNetwork TrainPositioning(const PositioningTrainingOptions& options,
       loss += trainer.Step(batch.features, batch.targets) / static_cast<double>(steps_per_epoch);
     }
     trainer.Export(network);
-    PositioningInference inference(network, kInferenceBatch);
+    nn::PositioningInference inference(network, kInferenceBatch);
     const auto held_out =
         Measure(inference, ExamplesFor(options.seed, Purpose::kProgress), kProgressExamples);
     const double elapsed_s = stopwatch.Seconds();
@@ -137,7 +141,7 @@ PositioningNetwork TrainPositioning(const PositioningTrainingOptions& options,
               .remaining_s = elapsed_s * remaining});
   }
 
-  PositioningInference inference(network, kInferenceBatch);
+  nn::PositioningInference inference(network, kInferenceBatch);
   network.activation_range = ActivationRanges(inference, ExamplesFor(options.seed, Purpose::kRanges));
   // Scaling L by s divides NEES by s²; it has to be 2, the dimension.
   const auto held_out =
@@ -146,4 +150,4 @@ PositioningNetwork TrainPositioning(const PositioningTrainingOptions& options,
   return network;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -7,7 +7,7 @@
 
 #include "core/nn/positioning/positioning_network.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 struct PositioningTrainingOptions {
   std::uint64_t seed = 1;
@@ -29,7 +29,8 @@ struct PositioningTrainingProgress {
 
 // Standardisation, training, activation ranges and covariance scale, each on users of their own. The caller
 // names it.
-PositioningNetwork TrainPositioning(const PositioningTrainingOptions& options,
-                                    const std::function<void(const PositioningTrainingProgress&)>& progress);
+nn::PositioningNetwork TrainPositioning(
+    const PositioningTrainingOptions& options,
+    const std::function<void(const PositioningTrainingProgress&)>& progress);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -6,7 +6,7 @@
 
 #include "cli/evaluate/positioning_evaluation.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // A thousandth of the shipped model's training: from 3.4 m (the mean distance from the room's centre) to
@@ -14,7 +14,7 @@ namespace {
 // even with heavy tails.
 TEST(PositioningTrainingTest, LearnsAndCalibrates) {
   std::vector<PositioningTrainingProgress> progress;
-  const PositioningNetwork network =
+  const nn::PositioningNetwork network =
       TrainPositioning({.samples = 12'800, .epochs = 3, .batch = 64},
                        [&](const PositioningTrainingProgress& step) { progress.push_back(step); });
   ASSERT_EQ(progress.size(), 3u);
@@ -30,4 +30,4 @@ TEST(PositioningTrainingTest, LearnsAndCalibrates) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -4,14 +4,14 @@
 
 #include "core/nn/positioning/positioning_features.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // The network is the same for every wall: in the panel's frame the users are spread alike.
-constexpr Wall kTrainingWall = Wall::kSouth;
+constexpr scene::Wall kTrainingWall = scene::Wall::kSouth;
 
-PositioningNetwork StandardisationOf(const PositioningNetwork& network) {
-  PositioningNetwork copy;
+nn::PositioningNetwork StandardisationOf(const nn::PositioningNetwork& network) {
+  nn::PositioningNetwork copy;
   copy.input_mean = network.input_mean;
   copy.input_inverse_deviation = network.input_inverse_deviation;
   return copy;
@@ -19,11 +19,11 @@ PositioningNetwork StandardisationOf(const PositioningNetwork& network) {
 
 }  // namespace
 
-RoomBatches::RoomBatches(const RoomExamples& examples, std::size_t batch, const PositioningNetwork& network,
-                         bool draw_ahead)
+RoomBatches::RoomBatches(const scene::RoomExamples& examples, std::size_t batch,
+                         const nn::PositioningNetwork& network, bool draw_ahead)
     : examples_(examples), batch_(batch), standardisation_(StandardisationOf(network)) {
   for (Batch& buffer : buffers_) {
-    buffer.features.resize(batch * kChannelFeatures);
+    buffer.features.resize(batch * scene::kChannelFeatures);
     buffer.targets.resize(batch * 2);
   }
   if (draw_ahead) thread_ = std::jthread([this](std::stop_token stop) { Produce(stop); });
@@ -34,7 +34,7 @@ const RoomBatches::Batch& RoomBatches::Next() {
     Fill(buffers_[0]);
     return buffers_[0];
   }
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   released_ = taken_;
   changed_.notify_all();
   while (produced_ <= taken_) changed_.wait(lock);
@@ -43,11 +43,12 @@ const RoomBatches::Batch& RoomBatches::Next() {
 
 void RoomBatches::Fill(Batch& batch) {
   for (std::size_t i = 0; i < batch_; ++i, ++next_example_) {
-    const FeatureSpan features(batch.features.data() + i * kChannelFeatures, kChannelFeatures);
+    const nn::FeatureSpan features(batch.features.data() + i * scene::kChannelFeatures,
+                                   scene::kChannelFeatures);
     examples_.Sense(next_example_, kTrainingWall, features);
-    AlignPhase(features);
-    Standardise(standardisation_, features);
-    const RoomPosition user = ToPanelFrame(kTrainingWall, examples_.User(next_example_));
+    nn::AlignPhase(features);
+    nn::Standardise(standardisation_, features);
+    const scene::RoomPosition user = scene::ToPanelFrame(kTrainingWall, examples_.User(next_example_));
     batch.targets[2 * i] = static_cast<float>(user.x);
     batch.targets[2 * i + 1] = static_cast<float>(user.y);
   }
@@ -56,33 +57,34 @@ void RoomBatches::Fill(Batch& batch) {
 void RoomBatches::Produce(std::stop_token stop) {
   for (std::uint64_t index = 0;; ++index) {
     {
-      MutexLock lock(mutex_);
+      runtime::MutexLock lock(mutex_);
       const auto free = [&]() REQUIRES(mutex_) { return index < released_ + buffers_.size(); };
       if (!changed_.wait(lock, stop, free)) return;
     }
     Fill(buffers_[index % buffers_.size()]);
-    MutexLock lock(mutex_);
+    runtime::MutexLock lock(mutex_);
     ++produced_;
     changed_.notify_all();
   }
 }
 
-void FitStandardisation(const RoomExamples& examples, std::size_t count, PositioningNetwork& network) {
-  std::vector<double> sum(kChannelFeatures, 0.0);
-  std::vector<double> squares(kChannelFeatures, 0.0);
-  std::vector<float> features(kChannelFeatures);
+void FitStandardisation(const scene::RoomExamples& examples, std::size_t count,
+                        nn::PositioningNetwork& network) {
+  std::vector<double> sum(scene::kChannelFeatures, 0.0);
+  std::vector<double> squares(scene::kChannelFeatures, 0.0);
+  std::vector<float> features(scene::kChannelFeatures);
   for (std::size_t i = 0; i < count; ++i) {
-    const FeatureSpan sample(features.data(), kChannelFeatures);
+    const nn::FeatureSpan sample(features.data(), scene::kChannelFeatures);
     examples.Sense(i, kTrainingWall, sample);
-    AlignPhase(sample);
-    for (std::size_t f = 0; f < kChannelFeatures; ++f) {
+    nn::AlignPhase(sample);
+    for (std::size_t f = 0; f < scene::kChannelFeatures; ++f) {
       sum[f] += features[f];
       squares[f] += static_cast<double>(features[f]) * features[f];
     }
   }
-  network.input_mean.resize(kChannelFeatures);
-  network.input_inverse_deviation.resize(kChannelFeatures);
-  for (std::size_t f = 0; f < kChannelFeatures; ++f) {
+  network.input_mean.resize(scene::kChannelFeatures);
+  network.input_inverse_deviation.resize(scene::kChannelFeatures);
+  for (std::size_t f = 0; f < scene::kChannelFeatures; ++f) {
     const double mean = sum[f] / static_cast<double>(count);
     const double variance = squares[f] / static_cast<double>(count) - mean * mean;
     network.input_mean[f] = static_cast<float>(mean);
@@ -91,4 +93,4 @@ void FitStandardisation(const RoomExamples& examples, std::size_t count, Positio
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

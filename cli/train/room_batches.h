@@ -12,7 +12,7 @@
 #include "core/runtime/mutex.h"
 #include "core/scene/room_examples.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // Phase-aligned, standardised examples in the panel's frame. No user is drawn twice: every epoch sees new
 // positions and new noise. With `draw_ahead` it owns one thread, which waits while both buffers are full; the
@@ -25,7 +25,7 @@ class RoomBatches {
   };
 
   // `network` gives the standardisation.
-  RoomBatches(const RoomExamples& examples, std::size_t batch, const PositioningNetwork& network,
+  RoomBatches(const scene::RoomExamples& examples, std::size_t batch, const nn::PositioningNetwork& network,
               bool draw_ahead);
 
   // Waits for the next batch; it stays valid until the next call. One thread calls.
@@ -35,13 +35,13 @@ class RoomBatches {
   void Fill(Batch& batch);
   void Produce(std::stop_token stop) EXCLUDES(mutex_);
 
-  const RoomExamples examples_;
+  const scene::RoomExamples examples_;
   const std::size_t batch_;
-  const PositioningNetwork standardisation_;
+  const nn::PositioningNetwork standardisation_;
   std::array<Batch, 2> buffers_;  // buffer i % 2 belongs to whoever is at batch i
   std::uint64_t next_example_ = 0;
 
-  Mutex mutex_;
+  runtime::Mutex mutex_;
   std::condition_variable_any changed_;
   std::uint64_t produced_ GUARDED_BY(mutex_) = 0;
   std::uint64_t released_ GUARDED_BY(mutex_) = 0;
@@ -51,6 +51,7 @@ class RoomBatches {
 
 // Mean and inverse deviation of the aligned features over `count` examples. A feature that never changes (the
 // imaginary part that alignment clears) gets an inverse deviation of 0.
-void FitStandardisation(const RoomExamples& examples, std::size_t count, PositioningNetwork& network);
+void FitStandardisation(const scene::RoomExamples& examples, std::size_t count,
+                        nn::PositioningNetwork& network);
 
-}  // namespace tributary
+}  // namespace tributary::cli

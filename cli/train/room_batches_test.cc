@@ -5,19 +5,19 @@
 #include <cmath>
 #include <cstddef>
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr std::size_t kBatch = 64;
 
-PositioningNetwork Standardisation() {
-  PositioningNetwork network;
+nn::PositioningNetwork Standardisation() {
+  nn::PositioningNetwork network;
   FitStandardisation({11}, 2'000, network);
   return network;
 }
 
 TEST(RoomBatchesTest, AreTheSameWhetherDrawnAheadOrNot) {
-  const PositioningNetwork network = Standardisation();
+  const nn::PositioningNetwork network = Standardisation();
   RoomBatches ahead({5}, kBatch, network, true);
   RoomBatches on_demand({5}, kBatch, network, false);
   for (int i = 0; i < 5; ++i) {
@@ -56,10 +56,10 @@ TEST(RoomBatchesTest, StopWhileBuffersAreFull) {
 }
 
 TEST(FitStandardisationTest, LeavesOutTheFeatureThatAlignmentClears) {
-  const PositioningNetwork network = Standardisation();
-  EXPECT_EQ(network.input_inverse_deviation[kChannelFeatures / 2], 0);
+  const nn::PositioningNetwork network = Standardisation();
+  EXPECT_EQ(network.input_inverse_deviation[scene::kChannelFeatures / 2], 0);
   EXPECT_GT(network.input_inverse_deviation[0], 0);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

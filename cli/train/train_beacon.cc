@@ -12,17 +12,17 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "cli/evaluate/beacon_evaluation.h"
-#include "cli/train/beacon_recording.h"
 #include "cli/failure.h"
+#include "cli/train/beacon_recording.h"
 #include "core/nn/beacon/beacon_file.h"
 #include "core/nn/beacon/beacon_trainer.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct TrainBeaconArguments {
   std::string ranges;
   std::string truth;
   std::string anchors = "1,4,6";
@@ -31,12 +31,12 @@ struct Arguments {
   std::string name;
   std::string version = "1";
   RecordingPart part = {.start = 0.0, .end = 0.5};
-  BeaconTrainingOptions training;
+  nn::BeaconTrainingOptions training;
   bool json = false;
 };
 
 // One line that is overwritten on a terminal, one line per run elsewhere.
-void PrintProgress(const BeaconTrainingProgress& progress) {
+void PrintProgress(const nn::BeaconTrainingProgress& progress) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
   std::fprintf(stderr, "%srun %d/%d  %3d epochs  held-out error %.4f m per coordinate (best %.4f)%s",
                terminal ? "\r" : "", progress.run, progress.runs, progress.epochs, progress.held_out_rms_m,
@@ -51,7 +51,7 @@ RecordingPart UnseenPart(const RecordingPart& part) {
                                      : RecordingPart{.start = part.end, .end = 1.0};
 }
 
-absl::Status Train(const Arguments& arguments) {
+absl::Status Train(const TrainBeaconArguments& arguments) {
   const auto anchors = ParseAnchors(arguments.anchors);
   if (!anchors.ok()) return anchors.status();
   const auto recording = BeaconRecording::Load(arguments.ranges, arguments.truth);
@@ -69,8 +69,8 @@ absl::Status Train(const Arguments& arguments) {
       absl::StrFormat("%s from %.3f to %.3f of its time, %d samples, seed %d",
                       arguments.ranges.substr(arguments.ranges.rfind('/') + 1), arguments.part.start,
                       arguments.part.end, examples.size(), arguments.training.seed);
-  const std::string file = EncodeBeacon(*network);
-  const auto written = DecodeBeacon(file);  // gives the identity, and checks what is about to be written
+  const std::string file = nn::EncodeBeacon(*network);
+  const auto written = nn::DecodeBeacon(file);  // gives the identity, and checks what is about to be written
   if (!written.ok()) return written.status();
   if (absl::Status status = WriteOutput(arguments.out, file); !status.ok()) return status;
 
@@ -98,7 +98,7 @@ absl::Status Train(const Arguments& arguments) {
 }  // namespace
 
 void AddTrainBeaconCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TrainBeaconArguments>();
   arguments->training.progress = PrintProgress;
   CLI::App* command =
       parent.add_subcommand("beacon", "Train a 3-10-2 network that turns three ranges into a position");
@@ -107,7 +107,7 @@ void AddTrainBeaconCommand(CLI::App& parent, int& exit_code) {
   command->add_option("--anchors", arguments->anchors, "Numbers of the three anchors of the board")
       ->capture_default_str();
   command->add_option("--tag", arguments->tag, "Number of the tag to locate")
-      ->check(CLI::Range(0, kTags - 1))
+      ->check(CLI::Range(0, scene::kTags - 1))
       ->capture_default_str();
   command->add_option("--out", arguments->out, "Model file to write")->capture_default_str();
   command->add_option("--name", arguments->name, "Name of the model; beacon-<anchors> if not given");
@@ -130,8 +130,8 @@ void AddTrainBeaconCommand(CLI::App& parent, int& exit_code) {
       "beacon-1-4-6.safetensors");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Train(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("train beacon", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("train beacon", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

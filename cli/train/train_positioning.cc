@@ -9,17 +9,17 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
-#include "cli/failure.h"
 #include "cli/evaluate/positioning_evaluation.h"
+#include "cli/failure.h"
 #include "cli/train/positioning_training.h"
 #include "core/nn/positioning/positioning_file.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct TrainPositioningArguments {
   std::string out = "positioning.safetensors";
   std::string name = "lis-positioning";
   std::string version = "1";
@@ -38,9 +38,9 @@ void PrintProgress(const PositioningTrainingProgress& progress) {
                terminal && progress.epoch < progress.epochs ? "" : "\n");
 }
 
-absl::Status Train(const Arguments& arguments) {
+absl::Status Train(const TrainPositioningArguments& arguments) {
   PositioningTrainingProgress last;
-  PositioningNetwork network =
+  nn::PositioningNetwork network =
       TrainPositioning(arguments.training, [&last](const PositioningTrainingProgress& progress) {
         last = progress;
         PrintProgress(progress);
@@ -50,12 +50,13 @@ absl::Status Train(const Arguments& arguments) {
   network.training_set =
       absl::StrFormat("simulated room, seed %d, %d epochs of %d users drawn anew", arguments.training.seed,
                       arguments.training.epochs, arguments.training.samples);
-  const std::string file = EncodePositioning(network);
-  const auto written = DecodePositioning(file);  // gives the identity, and checks what is about to be written
+  const std::string file = nn::EncodePositioning(network);
+  const auto written =
+      nn::DecodePositioning(file);  // gives the identity, and checks what is about to be written
   if (!written.ok()) return written.status();
   if (absl::Status status = WriteOutput(arguments.out, file); !status.ok()) return status;
 
-  const auto figures = EvaluatePositioning(*written, {.format = NumberFormat::kFloat});
+  const auto figures = EvaluatePositioning(*written, {.format = fpga::NumberFormat::kFloat});
   if (!figures.ok()) return figures.status();
   const ErrorFigures& fused = figures->by_panels.back();
   if (arguments.json) {
@@ -81,7 +82,7 @@ absl::Status Train(const Arguments& arguments) {
 }  // namespace
 
 void AddTrainPositioningCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TrainPositioningArguments>();
   CLI::App* command =
       parent.add_subcommand("positioning", "Train the positioning network on the simulated room");
   command->add_option("--out", arguments->out, "Model file to write")->capture_default_str();
@@ -113,8 +114,8 @@ void AddTrainPositioningCommand(CLI::App& parent, int& exit_code) {
   command->callback([arguments, &exit_code] {
     arguments->training.draw_ahead = arguments->threads > 1;
     const absl::Status status = Train(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("train positioning", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("train positioning", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

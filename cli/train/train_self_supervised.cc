@@ -11,67 +11,69 @@
 
 #include "cli/evaluate/encoder_judgement.h"
 #include "cli/failure.h"
+#include "core/images/images_rehearsal.h"
+#include "core/images/images_stream.h"
 #include "core/images/labelled_images.h"
 #include "core/images/split.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
-#include "core/images/images_rehearsal.h"
-#include "core/images/images_stream.h"
 #include "node/learner/create_augmenter.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct TrainSelfSupervisedArguments {
   std::string images = "glyphs", labels, test_images, test_labels, out = "encoder.safetensors";
   std::string method = "simsiam", norm = "batch";
   std::uint64_t steps = 4000;
-  SelfSupervisedOptions options;
+  nn::SelfSupervisedOptions options;
   std::string split = "iid";
-  ImageSplitOptions parts;
+  images::ImageSplitOptions parts;
   std::size_t part = 0;
   std::string augmentation = "continuous";
   std::size_t buffer = 0;
   bool json = false;
 };
 
-SelfSupervisedOptions Options(const Arguments& arguments, std::size_t side) {
-  SelfSupervisedOptions options = arguments.options;
+nn::SelfSupervisedOptions OptionsOf(const TrainSelfSupervisedArguments& arguments, std::size_t side) {
+  nn::SelfSupervisedOptions options = arguments.options;
   options.encoder.side = side;
   options.schedule_steps = arguments.steps;
-  if (arguments.method == "byol") options.method = SelfSupervisedMethod::kByol;
-  if (arguments.norm == "filter_response") options.encoder.norm = EncoderNorm::kFilterResponse;
-  if (arguments.norm == "none") options.encoder.norm = EncoderNorm::kNone;
+  if (arguments.method == "byol") options.method = nn::SelfSupervisedMethod::kByol;
+  if (arguments.norm == "filter_response") options.encoder.norm = nn::EncoderNorm::kFilterResponse;
+  if (arguments.norm == "none") options.encoder.norm = nn::EncoderNorm::kNone;
   if (options.encoder.quantised) {
-    options.encoder.norm = EncoderNorm::kNone;
-    options.encoder.activation = EncoderActivation::kHardClip;
+    options.encoder.norm = nn::EncoderNorm::kNone;
+    options.encoder.activation = nn::EncoderActivation::kHardClip;
   }
   return options;
 }
 
 // What a node of a federated run would have: one part of the set.
-absl::StatusOr<std::vector<std::uint32_t>> PartOf(const ImageSet& set, const Arguments& arguments) {
-  ImageSplitOptions options = arguments.parts;
-  options.kind = ParseImageSplit(arguments.split).value_or(ImageSplit::kIid);
+absl::StatusOr<std::vector<std::uint32_t>> PartOf(const images::ImageSet& set,
+                                                  const TrainSelfSupervisedArguments& arguments) {
+  images::ImageSplitOptions options = arguments.parts;
+  options.kind = images::ParseImageSplit(arguments.split).value_or(images::ImageSplit::kIid);
   if (arguments.part >= options.nodes) {
     return UsageError(
         fmt::format("--shard-index {} is not below --shards {}", arguments.part, options.nodes));
   }
-  const auto parts = SplitImages(set.count(), set.labels, options);
+  const auto parts = images::SplitImages(set.count(), set.labels, options);
   if (!parts.ok()) return parts.status();
   return (*parts)[arguments.part];
 }
 
-absl::Status Train(const Arguments& arguments) {
-  const auto set = ReadImages(arguments.images, arguments.labels, ImageUse::kTraining);
+absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
+  const auto set = images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining);
   if (!set.ok()) return set.status();
   if (set->count() == 0) return absl::InvalidArgumentError("the image file holds no image");
-  const auto views = ParseAugmentationSet(arguments.augmentation);
+  const auto views = learner::ParseAugmentationSet(arguments.augmentation);
   if (!views.ok()) return views.status();
   auto augmenter = CreateAugmenter(*views, set->side);
   if (!augmenter.ok()) return augmenter.status();
-  const auto trainer = SelfSupervisedTrainer::Create(Options(arguments, set->side), *std::move(augmenter));
+  const auto trainer =
+      nn::SelfSupervisedTrainer::Create(OptionsOf(arguments, set->side), *std::move(augmenter));
   if (!trainer.ok()) return trainer.status();
   const auto part = PartOf(*set, arguments);
   if (!part.ok()) return part.status();
@@ -79,8 +81,8 @@ absl::Status Train(const Arguments& arguments) {
   if (arguments.buffer > 0 && (batch % 2 != 0 || arguments.buffer < batch / 2)) {
     return UsageError("--buffer needs an even --batch and room for half of one");
   }
-  ImageStream stream(*set, *part, arguments.buffer > 0 ? batch / 2 : batch, arguments.options.seed);
-  std::optional<ImageRehearsal> rehearsal;
+  images::ImageStream stream(*set, *part, arguments.buffer > 0 ? batch / 2 : batch, arguments.options.seed);
+  std::optional<images::ImageRehearsal> rehearsal;
   if (arguments.buffer > 0) {
     rehearsal.emplace(stream, batch / 2, set->image_size(), arguments.buffer, arguments.options.seed);
   }
@@ -88,7 +90,7 @@ absl::Status Train(const Arguments& arguments) {
   const auto elapsed_s = [start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  SelfSupervisedTrainer::StepResult last{};
+  nn::SelfSupervisedTrainer::StepResult last{};
   const std::uint64_t report_every = std::max<std::uint64_t>(arguments.steps / 10, 1);
   for (std::uint64_t step = 0; step < arguments.steps; ++step) {
     last = (*trainer)->Step(rehearsal ? rehearsal->Batch(step) : stream.Batch(step));
@@ -107,15 +109,16 @@ absl::Status Train(const Arguments& arguments) {
     seen.insert(seen.end(), images.begin(), images.end());
   }
   (*trainer)->CalibrateStatistics(seen);
-  if (absl::Status status = WriteOutput(arguments.out, EncodeEncoder(**trainer)); !status.ok()) return status;
+  if (absl::Status status = WriteOutput(arguments.out, nn::EncodeEncoder(**trainer)); !status.ok())
+    return status;
 
   nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", part->size()},
                                     {"steps", arguments.steps}, {"seconds", seconds},
                                     {"loss", last.loss},        {"spread", last.spread}};
   const bool judged = !arguments.test_images.empty() || arguments.images == "glyphs";
   if (judged) {
-    const auto test = ReadImages(arguments.test_images.empty() ? "glyphs" : arguments.test_images,
-                                 arguments.test_labels, ImageUse::kTest);
+    const auto test = images::ReadImages(arguments.test_images.empty() ? "glyphs" : arguments.test_images,
+                                         arguments.test_labels, images::ImageUse::kTest);
     if (!test.ok()) return test.status();
     const auto judgement = JudgeEncoder(**trainer, *set, *test);
     if (!judgement.ok()) return judgement.status();
@@ -134,8 +137,8 @@ absl::Status Train(const Arguments& arguments) {
 }  // namespace
 
 void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
-  SelfSupervisedOptions& options = arguments->options;
+  auto arguments = std::make_shared<TrainSelfSupervisedArguments>();
+  nn::SelfSupervisedOptions& options = arguments->options;
   CLI::App* command = parent.add_subcommand("self_supervised", "Train an encoder on images without labels");
   command
       ->add_option("--images", arguments->images, "idx or idx.gz, or \"glyphs\": built-in procedural images")
@@ -190,8 +193,8 @@ void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
       "four nodes would learn alone");
   command->callback([arguments, &exit_code] {
     const absl::Status status = Train(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("train self_supervised", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("train self_supervised", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/estimate/tuple_frame.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -70,12 +70,13 @@ absl::Status CheckShape(const EstimateLine& line) {
   if (dimension < 1 || dimension > 3) {
     return Fault("mean", absl::StrCat("has ", dimension, " elements, must have 1, 2 or 3"));
   }
-  if (line.scale_tril.size() != TriangleSize(dimension)) {
-    return Fault("scale_tril", absl::StrCat("has ", line.scale_tril.size(), " elements, must have ",
-                                            TriangleSize(dimension), " for ", dimension, " dimensions"));
+  if (line.scale_tril.size() != estimate::TriangleSize(dimension)) {
+    return Fault("scale_tril",
+                 absl::StrCat("has ", line.scale_tril.size(), " elements, must have ",
+                              estimate::TriangleSize(dimension), " for ", dimension, " dimensions"));
   }
   for (std::size_t row = 0; row < dimension; ++row) {
-    const std::size_t diagonal = TriangleSize(row + 1) - 1;
+    const std::size_t diagonal = estimate::TriangleSize(row + 1) - 1;
     if (!(line.scale_tril[diagonal] > 0)) {
       return Fault("scale_tril", absl::StrCat("element ", diagonal, " is ", line.scale_tril[diagonal],
                                               ", must be positive on the diagonal"));
@@ -100,4 +101,4 @@ absl::StatusOr<EstimateLine> ParseEstimateLine(std::string_view text) {
   return line;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

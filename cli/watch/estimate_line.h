@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // {"site":"a","epoch":"1","subject":1,"source":"p1","mean":[x,y],"scale_tril":[l11,l21,l22]}
 struct EstimateLine {
@@ -25,4 +25,4 @@ struct EstimateLine {
 // ignored.
 absl::StatusOr<EstimateLine> ParseEstimateLine(std::string_view text);
 
-}  // namespace tributary
+}  // namespace tributary::cli

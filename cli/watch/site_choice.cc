@@ -7,10 +7,10 @@
 #include "absl/strings/str_join.h"
 #include "cli/aggregator_call.h"
 #include "cli/failure.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 absl::StatusOr<std::string> OnlySite(const v1::ListNodesResponse& nodes) {
   std::set<std::string> sites(nodes.sites().begin(), nodes.sites().end());
@@ -21,8 +21,8 @@ absl::StatusOr<std::string> OnlySite(const v1::ListNodesResponse& nodes) {
   }
   if (sites.size() == 1) return *sites.begin();
   if (sites.empty()) return UsageError("the aggregator names no site; give the name of one");
-  return UsageError(
-      fmt::format("the aggregator has several sites; name one of {}", PeerText(absl::StrJoin(sites, ", "))));
+  return UsageError(fmt::format("the aggregator has several sites; name one of {}",
+                                wire::PeerText(absl::StrJoin(sites, ", "))));
 }
 
 absl::StatusOr<std::string> AskOnlySite(const ConnectionArguments& connection) {
@@ -30,4 +30,4 @@ absl::StatusOr<std::string> AskOnlySite(const ConnectionArguments& connection) {
   return nodes.ok() ? OnlySite(*nodes) : nodes.status();
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

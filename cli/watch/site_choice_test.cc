@@ -5,7 +5,7 @@
 
 #include "cli/failure.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -36,4 +36,4 @@ TEST(SiteChoiceTest, JudgesAnOlderAggregatorByItsNodes) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -7,23 +7,23 @@
 
 #include "absl/strings/numbers.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-std::optional<SlotLength> ParseSlot(const std::string& text) {
+std::optional<estimate::SlotLength> ParseSlot(const std::string& text) {
   double ms = 0;
-  return absl::SimpleAtod(text, &ms) ? SlotLength::FromMs(ms) : std::nullopt;
+  return absl::SimpleAtod(text, &ms) ? estimate::SlotLength::FromMs(ms) : std::nullopt;
 }
 
 std::string Fault(const std::string& text) {
   if (ParseSlot(text)) return "";
-  return fmt::format("\"{}\" is not a length from {} to {} ms", text, SlotLength::kShortestMs,
-                     SlotLength::kLongestMs);
+  return fmt::format("\"{}\" is not a length from {} to {} ms", text, estimate::SlotLength::kShortestMs,
+                     estimate::SlotLength::kLongestMs);
 }
 
 }  // namespace
 
-void AddSlotOption(CLI::App& command, SlotLength& slot) {
+void AddSlotOption(CLI::App& command, estimate::SlotLength& slot) {
   command
       .add_option_function<std::string>(
           "--slot-ms", [&slot](const std::string& text) { slot = ParseSlot(text).value_or(slot); },
@@ -33,4 +33,4 @@ void AddSlotOption(CLI::App& command, SlotLength& slot) {
       ->type_name("MS");
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -5,9 +5,9 @@
 
 #include "core/estimate/slot_length.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // `slot` outlives the parsing.
-void AddSlotOption(CLI::App& command, SlotLength& slot);
+void AddSlotOption(CLI::App& command, estimate::SlotLength& slot);
 
-}  // namespace tributary
+}  // namespace tributary::cli

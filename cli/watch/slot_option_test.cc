@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 class SlotOptionTest : public ::testing::Test {
@@ -10,12 +10,12 @@ class SlotOptionTest : public ::testing::Test {
   SlotOptionTest() { AddSlotOption(app_, slot_); }
 
   CLI::App app_;
-  SlotLength slot_;
+  estimate::SlotLength slot_;
 };
 
 TEST_F(SlotOptionTest, IsThePilotSlotUnlessGiven) {
   app_.parse("", false);
-  EXPECT_EQ(slot_, SlotLength());
+  EXPECT_EQ(slot_, estimate::SlotLength());
 }
 
 TEST_F(SlotOptionTest, TakesALengthInMilliseconds) {
@@ -30,4 +30,4 @@ TEST_F(SlotOptionTest, RefusesWhatNoSiteCanHave) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -12,14 +12,14 @@
 #include "cli/failure.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/service.h"
+#include "core/wire/peer_text.h"
 #include "core/wire/record_json.h"
-#include "core/link/refusals.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-struct Arguments {
+struct StatusArguments {
   ConnectionArguments connection;
   std::string site;
   bool json = false;
@@ -27,24 +27,25 @@ struct Arguments {
 
 void PrintJson(const v1::ListNodesResponse& response) {
   nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
-  for (const v1::Node& node : response.nodes()) nodes.push_back(NodeJson(node));
-  std::printf("%s\n", DumpJson({{"nodes", std::move(nodes)}}).c_str());
+  for (const v1::Node& node : response.nodes()) nodes.push_back(wire::NodeJson(node));
+  std::printf("%s\n", wire::DumpJson({{"nodes", std::move(nodes)}}).c_str());
 }
 
 void PrintTable(const v1::ListNodesResponse& response) {
   std::string table =
       fmt::format("{:<12} {:<16} {:<10} {:>12} {:>12} {:>9} {:>9}  {:<24} {}\n", "SITE", "NODE", "STATE",
                   "LAST FRAME", "ACCEPTED", "REFUSED", "DROPPED", "MODEL", "SOURCES");
-  const std::int64_t now_ns = SystemClock().UnixNs();
+  const std::int64_t now_ns = runtime::SystemClock().UnixNs();
   for (const v1::Node& node : response.nodes()) {
     if (node.site().empty()) continue;  // it only learns: PrintLearners
     const double age_s = 1e-9 * static_cast<double>(now_ns - node.last_frame_unix_ns());
     const std::string last = node.last_frame_unix_ns() == 0 ? "never" : fmt::format("{:.1f} s ago", age_s);
-    table += fmt::format("{:<12} {:<16} {:<10} {:>12} {:>12} {:>9} {:>9}  {:<24} {}\n", PeerText(node.site()),
-                         PeerText(node.name()), node.connected() ? "connected" : "away", last,
-                         node.accepted_frames(), node.refused_frames(), node.dropped_frames(),
-                         PeerText(node.model_name() + " " + node.model_version()),
-                         PeerText(absl::StrJoin(node.sources(), ", ")));
+    table += fmt::format("{:<12} {:<16} {:<10} {:>12} {:>12} {:>9} {:>9}  {:<24} {}\n",
+                         wire::PeerText(node.site()), wire::PeerText(node.name()),
+                         node.connected() ? "connected" : "away", last, node.accepted_frames(),
+                         node.refused_frames(), node.dropped_frames(),
+                         wire::PeerText(node.model_name() + " " + node.model_version()),
+                         wire::PeerText(absl::StrJoin(node.sources(), ", ")));
   }
   std::fputs(table.c_str(), stdout);
 }
@@ -53,11 +54,11 @@ void PrintLearners(const v1::ListNodesResponse& response) {
   std::string table;
   for (const v1::Node& node : response.nodes()) {
     for (const v1::Learning& learning : node.learns()) {
-      table += fmt::format("{:<16} {:<16} {:<10} {:>10} {:>10} {:>9} {:>9}  {}\n", PeerText(node.name()),
-                           learning.run().empty() ? "waits for one" : PeerText(learning.run()),
-                           learning.connected() ? "connected" : "away", learning.last_round(),
-                           learning.accepted_updates(), learning.refused_updates(), learning.dropped_rounds(),
-                           PeerText(learning.last_refusal()));
+      table += fmt::format(
+          "{:<16} {:<16} {:<10} {:>10} {:>10} {:>9} {:>9}  {}\n", wire::PeerText(node.name()),
+          learning.run().empty() ? "waits for one" : wire::PeerText(learning.run()),
+          learning.connected() ? "connected" : "away", learning.last_round(), learning.accepted_updates(),
+          learning.refused_updates(), learning.dropped_rounds(), wire::PeerText(learning.last_refusal()));
     }
   }
   if (table.empty()) return;
@@ -71,7 +72,7 @@ void PrintLearners(const v1::ListNodesResponse& response) {
 }  // namespace
 
 void AddStatusCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<StatusArguments>();
   CLI::App* command = parent.add_subcommand("status", "List the nodes that an aggregator knows");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("--site", arguments->site, "List only the nodes of this site");
@@ -92,8 +93,8 @@ void AddStatusCommand(CLI::App& parent, int& exit_code) {
       PrintTable(*response);
       PrintLearners(*response);
     }
-    exit_code = kExitOk;
+    exit_code = runtime::kExitOk;
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/estimate/slot_length.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // Immutable; any thread may call.
 class Truth {
@@ -18,8 +18,8 @@ class Truth {
   virtual ~Truth() = default;
 
   // x, y in the site's frame, m; nullopt where it is not known. `slot`: what the site's epochs count.
-  virtual std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch epoch,
-                                                  SlotLength slot) const = 0;
+  virtual std::optional<std::array<double, 2>> At(std::uint32_t subject, estimate::Epoch epoch,
+                                                  estimate::SlotLength slot) const = 0;
 };
 
 // "room:seed=1" (also ",snapshots=N"): the walk of the simulated room's users. Anything else: a CSV file of
@@ -27,4 +27,4 @@ class Truth {
 // ReadFile and MotionCapture::Parse.
 absl::StatusOr<std::unique_ptr<Truth>> OpenTruth(const std::string& description);
 
-}  // namespace tributary
+}  // namespace tributary::cli

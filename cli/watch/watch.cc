@@ -16,17 +16,17 @@
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kWatchExamples = R"(Examples:
   tributary watch lab                                   live table, until Ctrl-C; with one site, no name is needed
   tributary watch room --truth room:seed=1 --seconds 20 --summary out.json
   tributary watch lab --json --rate 10 | jq .estimates  ten slots a second, one line each
 
 --json prints each slot that arrives as one line; docs/api.md has its keys. --summary covers every slot that arrived.)";
 
-struct Arguments {
+struct WatchArguments {
   ConnectionArguments connection;
   WatchSession::Options session;
   std::string truth;
@@ -78,7 +78,7 @@ bool WaitForSignal(std::int64_t ns) {
   return sigtimedwait(&signals, nullptr, &wait) > 0;
 }
 
-absl::Status Watch(Arguments& arguments) {
+absl::Status Watch(WatchArguments& arguments) {
   std::unique_ptr<Truth> truth;
   if (!arguments.truth.empty()) {
     auto opened = OpenTruth(arguments.truth);
@@ -95,7 +95,7 @@ absl::Status Watch(Arguments& arguments) {
 
   constexpr std::int64_t kFrameNs = 100'000'000;
   constexpr std::int64_t kFirstSlotNs = 15'000'000'000;
-  const SystemClock clock;
+  const runtime::SystemClock clock;
   const std::int64_t started_ns = clock.SteadyNs();
   WatchSession session(arguments.session, *channel, truth.get(), clock);
   {
@@ -127,7 +127,7 @@ absl::Status Watch(Arguments& arguments) {
 }  // namespace
 
 void AddWatchCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<WatchArguments>();
   CLI::App* command = parent.add_subcommand("watch", "Show the fused estimates of a site, live");
   AddConnectionOptions(*command, arguments->connection);
   command->add_option("site,--site", arguments->session.watch.site,
@@ -147,12 +147,12 @@ void AddWatchCommand(CLI::App& parent, int& exit_code) {
       "True positions to measure errors against: room:seed=N, or a CSV file of motion capture");
   command->add_option("--summary", arguments->summary, "Write the final figures to FILE, as JSON")
       ->type_name("FILE");
-  command->footer(kExamples);
+  command->footer(kWatchExamples);
   command->callback([arguments, &exit_code] {
-    BlockSignals();
+    runtime::BlockSignals();
     const absl::Status status = Watch(*arguments);
-    exit_code = status.ok() ? kExitOk : ReportFailure("watch", status);
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("watch", status);
   });
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

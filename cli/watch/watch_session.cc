@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/wire/record_json.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 WatchSession::WatchSession(Options options, std::shared_ptr<grpc::Channel> channel, const Truth* truth,
-                           const Clock& clock)
+                           const runtime::Clock& clock)
     : options_(std::move(options)),
       channel_(std::move(channel)),
       truth_(truth),
@@ -25,12 +25,12 @@ void WatchSession::Stop() {
 }
 
 absl::Status WatchSession::status() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   return status_.value_or(absl::OkStatus());
 }
 
 bool WatchSession::done() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   // Also where no slot comes any more to end the session.
   return status_.has_value() || TimeIsOver(clock_.SteadyNs());
 }
@@ -44,24 +44,26 @@ void WatchSession::Run(std::stop_token stop) {
   std::stop_source enough;
   const std::stop_callback forward(stop, [&enough] { enough.request_stop(); });
   const auto lost = [this](const absl::Status& error) {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     note_ = absl::StrCat("link lost (", error.message(), "), trying again");
   };
-  const absl::Status status = WatchSlots(
+  const absl::Status status = link::WatchSlots(
       channel_, options_.watch, enough.get_token(),
-      [&](const WatchedSlot& slot, const std::vector<std::string>& leaves) { Take(slot, leaves, enough); },
+      [&](const wire::WatchedSlot& slot, const std::vector<std::string>& leaves) {
+        Take(slot, leaves, enough);
+      },
       lost);
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   status_ = status;
 }
 
-void WatchSession::Take(const WatchedSlot& slot, const std::vector<std::string>& leaves,
+void WatchSession::Take(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves,
                         std::stop_source& enough) {
   const std::int64_t unix_ns = clock_.UnixNs();
   const std::int64_t steady_ns = clock_.SteadyNs();
   const std::int64_t latency_ns = unix_ns - slot.captured_unix_ns;
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     if (first_steady_ns_ == 0) first_steady_ns_ = steady_ns;
     if (TimeIsOver(steady_ns)) {
       enough.request_stop();
@@ -84,7 +86,7 @@ void WatchSession::Take(const WatchedSlot& slot, const std::vector<std::string>&
 std::optional<WatchView> WatchSession::View() {
   WatchView view;
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     if (first_steady_ns_ == 0) return std::nullopt;
     view = {options_.watch.site,   note_, latest_, leaves_, 1e-3 * static_cast<double>(latest_latency_ns_),
             statistics_.figures(), 0};
@@ -99,12 +101,12 @@ std::optional<WatchView> WatchSession::View() {
   return view;
 }
 
-std::string SlotLine(const std::string& site, const WatchedSlot& slot, const std::vector<std::string>& leaves,
-                     std::int64_t latency_ns) {
-  nlohmann::ordered_json line = SlotJson(slot, slot.length, site, leaves);
+std::string SlotLine(const std::string& site, const wire::WatchedSlot& slot,
+                     const std::vector<std::string>& leaves, std::int64_t latency_ns) {
+  nlohmann::ordered_json line = wire::SlotJson(slot, slot.length, site, leaves);
   line["latency_us"] = 1e-3 * static_cast<double>(latency_ns);
   line["skipped_slots"] = slot.skipped_slots;
-  return DumpJson(line);
+  return wire::DumpJson(line);
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

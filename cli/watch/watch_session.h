@@ -14,23 +14,23 @@
 #include "cli/watch/truth.h"
 #include "cli/watch/watch_statistics.h"
 #include "cli/watch/watch_table.h"
+#include "core/link/watcher.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/mutex.h"
-#include "core/link/watcher.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 class WatchSession {
  public:
   struct Options {
-    WatchOptions watch;
+    link::WatchOptions watch;
     double seconds = 0;        // from the first slot; 0: until stopped
     bool print_slots = false;  // each slot as a line of JSON on standard output
   };
 
   // `truth` may be null; it and the clock outlive the session.
   WatchSession(Options options, std::shared_ptr<grpc::Channel> channel, const Truth* truth,
-               const Clock& clock);
+               const runtime::Clock& clock);
   ~WatchSession();
 
   // The session has ended by itself: its time is over, or it failed.
@@ -45,16 +45,16 @@ class WatchSession {
  private:
   void Run(std::stop_token stop);
   bool TimeIsOver(std::int64_t steady_ns) const REQUIRES(mutex_);
-  void Take(const WatchedSlot& slot, const std::vector<std::string>& leaves, std::stop_source& enough);
+  void Take(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves, std::stop_source& enough);
 
   const Options options_;
   const std::shared_ptr<grpc::Channel> channel_;
   const Truth* const truth_;
-  const Clock& clock_;
+  const runtime::Clock& clock_;
 
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   WatchStatistics statistics_ GUARDED_BY(mutex_);
-  WatchedSlot latest_ GUARDED_BY(mutex_);
+  wire::WatchedSlot latest_ GUARDED_BY(mutex_);
   std::size_t leaves_ GUARDED_BY(mutex_) = 0;
   std::int64_t latest_latency_ns_ GUARDED_BY(mutex_) = 0;
   std::int64_t first_steady_ns_ GUARDED_BY(mutex_) = 0;
@@ -70,7 +70,7 @@ class WatchSession {
 };
 
 // SlotJson with latency_us, from capture to this reader, and skipped_slots, as one line.
-std::string SlotLine(const std::string& site, const WatchedSlot& slot, const std::vector<std::string>& leaves,
-                     std::int64_t latency_ns);
+std::string SlotLine(const std::string& site, const wire::WatchedSlot& slot,
+                     const std::vector<std::string>& leaves, std::int64_t latency_ns);
 
-}  // namespace tributary
+}  // namespace tributary::cli

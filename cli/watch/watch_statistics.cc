@@ -7,7 +7,7 @@
 
 #include "core/estimate/tuple_frame.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr double kNmPerM = 1e9;
@@ -15,7 +15,7 @@ constexpr double kCmPerNm = 1e-7;
 
 }  // namespace
 
-std::size_t ContributorCount(const WatchedSlot& slot, std::size_t subject) {
+std::size_t ContributorCount(const wire::WatchedSlot& slot, std::size_t subject) {
   std::size_t count = 0;
   for (std::size_t word = 0; word < slot.contributor_words; ++word) {
     count +=
@@ -24,9 +24,10 @@ std::size_t ContributorCount(const WatchedSlot& slot, std::size_t subject) {
   return count;
 }
 
-Judgement JudgeEstimate(const WatchedSlot& slot, std::size_t subject, const std::array<double, 2>& truth) {
+Judgement JudgeEstimate(const wire::WatchedSlot& slot, std::size_t subject,
+                        const std::array<double, 2>& truth) {
   const float* mean = &slot.means[subject * slot.dimension];
-  const float* factor = &slot.cholesky[subject * TriangleSize(slot.dimension)];
+  const float* factor = &slot.cholesky[subject * estimate::TriangleSize(slot.dimension)];
   const double dx = double{mean[0]} - truth[0];
   if (slot.dimension == 1) return {std::abs(dx), dx * dx / (double{factor[0]} * factor[0])};
   const double dy = double{mean[1]} - truth[1];
@@ -36,7 +37,7 @@ Judgement JudgeEstimate(const WatchedSlot& slot, std::size_t subject, const std:
   return {std::hypot(dx, dy), zx * zx + zy * zy};
 }
 
-void WatchStatistics::Add(const WatchedSlot& slot, std::size_t leaves, std::int64_t received_unix_ns,
+void WatchStatistics::Add(const wire::WatchedSlot& slot, std::size_t leaves, std::int64_t received_unix_ns,
                           std::int64_t received_steady_ns) {
   totals_.skipped_slots += slot.skipped_slots;
   if (slot.revision > 0) {
@@ -58,7 +59,7 @@ void WatchStatistics::Add(const WatchedSlot& slot, std::size_t leaves, std::int6
   if (!complete) ++totals_.incomplete_slots;
 }
 
-void WatchStatistics::Judge(const WatchedSlot& slot, std::size_t subject) {
+void WatchStatistics::Judge(const wire::WatchedSlot& slot, std::size_t subject) {
   const auto truth = truth_->At(slot.subjects[subject], slot.epoch, slot.length);
   if (!truth) return;
   const Judgement judgement = JudgeEstimate(slot, subject, *truth);
@@ -122,4 +123,4 @@ std::string FiguresLine(const WatchFigures& figures) {
   return line.dump();
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -9,7 +9,7 @@
 #include "core/runtime/latency.h"
 #include "core/wire/watched_slot.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 struct WatchFigures {
   double seconds = 0;  // from the first slot to the latest
@@ -39,22 +39,23 @@ class WatchStatistics {
   // `truth` may be null; it outlives this object.
   explicit WatchStatistics(const Truth* truth) : truth_(truth) {}
 
-  void Add(const WatchedSlot& slot, std::size_t leaves, std::int64_t received_unix_ns,
+  void Add(const wire::WatchedSlot& slot, std::size_t leaves, std::int64_t received_unix_ns,
            std::int64_t received_steady_ns);
 
   WatchFigures figures() const;
 
  private:
-  void Judge(const WatchedSlot& slot, std::size_t subject);
+  void Judge(const wire::WatchedSlot& slot, std::size_t subject);
 
   const Truth* const truth_;
   WatchFigures totals_;  // counts only
   std::uint64_t first_fused_ = 0;
   std::int64_t first_steady_ns_ = 0;
   std::int64_t last_steady_ns_ = 0;
-  LatencyHistogram errors_nm_;  // lengths in nanometres: a logarithmic histogram is one, whatever it counts
+  runtime::LatencyHistogram
+      errors_nm_;  // lengths in nanometres: a logarithmic histogram is one, whatever it counts
   double nees_sum_ = 0;
-  LatencyHistogram latency_;
+  runtime::LatencyHistogram latency_;
 };
 
 // Error of one estimate in m and its squared Mahalanobis distance to the truth, in the plane (the first two
@@ -63,12 +64,13 @@ struct Judgement {
   double error_m;
   double nees;
 };
-Judgement JudgeEstimate(const WatchedSlot& slot, std::size_t subject, const std::array<double, 2>& truth);
+Judgement JudgeEstimate(const wire::WatchedSlot& slot, std::size_t subject,
+                        const std::array<double, 2>& truth);
 
 // Leaves that contributed to an estimate.
-std::size_t ContributorCount(const WatchedSlot& slot, std::size_t subject);
+std::size_t ContributorCount(const wire::WatchedSlot& slot, std::size_t subject);
 
 // One line of JSON.
 std::string FiguresLine(const WatchFigures& figures);
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -7,13 +7,14 @@
 
 #include "cli/watch/watch_table.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 // Everybody stands at the origin; nobody knows where subject 99 is.
 class OriginTruth final : public Truth {
  public:
-  std::optional<std::array<double, 2>> At(std::uint32_t subject, Epoch, SlotLength) const override {
+  std::optional<std::array<double, 2>> At(std::uint32_t subject, estimate::Epoch,
+                                          estimate::SlotLength) const override {
     if (subject == 99) return std::nullopt;
     return std::array{0.0, 0.0};
   }
@@ -22,8 +23,8 @@ class OriginTruth final : public Truth {
 class WatchStatisticsTest : public ::testing::Test {
  protected:
   // Two subjects, one leaf of two missing for the second if `complete` is false.
-  static WatchedSlot Slot(float x, float y, bool complete = true) {
-    WatchedSlot slot;
+  static wire::WatchedSlot Slot(float x, float y, bool complete = true) {
+    wire::WatchedSlot slot;
     slot.subjects = {1, 2};
     slot.means = {x, y, x, y};
     slot.cholesky = {0.5f, 0, 0.25f, 0.5f, 0, 0.25f};
@@ -32,7 +33,7 @@ class WatchStatisticsTest : public ::testing::Test {
     slot.captured_unix_ns = 1000;
     return slot;
   }
-  void Add(const WatchedSlot& slot, std::int64_t at_ns) { statistics_.Add(slot, 2, at_ns, at_ns); }
+  void Add(const wire::WatchedSlot& slot, std::int64_t at_ns) { statistics_.Add(slot, 2, at_ns, at_ns); }
 
   OriginTruth truth_;
   WatchStatistics statistics_{&truth_};
@@ -62,13 +63,13 @@ TEST_F(WatchStatisticsTest, JudgesErrorAndConsistencyAgainstTheTruth) {
 }
 
 TEST_F(WatchStatisticsTest, JudgesACorrelatedEstimateByItsWholeFactor) {
-  WatchedSlot slot = Slot(1, 1);
+  wire::WatchedSlot slot = Slot(1, 1);
   slot.cholesky = {1, 1, 1, 1, 1, 1};  // covariance [[1, 1], [1, 2]], whose inverse is [[2, -1], [-1, 1]]
   EXPECT_NEAR(JudgeEstimate(slot, 0, {0, 0}).nees, 1.0, 1e-12);
 }
 
 TEST_F(WatchStatisticsTest, DoesNotJudgeWhereTheTruthIsNotKnown) {
-  WatchedSlot slot = Slot(1, 1);
+  wire::WatchedSlot slot = Slot(1, 1);
   slot.subjects[1] = 99;
   Add(slot, 2000);
   EXPECT_EQ(statistics_.figures().judged, 1u);
@@ -77,7 +78,8 @@ TEST_F(WatchStatisticsTest, DoesNotJudgeWhereTheTruthIsNotKnown) {
 // A subject walks along x by a metre a second.
 class WalkTruth final : public Truth {
  public:
-  std::optional<std::array<double, 2>> At(std::uint32_t, Epoch epoch, SlotLength slot) const override {
+  std::optional<std::array<double, 2>> At(std::uint32_t, estimate::Epoch epoch,
+                                          estimate::SlotLength slot) const override {
     return std::array{1e-9 * static_cast<double>(slot.StartNs(epoch)), 0.0};
   }
 };
@@ -85,8 +87,8 @@ class WalkTruth final : public Truth {
 TEST_F(WatchStatisticsTest, JudgesByTheTimeThatAnEpochHasInItsSite) {
   const WalkTruth walk;
   WatchStatistics statistics(&walk);
-  WatchedSlot slot = Slot(3, 0);
-  slot.length = *SlotLength::FromMs(100);
+  wire::WatchedSlot slot = Slot(3, 0);
+  slot.length = *estimate::SlotLength::FromMs(100);
   slot.epoch = 30;
   statistics.Add(slot, 2, 2000, 2000);
   EXPECT_NEAR(statistics.figures().max_error_cm, 0, 1e-5);
@@ -98,7 +100,7 @@ TEST_F(WatchStatisticsTest, MeasuresFromCaptureToReader) {
 }
 
 TEST_F(WatchStatisticsTest, CountsIncompleteSlotsAndSkippedOnes) {
-  WatchedSlot slot = Slot(0, 0, false);
+  wire::WatchedSlot slot = Slot(0, 0, false);
   slot.skipped_slots = 4;
   Add(slot, 2000);
   Add(Slot(0, 0), 3000);
@@ -108,7 +110,7 @@ TEST_F(WatchStatisticsTest, CountsIncompleteSlotsAndSkippedOnes) {
 
 TEST_F(WatchStatisticsTest, JudgesASlotTheFirstTimeOnly) {
   Add(Slot(0, 0), 2000);
-  WatchedSlot again = Slot(9, 9);
+  wire::WatchedSlot again = Slot(9, 9);
   again.revision = 1;
   Add(again, 3000);
   EXPECT_EQ(statistics_.figures().slots, 1u);
@@ -137,4 +139,4 @@ TEST_F(WatchStatisticsTest, ShowsEachSubjectWithItsErrorAndSources) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -7,14 +7,14 @@
 
 #include "core/estimate/tuple_frame.h"
 
-namespace tributary {
+namespace tributary::cli {
 namespace {
 
 constexpr std::size_t kMaxRows = 64;
 
 // Root mean square of the standard deviations along the axes, cm.
-double SigmaCm(const WatchedSlot& slot, std::size_t subject) {
-  const std::size_t size = TriangleSize(slot.dimension);
+double SigmaCm(const wire::WatchedSlot& slot, std::size_t subject) {
+  const std::size_t size = estimate::TriangleSize(slot.dimension);
   double trace = 0;
   for (std::size_t i = 0; i < size; ++i) {
     const double element = slot.cholesky[subject * size + i];
@@ -24,7 +24,7 @@ double SigmaCm(const WatchedSlot& slot, std::size_t subject) {
 }
 
 std::string Row(const WatchView& view, const Truth* truth, std::size_t subject) {
-  const WatchedSlot& slot = view.slot;
+  const wire::WatchedSlot& slot = view.slot;
   const float* mean = &slot.means[subject * slot.dimension];
   const double y = slot.dimension > 1 ? double{mean[1]} : 0.0;
   std::string error = "-";
@@ -71,4 +71,4 @@ std::string FiguresText(const WatchView& view) {
   return text;
 }
 
-}  // namespace tributary
+}  // namespace tributary::cli

@@ -9,13 +9,13 @@
 #include "cli/watch/watch_statistics.h"
 #include "core/wire/watched_slot.h"
 
-namespace tributary {
+namespace tributary::cli {
 
 // What is to be shown at one moment.
 struct WatchView {
   std::string site;
-  std::string note;  // e.g. that the link is lost; empty if all is well
-  WatchedSlot slot;  // the latest
+  std::string note;        // e.g. that the link is lost; empty if all is well
+  wire::WatchedSlot slot;  // the latest
   std::size_t leaves = 0;
   double latency_us = 0;   // of that slot
   WatchFigures figures;    // of all slots so far
@@ -28,4 +28,4 @@ std::vector<std::string> TableLines(const WatchView& view, const Truth* truth);
 // The same in one line, for where there is no terminal.
 std::string FiguresText(const WatchView& view);
 
-}  // namespace tributary
+}  // namespace tributary::cli

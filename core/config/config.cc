@@ -16,7 +16,7 @@
 #include "core/config/config_text.h"
 #include "core/runtime/file.h"
 
-namespace tributary {
+namespace tributary::config {
 
 namespace {
 
@@ -270,7 +270,7 @@ absl::StatusOr<ConfigFile> ConfigFile::Parse(std::string_view text, std::string_
 }
 
 absl::StatusOr<ConfigFile> ConfigFile::Read(const std::string& path) {
-  absl::StatusOr<std::string> text = ReadFile(path);
+  absl::StatusOr<std::string> text = runtime::ReadFile(path);
   if (!text.ok()) return text.status();
   return Parse(*text, path);
 }
@@ -370,4 +370,4 @@ absl::Status ConfigFile::Finish() const {
   return absl::InvalidArgumentError(report);
 }
 
-}  // namespace tributary
+}  // namespace tributary::config

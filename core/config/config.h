@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::config {
 
 class ConfigFile;
 
@@ -116,4 +116,4 @@ class ConfigFile {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::config

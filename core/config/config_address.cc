@@ -4,13 +4,13 @@
 
 #include <string>
 
-namespace tributary {
+namespace tributary::config {
 
 void CheckAddressKey(const ConfigSection& section, std::string_view key, std::string_view address,
-                     AddressUse use, const AddressReach& reach) {
-  if (absl::Status status = CheckAddress(address, use); !status.ok()) {
+                     runtime::AddressUse use, const AddressReach& reach) {
+  if (absl::Status status = runtime::CheckAddress(address, use); !status.ok()) {
     section.Fault(key, std::string(status.message()));
-  } else if (!reach.allowed && !IsLoopback(address)) {
+  } else if (!reach.allowed && !runtime::IsLoopback(address)) {
     section.Fault(key, fmt::format("\"{}\" is not on the loopback: {}", address, reach.remedy));
   }
 }
@@ -20,11 +20,11 @@ std::string ReadHttpListen(const ConfigSection& http, std::string_view default_l
   const bool insecure = http.Boolean("insecure", false);
   if (listen.empty()) return listen;
   CheckAddressKey(
-      http, "listen", listen, AddressUse::kListenHttp,
+      http, "listen", listen, runtime::AddressUse::kListenHttp,
       {insecure,
        "HTTP has no TLS; set insecure = true in [http] to expose it (the insecure key for gRPC does not "
        "apply to HTTP)"});
   return listen;
 }
 
-}  // namespace tributary
+}  // namespace tributary::config

@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-#include "core/runtime/address.h"
 #include "core/config/config.h"
+#include "core/runtime/address.h"
 
-namespace tributary {
+namespace tributary::config {
 
 // Whether an address beyond the loopback is allowed, and what allows it.
 struct AddressReach {
@@ -16,10 +16,10 @@ struct AddressReach {
 
 // Records a fault of a key whose address is not one, or leaves this machine without leave.
 void CheckAddressKey(const ConfigSection& section, std::string_view key, std::string_view address,
-                     AddressUse use, const AddressReach& reach);
+                     runtime::AddressUse use, const AddressReach& reach);
 
 // [http] listen and insecure. HTTP has no TLS of its own: beyond the loopback it needs `insecure`, whatever
 // the gRPC side has. Gives `listen`; empty: no HTTP.
 std::string ReadHttpListen(const ConfigSection& http, std::string_view default_listen);
 
-}  // namespace tributary
+}  // namespace tributary::config

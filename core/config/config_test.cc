@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::config {
 namespace {
 
 using ::testing::ElementsAre;
@@ -156,4 +156,4 @@ TEST_F(ConfigTest, TellsWhichKeysWereAskedFor) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::config

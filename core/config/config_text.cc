@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary {
+namespace tributary::config {
 namespace {
 
 template <typename Limits>
@@ -75,4 +75,4 @@ std::string Expected(std::string_view what, const toml::node& node) {
   return fmt::format("expected {}, found {}", what, Found(node));
 }
 
-}  // namespace tributary
+}  // namespace tributary::config

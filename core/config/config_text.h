@@ -8,7 +8,7 @@
 
 #include "core/config/config.h"
 
-namespace tributary {
+namespace tributary::config {
 
 inline constexpr std::string_view kNumber = "number";
 
@@ -27,4 +27,4 @@ std::string RealToml(double value);
 // A value as the reader of `type` (ConfigKey) takes it: 5 is 5.0 where a number is asked for.
 std::string AsToml(const toml::node& node, std::string_view type);
 
-}  // namespace tributary
+}  // namespace tributary::config

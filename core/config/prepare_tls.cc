@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace tributary {
+namespace tributary::config {
 
 std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& files,
                                       std::initializer_list<NamedKey> names) {
@@ -26,4 +26,4 @@ std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& fi
   return *std::move(tls);
 }
 
-}  // namespace tributary
+}  // namespace tributary::config

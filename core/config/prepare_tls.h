@@ -9,7 +9,7 @@
 #include "core/config/config.h"
 #include "core/config/tls.h"
 
-namespace tributary {
+namespace tributary::config {
 
 // Loads the files of [tls] and records what is wrong with them at their keys. `names` are the keys and values
 // by which this process calls itself to an aggregator: each must be the certificate's common name, which is
@@ -18,4 +18,4 @@ using NamedKey = std::pair<std::string_view, std::string_view>;  // key, value
 std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& files,
                                       std::initializer_list<NamedKey> names);
 
-}  // namespace tributary
+}  // namespace tributary::config

@@ -14,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "core/runtime/file.h"
 
-namespace tributary {
+namespace tributary::config {
 namespace {
 
 template <auto Free>
@@ -59,7 +59,7 @@ absl::StatusOr<Parsed> ReadPem(const std::string& path,
                                absl::StatusOr<Parsed> (*parse)(const std::string& pem,
                                                                const std::string& path),
                                std::string& pem) {
-  absl::StatusOr<std::string> text = ReadFile(path);
+  absl::StatusOr<std::string> text = runtime::ReadFile(path);
   if (!text.ok()) return text.status();
   pem = *std::move(text);
   return parse(pem, path);
@@ -145,4 +145,4 @@ absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
   return material;
 }
 
-}  // namespace tributary
+}  // namespace tributary::config

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/config/config.h"
 
-namespace tributary {
+namespace tributary::config {
 
 struct TlsMaterial {
   std::string certificate_pem;  // this process's chain, leaf first
@@ -32,4 +32,4 @@ std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls);
 // Several faults: InvalidArgument with a line for each.
 absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files);
 
-}  // namespace tributary
+}  // namespace tributary::config

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
@@ -65,4 +65,4 @@ absl::StatusOr<std::vector<double>> ConflateCategorical(std::span<const std::vec
   return NormaliseLogProbabilities(product);
 }
 
-}  // namespace tributary
+}  // namespace tributary::estimate

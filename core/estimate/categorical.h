@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // Below this (about 1e-9) a source's log-probability says "never", which no finite training set supports: it
 // is raised to the floor, so that one source cannot veto all others.
@@ -28,4 +28,4 @@ absl::StatusOr<std::vector<double>> ConflateCategorical(std::span<const std::vec
                                                         std::span<const double> log_prior,
                                                         double floor = kLogProbabilityFloor);
 
-}  // namespace tributary
+}  // namespace tributary::estimate

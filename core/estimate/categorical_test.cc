@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -67,4 +67,4 @@ TEST(CategoricalTest, LogSumExpDoesNotOverflow) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -8,7 +8,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::estimate {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -179,11 +179,11 @@ void ConflateSingle(const TuplePlanes* const* HWY_RESTRICT sources, std::size_t 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::estimate
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::estimate {
 
 HWY_EXPORT(Conflate);
 HWY_EXPORT(ConflateSingle);
@@ -204,5 +204,5 @@ void ConflateBatchInSingle(std::span<const TuplePlanes* const> sources, TuplePla
   HWY_DYNAMIC_DISPATCH(ConflateSingle)(sources.data(), sources.size(), fused);
 }
 
-}  // namespace tributary
+}  // namespace tributary::estimate
 #endif  // HWY_ONCE

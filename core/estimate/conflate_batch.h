@@ -7,7 +7,7 @@
 
 #include "core/estimate/tuple_planes.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // What a batch gives: one row per subject.
 struct ConflatedBatch {
@@ -39,4 +39,4 @@ void ConflateBatchInSingle(std::span<const TuplePlanes* const> sources, TuplePla
 
 inline constexpr std::size_t kMaxBatchSources = 64;
 
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -11,7 +11,7 @@
 #include "core/estimate/consistency.h"
 #include "core/estimate/random_gaussian.h"
 
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 // Half a unit in the last place of fp32.
@@ -66,7 +66,7 @@ class ConflateBatchTest : public ::testing::Test {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (i != leave_out) column.push_back(inputs_[i][row]);
     }
-    return *tributary::Conflate<2>(column);
+    return *tributary::estimate::Conflate<2>(column);
   }
 
   std::mt19937_64 random_{1};
@@ -228,4 +228,4 @@ TEST(TuplePlanesTest, FindsEveryUnsoundValueWhereverItStands) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::estimate

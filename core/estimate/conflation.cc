@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/estimate/information.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 template <int D>
 absl::StatusOr<Gaussian<D>> Conflate(std::span<const Gaussian<D>> inputs) {
@@ -23,4 +23,4 @@ template absl::StatusOr<Gaussian<1>> Conflate(std::span<const Gaussian<1>>);
 template absl::StatusOr<Gaussian<2>> Conflate(std::span<const Gaussian<2>>);
 template absl::StatusOr<Gaussian<3>> Conflate(std::span<const Gaussian<3>>);
 
-}  // namespace tributary
+}  // namespace tributary::estimate

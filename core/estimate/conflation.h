@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "core/estimate/gaussian.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // The normalised product of the densities (Hill, arXiv:0808.1808): Λ = Σ Λᵢ, η = Σ ηᵢ. Commutative and
 // associative, not idempotent: a source given twice halves its covariance. InvalidArgument if there is no
@@ -14,4 +14,4 @@ namespace tributary {
 template <int D>
 absl::StatusOr<Gaussian<D>> Conflate(std::span<const Gaussian<D>> inputs);
 
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tributary {
+namespace tributary::estimate {
 
 // Closed forms of the regularised upper gamma function Q(degrees / 2, x / 2).
 double ChiSquareSurvival(int degrees, double x) {
@@ -44,4 +44,4 @@ template double NormalisedInnovationSquared(const Gaussian<1>&, const Gaussian<1
 template double NormalisedInnovationSquared(const Gaussian<2>&, const Gaussian<2>&);
 template double NormalisedInnovationSquared(const Gaussian<3>&, const Gaussian<3>&);
 
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -3,7 +3,7 @@
 
 #include "core/estimate/gaussian.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // Probability that a chi-square variable with 1 to 3 degrees of freedom exceeds x ≥ 0.
 double ChiSquareSurvival(int degrees, double x);
@@ -23,4 +23,4 @@ double NormalisedErrorSquared(const Gaussian<D>& estimate, const Vector<D>& trut
   return estimate.SquaredDistance(truth);
 }
 
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -9,7 +9,7 @@
 #include "core/estimate/information.h"
 #include "core/estimate/random_gaussian.h"
 
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 TEST(ChiSquareTest, QuantilesAreTheTablesOnes) {
@@ -97,4 +97,4 @@ TEST_F(CorrelatedEstimatorsTest, IntersectionStaysConservative) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/estimate/information.h"
 
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 // The barrier's weight, from stage to stage. At the end the log determinant is above its minimum by at most
@@ -145,4 +145,4 @@ template absl::StatusOr<Gaussian<1>> Intersect(std::span<const Gaussian<1>>);
 template absl::StatusOr<Gaussian<2>> Intersect(std::span<const Gaussian<2>>);
 template absl::StatusOr<Gaussian<3>> Intersect(std::span<const Gaussian<3>>);
 
-}  // namespace tributary
+}  // namespace tributary::estimate

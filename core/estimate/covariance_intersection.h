@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/estimate/gaussian.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // The weights w ≥ 0, Σw = 1, that minimise the determinant of (Σ wᵢΛᵢ)⁻¹. The problem is convex; the log
 // determinant is within 1e-9 per input of its minimum. Where several weights are optimal (equal inputs), they
@@ -20,4 +20,4 @@ absl::StatusOr<Eigen::VectorXd> IntersectionWeights(std::span<const Gaussian<D>>
 template <int D>
 absl::StatusOr<Gaussian<D>> Intersect(std::span<const Gaussian<D>> inputs);
 
-}  // namespace tributary
+}  // namespace tributary::estimate

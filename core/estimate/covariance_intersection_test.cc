@@ -8,7 +8,7 @@
 
 #include "core/estimate/random_gaussian.h"
 
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 template <int D>
@@ -122,4 +122,4 @@ TEST(CovarianceIntersectionTest, RefusesNothingAndWhatIsNotValid) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::estimate

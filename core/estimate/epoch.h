@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::estimate {
 
 using Epoch = std::uint64_t;
 
-}  // namespace tributary
+}  // namespace tributary::estimate

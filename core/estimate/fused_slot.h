@@ -6,7 +6,7 @@
 
 #include "core/estimate/epoch.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // One slot of a site: n subjects, dimension d. Rows are in the frames' order if all frames of the slot list
 // the same subjects in the same order, else in ascending order of the subject. Members are reused from slot
@@ -28,4 +28,4 @@ struct FusedSlot {
   std::vector<float> velocities;  // [n × d], m/s; empty unless the site tracks its subjects
 };
 
-}  // namespace tributary
+}  // namespace tributary::estimate

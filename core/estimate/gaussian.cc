@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 template <int D>
 Gaussian<D> Gaussian<D>::FromTuple(const float* mean, const float* cholesky) {
@@ -70,4 +70,4 @@ template Matrix<1> InverseOfLower<1>(const Matrix<1>&);
 template Matrix<2> InverseOfLower<2>(const Matrix<2>&);
 template Matrix<3> InverseOfLower<3>(const Matrix<3>&);
 
-}  // namespace tributary
+}  // namespace tributary::estimate

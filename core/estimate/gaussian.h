@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 template <int D>
 using Vector = Eigen::Matrix<double, D, 1>;
@@ -42,4 +42,4 @@ absl::Status Validate(const Gaussian<D>& gaussian);
 template <int D>
 Matrix<D> InverseOfLower(const Matrix<D>& lower);
 
-}  // namespace tributary
+}  // namespace tributary::estimate

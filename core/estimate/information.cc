@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 // Below this share of a squared diagonal element, what remains after a withdrawal is rounding error: a few
@@ -106,4 +106,4 @@ template class Information<1>;
 template class Information<2>;
 template class Information<3>;
 
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "core/estimate/gaussian.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // Information matrix Λ = Σ⁻¹ and information vector η = Λ·mean of a sum of independent estimates. Empty at
 // first.
@@ -53,4 +53,4 @@ class Information {
   double residual_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::estimate

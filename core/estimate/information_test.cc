@@ -9,7 +9,7 @@
 #include "core/estimate/conflation.h"
 #include "core/estimate/random_gaussian.h"
 
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -203,4 +203,4 @@ TEST(ConflationTest, NamesTheInputThatIsNotValid) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -9,7 +9,7 @@
 
 #include "core/estimate/gaussian.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // Standard deviations from `scale` / √condition to `scale` (m) along random orthogonal axes; the mean is
 // normally distributed with deviation `spread` (m).
@@ -52,4 +52,4 @@ Gaussian<D> RoundedToSingle(const Gaussian<D>& gaussian) {
   return Gaussian<D>::FromTuple(mean.data(), factor.data());
 }
 
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace tributary {
+namespace tributary::estimate {
 
 std::optional<SlotLength> SlotLength::FromMs(double ms) {
   // Also false for NaN.
@@ -20,4 +20,4 @@ std::string SlotLength::Text() const {
   return std::string(digits.data(), end.ptr) + " ms";
 }
 
-}  // namespace tributary
+}  // namespace tributary::estimate

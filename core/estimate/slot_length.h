@@ -8,7 +8,7 @@
 
 #include "core/estimate/epoch.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // A value; pure. Slot k of a site spans [k · ns, (k + 1) · ns) since the Unix epoch. Nothing overflows:
 // epochs come from peers, and a time beyond the range of int64 becomes the last one.
@@ -70,4 +70,4 @@ class SlotLength {
 // that do not share a phase report up to a slot apart; the rest is for computing and the network.
 constexpr std::int64_t DefaultDeadlineNs(SlotLength slot) { return slot.ns() + 4'500'000; }
 
-}  // namespace tributary
+}  // namespace tributary::estimate

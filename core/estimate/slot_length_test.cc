@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 constexpr std::int64_t kFirstTime = std::numeric_limits<std::int64_t>::min();
@@ -84,4 +84,4 @@ TEST(SlotLengthTest, ReadsAsAConfigurationSaysIt) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -7,7 +7,7 @@
 
 #include "core/estimate/epoch.h"
 
-namespace tributary {
+namespace tributary::estimate {
 
 // Elements of a lower-triangular factor of the given dimension, row by row: l11, l21, l22, l31, l32, l33.
 constexpr std::size_t TriangleSize(std::size_t dimension) { return dimension * (dimension + 1) / 2; }
@@ -26,4 +26,4 @@ struct TupleFrame {
   std::vector<std::uint64_t> contributors;  // empty (all leaves of the source) or [n × words]
 };
 
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -10,7 +10,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::estimate {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -70,11 +70,11 @@ std::size_t StoreWholeVectors(const TuplePlanes& planes, float* HWY_RESTRICT mea
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::estimate
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::estimate {
 namespace {
 
 HWY_EXPORT(LoadWholeVectors);
@@ -159,5 +159,5 @@ bool ValidTuples(std::size_t dimension, std::span<const float> means, std::span<
   return valid;
 }
 
-}  // namespace tributary
+}  // namespace tributary::estimate
 #endif  // HWY_ONCE

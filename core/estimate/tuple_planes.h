@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-namespace tributary {
+namespace tributary::estimate {
 
 // n tuples; the arrays are padded to a multiple of kPadding with tuples that are valid and vague, so that a
 // vector may read past n. Memory grows and is kept.
@@ -58,4 +58,4 @@ class TuplePlanes {
 // order, any dimension from 1 to 3.
 bool ValidTuples(std::size_t dimension, std::span<const float> means, std::span<const float> cholesky);
 
-}  // namespace tributary
+}  // namespace tributary::estimate

@@ -6,7 +6,7 @@
 
 #include "absl/strings/ascii.h"
 
-namespace tributary {
+namespace tributary::http {
 namespace {
 
 int HexDigit(char c) {
@@ -63,4 +63,4 @@ absl::StatusOr<HttpRequest> ParseHttpTarget(std::string_view target) {
   return request;
 }
 
-}  // namespace tributary
+}  // namespace tributary::http

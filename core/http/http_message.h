@@ -6,10 +6,10 @@
 #include "absl/status/statusor.h"
 #include "core/http/http_server.h"
 
-namespace tributary {
+namespace tributary::http {
 
 // "/api/v1/events?site=lab&rate_hz=5". Errors: InvalidArgument for a target that does not begin with '/', has
 // a broken percent escape, or decodes to a control character.
 absl::StatusOr<HttpRequest> ParseHttpTarget(std::string_view target);
 
-}  // namespace tributary
+}  // namespace tributary::http

@@ -6,6 +6,6 @@
 #include "core/http/http_message.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  (void)tributary::ParseHttpTarget(std::string_view(reinterpret_cast<const char*>(bytes), size));
+  (void)tributary::http::ParseHttpTarget(std::string_view(reinterpret_cast<const char*>(bytes), size));
   return 0;
 }

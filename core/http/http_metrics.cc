@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::http {
 
-void AddHttpMetrics(const HttpServer& server, Metrics& metrics) {
+void AddHttpMetrics(const HttpServer& server, runtime::Metrics& metrics) {
   const auto counter = [&](const char* name, const char* help, std::uint64_t HttpCounters::*member) {
     metrics.AddCounterCallback(name, help, {},
                                [&server, member] { return static_cast<double>(server.counters().*member); });
@@ -22,4 +22,4 @@ void AddHttpMetrics(const HttpServer& server, Metrics& metrics) {
   gauge("tributary_http_event_streams", "Open event streams.", &HttpCounters::open_streams);
 }
 
-}  // namespace tributary
+}  // namespace tributary::http

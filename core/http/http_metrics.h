@@ -4,9 +4,9 @@
 #include "core/http/http_server.h"
 #include "core/runtime/metrics.h"
 
-namespace tributary {
+namespace tributary::http {
 
 // Read when the metrics are; the server outlives their last reader.
-void AddHttpMetrics(const HttpServer& server, Metrics& metrics);
+void AddHttpMetrics(const HttpServer& server, runtime::Metrics& metrics);
 
-}  // namespace tributary
+}  // namespace tributary::http

@@ -15,10 +15,10 @@
 #include <thread>
 #include <utility>
 
-#include "core/runtime/address.h"
 #include "core/http/http_message.h"
+#include "core/runtime/address.h"
 
-namespace tributary {
+namespace tributary::http {
 namespace {
 
 namespace asio = boost::asio;
@@ -217,7 +217,7 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
 };
 
 absl::Status HttpServer::Impl::Start(const std::string& listen) {
-  const absl::StatusOr<HostPort> address = ParseHostPort(listen);
+  const absl::StatusOr<runtime::HostPort> address = runtime::ParseHostPort(listen);
   if (!address.ok()) return address.status();
   error_code error;
   asio::ip::tcp::resolver resolver(io_);
@@ -304,4 +304,4 @@ HttpCounters HttpServer::counters() const {
           impl_->open_streams_};
 }
 
-}  // namespace tributary
+}  // namespace tributary::http

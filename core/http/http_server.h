@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::http {
 
 struct HttpRequest {
   std::string path;                          // decoded, without the query
@@ -86,4 +86,4 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::http

@@ -12,7 +12,7 @@
 
 #include "core/http/http_message.h"
 
-namespace tributary {
+namespace tributary::http {
 namespace {
 
 namespace asio = boost::asio;
@@ -185,4 +185,4 @@ TEST_F(HttpServerTest, SaysWhyItCannotListen) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::http

@@ -8,7 +8,7 @@
 
 #include "core/nn/kernel/random_stream.h"
 
-namespace tributary {
+namespace tributary::images {
 namespace {
 
 constexpr std::size_t kSide = 28;
@@ -51,7 +51,7 @@ double Distance(Point p, const Stroke& s) {
   return std::hypot(p.x - s.from.x - t * dx, p.y - s.from.y - t * dy);
 }
 
-void Draw(Glyph glyph, RandomStream random, std::span<std::uint8_t> image) {
+void Draw(Glyph glyph, nn::RandomStream random, std::span<std::uint8_t> image) {
   const double angle = random.Uniform(-20, 20) * std::numbers::pi / 180;
   const double scale_x = random.Uniform(6, 10), scale_y = random.Uniform(6, 10);  // pixels
   const double shift_x = random.Uniform(-2, 2), shift_y = random.Uniform(-2, 2);
@@ -84,10 +84,10 @@ ImageSet DrawGlyphs(std::size_t count, std::uint64_t seed) {
   set.labels.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     set.labels[i] = static_cast<std::uint8_t>(i % kGlyphs);
-    Draw(kShapes[i % kGlyphs], RandomStream::Of(seed, i),
+    Draw(kShapes[i % kGlyphs], nn::RandomStream::Of(seed, i),
          std::span(set.pixels).subspan(i * set.image_size(), set.image_size()));
   }
   return set;
 }
 
-}  // namespace tributary
+}  // namespace tributary::images

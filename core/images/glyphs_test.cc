@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::images {
 namespace {
 
 TEST(GlyphsTest, EqualSeedsGiveEqualSetsAndOthersDoNot) {
@@ -11,4 +11,4 @@ TEST(GlyphsTest, EqualSeedsGiveEqualSetsAndOthersDoNot) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::images

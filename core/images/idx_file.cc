@@ -8,7 +8,7 @@
 
 #include "core/runtime/file.h"
 
-namespace tributary {
+namespace tributary::images {
 namespace {
 
 constexpr std::uint32_t kUnsignedBytes = 0x08;
@@ -155,12 +155,12 @@ absl::StatusOr<std::vector<std::uint8_t>> DecodeIdxLabels(std::string_view file,
 }
 
 absl::StatusOr<ImageSet> ReadIdxImages(const std::string& images, const std::string& labels) {
-  const auto file = ReadFile(images);
+  const auto file = runtime::ReadFile(images);
   if (!file.ok()) return file.status();
   auto set = DecodeIdxImages(*file);
   if (!set.ok()) return In(images, set.status());
   if (labels.empty()) return set;
-  const auto label_file = ReadFile(labels);
+  const auto label_file = runtime::ReadFile(labels);
   if (!label_file.ok()) return label_file.status();
   auto values = DecodeIdxLabels(*label_file);
   if (!values.ok()) return In(labels, values.status());
@@ -174,4 +174,4 @@ absl::StatusOr<ImageSet> ReadIdxImages(const std::string& images, const std::str
   return set;
 }
 
-}  // namespace tributary
+}  // namespace tributary::images

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/images/image_set.h"
 
-namespace tributary {
+namespace tributary::images {
 
 // What a file may unpack to: 1 GiB, more than a million images of 28 × 28.
 inline constexpr std::size_t kMaxIdxBytes = std::size_t{1} << 30;
@@ -27,4 +27,4 @@ absl::StatusOr<std::vector<std::uint8_t>> DecodeIdxLabels(std::string_view file,
 // only).
 absl::StatusOr<ImageSet> ReadIdxImages(const std::string& images, const std::string& labels);
 
-}  // namespace tributary
+}  // namespace tributary::images

@@ -9,7 +9,7 @@
 
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::images {
 namespace {
 
 std::string Word(std::uint32_t value) {
@@ -99,4 +99,4 @@ TEST(IdxFileTest, ReadsKmnist) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::images

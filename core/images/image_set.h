@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary {
+namespace tributary::images {
 
 struct ImageSet {
   std::size_t side = 0;              // pixels; images are square
@@ -20,4 +20,4 @@ struct ImageSet {
   }
 };
 
-}  // namespace tributary
+}  // namespace tributary::images

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tributary {
+namespace tributary::images {
 
 ImageBuffer::ImageBuffer(std::size_t capacity, std::size_t image_size)
     : capacity_(capacity), image_size_(image_size), pixels_(capacity * image_size) {
@@ -30,4 +30,4 @@ bool ImageBuffer::Offer(std::uint32_t index, std::span<const std::uint8_t> image
   return true;
 }
 
-}  // namespace tributary
+}  // namespace tributary::images

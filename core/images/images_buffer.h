@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary {
+namespace tributary::images {
 
 struct KeptImage {
   std::uint32_t index = 0;  // in the set that the stream draws from
@@ -49,4 +49,4 @@ class ImageBuffer {
   std::uint64_t replaced_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::images

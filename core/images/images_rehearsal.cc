@@ -7,7 +7,7 @@
 
 #include "core/nn/kernel/random_stream.h"
 
-namespace tributary {
+namespace tributary::images {
 
 ImageRehearsal::ImageRehearsal(ImageStream& stream, std::size_t half_batch, std::size_t image_size,
                                std::size_t capacity, std::uint64_t seed)
@@ -31,7 +31,7 @@ std::span<const std::uint8_t> ImageRehearsal::Batch(std::uint64_t index) {
     place(half_batch_, fresh);
     return pixels_;
   }
-  RandomStream random = RandomStream::Of(seed_, index);
+  nn::RandomStream random = nn::RandomStream::Of(seed_, index);
   for (std::size_t n = 0; n < half_batch_; ++n) {
     picks_.push_back(random.Below(buffer_.size()));
     place(half_batch_ + n, buffer_.image(picks_.back()));
@@ -66,4 +66,4 @@ absl::Status ImageRehearsal::Restore(std::span<const KeptImage> kept) {
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::images

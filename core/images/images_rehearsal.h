@@ -11,7 +11,7 @@
 #include "core/images/images_buffer.h"
 #include "core/images/images_stream.h"
 
-namespace tributary {
+namespace tributary::images {
 
 // What a board that cannot keep everything learns from (SOFed; [SSL]): an image is seen once and stays
 // only as long as the buffer finds it among its most novel. Unlike ImageStream it depends on its history:
@@ -47,4 +47,4 @@ class ImageRehearsal {
       picks_;  // places in the buffer of the batch's second half; empty for the first batch
 };
 
-}  // namespace tributary
+}  // namespace tributary::images

@@ -5,7 +5,7 @@
 
 #include "core/nn/kernel/random_stream.h"
 
-namespace tributary {
+namespace tributary::images {
 
 ImageStream::ImageStream(const ImageSet& set, std::vector<std::uint32_t> part, std::size_t batch,
                          std::uint64_t seed)
@@ -20,7 +20,7 @@ ImageStream::ImageStream(const ImageSet& set, std::vector<std::uint32_t> part, s
 
 void ImageStream::Order(std::uint64_t pass) {
   order_ = part_;
-  RandomStream random = RandomStream::Of(seed_, pass);
+  nn::RandomStream random = nn::RandomStream::Of(seed_, pass);
   for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.Below(i)]);
   ordered_pass_ = pass;
 }
@@ -37,4 +37,4 @@ std::span<const std::uint8_t> ImageStream::Batch(std::uint64_t index) {
   return pixels_;
 }
 
-}  // namespace tributary
+}  // namespace tributary::images

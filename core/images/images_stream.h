@@ -8,7 +8,7 @@
 
 #include "core/images/image_set.h"
 
-namespace tributary {
+namespace tributary::images {
 
 // Passes over the part in a new order each time. Batch b depends only on set, part, seed and b, so that a
 // node that restarts goes on where it was. Keeps a reference to the set. One thread at a time.
@@ -39,4 +39,4 @@ class ImageStream {
   std::vector<std::uint8_t> pixels_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::images

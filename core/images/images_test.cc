@@ -10,7 +10,7 @@
 #include "core/images/images_rehearsal.h"
 #include "core/images/images_stream.h"
 
-namespace tributary {
+namespace tributary::images {
 namespace {
 
 TEST(ImageStreamTest, PassesOverEveryImageAndCanBeEnteredAnywhere) {
@@ -133,4 +133,4 @@ TEST_F(ImageRehearsalTest, LetsGoOfWhatIsNovelNoLonger) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::images

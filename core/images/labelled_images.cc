@@ -3,7 +3,7 @@
 #include "core/images/glyphs.h"
 #include "core/images/idx_file.h"
 
-namespace tributary {
+namespace tributary::images {
 
 absl::StatusOr<ImageSet> ReadImages(const std::string& images, const std::string& labels, ImageUse use) {
   if (images != "glyphs") return ReadIdxImages(images, labels);
@@ -11,4 +11,4 @@ absl::StatusOr<ImageSet> ReadImages(const std::string& images, const std::string
   return use == ImageUse::kTraining ? DrawGlyphs(7'000, 1) : DrawGlyphs(2'000, 1'002);
 }
 
-}  // namespace tributary
+}  // namespace tributary::images

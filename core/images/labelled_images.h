@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "core/images/image_set.h"
 
-namespace tributary {
+namespace tributary::images {
 
 enum class ImageUse { kTraining, kTest };
 
@@ -14,4 +14,4 @@ enum class ImageUse { kTraining, kTest };
 // training, 2,000 others to test. Errors: as ReadIdxImages.
 absl::StatusOr<ImageSet> ReadImages(const std::string& images, const std::string& labels, ImageUse use);
 
-}  // namespace tributary
+}  // namespace tributary::images

@@ -8,16 +8,16 @@
 
 #include "core/nn/kernel/random_stream.h"
 
-namespace tributary {
+namespace tributary::images {
 namespace {
 
 using Parts = std::vector<std::vector<std::uint32_t>>;
 
-void Shuffle(std::span<std::uint32_t> values, RandomStream& random) {
+void Shuffle(std::span<std::uint32_t> values, nn::RandomStream& random) {
   for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.Below(i)]);
 }
 
-std::vector<std::uint32_t> Shuffled(std::size_t count, RandomStream& random) {
+std::vector<std::uint32_t> Shuffled(std::size_t count, nn::RandomStream& random) {
   std::vector<std::uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0U);
   Shuffle(order, random);
@@ -26,7 +26,7 @@ std::vector<std::uint32_t> Shuffled(std::size_t count, RandomStream& random) {
 
 // The logarithm of a Gamma(shape, 1) draw (Marsaglia & Tsang, 2000): for small shapes the draw itself would
 // underflow.
-double LogGamma(double shape, RandomStream& random) {
+double LogGamma(double shape, nn::RandomStream& random) {
   const double boost = shape < 1 ? std::log(1.0 - random.Uniform()) / shape : 0.0;
   const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3.0;
   const double c = 1.0 / std::sqrt(9.0 * d);
@@ -39,7 +39,7 @@ double LogGamma(double shape, RandomStream& random) {
   }
 }
 
-std::vector<double> Dirichlet(std::size_t nodes, double concentration, RandomStream& random) {
+std::vector<double> Dirichlet(std::size_t nodes, double concentration, nn::RandomStream& random) {
   std::vector<double> shares(nodes);
   for (double& share : shares) share = LogGamma(concentration, random);
   const double top = std::ranges::max(shares);
@@ -55,7 +55,7 @@ Parts DealEvenly(std::span<const std::uint32_t> order, std::size_t nodes) {
   return parts;
 }
 
-Parts Shards(std::span<const std::uint8_t> labels, std::size_t nodes, RandomStream& random) {
+Parts Shards(std::span<const std::uint8_t> labels, std::size_t nodes, nn::RandomStream& random) {
   std::vector<std::uint32_t> order = Shuffled(labels.size(), random);
   std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return labels[i]; });
   const std::size_t shards = 2 * nodes;
@@ -70,7 +70,7 @@ Parts Shards(std::span<const std::uint8_t> labels, std::size_t nodes, RandomStre
 }
 
 Parts DirichletParts(std::span<const std::uint8_t> labels, std::size_t nodes, double concentration,
-                     RandomStream& random) {
+                     nn::RandomStream& random) {
   std::vector<std::vector<std::uint32_t>> classes(256);
   for (const std::uint32_t i : Shuffled(labels.size(), random)) classes[labels[i]].push_back(i);
   Parts parts(nodes);
@@ -115,7 +115,7 @@ absl::StatusOr<Parts> SplitImages(std::size_t count, std::span<const std::uint8_
   if (options.kind == ImageSplit::kDirichlet && !(options.concentration > 0)) {
     return absl::InvalidArgumentError("the concentration of a Dirichlet split must be positive");
   }
-  RandomStream random(options.seed);
+  nn::RandomStream random(options.seed);
   Parts parts;
   for (int draw = 0; draw < 100; ++draw) {
     switch (options.kind) {
@@ -138,4 +138,4 @@ absl::StatusOr<Parts> SplitImages(std::size_t count, std::span<const std::uint8_
   return parts;
 }
 
-}  // namespace tributary
+}  // namespace tributary::images

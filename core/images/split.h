@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::images {
 
 enum class ImageSplit {
   kIid,        // dealt out at random, equal numbers (± 1)
@@ -38,4 +38,4 @@ absl::StatusOr<std::vector<std::vector<std::uint32_t>>> SplitImages(std::size_t 
                                                                     std::span<const std::uint8_t> labels,
                                                                     const ImageSplitOptions& options);
 
-}  // namespace tributary
+}  // namespace tributary::images

@@ -8,7 +8,7 @@
 
 #include "core/images/glyphs.h"
 
-namespace tributary {
+namespace tributary::images {
 namespace {
 
 class ImageSplitTest : public ::testing::TestWithParam<ImageSplit> {};
@@ -48,4 +48,4 @@ TEST(ImageSplitTest, RefusesWhatCannotBeSplit) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::images

@@ -6,10 +6,10 @@
 
 #include <chrono>
 
-namespace tributary {
+namespace tributary::link {
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
-                                           const std::optional<TlsMaterial>& tls) {
+                                           const std::optional<config::TlsMaterial>& tls) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 400);
@@ -33,4 +33,4 @@ void AwaitConnection(grpc::Channel& channel) {
   channel.WaitForConnected(std::chrono::system_clock::now() + kLimit);
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

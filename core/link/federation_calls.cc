@@ -14,13 +14,13 @@
 #include "core/parameters/update_encoding.h"
 #include "core/wire/federation_convert.h"
 #include "core/wire/peer_status.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 // A peer that takes or gives nothing for so long is tried anew; keepalive finds a cut link much earlier.
-constexpr std::chrono::minutes kAttempt{10};
+constexpr std::chrono::minutes kCallLimit{10};
 // Of a call that carries next to nothing.
 constexpr std::chrono::seconds kSmallAttempt{30};
 // An answer and the next task leave the aggregator together, on two streams.
@@ -32,14 +32,15 @@ class CancelledBy {
       : CancelledBy(context, stop, [&context] { context.TryCancel(); }) {}
   CancelledBy(grpc::ClientContext& context, const std::stop_token& stop, std::function<void()> cancel)
       : cancel_(stop, std::move(cancel)) {
-    context.set_deadline(std::chrono::system_clock::now() + kAttempt);
+    context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
   }
 
  private:
   std::stop_callback<std::function<void()>> cancel_;
 };
 
-absl::Status AppendChunk(const v1::FetchModelResponse& chunk, const TrainTask& task, std::string& file) {
+absl::Status AppendChunk(const v1::FetchModelResponse& chunk, const wire::TrainTask& task,
+                         std::string& file) {
   if (chunk.offset() != file.size()) {
     return absl::DataLossError(
         fmt::format("a chunk of the model at {}, expected {}", chunk.offset(), file.size()));
@@ -48,15 +49,15 @@ absl::Status AppendChunk(const v1::FetchModelResponse& chunk, const TrainTask& t
     return absl::DataLossError(fmt::format("a chunk of {} bytes where {} of the model are missing",
                                            chunk.bytes().size(), task.model_bytes - file.size()));
   }
-  if (chunk.crc32c() != Crc32c(chunk.bytes())) {
+  if (chunk.crc32c() != parameters::Crc32c(chunk.bytes())) {
     return absl::DataLossError(fmt::format("the chunk of the model at {} is damaged", chunk.offset()));
   }
   file += chunk.bytes();
   return absl::OkStatus();
 }
 
-v1::UpdateHeader Header(const FederationClientOptions& self, const TrainTask& task,
-                        const TrainingMetrics& training) {
+v1::UpdateHeader Header(const FederationClientOptions& self, const wire::TrainTask& task,
+                        const parameters::TrainingMetrics& training) {
   v1::UpdateHeader header;
   header.set_run(task.run);
   header.set_round(task.round);
@@ -79,11 +80,12 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
     return absl::UnimplementedError("the aggregator's configuration has no [federation]");
   }
-  return PeerStatus(status);
+  return wire::PeerStatus(status);
 }
 
 absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
-                            const TrainTask& task, const std::stop_token& withdrawn, std::string& file) {
+                            const wire::TrainTask& task, const std::stop_token& withdrawn,
+                            std::string& file) {
   v1::FetchModelRequest request;
   request.set_run(task.run);
   request.set_round(task.round);
@@ -107,7 +109,7 @@ absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationC
 }
 
 absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
-                         const std::string& run, std::uint32_t round, const TaskDecline& decline,
+                         const std::string& run, std::uint32_t round, const parameters::TaskDecline& decline,
                          const std::stop_token& stop) {
   v1::DeclineTaskRequest request;
   request.set_run(run);
@@ -116,7 +118,7 @@ absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClie
   request.set_boot_id(self.boot_id.data(), self.boot_id.size());
   request.set_reason(static_cast<v1::DeclineReason>(decline.reason));
   request.set_for_good(decline.for_good);
-  request.set_message(PeerText(decline.message));
+  request.set_message(wire::PeerText(decline.message));
   grpc::ClientContext context;
   const CancelledBy cancelled(context, stop);
   context.set_deadline(std::chrono::system_clock::now() + kSmallAttempt);
@@ -126,7 +128,7 @@ absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClie
   return FromGrpc(status);
 }
 
-OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTask& task,
                         const FinishedTraining& training) {
   OutgoingUpdate outgoing;
   outgoing.header = Header(self, task, training.metrics);
@@ -136,12 +138,12 @@ OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& ta
                                                                   std::string& payload) {
     const std::span<float> values = training.remainder.subspan(first, count);
     std::ranges::copy(training.update.subspan(first, count), values.begin());
-    return EncodeChunk(encoding, values, payload);
+    return parameters::EncodeChunk(encoding, values, payload);
   };
   return outgoing;
 }
 
-OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTask& task,
                         const FinishedWords& training) {
   OutgoingUpdate outgoing;
   outgoing.header = Header(self, task, training.metrics);
@@ -154,7 +156,7 @@ OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& ta
     each.set_sample_count(contributor.sample_count);
   }
   outgoing.encode = [words = training.words](std::size_t first, std::size_t count, std::string& payload) {
-    EncodeFixedChunk(words.subspan(first, count), payload);
+    parameters::EncodeFixedChunk(words.subspan(first, count), payload);
     return absl::OkStatus();
   };
   return outgoing;
@@ -174,7 +176,8 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, cons
   v1::SubmitUpdateResponse response;
   const auto writer = stub.SubmitUpdate(&context, &response);
   const std::size_t elements = update.header.element_count();
-  const std::size_t per_chunk = ElementsPerChunk(static_cast<UpdateEncoding>(update.header.encoding()));
+  const std::size_t per_chunk =
+      parameters::ElementsPerChunk(static_cast<parameters::UpdateEncoding>(update.header.encoding()));
   v1::SubmitUpdateRequest request;
   *request.mutable_header() = update.header;
   // A write that fails means that the answer is there already, or the link is gone: Finish tells.
@@ -190,7 +193,7 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, cons
       writer->Finish();
       return status;
     }
-    chunk.set_crc32c(Crc32c(chunk.payload()));
+    chunk.set_crc32c(parameters::Crc32c(chunk.payload()));
     open = writer->Write(request);
     if (open) sent_bytes += chunk.payload().size();
   }
@@ -202,8 +205,8 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, cons
   SubmitAttempt attempt;
   attempt.answer.accepted = response.accepted();
   if (!response.accepted()) {
-    attempt.answer.reason = SubmitRefusalLabel(response.reason());
-    attempt.answer.message = PeerText(response.message());
+    attempt.answer.reason = wire::SubmitRefusalLabel(response.reason());
+    attempt.answer.message = wire::PeerText(response.message());
     attempt.answer.counted_elsewhere.assign(response.counted_elsewhere().begin(),
                                             response.counted_elsewhere().end());
     attempt.try_again = response.try_again();
@@ -211,4 +214,4 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, cons
   return attempt;
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

@@ -16,7 +16,7 @@
 #include "core/wire/federation_task.h"
 #include "tributary/v1/federation.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::link {
 
 absl::Status FromGrpc(const grpc::Status& status);
 
@@ -24,12 +24,12 @@ absl::Status FromGrpc(const grpc::Status& status);
 // `file` after an error, so that another attempt goes on behind it. Errors: DataLoss for a chunk that does
 // not follow or whose checksum differs; those of the call.
 absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
-                            const TrainTask& task, const std::stop_token& withdrawn, std::string& file);
+                            const wire::TrainTask& task, const std::stop_token& withdrawn, std::string& file);
 
 // Says that this node does not do that task; 0: the present one. An aggregator that takes no such call, or no
 // longer needs it, is no error. Errors: those of the call.
 absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
-                         const std::string& run, std::uint32_t round, const TaskDecline& decline,
+                         const std::string& run, std::uint32_t round, const parameters::TaskDecline& decline,
                          const std::stop_token& stop);
 
 struct SubmitAttempt {
@@ -44,9 +44,9 @@ struct OutgoingUpdate {
   std::function<absl::Status(std::size_t first, std::size_t count, std::string& payload)> encode;
 };
 // Of plain training, the sample count is the caller's to set.
-OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTask& task,
                         const FinishedTraining& training);
-OutgoingUpdate Outgoing(const FederationClientOptions& self, const TrainTask& task,
+OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTask& task,
                         const FinishedWords& training);
 
 // Sends it in chunks of at most 1 MiB; `sent_bytes` grows by their payload. `withdrawn` ends the sending, and
@@ -56,4 +56,4 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, cons
                                          const std::stop_token& withdrawn, const std::stop_token& stopping,
                                          std::atomic<std::uint64_t>& sent_bytes);
 
-}  // namespace tributary
+}  // namespace tributary::link

@@ -8,16 +8,16 @@
 #include <thread>
 #include <utility>
 
-#include "core/runtime/mutex.h"
 #include "core/link/channel.h"
 #include "core/link/federation_calls.h"
-#include "core/wire/federation_convert.h"
 #include "core/link/masking_steps.h"
-#include "core/link/refusals.h"
 #include "core/link/spool/reconnect.h"
 #include "core/link/wanted_task.h"
+#include "core/runtime/mutex.h"
+#include "core/wire/federation_convert.h"
+#include "core/wire/peer_text.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 constexpr std::int64_t kRepeatLogNs = 10'000'000'000;
@@ -44,13 +44,13 @@ std::uint32_t RoundOf(const v1::ParticipateResponse& response) {
 
 class FederationClient::Impl {
  public:
-  Impl(FederationClientOptions options, const Clock& clock)
+  Impl(FederationClientOptions options, const runtime::Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
         channel_(MakeChannel(options_.aggregator, options_.tls)),
         stub_(v1::FederationService::NewStub(channel_)),
         masking_(*stub_, options_.node,
-                 [this](const std::string& run, std::uint32_t round, const TaskDecline& decline,
+                 [this](const std::string& run, std::uint32_t round, const parameters::TaskDecline& decline,
                         const std::stop_token& stop) {
                    return DeclineOnce(*stub_, options_, run, round, decline, stop);
                  }),
@@ -96,7 +96,7 @@ class FederationClient::Impl {
     return Send(assignment, Outgoing(options_, assignment.task, training));
   }
 
-  absl::Status Decline(const Assignment& assignment, const TaskDecline& decline) {
+  absl::Status Decline(const Assignment& assignment, const parameters::TaskDecline& decline) {
     return Insist(assignment, [&] {
       return DeclineOnce(*stub_, options_, assignment.task.run, assignment.task.round, decline,
                          assignment.withdrawn);
@@ -106,7 +106,7 @@ class FederationClient::Impl {
   void SetSampleCount(std::uint64_t sample_count) {
     std::stop_source earlier(std::nostopstate);
     {
-      const MutexLock lock(mutex_);
+      const runtime::MutexLock lock(mutex_);
       if (std::exchange(sample_count_, sample_count) == sample_count) return;
       earlier = std::exchange(redeclared_, std::stop_source());
     }
@@ -124,11 +124,11 @@ class FederationClient::Impl {
   }
 
   FederationState state() const {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     return state_;
   }
   absl::Status last_error() const {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     return last_error_;
   }
   std::string waiting_for() const { return wanted_.waiting_for(); }
@@ -220,7 +220,7 @@ class FederationClient::Impl {
     std::stop_token replaced;
   };
   Declaration Declared() const {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     return {sample_count_, redeclared_.get_token()};
   }
 
@@ -264,23 +264,23 @@ class FederationClient::Impl {
   // Errors: of an answer that did not get through: to a step of secure aggregation, or that this node
   // declines. The next stream asks again.
   absl::Status Take(const v1::ParticipateResponse& response, const std::stop_token& stop) {
-    absl::StatusOr<FederationTask> task = TaskFromWire(response);
+    absl::StatusOr<wire::FederationTask> task = wire::TaskFromWire(response);
     if (!task.ok()) return DeclineUnread(response, task.status(), stop);
-    if (auto* train = std::get_if<TrainTask>(&*task)) {
+    if (auto* train = std::get_if<wire::TrainTask>(&*task)) {
       train->deadline_ns = clock_.SteadyNs() + train->left_ns;
       return Want(std::move(*train), stop);
-    } else if (const auto* keys = std::get_if<AdvertiseKeysTask>(&*task)) {
+    } else if (const auto* keys = std::get_if<wire::AdvertiseKeysTask>(&*task)) {
       return AnswerStep(*keys, stop);
-    } else if (const auto* shares = std::get_if<ShareKeysTask>(&*task)) {
+    } else if (const auto* shares = std::get_if<wire::ShareKeysTask>(&*task)) {
       return AnswerStep(*shares, stop);
-    } else if (const auto* unmask = std::get_if<UnmaskTask>(&*task)) {
+    } else if (const auto* unmask = std::get_if<wire::UnmaskTask>(&*task)) {
       return AnswerStep(*unmask, stop);
-    } else if (const auto* wait = std::get_if<WaitTask>(&*task)) {
+    } else if (const auto* wait = std::get_if<wire::WaitTask>(&*task)) {
       wanted_.Wait(wait->reason, false);
     } else {
-      const auto& over = std::get<EndedTask>(*task);
+      const auto& over = std::get<wire::EndedTask>(*task);
       if (wanted_.Wait(over.reason, true)) {
-        spdlog::info("run {} has ended: {}", PeerText(response.run()), over.reason);
+        spdlog::info("run {} has ended: {}", wire::PeerText(response.run()), over.reason);
       }
       if (options_.on_ended) options_.on_ended(over);
     }
@@ -291,12 +291,13 @@ class FederationClient::Impl {
                              const std::stop_token& stop) {
     ++malformed_tasks_;
     spdlog::error("{} gives a task that {} cannot do: {}", options_.aggregator, options_.node,
-                  PeerText(why.ToString()));
+                  wire::PeerText(why.ToString()));
     const bool masking = absl::IsFailedPrecondition(why) || response.has_advertise_keys() ||
                          response.has_share_keys() || response.has_unmask();
     // A run's settings stay; what other nodes have a part in is another one in the next round.
-    TaskDecline decline{masking ? DeclineReason::kKeys : DeclineReason::kTask, !masking,
-                        std::string(why.message())};
+    parameters::TaskDecline decline{
+        masking ? parameters::DeclineReason::kKeys : parameters::DeclineReason::kTask, !masking,
+        std::string(why.message())};
     return DeclineOnce(*stub_, options_, response.run(), RoundOf(response), decline, stop);
   }
 
@@ -306,7 +307,7 @@ class FederationClient::Impl {
     return masking_.Answer(step, stop);
   }
 
-  absl::Status Want(TrainTask task, const std::stop_token& stop) {
+  absl::Status Want(wire::TrainTask task, const std::stop_token& stop) {
     if (wanted_.GoesOn(task)) return absl::OkStatus();
     const absl::StatusOr<bool> can_mask = task.masking ? masking_.CanMask(task, stop) : true;
     if (can_mask.ok() && *can_mask) {
@@ -318,13 +319,13 @@ class FederationClient::Impl {
   }
 
   void SetState(FederationState state, absl::Status error) {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     state_ = state;
     last_error_ = std::move(error);
   }
 
   const FederationClientOptions options_;
-  const Clock& clock_;
+  const runtime::Clock& clock_;
   const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::FederationService::Stub> stub_;
   MaskingSteps masking_;
@@ -340,7 +341,7 @@ class FederationClient::Impl {
 
   WantedTask wanted_;
 
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   FederationState state_ GUARDED_BY(mutex_) = FederationState::kConnecting;
   absl::Status last_error_ GUARDED_BY(mutex_);
   std::uint64_t sample_count_ GUARDED_BY(mutex_);
@@ -349,7 +350,7 @@ class FederationClient::Impl {
   std::jthread thread_;  // last: it uses everything above
 };
 
-FederationClient::FederationClient(FederationClientOptions options, const Clock& clock)
+FederationClient::FederationClient(FederationClientOptions options, const runtime::Clock& clock)
     : impl_(std::make_unique<Impl>(std::move(options), clock)) {}
 FederationClient::~FederationClient() = default;
 
@@ -365,7 +366,7 @@ absl::StatusOr<SubmitAnswer> FederationClient::SubmitWords(const Assignment& ass
                                                            const FinishedWords& training) {
   return impl_->SubmitWords(assignment, training);
 }
-absl::Status FederationClient::Decline(const Assignment& assignment, const TaskDecline& decline) {
+absl::Status FederationClient::Decline(const Assignment& assignment, const parameters::TaskDecline& decline) {
   return impl_->Decline(assignment, decline);
 }
 void FederationClient::SetSampleCount(std::uint64_t sample_count) { impl_->SetSampleCount(sample_count); }
@@ -390,4 +391,4 @@ std::string_view FederationStateName(FederationState state) {
   return "unknown";
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

@@ -11,26 +11,26 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/config/tls.h"
+#include "core/link/wanted_task.h"
 #include "core/parameters/task_decline.h"
 #include "core/runtime/clock.h"
-#include "core/config/tls.h"
 #include "core/wire/federation_task.h"
 #include "core/wire/report.h"
-#include "core/link/wanted_task.h"
 
-namespace tributary {
+namespace tributary::link {
 
 struct FederationClientOptions {
   std::string aggregator;  // "host:port" or "unix:path"
-  std::optional<TlsMaterial> tls;
+  std::optional<config::TlsMaterial> tls;
   std::string node;  // equals the certificate's name where TLS is on
   std::string run;   // empty: the run that is active, or the next to start
-  BootId boot_id = {};
+  wire::BootId boot_id = {};
   std::uint64_t sample_count = 0;   // that this node trains on: the weight of its updates; see SetSampleCount
   bool secure_aggregation = false;  // can mask its updates
   bool partial_sums = false;        // an aggregator: its updates are words with contributors
   // The run is over for this node. Called on the client's thread; returns at once.
-  std::function<void(const EndedTask&)> on_ended = nullptr;
+  std::function<void(const wire::EndedTask&)> on_ended = nullptr;
 };
 
 enum class FederationState {
@@ -45,7 +45,7 @@ std::string_view FederationStateName(FederationState state);
 struct FinishedTraining {
   std::span<const float> update;  // the task's element_count
   std::span<float> remainder;     // of the same length
-  TrainingMetrics metrics;
+  parameters::TrainingMetrics metrics;
 };
 
 // Of a partial sum: one whose update is in it.
@@ -59,7 +59,7 @@ struct FinishedWords {
   std::span<std::int32_t> words;                // the task's element_count
   std::uint64_t sample_count = 0;               // its weight; of a partial sum, the contributors' together
   std::vector<UpdateContributor> contributors;  // empty: this node itself
-  TrainingMetrics metrics;
+  parameters::TrainingMetrics metrics;
 };
 
 struct SubmitAnswer {
@@ -93,7 +93,7 @@ class FederationClient {
   };
 
   // Starts to connect.
-  FederationClient(FederationClientOptions options, const Clock& clock);
+  FederationClient(FederationClientOptions options, const runtime::Clock& clock);
   ~FederationClient();  // Stop()
 
   // The next training, once there is one. A task that was answered is given again only if the aggregator asks
@@ -119,7 +119,7 @@ class FederationClient {
   // Says that the task is not done and why, so that the aggregator goes on without this node; see
   // TaskDecline. One that takes no such call waits until the deadline. Errors: Cancelled if it was withdrawn;
   // others as the aggregator's.
-  absl::Status Decline(const Assignment& assignment, const TaskDecline& decline);
+  absl::Status Decline(const Assignment& assignment, const parameters::TaskDecline& decline);
 
   // What this node declares from now on. Another count than before begins the stream of tasks anew; the task
   // under way stands.
@@ -141,4 +141,4 @@ class FederationClient {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::link

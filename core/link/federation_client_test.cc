@@ -6,10 +6,10 @@
 #include <numeric>
 #include <thread>
 
-#include "core/wire/federation_convert.h"
 #include "core/link/federation_fake_server.h"
+#include "core/wire/federation_convert.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 using ::testing::ElementsAre;
@@ -44,7 +44,7 @@ class FederationClientTest : public ::testing::Test {
 
   FinishedTraining Training() { return {update_, remainder_, {0.5, 0.9, 1.5, 2}}; }
 
-  SystemClock clock_;
+  runtime::SystemClock clock_;
   FakeFederation server_;
   std::vector<float> update_ = std::vector<float>(600'000);
   std::vector<float> remainder_ = std::vector<float>(600'000);
@@ -94,11 +94,11 @@ TEST_F(FederationClientTest, SendsAnUpdateInChunksOfAtMostOneMebibyte) {
   EXPECT_EQ(requests[0].header().sample_count(), 70u);
   EXPECT_EQ(requests[0].header().element_count(), update_.size());
   EXPECT_EQ(requests[0].header().base_model_sha256(), std::string(32, 'm'));
-  UpdateDecoder decoder(UpdateEncoding::kFloat32, update_.size());
+  parameters::UpdateDecoder decoder(parameters::UpdateEncoding::kFloat32, update_.size());
   for (std::size_t i = 1; i < requests.size(); ++i) {
     const v1::UpdateChunk& chunk = requests[i].chunk();
-    EXPECT_LE(chunk.payload().size(), kMaxChunkBytes);
-    EXPECT_EQ(chunk.crc32c(), Crc32c(chunk.payload()));
+    EXPECT_LE(chunk.payload().size(), parameters::kMaxChunkBytes);
+    EXPECT_EQ(chunk.crc32c(), parameters::Crc32c(chunk.payload()));
     const auto values = decoder.Decode(chunk.offset(), chunk.count(), chunk.payload());
     ASSERT_TRUE(values.ok()) << values.status();
     EXPECT_EQ(values->front(), update_[chunk.offset()]);
@@ -142,11 +142,11 @@ TEST_F(FederationClientTest, SendsWordsWithThoseWhoseTheyAre) {
   EXPECT_EQ(header.contributors(1).node(), "b");
   EXPECT_EQ(header.contributors(1).sample_count(), 50u);
   EXPECT_EQ(header.metrics().loss(), 0.5);
-  UpdateDecoder decoder(UpdateEncoding::kFixed32, words.size());
+  parameters::UpdateDecoder decoder(parameters::UpdateEncoding::kFixed32, words.size());
   std::vector<std::int32_t> received;
   for (std::size_t i = 1; i < requests.size(); ++i) {
     const v1::UpdateChunk& chunk = requests[i].chunk();
-    EXPECT_EQ(chunk.crc32c(), Crc32c(chunk.payload()));
+    EXPECT_EQ(chunk.crc32c(), parameters::Crc32c(chunk.payload()));
     const auto values = decoder.DecodeFixed(chunk.offset(), chunk.count(), chunk.payload());
     ASSERT_TRUE(values.ok()) << values.status();
     received.insert(received.end(), values->begin(), values->end());
@@ -310,7 +310,7 @@ TEST_F(FederationClientTest, SaysAgainThatItCannotDoATaskIfThatDidNotGetThrough)
   server_.AwaitDecline(2);
   const auto assignment = Assigned();
   server_.break_declines = 1;
-  EXPECT_TRUE(client_->Decline(assignment, {DeclineReason::kImages, true, "of side 32"}).ok());
+  EXPECT_TRUE(client_->Decline(assignment, {parameters::DeclineReason::kImages, true, "of side 32"}).ok());
   EXPECT_EQ(server_.AwaitDecline(4).message(), "of side 32");
 }
 
@@ -323,7 +323,7 @@ TEST_F(FederationClientTest, GoesOnWithAnAggregatorThatTakesNoDeclines) {
   while (client_->counters().malformed_tasks == 0) std::this_thread::yield();
   const auto assignment = Assigned();
   EXPECT_EQ(assignment.task.round, 1u);
-  EXPECT_TRUE(client_->Decline(assignment, {DeclineReason::kImages, true, "of side 32"}).ok());
+  EXPECT_TRUE(client_->Decline(assignment, {parameters::DeclineReason::kImages, true, "of side 32"}).ok());
   EXPECT_EQ(client_->counters().streams, 1u);
 }
 
@@ -331,13 +331,13 @@ TEST(FederationConvertTest, NamesTheFieldAtFault) {
   const auto fault = [](auto&& spoil) {
     v1::ParticipateResponse response = TrainResponse(1, 10, 10);
     spoil(*response.mutable_train());
-    const auto task = TaskFromWire(response);
+    const auto task = wire::TaskFromWire(response);
     EXPECT_FALSE(task.ok());
     return std::string(task.status().message());
   };
   EXPECT_THAT(fault([](auto& t) { t.set_round(0); }), HasSubstr("round"));
   EXPECT_THAT(fault([](auto& t) { t.set_model_sha256("short"); }), HasSubstr("model_sha256"));
-  EXPECT_THAT(fault([](auto& t) { t.set_model_bytes(kMaxModelBytes + 1); }), HasSubstr("model_bytes"));
+  EXPECT_THAT(fault([](auto& t) { t.set_model_bytes(wire::kMaxModelBytes + 1); }), HasSubstr("model_bytes"));
   EXPECT_THAT(fault([](auto& t) { t.set_element_count(0); }), HasSubstr("element_count"));
   EXPECT_THAT(fault([](auto& t) { t.mutable_settings()->set_local_steps(0); }), HasSubstr("local_steps"));
   EXPECT_THAT(fault([](auto& t) { t.mutable_settings()->set_momentum(1.5); }), HasSubstr("momentum"));
@@ -347,8 +347,8 @@ TEST(FederationConvertTest, NamesTheFieldAtFault) {
   EXPECT_THAT(fault([](auto& t) { t.set_fraction_bits(97); }), HasSubstr("fraction_bits"));
   EXPECT_THAT(fault([](auto& t) { t.set_max_element(0); }), HasSubstr("max_element"));
   EXPECT_THAT(fault([](auto& t) { t.set_max_element(2048); }), HasSubstr("max_element"));
-  EXPECT_FALSE(TaskFromWire(v1::ParticipateResponse()).ok());
+  EXPECT_FALSE(wire::TaskFromWire(v1::ParticipateResponse()).ok());
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::link

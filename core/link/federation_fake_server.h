@@ -103,7 +103,7 @@ class FakeFederation final : public v1::FederationService::Service {
       v1::FetchModelResponse chunk;
       chunk.set_offset(first);
       chunk.set_bytes(model.substr(first, chunk_bytes));
-      chunk.set_crc32c(Crc32c(chunk.bytes()) ^ (damage_chunks ? 1U : 0U));
+      chunk.set_crc32c(parameters::Crc32c(chunk.bytes()) ^ (damage_chunks ? 1U : 0U));
       writer->Write(chunk);
       if (break_fetches > 0) {
         --break_fetches;

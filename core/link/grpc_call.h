@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::link {
 
 // Codes are numbered alike on both sides.
 inline grpc::Status ToGrpcStatus(const absl::Status& status) {
@@ -23,4 +23,4 @@ inline std::optional<std::string> PeerCertificateName(const grpc::AuthContext& c
   return names.empty() ? std::string() : std::string(names.front().data(), names.front().size());
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

@@ -8,13 +8,13 @@
 
 #include "core/link/federation_calls.h"
 #include "core/wire/masking_convert.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 // The messages are small: who does not answer by then is asked on another stream.
-constexpr std::chrono::seconds kAttempt{30};
+constexpr std::chrono::seconds kStepLimit{30};
 
 }  // namespace
 
@@ -23,23 +23,24 @@ absl::Status MaskingSteps::Skip(const std::string& run, std::uint32_t round, con
   CountSkipped(run, round, why);
   const std::string message =
       absl::IsNotFound(why) ? "this node has no keys of that round any more" : std::string(why.message());
-  return decline_(run, round, {DeclineReason::kKeys, false, message}, stop);
+  return decline_(run, round, {parameters::DeclineReason::kKeys, false, message}, stop);
 }
 
 void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, const absl::Status& why) {
   if (!absl::IsNotFound(why)) {
     ++refused_steps_;
-    spdlog::error("round {} of {} cannot be masked: {}", round, PeerText(run), PeerText(why.ToString()));
+    spdlog::error("round {} of {} cannot be masked: {}", round, wire::PeerText(run),
+                  wire::PeerText(why.ToString()));
     return;
   }
   {
-    std::string lost = MaskingContext(run, round);
-    const MutexLock lock(mutex_);
+    std::string lost = privacy::MaskingContext(run, round);
+    const runtime::MutexLock lock(mutex_);
     if (lost == last_lost_) return;
     last_lost_ = std::move(lost);
   }
   ++lost_rounds_;
-  spdlog::warn("takes no further part in round {} of {}: its keys are lost", round, PeerText(run));
+  spdlog::warn("takes no further part in round {} of {}: its keys are lost", round, wire::PeerText(run));
 }
 
 template <class Task, class Request, class Response>
@@ -51,56 +52,56 @@ absl::Status MaskingSteps::Call(grpc::Status (v1::FederationService::Stub::*meth
   request.set_round(task.round);
   request.set_node(node_);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kAttempt);
+  context.set_deadline(std::chrono::system_clock::now() + kStepLimit);
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   Response response;
   if (absl::Status status = FromGrpc((stub_.*method)(&context, request, &response)); !status.ok()) {
     return status;
   }
   // Too late, or taken before. Of unmasking, too late is the rule: a threshold of the nodes is enough.
-  if (response.accepted() || std::is_same_v<Task, UnmaskTask>) return absl::OkStatus();
+  if (response.accepted() || std::is_same_v<Task, wire::UnmaskTask>) return absl::OkStatus();
   ++refused_steps_;
-  spdlog::warn("round {} of {} goes on without this node: {}", task.round, PeerText(task.run),
-               PeerText(response.message()));
+  spdlog::warn("round {} of {} goes on without this node: {}", task.round, wire::PeerText(task.run),
+               wire::PeerText(response.message()));
   return absl::OkStatus();
 }
 
-absl::Status MaskingSteps::Answer(const AdvertiseKeysTask& task, const std::stop_token& stop) {
+absl::Status MaskingSteps::Answer(const wire::AdvertiseKeysTask& task, const std::stop_token& stop) {
   const auto keys = [&] {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     return party_.Keys(task.run, task.round);
   }();
   if (!keys.ok()) return Skip(task.run, task.round, keys.status(), stop);
   v1::AdvertiseKeysRequest request;
-  KeysToWire(*keys, request);
+  wire::KeysToWire(*keys, request);
   return Call(&v1::FederationService::Stub::AdvertiseKeys, task, std::move(request), stop);
 }
 
-absl::Status MaskingSteps::Answer(const ShareKeysTask& task, const std::stop_token& stop) {
+absl::Status MaskingSteps::Answer(const wire::ShareKeysTask& task, const std::stop_token& stop) {
   const auto shares = [&] {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     return party_.Share(task.run, task.round, task.nodes, task.threshold);
   }();
   if (!shares.ok()) return Skip(task.run, task.round, shares.status(), stop);
   v1::ShareKeysRequest request;
-  SharesToWire(*shares, request);
+  wire::SharesToWire(*shares, request);
   return Call(&v1::FederationService::Stub::ShareKeys, task, std::move(request), stop);
 }
 
-absl::Status MaskingSteps::Answer(const UnmaskTask& task, const std::stop_token& stop) {
+absl::Status MaskingSteps::Answer(const wire::UnmaskTask& task, const std::stop_token& stop) {
   const auto revealed = [&] {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     return party_.Reveal(task.run, task.round, task.survivors, task.dropped);
   }();
   if (!revealed.ok()) return Skip(task.run, task.round, revealed.status(), stop);
   v1::UnmaskRequest request;
-  RevealedToWire(*revealed, request);
+  wire::RevealedToWire(*revealed, request);
   return Call(&v1::FederationService::Stub::Unmask, task, std::move(request), stop);
 }
 
-absl::StatusOr<bool> MaskingSteps::CanMask(const TrainTask& task, const std::stop_token& stop) {
+absl::StatusOr<bool> MaskingSteps::CanMask(const wire::TrainTask& task, const std::stop_token& stop) {
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     if (party_.CanMask(task.run, task.round)) return true;
     // Asked again although the update is on its way, or what became of it is known.
     if (party_.HasKeys(task.run, task.round)) return false;
@@ -109,20 +110,20 @@ absl::StatusOr<bool> MaskingSteps::CanMask(const TrainTask& task, const std::sto
   return declined.ok() ? absl::StatusOr<bool>(false) : declined;
 }
 
-absl::Status MaskingSteps::Mask(const TrainTask& task, std::span<std::int32_t> words) {
+absl::Status MaskingSteps::Mask(const wire::TrainTask& task, std::span<std::int32_t> words) {
   std::vector<std::string> unusable;
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     absl::Status status = party_.Mask(task.run, task.round, task.masking->shares, words);
     if (!status.ok()) return status;
     unusable = party_.unusable();
   }
   unusable_shares_ += unusable.size();
   for (const std::string& node : unusable) {
-    spdlog::warn("round {} of {}: the share that {} gave is no good", task.round, PeerText(task.run),
-                 PeerText(node));
+    spdlog::warn("round {} of {}: the share that {} gave is no good", task.round, wire::PeerText(task.run),
+                 wire::PeerText(node));
   }
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

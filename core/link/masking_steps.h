@@ -16,7 +16,7 @@
 #include "core/wire/federation_task.h"
 #include "tributary/v1/federation.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::link {
 
 // Owns the node's secrets. Each Answer is one call; the client's thread of tasks makes it at once, whatever
 // the learner does meanwhile. A step that this node cannot do is logged, counted and declined: the aggregator
@@ -24,23 +24,24 @@ namespace tributary {
 class MaskingSteps {
  public:
   // Tells the aggregator that this node does not do its part of a round.
-  using Decliner = std::function<absl::Status(const std::string& run, std::uint32_t round,
-                                              const TaskDecline& decline, const std::stop_token& stop)>;
+  using Decliner =
+      std::function<absl::Status(const std::string& run, std::uint32_t round,
+                                 const parameters::TaskDecline& decline, const std::stop_token& stop)>;
 
   MaskingSteps(v1::FederationService::Stub& stub, std::string node, Decliner decline)
       : stub_(stub), node_(std::move(node)), decline_(std::move(decline)), party_(node_) {}
 
   // Errors: those of the call; the aggregator asks again on the next stream.
-  absl::Status Answer(const AdvertiseKeysTask& task, const std::stop_token& stop);
-  absl::Status Answer(const ShareKeysTask& task, const std::stop_token& stop);
-  absl::Status Answer(const UnmaskTask& task, const std::stop_token& stop);
+  absl::Status Answer(const wire::AdvertiseKeysTask& task, const std::stop_token& stop);
+  absl::Status Answer(const wire::ShareKeysTask& task, const std::stop_token& stop);
+  absl::Status Answer(const wire::UnmaskTask& task, const std::stop_token& stop);
 
   // False if the keys of that round are lost, which counts and is declined, or its mask is spent. Errors:
   // those of the call that declines.
-  absl::StatusOr<bool> CanMask(const TrainTask& task, const std::stop_token& stop);
+  absl::StatusOr<bool> CanMask(const wire::TrainTask& task, const std::stop_token& stop);
   // Masks the words in place; logs and counts shares of others that are no good. Errors: those of
   // MaskingParty::Mask.
-  absl::Status Mask(const TrainTask& task, std::span<std::int32_t> words);
+  absl::Status Mask(const wire::TrainTask& task, std::span<std::int32_t> words);
 
   std::uint64_t lost_rounds() const { return lost_rounds_; }      // in which this node had no keys any more
   std::uint64_t refused_steps() const { return refused_steps_; }  // invalid ones, and answers not taken
@@ -62,9 +63,9 @@ class MaskingSteps {
   std::atomic<std::uint64_t> lost_rounds_ = 0;
   std::atomic<std::uint64_t> refused_steps_ = 0;
   std::atomic<std::uint64_t> unusable_shares_ = 0;
-  Mutex mutex_;
-  MaskingParty party_ GUARDED_BY(mutex_);
+  runtime::Mutex mutex_;
+  privacy::MaskingParty party_ GUARDED_BY(mutex_);
   std::string last_lost_ GUARDED_BY(mutex_);  // run and round: each counts once
 };
 
-}  // namespace tributary
+}  // namespace tributary::link

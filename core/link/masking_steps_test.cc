@@ -14,7 +14,7 @@
 #include "core/link/federation_client.h"
 #include "core/link/federation_fake_server.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 using testing::FakeFederation;
@@ -22,10 +22,12 @@ using testing::TrainResponse;
 
 constexpr std::size_t kElements = 4'000;
 
-std::string Bytes(const Key32& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
+std::string Bytes(const privacy::Key32& key) {
+  return {reinterpret_cast<const char*>(key.data()), key.size()};
+}
 
-Key32 KeyOf(const std::string& bytes) {
-  Key32 key{};
+privacy::Key32 KeyOf(const std::string& bytes) {
+  privacy::Key32 key{};
   std::memcpy(key.data(), bytes.data(), std::min(key.size(), bytes.size()));
   return key;
 }
@@ -72,10 +74,10 @@ class MaskingStepsTest : public ::testing::Test {
     const v1::AdvertiseKeysRequest keys = server_.last_keys();
     roster_ = {{"south", KeyOf(keys.cipher_key()), KeyOf(keys.mask_key()), KeyOf(keys.seed_digest())}};
     for (const auto& [name, node] : {std::pair("east", &east_), std::pair("west", &west_)}) {
-      *node = *MaskingNode::Create(name, MaskingContext("run", keys.round()));
+      *node = *privacy::MaskingNode::Create(name, privacy::MaskingContext("run", keys.round()));
       roster_.push_back((*node)->keys());
     }
-    std::ranges::sort(roster_, {}, &MaskingKeys::node);
+    std::ranges::sort(roster_, {}, &privacy::MaskingKeys::node);
     v1::ParticipateResponse task;
     task.set_run("run");
     task.mutable_share_keys()->set_round(keys.round());
@@ -91,11 +93,11 @@ class MaskingStepsTest : public ::testing::Test {
     masking.set_threshold(2);
     PutRoster(*masking.mutable_nodes());
     sealed_.clear();
-    for (MaskingNode* node : {east_.get(), west_.get()}) {
+    for (privacy::MaskingNode* node : {east_.get(), west_.get()}) {
       const auto shares = node->Share(roster_, 2);
       sealed_.insert(sealed_.end(), shares->begin(), shares->end());
     }
-    for (const SealedShare& share : SharesFor("south")) {
+    for (const privacy::SealedShare& share : SharesFor("south")) {
       v1::EncryptedShare& wire = *masking.add_shares();
       wire.set_from(share.from);
       wire.set_to(share.to);
@@ -129,15 +131,15 @@ class MaskingStepsTest : public ::testing::Test {
     server_.Push(task);
   }
 
-  std::vector<SealedShare> SharesFor(const std::string& node) const {
-    std::vector<SealedShare> inbox;
+  std::vector<privacy::SealedShare> SharesFor(const std::string& node) const {
+    std::vector<privacy::SealedShare> inbox;
     std::ranges::copy_if(sealed_, std::back_inserter(inbox),
-                         [&](const SealedShare& share) { return share.to == node; });
+                         [&](const privacy::SealedShare& share) { return share.to == node; });
     return inbox;
   }
 
-  RevealedShares RevealedBySouth() const {
-    RevealedShares shares{"south", {}, {}};
+  privacy::RevealedShares RevealedBySouth() const {
+    privacy::RevealedShares shares{"south", {}, {}};
     for (const auto& each : server_.revealed[0].seed_shares()) {
       shares.seeds.push_back({each.of(), KeyOf(each.share())});
     }
@@ -150,7 +152,7 @@ class MaskingStepsTest : public ::testing::Test {
   // Of the last submission.
   std::vector<std::int32_t> Sent() {
     std::vector<std::int32_t> all;
-    UpdateDecoder decoder(UpdateEncoding::kFixed32, kElements);
+    parameters::UpdateDecoder decoder(parameters::UpdateEncoding::kFixed32, kElements);
     const auto& requests = server_.submissions.back();
     for (std::size_t i = 1; i < requests.size(); ++i) {
       const v1::UpdateChunk& chunk = requests[i].chunk();
@@ -161,17 +163,17 @@ class MaskingStepsTest : public ::testing::Test {
     return all;
   }
 
-  SystemClock clock_;
+  runtime::SystemClock clock_;
   FakeFederation server_;
-  MaskingRoster roster_;
-  std::vector<SealedShare> sealed_;
-  std::unique_ptr<MaskingNode> east_, west_;
+  privacy::MaskingRoster roster_;
+  std::vector<privacy::SealedShare> sealed_;
+  std::unique_ptr<privacy::MaskingNode> east_, west_;
   std::vector<std::int32_t> words_ = std::vector<std::int32_t>(kElements);
   std::optional<FederationClient> client_;
 
  private:
   void PutRoster(google::protobuf::RepeatedPtrField<v1::NodeKeys>& wire) const {
-    for (const MaskingKeys& each : roster_) {
+    for (const privacy::MaskingKeys& each : roster_) {
       v1::NodeKeys& keys = *wire.Add();
       keys.set_node(each.node);
       keys.set_cipher_key(Bytes(each.cipher_key));
@@ -224,8 +226,9 @@ TEST_F(MaskingStepsTest, WhatItRevealsGivesTheSumOfTheSurvivors) {
   Unmask(survivors, {"east"});
   Await(3);
   const std::vector<std::string> dropped = {"east"};
-  const RevealedShares revealed[] = {*west_->Reveal(survivors, dropped), RevealedBySouth()};
-  const auto recovery = MaskRecovery::Create(roster_, 2, MaskingContext("run", 1), all, survivors, revealed);
+  const privacy::RevealedShares revealed[] = {*west_->Reveal(survivors, dropped), RevealedBySouth()};
+  const auto recovery =
+      privacy::MaskRecovery::Create(roster_, 2, privacy::MaskingContext("run", 1), all, survivors, revealed);
   ASSERT_TRUE(recovery.ok()) << recovery.status();
   ASSERT_TRUE(recovery->Subtract(0, sum).ok());
   for (std::size_t i = 0; i < sum.size(); ++i) ASSERT_EQ(sum[i], words_[i] + 5) << i;
@@ -351,4 +354,4 @@ TEST_F(MaskingStepsTest, AStepOfTheNextRoundEndsATrainingButUnmaskingDoesNot) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::link

@@ -5,7 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_replace.h"
 
-namespace tributary {
+namespace tributary::link {
 
 bool Refusals::Count(const v1::Refusal& refusal, const std::optional<Spool::HeldFrame>& frame,
                      std::int64_t now_steady_ns) {
@@ -17,7 +17,7 @@ bool Refusals::Count(const v1::Refusal& refusal, const std::optional<Spool::Held
   const std::uint64_t tuples = whole ? held_tuples : (frame ? std::min(listed, held_tuples) : listed);
   const std::size_t reason = v1::RefusalReason_IsValid(refusal.reason()) ? refusal.reason() : 0;
 
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   if (whole && frame && frame->retaken && refusal.reason() == v1::REFUSAL_REASON_DUPLICATE) {
     ++counters_.resent_duplicate_frames;
     counters_.resent_duplicate_tuples += tuples;
@@ -31,14 +31,8 @@ bool Refusals::Count(const v1::Refusal& refusal, const std::optional<Spool::Held
 }
 
 RefusalCounters Refusals::counters() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   return counters_;
 }
 
-std::string PeerText(const std::string& text) {
-  constexpr std::size_t kMaxBytes = 240;
-  // Quotes are harmless, and common in messages.
-  return absl::StrReplaceAll(absl::CHexEscape(text.substr(0, kMaxBytes)), {{"\\\"", "\""}, {"\\'", "'"}});
-}
-
-}  // namespace tributary
+}  // namespace tributary::link

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string>
 
-#include "core/runtime/mutex.h"
 #include "core/link/spool/spool.h"
+#include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.pb.h"
 
-namespace tributary {
+namespace tributary::link {
 
 inline constexpr std::size_t kRefusalReasonCount = v1::RefusalReason_ARRAYSIZE;
 
@@ -34,12 +34,9 @@ class Refusals {
   RefusalCounters counters() const;
 
  private:
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   RefusalCounters counters_ GUARDED_BY(mutex_);
   std::array<std::int64_t, kRefusalReasonCount> next_log_ns_ GUARDED_BY(mutex_) = {};
 };
 
-// A peer's text, fit for a log: shortened, control characters escaped.
-std::string PeerText(const std::string& text);
-
-}  // namespace tributary
+}  // namespace tributary::link

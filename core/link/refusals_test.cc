@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary {
+#include "core/wire/peer_text.h"
+
+namespace tributary::link {
 namespace {
 
 class RefusalsTest : public ::testing::Test {
@@ -52,10 +54,10 @@ TEST_F(RefusalsTest, LogsEachReasonOnceASecond) {
 }
 
 TEST(PeerTextTest, IsShortAndPrintable) {
-  EXPECT_EQ(PeerText("a\nb\x1b[2J"), "a\\nb\\x1b[2J");
-  EXPECT_EQ(PeerText("site \"lab\" isn't known"), "site \"lab\" isn't known");
-  EXPECT_LE(PeerText(std::string(1'000'000, '\n')).size(), 1000u);
+  EXPECT_EQ(wire::PeerText("a\nb\x1b[2J"), "a\\nb\\x1b[2J");
+  EXPECT_EQ(wire::PeerText("site \"lab\" isn't known"), "site \"lab\" isn't known");
+  EXPECT_LE(wire::PeerText(std::string(1'000'000, '\n')).size(), 1000u);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::link

@@ -3,7 +3,7 @@
 
 #include "core/estimate/tuple_frame.h"
 
-namespace tributary {
+namespace tributary::link {
 
 // Any thread may call.
 class TupleSink {
@@ -11,7 +11,7 @@ class TupleSink {
   virtual ~TupleSink() = default;
 
   // Takes the frame; `frame` gets the memory of an old one, contents unspecified. Does not block.
-  virtual void Offer(TupleFrame& frame) = 0;
+  virtual void Offer(estimate::TupleFrame& frame) = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::link

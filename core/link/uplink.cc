@@ -9,16 +9,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/runtime/mutex.h"
 #include "core/link/channel.h"
-#include "core/wire/convert.h"
-#include "core/wire/peer_status.h"
 #include "core/link/spool/reconnect.h"
 #include "core/link/uplink_metrics.h"
 #include "core/link/write_side.h"
+#include "core/runtime/mutex.h"
+#include "core/wire/convert.h"
+#include "core/wire/peer_status.h"
+#include "core/wire/peer_text.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 constexpr std::int64_t kMillisecondNs = 1'000'000;
@@ -29,9 +30,9 @@ constexpr std::int64_t kCloseTimeoutNs = 500 * kMillisecondNs;
 constexpr std::int64_t kServedNs = 1'000 * kMillisecondNs;
 constexpr std::int64_t kLogAgainNs = 10'000 * kMillisecondNs;
 
-absl::Status FromGrpc(const grpc::Status& status) {
+absl::Status StreamEnd(const grpc::Status& status) {
   if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
-  return PeerStatus(status);
+  return wire::PeerStatus(status);
 }
 
 gpr_timespec MillisecondsFromNow(std::int64_t ms) {
@@ -40,7 +41,7 @@ gpr_timespec MillisecondsFromNow(std::int64_t ms) {
 
 class ReportUplink final : public Uplink {
  public:
-  ReportUplink(UplinkOptions options, const ReportingProcess& process, const Clock& clock)
+  ReportUplink(UplinkOptions options, const wire::ReportingProcess& process, const runtime::Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
         description_(absl::StrCat(options_.aggregator, " as ", process.node, " of site ", process.site)),
@@ -49,24 +50,24 @@ class ReportUplink final : public Uplink {
         write_side_(spool_, clock, options_.frames_per_message, Tag(kWrite)),
         stub_(v1::FusionService::NewStub(MakeChannel(options_.aggregator, options_.tls))),
         reconnect_(std::random_device{}()) {
-    *hello_.mutable_hello() = HelloToWire(process);
+    *hello_.mutable_hello() = wire::HelloToWire(process);
   }
 
   ~ReportUplink() override { Stop(std::chrono::milliseconds(0)); }
 
-  void Start(Metrics& metrics) {
+  void Start(runtime::Metrics& metrics) {
     round_trip_ = &AddUplinkMetrics(*this, options_.metric_labels, metrics);
     thread_ = std::thread([this] { Run(); });
   }
 
-  void Offer(TupleFrame& frame) override {
+  void Offer(estimate::TupleFrame& frame) override {
     if (spool_.Offer(frame) != 0) write_side_.SendIfIdle(false);
   }
 
   std::uint64_t Stop(std::chrono::milliseconds drain) override {
     spool_.Close();
     {
-      const MutexLock lock(mutex_);
+      const runtime::MutexLock lock(mutex_);
       if (!stop_deadline_ns_) stop_deadline_ns_ = clock_.SteadyNs() + drain.count() * kMillisecondNs;
     }
     write_side_.Hurry();
@@ -75,12 +76,12 @@ class ReportUplink final : public Uplink {
   }
 
   UplinkState state() const override {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     return state_;
   }
 
   absl::Status refusal() const override {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     return last_error_;
   }
 
@@ -211,7 +212,7 @@ class ReportUplink final : public Uplink {
     for (const v1::Refusal& refusal : response_.refusals()) {
       if (refusals_.Count(refusal, spool_.Find(refusal.sequence()), now_ns)) {
         spdlog::warn("{} refused frame {} ({}): {}", options_.aggregator, refusal.sequence(),
-                     RefusalReasonLabel(refusal.reason()), PeerText(refusal.message()));
+                     wire::RefusalReasonLabel(refusal.reason()), wire::PeerText(refusal.message()));
       }
     }
     const auto newest_ns = spool_.Acknowledge(response_.acknowledged_sequence());
@@ -229,7 +230,8 @@ class ReportUplink final : public Uplink {
 
   // An aggregator that does not know of the field takes any hello, and would collate by other slots.
   absl::Status CheckSlot() const {
-    const absl::StatusOr<SlotLength> theirs = SlotLengthFromWire("slot_ns", response_.slot_ns());
+    const absl::StatusOr<estimate::SlotLength> theirs =
+        wire::SlotLengthFromWire("slot_ns", response_.slot_ns());
     if (!theirs.ok()) return theirs.status();
     if (*theirs == slot_) return absl::OkStatus();
     return absl::FailedPreconditionError(
@@ -285,7 +287,7 @@ class ReportUplink final : public Uplink {
 
   void Finished() {
     const std::int64_t now_ns = clock_.SteadyNs();
-    const absl::Status error = failure_.ok() ? FromGrpc(status_) : failure_;
+    const absl::Status error = failure_.ok() ? StreamEnd(status_) : failure_;
     current_.reset();
     phase_ = Phase::kWaiting;
     if (progressed_ || (state() == UplinkState::kReporting && now_ns - reporting_since_ns_ >= kServedNs)) {
@@ -314,30 +316,30 @@ class ReportUplink final : public Uplink {
   }
 
   std::optional<std::int64_t> stop_deadline() const {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     return stop_deadline_ns_;
   }
 
   absl::Status last_error() const { return refusal(); }
 
   void SetState(UplinkState state, absl::Status error) {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     state_ = state;
     last_error_ = std::move(error);
   }
 
   const UplinkOptions options_;
-  const Clock& clock_;
+  const runtime::Clock& clock_;
   const std::string description_;  // of the link, for logs
-  const SlotLength slot_;
+  const estimate::SlotLength slot_;
   v1::ReportRequest hello_;
-  Histogram* round_trip_ = nullptr;
+  runtime::Histogram* round_trip_ = nullptr;
   Spool spool_;
   WriteSide write_side_;
   Refusals refusals_;
   std::atomic<std::uint64_t> connections_ = 0;
 
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   UplinkState state_ GUARDED_BY(mutex_) = UplinkState::kConnecting;
   absl::Status last_error_ GUARDED_BY(mutex_);
   std::optional<std::int64_t> stop_deadline_ns_ GUARDED_BY(mutex_);
@@ -377,14 +379,16 @@ std::string_view UplinkStateName(UplinkState state) {
   return "unknown";
 }
 
-absl::StatusOr<std::unique_ptr<Uplink>> Uplink::Create(UplinkOptions options, ReportingProcess process,
-                                                       const Clock& clock, Metrics& metrics) {
+absl::StatusOr<std::unique_ptr<Uplink>> Uplink::Create(UplinkOptions options, wire::ReportingProcess process,
+                                                       const runtime::Clock& clock,
+                                                       runtime::Metrics& metrics) {
   if (options.aggregator.empty()) return absl::InvalidArgumentError("uplink: no aggregator address");
   // The receiver's rules, applied before it has to: a fault is found where it can be put right.
-  if (const auto checked = HelloFromWire(HelloToWire(process)); !checked.ok()) return checked.status();
+  if (const auto checked = wire::HelloFromWire(wire::HelloToWire(process)); !checked.ok())
+    return checked.status();
   auto uplink = std::make_unique<ReportUplink>(std::move(options), process, clock);
   uplink->Start(metrics);
   return uplink;
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

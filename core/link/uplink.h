@@ -11,24 +11,24 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/runtime/clock.h"
-#include "core/runtime/metrics.h"
 #include "core/config/tls.h"
 #include "core/link/refusals.h"
-#include "core/wire/report.h"
 #include "core/link/spool/spool.h"
 #include "core/link/tuple_sink.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+#include "core/wire/report.h"
 
-namespace tributary {
+namespace tributary::link {
 
 struct UplinkOptions {
   std::string aggregator;  // "host:port" or "unix:path"
-  std::optional<TlsMaterial> tls;
+  std::optional<config::TlsMaterial> tls;
   SpoolLimits spool;
   // A message goes out once this many frames wait, or after 10 ms; 1: at once. More make fewer, larger
   // messages: the aggregator's cost falls, the latency grows by the slots that are waited for.
   std::size_t frames_per_message = 1;
-  MetricLabels metric_labels;  // of all its metrics: for a process with several uplinks
+  runtime::MetricLabels metric_labels;  // of all its metrics: for a process with several uplinks
 };
 
 enum class UplinkState {
@@ -59,8 +59,9 @@ class Uplink : public TupleSink {
  public:
   // Starts to connect. The metrics registered in `metrics` read this object: it must outlive their last
   // reader. InvalidArgument: the process declaration is one that no aggregator would accept.
-  static absl::StatusOr<std::unique_ptr<Uplink>> Create(UplinkOptions options, ReportingProcess process,
-                                                        const Clock& clock, Metrics& metrics);
+  static absl::StatusOr<std::unique_ptr<Uplink>> Create(UplinkOptions options, wire::ReportingProcess process,
+                                                        const runtime::Clock& clock,
+                                                        runtime::Metrics& metrics);
   // The destructor is Stop(0). Offer numbers the frame.
 
   // Takes no more, sends what is held until the aggregator has acknowledged it or `drain` has passed, counts
@@ -72,4 +73,4 @@ class Uplink : public TupleSink {
   virtual UplinkCounters counters() const = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::link

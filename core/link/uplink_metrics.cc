@@ -4,10 +4,10 @@
 
 #include "core/wire/convert.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
-void AddSpoolMetrics(const Uplink& uplink, const MetricLabels& labels, Metrics& metrics) {
+void AddSpoolMetrics(const Uplink& uplink, const runtime::MetricLabels& labels, runtime::Metrics& metrics) {
   const auto counter = [&](const char* name, const char* help, std::uint64_t SpoolCounters::*count) {
     metrics.AddCounterCallback(
         name, help, labels, [&uplink, count] { return static_cast<double>(uplink.counters().spool.*count); });
@@ -32,10 +32,10 @@ void AddSpoolMetrics(const Uplink& uplink, const MetricLabels& labels, Metrics& 
                            [&uplink] { return static_cast<double>(uplink.counters().spool.held_bytes); });
 }
 
-void AddRefusalMetrics(const Uplink& uplink, const MetricLabels& common, Metrics& metrics) {
+void AddRefusalMetrics(const Uplink& uplink, const runtime::MetricLabels& common, runtime::Metrics& metrics) {
   for (std::size_t reason = 0; reason < kRefusalReasonCount; ++reason) {
-    MetricLabels labels = common;
-    labels["reason"] = std::string(RefusalReasonLabel(static_cast<v1::RefusalReason>(reason)));
+    runtime::MetricLabels labels = common;
+    labels["reason"] = std::string(wire::RefusalReasonLabel(static_cast<v1::RefusalReason>(reason)));
     metrics.AddCounterCallback(
         "tributary_uplink_refused_frames_total", "Frames that the aggregator refused as a whole.", labels,
         [&uplink, reason] { return static_cast<double>(uplink.counters().refusals.frames[reason]); });
@@ -57,7 +57,8 @@ void AddRefusalMetrics(const Uplink& uplink, const MetricLabels& common, Metrics
 
 }  // namespace
 
-Histogram& AddUplinkMetrics(const Uplink& uplink, const MetricLabels& labels, Metrics& metrics) {
+runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::MetricLabels& labels,
+                            runtime::Metrics& metrics) {
   AddSpoolMetrics(uplink, labels, metrics);
   AddRefusalMetrics(uplink, labels, metrics);
   metrics.AddGaugeCallback("tributary_uplink_connected", "1 while the aggregator takes frames.", labels,
@@ -73,4 +74,4 @@ Histogram& AddUplinkMetrics(const Uplink& uplink, const MetricLabels& labels, Me
                               labels);
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

@@ -2,34 +2,34 @@
 
 #include <utility>
 
-namespace tributary {
+namespace tributary::link {
 
 std::optional<TrainAssignment> WantedTask::Next() {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   while (!stopped_ && (!task_ || taken_)) changed_.wait(lock);
   if (stopped_) return std::nullopt;
   taken_ = true;
   return TrainAssignment{*task_, withdrawal_.get_token()};
 }
 
-void WantedTask::Finish(const TrainTask& task) {
-  const MutexLock lock(mutex_);
+void WantedTask::Finish(const wire::TrainTask& task) {
+  const runtime::MutexLock lock(mutex_);
   // Asked for something else meanwhile: that stands.
   if (task_ && taken_ && task_->SameWork(task)) task_.reset();
 }
 
-bool WantedTask::GoesOn(const TrainTask& task) {
-  const MutexLock lock(mutex_);
+bool WantedTask::GoesOn(const wire::TrainTask& task) {
+  const runtime::MutexLock lock(mutex_);
   waiting_for_.clear();
   if (!task_ || !task_->SameWork(task)) return false;
   task_ = task;
   return true;
 }
 
-void WantedTask::Replace(TrainTask task) {
+void WantedTask::Replace(wire::TrainTask task) {
   std::stop_source earlier(std::nostopstate);
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     if (stopped_) return;
     waiting_for_.clear();
     task_ = std::move(task);
@@ -42,7 +42,7 @@ void WantedTask::Replace(TrainTask task) {
 
 void WantedTask::KeepOnly(const std::string& run, std::uint32_t round) {
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     waiting_for_.clear();
     if (!task_ || (task_->run == run && task_->round == round)) return;
     task_.reset();
@@ -53,7 +53,7 @@ void WantedTask::KeepOnly(const std::string& run, std::uint32_t round) {
 bool WantedTask::Wait(const std::string& reason, bool over) {
   bool news = false;
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     news = std::exchange(waiting_for_, reason) != reason;
     // A round that is paused, or waits for others after a restart, still takes what is under way; one whose
     // time is over does not.
@@ -66,7 +66,7 @@ bool WantedTask::Wait(const std::string& reason, bool over) {
 
 void WantedTask::Stop() {
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     stopped_ = true;
   }
   Withdraw();
@@ -76,15 +76,15 @@ void WantedTask::Stop() {
 void WantedTask::Withdraw() {
   std::stop_source source(std::nostopstate);
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     source = withdrawal_;
   }
   source.request_stop();
 }
 
 std::string WantedTask::waiting_for() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   return waiting_for_;
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

@@ -11,10 +11,10 @@
 #include "core/runtime/mutex.h"
 #include "core/wire/federation_task.h"
 
-namespace tributary {
+namespace tributary::link {
 
 struct TrainAssignment {
-  TrainTask task;
+  wire::TrainTask task;
   // Stop is requested once the aggregator wants something else, or this side stops.
   std::stop_token withdrawn;
 };
@@ -22,21 +22,21 @@ struct TrainAssignment {
 // Keeps the newest task alone: one that is overtaken before Next gives it is no longer wanted. Thread-safe.
 class WantedTask {
  public:
-  explicit WantedTask(const Clock& clock) : clock_(clock) {}
+  explicit WantedTask(const runtime::Clock& clock) : clock_(clock) {}
 
   // --- Who does the tasks ---
 
   // The next one, once there is one; nothing after Stop. One that was given is given again only after Finish,
   // if it is wanted again.
   std::optional<TrainAssignment> Next();
-  void Finish(const TrainTask& task);
+  void Finish(const wire::TrainTask& task);
 
   // --- Who reads the tasks ---
 
   // Whether the present task is the same work, which then goes on; its deadline may have moved.
-  bool GoesOn(const TrainTask& task);
+  bool GoesOn(const wire::TrainTask& task);
   // Withdraws the present task.
-  void Replace(TrainTask task);
+  void Replace(wire::TrainTask task);
   // Withdraws the present task unless it is of this round.
   void KeepOnly(const std::string& run, std::uint32_t round);
   // There is nothing to do now. What is under way stands until its deadline, unless the run is over. Returns
@@ -50,14 +50,14 @@ class WantedTask {
  private:
   void Withdraw();
 
-  const Clock& clock_;
-  mutable Mutex mutex_;
+  const runtime::Clock& clock_;
+  mutable runtime::Mutex mutex_;
   std::condition_variable_any changed_;
-  std::optional<TrainTask> task_ GUARDED_BY(mutex_);  // not yet finished
-  bool taken_ GUARDED_BY(mutex_) = false;             // Next has given it
-  std::stop_source withdrawal_ GUARDED_BY(mutex_);    // of task_
+  std::optional<wire::TrainTask> task_ GUARDED_BY(mutex_);  // not yet finished
+  bool taken_ GUARDED_BY(mutex_) = false;                   // Next has given it
+  std::stop_source withdrawal_ GUARDED_BY(mutex_);          // of task_
   std::string waiting_for_ GUARDED_BY(mutex_);
   bool stopped_ GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace tributary
+}  // namespace tributary::link

@@ -8,23 +8,23 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/runtime/clock.h"
 #include "core/link/channel.h"
+#include "core/link/spool/reconnect.h"
+#include "core/runtime/clock.h"
 #include "core/wire/convert.h"
 #include "core/wire/peer_status.h"
-#include "core/link/spool/reconnect.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 constexpr std::int64_t kFirstStreamNs = 5'000'000'000;
 
 // What the first response says of the site.
 absl::Status TakeSite(const v1::WatchResponse& response, std::vector<std::string>& leaves,
-                      SlotLength& length) {
+                      estimate::SlotLength& length) {
   leaves.assign(response.leaves().begin(), response.leaves().end());
-  const absl::StatusOr<SlotLength> slot = SlotLengthFromWire("slot_ns", response.slot_ns());
+  const absl::StatusOr<estimate::SlotLength> slot = wire::SlotLengthFromWire("slot_ns", response.slot_ns());
   if (!slot.ok()) return absl::DataLossError(slot.status().message());
   length = *slot;
   return absl::OkStatus();
@@ -41,14 +41,14 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
   const std::unique_ptr<grpc::ClientReader<v1::WatchResponse>> reader = stub.Watch(&context, request);
 
   v1::WatchResponse response;
-  WatchedSlot slot;
+  wire::WatchedSlot slot;
   std::vector<std::string> leaves;
   while (reader->Read(&response)) {
     connected = true;
     absl::Status status;
     if (response.leaves_size() > 0) status = TakeSite(response, leaves, slot.length);
     if (status.ok() && !response.has_slot()) continue;  // the site has fused nothing yet
-    if (status.ok()) status = SlotFromWire(response, leaves.size(), slot);
+    if (status.ok()) status = wire::SlotFromWire(response, leaves.size(), slot);
     if (!status.ok()) {
       context.TryCancel();
       reader->Finish();
@@ -58,14 +58,14 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
   }
   const grpc::Status status = reader->Finish();
   if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
-  return PeerStatus(status);
+  return wire::PeerStatus(status);
 }
 
 }  // namespace
 
 absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const WatchOptions& options,
                         std::stop_token stop, const OnSlot& on_slot, const OnLost& on_lost) {
-  const SystemClock clock;
+  const runtime::SystemClock clock;
   const std::unique_ptr<v1::FusionService::Stub> stub = v1::FusionService::NewStub(channel);
   Reconnect reconnect(std::random_device{}());
   const std::int64_t give_up_ns = clock.SteadyNs() + kFirstStreamNs;
@@ -85,4 +85,4 @@ absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const Wat
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

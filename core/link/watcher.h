@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "core/wire/watched_slot.h"
 
-namespace tributary {
+namespace tributary::link {
 
 struct WatchOptions {
   std::string site;
@@ -20,7 +20,7 @@ struct WatchOptions {
 };
 
 // Called on the thread that watches. `leaves`: the site's leaf sources, what contributor bits mean.
-using OnSlot = std::function<void(const WatchedSlot& slot, const std::vector<std::string>& leaves)>;
+using OnSlot = std::function<void(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves)>;
 // The stream was lost and is tried again.
 using OnLost = std::function<void(const absl::Status& error)>;
 
@@ -31,4 +31,4 @@ using OnLost = std::function<void(const absl::Status& error)>;
 absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const WatchOptions& options,
                         std::stop_token stop, const OnSlot& on_slot, const OnLost& on_lost);
 
-}  // namespace tributary
+}  // namespace tributary::link

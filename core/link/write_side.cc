@@ -6,7 +6,7 @@
 #include "core/wire/convert.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 // What a backlog is packed into: large enough for the wire, small enough (25 kB of 16 tuples) to be
@@ -16,32 +16,32 @@ constexpr std::size_t kBacklogFramesPerMessage = 64;
 }  // namespace
 
 void WriteSide::Open(std::shared_ptr<ReportStream> stream) {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   stream_ = std::move(stream);
 }
 
 void WriteSide::Shut() {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   stream_.reset();
 }
 
 void WriteSide::Hurry() {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   hurry_ = true;
 }
 
 bool WriteSide::Claim() {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   return !std::exchange(claimed_, true);
 }
 
 void WriteSide::Release() {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   claimed_ = false;
 }
 
 bool WriteSide::claimed() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   return claimed_;
 }
 
@@ -49,7 +49,7 @@ void WriteSide::SendIfIdle(bool flush) {
   for (;;) {
     std::shared_ptr<ReportStream> stream;
     {
-      const MutexLock lock(mutex_);
+      const runtime::MutexLock lock(mutex_);
       if (stream_ == nullptr || claimed_) return;
       const std::size_t enough = flush || hurry_ ? 1 : std::max<std::size_t>(frames_per_message_, 1);
       if (spool_.waiting_frames() < enough) return;
@@ -67,7 +67,7 @@ bool WriteSide::Write(ReportStream& stream) {
   const std::size_t most = std::max(frames_per_message_, kBacklogFramesPerMessage);
   request_.mutable_frames()->Clear();
   while (static_cast<std::size_t>(request_.frames_size()) < most && spool_.Take(now_ns, taken_)) {
-    FrameToWire(taken_, *request_.add_frames());
+    wire::FrameToWire(taken_, *request_.add_frames());
   }
   if (request_.frames_size() == 0) return false;
   request_.set_dropped_frames(spool_.dropped_frames());
@@ -79,4 +79,4 @@ bool WriteSide::Write(ReportStream& stream) {
   return true;
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

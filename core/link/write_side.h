@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/link/spool/spool.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/mutex.h"
-#include "core/link/spool/spool.h"
 #include "tributary/v1/fusion.pb.h"
 
-namespace tributary {
+namespace tributary::link {
 
 // One stream; the thread that writes keeps it alive until its call returns.
 struct ReportStream {
@@ -25,7 +25,7 @@ struct ReportStream {
 class WriteSide {
  public:
   // A message goes out once `frames_per_message` wait. `tag` is that of a write's completion.
-  WriteSide(Spool& spool, const Clock& clock, std::size_t frames_per_message, void* tag)
+  WriteSide(Spool& spool, const runtime::Clock& clock, std::size_t frames_per_message, void* tag)
       : spool_(spool), clock_(clock), frames_per_message_(frames_per_message), tag_(tag) {}
 
   // Frames may be written on this stream, until Shut.
@@ -49,19 +49,19 @@ class WriteSide {
   bool Write(ReportStream& stream);
 
   Spool& spool_;
-  const Clock& clock_;
+  const runtime::Clock& clock_;
   const std::size_t frames_per_message_;
   void* const tag_;
   std::atomic<std::uint64_t> messages_ = 0;
 
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   std::shared_ptr<ReportStream> stream_ GUARDED_BY(mutex_);  // while open
   bool claimed_ GUARDED_BY(mutex_) = false;                  // from before a write to its completion
   bool hurry_ GUARDED_BY(mutex_) = false;
 
   // Of whoever has claimed; reused from message to message.
   v1::ReportRequest request_;
-  TupleFrame taken_;
+  estimate::TupleFrame taken_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::link

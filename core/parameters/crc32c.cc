@@ -11,7 +11,7 @@
 
 #ifndef TRIBUTARY_CORE_PARAMETERS_CRC32C_TABLES
 #define TRIBUTARY_CORE_PARAMETERS_CRC32C_TABLES
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 using Table = std::array<std::uint32_t, 256>;
@@ -70,11 +70,11 @@ inline std::uint64_t Load(const char* bytes) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::parameters
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::parameters {
 namespace HWY_NAMESPACE {
 
 #if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_SSE4
@@ -110,11 +110,11 @@ std::uint32_t Extend(std::uint32_t crc, const char* bytes, std::size_t n) {
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::parameters
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::parameters {
 
 HWY_EXPORT(Extend);
 
@@ -122,5 +122,5 @@ std::uint32_t Crc32c(std::string_view bytes, std::uint32_t crc) {
   return ~HWY_DYNAMIC_DISPATCH(Extend)(~crc, bytes.data(), bytes.size());
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters
 #endif  // HWY_ONCE

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tributary {
+namespace tributary::parameters {
 
 // Of `bytes` behind those whose CRC is `crc`.
 std::uint32_t Crc32c(std::string_view bytes, std::uint32_t crc = 0);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

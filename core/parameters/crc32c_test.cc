@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 // RFC 3720, B.4.
@@ -30,4 +30,4 @@ TEST(Crc32cTest, GoesOnFromWhatWasBefore) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::parameters

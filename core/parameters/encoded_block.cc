@@ -9,7 +9,7 @@
 
 #include "core/parameters/fixed_point.h"
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the encodings are little-endian");
@@ -169,4 +169,4 @@ BlockFault DecodeBlock(UpdateEncoding encoding, const char* bytes, std::span<flo
   return BlockFault::kNone;
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

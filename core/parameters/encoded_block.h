@@ -6,7 +6,7 @@
 
 #include "core/parameters/update_encoding.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 // Writes EncodedBytes(encoding, values.size()) bytes and leaves in `values` what the encoding lost of them.
 // The values are finite, as float16 at most 65,504 in magnitude. Not for kFixed32.
@@ -18,4 +18,4 @@ enum class BlockFault { kNone, kNotFinite, kPadding };
 // Reads EncodedBytes(encoding, values.size()) bytes. Not for kFixed32.
 BlockFault DecodeBlock(UpdateEncoding encoding, const char* bytes, std::span<float> values);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

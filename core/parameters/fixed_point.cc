@@ -11,7 +11,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::parameters {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -45,11 +45,11 @@ void ConvertAll(const float* HWY_RESTRICT values, std::size_t n, float factor,
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::parameters
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::parameters {
 
 HWY_EXPORT(AllWithin);
 HWY_EXPORT(ConvertAll);
@@ -94,5 +94,5 @@ float FixedPointFactor(const FixedPoint& fixed_point, double weight) {
   return static_cast<float>(weight * fixed_point.scale());
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters
 #endif  // HWY_ONCE

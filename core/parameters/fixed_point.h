@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 struct FixedPoint {
   int fraction_bits = 0;
@@ -39,4 +39,4 @@ void ToFixedPoint(std::span<const float> values, float factor, std::span<std::in
 // What a weight multiplies elements by.
 float FixedPointFactor(const FixedPoint& fixed_point, double weight);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 TEST(FixedPointTest, NeverOverflowsAndWastesLessThanOneBit) {
@@ -61,4 +61,4 @@ TEST(FixedPointTest, TellsRangeFromNonsenseAtEveryPlace) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::parameters

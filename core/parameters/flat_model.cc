@@ -10,7 +10,7 @@
 
 #include "core/parameters/safetensors.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 static_assert(std::endian::native == std::endian::little, "files hold values as they lie in memory");
 
@@ -48,4 +48,4 @@ std::string_view BytesOf(std::span<const float> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -11,7 +11,7 @@
 #include "core/parameters/identity.h"
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 // What stays the same from round to round. A file of the model is `file_header` followed by the values,
 // little-endian, in the order of the flat vector: that is what safetensors of float32 tensors look like.
@@ -36,4 +36,4 @@ absl::StatusOr<FlatModel> DecodeFlatModel(std::string_view file);
 // The values as bytes of a file. Every target is little-endian.
 std::string_view BytesOf(std::span<const float> values);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

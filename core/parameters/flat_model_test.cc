@@ -9,7 +9,7 @@
 
 #include "core/parameters/safetensors.h"
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 using ::testing::ElementsAre;
@@ -52,4 +52,4 @@ TEST(FlatModelTest, RefusesWhatIsNotAModelOfFiniteFloats) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -8,7 +8,7 @@
 
 #include "absl/strings/escaping.h"
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 // SHA-256 of OpenSSL cannot fail but for lack of memory.
@@ -79,4 +79,4 @@ std::string BytesOf(const Sha256& identity) {
   return {reinterpret_cast<const char*>(identity.data()), identity.size()};
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

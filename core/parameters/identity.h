@@ -10,7 +10,7 @@
 
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 using Sha256 = std::array<std::byte, 32>;
 
@@ -32,4 +32,4 @@ std::string HexOf(const Sha256& identity);
 // The 32 bytes, as the wire and files have them.
 std::string BytesOf(const Sha256& identity);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

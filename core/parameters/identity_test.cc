@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 TensorSet OneTensor() {
@@ -63,4 +63,4 @@ TEST(SchemaIdentityTest, ChangesWithNameAndShapeButNotWithValues) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -9,13 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr std::size_t kMaxDimensions = 32;  // NumPy's own limit
 
-absl::Status Fault(std::size_t offset, std::string_view what) {
+absl::Status NpyFault(std::size_t offset, std::string_view what) {
   return absl::DataLossError(absl::StrCat("npy: ", std::string(what), " (offset ", offset, ")"));
 }
 
@@ -49,7 +49,7 @@ class HeaderReader {
   }
 
  private:
-  absl::Status Here(std::string_view what) const { return Fault(offset_ + position_, what); }
+  absl::Status Here(std::string_view what) const { return NpyFault(offset_ + position_, what); }
 
   // The next character that is not white space; '\0' at the end.
   char Peek() {
@@ -120,19 +120,20 @@ std::vector<float> Convert(std::string_view data) {
 
 absl::StatusOr<NpyArray> DecodeNpy(std::string_view file) {
   if (file.substr(0, kMagic.size()) != kMagic) {
-    if (file.substr(0, 2) == "PK") return Fault(0, "an .npz archive; save one array of it with numpy.save");
-    return Fault(0, "not an npy file");
+    if (file.substr(0, 2) == "PK")
+      return NpyFault(0, "an .npz archive; save one array of it with numpy.save");
+    return NpyFault(0, "not an npy file");
   }
-  if (file.size() < kMagic.size() + 2) return Fault(file.size(), "file ends in the version");
+  if (file.size() < kMagic.size() + 2) return NpyFault(file.size(), "file ends in the version");
   const int major = static_cast<unsigned char>(file[6]);
   if (major != 1 && major != 2)
-    return Fault(6, absl::StrCat("version ", major, " is not supported, only 1 and 2"));
+    return NpyFault(6, absl::StrCat("version ", major, " is not supported, only 1 and 2"));
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t start = kMagic.size() + 2 + length_bytes;
-  if (file.size() < start) return Fault(file.size(), "file ends in the header's length");
+  if (file.size() < start) return NpyFault(file.size(), "file ends in the header's length");
   std::uint32_t length = 0;
   std::memcpy(&length, file.data() + kMagic.size() + 2, length_bytes);
-  if (length > file.size() - start) return Fault(file.size(), "file ends in the header");
+  if (length > file.size() - start) return NpyFault(file.size(), "file ends in the header");
 
   HeaderReader header(file.substr(start, length), start);
   if (absl::Status status = header.Read(); !status.ok()) return status;
@@ -148,7 +149,7 @@ absl::StatusOr<NpyArray> DecodeNpy(std::string_view file) {
   const std::string_view data = file.substr(start + length);
   const std::size_t element = is_double ? sizeof(double) : sizeof(float);
   if (!count || *count != data.size() / element || data.size() % element != 0) {
-    return Fault(start + length, absl::StrCat(data.size(), " bytes of data do not fit the shape"));
+    return NpyFault(start + length, absl::StrCat(data.size(), " bytes of data do not fit the shape"));
   }
   return NpyArray{std::move(header.shape), is_double ? Convert<double>(data) : Convert<float>(data)};
 }
@@ -171,4 +172,4 @@ std::string EncodeNpy(std::span<const std::uint64_t> shape, std::span<const floa
   return file;
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 // A C-ordered array of float32.
 struct NpyArray {
@@ -25,4 +25,4 @@ absl::StatusOr<NpyArray> DecodeNpy(std::string_view file);
 // Version 1.0, "<f4". values.size() is the product of the shape.
 std::string EncodeNpy(std::span<const std::uint64_t> shape, std::span<const float> values);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 using ::testing::ElementsAre;
@@ -35,8 +35,8 @@ std::string Version2(const std::string& header, const std::string& data) {
   return file + header + data;
 }
 
-void ExpectRefused(const std::string& file, const std::string& why,
-                   absl::StatusCode code = absl::StatusCode::kDataLoss) {
+void ExpectNpyRefused(const std::string& file, const std::string& why,
+                      absl::StatusCode code = absl::StatusCode::kDataLoss) {
   const auto array = DecodeNpy(file);
   ASSERT_FALSE(array.ok()) << "expected: " << why;
   EXPECT_EQ(array.status().code(), code);
@@ -85,46 +85,48 @@ TEST(NpyTest, RefusesEveryTruncation) {
   for (std::size_t size = 0; size < file.size(); ++size) {
     EXPECT_FALSE(DecodeNpy(std::string_view(file).substr(0, size)).ok()) << size;
   }
-  ExpectRefused(file + "x", "do not fit the shape");
+  ExpectNpyRefused(file + "x", "do not fit the shape");
 }
 
 TEST(NpyTest, RefusesArraysOfAnotherKind) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  ExpectRefused(Version1("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "wxyz"), "\">f4\"",
-                kInvalid);
-  ExpectRefused(Version1("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "wxyz"), "\"|O\"",
-                kInvalid);
-  ExpectRefused(Version1("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1)}", "wxyz"), "Fortran",
-                kInvalid);
+  ExpectNpyRefused(Version1("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "wxyz"), "\">f4\"",
+                   kInvalid);
+  ExpectNpyRefused(Version1("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "wxyz"), "\"|O\"",
+                   kInvalid);
+  ExpectNpyRefused(Version1("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1)}", "wxyz"), "Fortran",
+                   kInvalid);
 }
 
 TEST(NpyTest, RefusesDamagedHeaders) {
-  ExpectRefused("NUMPY", "not an npy file");
-  ExpectRefused(std::string("\x93NUMPY\x03\x00\0\0\0\0", 12), "version 3");
-  ExpectRefused(Version1("", ""), "not a dictionary");
-  ExpectRefused(Version1("{'descr': '<f4'}", ""), "needs descr");
-  ExpectRefused(Version1("{'descr': '<f4', 'descr': '<f4'}", ""), "twice");
-  ExpectRefused(Version1("{'descr': '<f4', 'evil': 1}", ""), "unknown key");
-  ExpectRefused(Version1("{'descr': '<f4", ""), "cannot read \"descr\"");
-  ExpectRefused(Version1("{'descr': [('a', '<f4')]}", ""), "cannot read \"descr\"");
-  ExpectRefused(Version1("{'fortran_order': 1}", ""), "cannot read \"fortran_order\"");
-  ExpectRefused(Version1("{'descr': '<f4' 'shape': ()}", ""), "comma");
-  ExpectRefused(Version1("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x", "wxyz"),
-                "after the header");
+  ExpectNpyRefused("NUMPY", "not an npy file");
+  ExpectNpyRefused(std::string("\x93NUMPY\x03\x00\0\0\0\0", 12), "version 3");
+  ExpectNpyRefused(Version1("", ""), "not a dictionary");
+  ExpectNpyRefused(Version1("{'descr': '<f4'}", ""), "needs descr");
+  ExpectNpyRefused(Version1("{'descr': '<f4', 'descr': '<f4'}", ""), "twice");
+  ExpectNpyRefused(Version1("{'descr': '<f4', 'evil': 1}", ""), "unknown key");
+  ExpectNpyRefused(Version1("{'descr': '<f4", ""), "cannot read \"descr\"");
+  ExpectNpyRefused(Version1("{'descr': [('a', '<f4')]}", ""), "cannot read \"descr\"");
+  ExpectNpyRefused(Version1("{'fortran_order': 1}", ""), "cannot read \"fortran_order\"");
+  ExpectNpyRefused(Version1("{'descr': '<f4' 'shape': ()}", ""), "comma");
+  ExpectNpyRefused(Version1("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x", "wxyz"),
+                   "after the header");
   for (const char* shape : {"(-1,)", "(1.5,)", "(1 2)", "[1]", "(99999999999999999999,)", "(,)", "(1"}) {
-    ExpectRefused(Version1("{'shape': " + std::string(shape) + "}", ""), "cannot read \"shape\"");
+    ExpectNpyRefused(Version1("{'shape': " + std::string(shape) + "}", ""), "cannot read \"shape\"");
   }
   std::string many = "(";
   for (int i = 0; i < 1000; ++i) many += "1,";
-  ExpectRefused(Version1("{'shape': " + many + ")}", ""), "cannot read \"shape\"");
+  ExpectNpyRefused(Version1("{'shape': " + many + ")}", ""), "cannot read \"shape\"");
 }
 
 TEST(NpyTest, RefusesShapesThatOverflow) {
-  ExpectRefused(Version1("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", ""),
-                "do not fit the shape");
-  ExpectRefused(Version1("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387905,)}", "wxyz"),
-                "do not fit the shape");
+  ExpectNpyRefused(
+      Version1("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", ""),
+      "do not fit the shape");
+  ExpectNpyRefused(
+      Version1("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387905,)}", "wxyz"),
+      "do not fit the shape");
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -1,6 +1,6 @@
 #include "core/parameters/running_statistics.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 std::vector<StatisticRange> FindStatistics(std::span<const TensorShape> tensors) {
   std::vector<StatisticRange> ranges;
@@ -14,4 +14,4 @@ std::vector<StatisticRange> FindStatistics(std::span<const TensorShape> tensors)
   return ranges;
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

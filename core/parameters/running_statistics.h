@@ -7,7 +7,7 @@
 
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 // Consecutive running statistics of batch norms. A server's momentum or adaptive step would overshoot them:
 // they are averages already.
@@ -21,4 +21,4 @@ struct StatisticRange {
 // ascending.
 std::vector<StatisticRange> FindStatistics(std::span<const TensorShape> tensors);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

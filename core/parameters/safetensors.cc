@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 using Json = nlohmann::json;  // its objects are trees: a header of very many names is not slow to read
@@ -211,4 +211,4 @@ std::string EncodeSafetensors(const TensorSet& set) {
   return file;
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

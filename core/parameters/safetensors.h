@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 // A longer header is refused before it is parsed: room for some 100,000 tensors.
 inline constexpr std::size_t kMaxSafetensorsHeader = std::size_t{16} << 20;
@@ -21,4 +21,4 @@ absl::StatusOr<TensorSet> DecodeSafetensors(std::string_view file);
 // filled up with spaces to a multiple of 8 bytes. Every tensor's bytes fit its shape.
 std::string EncodeSafetensors(const TensorSet& set);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

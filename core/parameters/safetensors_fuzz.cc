@@ -8,10 +8,11 @@
 #include "core/parameters/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto set = tributary::DecodeSafetensors({reinterpret_cast<const char*>(data), size});
+  const auto set = tributary::parameters::DecodeSafetensors({reinterpret_cast<const char*>(data), size});
   if (!set.ok()) return 0;
-  const auto again = tributary::DecodeSafetensors(tributary::EncodeSafetensors(*set));
+  const auto again = tributary::parameters::DecodeSafetensors(tributary::parameters::EncodeSafetensors(*set));
   if (!again.ok() || again->metadata != set->metadata) std::abort();
-  if (tributary::ParameterIdentity(*again) != tributary::ParameterIdentity(*set)) std::abort();
+  if (tributary::parameters::ParameterIdentity(*again) != tributary::parameters::ParameterIdentity(*set))
+    std::abort();
   return 0;
 }

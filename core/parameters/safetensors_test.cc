@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 using ::testing::HasSubstr;
@@ -141,4 +141,4 @@ TEST(SafetensorsTest, RefusesUnknownTypesAndKeys) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::parameters

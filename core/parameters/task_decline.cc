@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace tributary {
+namespace tributary::parameters {
 
 std::string_view DeclineReasonName(DeclineReason reason) {
   static constexpr std::array<std::string_view, kDeclineReasons> kNames = {
@@ -10,4 +10,4 @@ std::string_view DeclineReasonName(DeclineReason reason) {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary {
+namespace tributary::parameters {
 
 // As DeclineReason of federation.proto; the numbers are equal.
 enum class DeclineReason : std::uint8_t {
@@ -34,4 +34,4 @@ struct TaskDecline {
   friend bool operator==(const TaskDecline&, const TaskDecline&) = default;
 };
 
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are copied as little-endian words");
@@ -27,7 +27,7 @@ constexpr std::array<TypeEntry, 7> kTypes = {{{ElementType::kFloat32, "F32", 4},
                                               {ElementType::kInt64, "I64", 8},
                                               {ElementType::kFloat64, "F64", 8}}};
 
-const TypeEntry& Entry(ElementType type) { return kTypes[static_cast<std::size_t>(type)]; }
+const TypeEntry& EntryOf(ElementType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 std::string ShapeText(std::span<const std::uint64_t> shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
@@ -35,9 +35,9 @@ std::string ShapeText(std::span<const std::uint64_t> shape) {
 
 }  // namespace
 
-std::size_t ElementSize(ElementType type) { return Entry(type).size; }
+std::size_t ElementSize(ElementType type) { return EntryOf(type).size; }
 
-std::string_view ElementTypeName(ElementType type) { return Entry(type).name; }
+std::string_view ElementTypeName(ElementType type) { return EntryOf(type).name; }
 
 std::optional<ElementType> ParseElementType(std::string_view name) {
   for (const TypeEntry& entry : kTypes) {
@@ -82,4 +82,4 @@ absl::StatusOr<const Tensor*> FindTensor(const TensorSet& set, std::string_view 
   return &found->second;
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

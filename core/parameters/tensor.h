@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 // Element types, little-endian.
 enum class ElementType { kFloat32, kFloat16, kInt8, kInt16, kInt32, kInt64, kFloat64 };
@@ -60,4 +60,4 @@ struct TensorSet {
 // The tensor of that name; NotFound (naming it) if there is none.
 absl::StatusOr<const Tensor*> FindTensor(const TensorSet& set, std::string_view name);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::parameters {
 
 // For the history, never for the aggregation.
 struct TrainingMetrics {
@@ -13,4 +13,4 @@ struct TrainingMetrics {
   std::uint64_t steps = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -8,7 +8,7 @@
 #include "core/parameters/fixed_point.h"
 #include "core/parameters/update_encoding.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 UpdateDecoder::UpdateDecoder(UpdateEncoding encoding, std::size_t element_count)
     : encoding_(encoding), element_count_(element_count) {}
@@ -85,4 +85,4 @@ absl::StatusOr<std::span<const std::int32_t>> UpdateDecoder::DecodeFixed(std::ui
   return std::span<const std::int32_t>(words_.data(), count);
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

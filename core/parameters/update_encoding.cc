@@ -9,7 +9,7 @@
 
 #include "core/parameters/encoded_block.h"
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 struct Name {
@@ -108,4 +108,4 @@ double SumOfSquares(std::span<const float> values) {
   return sum;
 }
 
-}  // namespace tributary
+}  // namespace tributary::parameters

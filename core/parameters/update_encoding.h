@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::parameters {
 
 // The numbers are those of UpdateEncoding in federation.proto.
 enum class UpdateEncoding : std::uint8_t { kFloat32 = 1, kFloat16 = 2, kInt8 = 3, kInt12 = 4, kFixed32 = 5 };
@@ -94,4 +94,4 @@ class UpdateDecoder {
 // For clipping by the L2 norm; in double, the same on every processor.
 double SumOfSquares(std::span<const float> values);
 
-}  // namespace tributary
+}  // namespace tributary::parameters

@@ -10,18 +10,18 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   constexpr std::size_t kElements = 2500;
   if (size < 1) return 0;
-  const auto encoding = static_cast<tributary::UpdateEncoding>(1 + bytes[0] % 5);
-  tributary::UpdateDecoder decoder(encoding, kElements);
+  const auto encoding = static_cast<tributary::parameters::UpdateEncoding>(1 + bytes[0] % 5);
+  tributary::parameters::UpdateDecoder decoder(encoding, kElements);
   std::string_view rest(reinterpret_cast<const char*>(bytes) + 1, size - 1);
   while (rest.size() >= 4) {
     const auto byte = [&rest](std::size_t i) { return static_cast<unsigned char>(rest[i]); };
     const std::uint64_t offset = byte(0) % 2 == 0 ? decoder.next_offset() : byte(0) * std::uint64_t{1024};
     const std::uint64_t count = byte(1) | byte(2) << 8;
     // Mostly of the size that fits.
-    std::size_t length = tributary::EncodedBytes(encoding, count) + (byte(3) == 255 ? 1 : 0);
+    std::size_t length = tributary::parameters::EncodedBytes(encoding, count) + (byte(3) == 255 ? 1 : 0);
     rest.remove_prefix(4);
     length = length < rest.size() ? length : rest.size();
-    if (encoding == tributary::UpdateEncoding::kFixed32) {
+    if (encoding == tributary::parameters::UpdateEncoding::kFixed32) {
       if (!decoder.DecodeFixed(offset, count, rest.substr(0, length)).ok()) return 0;
     } else {
       const auto values = decoder.Decode(offset, count, rest.substr(0, length));

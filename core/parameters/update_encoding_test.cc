@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-namespace tributary {
+namespace tributary::parameters {
 namespace {
 
 constexpr UpdateEncoding kFloatEncodings[] = {UpdateEncoding::kFloat32, UpdateEncoding::kFloat16,
@@ -246,4 +246,4 @@ TEST(UpdateDecoderTest, RefusesInt12PaddingThatIsNotZero) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::parameters

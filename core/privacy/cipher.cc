@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 struct FreeKey {
@@ -160,4 +160,4 @@ absl::Status AddKeystream(const Key32& key, std::size_t offset, bool subtract,
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::privacy

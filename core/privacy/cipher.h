@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::privacy {
 
 using Key32 = std::array<std::byte, 32>;
 
@@ -36,4 +36,4 @@ absl::StatusOr<std::string> Open(const Key32& key, std::string_view context, std
 // words.
 absl::Status AddKeystream(const Key32& key, std::size_t offset, bool subtract, std::span<std::int32_t> words);
 
-}  // namespace tributary
+}  // namespace tributary::privacy

@@ -7,7 +7,7 @@
 
 #include "absl/strings/escaping.h"
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 Key32 KeyOf(const char* hex) {
@@ -93,4 +93,4 @@ TEST(CipherTest, TheKeystreamDoesNotDependOnHowItIsCut) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::privacy

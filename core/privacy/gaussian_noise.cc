@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 // In (0, 1]: its logarithm is finite.
@@ -52,4 +52,4 @@ double ClipFactor(double sum_of_squares, double clip_norm) {
   return clip_norm / std::sqrt(sum_of_squares);
 }
 
-}  // namespace tributary
+}  // namespace tributary::privacy

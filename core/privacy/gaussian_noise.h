@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/privacy/cipher.h"
 
-namespace tributary {
+namespace tributary::privacy {
 
 // Of one round: from the system's entropy for seed 0, else derived from seed and round, for runs that must be
 // repeatable.
@@ -25,4 +25,4 @@ absl::Status AddGaussianNoise(const Key32& key, double deviation, std::span<floa
 // that is short enough, and for a clip_norm of 0 (no clipping).
 double ClipFactor(double sum_of_squares, double clip_norm);
 
-}  // namespace tributary
+}  // namespace tributary::privacy

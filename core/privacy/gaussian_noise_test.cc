@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 TEST(GaussianNoiseTest, HasTheDeviationThatWasAsked) {
@@ -55,4 +55,4 @@ TEST(ClipFactorTest, BringsTheNormToTheBound) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::privacy

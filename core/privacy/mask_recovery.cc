@@ -8,7 +8,7 @@
 #include "core/privacy/secure_aggregation.h"
 #include "core/privacy/shamir.h"
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
@@ -133,4 +133,4 @@ absl::Status MaskRecovery::Subtract(std::size_t offset, std::span<std::int32_t> 
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::privacy

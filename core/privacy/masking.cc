@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-namespace tributary {
+namespace tributary::privacy {
 
 std::string Bind(std::initializer_list<std::string_view> parts) {
   std::string text;
@@ -73,4 +73,4 @@ absl::Status ValidateRoster(std::span<const MaskingKeys> roster, std::size_t thr
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::privacy

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/privacy/secure_aggregation.h"
 
-namespace tributary {
+namespace tributary::privacy {
 
 // The parts, each led by its length: no two lists give the same text.
 std::string Bind(std::initializer_list<std::string_view> parts);
@@ -30,4 +30,4 @@ absl::StatusOr<Key32> ShareDigest(SecretKind kind, const Key32& share, std::stri
 // The position of a name in the roster, from 0; the roster's size if it is not there.
 std::size_t PositionIn(std::span<const MaskingKeys> roster, std::string_view node);
 
-}  // namespace tributary
+}  // namespace tributary::privacy

@@ -13,7 +13,7 @@
 #include "core/privacy/secure_aggregation.h"
 #include "core/privacy/shamir.h"
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 // Both of one node's secrets, shared to one other.
@@ -250,4 +250,4 @@ absl::StatusOr<RevealedShares> MaskingNode::Reveal(std::span<const std::string> 
   return shares;
 }
 
-}  // namespace tributary
+}  // namespace tributary::privacy

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace tributary {
+namespace tributary::privacy {
 
 absl::StatusOr<MaskingParty::Round*> MaskingParty::Find(std::string_view run, std::uint32_t round) {
   if (HasKeys(run, round)) return &*present_;
@@ -66,4 +66,4 @@ bool MaskingParty::CanMask(std::string_view run, std::uint32_t round) const {
   return HasKeys(run, round) && !present_->sealed.empty() && !present_->masked;
 }
 
-}  // namespace tributary
+}  // namespace tributary::privacy

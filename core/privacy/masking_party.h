@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "core/privacy/secure_aggregation.h"
 
-namespace tributary {
+namespace tributary::privacy {
 
 // Keeps the MaskingNode of one round; asked again for a step, it gives the same answer. Nothing is written
 // down: a process that restarts has lost the keys of its round and takes part from the next one on. One
@@ -60,4 +60,4 @@ class MaskingParty {
   std::optional<Round> present_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::privacy

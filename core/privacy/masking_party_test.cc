@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 constexpr const char* kRun = "run";
@@ -65,4 +65,4 @@ TEST_F(MaskingPartyTest, HasNoPartInARoundWhoseKeysItDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::privacy

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 constexpr int kMinOrder = 2;
@@ -65,4 +65,4 @@ double RdpAccountant::Epsilon(std::size_t rounds, double delta) const {
   return std::max(best, 0.0);
 }
 
-}  // namespace tributary
+}  // namespace tributary::privacy

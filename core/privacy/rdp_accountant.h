@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::privacy {
 
 // Adds up rounds in which each node takes part with probability `sample_fraction` (Poisson sampling) and
 // Gaussian noise of `noise_multiplier` × the clipping norm is added to the sum. Orders 2 … 256 ([Mironov19],
@@ -29,4 +29,4 @@ class RdpAccountant {
 // RDP at an integer order ≥ 2 of one round.
 double SampledGaussianRdp(double noise_multiplier, double sample_fraction, int order);
 
-}  // namespace tributary
+}  // namespace tributary::privacy

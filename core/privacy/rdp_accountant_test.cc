@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 // The conversion of [Abadi16], theorem 2, which published figures use.
@@ -81,4 +81,4 @@ TEST(RdpAccountantTest, RefusesParametersWithoutMeaning) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::privacy

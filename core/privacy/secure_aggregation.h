@@ -31,7 +31,7 @@
 #include "absl/status/statusor.h"
 #include "core/privacy/cipher.h"
 
-namespace tributary {
+namespace tributary::privacy {
 
 // Shares are points of polynomials over GF(2^8), one abscissa per node: larger groups form a tree.
 inline constexpr std::size_t kMaxMaskingNodes = 255;
@@ -140,4 +140,4 @@ class MaskRecovery {
   std::vector<Stream> streams_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::privacy

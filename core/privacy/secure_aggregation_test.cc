@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 constexpr char kContext[] = "run 1, round 3";
@@ -324,4 +324,4 @@ TEST_F(SecureAggregationTest, NoticesWrongRevelations) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::privacy

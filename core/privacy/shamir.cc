@@ -6,7 +6,7 @@
 
 #include <set>
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 // Without tables or branches that depend on the operands.
@@ -86,4 +86,4 @@ absl::StatusOr<Key32> JoinShares(std::span<const ShamirShare> shares) {
   return secret;
 }
 
-}  // namespace tributary
+}  // namespace tributary::privacy

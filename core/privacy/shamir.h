@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/privacy/cipher.h"
 
-namespace tributary {
+namespace tributary::privacy {
 
 struct ShamirShare {
   std::uint8_t abscissa = 0;  // 1 … 255
@@ -27,4 +27,4 @@ absl::StatusOr<std::vector<ShamirShare>> SplitSecret(const Key32& secret, std::s
 // twice.
 absl::StatusOr<Key32> JoinShares(std::span<const ShamirShare> shares);
 
-}  // namespace tributary
+}  // namespace tributary::privacy

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace tributary {
+namespace tributary::privacy {
 namespace {
 
 Key32 Secret() {
@@ -55,4 +55,4 @@ TEST(ShamirTest, RefusesSharesThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::privacy

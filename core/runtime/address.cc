@@ -15,7 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
@@ -23,7 +23,7 @@ constexpr std::size_t kMaxHostBytes = 253;  // RFC 1035, section 2.3.4
 constexpr std::size_t kMaxLabelBytes = 63;  // likewise
 constexpr std::size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 
-absl::Status Fault(std::string_view address, std::string_view what) {
+absl::Status AddressFault(std::string_view address, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("\"{}\": {}", address, what));
 }
 
@@ -68,26 +68,26 @@ absl::StatusOr<HostPort> ParseHostPort(std::string_view address) {
   const std::size_t bracket = address.find(']');
   if (colon == std::string_view::npos ||
       (bracketed && (bracket == std::string_view::npos || colon < bracket))) {
-    return Fault(address, "has no port; expected host:port");
+    return AddressFault(address, "has no port; expected host:port");
   }
   const std::optional<std::uint16_t> port = ParsePort(address.substr(colon + 1));
-  if (!port) return Fault(address, "the port must be a number from 0 to 65535; expected host:port");
+  if (!port) return AddressFault(address, "the port must be a number from 0 to 65535; expected host:port");
   std::string host(address.substr(0, colon));
   if (bracketed) {
     host = host.substr(1, host.size() - 2);
     in6_addr ignored{};
     if (bracket + 1 != colon || !IsNumeric(AF_INET6, host, ignored)) {
-      return Fault(address, "expected an IPv6 address in the brackets: [::1]:port");
+      return AddressFault(address, "expected an IPv6 address in the brackets: [::1]:port");
     }
     return HostPort{host, *port};
   }
   if (host.empty())
-    return Fault(address, "has no host; for every interface of this machine, write 0.0.0.0 or [::]");
+    return AddressFault(address, "has no host; for every interface of this machine, write 0.0.0.0 or [::]");
   if (host.find(':') != std::string::npos) {
-    return Fault(address, "expected host:port, with an IPv6 address in brackets: [::1]:port");
+    return AddressFault(address, "expected host:port, with an IPv6 address in brackets: [::1]:port");
   }
   if (!IsHost(host))
-    return Fault(address, fmt::format("\"{}\" is neither a host name nor an IP address", host));
+    return AddressFault(address, fmt::format("\"{}\" is neither a host name nor an IP address", host));
   return HostPort{host, *port};
 }
 
@@ -95,13 +95,13 @@ absl::Status CheckAddress(std::string_view address, AddressUse use) {
   if (use != AddressUse::kListenHttp && address.starts_with(kUnix)) {
     const std::size_t path = address.size() - kUnix.size();
     if (path > 0 && path <= kMaxUnixPath) return absl::OkStatus();
-    return Fault(address,
-                 fmt::format("the path of a unix socket has 1 to {} bytes, found {}", kMaxUnixPath, path));
+    return AddressFault(
+        address, fmt::format("the path of a unix socket has 1 to {} bytes, found {}", kMaxUnixPath, path));
   }
   const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
   if (!parsed.ok()) return parsed.status();
   if (use == AddressUse::kDial && parsed->port == 0) {
-    return Fault(address, "nothing can be reached at port 0; expected a port from 1 to 65535");
+    return AddressFault(address, "nothing can be reached at port 0; expected a port from 1 to 65535");
   }
   return absl::OkStatus();
 }
@@ -124,7 +124,7 @@ absl::StatusOr<std::string> NormalIpAddress(std::string_view address) {
   if (IsNumeric(AF_INET, text, v4)) return inet_ntop(AF_INET, &v4, normal.data(), normal.size());
   in6_addr v6{};
   if (IsNumeric(AF_INET6, text, v6)) return inet_ntop(AF_INET6, &v6, normal.data(), normal.size());
-  return Fault(address, "is not a numeric IPv4 or IPv6 address");
+  return AddressFault(address, "is not a numeric IPv4 or IPv6 address");
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::runtime {
 
 struct HostPort {
   std::string host;  // an IPv6 address without its brackets
@@ -33,4 +33,4 @@ bool IsLoopback(std::string_view address);
 // A numeric IPv4 or IPv6 address in the one form in which the system writes it. Errors: InvalidArgument.
 absl::StatusOr<std::string> NormalIpAddress(std::string_view address);
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 using ::testing::HasSubstr;
@@ -83,4 +83,4 @@ TEST(AddressTest, WritesAnIpAddressInOneForm) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::runtime

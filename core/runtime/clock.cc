@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
@@ -75,4 +75,4 @@ void ManualClock::Advance(std::int64_t ns) {
   moved_.notify_all();
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -8,7 +8,7 @@
 
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::runtime {
 
 // Thread-safe.
 class Clock {
@@ -57,4 +57,4 @@ class ManualClock final : public Clock {
   std::int64_t now_ns_ GUARDED_BY(mutex_);
 };
 
-}  // namespace tributary
+}  // namespace tributary::runtime

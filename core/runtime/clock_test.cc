@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 TEST(ManualClockTest, WakesASleeperOnlyAtItsTime) {
@@ -53,4 +53,4 @@ TEST(SystemClockTest, SleepsForTheGivenTimeOrUntilItIsStopped) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::runtime

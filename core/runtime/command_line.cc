@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_join.h"
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
@@ -40,7 +40,7 @@ std::string InAGroup(const CLI::App& app, std::string_view name) {
 }
 
 // Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
-std::size_t Faults(std::string_view a, std::string_view b) {
+std::size_t Edits(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -84,7 +84,7 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
   std::size_t least = word.size() > 64 ? 0 : std::max<std::size_t>(word.size() / 3, 1) + 1;
   for (const std::string& candidate : candidates) {
     if (least == 0) break;
-    const std::size_t faults = Faults(word, candidate);
+    const std::size_t faults = Edits(word, candidate);
     // A letter for another is no misspelling.
     if (faults >= least || faults >= candidate.size()) continue;
     least = faults;
@@ -111,4 +111,4 @@ std::string CommandLineFault(const CLI::App* app, const CLI::Error& error) {
   return fmt::format("{}: {}\n`{} --help` says more.\n", path, what, path);
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

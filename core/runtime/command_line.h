@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary {
+namespace tributary::runtime {
 
 // For CLI::App::failure_message: the command at which it went wrong, what is wrong, and whose --help to ask.
 // A mistyped command or option gets the nearest one; without a near one, all commands are named.
@@ -16,4 +16,4 @@ std::string CommandLineFault(const CLI::App* app, const CLI::Error& error);
 // places count as one fault; one fault is admitted for every three letters.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-}  // namespace tributary
+}  // namespace tributary::runtime

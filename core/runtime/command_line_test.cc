@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 using ::testing::HasSubstr;
@@ -80,4 +80,4 @@ TEST(CommandLineTest, CountsSwappedNeighboursAsOneFaultAndStaysSilentWhereNothin
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::runtime

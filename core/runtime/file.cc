@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 absl::Status FromErrno(int error, std::string_view action, const std::string& path) {
@@ -129,4 +129,4 @@ absl::Status CheckFolderOf(const std::string& path) {
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

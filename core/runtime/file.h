@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::runtime {
 
 // Errors, each naming the path: NotFound, PermissionDenied, FailedPrecondition for a directory,
 // ResourceExhausted for more than `max_bytes`, Unavailable for a read that fails.
@@ -22,4 +22,4 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
 // NotFound, PermissionDenied; FailedPrecondition where the folder is a file or `path` is a folder.
 absl::Status CheckFolderOf(const std::string& path);
 
-}  // namespace tributary
+}  // namespace tributary::runtime

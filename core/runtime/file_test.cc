@@ -10,7 +10,7 @@
 
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 using ::testing::HasSubstr;
@@ -92,4 +92,4 @@ TEST(CheckFolderOfTest, FindsWhatWritingWouldFind) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace tributary {
+namespace tributary::runtime {
 
 void LatencyHistogram::Add(std::int64_t duration_ns) {
   const std::int64_t duration = std::max<std::int64_t>(duration_ns, 0);
@@ -47,4 +47,4 @@ std::uint64_t LatencyHistogram::UpperBound(std::size_t bucket) {
   return ((mantissa + 1) << shift) - 1;
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::runtime {
 
 // One thread's; merged when the threads are done. 14 KiB, nothing is allocated.
 class LatencyHistogram {
@@ -38,4 +38,4 @@ class LatencyHistogram {
   std::int64_t max_ns_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::runtime

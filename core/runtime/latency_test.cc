@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 TEST(LatencyHistogramTest, IsEmptyAtFirst) {
@@ -62,4 +62,4 @@ TEST(LatencyHistogramTest, MergesAsIfOneHadSeenAll) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::runtime

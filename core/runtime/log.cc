@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 // journald stamps and sorts lines itself; it reads "<N>" as the syslog level (sd-daemon(3)).
@@ -47,4 +47,4 @@ absl::Status SetUpLog(std::string_view level) {
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -5,10 +5,10 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::runtime {
 
 // Sets up the default logger. `level`: debug, info, warn, error. May be called again (SIGHUP) to change the
 // level. Errors: InvalidArgument for another level.
 absl::Status SetUpLog(std::string_view level);
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tributary {
+namespace tributary::runtime {
 
 std::optional<std::string> LogLimit::Admit(std::int64_t now_ns) {
   const MutexLock lock(mutex_);
@@ -26,4 +26,4 @@ std::optional<std::string> LogLimit::Admit(std::int64_t now_ns) {
   return held_back == 0 ? "" : fmt::format("; {} lines like this one were left out", held_back);
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

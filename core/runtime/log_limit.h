@@ -7,7 +7,7 @@
 
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::runtime {
 
 // `burst` lines at once, then one for each `interval_ns` that has passed. Counts what it holds back.
 // Thread-safe.
@@ -28,4 +28,4 @@ class LogLimit {
   std::uint64_t held_back_ GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 TEST(LogLimitTest, LetsABurstPassAndThenOneLineInEachInterval) {
@@ -32,4 +32,4 @@ TEST(LogLimitTest, BoundsTheLinesOfAFlood) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <utility>
 
-namespace tributary {
+namespace tributary::runtime {
 
 class Metrics::Callbacks {
  public:
@@ -124,4 +124,4 @@ std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(families);
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

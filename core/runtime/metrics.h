@@ -14,7 +14,7 @@
 
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::runtime {
 
 using MetricLabels = std::map<std::string, std::string>;
 using prometheus::Counter;
@@ -51,4 +51,4 @@ class Metrics {
   std::unique_ptr<Callbacks> callbacks_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::runtime

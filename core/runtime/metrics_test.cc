@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 using ::testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST(MetricsTest, ProcessMetricsAreOfThisProcess) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -14,7 +14,7 @@
 #define REQUIRES(...) TRIBUTARY_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) TRIBUTARY_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 
-namespace tributary {
+namespace tributary::runtime {
 
 class TRIBUTARY_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
@@ -46,4 +46,4 @@ class TRIBUTARY_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -6,7 +6,7 @@
 
 #include "absl/synchronization/mutex.h"
 
-namespace tributary {
+namespace tributary::runtime {
 
 void TuneProcess() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -28,4 +28,4 @@ void QuietLibraries() { setenv("GRPC_VERBOSITY", "NONE", 0); }
 
 void ReturnFreedMemory() { malloc_trim(0); }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -1,7 +1,7 @@
 // Settings of the process as a whole that gRPC's hot path depends on.
 #pragma once
 
-namespace tributary {
+namespace tributary::runtime {
 
 // Call first in main(), before any thread is started.
 //
@@ -20,4 +20,4 @@ void QuietLibraries();
 // learning, a model taken in).
 void ReturnFreedMemory();
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tributary {
+namespace tributary::runtime {
 namespace {
 
 sigset_t HandledSignals() {
@@ -49,4 +49,4 @@ void RunUntilStopped(const std::function<void()>& reload, const std::function<bo
 
 void NotifyStatus(std::string_view status) { sd_notify(0, ("STATUS=" + std::string(status)).c_str()); }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-namespace tributary {
+namespace tributary::runtime {
 
 // sysexits.h: what systemd and scripts see.
 inline constexpr int kExitOk = 0;
@@ -31,4 +31,4 @@ void RunUntilStopped(const std::function<void()>& reload, const std::function<bo
 // Free text for `systemctl status`.
 void NotifyStatus(std::string_view status);
 
-}  // namespace tributary
+}  // namespace tributary::runtime

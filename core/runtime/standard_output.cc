@@ -9,7 +9,7 @@
 
 #include "core/runtime/service.h"
 
-namespace tributary {
+namespace tributary::runtime {
 
 int FinishOutput(std::string_view program, int exit_code) {
   errno = 0;
@@ -21,4 +21,4 @@ int FinishOutput(std::string_view program, int exit_code) {
   return kExitCantCreate;
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

@@ -4,7 +4,7 @@
 
 #include "tributary_commit.h"
 
-namespace tributary {
+namespace tributary::runtime {
 
 std::string VersionText(std::string_view program) {
   constexpr std::string_view kCommit = TRIBUTARY_COMMIT;
@@ -13,4 +13,4 @@ std::string VersionText(std::string_view program) {
   return fmt::format("{} {} ({})", program, kVersion, built);
 }
 
-}  // namespace tributary
+}  // namespace tributary::runtime

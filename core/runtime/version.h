@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary {
+namespace tributary::runtime {
 
 inline constexpr char kVersion[] = TRIBUTARY_VERSION;  // of CMakeLists.txt
 
@@ -12,4 +12,4 @@ inline constexpr char kVersion[] = TRIBUTARY_VERSION;  // of CMakeLists.txt
 // in tributary_version, which alone is built again after a commit; link it where main() is.
 std::string VersionText(std::string_view program);
 
-}  // namespace tributary
+}  // namespace tributary::runtime

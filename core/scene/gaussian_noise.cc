@@ -13,7 +13,7 @@
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::scene {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -63,11 +63,11 @@ void FillGaussian(std::uint32_t key0, std::uint32_t key1, float* noise, std::siz
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::scene
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::scene {
 
 HWY_EXPORT(FillGaussian);
 
@@ -77,5 +77,5 @@ void FillGaussianNoise(std::uint64_t seed, std::uint64_t stream, std::span<float
   (static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key), noise.data(), noise.size());
 }
 
-}  // namespace tributary
+}  // namespace tributary::scene
 #endif

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tributary {
+namespace tributary::scene {
 
 // Fills `noise` with independent standard normal numbers that depend only on (seed, stream) and the place in
 // the span (Box-Muller on a 24-bit uniform: |x| < 5.8). At most 2^32 numbers.
@@ -24,4 +24,4 @@ constexpr double UniformAt(std::uint64_t seed, std::uint64_t counter) {
   return static_cast<double>(MixBits(seed, counter) >> 11) * 0x1p-53;
 }
 
-}  // namespace tributary
+}  // namespace tributary::scene

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 constexpr std::size_t kCount = 1 << 18;
@@ -56,4 +56,4 @@ TEST(GaussianNoiseTest, DependsOnlyOnSeedStreamAndPlace) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::scene

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/scene/recording_csv.h"
 
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 constexpr std::size_t kRanges = kAnchors * kTags;
@@ -57,4 +57,4 @@ absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv) {
   return rows;
 }
 
-}  // namespace tributary
+}  // namespace tributary::scene

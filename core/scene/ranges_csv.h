@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::scene {
 
 inline constexpr int kAnchors = 8;
 inline constexpr int kTags = 3;
@@ -36,4 +36,4 @@ struct RangeRow {
 // range is missing. Time must not run backwards. Errors: InvalidArgument, naming line and column.
 absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv);
 
-}  // namespace tributary
+}  // namespace tributary::scene

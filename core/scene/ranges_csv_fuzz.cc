@@ -8,10 +8,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view csv(reinterpret_cast<const char*>(data), size);
-  (void)tributary::ParseRanges(csv);
-  if (const auto capture = tributary::MotionCapture::Parse(csv); capture.ok()) {
-    (void)capture->At(capture->first_unix_ns(), tributary::kTagPositionsM[0]);
-    (void)capture->At(capture->last_unix_ns() - 1, tributary::kTagPositionsM[2]);
+  (void)tributary::scene::ParseRanges(csv);
+  if (const auto capture = tributary::scene::MotionCapture::Parse(csv); capture.ok()) {
+    (void)capture->At(capture->first_unix_ns(), tributary::scene::kTagPositionsM[0]);
+    (void)capture->At(capture->last_unix_ns() - 1, tributary::scene::kTagPositionsM[2]);
   }
   return 0;
 }

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/scene/recording_csv.h"
 
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 constexpr std::size_t kFields = 8;
@@ -78,4 +78,4 @@ std::optional<Point3> MotionCapture::At(std::int64_t unix_ns, const Point3& body
   return point;
 }
 
-}  // namespace tributary
+}  // namespace tributary::scene

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/scene/ranges_csv.h"
 
-namespace tributary {
+namespace tributary::scene {
 
 // Tags on the body, m; from the README of the "lias" dynamic recordings.
 inline constexpr std::array<Point3, kTags> kTagPositionsM = {
@@ -49,4 +49,4 @@ class MotionCapture {
   std::vector<Pose> poses_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::scene

@@ -8,7 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 constexpr std::size_t kMaxShown = 40;  // bytes of a bad field in a message
@@ -103,4 +103,4 @@ absl::Status FieldError(std::size_t line, std::size_t column, std::string_view n
                                                  absl::CHexEscape(shown), "\""));
 }
 
-}  // namespace tributary
+}  // namespace tributary::scene

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::scene {
 
 // "2022-08-15 9:42:24.766" (hours may have one digit, up to nine decimals of the second), read as UTC, to
 // nanoseconds since the Unix epoch. nullopt for anything else.
@@ -31,4 +31,4 @@ std::string_view TakeLine(std::string_view& rest);
 absl::Status FieldError(std::size_t line, std::size_t column, std::string_view name,
                         std::string_view expected, std::string_view found);
 
-}  // namespace tributary
+}  // namespace tributary::scene

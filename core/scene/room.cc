@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 struct WallFrame {
@@ -47,4 +47,4 @@ RoomPosition ToSiteFrame(Wall wall, RoomPosition panel) {
   return {frame.x_east * panel.x - frame.x_north * panel.y, frame.x_north * panel.x + frame.x_east * panel.y};
 }
 
-}  // namespace tributary
+}  // namespace tributary::scene

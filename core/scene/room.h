@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::scene {
 
 // In the horizontal plane, m; users are kUserHeightM above the floor.
 struct RoomPosition {
@@ -49,4 +49,4 @@ double WallAngleDeg(Wall wall);
 RoomPosition ToPanelFrame(Wall wall, RoomPosition site);
 RoomPosition ToSiteFrame(Wall wall, RoomPosition panel);
 
-}  // namespace tributary
+}  // namespace tributary::scene

@@ -14,7 +14,7 @@
 
 #ifndef TRIBUTARY_NODE_SOURCE_ROOM_CHANNEL_PATHS
 #define TRIBUTARY_NODE_SOURCE_ROOM_CHANNEL_PATHS
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 // One ray: from the user or from its mirror image behind a wall, the floor or the ceiling.
@@ -56,11 +56,11 @@ struct AntennaPositions {
 };
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::scene
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::scene {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -131,11 +131,11 @@ void ComputeChannel(const Path* paths, const float* antenna_x, const float* ante
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::scene
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::scene {
 
 HWY_EXPORT(ComputeChannel);
 
@@ -145,5 +145,5 @@ void ComputeRoomChannel(RoomPosition user, std::span<float, kChannelFeatures> fe
   (Paths(user).data(), antennas.x.data(), antennas.z.data(), features.data());
 }
 
-}  // namespace tributary
+}  // namespace tributary::scene
 #endif

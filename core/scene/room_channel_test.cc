@@ -7,7 +7,7 @@
 #include <complex>
 #include <numbers>
 
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 using Complex = std::complex<double>;
@@ -50,4 +50,4 @@ TEST(RoomChannelTest, IsTheSumOfTheSixPathsAtEachAntennaAndSubcarrier) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::scene

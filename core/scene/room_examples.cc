@@ -6,7 +6,7 @@
 #include "core/scene/gaussian_noise.h"
 #include "core/scene/room_channel.h"
 
-namespace tributary {
+namespace tributary::scene {
 
 RoomPosition RoomExamples::User(std::uint64_t index) const {
   return {kUserRangeM * (2 * UniformAt(seed, 2 * index) - 1),
@@ -21,4 +21,4 @@ void RoomExamples::Sense(std::uint64_t index, Wall wall, std::span<float, kChann
   for (std::size_t i = 0; i < kChannelFeatures; ++i) features[i] += kDeviationPerPart * noise[i];
 }
 
-}  // namespace tributary
+}  // namespace tributary::scene

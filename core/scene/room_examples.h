@@ -6,7 +6,7 @@
 
 #include "core/scene/room.h"
 
-namespace tributary {
+namespace tributary::scene {
 
 // Users spread uniformly over the room (kWallMarginM from the walls). The same (seed, index) is the same user
 // for every wall, with noise of that wall's own. Disjoint seeds give independent sets.
@@ -20,4 +20,4 @@ struct RoomExamples {
   void Sense(std::uint64_t index, Wall wall, std::span<float, kChannelFeatures> features) const;
 };
 
-}  // namespace tributary
+}  // namespace tributary::scene

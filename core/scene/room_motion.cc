@@ -6,7 +6,7 @@
 
 #include "core/scene/gaussian_noise.h"
 
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 // A triangle wave with rounded corners, |y| <= 1, period 1: evenly spread over its range, unlike a sine.
@@ -33,4 +33,4 @@ RoomPosition RoomMotion::AtSnapshot(std::uint32_t subject, std::uint32_t snapsho
           kUserRangeM * RoundedTriangle((x_is_fast ? low : low + 1) * turns + phase_y)};
 }
 
-}  // namespace tributary
+}  // namespace tributary::scene

@@ -6,7 +6,7 @@
 
 #include "core/scene/room.h"
 
-namespace tributary {
+namespace tributary::scene {
 
 // Each user follows a closed curve that covers the room evenly (as the training set does), at about 1 m/s on
 // average. Positions change once per snapshot, whatever the site's slots; all curves close after `snapshots`
@@ -29,4 +29,4 @@ struct RoomMotion {
   }
 };
 
-}  // namespace tributary
+}  // namespace tributary::scene

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 constexpr double kSnapshotS = 0.016;
@@ -68,4 +68,4 @@ TEST(RoomMotionTest, IsAPureFunctionOfSeedSubjectAndTime) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::scene

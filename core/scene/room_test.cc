@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tributary {
+namespace tributary::scene {
 namespace {
 
 constexpr Wall kWalls[] = {Wall::kSouth, Wall::kEast, Wall::kNorth, Wall::kWest};
@@ -37,4 +37,4 @@ TEST(RoomTest, ParsesTheNamesOfWallsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::scene

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 128;
@@ -95,7 +95,7 @@ absl::Status SlotFault(std::string_view message) {
 
 }  // namespace
 
-void FrameToWire(const TupleFrame& frame, v1::Frame& wire) {
+void FrameToWire(const estimate::TupleFrame& frame, v1::Frame& wire) {
   wire.set_sequence(frame.sequence);
   wire.set_epoch(frame.epoch);
   wire.set_captured_unix_ns(frame.captured_unix_ns);
@@ -107,7 +107,8 @@ void FrameToWire(const TupleFrame& frame, v1::Frame& wire) {
   CopyToWire(frame.contributors, wire.mutable_contributors());
 }
 
-std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits& limits, TupleFrame& frame) {
+std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits& limits,
+                                       estimate::TupleFrame& frame) {
   const auto n = static_cast<std::size_t>(wire.subjects_size());
   if (n > limits.max_subjects) {
     return WireFault{v1::REFUSAL_REASON_TOO_LARGE,
@@ -117,7 +118,7 @@ std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits&
       LengthFault("means", static_cast<std::size_t>(wire.means_size()), n, limits.dimension);
   if (!fault) {
     fault = LengthFault("cholesky", static_cast<std::size_t>(wire.cholesky_size()), n,
-                        TriangleSize(limits.dimension));
+                        estimate::TriangleSize(limits.dimension));
   }
   if (!fault && wire.contributors_size() > 0) {
     fault = LengthFault("contributors", static_cast<std::size_t>(wire.contributors_size()), n,
@@ -186,7 +187,7 @@ absl::StatusOr<ReportingProcess> HelloFromWire(const v1::Hello& wire) {
     return absl::InvalidArgumentError(
         fmt::format("hello.model: name and version may have {} bytes each", kMaxNameBytes));
   }
-  const absl::StatusOr<SlotLength> slot = SlotLengthFromWire("hello.slot_ns", wire.slot_ns());
+  const absl::StatusOr<estimate::SlotLength> slot = SlotLengthFromWire("hello.slot_ns", wire.slot_ns());
   if (!slot.ok()) return slot.status();
   process.slot = *slot;
   process.site = wire.site();
@@ -196,15 +197,16 @@ absl::StatusOr<ReportingProcess> HelloFromWire(const v1::Hello& wire) {
   return process;
 }
 
-absl::StatusOr<SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns) {
-  if (slot_ns == 0) return SlotLength();
-  const std::optional<SlotLength> slot = SlotLength::FromNs(slot_ns);
+absl::StatusOr<estimate::SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns) {
+  if (slot_ns == 0) return estimate::SlotLength();
+  const std::optional<estimate::SlotLength> slot = estimate::SlotLength::FromNs(slot_ns);
   if (slot) return *slot;
   return absl::InvalidArgumentError(fmt::format("{}: {}, expected {} to {}", field, slot_ns,
-                                                SlotLength::kShortestNs, SlotLength::kLongestNs));
+                                                estimate::SlotLength::kShortestNs,
+                                                estimate::SlotLength::kLongestNs));
 }
 
-void SlotToWire(const FusedSlot& slot, v1::FusedSlot& wire) {
+void SlotToWire(const estimate::FusedSlot& slot, v1::FusedSlot& wire) {
   wire.set_epoch(slot.epoch);
   wire.set_captured_unix_ns(slot.captured_unix_ns);
   wire.set_fused_unix_ns(slot.fused_unix_ns);
@@ -228,7 +230,7 @@ absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, Wat
     return LengthFault(field, static_cast<std::size_t>(found), n, each);
   };
   std::optional<std::string> fault = check("means", fused.means_size(), d);
-  if (!fault) fault = check("cholesky", fused.cholesky_size(), TriangleSize(d));
+  if (!fault) fault = check("cholesky", fused.cholesky_size(), estimate::TriangleSize(d));
   if (!fault) fault = check("contributors", fused.contributors_size(), words);
   if (!fault) fault = check("consistency", fused.consistency_size(), 1);
   if (!fault && fused.velocities_size() > 0) fault = check("velocities", fused.velocities_size(), d);
@@ -279,4 +281,4 @@ std::string_view RefusalReasonLabel(v1::RefusalReason reason) {
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::wire

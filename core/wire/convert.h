@@ -20,7 +20,7 @@
 #include "core/wire/watched_slot.h"
 #include "tributary/v1/fusion.pb.h"
 
-namespace tributary {
+namespace tributary::wire {
 
 // Why a frame cannot be taken as it is.
 struct WireFault {
@@ -36,11 +36,12 @@ struct FrameLimits {
 };
 
 // Overwrites `wire` and keeps its memory.
-void FrameToWire(const TupleFrame& frame, v1::Frame& wire);
+void FrameToWire(const estimate::TupleFrame& frame, v1::Frame& wire);
 
 // Overwrites `frame` and keeps its memory; `frame.dimension` becomes the source's. Nothing is written if a
 // fault is returned: REFUSAL_REASON_SHAPE or REFUSAL_REASON_TOO_LARGE.
-std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits& limits, TupleFrame& frame);
+std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits& limits,
+                                       estimate::TupleFrame& frame);
 
 v1::Hello HelloToWire(const ReportingProcess& process);
 
@@ -52,10 +53,10 @@ absl::StatusOr<ReportingProcess> HelloFromWire(const v1::Hello& wire);
 
 // 0: the default, which peers that do not know of other lengths mean. InvalidArgument naming the field:
 // outside the limits of SlotLength.
-absl::StatusOr<SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns);
+absl::StatusOr<estimate::SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns);
 
 // Overwrites `wire` and keeps its memory.
-void SlotToWire(const FusedSlot& slot, v1::FusedSlot& wire);
+void SlotToWire(const estimate::FusedSlot& slot, v1::FusedSlot& wire);
 
 // Overwrites `slot` but for its length, and keeps its memory. `leaves` is the number of the site's leaves,
 // from the stream's latest list. DataLoss naming the field whose length does not fit.
@@ -64,4 +65,4 @@ absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, Wat
 // "shape", "not_finite" …: the label of a metric. Unknown numbers (a newer peer) give "unspecified".
 std::string_view RefusalReasonLabel(v1::RefusalReason reason);
 
-}  // namespace tributary
+}  // namespace tributary::wire

@@ -6,7 +6,7 @@
 
 #include "core/wire/convert.h"
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
 void Require(bool holds) {
@@ -19,7 +19,7 @@ void ReadRequest(const v1::ReportRequest& request) {
     Require(again.ok() && again->sources.size() == process->sources.size() &&
             again->boot_id == process->boot_id);
   }
-  TupleFrame frame;
+  estimate::TupleFrame frame;
   v1::Frame wire;
   for (const v1::Frame& sent : request.frames()) {
     for (const FrameLimits limits :
@@ -27,7 +27,7 @@ void ReadRequest(const v1::ReportRequest& request) {
       if (FrameFromWire(sent, limits, frame).has_value()) continue;
       const std::size_t n = frame.subjects.size();
       Require(n <= limits.max_subjects && frame.means.size() == n * limits.dimension);
-      Require(frame.cholesky.size() == n * TriangleSize(limits.dimension));
+      Require(frame.cholesky.size() == n * estimate::TriangleSize(limits.dimension));
       FrameToWire(frame, wire);
       Require(!FrameFromWire(wire, limits, frame).has_value() && frame.sequence == sent.sequence());
     }
@@ -44,12 +44,12 @@ void ReadResponse(const v1::WatchResponse& response) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::wire
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   tributary::v1::ReportRequest request;
-  if (request.ParseFromArray(bytes, static_cast<int>(size))) tributary::ReadRequest(request);
+  if (request.ParseFromArray(bytes, static_cast<int>(size))) tributary::wire::ReadRequest(request);
   tributary::v1::WatchResponse response;
-  if (response.ParseFromArray(bytes, static_cast<int>(size))) tributary::ReadResponse(response);
+  if (response.ParseFromArray(bytes, static_cast<int>(size))) tributary::wire::ReadResponse(response);
   return 0;
 }

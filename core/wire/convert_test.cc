@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
 using ::testing::HasSubstr;
@@ -31,9 +31,9 @@ class FrameConversionTest : public ::testing::Test {
     return FrameFromWire(wire_, limits, read_);
   }
 
-  TupleFrame frame_;
+  estimate::TupleFrame frame_;
   v1::Frame wire_;
-  TupleFrame read_;
+  estimate::TupleFrame read_;
 };
 
 TEST_F(FrameConversionTest, KeepsEverything) {
@@ -52,7 +52,7 @@ TEST_F(FrameConversionTest, KeepsEverything) {
 }
 
 TEST_F(FrameConversionTest, OverwritesReusedMessagesAndFrames) {
-  TupleFrame small;
+  estimate::TupleFrame small;
   small.subjects = {4};
   small.means = {1, 2};
   small.cholesky = {1, 0, 1};
@@ -110,7 +110,7 @@ class HelloConversionTest : public ::testing::Test {
     process_.boot_id = NewBootId();
     process_.sources = {{"a", 2, {"a"}}, {"b", 3, {"b1", "b2"}}};
     process_.model = {"lis", "1", std::string(32, 'x')};
-    process_.slot = *SlotLength::FromMs(16.666667);
+    process_.slot = *estimate::SlotLength::FromMs(16.666667);
   }
   // The message for a hello that was changed so.
   std::string FaultOf(const std::function<void(v1::Hello&)>& change) {
@@ -141,7 +141,7 @@ TEST_F(HelloConversionTest, ANodeThatSaysNoSlotCountsThePilotSlots) {
   wire.clear_slot_ns();
   const auto read = HelloFromWire(wire);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->slot, SlotLength());
+  EXPECT_EQ(read->slot, estimate::SlotLength());
 }
 
 TEST_F(HelloConversionTest, NamesTheFieldAtFault) {
@@ -210,4 +210,4 @@ TEST(RefusalReasonLabelTest, NamesEveryReasonOnce) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::wire

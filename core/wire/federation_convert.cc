@@ -10,9 +10,9 @@
 
 #include "core/nn/encoder/training_limits.h"
 #include "core/wire/masking_convert.h"
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
 constexpr std::size_t kShaBytes = 32;
@@ -28,7 +28,7 @@ class Check {
       status_ = absl::InvalidArgumentError(fmt::format("{} must be {}", field, allowed));
     }
   }
-  void Within(double value, const TrainingLimit& limit, std::string_view field) {
+  void Within(double value, const nn::TrainingLimit& limit, std::string_view field) {
     if (!limit.Admits(value) && status_.ok()) {
       status_ = absl::InvalidArgumentError(limit.Refusal(field, value));
     }
@@ -45,12 +45,13 @@ void CheckRound(const std::string& run, std::uint32_t round, Check& check) {
   check.That(round >= 1, "round", "at least 1");
 }
 
-std::optional<UpdateEncoding> EncodingFromWire(v1::UpdateEncoding wire, bool masked) {
-  if (masked && wire == v1::UPDATE_ENCODING_FIXED32) return UpdateEncoding::kFixed32;
+std::optional<parameters::UpdateEncoding> EncodingFromWire(v1::UpdateEncoding wire, bool masked) {
+  if (masked && wire == v1::UPDATE_ENCODING_FIXED32) return parameters::UpdateEncoding::kFixed32;
   if (masked) return std::nullopt;
-  constexpr std::array kOfPlainUpdates = {UpdateEncoding::kFloat32, UpdateEncoding::kFloat16,
-                                          UpdateEncoding::kInt8, UpdateEncoding::kInt12};
-  for (const UpdateEncoding encoding : kOfPlainUpdates) {
+  constexpr std::array kOfPlainUpdates = {
+      parameters::UpdateEncoding::kFloat32, parameters::UpdateEncoding::kFloat16,
+      parameters::UpdateEncoding::kInt8, parameters::UpdateEncoding::kInt12};
+  for (const parameters::UpdateEncoding encoding : kOfPlainUpdates) {
     if (static_cast<int>(encoding) == static_cast<int>(wire)) return encoding;
   }
   return std::nullopt;
@@ -77,24 +78,24 @@ TrainingSettings SettingsFromWire(const v1::ClientSettings& wire, bool masked, C
              "\"simsiam\" or \"byol\"");
   check.That(settings.augmentation == "continuous" || settings.augmentation == "table",
              "settings.augmentation", "\"continuous\" or \"table\"");
-  check.Within(settings.local_steps, kLocalStepsLimit, "settings.local_steps");
-  check.Within(settings.batch, kBatchLimit, "settings.batch");
-  check.Within(settings.learning_rate, kLearningRateLimit, "settings.learning_rate");
-  check.Within(settings.momentum, kMomentumLimit, "settings.momentum");
-  check.Within(settings.weight_decay, kWeightDecayLimit, "settings.weight_decay");
-  check.Within(settings.proximal_mu, kProximalLimit, "settings.proximal_mu");
-  check.Within(settings.ema_lambda, kEmaLambdaLimit, "settings.ema_lambda");
-  check.Within(settings.target_decay, kTargetDecayLimit, "settings.target_decay");
-  check.Within(settings.clip_norm, kClipNormLimit, "settings.clip_norm");
-  const std::optional<UpdateEncoding> encoding = EncodingFromWire(wire.encoding(), masked);
+  check.Within(settings.local_steps, nn::kLocalStepsLimit, "settings.local_steps");
+  check.Within(settings.batch, nn::kBatchLimit, "settings.batch");
+  check.Within(settings.learning_rate, nn::kLearningRateLimit, "settings.learning_rate");
+  check.Within(settings.momentum, nn::kMomentumLimit, "settings.momentum");
+  check.Within(settings.weight_decay, nn::kWeightDecayLimit, "settings.weight_decay");
+  check.Within(settings.proximal_mu, nn::kProximalLimit, "settings.proximal_mu");
+  check.Within(settings.ema_lambda, nn::kEmaLambdaLimit, "settings.ema_lambda");
+  check.Within(settings.target_decay, nn::kTargetDecayLimit, "settings.target_decay");
+  check.Within(settings.clip_norm, nn::kClipNormLimit, "settings.clip_norm");
+  const std::optional<parameters::UpdateEncoding> encoding = EncodingFromWire(wire.encoding(), masked);
   check.That(encoding.has_value(), "settings.encoding",
              masked ? "fixed32 for a masked update" : "float32, float16, int8 or int12");
-  settings.encoding = encoding.value_or(UpdateEncoding::kFloat32);
+  settings.encoding = encoding.value_or(parameters::UpdateEncoding::kFloat32);
   return settings;
 }
 
-FixedPoint FixedPointFromWire(const v1::TrainTask& wire, Check& check) {
-  const FixedPoint fixed_point{wire.fraction_bits(), wire.max_element()};
+parameters::FixedPoint FixedPointFromWire(const v1::TrainTask& wire, Check& check) {
+  const parameters::FixedPoint fixed_point{wire.fraction_bits(), wire.max_element()};
   check.That(std::abs(fixed_point.fraction_bits) <= kMaxFractionBits, "fraction_bits",
              fmt::format("from -{0} to {0}, found {1}", kMaxFractionBits, fixed_point.fraction_bits));
   // NaN fails here. Of a weight of 1, the largest element must be a word.
@@ -186,4 +187,4 @@ std::string SubmitRefusalLabel(v1::SubmitRefusal reason) {
   return name;
 }
 
-}  // namespace tributary
+}  // namespace tributary::wire

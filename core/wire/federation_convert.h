@@ -9,7 +9,7 @@
 #include "core/wire/federation_task.h"
 #include "tributary/v1/federation.pb.h"
 
-namespace tributary {
+namespace tributary::wire {
 
 // What a node takes from an aggregator at most: a model's file of 1 GiB, 2^28 elements.
 inline constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 30;
@@ -22,4 +22,4 @@ absl::StatusOr<FederationTask> TaskFromWire(const v1::ParticipateResponse& wire)
 // "late", "stale" …: the label of a metric. Unknown numbers (a newer peer) give "unspecified".
 std::string SubmitRefusalLabel(v1::SubmitRefusal reason);
 
-}  // namespace tributary
+}  // namespace tributary::wire

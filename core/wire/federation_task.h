@@ -13,7 +13,7 @@
 #include "core/parameters/update_encoding.h"
 #include "core/privacy/secure_aggregation.h"
 
-namespace tributary {
+namespace tributary::wire {
 
 // How to train: ClientSettings of federation.proto, checked.
 struct TrainingSettings {
@@ -30,7 +30,7 @@ struct TrainingSettings {
   double target_decay = 0;
   std::uint64_t schedule_steps = 0;  // 0: constant rate
   std::uint64_t seed = 0;
-  UpdateEncoding encoding = UpdateEncoding::kFloat32;
+  parameters::UpdateEncoding encoding = parameters::UpdateEncoding::kFloat32;
   double clip_norm = 0;  // L2 norm to which an update is scaled down; 0: not
 
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
@@ -38,9 +38,9 @@ struct TrainingSettings {
 
 // With whom a node masks its update.
 struct MaskingTask {
-  std::size_t threshold = 0;        // shares that reconstruct a secret: more than half of `nodes`
-  MaskingRoster nodes;              // those that shared their keys
-  std::vector<SealedShare> shares;  // for this node
+  std::size_t threshold = 0;                 // shares that reconstruct a secret: more than half of `nodes`
+  privacy::MaskingRoster nodes;              // those that shared their keys
+  std::vector<privacy::SealedShare> shares;  // for this node
 };
 
 struct TrainTask {
@@ -54,7 +54,7 @@ struct TrainTask {
   std::string schema_sha256;        // 32 bytes
   std::uint64_t element_count = 0;  // of the flat vector
   TrainingSettings settings;
-  FixedPoint fixed_point;              // of words; an update with an |element| above its bound is refused
+  parameters::FixedPoint fixed_point;  // of words; an update with an |element| above its bound is refused
   bool uniform_weight = false;         // words weigh 1 instead of the sample count
   std::uint64_t max_sample_count = 0;  // what was declared when the round began: an update has no more
   std::optional<MaskingTask>
@@ -78,7 +78,7 @@ struct ShareKeysTask {
   std::string run;
   std::uint32_t round = 0;
   std::size_t threshold = 0;
-  MaskingRoster nodes;  // all that sent keys
+  privacy::MaskingRoster nodes;  // all that sent keys
 };
 
 struct UnmaskTask {
@@ -102,4 +102,4 @@ struct EndedTask {
 using FederationTask =
     std::variant<WaitTask, TrainTask, AdvertiseKeysTask, ShareKeysTask, UnmaskTask, EndedTask>;
 
-}  // namespace tributary
+}  // namespace tributary::wire

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
 constexpr std::size_t kMaxNodeName = 128;
@@ -14,20 +14,20 @@ constexpr std::size_t kMaxNodeName = 128;
 template <class Message>
 using Repeated = google::protobuf::RepeatedPtrField<Message>;
 
-absl::Status CheckName(std::string_view field, const std::string& name) {
+absl::Status CheckMaskingName(std::string_view field, const std::string& name) {
   if (!name.empty() && name.size() <= kMaxNodeName) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("{} must be a name of 1 … {} bytes, found {}", field, kMaxNodeName, name.size()));
 }
 
-absl::Status CheckCount(std::string_view field, int count) {
-  if (static_cast<std::size_t>(count) <= kMaxMaskingNodes) return absl::OkStatus();
+absl::Status CheckMaskingCount(std::string_view field, int count) {
+  if (static_cast<std::size_t>(count) <= privacy::kMaxMaskingNodes) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      fmt::format("{} must be at most {}, found {}", field, kMaxMaskingNodes, count));
+      fmt::format("{} must be at most {}, found {}", field, privacy::kMaxMaskingNodes, count));
 }
 
-absl::StatusOr<Key32> KeyFromWire(std::string_view field, const std::string& bytes) {
-  Key32 key{};
+absl::StatusOr<privacy::Key32> KeyFromWire(std::string_view field, const std::string& bytes) {
+  privacy::Key32 key{};
   if (bytes.size() != key.size()) {
     return absl::InvalidArgumentError(fmt::format("{} must have 32 bytes, found {}", field, bytes.size()));
   }
@@ -35,20 +35,23 @@ absl::StatusOr<Key32> KeyFromWire(std::string_view field, const std::string& byt
   return key;
 }
 
-std::string BytesOf(const Key32& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
+std::string BytesOf(const privacy::Key32& key) {
+  return {reinterpret_cast<const char*>(key.data()), key.size()};
+}
 
-absl::StatusOr<MaskingRoster> RosterFromWire(const Repeated<v1::NodeKeys>& wire, std::size_t threshold) {
-  if (absl::Status status = CheckCount("nodes", wire.size()); !status.ok()) return status;
-  MaskingRoster roster;
+absl::StatusOr<privacy::MaskingRoster> RosterFromWire(const Repeated<v1::NodeKeys>& wire,
+                                                      std::size_t threshold) {
+  if (absl::Status status = CheckMaskingCount("nodes", wire.size()); !status.ok()) return status;
+  privacy::MaskingRoster roster;
   for (const v1::NodeKeys& each : wire) {
-    if (absl::Status status = CheckName("nodes.node", each.node()); !status.ok()) return status;
-    const absl::StatusOr<Key32> cipher = KeyFromWire("nodes.cipher_key", each.cipher_key());
+    if (absl::Status status = CheckMaskingName("nodes.node", each.node()); !status.ok()) return status;
+    const absl::StatusOr<privacy::Key32> cipher = KeyFromWire("nodes.cipher_key", each.cipher_key());
     if (!cipher.ok()) return cipher.status();
-    const absl::StatusOr<Key32> mask = KeyFromWire("nodes.mask_key", each.mask_key());
+    const absl::StatusOr<privacy::Key32> mask = KeyFromWire("nodes.mask_key", each.mask_key());
     if (!mask.ok()) return mask.status();
     roster.push_back({each.node(), *cipher, *mask, {}});
   }
-  if (absl::Status status = ValidateRoster(roster, threshold); !status.ok()) {
+  if (absl::Status status = privacy::ValidateRoster(roster, threshold); !status.ok()) {
     return absl::InvalidArgumentError(fmt::format("nodes: {}", std::string(status.message())));
   }
   return roster;
@@ -56,16 +59,16 @@ absl::StatusOr<MaskingRoster> RosterFromWire(const Repeated<v1::NodeKeys>& wire,
 
 absl::Status NamesFromWire(std::string_view field, const Repeated<std::string>& wire,
                            std::vector<std::string>& names) {
-  absl::Status status = CheckCount(field, wire.size());
+  absl::Status status = CheckMaskingCount(field, wire.size());
   for (const std::string& name : wire) {
-    if (status.ok()) status = CheckName(field, name);
+    if (status.ok()) status = CheckMaskingName(field, name);
   }
   if (status.ok()) names.assign(wire.begin(), wire.end());
   return status;
 }
 
-void RevealToWire(const std::vector<RevealedShare>& shares, Repeated<v1::RevealedShare>& wire) {
-  for (const RevealedShare& share : shares) {
+void RevealToWire(const std::vector<privacy::RevealedShare>& shares, Repeated<v1::RevealedShare>& wire) {
+  for (const privacy::RevealedShare& share : shares) {
     v1::RevealedShare& each = *wire.Add();
     each.set_of(share.of);
     each.set_share(BytesOf(share.share));
@@ -75,7 +78,7 @@ void RevealToWire(const std::vector<RevealedShare>& shares, Repeated<v1::Reveale
 }  // namespace
 
 absl::Status ShareKeysFromWire(const v1::ShareKeysTask& wire, ShareKeysTask& task) {
-  absl::StatusOr<MaskingRoster> roster = RosterFromWire(wire.nodes(), wire.threshold());
+  absl::StatusOr<privacy::MaskingRoster> roster = RosterFromWire(wire.nodes(), wire.threshold());
   if (!roster.ok()) return roster.status();
   task.threshold = wire.threshold();
   task.nodes = *std::move(roster);
@@ -89,37 +92,37 @@ absl::Status UnmaskFromWire(const v1::UnmaskTask& wire, UnmaskTask& task) {
 }
 
 absl::StatusOr<MaskingTask> MaskingFromWire(const v1::MaskingTask& wire) {
-  absl::StatusOr<MaskingRoster> roster = RosterFromWire(wire.nodes(), wire.threshold());
+  absl::StatusOr<privacy::MaskingRoster> roster = RosterFromWire(wire.nodes(), wire.threshold());
   if (!roster.ok()) return roster.status();
   MaskingTask task;
   task.threshold = wire.threshold();
   task.nodes = *std::move(roster);
-  if (absl::Status status = CheckCount("shares", wire.shares_size()); !status.ok()) return status;
+  if (absl::Status status = CheckMaskingCount("shares", wire.shares_size()); !status.ok()) return status;
   for (const v1::EncryptedShare& share : wire.shares()) {
-    absl::Status status = CheckName("shares.from", share.from());
-    if (status.ok()) status = CheckName("shares.to", share.to());
+    absl::Status status = CheckMaskingName("shares.from", share.from());
+    if (status.ok()) status = CheckMaskingName("shares.to", share.to());
     if (!status.ok()) return status;
     if (share.ciphertext().size() > kMaxSealedShareBytes) {
       return absl::InvalidArgumentError(fmt::format("shares.ciphertext must have at most {} bytes, found {}",
                                                     kMaxSealedShareBytes, share.ciphertext().size()));
     }
-    const absl::StatusOr<Key32> seed = KeyFromWire("shares.seed_digest", share.seed_digest());
+    const absl::StatusOr<privacy::Key32> seed = KeyFromWire("shares.seed_digest", share.seed_digest());
     if (!seed.ok()) return seed.status();
-    const absl::StatusOr<Key32> key = KeyFromWire("shares.key_digest", share.key_digest());
+    const absl::StatusOr<privacy::Key32> key = KeyFromWire("shares.key_digest", share.key_digest());
     if (!key.ok()) return key.status();
     task.shares.push_back({share.from(), share.to(), share.ciphertext(), *seed, *key});
   }
   return task;
 }
 
-void KeysToWire(const MaskingKeys& keys, v1::AdvertiseKeysRequest& wire) {
+void KeysToWire(const privacy::MaskingKeys& keys, v1::AdvertiseKeysRequest& wire) {
   wire.set_cipher_key(BytesOf(keys.cipher_key));
   wire.set_mask_key(BytesOf(keys.mask_key));
   wire.set_seed_digest(BytesOf(keys.seed_digest));
 }
 
-void SharesToWire(const std::vector<SealedShare>& shares, v1::ShareKeysRequest& wire) {
-  for (const SealedShare& share : shares) {
+void SharesToWire(const std::vector<privacy::SealedShare>& shares, v1::ShareKeysRequest& wire) {
+  for (const privacy::SealedShare& share : shares) {
     v1::EncryptedShare& each = *wire.add_shares();
     each.set_from(share.from);
     each.set_to(share.to);
@@ -129,9 +132,9 @@ void SharesToWire(const std::vector<SealedShare>& shares, v1::ShareKeysRequest& 
   }
 }
 
-void RevealedToWire(const RevealedShares& shares, v1::UnmaskRequest& wire) {
+void RevealedToWire(const privacy::RevealedShares& shares, v1::UnmaskRequest& wire) {
   RevealToWire(shares.seeds, *wire.mutable_seed_shares());
   RevealToWire(shares.keys, *wire.mutable_key_shares());
 }
 
-}  // namespace tributary
+}  // namespace tributary::wire

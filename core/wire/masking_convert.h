@@ -10,7 +10,7 @@
 #include "core/wire/federation_task.h"
 #include "tributary/v1/federation.pb.h"
 
-namespace tributary {
+namespace tributary::wire {
 
 // A nonce, two shares of 32 bytes and a tag take less.
 inline constexpr std::size_t kMaxSealedShareBytes = 256;
@@ -22,8 +22,8 @@ absl::Status UnmaskFromWire(const v1::UnmaskTask& wire, UnmaskTask& task);
 absl::StatusOr<MaskingTask> MaskingFromWire(const v1::MaskingTask& wire);
 
 // The answers' contents; run, round and node are the caller's to set.
-void KeysToWire(const MaskingKeys& keys, v1::AdvertiseKeysRequest& wire);
-void SharesToWire(const std::vector<SealedShare>& shares, v1::ShareKeysRequest& wire);
-void RevealedToWire(const RevealedShares& shares, v1::UnmaskRequest& wire);
+void KeysToWire(const privacy::MaskingKeys& keys, v1::AdvertiseKeysRequest& wire);
+void SharesToWire(const std::vector<privacy::SealedShare>& shares, v1::ShareKeysRequest& wire);
+void RevealedToWire(const privacy::RevealedShares& shares, v1::UnmaskRequest& wire);
 
-}  // namespace tributary
+}  // namespace tributary::wire

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/wire/federation_convert.h"
 #include "core/link/federation_fake_server.h"
+#include "core/wire/federation_convert.h"
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
 using ::testing::HasSubstr;
@@ -42,8 +42,8 @@ TEST(MaskingConvertTest, ReadsWithWhomToMask) {
   const auto task = TaskFromWire(MaskedTraining());
   ASSERT_TRUE(task.ok()) << task.status();
   const auto& train = std::get<TrainTask>(*task);
-  EXPECT_EQ(train.settings.encoding, UpdateEncoding::kFixed32);
-  EXPECT_EQ(train.fixed_point, (FixedPoint{20, 512}));
+  EXPECT_EQ(train.settings.encoding, parameters::UpdateEncoding::kFixed32);
+  EXPECT_EQ(train.fixed_point, (parameters::FixedPoint{20, 512}));
   ASSERT_TRUE(train.masking.has_value());
   EXPECT_EQ(train.masking->threshold, 2u);
   ASSERT_EQ(train.masking->nodes.size(), 3u);
@@ -121,4 +121,4 @@ TEST(MaskingConvertTest, ReadsTheStepsAroundTheTraining) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::wire

@@ -1,8 +1,8 @@
 #include "core/wire/peer_status.h"
 
-#include "core/link/refusals.h"
+#include "core/wire/peer_text.h"
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
 bool Says(std::string_view message, std::string_view words) {
@@ -36,4 +36,4 @@ absl::Status PeerStatus(const grpc::Status& status) {
                       advice.empty() ? PeerText(status.error_message()) : advice);
 }
 
-}  // namespace tributary
+}  // namespace tributary::wire

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::wire {
 
 // The same code; the message is PeerText, or what to do about a TLS handshake that failed.
 absl::Status PeerStatus(const grpc::Status& status);
@@ -17,4 +17,4 @@ absl::Status PeerStatus(const grpc::Status& status);
 // for any other message.
 std::string HandshakeAdvice(std::string_view grpc_message);
 
-}  // namespace tributary
+}  // namespace tributary::wire

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
 using ::testing::HasSubstr;
@@ -40,4 +40,4 @@ TEST(PeerStatusTest, KeepsCodeAndOtherWords) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::wire

@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "core/estimate/tuple_frame.h"
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -16,7 +16,7 @@ std::vector<float> Row(const std::vector<float>& values, std::size_t row, std::s
   return {begin, begin + static_cast<std::ptrdiff_t>(width)};
 }
 
-Json Contributors(const FusedSlot& slot, std::size_t row, const std::vector<std::string>& leaves) {
+Json Contributors(const estimate::FusedSlot& slot, std::size_t row, const std::vector<std::string>& leaves) {
   Json names = Json::array();
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
     const std::uint64_t word = slot.contributors[row * slot.contributor_words + leaf / 64];
@@ -38,14 +38,14 @@ Json LearningJson(const v1::Learning& learning) {
 
 }  // namespace
 
-Json SlotJson(const FusedSlot& slot, SlotLength length, const std::string& site,
+Json SlotJson(const estimate::FusedSlot& slot, estimate::SlotLength length, const std::string& site,
               const std::vector<std::string>& leaves) {
   const std::size_t d = slot.dimension;
   Json estimates = Json::array();
   for (std::size_t i = 0; i < slot.subjects.size(); ++i) {
     Json estimate = {{"subject", slot.subjects[i]},
                      {"mean", Row(slot.means, i, d)},
-                     {"scale_tril", Row(slot.cholesky, i, TriangleSize(d))},
+                     {"scale_tril", Row(slot.cholesky, i, estimate::TriangleSize(d))},
                      {"contributors", Contributors(slot, i, leaves)},
                      {"consistency", slot.consistency[i]}};
     if (!slot.velocities.empty()) estimate["velocity"] = Row(slot.velocities, i, d);
@@ -80,4 +80,4 @@ Json NodeJson(const v1::Node& node) {
 
 std::string DumpJson(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-}  // namespace tributary
+}  // namespace tributary::wire

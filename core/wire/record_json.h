@@ -11,7 +11,7 @@
 #include "core/estimate/slot_length.h"
 #include "tributary/v1/fleet.pb.h"
 
-namespace tributary {
+namespace tributary::wire {
 
 // A time in nanoseconds or an epoch: a decimal string, as in protobuf's JSON mapping, because readers keep
 // numbers in doubles. Counts stay numbers.
@@ -19,12 +19,12 @@ inline std::string Exact(std::int64_t value) { return std::to_string(value); }
 inline std::string Exact(std::uint64_t value) { return std::to_string(value); }
 
 // `leaves`: names for the bits of the contributors. `length` turns the epoch into a time.
-nlohmann::ordered_json SlotJson(const FusedSlot& slot, SlotLength length, const std::string& site,
-                                const std::vector<std::string>& leaves);
+nlohmann::ordered_json SlotJson(const estimate::FusedSlot& slot, estimate::SlotLength length,
+                                const std::string& site, const std::vector<std::string>& leaves);
 
 nlohmann::ordered_json NodeJson(const v1::Node& node);
 
 // One line. Invalid UTF-8 in names of peers is replaced.
 std::string DumpJson(const nlohmann::ordered_json& value);
 
-}  // namespace tributary
+}  // namespace tributary::wire

@@ -4,11 +4,11 @@
 
 #include <limits>
 
-namespace tributary {
+namespace tributary::wire {
 namespace {
 
-FusedSlot Slot() {
-  FusedSlot slot;
+estimate::FusedSlot Slot() {
+  estimate::FusedSlot slot;
   slot.epoch = std::numeric_limits<std::uint64_t>::max();
   slot.captured_unix_ns = 1'763'805'600'000'000'001;
   slot.fused_unix_ns = 1'763'805'600'000'000'003;
@@ -22,7 +22,7 @@ FusedSlot Slot() {
 }
 
 TEST(RecordJsonTest, KeepsEveryDigitOfEpochsAndTimes) {
-  const auto json = SlotJson(Slot(), SlotLength(), "lab", {"north", "south"});
+  const auto json = SlotJson(Slot(), estimate::SlotLength(), "lab", {"north", "south"});
   EXPECT_EQ(json["epoch"], "18446744073709551615");
   EXPECT_EQ(json["captured_unix_ns"], "1763805600000000001");
   EXPECT_EQ(json["fused_unix_ns"], "1763805600000000003");
@@ -34,15 +34,16 @@ TEST(RecordJsonTest, KeepsEveryDigitOfEpochsAndTimes) {
 }
 
 TEST(RecordJsonTest, GivesEachSubjectItsEstimateAndContributors) {
-  const auto estimates = SlotJson(Slot(), SlotLength(), "lab", {"north", "south"})["estimates"];
+  const auto estimates = SlotJson(Slot(), estimate::SlotLength(), "lab", {"north", "south"})["estimates"];
   ASSERT_EQ(estimates.size(), 2u);
   EXPECT_EQ(
       estimates[1].dump(),
       R"({"subject":9,"mean":[3.0,4.0],"scale_tril":[2.0,0.5,2.0],"contributors":["south"],"consistency":0.0})");
-  FusedSlot tracked = Slot();
+  estimate::FusedSlot tracked = Slot();
   tracked.velocities = {0, 1, 2, 3};
-  EXPECT_EQ(SlotJson(tracked, SlotLength(), "lab", {"north", "south"})["estimates"][1]["velocity"].dump(),
-            "[2.0,3.0]");
+  EXPECT_EQ(
+      SlotJson(tracked, estimate::SlotLength(), "lab", {"north", "south"})["estimates"][1]["velocity"].dump(),
+      "[2.0,3.0]");
 }
 
 TEST(RecordJsonTest, ReplacesInvalidUtf8OfPeers) {
@@ -53,4 +54,4 @@ TEST(RecordJsonTest, ReplacesInvalidUtf8OfPeers) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::wire

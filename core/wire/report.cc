@@ -3,7 +3,7 @@
 #include <cstring>
 #include <random>
 
-namespace tributary {
+namespace tributary::wire {
 
 BootId NewBootId() {
   std::random_device random;  // the kernel's generator
@@ -15,4 +15,4 @@ BootId NewBootId() {
   return id;
 }
 
-}  // namespace tributary
+}  // namespace tributary::wire

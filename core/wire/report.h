@@ -8,7 +8,7 @@
 
 #include "core/estimate/slot_length.h"
 
-namespace tributary {
+namespace tributary::wire {
 
 // New at each start of a process, so that an aggregator can tell a restart from a reconnect.
 using BootId = std::array<std::uint8_t, 16>;
@@ -35,7 +35,7 @@ struct ReportingProcess {
   BootId boot_id = {};
   std::vector<ReportingSource> sources;  // addressed by index: TupleFrame::source
   ModelIdentity model;
-  SlotLength slot;  // what its epochs count
+  estimate::SlotLength slot;  // what its epochs count
 };
 
-}  // namespace tributary
+}  // namespace tributary::wire

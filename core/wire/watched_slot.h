@@ -6,11 +6,11 @@
 #include "core/estimate/fused_slot.h"
 #include "core/estimate/slot_length.h"
 
-namespace tributary {
+namespace tributary::wire {
 
-struct WatchedSlot : FusedSlot {
+struct WatchedSlot : estimate::FusedSlot {
   std::uint64_t skipped_slots = 0;  // missed since the previous one
-  SlotLength length;                // what the site's epochs count
+  estimate::SlotLength length;      // what the site's epochs count
 };
 
-}  // namespace tributary
+}  // namespace tributary::wire

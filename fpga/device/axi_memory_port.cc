@@ -6,7 +6,7 @@
 
 #include "fmt/format.h"
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 constexpr std::uint8_t kOkay = 0;
@@ -138,4 +138,4 @@ void AxiMemoryPort::Clock(const AxiMasterSignals& kernel) {
   granted_ = offered;
 }
 
-}  // namespace tributary
+}  // namespace tributary::device

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary {
+namespace tributary::device {
 
 // Where addresses lead.
 class BusMemory {
@@ -90,4 +90,4 @@ class AxiMemoryPort {
   Record record_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::device

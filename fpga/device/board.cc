@@ -11,7 +11,7 @@
 #include "fpga/device/kernel_catalogue.h"
 #include "fpga/model/kernel_interface.h"
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 [[noreturn]] void Throw(int error, const std::string& text) {
@@ -102,7 +102,7 @@ KernelRun::Fault Board::FaultOf(std::uint64_t run) const {
 std::chrono::microseconds Board::HoldOf(const KernelRun& run) const {
   // What XRT's driver takes to notice the end of a run by its timer when no interrupt arrives.
   if (faults_.slow_interrupt) return std::chrono::milliseconds(500);
-  constexpr std::size_t kFramesWord = kKernelArguments[kFramesArgument].offset / 4;
+  constexpr std::size_t kFramesWord = fpga::kKernelArguments[fpga::kFramesArgument].offset / 4;
   if (run.registers.size() <= kFramesWord) return {};
   return std::chrono::microseconds(faults_.frame_us * run.registers[kFramesWord]);
 }
@@ -144,4 +144,4 @@ ComputeUnit& Board::unit(std::uint32_t index) {
   return *units_[index];
 }
 
-}  // namespace tributary
+}  // namespace tributary::device

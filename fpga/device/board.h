@@ -15,7 +15,7 @@
 #include "fpga/device/device_memory.h"
 #include "fpga/device/fault_plan.h"
 
-namespace tributary {
+namespace tributary::device {
 
 // Any thread may call. Errors are std::system_error, as XRT's callers expect.
 class Board {
@@ -65,4 +65,4 @@ class Board {
   std::vector<std::unique_ptr<ComputeUnit>> units_;  // last: their threads end first
 };
 
-}  // namespace tributary
+}  // namespace tributary::device

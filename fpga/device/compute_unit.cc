@@ -6,7 +6,7 @@
 
 #include "fpga/model/kernel_interface.h"
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 // Clocks between two looks at the interrupt and at the wish to abort.
@@ -17,8 +17,8 @@ constexpr std::size_t kControlWords = 4;
 
 ComputeUnit::ComputeUnit(std::string name, std::unique_ptr<KernelModel> kernel)
     : name_(std::move(name)), kernel_(std::move(kernel)) {
-  kernel_->WriteRegister(KernelRegister::kGlobalInterrupt, 1);
-  kernel_->WriteRegister(KernelRegister::kInterruptEnable, 1);
+  kernel_->WriteRegister(fpga::KernelRegister::kGlobalInterrupt, 1);
+  kernel_->WriteRegister(fpga::KernelRegister::kInterruptEnable, 1);
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -138,28 +138,28 @@ KernelRun::Outcome ComputeUnit::Execute(const KernelRun& run) {
     for (std::size_t word = kControlWords; word < run.registers.size(); ++word) {
       kernel_->WriteRegister(static_cast<std::uint32_t>(4 * word), run.registers[word]);
     }
-    kernel_->WriteRegister(KernelRegister::kControl, KernelControl::kStart);
+    kernel_->WriteRegister(fpga::KernelRegister::kControl, fpga::KernelControl::kStart);
   }
   for (;;) {
     const std::scoped_lock lock(kernel_mutex_);
     if (abort_) {
       kernel_->Reset();
-      kernel_->WriteRegister(KernelRegister::kGlobalInterrupt, 1);
-      kernel_->WriteRegister(KernelRegister::kInterruptEnable, 1);
+      kernel_->WriteRegister(fpga::KernelRegister::kGlobalInterrupt, 1);
+      kernel_->WriteRegister(fpga::KernelRegister::kInterruptEnable, 1);
       return KernelRun::Outcome::kAborted;
     }
     for (int clock = 0; clock < kClocksPerLook && !kernel_->interrupt(); ++clock) kernel_->Step();
     if (!kernel_->interrupt()) continue;
-    kernel_->WriteRegister(KernelRegister::kInterruptStatus, 1);
-    if ((kernel_->ReadRegister(KernelRegister::kControl) & KernelControl::kDone) != 0) break;
+    kernel_->WriteRegister(fpga::KernelRegister::kInterruptStatus, 1);
+    if ((kernel_->ReadRegister(fpga::KernelRegister::kControl) & fpga::KernelControl::kDone) != 0) break;
   }
   {
     const std::scoped_lock lock(kernel_mutex_);
-    kernel_->WriteRegister(KernelRegister::kControl, KernelControl::kContinue);
+    kernel_->WriteRegister(fpga::KernelRegister::kControl, fpga::KernelControl::kContinue);
   }
   std::unique_lock lock(mutex_);
   const bool aborted = wake_.wait_until(lock, reported, [this] { return abort_.load(); });
   return aborted ? KernelRun::Outcome::kAborted : KernelRun::Outcome::kCompleted;
 }
 
-}  // namespace tributary
+}  // namespace tributary::device

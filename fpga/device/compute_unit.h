@@ -15,7 +15,7 @@
 
 #include "fpga/device/kernel_model.h"
 
-namespace tributary {
+namespace tributary::device {
 
 // A start packet as XRT hands it over: register contents from offset 0 (the first four words are control).
 struct KernelRun {
@@ -69,4 +69,4 @@ class ComputeUnit {
   std::thread thread_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::device

@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace tributary {
+namespace tributary::device {
 
 DeviceMemory::DeviceMemory(std::size_t bytes) : capacity_(bytes / kPageBytes * kPageBytes) {
   void* storage =
@@ -43,4 +43,4 @@ std::uint8_t* DeviceMemory::Resolve(std::uint64_t address, std::uint64_t bytes) 
   return storage_ + (address - kBase);
 }
 
-}  // namespace tributary
+}  // namespace tributary::device

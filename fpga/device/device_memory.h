@@ -8,7 +8,7 @@
 
 #include "fpga/device/axi_memory_port.h"
 
-namespace tributary {
+namespace tributary::device {
 
 // Any thread may call. Full: Allocate gives 0.
 class DeviceMemory final : public BusMemory {
@@ -37,4 +37,4 @@ class DeviceMemory final : public BusMemory {
   std::map<std::uint64_t, std::uint64_t> regions_;  // first address to end
 };
 
-}  // namespace tributary
+}  // namespace tributary::device

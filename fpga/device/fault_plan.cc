@@ -6,7 +6,7 @@
 
 #include "fmt/format.h"
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 constexpr std::uint64_t kMaxFrameUs = 1'000'000;
@@ -75,4 +75,4 @@ absl::StatusOr<FaultPlan> FaultPlan::Parse(std::string_view text) {
   return plan;
 }
 
-}  // namespace tributary
+}  // namespace tributary::device

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::device {
 
 // Runs are counted from 1 over all compute units since the device was opened by the first user.
 struct FaultPlan {
@@ -30,4 +30,4 @@ struct FaultPlan {
   std::size_t memory_bytes = std::size_t{256} << 20;
 };
 
-}  // namespace tributary
+}  // namespace tributary::device

@@ -8,7 +8,7 @@
 #include "Vpositioning_kernel.h"
 #include "fpga/device/verilated_kernel.h"
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 struct Entry {
@@ -41,4 +41,4 @@ std::vector<std::string> KernelNames() {
   return names;
 }
 
-}  // namespace tributary
+}  // namespace tributary::device

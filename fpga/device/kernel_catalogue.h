@@ -8,11 +8,11 @@
 
 #include "fpga/device/kernel_model.h"
 
-namespace tributary {
+namespace tributary::device {
 
 // nullptr if there is no kernel of that name.
 std::unique_ptr<KernelModel> MakeKernel(std::string_view name, BusMemory* memory);
 
 std::vector<std::string> KernelNames();
 
-}  // namespace tributary
+}  // namespace tributary::device

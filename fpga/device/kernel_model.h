@@ -6,7 +6,7 @@
 
 #include "fpga/device/axi_memory_port.h"
 
-namespace tributary {
+namespace tributary::device {
 
 // One thread at a time.
 class KernelModel {
@@ -28,4 +28,4 @@ class KernelModel {
   virtual AxiMemoryPort& memory_port() = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::device

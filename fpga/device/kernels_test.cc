@@ -21,7 +21,7 @@
 #include "fpga/model/kernel_interface.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 using Words = std::vector<std::uint64_t>;
@@ -57,15 +57,15 @@ class KernelsTest : public testing::Test {
       return allocated;
     };
     // A run does not keep its buffers alive.
-    xrt::bo in = buffer(kInputArgument, input);
-    xrt::bo out = buffer(kOutputArgument, Words(output_words + KernelReport::kWords));
-    xrt::bo load = buffer(kParametersArgument, parameters);
+    xrt::bo in = buffer(fpga::kInputArgument, input);
+    xrt::bo out = buffer(fpga::kOutputArgument, Words(output_words + fpga::KernelReport::kWords));
+    xrt::bo load = buffer(fpga::kParametersArgument, parameters);
     xrt::run run = kernel(in, out, load, arguments.frames, static_cast<std::uint32_t>(parameters.size()),
                           arguments.configuration, arguments.seed);
     EXPECT_EQ(run.wait(std::chrono::seconds(60)), ERT_CMD_STATE_COMPLETED);
     out.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
     const auto* words = out.map<const std::uint64_t*>();
-    const KernelReport report{words[output_words], words[output_words + 1]};
+    const fpga::KernelReport report{words[output_words], words[output_words + 1]};
     EXPECT_TRUE(report.valid());
     EXPECT_FALSE(report.read_failed() || report.write_failed());
     EXPECT_EQ(report.frames_done(), arguments.frames);
@@ -84,17 +84,17 @@ TEST_P(FusionKernelTest, ConflatesAsItsModelWithAndWithoutSoftplus) {
     const auto diagonal = [&] {
       return softplus ? magnitude(random) : std::pow(10.0f, 0.5f * magnitude(random));
     };
-    std::vector<FusionTuple> tuples(kFrames * panels), fused(kFrames);
-    for (FusionTuple& tuple : tuples) {
+    std::vector<fpga::FusionTuple> tuples(kFrames * panels), fused(kFrames);
+    for (fpga::FusionTuple& tuple : tuples) {
       tuple = {position(random), position(random), diagonal(), skew(random), diagonal()};
     }
     for (std::size_t frame = 0; frame < kFrames; ++frame) {
-      fused[frame] = Fuse(std::span(tuples).subspan(frame * panels, panels), softplus);
+      fused[frame] = fpga::Fuse(std::span(tuples).subspan(frame * panels, panels), softplus);
     }
-    Words input(kFusionTupleWords * tuples.size()), expected(kFusionTupleWords * fused.size());
-    FusionTupleWords(tuples, input);
-    FusionTupleWords(fused, expected);
-    const std::uint32_t configuration = FusionConfiguration(panels, softplus);
+    Words input(fpga::kFusionTupleWords * tuples.size()), expected(fpga::kFusionTupleWords * fused.size());
+    fpga::FusionTupleWords(tuples, input);
+    fpga::FusionTupleWords(fused, expected);
+    const std::uint32_t configuration = fpga::FusionConfiguration(panels, softplus);
     EXPECT_EQ(
         Run("fusion_kernel", {.frames = kFrames, .configuration = configuration}, input, {}, expected.size()),
         expected);
@@ -112,17 +112,17 @@ class AugmentConvolveKernelTest : public KernelsTest {
   static constexpr std::uint32_t kAugment = 7, kConvolve = 8, kPad = 16, kTwoViews = 32, kSetSeed = 128;
 
   AugmentConvolveKernelTest() {
-    for (Image& image : images_) {
+    for (fpga::Image& image : images_) {
       for (std::uint8_t& pixel : image) pixel = static_cast<std::uint8_t>(random_());
       AppendBytes(image, input_);
     }
-    for (Kernel& kernel : kernels_) {
+    for (fpga::Kernel& kernel : kernels_) {
       for (std::int16_t& tap : kernel)
         tap = static_cast<std::int16_t>(static_cast<int>(random_() % 256) - 128);
-      for (std::size_t row = 0; row < kKernelSide; ++row) {
+      for (std::size_t row = 0; row < fpga::kKernelSide; ++row) {
         std::uint64_t word = 0;
-        for (std::size_t column = 0; column < kKernelSide; ++column) {
-          const auto tap = static_cast<std::uint16_t>(kernel[row * kKernelSide + column]);
+        for (std::size_t column = 0; column < fpga::kKernelSide; ++column) {
+          const auto tap = static_cast<std::uint16_t>(kernel[row * fpga::kKernelSide + column]);
           word |= std::uint64_t{tap} << (16 * column);
         }
         parameters_.push_back(word);
@@ -140,10 +140,10 @@ class AugmentConvolveKernelTest : public KernelsTest {
     }
   }
 
-  void AppendChannels(const Image& image, bool pad, Words& words) const {
+  void AppendChannels(const fpga::Image& image, bool pad, Words& words) const {
     std::array<std::vector<std::uint8_t>, kChannels> channels;
     for (std::size_t c = 0; c < kChannels; ++c)
-      channels[c] = Convolve(image, kImageSide, kernels_[c], kShift, pad);
+      channels[c] = fpga::Convolve(image, fpga::kImageSide, kernels_[c], kShift, pad);
     std::vector<std::uint8_t> bytes;
     for (std::size_t i = 0; i < channels[0].size(); ++i) {
       for (const auto& channel : channels) bytes.push_back(channel[i]);
@@ -152,16 +152,16 @@ class AugmentConvolveKernelTest : public KernelsTest {
   }
 
   std::mt19937 random_{7};
-  std::array<Image, 8> images_;
-  std::array<Kernel, kChannels> kernels_;
+  std::array<fpga::Image, 8> images_;
+  std::array<fpga::Kernel, kChannels> kernels_;
   Words input_, parameters_;
 };
 
 TEST_F(AugmentConvolveKernelTest, GivesTwoAugmentedViewsOfEachImage) {
-  AugmentationSequence sequence(kSeed, {});
+  fpga::AugmentationSequence sequence(kSeed, {});
   Words expected;
-  for (const Image& image : images_) {
-    for (int view = 0; view < 2; ++view) AppendBytes(Augment(image, sequence.Next()), expected);
+  for (const fpga::Image& image : images_) {
+    for (int view = 0; view < 2; ++view) AppendBytes(fpga::Augment(image, sequence.Next()), expected);
   }
   EXPECT_EQ(Run("augment_convolve_kernel",
                 {.frames = static_cast<std::uint32_t>(images_.size()),
@@ -173,9 +173,10 @@ TEST_F(AugmentConvolveKernelTest, GivesTwoAugmentedViewsOfEachImage) {
 
 TEST_F(AugmentConvolveKernelTest, ConvolvesWhatItAugmentsWithAndWithoutABorder) {
   for (const bool pad : {false, true}) {
-    AugmentationSequence sequence(kSeed, {});
+    fpga::AugmentationSequence sequence(kSeed, {});
     Words expected;
-    for (const Image& image : images_) AppendChannels(Augment(image, sequence.Next()), pad, expected);
+    for (const fpga::Image& image : images_)
+      AppendChannels(fpga::Augment(image, sequence.Next()), pad, expected);
     EXPECT_EQ(Run("augment_convolve_kernel",
                   {.frames = static_cast<std::uint32_t>(images_.size()),
                    .configuration = kAugment | kConvolve | (pad ? kPad : 0) | kSetSeed,
@@ -187,4 +188,4 @@ TEST_F(AugmentConvolveKernelTest, ConvolvesWhatItAugmentsWithAndWithoutABorder) 
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::device

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
@@ -244,4 +244,4 @@ const xrt_core::query::request& SoftwareDevice::lookup_query(xrt_core::query::ke
   throw xrt_core::query::no_such_key(key);
 }
 
-}  // namespace tributary
+}  // namespace tributary::device

@@ -12,7 +12,7 @@
 #include "fpga/device/board.h"
 #include "fpga/device/xrt_core_interface.h"
 
-namespace tributary {
+namespace tributary::device {
 
 // Any thread may call. After close_device every call but free_bo and unmap_bo fails with ENODEV.
 class SoftwareDevice final : public xrt_core::device {
@@ -70,4 +70,4 @@ class SoftwareDevice final : public xrt_core::device {
   mutable std::uint64_t completions_ = 0;  // not yet handed out by exec_wait
 };
 
-}  // namespace tributary
+}  // namespace tributary::device

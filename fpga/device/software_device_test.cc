@@ -20,7 +20,7 @@
 #include "fpga/model/kernel_interface.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 using std::chrono_literals::operator""ms;
@@ -55,17 +55,18 @@ struct Session {
       : device(0),
         uuid(device.load_xclbin(xclbin)),
         kernel(device, uuid, name),
-        input(device, kBufferBytes, xrt::bo::flags::cacheable, kernel.group_id(kInputArgument)),
-        output(device, kBufferBytes, xrt::bo::flags::cacheable, kernel.group_id(kOutputArgument)),
-        parameters(device, kBufferBytes, xrt::bo::flags::cacheable, kernel.group_id(kParametersArgument)),
+        input(device, kBufferBytes, xrt::bo::flags::cacheable, kernel.group_id(fpga::kInputArgument)),
+        output(device, kBufferBytes, xrt::bo::flags::cacheable, kernel.group_id(fpga::kOutputArgument)),
+        parameters(device, kBufferBytes, xrt::bo::flags::cacheable,
+                   kernel.group_id(fpga::kParametersArgument)),
         run(kernel) {
-    run.set_arg(kInputArgument, input);
-    run.set_arg(kOutputArgument, output);
-    run.set_arg(kParametersArgument, parameters);
-    run.set_arg(kFramesArgument, static_cast<std::uint32_t>(kFrames));
-    run.set_arg(kParameterWordsArgument, 0u);
-    run.set_arg(kConfigurationArgument, static_cast<std::uint32_t>(kFrameWords));
-    run.set_arg(kSeedArgument, 0u);
+    run.set_arg(fpga::kInputArgument, input);
+    run.set_arg(fpga::kOutputArgument, output);
+    run.set_arg(fpga::kParametersArgument, parameters);
+    run.set_arg(fpga::kFramesArgument, static_cast<std::uint32_t>(kFrames));
+    run.set_arg(fpga::kParameterWordsArgument, 0u);
+    run.set_arg(fpga::kConfigurationArgument, static_cast<std::uint32_t>(kFrameWords));
+    run.set_arg(fpga::kSeedArgument, 0u);
     std::iota(words(input).begin(), words(input).end(), 1000);
     std::fill(words(output).begin(), words(output).end(), 0);
     input.sync(XCL_BO_SYNC_BO_TO_DEVICE);
@@ -83,7 +84,7 @@ struct Session {
     return state;
   }
 
-  KernelReport report() { return {words(output)[kWords], words(output)[kWords + 1]}; }
+  fpga::KernelReport report() { return {words(output)[kWords], words(output)[kWords + 1]}; }
 
   xrt::device device;
   xrt::uuid uuid;
@@ -96,7 +97,7 @@ TEST_F(SoftwareDeviceTest, RunsAKernelAndGivesBackItsWordsAndItsReport) {
   Session session(WriteFile(1));
   ASSERT_EQ(session.Run(), ERT_CMD_STATE_COMPLETED);
   for (std::size_t i = 0; i < kWords; ++i) ASSERT_EQ(Session::words(session.output)[i], 1000 + i) << i;
-  const KernelReport report = session.report();
+  const fpga::KernelReport report = session.report();
   EXPECT_TRUE(report.valid());
   EXPECT_FALSE(report.read_failed());
   EXPECT_FALSE(report.write_failed());
@@ -109,9 +110,9 @@ TEST_F(SoftwareDeviceTest, LoadsParametersThatStayForLaterRuns) {
   Session session(WriteFile(1));
   Session::words(session.parameters)[0] = 7;
   session.parameters.sync(XCL_BO_SYNC_BO_TO_DEVICE);
-  session.run.set_arg(kParameterWordsArgument, 1u);
+  session.run.set_arg(fpga::kParameterWordsArgument, 1u);
   ASSERT_EQ(session.Run(), ERT_CMD_STATE_COMPLETED);
-  session.run.set_arg(kParameterWordsArgument, 0u);
+  session.run.set_arg(fpga::kParameterWordsArgument, 0u);
   ASSERT_EQ(session.Run(), ERT_CMD_STATE_COMPLETED);
   EXPECT_EQ(Session::words(session.output)[0], 1007u);
 }
@@ -167,7 +168,7 @@ TEST_F(SoftwareDeviceTest, ReportsAFailedReadAndAFailedWrite) {
 
 TEST_F(SoftwareDeviceTest, AWrongPointerIsABusErrorAndNotACrash) {
   Session session(WriteFile(1));
-  session.run.set_arg(kFramesArgument, 1000u);  // far beyond both buffers
+  session.run.set_arg(fpga::kFramesArgument, 1000u);  // far beyond both buffers
   ASSERT_EQ(session.Run(), ERT_CMD_STATE_COMPLETED);
   EXPECT_FALSE(session.report().valid());
 }
@@ -217,16 +218,16 @@ TEST_F(SoftwareDeviceTest, RunsEveryKernelOfOneXclbin) {
   std::ofstream(path, std::ios::binary) << WriteXclbin(contents).value();
   for (const std::string& name : names) {
     Session session(path, name);
-    session.run.set_arg(kFramesArgument, 0u);
+    session.run.set_arg(fpga::kFramesArgument, 0u);
     ASSERT_EQ(session.Run(), ERT_CMD_STATE_COMPLETED) << name;
-    const KernelReport report{Session::words(session.output)[0], Session::words(session.output)[1]};
+    const fpga::KernelReport report{Session::words(session.output)[0], Session::words(session.output)[1]};
     EXPECT_TRUE(report.valid()) << name;
   }
 }
 
 TEST_F(SoftwareDeviceTest, StartAndWaitOfAnEmptyRun) {
   Session session(WriteFile(1));
-  session.run.set_arg(kFramesArgument, 0u);
+  session.run.set_arg(fpga::kFramesArgument, 0u);
   constexpr int kRuns = 200;
   ASSERT_EQ(session.Run(), ERT_CMD_STATE_COMPLETED);
   const auto begin = std::chrono::steady_clock::now();
@@ -240,4 +241,4 @@ TEST_F(SoftwareDeviceTest, StartAndWaitOfAnEmptyRun) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::device

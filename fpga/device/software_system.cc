@@ -9,7 +9,7 @@
 #include "fpga/device/software_device.h"
 #include "fpga/device/xrt_core_interface.h"
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 // The faults of TRIBUTARY_DEVICE_FAULTS; a malformed list is an error that nobody overlooks.
@@ -73,4 +73,4 @@ class SoftwareSystem final : public xrt_core::system {
 [[maybe_unused]] SoftwareSystem* const registered = new SoftwareSystem;
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::device

@@ -6,7 +6,7 @@
 #include "fpga/device/kernel_model.h"
 #include "verilated.h"
 
-namespace tributary {
+namespace tributary::device {
 
 template <typename Top>
 class VerilatedKernel final : public KernelModel {
@@ -117,4 +117,4 @@ class VerilatedKernel final : public KernelModel {
   std::uint64_t clocks_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::device

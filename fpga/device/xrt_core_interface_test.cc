@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 // Bytes of a data symbol of libxrt_coreutil; 0 if it is not there.
@@ -39,4 +39,4 @@ TEST(XrtCoreInterfaceTest, TheInstalledCoreutilHasTablesOfTheDeclaredSizes) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::device

@@ -22,10 +22,11 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = argv[1];
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  for (const tributary::Rom& rom : {tributary::RotationRom(), tributary::CropRom(), tributary::BlurRom()}) {
+  for (const tributary::fpga::Rom& rom :
+       {tributary::fpga::RotationRom(), tributary::fpga::CropRom(), tributary::fpga::BlurRom()}) {
     const std::filesystem::path path = folder / (rom.name + ".hex");
     std::ofstream file(path);
-    file << tributary::ToHex(rom);
+    file << tributary::fpga::ToHex(rom);
     if (!file.flush()) {
       fmt::print(stderr, "tributary-rom: cannot write {}\n", path.string());
       return 73;  // EX_CANTCREAT

@@ -6,7 +6,7 @@
 
 #include "fpga/model/augmentation.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr std::uint32_t kAxis = 32;  // a position has five bits; 28 … 31 do not occur
@@ -52,4 +52,4 @@ std::string ToHex(const Rom& rom) {
   return text;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

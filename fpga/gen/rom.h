@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary {
+namespace tributary::fpga {
 
 // One memory: words of `bits` bits from address 0, for $readmemh.
 struct Rom {
@@ -25,4 +25,4 @@ Rom BlurRom();
 // One hexadecimal word per line.
 std::string ToHex(const Rom& rom);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

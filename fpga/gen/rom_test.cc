@@ -3,7 +3,7 @@
 #include "fpga/model/augmentation.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 TEST(RomTest, RotationHasAWordForEachAddressAndMarksTheOutside) {
@@ -26,4 +26,4 @@ TEST(RomTest, WritesWholeNibblesAndNegativeCoefficientsInTwosComplement) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

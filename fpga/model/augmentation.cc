@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr double kCentre = (static_cast<double>(kImageSide) - 1.0) / 2.0;
@@ -84,4 +84,4 @@ AugmentationChoice AugmentationSequence::Next() {
   return choice;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

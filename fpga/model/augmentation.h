@@ -12,7 +12,7 @@
 #include "fpga/model/convolution.h"
 #include "fpga/model/lfsr.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 inline constexpr std::size_t kImageSide = 28;
 inline constexpr std::size_t kImagePixels = kImageSide * kImageSide;
@@ -81,4 +81,4 @@ class AugmentationSequence {
   Lfsr crop_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fpga

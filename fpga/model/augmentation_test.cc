@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 Image Ramp() {
@@ -187,4 +187,4 @@ TEST(ConvolutionTest, PutsTheFirstTapAboveAndLeft) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -6,18 +6,18 @@
 #include "core/nn/kernel/tansig.h"
 #include "fpga/model/fixed_point.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
-constexpr std::size_t kInputs = BeaconNetwork::kInputs;
-constexpr std::size_t kHidden = BeaconNetwork::kHidden;
-constexpr std::size_t kOutputs = BeaconNetwork::kOutputs;
+constexpr std::size_t kInputs = nn::BeaconNetwork::kInputs;
+constexpr std::size_t kHidden = nn::BeaconNetwork::kHidden;
+constexpr std::size_t kOutputs = nn::BeaconNetwork::kOutputs;
 constexpr int kSumFraction = kBeaconWeightFraction + kBeaconWordFraction;
 
 std::int32_t TansigWord(std::int64_t sum) {
   const std::int64_t address =
-      Saturate(RoundShift(sum, kSumFraction - kTansigAddressFraction), kTansigAddressBits);
-  return TansigTable()[static_cast<std::size_t>(address - MinWord(kTansigAddressBits))];
+      Saturate(RoundShift(sum, kSumFraction - nn::kTansigAddressFraction), nn::kTansigAddressBits);
+  return nn::TansigTable()[static_cast<std::size_t>(address - MinWord(nn::kTansigAddressBits))];
 }
 
 // weights: `count` of them, then the bias.
@@ -30,7 +30,7 @@ std::int64_t Sum(const std::int32_t* weights, const Words& words) {
 
 }  // namespace
 
-BeaconModel::BeaconModel(const BeaconNetwork& network) {
+BeaconModel::BeaconModel(const nn::BeaconNetwork& network) {
   std::ranges::transform(network.parameters, weights_.begin(), [](double w) {
     return static_cast<std::int32_t>(QuantiseWeight(w, kBeaconWeightFraction, kBeaconWeightBits));
   });
@@ -41,13 +41,13 @@ BeaconModel::Outputs BeaconModel::Run(const Inputs& inputs) const {
   for (std::size_t j = 0; j < kHidden; ++j) hidden[j] = TansigWord(Sum(&weights_[j * (kInputs + 1)], inputs));
   Outputs outputs;
   for (std::size_t o = 0; o < kOutputs; ++o) {
-    const std::int64_t sum = Sum(&weights_[BeaconNetwork::kLayer1 + o * (kHidden + 1)], hidden);
+    const std::int64_t sum = Sum(&weights_[nn::BeaconNetwork::kLayer1 + o * (kHidden + 1)], hidden);
     outputs[o] = static_cast<std::int32_t>(Saturate(RoundShift(sum, kBeaconWeightFraction), kBeaconWordBits));
   }
   return outputs;
 }
 
-BeaconModel::Inputs BeaconModel::Quantise(const BeaconInputs& inputs) {
+BeaconModel::Inputs BeaconModel::Quantise(const nn::BeaconInputs& inputs) {
   Inputs words;
   for (std::size_t i = 0; i < kInputs; ++i) {
     const double word = std::floor(std::ldexp(inputs[i], kBeaconWordFraction) + 0.5);
@@ -57,11 +57,11 @@ BeaconModel::Inputs BeaconModel::Quantise(const BeaconInputs& inputs) {
   return words;
 }
 
-BeaconOutputs BeaconModel::Infer(const BeaconInputs& inputs) const {
+nn::BeaconOutputs BeaconModel::Infer(const nn::BeaconInputs& inputs) const {
   const Outputs words = Run(Quantise(inputs));
-  BeaconOutputs outputs;
+  nn::BeaconOutputs outputs;
   for (std::size_t o = 0; o < kOutputs; ++o) outputs[o] = std::ldexp(words[o], -kBeaconWordFraction);
   return outputs;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -7,7 +7,7 @@
 
 #include "core/nn/beacon/beacon_network.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 inline constexpr int kBeaconWordBits = 11;
 inline constexpr int kBeaconWordFraction = 10;
@@ -21,26 +21,26 @@ inline constexpr int kBeaconWeightFraction = 8;
 // [BEACON] leaves inputs outside -1024…1023 undefined; here they saturate. Immutable; any thread may call.
 class BeaconModel {
  public:
-  using Inputs = std::array<std::int32_t, BeaconNetwork::kInputs>;
-  using Outputs = std::array<std::int32_t, BeaconNetwork::kOutputs>;
+  using Inputs = std::array<std::int32_t, nn::BeaconNetwork::kInputs>;
+  using Outputs = std::array<std::int32_t, nn::BeaconNetwork::kOutputs>;
 
   // Rounds the weights to nearest and saturates them.
-  explicit BeaconModel(const BeaconNetwork& network);
+  explicit BeaconModel(const nn::BeaconNetwork& network);
 
   // Weights as the board takes them: 40 of layer 1, 22 of layer 2.
-  const std::array<std::int32_t, BeaconNetwork::kParameters>& weights() const { return weights_; }
+  const std::array<std::int32_t, nn::BeaconNetwork::kParameters>& weights() const { return weights_; }
 
   // The integer network.
   Outputs Run(const Inputs& inputs) const;
 
   // Normalised inputs to words: rounded half up, saturated. NaN is the caller's to refuse.
-  static Inputs Quantise(const BeaconInputs& inputs);
+  static Inputs Quantise(const nn::BeaconInputs& inputs);
 
   // Normalised inputs to normalised outputs.
-  BeaconOutputs Infer(const BeaconInputs& inputs) const;
+  nn::BeaconOutputs Infer(const nn::BeaconInputs& inputs) const;
 
  private:
-  std::array<std::int32_t, BeaconNetwork::kParameters> weights_;
+  std::array<std::int32_t, nn::BeaconNetwork::kParameters> weights_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fpga

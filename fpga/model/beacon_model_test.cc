@@ -6,23 +6,23 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 using testing::ElementsAre;
 
-BeaconNetwork RandomBeacon(std::uint64_t seed) {
+nn::BeaconNetwork RandomBeacon(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);
-  BeaconNetwork network;
+  nn::BeaconNetwork network;
   for (double& p : network.parameters) p = uniform(random);
-  for (std::size_t i = BeaconNetwork::kLayer1; i < BeaconNetwork::kParameters; ++i)
+  for (std::size_t i = nn::BeaconNetwork::kLayer1; i < nn::BeaconNetwork::kParameters; ++i)
     network.parameters[i] *= 0.3;
   return network;
 }
 
 TEST(BeaconModelTest, StaysCloseToTheExactNetwork) {
-  const BeaconNetwork network = RandomBeacon(1);
+  const nn::BeaconNetwork network = RandomBeacon(1);
   const BeaconModel model(network);
   std::mt19937_64 random(2);
   std::uniform_real_distribution<double> uniform(-0.99, 0.99);
@@ -30,8 +30,8 @@ TEST(BeaconModelTest, StaysCloseToTheExactNetwork) {
   // as above: below 4 · (2^-11 + 2^-9) · 10 · 0.3 + 11 · 2^-9 + 2^-11 in the worst case, a quarter of it in
   // practice.
   for (int i = 0; i < 200; ++i) {
-    const BeaconInputs inputs = {uniform(random), uniform(random), uniform(random)};
-    const BeaconOutputs exact = BeaconForward(network.parameters, inputs);
+    const nn::BeaconInputs inputs = {uniform(random), uniform(random), uniform(random)};
+    const nn::BeaconOutputs exact = nn::BeaconForward(network.parameters, inputs);
     for (std::size_t o = 0; o < 2; ++o) {
       if (std::abs(exact[o]) < 0.99) {
         EXPECT_NEAR(model.Infer(inputs)[o], exact[o], 0.05);
@@ -46,22 +46,22 @@ TEST(BeaconModelTest, InputsBeyondTheWordSaturate) {
 }
 
 TEST(BeaconModelTest, OutputsAndWeightsSaturate) {
-  BeaconNetwork network;
-  network.parameters[BeaconNetwork::kLayer1 + 10] = 3.0;     // bias of output 0
-  network.parameters[BeaconNetwork::kLayer1 + 21] = -500.0;  // bias of output 1, beyond Q8.8
+  nn::BeaconNetwork network;
+  network.parameters[nn::BeaconNetwork::kLayer1 + 10] = 3.0;     // bias of output 0
+  network.parameters[nn::BeaconNetwork::kLayer1 + 21] = -500.0;  // bias of output 1, beyond Q8.8
   const BeaconModel model(network);
   EXPECT_EQ(model.weights()[61], -32767);
   EXPECT_THAT(model.Run({0, 0, 0}), ElementsAre(1023, -1024));
 }
 
 TEST(BeaconModelTest, OneNeuronByHand) {
-  BeaconNetwork network;
-  network.parameters[0] = 0.5;                         // neuron 0 from input 0
-  network.parameters[3] = 0.25;                        // its bias
-  network.parameters[BeaconNetwork::kLayer1] = -0.75;  // output 0 from neuron 0
+  nn::BeaconNetwork network;
+  network.parameters[0] = 0.5;                             // neuron 0 from input 0
+  network.parameters[3] = 0.25;                            // its bias
+  network.parameters[nn::BeaconNetwork::kLayer1] = -0.75;  // output 0 from neuron 0
   // Input 512: sum 0.5, tanh 0.46212 → 473; -0.75 · 473 = -354.75 → -355.
   EXPECT_THAT(BeaconModel(network).Run({512, 0, 0}), ElementsAre(-355, 0));
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::fpga {
 
 std::uint8_t ShiftAndClip(std::int32_t sum, int shift) {
   return static_cast<std::uint8_t>(std::clamp<std::int32_t>(sum >> shift, 0, 255));
@@ -34,4 +34,4 @@ std::vector<std::uint8_t> Convolve(std::span<const std::uint8_t> image, std::siz
   return output;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

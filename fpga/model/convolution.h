@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary {
+namespace tributary::fpga {
 
 inline constexpr std::size_t kKernelSide = 3;
 inline constexpr std::size_t kKernelTaps = kKernelSide * kKernelSide;
@@ -28,4 +28,4 @@ std::uint8_t ShiftAndClip(std::int32_t sum, int shift);
 std::vector<std::uint8_t> Convolve(std::span<const std::uint8_t> image, std::size_t width,
                                    const Kernel& kernel, int shift, bool pad);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

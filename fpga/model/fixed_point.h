@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::fpga {
 
 constexpr std::int64_t MaxWord(int bits) { return (std::int64_t{1} << (bits - 1)) - 1; }
 constexpr std::int64_t MinWord(int bits) { return -(std::int64_t{1} << (bits - 1)); }
@@ -37,4 +37,4 @@ inline std::int64_t QuantiseWeight(double value, int fraction, int bits) {
   return static_cast<std::int64_t>(word > limit ? limit : word < -limit ? -limit : word);
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "fpga/model/fixed_point.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 struct WordLengths {
@@ -80,7 +80,7 @@ int QuantiseDense(std::span<const float> weights, int input_bits, int input_frac
   return fraction;
 }
 
-int QuantiseBatchNorm(const PositioningNetwork& network, int input_fraction, FixedBatchNorm& norm) {
+int QuantiseBatchNorm(const nn::PositioningNetwork& network, int input_fraction, FixedBatchNorm& norm) {
   const int bits = norm.scale_bits;
   int scale_fraction = FractionBits(LargestMagnitude(network.batch_norm_scale), bits);
   const float largest_offset = LargestMagnitude(network.batch_norm_shift);
@@ -113,8 +113,8 @@ absl::Status CheckSize(std::string_view what, std::span<const float> values, std
 
 }  // namespace
 
-absl::Status ValidatePositioningNetwork(const PositioningNetwork& network) {
-  constexpr auto& kWidths = PositioningNetwork::kWidths;
+absl::Status ValidatePositioningNetwork(const nn::PositioningNetwork& network) {
+  constexpr auto& kWidths = nn::PositioningNetwork::kWidths;
   absl::Status status;
   status.Update(CheckSize("input_mean", network.input_mean, kWidths[0]));
   status.Update(CheckSize("input_inverse_deviation", network.input_inverse_deviation, kWidths[0]));
@@ -131,7 +131,7 @@ absl::Status ValidatePositioningNetwork(const PositioningNetwork& network) {
   return status;
 }
 
-absl::StatusOr<FixedPositioning> MakeFixedPositioning(const PositioningNetwork& network,
+absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwork& network,
                                                       NumberFormat format) {
   if (format == NumberFormat::kFloat) return absl::InvalidArgumentError("float is not a fixed-point format");
   if (absl::Status status = ValidatePositioningNetwork(network); !status.ok()) return status;
@@ -153,8 +153,8 @@ absl::StatusOr<FixedPositioning> MakeFixedPositioning(const PositioningNetwork& 
   int fraction = fixed.input_fraction;
   for (std::size_t layer = 0; layer < fixed.dense.size(); ++layer) {
     FixedDense& dense = fixed.dense[layer];
-    dense.inputs = PositioningNetwork::kWidths[layer];
-    dense.outputs = PositioningNetwork::kWidths[layer + 1];
+    dense.inputs = nn::PositioningNetwork::kWidths[layer];
+    dense.outputs = nn::PositioningNetwork::kWidths[layer + 1];
     dense.rectified = layer < 3;
     dense.weight_bits = layer == 0 ? words.first_layer : words.rest;
     dense.result_bits = layer == 3 ? words.output : words.rest;
@@ -175,4 +175,4 @@ absl::StatusOr<FixedPositioning> MakeFixedPositioning(const PositioningNetwork& 
   return fixed;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -10,7 +10,7 @@
 #include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // result = saturate(round_shift(max(Σ weights · input, 0 if rectified), shift), result_bits).
 // No accumulator leaves accumulator_bits, whatever the input: the weight scale is chosen so.
@@ -47,9 +47,10 @@ struct FixedPositioning {
 
 // Chooses the power-of-two scales from the network's activation ranges and weights, and rounds the weights.
 // Errors: InvalidArgument for kFloat, and for a network whose ranges, weights or sizes make no sense.
-absl::StatusOr<FixedPositioning> MakeFixedPositioning(const PositioningNetwork& network, NumberFormat format);
+absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwork& network,
+                                                      NumberFormat format);
 
 // Sizes, finiteness and positive activation ranges of a network as read from a file.
-absl::Status ValidatePositioningNetwork(const PositioningNetwork& network);
+absl::Status ValidatePositioningNetwork(const nn::PositioningNetwork& network);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

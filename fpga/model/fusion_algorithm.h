@@ -7,7 +7,7 @@
 
 #include "fpga/model/fusion_function.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // What one pass of the block takes at most; more panels are fused as a tree: results are inputs again.
 inline constexpr std::size_t kFusionPanels = 4;
@@ -83,4 +83,4 @@ FusionOperands<Value> FusePanels(Machine& machine,
   return {sub(x_origin, pull), add(y_origin, sub(u_mean, mul(t_mean, pull))), l11, mul(t_mean, l11), l22};
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr int kGuardBits = 3;
@@ -49,4 +49,4 @@ FusionFloat Add(FusionFloat a, FusionFloat b) {
                    a.exponent - kFraction - kGuardBits);
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

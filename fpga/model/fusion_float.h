@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::fpga {
 
 // ±significand · 2^(exponent - 23). The significand's top bit is set, except for zero: significand 0 and the
 // least exponent. The exponent covers whatever a fusion of single-precision tuples can produce, so nothing
@@ -42,4 +42,4 @@ FusionFloat Multiply(FusionFloat a, FusionFloat b);
 FusionFloat Add(FusionFloat a, FusionFloat b);
 inline FusionFloat Negate(FusionFloat a) { return {!a.negative, a.exponent, a.significand}; }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

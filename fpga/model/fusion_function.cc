@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 // Added to the diagonal after the softplus ([LIS], equation 5.5).
@@ -85,4 +85,4 @@ FusionFloat Apply(FusionFunction function, FusionFloat x) {
   return Normalise(false, y, -((x.exponent - odd) / 2) - kResultFraction);
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

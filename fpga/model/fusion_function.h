@@ -7,7 +7,7 @@
 
 #include "fpga/model/fusion_float.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 enum class FusionFunction { kReciprocal, kReciprocalRoot, kSoftplus };
 
@@ -32,4 +32,4 @@ const FunctionTable& FusionFunctionTable();
 // it is above √1e-5, 6e-4 at its floor.
 FusionFloat Apply(FusionFunction function, FusionFloat x);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 std::uint64_t Pair(float low, float high) {
@@ -29,4 +29,4 @@ void FusionTuplesFromWords(std::span<const std::uint64_t> words, std::span<Fusio
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -7,7 +7,7 @@
 
 #include "fpga/model/fusion_model.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // {y, x}, {l21, l11}, {0, l22} in single precision, the second of each in the low half.
 inline constexpr std::size_t kFusionTupleWords = 3;
@@ -21,4 +21,4 @@ constexpr std::uint32_t FusionConfiguration(std::size_t panels, bool raw) {
   return static_cast<std::uint32_t>(panels) | (raw ? 8u : 0u);
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

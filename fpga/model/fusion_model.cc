@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 // Computes at once.
@@ -13,11 +13,11 @@ class Calculator {
   using Value = FusionFloat;
 
   explicit Calculator(bool raw) : raw_(raw) {}
-  Value Multiply(Value a, Value b) const { return tributary::Multiply(a, b); }
-  Value Add(Value a, Value b) const { return tributary::Add(a, b); }
-  Value Subtract(Value a, Value b) const { return tributary::Add(a, Negate(b)); }
+  Value Multiply(Value a, Value b) const { return tributary::fpga::Multiply(a, b); }
+  Value Add(Value a, Value b) const { return tributary::fpga::Add(a, b); }
+  Value Subtract(Value a, Value b) const { return tributary::fpga::Add(a, Negate(b)); }
   Value Apply(FusionFunction function, Value x) const {
-    return function == FusionFunction::kSoftplus && !raw_ ? x : tributary::Apply(function, x);
+    return function == FusionFunction::kSoftplus && !raw_ ? x : tributary::fpga::Apply(function, x);
   }
 
  private:
@@ -53,4 +53,4 @@ FusionTuple Fuse(std::span<const FusionTuple> panels, bool raw) {
           ToFloat(result.l22)};
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -5,7 +5,7 @@
 
 #include "fpga/model/fusion_algorithm.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // Mean (m) and lower Cholesky factor (m) of the covariance, as on the block's streams.
 using FusionTuple = FusionOperands<float>;
@@ -15,4 +15,4 @@ using FusionTuple = FusionOperands<float>;
 // counts as zero).
 FusionTuple Fuse(std::span<const FusionTuple> panels, bool raw);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

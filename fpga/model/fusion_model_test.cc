@@ -8,7 +8,7 @@
 #include "fpga/model/fusion_program.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 struct Reference {
@@ -201,4 +201,4 @@ TEST(FusionProgramTest, StartsEvery145CyclesAndFitsTheBlocksMemories) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

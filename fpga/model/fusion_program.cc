@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 enum class Unit { kMultiplier, kAdder, kFunction, kOutput, kInput };
@@ -136,4 +136,4 @@ std::vector<FusionStep> MakeFusionProgram() {
   return program;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

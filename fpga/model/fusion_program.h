@@ -8,7 +8,7 @@
 
 #include "fpga/model/fusion_algorithm.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // Where an operand is read: the result memory of a unit (results are numbered in the order of issue), or the
 // input memory (index panel·8 + element, elements in the stream's order x, y, l11, l21, l22).
@@ -40,4 +40,4 @@ struct FusionLatency {
 // this order.
 std::vector<FusionStep> MakeFusionProgram();
 
-}  // namespace tributary
+}  // namespace tributary::fpga

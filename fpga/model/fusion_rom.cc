@@ -6,7 +6,7 @@
 
 #include "fpga/model/fusion_program.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 std::uint64_t Field(std::int64_t value, int bits, int position) {
@@ -63,4 +63,4 @@ std::string FusionProgramSource() {
              8, 56, words);
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

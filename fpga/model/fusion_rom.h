@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace tributary {
+namespace tributary::fpga {
 
 // fpga/rtl/fusion/fusion_table.sv: the segments of FusionFunctionTable.
 std::string FusionTableSource();
@@ -12,4 +12,4 @@ std::string FusionTableSource();
 // fpga/rtl/fusion/fusion_program.sv: MakeFusionProgram, encoded.
 std::string FusionProgramSource();
 
-}  // namespace tributary
+}  // namespace tributary::fpga

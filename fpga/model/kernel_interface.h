@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tributary {
+namespace tributary::fpga {
 
 // Register offsets in bytes.
 struct KernelRegister {
@@ -88,4 +88,4 @@ struct KernelReport {
   std::uint32_t frames_done() const { return static_cast<std::uint32_t>(summary); }
 };
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::fpga {
 
 // Shifts left; the new lowest bit is the XNOR of two taps (XAPP 052: 9,5 · 10,7 · 11,9), so that every state
 // but all ones is passed (period 2^bits - 1) and a register cleared at reset runs.
@@ -45,4 +45,4 @@ constexpr Lfsr BlurLfsr(std::uint32_t seed) { return Lfsr(9, 5, seed); }
 constexpr Lfsr RotationLfsr(std::uint32_t seed) { return Lfsr(11, 9, seed); }
 constexpr Lfsr CropLfsr(std::uint32_t seed) { return Lfsr(10, 7, seed); }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 std::string_view NumberFormatName(NumberFormat format) {
   switch (format) {
@@ -28,4 +28,4 @@ absl::StatusOr<NumberFormat> ParseNumberFormat(std::string_view name) {
                                                  "\": float, int32, int16, int8 or int8_16 is allowed"));
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 enum class NumberFormat {
   kFloat,      // IEEE single precision
@@ -26,4 +26,4 @@ std::string_view NumberFormatName(NumberFormat format);
 // Errors: InvalidArgument, naming what is allowed.
 absl::StatusOr<NumberFormat> ParseNumberFormat(std::string_view name);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

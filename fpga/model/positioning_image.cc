@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 // Fills words of 64 bits from the low end; Align() starts the next one.
@@ -122,4 +122,4 @@ void PositioningResults(std::span<const std::uint64_t> words, std::span<std::int
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

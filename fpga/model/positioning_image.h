@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "fpga/model/fixed_positioning.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // Parameters of the instance that decide the order of its weights; the defaults are those of positioning.sv.
 struct PositioningParallelism {
@@ -30,4 +30,4 @@ std::vector<std::uint64_t> PositioningInputWords(std::span<const std::int32_t> f
 // Results from ceil(n / 2) words, the first in the low half.
 void PositioningResults(std::span<const std::uint64_t> words, std::span<std::int32_t> results);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -6,7 +6,7 @@
 
 #include "fpga/model/fixed_point.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 PhaseRotation AlignmentOf(float re, float im) {
   const float magnitude = std::sqrt(re * re + im * im);
@@ -14,7 +14,7 @@ PhaseRotation AlignmentOf(float re, float im) {
   return {.magnitude = magnitude, .cosine = re / magnitude, .sine = im / magnitude};
 }
 
-PositioningInput MakePositioningInput(const PositioningNetwork& network, int fraction, int bits) {
+PositioningInput MakePositioningInput(const nn::PositioningNetwork& network, int fraction, int bits) {
   PositioningInput input{.mean = network.input_mean, .gain = network.input_inverse_deviation};
   for (float& gain : input.gain) gain = std::ldexp(gain, fraction);
   if (bits == 0) return input;
@@ -26,7 +26,7 @@ PositioningInput MakePositioningInput(const PositioningNetwork& network, int fra
 
 bool StandardiseFeatures(const PositioningInput& input, std::span<const float> features,
                          std::span<float> values) {
-  constexpr std::size_t kHalf = PositioningNetwork::kInputs / 2;
+  constexpr std::size_t kHalf = nn::PositioningNetwork::kInputs / 2;
   const PhaseRotation rotation = AlignmentOf(features[0], features[kHalf]);
   bool finite = true;
   for (std::size_t i = 0; i < kHalf; ++i) {
@@ -45,4 +45,4 @@ std::int32_t QuantiseFeature(const PositioningInput& input, float value) {
   return static_cast<std::int32_t>(std::nearbyint(std::clamp(value, input.lowest, input.highest)));
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

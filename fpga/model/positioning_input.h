@@ -9,7 +9,7 @@
 
 #include "core/nn/positioning/positioning_network.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // Multiplication by conj(z)/|z|: re' = re·cosine + im·sine, im' = im·cosine − re·sine.
 struct PhaseRotation {
@@ -32,7 +32,7 @@ struct PositioningInput {
 };
 
 // fraction and bits of the input word; bits = 0 for float.
-PositioningInput MakePositioningInput(const PositioningNetwork& network, int fraction, int bits);
+PositioningInput MakePositioningInput(const nn::PositioningNetwork& network, int fraction, int bits);
 
 // Rotates features (512 real parts, antenna-major and subcarrier-minor, then 512 imaginary parts) and
 // standardises them: values [1024]. False if one of them is not finite; the values may then not be used.
@@ -42,4 +42,4 @@ bool StandardiseFeatures(const PositioningInput& input, std::span<const float> f
 // One standardised value to its word.
 std::int32_t QuantiseFeature(const PositioningInput& input, float value);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -6,9 +6,9 @@
 
 #include "fpga/model/fixed_point.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
-absl::StatusOr<PositioningModel> PositioningModel::Create(const PositioningNetwork& network,
+absl::StatusOr<PositioningModel> PositioningModel::Create(const nn::PositioningNetwork& network,
                                                           NumberFormat format) {
   PositioningModel model;
   model.format_ = format;
@@ -53,8 +53,8 @@ void PositioningModel::RunFixed(std::span<const std::int32_t> input, std::span<s
 void PositioningModel::RunFloat(std::span<const float> input, std::span<float> output) const {
   std::vector<float> values(input.begin(), input.end());
   for (std::size_t layer = 0; layer < network_.weights.size(); ++layer) {
-    const std::size_t inputs = PositioningNetwork::kWidths[layer];
-    std::vector<float> results(PositioningNetwork::kWidths[layer + 1], 0.0f);
+    const std::size_t inputs = nn::PositioningNetwork::kWidths[layer];
+    std::vector<float> results(nn::PositioningNetwork::kWidths[layer + 1], 0.0f);
     for (std::size_t row = 0; row < results.size(); ++row) {
       const float* weights = network_.weights[layer].data() + row * inputs;
       for (std::size_t i = 0; i < inputs; ++i) results[row] += weights[i] * values[i];
@@ -90,4 +90,4 @@ std::vector<std::int32_t> RunBatchNorm(const FixedBatchNorm& norm, std::span<con
   return results;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -12,21 +12,21 @@
 #include "fpga/model/number_format.h"
 #include "fpga/model/positioning_input.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // Immutable after Create; any thread may call.
 class PositioningModel {
  public:
-  static constexpr std::size_t kInputs = PositioningNetwork::kInputs;
-  static constexpr std::size_t kOutputs = PositioningNetwork::kWidths.back();
+  static constexpr std::size_t kInputs = nn::PositioningNetwork::kInputs;
+  static constexpr std::size_t kOutputs = nn::PositioningNetwork::kWidths.back();
 
   // Errors: InvalidArgument for a network that does not fit.
-  static absl::StatusOr<PositioningModel> Create(const PositioningNetwork& network, NumberFormat format);
+  static absl::StatusOr<PositioningModel> Create(const nn::PositioningNetwork& network, NumberFormat format);
 
   NumberFormat format() const { return format_; }
   const PositioningInput& input() const { return input_; }
   const FixedPositioning& fixed() const { return fixed_; }  // empty for kFloat
-  const PositioningNetwork& network() const { return network_; }
+  const nn::PositioningNetwork& network() const { return network_; }
 
   // Raw features [1024] of one subject to the network's outputs [5] before the head: mean x, y and raw l11,
   // l21, l22, m, in the panel's frame. All five are NaN if a feature is not finite (or so large that it
@@ -41,7 +41,7 @@ class PositioningModel {
   void RunFloat(std::span<const float> input, std::span<float> output) const;
 
   NumberFormat format_ = NumberFormat::kFloat;
-  PositioningNetwork network_;
+  nn::PositioningNetwork network_;
   PositioningInput input_;
   FixedPositioning fixed_;
 };
@@ -50,4 +50,4 @@ class PositioningModel {
 std::vector<std::int32_t> RunDense(const FixedDense& dense, std::span<const std::int32_t> input);
 std::vector<std::int32_t> RunBatchNorm(const FixedBatchNorm& norm, std::span<const std::int32_t> input);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

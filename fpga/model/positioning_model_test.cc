@@ -8,13 +8,13 @@
 #include "fpga/model/random_network.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr std::size_t kInputs = PositioningModel::kInputs;
 constexpr std::size_t kOutputs = PositioningModel::kOutputs;
 
-PositioningModel ModelOf(const PositioningNetwork& network, NumberFormat format) {
+PositioningModel ModelOf(const nn::PositioningNetwork& network, NumberFormat format) {
   absl::StatusOr<PositioningModel> model = PositioningModel::Create(network, format);
   EXPECT_TRUE(model.ok()) << model.status();
   return *std::move(model);
@@ -29,7 +29,7 @@ std::array<float, kOutputs> Infer(const PositioningModel& model, std::span<const
 // Largest difference from float over some subjects, relative to the range of the outputs.
 double Deviation(NumberFormat format) {
   constexpr std::size_t kSubjects = 8;
-  const PositioningNetwork network = RandomPositioningNetwork(7);
+  const nn::PositioningNetwork network = RandomPositioningNetwork(7);
   const PositioningModel reference = ModelOf(network, NumberFormat::kFloat);
   const PositioningModel model = ModelOf(network, format);
   const std::vector<float> features = RandomFeatures(7, kSubjects);
@@ -81,7 +81,7 @@ TEST(PositioningModelTest, WeightsLeaveOutTheLowestWord) {
 TEST(PositioningModelTest, NoInputOverflowsAnAccumulator) {
   for (const NumberFormat format : kNumberFormats) {
     if (format == NumberFormat::kFloat) continue;
-    PositioningNetwork network = RandomPositioningNetwork(3);
+    nn::PositioningNetwork network = RandomPositioningNetwork(3);
     for (float& w : network.weights[0]) w = 1.0f;  // the largest sums that weights of this size can make
     const PositioningModel model = ModelOf(network, format);
     int input_bits = model.fixed().input_bits;
@@ -117,7 +117,7 @@ TEST(PositioningModelTest, CommonPhaseOfAllAntennasChangesNothing) {
 }
 
 TEST(PositioningModelTest, AlignmentIsIdempotentToTheLastBit) {
-  PositioningNetwork network = RandomPositioningNetwork(5);
+  nn::PositioningNetwork network = RandomPositioningNetwork(5);
   network.input_mean.assign(kInputs, 0.0f);
   network.input_inverse_deviation.assign(kInputs, 1.0f);
   const PositioningInput input = MakePositioningInput(network, 0, 0);
@@ -154,7 +154,7 @@ TEST(PositioningModelTest, HugeFeaturesSaturate) {
 }
 
 TEST(PositioningModelTest, RefusesNetworksThatDoNotFit) {
-  PositioningNetwork network = RandomPositioningNetwork(1);
+  nn::PositioningNetwork network = RandomPositioningNetwork(1);
   network.weights[2].pop_back();
   EXPECT_EQ(PositioningModel::Create(network, NumberFormat::kFloat).status().code(),
             absl::StatusCode::kInvalidArgument);
@@ -175,4 +175,4 @@ TEST(NumberFormatTest, NamesAreReadBack) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -7,7 +7,7 @@
 
 #include "fpga/model/positioning_input.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr std::size_t kCalibrationSubjects = 8;
@@ -24,13 +24,13 @@ void Widen(float& range, std::span<const float> values) {
 }
 
 // Runs one subject and widens the ranges to what it meets.
-void Calibrate(PositioningNetwork& network, std::span<const float> features) {
-  std::vector<float> values(PositioningNetwork::kInputs);
+void Calibrate(nn::PositioningNetwork& network, std::span<const float> features) {
+  std::vector<float> values(nn::PositioningNetwork::kInputs);
   StandardiseFeatures(MakePositioningInput(network, 0, 0), features, values);
   Widen(network.activation_range[0], values);
   std::size_t stage = 1;
   for (std::size_t layer = 0; layer < network.weights.size(); ++layer) {
-    std::vector<float> results(PositioningNetwork::kWidths[layer + 1], 0.0f);
+    std::vector<float> results(nn::PositioningNetwork::kWidths[layer + 1], 0.0f);
     for (std::size_t row = 0; row < results.size(); ++row) {
       const float* weights = network.weights[layer].data() + row * values.size();
       for (std::size_t i = 0; i < values.size(); ++i) results[row] += weights[i] * values[i];
@@ -49,10 +49,10 @@ void Calibrate(PositioningNetwork& network, std::span<const float> features) {
 
 }  // namespace
 
-PositioningNetwork RandomPositioningNetwork(std::uint64_t seed) {
-  constexpr auto& kWidths = PositioningNetwork::kWidths;
+nn::PositioningNetwork RandomPositioningNetwork(std::uint64_t seed) {
+  constexpr auto& kWidths = nn::PositioningNetwork::kWidths;
   std::mt19937_64 random(seed);
-  PositioningNetwork network;
+  nn::PositioningNetwork network;
   network.input_mean = Normal(random, kWidths[0], 0.0f, 0.3f);
   network.input_inverse_deviation = Normal(random, kWidths[0], 1.2f, 0.1f);
   for (std::size_t layer = 0; layer < network.weights.size(); ++layer) {
@@ -71,7 +71,7 @@ PositioningNetwork RandomPositioningNetwork(std::uint64_t seed) {
 
 std::vector<float> RandomFeatures(std::uint64_t seed, std::size_t subjects) {
   std::mt19937_64 random(seed + 1);
-  return Normal(random, subjects * PositioningNetwork::kInputs, 0.0f, 1.0f);
+  return Normal(random, subjects * nn::PositioningNetwork::kInputs, 0.0f, 1.0f);
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -6,12 +6,12 @@
 
 #include "core/nn/positioning/positioning_network.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // The same network for the same seed. Its activation ranges are those of RandomFeatures.
-PositioningNetwork RandomPositioningNetwork(std::uint64_t seed);
+nn::PositioningNetwork RandomPositioningNetwork(std::uint64_t seed);
 
 // Raw features [subjects × 1024], normally distributed.
 std::vector<float> RandomFeatures(std::uint64_t seed, std::size_t subjects);
 
-}  // namespace tributary
+}  // namespace tributary::fpga

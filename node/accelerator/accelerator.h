@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // Owned and called by one panel thread. Results are the same numbers whatever the implementation.
 class Accelerator {
@@ -53,4 +53,4 @@ class Accelerator {
                              std::span<float> outputs) = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -6,11 +6,11 @@
 
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
-BeaconNetwork Network() {
-  BeaconNetwork network;
+nn::BeaconNetwork Network() {
+  nn::BeaconNetwork network;
   for (std::size_t i = 0; i < network.parameters.size(); ++i) {
     network.parameters[i] = 0.3 * std::sin(static_cast<double>(i));
   }
@@ -22,22 +22,22 @@ BeaconNetwork Network() {
 }
 
 TEST(CpuBeaconTest, EqualsTheBoardsModel) {
-  const auto accelerator = CpuBeacon::Create(Network(), NumberFormat::kInt16, 4);
+  const auto accelerator = CpuBeacon::Create(Network(), fpga::NumberFormat::kInt16, 4);
   ASSERT_TRUE(accelerator.ok());
   const std::vector<float> features = {1, 2, 3, 7.5f, 0.5f, 20};
   std::vector<float> outputs(4);
   ASSERT_TRUE((*accelerator)->Infer(features, 2, outputs).ok());
   for (std::size_t i = 0; i < 2; ++i) {
-    const BeaconInputs ranges = {features[3 * i], features[3 * i + 1], features[3 * i + 2]};
-    const BeaconOutputs expected =
-        PositionOf(Network(), BeaconModel(Network()).Infer(NormaliseRanges(Network(), ranges)));
+    const nn::BeaconInputs ranges = {features[3 * i], features[3 * i + 1], features[3 * i + 2]};
+    const nn::BeaconOutputs expected =
+        nn::PositionOf(Network(), fpga::BeaconModel(Network()).Infer(nn::NormaliseRanges(Network(), ranges)));
     EXPECT_EQ(outputs[2 * i], static_cast<float>(expected[0]));
     EXPECT_EQ(outputs[2 * i + 1], static_cast<float>(expected[1]));
   }
 }
 
 TEST(CpuBeaconTest, RangeThatIsNotFiniteGivesNaN) {
-  const auto accelerator = CpuBeacon::Create(Network(), NumberFormat::kFloat, 4);
+  const auto accelerator = CpuBeacon::Create(Network(), fpga::NumberFormat::kFloat, 4);
   std::vector<float> outputs(4);
   const std::vector<float> features = {1, std::numeric_limits<float>::quiet_NaN(), 3, 1, 2, 3};
   ASSERT_TRUE((*accelerator)->Infer(features, 2, outputs).ok());
@@ -46,13 +46,13 @@ TEST(CpuBeaconTest, RangeThatIsNotFiniteGivesNaN) {
 }
 
 TEST(CpuBeaconTest, RefusesFormatsAndSizesThatDoNotExist) {
-  EXPECT_EQ(CpuBeacon::Create(Network(), NumberFormat::kInt8, 4).status().code(),
+  EXPECT_EQ(CpuBeacon::Create(Network(), fpga::NumberFormat::kInt8, 4).status().code(),
             absl::StatusCode::kInvalidArgument);
-  const auto accelerator = CpuBeacon::Create(Network(), NumberFormat::kFloat, 1);
+  const auto accelerator = CpuBeacon::Create(Network(), fpga::NumberFormat::kFloat, 1);
   std::vector<float> outputs(4);
   EXPECT_EQ((*accelerator)->Infer(std::vector<float>(6), 2, outputs).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "node/accelerator/fusion_accelerator.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 class CpuFusion final : public FusionAccelerator {
  public:
@@ -20,8 +20,8 @@ class CpuFusion final : public FusionAccelerator {
 
  private:
   using FusionAccelerator::FusionAccelerator;
-  absl::Status Fuse(std::span<const FusionTuple> tuples, std::size_t panels,
-                    std::span<FusionTuple> fused) override;
+  absl::Status Fuse(std::span<const fpga::FusionTuple> tuples, std::size_t panels,
+                    std::span<fpga::FusionTuple> fused) override;
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -32,9 +32,9 @@ Row Fused(std::size_t panels, const Row& tuples) {
   return fused;
 }
 
-Row Modelled(const FusionTuple& a, const FusionTuple& b) {
-  const FusionTuple tuples[] = {a, b};
-  const FusionTuple fused = Fuse(tuples, false);
+Row Modelled(const fpga::FusionTuple& a, const fpga::FusionTuple& b) {
+  const fpga::FusionTuple tuples[] = {a, b};
+  const fpga::FusionTuple fused = fpga::Fuse(tuples, false);
   return {fused.x, fused.y, fused.l11, fused.l21, fused.l22};
 }
 
@@ -64,4 +64,4 @@ TEST(CpuFusionTest, RefusesWhatTheBlockDoesNotFuse) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::accelerator

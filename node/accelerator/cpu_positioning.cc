@@ -10,12 +10,12 @@
 #include "node/accelerator/positioning_kernels.h"
 #include "node/accelerator/vnni_product.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
-constexpr std::size_t kInputs = PositioningModel::kInputs;
-constexpr std::size_t kOutputs = PositioningModel::kOutputs;
-constexpr std::size_t kWidest = BlocksOf(PositioningNetwork::kWidths[1]) * kBlockOutputs;
+constexpr std::size_t kInputs = fpga::PositioningModel::kInputs;
+constexpr std::size_t kOutputs = fpga::PositioningModel::kOutputs;
+constexpr std::size_t kWidest = BlocksOf(nn::PositioningNetwork::kWidths[1]) * kBlockOutputs;
 
 // 16-bit inputs times the unsigned low half of 16-bit weights: 256 · 2^15 · 255 < 2^31.
 constexpr std::size_t kSplitGroups = 256 / 2;
@@ -45,31 +45,31 @@ const char* TargetName() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CpuPositioning>> CpuPositioning::Create(const PositioningNetwork& network,
-                                                                       NumberFormat format,
+absl::StatusOr<std::unique_ptr<CpuPositioning>> CpuPositioning::Create(const nn::PositioningNetwork& network,
+                                                                       fpga::NumberFormat format,
                                                                        std::size_t max_batch) {
   if (max_batch == 0) return absl::InvalidArgumentError("max_batch is 0");
-  absl::StatusOr<PositioningModel> model = PositioningModel::Create(network, format);
+  absl::StatusOr<fpga::PositioningModel> model = fpga::PositioningModel::Create(network, format);
   if (!model.ok()) return model.status();
   return std::unique_ptr<CpuPositioning>(new CpuPositioning(*std::move(model), max_batch));
 }
 
-CpuPositioning::CpuPositioning(PositioningModel model, std::size_t max_batch)
+CpuPositioning::CpuPositioning(fpga::PositioningModel model, std::size_t max_batch)
     : model_(std::move(model)), max_batch_(max_batch), vnni_(VnniAvailable()), finite_(max_batch) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    layers_[i].width = BlocksOf(PositioningNetwork::kWidths[i + 1]) * kBlockOutputs;
+    layers_[i].width = BlocksOf(nn::PositioningNetwork::kWidths[i + 1]) * kBlockOutputs;
   }
-  if (model_.format() == NumberFormat::kFloat) {
+  if (model_.format() == fpga::NumberFormat::kFloat) {
     PackFloat();
-  } else if (model_.format() != NumberFormat::kInt32) {
+  } else if (model_.format() != fpga::NumberFormat::kInt32) {
     PackFixed();
   }
 }
 
 void CpuPositioning::PackFixed() {
-  const FixedPositioning& fixed = model_.fixed();
+  const fpga::FixedPositioning& fixed = model_.fixed();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const FixedDense& dense = fixed.dense[i];
+    const fpga::FixedDense& dense = fixed.dense[i];
     if (i == 0 && fixed.input_bits == 8 && vnni_) {
       layers_[i].quads = PackQuads(dense);
     } else if (dense.weight_bits == 8) {
@@ -88,11 +88,11 @@ void CpuPositioning::PackFixed() {
 }
 
 void CpuPositioning::PackFloat() {
-  const PositioningNetwork& network = model_.network();
+  const nn::PositioningNetwork& network = model_.network();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const std::size_t inputs = PositioningNetwork::kWidths[i];
+    const std::size_t inputs = nn::PositioningNetwork::kWidths[i];
     layers_[i].floats = Zeros<float>(layers_[i].width * inputs);
-    for (std::size_t output = 0; output < PositioningNetwork::kWidths[i + 1]; ++output) {
+    for (std::size_t output = 0; output < nn::PositioningNetwork::kWidths[i + 1]; ++output) {
       float* block = layers_[i].floats.get() + output / kBlockOutputs * inputs * kBlockOutputs;
       for (std::size_t input = 0; input < inputs; ++input) {
         block[input * kBlockOutputs + output % kBlockOutputs] = network.weights[i][output * inputs + input];
@@ -109,7 +109,7 @@ Accelerator::Shape CpuPositioning::shape() const {
 }
 
 std::string CpuPositioning::description() const {
-  return absl::StrCat("cpu (", std::string(NumberFormatName(model_.format())), ", ", TargetName(), ")");
+  return absl::StrCat("cpu (", std::string(fpga::NumberFormatName(model_.format())), ", ", TargetName(), ")");
 }
 
 absl::Status CpuPositioning::Infer(std::span<const float> features, std::size_t batch,
@@ -119,9 +119,9 @@ absl::Status CpuPositioning::Infer(std::span<const float> features, std::size_t 
                                                    max_batch_, " with ", features.size(), " features and ",
                                                    outputs.size(), " outputs; 1024 and 5 each are expected"));
   }
-  if (model_.format() == NumberFormat::kFloat) {
+  if (model_.format() == fpga::NumberFormat::kFloat) {
     InferFloat(features, batch, outputs);
-  } else if (model_.format() == NumberFormat::kInt32) {
+  } else if (model_.format() == fpga::NumberFormat::kInt32) {
     InferInt32(features, batch, outputs);
   } else {
     InferFixed(features, batch, outputs);
@@ -134,14 +134,14 @@ absl::Status CpuPositioning::Infer(std::span<const float> features, std::size_t 
 
 void CpuPositioning::InferFixed(std::span<const float> features, std::size_t batch,
                                 std::span<float> outputs) {
-  const FixedPositioning& fixed = model_.fixed();
-  const FixedBatchNorm& norm = fixed.batch_norm;
+  const fpga::FixedPositioning& fixed = model_.fixed();
+  const fpga::FixedBatchNorm& norm = fixed.batch_norm;
   std::int16_t* results = results_[0].get();
   if (layers_[0].quads.words != nullptr) {
     for (std::size_t i = 0; i < batch; ++i) {
       finite_[i] = PrepareInput(model_.input(), features.data() + i * kInputs, bytes_.get() + i * kInputs);
     }
-    const FixedDense& dense = fixed.dense[0];
+    const fpga::FixedDense& dense = fixed.dense[0];
     VnniMultiplyQuads(bytes_.get(), kInputs, batch, layers_[0].quads, sums_.get());
     Requantise(sums_.get(), batch * kWidest, dense.shift, dense.result_bits, dense.rectified, results);
   } else {
@@ -167,7 +167,7 @@ void CpuPositioning::InferFixed(std::span<const float> features, std::size_t bat
 void CpuPositioning::RunLayer(std::size_t index, const std::int16_t* input, std::size_t stride,
                               std::size_t rows, std::int16_t* results) {
   const Layer& layer = layers_[index];
-  const FixedDense& dense = model_.fixed().dense[index];
+  const fpga::FixedDense& dense = model_.fixed().dense[index];
   int shift = dense.shift;
   if (layer.pairs.words != nullptr) {
     MultiplyWords(input, stride, rows, layer.pairs, 0, layer.pairs.groups, sums_.get());
@@ -208,7 +208,7 @@ void CpuPositioning::InferFloat(std::span<const float> features, std::size_t bat
   std::size_t stride = kInputs;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     MultiplyFloat(values_[i % 2].get(), stride, batch, layers_[i].floats.get(),
-                  PositioningNetwork::kWidths[i], layers_[i].width / kBlockOutputs, i < 3,
+                  nn::PositioningNetwork::kWidths[i], layers_[i].width / kBlockOutputs, i < 3,
                   i == 0 ? float_scale_.get() : nullptr, float_offset_.get(), values_[(i + 1) % 2].get());
     stride = layers_[i].width;
   }
@@ -230,4 +230,4 @@ void CpuPositioning::InferInt32(std::span<const float> features, std::size_t bat
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

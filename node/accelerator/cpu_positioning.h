@@ -13,7 +13,7 @@
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/packed_layer.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // Same outputs as PositioningModel, bit for bit, in the fixed-point formats; in float the same up to
 // rounding. The instruction set is chosen in Create. Owns all its buffers: Infer allocates nothing (but for
@@ -21,8 +21,9 @@ namespace tributary {
 class CpuPositioning final : public Accelerator {
  public:
   // Errors: InvalidArgument for a network that does not fit or max_batch 0.
-  static absl::StatusOr<std::unique_ptr<CpuPositioning>> Create(const PositioningNetwork& network,
-                                                                NumberFormat format, std::size_t max_batch);
+  static absl::StatusOr<std::unique_ptr<CpuPositioning>> Create(const nn::PositioningNetwork& network,
+                                                                fpga::NumberFormat format,
+                                                                std::size_t max_batch);
 
   Shape shape() const override;
   std::string description() const override;
@@ -38,7 +39,7 @@ class CpuPositioning final : public Accelerator {
     std::size_t width = 0;                      // outputs, padded to whole blocks
   };
 
-  CpuPositioning(PositioningModel model, std::size_t max_batch);
+  CpuPositioning(fpga::PositioningModel model, std::size_t max_batch);
   void PackFixed();
   void PackFloat();
   void InferFixed(std::span<const float> features, std::size_t batch, std::span<float> outputs);
@@ -52,7 +53,7 @@ class CpuPositioning final : public Accelerator {
                      const PackedWeights<std::int16_t>& weights, std::size_t first_group, std::size_t groups,
                      std::int32_t* sums) const;
 
-  PositioningModel model_;
+  fpga::PositioningModel model_;
   std::size_t max_batch_;
   bool vnni_;
   std::array<Layer, 4> layers_;
@@ -68,4 +69,4 @@ class CpuPositioning final : public Accelerator {
   std::vector<char> finite_;                      // [max_batch]
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -7,11 +7,11 @@
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
-constexpr std::size_t kInputs = PositioningModel::kInputs;
-constexpr std::size_t kOutputs = PositioningModel::kOutputs;
+constexpr std::size_t kInputs = fpga::PositioningModel::kInputs;
+constexpr std::size_t kOutputs = fpga::PositioningModel::kOutputs;
 constexpr std::size_t kMaxBatch = 17;
 
 // Every instruction set that this processor has and this build contains.
@@ -20,15 +20,15 @@ class CpuPositioningTest : public testing::TestWithParam<std::int64_t> {
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
   void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
 
-  std::unique_ptr<CpuPositioning> Make(const PositioningNetwork& network, NumberFormat format) {
+  std::unique_ptr<CpuPositioning> Make(const nn::PositioningNetwork& network, fpga::NumberFormat format) {
     auto accelerator = CpuPositioning::Create(network, format, kMaxBatch);
     EXPECT_TRUE(accelerator.ok()) << accelerator.status();
     return *std::move(accelerator);
   }
 
-  std::vector<float> Expected(const PositioningNetwork& network, NumberFormat format,
+  std::vector<float> Expected(const nn::PositioningNetwork& network, fpga::NumberFormat format,
                               std::span<const float> features) {
-    const auto model = PositioningModel::Create(network, format);
+    const auto model = fpga::PositioningModel::Create(network, format);
     std::vector<float> outputs(features.size() / kInputs * kOutputs);
     for (std::size_t i = 0; i * kInputs < features.size(); ++i) {
       model->Infer(features.subspan(i * kInputs, kInputs),
@@ -42,13 +42,13 @@ INSTANTIATE_TEST_SUITE_P(Targets, CpuPositioningTest, testing::ValuesIn(hwy::Sup
                          [](const auto& instance) { return std::string(hwy::TargetName(instance.param)); });
 
 TEST_P(CpuPositioningTest, FixedPointEqualsTheModelBitForBit) {
-  for (const NumberFormat format :
-       {NumberFormat::kInt32, NumberFormat::kInt16, NumberFormat::kInt8, NumberFormat::kInt8Int16}) {
+  for (const fpga::NumberFormat format : {fpga::NumberFormat::kInt32, fpga::NumberFormat::kInt16,
+                                          fpga::NumberFormat::kInt8, fpga::NumberFormat::kInt8Int16}) {
     for (const std::uint64_t seed : {1, 2}) {
-      const PositioningNetwork network = RandomPositioningNetwork(seed);
+      const nn::PositioningNetwork network = fpga::RandomPositioningNetwork(seed);
       const auto accelerator = Make(network, format);
       for (const std::size_t batch : {1, 7, 16, 17}) {
-        const std::vector<float> features = RandomFeatures(seed + batch, batch);
+        const std::vector<float> features = fpga::RandomFeatures(seed + batch, batch);
         std::vector<float> outputs(batch * kOutputs);
         ASSERT_TRUE(accelerator->Infer(features, batch, outputs).ok());
         ASSERT_EQ(outputs, Expected(network, format, features))
@@ -59,12 +59,13 @@ TEST_P(CpuPositioningTest, FixedPointEqualsTheModelBitForBit) {
 }
 
 TEST_P(CpuPositioningTest, FixedPointEqualsTheModelWhereEverythingSaturates) {
-  for (const NumberFormat format : {NumberFormat::kInt16, NumberFormat::kInt8, NumberFormat::kInt8Int16}) {
-    PositioningNetwork network = RandomPositioningNetwork(4);
+  for (const fpga::NumberFormat format :
+       {fpga::NumberFormat::kInt16, fpga::NumberFormat::kInt8, fpga::NumberFormat::kInt8Int16}) {
+    nn::PositioningNetwork network = fpga::RandomPositioningNetwork(4);
     for (float& w : network.weights[0]) w = w > 0.0f ? 1.0f : -1.0f;
     for (float& range : network.activation_range) range *= 0.01f;
     const auto accelerator = Make(network, format);
-    std::vector<float> features = RandomFeatures(4, 16);
+    std::vector<float> features = fpga::RandomFeatures(4, 16);
     for (float& f : features) f *= 1e6f;
     std::vector<float> outputs(16 * kOutputs);
     ASSERT_TRUE(accelerator->Infer(features, 16, outputs).ok());
@@ -73,10 +74,10 @@ TEST_P(CpuPositioningTest, FixedPointEqualsTheModelWhereEverythingSaturates) {
 }
 
 TEST_P(CpuPositioningTest, FloatAgreesUpToRounding) {
-  const PositioningNetwork network = RandomPositioningNetwork(1);
-  const auto accelerator = Make(network, NumberFormat::kFloat);
-  const std::vector<float> features = RandomFeatures(1, kMaxBatch);
-  const std::vector<float> expected = Expected(network, NumberFormat::kFloat, features);
+  const nn::PositioningNetwork network = fpga::RandomPositioningNetwork(1);
+  const auto accelerator = Make(network, fpga::NumberFormat::kFloat);
+  const std::vector<float> features = fpga::RandomFeatures(1, kMaxBatch);
+  const std::vector<float> expected = Expected(network, fpga::NumberFormat::kFloat, features);
   std::vector<float> outputs(kMaxBatch * kOutputs);
   ASSERT_TRUE(accelerator->Infer(features, kMaxBatch, outputs).ok());
   // 1024 + 200 + 100 + 20 roundings of 6e-8, in the worst case all one way.
@@ -86,10 +87,10 @@ TEST_P(CpuPositioningTest, FloatAgreesUpToRounding) {
 }
 
 TEST_P(CpuPositioningTest, OnlyTheSubjectWithABadFeatureIsLost) {
-  for (const NumberFormat format : kNumberFormats) {
-    const auto accelerator = Make(RandomPositioningNetwork(1), format);
+  for (const fpga::NumberFormat format : fpga::kNumberFormats) {
+    const auto accelerator = Make(fpga::RandomPositioningNetwork(1), format);
     for (const std::size_t place : {std::size_t{0}, std::size_t{512}, std::size_t{777}}) {
-      std::vector<float> features = RandomFeatures(1, 3);
+      std::vector<float> features = fpga::RandomFeatures(1, 3);
       features[kInputs + place] = std::numeric_limits<float>::quiet_NaN();
       std::vector<float> outputs(3 * kOutputs);
       ASSERT_TRUE(accelerator->Infer(features, 3, outputs).ok());
@@ -99,7 +100,7 @@ TEST_P(CpuPositioningTest, OnlyTheSubjectWithABadFeatureIsLost) {
 }
 
 TEST_P(CpuPositioningTest, RefusesWrongSizes) {
-  const auto accelerator = Make(RandomPositioningNetwork(1), NumberFormat::kInt8Int16);
+  const auto accelerator = Make(fpga::RandomPositioningNetwork(1), fpga::NumberFormat::kInt8Int16);
   std::vector<float> features((kMaxBatch + 1) * kInputs);
   std::vector<float> outputs((kMaxBatch + 1) * kOutputs);
   const auto code = [&](std::size_t inputs, std::size_t batch, std::size_t results) {
@@ -113,4 +114,4 @@ TEST_P(CpuPositioningTest, RefusesWrongSizes) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -5,17 +5,17 @@
 #include "node/accelerator/cpu_positioning.h"
 #include "node/accelerator/xrt_create.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
-absl::Status CheckAccelerator(const AcceleratorConfig& config, const PositioningNetwork&) {
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork&) {
   if (config.kind != AcceleratorKind::kXrt) return absl::OkStatus();
-  if (config.format != NumberFormat::kInt8Int16) {
+  if (config.format != fpga::NumberFormat::kInt8Int16) {
     return absl::InvalidArgumentError("format: accelerator = \"xrt\" computes in format = \"int8_16\" only");
   }
   return CheckXrtPositioning(config.xrt);
 }
 
-absl::Status CheckAccelerator(const AcceleratorConfig& config, const BeaconNetwork&) {
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork&) {
   if (config.kind != AcceleratorKind::kXrt) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "accelerator: no kernel for workload = \"beacon\" yet: use accelerator = \"cpu\"");
@@ -26,7 +26,7 @@ absl::Status CheckFusion(const AcceleratorConfig& config) {
 }
 
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
-                                                               const PositioningNetwork& network) {
+                                                               const nn::PositioningNetwork& network) {
   if (absl::Status status = CheckAccelerator(config, network); !status.ok()) return status;
   switch (config.kind) {
     case AcceleratorKind::kCpu:
@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const Accelerator
 }
 
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
-                                                               const BeaconNetwork& network) {
+                                                               const nn::BeaconNetwork& network) {
   if (absl::Status status = CheckAccelerator(config, network); !status.ok()) return status;
   return CpuBeacon::Create(network, config.format, config.max_batch);
 }
@@ -54,4 +54,4 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateFusion(const AcceleratorConfi
   return absl::InvalidArgumentError("unknown kind of accelerator");
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

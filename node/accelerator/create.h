@@ -11,7 +11,7 @@
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/xrt_options.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 enum class AcceleratorKind {
   kCpu,  // the integer model on the processor's vector units
@@ -20,21 +20,21 @@ enum class AcceleratorKind {
 
 struct AcceleratorConfig {
   AcceleratorKind kind = AcceleratorKind::kCpu;
-  NumberFormat format = NumberFormat::kInt8Int16;
+  fpga::NumberFormat format = fpga::NumberFormat::kInt8Int16;
   std::size_t max_batch = 64;  // subjects per slot
   XrtOptions xrt{};            // for kXrt
 };
 
 // Errors: InvalidArgument for a network that does not fit the format.
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
-                                                               const PositioningNetwork& network);
+                                                               const nn::PositioningNetwork& network);
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
-                                                               const BeaconNetwork& network);
+                                                               const nn::BeaconNetwork& network);
 
 // What CreateAccelerator finds before it opens a board. Errors: InvalidArgument, FailedPrecondition, NotFound
 // or PermissionDenied, "KEY: what is wrong" with the key of [[panel]] at fault.
-absl::Status CheckAccelerator(const AcceleratorConfig& config, const PositioningNetwork& network);
-absl::Status CheckAccelerator(const AcceleratorConfig& config, const BeaconNetwork& network);
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network);
+absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
 absl::Status CheckFusion(const AcceleratorConfig& config);
 
 // Fuses the tuples of a board's panels (FusionAccelerator); the format is the block's own. Errors:
@@ -42,4 +42,4 @@ absl::Status CheckFusion(const AcceleratorConfig& config);
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateFusion(const AcceleratorConfig& config,
                                                           std::size_t panels);
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -6,12 +6,12 @@
 
 #include "fmt/format.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 constexpr std::size_t kValues = FusionAccelerator::kValues;
 
-void Store(const FusionTuple& tuple, float* values) {
+void Store(const fpga::FusionTuple& tuple, float* values) {
   const std::array<float, kValues> ordered = {tuple.x, tuple.y, tuple.l11, tuple.l21, tuple.l22};
   std::copy(ordered.begin(), ordered.end(), values);
 }
@@ -19,10 +19,10 @@ void Store(const FusionTuple& tuple, float* values) {
 }  // namespace
 
 absl::Status FusionAccelerator::Check(std::size_t panels, std::size_t max_batch) {
-  if (panels >= 2 && panels <= kFusionPanels && max_batch > 0) return absl::OkStatus();
+  if (panels >= 2 && panels <= fpga::kFusionPanels && max_batch > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("fusion of {} panels, batch {}: 2 to {} panels and a batch of 1 or more are expected",
-                  panels, max_batch, kFusionPanels));
+                  panels, max_batch, fpga::kFusionPanels));
 }
 
 Accelerator::Shape FusionAccelerator::shape() const {
@@ -65,4 +65,4 @@ absl::Status FusionAccelerator::Infer(std::span<const float> tuples, std::size_t
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

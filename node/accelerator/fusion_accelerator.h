@@ -9,7 +9,7 @@
 #include "fpga/model/fusion_model.h"
 #include "node/accelerator/accelerator.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // Inputs per subject: panels × (x, y, l11, l21, l22), m; NaN as l11 where a panel has no tuple of the
 // subject. Outputs: the five of the fused tuple; NaN if no panel has one, or a tuple is not valid. A single
@@ -31,15 +31,15 @@ class FusionAccelerator : public Accelerator {
 
   // Fuses rows of `panels` tuples each: tuples [rows × panels], fused [rows]. 2 or more panels, 1 or more
   // rows.
-  virtual absl::Status Fuse(std::span<const FusionTuple> tuples, std::size_t panels,
-                            std::span<FusionTuple> fused) = 0;
+  virtual absl::Status Fuse(std::span<const fpga::FusionTuple> tuples, std::size_t panels,
+                            std::span<fpga::FusionTuple> fused) = 0;
 
  private:
   const std::size_t panels_;
   const std::size_t max_batch_;
   // The rows with equally many tuples, which are fused together.
   std::vector<std::size_t> rows_;
-  std::vector<FusionTuple> tuples_, fused_;
+  std::vector<fpga::FusionTuple> tuples_, fused_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

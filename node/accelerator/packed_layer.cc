@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 // Layer widths are multiples of 4, so that no group is cut.
 template <typename T, std::size_t kGroup, typename Convert>
-PackedWeights<T> Pack(const FixedDense& dense, Convert convert) {
+PackedWeights<T> Pack(const fpga::FixedDense& dense, Convert convert) {
   PackedWeights<T> packed{
       .groups = dense.inputs / kGroup, .blocks = BlocksOf(dense.outputs), .words = nullptr};
   const std::size_t size = packed.blocks * packed.groups * kBlockOutputs * kGroup;
@@ -25,20 +25,20 @@ PackedWeights<T> Pack(const FixedDense& dense, Convert convert) {
 
 }  // namespace
 
-PackedWeights<std::uint8_t> PackQuads(const FixedDense& dense) {
+PackedWeights<std::uint8_t> PackQuads(const fpga::FixedDense& dense) {
   return Pack<std::uint8_t, 4>(dense, [](std::int32_t w) { return static_cast<std::uint8_t>(w + 128); });
 }
 
-PackedWeights<std::int16_t> PackPairs(const FixedDense& dense) {
+PackedWeights<std::int16_t> PackPairs(const fpga::FixedDense& dense) {
   return Pack<std::int16_t, 2>(dense, [](std::int32_t w) { return static_cast<std::int16_t>(w); });
 }
 
-PackedWeights<std::int16_t> PackHighPairs(const FixedDense& dense) {
+PackedWeights<std::int16_t> PackHighPairs(const fpga::FixedDense& dense) {
   return Pack<std::int16_t, 2>(dense, [](std::int32_t w) { return static_cast<std::int16_t>(w >> 8); });
 }
 
-PackedWeights<std::int16_t> PackLowPairs(const FixedDense& dense) {
+PackedWeights<std::int16_t> PackLowPairs(const fpga::FixedDense& dense) {
   return Pack<std::int16_t, 2>(dense, [](std::int32_t w) { return static_cast<std::int16_t>(w & 255); });
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

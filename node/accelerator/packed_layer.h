@@ -8,7 +8,7 @@
 #include "fpga/model/fixed_positioning.h"
 #include "hwy/aligned_allocator.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 inline constexpr std::size_t kBlockOutputs = 16;
 
@@ -23,14 +23,14 @@ struct PackedWeights {
 };
 
 // [blocks × inputs/4 × 16 × 4], each weight + 128: the unsigned operand of an 8-bit dot product.
-PackedWeights<std::uint8_t> PackQuads(const FixedDense& dense);
+PackedWeights<std::uint8_t> PackQuads(const fpga::FixedDense& dense);
 
 // [blocks × inputs/2 × 16 × 2], weights of at most 8 bits as they are.
-PackedWeights<std::int16_t> PackPairs(const FixedDense& dense);
+PackedWeights<std::int16_t> PackPairs(const fpga::FixedDense& dense);
 
 // The same for 16-bit weights, split as weight = 256 · high + low, low in 0…255, so that sums over 256 inputs
 // of either part fit 32 bits.
-PackedWeights<std::int16_t> PackHighPairs(const FixedDense& dense);
-PackedWeights<std::int16_t> PackLowPairs(const FixedDense& dense);
+PackedWeights<std::int16_t> PackHighPairs(const fpga::FixedDense& dense);
+PackedWeights<std::int16_t> PackLowPairs(const fpga::FixedDense& dense);
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -13,7 +13,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary::HWY_NAMESPACE {
+namespace tributary::accelerator::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::CappedTag<float, kBlockOutputs>;
@@ -36,23 +36,23 @@ void StoreWords(hn::Vec<F32> values, float, float, float* words) { hn::StoreU(va
 
 // Antenna 0, subcarrier 0 is real by definition.
 template <typename T>
-bool PrepareReference(const PositioningInput& input, std::size_t i, float aligned, T* words) {
+bool PrepareReference(const fpga::PositioningInput& input, std::size_t i, float aligned, T* words) {
   const float value = (aligned - input.mean[i]) * input.gain[i];
   if (!std::isfinite(value)) return false;
   if constexpr (std::is_same_v<T, float>) {
     words[i] = value;
   } else {
-    words[i] = static_cast<T>(QuantiseFeature(input, value));
+    words[i] = static_cast<T>(fpga::QuantiseFeature(input, value));
   }
   return true;
 }
 
 template <typename T>
-bool Prepare(const PositioningInput& input, const float* features, T* words) {
-  constexpr std::size_t kHalf = PositioningNetwork::kInputs / 2;
+bool Prepare(const fpga::PositioningInput& input, const float* features, T* words) {
+  constexpr std::size_t kHalf = nn::PositioningNetwork::kInputs / 2;
   const F32 f32;
   const I32 i32;
-  const PhaseRotation rotation = AlignmentOf(features[0], features[kHalf]);
+  const fpga::PhaseRotation rotation = fpga::AlignmentOf(features[0], features[kHalf]);
   const auto cosine = hn::Set(f32, rotation.cosine);
   const auto sine = hn::Set(f32, rotation.sine);
   const auto magnitude_bits = hn::Set(i32, 0x7FFFFFFF);
@@ -75,16 +75,18 @@ bool Prepare(const PositioningInput& input, const float* features, T* words) {
          PrepareReference(input, kHalf, 0.0f, words) && finite;
 }
 
-bool PrepareInt8(const PositioningInput& input, const float* f, std::int8_t* w) {
+bool PrepareInt8(const fpga::PositioningInput& input, const float* f, std::int8_t* w) {
   return Prepare(input, f, w);
 }
-bool PrepareInt16(const PositioningInput& input, const float* f, std::int16_t* w) {
+bool PrepareInt16(const fpga::PositioningInput& input, const float* f, std::int16_t* w) {
   return Prepare(input, f, w);
 }
-bool PrepareInt32(const PositioningInput& input, const float* f, std::int32_t* w) {
+bool PrepareInt32(const fpga::PositioningInput& input, const float* f, std::int32_t* w) {
   return Prepare(input, f, w);
 }
-bool PrepareFloat(const PositioningInput& input, const float* f, float* w) { return Prepare(input, f, w); }
+bool PrepareFloat(const fpga::PositioningInput& input, const float* f, float* w) {
+  return Prepare(input, f, w);
+}
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -186,8 +188,8 @@ HWY_INLINE void RoundAndStore(hn::Vec<I32> sum, int shift, hn::Vec<I32> lowest, 
 void RequantiseKernel(const std::int32_t* sums, std::size_t count, int shift, int bits, bool rectified,
                       std::int16_t* words) {
   const I32 i32;
-  const auto lowest = hn::Set(i32, rectified ? 0 : static_cast<std::int32_t>(MinWord(bits)));
-  const auto highest = hn::Set(i32, static_cast<std::int32_t>(MaxWord(bits)));
+  const auto lowest = hn::Set(i32, rectified ? 0 : static_cast<std::int32_t>(fpga::MinWord(bits)));
+  const auto highest = hn::Set(i32, static_cast<std::int32_t>(fpga::MaxWord(bits)));
   for (std::size_t i = 0; i < count; i += hn::Lanes(i32)) {
     RoundAndStore(hn::LoadU(i32, sums + i), shift, lowest, highest, words + i);
   }
@@ -197,8 +199,8 @@ void ScaleAndOffsetKernel(const std::int32_t* scale, const std::int32_t* offset,
                           std::size_t width, int shift, int bits, std::int16_t* words) {
   const I32 i32;
   const hn::Rebind<std::int16_t, I32> i16;
-  const auto lowest = hn::Set(i32, static_cast<std::int32_t>(MinWord(bits)));
-  const auto highest = hn::Set(i32, static_cast<std::int32_t>(MaxWord(bits)));
+  const auto lowest = hn::Set(i32, static_cast<std::int32_t>(fpga::MinWord(bits)));
+  const auto highest = hn::Set(i32, static_cast<std::int32_t>(fpga::MaxWord(bits)));
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t i = 0; i < width; i += hn::Lanes(i32)) {
       std::int16_t* place = words + row * width + i;
@@ -263,11 +265,11 @@ void MultiplyFloatKernel(const float* inputs, std::size_t row_stride, std::size_
   }
 }
 
-}  // namespace tributary::HWY_NAMESPACE
+}  // namespace tributary::accelerator::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::accelerator {
 
 HWY_EXPORT(PrepareInt8);
 HWY_EXPORT(PrepareInt16);
@@ -279,19 +281,19 @@ HWY_EXPORT(RequantiseKernel);
 HWY_EXPORT(ScaleAndOffsetKernel);
 HWY_EXPORT(MultiplyFloatKernel);
 
-bool PrepareInput(const PositioningInput& input, const float* features, std::int8_t* words) {
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int8_t* words) {
   return HWY_DYNAMIC_DISPATCH(PrepareInt8)(input, features, words);
 }
 
-bool PrepareInput(const PositioningInput& input, const float* features, std::int16_t* words) {
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int16_t* words) {
   return HWY_DYNAMIC_DISPATCH(PrepareInt16)(input, features, words);
 }
 
-bool PrepareInput(const PositioningInput& input, const float* features, std::int32_t* words) {
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int32_t* words) {
   return HWY_DYNAMIC_DISPATCH(PrepareInt32)(input, features, words);
 }
 
-bool PrepareInput(const PositioningInput& input, const float* features, float* words) {
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, float* words) {
   return HWY_DYNAMIC_DISPATCH(PrepareFloat)(input, features, words);
 }
 
@@ -325,5 +327,5 @@ void MultiplyFloat(const float* inputs, std::size_t row_stride, std::size_t rows
   (inputs, row_stride, rows, weights, columns, blocks, rectified, scale, offset, results);
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator
 #endif

@@ -8,14 +8,14 @@
 #include "fpga/model/positioning_input.h"
 #include "node/accelerator/packed_layer.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // Phase-aligns and standardises one subject's features [1024], and quantises them to the type of `words`
 // [1024]. False if a value is not finite; the words may then not be used.
-bool PrepareInput(const PositioningInput& input, const float* features, std::int8_t* words);
-bool PrepareInput(const PositioningInput& input, const float* features, std::int16_t* words);
-bool PrepareInput(const PositioningInput& input, const float* features, std::int32_t* words);
-bool PrepareInput(const PositioningInput& input, const float* features, float* words);
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int8_t* words);
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int16_t* words);
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int32_t* words);
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, float* words);
 
 // sums [rows × 16·blocks] = inputs [rows × row_stride] · weights over `groups` pairs of inputs from
 // first_group on; inputs points to the first of them. |sums| < 2^31 is the caller's promise.
@@ -42,4 +42,4 @@ void MultiplyFloat(const float* inputs, std::size_t row_stride, std::size_t rows
                    std::size_t columns, std::size_t blocks, bool rectified, const float* scale,
                    const float* offset, float* results);
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -12,7 +12,7 @@
 
 #define TRIBUTARY_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 // Each multiply-accumulate has a latency of 5 and two can start per cycle: a tile needs at least 10
@@ -158,11 +158,11 @@ void VnniMultiplyPairs(const std::int16_t* inputs, std::size_t row_stride, std::
   Multiply(task, weights.blocks, rows);
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator
 
 #else
 
-namespace tributary {
+namespace tributary::accelerator {
 
 bool VnniAvailable() { return false; }
 
@@ -172,6 +172,6 @@ void VnniMultiplyQuads(const std::int8_t*, std::size_t, std::size_t, const Packe
 void VnniMultiplyPairs(const std::int16_t*, std::size_t, std::size_t, const PackedWeights<std::int16_t>&,
                        std::size_t, std::size_t, std::int32_t*) {}
 
-}  // namespace tributary
+}  // namespace tributary::accelerator
 
 #endif

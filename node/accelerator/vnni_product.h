@@ -7,7 +7,7 @@
 
 #include "node/accelerator/packed_layer.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // Whether this processor has them; false where another target has been forced
 // (hwy::SetSupportedTargetsForTest).
@@ -23,4 +23,4 @@ void VnniMultiplyPairs(const std::int16_t* inputs, std::size_t row_stride, std::
                        const PackedWeights<std::int16_t>& weights, std::size_t first_group,
                        std::size_t groups, std::int32_t* sums);
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

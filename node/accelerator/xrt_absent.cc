@@ -1,7 +1,7 @@
 // Stands for xrt_create.cc in a build without XRT.
 #include "node/accelerator/xrt_create.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 namespace {
 
@@ -15,7 +15,7 @@ absl::Status Absent() {
 absl::Status CheckXrtPositioning(const XrtOptions&) { return Absent(); }
 absl::Status CheckXrtFusion(const XrtOptions&) { return Absent(); }
 
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const PositioningNetwork&, std::size_t,
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const nn::PositioningNetwork&, std::size_t,
                                                                   const XrtOptions&) {
   return Absent();
 }
@@ -24,4 +24,4 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtFusion(std::size_t, std::s
   return Absent();
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

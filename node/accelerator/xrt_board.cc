@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 absl::Status ErrorOf(int code, const std::string& text) {
@@ -103,4 +103,4 @@ absl::StatusOr<std::vector<xrt::kernel>> XrtBoard::TakeUnits(std::string_view ke
   return taken;
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -16,7 +16,7 @@
 #include "node/accelerator/xrt_options.h"
 #include "node/accelerator/xrt_xclbin.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // The error for an exception of XRT: PermissionDenied, ResourceExhausted, NotFound, FailedPrecondition or
 // Unavailable, with what was being done and the remedy.
@@ -60,4 +60,4 @@ class XrtBoard {
   std::string name_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

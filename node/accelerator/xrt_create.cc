@@ -16,7 +16,7 @@
 #include "node/accelerator/xrt_positioning.h"
 #include "node/accelerator/xrt_xclbin.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 using Created = absl::StatusOr<std::unique_ptr<Accelerator>>;
@@ -64,10 +64,10 @@ absl::Status CheckXrtPositioning(const XrtOptions& options) {
 
 absl::Status CheckXrtFusion(const XrtOptions& options) { return CheckXrt(XrtFusion::kKernel, options); }
 
-Created CreateXrtPositioning(const PositioningNetwork& network, std::size_t max_batch,
+Created CreateXrtPositioning(const nn::PositioningNetwork& network, std::size_t max_batch,
                              const XrtOptions& options) {
   return WithFallback(XrtPositioning::Create(network, max_batch, options), options, [&]() -> Created {
-    return CpuPositioning::Create(network, NumberFormat::kInt8Int16, max_batch);
+    return CpuPositioning::Create(network, fpga::NumberFormat::kInt8Int16, max_batch);
   });
 }
 
@@ -76,4 +76,4 @@ Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOpti
                       [&]() -> Created { return CpuFusion::Create(panels, max_batch); });
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

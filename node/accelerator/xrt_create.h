@@ -9,11 +9,11 @@
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/xrt_options.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // Positioning on a board, with the processor behind it if the options allow that. Errors: those of
 // XrtPositioning::Create unless the processor takes over; Unimplemented in a build without XRT.
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const PositioningNetwork& network,
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const nn::PositioningNetwork& network,
                                                                   std::size_t max_batch,
                                                                   const XrtOptions& options);
 
@@ -27,4 +27,4 @@ absl::Status CheckXrtFusion(const XrtOptions& options);
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtFusion(std::size_t panels, std::size_t max_batch,
                                                              const XrtOptions& options);
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

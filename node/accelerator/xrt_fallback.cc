@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tributary {
+namespace tributary::accelerator {
 
 std::string XrtFallback::description() const {
   if (board_ == nullptr) return fmt::format("{} for a board that did not open", cpu_->description());
@@ -38,4 +38,4 @@ absl::Status XrtFallback::Infer(std::span<const float> features, std::size_t bat
   return cpu_->Infer(features, batch, outputs);
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

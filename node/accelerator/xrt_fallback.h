@@ -7,7 +7,7 @@
 
 #include "node/accelerator/accelerator.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // Offers each batch to the board and, if that fails, gives it to the processor, whose numbers are the same.
 // Says so when it begins and when it ends, and counts every batch.
@@ -29,4 +29,4 @@ class XrtFallback final : public Accelerator {
   std::atomic<std::uint64_t> fallbacks_{0};
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -10,7 +10,7 @@
 
 #include "fpga/model/kernel_interface.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 constexpr std::size_t kBufferMultiple = 4096;  // of a buffer's size, for the board's allocator and caches
@@ -86,20 +86,20 @@ absl::Status XrtFrames::AllocateUnit(xrt::kernel kernel) {
   return GuardXrt(fmt::format("allocating buffers on {}", board_->name()), [&] {
     Unit unit;
     unit.kernel = std::move(kernel);
-    unit.parameters = Allocate(*board_, unit.kernel, kParametersArgument, kernel_.parameters.size());
+    unit.parameters = Allocate(*board_, unit.kernel, fpga::kParametersArgument, kernel_.parameters.size());
     for (Slot& slot : unit.slots) {
       const std::size_t frames = options_.frames_per_run;
-      slot.input = Allocate(*board_, unit.kernel, kInputArgument, frames * kernel_.input_words);
-      slot.output = Allocate(*board_, unit.kernel, kOutputArgument,
-                             frames * kernel_.output_words + KernelReport::kWords);
+      slot.input = Allocate(*board_, unit.kernel, fpga::kInputArgument, frames * kernel_.input_words);
+      slot.output = Allocate(*board_, unit.kernel, fpga::kOutputArgument,
+                             frames * kernel_.output_words + fpga::KernelReport::kWords);
       slot.input_words = Words(slot.input);
       slot.output_words = Words(slot.output);
       slot.run = xrt::run(unit.kernel);
-      slot.run.set_arg(kInputArgument, slot.input);
-      slot.run.set_arg(kOutputArgument, slot.output);
-      slot.run.set_arg(kParametersArgument, unit.parameters);
-      slot.run.set_arg(kParameterWordsArgument, 0u);
-      slot.run.set_arg(kSeedArgument, 0u);
+      slot.run.set_arg(fpga::kInputArgument, slot.input);
+      slot.run.set_arg(fpga::kOutputArgument, slot.output);
+      slot.run.set_arg(fpga::kParametersArgument, unit.parameters);
+      slot.run.set_arg(fpga::kParameterWordsArgument, 0u);
+      slot.run.set_arg(fpga::kSeedArgument, 0u);
     }
     units_.push_back(std::move(unit));
   });
@@ -112,12 +112,12 @@ absl::Status XrtFrames::LoadParameters(Unit& unit) {
   absl::Status status = GuardXrt(fmt::format("loading parameters into {}", board_->name()), [&] {
     std::ranges::copy(kernel_.parameters, Words(unit.parameters).begin());
     unit.parameters.sync(XCL_BO_SYNC_BO_TO_DEVICE);
-    slot.run.set_arg(kParameterWordsArgument, static_cast<std::uint32_t>(kernel_.parameters.size()));
+    slot.run.set_arg(fpga::kParameterWordsArgument, static_cast<std::uint32_t>(kernel_.parameters.size()));
   });
   if (status.ok()) status = Start(slot, 0, 0);
   if (status.ok()) status = Wait(slot, options_.load_timeout);
   if (!status.ok()) return status;
-  return GuardXrt("preparing runs", [&] { slot.run.set_arg(kParameterWordsArgument, 0u); });
+  return GuardXrt("preparing runs", [&] { slot.run.set_arg(fpga::kParameterWordsArgument, 0u); });
 }
 
 void XrtFrames::Close() {
@@ -171,10 +171,10 @@ absl::Status XrtFrames::Start(Slot& slot, std::size_t input_words, std::uint32_t
   return GuardXrt(fmt::format("starting a run on {}", board_->name()), [&] {
     const std::size_t report = slot.frames * kernel_.output_words;
     slot.output_words[report] = 0;
-    slot.output.sync(XCL_BO_SYNC_BO_TO_DEVICE, 8 * (report + KernelReport::kWords), 0);
+    slot.output.sync(XCL_BO_SYNC_BO_TO_DEVICE, 8 * (report + fpga::KernelReport::kWords), 0);
     if (slot.frames > 0) slot.input.sync(XCL_BO_SYNC_BO_TO_DEVICE, 8 * slot.frames * input_words, 0);
-    slot.run.set_arg(kFramesArgument, static_cast<std::uint32_t>(slot.frames));
-    slot.run.set_arg(kConfigurationArgument, configuration);
+    slot.run.set_arg(fpga::kFramesArgument, static_cast<std::uint32_t>(slot.frames));
+    slot.run.set_arg(fpga::kConfigurationArgument, configuration);
     // Not marked where it throws: XRT would wait forever for the end of a run that never began.
     slot.run.start();
     slot.running = true;
@@ -189,7 +189,7 @@ absl::Status XrtFrames::Wait(Slot& slot, std::chrono::milliseconds timeout) {
     state = slot.run.wait(timeout);
     if (state != ERT_CMD_STATE_TIMEOUT) slot.running = false;
     if (state == ERT_CMD_STATE_COMPLETED) {
-      slot.output.sync(XCL_BO_SYNC_BO_FROM_DEVICE, 8 * (report_word + KernelReport::kWords), 0);
+      slot.output.sync(XCL_BO_SYNC_BO_FROM_DEVICE, 8 * (report_word + fpga::KernelReport::kWords), 0);
     }
   });
   if (!waited.ok()) return waited;
@@ -200,7 +200,7 @@ absl::Status XrtFrames::Wait(Slot& slot, std::chrono::milliseconds timeout) {
                     "repeats, power the board off and on",
                     board_->name(), timeout.count()));
   }
-  const KernelReport report{slot.output_words[report_word], slot.output_words[report_word + 1]};
+  const fpga::KernelReport report{slot.output_words[report_word], slot.output_words[report_word + 1]};
   if (state != ERT_CMD_STATE_COMPLETED || !report.valid() || report.read_failed() || report.write_failed() ||
       report.frames_done() != slot.frames) {
     ++failed_runs_;
@@ -266,4 +266,4 @@ absl::Status XrtFrames::Run(std::size_t frames, std::size_t input_words, std::ui
   return status;
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -17,7 +17,7 @@
 #include "node/accelerator/xrt_board.h"
 #include "node/accelerator/xrt_options.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // What the host must know of a kernel. Words have 64 bits.
 struct XrtKernel {
@@ -98,4 +98,4 @@ class XrtFrames {
   std::atomic<std::uint64_t> runs_{0}, failed_runs_{0}, timeouts_{0}, reopened_{0};
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

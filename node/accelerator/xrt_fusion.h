@@ -10,7 +10,7 @@
 #include "node/accelerator/fusion_accelerator.h"
 #include "node/accelerator/xrt_frames.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // A frame of the kernel is a subject; the subjects of a run have equally many tuples.
 class XrtFusion final : public FusionAccelerator {
@@ -28,10 +28,10 @@ class XrtFusion final : public FusionAccelerator {
   XrtFusion(std::size_t panels, std::size_t max_batch, std::unique_ptr<XrtFrames> frames)
       : FusionAccelerator(panels, max_batch), frames_(std::move(frames)) {}
   // Errors: those of XrtFrames::Run.
-  absl::Status Fuse(std::span<const FusionTuple> tuples, std::size_t panels,
-                    std::span<FusionTuple> fused) override;
+  absl::Status Fuse(std::span<const fpga::FusionTuple> tuples, std::size_t panels,
+                    std::span<fpga::FusionTuple> fused) override;
 
   const std::unique_ptr<XrtFrames> frames_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -17,7 +17,7 @@
 #include "node/accelerator/xrt_create.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 constexpr std::size_t kPanels = 4;
@@ -30,7 +30,7 @@ class XrtFusionTest : public testing::Test {
     ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
     options_.xclbin = OwnFolder() + "xrt_fusion_test.xclbin";
     std::ofstream(options_.xclbin, std::ios::binary)
-        << WriteXclbin({.kernels = {{"fusion_kernel", 2}}}).value();
+        << device::WriteXclbin({.kernels = {{"fusion_kernel", 2}}}).value();
     options_.frames_per_run = 4;
     options_.reopen_interval = std::chrono::milliseconds(0);
   }
@@ -96,4 +96,4 @@ TEST_F(XrtFusionTest, TheProcessorTakesOverWithTheSameNumbersWhereAllowed) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace tributary {
+namespace tributary::accelerator {
 
 struct XrtOptions {
   std::string xclbin;              // file with the positioning kernel
@@ -22,4 +22,4 @@ struct XrtOptions {
   std::chrono::milliseconds reopen_interval{100};
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

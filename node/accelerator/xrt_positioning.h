@@ -12,7 +12,7 @@
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/xrt_frames.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 // Same outputs as PositioningModel in int8_16, bit for bit; a frame is a subject.
 class XrtPositioning final : public Accelerator {
@@ -20,7 +20,7 @@ class XrtPositioning final : public Accelerator {
   static constexpr const char* kKernel = "positioning_kernel";
 
   // Errors: InvalidArgument for a network that does not fit or max_batch 0; those of XrtFrames::Create.
-  static absl::StatusOr<std::unique_ptr<XrtPositioning>> Create(const PositioningNetwork& network,
+  static absl::StatusOr<std::unique_ptr<XrtPositioning>> Create(const nn::PositioningNetwork& network,
                                                                 std::size_t max_batch,
                                                                 const XrtOptions& options);
 
@@ -31,12 +31,12 @@ class XrtPositioning final : public Accelerator {
   Counters counters() const override { return frames_->counters(); }
 
  private:
-  XrtPositioning(PositioningModel model, std::size_t max_batch, std::unique_ptr<XrtFrames> frames);
+  XrtPositioning(fpga::PositioningModel model, std::size_t max_batch, std::unique_ptr<XrtFrames> frames);
 
-  const PositioningModel model_;
+  const fpga::PositioningModel model_;
   const std::size_t max_batch_;
   const std::unique_ptr<XrtFrames> frames_;
   std::vector<char> finite_;  // [max_batch]
 };
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -18,13 +18,13 @@
 #include "node/accelerator/xrt_create.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr std::size_t kInputs = PositioningModel::kInputs;
-constexpr std::size_t kOutputs = PositioningModel::kOutputs;
+constexpr std::size_t kInputs = fpga::PositioningModel::kInputs;
+constexpr std::size_t kOutputs = fpga::PositioningModel::kOutputs;
 constexpr std::size_t kBatch = 16;
 
 class XrtPositioningTest : public testing::Test {
@@ -41,8 +41,8 @@ class XrtPositioningTest : public testing::Test {
 
   static void Inject(const char* faults) { ::setenv("TRIBUTARY_DEVICE_FAULTS", faults, 1); }
 
-  static std::string WriteFile(std::vector<XclbinContents::Kernel> kernels) {
-    const auto bytes = WriteXclbin({.kernels = std::move(kernels)});
+  static std::string WriteFile(std::vector<device::XclbinContents::Kernel> kernels) {
+    const auto bytes = device::WriteXclbin({.kernels = std::move(kernels)});
     EXPECT_TRUE(bytes.ok());
     const std::string path = OwnFolder() + "xrt_positioning_test.xclbin";
     std::ofstream(path, std::ios::binary) << *bytes;
@@ -53,7 +53,7 @@ class XrtPositioningTest : public testing::Test {
 
   std::vector<float> OnCpu(std::span<const float> features) const {
     const std::size_t batch = features.size() / kInputs;
-    auto cpu = CpuPositioning::Create(network_, NumberFormat::kInt8Int16, batch);
+    auto cpu = CpuPositioning::Create(network_, fpga::NumberFormat::kInt8Int16, batch);
     std::vector<float> outputs(batch * kOutputs);
     EXPECT_TRUE((*cpu)->Infer(features, batch, outputs).ok());
     return outputs;
@@ -65,7 +65,7 @@ class XrtPositioningTest : public testing::Test {
     EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
   }
 
-  const PositioningNetwork network_ = RandomPositioningNetwork(3);
+  const nn::PositioningNetwork network_ = fpga::RandomPositioningNetwork(3);
   XrtOptions options_;
 };
 
@@ -76,7 +76,7 @@ TEST_P(XrtMatchesCpuTest, BitForBitWithEveryNumberOfComputeUnits) {
   auto xrt = XrtPositioning::Create(network_, kBatch, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
   for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, kBatch}) {
-    std::vector<float> features = RandomFeatures(batch, batch);
+    std::vector<float> features = fpga::RandomFeatures(batch, batch);
     if (batch == 7) features[2 * kInputs + 5] = std::numeric_limits<float>::infinity();
     std::vector<float> outputs(batch * kOutputs);
     const absl::Status status = (*xrt)->Infer(features, batch, outputs);
@@ -89,10 +89,10 @@ TEST_P(XrtMatchesCpuTest, BitForBitWithEveryNumberOfComputeUnits) {
 INSTANTIATE_TEST_SUITE_P(Units, XrtMatchesCpuTest, testing::Values(1, 2));
 
 TEST_F(XrtPositioningTest, ACheckOfTheBoardSendsAsManyParametersAsTheKernelTakes) {
-  const auto model = PositioningModel::Create(network_, NumberFormat::kInt8Int16);
-  const auto probe =
-      std::ranges::find(kKernelProbes, std::string_view(XrtPositioning::kKernel), &KernelProbe::kernel);
-  EXPECT_EQ(probe->parameter_words, PositioningParameterWords(model->fixed())->size());
+  const auto model = fpga::PositioningModel::Create(network_, fpga::NumberFormat::kInt8Int16);
+  const auto probe = std::ranges::find(fpga::kKernelProbes, std::string_view(XrtPositioning::kKernel),
+                                       &fpga::KernelProbe::kernel);
+  EXPECT_EQ(probe->parameter_words, fpga::PositioningParameterWords(model->fixed())->size());
 }
 
 TEST_F(XrtPositioningTest, RefusesABatchOfAnotherSize) {
@@ -108,7 +108,7 @@ TEST_F(XrtPositioningTest, AHungRunFailsTheBatchAndTheNextOneIsComputed) {
   auto xrt = XrtPositioning::Create(network_, kBatch, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
   ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
-  const std::vector<float> features = RandomFeatures(1, 4);
+  const std::vector<float> features = fpga::RandomFeatures(1, 4);
   std::vector<float> outputs(4 * kOutputs);
   const absl::Status hung = (*xrt)->Infer(features, 4, outputs);
   EXPECT_TRUE(absl::IsDeadlineExceeded(hung)) << hung;
@@ -127,7 +127,7 @@ TEST_F(XrtPositioningTest, ABoardThatHungIsLeftAloneForAWhileSoThatTheProcessorI
   options_.fall_back_to_cpu = true;
   auto fallback = CreateXrtPositioning(network_, kBatch, options_);
   ASSERT_TRUE(fallback.ok()) << fallback.status();
-  const std::vector<float> features = RandomFeatures(1, 1);
+  const std::vector<float> features = fpga::RandomFeatures(1, 1);
   std::vector<float> outputs(kOutputs);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE((*fallback)->Infer(features, 1, outputs).ok());
   EXPECT_EQ((*fallback)->counters().timeouts, 1u);
@@ -148,7 +148,7 @@ TEST_F(XrtPositioningTest, AFailedTransferOnTheBoardFailsTheBatchOnly) {
   Inject("read_error=2,write_error=4");
   auto xrt = XrtPositioning::Create(network_, kBatch, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
-  const std::vector<float> features = RandomFeatures(1, 1);
+  const std::vector<float> features = fpga::RandomFeatures(1, 1);
   std::vector<float> outputs(kOutputs);
   const absl::Status read = (*xrt)->Infer(features, 1, outputs);
   EXPECT_TRUE(absl::IsInternal(read)) << read;
@@ -166,7 +166,7 @@ TEST_F(XrtPositioningTest, ADeviceThatDisappearsIsUnavailableUntilItIsBack) {
   Inject("disappear=2");
   auto xrt = XrtPositioning::Create(network_, kBatch, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
-  const std::vector<float> features = RandomFeatures(1, 1);
+  const std::vector<float> features = fpga::RandomFeatures(1, 1);
   std::vector<float> outputs(kOutputs);
   EXPECT_TRUE(absl::IsUnavailable((*xrt)->Infer(features, 1, outputs)));
   Inject("no_device");
@@ -229,7 +229,7 @@ TEST_F(XrtPositioningTest, TheProcessorComputesABatchThatTheBoardFailedWithTheSa
   options_.fall_back_to_cpu = true;
   auto fallback = CreateXrtPositioning(network_, kBatch, options_);
   ASSERT_TRUE(fallback.ok()) << fallback.status();
-  const std::vector<float> features = RandomFeatures(1, 2);
+  const std::vector<float> features = fpga::RandomFeatures(1, 2);
   for (int i = 0; i < 2; ++i) {
     std::vector<float> outputs(2 * kOutputs);
     ASSERT_TRUE((*fallback)->Infer(features, 2, outputs).ok());
@@ -246,4 +246,4 @@ TEST_F(XrtPositioningTest, TwoPanelsTakeOneComputeUnitEachAndAThirdIsRefused) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::accelerator

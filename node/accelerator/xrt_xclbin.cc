@@ -10,7 +10,7 @@
 
 #include "fmt/format.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 namespace {
 
 constexpr std::size_t kHeaderBytes = offsetof(axlf, m_sections);
@@ -134,4 +134,4 @@ absl::StatusOr<XclbinSummary> ReadXclbin(const std::string& path) {
   return summary;
 }
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::accelerator {
 
 struct XclbinSummary {
   std::string uuid;                // as 8-4-4-4-12 lower-case digits
@@ -23,4 +23,4 @@ absl::StatusOr<XclbinSummary> ParseXclbin(std::string_view bytes);
 // The file's summary. Errors name the file and the remedy: NotFound, PermissionDenied, and ParseXclbin's.
 absl::StatusOr<XclbinSummary> ReadXclbin(const std::string& path);
 
-}  // namespace tributary
+}  // namespace tributary::accelerator

@@ -5,7 +5,7 @@
 #include "core/nn/encoder/augmentation_continuous.h"
 #include "node/learner/table_augmentation.h"
 
-namespace tributary {
+namespace tributary::learner {
 
 absl::StatusOr<AugmentationSet> ParseAugmentationSet(std::string_view name) {
   if (name == "continuous") return AugmentationSet::kContinuous;
@@ -14,17 +14,17 @@ absl::StatusOr<AugmentationSet> ParseAugmentationSet(std::string_view name) {
       fmt::format("augmentation is \"{}\", expected continuous or table", name));
 }
 
-absl::StatusOr<std::unique_ptr<Augmenter>> CreateAugmenter(AugmentationSet set, std::size_t side) {
+absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(AugmentationSet set, std::size_t side) {
   if (set == AugmentationSet::kContinuous) {
-    ContinuousAugmentationOptions options;
+    nn::ContinuousAugmentationOptions options;
     options.side = side;
-    return std::make_unique<ContinuousAugmentation>(options);
+    return std::make_unique<nn::ContinuousAugmentation>(options);
   }
-  if (side != kImageSide) {
+  if (side != fpga::kImageSide) {
     return absl::InvalidArgumentError(
-        fmt::format("the table augmentation takes images of side {}, these have {}", kImageSide, side));
+        fmt::format("the table augmentation takes images of side {}, these have {}", fpga::kImageSide, side));
   }
   return std::make_unique<TableAugmentation>();
 }
 
-}  // namespace tributary
+}  // namespace tributary::learner

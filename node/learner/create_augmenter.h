@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/nn/encoder/augmenter.h"
 
-namespace tributary {
+namespace tributary::learner {
 
 enum class AugmentationSet {
   kContinuous,  // any angle, any crop, any sigma: core/nn/encoder/augmentation_continuous.h
@@ -19,6 +19,6 @@ enum class AugmentationSet {
 absl::StatusOr<AugmentationSet> ParseAugmentationSet(std::string_view name);
 
 // For images of side × side pixels. InvalidArgument if the set does not exist for that side.
-absl::StatusOr<std::unique_ptr<Augmenter>> CreateAugmenter(AugmentationSet set, std::size_t side);
+absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(AugmentationSet set, std::size_t side);
 
-}  // namespace tributary
+}  // namespace tributary::learner

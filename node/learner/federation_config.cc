@@ -7,14 +7,14 @@
 #include "core/images/glyphs.h"
 #include "core/images/idx_file.h"
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
 constexpr std::int64_t kMaxNodes = 100'000;
 constexpr std::int64_t kMaxBuffer = 10'000'000;
 
-ImageSet Part(const ImageSet& set, const std::vector<std::uint32_t>& indices) {
-  ImageSet part;
+images::ImageSet Part(const images::ImageSet& set, const std::vector<std::uint32_t>& indices) {
+  images::ImageSet part;
   part.side = set.side;
   part.pixels.reserve(indices.size() * set.image_size());
   for (const std::uint32_t index : indices) {
@@ -26,7 +26,7 @@ ImageSet Part(const ImageSet& set, const std::vector<std::uint32_t>& indices) {
 
 }  // namespace
 
-FederationConfig ReadFederation(const ConfigSection& section, const std::string& default_aggregator) {
+FederationConfig ReadFederation(const config::ConfigSection& section, const std::string& default_aggregator) {
   FederationConfig config;
   config.aggregator = section.Text("aggregator", default_aggregator);
   config.run = section.Text("run", "");
@@ -40,7 +40,7 @@ FederationConfig ReadFederation(const ConfigSection& section, const std::string&
     config.images = section.File(config.images);
   }
   const std::string split = section.Choice("split", "iid", {"iid", "shard", "dirichlet"});
-  config.split.kind = ParseImageSplit(split).value_or(ImageSplit::kIid);
+  config.split.kind = images::ParseImageSplit(split).value_or(images::ImageSplit::kIid);
   config.split.concentration = section.Real("alpha", 0.5, {1e-3, 1e6});
   config.split.nodes = static_cast<std::size_t>(section.Integer("shards", 1, {1, kMaxNodes}));
   config.split.seed = static_cast<std::uint64_t>(section.Integer("seed", 1, {0}));
@@ -49,7 +49,7 @@ FederationConfig ReadFederation(const ConfigSection& section, const std::string&
     section.Fault("shard_index",
                   fmt::format("expected less than shards = {}, found {}", config.split.nodes, config.shard));
   }
-  if (config.split.kind != ImageSplit::kIid && !drawn && config.labels.empty()) {
+  if (config.split.kind != images::ImageSplit::kIid && !drawn && config.labels.empty()) {
     section.Fault("labels", fmt::format("a {} split needs the labels of the images", split));
   }
   config.state = section.File(section.Text("state", ""));
@@ -57,12 +57,12 @@ FederationConfig ReadFederation(const ConfigSection& section, const std::string&
   return config;
 }
 
-absl::StatusOr<ImageSet> LoadPart(const FederationConfig& config) {
-  const absl::StatusOr<ImageSet> set = config.images == "glyphs"
-                                           ? DrawGlyphs(config.glyphs, config.split.seed)
-                                           : ReadIdxImages(config.images, config.labels);
+absl::StatusOr<images::ImageSet> LoadPart(const FederationConfig& config) {
+  const absl::StatusOr<images::ImageSet> set = config.images == "glyphs"
+                                                   ? images::DrawGlyphs(config.glyphs, config.split.seed)
+                                                   : images::ReadIdxImages(config.images, config.labels);
   if (!set.ok()) return set.status();
-  const auto parts = SplitImages(set->count(), set->labels, config.split);
+  const auto parts = images::SplitImages(set->count(), set->labels, config.split);
   if (!parts.ok()) {
     return absl::InvalidArgumentError(
         fmt::format("{}: {}", config.images, std::string(parts.status().message())));
@@ -70,4 +70,4 @@ absl::StatusOr<ImageSet> LoadPart(const FederationConfig& config) {
   return Part(*set, (*parts)[config.shard]);
 }
 
-}  // namespace tributary
+}  // namespace tributary::learner

@@ -5,29 +5,29 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/config/config.h"
 #include "core/images/image_set.h"
 #include "core/images/split.h"
-#include "core/config/config.h"
 
-namespace tributary {
+namespace tributary::learner {
 
 struct FederationConfig {
   std::string aggregator;
-  std::string run;          // empty: the run that is active, or the next to start
-  std::string images;       // an idx file, or "glyphs"
-  std::string labels;       // for splits by label; they stay here
-  std::size_t glyphs = 0;   // how many, where images are "glyphs"
-  ImageSplitOptions split;  // of the set over `split.nodes` nodes
-  std::size_t shard = 0;    // which part is this node's
-  std::string state;        // file that keeps what a restart must not lose; empty: none
-  std::size_t buffer = 0;   // most novel images to learn from again; 0: all
+  std::string run;                  // empty: the run that is active, or the next to start
+  std::string images;               // an idx file, or "glyphs"
+  std::string labels;               // for splits by label; they stay here
+  std::size_t glyphs = 0;           // how many, where images are "glyphs"
+  images::ImageSplitOptions split;  // of the set over `split.nodes` nodes
+  std::size_t shard = 0;            // which part is this node's
+  std::string state;                // file that keeps what a restart must not lose; empty: none
+  std::size_t buffer = 0;           // most novel images to learn from again; 0: all
 };
 
 // `default_aggregator`: the uplink's.
-FederationConfig ReadFederation(const ConfigSection& section, const std::string& default_aggregator);
+FederationConfig ReadFederation(const config::ConfigSection& section, const std::string& default_aggregator);
 
 // This node's part of the set, and nothing else of it. Errors: as ReadIdxImages and SplitImages, naming the
 // file.
-absl::StatusOr<ImageSet> LoadPart(const FederationConfig& config);
+absl::StatusOr<images::ImageSet> LoadPart(const FederationConfig& config);
 
-}  // namespace tributary
+}  // namespace tributary::learner

@@ -7,28 +7,28 @@
 
 #include "node/config.h"
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* kMinimal = "node = \"south\"\n[federation]\nimages = \"glyphs\"\n";
+constexpr const char* kMinimalFederation = "node = \"south\"\n[federation]\nimages = \"glyphs\"\n";
 
-NodeConfig Parse(const std::string& text) {
-  auto config = ParseNodeConfig(text, "/etc/tributary/node.toml");
+node::NodeConfig ParseFederation(const std::string& text) {
+  auto config = node::ParseNodeConfig(text, "/etc/tributary/node.toml");
   EXPECT_TRUE(config.ok()) << config.status();
-  return config.value_or(NodeConfig());
+  return config.value_or(node::NodeConfig());
 }
 
-std::string Faults(const std::string& text) {
-  const auto config = ParseNodeConfig(text, "/etc/tributary/node.toml");
+std::string FederationFaults(const std::string& text) {
+  const auto config = node::ParseNodeConfig(text, "/etc/tributary/node.toml");
   EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(config.status().message());
 }
 
 TEST(FederationConfigTest, ANodeMayLearnAlone) {
-  const NodeConfig config = Parse(kMinimal);
+  const node::NodeConfig config = ParseFederation(kMinimalFederation);
   ASSERT_TRUE(config.federation.has_value());
   EXPECT_TRUE(config.panels.empty());
   EXPECT_EQ(config.federation->aggregator, "127.0.0.1:7400");
@@ -38,13 +38,13 @@ TEST(FederationConfigTest, ANodeMayLearnAlone) {
 }
 
 TEST(FederationConfigTest, ResolvesFilesAgainstItsOwnFolder) {
-  const NodeConfig config = Parse(
+  const node::NodeConfig config = ParseFederation(
       "node = \"south\"\n[federation]\nimages = \"a.gz\"\nlabels = \"/b.gz\"\nsplit = \"dirichlet\"\n"
       "alpha = 0.1\nshards = 5\nshard_index = 4\nstate = \"state.safetensors\"\nbuffer = 256\n");
   EXPECT_EQ(config.federation->images, "/etc/tributary/a.gz");
   EXPECT_EQ(config.federation->labels, "/b.gz");
   EXPECT_EQ(config.federation->state, "/etc/tributary/state.safetensors");
-  EXPECT_EQ(config.federation->split.kind, ImageSplit::kDirichlet);
+  EXPECT_EQ(config.federation->split.kind, images::ImageSplit::kDirichlet);
   EXPECT_EQ(config.federation->split.concentration, 0.1);
   EXPECT_EQ(config.federation->shard, 4u);
   EXPECT_EQ(config.federation->buffer, 256u);
@@ -52,21 +52,22 @@ TEST(FederationConfigTest, ResolvesFilesAgainstItsOwnFolder) {
 
 TEST(FederationConfigTest, NamesEveryFaultAtOnce) {
   EXPECT_THAT(
-      Faults("node = \"south\"\n[federation]\nsplit = \"fair\"\nshards = 2\nshard_index = 2\ntypo = 1\n"),
+      FederationFaults(
+          "node = \"south\"\n[federation]\nsplit = \"fair\"\nshards = 2\nshard_index = 2\ntypo = 1\n"),
       AllOf(HasSubstr("images: is required"), HasSubstr("split: expected one of"),
             HasSubstr("expected less than shards = 2, found 2"), HasSubstr("typo: unknown key")));
-  EXPECT_THAT(Faults("node = \"south\"\n[federation]\nimages = \"a.gz\"\nsplit = \"shard\"\n"),
+  EXPECT_THAT(FederationFaults("node = \"south\"\n[federation]\nimages = \"a.gz\"\nsplit = \"shard\"\n"),
               HasSubstr("needs the labels"));
-  EXPECT_THAT(Faults(std::string(kMinimal) + "aggregator = \"10.0.0.1:7400\"\n"),
+  EXPECT_THAT(FederationFaults(std::string(kMinimalFederation) + "aggregator = \"10.0.0.1:7400\"\n"),
               HasSubstr("not on the loopback"));
 }
 
 TEST(FederationConfigTest, ThePartsOfAllNodesAreTheSet) {
   std::size_t total = 0;
   for (const std::string index : {"0", "1", "2"}) {
-    const NodeConfig config =
-        Parse(std::string(kMinimal) +
-              "glyphs = 100\nsplit = \"dirichlet\"\nshards = 3\nshard_index = " + index + "\n");
+    const node::NodeConfig config =
+        ParseFederation(std::string(kMinimalFederation) +
+                        "glyphs = 100\nsplit = \"dirichlet\"\nshards = 3\nshard_index = " + index + "\n");
     const auto part = LoadPart(*config.federation);
     ASSERT_TRUE(part.ok()) << part.status();
     EXPECT_TRUE(part->labels.empty());
@@ -76,4 +77,4 @@ TEST(FederationConfigTest, ThePartsOfAllNodesAreTheSet) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learner

@@ -18,27 +18,27 @@
 #include "core/runtime/file.h"
 #include "node/learner/local_training.h"
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
-FederationClientOptions Capable(FederationClientOptions options, std::size_t images) {
+link::FederationClientOptions Capable(link::FederationClientOptions options, std::size_t images) {
   options.sample_count = images;
   options.secure_aggregation = true;
   return options;
 }
 
-bool SameSha(const Sha256& sha, const std::string& bytes) {
+bool SameSha(const parameters::Sha256& sha, const std::string& bytes) {
   return bytes.size() == sha.size() && std::memcmp(sha.data(), bytes.data(), sha.size()) == 0;
 }
 
 // Errors: DataLoss for another model than the task's; those of reading it.
-absl::StatusOr<EncoderFile> ModelOf(const TrainTask& task, const std::string& file) {
-  const absl::StatusOr<TensorSet> set = DecodeSafetensors(file);
+absl::StatusOr<nn::EncoderFile> ModelOf(const wire::TrainTask& task, const std::string& file) {
+  const absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(file);
   if (!set.ok()) return set.status();
-  if (!SameSha(ParameterIdentity(*set), task.model_sha256)) {
+  if (!SameSha(parameters::ParameterIdentity(*set), task.model_sha256)) {
     return absl::DataLossError("the model's parameters are not those that the task names");
   }
-  absl::StatusOr<EncoderFile> model = EncoderFromTensors(*set);
+  absl::StatusOr<nn::EncoderFile> model = nn::EncoderFromTensors(*set);
   if (!model.ok()) return model.status();
   if (model->parameters.size() != task.element_count) {
     return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
@@ -49,12 +49,13 @@ absl::StatusOr<EncoderFile> ModelOf(const TrainTask& task, const std::string& fi
 
 }  // namespace
 
-Learner::Learner(LearnerOptions options, ImageSet images, const Clock& clock, Metrics& metrics)
+Learner::Learner(LearnerOptions options, images::ImageSet images, const runtime::Clock& clock,
+                 runtime::Metrics& metrics)
     : options_(std::move(options)),
       images_(std::move(images)),
       clock_(clock),
       metrics_(metrics),
-      client_(std::make_unique<FederationClient>(Capable(options_.client, images_.count()), clock)) {
+      client_(std::make_unique<link::FederationClient>(Capable(options_.client, images_.count()), clock)) {
   metrics_.Register(*client_);
 }
 
@@ -71,7 +72,7 @@ void Learner::Stop() {
 
 void Learner::Run() {
   while (const auto assignment = client_->Next()) {
-    std::optional<TaskDecline> decline;
+    std::optional<parameters::TaskDecline> decline;
     const absl::Status status = DoRoundInMemory(*assignment, decline);
     if (absl::IsCancelled(status)) {
       metrics_.Withdrawn();
@@ -84,7 +85,7 @@ void Learner::Run() {
   }
 }
 
-void Learner::Decline(const FederationClient::Assignment& assignment, TaskDecline decline,
+void Learner::Decline(const link::FederationClient::Assignment& assignment, parameters::TaskDecline decline,
                       std::string message) {
   decline.message = std::move(message);
   metrics_.Declined(decline.reason);
@@ -100,8 +101,8 @@ void Learner::Decline(const FederationClient::Assignment& assignment, TaskDeclin
                assignment.task.round, assignment.task.run, said.ToString());
 }
 
-absl::Status Learner::DoRoundInMemory(const FederationClient::Assignment& assignment,
-                                      std::optional<TaskDecline>& decline) {
+absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& assignment,
+                                      std::optional<parameters::TaskDecline>& decline) {
   // Network and batch are the run's to choose, the memory is this board's.
   try {
     return DoRound(assignment, decline);
@@ -109,44 +110,44 @@ absl::Status Learner::DoRoundInMemory(const FederationClient::Assignment& assign
   } catch (const std::length_error&) {
   }
   workload_.reset();
-  decline = {DeclineReason::kMemory, true, ""};
+  decline = {parameters::DeclineReason::kMemory, true, ""};
   return absl::ResourceExhaustedError(fmt::format("no memory for {} parameters and a batch of {}",
                                                   assignment.task.element_count,
                                                   assignment.task.settings.batch));
 }
 
-absl::Status Learner::DoRound(const FederationClient::Assignment& assignment,
-                              std::optional<TaskDecline>& decline) {
-  const TrainTask& task = assignment.task;
-  decline = {DeclineReason::kFetch, false, ""};
+absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignment,
+                              std::optional<parameters::TaskDecline>& decline) {
+  const wire::TrainTask& task = assignment.task;
+  decline = {parameters::DeclineReason::kFetch, false, ""};
   const absl::StatusOr<std::string> file = client_->FetchModel(assignment);
   if (!file.ok()) return file.status();
-  const absl::StatusOr<EncoderFile> model = ModelOf(task, *file);
+  const absl::StatusOr<nn::EncoderFile> model = ModelOf(task, *file);
   // The network is the run's; damage is this file's.
-  decline = {DeclineReason::kModel, absl::IsInvalidArgument(model.status()), ""};
+  decline = {parameters::DeclineReason::kModel, absl::IsInvalidArgument(model.status()), ""};
   if (!model.ok()) return model.status();
-  decline = {DeclineReason::kImages, true, ""};
+  decline = {parameters::DeclineReason::kImages, true, ""};
   if (absl::Status status = Prepare(task, *model); !status.ok()) return status;
   update_.resize(model->parameters.size());
-  decline = {DeclineReason::kTraining, false, ""};
+  decline = {parameters::DeclineReason::kTraining, false, ""};
   const std::int64_t begin_ns = clock_.SteadyNs();
   const auto outcome = workload_->Train(
       task.round - 1, task.settings.local_steps, model->parameters,
       [&assignment] { return assignment.withdrawn.stop_requested(); }, update_);
   if (!outcome.ok()) return outcome.status();
-  const TrainingMetrics training{outcome->loss, outcome->spread,
-                                 1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns),
-                                 task.settings.local_steps};
+  const parameters::TrainingMetrics training{outcome->loss, outcome->spread,
+                                             1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns),
+                                             task.settings.local_steps};
   metrics_.Trained(training);
   AddResidualAndClip(task);
-  decline = {DeclineReason::kUpdate, false, ""};
+  decline = {parameters::DeclineReason::kUpdate, false, ""};
   const auto answer = Send(assignment, training);
   if (!answer.ok()) return answer.status();
   decline.reset();  // the aggregator has the update
   return EndRound(task, *answer, training);
 }
 
-absl::Status Learner::Prepare(const TrainTask& task, const EncoderFile& model) {
+absl::Status Learner::Prepare(const wire::TrainTask& task, const nn::EncoderFile& model) {
   const bool same = workload_ != nullptr && prepared_for_.run == task.run &&
                     prepared_for_.schema_sha256 == task.schema_sha256 &&
                     prepared_for_.settings == task.settings;
@@ -169,9 +170,9 @@ absl::Status Learner::Prepare(const TrainTask& task, const EncoderFile& model) {
   return absl::OkStatus();
 }
 
-absl::Status Learner::Restore(const TrainTask& task) {
+absl::Status Learner::Restore(const wire::TrainTask& task) {
   if (options_.state_file.empty()) return absl::OkStatus();
-  const auto file = ReadFile(options_.state_file);
+  const auto file = runtime::ReadFile(options_.state_file);
   if (!file.ok()) return file.status();
   auto state = DecodeLearnerState(*file);
   if (!state.ok()) return state.status();
@@ -186,46 +187,46 @@ absl::Status Learner::Restore(const TrainTask& task) {
   return options_.buffer > 0 ? workload_->SetBuffered(state->buffer) : absl::OkStatus();
 }
 
-void Learner::AddResidualAndClip(const TrainTask& task) {
+void Learner::AddResidualAndClip(const wire::TrainTask& task) {
   // Fixed point leaves nothing that error feedback would be worth: 2^-31 of the range.
   if (!task.masking) {
     for (std::size_t i = 0; i < residual_.size(); ++i) update_[i] += residual_[i];
   }
   const double clip_norm = task.settings.clip_norm;
   if (clip_norm == 0) return;
-  const double norm = std::sqrt(SumOfSquares(update_));
+  const double norm = std::sqrt(parameters::SumOfSquares(update_));
   if (norm <= clip_norm) return;
   const auto scale = static_cast<float>(clip_norm / norm);
   for (float& value : update_) value *= scale;
 }
 
-absl::StatusOr<SubmitAnswer> Learner::Send(const FederationClient::Assignment& assignment,
-                                           const TrainingMetrics& training) {
+absl::StatusOr<link::SubmitAnswer> Learner::Send(const link::FederationClient::Assignment& assignment,
+                                                 const parameters::TrainingMetrics& training) {
   if (assignment.task.masking) return SendMasked(assignment, training);
   remainder_.resize(update_.size());
   return client_->Submit(assignment, {update_, remainder_, training});
 }
 
-absl::StatusOr<SubmitAnswer> Learner::SendMasked(const FederationClient::Assignment& assignment,
-                                                 const TrainingMetrics& training) {
-  const TrainTask& task = assignment.task;
+absl::StatusOr<link::SubmitAnswer> Learner::SendMasked(const link::FederationClient::Assignment& assignment,
+                                                       const parameters::TrainingMetrics& training) {
+  const wire::TrainTask& task = assignment.task;
   // What the aggregator would refuse; it cannot see it.
-  const RangeCheck range = CheckRange(update_, task.fixed_point.bound);
-  if (range != RangeCheck::kGood) {
-    const bool finite = range == RangeCheck::kOutOfRange;
+  const parameters::RangeCheck range = parameters::CheckRange(update_, task.fixed_point.bound);
+  if (range != parameters::RangeCheck::kGood) {
+    const bool finite = range == parameters::RangeCheck::kOutOfRange;
     const std::string message = finite ? fmt::format("an element is larger than {}", task.fixed_point.bound)
                                        : "an element is not a finite number";
-    Decline(assignment, {DeclineReason::kUpdate, false, ""}, message);
-    return SubmitAnswer{false, finite ? "out_of_range" : "not_finite", message};
+    Decline(assignment, {parameters::DeclineReason::kUpdate, false, ""}, message);
+    return link::SubmitAnswer{false, finite ? "out_of_range" : "not_finite", message};
   }
   words_.resize(update_.size());
   const double weight = task.uniform_weight ? 1 : static_cast<double>(images_.count());
-  ToFixedPoint(update_, FixedPointFactor(task.fixed_point, weight), words_);
+  parameters::ToFixedPoint(update_, parameters::FixedPointFactor(task.fixed_point, weight), words_);
   return client_->SubmitWords(assignment, {words_, images_.count(), {}, training});
 }
 
-absl::Status Learner::EndRound(const TrainTask& task, const SubmitAnswer& answer,
-                               const TrainingMetrics& training) {
+absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAnswer& answer,
+                               const parameters::TrainingMetrics& training) {
   if (!answer.accepted) {
     metrics_.Refused(answer.reason);
     spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, answer.reason,
@@ -235,7 +236,7 @@ absl::Status Learner::EndRound(const TrainTask& task, const SubmitAnswer& answer
   workload_->EndRound();
   metrics_.Buffered(workload_->buffered().size(), workload_->dropped_images());
   metrics_.Accepted(task.round, task.masking.has_value());
-  if (!task.masking && task.settings.encoding != UpdateEncoding::kFloat32) {
+  if (!task.masking && task.settings.encoding != parameters::UpdateEncoding::kFloat32) {
     residual_.resize(remainder_.size());
     residual_.swap(remainder_);
   }
@@ -246,13 +247,13 @@ absl::Status Learner::EndRound(const TrainTask& task, const SubmitAnswer& answer
 
 absl::Status Learner::Keep(const std::string& run) {
   const std::span<const float> local = workload_->local();
-  const std::span<const KeptImage> buffered = workload_->buffered();
+  const std::span<const images::KeptImage> buffered = workload_->buffered();
   if (options_.state_file.empty() || (residual_.empty() && local.empty() && buffered.empty())) {
     return absl::OkStatus();
   }
-  return WriteFileAtomically(
+  return runtime::WriteFileAtomically(
       options_.state_file,
       EncodeLearnerState({run, residual_, {local.begin(), local.end()}, {buffered.begin(), buffered.end()}}));
 }
 
-}  // namespace tributary
+}  // namespace tributary::learner

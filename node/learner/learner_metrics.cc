@@ -2,9 +2,9 @@
 
 #include "core/wire/federation_convert.h"
 
-namespace tributary {
+namespace tributary::learner {
 
-void LearnerMetrics::Register(const FederationClient& client) {
+void LearnerMetrics::Register(const link::FederationClient& client) {
   const auto count = [this](const char* name, const char* help, auto& value) {
     metrics_.AddCounterCallback(name, help, {}, [&value] { return static_cast<double>(value.load()); });
   };
@@ -26,40 +26,40 @@ void LearnerMetrics::Register(const FederationClient& client) {
   gauge("tributary_learner_loss", "Mean loss of the last training.", loss_);
   gauge("tributary_learner_spread", "Collapse check of the last training: near 1 if healthy.", spread_);
   for (int reason = 1; reason < v1::SubmitRefusal_ARRAYSIZE; ++reason) {
-    RefusedFor(SubmitRefusalLabel(static_cast<v1::SubmitRefusal>(reason)));
+    RefusedFor(wire::SubmitRefusalLabel(static_cast<v1::SubmitRefusal>(reason)));
   }
-  for (std::size_t reason = 1; reason < kDeclineReasons; ++reason) {
-    DeclinedFor(static_cast<DeclineReason>(reason));
+  for (std::size_t reason = 1; reason < parameters::kDeclineReasons; ++reason) {
+    DeclinedFor(static_cast<parameters::DeclineReason>(reason));
   }
   metrics_.AddGaugeCallback(
       "tributary_learner_participating", "1 while the aggregator gives tasks.", {},
-      [&client] { return client.state() == FederationState::kParticipating ? 1.0 : 0.0; });
+      [&client] { return client.state() == link::FederationState::kParticipating ? 1.0 : 0.0; });
   const auto link = [this, &client](const char* name, const char* help,
-                                    std::uint64_t FederationClient::Counters::*value) {
+                                    std::uint64_t link::FederationClient::Counters::*value) {
     metrics_.AddCounterCallback(name, help, {},
                                 [&client, value] { return static_cast<double>(client.counters().*value); });
   };
   link("tributary_learner_sent_bytes_total", "Payload of updates sent, repetitions included.",
-       &FederationClient::Counters::sent_bytes);
+       &link::FederationClient::Counters::sent_bytes);
   link("tributary_learner_received_bytes_total", "Payload of models received.",
-       &FederationClient::Counters::received_bytes);
+       &link::FederationClient::Counters::received_bytes);
   link("tributary_learner_repeated_submissions_total", "Updates sent again after a broken connection.",
-       &FederationClient::Counters::repeated_submissions);
+       &link::FederationClient::Counters::repeated_submissions);
   link("tributary_learner_malformed_tasks_total", "Tasks that this node cannot read, and declined.",
-       &FederationClient::Counters::malformed_tasks);
+       &link::FederationClient::Counters::malformed_tasks);
   link("tributary_learner_lost_keys_total",
        "Rounds of secure aggregation in which this node had no keys any more.",
-       &FederationClient::Counters::lost_keys);
+       &link::FederationClient::Counters::lost_keys);
   link("tributary_learner_refused_steps_total",
        "Steps of secure aggregation that were not done, or not taken by the aggregator.",
-       &FederationClient::Counters::refused_steps);
+       &link::FederationClient::Counters::refused_steps);
   link("tributary_learner_unusable_shares_total", "Shares of other nodes' secrets that were no good.",
-       &FederationClient::Counters::unusable_shares);
+       &link::FederationClient::Counters::unusable_shares);
   link("tributary_learner_streams_total", "Streams of tasks that the aggregator answered.",
-       &FederationClient::Counters::streams);
+       &link::FederationClient::Counters::streams);
 }
 
-void LearnerMetrics::Trained(const TrainingMetrics& training) {
+void LearnerMetrics::Trained(const parameters::TrainingMetrics& training) {
   steps_ += training.steps;
   seconds_ = seconds_ + training.seconds;
   loss_ = training.loss;
@@ -78,7 +78,7 @@ void LearnerMetrics::Buffered(std::size_t images, std::uint64_t dropped) {
 }
 
 // Rare: looked up each time. An aggregator that is newer may give a reason that is not known here.
-Counter& LearnerMetrics::RefusedFor(const std::string& reason) {
+runtime::Counter& LearnerMetrics::RefusedFor(const std::string& reason) {
   return metrics_.AddCounter("tributary_learner_refused_updates_total",
                              "Updates that the aggregator refused.", {{"reason", reason}});
 }
@@ -89,16 +89,16 @@ void LearnerMetrics::Refused(const std::string& reason) {
   ++refused_;
 }
 
-Counter& LearnerMetrics::DeclinedFor(DeclineReason reason) {
+runtime::Counter& LearnerMetrics::DeclinedFor(parameters::DeclineReason reason) {
   return metrics_.AddCounter("tributary_learner_declined_tasks_total",
                              "Tasks that this node told the aggregator it cannot do.",
-                             {{"reason", std::string(DeclineReasonName(reason))}});
+                             {{"reason", std::string(parameters::DeclineReasonName(reason))}});
 }
 
-void LearnerMetrics::Declined(DeclineReason reason) { DeclinedFor(reason).Increment(); }
+void LearnerMetrics::Declined(parameters::DeclineReason reason) { DeclinedFor(reason).Increment(); }
 
 LearnerCounters LearnerMetrics::counters() const {
   return {accepted_, masked_, refused_, withdrawn_, failed_, steps_, seconds_, round_, loss_, spread_};
 }
 
-}  // namespace tributary
+}  // namespace tributary::learner

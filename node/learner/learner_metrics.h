@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string>
 
+#include "core/link/federation_client.h"
 #include "core/parameters/task_decline.h"
 #include "core/runtime/metrics.h"
-#include "core/link/federation_client.h"
 
-namespace tributary {
+namespace tributary::learner {
 
 struct LearnerCounters {
   std::uint64_t accepted = 0;   // updates that the aggregator took
@@ -28,26 +28,26 @@ struct LearnerCounters {
 // Written by the learner's thread, read by any.
 class LearnerMetrics {
  public:
-  explicit LearnerMetrics(Metrics& metrics) : metrics_(metrics) {}
+  explicit LearnerMetrics(runtime::Metrics& metrics) : metrics_(metrics) {}
 
   // Registers everything; `client` and this object outlive the last reader.
-  void Register(const FederationClient& client);
+  void Register(const link::FederationClient& client);
 
-  void Trained(const TrainingMetrics& training);
+  void Trained(const parameters::TrainingMetrics& training);
   void Accepted(std::uint32_t round, bool masked);
   void Refused(const std::string& reason);
   void Withdrawn() { ++withdrawn_; }
   void Buffered(std::size_t images, std::uint64_t dropped);
   void Failed() { ++failed_; }
-  void Declined(DeclineReason reason);
+  void Declined(parameters::DeclineReason reason);
 
   LearnerCounters counters() const;
 
  private:
-  Counter& RefusedFor(const std::string& reason);
-  Counter& DeclinedFor(DeclineReason reason);
+  runtime::Counter& RefusedFor(const std::string& reason);
+  runtime::Counter& DeclinedFor(parameters::DeclineReason reason);
 
-  Metrics& metrics_;
+  runtime::Metrics& metrics_;
   std::atomic<std::uint64_t> accepted_ = 0;
   std::atomic<std::uint64_t> masked_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
@@ -62,4 +62,4 @@ class LearnerMetrics {
   std::atomic<double> spread_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::learner

@@ -10,51 +10,51 @@
 #include "core/parameters/crc32c.h"
 #include "core/parameters/safetensors.h"
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
 constexpr const char* kKind = "tributary-learner-2";
 constexpr const char* kIndices = "buffer.index";
 constexpr const char* kNovelties = "buffer.novelty";
 
-void Put(TensorSet& set, const char* name, std::span<const float> values) {
+void Put(parameters::TensorSet& set, const char* name, std::span<const float> values) {
   if (values.empty()) return;
   const std::uint64_t shape[] = {values.size()};
-  set.tensors[name] = FloatTensor(shape, values);
+  set.tensors[name] = parameters::FloatTensor(shape, values);
 }
 
-absl::Status Get(const TensorSet& set, const char* name, std::vector<float>& values) {
+absl::Status Get(const parameters::TensorSet& set, const char* name, std::vector<float>& values) {
   const auto entry = set.tensors.find(name);
   if (entry == set.tensors.end()) return absl::OkStatus();
-  auto read = FloatValues(name, entry->second, entry->second.shape);
+  auto read = parameters::FloatValues(name, entry->second, entry->second.shape);
   if (!read.ok()) return read.status();
   values = *std::move(read);
   return absl::OkStatus();
 }
 
 // A novelty is a float that was widened.
-void PutBuffer(TensorSet& set, std::span<const KeptImage> buffer) {
+void PutBuffer(parameters::TensorSet& set, std::span<const images::KeptImage> buffer) {
   if (buffer.empty()) return;
   std::vector<std::uint32_t> indices;
   std::vector<float> novelties;
-  for (const KeptImage& each : buffer) {
+  for (const images::KeptImage& each : buffer) {
     indices.push_back(each.index);
     novelties.push_back(static_cast<float>(each.novelty));
   }
-  Tensor tensor{ElementType::kInt32, {indices.size()}, {}};
+  parameters::Tensor tensor{parameters::ElementType::kInt32, {indices.size()}, {}};
   const auto bytes = std::as_bytes(std::span(indices));
   tensor.bytes.assign(bytes.begin(), bytes.end());
   set.tensors[kIndices] = std::move(tensor);
   Put(set, kNovelties, novelties);
 }
 
-absl::Status GetBuffer(const TensorSet& set, std::vector<KeptImage>& buffer) {
+absl::Status GetBuffer(const parameters::TensorSet& set, std::vector<images::KeptImage>& buffer) {
   std::vector<float> novelties;
   if (absl::Status status = Get(set, kNovelties, novelties); !status.ok()) return status;
   const auto entry = set.tensors.find(kIndices);
   const bool fits = entry == set.tensors.end()
                         ? novelties.empty()
-                        : entry->second.type == ElementType::kInt32 &&
+                        : entry->second.type == parameters::ElementType::kInt32 &&
                               entry->second.bytes.size() == novelties.size() * sizeof(std::uint32_t);
   if (!fits) return absl::DataLossError("the images and the novelties that were kept do not fit");
   buffer.resize(novelties.size());
@@ -66,11 +66,11 @@ absl::Status GetBuffer(const TensorSet& set, std::vector<KeptImage>& buffer) {
   return absl::OkStatus();
 }
 
-std::string Checksum(const TensorSet& set) {
+std::string Checksum(const parameters::TensorSet& set) {
   std::uint32_t crc = 0;
   for (const auto& [name, tensor] : set.tensors) {
-    crc = Crc32c(name, crc);
-    crc = Crc32c({reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()}, crc);
+    crc = parameters::Crc32c(name, crc);
+    crc = parameters::Crc32c({reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()}, crc);
   }
   return fmt::format("{:08x}", crc);
 }
@@ -78,16 +78,16 @@ std::string Checksum(const TensorSet& set) {
 }  // namespace
 
 std::string EncodeLearnerState(const LearnerState& state) {
-  TensorSet set;
+  parameters::TensorSet set;
   Put(set, "residual", state.residual);
   Put(set, "local", state.local);
   PutBuffer(set, state.buffer);
   set.metadata = {{"kind", kKind}, {"run", state.run}, {"crc32c", Checksum(set)}};
-  return EncodeSafetensors(set);
+  return parameters::EncodeSafetensors(set);
 }
 
 absl::StatusOr<LearnerState> DecodeLearnerState(std::string_view file) {
-  const auto set = DecodeSafetensors(file);
+  const auto set = parameters::DecodeSafetensors(file);
   if (!set.ok()) return set.status();
   const auto kind = set->metadata.find("kind"), run = set->metadata.find("run");
   if (kind == set->metadata.end() || kind->second != kKind || run == set->metadata.end()) {
@@ -105,4 +105,4 @@ absl::StatusOr<LearnerState> DecodeLearnerState(std::string_view file) {
   return state;
 }
 
-}  // namespace tributary
+}  // namespace tributary::learner

@@ -8,13 +8,13 @@
 #include "absl/status/statusor.h"
 #include "core/images/images_buffer.h"
 
-namespace tributary {
+namespace tributary::learner {
 
 struct LearnerState {
   std::string run;
-  std::vector<float> residual;    // error feedback: what the encoding left of the last update; or empty
-  std::vector<float> local;       // FedEMA's local model; or empty
-  std::vector<KeptImage> buffer;  // which images are in it and how novel they are; never their pixels
+  std::vector<float> residual;  // error feedback: what the encoding left of the last update; or empty
+  std::vector<float> local;     // FedEMA's local model; or empty
+  std::vector<images::KeptImage> buffer;  // which images are in it and how novel they are; never their pixels
 };
 
 // As a safetensors file with a CRC of its tensors. Errors of decoding: DataLoss; InvalidArgument for a file
@@ -22,4 +22,4 @@ struct LearnerState {
 std::string EncodeLearnerState(const LearnerState& state);
 absl::StatusOr<LearnerState> DecodeLearnerState(std::string_view file);
 
-}  // namespace tributary
+}  // namespace tributary::learner

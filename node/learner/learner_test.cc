@@ -8,19 +8,19 @@
 #include <thread>
 
 #include "core/images/glyphs.h"
+#include "core/link/federation_fake_server.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
-#include "core/link/federation_fake_server.h"
 #include "tests/support/own_folder.h"
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
 using testing::FakeFederation;
 using testing::TrainResponse;
 
-SelfSupervisedOptions Small() {
-  SelfSupervisedOptions options;
+nn::SelfSupervisedOptions Small() {
+  nn::SelfSupervisedOptions options;
   options.encoder.channels = {4, 8};
   options.projection = 8;
   options.bottleneck = 4;
@@ -31,8 +31,8 @@ SelfSupervisedOptions Small() {
 class LearnerTest : public ::testing::Test {
  protected:
   LearnerTest() {
-    const auto trainer = SelfSupervisedTrainer::Create(Small());
-    server_.model = EncodeEncoder(**trainer);
+    const auto trainer = nn::SelfSupervisedTrainer::Create(Small());
+    server_.model = nn::EncodeEncoder(**trainer);
     global_.assign((*trainer)->parameters().begin(), (*trainer)->parameters().end());
     server_.chunk_bytes = 1 << 20;
     server_.answer.set_accepted(true);
@@ -41,7 +41,7 @@ class LearnerTest : public ::testing::Test {
   ~LearnerTest() override { std::filesystem::remove(state_file_); }
 
   void Start(const std::string& state_file = "", std::size_t buffer = 0,
-             ImageSet images = DrawGlyphs(40, 1)) {
+             images::ImageSet images = images::DrawGlyphs(40, 1)) {
     LearnerOptions options;
     options.client.aggregator = server_.address();
     options.client.node = "south";
@@ -56,7 +56,8 @@ class LearnerTest : public ::testing::Test {
   v1::ParticipateResponse Task(std::uint32_t round,
                                v1::UpdateEncoding encoding = v1::UPDATE_ENCODING_FLOAT32) const {
     v1::ParticipateResponse task = TrainResponse(round, global_.size(), server_.model.size());
-    const Sha256 sha = ParameterIdentity(*DecodeSafetensors(server_.model));
+    const parameters::Sha256 sha =
+        parameters::ParameterIdentity(*parameters::DecodeSafetensors(server_.model));
     task.mutable_train()->set_model_sha256(sha.data(), sha.size());
     task.mutable_train()->mutable_settings()->set_encoding(encoding);
     return task;
@@ -80,7 +81,8 @@ class LearnerTest : public ::testing::Test {
   static std::vector<float> Received(const std::vector<v1::SubmitUpdateRequest>& submission) {
     const v1::UpdateHeader& header = submission[0].header();
     std::vector<float> all;
-    UpdateDecoder decoder(static_cast<UpdateEncoding>(header.encoding()), header.element_count());
+    parameters::UpdateDecoder decoder(static_cast<parameters::UpdateEncoding>(header.encoding()),
+                                      header.element_count());
     for (std::size_t i = 1; i < submission.size(); ++i) {
       const v1::UpdateChunk& chunk = submission[i].chunk();
       const auto values = decoder.Decode(chunk.offset(), chunk.count(), chunk.payload());
@@ -90,14 +92,14 @@ class LearnerTest : public ::testing::Test {
     return all;
   }
 
-  SystemClock clock_;
+  runtime::SystemClock clock_;
   FakeFederation server_;
   std::vector<float> global_;
   std::uint64_t rounds_ = 0;
   const std::string state_file_ = OwnFolder() + "learner." +
                                   ::testing::UnitTest::GetInstance()->current_test_info()->name() +
                                   ".safetensors";
-  std::optional<Metrics> metrics_;
+  std::optional<runtime::Metrics> metrics_;
   std::optional<Learner> learner_;
 };
 
@@ -114,7 +116,7 @@ TEST_F(LearnerTest, TrainsAndSubmitsWhatItIsAskedFor) {
   EXPECT_EQ(header.metrics().loss(), counters.loss);
   const std::vector<float> update = Received(server_.submissions[0]);
   ASSERT_EQ(update.size(), global_.size());
-  EXPECT_GT(SumOfSquares(update), 0);
+  EXPECT_GT(parameters::SumOfSquares(update), 0);
   EXPECT_NE(metrics_->Text().find("tributary_learner_accepted_updates_total 1"), std::string::npos);
 }
 
@@ -237,7 +239,7 @@ TEST_F(LearnerTest, ScalesItsUpdateDownToTheClipNorm) {
   Start();
   Await(1);
   learner_->Stop();
-  EXPECT_NEAR(std::sqrt(SumOfSquares(Received(server_.submissions[0]))), 1e-3, 1e-8);
+  EXPECT_NEAR(std::sqrt(parameters::SumOfSquares(Received(server_.submissions[0]))), 1e-3, 1e-8);
 }
 
 TEST_F(LearnerTest, CountsARefusalByItsReasonAndGoesOn) {
@@ -276,7 +278,7 @@ TEST_F(LearnerTest, TrainsOnNoModelThatIsNotTheTasks) {
 }
 
 TEST_F(LearnerTest, SaysThatItsImagesAreOfAnotherSideThanTheEncoderTakes) {
-  ImageSet images;
+  images::ImageSet images;
   images.side = 32;
   images.pixels.resize(20 * images.image_size());
   Start("", 0, images);
@@ -346,7 +348,7 @@ TEST_F(LearnerTest, NothingOfAnImageLeavesTheNode) {
   Do(3, v1::UPDATE_ENCODING_INT8);
   learner_->Stop();
   ASSERT_GE(server_.wire.size(), 10u);
-  const ImageSet images = DrawGlyphs(40, 1);
+  const images::ImageSet images = images::DrawGlyphs(40, 1);
   for (std::size_t row = 0; row < images.count() * images.side; ++row) {
     const auto pixels = std::span(images.pixels).subspan(row * images.side, images.side);
     const std::string bytes(pixels.begin(), pixels.end());
@@ -371,4 +373,4 @@ TEST_F(LearnerTest, StopsInTheMiddleOfATraining) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learner

@@ -4,25 +4,26 @@
 
 #include "core/nn/kernel/random_stream.h"
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
 // Nodes of one run see different views; a node that restarts sees the same (FNV-1a of its name).
 std::uint64_t SeedOf(std::uint64_t run_seed, const std::string& node) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const unsigned char c : node) hash = (hash ^ c) * 0x100000001b3ULL;
-  return RandomStream::Of(run_seed, hash).Bits();
+  return nn::RandomStream::Of(run_seed, hash).Bits();
 }
 
 }  // namespace
 
-absl::StatusOr<LocalTrainingOptions> LocalTrainingOf(const TrainTask& task,
-                                                     const SelfSupervisedOptions& model,
+absl::StatusOr<LocalTrainingOptions> LocalTrainingOf(const wire::TrainTask& task,
+                                                     const nn::SelfSupervisedOptions& model,
                                                      const std::string& node, std::size_t buffer) {
-  const TrainingSettings& s = task.settings;
+  const wire::TrainingSettings& s = task.settings;
   LocalTrainingOptions options;
   options.trainer = model;
-  options.trainer.method = s.method == "byol" ? SelfSupervisedMethod::kByol : SelfSupervisedMethod::kSimSiam;
+  options.trainer.method =
+      s.method == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
   options.trainer.batch = s.batch;
   options.trainer.learning_rate = s.learning_rate;
   options.trainer.momentum = s.momentum;
@@ -39,4 +40,4 @@ absl::StatusOr<LocalTrainingOptions> LocalTrainingOf(const TrainTask& task,
   return options;
 }
 
-}  // namespace tributary
+}  // namespace tributary::learner

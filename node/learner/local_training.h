@@ -9,12 +9,12 @@
 #include "core/wire/federation_task.h"
 #include "node/learner/self_supervised.h"
 
-namespace tributary {
+namespace tributary::learner {
 
 // `model`: what the task's model file says of its network. `buffer`: LocalTrainingOptions. Errors:
 // InvalidArgument for an augmentation that is not known here.
-absl::StatusOr<LocalTrainingOptions> LocalTrainingOf(const TrainTask& task,
-                                                     const SelfSupervisedOptions& model,
+absl::StatusOr<LocalTrainingOptions> LocalTrainingOf(const wire::TrainTask& task,
+                                                     const nn::SelfSupervisedOptions& model,
                                                      const std::string& node, std::size_t buffer);
 
-}  // namespace tributary
+}  // namespace tributary::learner

@@ -10,7 +10,7 @@
 #include "core/nn/kernel/random_stream.h"
 #include "fpga/model/convolution.h"
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
 constexpr std::size_t kBatch = 3;
@@ -18,37 +18,37 @@ constexpr std::size_t kSide = 28;
 
 using Bytes = std::vector<std::uint8_t>;
 
-EncoderOptions Quantised(std::vector<std::size_t> channels) {
-  EncoderOptions options;
+nn::EncoderOptions Quantised(std::vector<std::size_t> channels) {
+  nn::EncoderOptions options;
   options.side = kSide;
   options.channels = std::move(channels);
   options.grid = kSide >> options.channels.size();  // areas of one pixel: the activations themselves
-  options.norm = EncoderNorm::kNone;
-  options.activation = EncoderActivation::kHardClip;
+  options.norm = nn::EncoderNorm::kNone;
+  options.activation = nn::EncoderActivation::kHardClip;
   options.quantised = true;
   return options;
 }
 
 Bytes RandomPixels(std::size_t count) {
   Bytes pixels(count);
-  RandomStream random(5);
+  nn::RandomStream random(5);
   for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random.Below(256));
   return pixels;
 }
 
 std::vector<float> RandomWeights(std::size_t count, double deviation) {
   std::vector<float> weights(count);
-  RandomStream random(6);
+  nn::RandomStream random(6);
   for (float& weight : weights) weight = static_cast<float>(deviation * random.Normal());
   return weights;
 }
 
-Kernel WordsOf(std::span<const float> weights, std::size_t inputs) {
+fpga::Kernel WordsOf(std::span<const float> weights, std::size_t inputs) {
   std::vector<float> quantised(weights.size());
-  QuantiseKernels(weights, inputs, quantised);
-  Kernel kernel;
-  for (std::size_t t = 0; t < kKernelTaps; ++t) {
-    kernel[t] = static_cast<std::int16_t>(std::lround(quantised[t] / kKernelUnit));
+  nn::QuantiseKernels(weights, inputs, quantised);
+  fpga::Kernel kernel;
+  for (std::size_t t = 0; t < fpga::kKernelTaps; ++t) {
+    kernel[t] = static_cast<std::int16_t>(std::lround(quantised[t] / nn::kKernelUnit));
   }
   return kernel;
 }
@@ -68,38 +68,40 @@ Bytes MaxPool(const Bytes& image, std::size_t side) {
 Bytes ConvolveChannels(const std::vector<Bytes>& inputs, std::span<const float> weights, std::size_t side) {
   std::vector<std::int32_t> sums(side * side, 0);
   for (std::size_t c = 0; c < inputs.size(); ++c) {
-    const Kernel kernel = WordsOf(weights.subspan(c * kKernelTaps, kKernelTaps), inputs.size());
+    const fpga::Kernel kernel =
+        WordsOf(weights.subspan(c * fpga::kKernelTaps, fpga::kKernelTaps), inputs.size());
     for (std::size_t i = 0; i < sums.size(); ++i) {
-      for (std::size_t tap = 0; tap < kKernelTaps; ++tap) {
-        const std::size_t y = i / side + tap / kKernelSide, x = i % side + tap % kKernelSide;  // plus one
+      for (std::size_t tap = 0; tap < fpga::kKernelTaps; ++tap) {
+        const std::size_t y = i / side + tap / fpga::kKernelSide,
+                          x = i % side + tap % fpga::kKernelSide;  // plus one
         if (y == 0 || y > side || x == 0 || x > side) continue;
         sums[i] += kernel[tap] * inputs[c][(y - 1) * side + x - 1];
       }
     }
   }
   Bytes output;
-  for (const std::int32_t sum : sums) output.push_back(ShiftAndClip(sum, kCoefficientShift));
+  for (const std::int32_t sum : sums) output.push_back(fpga::ShiftAndClip(sum, fpga::kCoefficientShift));
   return output;
 }
 
 class QuantisedEncoderTest : public ::testing::Test {
  protected:
   // Feature-major activations in units of 1/256.
-  std::vector<float> Infer(const EncoderOptions& options, std::span<const float> parameters,
+  std::vector<float> Infer(const nn::EncoderOptions& options, std::span<const float> parameters,
                            std::span<const std::uint8_t> images) {
-    const ParameterLayout layout(EncoderTensors(options));
-    Encoder encoder(options, layout, kBatch);
-    EncoderPass pass(options, kBatch);
+    const nn::ParameterLayout layout(nn::EncoderTensors(options));
+    nn::Encoder encoder(options, layout, kBatch);
+    nn::EncoderPass pass(options, kBatch);
     std::vector<float> features(options.feature_count() * kBatch);
     encoder.Infer(parameters, images, pass, features);
-    for (float& value : features) value /= kPixelUnit;
+    for (float& value : features) value /= nn::kPixelUnit;
     return features;
   }
 };
 
 TEST_F(QuantisedEncoderTest, OneStageGivesTheUnitsPixels) {
-  const EncoderOptions options = Quantised({8});
-  std::vector<float> weights = RandomWeights(8 * kKernelTaps, 0.5);
+  const nn::EncoderOptions options = Quantised({8});
+  std::vector<float> weights = RandomWeights(8 * fpga::kKernelTaps, 0.5);
   weights[3] = 20;  // beyond what 12 bits can say
   weights[12] = -20;
   const Bytes images = RandomPixels(kBatch * kSide * kSide);
@@ -108,8 +110,10 @@ TEST_F(QuantisedEncoderTest, OneStageGivesTheUnitsPixels) {
   for (std::size_t n = 0; n < kBatch; ++n) {
     const std::span image = std::span(images).subspan(n * kSide * kSide, kSide * kSide);
     for (std::size_t o = 0; o < 8; ++o) {
-      const Kernel kernel = WordsOf(std::span(weights).subspan(o * kKernelTaps, kKernelTaps), 1);
-      const Bytes expected = MaxPool(Convolve(image, kSide, kernel, kCoefficientShift, /*pad=*/true), kSide);
+      const fpga::Kernel kernel =
+          WordsOf(std::span(weights).subspan(o * fpga::kKernelTaps, fpga::kKernelTaps), 1);
+      const Bytes expected =
+          MaxPool(fpga::Convolve(image, kSide, kernel, fpga::kCoefficientShift, /*pad=*/true), kSide);
       for (std::size_t i = 0; i < areas; ++i) {
         ASSERT_EQ(activations[(o * areas + i) * kBatch + n], expected[i]) << "channel " << o << ", " << i;
       }
@@ -118,8 +122,8 @@ TEST_F(QuantisedEncoderTest, OneStageGivesTheUnitsPixels) {
 }
 
 TEST_F(QuantisedEncoderTest, DeeperStagesSumAllChannelsBeforeShiftAndClip) {
-  const EncoderOptions options = Quantised({8, 16, 5});
-  const ParameterLayout layout(EncoderTensors(options));
+  const nn::EncoderOptions options = Quantised({8, 16, 5});
+  const nn::ParameterLayout layout(nn::EncoderTensors(options));
   const std::vector<float> weights = RandomWeights(layout.size(), 0.2);
   const Bytes images = RandomPixels(kBatch * kSide * kSide);
   const std::vector<float> activations = Infer(options, weights, images);
@@ -133,7 +137,7 @@ TEST_F(QuantisedEncoderTest, DeeperStagesSumAllChannelsBeforeShiftAndClip) {
       const std::span kernels =
           layout.Range("encoder.conv" + std::to_string(stage + 1) + ".weight").Of(std::span(weights));
       std::vector<Bytes> y;
-      const std::size_t size = x.size() * kKernelTaps;
+      const std::size_t size = x.size() * fpga::kKernelTaps;
       for (std::size_t o = 0; o < options.channels[stage]; ++o) {
         y.push_back(MaxPool(ConvolveChannels(x, kernels.subspan(o * size, size), side), side));
       }
@@ -150,4 +154,4 @@ TEST_F(QuantisedEncoderTest, DeeperStagesSumAllChannelsBeforeShiftAndClip) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learner

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
 // Images by which a round measures the running statistics: with batches of 32 as good as a whole set, for
@@ -19,7 +19,7 @@ bool AllFinite(std::span<const float> values) {
 
 // Of what is learned: running variances differ by hundreds and would drown it.
 double Distance(std::span<const float> a, std::span<const float> b,
-                std::span<const StatisticRange> statistics) {
+                std::span<const parameters::StatisticRange> statistics) {
   double sum = 0;
   std::size_t at = 0;
   const auto add_until = [&](std::size_t end) {
@@ -28,7 +28,7 @@ double Distance(std::span<const float> a, std::span<const float> b,
       sum += difference * difference;
     }
   };
-  for (const StatisticRange& range : statistics) {
+  for (const parameters::StatisticRange& range : statistics) {
     add_until(range.first);
     at = range.first + range.count;
   }
@@ -39,7 +39,7 @@ double Distance(std::span<const float> a, std::span<const float> b,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::Create(
-    const ImageSet& images, std::vector<std::uint32_t> part, const LocalTrainingOptions& options) {
+    const images::ImageSet& images, std::vector<std::uint32_t> part, const LocalTrainingOptions& options) {
   if (part.empty()) return absl::InvalidArgumentError("this node has no image to learn from");
   if (std::ranges::max(part) >= images.count()) {
     return absl::InvalidArgumentError(
@@ -58,20 +58,21 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
   }
   auto augmenter = CreateAugmenter(options.augmentation, images.side);
   if (!augmenter.ok()) return augmenter.status();
-  auto trainer = SelfSupervisedTrainer::Create(options.trainer, *std::move(augmenter));
+  auto trainer = nn::SelfSupervisedTrainer::Create(options.trainer, *std::move(augmenter));
   if (!trainer.ok()) return trainer.status();
   return std::unique_ptr<SelfSupervisedWorkload>(
       new SelfSupervisedWorkload(options, *std::move(trainer), images, std::move(part)));
 }
 
 SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& options,
-                                               std::unique_ptr<SelfSupervisedTrainer> trainer,
-                                               const ImageSet& images, std::vector<std::uint32_t> part)
+                                               std::unique_ptr<nn::SelfSupervisedTrainer> trainer,
+                                               const images::ImageSet& images,
+                                               std::vector<std::uint32_t> part)
     : ema_lambda_(options.ema_lambda),
       trainer_(std::move(trainer)),
       stream_(images, std::move(part), options.buffer > 0 ? options.trainer.batch / 2 : options.trainer.batch,
               options.trainer.seed),
-      statistics_(FindStatistics(trainer_->Schema())) {
+      statistics_(parameters::FindStatistics(trainer_->Schema())) {
   if (options.buffer > 0) {
     rehearsal_.emplace(stream_, options.trainer.batch / 2, images.image_size(), options.buffer,
                        options.trainer.seed);
@@ -86,9 +87,9 @@ std::span<const float> SelfSupervisedWorkload::Start(std::span<const float> glob
   return start_;
 }
 
-SelfSupervisedTrainer::StepResult SelfSupervisedWorkload::Step(std::uint64_t step) {
+nn::SelfSupervisedTrainer::StepResult SelfSupervisedWorkload::Step(std::uint64_t step) {
   if (!rehearsal_) return trainer_->Step(stream_.Batch(step));
-  const SelfSupervisedTrainer::StepResult result = trainer_->Step(rehearsal_->Batch(step));
+  const nn::SelfSupervisedTrainer::StepResult result = trainer_->Step(rehearsal_->Batch(step));
   rehearsal_->Score(trainer_->novelty());
   return result;
 }
@@ -106,7 +107,7 @@ void SelfSupervisedWorkload::MeasureStatistics(std::uint64_t first_batch) {
 
 void SelfSupervisedWorkload::ReportStatistics(std::span<const float> global, std::span<float> update) const {
   std::size_t mean = 0;
-  for (const StatisticRange& range : statistics_) {
+  for (const parameters::StatisticRange& range : statistics_) {
     for (std::size_t c = 0; c < range.count; ++c) {
       const std::size_t i = range.first + c;
       update[i] = measured_[i] - global[i];
@@ -138,7 +139,7 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   Outcome outcome;
   for (std::uint64_t step = round * steps; step < (round + 1) * steps; ++step) {
     if (interrupted()) return absl::CancelledError("training was interrupted");
-    const SelfSupervisedTrainer::StepResult result = Step(step);
+    const nn::SelfSupervisedTrainer::StepResult result = Step(step);
     outcome.loss += result.loss / static_cast<double>(steps);
     outcome.spread = result.spread;
   }
@@ -155,11 +156,11 @@ void SelfSupervisedWorkload::EndRound() {
   const std::span<const float> trained = trainer_->parameters();
   if (ema_lambda_ > 0) local_.assign(trained.begin(), trained.end());
   if (!rehearsal_) return;
-  const std::span<const KeptImage> kept = rehearsal_->buffer().kept();
+  const std::span<const images::KeptImage> kept = rehearsal_->buffer().kept();
   buffered_.assign(kept.begin(), kept.end());
 }
 
-absl::Status SelfSupervisedWorkload::SetBuffered(std::span<const KeptImage> kept) {
+absl::Status SelfSupervisedWorkload::SetBuffered(std::span<const images::KeptImage> kept) {
   if (!rehearsal_) return absl::FailedPreconditionError("this node has no buffer");
   if (absl::Status status = rehearsal_->Restore(kept); !status.ok()) return status;
   buffered_.assign(kept.begin(), kept.end());
@@ -174,4 +175,4 @@ absl::Status SelfSupervisedWorkload::SetLocal(std::span<const float> local) {
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::learner

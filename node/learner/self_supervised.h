@@ -12,16 +12,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/images/image_set.h"
-#include "core/nn/encoder/self_supervised_trainer.h"
-#include "core/parameters/running_statistics.h"
 #include "core/images/images_rehearsal.h"
 #include "core/images/images_stream.h"
+#include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/parameters/running_statistics.h"
 #include "node/learner/create_augmenter.h"
 
-namespace tributary {
+namespace tributary::learner {
 
 struct LocalTrainingOptions {
-  SelfSupervisedOptions trainer;
+  nn::SelfSupervisedOptions trainer;
   AugmentationSet augmentation = AugmentationSet::kContinuous;
   // FedEMA ([Zhuang22], [SSL]): a round starts from μ W_k + (1 − μ) W_g with
   // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round; running
@@ -45,12 +45,12 @@ class SelfSupervisedWorkload {
   // Keeps a reference to `images`, of which `part` is this node's. Errors: InvalidArgument for an empty part,
   // images of another side than the encoder takes, an odd batch with a buffer or a buffer below half a batch;
   // and as the trainer's.
-  static absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> Create(const ImageSet& images,
+  static absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> Create(const images::ImageSet& images,
                                                                         std::vector<std::uint32_t> part,
                                                                         const LocalTrainingOptions& options);
 
   // The model's tensors in the order of the flat vector.
-  const std::vector<TensorShape>& Schema() const { return trainer_->Schema(); }
+  const std::vector<parameters::TensorShape>& Schema() const { return trainer_->Schema(); }
   std::size_t image_count() const { return stream_.count(); }
 
   // `steps` steps from `global`; writes w_k − w_g into `update`, of the same length. Running statistics in it
@@ -68,32 +68,33 @@ class SelfSupervisedWorkload {
   // What to keep over a restart, as of the last EndRound: this node's parameters (FedEMA alone), the buffer's
   // images. Empty before it.
   std::span<const float> local() const { return local_; }
-  std::span<const KeptImage> buffered() const { return buffered_; }
+  std::span<const images::KeptImage> buffered() const { return buffered_; }
   // Errors: InvalidArgument for another length or values that are not finite.
   absl::Status SetLocal(std::span<const float> local);
   // Errors: those of ImageRehearsal::Restore; FailedPrecondition without a buffer.
-  absl::Status SetBuffered(std::span<const KeptImage> kept);
+  absl::Status SetBuffered(std::span<const images::KeptImage> kept);
   std::uint64_t dropped_images() const { return rehearsal_ ? rehearsal_->buffer().dropped() : 0; }
 
  private:
-  SelfSupervisedWorkload(const LocalTrainingOptions& options, std::unique_ptr<SelfSupervisedTrainer> trainer,
-                         const ImageSet& images, std::vector<std::uint32_t> part);
+  SelfSupervisedWorkload(const LocalTrainingOptions& options,
+                         std::unique_ptr<nn::SelfSupervisedTrainer> trainer, const images::ImageSet& images,
+                         std::vector<std::uint32_t> part);
   std::span<const float> Start(std::span<const float> global);
-  SelfSupervisedTrainer::StepResult Step(std::uint64_t step);
+  nn::SelfSupervisedTrainer::StepResult Step(std::uint64_t step);
 
   void MeasureStatistics(std::uint64_t first_batch);
   void ReportStatistics(std::span<const float> global, std::span<float> update) const;
 
   const double ema_lambda_;
-  std::unique_ptr<SelfSupervisedTrainer> trainer_;
-  ImageStream stream_;
-  std::optional<ImageRehearsal> rehearsal_;
+  std::unique_ptr<nn::SelfSupervisedTrainer> trainer_;
+  images::ImageStream stream_;
+  std::optional<images::ImageRehearsal> rehearsal_;
   std::vector<float> local_;
-  std::vector<KeptImage> buffered_;
+  std::vector<images::KeptImage> buffered_;
   std::vector<float> start_;  // FedEMA's mixture
-  const std::vector<StatisticRange> statistics_;
+  const std::vector<parameters::StatisticRange> statistics_;
   std::vector<std::uint8_t> sample_;  // what they are measured on
   std::vector<float> measured_;       // parameters with the statistics of the global model
 };
 
-}  // namespace tributary
+}  // namespace tributary::learner

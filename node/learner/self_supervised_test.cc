@@ -9,7 +9,7 @@
 
 #include "core/images/glyphs.h"
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
 using ::testing::HasSubstr;
@@ -34,7 +34,7 @@ class SelfSupervisedWorkloadTest : public ::testing::Test {
   }
 
   static std::vector<float> Initial(const LocalTrainingOptions& options = Small()) {
-    const auto trainer = SelfSupervisedTrainer::Create(options.trainer);
+    const auto trainer = nn::SelfSupervisedTrainer::Create(options.trainer);
     return {(*trainer)->parameters().begin(), (*trainer)->parameters().end()};
   }
 
@@ -49,10 +49,10 @@ class SelfSupervisedWorkloadTest : public ::testing::Test {
   }
 
   // Places in the flat vector of what steps change, and not of what is measured.
-  static std::vector<std::size_t> Learned(const std::vector<TensorShape>& schema) {
+  static std::vector<std::size_t> Learned(const std::vector<parameters::TensorShape>& schema) {
     std::vector<std::size_t> learned;
     std::size_t at = 0;
-    for (const TensorShape& tensor : schema) {
+    for (const parameters::TensorShape& tensor : schema) {
       for (const std::size_t end = at + tensor.size(); at < end; ++at) {
         if (tensor.name.find(".running_") == std::string::npos) learned.push_back(at);
       }
@@ -60,7 +60,7 @@ class SelfSupervisedWorkloadTest : public ::testing::Test {
     return learned;
   }
 
-  const ImageSet images_ = DrawGlyphs(100, 1);
+  const images::ImageSet images_ = images::DrawGlyphs(100, 1);
 };
 
 TEST_F(SelfSupervisedWorkloadTest, GivesTheDifferenceThatItsStepsMake) {
@@ -69,8 +69,8 @@ TEST_F(SelfSupervisedWorkloadTest, GivesTheDifferenceThatItsStepsMake) {
 
   std::vector<std::uint32_t> part(40);
   std::iota(part.begin(), part.end(), 10U);
-  ImageStream stream(images_, part, 8, Small().trainer.seed);
-  const auto trainer = SelfSupervisedTrainer::Create(Small().trainer);
+  images::ImageStream stream(images_, part, 8, Small().trainer.seed);
+  const auto trainer = nn::SelfSupervisedTrainer::Create(Small().trainer);
   (*trainer)->SeekStep(6);
   for (const std::uint64_t step : {6, 7, 8}) (*trainer)->Step(stream.Batch(step));
   for (const std::size_t i : Learned((*trainer)->Schema())) {
@@ -82,7 +82,7 @@ TEST_F(SelfSupervisedWorkloadTest, GivesTheDifferenceThatItsStepsMake) {
 TEST_F(SelfSupervisedWorkloadTest, StatisticsOfUnlikeNodesAverageToThoseOfAllImages) {
   LocalTrainingOptions options = Small();
   options.trainer.learning_rate = 0;
-  ImageSet images = images_;  // the second half is brighter
+  images::ImageSet images = images_;  // the second half is brighter
   for (std::size_t i = images.pixels.size() / 2; i < images.pixels.size(); ++i) images.pixels[i] |= 0x80;
   std::vector<std::uint32_t> all(64), dark(32), bright(32);
   std::iota(dark.begin(), dark.end(), 0U);
@@ -98,14 +98,14 @@ TEST_F(SelfSupervisedWorkloadTest, StatisticsOfUnlikeNodesAverageToThoseOfAllIma
     for (std::size_t i = 0; i < global.size(); ++i) global[i] += (a[i] + b[i]) / 2;
   }
   // The same images, in batches that are each of one kind as the nodes' were.
-  const auto trainer = SelfSupervisedTrainer::Create(options.trainer);
+  const auto trainer = nn::SelfSupervisedTrainer::Create(options.trainer);
   std::vector<std::uint8_t> pixels;
   for (const std::uint32_t i : all) {
     const auto at = images.pixels.begin() + static_cast<std::ptrdiff_t>(i * images.image_size());
     pixels.insert(pixels.end(), at, at + static_cast<std::ptrdiff_t>(images.image_size()));
   }
   (*trainer)->CalibrateStatistics(pixels);
-  for (const StatisticRange& range : FindStatistics((*trainer)->Schema())) {
+  for (const parameters::StatisticRange& range : parameters::FindStatistics((*trainer)->Schema())) {
     for (std::size_t i = range.first; i < range.first + range.count; ++i) {
       // Batches of other compositions: the unbiased variance of eight images' areas differs a little.
       EXPECT_NEAR(global[i], (*trainer)->parameters()[i], 0.1f * std::abs(global[i]) + 0.02f) << i;
@@ -148,7 +148,7 @@ TEST_F(SelfSupervisedWorkloadTest, RefusesAModelThatIsNotTheRuns) {
 TEST_F(SelfSupervisedWorkloadTest, NeverGivesAnUpdateThatIsNotFinite) {
   LocalTrainingOptions options = Small();
   options.trainer.head_norm = false;
-  options.trainer.encoder.norm = EncoderNorm::kNone;
+  options.trainer.encoder.norm = nn::EncoderNorm::kNone;
   std::vector<float> global = Initial(options);
   for (float& value : global) value *= 1e30f;
   std::vector<float> update(global.size());
@@ -196,7 +196,7 @@ TEST_F(SelfSupervisedWorkloadTest, FedEmaComparesWhatIsLearnedAndNotTheStatistic
   const std::vector<float> global = Initial();
   const auto workload = Make(options);
   std::vector<float> local = global;
-  for (const StatisticRange& range : FindStatistics(workload->Schema())) {
+  for (const parameters::StatisticRange& range : parameters::FindStatistics(workload->Schema())) {
     for (std::size_t i = range.first; i < range.first + range.count; ++i) local[i] += 100;
   }
   ASSERT_TRUE(workload->SetLocal(local).ok());
@@ -221,7 +221,7 @@ TEST_F(SelfSupervisedWorkloadTest, GoesOnFromABufferThatWasKept) {
   const auto first = Make(options), restarted = Make(options), without = Make(options);
   Update(*first, 0, global);
   EXPECT_EQ(first->buffered().size(), 12u);
-  for (const KeptImage& kept : first->buffered()) {
+  for (const images::KeptImage& kept : first->buffered()) {
     EXPECT_GE(kept.index, 10u);
     EXPECT_LT(kept.index, 50u);
   }
@@ -268,4 +268,4 @@ TEST_F(SelfSupervisedWorkloadTest, RefusesABufferThatABatchDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learner

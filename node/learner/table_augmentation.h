@@ -9,14 +9,14 @@
 #include "core/nn/encoder/augmenter.h"
 #include "fpga/model/augmentation.h"
 
-namespace tributary {
+namespace tributary::learner {
 
 // Images of 28 × 28. The seed of the shift registers is the low 30 bits of the key; one sequence runs over
 // the images of a call, in order, as over a burst on the board.
 //
 // Faster than the model because rotation and crop are one look-up: composed from the model's tables, they
 // cannot differ from it. Allocates nothing.
-class TableAugmentation : public Augmenter {
+class TableAugmentation : public nn::Augmenter {
  public:
   TableAugmentation();
 
@@ -25,9 +25,9 @@ class TableAugmentation : public Augmenter {
 
  private:
   // Where each pixel of a view comes from; kImagePixels: from nowhere, it is black.
-  using SourceMap = std::array<std::uint16_t, kImagePixels>;
+  using SourceMap = std::array<std::uint16_t, fpga::kImagePixels>;
 
-  std::array<std::array<SourceMap, kCropSides.size()>, kRotationDegrees.size()> sources_;
+  std::array<std::array<SourceMap, fpga::kCropSides.size()>, fpga::kRotationDegrees.size()> sources_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::learner

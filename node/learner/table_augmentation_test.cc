@@ -8,12 +8,12 @@
 #include "core/nn/kernel/random_stream.h"
 #include "node/learner/create_augmenter.h"
 
-namespace tributary {
+namespace tributary::learner {
 namespace {
 
-std::vector<std::uint8_t> RandomPixels(std::size_t images) {
-  std::vector<std::uint8_t> pixels(images * kImagePixels);
-  RandomStream random(1);
+std::vector<std::uint8_t> RandomImages(std::size_t images) {
+  std::vector<std::uint8_t> pixels(images * fpga::kImagePixels);
+  nn::RandomStream random(1);
   for (auto& pixel : pixels) pixel = static_cast<std::uint8_t>(random.Below(256));
   return pixels;
 }
@@ -21,19 +21,20 @@ std::vector<std::uint8_t> RandomPixels(std::size_t images) {
 // 1,000 views pass all 32 combinations of blur, rotation and crop.
 TEST(TableAugmentationTest, GivesTheModelsViewsBitForBit) {
   constexpr std::size_t kImages = 100;
-  const std::vector<std::uint8_t> images = RandomPixels(kImages);
+  const std::vector<std::uint8_t> images = RandomImages(kImages);
   std::vector<std::uint8_t> views(images.size());
   TableAugmentation augmentation;
   for (std::uint64_t key = 0; key < 10; ++key) {
-    const std::uint64_t bits = RandomStream(key).Bits();
+    const std::uint64_t bits = nn::RandomStream(key).Bits();
     augmentation.MakeViews(images, bits, views);
-    AugmentationSequence sequence(static_cast<std::uint32_t>(bits), {});
+    fpga::AugmentationSequence sequence(static_cast<std::uint32_t>(bits), {});
     for (std::size_t n = 0; n < kImages; ++n) {
-      Image image, view;
-      std::copy_n(images.begin() + static_cast<std::ptrdiff_t>(n * kImagePixels), kImagePixels,
+      fpga::Image image, view;
+      std::copy_n(images.begin() + static_cast<std::ptrdiff_t>(n * fpga::kImagePixels), fpga::kImagePixels,
                   image.begin());
-      std::copy_n(views.begin() + static_cast<std::ptrdiff_t>(n * kImagePixels), kImagePixels, view.begin());
-      ASSERT_EQ(view, Augment(image, sequence.Next())) << "key " << key << ", image " << n;
+      std::copy_n(views.begin() + static_cast<std::ptrdiff_t>(n * fpga::kImagePixels), fpga::kImagePixels,
+                  view.begin());
+      ASSERT_EQ(view, fpga::Augment(image, sequence.Next())) << "key " << key << ", image " << n;
     }
   }
 }
@@ -51,4 +52,4 @@ TEST(CreateAugmenterTest, KnowsItsSetsByName) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::learner

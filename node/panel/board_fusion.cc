@@ -12,16 +12,16 @@
 #include "node/accelerator/fusion_accelerator.h"
 #include "node/panel/device_metrics.h"
 
-namespace tributary {
+namespace tributary::panel {
 namespace {
 
-constexpr std::size_t kValues = FusionAccelerator::kValues;
+constexpr std::size_t kValues = accelerator::FusionAccelerator::kValues;
 constexpr std::int64_t kLongestWaitNs = 100'000'000;
 
 }  // namespace
 
-BoardFusion::BoardFusion(Options options, std::unique_ptr<Accelerator> accelerator, const Clock& clock,
-                         TupleSink& sink, Metrics& metrics)
+BoardFusion::BoardFusion(Options options, std::unique_ptr<accelerator::Accelerator> accelerator,
+                         const runtime::Clock& clock, link::TupleSink& sink, runtime::Metrics& metrics)
     : options_(std::move(options)),
       accelerator_(std::move(accelerator)),
       clock_(clock),
@@ -39,23 +39,23 @@ void BoardFusion::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void BoardFusion::Offer(TupleFrame& frame) {
+void BoardFusion::Offer(estimate::TupleFrame& frame) {
   {
-    const MutexLock lock(mutex_);
+    const runtime::MutexLock lock(mutex_);
     collation_.Add(frame.source, frame, clock_.SteadyNs());
   }
   arrived_.notify_one();
 }
 
 BoardFusionCounters BoardFusion::counters() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   const PanelCollation::Counters& collation = collation_.counters();
   return {slots_,  incomplete_slots_, failed_slots_, collation.dropped_slots, collation.late_frames,
           tuples_, unusable_tuples_};
 }
 
-void BoardFusion::AddMetrics(Metrics& metrics) {
-  const MetricLabels labels = {{"panel", options_.name}};
+void BoardFusion::AddMetrics(runtime::Metrics& metrics) {
+  const runtime::MetricLabels labels = {{"panel", options_.name}};
   const auto add = [&](const char* name, const char* help, std::uint64_t BoardFusionCounters::*count) {
     metrics.AddCounterCallback(name, help, labels,
                                [this, count] { return static_cast<double>(counters().*count); });
@@ -77,7 +77,7 @@ void BoardFusion::AddMetrics(Metrics& metrics) {
 }
 
 void BoardFusion::Run(const std::stop_token& stop) {
-  MutexLock lock(mutex_);
+  runtime::MutexLock lock(mutex_);
   for (;;) {
     // Asked once in a turn: nobody offers any more once it is stopped, so what waits then is all there will
     // be.
@@ -106,7 +106,7 @@ void BoardFusion::Gather() {
   };
   std::vector<Place> places;
   for (std::uint32_t panel = 0; panel < options_.panels; ++panel) {
-    const TupleFrame& frame = slot_.frames[panel];
+    const estimate::TupleFrame& frame = slot_.frames[panel];
     for (std::size_t row = 0; row < frame.subjects.size(); ++row)
       places.push_back({frame.subjects[row], panel, row});
   }
@@ -125,7 +125,7 @@ void BoardFusion::Gather() {
       inputs_.resize(inputs_.size() + width, std::numeric_limits<float>::quiet_NaN());
     }
     contributors_.back() |= std::uint64_t{1} << place.panel;
-    const TupleFrame& frame = slot_.frames[place.panel];
+    const estimate::TupleFrame& frame = slot_.frames[place.panel];
     float* values = &inputs_[inputs_.size() - width + place.panel * kValues];
     std::copy_n(&frame.means[2 * place.row], 2, values);
     std::copy_n(&frame.cholesky[3 * place.row], 3, values + 2);
@@ -147,7 +147,7 @@ void BoardFusion::Store(std::size_t row) {
 
 void BoardFusion::FuseSlot() {
   Gather();
-  const Accelerator::Shape shape = accelerator_->shape();
+  const accelerator::Accelerator::Shape shape = accelerator_->shape();
   outputs_.resize(subjects_.size() * kValues);
   for (std::size_t first = 0; first < subjects_.size(); first += shape.max_batch) {
     const std::size_t batch = std::min(shape.max_batch, subjects_.size() - first);
@@ -185,4 +185,4 @@ void BoardFusion::FuseSlot() {
   sink_.Offer(fused_);
 }
 
-}  // namespace tributary
+}  // namespace tributary::panel

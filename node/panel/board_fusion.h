@@ -10,14 +10,14 @@
 #include <thread>
 #include <vector>
 
+#include "core/link/tuple_sink.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
-#include "core/link/tuple_sink.h"
 #include "node/accelerator/accelerator.h"
 #include "node/panel/panel_collation.h"
 
-namespace tributary {
+namespace tributary::panel {
 
 struct BoardFusionCounters {
   std::uint64_t slots = 0;             // offered to the sink
@@ -33,7 +33,7 @@ struct BoardFusionCounters {
 // slot and subject, and offers the result as source 0, whose leaves are the panels: the contributors of a
 // tuple tell which of them it contains. Panels call Offer from their threads; a thread of its own fuses. A
 // slot whose fusion fails is lost and counted, nothing of it is shipped.
-class BoardFusion final : public TupleSink {
+class BoardFusion final : public link::TupleSink {
  public:
   struct Options {
     std::string name;  // of the source
@@ -43,20 +43,20 @@ class BoardFusion final : public TupleSink {
 
   // `accelerator` is a FusionAccelerator of so many panels. Clock and sink outlive it; it outlives the
   // metrics' last reader.
-  BoardFusion(Options options, std::unique_ptr<Accelerator> accelerator, const Clock& clock, TupleSink& sink,
-              Metrics& metrics);
+  BoardFusion(Options options, std::unique_ptr<accelerator::Accelerator> accelerator,
+              const runtime::Clock& clock, link::TupleSink& sink, runtime::Metrics& metrics);
 
   void Start();
   // Fuses what waits, then ends the thread. The panels have ended.
   void Stop();
 
-  void Offer(TupleFrame& frame) override;
+  void Offer(estimate::TupleFrame& frame) override;
 
   // From any thread.
   BoardFusionCounters counters() const;
 
  private:
-  void AddMetrics(Metrics& metrics);
+  void AddMetrics(runtime::Metrics& metrics);
   void Run(const std::stop_token& stop);
   void FuseSlot();
   // The tuples of slot_, a row per subject.
@@ -64,11 +64,11 @@ class BoardFusion final : public TupleSink {
   void Store(std::size_t row);
 
   const Options options_;
-  const std::unique_ptr<Accelerator> accelerator_;
-  const Clock& clock_;
-  TupleSink& sink_;
+  const std::unique_ptr<accelerator::Accelerator> accelerator_;
+  const runtime::Clock& clock_;
+  link::TupleSink& sink_;
 
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   std::condition_variable_any arrived_;
   PanelCollation collation_ GUARDED_BY(mutex_);
 
@@ -80,9 +80,9 @@ class BoardFusion final : public TupleSink {
   std::vector<float> inputs_, outputs_;
   std::vector<std::uint64_t> contributors_;  // [rows]
   std::vector<std::uint32_t> subjects_;      // [rows]
-  TupleFrame fused_;
+  estimate::TupleFrame fused_;
   bool failing_ = false;
   std::jthread thread_;  // last: it uses everything above
 };
 
-}  // namespace tributary
+}  // namespace tributary::panel

@@ -7,20 +7,20 @@
 
 #include "node/accelerator/cpu_fusion.h"
 
-namespace tributary {
+namespace tributary::panel {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class CollectingSink final : public TupleSink {
+class FusedSink final : public link::TupleSink {
  public:
-  void Offer(TupleFrame& frame) override { frames.push_back(frame); }
-  std::vector<TupleFrame> frames;  // read once the fusion has stopped
+  void Offer(estimate::TupleFrame& frame) override { frames.push_back(frame); }
+  std::vector<estimate::TupleFrame> frames;  // read once the fusion has stopped
 };
 
 // A device that fails every other batch.
-class FlakyFusion final : public Accelerator {
+class FlakyFusion final : public accelerator::Accelerator {
  public:
   Shape shape() const override { return cpu_->shape(); }
   std::string description() const override { return "flaky"; }
@@ -30,19 +30,20 @@ class FlakyFusion final : public Accelerator {
   }
 
  private:
-  std::unique_ptr<CpuFusion> cpu_ = *CpuFusion::Create(2, 4);
+  std::unique_ptr<accelerator::CpuFusion> cpu_ = *accelerator::CpuFusion::Create(2, 4);
   int batches_ = 0;
 };
 
 class BoardFusionTest : public ::testing::Test {
  protected:
-  void Create(std::unique_ptr<Accelerator> accelerator = *CpuFusion::Create(2, 4)) {
+  void Create(std::unique_ptr<accelerator::Accelerator> accelerator = *accelerator::CpuFusion::Create(2, 4)) {
     fusion_ = std::make_unique<BoardFusion>(BoardFusion::Options{"board", 2, 1'000'000},
                                             std::move(accelerator), clock_, sink_, metrics_);
   }
   // Every tuple with a deviation of 1 m along both axes.
-  void Offer(std::uint32_t panel, Epoch epoch, const std::vector<std::uint32_t>& subjects, float x) {
-    TupleFrame frame;
+  void Offer(std::uint32_t panel, estimate::Epoch epoch, const std::vector<std::uint32_t>& subjects,
+             float x) {
+    estimate::TupleFrame frame;
     frame.source = panel;
     frame.epoch = epoch;
     frame.captured_unix_ns = 1000 - panel;
@@ -59,9 +60,9 @@ class BoardFusionTest : public ::testing::Test {
     fusion_->Stop();
   }
 
-  const ManualClock clock_{0};
-  CollectingSink sink_;
-  Metrics metrics_;
+  const runtime::ManualClock clock_{0};
+  FusedSink sink_;
+  runtime::Metrics metrics_;
   std::unique_ptr<BoardFusion> fusion_;
 };
 
@@ -71,7 +72,7 @@ TEST_F(BoardFusionTest, ShipsOneTuplePerSubjectThatNamesItsPanels) {
   Offer(0, 7, {3, 9}, 3.0f);
   Run();
   ASSERT_EQ(sink_.frames.size(), 1u);
-  const TupleFrame& frame = sink_.frames[0];
+  const estimate::TupleFrame& frame = sink_.frames[0];
   EXPECT_EQ(frame.epoch, 7u);
   EXPECT_EQ(frame.source, 0u);
   EXPECT_EQ(frame.captured_unix_ns, 999);
@@ -116,7 +117,7 @@ TEST_F(BoardFusionTest, ShipsWhatThereIsWhenAPanelIsMissing) {
 
 TEST_F(BoardFusionTest, LosesAndCountsTheSlotThatItsAcceleratorFailed) {
   Create(std::make_unique<FlakyFusion>());
-  for (const Epoch epoch : {7, 8}) {
+  for (const estimate::Epoch epoch : {7, 8}) {
     Offer(0, epoch, {5}, 1.0f);
     Offer(1, epoch, {5}, 1.0f);
   }
@@ -141,17 +142,17 @@ TEST_F(BoardFusionTest, FusesWhilePanelsReport) {
   Create();
   fusion_->Start();
   std::jthread other([&] {
-    for (Epoch epoch = 1; epoch <= 50; ++epoch) Offer(1, epoch, {5}, 1.0f);
+    for (estimate::Epoch epoch = 1; epoch <= 50; ++epoch) Offer(1, epoch, {5}, 1.0f);
   });
-  for (Epoch epoch = 1; epoch <= 50; ++epoch) Offer(0, epoch, {5}, 1.0f);
+  for (estimate::Epoch epoch = 1; epoch <= 50; ++epoch) Offer(0, epoch, {5}, 1.0f);
   other.join();
   fusion_->Stop();
   std::size_t contributors = 0;
-  for (const TupleFrame& frame : sink_.frames) contributors += frame.contributors[0] == 3 ? 2 : 1;
+  for (const estimate::TupleFrame& frame : sink_.frames) contributors += frame.contributors[0] == 3 ? 2 : 1;
   const BoardFusionCounters counters = fusion_->counters();
   EXPECT_EQ(contributors + counters.late_frames, 100u) << "no frame is lost uncounted";
   EXPECT_EQ(counters.dropped_slots, 0u);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::panel

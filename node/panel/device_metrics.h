@@ -6,10 +6,10 @@
 #include "core/runtime/metrics.h"
 #include "node/accelerator/accelerator.h"
 
-namespace tributary {
+namespace tributary::panel {
 
 // `counters` is called by whoever reads the metrics, from any thread.
-void AddDeviceMetrics(Metrics& metrics, const MetricLabels& labels,
-                      std::function<Accelerator::Counters()> counters);
+void AddDeviceMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels,
+                      std::function<accelerator::Accelerator::Counters()> counters);
 
-}  // namespace tributary
+}  // namespace tributary::panel

@@ -8,7 +8,7 @@
 #include "core/nn/positioning/positioning_file.h"
 #include "core/runtime/file.h"
 
-namespace tributary {
+namespace tributary::panel {
 namespace {
 
 // A model is about 1 MB; what is a hundred times that is something else.
@@ -22,7 +22,7 @@ absl::Status WithRemedy(const absl::Status& status, const std::string& path, con
 template <typename Network>
 absl::StatusOr<std::shared_ptr<const Model>> Load(const std::string& path, const char* kind,
                                                   absl::StatusOr<Network> (*decode)(std::string_view)) {
-  const absl::StatusOr<std::string> bytes = ReadFile(path, kMaxModelBytes);
+  const absl::StatusOr<std::string> bytes = runtime::ReadFile(path, kMaxModelBytes);
   if (!bytes.ok()) return WithRemedy(bytes.status(), path, kind);
   absl::StatusOr<Network> network = decode(*bytes);
   if (!network.ok()) return WithRemedy(network.status(), path, kind);
@@ -37,11 +37,11 @@ absl::StatusOr<std::shared_ptr<const Model>> Load(const std::string& path, const
 absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path) {
   switch (kind) {
     case WorkloadKind::kPositioning:
-      return Load(path, "positioning", DecodePositioning);
+      return Load(path, "positioning", nn::DecodePositioning);
     case WorkloadKind::kBeacon:
-      return Load(path, "beacon", DecodeBeacon);
+      return Load(path, "beacon", nn::DecodeBeacon);
   }
   return absl::InternalError("no such workload");
 }
 
-}  // namespace tributary
+}  // namespace tributary::panel

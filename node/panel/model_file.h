@@ -11,15 +11,15 @@
 #include "core/wire/report.h"
 #include "node/panel/panel_config.h"
 
-namespace tributary {
+namespace tributary::panel {
 
 struct Model {
-  std::variant<PositioningNetwork, BeaconNetwork> network;
-  ModelIdentity identity;
+  std::variant<nn::PositioningNetwork, nn::BeaconNetwork> network;
+  wire::ModelIdentity identity;
 };
 
 // Errors name the file and what to do: NotFound or PermissionDenied; InvalidArgument or DataLoss for a file
 // that is not a model of this kind.
 absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path);
 
-}  // namespace tributary
+}  // namespace tributary::panel

@@ -9,10 +9,10 @@
 #include "core/link/spool/backoff.h"
 #include "node/panel/device_metrics.h"
 
-namespace tributary {
+namespace tributary::panel {
 namespace {
 
-constexpr Backoff::Limits kRestart{100'000'000, 10'000'000'000};
+constexpr link::Backoff::Limits kRestart{100'000'000, 10'000'000'000};
 // A panel that ran this long starts again at the shortest delay.
 constexpr std::int64_t kRanWellNs = 30'000'000'000;
 
@@ -32,8 +32,8 @@ bool MayPass(absl::StatusCode code) {
 
 }  // namespace
 
-Panel::Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& clock, TupleSink& sink,
-             Metrics& metrics)
+Panel::Panel(Identity identity, PanelParts parts, OpenPanel open, const runtime::Clock& clock,
+             link::TupleSink& sink, runtime::Metrics& metrics)
     : identity_(std::move(identity)),
       open_(std::move(open)),
       clock_(clock),
@@ -56,8 +56,8 @@ PanelCounters Panel::counters() const {
   return {frames_, surplus_frames_, tuples_, missed_frames_, unusable_tuples_, failed_frames_, restarts_};
 }
 
-void Panel::AddMetrics(Metrics& metrics) {
-  const MetricLabels labels = {{"panel", identity_.name}};
+void Panel::AddMetrics(runtime::Metrics& metrics) {
+  const runtime::MetricLabels labels = {{"panel", identity_.name}};
   const auto add = [&](const char* name, const char* help, const std::atomic<std::uint64_t>& count) {
     metrics.AddCounterCallback(name, help, labels, [&count] { return static_cast<double>(count.load()); });
   };
@@ -72,8 +72,8 @@ void Panel::AddMetrics(Metrics& metrics) {
   add("tributary_panel_failed_frames_total", "Frames lost to an error of the workload.", failed_frames_);
   add("tributary_panel_restarts_total", "Restarts after an error.", restarts_);
   AddDeviceMetrics(metrics, labels, [this] {
-    return Accelerator::Counters{device_runs_, device_failed_runs_, device_timeouts_, device_reopened_,
-                                 device_fallbacks_};
+    return accelerator::Accelerator::Counters{device_runs_, device_failed_runs_, device_timeouts_,
+                                              device_reopened_, device_fallbacks_};
   });
   metrics.AddGaugeCallback("tributary_panel_running", "1 while frames are produced.", labels,
                            [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
@@ -84,7 +84,7 @@ void Panel::AddMetrics(Metrics& metrics) {
 }
 
 void Panel::Run(std::stop_token stop) {
-  Backoff backoff(kRestart, std::random_device{}());
+  link::Backoff backoff(kRestart, std::random_device{}());
   for (;;) {
     const std::int64_t since_ns = clock_.SteadyNs();
     absl::Status status = parts_.source == nullptr ? Reopen() : absl::OkStatus();
@@ -167,7 +167,7 @@ void Panel::CountParts() {
   CountDevice(earlier_device_ + parts_.workload->accelerator_counters());
 }
 
-void Panel::CountDevice(const Accelerator::Counters& counters) {
+void Panel::CountDevice(const accelerator::Accelerator::Counters& counters) {
   device_runs_ = counters.runs;
   device_failed_runs_ = counters.failed_runs;
   device_timeouts_ = counters.timeouts;
@@ -175,4 +175,4 @@ void Panel::CountDevice(const Accelerator::Counters& counters) {
   device_fallbacks_ = counters.fallbacks;
 }
 
-}  // namespace tributary
+}  // namespace tributary::panel

@@ -12,19 +12,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/link/tuple_sink.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/metrics.h"
-#include "core/link/tuple_sink.h"
-#include "node/source/source.h"
 #include "node/panel/udp_metrics.h"
+#include "node/source/source.h"
 #include "node/workload/workload.h"
 
-namespace tributary {
+namespace tributary::panel {
 
 struct PanelParts {
-  std::unique_ptr<Source> source;
-  std::unique_ptr<Workload> workload;
+  std::unique_ptr<source::Source> source;
+  std::unique_ptr<workload::Workload> workload;
 };
 
 // Makes a panel's source and workload; called again when they have failed.
@@ -55,8 +55,8 @@ class Panel {
 
   // `parts`: what `open` gave the first time. Clock, sink and metrics outlive the panel; so does the panel
   // the last reader of the metrics.
-  Panel(Identity identity, PanelParts parts, OpenPanel open, const Clock& clock, TupleSink& sink,
-        Metrics& metrics);
+  Panel(Identity identity, PanelParts parts, OpenPanel open, const runtime::Clock& clock,
+        link::TupleSink& sink, runtime::Metrics& metrics);
 
   void Start();
   // Returns once the thread has ended.
@@ -70,10 +70,10 @@ class Panel {
   const std::string& name() const { return identity_.name; }
 
   // From the end of a slot's capture to its offer. After Stop().
-  const LatencyHistogram& latency() const { return latency_; }
+  const runtime::LatencyHistogram& latency() const { return latency_; }
 
  private:
-  void AddMetrics(Metrics& metrics);
+  void AddMetrics(runtime::Metrics& metrics);
   void Run(std::stop_token stop);
   // Until the source or the workload fails.
   absl::Status Pump(std::stop_token stop);
@@ -81,13 +81,13 @@ class Panel {
   bool IsSurplus();
   absl::Status Reopen();
   void CountParts();
-  void CountDevice(const Accelerator::Counters& counters);
+  void CountDevice(const accelerator::Accelerator::Counters& counters);
 
   const Identity identity_;
   const OpenPanel open_;
-  const Clock& clock_;
-  TupleSink& sink_;
-  Histogram* latency_seconds_ = nullptr;
+  const runtime::Clock& clock_;
+  link::TupleSink& sink_;
+  runtime::Histogram* latency_seconds_ = nullptr;
 
   std::atomic<PanelState> state_ = PanelState::kRunning;
   std::atomic<std::uint64_t> frames_ = 0;
@@ -108,12 +108,12 @@ class Panel {
   PanelParts parts_;
   std::uint64_t earlier_missed_ = 0;  // by parts that were replaced
   std::uint64_t earlier_unusable_ = 0;
-  Accelerator::Counters earlier_device_;
-  std::optional<Epoch> last_epoch_;  // that was estimated
-  SensorFrame samples_;
-  TupleFrame frame_;
-  LatencyHistogram latency_;
+  accelerator::Accelerator::Counters earlier_device_;
+  std::optional<estimate::Epoch> last_epoch_;  // that was estimated
+  source::SensorFrame samples_;
+  estimate::TupleFrame frame_;
+  runtime::LatencyHistogram latency_;
   std::jthread thread_;  // last: it uses everything above
 };
 
-}  // namespace tributary
+}  // namespace tributary::panel

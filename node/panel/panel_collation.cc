@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tributary {
+namespace tributary::panel {
 
 PanelCollation::PanelCollation(std::size_t panels, std::int64_t deadline_ns)
     : panels_(panels), deadline_ns_(deadline_ns), slots_(kCapacity) {}
@@ -19,10 +19,10 @@ void PanelCollation::RemoveOldest() {
   --used_;
 }
 
-PanelSlot* PanelCollation::SlotOf(Epoch epoch, std::int64_t now_ns) {
+PanelSlot* PanelCollation::SlotOf(estimate::Epoch epoch, std::int64_t now_ns) {
   const auto used_end = slots_.begin() + static_cast<std::ptrdiff_t>(used_);
   auto place = std::lower_bound(slots_.begin(), used_end, epoch,
-                                [](const PanelSlot& slot, Epoch e) { return slot.epoch < e; });
+                                [](const PanelSlot& slot, estimate::Epoch e) { return slot.epoch < e; });
   if (place != used_end && place->epoch == epoch) return &*place;
   if (std::find(out_.begin(), out_.end(), epoch) != out_.end()) return nullptr;
   if (used_ == kCapacity) {
@@ -39,11 +39,11 @@ PanelSlot* PanelCollation::SlotOf(Epoch epoch, std::int64_t now_ns) {
   place->arrived = 0;
   place->frames.resize(panels_);
   place->present.assign(panels_, 0);
-  for (TupleFrame& frame : place->frames) frame.subjects.clear();
+  for (estimate::TupleFrame& frame : place->frames) frame.subjects.clear();
   return &*place;
 }
 
-void PanelCollation::Add(std::size_t panel, TupleFrame& frame, std::int64_t now_ns) {
+void PanelCollation::Add(std::size_t panel, estimate::TupleFrame& frame, std::int64_t now_ns) {
   PanelSlot* slot = SlotOf(frame.epoch, now_ns);
   if (slot == nullptr || slot->present[panel]) {
     ++counters_.late_frames;
@@ -68,4 +68,4 @@ std::int64_t PanelCollation::next_due_ns() const {
   return slots_[0].due_ns;
 }
 
-}  // namespace tributary
+}  // namespace tributary::panel

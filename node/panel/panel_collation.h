@@ -10,14 +10,14 @@
 #include "core/estimate/epoch.h"
 #include "core/estimate/tuple_frame.h"
 
-namespace tributary {
+namespace tributary::panel {
 
 struct PanelSlot {
-  Epoch epoch = 0;
+  estimate::Epoch epoch = 0;
   std::int64_t due_ns = 0;
   std::size_t arrived = 0;
-  std::vector<TupleFrame> frames;  // [panels]; no subjects where a panel has not delivered
-  std::vector<char> present;       // [panels]
+  std::vector<estimate::TupleFrame> frames;  // [panels]; no subjects where a panel has not delivered
+  std::vector<char> present;                 // [panels]
 };
 
 // Each panel's epochs ascend, so a complete slot also ends the wait for every earlier one. An epoch out of
@@ -38,7 +38,7 @@ class PanelCollation {
   PanelCollation(std::size_t panels, std::int64_t deadline_ns);
 
   // Takes the frame of a panel; `frame` gets the memory of an old one.
-  void Add(std::size_t panel, TupleFrame& frame, std::int64_t now_ns);
+  void Add(std::size_t panel, estimate::TupleFrame& frame, std::int64_t now_ns);
 
   // The oldest slot, if it is due: it or a later one is complete, or its deadline has passed. False: none is.
   bool Take(std::int64_t now_ns, PanelSlot& slot);
@@ -50,17 +50,17 @@ class PanelCollation {
 
  private:
   // nullptr: the slot is out.
-  PanelSlot* SlotOf(Epoch epoch, std::int64_t now_ns);
+  PanelSlot* SlotOf(estimate::Epoch epoch, std::int64_t now_ns);
   void RemoveOldest();
 
   const std::size_t panels_;
   const std::int64_t deadline_ns_;
   std::vector<PanelSlot> slots_;  // [kCapacity]; the first used_ by ascending epoch
   std::size_t used_ = 0;
-  std::vector<Epoch> out_;  // the latest kRemembered slots that are out, as a ring
+  std::vector<estimate::Epoch> out_;  // the latest kRemembered slots that are out, as a ring
   std::size_t next_out_ = 0;
-  std::optional<Epoch> last_complete_;  // among those that wait
+  std::optional<estimate::Epoch> last_complete_;  // among those that wait
   Counters counters_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::panel

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::panel {
 namespace {
 
 using ::testing::ElementsAre;
@@ -12,19 +12,19 @@ constexpr std::int64_t kDeadline = 100;
 
 class PanelCollationTest : public ::testing::Test {
  protected:
-  void Add(std::size_t panel, Epoch epoch, std::int64_t now = 0) {
-    TupleFrame frame;
+  void Add(std::size_t panel, estimate::Epoch epoch, std::int64_t now = 0) {
+    estimate::TupleFrame frame;
     frame.epoch = epoch;
     frame.subjects = {static_cast<std::uint32_t>(panel)};
     collation_.Add(panel, frame, now);
   }
   // Epochs that are due, and the number of panels in each.
-  std::vector<std::pair<Epoch, std::size_t>> Due(std::int64_t now = 0) {
-    std::vector<std::pair<Epoch, std::size_t>> due;
+  std::vector<std::pair<estimate::Epoch, std::size_t>> Due(std::int64_t now = 0) {
+    std::vector<std::pair<estimate::Epoch, std::size_t>> due;
     while (collation_.Take(now, slot_)) due.emplace_back(slot_.epoch, slot_.arrived);
     return due;
   }
-  using Slot = std::pair<Epoch, std::size_t>;
+  using Slot = std::pair<estimate::Epoch, std::size_t>;
 
   PanelCollation collation_{2, kDeadline};
   PanelSlot slot_;
@@ -79,7 +79,7 @@ TEST_F(PanelCollationTest, AnEpochFarAheadHarmsNoOtherSlot) {
 }
 
 TEST_F(PanelCollationTest, DropsTheOldestSlotWhenItIsFullAndCountsIt) {
-  for (Epoch epoch = 1; epoch <= PanelCollation::kCapacity + 2; ++epoch) Add(0, epoch);
+  for (estimate::Epoch epoch = 1; epoch <= PanelCollation::kCapacity + 2; ++epoch) Add(0, epoch);
   EXPECT_EQ(collation_.counters().dropped_slots, 2u);
   Add(1, 2);  // dropped
   EXPECT_EQ(collation_.counters().late_frames, 1u);
@@ -90,4 +90,4 @@ TEST_F(PanelCollationTest, DropsTheOldestSlotWhenItIsFullAndCountsIt) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::panel

@@ -11,55 +11,57 @@
 #include "core/runtime/address.h"
 #include "node/source/slot_stride.h"
 
-namespace tributary {
+namespace tributary::panel {
 namespace {
 
 constexpr double kMaxDistanceM = 1e6;  // a site is a room or an area
 // What the shortest slot allows, and less than once in a season; SlotStride knows the rest.
-constexpr double kMostRateHz = 1e9 / SlotLength::kShortestNs;
+constexpr double kMostRateHz = 1e9 / estimate::SlotLength::kShortestNs;
 constexpr double kLeastRateHz = 1e-7;
 
 // The default is what the programmable logic computes.
-NumberFormat ReadFormat(const ConfigSection& section, WorkloadKind workload) {
+fpga::NumberFormat ReadFormat(const config::ConfigSection& section, WorkloadKind workload) {
   const bool beacon = workload == WorkloadKind::kBeacon;
   const std::string name =
       beacon ? section.Choice("format", "int16", {"float", "int16"})
              : section.Choice("format", "int8_16", {"float", "int32", "int16", "int8", "int8_16"});
-  return ParseNumberFormat(name).value_or(NumberFormat::kInt8Int16);
+  return fpga::ParseNumberFormat(name).value_or(fpga::NumberFormat::kInt8Int16);
 }
 
 // The wall is named, or follows from the panel's orientation.
-Wall ReadWall(const ConfigSection& source, const ConfigSection& panel, double orientation_deg) {
-  constexpr Wall kWalls[] = {Wall::kSouth, Wall::kEast, Wall::kNorth, Wall::kWest};
+scene::Wall ReadWall(const config::ConfigSection& source, const config::ConfigSection& panel,
+                     double orientation_deg) {
+  constexpr scene::Wall kWalls[] = {scene::Wall::kSouth, scene::Wall::kEast, scene::Wall::kNorth,
+                                    scene::Wall::kWest};
   const bool named = source.Has("wall");
   const std::string name = source.Choice("wall", "south", {"south", "east", "north", "west"});
-  for (const Wall wall : kWalls) {
-    const bool fits = std::abs(std::remainder(orientation_deg - WallAngleDeg(wall), 360.0)) < 1e-6;
-    if (named ? WallName(wall) == name && (fits || !panel.Has("orientation_deg")) : fits) return wall;
+  for (const scene::Wall wall : kWalls) {
+    const bool fits = std::abs(std::remainder(orientation_deg - scene::WallAngleDeg(wall), 360.0)) < 1e-6;
+    if (named ? scene::WallName(wall) == name && (fits || !panel.Has("orientation_deg")) : fits) return wall;
   }
   panel.Fault(
       "orientation_deg",
       named ? fmt::format("{} does not fit the {} wall of the simulated room", orientation_deg, name)
             : fmt::format("expected 0, 90, 180 or 270 for a simulated room, found {}", orientation_deg));
-  return Wall::kSouth;
+  return scene::Wall::kSouth;
 }
 
 // Of a source that is paced by the slots.
-double ReadRate(const ConfigSection& source, SlotLength slot) {
-  const double rate_hz = source.Real("rate_hz", DefaultRateHz(slot), {kLeastRateHz, kMostRateHz});
-  if (const auto stride = SlotStride(rate_hz, slot); !stride.ok()) {
+double ReadRate(const config::ConfigSection& source, estimate::SlotLength slot) {
+  const double rate_hz = source.Real("rate_hz", source::DefaultRateHz(slot), {kLeastRateHz, kMostRateHz});
+  if (const auto stride = source::SlotStride(rate_hz, slot); !stride.ok()) {
     // The fault names the key itself.
     source.Fault("rate_hz", std::string(absl::StripPrefix(stride.status().message(), "rate_hz: ")));
   }
   return rate_hz;
 }
 
-RoomSource::Options ReadRoom(const ConfigSection& source, const ConfigSection& panel, SlotLength slot,
-                             PanelConfig& config) {
-  RoomSource::Options room;
+source::RoomSource::Options ReadRoom(const config::ConfigSection& source, const config::ConfigSection& panel,
+                                     estimate::SlotLength slot, PanelConfig& config) {
+  source::RoomSource::Options room;
   room.slot = slot;
   room.wall = ReadWall(source, panel, config.orientation_deg);
-  config.orientation_deg = WallAngleDeg(room.wall);
+  config.orientation_deg = scene::WallAngleDeg(room.wall);
   room.subjects = static_cast<std::uint32_t>(source.Integer("subjects", 16, {1, kMaxSubjects}));
   room.rate_hz = ReadRate(source, slot);
   room.motion.seed = static_cast<std::uint64_t>(source.Integer("seed", 1, {0}));
@@ -68,7 +70,7 @@ RoomSource::Options ReadRoom(const ConfigSection& source, const ConfigSection& p
   return room;
 }
 
-ReplayConfig ReadReplay(const ConfigSection& source, SlotLength slot) {
+ReplayConfig ReadReplay(const config::ConfigSection& source, estimate::SlotLength slot) {
   ReplayConfig replay;
   replay.options.slot = slot;
   replay.file = source.File(source.RequiredText("file"));
@@ -78,13 +80,13 @@ ReplayConfig ReadReplay(const ConfigSection& source, SlotLength slot) {
   return replay;
 }
 
-RangesConfig ReadRanges(const ConfigSection& source, SlotLength slot) {
+RangesConfig ReadRanges(const config::ConfigSection& source, estimate::SlotLength slot) {
   RangesConfig ranges;
   ranges.options.slot = slot;
   ranges.file = source.File(source.RequiredText("file"));
   ranges.triple_given = source.Has("anchors") || source.Has("tag");
   if (ranges.triple_given) {
-    const std::vector<std::int64_t> anchors = source.Integers("anchors", {0, kAnchors - 1});
+    const std::vector<std::int64_t> anchors = source.Integers("anchors", {0, scene::kAnchors - 1});
     if (anchors.size() != ranges.options.anchors.size()) {
       source.Fault(
           "anchors",
@@ -93,7 +95,7 @@ RangesConfig ReadRanges(const ConfigSection& source, SlotLength slot) {
     } else {
       std::copy(anchors.begin(), anchors.end(), ranges.options.anchors.begin());
     }
-    ranges.options.tag = static_cast<int>(source.Integer("tag", 0, {0, kTags - 1}));
+    ranges.options.tag = static_cast<int>(source.Integer("tag", 0, {0, scene::kTags - 1}));
   }
   ranges.options.start_fraction = source.Real("start_fraction", 0, {0, 1});
   ranges.options.end_fraction = source.Real("end_fraction", 1, {0, 1});
@@ -103,11 +105,11 @@ RangesConfig ReadRanges(const ConfigSection& source, SlotLength slot) {
 }
 
 // A name could mean another machine tomorrow. Senders are compared as text, so one form is kept.
-std::string ReadIpAddress(const ConfigSection& source, std::string_view key,
+std::string ReadIpAddress(const config::ConfigSection& source, std::string_view key,
                           const std::string& default_value) {
   const std::string address = source.Text(key, default_value);
   if (address.empty() && default_value.empty()) return address;
-  const absl::StatusOr<std::string> normal = NormalIpAddress(address);
+  const absl::StatusOr<std::string> normal = runtime::NormalIpAddress(address);
   if (normal.ok()) return *normal;
   source.Fault(key, std::string(normal.status().message()));
   return default_value;
@@ -115,8 +117,9 @@ std::string ReadIpAddress(const ConfigSection& source, std::string_view key,
 
 bool IsIpv6(const std::string& address) { return address.find(':') != std::string::npos; }
 
-UdpSourceOptions ReadUdp(const ConfigSection& source, SlotLength slot, const std::string& panel) {
-  UdpSourceOptions udp;
+source::UdpSourceOptions ReadUdp(const config::ConfigSection& source, estimate::SlotLength slot,
+                                 const std::string& panel) {
+  source::UdpSourceOptions udp;
   udp.assembler.slot = slot;
   udp.panel = panel;
   udp.address = ReadIpAddress(source, "address", udp.address);
@@ -132,8 +135,8 @@ UdpSourceOptions ReadUdp(const ConfigSection& source, SlotLength slot, const std
   return udp;
 }
 
-SourceConfig ReadSource(const ConfigSection& panel, SlotLength slot, PanelConfig& config) {
-  const ConfigSection source = panel.Section("source");
+SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength slot, PanelConfig& config) {
+  const config::ConfigSection source = panel.Section("source");
   if (!panel.Has("source")) panel.Fault("source", "a table [panel.source] with its kind is required");
   const std::string kind = source.Choice("kind", "room", {"room", "replay", "ranges", "udp"});
   if (kind == "replay") return ReadReplay(source, slot);
@@ -144,10 +147,10 @@ SourceConfig ReadSource(const ConfigSection& panel, SlotLength slot, PanelConfig
 
 }  // namespace
 
-AcceleratorChoice ReadAccelerator(const ConfigSection& section) {
+AcceleratorChoice ReadAccelerator(const config::ConfigSection& section) {
   AcceleratorChoice choice;
   if (section.Choice("accelerator", "cpu", {"cpu", "xrt"}) == "cpu") return choice;
-  choice.kind = AcceleratorKind::kXrt;
+  choice.kind = accelerator::AcceleratorKind::kXrt;
   choice.xrt.xclbin = section.File(section.RequiredText("xclbin"));
   choice.xrt.xclbin_uuid = section.Text("xclbin_uuid", "");
   choice.xrt.device = static_cast<unsigned>(section.Integer("device", 0, {0, 15}));
@@ -158,7 +161,7 @@ AcceleratorChoice ReadAccelerator(const ConfigSection& section) {
   return choice;
 }
 
-PanelConfig ReadPanel(const ConfigSection& section, SlotLength slot) {
+PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength slot) {
   PanelConfig panel;
   panel.name = section.RequiredName("name");
   panel.workload = section.Choice("workload", "positioning", {"positioning", "beacon"}) == "positioning"
@@ -174,4 +177,4 @@ PanelConfig ReadPanel(const ConfigSection& section, SlotLength slot) {
   return panel;
 }
 
-}  // namespace tributary
+}  // namespace tributary::panel

@@ -13,7 +13,7 @@
 #include "node/source/room_source.h"
 #include "node/source/udp.h"
 
-namespace tributary {
+namespace tributary::panel {
 
 // Per panel and slot: what the accelerators' buffers are made for.
 inline constexpr std::int64_t kMaxSubjects = 256;
@@ -22,31 +22,32 @@ enum class WorkloadKind { kPositioning, kBeacon };
 
 struct ReplayConfig {
   std::string file;  // .npy
-  ReplayOptions options;
+  source::ReplayOptions options;
 };
 
 struct RangesConfig {
   std::string file;           // CSV
   bool triple_given = false;  // else anchors and tag are the model's
-  RangesSourceOptions options;
+  source::RangesSourceOptions options;
 };
 
 // What makes the samples; one alternative per `kind`.
-using SourceConfig = std::variant<RoomSource::Options, ReplayConfig, RangesConfig, UdpSourceOptions>;
+using SourceConfig =
+    std::variant<source::RoomSource::Options, ReplayConfig, RangesConfig, source::UdpSourceOptions>;
 
 // Which accelerator, and how it uses a board: the keys that [[panel]] and [fusion] share.
 struct AcceleratorChoice {
-  AcceleratorKind kind = AcceleratorKind::kCpu;
-  XrtOptions xrt{};  // for kXrt
+  accelerator::AcceleratorKind kind = accelerator::AcceleratorKind::kCpu;
+  accelerator::XrtOptions xrt{};  // for kXrt
 };
-AcceleratorChoice ReadAccelerator(const ConfigSection& section);
+AcceleratorChoice ReadAccelerator(const config::ConfigSection& section);
 
 struct PanelConfig {
   std::string name;
   WorkloadKind workload = WorkloadKind::kPositioning;
   std::string model;  // a file
   AcceleratorChoice accelerator;
-  NumberFormat format = NumberFormat::kInt8Int16;
+  fpga::NumberFormat format = fpga::NumberFormat::kInt8Int16;
   double orientation_deg = 0;  // of the panel's frame in the site's, counter-clockwise
   double x_m = 0;              // of the panel's origin in the site's frame
   double y_m = 0;
@@ -54,6 +55,6 @@ struct PanelConfig {
 };
 
 // `slot`: of the node's site.
-PanelConfig ReadPanel(const ConfigSection& section, SlotLength slot);
+PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength slot);
 
-}  // namespace tributary
+}  // namespace tributary::panel

@@ -11,29 +11,31 @@
 #include "node/panel/panel.h"
 #include "node/panel/panel_config.h"
 
-namespace tributary {
+namespace tributary::panel {
 
 // A panel up to the point where a port would be bound or a board opened.
 struct PreparedPanel {
-  std::unique_ptr<Source> source;      // null: it binds a port
-  std::unique_ptr<Workload> workload;  // null: it runs on a board
+  std::unique_ptr<source::Source> source;        // null: it binds a port
+  std::unique_ptr<workload::Workload> workload;  // null: it runs on a board
 };
 
 // The two halves of a PreparedPanel. Errors: "KEY: what is wrong", with the key of [panel.source] or
 // [[panel]] at fault; what a file is at fault for begins with that file.
-absl::StatusOr<std::unique_ptr<Source>> PrepareSource(const PanelConfig& config, const Model& model,
-                                                      const Clock& clock);
-absl::StatusOr<std::unique_ptr<Workload>> PrepareWorkload(const PanelConfig& config, const Model& model);
+absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig& config, const Model& model,
+                                                              const runtime::Clock& clock);
+absl::StatusOr<std::unique_ptr<workload::Workload>> PrepareWorkload(const PanelConfig& config,
+                                                                    const Model& model);
 
 // Binds and opens what is left. Errors: as the implementation's Create, after the panel's name.
 absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
-                                     const Clock& clock);
+                                     const runtime::Clock& clock);
 // Both steps, for a panel that failed.
-absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& model, const Clock& clock);
+absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& model,
+                                       const runtime::Clock& clock);
 
 // What fuses the tuples of these panels. Errors: as CreateFusion, after "fusion"; InvalidArgument for panels
 // whose tuples do not lie in the plane.
-absl::StatusOr<std::unique_ptr<Accelerator>> MakeFusionAccelerator(const FusionConfig& config,
-                                                                   const std::vector<PanelParts>& panels);
+absl::StatusOr<std::unique_ptr<accelerator::Accelerator>> MakeFusionAccelerator(
+    const node::FusionConfig& config, const std::vector<PanelParts>& panels);
 
-}  // namespace tributary
+}  // namespace tributary::panel

@@ -6,19 +6,19 @@
 #include <deque>
 #include <thread>
 
-namespace tributary {
+namespace tributary::panel {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Gives one frame of `subjects` for each OK, then the error, in turn.
-class ScriptedSource final : public Source {
+class ScriptedSource final : public source::Source {
  public:
   explicit ScriptedSource(std::deque<absl::Status> script, std::uint64_t frames_per_slot = 1)
       : script_(std::move(script)), frames_per_slot_(frames_per_slot) {}
   std::size_t width() const override { return 1; }
-  absl::Status Next(std::stop_token stop, SensorFrame& frame) override {
+  absl::Status Next(std::stop_token stop, source::SensorFrame& frame) override {
     if (script_.empty()) {
       // A source at rest: nothing is due until somebody stops it.
       while (!stop.stop_requested()) std::this_thread::yield();
@@ -33,26 +33,26 @@ class ScriptedSource final : public Source {
     return status;
   }
   std::uint64_t missed_frames() const override { return 3; }
-  std::shared_ptr<const UdpAccount> udp_account() const override { return account_; }
+  std::shared_ptr<const source::UdpAccount> udp_account() const override { return account_; }
 
   // Makes it one that takes datagrams and could not use so many.
   void Discard(int datagrams) {
-    account_ = std::make_shared<UdpAccount>(7000);
-    for (int i = 0; i < datagrams; ++i) account_->CountUnused(UdpFault::kWidth);
+    account_ = std::make_shared<source::UdpAccount>(7000);
+    for (int i = 0; i < datagrams; ++i) account_->CountUnused(source::UdpFault::kWidth);
   }
 
  private:
   std::deque<absl::Status> script_;
   const std::uint64_t frames_per_slot_;
   std::uint64_t given_ = 0;
-  std::shared_ptr<UdpAccount> account_;
+  std::shared_ptr<source::UdpAccount> account_;
 };
 
-class EchoWorkload final : public Workload {
+class EchoWorkload final : public workload::Workload {
  public:
   explicit EchoWorkload(absl::Status status) : status_(std::move(status)) {}
   std::uint32_t dimension() const override { return 1; }
-  absl::Status Run(const SensorFrame& samples, TupleFrame& tuples) override {
+  absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override {
     tuples.epoch = samples.epoch;
     tuples.captured_unix_ns = samples.captured_unix_ns;
     tuples.subjects = samples.subjects;
@@ -66,24 +66,24 @@ class EchoWorkload final : public Workload {
   const absl::Status status_;
 };
 
-class CollectingSink final : public TupleSink {
+class CollectingSink final : public link::TupleSink {
  public:
-  void Offer(TupleFrame& frame) override {
-    const MutexLock lock(mutex_);
+  void Offer(estimate::TupleFrame& frame) override {
+    const runtime::MutexLock lock(mutex_);
     frames_.push_back(frame);
   }
-  std::vector<TupleFrame> frames() const {
-    const MutexLock lock(mutex_);
+  std::vector<estimate::TupleFrame> frames() const {
+    const runtime::MutexLock lock(mutex_);
     return frames_;
   }
 
  private:
-  mutable Mutex mutex_;
-  std::vector<TupleFrame> frames_ GUARDED_BY(mutex_);
+  mutable runtime::Mutex mutex_;
+  std::vector<estimate::TupleFrame> frames_ GUARDED_BY(mutex_);
 };
 
 // Moves on by itself whenever somebody sleeps.
-class EagerClock final : public Clock {
+class EagerClock final : public runtime::Clock {
  public:
   std::int64_t UnixNs() const override { return now_ns_; }
   std::int64_t SteadyNs() const override { return now_ns_; }
@@ -128,7 +128,7 @@ class PanelTest : public ::testing::Test {
 
   const EagerClock clock_;
   CollectingSink sink_;
-  Metrics metrics_;
+  runtime::Metrics metrics_;
   std::deque<Script> later_;
   std::unique_ptr<Panel> panel_;
 };
@@ -155,8 +155,8 @@ TEST_F(PanelTest, OffersWhatTheSourceGivesAndFinishesAtItsEnd) {
 TEST_F(PanelTest, OffersTheFirstFrameOfASlotAndCountsTheOthers) {
   Run({std::make_unique<ScriptedSource>(Script{kOk, kOk, kOk, kOk, kOk, kEnd}, 2),
        std::make_unique<EchoWorkload>(absl::OkStatus())});
-  std::vector<Epoch> epochs;
-  for (const TupleFrame& frame : sink_.frames()) epochs.push_back(frame.epoch);
+  std::vector<estimate::Epoch> epochs;
+  for (const estimate::TupleFrame& frame : sink_.frames()) epochs.push_back(frame.epoch);
   EXPECT_THAT(epochs, ElementsAre(1, 2, 3));
   EXPECT_EQ(panel_->counters().frames, 5u);
   EXPECT_EQ(panel_->counters().surplus_frames, 2u);
@@ -174,7 +174,7 @@ TEST_F(PanelTest, StartsAgainAfterAnErrorThatMayPass) {
 
 TEST_F(PanelTest, KeepsTheCountsOfDatagramsWhenItsSourceIsOpenedAgain) {
   Run(PartsOfUdp({kOk, absl::UnavailableError("address lost")}), {{kEnd}});
-  EXPECT_EQ(panel_->udp().counters().of(UdpFault::kWidth), 10u) << "of both sources";
+  EXPECT_EQ(panel_->udp().counters().of(source::UdpFault::kWidth), 10u) << "of both sources";
   EXPECT_THAT(metrics_.Text(),
               HasSubstr("tributary_udp_datagrams_unused_total{panel=\"north\",reason=\"width\"} 10"));
   EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_udp_port{panel=\"north\"} 7000"));
@@ -209,4 +209,4 @@ TEST_F(PanelTest, StopsWhileItsSourceIsAtRest) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::panel

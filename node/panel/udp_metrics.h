@@ -9,25 +9,25 @@
 #include "core/runtime/mutex.h"
 #include "node/source/udp_account.h"
 
-namespace tributary {
+namespace tributary::panel {
 
 // Thread-safe. Counts only grow: those of a source that was replaced stay in the sum.
 class UdpMetrics {
  public:
   // From now on this source's datagrams are added. Null: it takes none, nothing changes.
-  void Follow(std::shared_ptr<const UdpAccount> account);
+  void Follow(std::shared_ptr<const source::UdpAccount> account);
   // Without effect unless a source is followed. This object outlives the metrics' last reader.
-  void Register(const std::string& panel, Metrics& metrics);
+  void Register(const std::string& panel, runtime::Metrics& metrics);
 
   bool following() const;
-  UdpCounters counters() const;
+  source::UdpCounters counters() const;
 
  private:
   std::uint16_t port() const;
 
-  mutable Mutex mutex_;
-  UdpCounters earlier_ GUARDED_BY(mutex_);
-  std::shared_ptr<const UdpAccount> account_ GUARDED_BY(mutex_);
+  mutable runtime::Mutex mutex_;
+  source::UdpCounters earlier_ GUARDED_BY(mutex_);
+  std::shared_ptr<const source::UdpAccount> account_ GUARDED_BY(mutex_);
 };
 
-}  // namespace tributary
+}  // namespace tributary::panel

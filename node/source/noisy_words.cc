@@ -6,7 +6,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::source {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -33,11 +33,11 @@ void AddNoiseLanes(const std::int16_t* channel, const std::int16_t* noise, std::
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::source
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::source {
 
 HWY_EXPORT(AddNoiseLanes);
 
@@ -46,5 +46,5 @@ void AddNoise(const std::int16_t* channel, const std::int16_t* noise, std::size_
   HWY_DYNAMIC_DISPATCH(AddNoiseLanes)(channel, noise, count, step, features);
 }
 
-}  // namespace tributary
+}  // namespace tributary::source
 #endif

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tributary {
+namespace tributary::source {
 
 // features[i] = (channel[i] + noise[i]) · step, i < count, with a saturating sum.
 void AddNoise(const std::int16_t* channel, const std::int16_t* noise, std::size_t count, float step,
               float* features);
 
-}  // namespace tributary
+}  // namespace tributary::source

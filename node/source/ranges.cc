@@ -5,21 +5,22 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::source {
 namespace {
 
 absl::Status CheckOptions(const RangesSourceOptions& options) {
   for (const int anchor : options.anchors) {
-    if (anchor < 0 || anchor >= kAnchors) {
+    if (anchor < 0 || anchor >= scene::kAnchors) {
       return absl::InvalidArgumentError(
-          absl::StrCat("anchors: ", anchor, " is not one of 0 to ", kAnchors - 1));
+          absl::StrCat("anchors: ", anchor, " is not one of 0 to ", scene::kAnchors - 1));
     }
     if (std::count(options.anchors.begin(), options.anchors.end(), anchor) != 1) {
       return absl::InvalidArgumentError(absl::StrCat("anchors: ", anchor, " is named twice"));
     }
   }
-  if (options.tag < 0 || options.tag >= kTags) {
-    return absl::InvalidArgumentError(absl::StrCat("tag: ", options.tag, " is not one of 0 to ", kTags - 1));
+  if (options.tag < 0 || options.tag >= scene::kTags) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tag: ", options.tag, " is not one of 0 to ", scene::kTags - 1));
   }
   if (!(options.start_fraction >= 0.0 && options.start_fraction < options.end_fraction &&
         options.end_fraction <= 1.0)) {
@@ -35,19 +36,19 @@ absl::Status CheckOptions(const RangesSourceOptions& options) {
 
 }  // namespace
 
-std::size_t RowAtFraction(const std::vector<RangeRow>& rows, double fraction) {
+std::size_t RowAtFraction(const std::vector<scene::RangeRow>& rows, double fraction) {
   if (fraction >= 1.0) return rows.size();
   const std::int64_t start = rows.front().unix_ns;
   const auto length = static_cast<double>(rows.back().unix_ns - start);
   const std::int64_t time = start + static_cast<std::int64_t>(fraction * length);
   const auto row = std::lower_bound(rows.begin(), rows.end(), time,
-                                    [](const RangeRow& r, std::int64_t t) { return r.unix_ns < t; });
+                                    [](const scene::RangeRow& r, std::int64_t t) { return r.unix_ns < t; });
   return static_cast<std::size_t>(row - rows.begin());
 }
 
 absl::StatusOr<std::unique_ptr<RangesSource>> RangesSource::Create(
-    std::shared_ptr<const std::vector<RangeRow>> rows, const RangesSourceOptions& options,
-    const Clock& clock) {
+    std::shared_ptr<const std::vector<scene::RangeRow>> rows, const RangesSourceOptions& options,
+    const runtime::Clock& clock) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
   if (rows == nullptr || rows->empty()) return absl::InvalidArgumentError("a recording without rows");
   const std::size_t first = RowAtFraction(*rows, options.start_fraction);
@@ -55,8 +56,8 @@ absl::StatusOr<std::unique_ptr<RangesSource>> RangesSource::Create(
   return std::unique_ptr<RangesSource>(new RangesSource(std::move(rows), options, clock, first, end));
 }
 
-RangesSource::RangesSource(std::shared_ptr<const std::vector<RangeRow>> rows,
-                           const RangesSourceOptions& options, const Clock& clock, std::size_t first,
+RangesSource::RangesSource(std::shared_ptr<const std::vector<scene::RangeRow>> rows,
+                           const RangesSourceOptions& options, const runtime::Clock& clock, std::size_t first,
                            std::size_t end)
     : rows_(std::move(rows)),
       options_(options),
@@ -70,7 +71,7 @@ absl::Status RangesSource::Next(std::stop_token stop, SensorFrame& frame) {
   for (; next_ < end_ && !Complete((*rows_)[next_]); ++next_) ++missed_frames_;
   if (stop.stop_requested()) return absl::CancelledError("stopped");
   if (next_ == end_) return absl::OutOfRangeError("end of the recording");
-  const RangeRow& row = (*rows_)[next_];
+  const scene::RangeRow& row = (*rows_)[next_];
   if (options_.speed > 0.0) {
     if (start_unix_ns_ == 0) start_unix_ns_ = clock_.UnixNs();
     const auto recorded_ns = static_cast<double>(row.unix_ns - (*rows_)[first_].unix_ns);
@@ -86,9 +87,9 @@ absl::Status RangesSource::Next(std::stop_token stop, SensorFrame& frame) {
   return absl::OkStatus();
 }
 
-bool RangesSource::Complete(const RangeRow& row) const {
+bool RangesSource::Complete(const scene::RangeRow& row) const {
   return std::all_of(options_.anchors.begin(), options_.anchors.end(),
                      [&](int anchor) { return std::isfinite(row.Range(anchor, options_.tag)); });
 }
 
-}  // namespace tributary
+}  // namespace tributary::source

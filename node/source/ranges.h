@@ -12,7 +12,7 @@
 #include "core/scene/ranges_csv.h"
 #include "node/source/source.h"
 
-namespace tributary {
+namespace tributary::source {
 
 struct RangesSourceOptions {
   std::array<int, 3> anchors = {};  // distinct, 0…7
@@ -22,7 +22,7 @@ struct RangesSourceOptions {
   double end_fraction = 1.0;
   double speed = 1.0;              // times real time; 0: as fast as it is read
   std::int64_t start_unix_ns = 0;  // when the first row is due; 0: at the first Next
-  SlotLength slot;                 // what epochs count
+  estimate::SlotLength slot;       // what epochs count
 };
 
 // Each frame has one subject and three features: ranges in m. Rows that lack one of the three are missed
@@ -33,21 +33,21 @@ class RangesSource final : public Source {
   // `rows` may be shared between sources; the clock outlives the source. Errors: InvalidArgument,
   // "OPTION: what is allowed".
   static absl::StatusOr<std::unique_ptr<RangesSource>> Create(
-      std::shared_ptr<const std::vector<RangeRow>> rows, const RangesSourceOptions& options,
-      const Clock& clock);
+      std::shared_ptr<const std::vector<scene::RangeRow>> rows, const RangesSourceOptions& options,
+      const runtime::Clock& clock);
 
   std::size_t width() const override { return options_.anchors.size(); }
   absl::Status Next(std::stop_token stop, SensorFrame& frame) override;
   std::uint64_t missed_frames() const override { return missed_frames_; }
 
  private:
-  RangesSource(std::shared_ptr<const std::vector<RangeRow>> rows, const RangesSourceOptions& options,
-               const Clock& clock, std::size_t first, std::size_t end);
-  bool Complete(const RangeRow& row) const;
+  RangesSource(std::shared_ptr<const std::vector<scene::RangeRow>> rows, const RangesSourceOptions& options,
+               const runtime::Clock& clock, std::size_t first, std::size_t end);
+  bool Complete(const scene::RangeRow& row) const;
 
-  std::shared_ptr<const std::vector<RangeRow>> rows_;
+  std::shared_ptr<const std::vector<scene::RangeRow>> rows_;
   const RangesSourceOptions options_;
-  const Clock& clock_;
+  const runtime::Clock& clock_;
   const std::size_t first_;
   const std::size_t end_;
   std::size_t next_;
@@ -56,6 +56,6 @@ class RangesSource final : public Source {
 };
 
 // Index of the first row at or after the given fraction of the recording's time, rows.size() for 1.
-std::size_t RowAtFraction(const std::vector<RangeRow>& rows, double fraction);
+std::size_t RowAtFraction(const std::vector<scene::RangeRow>& rows, double fraction);
 
-}  // namespace tributary
+}  // namespace tributary::source

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "core/scene/ranges_motion.h"
 #include "core/scene/recording_csv.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::source {
 namespace {
 
 using testing::ElementsAre;
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 // A row whose range number i is first + i / 100.
 std::string Row(std::string_view time, double first) {
   std::string row(time);
-  for (int i = 0; i < kAnchors * kTags; ++i) absl::StrAppend(&row, ",", first + 0.01 * i);
+  for (int i = 0; i < scene::kAnchors * scene::kTags; ++i) absl::StrAppend(&row, ",", first + 0.01 * i);
   return row + "\n";
 }
 
@@ -27,21 +27,21 @@ std::string Recording() {
          Row("2022-08-15 9:42:24.786", 3) + Row("2022-08-15 9:42:24.796", 4);
 }
 
-std::string ErrorOf(std::string_view csv) { return std::string(ParseRanges(csv).status().message()); }
+std::string ErrorOf(std::string_view csv) { return std::string(scene::ParseRanges(csv).status().message()); }
 
 TEST(RecordingTimeTest, IsReadAsUtc) {
-  EXPECT_EQ(ParseRecordingTime("1970-01-01 0:00:00"), 0);
-  EXPECT_EQ(ParseRecordingTime("2022-08-15 9:42:24.766"), 1'660'556'544'766'000'000);
-  EXPECT_EQ(ParseRecordingTime("2022-08-15 09:42:24.7"), 1'660'556'544'700'000'000);
+  EXPECT_EQ(scene::ParseRecordingTime("1970-01-01 0:00:00"), 0);
+  EXPECT_EQ(scene::ParseRecordingTime("2022-08-15 9:42:24.766"), 1'660'556'544'766'000'000);
+  EXPECT_EQ(scene::ParseRecordingTime("2022-08-15 09:42:24.7"), 1'660'556'544'700'000'000);
   for (const char* bad : {"", "2022-08-15", "2022-13-01 0:00:00", "2022-02-30 0:00:00", "2022-08-15 24:00:00",
                           "1969-12-31 23:59:59", "2022-08-15 9:42:24.", "2022-08-15 9:42:24.7x",
                           "2022-08-15T9:42:24", "9999-01-01 0:00:00"}) {
-    EXPECT_EQ(ParseRecordingTime(bad), std::nullopt) << bad;
+    EXPECT_EQ(scene::ParseRecordingTime(bad), std::nullopt) << bad;
   }
 }
 
 TEST(RangesCsvTest, ReadsTimesAndRanges) {
-  const auto rows = ParseRanges(Recording());
+  const auto rows = scene::ParseRanges(Recording());
   ASSERT_TRUE(rows.ok()) << rows.status();
   ASSERT_EQ(rows->size(), 4);
   EXPECT_FLOAT_EQ((*rows)[1].Range(0, 2), 2.02f);
@@ -51,7 +51,7 @@ TEST(RangesCsvTest, ReadsTimesAndRanges) {
 TEST(RangesCsvTest, EmptyRangeIsMissing) {
   std::string csv = Recording();
   csv.replace(csv.find(",1.01,"), 6, ",,");
-  const auto rows = ParseRanges(csv);
+  const auto rows = scene::ParseRanges(csv);
   ASSERT_TRUE(rows.ok()) << rows.status();
   EXPECT_TRUE(std::isnan((*rows)[0].Range(0, 1)));
   EXPECT_FALSE(std::isnan((*rows)[0].Range(0, 2)));
@@ -78,7 +78,8 @@ const std::string kHeader = "time,x,y,z,rotation,,,\r\n";
 
 TEST(MotionCaptureTest, PlacesATagByPositionAndOrientation) {
   // Half a turn about x: the tags' frame and the site's are then parallel.
-  const auto capture = MotionCapture::Parse(absl::StrCat(kHeader, "2022-08-15 9:42:24,1,2,3,0,1,0,0\r\n"));
+  const auto capture =
+      scene::MotionCapture::Parse(absl::StrCat(kHeader, "2022-08-15 9:42:24,1,2,3,0,1,0,0\r\n"));
   ASSERT_TRUE(capture.ok()) << capture.status();
   const auto point = capture->At(capture->first_unix_ns(), {0.1, 0.2, 0.3});
   ASSERT_TRUE(point.has_value());
@@ -88,7 +89,7 @@ TEST(MotionCaptureTest, PlacesATagByPositionAndOrientation) {
 }
 
 TEST(MotionCaptureTest, InterpolatesButNotAcrossGapsNorOutside) {
-  const auto capture = MotionCapture::Parse(
+  const auto capture = scene::MotionCapture::Parse(
       "2022-08-15 9:42:24.00,0,0,0,0,1,0,0\n2022-08-15 9:42:24.01,1,2,0,0,1,0,0\n2022-08-15 "
       "9:42:25.00,9,9,0,0,1,0,0\n");
   ASSERT_TRUE(capture.ok()) << capture.status();
@@ -100,23 +101,25 @@ TEST(MotionCaptureTest, InterpolatesButNotAcrossGapsNorOutside) {
 }
 
 TEST(MotionCaptureTest, RefusesWhatIsNoPose) {
-  EXPECT_THAT(std::string(MotionCapture::Parse("2022-08-15 9:42:24,1,2,3,0,1,1,0\n").status().message()),
-              HasSubstr("unit quaternion"));
-  EXPECT_THAT(std::string(MotionCapture::Parse("2022-08-15 9:42:24,1,2,?,0,1,0,0\n").status().message()),
-              HasSubstr("line 1, column 4 (z)"));
-  EXPECT_FALSE(MotionCapture::Parse(kHeader).ok());
+  EXPECT_THAT(
+      std::string(scene::MotionCapture::Parse("2022-08-15 9:42:24,1,2,3,0,1,1,0\n").status().message()),
+      HasSubstr("unit quaternion"));
+  EXPECT_THAT(
+      std::string(scene::MotionCapture::Parse("2022-08-15 9:42:24,1,2,?,0,1,0,0\n").status().message()),
+      HasSubstr("line 1, column 4 (z)"));
+  EXPECT_FALSE(scene::MotionCapture::Parse(kHeader).ok());
 }
 
 class RangesSourceTest : public testing::Test {
  protected:
   std::unique_ptr<RangesSource> Make(const RangesSourceOptions& options, std::string csv = Recording()) {
-    auto rows = std::make_shared<const std::vector<RangeRow>>(*ParseRanges(csv));
+    auto rows = std::make_shared<const std::vector<scene::RangeRow>>(*scene::ParseRanges(csv));
     auto source = RangesSource::Create(rows, options, clock_);
     EXPECT_TRUE(source.ok()) << source.status();
     return source.ok() ? *std::move(source) : nullptr;
   }
 
-  ManualClock clock_{5'000'000'000};
+  runtime::ManualClock clock_{5'000'000'000};
   SensorFrame frame_;
 };
 
@@ -125,7 +128,7 @@ TEST_F(RangesSourceTest, GivesTheTripleWithTheRecordingsEpochAndTheClocksTime) {
   ASSERT_TRUE(source->Next({}, frame_).ok());
   EXPECT_THAT(frame_.features, ElementsAre(1.05f, 1.14f, 1.20f));
   EXPECT_THAT(frame_.subjects, ElementsAre(2));
-  EXPECT_EQ(frame_.epoch, SlotLength().EpochAt(1'660'556'544'766'000'000));
+  EXPECT_EQ(frame_.epoch, estimate::SlotLength().EpochAt(1'660'556'544'766'000'000));
   EXPECT_EQ(frame_.captured_unix_ns, 5'000'000'000);
 }
 
@@ -160,7 +163,7 @@ TEST_F(RangesSourceTest, PacesRowsFromTheCommonStart) {
 }
 
 TEST_F(RangesSourceTest, RefusesOptionsThatMakeNoSense) {
-  auto rows = std::make_shared<const std::vector<RangeRow>>(*ParseRanges(Recording()));
+  auto rows = std::make_shared<const std::vector<scene::RangeRow>>(*scene::ParseRanges(Recording()));
   const auto error = [&](const RangesSourceOptions& options) {
     return std::string(RangesSource::Create(rows, options, clock_).status().message());
   };
@@ -173,4 +176,4 @@ TEST_F(RangesSourceTest, RefusesOptionsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::source

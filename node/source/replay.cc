@@ -6,11 +6,11 @@
 #include "absl/strings/str_join.h"
 #include "node/source/slot_stride.h"
 
-namespace tributary {
+namespace tributary::source {
 
-absl::StatusOr<std::unique_ptr<ReplaySource>> ReplaySource::Create(NpyArray recording,
+absl::StatusOr<std::unique_ptr<ReplaySource>> ReplaySource::Create(parameters::NpyArray recording,
                                                                    const ReplayOptions& options,
-                                                                   const Clock& clock) {
+                                                                   const runtime::Clock& clock) {
   if ((recording.shape.size() != 2 && recording.shape.size() != 3) || recording.values.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("replay needs an array [slots, width] or [slots, subjects, width], not [",
@@ -20,7 +20,8 @@ absl::StatusOr<std::unique_ptr<ReplaySource>> ReplaySource::Create(NpyArray reco
   return std::unique_ptr<ReplaySource>(new ReplaySource(std::move(recording), options, clock));
 }
 
-ReplaySource::ReplaySource(NpyArray recording, const ReplayOptions& options, const Clock& clock)
+ReplaySource::ReplaySource(parameters::NpyArray recording, const ReplayOptions& options,
+                           const runtime::Clock& clock)
     : recording_(std::move(recording)),
       options_(options),
       clock_(clock),
@@ -30,8 +31,8 @@ ReplaySource::ReplaySource(NpyArray recording, const ReplayOptions& options, con
       width_(recording_.shape.back()) {}
 
 absl::Status ReplaySource::Next(std::stop_token stop, SensorFrame& frame) {
-  const Epoch now = options_.slot.EpochAt(clock_.UnixNs());
-  const Epoch upcoming = (now / stride_ + 1) * stride_;
+  const estimate::Epoch now = options_.slot.EpochAt(clock_.UnixNs());
+  const estimate::Epoch upcoming = (now / stride_ + 1) * stride_;
   // A clock that was set back would otherwise stop the panel until it has caught up.
   if (next_epoch_ == 0 || next_epoch_ > upcoming + stride_) next_epoch_ = upcoming;
   if (now > next_epoch_ + MaxLagSlots(stride_, options_.slot)) {
@@ -58,4 +59,4 @@ absl::Status ReplaySource::Next(std::stop_token stop, SensorFrame& frame) {
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::source

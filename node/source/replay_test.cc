@@ -3,32 +3,32 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::source {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Sleeping is jumping: time only passes where the test or the source says so.
-class JumpingClock final : public Clock {
+class JumpingClock final : public runtime::Clock {
  public:
   std::int64_t UnixNs() const override { return now_ns; }
   std::int64_t SteadyNs() const override { return now_ns; }
   void SleepUntil(std::int64_t unix_ns, std::stop_token stop) const override {
     if (!stop.stop_requested()) now_ns = std::max(now_ns, unix_ns);
   }
-  mutable std::int64_t now_ns = SlotLength().StartNs(10'000) + 1;
+  mutable std::int64_t now_ns = estimate::SlotLength().StartNs(10'000) + 1;
 };
 
 class ReplaySourceTest : public testing::Test {
  protected:
-  std::unique_ptr<ReplaySource> Make(NpyArray recording, const ReplayOptions& options) {
+  std::unique_ptr<ReplaySource> Make(parameters::NpyArray recording, const ReplayOptions& options) {
     auto source = ReplaySource::Create(std::move(recording), options, clock_);
     EXPECT_TRUE(source.ok()) << source.status();
     return *std::move(source);
   }
 
-  static NpyArray ThreeSlots() { return {.shape = {3, 2}, .values = {1, 2, 3, 4, 5, 6}}; }
+  static parameters::NpyArray ThreeSlots() { return {.shape = {3, 2}, .values = {1, 2, 3, 4, 5, 6}}; }
 
   JumpingClock clock_;
   SensorFrame frame_;
@@ -39,7 +39,7 @@ TEST_F(ReplaySourceTest, PlaysSlotsInOrderAndEnds) {
   for (std::uint64_t i = 0; i < 3; ++i) {
     ASSERT_TRUE(source->Next({}, frame_).ok());
     EXPECT_EQ(frame_.epoch, 10'002 + 2 * i);
-    EXPECT_EQ(frame_.captured_unix_ns, SlotLength().StartNs(frame_.epoch));
+    EXPECT_EQ(frame_.captured_unix_ns, estimate::SlotLength().StartNs(frame_.epoch));
     EXPECT_THAT(frame_.subjects, ElementsAre(1));
     EXPECT_THAT(frame_.features, ElementsAre(2 * i + 1, 2 * i + 2));
   }
@@ -47,7 +47,7 @@ TEST_F(ReplaySourceTest, PlaysSlotsInOrderAndEnds) {
 }
 
 TEST_F(ReplaySourceTest, LoopPlaysBySlotOfTheWallClock) {
-  const NpyArray recording{.shape = {4, 2, 1}, .values = {0, 10, 1, 11, 2, 12, 3, 13}};
+  const parameters::NpyArray recording{.shape = {4, 2, 1}, .values = {0, 10, 1, 11, 2, 12, 3, 13}};
   const auto source = Make(recording, {.loop = true, .first_subject = 7});
   for (int i = 0; i < 9; ++i) {
     ASSERT_TRUE(source->Next({}, frame_).ok());
@@ -58,10 +58,10 @@ TEST_F(ReplaySourceTest, LoopPlaysBySlotOfTheWallClock) {
 }
 
 TEST_F(ReplaySourceTest, PlaysOneFrameInEachSlotOfTheSite) {
-  const SlotLength slot = *SlotLength::FromMs(100);
+  const estimate::SlotLength slot = *estimate::SlotLength::FromMs(100);
   const auto source = Make(ThreeSlots(), {.rate_hz = 10, .slot = slot});
-  const Epoch first = slot.EpochAt(clock_.now_ns) + 1;
-  for (Epoch i = 0; i < 3; ++i) {
+  const estimate::Epoch first = slot.EpochAt(clock_.now_ns) + 1;
+  for (estimate::Epoch i = 0; i < 3; ++i) {
     ASSERT_TRUE(source->Next({}, frame_).ok());
     EXPECT_EQ(frame_.epoch, first + i);
     EXPECT_EQ(frame_.captured_unix_ns, slot.StartNs(first + i));
@@ -72,7 +72,7 @@ TEST_F(ReplaySourceTest, PlaysOneFrameInEachSlotOfTheSite) {
 TEST_F(ReplaySourceTest, LeavesOutAndCountsWhatIsTooOld) {
   const auto source = Make(ThreeSlots(), {.loop = true});
   ASSERT_TRUE(source->Next({}, frame_).ok());
-  clock_.now_ns += 1000 * SlotLength().ns();
+  clock_.now_ns += 1000 * estimate::SlotLength().ns();
   ASSERT_TRUE(source->Next({}, frame_).ok());
   EXPECT_EQ(frame_.epoch, 11'002);
   EXPECT_EQ(source->missed_frames(), 1000);
@@ -81,7 +81,7 @@ TEST_F(ReplaySourceTest, LeavesOutAndCountsWhatIsTooOld) {
 TEST_F(ReplaySourceTest, GoesOnAfterTheClockWasSetBack) {
   const auto source = Make(ThreeSlots(), {.loop = true});
   ASSERT_TRUE(source->Next({}, frame_).ok());
-  clock_.now_ns -= 5000 * SlotLength().ns();
+  clock_.now_ns -= 5000 * estimate::SlotLength().ns();
   ASSERT_TRUE(source->Next({}, frame_).ok());
   EXPECT_EQ(frame_.epoch, 5'002);
 }
@@ -94,7 +94,7 @@ TEST_F(ReplaySourceTest, StopsWhenAsked) {
 }
 
 TEST_F(ReplaySourceTest, RefusesOtherShapesAndRates) {
-  const auto error = [&](NpyArray recording, const ReplayOptions& options) {
+  const auto error = [&](parameters::NpyArray recording, const ReplayOptions& options) {
     return std::string(ReplaySource::Create(std::move(recording), options, clock_).status().message());
   };
   EXPECT_THAT(error({.shape = {3}, .values = {1, 2, 3}}, {}), HasSubstr("not [3]"));
@@ -104,4 +104,4 @@ TEST_F(ReplaySourceTest, RefusesOtherShapesAndRates) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::source

@@ -13,7 +13,7 @@
 #include "core/scene/room_motion.h"
 #include "node/source/source.h"
 
-namespace tributary {
+namespace tributary::source {
 
 // Owns the noise-free channel of every user at every snapshot, computed at the start (int16, 2 KiB per user
 // and snapshot: 64 MB by default), and a pool of noise. A slot is one snapshot plus noise from random places
@@ -24,19 +24,20 @@ namespace tributary {
 class RoomSource final : public Source {
  public:
   struct Options {
-    Wall wall = Wall::kSouth;
+    scene::Wall wall = scene::Wall::kSouth;
     std::uint32_t subjects = 16;  // numbered from 1
     double rate_hz = 2000;        // of frames: see SlotStride
-    RoomMotion motion;            // its seed also seeds the noise
-    SlotLength slot;              // what epochs count
+    scene::RoomMotion motion;     // its seed also seeds the noise
+    estimate::SlotLength slot;    // what epochs count
   };
 
   static constexpr std::size_t kMaxSnapshotBytes = 256u << 20;  // refused beyond
 
   // `clock` outlives the source. Errors: InvalidArgument, "OPTION: what is allowed".
-  static absl::StatusOr<std::unique_ptr<RoomSource>> Create(const Options& options, const Clock& clock);
+  static absl::StatusOr<std::unique_ptr<RoomSource>> Create(const Options& options,
+                                                            const runtime::Clock& clock);
 
-  std::size_t width() const override { return kChannelFeatures; }
+  std::size_t width() const override { return scene::kChannelFeatures; }
 
   // Features are in units of the line of sight's amplitude at 5 m; the capture time is the start of the slot.
   absl::Status Next(std::stop_token stop, SensorFrame& frame) override;
@@ -44,20 +45,20 @@ class RoomSource final : public Source {
   std::uint64_t missed_frames() const override { return missed_frames_; }
 
   // What the panel senses in one slot: depends only on the options and the epoch.
-  void Sense(Epoch epoch, SensorFrame& frame) const;
+  void Sense(estimate::Epoch epoch, SensorFrame& frame) const;
 
  private:
-  RoomSource(const Options& options, const Clock& clock);
+  RoomSource(const Options& options, const runtime::Clock& clock);
   void ComputeSnapshots();
   void FillNoisePool();
 
   const Options options_;
-  const Clock& clock_;
+  const runtime::Clock& clock_;
   const std::uint64_t stride_;           // slots from one frame to the next
   std::vector<std::int16_t> snapshots_;  // [snapshots × subjects × 1024], units of kFeatureStep
   std::vector<std::int16_t> noise_;
-  Epoch next_epoch_ = 0;  // 0: not started
+  estimate::Epoch next_epoch_ = 0;  // 0: not started
   std::uint64_t missed_frames_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::source

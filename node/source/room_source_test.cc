@@ -9,18 +9,18 @@
 
 #include "core/scene/room_channel.h"
 
-namespace tributary {
+namespace tributary::source {
 namespace {
 
 // Sleeping is jumping: time only passes where the test or the source says so.
-class JumpingClock final : public Clock {
+class RoomClock final : public runtime::Clock {
  public:
   std::int64_t UnixNs() const override { return now_ns; }
   std::int64_t SteadyNs() const override { return now_ns; }
   void SleepUntil(std::int64_t unix_ns, std::stop_token stop) const override {
     if (!stop.stop_requested()) now_ns = std::max(now_ns, unix_ns);
   }
-  mutable std::int64_t now_ns = SlotLength().StartNs(3'500'000'000'000) + 1'000;
+  mutable std::int64_t now_ns = estimate::SlotLength().StartNs(3'500'000'000'000) + 1'000;
 };
 
 class RoomSourceTest : public ::testing::Test {
@@ -38,51 +38,52 @@ class RoomSourceTest : public ::testing::Test {
     return *std::move(source);
   }
 
-  Epoch NextEpoch(RoomSource& source) {
+  estimate::Epoch NextEpoch(RoomSource& source) {
     EXPECT_TRUE(source.Next({}, frame_).ok());
     return frame_.epoch;
   }
 
   static void ExpectRefused(const RoomSource::Options& options) {
-    const JumpingClock clock;
+    const RoomClock clock;
     EXPECT_EQ(RoomSource::Create(options, clock).status().code(), absl::StatusCode::kInvalidArgument);
   }
 
-  JumpingClock clock_;
+  RoomClock clock_;
   SensorFrame frame_;
 };
 
 TEST_F(RoomSourceTest, GivesOneFramePerSlotStampedWithItsStart) {
   const auto source = Make();
-  const Epoch first = NextEpoch(*source);
-  EXPECT_EQ(first, SlotLength().EpochAt(clock_.now_ns));
-  EXPECT_EQ(frame_.captured_unix_ns, SlotLength().StartNs(first));
-  for (Epoch i = 1; i <= 100; ++i) EXPECT_EQ(NextEpoch(*source), first + i);
+  const estimate::Epoch first = NextEpoch(*source);
+  EXPECT_EQ(first, estimate::SlotLength().EpochAt(clock_.now_ns));
+  EXPECT_EQ(frame_.captured_unix_ns, estimate::SlotLength().StartNs(first));
+  for (estimate::Epoch i = 1; i <= 100; ++i) EXPECT_EQ(NextEpoch(*source), first + i);
   EXPECT_EQ(source->missed_frames(), 0u);
 }
 
 TEST_F(RoomSourceTest, SensesTheChannelOfTheTrueUsersPlusNoise) {
   const RoomSource::Options options = Small();
   const auto source = Make(options);
-  const std::size_t n = options.subjects * kChannelFeatures;
+  const std::size_t n = options.subjects * scene::kChannelFeatures;
   double squares = 0;
   constexpr int kSlots = 100;
   for (int slot = 0; slot < kSlots; ++slot) {
-    const Epoch epoch = NextEpoch(*source);
+    const estimate::Epoch epoch = NextEpoch(*source);
     ASSERT_EQ(frame_.features.size(), n);
     for (std::uint32_t i = 0; i < options.subjects; ++i) {
       EXPECT_EQ(frame_.subjects[i], i + 1);
-      std::array<float, kChannelFeatures> clean;
-      ComputeRoomChannel(ToPanelFrame(options.wall, options.motion.At(i + 1, SlotLength().StartNs(epoch))),
-                         clean);
-      for (std::size_t f = 0; f < kChannelFeatures; ++f) {
-        squares += std::pow(frame_.features[i * kChannelFeatures + f] - clean[f], 2);
+      std::array<float, scene::kChannelFeatures> clean;
+      scene::ComputeRoomChannel(
+          scene::ToPanelFrame(options.wall, options.motion.At(i + 1, estimate::SlotLength().StartNs(epoch))),
+          clean);
+      for (std::size_t f = 0; f < scene::kChannelFeatures; ++f) {
+        squares += std::pow(frame_.features[i * scene::kChannelFeatures + f] - clean[f], 2);
       }
     }
   }
   // σ² / 2 per part. 131,072 numbers in the pool: standard error of their variance 0.4 %.
   const double variance = squares / static_cast<double>(n * kSlots);
-  EXPECT_NEAR(variance / (kNoiseDeviation * kNoiseDeviation / 2), 1.0, 0.02);
+  EXPECT_NEAR(variance / (scene::kNoiseDeviation * scene::kNoiseDeviation / 2), 1.0, 0.02);
 }
 
 TEST_F(RoomSourceTest, GivesTheSameSampleForTheSameEpochAndFreshNoiseForAnother) {
@@ -99,17 +100,17 @@ TEST_F(RoomSourceTest, LowersTheRateOnEpochsThatAllPanelsShare) {
   RoomSource::Options options = Small();
   options.rate_hz = 500;
   const auto source = Make(options);
-  const Epoch first = NextEpoch(*source);
+  const estimate::Epoch first = NextEpoch(*source);
   EXPECT_EQ(first % 4, 0u);
   EXPECT_EQ(NextEpoch(*source), first + 4);
 }
 
 TEST_F(RoomSourceTest, GivesOneFrameInEachSlotOfTheSite) {
   RoomSource::Options options = Small();
-  options.slot = *SlotLength::FromMs(100);
+  options.slot = *estimate::SlotLength::FromMs(100);
   options.rate_hz = 10;
   const auto source = Make(options);
-  const Epoch first = NextEpoch(*source);
+  const estimate::Epoch first = NextEpoch(*source);
   EXPECT_EQ(first, options.slot.EpochAt(clock_.now_ns));
   EXPECT_EQ(frame_.captured_unix_ns, options.slot.StartNs(first));
   EXPECT_EQ(NextEpoch(*source), first + 1);
@@ -122,44 +123,44 @@ TEST_F(RoomSourceTest, GivesOneFrameInEachSlotOfTheSite) {
 TEST_F(RoomSourceTest, SensesTheSamePlacesAtTheSameTimeWhateverTheSlots) {
   RoomSource::Options options = Small();
   const auto fine = Make(options);
-  options.slot = *SlotLength::FromMs(8);
+  options.slot = *estimate::SlotLength::FromMs(8);
   options.rate_hz = 125;
   const auto coarse = Make(options);
   SensorFrame a, b;
   double difference = 0;
-  for (Epoch epoch = 1'000; epoch < 1'050; ++epoch) {
+  for (estimate::Epoch epoch = 1'000; epoch < 1'050; ++epoch) {
     coarse->Sense(epoch, a);
-    fine->Sense(SlotLength().EpochAt(options.slot.StartNs(epoch)), b);
+    fine->Sense(estimate::SlotLength().EpochAt(options.slot.StartNs(epoch)), b);
     ASSERT_EQ(a.captured_unix_ns, b.captured_unix_ns);
     for (std::size_t i = 0; i < a.features.size(); ++i) {
       difference += std::pow(a.features[i] - b.features[i], 2) / static_cast<double>(a.features.size() * 50);
     }
   }
   // Twice the noise of a part, which is σ² / 2; another place would add the channel's own power.
-  EXPECT_NEAR(difference / (kNoiseDeviation * kNoiseDeviation), 1.0, 0.05);
+  EXPECT_NEAR(difference / (scene::kNoiseDeviation * scene::kNoiseDeviation), 1.0, 0.05);
 }
 
 TEST_F(RoomSourceTest, CatchesUpAfterAShortDelay) {
   const auto source = Make();
-  const Epoch first = NextEpoch(*source);
-  clock_.now_ns += 100 * SlotLength().ns();
-  for (Epoch i = 1; i <= 100; ++i) EXPECT_EQ(NextEpoch(*source), first + i);
+  const estimate::Epoch first = NextEpoch(*source);
+  clock_.now_ns += 100 * estimate::SlotLength().ns();
+  for (estimate::Epoch i = 1; i <= 100; ++i) EXPECT_EQ(NextEpoch(*source), first + i);
   EXPECT_EQ(source->missed_frames(), 0u);
 }
 
 TEST_F(RoomSourceTest, CountsTheSlotsThatItMissesInALongDelay) {
   const auto source = Make();
-  const Epoch first = NextEpoch(*source);
-  clock_.now_ns += 10'000 * SlotLength().ns();
-  const Epoch resumed = NextEpoch(*source);
+  const estimate::Epoch first = NextEpoch(*source);
+  clock_.now_ns += 10'000 * estimate::SlotLength().ns();
+  const estimate::Epoch resumed = NextEpoch(*source);
   EXPECT_EQ(resumed, first + 10'001);
   EXPECT_EQ(source->missed_frames(), 10'000u);
 }
 
 TEST_F(RoomSourceTest, GoesOnAtOnceWhenTheClockIsSetBack) {
   const auto source = Make();
-  const Epoch first = NextEpoch(*source);
-  clock_.now_ns -= 1'000'000 * SlotLength().ns();
+  const estimate::Epoch first = NextEpoch(*source);
+  clock_.now_ns -= 1'000'000 * estimate::SlotLength().ns();
   EXPECT_EQ(NextEpoch(*source), first - 1'000'000 + 1);
 }
 
@@ -185,4 +186,4 @@ TEST_F(RoomSourceTest, RefusesOptionsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::source

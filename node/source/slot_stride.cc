@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::source {
 namespace {
 
 constexpr double kMostDefaultHz = 2000;
@@ -14,11 +14,11 @@ constexpr std::int64_t kMaxLagNs = 200'000'000;
 
 }  // namespace
 
-double DefaultRateHz(SlotLength slot) {
+double DefaultRateHz(estimate::SlotLength slot) {
   return slot.rate_hz() / std::max(1.0, std::ceil(slot.rate_hz() / kMostDefaultHz));
 }
 
-absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, SlotLength slot) {
+absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, estimate::SlotLength slot) {
   const double stride = slot.rate_hz() / rate_hz;
   const double whole = std::round(stride);
   // False for NaN, too.
@@ -31,8 +31,8 @@ absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, SlotLength slot) {
                                                  kMaxStride));
 }
 
-std::uint64_t MaxLagSlots(std::uint64_t stride, SlotLength slot) {
+std::uint64_t MaxLagSlots(std::uint64_t stride, estimate::SlotLength slot) {
   return std::max<std::uint64_t>(slot.SlotsIn(kMaxLagNs), 2 * stride);
 }
 
-}  // namespace tributary
+}  // namespace tributary::source

@@ -6,19 +6,19 @@
 #include "absl/status/statusor.h"
 #include "core/estimate/slot_length.h"
 
-namespace tributary {
+namespace tributary::source {
 
 // One frame a slot, at most 2000 a second.
-double DefaultRateHz(SlotLength slot);
+double DefaultRateHz(estimate::SlotLength slot);
 
 // Slots from one frame to the next. InvalidArgument, naming rate_hz: the rate is not that of the slots
 // divided by a whole number, up to a ten-thousandth of it, or a frame is more than kMaxStride slots from the
 // next. A higher rate would put two frames into one slot.
-absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, SlotLength slot);
+absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, estimate::SlotLength slot);
 
 inline constexpr std::uint64_t kMaxStride = 1'000'000;
 
 // How far a reader that falls behind may lag before slots are left out: 0.2 s, and two frames at least.
-std::uint64_t MaxLagSlots(std::uint64_t stride, SlotLength slot);
+std::uint64_t MaxLagSlots(std::uint64_t stride, estimate::SlotLength slot);
 
-}  // namespace tributary
+}  // namespace tributary::source

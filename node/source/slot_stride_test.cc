@@ -5,12 +5,12 @@
 
 #include <cmath>
 
-namespace tributary {
+namespace tributary::source {
 namespace {
 
 using ::testing::HasSubstr;
 
-SlotLength Ms(double ms) { return *SlotLength::FromMs(ms); }
+estimate::SlotLength Ms(double ms) { return *estimate::SlotLength::FromMs(ms); }
 
 TEST(SlotStrideTest, IsTheSlotsFromFrameToFrame) {
   EXPECT_EQ(*SlotStride(2000, Ms(0.5)), 1u);
@@ -49,4 +49,4 @@ TEST(SlotStrideTest, AReaderMayLagTwoFramesHoweverRareTheyAre) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::source

@@ -10,14 +10,14 @@
 #include "absl/status/status.h"
 #include "core/estimate/epoch.h"
 
-namespace tributary {
+namespace tributary::source {
 
 class UdpAccount;
 
 // What one panel senses in one slot: `width` features for each of n subjects.
 // Members are reused from slot to slot; vectors keep their capacity.
 struct SensorFrame {
-  Epoch epoch = 0;
+  estimate::Epoch epoch = 0;
   std::int64_t captured_unix_ns = 0;
   std::vector<std::uint32_t> subjects;  // [n]
   std::vector<float> features;          // [n × width], row-major; units are the source's
@@ -42,4 +42,4 @@ class Source {
   virtual std::shared_ptr<const UdpAccount> udp_account() const { return nullptr; }
 };
 
-}  // namespace tributary
+}  // namespace tributary::source

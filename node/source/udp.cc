@@ -16,7 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::source {
 namespace {
 
 constexpr int kReceiveBufferBytes = 4 << 20;
@@ -58,7 +58,7 @@ Peer NumericPeer(const void* address, socklen_t length) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<UdpSource>> UdpSource::Create(const UdpSourceOptions& options,
-                                                             const Clock& clock) {
+                                                             const runtime::Clock& clock) {
   if (options.assembler.width == 0 || options.assembler.max_subjects == 0) {
     return absl::InvalidArgumentError("width and max_subjects are at least 1");
   }
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<UdpSource>> UdpSource::Create(const UdpSourceOpti
   return source;
 }
 
-UdpSource::UdpSource(const UdpSourceOptions& options, const Clock& clock)
+UdpSource::UdpSource(const UdpSourceOptions& options, const runtime::Clock& clock)
     : options_(options), clock_(clock), assembler_(options.assembler), datagram_(kMaxUdpDatagramBytes + 1) {}
 
 UdpSource::~UdpSource() {
@@ -188,4 +188,4 @@ void UdpSource::SayWhatWasLost() {
   if (!line.empty()) spdlog::warn("panel {}: {}", options_.panel, line);
 }
 
-}  // namespace tributary
+}  // namespace tributary::source

@@ -15,7 +15,7 @@
 
 struct msghdr;
 
-namespace tributary {
+namespace tributary::source {
 
 struct UdpSourceOptions {
   std::string panel = {};             // its name, for the log
@@ -33,7 +33,7 @@ class UdpSource final : public Source {
   // `clock` outlives the source. Errors: InvalidArgument for an address that is not numeric, Unavailable if
   // it cannot be bound.
   static absl::StatusOr<std::unique_ptr<UdpSource>> Create(const UdpSourceOptions& options,
-                                                           const Clock& clock);
+                                                           const runtime::Clock& clock);
   ~UdpSource() override;
 
   UdpSource(const UdpSource&) = delete;
@@ -47,7 +47,7 @@ class UdpSource final : public Source {
   std::shared_ptr<const UdpAccount> udp_account() const override { return account_; }
 
  private:
-  UdpSource(const UdpSourceOptions& options, const Clock& clock);
+  UdpSource(const UdpSourceOptions& options, const runtime::Clock& clock);
   absl::Status Open();
   // What has arrived, until a frame is ready.
   absl::Status Receive();
@@ -57,7 +57,7 @@ class UdpSource final : public Source {
   int WaitMs() const;
 
   const UdpSourceOptions options_;
-  const Clock& clock_;
+  const runtime::Clock& clock_;
   UdpAssembler assembler_;
   int socket_ = -1;
   int wake_ = -1;                        // eventfd
@@ -67,4 +67,4 @@ class UdpSource final : public Source {
   std::vector<std::byte> datagram_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::source

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-namespace tributary {
+namespace tributary::source {
 
 std::uint64_t UdpCounters::all_unused() const {
   return std::accumulate(unused.begin(), unused.end(), std::uint64_t{0});
@@ -36,4 +36,4 @@ UdpCounters UdpAccount::counters() const {
   return counters;
 }
 
-}  // namespace tributary
+}  // namespace tributary::source

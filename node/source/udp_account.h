@@ -7,7 +7,7 @@
 
 #include "node/source/udp_fault.h"
 
-namespace tributary {
+namespace tributary::source {
 
 // Since the source was opened.
 struct UdpCounters {
@@ -52,4 +52,4 @@ class UdpAccount {
   Count kernel_drops_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::source

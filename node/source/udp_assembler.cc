@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tributary {
+namespace tributary::source {
 
 UdpAssembler::UdpAssembler(const UdpAssemblerOptions& options) : options_(options), slots_(kOpenSlots) {}
 
@@ -66,7 +66,7 @@ std::optional<UdpRefusal> UdpAssembler::Place(const UdpFragment& fragment) {
 // The slot of the fragment's epoch, opened if need be; null if it is older than all that are open and there
 // is no place.
 UdpAssembler::Slot* UdpAssembler::SlotFor(const UdpFragment& fragment) {
-  const auto place = [this](Epoch epoch) { return std::ranges::find(slots_, epoch, &Slot::epoch); };
+  const auto place = [this](estimate::Epoch epoch) { return std::ranges::find(slots_, epoch, &Slot::epoch); };
   if (const auto found = place(fragment.epoch); found != slots_.end()) return &*found;
   auto free = place(0);
   if (free == slots_.end()) {
@@ -114,7 +114,7 @@ std::optional<UdpRefusal> UdpAssembler::Store(Slot& slot, Subject& subject, cons
   return std::nullopt;
 }
 
-void UdpAssembler::GiveOutThrough(Epoch epoch) {
+void UdpAssembler::GiveOutThrough(estimate::Epoch epoch) {
   for (;;) {
     Slot* oldest = nullptr;
     for (Slot& slot : slots_) {
@@ -152,4 +152,4 @@ bool UdpAssembler::Take(SensorFrame& frame) {
   return true;
 }
 
-}  // namespace tributary
+}  // namespace tributary::source

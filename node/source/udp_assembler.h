@@ -10,13 +10,13 @@
 #include "node/source/source.h"
 #include "node/source/udp_datagram.h"
 
-namespace tributary {
+namespace tributary::source {
 
 struct UdpAssemblerOptions {
   std::uint16_t panel = 0;
   std::uint16_t width = 1024;       // features per subject
   std::uint16_t max_subjects = 64;  // per slot
-  SlotLength slot;                  // what epochs count
+  estimate::SlotLength slot;        // what epochs count
 };
 
 // What datagrams never completed, since the start.
@@ -55,7 +55,7 @@ class UdpAssembler {
     std::vector<char> present;    // [width]
   };
   struct Slot {
-    Epoch epoch = 0;
+    estimate::Epoch epoch = 0;
     std::int64_t captured_unix_ns = 0;
     std::uint16_t expected = 0;  // subjects
     std::size_t complete = 0;    // subjects
@@ -68,14 +68,14 @@ class UdpAssembler {
   std::optional<UdpRefusal> Check(const UdpFragment& fragment, std::int64_t now_unix_ns) const;
   std::optional<UdpRefusal> Place(const UdpFragment& fragment);
   std::optional<UdpRefusal> Store(Slot& slot, Subject& subject, const UdpFragment& fragment);
-  void GiveOutThrough(Epoch epoch);
+  void GiveOutThrough(estimate::Epoch epoch);
   void GiveOut(Slot& slot);
 
   const UdpAssemblerOptions options_;
   std::vector<Slot> slots_;         // [kOpenSlots]; epoch 0: free
   std::vector<SensorFrame> ready_;  // oldest first
-  Epoch last_epoch_ = 0;            // given out
+  estimate::Epoch last_epoch_ = 0;  // given out
   UdpLosses losses_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::source

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-namespace tributary {
+namespace tributary::source {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the datagram's numbers are copied as they are");
@@ -116,4 +116,4 @@ std::string EncodeUdpFragment(const UdpFragment& fragment, std::span<const float
   return bytes;
 }
 
-}  // namespace tributary
+}  // namespace tributary::source

@@ -10,7 +10,7 @@
 #include "core/estimate/epoch.h"
 #include "node/source/udp_fault.h"
 
-namespace tributary {
+namespace tributary::source {
 
 inline constexpr std::size_t kUdpHeaderBytes = 40;
 inline constexpr std::size_t kMaxUdpDatagramBytes = 65'507;
@@ -21,7 +21,7 @@ enum class UdpEncoding : std::uint8_t { kFloat32 = 0, kInt16 = 1 };
 struct UdpFragment {
   UdpEncoding encoding = UdpEncoding::kFloat32;
   std::uint16_t panel = 0;
-  Epoch epoch = 0;
+  estimate::Epoch epoch = 0;
   std::int64_t captured_unix_ns = 0;
   std::uint32_t subject = 0;
   std::uint16_t subjects = 0;          // in this slot
@@ -42,4 +42,4 @@ std::variant<UdpFragment, UdpRefusal> DecodeUdpFragment(std::span<const std::byt
 // features as float32, or as int16 rounded to multiples of the scale and saturated.
 std::string EncodeUdpFragment(const UdpFragment& fragment, std::span<const float> features);
 
-}  // namespace tributary
+}  // namespace tributary::source

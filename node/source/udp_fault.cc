@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace tributary {
+namespace tributary::source {
 
 std::string_view UdpFaultName(UdpFault fault) {
   constexpr std::array<std::string_view, kUdpFaults> kNames = {
@@ -11,4 +11,4 @@ std::string_view UdpFaultName(UdpFault fault) {
   return kNames[static_cast<std::size_t>(fault)];
 }
 
-}  // namespace tributary
+}  // namespace tributary::source

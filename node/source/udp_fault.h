@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary {
+namespace tributary::source {
 
 enum class UdpFault : std::uint8_t {
   kHeader,  // shorter than the header
@@ -34,4 +34,4 @@ struct UdpRefusal {
   std::string message;  // what was found and what is expected
 };
 
-}  // namespace tributary
+}  // namespace tributary::source

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_join.h"
 
-namespace tributary {
+namespace tributary::source {
 
 void UdpReport::Begin(std::int64_t now_ns) {
   if (due_ns_ != kNever) return;
@@ -52,4 +52,4 @@ std::string UdpReport::Take(const UdpCounters& counters, std::int64_t now_ns) {
   return absl::StrJoin(said, "; ");
 }
 
-}  // namespace tributary
+}  // namespace tributary::source

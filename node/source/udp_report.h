@@ -9,7 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "node/source/udp_account.h"
 
-namespace tributary {
+namespace tributary::source {
 
 // One line at most in kIntervalNs, the first kFirstNs after the first loss. It has each reason with its count
 // and one example. Times are of the steady clock. One thread's.
@@ -38,4 +38,4 @@ class UdpReport {
   std::array<std::string, kUdpFaults> examples_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::source

@@ -14,18 +14,19 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::source {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr Epoch kNow = 100'000;
-constexpr std::int64_t kNowNs = SlotLength().StartNs(kNow);
+constexpr estimate::Epoch kNow = 100'000;
+constexpr std::int64_t kNowNs = estimate::SlotLength().StartNs(kNow);
 
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-UdpFragment Fragment(Epoch epoch, std::uint32_t subject, std::uint16_t first = 0, std::uint16_t count = 4) {
+UdpFragment Fragment(estimate::Epoch epoch, std::uint32_t subject, std::uint16_t first = 0,
+                     std::uint16_t count = 4) {
   return {.panel = 3,
           .epoch = epoch,
           .captured_unix_ns = 77,
@@ -128,7 +129,7 @@ TEST_F(UdpAssemblerTest, NewerSlotGivesOutTheOlderWithWhatIsComplete) {
 }
 
 TEST_F(UdpAssemblerTest, HoldsABoundedNumberOfSlots) {
-  for (Epoch i = 0; i < 100; ++i) Add(Fragment(kNow + i, 7, 0, 1));
+  for (estimate::Epoch i = 0; i < 100; ++i) Add(Fragment(kNow + i, 7, 0, 1));
   EXPECT_FALSE(assembler_.Take(frame_));
   EXPECT_EQ(losses().slots, 100 - UdpAssembler::kOpenSlots);
   EXPECT_EQ(Add(Fragment(kNow + 90, 7, 1, 1)), "late");
@@ -142,8 +143,9 @@ TEST_F(UdpAssemblerTest, SaysWhyItCannotUseADatagram) {
   other.panel = 4;
   other.width = 5;
   EXPECT_EQ(Add(other), "panel") << "it may have another model";
-  EXPECT_EQ(Add(Fragment(kNow + SlotLength().SlotsIn(UdpAssembler::kMaxDistanceNs) + 1, 7)), "epoch");
-  EXPECT_EQ(Add(Fragment(std::numeric_limits<Epoch>::max(), 7)), "epoch");
+  EXPECT_EQ(Add(Fragment(kNow + estimate::SlotLength().SlotsIn(UdpAssembler::kMaxDistanceNs) + 1, 7)),
+            "epoch");
+  EXPECT_EQ(Add(Fragment(std::numeric_limits<estimate::Epoch>::max(), 7)), "epoch");
   UdpFragment many = Fragment(kNow, 7);
   many.subjects = 3;
   EXPECT_EQ(Add(many), "subjects");
@@ -214,9 +216,9 @@ TEST_F(UdpReportTest, SaysWhatTheKernelDroppedAndWhatStayedIncomplete) {
 
 // In a slot of a minute, five seconds from the clock is a matter of time, not of epochs.
 TEST(UdpWindowTest, JudgesASlotByItsTime) {
-  const SlotLength minute = *SlotLength::FromMs(60'000);
-  const Epoch now = 28'000'000;
-  const auto taken = [&](Epoch epoch, std::int64_t after_start_ns) {
+  const estimate::SlotLength minute = *estimate::SlotLength::FromMs(60'000);
+  const estimate::Epoch now = 28'000'000;
+  const auto taken = [&](estimate::Epoch epoch, std::int64_t after_start_ns) {
     UdpAssembler assembler({.panel = 3, .width = 4, .max_subjects = 2, .slot = minute});
     return !assembler.Add(Bytes(Datagram(Fragment(epoch, 7))), minute.StartNs(now) + after_start_ns);
   };
@@ -225,7 +227,8 @@ TEST(UdpWindowTest, JudgesASlotByItsTime) {
   EXPECT_FALSE(taken(now - 1, 5'000'000'000)) << "ended 5 s ago";
   EXPECT_TRUE(taken(now + 1, 55'000'000'000));
   EXPECT_FALSE(taken(now + 1, 54'999'999'999)) << "begins in more than 5 s";
-  for (const Epoch hostile : {Epoch{0}, Epoch{1} << 60, std::numeric_limits<Epoch>::max()}) {
+  for (const estimate::Epoch hostile :
+       {estimate::Epoch{0}, estimate::Epoch{1} << 60, std::numeric_limits<estimate::Epoch>::max()}) {
     EXPECT_FALSE(taken(hostile, 0)) << hostile;
   }
 }
@@ -242,7 +245,7 @@ class UdpSourceTest : public testing::Test {
     close(sender);
   }
 
-  ManualClock clock_{kNowNs};
+  runtime::ManualClock clock_{kNowNs};
   SensorFrame frame_;
 };
 
@@ -309,4 +312,4 @@ TEST_F(UdpSourceTest, RefusesAddressesThatAreNotNumeric) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::source

@@ -8,18 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "node/workload/inference.h"
 
-namespace tributary {
-namespace {
-
-constexpr std::size_t kInputs = BeaconNetwork::kInputs;
-constexpr std::size_t kOutputs = BeaconNetwork::kOutputs;
-
-}  // namespace
-
+namespace tributary::workload {
 absl::StatusOr<std::unique_ptr<BeaconWorkload>> BeaconWorkload::Create(
-    std::unique_ptr<Accelerator> accelerator, const BeaconNetwork& network) {
-  const Accelerator::Shape shape = accelerator->shape();
-  if (shape.inputs != kInputs || shape.outputs != kOutputs || shape.max_batch == 0) {
+    std::unique_ptr<accelerator::Accelerator> accelerator, const nn::BeaconNetwork& network) {
+  const accelerator::Accelerator::Shape shape = accelerator->shape();
+  if (shape.inputs != nn::BeaconNetwork::kInputs || shape.outputs != nn::BeaconNetwork::kOutputs ||
+      shape.max_batch == 0) {
     return absl::InvalidArgumentError(absl::StrCat("beacon needs an accelerator of 3 inputs and 2 outputs; ",
                                                    accelerator->description(), " has ", shape.inputs, " and ",
                                                    shape.outputs));
@@ -27,23 +21,25 @@ absl::StatusOr<std::unique_ptr<BeaconWorkload>> BeaconWorkload::Create(
   return std::unique_ptr<BeaconWorkload>(new BeaconWorkload(std::move(accelerator), network));
 }
 
-BeaconWorkload::BeaconWorkload(std::unique_ptr<Accelerator> accelerator, const BeaconNetwork& network)
+BeaconWorkload::BeaconWorkload(std::unique_ptr<accelerator::Accelerator> accelerator,
+                               const nn::BeaconNetwork& network)
     : accelerator_(std::move(accelerator)), network_(network) {}
 
-absl::Status BeaconWorkload::Run(const SensorFrame& samples, TupleFrame& tuples) {
+absl::Status BeaconWorkload::Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) {
   if (absl::Status status = InferFrame(*accelerator_, samples, outputs_, tuples); !status.ok()) return status;
   tuples.dimension = dimension();
   for (std::size_t i = 0; i < samples.subjects.size(); ++i) {
-    Append(samples.subjects[i], &samples.features[i * kInputs], &outputs_[i * kOutputs], tuples);
+    Append(samples.subjects[i], &samples.features[i * nn::BeaconNetwork::kInputs],
+           &outputs_[i * nn::BeaconNetwork::kOutputs], tuples);
   }
   return absl::OkStatus();
 }
 
 void BeaconWorkload::Append(std::uint32_t subject, const float* ranges_m, const float* position_m,
-                            TupleFrame& tuples) {
-  BeaconInputs ranges;
-  std::copy_n(ranges_m, kInputs, ranges.begin());
-  const std::array<double, 3> cholesky = BeaconCholesky(network_, NormaliseRanges(network_, ranges));
+                            estimate::TupleFrame& tuples) {
+  nn::BeaconInputs ranges;
+  std::copy_n(ranges_m, nn::BeaconNetwork::kInputs, ranges.begin());
+  const std::array<double, 3> cholesky = nn::BeaconCholesky(network_, nn::NormaliseRanges(network_, ranges));
   std::array<float, 3> factor;
   std::ranges::transform(cholesky, factor.begin(), [](double v) { return static_cast<float>(v); });
   if (!std::isfinite(position_m[0]) || !std::isfinite(position_m[1]) ||
@@ -53,8 +49,8 @@ void BeaconWorkload::Append(std::uint32_t subject, const float* ranges_m, const 
     return;
   }
   tuples.subjects.push_back(subject);
-  tuples.means.insert(tuples.means.end(), position_m, position_m + kOutputs);
+  tuples.means.insert(tuples.means.end(), position_m, position_m + nn::BeaconNetwork::kOutputs);
   tuples.cholesky.insert(tuples.cholesky.end(), factor.begin(), factor.end());
 }
 
-}  // namespace tributary
+}  // namespace tributary::workload

@@ -7,13 +7,13 @@
 #include "gtest/gtest.h"
 #include "node/accelerator/cpu_beacon.h"
 
-namespace tributary {
+namespace tributary::workload {
 namespace {
 
 using testing::ElementsAre;
 
-BeaconNetwork Network() {
-  BeaconNetwork network;
+nn::BeaconNetwork Network() {
+  nn::BeaconNetwork network;
   for (std::size_t i = 0; i < network.parameters.size(); ++i) {
     network.parameters[i] = 0.3 * std::sin(static_cast<double>(i));
   }
@@ -26,30 +26,32 @@ BeaconNetwork Network() {
 }
 
 std::unique_ptr<BeaconWorkload> Workload() {
-  return *BeaconWorkload::Create(*CpuBeacon::Create(Network(), NumberFormat::kFloat, 1), Network());
+  return *BeaconWorkload::Create(*accelerator::CpuBeacon::Create(Network(), fpga::NumberFormat::kFloat, 1),
+                                 Network());
 }
 
 TEST(BeaconWorkloadTest, GivesPositionAndCovarianceOfEachSubject) {
-  const SensorFrame frame{
+  const source::SensorFrame frame{
       .epoch = 9, .captured_unix_ns = 77, .subjects = {5, 6}, .features = {1, 2, 3, 4, 5, 6}};
-  TupleFrame tuples;
+  estimate::TupleFrame tuples;
   ASSERT_TRUE(Workload()->Run(frame, tuples).ok());
   EXPECT_EQ(tuples.epoch, 9);
   EXPECT_EQ(tuples.captured_unix_ns, 77);
   EXPECT_THAT(tuples.subjects, ElementsAre(5, 6));
-  const BeaconInputs inputs = NormaliseRanges(Network(), {4, 5, 6});
-  const BeaconOutputs position = PositionOf(Network(), BeaconForward(Network().parameters, inputs));
+  const nn::BeaconInputs inputs = nn::NormaliseRanges(Network(), {4, 5, 6});
+  const nn::BeaconOutputs position =
+      nn::PositionOf(Network(), nn::BeaconForward(Network().parameters, inputs));
   EXPECT_FLOAT_EQ(tuples.means[2], static_cast<float>(position[0]));
   EXPECT_FLOAT_EQ(tuples.means[3], static_cast<float>(position[1]));
-  const auto cholesky = BeaconCholesky(Network(), inputs);
+  const auto cholesky = nn::BeaconCholesky(Network(), inputs);
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_FLOAT_EQ(tuples.cholesky[3 + i], static_cast<float>(cholesky[i]));
 }
 
 TEST(BeaconWorkloadTest, LeavesOutAndCountsRangesThatAreNotFinite) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const SensorFrame frame{.subjects = {5, 6}, .features = {1, nan, 3, 4, 5, 6}};
-  TupleFrame tuples;
+  const source::SensorFrame frame{.subjects = {5, 6}, .features = {1, nan, 3, 4, 5, 6}};
+  estimate::TupleFrame tuples;
   const auto workload = Workload();
   ASSERT_TRUE(workload->Run(frame, tuples).ok());
   EXPECT_THAT(tuples.subjects, ElementsAre(6));
@@ -57,10 +59,10 @@ TEST(BeaconWorkloadTest, LeavesOutAndCountsRangesThatAreNotFinite) {
 }
 
 TEST(BeaconWorkloadTest, RefusesRangesThatDoNotFitTheSubjects) {
-  const SensorFrame frame{.subjects = {5, 6}, .features = {1, 2, 3}};
-  TupleFrame tuples;
+  const source::SensorFrame frame{.subjects = {5, 6}, .features = {1, 2, 3}};
+  estimate::TupleFrame tuples;
   EXPECT_EQ(Workload()->Run(frame, tuples).code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::workload

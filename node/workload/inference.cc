@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::workload {
 
-absl::Status InferFrame(Accelerator& accelerator, const SensorFrame& samples, std::vector<float>& outputs,
-                        TupleFrame& tuples) {
+absl::Status InferFrame(accelerator::Accelerator& accelerator, const source::SensorFrame& samples,
+                        std::vector<float>& outputs, estimate::TupleFrame& tuples) {
   tuples.epoch = samples.epoch;
   tuples.captured_unix_ns = samples.captured_unix_ns;
   tuples.subjects.clear();
@@ -16,7 +16,7 @@ absl::Status InferFrame(Accelerator& accelerator, const SensorFrame& samples, st
   tuples.cholesky.clear();
   tuples.contributors.clear();
 
-  const Accelerator::Shape shape = accelerator.shape();
+  const accelerator::Accelerator::Shape shape = accelerator.shape();
   const std::size_t subjects = samples.subjects.size();
   if (samples.features.size() != subjects * shape.inputs) {
     return absl::InvalidArgumentError(absl::StrCat(samples.features.size(), " features for ", subjects,
@@ -33,4 +33,4 @@ absl::Status InferFrame(Accelerator& accelerator, const SensorFrame& samples, st
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::workload

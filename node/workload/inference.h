@@ -8,12 +8,12 @@
 #include "node/accelerator/accelerator.h"
 #include "node/source/source.h"
 
-namespace tributary {
+namespace tributary::workload {
 
 // Runs the network on all n subjects of `samples` (features [n × inputs]) in batches as large as the
 // accelerator takes, into `outputs` [n × outputs], and starts `tuples` with the samples' epoch and time and
 // no subjects. Errors: InvalidArgument if the features are not n × inputs; the accelerator's.
-absl::Status InferFrame(Accelerator& accelerator, const SensorFrame& samples, std::vector<float>& outputs,
-                        TupleFrame& tuples);
+absl::Status InferFrame(accelerator::Accelerator& accelerator, const source::SensorFrame& samples,
+                        std::vector<float>& outputs, estimate::TupleFrame& tuples);
 
-}  // namespace tributary
+}  // namespace tributary::workload

@@ -11,11 +11,11 @@
 #include "core/nn/positioning/positioning_network.h"
 #include "node/workload/inference.h"
 
-namespace tributary {
+namespace tributary::workload {
 namespace {
 
-constexpr std::size_t kInputs = PositioningNetwork::kInputs;
-constexpr std::size_t kOutputs = kGaussianOutputs;
+constexpr std::size_t kInputs = nn::PositioningNetwork::kInputs;
+constexpr std::size_t kOutputs = nn::kGaussianOutputs;
 
 using Factor = std::array<double, 3>;  // l11, l21, l22
 
@@ -34,8 +34,8 @@ Factor Rotate(const Factor& l, double cosine, double sine) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PositioningWorkload>> PositioningWorkload::Create(
-    std::unique_ptr<Accelerator> accelerator, const PanelPose& pose, double covariance_scale) {
-  const Accelerator::Shape shape = accelerator->shape();
+    std::unique_ptr<accelerator::Accelerator> accelerator, const PanelPose& pose, double covariance_scale) {
+  const accelerator::Accelerator::Shape shape = accelerator->shape();
   if (shape.inputs != kInputs || shape.outputs != kOutputs || shape.max_batch == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("positioning needs an accelerator of ", kInputs, " inputs and ", kOutputs, " outputs; ",
@@ -51,15 +51,15 @@ absl::StatusOr<std::unique_ptr<PositioningWorkload>> PositioningWorkload::Create
       new PositioningWorkload(std::move(accelerator), pose, covariance_scale));
 }
 
-PositioningWorkload::PositioningWorkload(std::unique_ptr<Accelerator> accelerator, const PanelPose& pose,
-                                         double covariance_scale)
+PositioningWorkload::PositioningWorkload(std::unique_ptr<accelerator::Accelerator> accelerator,
+                                         const PanelPose& pose, double covariance_scale)
     : accelerator_(std::move(accelerator)),
       pose_(pose),
       cosine_(std::cos(pose.angle_deg * std::numbers::pi / 180.0)),
       sine_(std::sin(pose.angle_deg * std::numbers::pi / 180.0)),
       covariance_scale_(covariance_scale) {}
 
-absl::Status PositioningWorkload::Run(const SensorFrame& samples, TupleFrame& tuples) {
+absl::Status PositioningWorkload::Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) {
   if (absl::Status status = InferFrame(*accelerator_, samples, outputs_, tuples); !status.ok()) return status;
   tuples.dimension = dimension();
   for (std::size_t i = 0; i < samples.subjects.size(); ++i)
@@ -67,10 +67,10 @@ absl::Status PositioningWorkload::Run(const SensorFrame& samples, TupleFrame& tu
   return absl::OkStatus();
 }
 
-void PositioningWorkload::Append(std::uint32_t subject, const float* outputs, TupleFrame& tuples) {
+void PositioningWorkload::Append(std::uint32_t subject, const float* outputs, estimate::TupleFrame& tuples) {
   std::array<double, kOutputs> raw;
   std::copy_n(outputs, kOutputs, raw.begin());
-  const GaussianPosition panel = GaussianHead(raw);
+  const nn::GaussianPosition panel = nn::GaussianHead(raw);
   const Factor site = Rotate(panel.cholesky, cosine_, sine_);
   const std::array<float, 2> mean = {
       static_cast<float>(pose_.x_m + cosine_ * panel.mean[0] - sine_ * panel.mean[1]),
@@ -89,4 +89,4 @@ void PositioningWorkload::Append(std::uint32_t subject, const float* outputs, Tu
   tuples.cholesky.insert(tuples.cholesky.end(), factor.begin(), factor.end());
 }
 
-}  // namespace tributary
+}  // namespace tributary::workload

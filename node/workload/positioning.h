@@ -9,7 +9,7 @@
 #include "node/accelerator/accelerator.h"
 #include "node/workload/workload.h"
 
-namespace tributary {
+namespace tributary::workload {
 
 // Where a panel's frame lies in the site's: a point p of the panel's frame is at (x_m, y_m) + R(angle) · p,
 // counter-clockwise. The panels of one room share its centre as origin and differ by their angle.
@@ -26,25 +26,26 @@ class PositioningWorkload final : public Workload {
   // covariance_scale multiplies the Cholesky factor (PositioningNetwork::covariance_scale). Errors:
   // InvalidArgument for an accelerator of another shape, a pose that is not finite or a scale that is not
   // positive.
-  static absl::StatusOr<std::unique_ptr<PositioningWorkload>> Create(std::unique_ptr<Accelerator> accelerator,
-                                                                     const PanelPose& pose,
-                                                                     double covariance_scale);
+  static absl::StatusOr<std::unique_ptr<PositioningWorkload>> Create(
+      std::unique_ptr<accelerator::Accelerator> accelerator, const PanelPose& pose, double covariance_scale);
 
   std::uint32_t dimension() const override { return 2; }
 
   // Besides the accelerator's errors: InvalidArgument if the number of features does not fit the subjects.
   // Tuples are empty after an error.
-  absl::Status Run(const SensorFrame& samples, TupleFrame& tuples) override;
+  absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override;
 
   std::uint64_t unusable_tuples() const override { return unusable_tuples_; }
-  Accelerator::Counters accelerator_counters() const override { return accelerator_->counters(); }
+  accelerator::Accelerator::Counters accelerator_counters() const override {
+    return accelerator_->counters();
+  }
 
  private:
-  PositioningWorkload(std::unique_ptr<Accelerator> accelerator, const PanelPose& pose,
+  PositioningWorkload(std::unique_ptr<accelerator::Accelerator> accelerator, const PanelPose& pose,
                       double covariance_scale);
-  void Append(std::uint32_t subject, const float* outputs, TupleFrame& tuples);
+  void Append(std::uint32_t subject, const float* outputs, estimate::TupleFrame& tuples);
 
-  std::unique_ptr<Accelerator> accelerator_;
+  std::unique_ptr<accelerator::Accelerator> accelerator_;
   PanelPose pose_;
   double cosine_;
   double sine_;
@@ -53,4 +54,4 @@ class PositioningWorkload final : public Workload {
   std::uint64_t unusable_tuples_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::workload

@@ -6,7 +6,7 @@
 #include "node/accelerator/accelerator.h"
 #include "node/source/source.h"
 
-namespace tributary {
+namespace tributary::workload {
 
 // Owned and called by one panel thread.
 class Workload {
@@ -19,13 +19,13 @@ class Workload {
   // Fills epoch, capture time, subjects, means and Cholesky factors (site frame, m) of `tuples`; sequence,
   // source and revision are the caller's. Subjects whose result is not usable are left out and counted.
   // Errors: as the accelerator's.
-  virtual absl::Status Run(const SensorFrame& samples, TupleFrame& tuples) = 0;
+  virtual absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) = 0;
 
   // Tuples left out since the start because the result was not finite or not positive definite.
   virtual std::uint64_t unusable_tuples() const = 0;
 
   // Of the device that computes, since the start; all zero without one.
-  virtual Accelerator::Counters accelerator_counters() const { return {}; }
+  virtual accelerator::Accelerator::Counters accelerator_counters() const { return {}; }
 };
 
-}  // namespace tributary
+}  // namespace tributary::workload

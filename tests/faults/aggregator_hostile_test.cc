@@ -76,7 +76,7 @@ v1::ReportRequest Hello(const std::string& leaf, const std::string& node = "boar
   return request;
 }
 
-void AddFrame(v1::ReportRequest& request, std::uint64_t sequence, Epoch epoch) {
+void AddFrame(v1::ReportRequest& request, std::uint64_t sequence, estimate::Epoch epoch) {
   v1::Frame& frame = *request.add_frames();
   frame.set_sequence(sequence);
   frame.set_epoch(epoch);
@@ -86,7 +86,8 @@ void AddFrame(v1::ReportRequest& request, std::uint64_t sequence, Epoch epoch) {
   for (float value : {0.1f, 0.0f, 0.1f}) frame.add_cholesky(value);
 }
 
-v1::ReportRequest Frame(std::uint64_t sequence, Epoch epoch = SlotLength().EpochAt(UnixNs())) {
+v1::ReportRequest Frame(std::uint64_t sequence,
+                        estimate::Epoch epoch = estimate::SlotLength().EpochAt(UnixNs())) {
   v1::ReportRequest request;
   AddFrame(request, sequence, epoch);
   return request;
@@ -199,7 +200,7 @@ TEST_F(HostilePeerTest, CannotFillTheWindowWithThousandsOfEpochs) {
   Peer peer(aggregator_.ingest_port());
   peer.Send(Hello("south"));
   peer.Receive();
-  const Epoch now = SlotLength().EpochAt(UnixNs());
+  const estimate::Epoch now = estimate::SlotLength().EpochAt(UnixNs());
   std::uint64_t sequence = 0;
   for (int message = 0; message < 40; ++message) {
     v1::ReportRequest request;
@@ -269,7 +270,7 @@ TEST_F(HostilePeerTest, AsAWatcherThatDoesNotReadIsSkippedAndHoldsUpNobody) {
   peer.Send(Hello("south"));
   peer.Receive();
   std::uint64_t sequence = 0;
-  const Epoch first = SlotLength().EpochAt(UnixNs()) - 2000;
+  const estimate::Epoch first = estimate::SlotLength().EpochAt(UnixNs()) - 2000;
   // The watch has begun once a slot has come through.
   v1::WatchResponse response;
   std::atomic<bool> watching = false;

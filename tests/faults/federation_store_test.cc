@@ -25,7 +25,7 @@ TEST(SharedStoreTest, ASecondAggregatorEndsAndSaysWhoHasTheStore) {
   ASSERT_TRUE(first.Ready()) << first.process().Log();
   AggregatorProcess second(folder, "second", {"south"}, FederationKeys(folder));
   second.Start();
-  EXPECT_EQ(second.process().Wait(kPatience), kExitFailure);
+  EXPECT_EQ(second.process().Wait(kPatience), runtime::kExitFailure);
   EXPECT_THAT(second.process().Log(),
               AllOf(HasSubstr(folder.Path("store")), HasSubstr("in use by another aggregator"),
                     HasSubstr(std::to_string(first.process().pid()))));
@@ -46,7 +46,7 @@ class DamagedStoreTest : public ::testing::TestWithParam<Damage> {
     ASSERT_TRUE(WaitFor([this] { return run_.CommittedRounds() >= 1; }, kPatience));
     ASSERT_TRUE(run_.HoldARound()) << run_.Show();
     run_.aggregator().process().Signal(SIGTERM);
-    ASSERT_EQ(run_.aggregator().process().Wait(kPatience), kExitOk);
+    ASSERT_EQ(run_.aggregator().process().Wait(kPatience), runtime::kExitOk);
   }
 
   std::map<std::string, std::string> Files() const {
@@ -81,7 +81,7 @@ TEST_P(DamagedStoreTest, EndsNamesTheFileAndOverwritesNothing) {
   const auto before = Files();
 
   run_.StartAggregator();
-  EXPECT_EQ(run_.aggregator().process().Wait(kPatience), kExitData);
+  EXPECT_EQ(run_.aggregator().process().Wait(kPatience), runtime::kExitData);
   EXPECT_THAT(run_.aggregator().process().Log(), HasSubstr(file));
   EXPECT_EQ(Files(), before);
 

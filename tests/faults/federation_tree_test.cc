@@ -22,12 +22,12 @@ constexpr int kRounds = 8;
 constexpr int kLearners = 5;
 
 std::string SmallModel() {
-  SelfSupervisedOptions options;
+  nn::SelfSupervisedOptions options;
   options.encoder.channels = {2, 4};
   options.encoder.grid = 1;
   options.projection = 4;
   options.bottleneck = 2;
-  return EncodeEncoder(**SelfSupervisedTrainer::Create(options));
+  return nn::EncodeEncoder(**nn::SelfSupervisedTrainer::Create(options));
 }
 
 // Five learners: one at the root, two below each of two children; or all of them at the root.
@@ -86,9 +86,9 @@ class TreeRun {
     EXPECT_TRUE(WaitForRounds(kRounds)) << root_.process().Log() << root_.Get("/api/v1/runs/r");
     const std::string file =
         ReadText(folder_.Path("root/models/r." + std::to_string(kRounds) + ".safetensors"));
-    const auto set = DecodeSafetensors(file);
+    const auto set = parameters::DecodeSafetensors(file);
     EXPECT_TRUE(set.ok()) << set.status();
-    return set.ok() ? HexOf(ParameterIdentity(*set)) : "";
+    return set.ok() ? parameters::HexOf(parameters::ParameterIdentity(*set)) : "";
   }
 
  private:

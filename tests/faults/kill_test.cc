@@ -63,7 +63,7 @@ TEST_F(KillTest, AWatcherSeesNewSlotsSoonAfterTheAggregatorsRestart) {
   ASSERT_TRUE(WaitFor([&] { return !watcher.slots().empty(); }));
   aggregator_.process().Signal(SIGKILL);
   EXPECT_EQ(aggregator_.process().Wait(milliseconds(5'000)), 128 + SIGKILL);
-  const Epoch last = watcher.slots().rbegin()->first;
+  const estimate::Epoch last = watcher.slots().rbegin()->first;
   aggregator_.Start();
   ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
   // The nodes have two seconds to report again; gRPC alone would look after the channel every five.

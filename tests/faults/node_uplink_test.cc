@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/link/uplink.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
-#include "core/link/uplink.h"
 #include "tests/faults/node_cuttable_link.h"
 #include "tests/faults/node_report_server.h"
 #include "tests/support/process.h"
@@ -27,23 +27,23 @@ class NodeUplinkTest : public ::testing::Test {
  protected:
   void SetUp() override { server_.Start(); }
 
-  void Connect(std::string address = {}, SpoolLimits spool = {}, std::size_t frames_per_message = 1) {
-    UplinkOptions options;
+  void Connect(std::string address = {}, link::SpoolLimits spool = {}, std::size_t frames_per_message = 1) {
+    link::UplinkOptions options;
     options.aggregator = address.empty() ? server_.address() : std::move(address);
     options.spool = spool;
     options.frames_per_message = frames_per_message;
-    ReportingProcess process;
+    wire::ReportingProcess process;
     process.site = "room";
     process.node = "north";
-    process.boot_id = NewBootId();
+    process.boot_id = wire::NewBootId();
     process.sources = {{"north", 2, {"north"}}};
     process.slot = slot_;
-    auto uplink = Uplink::Create(std::move(options), std::move(process), clock_, metrics_);
+    auto uplink = link::Uplink::Create(std::move(options), std::move(process), clock_, metrics_);
     ASSERT_TRUE(uplink.ok()) << uplink.status();
     uplink_ = *std::move(uplink);
   }
   bool Reporting() {
-    return WaitFor([this] { return uplink_->state() == UplinkState::kReporting; });
+    return WaitFor([this] { return uplink_->state() == link::UplinkState::kReporting; });
   }
   void Offer(std::uint64_t frames) {
     for (std::uint64_t i = 0; i < frames; ++i) {
@@ -57,9 +57,9 @@ class NodeUplinkTest : public ::testing::Test {
   bool AllAcknowledged() {
     return WaitFor([this] { return uplink_->counters().spool.held_frames == 0; });
   }
-  SpoolCounters Spooled() const { return uplink_->counters().spool; }
+  link::SpoolCounters Spooled() const { return uplink_->counters().spool; }
   void ExpectBalance() const {
-    const SpoolCounters counters = Spooled();
+    const link::SpoolCounters counters = Spooled();
     EXPECT_EQ(counters.offered_frames,
               counters.acknowledged_frames + counters.dropped_frames + counters.held_frames);
     EXPECT_EQ(counters.offered_tuples,
@@ -67,12 +67,12 @@ class NodeUplinkTest : public ::testing::Test {
   }
 
   ReportServer server_;
-  const SystemClock clock_;
-  Metrics metrics_;
-  SlotLength slot_;  // of the node
-  TupleFrame frame_;
-  Epoch epoch_ = 0;
-  std::unique_ptr<Uplink> uplink_;
+  const runtime::SystemClock clock_;
+  runtime::Metrics metrics_;
+  estimate::SlotLength slot_;  // of the node
+  estimate::TupleFrame frame_;
+  estimate::Epoch epoch_ = 0;
+  std::unique_ptr<link::Uplink> uplink_;
 };
 
 TEST_F(NodeUplinkTest, DeliversEveryFrameOnce) {
@@ -100,7 +100,7 @@ TEST_F(NodeUplinkTest, SaysWhoItIs) {
 }
 
 TEST_F(NodeUplinkTest, ReportsWhereTheAggregatorCountsTheSameSlots) {
-  slot_ = *SlotLength::FromMs(10);
+  slot_ = *estimate::SlotLength::FromMs(10);
   server_.Behave({.slot_ns = 10'000'000});
   Connect();
   ASSERT_TRUE(Reporting());
@@ -109,10 +109,10 @@ TEST_F(NodeUplinkTest, ReportsWhereTheAggregatorCountsTheSameSlots) {
 
 // An earlier version ignores the field, takes the hello and answers without one.
 TEST_F(NodeUplinkTest, DoesNotReportWhereTheAggregatorCountsOtherSlots) {
-  slot_ = *SlotLength::FromMs(10);
+  slot_ = *estimate::SlotLength::FromMs(10);
   Connect();
   Offer(3);
-  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == UplinkState::kRefused; }));
+  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == link::UplinkState::kRefused; }));
   EXPECT_EQ(uplink_->refusal().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(uplink_->refusal().message()),
               AllOf(HasSubstr("slot_ms"), HasSubstr("10 ms"), HasSubstr("0.5 ms")));
@@ -125,7 +125,7 @@ TEST_F(NodeUplinkTest, TakesFramesFromSeveralPanelsAtOnce) {
   std::vector<std::thread> panels;
   for (int panel = 0; panel < 3; ++panel) {
     panels.emplace_back([this] {
-      TupleFrame frame;
+      estimate::TupleFrame frame;
       for (int i = 0; i < 300; ++i) {
         frame.subjects = {1};
         frame.means = {1, 2};
@@ -162,9 +162,9 @@ TEST_F(NodeUplinkTest, ReportsAgainWithinTwoSecondsOfTheServersRestart) {
   Connect();
   ASSERT_TRUE(Reporting());
   server_.Stop();
-  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == UplinkState::kConnecting; }));
+  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == link::UplinkState::kConnecting; }));
   server_.Start();
-  EXPECT_TRUE(WaitFor([this] { return uplink_->state() == UplinkState::kReporting; }, seconds(2)));
+  EXPECT_TRUE(WaitFor([this] { return uplink_->state() == link::UplinkState::kReporting; }, seconds(2)));
 }
 
 TEST_F(NodeUplinkTest, SendsAgainWhatAKilledServerHadNotAcknowledged) {
@@ -230,7 +230,7 @@ TEST_F(NodeUplinkTest, NeverBlocksAPanelOnASlowServer) {
   ASSERT_TRUE(Reporting());
   // 8 MB: far more than the sockets and HTTP/2 windows take.
   for (int i = 0; i < 2'000; ++i) {
-    TupleFrame frame;
+    estimate::TupleFrame frame;
     frame.subjects.assign(200, 1);
     frame.means.assign(400, 1);
     frame.cholesky.assign(600, 1);
@@ -250,7 +250,7 @@ TEST_F(NodeUplinkTest, SaysWhyANodeIsRefusedAndDoesNotWaitForIt) {
   server_.Behave({.hello_status = {grpc::StatusCode::FAILED_PRECONDITION, "model.sha256: differs"}});
   Connect();
   Offer(10);
-  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == UplinkState::kRefused; }));
+  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == link::UplinkState::kRefused; }));
   EXPECT_EQ(uplink_->refusal().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(uplink_->refusal().message()), HasSubstr("model.sha256"));
   const auto start = steady_clock::now();
@@ -262,7 +262,7 @@ TEST_F(NodeUplinkTest, ReportsOnceARefusalIsLifted) {
   server_.Behave({.hello_status = {grpc::StatusCode::INVALID_ARGUMENT, "site: unknown"}});
   Connect();
   Offer(10);
-  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == UplinkState::kRefused; }));
+  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == link::UplinkState::kRefused; }));
   server_.Behave({});
   ASSERT_TRUE(AllAcknowledged());
   EXPECT_TRUE(uplink_->refusal().ok());
@@ -281,7 +281,7 @@ TEST_F(NodeUplinkTest, CountsRefusedFramesByReasonAndGoesOn) {
   Connect();
   Offer(100);
   ASSERT_TRUE(AllAcknowledged());
-  const RefusalCounters refusals = uplink_->counters().refusals;
+  const link::RefusalCounters refusals = uplink_->counters().refusals;
   EXPECT_EQ(refusals.frames[v1::REFUSAL_REASON_NOT_FINITE], 10u);
   EXPECT_EQ(refusals.tuples[v1::REFUSAL_REASON_NOT_FINITE], 10 * kTuples);
   EXPECT_EQ(uplink_->counters().connections, 1u);
@@ -294,7 +294,7 @@ TEST_F(NodeUplinkTest, SurvivesAcknowledgementsOfWhatItNeverSent) {
   }});
   Connect();
   Offer(10);
-  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == UplinkState::kRefused; }));
+  ASSERT_TRUE(WaitFor([this] { return uplink_->state() == link::UplinkState::kRefused; }));
   EXPECT_EQ(Spooled().acknowledged_frames, 0u) << "a lie frees nothing";
   EXPECT_EQ(Spooled().held_frames, 10u);
   server_.Behave({});
@@ -325,18 +325,18 @@ TEST_F(NodeUplinkTest, GivesUpDrainingInTime) {
   const auto start = steady_clock::now();
   EXPECT_EQ(uplink_->Stop(milliseconds(200)), 10u);
   EXPECT_LT(steady_clock::now() - start, seconds(10));
-  EXPECT_EQ(uplink_->state(), UplinkState::kStopped);
+  EXPECT_EQ(uplink_->state(), link::UplinkState::kStopped);
   Offer(1);
   EXPECT_EQ(Spooled().dropped_frames, 11u) << "offers after the end are counted too";
 }
 
 TEST_F(NodeUplinkTest, RefusesADeclarationThatNoServerWouldTake) {
-  ReportingProcess process;
+  wire::ReportingProcess process;
   process.site = "room";
   process.node = "north";
-  UplinkOptions options;
+  link::UplinkOptions options;
   options.aggregator = server_.address();
-  EXPECT_EQ(Uplink::Create(options, process, clock_, metrics_).status().code(),
+  EXPECT_EQ(link::Uplink::Create(options, process, clock_, metrics_).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

@@ -29,7 +29,7 @@ class XrtBoardTest : public ::testing::Test {
   void TearDown() override { ::unsetenv("TRIBUTARY_DEVICE_FAULTS"); }
 
   std::string Xclbin(const std::string& kernel) const {
-    const auto bytes = WriteXclbin({.kernels = {{kernel, 1}}});
+    const auto bytes = device::WriteXclbin({.kernels = {{kernel, 1}}});
     return folder_.Write(kernel + ".xclbin", bytes.value());
   }
 

@@ -44,7 +44,7 @@ class XrtDoctorTest : public ::testing::Test {
   void TearDown() override { ::unsetenv("TRIBUTARY_DEVICE_FAULTS"); }
 
   std::string Xclbin(const std::string& kernel) const {
-    return folder_.Write(kernel + ".xclbin", WriteXclbin({.kernels = {{kernel, 1}}}).value());
+    return folder_.Write(kernel + ".xclbin", device::WriteXclbin({.kernels = {{kernel, 1}}}).value());
   }
 
   Diagnosis Doctor(const std::string& faults, const std::string& arguments) const {

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kPatience = std::chrono::seconds(60);
+constexpr auto kFusionPatience = std::chrono::seconds(60);
 
 class XrtBoardFusionTest : public ::testing::Test {
  protected:
@@ -29,7 +29,7 @@ class XrtBoardFusionTest : public ::testing::Test {
 
   Process Node(const std::string& faults) const {
     ::setenv("TRIBUTARY_DEVICE_FAULTS", faults.c_str(), 1);
-    folder_.Write("board.xclbin", WriteXclbin({.kernels = {{"fusion_kernel", 1}}}).value());
+    folder_.Write("board.xclbin", device::WriteXclbin({.kernels = {{"fusion_kernel", 1}}}).value());
     std::string config = fmt::format(R"(node = "roof"
 site = "room"
 [uplink]
@@ -71,7 +71,7 @@ rate_hz = 50.0
 
 TEST_F(XrtBoardFusionTest, ShipsOneTupleThatNamesBothPanels) {
   Process node = Node("");
-  ASSERT_TRUE(WaitFor([&] { return Metric("tributary_board_fusion_slots_total") >= 5; }, kPatience))
+  ASSERT_TRUE(WaitFor([&] { return Metric("tributary_board_fusion_slots_total") >= 5; }, kFusionPatience))
       << node.Log();
   // The first slots may lack the panel that began later.
   nlohmann::json site;
@@ -87,14 +87,15 @@ TEST_F(XrtBoardFusionTest, ShipsOneTupleThatNamesBothPanels) {
 
 TEST_F(XrtBoardFusionTest, LosesTheSlotOfAHungRunAndNothingElseUncounted) {
   Process node = Node("hang=4");
-  ASSERT_TRUE(WaitFor([&] { return Metric("tributary_board_fusion_failed_slots_total") >= 1; }, kPatience))
+  ASSERT_TRUE(
+      WaitFor([&] { return Metric("tributary_board_fusion_failed_slots_total") >= 1; }, kFusionPatience))
       << node.Log();
   const double slots = Metric("tributary_board_fusion_slots_total");
-  EXPECT_TRUE(WaitFor([&] { return Metric("tributary_board_fusion_slots_total") > slots; }, kPatience))
+  EXPECT_TRUE(WaitFor([&] { return Metric("tributary_board_fusion_slots_total") > slots; }, kFusionPatience))
       << node.Log();
   EXPECT_GE(Metric("tributary_accelerator_timeouts_total"), 1);
   node.Signal(SIGTERM);
-  ASSERT_EQ(node.Wait(kPatience), 0) << node.Log();
+  ASSERT_EQ(node.Wait(kFusionPatience), 0) << node.Log();
   EXPECT_THAT(node.Log(), HasSubstr("did not end within 500 ms"));
   const auto account = nlohmann::json::parse(ReadText(Summary()));
   EXPECT_EQ(account["fusion"]["tuples"], account["acknowledged_tuples"]) << account;

@@ -31,7 +31,7 @@ TEST_F(ApiTest, ShowsSiteSlotNodesAndCounters) {
   Reporter south("south", aggregator_.ingest_port());
   Reporter east("east", aggregator_.ingest_port());
   for (const Reporter* one : {&south, &east}) ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
-  const Epoch epoch = SlotLength().EpochAt(SystemClock().UnixNs());
+  const estimate::Epoch epoch = estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs());
   south.Offer(UnitFrame(epoch, 0));
   east.Offer(UnitFrame(epoch, 2));
   ASSERT_TRUE(WaitFor([&] { return Get("/api/v1/sites/room").is_object(); }));
@@ -67,8 +67,8 @@ TEST_F(ApiTest, FusesEverySlotOnceFromStreamsOfTwoThreads) {
   Reporter south("south", aggregator_.ingest_port());
   Reporter east("east", aggregator_.ingest_port());
   for (const Reporter* one : {&south, &east}) ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
-  const Epoch first = SlotLength().EpochAt(SystemClock().UnixNs());
-  for (Epoch epoch = first; epoch < first + kSlots; ++epoch) {
+  const estimate::Epoch first = estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs());
+  for (estimate::Epoch epoch = first; epoch < first + kSlots; ++epoch) {
     south.Offer(UnitFrame(epoch));
     east.Offer(UnitFrame(epoch));
   }

@@ -13,27 +13,27 @@
 namespace tributary {
 namespace {
 
-class CollectingSink final : public TupleSink {
+class CollectingSink final : public link::TupleSink {
  public:
-  void Offer(TupleFrame& frame) override { frames.push_back(frame); }
-  std::vector<TupleFrame> frames;
+  void Offer(estimate::TupleFrame& frame) override { frames.push_back(frame); }
+  std::vector<estimate::TupleFrame> frames;
 };
 
-class FusedOnBoardTest : public FusionFixture {
+class FusedOnBoardTest : public fusion::FusionFixture {
  protected:
   static constexpr std::uint32_t kSubjects = 60;
 
   // Tuples around each subject's place as the panels of a room see it; each misses some subjects.
-  TupleFrame PanelFrame(std::uint32_t panel, double condition) {
+  estimate::TupleFrame PanelFrame(std::uint32_t panel, double condition) {
     std::uniform_real_distribution<double> chance;
-    TupleFrame frame;
+    estimate::TupleFrame frame;
     frame.epoch = kEpoch;
     frame.sequence = 1;
     frame.source = panel;
-    frame.captured_unix_ns = SlotLength().StartNs(kEpoch);
+    frame.captured_unix_ns = estimate::SlotLength().StartNs(kEpoch);
     for (std::uint32_t subject = 1; subject <= kSubjects; ++subject) {
       if (chance(random_) < 0.2) continue;
-      const Gaussian<2> tuple = RandomGaussian<2>(random_, condition, 0.3, 0.1);
+      const estimate::Gaussian<2> tuple = estimate::RandomGaussian<2>(random_, condition, 0.3, 0.1);
       frame.subjects.push_back(subject);
       frame.means.push_back(static_cast<float>(tuple.mean[0] + 0.02 * subject));
       frame.means.push_back(static_cast<float>(tuple.mean[1] - 2.0));
@@ -44,13 +44,13 @@ class FusedOnBoardTest : public FusionFixture {
     return frame;
   }
 
-  std::vector<TupleFrame> FusedOnBoard(const std::vector<TupleFrame>& panels) {
-    const ManualClock clock(0);
-    Metrics metrics;
+  std::vector<estimate::TupleFrame> FusedOnBoard(const std::vector<estimate::TupleFrame>& panels) {
+    const runtime::ManualClock clock(0);
+    runtime::Metrics metrics;
     CollectingSink sink;
-    BoardFusion fusion({"board", panels.size(), kMs}, *CpuFusion::Create(panels.size(), 256), clock, sink,
-                       metrics);
-    for (TupleFrame panel : panels) fusion.Offer(panel);
+    panel::BoardFusion fusion({"board", panels.size(), kMs},
+                              *accelerator::CpuFusion::Create(panels.size(), 256), clock, sink, metrics);
+    for (estimate::TupleFrame panel : panels) fusion.Offer(panel);
     fusion.Start();
     fusion.Stop();
     return sink.frames;
@@ -61,22 +61,22 @@ class FusedOnBoardTest : public FusionFixture {
 
 TEST_F(FusedOnBoardTest, TheSiteGetsWhatItWouldHaveFusedFromThePanels) {
   for (const double condition : {1.0, 1e2, 1e4}) {
-    std::vector<TupleFrame> panels;
+    std::vector<estimate::TupleFrame> panels;
     for (std::uint32_t panel = 0; panel < 4; ++panel) panels.push_back(PanelFrame(panel, condition));
     out_.Clear();
     Start();
     for (std::size_t i = 0; i < panels.size(); ++i) ASSERT_TRUE(Offer(site_.leaves[i], panels[i]).accepted);
     ASSERT_EQ(out_.size(), 1u);
-    const FusedSlot apart = out_[0];
+    const estimate::FusedSlot apart = out_[0];
 
     out_.Clear();
     StartEmpty();
     Join("board", site_.leaves);
-    const std::vector<TupleFrame> fused = FusedOnBoard(panels);
+    const std::vector<estimate::TupleFrame> fused = FusedOnBoard(panels);
     ASSERT_EQ(fused.size(), 1u);
     ASSERT_TRUE(Offer("board", fused[0]).accepted);
     ASSERT_EQ(out_.size(), 1u);
-    const FusedSlot& together = out_[0];
+    const estimate::FusedSlot& together = out_[0];
 
     ASSERT_EQ(together.subjects, apart.subjects);
     EXPECT_EQ(together.contributors, apart.contributors);

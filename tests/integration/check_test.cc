@@ -196,7 +196,7 @@ std::string Labels(std::uint32_t count) {
 
 std::string Recording(std::uint64_t subjects, std::uint64_t width) {
   const std::uint64_t shape[] = {1, subjects, width};
-  return EncodeNpy(shape, std::vector<float>(subjects * width));
+  return parameters::EncodeNpy(shape, std::vector<float>(subjects * width));
 }
 
 // The certificate signed again by its authority, for a time that has passed.

@@ -79,7 +79,7 @@ TEST_F(ConnectedCommandTest, WatchTakesTheSiteAsAnArgumentAsAnOptionOrNotAtAll) 
     command.insert(command.end(), site.begin(), site.end());
     Process watch("tributary", command, folder_.Path("watch-" + std::to_string(commands_++)));
     EXPECT_TRUE(WaitFor([&] {
-      south.Offer(UnitFrame(SlotLength().EpochAt(SystemClock().UnixNs())));
+      south.Offer(UnitFrame(estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs())));
       return !watch.Running();
     })) << watch.Log();
     EXPECT_EQ(watch.Wait(std::chrono::seconds(20)), 0) << watch.Log();

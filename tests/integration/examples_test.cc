@@ -64,9 +64,9 @@ TEST_F(ExamplesTest, ThereIsARunToCopyForEachStrategyAndForPrivacy) {
   for (const auto& entry : std::filesystem::directory_iterator(kExamples + "runs"))
     files.push_back(entry.path());
   for (const std::filesystem::path& file : files) {
-    const auto config = ParseRunConfig(ReadText(file), file.string());
+    const auto config = learning::ParseRunConfig(ReadText(file), file.string());
     ASSERT_TRUE(config.ok()) << config.status();
-    const std::string kind(StrategyName(config->strategy.kind));
+    const std::string kind(learning::StrategyName(config->strategy.kind));
     kinds.insert(kind);
     masked |= config->privacy.secure_aggregation;
     noisy |= config->privacy.noise_multiplier > 0;
@@ -120,7 +120,7 @@ TEST_F(ExamplesTest, ANodeTakesWhatItsExampleHasCommentedOut) {
   ASSERT_THAT(text, HasSubstr("\n[federation]"));
   text = ReplacedAll(text, "../../models", TRIBUTARY_SOURCE_DIR "/models");
   const std::uint64_t shape[] = {1, 1024};
-  folder_.Write("recording.npy", EncodeNpy(shape, std::vector<float>(1024)));
+  folder_.Write("recording.npy", parameters::EncodeNpy(shape, std::vector<float>(1024)));
   // No board is opened: without its xclbin the processor would compute.
   text = Replaced(text, "fallback = \"none\"", "fallback = \"cpu\"");
   const std::string path = folder_.Write("node.toml", text);
@@ -129,14 +129,14 @@ TEST_F(ExamplesTest, ANodeTakesWhatItsExampleHasCommentedOut) {
 }
 
 TEST_F(ExamplesTest, ANodeTakesRecordedRanges) {
-  BeaconNetwork network;
+  nn::BeaconNetwork network;
   network.name = "beacon";
   network.version = "1";
   network.anchors = {0, 1, 2};
   network.input_gain_per_m.fill(1);
   network.residual_deviation_m = 0.1;
-  network.parameter_factor.assign(BeaconNetwork::kParameters * BeaconNetwork::kParameters, 0);
-  folder_.Write("north.safetensors", EncodeBeacon(network));
+  network.parameter_factor.assign(nn::BeaconNetwork::kParameters * nn::BeaconNetwork::kParameters, 0);
+  folder_.Write("north.safetensors", nn::EncodeBeacon(network));
   std::string line = "2022-08-15 9:42:24.766";
   for (int range = 0; range < 24; ++range) line += ",1.5";
   folder_.Write("ranges.csv", line + "\n");

@@ -19,18 +19,18 @@ constexpr std::size_t kElements = 1'000'000;
 constexpr double kDeadlineS = 10;
 
 // A tenth drops out, a tenth wakes up when its round is over.
-bool TakesPart(const FederationClient::Assignment& assignment, int node) {
+bool TakesPart(const link::FederationClient::Assignment& assignment, int node) {
   std::mt19937 random(1000 * assignment.task.round + node);
   const auto lot = random() % 10;
   if (lot == 1) {
     const std::int64_t late_ns = assignment.task.deadline_ns + 300'000'000;
-    SystemClock().SleepFor(late_ns - SystemClock().SteadyNs(), assignment.withdrawn);
+    runtime::SystemClock().SleepFor(late_ns - runtime::SystemClock().SteadyNs(), assignment.withdrawn);
   }
   return lot != 0;
 }
 
-std::optional<std::vector<float>> HalfTheWay(const FederationClient::Assignment& assignment,
-                                             FederationClient& client) {
+std::optional<std::vector<float>> HalfTheWay(const link::FederationClient::Assignment& assignment,
+                                             link::FederationClient& client) {
   const auto file = client.FetchModel(assignment);
   if (!file.ok()) return std::nullopt;
   auto flat = FlatModel(*file);
@@ -57,7 +57,8 @@ TEST(FederationScaleSlowTest, TwoHundredNodesFinishWithinTheirDeadlinesInFlatMem
   for (int n = 0; n < kNodes; ++n) {
     nodes.push_back(std::make_unique<SimulatedNode>(
         aggregator.ingest_port(), "n" + std::to_string(n), "r", HalfTheWay,
-        [n](const FederationClient::Assignment& assignment) { return TakesPart(assignment, n); }, &places));
+        [n](const link::FederationClient::Assignment& assignment) { return TakesPart(assignment, n); },
+        &places));
   }
   const auto run = [&] { return nlohmann::json::parse(aggregator.Get("/api/v1/runs/r"), nullptr, false); };
   const auto committed = [&] {

@@ -11,20 +11,20 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/link/federation_client.h"
 #include "core/parameters/fixed_point.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/clock.h"
-#include "core/link/federation_client.h"
 
 namespace tributary::testing {
 
 // The tensors of a model's file, one behind the other.
 inline absl::StatusOr<std::vector<float>> FlatModel(const std::string& file) {
-  const auto set = DecodeSafetensors(file);
+  const auto set = parameters::DecodeSafetensors(file);
   if (!set.ok()) return set.status();
   std::vector<float> flat;
   for (const auto& [name, tensor] : set->tensors) {
-    const auto values = FloatValues(name, tensor, tensor.shape);
+    const auto values = parameters::FloatValues(name, tensor, tensor.shape);
     if (!values.ok()) return values.status();
     flat.insert(flat.end(), values->begin(), values->end());
   }
@@ -33,11 +33,11 @@ inline absl::StatusOr<std::vector<float>> FlatModel(const std::string& file) {
 
 // The update to this model, or nothing: the node drops out of this round. In a run of secure aggregation it
 // has given out its keys by then.
-using MakeUpdate =
-    std::function<std::optional<std::vector<float>>(const FederationClient::Assignment&, FederationClient&)>;
+using MakeUpdate = std::function<std::optional<std::vector<float>>(const link::FederationClient::Assignment&,
+                                                                   link::FederationClient&)>;
 
 // Before a node begins; false: it drops out of this round.
-using TakePart = std::function<bool(const FederationClient::Assignment&)>;
+using TakePart = std::function<bool(const link::FederationClient::Assignment&)>;
 
 // So many nodes of a process hold a model and an update at a time.
 using Places = std::counting_semaphore<>;
@@ -54,7 +54,7 @@ class SimulatedNode {
   }
   ~SimulatedNode() { Stop(); }
 
-  FederationClient::Counters counters() const { return client_.counters(); }
+  link::FederationClient::Counters counters() const { return client_.counters(); }
 
   void Stop() {
     client_.Stop();
@@ -64,12 +64,12 @@ class SimulatedNode {
  private:
   static constexpr std::uint64_t kSamples = 10;
 
-  static FederationClientOptions Options(int port, std::string name, std::string run) {
-    FederationClientOptions options;
+  static link::FederationClientOptions Options(int port, std::string name, std::string run) {
+    link::FederationClientOptions options;
     options.aggregator = "127.0.0.1:" + std::to_string(port);
     options.node = std::move(name);
     options.run = std::move(run);
-    options.boot_id = NewBootId();
+    options.boot_id = wire::NewBootId();
     options.sample_count = kSamples;
     options.secure_aggregation = true;
     return options;
@@ -82,7 +82,7 @@ class SimulatedNode {
     }
   }
 
-  void Answer(const FederationClient::Assignment& assignment) {
+  void Answer(const link::FederationClient::Assignment& assignment) {
     if (places_ != nullptr) places_->acquire();
     if (std::optional<std::vector<float>> update = make_(assignment, client_)) {
       Send(assignment, *update);
@@ -90,33 +90,34 @@ class SimulatedNode {
     if (places_ != nullptr) places_->release();
   }
 
-  void Send(const FederationClient::Assignment& assignment, const std::vector<float>& update) {
-    const TrainingMetrics metrics{0.5, 1.0, 0.1, 1};
-    const TrainTask& task = assignment.task;
+  void Send(const link::FederationClient::Assignment& assignment, const std::vector<float>& update) {
+    const parameters::TrainingMetrics metrics{0.5, 1.0, 0.1, 1};
+    const wire::TrainTask& task = assignment.task;
     if (!task.masking) {
       std::vector<float> remainder(update.size());
       client_.Submit(assignment, {update, remainder, metrics}).IgnoreError();
       return;
     }
     std::vector<std::int32_t> words(update.size());
-    ToFixedPoint(update, FixedPointFactor(task.fixed_point, task.uniform_weight ? 1 : kSamples), words);
+    parameters::ToFixedPoint(
+        update, parameters::FixedPointFactor(task.fixed_point, task.uniform_weight ? 1 : kSamples), words);
     client_.SubmitWords(assignment, {words, kSamples, {}, metrics}).IgnoreError();
   }
 
-  SystemClock clock_;
+  runtime::SystemClock clock_;
   MakeUpdate make_;
   TakePart take_part_;
   Places* places_;
-  FederationClient client_;
+  link::FederationClient client_;
   std::jthread thread_;
 };
 
 // A model of one tensor.
 inline std::string OneTensorModel(std::span<const float> values) {
-  TensorSet set;
+  parameters::TensorSet set;
   const std::uint64_t shape[] = {values.size()};
-  set.tensors["w"] = FloatTensor(shape, values);
-  return EncodeSafetensors(set);
+  set.tensors["w"] = parameters::FloatTensor(shape, values);
+  return parameters::EncodeSafetensors(set);
 }
 
 }  // namespace tributary::testing

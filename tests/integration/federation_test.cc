@@ -51,8 +51,8 @@ double DistanceAfter(const std::string& strategy, const Attack& attack) {
       << ReadText(folder.Path("command.log"));
   std::vector<std::unique_ptr<SimulatedNode>> nodes;
   for (int n = 0; n < kNodes; ++n) {
-    const MakeUpdate make = [n, attack](const FederationClient::Assignment& assignment,
-                                        FederationClient& client) -> std::optional<std::vector<float>> {
+    const MakeUpdate make = [n, attack](const link::FederationClient::Assignment& assignment,
+                                        link::FederationClient& client) -> std::optional<std::vector<float>> {
       const auto file = client.FetchModel(assignment);
       if (!file.ok()) return std::nullopt;
       auto flat = FlatModel(*file);

@@ -55,7 +55,7 @@ class ImpostorTest : public FederationTlsTest {
  protected:
   void SetUp() override {
     FederationTlsTest::SetUp();
-    stub_ = v1::FederationService::NewStub(MakeChannel(Address(), certificates_.Material("learner-1")));
+    stub_ = v1::FederationService::NewStub(link::MakeChannel(Address(), certificates_.Material("learner-1")));
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     context_.set_wait_for_ready(true);
   }

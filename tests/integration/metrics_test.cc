@@ -56,11 +56,11 @@ class Exporter {
   std::unique_ptr<Process> process_;
 };
 
-std::string Site(const std::string& name) {
+std::string MetricsSite(const std::string& name) {
   return fmt::format("[[site]]\nname = \"{}\"\nsources = [\"south\", \"east\"]\n", name);
 }
 
-std::string Panel(const std::string& name, const std::string& source) {
+std::string MetricsPanel(const std::string& name, const std::string& source) {
   return fmt::format(
       "[[panel]]\nname = \"{}\"\nmodel = \"{}/models/positioning.safetensors\"\n[panel.source]\n{}\n", name,
       kSource, source);
@@ -90,21 +90,21 @@ class MetricsPageTest : public ::testing::Test {
   }
 
   void StartAggregators() {
-    StartAggregator("plain", {}, Site("lab"));
-    StartAggregator("runs", {"[federation]"}, Store("runs") + Site("lab"));
+    StartAggregator("plain", {}, MetricsSite("lab"));
+    StartAggregator("runs", {"[federation]"}, Store("runs") + MetricsSite("lab"));
     root_ =
         &StartAggregator("root", {"[federation]", "[federation.evaluation]"},
                          Store("root") + "[federation.evaluation]\nimages = \"glyphs\"\nmax_images = 60\n" +
-                             Site("lab") + Site("hall"),
+                             MetricsSite("lab") + MetricsSite("hall"),
                          root_port_);
     StartAggregator("leaf", {"[parent]"},
-                    fmt::format("[parent]\n{}node = \"leaf\"\n", Address(root_port_)) + Site("lab"));
+                    fmt::format("[parent]\n{}node = \"leaf\"\n", Address(root_port_)) + MetricsSite("lab"));
     // Two sites: each has an uplink of its own.
     child_ = &StartAggregator(
         "child", {"[parent]", "[federation]", "[federation.parent]"},
         fmt::format("[parent]\n{0}node = \"child\"\n{1}[federation.parent]\n{0}node = \"child\"\n",
                     Address(root_port_), Store("child")) +
-            Site("lab") + Site("hall"),
+            MetricsSite("lab") + MetricsSite("hall"),
         child_port_);
   }
 
@@ -112,16 +112,16 @@ class MetricsPageTest : public ::testing::Test {
     const auto reporting = [this](const std::string& node, const std::string& site) {
       return fmt::format("node = \"{}\"\nsite = \"{}\"\n[uplink]\n{}", node, site, Address(child_port_));
     };
-    Start("node", "room", {"[[panel]]"}, reporting("room", "lab") + Panel("south", Room("south")));
-    Start(
-        "node", "replay", {"[[panel]]"},
-        reporting("replay", "lab") +
-            Panel("east", "kind = \"replay\"\nloop = true\nrate_hz = 20.0\nfile = \"" + Recording() + "\""));
+    Start("node", "room", {"[[panel]]"}, reporting("room", "lab") + MetricsPanel("south", Room("south")));
+    Start("node", "replay", {"[[panel]]"},
+          reporting("replay", "lab") +
+              MetricsPanel("east",
+                           "kind = \"replay\"\nloop = true\nrate_hz = 20.0\nfile = \"" + Recording() + "\""));
     Start("node", "udp", {"[[panel]]", "kind = \"udp\""},
-          reporting("udp", "hall") + Panel("south", "kind = \"udp\"\nport = 0"));
+          reporting("udp", "hall") + MetricsPanel("south", "kind = \"udp\"\nport = 0"));
     Start("node", "fusion", {"[[panel]]", "[fusion]"},
-          reporting("fusion", "hall") + "[fusion]\n" + Panel("south", Room("south")) +
-              Panel("east", Room("east")));
+          reporting("fusion", "hall") + "[fusion]\n" + MetricsPanel("south", Room("south")) +
+              MetricsPanel("east", Room("east")));
     for (const char* name : {"first", "second"}) {
       Start("node", name, {"[federation]"},
             fmt::format("node = \"{}\"\n[federation]\n{}images = \"glyphs\"\nglyphs = 120\nrun = \"noisy\"\n",
@@ -144,7 +144,7 @@ class MetricsPageTest : public ::testing::Test {
   // One slot of zeros.
   std::string Recording() const {
     const std::vector<std::uint64_t> shape = {1, 1024};
-    return folder_.Write("recording.npy", EncodeNpy(shape, std::vector<float>(1024)));
+    return folder_.Write("recording.npy", parameters::EncodeNpy(shape, std::vector<float>(1024)));
   }
 
   bool Shows(const Exporter& exporter, const std::string& metric) {

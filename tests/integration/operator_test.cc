@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-struct Said {
+struct OperatorSaid {
   int exit_code;
   std::string text;  // on standard output and standard error
 };
@@ -35,7 +35,7 @@ class OperatorTest : public ::testing::Test {
     arguments.insert(arguments.end(), {"--aggregator", Address()});
     return Process("tributary", arguments, log);
   }
-  Said Run(const std::vector<std::string>& arguments) {
+  OperatorSaid Run(const std::vector<std::string>& arguments) {
     const std::string log = folder_.Path("said-" + std::to_string(commands_++));
     Process command = Command(arguments, log);
     const int exit_code = command.Wait(std::chrono::seconds(60));
@@ -45,7 +45,7 @@ class OperatorTest : public ::testing::Test {
   void StartRun(int rounds) {
     const std::string file = folder_.Write("run.toml", "name = \"r\"\nrounds = " + std::to_string(rounds) +
                                                            "\n[client]\nlocal_steps = 1\nbatch = 4\n");
-    const Said said = Run({"run", "start", file});
+    const OperatorSaid said = Run({"run", "start", file});
     ASSERT_EQ(said.exit_code, 0) << said.text;
     for (LearnerProcess* each : {&first_, &second_}) each->Start();
   }
@@ -104,7 +104,7 @@ TEST_F(OperatorTest, AWatcherGoesOnWithTheRunAfterTheAggregatorWasKilled) {
 TEST_F(OperatorTest, ARollbackOfAnEndedRunChoosesItsModel) {
   StartRun(2);
   ASSERT_EQ(Run({"run", "watch", "r"}).exit_code, 0);
-  const Said said = Run({"model", "rollback", "r", "1"});
+  const OperatorSaid said = Run({"model", "rollback", "r", "1"});
   EXPECT_EQ(said.exit_code, 0);
   EXPECT_THAT(said.text, HasSubstr("run:r is the model after round 1 now"));
   const std::string present = folder_.Path("present"), first = folder_.Path("first");

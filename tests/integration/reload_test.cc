@@ -40,7 +40,7 @@ TEST_F(ReloadTest, TakesTheNewDeadlineWithoutLosingAStream) {
   const Collector fused(aggregator_.ingest_port());
   Reporter south("south", aggregator_.ingest_port());
   ASSERT_TRUE(WaitFor([&] { return south.Reporting(); }));
-  const Epoch epoch = SlotLength().EpochAt(SystemClock().UnixNs());
+  const estimate::Epoch epoch = estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs());
   south.Offer(UnitFrame(epoch));
   ASSERT_TRUE(WaitFor([&] {
     return MetricValue(aggregator_.Metrics(), "tributary_frames_accepted_total{site=\"room\"}") == 1;

@@ -71,12 +71,12 @@ class MaskedRun {
 constexpr const char* kSecure = "[privacy]\nsecure_aggregation = true\n";
 
 std::string SmallEncoder() {
-  SelfSupervisedOptions network;
+  nn::SelfSupervisedOptions network;
   network.encoder.channels = {4, 8};
   network.projection = 8;
   network.bottleneck = 4;
   network.batch = 8;
-  return EncodeEncoder(**SelfSupervisedTrainer::Create(network));
+  return nn::EncodeEncoder(**nn::SelfSupervisedTrainer::Create(network));
 }
 
 // Three learners with unlike numbers of images.
@@ -84,24 +84,24 @@ class Learners {
  public:
   explicit Learners(const MaskedRun& run) {
     for (int n = 0; n < 3; ++n) {
-      LearnerOptions options;
+      learner::LearnerOptions options;
       options.client.aggregator = "127.0.0.1:" + std::to_string(run.port());
       options.client.node = "n" + std::to_string(n);
       options.client.run = "r";
-      options.client.boot_id = NewBootId();
-      metrics_.push_back(std::make_unique<Metrics>());
-      learners_.push_back(
-          std::make_unique<Learner>(options, DrawGlyphs(30 + 10 * n, 1 + n), clock_, *metrics_.back()));
+      options.client.boot_id = wire::NewBootId();
+      metrics_.push_back(std::make_unique<runtime::Metrics>());
+      learners_.push_back(std::make_unique<learner::Learner>(options, images::DrawGlyphs(30 + 10 * n, 1 + n),
+                                                             clock_, *metrics_.back()));
       learners_.back()->Start();
     }
   }
-  const std::vector<std::unique_ptr<Learner>>& all() const { return learners_; }
+  const std::vector<std::unique_ptr<learner::Learner>>& all() const { return learners_; }
   std::string Text(int n) const { return metrics_[n]->Text(); }
 
  private:
-  SystemClock clock_;
-  std::vector<std::unique_ptr<Metrics>> metrics_;
-  std::vector<std::unique_ptr<Learner>> learners_;
+  runtime::SystemClock clock_;
+  std::vector<std::unique_ptr<runtime::Metrics>> metrics_;
+  std::vector<std::unique_ptr<learner::Learner>> learners_;
 };
 
 constexpr const char* kThreeLearners = "min_nodes = 3\nquorum = 3\n[client]\nlocal_steps = 3\nbatch = 8\n";
@@ -152,16 +152,15 @@ class Group {
   // Kills what was there before.
   void Start(int n) {
     Kill(n);
-    nodes_[n] =
-        std::make_unique<SimulatedNode>(run_.port(), "n" + std::to_string(n), "r",
-                                        [this, n](const FederationClient::Assignment& assignment,
-                                                  FederationClient&) -> std::optional<std::vector<float>> {
-                                          ++training_;
-                                          while (!go_ && !assignment.withdrawn.stop_requested())
-                                            std::this_thread::yield();
-                                          if (assignment.withdrawn.stop_requested()) return std::nullopt;
-                                          return Update(n);
-                                        });
+    nodes_[n] = std::make_unique<SimulatedNode>(
+        run_.port(), "n" + std::to_string(n), "r",
+        [this, n](const link::FederationClient::Assignment& assignment,
+                  link::FederationClient&) -> std::optional<std::vector<float>> {
+          ++training_;
+          while (!go_ && !assignment.withdrawn.stop_requested()) std::this_thread::yield();
+          if (assignment.withdrawn.stop_requested()) return std::nullopt;
+          return Update(n);
+        });
   }
   void Kill(int n) { nodes_[n].reset(); }
   void AwaitTraining(int count) {

@@ -23,8 +23,8 @@ constexpr int kSamples = 100;  // of each board, 10 ms apart: one second
 const std::vector<std::string> kBoards = {"left", "right"};
 
 // Any network will do: what matters is when it is asked.
-BeaconNetwork Network() {
-  BeaconNetwork network;
+nn::BeaconNetwork Network() {
+  nn::BeaconNetwork network;
   for (std::size_t i = 0; i < network.parameters.size(); ++i) {
     network.parameters[i] = 0.3 * std::sin(static_cast<double>(i));
   }
@@ -32,7 +32,7 @@ BeaconNetwork Network() {
   network.input_gain_per_m = {0.25, 0.25, 0.25};
   network.output_scale_m = 4;
   network.residual_deviation_m = 0.1;
-  network.parameter_factor.assign(BeaconNetwork::kParameters * BeaconNetwork::kParameters, 0.01);
+  network.parameter_factor.assign(nn::BeaconNetwork::kParameters * nn::BeaconNetwork::kParameters, 0.01);
   network.anchors = {0, 1, 2};
   return network;
 }
@@ -43,7 +43,7 @@ std::string Recording(int phase_ms) {
   for (int i = 0; i < kSamples; ++i) {
     const int ms = 10 * i + phase_ms;
     csv += fmt::format("2022-08-15 10:00:{:02}.{:03}", ms / 1000, ms % 1000);
-    for (int range = 0; range < kAnchors * kTags; ++range) csv += ",4.0";
+    for (int range = 0; range < scene::kAnchors * scene::kTags; ++range) csv += ",4.0";
     csv += "\n";
   }
   return csv;
@@ -52,7 +52,7 @@ std::string Recording(int phase_ms) {
 class SlotTest : public ::testing::Test {
  protected:
   SlotTest() {
-    folder_.Write("beacon.safetensors", EncodeBeacon(Network()));
+    folder_.Write("beacon.safetensors", nn::EncodeBeacon(Network()));
     folder_.Write("left.csv", Recording(2));
     folder_.Write("right.csv", Recording(7));
   }

@@ -35,7 +35,7 @@ TEST_F(TlsTest, ANodeWithItsCertificateReports) {
 TEST_F(TlsTest, ANodeUnderAnothersCertificateIsRefusedByName) {
   // Says to be "node-south" in its hello, and holds the certificate of "node-east".
   Reporter south("south", aggregator_.ingest_port(), certificates_.Material("node-east"));
-  ASSERT_TRUE(WaitFor([&] { return south.state() == UplinkState::kRefused; }));
+  ASSERT_TRUE(WaitFor([&] { return south.state() == link::UplinkState::kRefused; }));
   const std::string message(south.refusal().message());
   EXPECT_NE(message.find("node-east"), std::string::npos) << message;
   EXPECT_EQ(Accepted(), 0);
@@ -45,14 +45,14 @@ TEST_F(TlsTest, ANodeUnderAnothersCertificateIsRefusedByName) {
 
 TEST_F(TlsTest, ACertificateOfAnotherAuthorityOpensNoStream) {
   const Certificates others(folder_, "others", {"node-south"});
-  TlsMaterial material = others.Material("node-south");
+  config::TlsMaterial material = others.Material("node-south");
   // It trusts the aggregator, but not the other way round.
   material.ca_pem = ReadText(certificates_.File("ca.pem"));
   Reporter stranger("south", aggregator_.ingest_port(), material);
   Reporter plain("south", aggregator_.ingest_port());  // without TLS at all
   Reporter known("east", aggregator_.ingest_port(), certificates_.Material("node-east"));
   ASSERT_TRUE(WaitFor([&] { return known.Reporting(); }));
-  known.Offer(UnitFrame(SlotLength().EpochAt(SystemClock().UnixNs())));
+  known.Offer(UnitFrame(estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs())));
   EXPECT_TRUE(WaitFor([&] { return Accepted() == 1; }));
   EXPECT_FALSE(stranger.Reporting());
   EXPECT_FALSE(plain.Reporting());

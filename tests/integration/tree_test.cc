@@ -20,11 +20,11 @@ std::string Parent(int port, const std::string& node) {
 }
 
 // Moderately conditioned tuples around a common truth.
-TupleFrame RandomFrame(std::mt19937& random, Epoch epoch) {
+estimate::TupleFrame RandomFrame(std::mt19937& random, estimate::Epoch epoch) {
   std::normal_distribution<float> normal;
-  TupleFrame frame;
+  estimate::TupleFrame frame;
   frame.epoch = epoch;
-  frame.captured_unix_ns = SlotLength().StartNs(epoch);
+  frame.captured_unix_ns = estimate::SlotLength().StartNs(epoch);
   for (std::uint32_t subject = 1; subject <= kSubjects; ++subject) {
     frame.subjects.push_back(subject);
     frame.means.push_back(static_cast<float>(subject) + 0.05f * normal(random));
@@ -73,11 +73,11 @@ TEST_F(TreeTest, FusesToTheSameAsOneFlatAggregator) {
   }
 
   // In steps that the aggregators' queue for a reader holds, so that none is skipped.
-  const SystemClock clock;
-  const Epoch first = SlotLength().EpochAt(clock.UnixNs());
-  for (Epoch epoch = first; epoch < first + kSlots; ++epoch) {
+  const runtime::SystemClock clock;
+  const estimate::Epoch first = estimate::SlotLength().EpochAt(clock.UnixNs());
+  for (estimate::Epoch epoch = first; epoch < first + kSlots; ++epoch) {
     for (const auto& [wall, pair] : reporters) {
-      const TupleFrame frame = RandomFrame(random_, epoch);
+      const estimate::TupleFrame frame = RandomFrame(random_, epoch);
       for (const auto& reporter : pair) reporter->Offer(frame);
     }
     if ((epoch - first) % kStep != kStep - 1) continue;
@@ -85,7 +85,7 @@ TEST_F(TreeTest, FusesToTheSameAsOneFlatAggregator) {
   }
 
   int compared = 0;
-  const std::map<Epoch, WatchedSlot> flat_slots = from_flat.slots();
+  const std::map<estimate::Epoch, wire::WatchedSlot> flat_slots = from_flat.slots();
   for (const auto& [epoch, slot] : from_root.slots()) {
     const auto found = flat_slots.find(epoch);
     if (found == flat_slots.end() || slot.contributors != found->second.contributors) continue;
@@ -115,11 +115,11 @@ TEST_F(TreeTest, CountsAPanelThatComesByTwoPathsOnce) {
   }
 
   // Equal unit tuples: two leaves halve the variance, a leaf counted twice would make it a third.
-  const Epoch epoch = SlotLength().EpochAt(SystemClock().UnixNs());
+  const estimate::Epoch epoch = estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs());
   for (Reporter* one : {&south, &east_left, &east_right}) one->Offer(UnitFrame(epoch));
 
   ASSERT_TRUE(WaitFor([&] { return from_root.Has(epoch, 0b11); }));
-  const WatchedSlot slot = from_root.slots().at(epoch);
+  const wire::WatchedSlot slot = from_root.slots().at(epoch);
   EXPECT_NEAR(slot.cholesky[0], std::sqrt(0.5f), 1e-5f);
   EXPECT_NEAR(slot.cholesky[2], std::sqrt(0.5f), 1e-5f);
 }
@@ -138,12 +138,12 @@ TEST_F(TreeTest, SendsARevisionUpward) {
   Reporter east("east", leaf.ingest_port());
   for (const Reporter* one : {&south, &east}) ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
 
-  const Epoch epoch = SlotLength().EpochAt(SystemClock().UnixNs());
+  const estimate::Epoch epoch = estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs());
   south.Offer(UnitFrame(epoch, 0));
   ASSERT_TRUE(WaitFor([&] { return from_root.Has(epoch, 0b01); }));
   east.Offer(UnitFrame(epoch, 2));
   ASSERT_TRUE(WaitFor([&] { return from_root.Has(epoch, 0b11); }));
-  const WatchedSlot slot = from_root.slots().at(epoch);
+  const wire::WatchedSlot slot = from_root.slots().at(epoch);
   EXPECT_NEAR(slot.means[0], 1.0f, 1e-5f);
   EXPECT_NEAR(slot.cholesky[0], std::sqrt(0.5f), 1e-5f);
 }

@@ -63,10 +63,10 @@ class UdpNodeTest : public ::testing::Test {
     close(sender);
   }
   // Of the whole subject, good unless changed.
-  static UdpFragment Good() {
+  static source::UdpFragment Good() {
     return {.panel = 3,
-            .epoch = SlotLength().EpochAt(SystemClock().UnixNs()),
-            .captured_unix_ns = SystemClock().UnixNs(),
+            .epoch = estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs()),
+            .captured_unix_ns = runtime::SystemClock().UnixNs(),
             .subject = 1,
             .subjects = 2,
             .width = 1024,
@@ -74,8 +74,8 @@ class UdpNodeTest : public ::testing::Test {
             .count = 300,
             .payload = {}};
   }
-  static std::string Bytes(const UdpFragment& fragment) {
-    return EncodeUdpFragment(fragment, std::vector<float>(fragment.count));
+  static std::string Bytes(const source::UdpFragment& fragment) {
+    return source::EncodeUdpFragment(fragment, std::vector<float>(fragment.count));
   }
 
   ScratchFolder folder_;
@@ -93,7 +93,7 @@ TEST_F(UdpNodeTest, CountsAndSaysEveryDatagramThatItDoesNotUse) {
   bad["magic"][0] = 'X';
   bad["version"] = Bytes(Good());
   bad["version"][4] = 2;
-  UdpFragment other = Good();
+  source::UdpFragment other = Good();
   other.panel = 4;
   bad["panel"] = Bytes(other);
   other = Good();

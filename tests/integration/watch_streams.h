@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/runtime/clock.h"
-#include "core/runtime/mutex.h"
 #include "core/link/channel.h"
 #include "core/link/watcher.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/mutex.h"
 #include "tests/support/process.h"
 
 namespace tributary::testing {
@@ -33,8 +33,8 @@ struct WatchTimes {
 
 // Opens `streams` of them, `at_once` at a time, each on a connection of its own and read for `seconds`.
 inline WatchTimes WatchAfresh(int port, int streams, int at_once, double seconds) {
-  const SystemClock clock;
-  Mutex mutex;
+  const runtime::SystemClock clock;
+  runtime::Mutex mutex;
   WatchTimes times;
   int left = streams;
   std::vector<std::jthread> threads;
@@ -44,7 +44,7 @@ inline WatchTimes WatchAfresh(int port, int streams, int at_once, double seconds
     std::int64_t last_ns = 0;
     std::stop_source enough;
     const std::int64_t opened_ns = clock.SteadyNs();
-    const auto take = [&](const WatchedSlot&, const std::vector<std::string>&) {
+    const auto take = [&](const wire::WatchedSlot&, const std::vector<std::string>&) {
       const std::int64_t now_ns = clock.SteadyNs();
       if (last_ns == 0) {
         first_s = 1e-9 * static_cast<double>(now_ns - opened_ns);
@@ -54,9 +54,9 @@ inline WatchTimes WatchAfresh(int port, int streams, int at_once, double seconds
       last_ns = now_ns;
       if (1e-9 * static_cast<double>(now_ns - opened_ns) >= seconds) enough.request_stop();
     };
-    (void)WatchSlots(MakeChannel("127.0.0.1:" + std::to_string(port), std::nullopt), {"room", 0},
-                     enough.get_token(), take, [](const absl::Status&) {});
-    const MutexLock lock(mutex);
+    (void)link::WatchSlots(link::MakeChannel("127.0.0.1:" + std::to_string(port), std::nullopt), {"room", 0},
+                           enough.get_token(), take, [](const absl::Status&) {});
+    const runtime::MutexLock lock(mutex);
     times.first_slot_s.push_back(first_s);
     times.longest_gap_s.push_back(gap_s);
   };
@@ -64,7 +64,7 @@ inline WatchTimes WatchAfresh(int port, int streams, int at_once, double seconds
     threads.emplace_back([&] {
       for (;;) {
         {
-          const MutexLock lock(mutex);
+          const runtime::MutexLock lock(mutex);
           if (left-- <= 0) return;
         }
         watch_one();

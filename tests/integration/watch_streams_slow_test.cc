@@ -11,9 +11,9 @@
 namespace tributary::testing {
 namespace {
 
-constexpr double kDeadlineS = 0.050;  // of the site in fleet.cc
+constexpr double kSlotDeadlineS = 0.050;  // of the site in fleet.cc
 constexpr double kFirstS = 0.1;
-constexpr double kGapS = kDeadlineS + 0.1;
+constexpr double kGapS = kSlotDeadlineS + 0.1;
 // Opening two hundred connections at one moment takes two cores a quarter of a second by itself.
 constexpr double kOpeningS = 0.5;
 constexpr int kStreams = 200;
@@ -38,7 +38,7 @@ class WatchStreamsSlowTest : public ::testing::Test {
 
   // A panel is away for three quarters of a second, then all are there for as long, in turn.
   void KillAndReturn(const std::stop_token& stop) {
-    const SystemClock clock;
+    const runtime::SystemClock clock;
     for (std::size_t turn = 0; !stop.stop_requested(); ++turn) {
       const std::string& wall = kWalls[turn % kWalls.size()];
       nodes_.erase(wall);  // SIGKILL

@@ -26,8 +26,8 @@ std::vector<std::string> Certificates::Options(const std::string& name) const {
   return {"--certificate", File(name + ".pem"), "--key", File(name + ".key"), "--ca", File("ca.pem")};
 }
 
-TlsMaterial Certificates::Material(const std::string& name) const {
-  TlsMaterial material;
+config::TlsMaterial Certificates::Material(const std::string& name) const {
+  config::TlsMaterial material;
   material.ca_pem = ReadText(File("ca.pem"));
   material.key_pem = ReadText(File(name + ".key"));
   material.certificate_pem = ReadText(File(name + ".pem"));

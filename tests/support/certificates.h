@@ -22,7 +22,7 @@ class Certificates {
   std::string Table(const std::string& name) const;
   // The options of a command.
   std::vector<std::string> Options(const std::string& name) const;
-  TlsMaterial Material(const std::string& name) const;
+  config::TlsMaterial Material(const std::string& name) const;
 
  private:
   std::string path_;

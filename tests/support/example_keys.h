@@ -44,10 +44,10 @@ inline std::string CommentOf(const std::string& text, unsigned line) {
 
 // One line for each key that the example does not show as it is: with its default, or with a comment that
 // says what the default is or that there is none.
-inline std::vector<std::string> KeysShownWrongly(const std::vector<ConfigKey>& keys,
+inline std::vector<std::string> KeysShownWrongly(const std::vector<config::ConfigKey>& keys,
                                                  const std::string& text) {
   std::vector<std::string> wrong;
-  for (const ConfigKey& key : keys) {
+  for (const config::ConfigKey& key : keys) {
     if (key.line == 0) {
       wrong.push_back(fmt::format("{} is not shown; default {}", key.name, key.default_value));
       continue;
@@ -65,10 +65,10 @@ inline std::vector<std::string> KeysShownWrongly(const std::vector<ConfigKey>& k
 }
 
 // The keys as rows of a table of docs/configuration.md; the comments of the example say what they mean.
-inline std::string KeyTable(const std::vector<ConfigKey>& keys, const std::string& text) {
+inline std::string KeyTable(const std::vector<config::ConfigKey>& keys, const std::string& text) {
   std::string table = "| key | type | default | limits | meaning |\n|---|---|---|---|---|\n";
   const auto code = [](const std::string& what) { return what.empty() ? "" : fmt::format("`{}`", what); };
-  for (const ConfigKey& key : keys) {
+  for (const config::ConfigKey& key : keys) {
     table += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, key.type,
                          key.default_value.empty() ? "required" : code(key.default_value), key.limits,
                          CommentOf(text, key.line));

@@ -8,15 +8,15 @@
 #include <thread>
 #include <vector>
 
+#include "core/config/tls.h"
 #include "core/estimate/slot_length.h"
 #include "core/estimate/tuple_frame.h"
-#include "core/runtime/clock.h"
-#include "core/runtime/metrics.h"
-#include "core/runtime/mutex.h"
-#include "core/config/tls.h"
 #include "core/link/channel.h"
 #include "core/link/uplink.h"
 #include "core/link/watcher.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
+#include "core/runtime/mutex.h"
 
 namespace tributary::testing {
 
@@ -25,28 +25,28 @@ inline std::string Address(int port) { return "127.0.0.1:" + std::to_string(port
 // Reports as one panel of the site "room" to one aggregator.
 class Reporter {
  public:
-  Reporter(const std::string& panel, int port, std::optional<TlsMaterial> tls = std::nullopt) {
-    ReportingProcess process;
+  Reporter(const std::string& panel, int port, std::optional<config::TlsMaterial> tls = std::nullopt) {
+    wire::ReportingProcess process;
     process.site = "room";
     process.node = "node-" + panel;
     process.boot_id.fill(7);
     process.sources = {{panel, 2, {panel}}};
-    UplinkOptions options;
+    link::UplinkOptions options;
     options.aggregator = Address(port);
     options.tls = std::move(tls);
-    uplink_ = *Uplink::Create(options, process, clock_, metrics_);
+    uplink_ = *link::Uplink::Create(options, process, clock_, metrics_);
   }
   ~Reporter() { uplink_->Stop(std::chrono::seconds(5)); }
 
-  void Offer(TupleFrame frame) { uplink_->Offer(frame); }
-  bool Reporting() const { return uplink_->state() == UplinkState::kReporting; }
-  UplinkState state() const { return uplink_->state(); }
+  void Offer(estimate::TupleFrame frame) { uplink_->Offer(frame); }
+  bool Reporting() const { return uplink_->state() == link::UplinkState::kReporting; }
+  link::UplinkState state() const { return uplink_->state(); }
   absl::Status refusal() const { return uplink_->refusal(); }
 
  private:
-  SystemClock clock_;
-  Metrics metrics_;
-  std::unique_ptr<Uplink> uplink_;
+  runtime::SystemClock clock_;
+  runtime::Metrics metrics_;
+  std::unique_ptr<link::Uplink> uplink_;
 };
 
 // Collects the slots of one aggregator by epoch, the latest revision of each.
@@ -54,39 +54,39 @@ class Collector {
  public:
   explicit Collector(int port)
       : thread_([this, port](std::stop_token stop) {
-          status_ = WatchSlots(
-              MakeChannel(Address(port), std::nullopt), {"room", 0}, stop,
-              [this](const WatchedSlot& slot, const std::vector<std::string>&) {
-                const MutexLock lock(mutex_);
+          status_ = link::WatchSlots(
+              link::MakeChannel(Address(port), std::nullopt), {"room", 0}, stop,
+              [this](const wire::WatchedSlot& slot, const std::vector<std::string>&) {
+                const runtime::MutexLock lock(mutex_);
                 slots_[slot.epoch] = slot;
               },
               [](const absl::Status&) {});
         }) {}
 
-  std::map<Epoch, WatchedSlot> slots() const {
-    const MutexLock lock(mutex_);
+  std::map<estimate::Epoch, wire::WatchedSlot> slots() const {
+    const runtime::MutexLock lock(mutex_);
     return slots_;
   }
 
   // Whether a slot of this epoch has come in with these contributors of its first subject.
-  bool Has(Epoch epoch, std::uint64_t contributors) const {
-    const MutexLock lock(mutex_);
+  bool Has(estimate::Epoch epoch, std::uint64_t contributors) const {
+    const runtime::MutexLock lock(mutex_);
     const auto found = slots_.find(epoch);
     return found != slots_.end() && found->second.contributors.at(0) == contributors;
   }
 
  private:
-  mutable Mutex mutex_;
-  std::map<Epoch, WatchedSlot> slots_ GUARDED_BY(mutex_);
+  mutable runtime::Mutex mutex_;
+  std::map<estimate::Epoch, wire::WatchedSlot> slots_ GUARDED_BY(mutex_);
   absl::Status status_;
   std::jthread thread_;
 };
 
 // One subject at `x`, of unit covariance.
-inline TupleFrame UnitFrame(Epoch epoch, float x = 0) {
-  TupleFrame frame;
+inline estimate::TupleFrame UnitFrame(estimate::Epoch epoch, float x = 0) {
+  estimate::TupleFrame frame;
   frame.epoch = epoch;
-  frame.captured_unix_ns = SlotLength().StartNs(epoch);
+  frame.captured_unix_ns = estimate::SlotLength().StartNs(epoch);
   frame.subjects = {1};
   frame.means = {x, 0};
   frame.cholesky = {1, 0, 1};

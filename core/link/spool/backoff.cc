@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::link {
 
 std::int64_t Backoff::Next() {
   constexpr unsigned kMaxDoublings = 32;
@@ -12,4 +12,4 @@ std::int64_t Backoff::Next() {
   return std::uniform_int_distribution<std::int64_t>(ceiling / 2, ceiling)(random_);
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

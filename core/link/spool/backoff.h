@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-namespace tributary {
+namespace tributary::link {
 
 // Doubles from attempt to attempt up to a cap, each delay spread evenly over 50 to 100 % so that the nodes of
 // a site do not come back in step. One thread's.
@@ -28,4 +28,4 @@ class Backoff {
   unsigned attempts_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::link

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 TEST(BackoffTest, DoublesWithJitterUpToTheCap) {
@@ -35,4 +35,4 @@ TEST(BackoffTest, SpreadsTheNodesOfASite) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::link

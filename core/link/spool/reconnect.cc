@@ -1,6 +1,6 @@
 #include "core/link/spool/reconnect.h"
 
-namespace tributary {
+namespace tributary::link {
 
 bool Reconnect::MayPass(const absl::Status& error) {
   switch (error.code()) {
@@ -39,4 +39,4 @@ std::int64_t Reconnect::DelayNs(const absl::Status& error) {
   return slowly ? refused_.Next() : lost_link_.Next();
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

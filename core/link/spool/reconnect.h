@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "core/link/spool/backoff.h"
 
-namespace tributary {
+namespace tributary::link {
 
 // A lost link comes back by itself and is tried again soon; a refusal stays until somebody changes a
 // configuration or a certificate, and is tried again slowly, as is a peer that is too busy or does not know
@@ -34,4 +34,4 @@ class Reconnect {
   Backoff refused_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::link

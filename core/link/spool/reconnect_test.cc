@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
@@ -48,4 +48,4 @@ TEST(ReconnectTest, StartsAnewOnceAStreamHasServed) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::link

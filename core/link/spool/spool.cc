@@ -6,13 +6,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 // Enough for what is in flight at 2,000 frames/s; what a long outage had piled up is given back.
 constexpr std::size_t kFreeFrames = 256;
 
-std::size_t PayloadBytes(const TupleFrame& frame) {
+std::size_t PayloadBytes(const estimate::TupleFrame& frame) {
   return frame.subjects.size() * sizeof(std::uint32_t) +
          (frame.means.size() + frame.cholesky.size()) * sizeof(float) +
          frame.contributors.size() * sizeof(std::uint64_t);
@@ -24,10 +24,10 @@ Spool::Spool(SpoolLimits limits) : limits_(limits), ring_(std::max<std::size_t>(
   free_.reserve(kFreeFrames);
 }
 
-std::uint64_t Spool::Offer(TupleFrame& frame) {
+std::uint64_t Spool::Offer(estimate::TupleFrame& frame) {
   const std::size_t bytes = PayloadBytes(frame);
   const std::size_t tuples = frame.subjects.size();
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   ++counters_.offered_frames;
   counters_.offered_tuples += tuples;
   if (closed_ || bytes > limits_.bytes) {
@@ -37,8 +37,8 @@ std::uint64_t Spool::Offer(TupleFrame& frame) {
   }
   while (size_ == ring_.size() || counters_.held_bytes + bytes > limits_.bytes) DropOldest();
 
-  if (free_.empty()) free_.push_back(std::make_unique<TupleFrame>());
-  std::unique_ptr<TupleFrame> held = std::move(free_.back());
+  if (free_.empty()) free_.push_back(std::make_unique<estimate::TupleFrame>());
+  std::unique_ptr<estimate::TupleFrame> held = std::move(free_.back());
   free_.pop_back();
   std::swap(*held, frame);
   held->sequence = ++last_sequence_;
@@ -49,8 +49,8 @@ std::uint64_t Spool::Offer(TupleFrame& frame) {
   return last_sequence_;
 }
 
-bool Spool::Take(std::int64_t now_steady_ns, TupleFrame& copy) {
-  const MutexLock lock(mutex_);
+bool Spool::Take(std::int64_t now_steady_ns, estimate::TupleFrame& copy) {
+  const runtime::MutexLock lock(mutex_);
   if (taken_ == size_) return false;
   Entry& entry = At(taken_);
   ++taken_;
@@ -63,7 +63,7 @@ bool Spool::Take(std::int64_t now_steady_ns, TupleFrame& copy) {
 }
 
 absl::StatusOr<std::optional<std::int64_t>> Spool::Acknowledge(std::uint64_t sequence) {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   if (sequence > last_taken_sequence_) {
     return absl::InvalidArgumentError(absl::StrCat("acknowledges sequence ", sequence,
                                                    ", but the last that was sent is ", last_taken_sequence_));
@@ -72,7 +72,7 @@ absl::StatusOr<std::optional<std::int64_t>> Spool::Acknowledge(std::uint64_t seq
   while (size_ > 0 && At(0).frame->sequence <= sequence) {
     // One that waits to be taken again has arrived all the same; the time of its lost stream says nothing.
     if (taken_ > 0) newest_taken_ns = At(0).taken_steady_ns;
-    std::unique_ptr<TupleFrame> frame = PopOldest();
+    std::unique_ptr<estimate::TupleFrame> frame = PopOldest();
     ++counters_.acknowledged_frames;
     counters_.acknowledged_tuples += frame->subjects.size();
     Recycle(std::move(frame));
@@ -81,12 +81,12 @@ absl::StatusOr<std::optional<std::int64_t>> Spool::Acknowledge(std::uint64_t seq
 }
 
 void Spool::Rewind() {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   taken_ = 0;
 }
 
 std::optional<Spool::HeldFrame> Spool::Find(std::uint64_t sequence) const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   // Sequences in the ring are contiguous: only the oldest leave it.
   if (size_ == 0 || sequence < At(0).frame->sequence || sequence - At(0).frame->sequence >= size_) {
     return std::nullopt;
@@ -96,41 +96,41 @@ std::optional<Spool::HeldFrame> Spool::Find(std::uint64_t sequence) const {
 }
 
 void Spool::Close() {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   closed_ = true;
 }
 
 std::uint64_t Spool::DropAll() {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   const std::uint64_t frames = size_;
   while (size_ > 0) DropOldest();
   return frames;
 }
 
 std::size_t Spool::waiting_frames() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   return size_ - taken_;
 }
 
 std::size_t Spool::held_frames() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   return size_;
 }
 
 std::uint64_t Spool::dropped_frames() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   return counters_.dropped_frames;
 }
 
 SpoolCounters Spool::counters() const {
-  const MutexLock lock(mutex_);
+  const runtime::MutexLock lock(mutex_);
   SpoolCounters counters = counters_;
   counters.held_frames = size_;
   return counters;
 }
 
-std::unique_ptr<TupleFrame> Spool::PopOldest() {
-  std::unique_ptr<TupleFrame> frame = std::move(At(0).frame);
+std::unique_ptr<estimate::TupleFrame> Spool::PopOldest() {
+  std::unique_ptr<estimate::TupleFrame> frame = std::move(At(0).frame);
   head_ = (head_ + 1) % ring_.size();
   --size_;
   if (taken_ > 0) --taken_;
@@ -140,14 +140,14 @@ std::unique_ptr<TupleFrame> Spool::PopOldest() {
 }
 
 void Spool::DropOldest() {
-  std::unique_ptr<TupleFrame> frame = PopOldest();
+  std::unique_ptr<estimate::TupleFrame> frame = PopOldest();
   ++counters_.dropped_frames;
   counters_.dropped_tuples += frame->subjects.size();
   Recycle(std::move(frame));
 }
 
-void Spool::Recycle(std::unique_ptr<TupleFrame> frame) {
+void Spool::Recycle(std::unique_ptr<estimate::TupleFrame> frame) {
   if (free_.size() < kFreeFrames) free_.push_back(std::move(frame));
 }
 
-}  // namespace tributary
+}  // namespace tributary::link

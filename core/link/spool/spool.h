@@ -12,7 +12,7 @@
 #include "core/estimate/tuple_frame.h"
 #include "core/runtime/mutex.h"
 
-namespace tributary {
+namespace tributary::link {
 
 struct SpoolLimits {
   std::size_t frames = 16384;                 // 8 s of one panel at 2,000 frames/s
@@ -46,10 +46,10 @@ class Spool {
   // Numbers the frame (from 1, without gaps) and takes it; `frame` gets the memory of an old one, contents
   // unspecified. Returns the sequence, or 0 if the spool is closed or the frame alone exceeds the limit: then
   // it is dropped.
-  std::uint64_t Offer(TupleFrame& frame);
+  std::uint64_t Offer(estimate::TupleFrame& frame);
 
   // Copies the oldest frame that was not taken since the last Rewind. False if there is none.
-  bool Take(std::int64_t now_steady_ns, TupleFrame& copy);
+  bool Take(std::int64_t now_steady_ns, estimate::TupleFrame& copy);
 
   // Frees every frame up to and including `sequence`. Returns when the newest of these was taken (steady ns),
   // if one was freed that has been taken since the last Rewind. InvalidArgument if that sequence has never
@@ -79,19 +79,19 @@ class Spool {
 
  private:
   struct Entry {
-    std::unique_ptr<TupleFrame> frame;
+    std::unique_ptr<estimate::TupleFrame> frame;
     std::int64_t taken_steady_ns = 0;
     std::uint32_t times_taken = 0;
   };
 
   Entry& At(std::size_t index) REQUIRES(mutex_) { return ring_[(head_ + index) % ring_.size()]; }
   const Entry& At(std::size_t index) const REQUIRES(mutex_) { return ring_[(head_ + index) % ring_.size()]; }
-  std::unique_ptr<TupleFrame> PopOldest() REQUIRES(mutex_);
+  std::unique_ptr<estimate::TupleFrame> PopOldest() REQUIRES(mutex_);
   void DropOldest() REQUIRES(mutex_);
-  void Recycle(std::unique_ptr<TupleFrame> frame) REQUIRES(mutex_);
+  void Recycle(std::unique_ptr<estimate::TupleFrame> frame) REQUIRES(mutex_);
 
   const SpoolLimits limits_;
-  mutable Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   std::vector<Entry> ring_ GUARDED_BY(mutex_);
   std::size_t head_ GUARDED_BY(mutex_) = 0;  // of the oldest
   std::size_t size_ GUARDED_BY(mutex_) = 0;
@@ -99,8 +99,8 @@ class Spool {
   std::uint64_t last_sequence_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_taken_sequence_ GUARDED_BY(mutex_) = 0;
   bool closed_ GUARDED_BY(mutex_) = false;
-  std::vector<std::unique_ptr<TupleFrame>> free_ GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<estimate::TupleFrame>> free_ GUARDED_BY(mutex_);
   SpoolCounters counters_ GUARDED_BY(mutex_);
 };
 
-}  // namespace tributary
+}  // namespace tributary::link

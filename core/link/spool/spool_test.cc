@@ -5,28 +5,28 @@
 #include <thread>
 #include <vector>
 
-namespace tributary {
+namespace tributary::link {
 namespace {
 
 class SpoolTest : public ::testing::Test {
  protected:
   // A frame of `tuples` two-dimensional tuples: 24 bytes each.
-  static TupleFrame Frame(std::size_t tuples, Epoch epoch = 0) {
-    TupleFrame frame;
+  static estimate::TupleFrame Frame(std::size_t tuples, estimate::Epoch epoch = 0) {
+    estimate::TupleFrame frame;
     frame.epoch = epoch;
     frame.subjects.assign(tuples, 7);
     frame.means.assign(2 * tuples, 1.0f);
     frame.cholesky.assign(3 * tuples, 2.0f);
     return frame;
   }
-  static std::uint64_t Offer(Spool& spool, std::size_t tuples = 1, Epoch epoch = 0) {
-    TupleFrame frame = Frame(tuples, epoch);
+  static std::uint64_t Offer(Spool& spool, std::size_t tuples = 1, estimate::Epoch epoch = 0) {
+    estimate::TupleFrame frame = Frame(tuples, epoch);
     return spool.Offer(frame);
   }
   // Sequences that can be taken now.
   static std::vector<std::uint64_t> TakeAll(Spool& spool) {
     std::vector<std::uint64_t> sequences;
-    for (TupleFrame frame; spool.Take(0, frame);) sequences.push_back(frame.sequence);
+    for (estimate::TupleFrame frame; spool.Take(0, frame);) sequences.push_back(frame.sequence);
     return sequences;
   }
   static void ExpectBalance(const Spool& spool) {
@@ -49,11 +49,11 @@ TEST_F(SpoolTest, NumbersFramesFromOneWithoutGaps) {
 
 TEST_F(SpoolTest, GivesWhatItWasGiven) {
   Spool spool({8, 1 << 20});
-  TupleFrame frame = Frame(3, 99);
+  estimate::TupleFrame frame = Frame(3, 99);
   frame.source = 2;
   frame.contributors = {1, 2, 3};
   spool.Offer(frame);
-  TupleFrame taken;
+  estimate::TupleFrame taken;
   ASSERT_TRUE(spool.Take(0, taken));
   EXPECT_EQ(taken.epoch, 99u);
   EXPECT_EQ(taken.source, 2u);
@@ -93,7 +93,7 @@ TEST_F(SpoolTest, RefusesAnAcknowledgementOfWhatWasNeverSent) {
   Spool spool({8, 1 << 20});
   Offer(spool);
   Offer(spool);
-  TupleFrame taken;
+  estimate::TupleFrame taken;
   spool.Take(0, taken);
   EXPECT_EQ(spool.Acknowledge(2).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(spool.Acknowledge(UINT64_MAX).status().code(), absl::StatusCode::kInvalidArgument);
@@ -102,7 +102,7 @@ TEST_F(SpoolTest, RefusesAnAcknowledgementOfWhatWasNeverSent) {
 
 TEST_F(SpoolTest, SaysWhenTheNewestAcknowledgedFrameWasTaken) {
   Spool spool({8, 1 << 20});
-  TupleFrame taken;
+  estimate::TupleFrame taken;
   Offer(spool);
   Offer(spool);
   spool.Take(100, taken);
@@ -113,7 +113,7 @@ TEST_F(SpoolTest, SaysWhenTheNewestAcknowledgedFrameWasTaken) {
 
 TEST_F(SpoolTest, SaysNothingOfTheTimeOfALostStream) {
   Spool spool({8, 1 << 20});
-  TupleFrame taken;
+  estimate::TupleFrame taken;
   Offer(spool);
   spool.Take(100, taken);
   spool.Rewind();
@@ -190,7 +190,7 @@ TEST_F(SpoolTest, TakesNothingAndCountsOnceItIsClosed) {
 
 TEST_F(SpoolTest, HandsBackTheMemoryOfAcknowledgedFrames) {
   Spool spool({64, 1 << 20});
-  TupleFrame frame = Frame(16);
+  estimate::TupleFrame frame = Frame(16);
   spool.Offer(frame);
   TakeAll(spool);
   ASSERT_TRUE(spool.Acknowledge(1).ok());
@@ -210,7 +210,7 @@ TEST_F(SpoolTest, LosesNothingBetweenThreads) {
     });
   }
   std::uint64_t last = 0;
-  TupleFrame frame;
+  estimate::TupleFrame frame;
   while (spool.counters().offered_frames < kProducers * kEach || spool.waiting_frames() > 0) {
     while (spool.Take(0, frame)) {
       EXPECT_GT(frame.sequence, last);
@@ -226,4 +226,4 @@ TEST_F(SpoolTest, LosesNothingBetweenThreads) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::link

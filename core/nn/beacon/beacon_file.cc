@@ -14,15 +14,13 @@
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
-
-constexpr std::size_t kParameters = BeaconNetwork::kParameters;
 
 using Text = std::pair<std::string_view, std::string_view>;
 
 // What a reader must know and must not guess; a file that says otherwise is refused.
-constexpr std::array<Text, 5> kConventions = {{
+constexpr std::array<Text, 5> kBeaconConventions = {{
     {"kind", "beacon"},
     {"layers", "3-10-tansig-2, weights [outputs, inputs + 1], the bias last"},
     {"normalisation", "(range - offset) * gain, m; position = centre + scale * output"},
@@ -34,7 +32,7 @@ using Shape = std::vector<std::uint64_t>;
 
 // Every tensor of the file and the member that holds it, for both directions.
 template <class Network, class Visit>
-void VisitTensors(Network& network, Visit visit) {
+void VisitBeaconTensors(Network& network, Visit visit) {
   const auto parameters = std::span(network.parameters);
   visit("layer1.weight", Shape{BeaconNetwork::kHidden, BeaconNetwork::kInputs + 1},
         parameters.first(BeaconNetwork::kLayer1));
@@ -45,14 +43,15 @@ void VisitTensors(Network& network, Visit visit) {
   visit("output.centre", Shape{BeaconNetwork::kOutputs}, std::span(network.output_centre_m));
   visit("output.scale", Shape{1}, std::span(&network.output_scale_m, 1));
   visit("calibration.residual_deviation", Shape{1}, std::span(&network.residual_deviation_m, 1));
-  visit("calibration.parameter_factor", Shape{kParameters, kParameters}, std::span(network.parameter_factor));
+  visit("calibration.parameter_factor", Shape{BeaconNetwork::kParameters, BeaconNetwork::kParameters},
+        std::span(network.parameter_factor));
 }
 
-absl::Status Read(const TensorSet& set, const std::string& name, const Shape& shape,
-                  std::span<double> values) {
-  const auto tensor = FindTensor(set, name);
+absl::Status ReadBeacon(const parameters::TensorSet& set, const std::string& name, const Shape& shape,
+                        std::span<double> values) {
+  const auto tensor = parameters::FindTensor(set, name);
   if (!tensor.ok()) return absl::InvalidArgumentError(tensor.status().message());
-  const auto read = FloatValues(name, **tensor, shape);
+  const auto read = parameters::FloatValues(name, **tensor, shape);
   if (!read.ok()) return read.status();
   if (!std::ranges::all_of(*read, [](float v) { return std::isfinite(v); })) {
     return absl::InvalidArgumentError(absl::StrCat("tensor \"", name, "\" is not finite"));
@@ -61,13 +60,13 @@ absl::Status Read(const TensorSet& set, const std::string& name, const Shape& sh
   return absl::OkStatus();
 }
 
-std::string MetadataOf(const TensorSet& set, std::string_view key) {
+std::string BeaconMetadataOf(const parameters::TensorSet& set, std::string_view key) {
   const auto found = set.metadata.find(key);
   return found == set.metadata.end() ? "" : found->second;
 }
 
-absl::Status ReadAnchorsAndTag(const TensorSet& set, BeaconNetwork& network) {
-  const std::string anchors = MetadataOf(set, "anchors");
+absl::Status ReadAnchorsAndTag(const parameters::TensorSet& set, BeaconNetwork& network) {
+  const std::string anchors = BeaconMetadataOf(set, "anchors");
   const std::vector<std::string> names = absl::StrSplit(anchors, ',');
   bool valid = names.size() == network.anchors.size();
   for (std::size_t i = 0; valid && i < names.size(); ++i) {
@@ -77,21 +76,23 @@ absl::Status ReadAnchorsAndTag(const TensorSet& set, BeaconNetwork& network) {
     return absl::InvalidArgumentError(
         absl::StrCat("metadata \"anchors\" is \"", anchors, "\", expected three indices as \"1,4,6\""));
   }
-  if (!absl::SimpleAtoi(MetadataOf(set, "tag"), &network.tag) || network.tag < 0) {
+  if (!absl::SimpleAtoi(BeaconMetadataOf(set, "tag"), &network.tag) || network.tag < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("metadata \"tag\" is \"", MetadataOf(set, "tag"), "\", expected an index"));
+        absl::StrCat("metadata \"tag\" is \"", BeaconMetadataOf(set, "tag"), "\", expected an index"));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-TensorSet BeaconTensors(const BeaconNetwork& network) {
-  TensorSet set;
-  VisitTensors(network, [&set](const std::string& name, const Shape& shape, std::span<const double> values) {
-    set.tensors.emplace(name, FloatTensor(shape, std::vector<float>(values.begin(), values.end())));
-  });
-  for (const auto& [key, value] : kConventions) set.metadata.emplace(key, value);
+parameters::TensorSet BeaconTensors(const BeaconNetwork& network) {
+  parameters::TensorSet set;
+  VisitBeaconTensors(
+      network, [&set](const std::string& name, const Shape& shape, std::span<const double> values) {
+        set.tensors.emplace(name,
+                            parameters::FloatTensor(shape, std::vector<float>(values.begin(), values.end())));
+      });
+  for (const auto& [key, value] : kBeaconConventions) set.metadata.emplace(key, value);
   set.metadata.emplace("name", network.name);
   set.metadata.emplace("version", network.version);
   set.metadata.emplace("training_set", network.training_set);
@@ -100,38 +101,40 @@ TensorSet BeaconTensors(const BeaconNetwork& network) {
   return set;
 }
 
-absl::StatusOr<BeaconNetwork> BeaconFromTensors(const TensorSet& set) {
-  for (const auto& [key, expected] : kConventions) {
-    if (const std::string found = MetadataOf(set, key); found != expected) {
+absl::StatusOr<BeaconNetwork> BeaconFromTensors(const parameters::TensorSet& set) {
+  for (const auto& [key, expected] : kBeaconConventions) {
+    if (const std::string found = BeaconMetadataOf(set, key); found != expected) {
       return absl::InvalidArgumentError(absl::StrCat("not a beacon model: metadata \"", std::string(key),
                                                      "\" is \"", found, "\", expected \"",
                                                      std::string(expected), "\""));
     }
   }
   BeaconNetwork network;
-  network.parameter_factor.resize(kParameters * kParameters);
+  network.parameter_factor.resize(BeaconNetwork::kParameters * BeaconNetwork::kParameters);
   absl::Status status;
-  VisitTensors(network, [&](const std::string& name, const Shape& shape, std::span<double> values) {
-    status.Update(Read(set, name, shape, values));
+  VisitBeaconTensors(network, [&](const std::string& name, const Shape& shape, std::span<double> values) {
+    status.Update(ReadBeacon(set, name, shape, values));
   });
   status.Update(ReadAnchorsAndTag(set, network));
   if (!status.ok()) return status;
   if (!(network.residual_deviation_m > 0.0) || !(network.output_scale_m > 0.0)) {
     return absl::InvalidArgumentError("output.scale or calibration.residual_deviation is not positive");
   }
-  network.name = MetadataOf(set, "name");
-  network.version = MetadataOf(set, "version");
-  network.training_set = MetadataOf(set, "training_set");
-  network.sha256 = HexOf(ParameterIdentity(set));
+  network.name = BeaconMetadataOf(set, "name");
+  network.version = BeaconMetadataOf(set, "version");
+  network.training_set = BeaconMetadataOf(set, "training_set");
+  network.sha256 = parameters::HexOf(parameters::ParameterIdentity(set));
   return network;
 }
 
-std::string EncodeBeacon(const BeaconNetwork& network) { return EncodeSafetensors(BeaconTensors(network)); }
+std::string EncodeBeacon(const BeaconNetwork& network) {
+  return parameters::EncodeSafetensors(BeaconTensors(network));
+}
 
 absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file) {
-  const auto set = DecodeSafetensors(file);
+  const auto set = parameters::DecodeSafetensors(file);
   if (!set.ok()) return set.status();
   return BeaconFromTensors(*set);
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

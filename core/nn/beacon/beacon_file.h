@@ -8,7 +8,7 @@
 #include "core/nn/beacon/beacon_network.h"
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Tensors (float32): layer1.weight [10, 4] and layer2.weight [2, 11], each row's bias last; input.offset and
 // input.gain [3]; output.centre [2], output.scale [1]; calibration.residual_deviation [1],
@@ -16,14 +16,14 @@ namespace tributary {
 //
 // Metadata: kind "beacon", name, version, training_set, anchors ("1,4,6"), tag ("0"), and the conventions in
 // words.
-TensorSet BeaconTensors(const BeaconNetwork& network);
+parameters::TensorSet BeaconTensors(const BeaconNetwork& network);
 
 // Errors: InvalidArgument for another kind, convention, shape or type, or values that are not finite.
-absl::StatusOr<BeaconNetwork> BeaconFromTensors(const TensorSet& set);
+absl::StatusOr<BeaconNetwork> BeaconFromTensors(const parameters::TensorSet& set);
 
 // As a safetensors file. Decoding fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as
 // DecodeSafetensors, InvalidArgument as above.
 std::string EncodeBeacon(const BeaconNetwork& network);
 absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -4,7 +4,7 @@
 
 #include "core/nn/kernel/tansig.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::size_t kInputs = BeaconNetwork::kInputs;
@@ -94,4 +94,4 @@ std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconI
   return {s * l11, s * l21, s * std::sqrt(yy - l21 * l21)};
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary {
+namespace tributary::nn {
 
 struct BeaconNetwork {
   static constexpr std::size_t kInputs = 3;
@@ -64,4 +64,4 @@ BeaconOutputs PositionOf(const BeaconNetwork& network, const BeaconOutputs& outp
 // Lower Cholesky factor l11, l21, l22 (m) of the covariance of the estimate from these normalised inputs.
 std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconInputs& inputs);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,7 +6,7 @@
 #include "core/nn/beacon/beacon_problem.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 using Parameters = std::array<double, BeaconNetwork::kParameters>;
@@ -97,4 +97,4 @@ TEST(BeaconNetworkTest, CovarianceAddsTheUncertaintyOfTheParameters) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

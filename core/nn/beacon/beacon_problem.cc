@@ -15,7 +15,7 @@
 
 #ifndef TRIBUTARY_CORE_NN_BEACON_BLOCK
 #define TRIBUTARY_CORE_NN_BEACON_BLOCK
-namespace tributary {
+namespace tributary::nn {
 
 // Patterns that are run together.
 inline constexpr std::size_t kBlock = 16;
@@ -25,11 +25,11 @@ struct BeaconBlock {
   double errors[BeaconNetwork::kOutputs][kBlock];
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary::HWY_NAMESPACE {
+namespace tributary::nn::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // planes: the block's first pattern in the plane of input 0; the next planes follow at `stride`.
@@ -57,11 +57,11 @@ void RunBlock(const double* parameters, const double* planes, std::size_t stride
   }
 }
 
-}  // namespace tributary::HWY_NAMESPACE
+}  // namespace tributary::nn::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 HWY_EXPORT(RunBlock);
@@ -175,5 +175,5 @@ double BeaconProblem::SquaredError(std::span<const double> parameters) const {
   return sum;
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif

@@ -7,7 +7,7 @@
 #include "core/nn/beacon/beacon_network.h"
 #include "core/nn/optimise/levenberg_marquardt.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Normalised inputs [n × 3] with normalised targets [n × 2]. Immutable; any thread may call.
 class BeaconProblem final : public LeastSquaresProblem {
@@ -26,4 +26,4 @@ class BeaconProblem final : public LeastSquaresProblem {
   std::size_t padded_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -11,13 +11,8 @@
 #include "core/nn/beacon/beacon_problem.h"
 #include "core/nn/optimise/levenberg_marquardt.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
-
-constexpr std::size_t kInputs = BeaconNetwork::kInputs;
-constexpr std::size_t kHidden = BeaconNetwork::kHidden;
-constexpr std::size_t kOutputs = BeaconNetwork::kOutputs;
-constexpr std::size_t kParameters = BeaconNetwork::kParameters;
 
 // Inputs and outputs stay within ±1 / 1.1 over the training set: the board's words end at ±1.
 constexpr double kMargin = 1.1;
@@ -46,13 +41,13 @@ void FitNormalisation(std::span<const BeaconExample> examples, BeaconNetwork& ne
     }
     return std::pair((lowest + highest) / 2, std::max((highest - lowest) / 2, 1e-3) * kMargin);
   };
-  for (std::size_t i = 0; i < kInputs; ++i) {
+  for (std::size_t i = 0; i < BeaconNetwork::kInputs; ++i) {
     const auto [centre, half] = spread([i](const BeaconExample& e) { return e.ranges_m[i]; });
     network.input_offset_m[i] = centre;
     network.input_gain_per_m[i] = 1.0 / half;
   }
   network.output_scale_m = 0.0;
-  for (std::size_t o = 0; o < kOutputs; ++o) {
+  for (std::size_t o = 0; o < BeaconNetwork::kOutputs; ++o) {
     const auto [centre, half] = spread([o](const BeaconExample& e) { return e.position_m[o]; });
     network.output_centre_m[o] = centre;
     network.output_scale_m = std::max(network.output_scale_m, half);
@@ -62,29 +57,30 @@ void FitNormalisation(std::span<const BeaconExample> examples, BeaconNetwork& ne
 void Append(const BeaconNetwork& network, const BeaconExample& example, Patterns& patterns) {
   patterns.inputs.push_back(NormaliseRanges(network, example.ranges_m));
   BeaconOutputs target;
-  for (std::size_t o = 0; o < kOutputs; ++o) {
+  for (std::size_t o = 0; o < BeaconNetwork::kOutputs; ++o) {
     target[o] = (example.position_m[o] - network.output_centre_m[o]) / network.output_scale_m;
   }
   patterns.targets.push_back(target);
 }
 
 // Weights of unit order over inputs of unit order: neurons start in their bends, none saturated.
-std::array<double, kParameters> RandomStart(std::mt19937_64& random) {
+std::array<double, BeaconNetwork::kParameters> RandomStart(std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);
-  std::array<double, kParameters> start;
+  std::array<double, BeaconNetwork::kParameters> start;
   for (double& p : start) p = uniform(random);
-  for (std::size_t i = BeaconNetwork::kLayer1; i < kParameters; ++i) start[i] /= std::sqrt(double{kHidden});
+  for (std::size_t i = BeaconNetwork::kLayer1; i < BeaconNetwork::kParameters; ++i)
+    start[i] /= std::sqrt(double{BeaconNetwork::kHidden});
   return start;
 }
 
 std::vector<double> FactorOfInverse(const BeaconProblem& problem, std::span<const double> parameters) {
-  NormalEquations equations(kParameters);
+  NormalEquations equations(BeaconNetwork::kParameters);
   problem.Linearise(parameters, equations);
   equations.matrix.diagonal().array() += kRidge;
   const Eigen::Index size = equations.matrix.rows();
   const Eigen::MatrixXd inverse = equations.matrix.llt().solve(Eigen::MatrixXd::Identity(size, size));
   const Eigen::MatrixXd factor = inverse.llt().matrixL();
-  std::vector<double> rows(kParameters * kParameters);
+  std::vector<double> rows(BeaconNetwork::kParameters * BeaconNetwork::kParameters);
   Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(rows.data(), size,
                                                                                      size) = factor;
   return rows;
@@ -102,10 +98,11 @@ absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
     const bool hold = block % options.held_out_every == options.held_out_every - 1;
     Append(network, example, hold ? held_out : training);
   }
-  if (training.inputs.size() < kParameters || held_out.inputs.size() < kParameters) {
+  if (training.inputs.size() < BeaconNetwork::kParameters ||
+      held_out.inputs.size() < BeaconNetwork::kParameters) {
     return absl::InvalidArgumentError(absl::StrCat(training.inputs.size(), " examples to train from and ",
-                                                   held_out.inputs.size(), " held out; ", kParameters,
-                                                   " of each are needed"));
+                                                   held_out.inputs.size(), " held out; ",
+                                                   BeaconNetwork::kParameters, " of each are needed"));
   }
 
   const BeaconProblem problem(training.inputs, training.targets);
@@ -178,4 +175,4 @@ absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> example
   return network;
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

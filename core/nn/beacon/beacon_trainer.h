@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 struct BeaconExample {
   std::int64_t unix_ns;
@@ -48,4 +48,4 @@ struct BeaconTrainingOptions {
 absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
                                           const BeaconTrainingOptions& options);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 using testing::HasSubstr;
@@ -96,7 +96,7 @@ TEST(BeaconFileTest, IsReadBackToSinglePrecision) {
 
 TEST(BeaconFileTest, RefusesAnotherKindAndCutFiles) {
   auto network = *TrainBeacon(Walk(1500, 1), Quick());
-  TensorSet set = BeaconTensors(network);
+  parameters::TensorSet set = BeaconTensors(network);
   set.metadata["kind"] = "positioning";
   EXPECT_THAT(std::string(BeaconFromTensors(set).status().message()), HasSubstr("not a beacon model"));
   set = BeaconTensors(network);
@@ -107,4 +107,4 @@ TEST(BeaconFileTest, RefusesAnotherKindAndCutFiles) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr int kMaxIterations = 50;
@@ -51,4 +51,4 @@ std::optional<std::array<double, 2>> Trilaterate(std::span<const std::array<doub
   return std::array<double, 2>{x, y};
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-namespace tributary {
+namespace tributary::nn {
 
 // x, y (m) of a tag at height_m that minimises the sum of squared range errors to the anchors (m, at least
 // two), starting at the anchors' centroid. The height difference counts: slant ranges are compared with slant
@@ -13,4 +13,4 @@ namespace tributary {
 std::optional<std::array<double, 2>> Trilaterate(std::span<const std::array<double, 3>> anchors_m,
                                                  std::span<const double> ranges_m, double height_m);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 const std::vector<std::array<double, 3>> kAnchors = {{0, 3, 1.05}, {3.5, -3, 1.05}, {-3.5, -3, 1.05}};
@@ -46,4 +46,4 @@ TEST(TrilaterationTest, RefusesAnchorsInOneSpot) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

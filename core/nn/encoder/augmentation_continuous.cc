@@ -7,7 +7,7 @@
 
 #include "core/nn/kernel/random_stream.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::size_t kBorder = 3;  // room for the blur's radius and the bilinear neighbours
@@ -95,4 +95,4 @@ void ContinuousAugmentation::MakeViews(std::span<const std::uint8_t> images, std
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -7,7 +7,7 @@
 
 #include "core/nn/encoder/augmenter.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 struct ContinuousAugmentationOptions {
   std::size_t side = 28;
@@ -37,4 +37,4 @@ class ContinuousAugmentation : public Augmenter {
   std::vector<float> scratch_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -8,7 +8,7 @@
 
 #include "core/nn/kernel/random_stream.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::size_t kSide = 28;
@@ -104,4 +104,4 @@ TEST(ContinuousAugmentationTest, BlurKeepsTheGreyAndSpreadsAPoint) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tributary {
+namespace tributary::nn {
 
 // One thread at a time.
 class Augmenter {
@@ -19,4 +19,4 @@ class Augmenter {
                          std::span<std::uint8_t> views) = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

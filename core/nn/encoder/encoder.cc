@@ -9,7 +9,7 @@
 #include "core/nn/kernel/area_mean.h"
 #include "core/nn/kernel/quantised_weights.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 std::vector<std::size_t> Sides(const EncoderOptions& options) {
@@ -24,8 +24,8 @@ std::size_t Inputs(const EncoderOptions& options, std::size_t stage) {
 
 }  // namespace
 
-std::vector<TensorShape> EncoderTensors(const EncoderOptions& options) {
-  std::vector<TensorShape> tensors;
+std::vector<parameters::TensorShape> EncoderTensors(const EncoderOptions& options) {
+  std::vector<parameters::TensorShape> tensors;
   for (std::size_t i = 0; i < options.channels.size(); ++i) {
     const std::uint64_t outputs = options.channels[i];
     tensors.push_back({fmt::format("encoder.conv{}.weight", i + 1), {outputs, Inputs(options, i), 3, 3}});
@@ -259,4 +259,4 @@ void Encoder::Backward(std::span<const float> parameters, const EncoderPass& pas
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,14 +6,14 @@
 #include <span>
 #include <vector>
 
+#include "core/nn/encoder/encoder_options.h"
 #include "core/nn/kernel/activate_pool.h"
 #include "core/nn/kernel/convolution_3x3.h"
-#include "core/nn/encoder/encoder_options.h"
 #include "core/nn/kernel/parameter_layout.h"
 #include "core/nn/kernel/planes.h"
 #include "core/nn/kernel/winograd_3x3.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 inline constexpr float kEncoderNormEpsilon = 1e-5f;
 // Weight of a batch in the running statistics while training, as PyTorch's default.
@@ -21,7 +21,7 @@ inline constexpr float kEncoderNormMomentum = 0.1f;
 
 // Its tensors: encoder.conv<i>.weight [outputs × inputs × 3 × 3]; with a norm encoder.norm<i>.weight and
 // .bias; with batch norm also .running_mean and .running_variance; i from 1.
-std::vector<TensorShape> EncoderTensors(const EncoderOptions& options);
+std::vector<parameters::TensorShape> EncoderTensors(const EncoderOptions& options);
 
 // What one forward pass leaves for the backward one.
 struct EncoderPass {
@@ -99,4 +99,4 @@ class Encoder {
   } lanes_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

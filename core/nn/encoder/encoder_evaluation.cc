@@ -6,13 +6,13 @@
 #include <numeric>
 #include <vector>
 
-#include "core/nn/optimise/adam.h"
-#include "core/nn/optimise/cosine_loss.h"
 #include "core/nn/kernel/gemm.h"
 #include "core/nn/kernel/random_stream.h"
+#include "core/nn/optimise/adam.h"
+#include "core/nn/optimise/cosine_loss.h"
 #include "core/nn/optimise/sgd.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::size_t kNeighbours = 20;
@@ -188,4 +188,4 @@ absl::StatusOr<EncoderEvaluation> EvaluateFeatures(const LabelledFeatures& train
   return result;
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

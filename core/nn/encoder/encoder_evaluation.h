@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 struct EncoderEvaluation {
   double linear_accuracy = 0;  // of one softmax layer on standardised features, 0 … 1
@@ -26,4 +26,4 @@ struct LabelledFeatures {
 absl::StatusOr<EncoderEvaluation> EvaluateFeatures(const LabelledFeatures& train,
                                                    const LabelledFeatures& test, std::size_t width);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -7,7 +7,7 @@
 
 #include "core/nn/kernel/random_stream.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::size_t kWidth = 6;
@@ -107,4 +107,4 @@ TEST_F(EncoderEvaluationTest, RefusesSetsThatCannotBeJudged) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

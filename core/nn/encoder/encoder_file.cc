@@ -8,7 +8,7 @@
 
 #include "core/parameters/safetensors.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::string_view kFormat = "tributary-encoder-1";
@@ -30,7 +30,7 @@ std::string NameOf(const std::map<std::string, Value, std::less<>>& names, Value
 // Reads metadata one entry after the other and remembers the first fault.
 class Metadata {
  public:
-  explicit Metadata(const TensorSet& set) : set_(set) {}
+  explicit Metadata(const parameters::TensorSet& set) : set_(set) {}
 
   std::string_view Text(std::string_view key) {
     const auto entry = set_.metadata.find(key);
@@ -70,14 +70,14 @@ class Metadata {
     if (status_.ok()) status_ = absl::InvalidArgumentError(message);
   }
 
-  const TensorSet& set_;
+  const parameters::TensorSet& set_;
   absl::Status status_;
 };
 
 }  // namespace
 
 std::string EncodeEncoder(const SelfSupervisedTrainer& trainer) {
-  TensorSet set = ToTensorSet(trainer.Schema(), trainer.parameters());
+  parameters::TensorSet set = ToTensorSet(trainer.Schema(), trainer.parameters());
   const SelfSupervisedOptions& o = trainer.options();
   set.metadata = {{"format", std::string(kFormat)},
                   {"side", std::to_string(o.encoder.side)},
@@ -89,10 +89,10 @@ std::string EncodeEncoder(const SelfSupervisedTrainer& trainer) {
                   {"projection", std::to_string(o.projection)},
                   {"bottleneck", std::to_string(o.bottleneck)},
                   {"head_norm", o.head_norm ? "1" : "0"}};
-  return EncodeSafetensors(set);
+  return parameters::EncodeSafetensors(set);
 }
 
-absl::StatusOr<EncoderFile> EncoderFromTensors(const TensorSet& set) {
+absl::StatusOr<EncoderFile> EncoderFromTensors(const parameters::TensorSet& set) {
   Metadata metadata(set);
   if (metadata.Text("format") != kFormat) {
     return absl::InvalidArgumentError(fmt::format("metadata \"format\" is not \"{}\"", kFormat));
@@ -119,9 +119,9 @@ absl::StatusOr<EncoderFile> EncoderFromTensors(const TensorSet& set) {
 }
 
 absl::StatusOr<EncoderFile> DecodeEncoder(std::string_view file) {
-  const auto set = DecodeSafetensors(file);
+  const auto set = parameters::DecodeSafetensors(file);
   if (!set.ok()) return set.status();
   return EncoderFromTensors(*set);
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

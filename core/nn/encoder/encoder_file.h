@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 std::string EncodeEncoder(const SelfSupervisedTrainer& trainer);
 
@@ -19,7 +19,7 @@ struct EncoderFile {
 
 // Errors: InvalidArgument or NotFound for metadata that is missing or out of range and for tensors that do
 // not fit it, naming them; DecodeEncoder: also those of the safetensors.
-absl::StatusOr<EncoderFile> EncoderFromTensors(const TensorSet& set);
+absl::StatusOr<EncoderFile> EncoderFromTensors(const parameters::TensorSet& set);
 absl::StatusOr<EncoderFile> DecodeEncoder(std::string_view file);
 
-}  // namespace tributary
+}  // namespace tributary::nn

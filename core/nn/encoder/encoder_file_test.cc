@@ -7,12 +7,12 @@
 
 #include "core/parameters/safetensors.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 using ::testing::HasSubstr;
 
-SelfSupervisedOptions Small() {
+SelfSupervisedOptions SmallEncoder() {
   SelfSupervisedOptions options;
   options.encoder.side = 12;
   options.encoder.channels = {3, 5, 7};
@@ -24,10 +24,12 @@ SelfSupervisedOptions Small() {
   return options;
 }
 
-TensorSet SmallSet() { return *DecodeSafetensors(EncodeEncoder(**SelfSupervisedTrainer::Create(Small()))); }
+parameters::TensorSet SmallSet() {
+  return *parameters::DecodeSafetensors(EncodeEncoder(**SelfSupervisedTrainer::Create(SmallEncoder())));
+}
 
-std::string Fault(const TensorSet& set) {
-  const absl::Status status = DecodeEncoder(EncodeSafetensors(set)).status();
+std::string Fault(const parameters::TensorSet& set) {
+  const absl::Status status = DecodeEncoder(parameters::EncodeSafetensors(set)).status();
   EXPECT_EQ(
       status.code() == absl::StatusCode::kInvalidArgument || status.code() == absl::StatusCode::kNotFound,
       true)
@@ -36,11 +38,11 @@ std::string Fault(const TensorSet& set) {
 }
 
 TEST(EncoderFileTest, GivesBackOptionsAndParameters) {
-  const auto trainer = SelfSupervisedTrainer::Create(Small());
+  const auto trainer = SelfSupervisedTrainer::Create(SmallEncoder());
   const auto file = DecodeEncoder(EncodeEncoder(**trainer));
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_TRUE(std::ranges::equal(file->parameters, (*trainer)->parameters()));
-  EXPECT_EQ(file->options.encoder.channels, Small().encoder.channels);
+  EXPECT_EQ(file->options.encoder.channels, SmallEncoder().encoder.channels);
   EXPECT_EQ(file->options.encoder.side, 12u);
   EXPECT_EQ(file->options.encoder.norm, EncoderNorm::kFilterResponse);
   EXPECT_EQ(file->options.projection, 6u);
@@ -48,7 +50,7 @@ TEST(EncoderFileTest, GivesBackOptionsAndParameters) {
 }
 
 TEST(EncoderFileTest, NamesTheMetadataAtFault) {
-  TensorSet set = SmallSet();
+  parameters::TensorSet set = SmallSet();
   set.metadata["format"] = std::string("other");
   EXPECT_THAT(Fault(set), HasSubstr("format"));
   set = SmallSet();
@@ -60,7 +62,7 @@ TEST(EncoderFileTest, NamesTheMetadataAtFault) {
 }
 
 TEST(EncoderFileTest, NamesATensorThatDoesNotFitTheMetadata) {
-  TensorSet set = SmallSet();
+  parameters::TensorSet set = SmallSet();
   set.metadata["projection"] = std::string("8");
   EXPECT_THAT(Fault(set), HasSubstr("pr"));
   set = SmallSet();
@@ -70,4 +72,4 @@ TEST(EncoderFileTest, NamesATensorThatDoesNotFitTheMetadata) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -5,7 +5,7 @@
 
 #include "core/nn/encoder/training_limits.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 absl::Status Invalid(std::string_view message) { return absl::InvalidArgumentError(std::string(message)); }
@@ -33,4 +33,4 @@ absl::Status Validate(const EncoderOptions& options) {
   return absl::OkStatus();
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Between convolution and activation. The L1 filter-response norm ([SSL], 8.2 asks for a cheaper one than
 // the batch norm) divides each channel of each image by its mean magnitude, so that no image waits for the
@@ -37,4 +37,4 @@ struct EncoderOptions {
 // InvalidArgument, naming the first option at fault.
 absl::Status Validate(const EncoderOptions& options);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -8,10 +8,10 @@
 #include "core/nn/kernel/random_stream.h"
 #include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
-constexpr std::size_t kBatch = 4;
+constexpr std::size_t kEncoderBatch = 4;
 
 // A smooth norm between kinks: a central difference along a random direction, step 1e-3 in float, sees the
 // slope to some per cent; a wrong term of a norm's gradient is of the order of the slope itself.
@@ -23,13 +23,13 @@ TEST(EncoderTest, SlopeAlongEachTensorAgreesWithTheGradient) {
     options.grid = 1;
     options.norm = norm;
     const ParameterLayout layout(EncoderTensors(options));
-    Encoder encoder(options, layout, kBatch);
-    EncoderPass pass(options, kBatch);
+    Encoder encoder(options, layout, kEncoderBatch);
+    EncoderPass pass(options, kEncoderBatch);
     std::vector<float> parameters = RandomValues(layout.size(), 1, 0.5f);
-    std::vector<std::uint8_t> images(kBatch * 81);
+    std::vector<std::uint8_t> images(kEncoderBatch * 81);
     RandomStream random(2);
     for (auto& pixel : images) pixel = static_cast<std::uint8_t>(random.Below(256));
-    const std::vector<float> weights = RandomValues(options.feature_count() * kBatch, 3);
+    const std::vector<float> weights = RandomValues(options.feature_count() * kEncoderBatch, 3);
     std::vector<float> features(weights.size()), gradient(layout.size(), 0.0f);
     const auto output = [&] {
       encoder.TrainForward(parameters, images, pass, features);
@@ -39,7 +39,7 @@ TEST(EncoderTest, SlopeAlongEachTensorAgreesWithTheGradient) {
     };
     (void)output();
     encoder.Backward(parameters, pass, weights, gradient);
-    for (const TensorShape& tensor : layout.tensors()) {
+    for (const parameters::TensorShape& tensor : layout.tensors()) {
       if (tensor.name.find("running") != std::string::npos) continue;
       SCOPED_TRACE(::testing::Message() << tensor.name << " norm " << static_cast<int>(norm));
       const ParameterRange range = layout.Range(tensor.name);
@@ -66,4 +66,4 @@ TEST(EncoderTest, SlopeAlongEachTensorAgreesWithTheGradient) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -4,11 +4,12 @@
 
 #include "core/nn/kernel/activation.h"
 
-namespace tributary {
+namespace tributary::nn {
 
-std::vector<TensorShape> ProjectionHeadTensors(const ProjectionHeadShape& shape) {
-  std::vector<TensorShape> tensors = {{shape.name + ".linear1.weight", {shape.hidden, shape.inputs}},
-                                      {shape.name + ".linear2.weight", {shape.outputs, shape.hidden}}};
+std::vector<parameters::TensorShape> ProjectionHeadTensors(const ProjectionHeadShape& shape) {
+  std::vector<parameters::TensorShape> tensors = {
+      {shape.name + ".linear1.weight", {shape.hidden, shape.inputs}},
+      {shape.name + ".linear2.weight", {shape.outputs, shape.hidden}}};
   const auto add_norm = [&](const char* name, std::size_t width) {
     tensors.push_back({shape.name + name + ".weight", {width}});
     tensors.push_back({shape.name + name + ".bias", {width}});
@@ -87,4 +88,4 @@ void ProjectionHead::Backward(std::span<const float> parameters, const Projectio
                        input_gradient.data());
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

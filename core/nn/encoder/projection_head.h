@@ -14,7 +14,7 @@
 #include "core/nn/kernel/gemm.h"
 #include "core/nn/kernel/parameter_layout.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 struct ProjectionHeadShape {
   std::string name;  // of its tensors: <name>.linear1.weight, <name>.norm1.weight, .bias, …
@@ -25,7 +25,7 @@ struct ProjectionHeadShape {
   bool output_norm;  // and one behind the second layer
 };
 
-std::vector<TensorShape> ProjectionHeadTensors(const ProjectionHeadShape& shape);
+std::vector<parameters::TensorShape> ProjectionHeadTensors(const ProjectionHeadShape& shape);
 
 // What one forward pass leaves for the backward one. Feature-major.
 struct ProjectionHeadPass {
@@ -66,4 +66,4 @@ class ProjectionHead {
   std::vector<float> scale_gradient_, shift_gradient_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

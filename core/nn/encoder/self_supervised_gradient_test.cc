@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/kernel/random_stream.h"
 #include "core/nn/encoder/self_supervised_reference.h"
+#include "core/nn/kernel/random_stream.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 // The first call copies, the second mirrors, and so on: two views that a test knows.
@@ -85,7 +85,7 @@ class SelfSupervisedGradientTest : public ::testing::TestWithParam<Variant> {
     const Values after = Parameters(trainer);
     EXPECT_NEAR(loss, reference.Loss(x, images, mirrored, target1, target2), 1e-5);
 
-    for (const TensorShape& tensor : layout.tensors()) {
+    for (const parameters::TensorShape& tensor : layout.tensors()) {
       if (tensor.name.find(".running_") != std::string::npos) continue;
       const ParameterRange range = layout.Range(tensor.name);
       Values slopes;
@@ -144,4 +144,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& variant) { return std::string(variant.param.name); });
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/kernel/batch_norm.h"
 #include "core/nn/encoder/encoder.h"
-#include "core/nn/kernel/parameter_layout.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/nn/kernel/batch_norm.h"
+#include "core/nn/kernel/parameter_layout.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 class SelfSupervisedReference {
  public:
@@ -203,4 +203,4 @@ class SelfSupervisedReference {
   std::size_t batch_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -10,14 +10,14 @@
 #include <tuple>
 
 #include "core/nn/encoder/augmentation_continuous.h"
-#include "core/nn/optimise/cosine_loss.h"
 #include "core/nn/encoder/encoder.h"
 #include "core/nn/encoder/projection_head.h"
-#include "core/nn/kernel/random_stream.h"
-#include "core/nn/optimise/sgd.h"
 #include "core/nn/encoder/training_limits.h"
+#include "core/nn/kernel/random_stream.h"
+#include "core/nn/optimise/cosine_loss.h"
+#include "core/nn/optimise/sgd.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 ProjectionHeadShape ProjectorShape(const SelfSupervisedOptions& o) {
@@ -29,9 +29,9 @@ ProjectionHeadShape PredictorShape(const SelfSupervisedOptions& o) {
 }
 
 ParameterLayout LayoutOf(const SelfSupervisedOptions& o) {
-  std::vector<TensorShape> tensors = EncoderTensors(o.encoder);
+  std::vector<parameters::TensorShape> tensors = EncoderTensors(o.encoder);
   for (const ProjectionHeadShape& head : {ProjectorShape(o), PredictorShape(o)}) {
-    for (TensorShape& tensor : ProjectionHeadTensors(head)) tensors.push_back(std::move(tensor));
+    for (parameters::TensorShape& tensor : ProjectionHeadTensors(head)) tensors.push_back(std::move(tensor));
   }
   return ParameterLayout(std::move(tensors));
 }
@@ -159,7 +159,7 @@ class SelfSupervisedTrainer::Impl {
   };
 
   void Initialise() {
-    for (const TensorShape& tensor : layout_.tensors()) {
+    for (const parameters::TensorShape& tensor : layout_.tensors()) {
       const std::span<float> values = layout_.Range(tensor.name).Of(std::span(parameters_));
       if (tensor.shape.size() == 1) {
         const bool one = tensor.name.ends_with(".weight") || tensor.name.ends_with("_variance");
@@ -190,7 +190,7 @@ class SelfSupervisedTrainer::Impl {
     const double base = options_.learning_rate * static_cast<double>(options_.batch) / 256.0;
     const CosineSchedule schedule{base, options_.schedule_steps};
     const double rate = schedule.Rate(step_);
-    for (const TensorShape& tensor : layout_.tensors()) {
+    for (const parameters::TensorShape& tensor : layout_.tensors()) {
       if (tensor.name.find(".running_") != std::string::npos) continue;
       const ParameterRange range = layout_.Range(tensor.name);
       // The predictor must keep up with the encoder: its rate stays (Chen & He, appendix A).
@@ -251,7 +251,9 @@ SelfSupervisedTrainer::SelfSupervisedTrainer(std::unique_ptr<Impl> impl) : impl_
 SelfSupervisedTrainer::~SelfSupervisedTrainer() = default;
 
 const SelfSupervisedOptions& SelfSupervisedTrainer::options() const { return impl_->options(); }
-const std::vector<TensorShape>& SelfSupervisedTrainer::Schema() const { return impl_->layout().tensors(); }
+const std::vector<parameters::TensorShape>& SelfSupervisedTrainer::Schema() const {
+  return impl_->layout().tensors();
+}
 std::span<const float> SelfSupervisedTrainer::parameters() const { return impl_->parameters(); }
 
 absl::Status SelfSupervisedTrainer::SetParameters(std::span<const float> parameters) {
@@ -285,4 +287,4 @@ std::vector<float> SelfSupervisedTrainer::Features(std::span<const std::uint8_t>
   return impl_->Features(images);
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

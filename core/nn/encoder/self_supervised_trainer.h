@@ -13,7 +13,7 @@
 #include "core/nn/encoder/encoder_options.h"
 #include "core/nn/kernel/parameter_layout.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 enum class SelfSupervisedMethod { kSimSiam, kByol };
 
@@ -60,7 +60,7 @@ class SelfSupervisedTrainer {
   // The model's tensors (ToTensorSet, FlatParameters) in the order of their names, which is their order in
   // the flat vector: encoder.*, predictor.*, projector.*, with the running statistics of the encoder's batch
   // norms. (The heads always norm by the batch: they have none.)
-  const std::vector<TensorShape>& Schema() const;
+  const std::vector<parameters::TensorShape>& Schema() const;
   std::span<const float> parameters() const;
 
   // Starts from these: momentum is cleared, BYOL's target becomes a copy, the proximal anchor is set. The
@@ -94,4 +94,4 @@ class SelfSupervisedTrainer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

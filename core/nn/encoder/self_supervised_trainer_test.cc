@@ -9,7 +9,7 @@
 #include "core/nn/kernel/random_stream.h"
 #include "core/parameters/running_statistics.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 SelfSupervisedOptions Small() {
@@ -100,7 +100,7 @@ TEST_F(SelfSupervisedTrainerTest, ARestartedNodeGivesTheSameUpdate) {
 
 TEST_F(SelfSupervisedTrainerTest, TensorsSurviveTheRoundTripInFlatOrder) {
   const auto trainer = Make(Small());
-  const TensorSet set = ToTensorSet(trainer->Schema(), trainer->parameters());
+  const parameters::TensorSet set = ToTensorSet(trainer->Schema(), trainer->parameters());
   const auto flat = FlatParameters(trainer->Schema(), set);
   ASSERT_TRUE(flat.ok()) << flat.status();
   EXPECT_EQ(*flat, Copy(*trainer));
@@ -115,8 +115,8 @@ TEST_F(SelfSupervisedTrainerTest, RefusesParametersThatDoNotFit) {
   EXPECT_EQ(trainer->SetParameters(parameters).code(), absl::StatusCode::kInvalidArgument);
   parameters.pop_back();
   EXPECT_EQ(trainer->SetParameters(parameters).code(), absl::StatusCode::kInvalidArgument);
-  TensorSet set = ToTensorSet(trainer->Schema(), trainer->parameters());
-  set.tensors["extra"] = FloatTensor({}, std::vector<float>{1});
+  parameters::TensorSet set = ToTensorSet(trainer->Schema(), trainer->parameters());
+  set.tensors["extra"] = parameters::FloatTensor({}, std::vector<float>{1});
   EXPECT_FALSE(FlatParameters(trainer->Schema(), set).ok());
 }
 
@@ -150,7 +150,7 @@ TEST_F(SelfSupervisedTrainerTest, CalibrationMovesTheRunningStatisticsAlone) {
   const std::vector<float> before = Copy(*trainer);
   trainer->CalibrateStatistics(Images(160, 12));
   std::size_t at = 0, moved = 0;
-  for (const TensorShape& tensor : trainer->Schema()) {
+  for (const parameters::TensorShape& tensor : trainer->Schema()) {
     const bool running = tensor.name.find(".running_") != std::string::npos;
     for (std::size_t i = 0; i < tensor.size(); ++i, ++at) {
       const bool changed = trainer->parameters()[at] != before[at];
@@ -174,7 +174,7 @@ TEST_F(SelfSupervisedTrainerTest, CalibrationMeasuresAllImagesTogether) {
   const std::vector<float> first = calibrated(std::span(images).first(half));
   const std::vector<float> second = calibrated(std::span(images).last(half));
   const std::vector<float> both = calibrated(images);
-  const std::vector<StatisticRange> ranges = FindStatistics(trainer->Schema());
+  const std::vector<parameters::StatisticRange> ranges = parameters::FindStatistics(trainer->Schema());
   ASSERT_EQ(ranges.size(), 4);
   for (std::size_t r = 0; r < ranges.size(); r += 2) {
     ASSERT_TRUE(!ranges[r].variance && ranges[r + 1].variance);
@@ -198,4 +198,4 @@ TEST_F(SelfSupervisedTrainerTest, FeaturesDoNotDependOnTheirNeighbours) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary {
+namespace tributary::nn {
 
 // Inclusive.
 struct TrainingLimit {
@@ -40,4 +40,4 @@ inline constexpr TrainingLimit kChannelsLimit = {1, 512};
 inline constexpr TrainingLimit kProjectionLimit = {2, 4096};
 inline constexpr TrainingLimit kBottleneckLimit = {1, 4096};
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -8,7 +8,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -173,11 +173,11 @@ void PoolGradient(const float* x, const PlaneShape& shape, const NormCoefficient
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::nn
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 HWY_EXPORT(Sums);
@@ -209,5 +209,5 @@ void ActivatePoolGradient(const float* x, const PlaneShape& shape, const NormCoe
   (x, shape, norm, activation, peak, pooled_gradient, coefficients, x_gradient);
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif

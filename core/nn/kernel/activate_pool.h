@@ -7,7 +7,7 @@
 
 #include "core/nn/kernel/planes.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // All functions take one channel of Planes; arrays of [lanes] hold a value for each image and, where they go
 // in, zeros behind the last one.
@@ -62,4 +62,4 @@ void ActivatePoolGradient(const float* x, const PlaneShape& shape, const NormCoe
                           const ClipActivation& activation, const float* peak, const float* pooled_gradient,
                           const NormGradientCoefficients& coefficients, float* x_gradient);
 
-}  // namespace tributary
+}  // namespace tributary::nn

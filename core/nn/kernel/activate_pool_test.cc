@@ -8,7 +8,7 @@
 
 #include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::size_t kImages = 3;
@@ -200,4 +200,4 @@ TEST(ActivatePoolTieTest, EqualPixelsPassTheGradientOnce) {
 INSTANTIATE_TEST_SUITE_P(Sides, ActivatePoolTest, ::testing::Values(4, 5, 7, 14, 28, 33, 40));
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tributary {
+namespace tributary::nn {
 
 // values = max(values, 0); NaN becomes 0.
 inline void ReluForward(std::span<float> values) {
@@ -16,4 +16,4 @@ inline void ReluBackward(std::span<const float> activation, std::span<float> gra
   for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = activation[i] > 0.0f ? gradient[i] : 0.0f;
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 // Calls visit(area, offset of a pixel of it, 1 / pixels of the area).
@@ -46,4 +46,4 @@ void AreaMeansGradient(std::span<const float> feature_gradient, std::size_t grid
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

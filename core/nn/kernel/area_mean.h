@@ -6,7 +6,7 @@
 
 #include "core/nn/kernel/planes.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Feature-major [channels · grid · grid × images]; area g of n runs from side · g / n to side · (g + 1) / n,
 // rounded down. grid is at most the side.
@@ -15,4 +15,4 @@ void AreaMeans(const Planes& x, std::size_t grid, std::span<float> features);
 // Writes every pixel of x_gradient.
 void AreaMeansGradient(std::span<const float> feature_gradient, std::size_t grid, Planes& x_gradient);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,17 +6,17 @@
 
 #include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
-constexpr std::size_t kImages = 2;
+constexpr std::size_t kMeanImages = 2;
 
 Planes RandomPlanes(std::size_t channels, std::size_t side, unsigned seed) {
-  Planes planes(channels, {kImages, side});
-  const std::vector<float> values = RandomValues(channels * kImages * side * side, seed);
+  Planes planes(channels, {kMeanImages, side});
+  const std::vector<float> values = RandomValues(channels * kMeanImages * side * side, seed);
   std::size_t next = 0;
   for (std::size_t c = 0; c < channels; ++c) {
-    for (std::size_t n = 0; n < kImages; ++n) {
+    for (std::size_t n = 0; n < kMeanImages; ++n) {
       for (std::size_t i = 0; i < side * side; ++i) {
         planes.channel(c)[i / side * planes.shape().pitch() + i % side * planes.shape().lanes() + n] =
             values[next++];
@@ -41,9 +41,9 @@ TEST(AreaMeansTest, DividesSevenRowsIntoTwoTwoAndThree) {
 
 TEST(AreaMeansTest, OfAreasOfOnePixelAreThePixels) {
   const Planes x = RandomPlanes(3, 2, 1);
-  std::vector<float> features(3 * 4 * kImages);
+  std::vector<float> features(3 * 4 * kMeanImages);
   AreaMeans(x, 2, features);
-  EXPECT_EQ(features[(2 * 4 + 3) * kImages + 1], x.channel(2)[x.shape().pitch() + x.shape().lanes() + 1]);
+  EXPECT_EQ(features[(2 * 4 + 3) * kMeanImages + 1], x.channel(2)[x.shape().pitch() + x.shape().lanes() + 1]);
 }
 
 // The map is linear, so its gradient is its transpose: <A x, g> = <x, Aᵀ g>; float sums of 100 terms.
@@ -51,7 +51,7 @@ TEST(AreaMeansTest, GradientIsTheTranspose) {
   constexpr std::size_t kChannels = 2, kSide = 7, kGrid = 3;
   const Planes x = RandomPlanes(kChannels, kSide, 2);
   Planes gradient(kChannels, x.shape());
-  const std::vector<float> g = RandomValues(kChannels * kGrid * kGrid * kImages, 3);
+  const std::vector<float> g = RandomValues(kChannels * kGrid * kGrid * kMeanImages, 3);
   std::vector<float> features(g.size());
   AreaMeans(x, kGrid, features);
   AreaMeansGradient(g, kGrid, gradient);
@@ -66,4 +66,4 @@ TEST(AreaMeansTest, GradientIsTheTranspose) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace tributary {
+namespace tributary::nn {
 
 BatchNorm::BatchNorm(std::size_t features, std::size_t max_batch, float momentum)
     : momentum_(momentum),
@@ -65,4 +65,4 @@ void BatchNorm::Fold(std::span<const float> gamma, std::span<const float> beta, 
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary {
+namespace tributary::nn {
 
 // Owns the running statistics and what the backward pass needs; scale and shift (gamma, beta) are the
 // caller's, [features]. One thread at a time.
@@ -42,4 +42,4 @@ class BatchNorm {
   std::vector<float> normalised_;         // of the last batch, [features × batch]
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

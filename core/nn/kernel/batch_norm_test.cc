@@ -7,7 +7,7 @@
 
 #include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::size_t kFeatures = 3;
@@ -96,4 +96,4 @@ TEST_F(BatchNormTest, FoldsTheRunningStatisticsIntoScaleAndShift) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

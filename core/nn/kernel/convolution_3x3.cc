@@ -14,7 +14,7 @@
 
 #ifndef TRIBUTARY_CORE_NN_CONVOLUTION_3X3_SHAPES
 #define TRIBUTARY_CORE_NN_CONVOLUTION_3X3_SHAPES
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::size_t kConvolutionTaps = Convolution3x3::kTaps;
@@ -32,11 +32,11 @@ std::array<std::ptrdiff_t, kConvolutionTaps> TapOffsets(const PlaneShape& shape)
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -139,11 +139,11 @@ void AddWeightGradient(const Planes& x, const Planes& y, std::size_t count, floa
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::nn
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 HWY_EXPORT(ConvolvePlanes);
@@ -173,5 +173,5 @@ void Convolution3x3::BackwardWeights(const Planes& x, const Planes& y_gradient, 
   (x, y_gradient, std::min(kGroup, outputs_ - first), weight_gradient.data() + first * inputs_ * kTaps);
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif

@@ -7,7 +7,7 @@
 #include "core/nn/kernel/planes.h"
 #include "hwy/aligned_allocator.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Weights are the caller's, row-major [outputs × inputs × 3 × 3]; tap (0, 0) meets the pixel above and left
 // of the centre. Owns the packed weights of a group: a product allocates nothing. One thread at a time.
@@ -38,4 +38,4 @@ class Convolution3x3 {
   hwy::AlignedFreeUniquePtr<float[]> packed_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

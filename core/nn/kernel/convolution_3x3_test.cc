@@ -6,7 +6,7 @@
 
 #include "core/nn/kernel/convolution_fixture.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 class Convolution3x3Test : public ConvolutionFixture {
@@ -50,4 +50,4 @@ TEST_P(Convolution3x3Test, GradientOfTheWeightsIsAddedToWhatWasThere) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Convolution3x3Test, kConvolutionShapes);
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

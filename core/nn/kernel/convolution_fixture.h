@@ -12,7 +12,7 @@
 #include "core/nn/kernel/planes.h"
 #include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 struct ConvolutionShape {
   std::size_t inputs, outputs, images, side;
@@ -131,4 +131,4 @@ inline const auto kConvolutionShapes = ::testing::Values(
     ConvolutionShape{8, 16, 2, 14}, ConvolutionShape{7, 9, 5, 5}, ConvolutionShape{2, 3, 33, 14},
     ConvolutionShape{3, 2, 2, 37}, ConvolutionShape{2, 9, 230, 7});
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -5,7 +5,7 @@
 
 #include "core/nn/kernel/gemm.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Weights and gradients are the caller's, row-major [outputs × inputs].
 struct Dense {
@@ -34,4 +34,4 @@ struct Dense {
   }
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -11,7 +11,7 @@
 
 #ifndef TRIBUTARY_CORE_NN_GEMM_BLOCKS
 #define TRIBUTARY_CORE_NN_GEMM_BLOCKS
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 // Packed blocks: a [96 × 256] takes 96 KiB, b [256 × 512] 512 KiB: both stay in a 1 MiB second-level cache.
@@ -66,11 +66,11 @@ void PackB(const MatrixView& b, std::size_t depth0, std::size_t depth, std::size
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -157,11 +157,11 @@ void Multiply(const MatrixView& a, const MatrixView& b, float* c, bool accumulat
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::nn
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::nn {
 
 HWY_EXPORT(Multiply);
 
@@ -173,5 +173,5 @@ void Gemm::Multiply(const MatrixView& a, const MatrixView& b, float* c, bool acc
   HWY_DYNAMIC_DISPATCH(Multiply)(a, b, c, accumulate, packed_a_.get(), packed_b_.get());
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif

@@ -6,7 +6,7 @@
 
 #include "hwy/aligned_allocator.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // A read-only float matrix with any strides, in elements.
 struct MatrixView {
@@ -40,4 +40,4 @@ class Gemm {
   hwy::AlignedFreeUniquePtr<float[]> packed_b_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -8,7 +8,7 @@
 
 #include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 struct Sizes {
@@ -74,4 +74,4 @@ TEST(GemmTest, MultipliesAnyShapeInAnyOrientation) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -10,7 +10,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary::HWY_NAMESPACE {
+namespace tributary::nn::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F64 = hn::CappedTag<double, 8>;
@@ -55,11 +55,11 @@ void AddRows(const double* HWY_RESTRICT rows, std::size_t stride, double* HWY_RE
   }
 }
 
-}  // namespace tributary::HWY_NAMESPACE
+}  // namespace tributary::nn::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::nn {
 
 HWY_EXPORT(AddRows);
 
@@ -72,5 +72,5 @@ void GramMatrix::Clear() { std::fill_n(sums_.get(), stride_ * stride_, 0.0); }
 
 void GramMatrix::Add(const double* rows) { HWY_DYNAMIC_DISPATCH(AddRows)(rows, stride_, sums_.get()); }
 
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif

@@ -5,7 +5,7 @@
 
 #include "hwy/aligned_allocator.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Owns its buffers; Clear and Add allocate nothing. One thread at a time.
 class GramMatrix {
@@ -31,4 +31,4 @@ class GramMatrix {
   hwy::AlignedFreeUniquePtr<double[]> sums_;  // [stride × stride], from the diagonal's vector on
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr auto kRows = static_cast<Eigen::Index>(GramMatrix::kRows);
@@ -43,4 +43,4 @@ TEST_P(GramMatrixTest, SumsTheProductsOfAllColumns) {
 INSTANTIATE_TEST_SUITE_P(Widths, GramMatrixTest, ::testing::Values(1, 13, 24, 53));
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::nn {
 
-ParameterLayout::ParameterLayout(std::vector<TensorShape> tensors) : tensors_(std::move(tensors)) {
-  std::ranges::sort(tensors_, {}, &TensorShape::name);
-  for (const TensorShape& tensor : tensors_) {
+ParameterLayout::ParameterLayout(std::vector<parameters::TensorShape> tensors)
+    : tensors_(std::move(tensors)) {
+  std::ranges::sort(tensors_, {}, &parameters::TensorShape::name);
+  for (const parameters::TensorShape& tensor : tensors_) {
     offsets_.push_back(size_);
     size_ += tensor.size();
   }
@@ -21,32 +22,34 @@ ParameterRange ParameterLayout::Range(std::string_view name) const {
   return {};
 }
 
-TensorSet ToTensorSet(const std::vector<TensorShape>& schema, std::span<const float> parameters) {
-  TensorSet set;
+parameters::TensorSet ToTensorSet(const std::vector<parameters::TensorShape>& schema,
+                                  std::span<const float> parameters) {
+  parameters::TensorSet set;
   std::size_t offset = 0;
-  for (const TensorShape& tensor : schema) {
-    set.tensors[tensor.name] = FloatTensor(tensor.shape, parameters.subspan(offset, tensor.size()));
+  for (const parameters::TensorShape& tensor : schema) {
+    set.tensors[tensor.name] =
+        parameters::FloatTensor(tensor.shape, parameters.subspan(offset, tensor.size()));
     offset += tensor.size();
   }
   return set;
 }
 
-absl::StatusOr<std::vector<float>> FlatParameters(const std::vector<TensorShape>& schema,
-                                                  const TensorSet& set) {
+absl::StatusOr<std::vector<float>> FlatParameters(const std::vector<parameters::TensorShape>& schema,
+                                                  const parameters::TensorSet& set) {
   std::vector<float> flat;
-  for (const TensorShape& expected : schema) {
-    const auto tensor = FindTensor(set, expected.name);
+  for (const parameters::TensorShape& expected : schema) {
+    const auto tensor = parameters::FindTensor(set, expected.name);
     if (!tensor.ok()) return tensor.status();
-    const auto values = FloatValues(expected.name, **tensor, expected.shape);
+    const auto values = parameters::FloatValues(expected.name, **tensor, expected.shape);
     if (!values.ok()) return values.status();
     flat.insert(flat.end(), values->begin(), values->end());
   }
   for (const auto& [name, tensor] : set.tensors) {
-    if (std::ranges::find(schema, name, &TensorShape::name) == schema.end()) {
+    if (std::ranges::find(schema, name, &parameters::TensorShape::name) == schema.end()) {
       return absl::InvalidArgumentError(fmt::format("tensor \"{}\" does not belong to this model", name));
     }
   }
   return flat;
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

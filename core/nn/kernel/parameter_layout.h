@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // A range of the flat vector.
 struct ParameterRange {
@@ -27,24 +27,25 @@ struct ParameterRange {
 // Tensors in ascending bytewise order of their names, as a TensorSet keeps them, one behind the other.
 class ParameterLayout {
  public:
-  explicit ParameterLayout(std::vector<TensorShape> tensors);
+  explicit ParameterLayout(std::vector<parameters::TensorShape> tensors);
 
-  const std::vector<TensorShape>& tensors() const { return tensors_; }
+  const std::vector<parameters::TensorShape>& tensors() const { return tensors_; }
   std::size_t size() const { return size_; }
 
   // The range of a tensor that exists; an empty range otherwise.
   ParameterRange Range(std::string_view name) const;
 
  private:
-  std::vector<TensorShape> tensors_;
+  std::vector<parameters::TensorShape> tensors_;
   std::vector<std::size_t> offsets_;
   std::size_t size_ = 0;
 };
 
 // The flat vector as named tensors, and back. Errors: InvalidArgument or NotFound, naming the tensor that is
 // missing, left over or of another type or shape.
-TensorSet ToTensorSet(const std::vector<TensorShape>& schema, std::span<const float> parameters);
-absl::StatusOr<std::vector<float>> FlatParameters(const std::vector<TensorShape>& schema,
-                                                  const TensorSet& set);
+parameters::TensorSet ToTensorSet(const std::vector<parameters::TensorShape>& schema,
+                                  std::span<const float> parameters);
+absl::StatusOr<std::vector<float>> FlatParameters(const std::vector<parameters::TensorShape>& schema,
+                                                  const parameters::TensorSet& set);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,7 +6,7 @@
 
 #include "hwy/aligned_allocator.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // A pixel takes lanes() floats, one for each image and zeros up to a whole vector of every target. One pixel
 // of zeros ends each row and one row of zeros each channel, which serve as the next row's border as well; a
@@ -43,4 +43,4 @@ class Planes {
   hwy::AlignedFreeUniquePtr<float[]> values_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tributary {
+namespace tributary::nn {
 
 // Seven fraction bits.
 inline constexpr float kKernelUnit = 1.0f / 128.0f;
@@ -26,4 +26,4 @@ inline void QuantiseKernels(std::span<const float> weights, std::size_t inputs, 
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

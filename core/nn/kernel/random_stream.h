@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <numbers>
 
-namespace tributary {
+namespace tributary::nn {
 
 // The same with every compiler and standard library, which the distributions of <random> are not.
 class RandomStream {
@@ -42,4 +42,4 @@ class RandomStream {
   std::uint64_t state_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-namespace tributary {
+namespace tributary::nn {
 
 inline std::vector<float> RandomValues(std::size_t count, unsigned seed, float deviation = 1.0f) {
   std::mt19937 random(seed);
@@ -15,4 +15,4 @@ inline std::vector<float> RandomValues(std::size_t count, unsigned seed, float d
   return values;
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 std::array<std::int16_t, kTansigWords> MakeTable() {
@@ -23,4 +23,4 @@ std::span<const std::int16_t, kTansigWords> TansigTable() {
   return table;
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tributary {
+namespace tributary::nn {
 
 inline double Tansig(double x) { return std::tanh(x); }
 
@@ -23,4 +23,4 @@ inline constexpr std::size_t kTansigWords = std::size_t{1} << kTansigAddressBits
 // Word at address − 8192 … 8191 (index 0 is the lowest address): tanh rounded to nearest, then saturated.
 std::span<const std::int16_t, kTansigWords> TansigTable();
 
-}  // namespace tributary
+}  // namespace tributary::nn

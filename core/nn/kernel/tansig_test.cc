@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 TEST(TansigTest, SlopeIsTheDerivative) {
@@ -31,4 +31,4 @@ TEST(TansigTest, TableIsOddAndRising) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -17,7 +17,7 @@
 
 #ifndef TRIBUTARY_CORE_NN_WINOGRAD_3X3_BLOCKS
 #define TRIBUTARY_CORE_NN_WINOGRAD_3X3_BLOCKS
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr std::size_t kPanelRows = 8;  // output channels of a packed panel of kernels
@@ -33,11 +33,11 @@ constexpr std::size_t InPanels(std::size_t channels) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -152,11 +152,11 @@ void AddKernelGradient(const Planes& x, const Planes& y, float* x_points, float*
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::nn
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 HWY_EXPORT(Convolve);
@@ -272,5 +272,5 @@ void Winograd3x3::BackwardWeights(const Planes& x, const Planes& y_gradient,
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif

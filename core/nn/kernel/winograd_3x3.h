@@ -8,7 +8,7 @@
 #include "core/nn/kernel/planes.h"
 #include "hwy/aligned_allocator.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Weights as for Convolution3x3, whose results it gives up to rounding: sums of integers are not exact here.
 // Owns the transformed weights and a block of transformed tiles, which stays in the second-level cache: a
@@ -34,4 +34,4 @@ class Winograd3x3 {
   hwy::AlignedFreeUniquePtr<float[]> result_;   // and of what goes out
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

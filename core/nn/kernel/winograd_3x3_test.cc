@@ -4,7 +4,7 @@
 
 #include "core/nn/kernel/convolution_fixture.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 class Winograd3x3Test : public ConvolutionFixture {
@@ -36,4 +36,4 @@ TEST_P(Winograd3x3Test, GradientOfTheWeightsIsAddedToWhatWasThere) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Winograd3x3Test, kConvolutionShapes);
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

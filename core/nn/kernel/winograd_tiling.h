@@ -6,7 +6,7 @@
 
 #include "core/nn/kernel/planes.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // The points of a tile: 4 rows of 4.
 inline constexpr std::size_t kWinogradRow = 4;
@@ -70,4 +70,4 @@ class WinogradTiling {
   std::size_t tiles_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -15,7 +15,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -117,7 +117,7 @@ void TransformOutput(const float* points, std::size_t next, const WinogradTiling
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::nn
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

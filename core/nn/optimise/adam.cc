@@ -9,7 +9,7 @@
 
 #ifndef TRIBUTARY_CORE_NN_ADAM_FACTORS
 #define TRIBUTARY_CORE_NN_ADAM_FACTORS
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 struct StepFactors {
@@ -21,11 +21,11 @@ struct StepFactors {
 };
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary {
+namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -60,11 +60,11 @@ void AdamStep(const StepFactors& factors, std::size_t count, const float* gradie
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tributary
+}  // namespace tributary::nn
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tributary {
+namespace tributary::nn {
 
 HWY_EXPORT(AdamStep);
 
@@ -82,5 +82,5 @@ void Adam::Step(std::span<float> parameters, std::span<const float> gradient, do
    parameters.size(), gradient.data(), first_moment_.data(), second_moment_.data(), parameters.data());
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn
 #endif

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary {
+namespace tributary::nn {
 
 // Owns the moments. One thread at a time; a step allocates nothing.
 class Adam {
@@ -30,4 +30,4 @@ class Adam {
   std::vector<float> second_moment_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

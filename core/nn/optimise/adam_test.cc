@@ -7,7 +7,7 @@
 
 #include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 // Kingma & Ba, algorithm 1, in double.
@@ -58,4 +58,4 @@ TEST(AdamTest, FirstStepMovesByTheLearningRateAgainstTheGradient) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

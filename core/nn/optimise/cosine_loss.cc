@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 // Below it a vector has no direction.
@@ -64,4 +64,4 @@ double Spread(std::span<const float> z, std::size_t batch, std::span<double> nor
   return total / static_cast<double>(features) * std::sqrt(static_cast<double>(features));
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

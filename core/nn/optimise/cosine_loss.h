@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tributary {
+namespace tributary::nn {
 
 // Mean over the batch of −cos(p, z), both feature-major [features × batch]; writes weight times its gradient
 // with respect to p. A vector of zeros has the cosine 0 and no gradient.
@@ -19,4 +19,4 @@ void Cosines(std::span<const float> p, std::span<const float> z, std::size_t bat
 // overwritten.
 double Spread(std::span<const float> z, std::size_t batch, std::span<double> norms);
 
-}  // namespace tributary
+}  // namespace tributary::nn

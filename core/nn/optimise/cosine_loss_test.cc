@@ -7,22 +7,22 @@
 
 #include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
-constexpr std::size_t kBatch = 3;
-constexpr std::size_t kFeatures = 5;
+constexpr std::size_t kLossBatch = 3;
+constexpr std::size_t kLossFeatures = 5;
 
 double Loss(const std::vector<double>& p, const std::vector<float>& z) {
   double loss = 0;
-  for (std::size_t n = 0; n < kBatch; ++n) {
+  for (std::size_t n = 0; n < kLossBatch; ++n) {
     double product = 0, p_squares = 0, z_squares = 0;
-    for (std::size_t i = n; i < p.size(); i += kBatch) {
+    for (std::size_t i = n; i < p.size(); i += kLossBatch) {
       product += p[i] * z[i];
       p_squares += p[i] * p[i];
       z_squares += double{z[i]} * z[i];
     }
-    loss -= product / std::sqrt(p_squares * z_squares) / double{kBatch};
+    loss -= product / std::sqrt(p_squares * z_squares) / double{kLossBatch};
   }
   return loss;
 }
@@ -30,10 +30,11 @@ double Loss(const std::vector<double>& p, const std::vector<float>& z) {
 // Central differences of step h in double: error of order h², float's rounding of the result 1e-7.
 TEST(CosineLossTest, GradientAgreesWithFiniteDifferences) {
   constexpr double kStep = 1e-5;
-  const std::vector<float> p = RandomValues(kFeatures * kBatch, 1), z = RandomValues(kFeatures * kBatch, 2);
+  const std::vector<float> p = RandomValues(kLossFeatures * kLossBatch, 1),
+                           z = RandomValues(kLossFeatures * kLossBatch, 2);
   std::vector<float> gradient(p.size());
   std::vector<double> x(p.begin(), p.end());
-  EXPECT_NEAR(CosineLoss(p, z, kBatch, 0.5f, gradient), Loss(x, z), 1e-12);
+  EXPECT_NEAR(CosineLoss(p, z, kLossBatch, 0.5f, gradient), Loss(x, z), 1e-12);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double value = x[i];
     x[i] = value + kStep;
@@ -58,4 +59,4 @@ TEST(SpreadTest, IsZeroIfAllAreEqualAndNearOneIfDirectionsAreSpread) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

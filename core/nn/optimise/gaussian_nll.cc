@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tributary {
+namespace tributary::nn {
 
 double Softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
@@ -50,4 +50,4 @@ double GaussianNllBatch(std::span<const float> outputs, std::span<const float> t
   return loss * weight;
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

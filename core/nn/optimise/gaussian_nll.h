@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tributary {
+namespace tributary::nn {
 
 // Mean (m) and lower Cholesky factor l11, l21, l22 (m) of one position.
 struct GaussianPosition {
@@ -33,4 +33,4 @@ double GaussianNll(std::span<const double, kGaussianOutputs> outputs, std::span<
 double GaussianNllBatch(std::span<const float> outputs, std::span<const float> targets,
                         std::span<float> gradient);
 
-}  // namespace tributary
+}  // namespace tributary::nn

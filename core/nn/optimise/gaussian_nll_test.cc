@@ -7,7 +7,7 @@
 #include <numbers>
 #include <vector>
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 using Outputs = std::array<double, kGaussianOutputs>;
@@ -70,4 +70,4 @@ TEST(GaussianNllTest, BatchIsTheMeanOfItsSamples) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

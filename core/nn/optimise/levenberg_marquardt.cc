@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 // One run. State is what the algorithm carries from epoch to epoch.
@@ -118,4 +118,4 @@ absl::StatusOr<LevenbergMarquardtResult> MinimiseLevenbergMarquardt(
   return Minimiser(problem, start, options).Run();
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

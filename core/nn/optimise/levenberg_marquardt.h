@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/nn/optimise/normal_equations.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Sum of squared errors over patterns.
 class LeastSquaresProblem {
@@ -58,4 +58,4 @@ absl::StatusOr<LevenbergMarquardtResult> MinimiseLevenbergMarquardt(const LeastS
                                                                     std::span<const double> start,
                                                                     const LevenbergMarquardtOptions& options);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 // Fits a·exp(b·t) to samples of 2·exp(-0.7·t), one error per pattern.
@@ -87,4 +87,4 @@ TEST(LevenbergMarquardtTest, RefusesWhatCannotBeMinimised) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

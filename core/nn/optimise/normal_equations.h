@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 
-namespace tributary {
+namespace tributary::nn {
 
 // Allocates at construction only.
 struct NormalEquations {
@@ -16,4 +16,4 @@ struct NormalEquations {
   double squared_error = 0.0;  // eᵀe
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <numbers>
 
-namespace tributary {
+namespace tributary::nn {
 
 // Rises from peak / 25 over the first 30 % of the steps, then falls to peak / 250,000: the usual defaults of
 // the schedule, with which the reference figures (domain facts, section 1) were measured.
@@ -28,4 +28,4 @@ struct OneCycle {
   }
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr OneCycle kCycle{.peak = 2e-3, .steps = 1000};
@@ -20,4 +20,4 @@ TEST(OneCycleTest, IsMonotonicOnBothSidesOfThePeak) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

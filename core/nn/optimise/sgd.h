@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary {
+namespace tributary::nn {
 
 // From `base` at step 0 to zero at `steps`, as half a cosine (Loshchilov & Hutter, 2017); constant if steps
 // is 0.
@@ -51,4 +51,4 @@ class Sgd {
   std::vector<float> velocity_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 TEST(CosineScheduleTest, FallsFromTheBaseOverHalfAtTheMiddleToZero) {
@@ -49,4 +49,4 @@ TEST(SgdTest, ForgetsItsMomentumOnReset) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace tributary {
+namespace tributary::nn {
 
 void AlignPhase(FeatureSpan features) {
   constexpr std::size_t kHalf = PositioningNetwork::kInputs / 2;
@@ -31,4 +31,4 @@ void Standardise(const PositioningNetwork& network, FeatureSpan features) {
   }
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

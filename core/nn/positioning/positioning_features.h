@@ -5,7 +5,7 @@
 
 #include "core/nn/positioning/positioning_network.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Raw features of one user: 512 real parts, antenna-major and subcarrier-minor, then the 512 imaginary parts
 // (domain facts, section 1). Any common scale of the source's; the network was trained on the amplitude of
@@ -19,4 +19,4 @@ void AlignPhase(FeatureSpan features);
 // (x - mean) * inverse_deviation, in place.
 void Standardise(const PositioningNetwork& network, FeatureSpan features);
 
-}  // namespace tributary
+}  // namespace tributary::nn

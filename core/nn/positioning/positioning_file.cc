@@ -12,7 +12,7 @@
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr auto kWidths = PositioningNetwork::kWidths;
@@ -63,11 +63,11 @@ PositioningNetwork WithoutValues() {
   return network;
 }
 
-absl::Status Read(const TensorSet& set, const std::string& name, const Shape& shape,
+absl::Status Read(const parameters::TensorSet& set, const std::string& name, const Shape& shape,
                   std::span<float> values) {
-  const auto tensor = FindTensor(set, name);
+  const auto tensor = parameters::FindTensor(set, name);
   if (!tensor.ok()) return absl::InvalidArgumentError(tensor.status().message());
-  const auto read = FloatValues(name, **tensor, shape);
+  const auto read = parameters::FloatValues(name, **tensor, shape);
   if (!read.ok()) return read.status();
   const auto bad = std::ranges::find_if(*read, [](float v) { return !std::isfinite(v); });
   if (bad != read->end()) {
@@ -78,17 +78,17 @@ absl::Status Read(const TensorSet& set, const std::string& name, const Shape& sh
   return absl::OkStatus();
 }
 
-std::string MetadataOf(const TensorSet& set, std::string_view key) {
+std::string MetadataOf(const parameters::TensorSet& set, std::string_view key) {
   const auto found = set.metadata.find(key);
   return found == set.metadata.end() ? "" : found->second;
 }
 
 }  // namespace
 
-TensorSet PositioningTensors(const PositioningNetwork& network) {
-  TensorSet set;
+parameters::TensorSet PositioningTensors(const PositioningNetwork& network) {
+  parameters::TensorSet set;
   VisitTensors(network, [&set](const std::string& name, const Shape& shape, std::span<const float> values) {
-    set.tensors.emplace(name, FloatTensor(shape, values));
+    set.tensors.emplace(name, parameters::FloatTensor(shape, values));
   });
 
   for (const auto& [key, value] : kConventions) set.metadata.emplace(key, value);
@@ -98,7 +98,7 @@ TensorSet PositioningTensors(const PositioningNetwork& network) {
   return set;
 }
 
-absl::StatusOr<PositioningNetwork> PositioningFromTensors(const TensorSet& set) {
+absl::StatusOr<PositioningNetwork> PositioningFromTensors(const parameters::TensorSet& set) {
   for (const auto& [key, expected] : kConventions) {
     if (const std::string found = MetadataOf(set, key); found != expected) {
       return absl::InvalidArgumentError(absl::StrCat("not a positioning model: metadata \"", std::string(key),
@@ -118,18 +118,18 @@ absl::StatusOr<PositioningNetwork> PositioningFromTensors(const TensorSet& set) 
   network.name = MetadataOf(set, "name");
   network.version = MetadataOf(set, "version");
   network.training_set = MetadataOf(set, "training_set");
-  network.sha256 = HexOf(ParameterIdentity(set));
+  network.sha256 = parameters::HexOf(parameters::ParameterIdentity(set));
   return network;
 }
 
 std::string EncodePositioning(const PositioningNetwork& network) {
-  return EncodeSafetensors(PositioningTensors(network));
+  return parameters::EncodeSafetensors(PositioningTensors(network));
 }
 
 absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
-  const auto set = DecodeSafetensors(file);
+  const auto set = parameters::DecodeSafetensors(file);
   if (!set.ok()) return set.status();
   return PositioningFromTensors(*set);
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

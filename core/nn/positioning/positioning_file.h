@@ -8,7 +8,7 @@
 #include "core/nn/positioning/positioning_network.h"
 #include "core/parameters/tensor.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Tensors (float32): input.mean and input.inverse_deviation [1024]; layer1.weight [200, 1024], layer2.weight
 // [100, 200], layer3.weight [20, 100], layer4.weight [5, 20]; batch_norm.scale and batch_norm.shift [200];
@@ -16,14 +16,14 @@ namespace tributary {
 //
 // Metadata: kind "positioning", name, version, training_set; the rest describes the conventions to whoever
 // reads the file: format, layers, input, normalisation, outputs, diagonal, covariance.
-TensorSet PositioningTensors(const PositioningNetwork& network);
+parameters::TensorSet PositioningTensors(const PositioningNetwork& network);
 
 // Errors: InvalidArgument for another kind, convention, shape or type, or values that are not finite.
-absl::StatusOr<PositioningNetwork> PositioningFromTensors(const TensorSet& set);
+absl::StatusOr<PositioningNetwork> PositioningFromTensors(const parameters::TensorSet& set);
 
 // As a safetensors file. Decoding fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as
 // DecodeSafetensors, InvalidArgument as above.
 std::string EncodePositioning(const PositioningNetwork& network);
 absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file);
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -9,11 +9,11 @@
 #include <sstream>
 #include <string>
 
+#include "core/nn/kernel/random_values.h"
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/nn/positioning/positioning_trainer.h"
-#include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 using ::testing::HasSubstr;
@@ -31,7 +31,7 @@ PositioningNetwork Example() {
   return network;
 }
 
-void ExpectRefused(const TensorSet& set, const std::string& why) {
+void ExpectRefused(const parameters::TensorSet& set, const std::string& why) {
   const auto network = PositioningFromTensors(set);
   ASSERT_FALSE(network.ok());
   EXPECT_EQ(network.status().code(), absl::StatusCode::kInvalidArgument);
@@ -70,7 +70,7 @@ TEST(PositioningFileTest, IdentityFollowsTheParametersNotTheName) {
 TEST(PositioningFileTest, RefusesAnotherConvention) {
   for (const auto& [key, value] : PositioningTensors(Example()).metadata) {
     if (key == "name" || key == "version" || key == "training_set") continue;
-    TensorSet set = PositioningTensors(Example());
+    parameters::TensorSet set = PositioningTensors(Example());
     set.metadata[key] = "something else";
     ExpectRefused(set, key);
     set.metadata.erase(key);
@@ -80,7 +80,7 @@ TEST(PositioningFileTest, RefusesAnotherConvention) {
 
 TEST(PositioningFileTest, RefusesMissingMisshapenAndNonFiniteTensors) {
   for (const auto& [name, tensor] : PositioningTensors(Example()).tensors) {
-    TensorSet set = PositioningTensors(Example());
+    parameters::TensorSet set = PositioningTensors(Example());
     set.tensors.erase(name);
     ExpectRefused(set, name);
     set = PositioningTensors(Example());
@@ -107,4 +107,4 @@ TEST(PositioningFileTest, TheShippedModelIsReadableAndCalibrated) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "core/nn/optimise/gaussian_nll.h"
 #include "core/nn/kernel/gemm.h"
+#include "core/nn/optimise/gaussian_nll.h"
 #include "core/nn/positioning/positioning_network.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Owns the network and its buffers; a run allocates nothing. One thread at a time.
 class PositioningInference {
@@ -40,4 +40,4 @@ class PositioningInference {
 // the diagonal, then the calibration.
 GaussianPosition PositionFromOutputs(const PositioningNetwork& network, std::span<const float> outputs);
 
-}  // namespace tributary
+}  // namespace tributary::nn

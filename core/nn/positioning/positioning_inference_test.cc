@@ -7,11 +7,11 @@
 #include <cmath>
 #include <vector>
 
+#include "core/nn/kernel/random_values.h"
 #include "core/nn/positioning/positioning_features.h"
 #include "core/nn/positioning/positioning_trainer.h"
-#include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
 constexpr auto kWidths = PositioningNetwork::kWidths;
@@ -107,4 +107,4 @@ TEST(PositionFromOutputsTest, ScalesTheCholeskyFactorAndNotTheMean) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

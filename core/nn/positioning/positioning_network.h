@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary {
+namespace tributary::nn {
 
 struct PositioningNetwork {
   static constexpr std::size_t kAntennas = 64;
@@ -42,4 +42,4 @@ struct PositioningNetwork {
   std::string sha256;  // hex, of the parameters
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

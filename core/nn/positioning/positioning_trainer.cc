@@ -8,12 +8,13 @@
 #include "core/nn/kernel/dense.h"
 #include "core/nn/optimise/gaussian_nll.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
-constexpr auto kWidths = PositioningNetwork::kWidths;
-constexpr std::array<Dense, 4> kDense = {
-    {{kWidths[0], kWidths[1]}, {kWidths[1], kWidths[2]}, {kWidths[2], kWidths[3]}, {kWidths[3], kWidths[4]}}};
+constexpr std::array<Dense, 4> kDense = {{{PositioningNetwork::kWidths[0], PositioningNetwork::kWidths[1]},
+                                          {PositioningNetwork::kWidths[1], PositioningNetwork::kWidths[2]},
+                                          {PositioningNetwork::kWidths[2], PositioningNetwork::kWidths[3]},
+                                          {PositioningNetwork::kWidths[3], PositioningNetwork::kWidths[4]}}};
 
 constexpr std::size_t WeightCount() {
   std::size_t count = 0;
@@ -21,7 +22,7 @@ constexpr std::size_t WeightCount() {
   return count;
 }
 
-constexpr std::size_t kParameters = WeightCount() + 2 * kWidths[1];
+constexpr std::size_t kParameterCount = WeightCount() + 2 * PositioningNetwork::kWidths[1];
 
 }  // namespace
 
@@ -29,15 +30,15 @@ PositioningTrainer::PositioningTrainer(const Options& options)
     : batch_(options.batch),
       schedule_{options.peak_learning_rate, options.steps},
       gamma_offset_(WeightCount()),
-      parameters_(kParameters),
-      gradient_(kParameters),
-      adam_(kParameters),
-      norm_(kWidths[1], options.batch),
-      relu1_(kWidths[1] * batch_),
+      parameters_(kParameterCount),
+      gradient_(kParameterCount),
+      adam_(kParameterCount),
+      norm_(PositioningNetwork::kWidths[1], options.batch),
+      relu1_(PositioningNetwork::kWidths[1] * batch_),
       normalised_(relu1_.size()),
-      relu2_(kWidths[2] * batch_),
-      relu3_(kWidths[3] * batch_),
-      output_(kWidths[4] * batch_),
+      relu2_(PositioningNetwork::kWidths[2] * batch_),
+      relu3_(PositioningNetwork::kWidths[3] * batch_),
+      output_(PositioningNetwork::kWidths[4] * batch_),
       relu1_gradient_(relu1_.size()),
       relu2_gradient_(relu2_.size()),
       relu3_gradient_(relu3_.size()),
@@ -62,37 +63,39 @@ PositioningTrainer::PositioningTrainer(const Options& options)
 
 void PositioningTrainer::Forward(std::span<const float> features) {
   const float* weights = parameters_.data();
-  kDense[0].Forward(gemm_, weights + offsets_[0], Transposed(RowMajor(features.data(), batch_, kWidths[0])),
+  kDense[0].Forward(gemm_, weights + offsets_[0],
+                    Transposed(RowMajor(features.data(), batch_, PositioningNetwork::kWidths[0])),
                     relu1_.data());
   ReluForward(relu1_);
   std::ranges::copy(relu1_, normalised_.begin());
   norm_.TrainForward(Gamma(), Beta(), batch_, normalised_.data());
-  kDense[1].Forward(gemm_, weights + offsets_[1], RowMajor(normalised_.data(), kWidths[1], batch_),
-                    relu2_.data());
+  kDense[1].Forward(gemm_, weights + offsets_[1],
+                    RowMajor(normalised_.data(), PositioningNetwork::kWidths[1], batch_), relu2_.data());
   ReluForward(relu2_);
-  kDense[2].Forward(gemm_, weights + offsets_[2], RowMajor(relu2_.data(), kWidths[2], batch_), relu3_.data());
+  kDense[2].Forward(gemm_, weights + offsets_[2],
+                    RowMajor(relu2_.data(), PositioningNetwork::kWidths[2], batch_), relu3_.data());
   ReluForward(relu3_);
-  kDense[3].Forward(gemm_, weights + offsets_[3], RowMajor(relu3_.data(), kWidths[3], batch_),
-                    output_.data());
+  kDense[3].Forward(gemm_, weights + offsets_[3],
+                    RowMajor(relu3_.data(), PositioningNetwork::kWidths[3], batch_), output_.data());
 }
 
 void PositioningTrainer::Backward(std::span<const float> features) {
   const float* weights = parameters_.data();
   float* gradient = gradient_.data();
-  kDense[3].BackwardWeights(gemm_, RowMajor(relu3_.data(), kWidths[3], batch_), output_gradient_.data(),
-                            gradient + offsets_[3]);
+  kDense[3].BackwardWeights(gemm_, RowMajor(relu3_.data(), PositioningNetwork::kWidths[3], batch_),
+                            output_gradient_.data(), gradient + offsets_[3]);
   kDense[3].BackwardInput(gemm_, weights + offsets_[3], output_gradient_.data(), batch_,
                           relu3_gradient_.data());
 
   ReluBackward(relu3_, relu3_gradient_);
-  kDense[2].BackwardWeights(gemm_, RowMajor(relu2_.data(), kWidths[2], batch_), relu3_gradient_.data(),
-                            gradient + offsets_[2]);
+  kDense[2].BackwardWeights(gemm_, RowMajor(relu2_.data(), PositioningNetwork::kWidths[2], batch_),
+                            relu3_gradient_.data(), gradient + offsets_[2]);
   kDense[2].BackwardInput(gemm_, weights + offsets_[2], relu3_gradient_.data(), batch_,
                           relu2_gradient_.data());
 
   ReluBackward(relu2_, relu2_gradient_);
-  kDense[1].BackwardWeights(gemm_, RowMajor(normalised_.data(), kWidths[1], batch_), relu2_gradient_.data(),
-                            gradient + offsets_[1]);
+  kDense[1].BackwardWeights(gemm_, RowMajor(normalised_.data(), PositioningNetwork::kWidths[1], batch_),
+                            relu2_gradient_.data(), gradient + offsets_[1]);
   kDense[1].BackwardInput(gemm_, weights + offsets_[1], relu2_gradient_.data(), batch_,
                           relu1_gradient_.data());
 
@@ -100,7 +103,8 @@ void PositioningTrainer::Backward(std::span<const float> features) {
                  std::span(gradient_).subspan(gamma_offset_, norm_.features()),
                  std::span(gradient_).subspan(gamma_offset_ + norm_.features(), norm_.features()));
   ReluBackward(relu1_, relu1_gradient_);
-  kDense[0].BackwardWeights(gemm_, Transposed(RowMajor(features.data(), batch_, kWidths[0])),
+  kDense[0].BackwardWeights(gemm_,
+                            Transposed(RowMajor(features.data(), batch_, PositioningNetwork::kWidths[0])),
                             relu1_gradient_.data(), gradient + offsets_[0]);
 }
 
@@ -129,4 +133,4 @@ void PositioningTrainer::Export(PositioningNetwork& network) const {
              network.batch_norm_scale, network.batch_norm_shift);
 }
 
-}  // namespace tributary
+}  // namespace tributary::nn

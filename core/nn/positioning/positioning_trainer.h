@@ -7,13 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "core/nn/optimise/adam.h"
 #include "core/nn/kernel/batch_norm.h"
 #include "core/nn/kernel/gemm.h"
+#include "core/nn/optimise/adam.h"
 #include "core/nn/optimise/one_cycle.h"
 #include "core/nn/positioning/positioning_network.h"
 
-namespace tributary {
+namespace tributary::nn {
 
 // Owns parameters, moments and buffers; a step allocates nothing. One thread at a time.
 class PositioningTrainer {
@@ -68,4 +68,4 @@ class PositioningTrainer {
   std::vector<float> relu1_gradient_, relu2_gradient_, relu3_gradient_, output_gradient_;
 };
 
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -6,15 +6,14 @@
 #include <cmath>
 #include <vector>
 
+#include "core/nn/kernel/random_values.h"
 #include "core/nn/optimise/gaussian_nll.h"
 #include "core/nn/positioning/positioning_inference.h"
-#include "core/nn/kernel/random_values.h"
 
-namespace tributary {
+namespace tributary::nn {
 namespace {
 
-constexpr auto kWidths = PositioningNetwork::kWidths;
-constexpr std::size_t kBatch = 8;
+constexpr std::size_t kTrainingBatch = 8;
 
 using Layer = std::vector<std::vector<double>>;  // [batch][width]
 
@@ -45,31 +44,35 @@ void Normalise(Layer& x, const double* gamma, const double* beta) {
 double ReferenceLoss(const std::vector<double>& p, const std::vector<float>& features,
                      const std::vector<float>& targets) {
   Layer x;
-  for (std::size_t i = 0; i < kBatch; ++i) {
-    x.emplace_back(features.begin() + i * kWidths[0], features.begin() + (i + 1) * kWidths[0]);
+  for (std::size_t i = 0; i < kTrainingBatch; ++i) {
+    x.emplace_back(features.begin() + i * PositioningNetwork::kWidths[0],
+                   features.begin() + (i + 1) * PositioningNetwork::kWidths[0]);
   }
   const double* w1 = p.data();
-  const double* w2 = w1 + kWidths[0] * kWidths[1];
-  const double* w3 = w2 + kWidths[1] * kWidths[2];
-  const double* w4 = w3 + kWidths[2] * kWidths[3];
-  const double* gamma = w4 + kWidths[3] * kWidths[4];
-  Layer y = Dense(x, w1, kWidths[1], true);
-  Normalise(y, gamma, gamma + kWidths[1]);
-  y = Dense(Dense(Dense(y, w2, kWidths[2], true), w3, kWidths[3], true), w4, kWidths[4], false);
+  const double* w2 = w1 + PositioningNetwork::kWidths[0] * PositioningNetwork::kWidths[1];
+  const double* w3 = w2 + PositioningNetwork::kWidths[1] * PositioningNetwork::kWidths[2];
+  const double* w4 = w3 + PositioningNetwork::kWidths[2] * PositioningNetwork::kWidths[3];
+  const double* gamma = w4 + PositioningNetwork::kWidths[3] * PositioningNetwork::kWidths[4];
+  Layer y = Dense(x, w1, PositioningNetwork::kWidths[1], true);
+  Normalise(y, gamma, gamma + PositioningNetwork::kWidths[1]);
+  y = Dense(
+      Dense(Dense(y, w2, PositioningNetwork::kWidths[2], true), w3, PositioningNetwork::kWidths[3], true), w4,
+      PositioningNetwork::kWidths[4], false);
   double loss = 0;
-  for (std::size_t i = 0; i < kBatch; ++i) {
+  for (std::size_t i = 0; i < kTrainingBatch; ++i) {
     std::array<double, kGaussianOutputs> outputs, ignored;
     std::copy_n(y[i].begin(), kGaussianOutputs, outputs.begin());
-    loss += GaussianNll(outputs, std::array<double, 2>{targets[2 * i], targets[2 * i + 1]}, ignored) / kBatch;
+    loss += GaussianNll(outputs, std::array<double, 2>{targets[2 * i], targets[2 * i + 1]}, ignored) /
+            kTrainingBatch;
   }
   return loss;
 }
 
 class PositioningTrainerTest : public ::testing::Test {
  protected:
-  PositioningTrainer trainer_{{.batch = kBatch, .steps = 300, .peak_learning_rate = 5e-3, .seed = 3}};
-  std::vector<float> features_ = RandomValues(kBatch * kWidths[0], 1);
-  std::vector<float> targets_ = RandomValues(kBatch * 2, 2);
+  PositioningTrainer trainer_{{.batch = kTrainingBatch, .steps = 300, .peak_learning_rate = 5e-3, .seed = 3}};
+  std::vector<float> features_ = RandomValues(kTrainingBatch * PositioningNetwork::kWidths[0], 1);
+  std::vector<float> targets_ = RandomValues(kTrainingBatch * 2, 2);
 };
 
 // Every kind of parameter: some of each layer and of the norm. Tolerance: single precision, 1e-7 times some
@@ -81,8 +84,11 @@ TEST_F(PositioningTrainerTest, GradientAgreesWithFiniteDifferences) {
   EXPECT_NEAR(loss, ReferenceLoss(parameters, features_, targets_), 1e-5);
 
   std::size_t first = 0;
-  for (const std::size_t count : {kWidths[0] * kWidths[1], kWidths[1] * kWidths[2], kWidths[2] * kWidths[3],
-                                  kWidths[3] * kWidths[4], kWidths[1], kWidths[1]}) {
+  for (const std::size_t count : {PositioningNetwork::kWidths[0] * PositioningNetwork::kWidths[1],
+                                  PositioningNetwork::kWidths[1] * PositioningNetwork::kWidths[2],
+                                  PositioningNetwork::kWidths[2] * PositioningNetwork::kWidths[3],
+                                  PositioningNetwork::kWidths[3] * PositioningNetwork::kWidths[4],
+                                  PositioningNetwork::kWidths[1], PositioningNetwork::kWidths[1]}) {
     double largest = 0;
     for (std::size_t i = first; i < first + count; ++i)
       largest = std::max(largest, std::abs(double{gradient[i]}));
@@ -112,11 +118,11 @@ TEST_F(PositioningTrainerTest, LearnsABatchByHeart) {
 }
 
 TEST_F(PositioningTrainerTest, EqualSeedsGiveEqualNetworks) {
-  PositioningTrainer same({.batch = kBatch, .steps = 300, .peak_learning_rate = 5e-3, .seed = 3});
-  PositioningTrainer other({.batch = kBatch, .steps = 300, .peak_learning_rate = 5e-3, .seed = 4});
+  PositioningTrainer same({.batch = kTrainingBatch, .steps = 300, .peak_learning_rate = 5e-3, .seed = 3});
+  PositioningTrainer other({.batch = kTrainingBatch, .steps = 300, .peak_learning_rate = 5e-3, .seed = 4});
   EXPECT_EQ(trainer_.Step(features_, targets_), same.Step(features_, targets_));
   EXPECT_NE(trainer_.Step(features_, targets_), other.Step(features_, targets_));
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::nn

@@ -13,7 +13,7 @@
 namespace {
 
 // "name" or "name:instances".
-tributary::XclbinContents::Kernel KernelOf(const std::string& text) {
+tributary::device::XclbinContents::Kernel KernelOf(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return {text, 1};
   return {text.substr(0, colon), std::atoi(text.c_str() + colon + 1)};
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
                "tributary-xclbin"};
   std::string output;
   std::vector<std::string> kernels;
-  tributary::XclbinContents contents;
+  tributary::device::XclbinContents contents;
   app.add_option("--output", output, "File to write")->required();
   app.add_option("--kernel", kernels, "Kernel, or kernel:instances (may be repeated)")->required();
   app.add_option("--platform", contents.platform, "Platform name");
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   }
 
   for (const std::string& kernel : kernels) contents.kernels.push_back(KernelOf(kernel));
-  const absl::StatusOr<std::string> bytes = tributary::WriteXclbin(contents);
+  const absl::StatusOr<std::string> bytes = tributary::device::WriteXclbin(contents);
   if (!bytes.ok()) {
     std::cerr << fmt::format("tributary-xclbin: {}\n", std::string(bytes.status().message()));
     return 1;

@@ -10,7 +10,7 @@
 #include "fmt/format.h"
 #include "fpga/model/kernel_interface.h"
 
-namespace tributary {
+namespace tributary::device {
 namespace {
 
 constexpr int kMaxInstances = 16;
@@ -78,8 +78,8 @@ std::string Connectivity(const XclbinContents& contents) {
   std::int32_t count = 0;
   for (const XclbinContents::Kernel& kernel : contents.kernels) {
     for (int instance = 0; instance < kernel.instances; ++instance, ++unit) {
-      for (std::size_t i = 0; i < kKernelArguments.size(); ++i) {
-        if (!kKernelArguments[i].buffer) continue;
+      for (std::size_t i = 0; i < fpga::kKernelArguments.size(); ++i) {
+        if (!fpga::kKernelArguments[i].buffer) continue;
         Append(bytes, connection{static_cast<std::int32_t>(i), unit, 0});
         ++count;
       }
@@ -98,8 +98,8 @@ std::string KernelXml(const XclbinContents::Kernel& kernel, int first_unit) {
       "<port name=\"S_AXI_CONTROL\" mode=\"slave\" range=\"0x1000\" dataWidth=\"32\" portType=\"addressable\""
       " base=\"0x0\"/>\n",
       kernel.name);
-  for (std::size_t i = 0; i < kKernelArguments.size(); ++i) {
-    const KernelArgument& argument = kKernelArguments[i];
+  for (std::size_t i = 0; i < fpga::kKernelArguments.size(); ++i) {
+    const fpga::KernelArgument& argument = fpga::kKernelArguments[i];
     xml += fmt::format(
         "<arg name=\"{}\" addressQualifier=\"{}\" id=\"{}\" port=\"{}\" size=\"{:#x}\" offset=\"{:#x}\""
         " hostOffset=\"0x0\" hostSize=\"{:#x}\" type=\"{}\"/>\n",
@@ -197,4 +197,4 @@ absl::StatusOr<std::string> WriteXclbin(const XclbinContents& contents) {
   return assemble();
 }
 
-}  // namespace tributary
+}  // namespace tributary::device

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tributary {
+namespace tributary::device {
 
 struct XclbinContents {
   struct Kernel {
@@ -23,4 +23,4 @@ struct XclbinContents {
 // Errors: InvalidArgument for no kernel, a name or platform that does not fit, or instances outside 1 … 16.
 absl::StatusOr<std::string> WriteXclbin(const XclbinContents& contents);
 
-}  // namespace tributary
+}  // namespace tributary::device

@@ -8,7 +8,7 @@
 #include "fpga/tb/common/images.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr std::size_t kChannels = 4;
@@ -225,4 +225,4 @@ TEST_F(AugmentationBench, TakesAPixelPerCycleFromImageToImage) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

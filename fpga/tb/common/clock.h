@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "verilated.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // Owns the model. One cycle is: inputs written by the caller, Settle(), outputs read, Edge().
 template <class Model>
@@ -61,4 +61,4 @@ class Clock {
   std::uint64_t cycle_ = 0;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fpga

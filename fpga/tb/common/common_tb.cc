@@ -8,7 +8,7 @@
 #include "fpga/tb/common/stream.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr std::array<std::array<unsigned, 2>, 4> kPaces = {{{100, 100}, {50, 100}, {100, 50}, {60, 60}}};
@@ -265,4 +265,4 @@ TEST_F(CommonBench, MacsAddProductsAsTheModelDoes) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

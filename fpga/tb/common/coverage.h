@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // The counters of one test. Every point is checked when the object is destroyed, within the test.
 class Coverage {
@@ -39,4 +39,4 @@ class Coverage {
   std::map<std::string, Entry> points_;  // references to its elements stay valid
 };
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -9,7 +9,7 @@
 #include "fpga/tb/common/coverage.h"
 #include "fpga/tb/common/stream.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // How a run treats the streams. 100/100 measures throughput.
 struct Pace {
@@ -87,4 +87,4 @@ class FrameBench {
   bool was_blocked_ = false;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fpga

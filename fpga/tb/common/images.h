@@ -5,7 +5,7 @@
 
 #include "fpga/model/augmentation.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 inline Image BenchImage(std::mt19937& random) {
   Image image;
@@ -39,4 +39,4 @@ inline Kernel BenchKernel(std::mt19937& random) {
   return kernel;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

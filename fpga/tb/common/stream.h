@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tributary {
+namespace tributary::fpga {
 
 // Offers words; once offered, a word stays until it is taken. offer_percent 100 offers without a pause.
 class StreamSource {
@@ -69,4 +69,4 @@ class StreamSink {
   bool ready_ = false;
 };
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -8,7 +8,7 @@
 #include "fpga/tb/common/images.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 // The RTL is tested with four channels, the netlist with one: a byte of the output port each.
@@ -195,4 +195,4 @@ TEST_F(ConvolutionBench, StartsAgainAfterAResetInTheMiddleOfAnImage) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

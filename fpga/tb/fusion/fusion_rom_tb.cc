@@ -5,7 +5,7 @@
 #include "fpga/model/fusion_rom.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 std::string Contents(const std::string& name) {
@@ -21,4 +21,4 @@ TEST(FusionRomTest, GeneratedSourcesAreUpToDate) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -13,7 +13,7 @@
 #include "fpga/tb/common/stream.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 // For four panels. [LIS], table 7.1, has 160 and 283.
@@ -182,4 +182,4 @@ TEST_F(FusionTest, FusesFourPanelsEvery145CyclesAndAnswersWithin158) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

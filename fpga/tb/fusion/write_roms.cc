@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = argv[1];
   std::ofstream table(folder / "fusion_table.sv");
   std::ofstream program(folder / "fusion_program.sv");
-  table << tributary::FusionTableSource();
-  program << tributary::FusionProgramSource();
+  table << tributary::fpga::FusionTableSource();
+  program << tributary::fpga::FusionProgramSource();
   return table.flush() && program.flush() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -12,7 +12,7 @@
 #include "fpga/device/verilated_kernel.h"
 #include "fpga/model/kernel_interface.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr std::uint64_t kBase = 0x8'0000'0000;  // beyond 32 bits, so that both halves of a pointer count
@@ -20,7 +20,7 @@ constexpr std::size_t kMemoryWords = 1 << 15;
 constexpr std::uint64_t kUntouched = 0xdead'beef'dead'beef;
 constexpr int kMaxClocks = 2'000'000;
 
-class BenchMemory final : public BusMemory {
+class BenchMemory final : public device::BusMemory {
  public:
   std::uint8_t* Resolve(std::uint64_t address, std::uint64_t bytes) override {
     const std::uint64_t size = 8 * words.size();
@@ -94,7 +94,7 @@ class KernelBench {
   }
 
   BenchMemory memory;
-  VerilatedKernel<Top> kernel;
+  device::VerilatedKernel<Top> kernel;
   std::mt19937_64 random{7};
 
  private:
@@ -128,7 +128,7 @@ void RunRandomTransfers(double stall, std::uint32_t max_burst) {
     bench.Forget(run);
     words += std::uint64_t{run.frames} * run.frame_words;
   }
-  const AxiMemoryPort::Record& record = bench.kernel.memory_port().record();
+  const device::AxiMemoryPort::Record& record = bench.kernel.memory_port().record();
   EXPECT_EQ(record.read_words, words);
   EXPECT_EQ(record.written_words, words + kRuns * KernelReport::kWords);
   EXPECT_EQ(record.longest_burst, max_burst);
@@ -286,4 +286,4 @@ TEST(KernelTest, ForgetsARunningTransferInReset) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -14,7 +14,7 @@
 #include "fpga/tb/common/coverage.h"
 #include "fpga/tb/common/stream.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 inline std::vector<std::int32_t> GoldenResults(const FixedPositioning& fixed,
                                                std::span<const std::int32_t> features) {
@@ -151,4 +151,4 @@ inline std::vector<std::int32_t> ExtremeWords(std::mt19937& random, std::size_t 
   return words;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

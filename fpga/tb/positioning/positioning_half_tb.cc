@@ -5,7 +5,7 @@
 #include "fpga/tb/positioning/positioning_bench.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr PositioningParallelism kHalf = {.first_layer_inputs = 256};
@@ -35,4 +35,4 @@ TEST(PositioningHalfTest, MatchesTheGoldenModelEvery400Cycles) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -4,7 +4,7 @@
 #include "fpga/tb/positioning/small_network.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 TEST(PositioningSmallTest, MatchesTheGoldenStagesUnderRandomBackPressure) {
@@ -39,4 +39,4 @@ TEST(PositioningSmallTest, MatchesTheGoldenStagesUnderRandomBackPressure) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

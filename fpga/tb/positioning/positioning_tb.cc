@@ -6,13 +6,13 @@
 #include "fpga/tb/positioning/positioning_bench.h"
 #include "gtest/gtest.h"
 
-namespace tributary {
+namespace tributary::fpga {
 namespace {
 
 constexpr std::size_t kInputs = PositioningModel::kInputs;
 
 // Latency: from the last input word in to the last result word out. [LIS], table 7.1, has 200 and 429.
-constexpr std::uint64_t kInterval = 200;
+constexpr std::uint64_t kFullInterval = 200;
 constexpr std::uint64_t kLatency = 406;
 
 FixedPositioning RandomNetwork(std::uint64_t seed) {
@@ -58,7 +58,7 @@ TEST_F(PositioningTest, MatchesTheGoldenModelUnderRandomBackPressure) {
       if (batch < 11) bench_.Drain();
     }
     // The next network's parameters arrive while inferences are under way.
-    bench_.RunUntilStarted(kInterval);
+    bench_.RunUntilStarted(kFullInterval);
   }
   bench_.Drain();
   in_waited = bench_.input_waited;
@@ -83,7 +83,7 @@ TEST_F(PositioningTest, StartsAnInferenceEvery200CyclesAndAnswersWithin406) {
   std::cout << "positioning: a result every " << interval << " cycles, latency " << latency
             << " cycles from the last input word in to the last result word out, "
             << latency + kInputs / 8 - 1 << " from the first\n";
-  EXPECT_LE(interval, kInterval);
+  EXPECT_LE(interval, kFullInterval);
   EXPECT_LE(latency, kLatency);
 }
 
@@ -99,4 +99,4 @@ TEST_F(PositioningTest, ComputesNothingBeforeANetworkIsLoaded) {
 }
 
 }  // namespace
-}  // namespace tributary
+}  // namespace tributary::fpga

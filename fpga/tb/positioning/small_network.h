@@ -6,7 +6,7 @@
 
 #include "fpga/tb/positioning/positioning_bench.h"
 
-namespace tributary {
+namespace tributary::fpga {
 
 // As in positioning_small.sv.
 inline constexpr std::array<std::size_t, 5> kSmallWidths = {64, 16, 7, 4, 3};
@@ -39,4 +39,4 @@ inline FixedPositioning SmallNetwork(std::mt19937& random, bool extreme) {
   return fixed;
 }
 
-}  // namespace tributary
+}  // namespace tributary::fpga

@@ -1,0 +1,11 @@
+// Text that a peer has sent.
+#pragma once
+
+#include <string>
+
+namespace tributary::wire {
+
+// A peer's text, fit for a log: shortened, control characters escaped.
+std::string PeerText(const std::string& text);
+
+}  // namespace tributary::wire
