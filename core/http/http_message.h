@@ -1,4 +1,4 @@
-// Request targets, taken apart.
+// Parses request targets.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace tributary::http {
 
-// "/api/v1/events?site=lab&rate_hz=5". Errors: InvalidArgument for a target that does not begin with '/', has
-// a broken percent escape, or decodes to a control character.
+// Parses "/api/v1/events?site=lab&rate_hz=5". Errors: InvalidArgument for a target that does not begin with
+// '/', has a broken percent escape, or decodes to a control character.
 absl::StatusOr<HttpRequest> ParseHttpTarget(std::string_view target);
 
 }  // namespace tributary::http

@@ -1,4 +1,4 @@
-// What an HTTP server counts, as metrics.
+// The counts of an HTTP server, as metrics.
 #pragma once
 
 #include "core/http/http_server.h"
@@ -6,7 +6,7 @@
 
 namespace tributary::http {
 
-// Read when the metrics are; the server outlives their last reader.
+// The metrics read the counts when they are scraped: the server must outlive their last reader.
 void AddHttpMetrics(const HttpServer& server, runtime::Metrics& metrics);
 
 }  // namespace tributary::http

@@ -26,7 +26,7 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
 
-// A comment line that keeps proxies and dead-peer detection content when there is no news.
+// A comment line keeps proxies from closing the connection when there is no news.
 constexpr std::chrono::seconds kKeepAlive{15};
 constexpr std::chrono::milliseconds kMinInterval{10};
 
@@ -48,7 +48,7 @@ class HttpServer::Impl {
   void Stop();
   void Accept();
 
-  // The longest route that fits, with the request's `rest` filled in.
+  // The longest route that matches, with the request's `rest` filled in.
   template <typename Routes>
   const typename Routes::mapped_type* Find(const Routes& routes, HttpRequest& request) const {
     const typename Routes::mapped_type* found = nullptr;
@@ -68,14 +68,14 @@ class HttpServer::Impl {
   std::map<std::string, Handler> routes_;
   std::map<std::string, StreamHandler> streams_;
 
-  // Written on the server's thread, read by anyone.
+  // The server's thread writes them; any thread reads.
   std::atomic<std::uint64_t> requests_ = 0;
   std::atomic<std::uint64_t> rejected_requests_ = 0;
   std::atomic<std::uint64_t> rejected_connections_ = 0;
   std::atomic<std::uint64_t> open_connections_ = 0;
   std::atomic<std::uint64_t> open_streams_ = 0;
 
-  // Destroyed before what connections refer to.
+  // Destroyed before the members that connections refer to.
   asio::io_context io_{1};
   asio::ip::tcp::acceptor acceptor_{io_};
   asio::steady_timer accept_retry_{io_};
@@ -83,7 +83,7 @@ class HttpServer::Impl {
   int port_ = 0;
 };
 
-// One connection: request, response, request … or request, events. Kept alive by its pending operation.
+// One connection: request, response, request … or request, events. Its pending operation keeps it alive.
 class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Impl& server, asio::ip::tcp::socket socket)
@@ -144,7 +144,7 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
     events_->interval = std::max<std::chrono::microseconds>(events_->interval, kMinInterval);
     ++server_.open_streams_;
     ++server_.requests_;
-    // Ends with the connection: no length, no chunks.
+    // The end of the connection ends the response: no length, no chunks.
     WriteEvent(
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
         "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n");
@@ -184,7 +184,7 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
 
   void WaitForEvent() {
     stream_.expires_never();
-    // On the grid of the interval, unless the reader is late already.
+    // On the grid of the interval, unless the reader is already late.
     const auto now = std::chrono::steady_clock::now();
     next_event_ = std::max(next_event_ + events_->interval, now);
     timer_.expires_at(next_event_);
@@ -243,7 +243,7 @@ absl::Status HttpServer::Impl::Start(const std::string& listen) {
         io_.run();
         return;
       } catch (const std::exception&) {
-        // A handler that throws loses its connection, not the server.
+        // A handler that throws costs its connection, not the server.
         ++rejected_requests_;
       }
     }
@@ -255,7 +255,7 @@ void HttpServer::Impl::Accept() {
   acceptor_.async_accept([this](error_code error, asio::ip::tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) {
-      // Out of file descriptors, most likely: not in a loop.
+      // Probably out of file descriptors: do not retry in a tight loop.
       accept_retry_.expires_after(std::chrono::milliseconds(100));
       accept_retry_.async_wait([this](error_code stopped) {
         if (!stopped) Accept();
@@ -263,7 +263,7 @@ void HttpServer::Impl::Accept() {
       return;
     }
     const bool full = open_connections_ >= limits_.connections;
-    // Beyond twice the limit not even a refusal is written.
+    // Beyond twice the limit, close without a refusal.
     if (open_connections_ < 2 * limits_.connections) {
       auto connection = std::make_shared<Connection>(*this, std::move(socket));
       if (full) {

@@ -1,4 +1,4 @@
-// A small HTTP/1.1 server for what daemons show: metrics, health, JSON and server-sent events.
+// A small HTTP/1.1 server for daemons: metrics, health, JSON and server-sent events.
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,8 @@ namespace tributary::http {
 
 struct HttpRequest {
   std::string path;                          // decoded, without the query
-  std::map<std::string, std::string> query;  // decoded; the last of a repeated key holds
-  std::string rest;                          // what follows the route's prefix
+  std::map<std::string, std::string> query;  // decoded; a repeated key has its last value
+  std::string rest;                          // the part after the route's prefix
 };
 
 struct HttpResponse {
@@ -28,24 +28,23 @@ struct HttpResponse {
   std::string body;
 };
 
-// How every fault is answered, the server's own and a handler's: {"error": "what is wrong"},
-// application/json.
+// The answer to every fault, of the server and of handlers: {"error": "what is wrong"}, application/json.
 HttpResponse HttpProblem(int status, std::string_view error);
 
-// Server-sent events: every `interval`, `next` gives the data of one event (without line breaks), or nothing
-// if there is no news. It is not asked while the client still reads the previous event, so that a slow reader
-// gets the latest.
+// Server-sent events: every `interval`, `next` returns the data of one event (without line breaks), or
+// nothing. The server does not call it while the client still reads the previous event, so a slow reader gets
+// the latest.
 struct HttpEventStream {
   std::chrono::microseconds interval{100'000};
   std::function<std::optional<std::string>()> next;
 };
 
 struct HttpLimits {
-  std::size_t connections = 64;     // more are answered 503
-  std::size_t streams = 16;         // of these; more are answered 503
-  std::size_t header_bytes = 8192;  // more are answered 431
+  std::size_t connections = 64;     // connections; answers 503 beyond
+  std::size_t streams = 16;         // event streams among them; answers 503 beyond
+  std::size_t header_bytes = 8192;  // of a request's header; answers 431 beyond
   std::chrono::milliseconds timeout{
-      10'000};  // for a request to arrive, a response to be read, an idle connection
+      10'000};  // for a request to arrive, for a response to be read, and for an idle connection
 };
 
 struct HttpCounters {
@@ -56,13 +55,13 @@ struct HttpCounters {
   std::uint64_t open_streams = 0;          // now
 };
 
-// Owns one thread, on which handlers run: they must be quick. GET and HEAD only, no request bodies, hostile
-// input is answered or cut. Routes are given before Start and are matched exactly, or as a prefix if they end
-// in '/'; the longest wins. No TLS: for the loopback, or behind a proxy.
+// Owns one thread, which runs the handlers: they must be quick. Serves GET and HEAD only and takes no request
+// body. It answers hostile input or closes the connection. Set routes before Start. A route matches exactly,
+// or as a prefix if it ends in '/'; the longest one wins. No TLS: use it on loopback or behind a proxy.
 class HttpServer {
  public:
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
-  // A response instead of a stream refuses it.
+  // The handler may return a response to refuse the stream.
   using StreamHandler = std::function<std::variant<HttpEventStream, HttpResponse>(const HttpRequest&)>;
 
   explicit HttpServer(HttpLimits limits = {});
@@ -75,7 +74,7 @@ class HttpServer {
 
   // "host:port"; port 0: any. InvalidArgument: not an address. Unavailable: it cannot be bound.
   absl::Status Start(const std::string& listen);
-  // Cuts all connections and ends the thread.
+  // Closes all connections and ends the thread.
   void Stop();
 
   int port() const;

@@ -35,7 +35,7 @@ TEST(HttpMessageTest, RefusesWhatIsNoTarget) {
   }
 }
 
-// A server on a free port, and bytes to and from it.
+// A server on a free port, and a raw connection to it.
 class HttpServerTest : public ::testing::Test {
  protected:
   void Start(HttpLimits limits = {}) {
@@ -56,7 +56,7 @@ class HttpServerTest : public ::testing::Test {
     return socket;
   }
 
-  // Everything until the server closes.
+  // Reads until the server closes.
   std::string Send(const std::string& bytes) {
     tcp::socket socket = Connect();
     boost::system::error_code error;
@@ -171,7 +171,7 @@ TEST_F(HttpServerTest, StreamsEventsUntilTheReaderGoes) {
     EXPECT_THAT(answer, HasSubstr("data: 0\n\ndata: 1\n\ndata: 2\n\n"));
     EXPECT_EQ(server_->counters().open_streams, 1u);
   }
-  // The next event that cannot be written ends it.
+  // The next event cannot be written and ends the stream.
   while (server_->counters().open_streams > 0) std::this_thread::yield();
 }
 

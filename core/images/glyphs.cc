@@ -26,7 +26,7 @@ struct Glyph {
   std::array<Stroke, kMaxStrokes> stroke;
 };
 
-// Chosen so that no glyph is another one turned by less than 40°.
+// No glyph equals another one turned by less than 40°.
 constexpr std::array<Glyph, kGlyphs> kShapes = {{
     {1, {{{{0, -1}, {0, 1}}}}},                                                         // bar
     {2, {{{{0, -1}, {0, 1}}, {{-1, 0}, {1, 0}}}}},                                      // cross

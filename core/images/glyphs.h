@@ -1,4 +1,4 @@
-// Ten procedural glyphs, drawn with chance: labelled images where no recorded ones are at hand.
+// Ten procedural glyphs with random variation: labelled images without a data set.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace tributary::images {
 
-// `count` images of 28 × 28; glyph i % 10, with its strokes displaced, turned by up to 20°, scaled and of
-// varying width and brightness, on noise. Equal seeds give equal sets.
+// `count` images of 28 × 28. Image i shows glyph i % 10 on noise; its strokes are displaced, turned by up to
+// 20°, scaled, and vary in width and brightness. Equal seeds give equal sets.
 ImageSet DrawGlyphs(std::size_t count, std::uint64_t seed);
 
 }  // namespace tributary::images

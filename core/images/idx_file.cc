@@ -76,11 +76,11 @@ absl::StatusOr<std::string> Plain(std::string_view file, std::size_t max_bytes) 
   return std::string(file);
 }
 
-// How many dimensions an idx file has says what it is of.
+// The number of dimensions tells images from labels.
 constexpr std::size_t kLabelDimensions = 1;
 constexpr std::size_t kImageDimensions = 3;
 
-// Sizes of the dimensions of a file of unsigned bytes, checked against its length.
+// The sizes of the dimensions of a file of unsigned bytes, checked against its length.
 absl::StatusOr<std::vector<std::uint32_t>> Header(std::string_view file, std::size_t dimensions) {
   const auto word = [file](std::size_t at) {
     std::uint32_t value = 0;
@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<std::uint32_t>> Header(std::string_view file, std::si
   return sizes;
 }
 
-// The whole file, unpacked, with the sizes of its dimensions.
+// Reads and unpacks the whole file, with the sizes of its dimensions.
 struct Content {
   std::string bytes;
   std::vector<std::uint32_t> sizes;
@@ -132,7 +132,7 @@ absl::StatusOr<Content> Read(std::string_view file, std::size_t dimensions, std:
   absl::StatusOr<std::string> plain = Plain(file, max_bytes);
   if (!plain.ok()) return plain.status();
   absl::StatusOr<std::vector<std::uint32_t>> sizes = Header(*plain, dimensions);
-  // The offset is one that a look at the file itself would not find.
+  // The offset counts unpacked bytes.
   if (!sizes.ok()) return file.starts_with(kGzipMagic) ? In("unpacked", sizes.status()) : sizes.status();
   return Content{*std::move(plain), *std::move(sizes)};
 }

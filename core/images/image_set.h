@@ -1,4 +1,4 @@
-// Grey images with, perhaps, labels: what a node learns from and an operator judges by.
+// Grey images, optionally with labels: nodes learn from them, operators judge by them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// A bounded buffer that keeps the most novel images of a stream (SOFed), because a board cannot keep
-// everything.
+// A bounded buffer of the most novel images of a stream (SOFed): a board cannot keep all images.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +15,9 @@ struct KeptImage {
   friend bool operator==(const KeptImage&, const KeptImage&) = default;
 };
 
-// Full: an image replaces the least novel one if it is more novel, and is dropped otherwise; both are
-// counted. Novelty is the caller's: 1 − cosine between the projections of two views serves. One thread at a
-// time; nothing is allocated after the constructor.
+// When full, a more novel image replaces the least novel one; a less novel image is dropped. Both are
+// counted. The caller defines novelty, e.g. 1 − cosine between the projections of two views. One thread at a
+// time; allocates nothing after the constructor.
 class ImageBuffer {
  public:
   ImageBuffer(std::size_t capacity, std::size_t image_size);
@@ -26,7 +25,7 @@ class ImageBuffer {
   // False if the image was dropped: not novel enough, of another size, or its novelty not finite.
   bool Offer(std::uint32_t index, std::span<const std::uint8_t> image, double novelty);
 
-  // The score of a kept image changes as the encoder learns.
+  // Updates the score of a kept image: it changes as the encoder learns.
   void Rescore(std::size_t place, double novelty) { kept_[place].novelty = novelty; }
 
   void Clear() { kept_.clear(); }

@@ -40,7 +40,7 @@ std::span<const std::uint8_t> ImageRehearsal::Batch(std::uint64_t index) {
 }
 
 void ImageRehearsal::Score(std::span<const float> novelty) {
-  // Before the new ones are offered: they may take the place of an image that was picked.
+  // Score these before new images are offered: a new image may replace one that was picked.
   for (std::size_t n = 0; n < picks_.size(); ++n) buffer_.Rescore(picks_[n], novelty[half_batch_ + n]);
   for (std::size_t n = 0; n < half_batch_; ++n) {
     (void)buffer_.Offer(stream_.indices()[n], std::span(pixels_).subspan(n * image_size_, image_size_),

@@ -10,8 +10,8 @@
 
 namespace tributary::images {
 
-// Passes over the part in a new order each time. Batch b depends only on set, part, seed and b, so that a
-// node that restarts goes on where it was. Keeps a reference to the set. One thread at a time.
+// Visits the whole part in a new order each time. Batch b depends only on set, part, seed and b, so a node
+// that restarts resumes where it was. Keeps a reference to the set. One thread at a time.
 class ImageStream {
  public:
   // `part`: indices into the set, at least one.
@@ -20,7 +20,7 @@ class ImageStream {
   // Batch number `index`, [batch × side × side], valid until the next call.
   std::span<const std::uint8_t> Batch(std::uint64_t index);
 
-  // The last batch's images, by their places in the set.
+  // The places of the last batch's images in the set.
   std::span<const std::uint32_t> indices() const { return indices_; }
 
   std::size_t count() const { return part_.size(); }

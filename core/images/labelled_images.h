@@ -10,8 +10,8 @@ namespace tributary::images {
 
 enum class ImageUse { kTraining, kTest };
 
-// `images`: an idx file (or idx.gz), with its labels unless that name is empty; or "glyphs": 7,000 for
-// training, 2,000 others to test. Errors: as ReadIdxImages.
+// `images`: an idx file (or idx.gz); `labels`: its label file, or empty. "glyphs" means the built-in ones:
+// 7,000 for training, 2,000 others for tests. Errors: as ReadIdxImages.
 absl::StatusOr<ImageSet> ReadImages(const std::string& images, const std::string& labels, ImageUse use);
 
 }  // namespace tributary::images

@@ -24,8 +24,8 @@ std::vector<std::uint32_t> Shuffled(std::size_t count, nn::RandomStream& random)
   return order;
 }
 
-// The logarithm of a Gamma(shape, 1) draw (Marsaglia & Tsang, 2000): for small shapes the draw itself would
-// underflow.
+// The logarithm of a Gamma(shape, 1) draw (Marsaglia & Tsang, 2000): the draw itself would underflow for
+// small shapes.
 double LogGamma(double shape, nn::RandomStream& random) {
   const double boost = shape < 1 ? std::log(1.0 - random.Uniform()) / shape : 0.0;
   const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3.0;

@@ -1,4 +1,4 @@
-// Which images a node of several gets. Seeded: every node computes the whole split and takes its part.
+// Which images each of several nodes gets. Seeded: every node computes the whole split and takes its part.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace tributary::images {
 
 enum class ImageSplit {
-  kIid,        // dealt out at random, equal numbers (± 1)
+  kIid,        // dealt at random, equal numbers (± 1)
   kShard,      // sorted by label, cut into two shards per node, dealt out (McMahan et al., 2017)
   kDirichlet,  // per class: node shares of each class are drawn from Dirichlet(concentration)
 };
@@ -23,9 +23,9 @@ absl::StatusOr<ImageSplit> ParseImageSplit(std::string_view name);
 struct ImageSplitOptions {
   ImageSplit kind = ImageSplit::kIid;
   std::size_t nodes = 1;
-  // Per class, not per client as in Hsu et al. (2019): with per-client draws the nodes' totals would be equal
-  // and some images of a finite set left over; with per-class draws every image goes to exactly one node and
-  // totals differ.
+  // Draws per class, not per client as [Hsu19] does. Per-client draws would give all nodes equal totals and
+  // leave some images of a finite set over. Per-class draws give every image to exactly one node, with
+  // different totals.
   double concentration = 0.5;
   std::uint64_t seed = 1;
 };

@@ -19,11 +19,12 @@
 namespace tributary::link {
 namespace {
 
-// A peer that takes or gives nothing for so long is tried anew; keepalive finds a cut link much earlier.
+// The call times out and is retried if the peer is idle for this long. Keepalive detects a lost connection
+// much earlier.
 constexpr std::chrono::minutes kCallLimit{10};
-// Of a call that carries next to nothing.
+// Timeout of a call with a small message.
 constexpr std::chrono::seconds kSmallAttempt{30};
-// An answer and the next task leave the aggregator together, on two streams.
+// The aggregator sends an answer and the next task at the same time, on two streams.
 constexpr absl::Duration kAnswerBehindTask = absl::Seconds(1);
 
 class CancelledBy {
@@ -180,7 +181,7 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, cons
       parameters::ElementsPerChunk(static_cast<parameters::UpdateEncoding>(update.header.encoding()));
   v1::SubmitUpdateRequest request;
   *request.mutable_header() = update.header;
-  // A write that fails means that the answer is there already, or the link is gone: Finish tells.
+  // A failed write means that the answer is there already or the connection is lost. Finish tells which.
   bool open = writer->Write(request);
   request.clear_header();
   for (std::size_t first = 0; open && first < elements; first += per_chunk) {

@@ -24,7 +24,7 @@ constexpr std::int64_t kRepeatLogNs = 10'000'000'000;
 
 absl::Status Withdrawn() { return absl::CancelledError("the task was withdrawn"); }
 
-// 0 where the task is of a kind that is not known here.
+// 0 for a kind of task that this program does not know.
 std::uint32_t RoundOf(const v1::ParticipateResponse& response) {
   switch (response.task_case()) {
     case v1::ParticipateResponse::kTrain:
@@ -144,7 +144,7 @@ class FederationClient::Impl {
   }
 
  private:
-  // Tries until it succeeds, cannot succeed or is no longer wanted.
+  // Retries until the call succeeds, cannot succeed or is no longer wanted.
   absl::Status Insist(const Assignment& assignment, const std::function<absl::Status()>& attempt) {
     calls_.Recovered();
     while (!assignment.withdrawn.stop_requested()) {
@@ -175,7 +175,7 @@ class FederationClient::Impl {
     return answer;
   }
 
-  // The aggregator is there and does not take it: nothing else would say so.
+  // The aggregator is connected but takes no update: only this line tells the operator.
   void SayLater(const Assignment& assignment, const SubmitAnswer& answer) {
     const std::int64_t now_ns = clock_.SteadyNs();
     if (now_ns < next_later_log_ns_) return;
@@ -224,7 +224,7 @@ class FederationClient::Impl {
     return {sample_count_, redeclared_.get_token()};
   }
 
-  // One stream, to its end.
+  // Runs one stream to its end.
   absl::Status ReadTasks(const std::stop_token& stop, const Declaration& declaration, bool& answered) {
     v1::ParticipateRequest request;
     request.set_node(options_.node);
@@ -250,19 +250,19 @@ class FederationClient::Impl {
       if (absl::Status status = Take(response, stop); !status.ok()) {
         context.TryCancel();
         reader->Finish();
-        answered = false;  // or an answer that never gets through would be tried without pause
+        answered = false;  // or an answer that always fails would be retried without a pause
         return status;
       }
     }
     absl::Status status = FromGrpc(reader->Finish());
     if (!status.ok()) return status;
-    // After the end of a run the next one may come; there is no hurry.
+    // After the end of a run the next one may start; there is no hurry.
     if (ended) return absl::NotFoundError("the run has ended");
     return absl::UnavailableError("the aggregator ended the stream");
   }
 
-  // Errors: of an answer that did not get through: to a step of secure aggregation, or that this node
-  // declines. The next stream asks again.
+  // Returns the error of an answer that failed: to a step of secure aggregation, or a decline. The next
+  // stream asks again.
   absl::Status Take(const v1::ParticipateResponse& response, const std::stop_token& stop) {
     absl::StatusOr<wire::FederationTask> task = wire::TaskFromWire(response);
     if (!task.ok()) return DeclineUnread(response, task.status(), stop);
@@ -294,7 +294,8 @@ class FederationClient::Impl {
                   wire::PeerText(why.ToString()));
     const bool masking = absl::IsFailedPrecondition(why) || response.has_advertise_keys() ||
                          response.has_share_keys() || response.has_unmask();
-    // A run's settings stay; what other nodes have a part in is another one in the next round.
+    // A run's settings are the same in every round. Its masking is not: it depends on the other nodes of the
+    // round.
     parameters::TaskDecline decline{
         masking ? parameters::DeclineReason::kKeys : parameters::DeclineReason::kTask, !masking,
         std::string(why.message())};
@@ -329,7 +330,7 @@ class FederationClient::Impl {
   const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::FederationService::Stub> stub_;
   MaskingSteps masking_;
-  Reconnect calls_;                     // the caller's thread
+  Reconnect calls_;                     // the caller's thread, too
   std::int64_t next_later_log_ns_ = 0;  // likewise
   std::stop_source stopping_;
 

@@ -154,7 +154,7 @@ TEST_F(FederationClientTest, SendsWordsWithThoseWhoseTheyAre) {
   EXPECT_EQ(received, words);
 }
 
-// The aggregator goes on once it has the update: the next task may overtake the answer.
+// The aggregator continues as soon as it has the update: the next task may overtake the answer.
 TEST_F(FederationClientTest, HearsThatItsUpdateCountedAlsoIfTheNextTaskComesFirst) {
   update_.resize(1000);
   remainder_.resize(1000);
@@ -278,7 +278,7 @@ TEST_F(FederationClientTest, DeclinesATaskBeyondItsLimitsForGood) {
   EXPECT_EQ(Assigned().task.round, 1u) << "the stream goes on";
 }
 
-// Whom other nodes have given something that cannot be read is not out of the run for it.
+// A node that received unreadable shares still takes part in the run.
 TEST_F(FederationClientTest, DeclinesARoundsMaskingForThatRoundAlone) {
   v1::ParticipateResponse task;
   task.set_run("run");

@@ -1,4 +1,4 @@
-// A FederationService that a test tells what to say.
+// A FederationService whose answers a test sets.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -18,7 +18,7 @@
 
 namespace tributary::testing {
 
-// One node's peer on a port of its own. Every task pushed goes to the present stream and the next ones.
+// Serves one node on a port of its own. Every pushed task goes to the present stream and to the next ones.
 class FakeFederation final : public v1::FederationService::Service {
  public:
   FakeFederation() {
@@ -50,7 +50,7 @@ class FakeFederation final : public v1::FederationService::Service {
     changed_.notify_all();
   }
 
-  // What a test sets before and reads after.
+  // Tests set these before and read them after.
   std::string model;
   std::size_t chunk_bytes = 1000;
   int break_fetches = 0;  // so many fetches end after one chunk with UNAVAILABLE
@@ -203,7 +203,7 @@ class FakeFederation final : public v1::FederationService::Service {
     const std::lock_guard lock(mutex_);
     return fetch_offsets.size();
   }
-  // Submissions that have come whole.
+  // Submissions that have arrived completely.
   std::size_t received() {
     const std::lock_guard lock(mutex_);
     return received_;
@@ -240,7 +240,7 @@ class FakeFederation final : public v1::FederationService::Service {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// A task that asks for what FakeFederation::model holds.
+// A task for the model that FakeFederation::model holds.
 inline v1::ParticipateResponse TrainResponse(std::uint32_t round, std::size_t elements,
                                              std::size_t model_bytes) {
   v1::ParticipateResponse response;

@@ -1,4 +1,4 @@
-// What every gRPC adapter of the aggregator needs: how a status travels, and who calls.
+// What every gRPC adapter of the aggregator needs: the conversion of a status, and the caller's name.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -19,7 +19,7 @@ inline grpc::Status ToGrpcStatus(const absl::Status& status) {
 inline std::optional<std::string> PeerCertificateName(const grpc::AuthContext& context) {
   if (!context.IsPeerAuthenticated()) return std::nullopt;
   const auto names = context.FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
-  // Authenticated, but nameless: equal to no node's name.
+  // Authenticated but without a name: equal to no node's name.
   return names.empty() ? std::string() : std::string(names.front().data(), names.front().size());
 }
 

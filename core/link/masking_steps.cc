@@ -13,7 +13,7 @@
 namespace tributary::link {
 namespace {
 
-// The messages are small: who does not answer by then is asked on another stream.
+// The messages are small. After this timeout the other side asks again on another stream.
 constexpr std::chrono::seconds kStepLimit{30};
 
 }  // namespace
@@ -58,7 +58,8 @@ absl::Status MaskingSteps::Call(grpc::Status (v1::FederationService::Stub::*meth
   if (absl::Status status = FromGrpc((stub_.*method)(&context, request, &response)); !status.ok()) {
     return status;
   }
-  // Too late, or taken before. Of unmasking, too late is the rule: a threshold of the nodes is enough.
+  // The answer was late or already taken. Late answers to unmasking are normal: a threshold of the nodes is
+  // enough.
   if (response.accepted() || std::is_same_v<Task, wire::UnmaskTask>) return absl::OkStatus();
   ++refused_steps_;
   spdlog::warn("round {} of {} goes on without this node: {}", task.round, wire::PeerText(task.run),
@@ -103,7 +104,7 @@ absl::StatusOr<bool> MaskingSteps::CanMask(const wire::TrainTask& task, const st
   {
     const runtime::MutexLock lock(mutex_);
     if (party_.CanMask(task.run, task.round)) return true;
-    // Asked again although the update is on its way, or what became of it is known.
+    // The aggregator asks again although this node's update is under way or answered.
     if (party_.HasKeys(task.run, task.round)) return false;
   }
   const absl::Status declined = Skip(task.run, task.round, absl::NotFoundError("no keys"), stop);

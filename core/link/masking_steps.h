@@ -18,9 +18,9 @@
 
 namespace tributary::link {
 
-// Owns the node's secrets. Each Answer is one call; the client's thread of tasks makes it at once, whatever
-// the learner does meanwhile. A step that this node cannot do is logged, counted and declined: the aggregator
-// goes on without the node. Thread-safe.
+// Owns the node's secrets. Each Answer is one call. The client's task thread makes it at once, even while the
+// learner trains. A step that this node cannot do is logged, counted and declined, so the aggregator
+// continues without the node. Thread-safe.
 class MaskingSteps {
  public:
   // Tells the aggregator that this node does not do its part of a round.
@@ -36,11 +36,10 @@ class MaskingSteps {
   absl::Status Answer(const wire::ShareKeysTask& task, const std::stop_token& stop);
   absl::Status Answer(const wire::UnmaskTask& task, const std::stop_token& stop);
 
-  // False if the keys of that round are lost, which counts and is declined, or its mask is spent. Errors:
-  // those of the call that declines.
+  // False if the keys of that round are lost (counted and declined), or if its mask is used. Errors: those of
+  // the call that declines.
   absl::StatusOr<bool> CanMask(const wire::TrainTask& task, const std::stop_token& stop);
-  // Masks the words in place; logs and counts shares of others that are no good. Errors: those of
-  // MaskingParty::Mask.
+  // Masks the words in place; logs and counts unusable shares. Errors: those of MaskingParty::Mask.
   absl::Status Mask(const wire::TrainTask& task, std::span<std::int32_t> words);
 
   std::uint64_t lost_rounds() const { return lost_rounds_; }      // in which this node had no keys any more

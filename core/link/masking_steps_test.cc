@@ -37,7 +37,7 @@ std::int32_t Sum(std::int32_t a, std::int32_t b) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
 }
 
-// "south" is a client; "east" and "west" are played by the test, as is the aggregator.
+// "south" is the client under test. The test plays "east", "west" and the aggregator.
 class MaskingStepsTest : public ::testing::Test {
  protected:
   MaskingStepsTest() {
@@ -149,7 +149,7 @@ class MaskingStepsTest : public ::testing::Test {
     return shares;
   }
 
-  // Of the last submission.
+  // The last submission's words.
   std::vector<std::int32_t> Sent() {
     std::vector<std::int32_t> all;
     parameters::UpdateDecoder decoder(parameters::UpdateEncoding::kFixed32, kElements);
@@ -189,8 +189,8 @@ TEST_F(MaskingStepsTest, SaysThatItCanMask) {
   EXPECT_EQ(server_.keys[0].run(), "run");
 }
 
-// Masked words are uniform: nothing of the plain ones is left in them. Of 4,000 pairs of independent uniform
-// words the correlation deviates by 1/√4000 = 0.016; five of them.
+// Masked words are uniform, so they do not correlate with the plain ones. The correlation of 4,000 pairs of
+// independent uniform words deviates by 1/√4000 = 0.016; the bound is five of them.
 TEST_F(MaskingStepsTest, NoPlainWordLeaves) {
   const auto assignment = Assigned();
   ASSERT_TRUE(Submit(assignment)->accepted);
@@ -204,7 +204,7 @@ TEST_F(MaskingStepsTest, NoPlainWordLeaves) {
     masked += static_cast<double>(sent[i]) * sent[i];
   }
   EXPECT_LT(std::abs(product / std::sqrt(plain * masked)), 5 * 0.016);
-  // Of uniform words; the plain ones have 577.
+  // Expected of uniform words; the plain ones have 577.
   EXPECT_NEAR(std::sqrt(masked / kElements), 0x1p32 / std::sqrt(12.0), 0.05 * 0x1p32 / std::sqrt(12.0));
   const std::string bytes(reinterpret_cast<const char*>(words_.data()), 4 * sizeof(std::int32_t));
   for (const std::string& message : server_.wire) EXPECT_EQ(message.find(bytes), std::string::npos);
@@ -268,7 +268,8 @@ TEST_F(MaskingStepsTest, AnswersOnAnotherStreamWhatDidNotGetThrough) {
   EXPECT_EQ(client_->counters().refused_steps, 0u);
 }
 
-// The others go on without it. Unmasking needs a threshold of the nodes: who is late there has lost nothing.
+// The others continue without this node. Unmasking needs a threshold of the nodes: a late node has lost
+// nothing.
 TEST_F(MaskingStepsTest, CountsStepsThatCameTooLateButForUnmasking) {
   const auto assignment = Assigned();
   ASSERT_TRUE(Submit(assignment)->accepted);
@@ -290,7 +291,7 @@ TEST_F(MaskingStepsTest, NeverRevealsBothSharesOfANode) {
   Await(3);
   Unmask({"south", "west"}, {"east"});
   while (client_->counters().refused_steps < 2) std::this_thread::yield();
-  // The lists that were revealed for may be asked for again.
+  // The aggregator may ask again for the lists that were revealed.
   Unmask({"east", "south"}, {"west"});
   Await(4);
   for (const v1::UnmaskRequest& revealed : server_.revealed) {

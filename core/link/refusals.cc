@@ -13,7 +13,7 @@ bool Refusals::Count(const v1::Refusal& refusal, const std::optional<Spool::Held
   const bool whole = refusal.subjects_size() == 0;
   const std::uint64_t held_tuples = frame ? frame->tuples : 0;
   const std::uint64_t listed = static_cast<std::uint64_t>(refusal.subjects_size());
-  // A frame is refused tuple by tuple only after it was taken, when it may have left the spool.
+  // The aggregator refuses single tuples after it took the frame, which may have left the spool by then.
   const std::uint64_t tuples = whole ? held_tuples : (frame ? std::min(listed, held_tuples) : listed);
   const std::size_t reason = v1::RefusalReason_IsValid(refusal.reason()) ? refusal.reason() : 0;
 

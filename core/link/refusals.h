@@ -1,4 +1,4 @@
-// What the aggregator refused, counted by reason and logged now and then.
+// Counts refusals of the aggregator by reason, and logs them with a rate limit.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@ namespace tributary::link {
 inline constexpr std::size_t kRefusalReasonCount = v1::RefusalReason_ARRAYSIZE;
 
 struct RefusalCounters {
-  // By v1::RefusalReason; reasons that are not known here (a newer peer) are counted as unspecified.
+  // Indexed by v1::RefusalReason; unknown reasons (a newer peer) count as unspecified.
   std::array<std::uint64_t, kRefusalReasonCount> frames = {};
   std::array<std::uint64_t, kRefusalReasonCount> tuples = {};  // of refused frames, and single ones
-  // Sent again after a reconnect, and found to have arrived the first time: refused, but not lost.
+  // Duplicates: sent again after a reconnect although the first copy had arrived. Refused, but not lost.
   std::uint64_t resent_duplicate_frames = 0;
   std::uint64_t resent_duplicate_tuples = 0;
 };
@@ -26,7 +26,7 @@ struct RefusalCounters {
 // Thread-safe.
 class Refusals {
  public:
-  // `frame` is what the spool still holds of it. Returns true if the refusal is worth a log line now: at most
+  // `frame` is what the spool still holds of it. Returns true if the caller should log the refusal: at most
   // one a second for each reason.
   bool Count(const v1::Refusal& refusal, const std::optional<Spool::HeldFrame>& frame,
              std::int64_t now_steady_ns);

@@ -1,4 +1,4 @@
-// Where estimated tuples go.
+// Receives estimated tuples.
 #pragma once
 
 #include "core/estimate/tuple_frame.h"

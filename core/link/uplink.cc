@@ -26,7 +26,7 @@ constexpr std::int64_t kMillisecondNs = 1'000'000;
 constexpr std::int64_t kTickMs = 10;
 constexpr std::int64_t kHelloTimeoutNs = 5'000 * kMillisecondNs;
 constexpr std::int64_t kCloseTimeoutNs = 500 * kMillisecondNs;
-// A stream that lasted so long was a good one, even if nothing was acknowledged.
+// A stream that lasted this long was good, even if nothing was acknowledged.
 constexpr std::int64_t kServedNs = 1'000 * kMillisecondNs;
 constexpr std::int64_t kLogAgainNs = 10'000 * kMillisecondNs;
 
@@ -163,7 +163,7 @@ class ReportUplink final : public Uplink {
         return;
       case Phase::kReporting:
         if (drained) return EndOrderly(now_ns);
-        // What waits for company goes out alone once nothing has gone out for a whole tick.
+        // Frames that wait for a full message go out once nothing has gone out for a whole tick.
         if (write_side_.messages() == messages_at_tick_) write_side_.SendIfIdle(true);
         messages_at_tick_ = write_side_.messages();
         return;
@@ -228,7 +228,7 @@ class ReportUplink final : public Uplink {
     Read();
   }
 
-  // An aggregator that does not know of the field takes any hello, and would collate by other slots.
+  // An older aggregator does not know the field: it takes any hello and would collate by other slots.
   absl::Status CheckSlot() const {
     const absl::StatusOr<estimate::SlotLength> theirs =
         wire::SlotLengthFromWire("slot_ns", response_.slot_ns());
@@ -249,14 +249,14 @@ class ReportUplink final : public Uplink {
     write_side_.SendIfIdle(true);
   }
 
-  // Ends the stream from this side for a reason of ours.
+  // Ends the stream from this side.
   void Fail(absl::Status status) {
     if (failure_.ok()) failure_ = std::move(status);
     current_->context.TryCancel();
     EnterClosing();
   }
 
-  // Everything has been acknowledged or its time is over: half-close, so that the aggregator sees a clean
+  // All frames are acknowledged or the drain time is over: half-close, so that the aggregator sees a clean
   // end.
   void EndOrderly(std::int64_t now_ns) {
     write_side_.Shut();
@@ -273,7 +273,7 @@ class ReportUplink final : public Uplink {
     write_side_.Shut();
   }
 
-  // An operation has ended and the stream is not to be used further.
+  // An operation has failed: do not use the stream any further.
   void Close() {
     EnterClosing();
     if (!reading_) FinishOnceIdle();
@@ -383,7 +383,7 @@ absl::StatusOr<std::unique_ptr<Uplink>> Uplink::Create(UplinkOptions options, wi
                                                        const runtime::Clock& clock,
                                                        runtime::Metrics& metrics) {
   if (options.aggregator.empty()) return absl::InvalidArgumentError("uplink: no aggregator address");
-  // The receiver's rules, applied before it has to: a fault is found where it can be put right.
+  // Apply the receiver's rules here, so that the node reports the fault at its start.
   if (const auto checked = wire::HelloFromWire(wire::HelloToWire(process)); !checked.ok())
     return checked.status();
   auto uplink = std::make_unique<ReportUplink>(std::move(options), process, clock);

@@ -1,5 +1,5 @@
-// The client of FusionService.Report: takes frames from any thread and sees to it that each is acknowledged,
-// or counted.
+// The client of FusionService.Report: takes frames from any thread, and each frame is acknowledged or counted
+// as dropped.
 #pragma once
 
 #include <chrono>
@@ -25,10 +25,10 @@ struct UplinkOptions {
   std::string aggregator;  // "host:port" or "unix:path"
   std::optional<config::TlsMaterial> tls;
   SpoolLimits spool;
-  // A message goes out once this many frames wait, or after 10 ms; 1: at once. More make fewer, larger
-  // messages: the aggregator's cost falls, the latency grows by the slots that are waited for.
+  // A message goes out once this many frames wait, or after 10 ms; 1: at once. A higher number lowers the
+  // aggregator's cost and raises the latency by the slots that wait.
   std::size_t frames_per_message = 1;
-  runtime::MetricLabels metric_labels;  // of all its metrics: for a process with several uplinks
+  runtime::MetricLabels metric_labels;  // labels of all its metrics, for a process with several uplinks
 };
 
 enum class UplinkState {
@@ -52,20 +52,19 @@ struct UplinkCounters {
 //   own thread      completions, acknowledgements, reconnects
 //   main thread     Create, Stop
 //
-// Full: the spool drops its oldest frame and counts it. A lost stream is replaced within about a second, and
-// what was not acknowledged is sent again. Time is measured with the steady clock: neither side's wall clock
-// matters here.
+// When the spool is full, it drops its oldest frame and counts it. The uplink replaces a lost stream within
+// about a second and sends unacknowledged frames again. It measures time with the steady clock only.
 class Uplink : public TupleSink {
  public:
-  // Starts to connect. The metrics registered in `metrics` read this object: it must outlive their last
-  // reader. InvalidArgument: the process declaration is one that no aggregator would accept.
+  // Starts to connect. The metrics in `metrics` read this object: it must outlive their last reader.
+  // InvalidArgument: no aggregator would accept this process declaration.
   static absl::StatusOr<std::unique_ptr<Uplink>> Create(UplinkOptions options, wire::ReportingProcess process,
                                                         const runtime::Clock& clock,
                                                         runtime::Metrics& metrics);
   // The destructor is Stop(0). Offer numbers the frame.
 
-  // Takes no more, sends what is held until the aggregator has acknowledged it or `drain` has passed, counts
-  // the rest as dropped and ends the thread. Returns how many frames that were. A refused node does not wait.
+  // Takes no more frames, sends the held ones until they are acknowledged or `drain` has passed, drops and
+  // counts the rest, and ends the thread. Returns how many frames were dropped. A refused node does not wait.
   virtual std::uint64_t Stop(std::chrono::milliseconds drain) = 0;
 
   virtual UplinkState state() const = 0;

@@ -1,4 +1,4 @@
-// The uplink's metrics, under the names that docs and dashboards use.
+// The uplink's metrics. Docs and dashboards use these names.
 #pragma once
 
 #include "core/link/uplink.h"
@@ -6,9 +6,9 @@
 
 namespace tributary::link {
 
-// Counters are read from the uplink when the metrics are. Returns the histogram of round trips: write to
+// The metrics read the counters when they are scraped. Returns the histogram of round trips: write to
 // acknowledgement, s.
 runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::MetricLabels& labels,
-                            runtime::Metrics& metrics);
+                                     runtime::Metrics& metrics);
 
 }  // namespace tributary::link

@@ -14,7 +14,7 @@ std::optional<TrainAssignment> WantedTask::Next() {
 
 void WantedTask::Finish(const wire::TrainTask& task) {
   const runtime::MutexLock lock(mutex_);
-  // Asked for something else meanwhile: that stands.
+  // A newer task came meanwhile: keep it.
   if (task_ && taken_ && task_->SameWork(task)) task_.reset();
 }
 
@@ -36,7 +36,7 @@ void WantedTask::Replace(wire::TrainTask task) {
     taken_ = false;
     earlier = std::exchange(withdrawal_, std::stop_source());
   }
-  earlier.request_stop();  // runs the callbacks of calls under way
+  earlier.request_stop();  // runs the callbacks of cancelled calls
   changed_.notify_all();
 }
 
@@ -55,8 +55,8 @@ bool WantedTask::Wait(const std::string& reason, bool over) {
   {
     const runtime::MutexLock lock(mutex_);
     news = std::exchange(waiting_for_, reason) != reason;
-    // A round that is paused, or waits for others after a restart, still takes what is under way; one whose
-    // time is over does not.
+    // A round that is paused, or waits for others after a restart, still takes the update under way. A round
+    // past its deadline does not.
     if (task_ && clock_.SteadyNs() > task_->deadline_ns) over = true;
     if (over) task_.reset();
   }

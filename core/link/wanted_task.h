@@ -1,4 +1,4 @@
-// What a node is asked to train, handed from the thread that reads tasks to the one that does them.
+// The task that the aggregator wants, handed from the thread that reads tasks to the one that does them.
 #pragma once
 
 #include <condition_variable>
@@ -15,32 +15,32 @@ namespace tributary::link {
 
 struct TrainAssignment {
   wire::TrainTask task;
-  // Stop is requested once the aggregator wants something else, or this side stops.
+  // Stop is requested once the aggregator wants something else or this side stops.
   std::stop_token withdrawn;
 };
 
-// Keeps the newest task alone: one that is overtaken before Next gives it is no longer wanted. Thread-safe.
+// Keeps only the newest task: a newer one replaces a task that Next has not returned. Thread-safe.
 class WantedTask {
  public:
   explicit WantedTask(const runtime::Clock& clock) : clock_(clock) {}
 
-  // --- Who does the tasks ---
+  // --- For the thread that does tasks ---
 
-  // The next one, once there is one; nothing after Stop. One that was given is given again only after Finish,
-  // if it is wanted again.
+  // Waits for the next task; nothing after Stop. Returns the same task again only after Finish, if it is
+  // wanted again.
   std::optional<TrainAssignment> Next();
   void Finish(const wire::TrainTask& task);
 
-  // --- Who reads the tasks ---
+  // --- For the thread that reads tasks ---
 
-  // Whether the present task is the same work, which then goes on; its deadline may have moved.
+  // Whether the present task is the same work, which then continues. Its deadline may have moved.
   bool GoesOn(const wire::TrainTask& task);
   // Withdraws the present task.
   void Replace(wire::TrainTask task);
-  // Withdraws the present task unless it is of this round.
+  // Withdraws the present task unless it belongs to this round.
   void KeepOnly(const std::string& run, std::uint32_t round);
-  // There is nothing to do now. What is under way stands until its deadline, unless the run is over. Returns
-  // whether the reason is news.
+  // There is no task now. The present one stands until its deadline, unless the run is over. Returns whether
+  // the reason is new.
   bool Wait(const std::string& reason, bool over);
 
   void Stop();

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kFirstStreamNs = 5'000'000'000;
 
-// What the first response says of the site.
+// Reads what the first response says of the site.
 absl::Status TakeSite(const v1::WatchResponse& response, std::vector<std::string>& leaves,
                       estimate::SlotLength& length) {
   leaves.assign(response.leaves().begin(), response.leaves().end());
@@ -30,7 +30,7 @@ absl::Status TakeSite(const v1::WatchResponse& response, std::vector<std::string
   return absl::OkStatus();
 }
 
-// One stream, to its end. `connected` is set once a response has come.
+// Reads one stream to its end. Sets `connected` at the first response.
 absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& options,
                         const std::stop_token& stop, const OnSlot& on_slot, bool& connected) {
   v1::WatchRequest request;

@@ -1,4 +1,4 @@
-// The client of FusionService.Watch: every fused slot of a site, as it comes.
+// The client of FusionService.Watch: calls back for every fused slot of a site.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -19,15 +19,15 @@ struct WatchOptions {
   double max_rate_hz = 0;  // 0: every slot
 };
 
-// Called on the thread that watches. `leaves`: the site's leaf sources, what contributor bits mean.
+// Called on the thread that watches. `leaves`: the site's leaf sources, in the order of the contributor bits.
 using OnSlot = std::function<void(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves)>;
-// The stream was lost and is tried again.
+// The stream was lost and will be retried.
 using OnLost = std::function<void(const absl::Status& error)>;
 
-// Reads until stop is requested (OK) or the aggregator refuses. A stream that was lost is replaced within
-// about a second; what was fused meanwhile is not seen. Errors: Unavailable if the first stream does not come
-// about within five seconds; NotFound, PermissionDenied and the like from the aggregator, with its message;
-// DataLoss for a response that is malformed.
+// Reads until stop is requested (OK) or the aggregator refuses. Replaces a lost stream within about a second;
+// slots fused in the gap are not seen. Errors: Unavailable if the first stream does not start within five
+// seconds; NotFound, PermissionDenied and the like from the aggregator, with its message; DataLoss for a
+// malformed response.
 absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const WatchOptions& options,
                         std::stop_token stop, const OnSlot& on_slot, const OnLost& on_lost);
 

@@ -9,8 +9,8 @@
 namespace tributary::link {
 namespace {
 
-// What a backlog is packed into: large enough for the wire, small enough (25 kB of 16 tuples) to be
-// acknowledged soon.
+// The message size for a backlog: large enough for the wire, small enough (25 kB of 16 tuples) for a quick
+// acknowledgement.
 constexpr std::size_t kBacklogFramesPerMessage = 64;
 
 }  // namespace
@@ -61,7 +61,7 @@ void WriteSide::SendIfIdle(bool flush) {
   }
 }
 
-// Called by whoever has claimed. False if nothing waited after all.
+// Only the thread that holds the claim calls this. False if nothing waited.
 bool WriteSide::Write(ReportStream& stream) {
   const std::int64_t now_ns = clock_.SteadyNs();
   const std::size_t most = std::max(frames_per_message_, kBacklogFramesPerMessage);
@@ -72,7 +72,7 @@ bool WriteSide::Write(ReportStream& stream) {
   if (request_.frames_size() == 0) return false;
   request_.set_dropped_frames(spool_.dropped_frames());
   grpc::WriteOptions options;
-  // A backlog is put on the wire in large pieces; the last message is never held back.
+  // A backlog goes out in large messages; the last one is never held back.
   if (spool_.waiting_frames() >= most) options.set_buffer_hint();
   messages_.fetch_add(1, std::memory_order_relaxed);
   stream.rpc->Write(request_, options, tag_);

@@ -1,4 +1,4 @@
-// The write side of a Report stream: whichever thread has a frame writes it itself, one at a time.
+// The write side of a Report stream: the thread that has a frame writes it itself, one thread at a time.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -24,20 +24,20 @@ struct ReportStream {
 // Packs frames of the spool into messages. Thread-safe.
 class WriteSide {
  public:
-  // A message goes out once `frames_per_message` wait. `tag` is that of a write's completion.
+  // A message goes out once `frames_per_message` frames wait. `tag` marks a write's completion.
   WriteSide(Spool& spool, const runtime::Clock& clock, std::size_t frames_per_message, void* tag)
       : spool_(spool), clock_(clock), frames_per_message_(frames_per_message), tag_(tag) {}
 
-  // Frames may be written on this stream, until Shut.
+  // Opens the stream for frames, until Shut.
   void Open(std::shared_ptr<ReportStream> stream);
   void Shut();
-  // From now on a single frame is enough for a message.
+  // A single frame is enough for a message from now on.
   void Hurry();
 
-  // Begins a write if none is under way and enough frames wait; `flush`: even one.
+  // Starts a write if none is under way and enough frames wait; with `flush`, one frame is enough.
   void SendIfIdle(bool flush);
 
-  // For other writes on the stream. Claim: false while one is under way, by whomever; Release: it has
+  // For other writes on the stream. Claim: false while any write is under way. Release: the write has
   // completed.
   bool Claim();
   void Release();
@@ -59,7 +59,7 @@ class WriteSide {
   bool claimed_ GUARDED_BY(mutex_) = false;                  // from before a write to its completion
   bool hurry_ GUARDED_BY(mutex_) = false;
 
-  // Of whoever has claimed; reused from message to message.
+  // Only the thread that holds the claim uses it; reused for each message.
   v1::ReportRequest request_;
   estimate::TupleFrame taken_;
 };

@@ -1,4 +1,4 @@
-// The few operations of OpenSSL that masking needs, with its errors as status.
+// The OpenSSL operations that masking needs, with errors as absl::Status.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace tributary::privacy {
 
 using Key32 = std::array<std::byte, 32>;
 
-// From the system's entropy. Errors: Internal.
+// Draws from the system's entropy. Errors: Internal.
 absl::StatusOr<Key32> RandomKey();
 
 // X25519 (RFC 7748): a private key is 32 random bytes. Errors: InvalidArgument for a public key that gives
@@ -27,8 +27,8 @@ absl::StatusOr<Key32> X25519Agree(const Key32& private_key, const Key32& peer_pu
 // HKDF-SHA-256 (RFC 5869) without salt, 32 bytes.
 absl::StatusOr<Key32> DeriveKey(const Key32& secret, std::string_view info);
 
-// AES-256-GCM: 12 random bytes of nonce, the ciphertext, 16 bytes of tag; `context` is authenticated with it.
-// Errors of Open: DataLoss if it was not sealed with that key and context.
+// AES-256-GCM: 12 random bytes of nonce, the ciphertext, 16 bytes of tag; also authenticates `context`. Open
+// returns DataLoss for another key or context.
 absl::StatusOr<std::string> Seal(const Key32& key, std::string_view context, std::string_view plain);
 absl::StatusOr<std::string> Open(const Key32& key, std::string_view context, std::string_view sealed);
 

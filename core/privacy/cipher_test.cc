@@ -37,7 +37,7 @@ TEST(CipherTest, BothSidesAgreeOnTheSameKey) {
   EXPECT_EQ(*X25519Agree(a, *X25519PublicKey(b)), *X25519Agree(b, *X25519PublicKey(a)));
 }
 
-// RFC 7748, 6.1: a point of small order gives zero, which nobody may take as a secret.
+// RFC 7748, 6.1: a point of small order gives zero, which nobody may use as a secret.
 TEST(CipherTest, RefusesAPublicKeyOfSmallOrder) {
   Key32 point{};
   EXPECT_EQ(X25519Agree(*RandomKey(), point).status().code(), absl::StatusCode::kInvalidArgument);
@@ -68,7 +68,7 @@ TEST(CipherTest, OpensWhatItSealedAndNothingElse) {
   }
 }
 
-// AES-256 of the counters 0, 1 and 256 under the key of FIPS 197, C.3, by an implementation of that text.
+// AES-256 of the counters 0, 1 and 256 under the key of FIPS 197, C.3, by an independent implementation.
 TEST(CipherTest, MakesTheKeystreamOfCounterMode) {
   std::vector<std::int32_t> words(1028);
   ASSERT_TRUE(AddKeystream(Ascending(), 0, false, words).ok());

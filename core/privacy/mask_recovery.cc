@@ -16,7 +16,7 @@ using SharesOf = std::map<std::string, std::vector<ShamirShare>, std::less<>>;  
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
-// Adds one holder's shares of one kind. Each owner is in `owners`, and comes once.
+// Adds one holder's shares of one kind. Each owner must be in `owners` and occur once.
 absl::Status Collect(const std::vector<RevealedShare>& shares, const Names& owners, std::uint8_t abscissa,
                      std::string_view from, SharesOf& collected) {
   Names seen;

@@ -16,7 +16,7 @@
 namespace tributary::privacy {
 namespace {
 
-// Both of one node's secrets, shared to one other.
+// Both secrets of one node, as shared with one other.
 struct SharePair {
   Key32 seed{};
   Key32 key{};
@@ -52,7 +52,7 @@ class MaskingNode::Impl {
     return DeriveKey(*secret, Bind({"share", context, from, to}));
   }
 
-  // Errors besides the caller's: DataLoss for a share that its sender has spoiled.
+  // Adds DataLoss to the caller's errors: the sender has spoiled the share.
   absl::Status OpenShare(const SealedShare& share) {
     const std::size_t sender = PositionIn(roster, share.from);
     if (share.to != keys.node || share.from == keys.node || sender == roster.size()) {
@@ -85,7 +85,8 @@ class MaskingNode::Impl {
     return absl::OkStatus();
   }
 
-  // Masks with everyone who has sent a share; the lower position adds what the higher one subtracts.
+  // Masks with every node that has sent a share. The node at the lower position adds, the one at the higher
+  // subtracts.
   absl::Status AddMasks(std::span<std::int32_t> words) const {
     const std::size_t own = PositionIn(roster, keys.node);
     for (std::size_t peer = 0; peer < roster.size(); ++peer) {
@@ -109,7 +110,8 @@ class MaskingNode::Impl {
   Stage stage = Stage::kCreated;
   MaskingRoster roster;
   std::size_t threshold = 0;
-  std::map<std::string, SharePair, std::less<>> held;  // this node's own among them
+  std::map<std::string, SharePair, std::less<>> held;  // the nodes masked with, this one included: their
+                                                       // share came, usable or not
   std::set<std::string, std::less<>> peers;            // that are masked with: whose share came, good or not
   std::optional<std::pair<std::set<std::string>, std::set<std::string>>> revealed;
 };
@@ -193,7 +195,7 @@ absl::Status MaskingNode::Mask(std::span<const SealedShare> shares, std::span<st
   absl::Status status;
   for (const SealedShare& share : shares) {
     status = self.OpenShare(share);
-    // Without it the words are masked all the same: who spoils its shares must not keep others out.
+    // Mask even without that share: a node that spoils its shares must not keep others out.
     if (absl::IsDataLoss(status)) status = absl::OkStatus();
     if (!status.ok()) break;
   }

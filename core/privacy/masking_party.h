@@ -1,4 +1,4 @@
-// A node's secrets over the rounds of secure aggregation.
+// A node's secrets through the rounds of secure aggregation.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,31 @@
 
 namespace tributary::privacy {
 
-// Keeps the MaskingNode of one round; asked again for a step, it gives the same answer. Nothing is written
-// down: a process that restarts has lost the keys of its round and takes part from the next one on. One
-// thread at a time.
+// Keeps the MaskingNode of one round and repeats its answer when asked again for a step. It writes nothing to
+// disk: a restart loses the keys of the round, and the node takes part from the next one on. One thread at a
+// time.
 //
-// Errors of every step besides MaskingNode's: NotFound if this node has no keys of that round.
+// Every step adds NotFound to MaskingNode's errors: this node has no keys of that round.
 class MaskingParty {
  public:
   explicit MaskingParty(std::string node) : node_(std::move(node)) {}
 
-  // Begins a round; what was kept of another one is forgotten.
+  // Begins a round and forgets the one before.
   absl::StatusOr<MaskingKeys> Keys(std::string_view run, std::uint32_t round);
   absl::StatusOr<std::vector<SealedShare>> Share(std::string_view run, std::uint32_t round,
                                                  const MaskingRoster& roster, std::size_t threshold);
-  // Once: the same mask over other words would tell their difference.
+  // Masks once: the same mask over other words would reveal their difference.
   absl::Status Mask(std::string_view run, std::uint32_t round, std::span<const SealedShare> shares,
                     std::span<std::int32_t> words);
   absl::StatusOr<RevealedShares> Reveal(std::string_view run, std::uint32_t round,
                                         std::span<const std::string> survivors,
                                         std::span<const std::string> dropped);
 
-  // Whose shares could not be used in the present round.
+  // Senders of unusable shares in the present round.
   std::vector<std::string> unusable() const;
 
   bool HasKeys(std::string_view run, std::uint32_t round) const;
-  // Whether it has also shared them, and not masked yet.
+  // Whether it has shared its keys and not masked yet.
   bool CanMask(std::string_view run, std::uint32_t round) const;
 
  private:
@@ -48,7 +48,7 @@ class MaskingParty {
     std::string run;
     std::uint32_t number;
     std::unique_ptr<MaskingNode> node;
-    // Since Share.
+    // Set by Share.
     MaskingRoster roster;
     std::size_t threshold;
     std::vector<SealedShare> sealed;

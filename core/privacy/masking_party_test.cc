@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kRun = "run";
 
-// Two nodes; the test passes on what they send.
+// Two nodes; the test passes their messages on.
 class MaskingPartyTest : public ::testing::Test {
  protected:
   void Advertise(std::uint32_t round) { roster_ = {*east_.Keys(kRun, round), *west_.Keys(kRun, round)}; }
@@ -28,7 +28,7 @@ TEST_F(MaskingPartyTest, GivesTheSameAnswersWithinARoundAndOthersInTheNext) {
   EXPECT_EQ(*east_.Keys(kRun, 1), roster_[0]);
   const std::vector<SealedShare> shares = ShareWith(east_, 1);
   EXPECT_EQ(ShareWith(east_, 1)[0].ciphertext, shares[0].ciphertext);
-  // Other lists would be told other shares of the same secrets.
+  // Other lists would get other shares of the same secrets.
   const MaskingRoster larger = {roster_[0], *MaskingParty("south").Keys(kRun, 1), roster_[1]};
   EXPECT_EQ(east_.Share(kRun, 1, larger, 2).status().code(), absl::StatusCode::kFailedPrecondition);
   const auto next = east_.Keys(kRun, 2);

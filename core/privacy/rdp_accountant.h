@@ -1,4 +1,4 @@
-// What privacy a run has spent: Rényi differential privacy of the sampled Gaussian mechanism.
+// The privacy that a run has spent: Rényi differential privacy of the sampled Gaussian mechanism.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,15 @@
 
 namespace tributary::privacy {
 
-// Adds up rounds in which each node takes part with probability `sample_fraction` (Poisson sampling) and
-// Gaussian noise of `noise_multiplier` × the clipping norm is added to the sum. Orders 2 … 256 ([Mironov19],
-// integer orders); converted by [Balle20], theorem 21. Neighbouring: one node
-// more or less.
+// Adds up rounds. In a round each node takes part with probability `sample_fraction` (Poisson sampling), and
+// the sum gets Gaussian noise of `noise_multiplier` × the clipping norm. Orders 2 … 256 ([Mironov19], integer
+// orders); converted by [Balle20], theorem 21. Neighbouring: one node more or less.
 class RdpAccountant {
  public:
   // Errors: InvalidArgument unless 0 < sample_fraction ≤ 1 and noise_multiplier is positive and finite.
   static absl::StatusOr<RdpAccountant> Create(double noise_multiplier, double sample_fraction);
 
-  // Epsilon after so many rounds at this delta (0 < delta < 1); 0 for no rounds.
+  // Epsilon after `rounds` rounds at this delta (0 < delta < 1); 0 for no rounds.
   double Epsilon(std::size_t rounds, double delta) const;
 
  private:

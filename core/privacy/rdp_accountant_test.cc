@@ -28,7 +28,7 @@ TEST(RdpAccountantTest, AgreesWithTensorFlowPrivacy) {
   EXPECT_NEAR(ClassicEpsilon(1.12, 256.0 / 60'000, 14'063, 1e-5), 2.92, 0.005);
 }
 
-// [Balle20] is tighter; the values by mpmath with 30 digits.
+// [Balle20] gives a tighter bound; the values come from mpmath with 30 digits.
 TEST(RdpAccountantTest, ConvertsTightly) {
   EXPECT_NEAR(RdpAccountant::Create(4, 0.01)->Epsilon(10'000, 1e-5), 1.03549006603630, 1e-9);
   EXPECT_NEAR(RdpAccountant::Create(1.12, 256.0 / 60'000)->Epsilon(14'063, 1e-5), 2.52155886180587, 1e-9);

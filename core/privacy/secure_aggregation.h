@@ -1,9 +1,10 @@
-// Secure aggregation: the aggregator learns the sum of the nodes' words and nothing of a single node.
+// Secure aggregation: the aggregator learns the sum of the nodes' words, but no single node's words.
 //
-// [Bonawitz17], against an aggregator that is curious but follows the protocol. Each node adds to its words,
-// modulo 2^32, a mask of its own and one with every other node, which cancel in the sum. Shamir shares, t of
-// n, of the seed of the first and of the key of the second let the survivors take out what nodes that dropped
-// left behind. The cryptography is OpenSSL's: X25519, HKDF-SHA-256, AES-256-CTR, AES-256-GCM.
+// Follows [Bonawitz17], against an aggregator that is curious but follows the protocol. Each node adds two
+// kinds of masks to its words, modulo 2^32: one of its own, and one with every other node, which cancels in
+// the sum. Nodes share the seed of the first and the key of the second by Shamir's scheme, t of n. With these
+// shares the survivors remove the masks that dropped nodes left behind. OpenSSL does the cryptography:
+// X25519, HKDF-SHA-256, AES-256-CTR, AES-256-GCM.
 //
 //   node                                       aggregator
 //   MaskingNode::Create → keys() ────────────► collects keys, sends the roster
@@ -11,10 +12,10 @@
 //   Mask(roster, shares for me, words) ──────► adds the masked words
 //   Reveal(survivors, dropped) → shares ─────► CheckRevealed, RecoverMask(…), subtracts it from the sum
 //
-// Against nodes that lie about shares: with its keys a node gives a digest of its seed, with its shares one
-// of each. So the aggregator tells a wrong share when it is revealed, from whatever node, and needs only as
-// many good ones; and a node whose own shares do not give what it vouched for is known to be the one at
-// fault. What nodes put into the sum, it cannot see.
+// Against nodes that lie about shares, a node publishes digests: of its seed with its keys, of each share
+// with its shares. So the aggregator detects a wrong share from any node when it is revealed, and needs only
+// as many good ones. It also identifies a node whose own shares do not give the secret that it published. It
+// cannot check what nodes add to the sum.
 #pragma once
 
 #include <array>
@@ -33,7 +34,7 @@
 
 namespace tributary::privacy {
 
-// Shares are points of polynomials over GF(2^8), one abscissa per node: larger groups form a tree.
+// Shares are points of polynomials over GF(2^8), one abscissa per node: split larger groups into a tree.
 inline constexpr std::size_t kMaxMaskingNodes = 255;
 
 struct MaskingKeys {
@@ -45,8 +46,8 @@ struct MaskingKeys {
   friend bool operator==(const MaskingKeys&, const MaskingKeys&) = default;
 };
 
-// From one node to another: nonce, AES-256-GCM of both shares, tag. The aggregator cannot read it; of each
-// share it has a digest.
+// From one node to another: nonce, AES-256-GCM of both shares, tag. The aggregator cannot read it, but has a
+// digest of each share.
 struct SealedShare {
   std::string from;
   std::string to;
@@ -70,14 +71,14 @@ struct RevealedShares {
 using MaskingRoster = std::vector<MaskingKeys>;
 absl::Status ValidateRoster(std::span<const MaskingKeys> roster, std::size_t threshold);
 
-// Whether others can agree keys with these. Errors: InvalidArgument for a point of small order.
+// Whether others can use these keys. Errors: InvalidArgument for a point of small order.
 absl::Status CheckKeys(const MaskingKeys& keys);
 
-// What binds keys and masks to a round, on both sides.
+// Binds keys and masks to a round, on both sides.
 std::string MaskingContext(std::string_view run, std::uint32_t round);
 
-// A node's part in one round; draws its secrets from the system's entropy. Never reveals both shares of one
-// node. One thread at a time. `context` is MaskingContext.
+// A node's part in one round. Draws its secrets from the system's entropy and never reveals both shares of
+// one node. One thread at a time. `context` is MaskingContext.
 class MaskingNode {
  public:
   // Errors: Internal if OpenSSL fails.
@@ -91,17 +92,17 @@ class MaskingNode {
   // refuses; FailedPrecondition when called twice.
   absl::StatusOr<std::vector<SealedShare>> Share(const MaskingRoster& roster, std::size_t threshold);
 
-  // Opens the shares for this node and masks `words` in place with every node that has sent one (and itself).
-  // One that does not open, or is not what its digests say, is not kept: its sender's loss, should its
-  // secrets be needed. Errors: InvalidArgument for a share from an unknown node, two from one, or fewer than
-  // threshold − 1; FailedPrecondition out of order.
+  // Opens the shares for this node and masks `words` in place with every node that has sent one, and with its
+  // own mask. Discards a share that does not open or does not match its digest: only its sender loses by
+  // that. Errors: InvalidArgument for a share from an unknown node, two from one, or fewer than threshold −
+  // 1; FailedPrecondition out of order.
   absl::Status Mask(std::span<const SealedShare> shares, std::span<std::int32_t> words);
-  // Whose shares were not kept, ascending.
+  // Senders of discarded shares, ascending.
   std::vector<std::string> unusable() const;
 
-  // Once per round; leaves out what it does not hold. Errors: InvalidArgument for a name in both lists,
-  // twice, or that this node did not mask with, this node not among the survivors, or fewer survivors than
-  // the threshold; FailedPrecondition out of order and for a second call with other lists.
+  // Reveals once per round, and leaves out shares that it does not hold. Errors: InvalidArgument for a name
+  // in both lists, twice, or that this node did not mask with, this node not among the survivors, or fewer
+  // survivors than the threshold; FailedPrecondition out of order and for a second call with other lists.
   absl::StatusOr<RevealedShares> Reveal(std::span<const std::string> survivors,
                                         std::span<const std::string> dropped);
 
@@ -111,16 +112,17 @@ class MaskingNode {
   std::unique_ptr<Impl> impl_;
 };
 
-// Whether `from` reveals what it was given: `given` finds the sealed share from the first node to the second,
-// or null. Its own share of its own seed is its word. Errors: InvalidArgument, naming owner and holder.
+// Checks that `from` reveals what it received. `given` returns the sealed share from the first node to the
+// second, or null. A node's own share of its own seed is not checked. Errors: InvalidArgument, naming owner
+// and holder.
 absl::Status CheckRevealed(
     const RevealedShares& shares, std::string_view context,
     const std::function<const SealedShare*(std::string_view from, std::string_view to)>& given);
 
-// What is left of the masks in the sum of the survivors' masked words: subtract it. `masked` are the names of
-// all nodes that shared (with whom the survivors masked). Errors: InvalidArgument for fewer than `threshold`
-// shares of a secret, unknown or repeated names; DataLoss if the recovered secret of a node is not the one
-// that it advertised. If all shares have passed CheckRevealed, it is that node that has lied: `at_fault`.
+// The masks that remain in the sum of the survivors' masked words: subtract them. `masked` names all nodes
+// that shared: the survivors masked with them. Errors: InvalidArgument for fewer than `threshold` shares of a
+// secret, unknown or repeated names; DataLoss if a node's recovered secret is not the published one. If all
+// shares have passed CheckRevealed, that node has lied: `at_fault`.
 class MaskRecovery {
  public:
   static absl::StatusOr<MaskRecovery> Create(const MaskingRoster& roster, std::size_t threshold,
@@ -129,7 +131,7 @@ class MaskRecovery {
                                              std::span<const RevealedShares> shares,
                                              std::string* at_fault = nullptr);
 
-  // words[i] −= mask of element offset + i, for all masks. Any order and size of calls.
+  // words[i] −= mask of element offset + i, for all masks. Calls may come in any order and size.
   absl::Status Subtract(std::size_t offset, std::span<std::int32_t> words) const;
 
  private:

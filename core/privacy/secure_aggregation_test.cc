@@ -14,7 +14,7 @@ namespace {
 constexpr char kContext[] = "run 1, round 3";
 constexpr std::size_t kElements = 5003;
 
-// A whole round, with the steps that a test wants to disturb in its own hands.
+// Runs a whole round. Tests can replace single steps.
 class SecureAggregationTest : public ::testing::Test {
  protected:
   void Advertise(std::size_t n) {
@@ -46,7 +46,7 @@ class SecureAggregationTest : public ::testing::Test {
                          [&](const SealedShare& share) { return share.to == Name(i); });
     return inbox;
   }
-  // The sum of what the nodes other than `without` send, and theirs alone without masks.
+  // The sum that the nodes other than `without` send, and the plain sum of the same nodes.
   void Collect(const std::set<std::size_t>& without = {}) {
     sum_.assign(kElements, 0);
     plain_.assign(kElements, 0);
@@ -77,7 +77,7 @@ class SecureAggregationTest : public ::testing::Test {
   absl::StatusOr<MaskRecovery> Recovery() const {
     return MaskRecovery::Create(roster_, threshold_, kContext, masked_, survivors_, revealed_);
   }
-  // In uneven pieces, as chunks would come.
+  // In uneven pieces, as chunks arrive.
   std::vector<std::uint32_t> Unmasked(const MaskRecovery& recovery) const {
     std::vector<std::int32_t> words(sum_.begin(), sum_.end());
     const std::span<std::int32_t> all = words;
@@ -135,7 +135,7 @@ TEST_F(SecureAggregationTest, EveryNodesWordsAreMasked) {
   Share();
   std::vector<std::int32_t> sent(kElements);
   ASSERT_TRUE(nodes_[0]->Mask(Inbox(0), sent).ok());
-  // Of 5003 random words about 1e-6 are zero.
+  // About 1e-6 of 5003 random words are zero.
   EXPECT_LE(std::ranges::count(sent, 0), 1);
 }
 
@@ -194,7 +194,7 @@ TEST_F(SecureAggregationTest, RefusesShares) {
 TEST_F(SecureAggregationTest, GivesThePlainSumWithoutTheSharesThatANodeSpoils) {
   Advertise(6);
   Share();
-  // Of node 1: one damaged, one not what its digests say.
+  // Node 1 sends two bad shares: one damaged, one that does not match its digest.
   const auto spoil = [&](std::size_t to, auto change) {
     for (SealedShare& share : sealed_) {
       if (share.from == Name(1) && share.to == Name(to)) change(share);
@@ -207,7 +207,7 @@ TEST_F(SecureAggregationTest, GivesThePlainSumWithoutTheSharesThatANodeSpoils) {
   EXPECT_EQ(nodes_[2]->unusable(), std::vector<std::string>{Name(1)});
   EXPECT_TRUE(nodes_[4]->unusable().empty());
   Reveal();
-  // Three of the five that are left hold a share of node 1's seed, its own among them: four are needed.
+  // Three of the five survivors hold a share of node 1's seed, node 1 included: four are needed.
   EXPECT_EQ(Recovery().status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(Recovery().status().message().find("3 shares of " + Name(1)), std::string::npos);
 }

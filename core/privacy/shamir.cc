@@ -9,7 +9,7 @@
 namespace tributary::privacy {
 namespace {
 
-// Without tables or branches that depend on the operands.
+// Constant time: no tables or branches that depend on the operands.
 std::uint8_t Multiply(std::uint8_t a, std::uint8_t b) {
   unsigned product = 0;
   unsigned power = a;

@@ -16,15 +16,14 @@ struct ShamirShare {
   Key32 value{};
 };
 
-// Shares for abscissas 1 … count; any `threshold` of them give the secret, fewer tell nothing. Coefficients
+// Shares for abscissas 1 … count. Any `threshold` of them give the secret; fewer reveal nothing. Coefficients
 // come from the system's entropy. Errors: InvalidArgument unless 1 ≤ threshold ≤ count ≤ 255; Internal if
 // there is no entropy.
 absl::StatusOr<std::vector<ShamirShare>> SplitSecret(const Key32& secret, std::size_t threshold,
                                                      std::size_t count);
 
 // The value at zero of the polynomial through these points. With fewer than `threshold` shares, or a wrong
-// one, it is some other value. Errors: InvalidArgument for no share, an abscissa of zero or one that comes
-// twice.
+// one, it is not the secret. Errors: InvalidArgument for no share, an abscissa of zero or a repeated one.
 absl::StatusOr<Key32> JoinShares(std::span<const ShamirShare> shares);
 
 }  // namespace tributary::privacy

@@ -32,7 +32,8 @@ TEST(ShamirTest, AnyThresholdOfTheSharesGivesTheSecret) {
   }
 }
 
-// One share fewer than needed tells nothing: over many splits its bytes take all values, whatever the secret.
+// One share fewer than needed reveals nothing: over many splits its bytes take all values, whatever the
+// secret.
 TEST(ShamirTest, ASingleShareIsUniform) {
   std::set<std::byte> seen;
   for (int i = 0; i < 200; ++i) {

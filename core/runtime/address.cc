@@ -19,7 +19,7 @@ namespace tributary::runtime {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-constexpr std::size_t kMaxHostBytes = 253;  // RFC 1035, section 2.3.4
+constexpr std::size_t kMaxHostBytes = 253;  // RFC 1035, section 2.3.4, too
 constexpr std::size_t kMaxLabelBytes = 63;  // likewise
 constexpr std::size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 
@@ -39,7 +39,7 @@ bool IsLabel(std::string_view label) {
          });
 }
 
-// A name whose last label is a number would be taken for a numeric address (RFC 3696, section 2).
+// A name whose last label is a number would look like a numeric address (RFC 3696, section 2).
 bool IsHostName(std::string_view host) {
   if (host.size() > kMaxHostBytes) return false;
   const std::vector<std::string> labels = absl::StrSplit(std::string(host), '.');

@@ -1,4 +1,4 @@
-// Network addresses as configurations write them. One definition of what is valid, for every key.
+// Network addresses in configurations. This is the one definition of a valid address.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct HostPort {
   std::uint16_t port = 0;
 };
 
-// "host:port", "[IPv6 address]:port". A host is a numeric address or a name; nothing is resolved. Errors:
-// InvalidArgument, naming the address and what is expected.
+// Parses "host:port" or "[IPv6 address]:port". A host is a numeric address or a name; nothing is resolved.
+// Errors: InvalidArgument, naming the address and what is expected.
 absl::StatusOr<HostPort> ParseHostPort(std::string_view address);
 
-// What is done with an address. Port 0 lets a listener take any free port; nothing can be reached there.
+// How an address is used. Port 0 lets a listener take any free port; nobody can connect to port 0.
 enum class AddressUse {
   kDial,        // gRPC, also "unix:path"
   kListen,      // gRPC, also "unix:path"
@@ -27,10 +27,10 @@ enum class AddressUse {
 };
 absl::Status CheckAddress(std::string_view address, AddressUse use);
 
-// Whether nobody outside this machine is reached or can call: localhost, 127.0.0.0/8, ::1, or a unix socket.
+// Whether only this machine can reach the address: localhost, 127.0.0.0/8, ::1, or a unix socket.
 bool IsLoopback(std::string_view address);
 
-// A numeric IPv4 or IPv6 address in the one form in which the system writes it. Errors: InvalidArgument.
+// A numeric IPv4 or IPv6 address in the form that the system writes. Errors: InvalidArgument.
 absl::StatusOr<std::string> NormalIpAddress(std::string_view address);
 
 }  // namespace tributary::runtime

@@ -9,7 +9,7 @@ namespace tributary::runtime {
 namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
-// A stop request is noticed within this time, however far away the wake-up is.
+// A sleeping thread notices a stop request within this time.
 constexpr std::int64_t kStopPollNs = 50'000'000;
 
 std::int64_t Read(clockid_t id) {
@@ -40,7 +40,7 @@ void SystemClock::SleepUntil(std::int64_t unix_ns, std::stop_token stop) const {
   while (!stop.stop_requested()) {
     const std::int64_t left_ns = unix_ns - UnixNs();
     if (left_ns <= 0) return;
-    // A relative sleep in bounded pieces: a stepped clock shifts the wake-up by one piece at most.
+    // Sleeps in short pieces: a stepped clock shifts the wake-up by one piece at most.
     SleepPiece(std::min(left_ns, kStopPollNs));
   }
 }

@@ -1,4 +1,4 @@
-// Time, injected, so that tests never sleep.
+// An injected clock, so that tests never sleep.
 #pragma once
 
 #include <condition_variable>
@@ -18,14 +18,14 @@ class Clock {
   // Nanoseconds since the Unix epoch. Boards share PTP or NTP time; it may be stepped.
   virtual std::int64_t UnixNs() const = 0;
 
-  // Nanoseconds since an arbitrary point; never steps. Deadlines and intervals are measured with it.
+  // Nanoseconds since an arbitrary point; never steps. Use it for deadlines and intervals.
   virtual std::int64_t SteadyNs() const = 0;
 
   // Returns at the given Unix time, or early once stop is requested.
   virtual void SleepUntil(std::int64_t unix_ns, std::stop_token stop) const = 0;
 
-  // Returns after so long, or early once stop is requested. Of a clock that may be stepped (SystemClock), as
-  // SteadyNs has it.
+  // Returns after this time, or early once stop is requested. Measures with SteadyNs, so a step of the wall
+  // clock has no effect.
   virtual void SleepFor(std::int64_t ns, std::stop_token stop) const {
     SleepUntil(UnixNs() + ns, std::move(stop));
   }
@@ -41,7 +41,7 @@ class SystemClock final : public Clock {
   void SleepFor(std::int64_t ns, std::stop_token stop) const override;
 };
 
-// A clock that only moves when a test moves it; both readings move together.
+// A clock that a test moves; both readings move together.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(std::int64_t unix_ns) : now_ns_(unix_ns) {}

@@ -80,12 +80,12 @@ std::string UnexpectedArgument(const CLI::App& app, const std::string& word) {
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string nearest;
-  // Longer words than any of ours are not compared: the cost is their product.
+  // Skip words that are longer than any of ours: the cost is the product of the lengths.
   std::size_t least = word.size() > 64 ? 0 : std::max<std::size_t>(word.size() / 3, 1) + 1;
   for (const std::string& candidate : candidates) {
     if (least == 0) break;
     const std::size_t faults = Edits(word, candidate);
-    // A letter for another is no misspelling.
+    // One letter in place of another is no misspelling of a single letter.
     if (faults >= least || faults >= candidate.size()) continue;
     least = faults;
     nearest = candidate;

@@ -1,4 +1,4 @@
-// What is wrong with a command line, said so that the next attempt can be right.
+// Explains a wrong command line, so that the next attempt succeeds.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,12 +8,12 @@
 
 namespace tributary::runtime {
 
-// For CLI::App::failure_message: the command at which it went wrong, what is wrong, and whose --help to ask.
-// A mistyped command or option gets the nearest one; without a near one, all commands are named.
+// For CLI::App::failure_message: names the command with the fault, the fault, and the --help to read.
+// Suggests the nearest command or option for a mistyped one; lists all commands if none is near.
 std::string CommandLineFault(const CLI::App* app, const CLI::Error& error);
 
-// The candidate that `word` was most likely meant to be; empty if none is near. Two letters that changed
-// places count as one fault; one fault is admitted for every three letters.
+// The candidate nearest to `word`; empty if none is near. Swapped neighbours count as one fault; one fault is
+// allowed for every three letters.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace tributary::runtime

@@ -44,7 +44,7 @@ absl::Status WriteAll(int fd, std::string_view content, const std::string& path)
   return absl::OkStatus();
 }
 
-// `path` is named in errors; what is written is beside it.
+// `path` is named in errors; the temporary file lies beside it.
 absl::Status WriteAndSync(const std::string& beside, std::string_view content, const std::string& path) {
   Descriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (file.get() < 0) return FromErrno(errno, "create", path);
@@ -54,7 +54,7 @@ absl::Status WriteAndSync(const std::string& beside, std::string_view content, c
   return absl::OkStatus();
 }
 
-// A device, a pipe or a socket is not replaced by a file.
+// Do not replace a device, a pipe or a socket by a file.
 absl::Status WriteInPlace(const std::string& path, std::string_view content) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) return FromErrno(errno, "open", path);
@@ -89,7 +89,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_by
 }
 
 absl::Status WriteFileAtomically(const std::string& named, std::string_view content) {
-  // What a link leads to is replaced, not the link.
+  // Replaces the target of a link, not the link.
   std::error_code ignored;
   const std::filesystem::file_status about = std::filesystem::status(named, ignored);
   if (std::filesystem::exists(about) && std::filesystem::is_other(about)) return WriteInPlace(named, content);

@@ -1,4 +1,4 @@
-// Whole files, read and replaced.
+// Reads and replaces whole files.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace tributary::runtime {
 
-// Errors, each naming the path: NotFound, PermissionDenied, FailedPrecondition for a directory,
-// ResourceExhausted for more than `max_bytes`, Unavailable for a read that fails.
+// Errors name the path: NotFound, PermissionDenied, FailedPrecondition for a directory, ResourceExhausted for
+// more than `max_bytes`, Unavailable for a read that fails.
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_bytes = std::size_t{1} << 30);
 
-// Replaces the file as a whole: writes beside it, syncs, renames. A crash leaves the old or the new content.
-// Errors as ReadFile; ResourceExhausted for a full disk.
+// Replaces the file as a whole: writes beside it, syncs, renames. After a crash the file has the old or the
+// new content. Errors as ReadFile; ResourceExhausted for a full disk.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
 
-// Whether a file could be written there: its folder exists and can be written to. Errors begin with `path`:
-// NotFound, PermissionDenied; FailedPrecondition where the folder is a file or `path` is a folder.
+// Whether a file can be written there: its folder exists and is writable. Errors begin with `path`: NotFound,
+// PermissionDenied; FailedPrecondition where the folder is a file or `path` is a folder.
 absl::Status CheckFolderOf(const std::string& path);
 
 }  // namespace tributary::runtime

@@ -1,4 +1,4 @@
-// Durations by the million, for quantiles: a histogram with logarithmic buckets.
+// Quantiles of millions of durations: a histogram with logarithmic buckets.
 #pragma once
 
 #include <array>
@@ -7,10 +7,10 @@
 
 namespace tributary::runtime {
 
-// One thread's; merged when the threads are done. 14 KiB, nothing is allocated.
+// One thread's; merge when the threads are done. 14 KiB, allocates nothing.
 class LatencyHistogram {
  public:
-  // Negative durations (a clock that was stepped back) count as 0.
+  // Negative durations (the clock stepped back) count as 0.
   void Add(std::int64_t duration_ns);
   void Merge(const LatencyHistogram& other);
   void Clear() { *this = LatencyHistogram(); }
@@ -20,7 +20,7 @@ class LatencyHistogram {
   std::int64_t max_ns() const { return max_ns_; }
 
   // The smallest duration that a fraction `q` of all does not exceed, rounded up by 3 % at most; 0 if there
-  // is none.
+  // are none.
   std::int64_t QuantileNs(double q) const;
 
  private:

@@ -10,7 +10,7 @@
 namespace tributary::runtime {
 namespace {
 
-// journald stamps and sorts lines itself; it reads "<N>" as the syslog level (sd-daemon(3)).
+// journald stamps and sorts lines; it reads "<N>" as the syslog level (sd-daemon(3)).
 class JournalFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {

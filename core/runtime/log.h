@@ -7,8 +7,8 @@
 
 namespace tributary::runtime {
 
-// Sets up the default logger. `level`: debug, info, warn, error. May be called again (SIGHUP) to change the
-// level. Errors: InvalidArgument for another level.
+// Sets up the default logger. `level`: debug, info, warn, error. Call it again (SIGHUP) to change the level.
+// Errors: InvalidArgument for another level.
 absl::Status SetUpLog(std::string_view level);
 
 }  // namespace tributary::runtime

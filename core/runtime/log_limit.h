@@ -1,4 +1,4 @@
-// Keeps one cause from filling the log.
+// A rate limit, so that one cause does not fill the log.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,13 @@
 
 namespace tributary::runtime {
 
-// `burst` lines at once, then one for each `interval_ns` that has passed. Counts what it holds back.
-// Thread-safe.
+// Allows `burst` lines at once, then one per `interval_ns`. Counts the lines that it suppresses. Thread-safe.
 class LogLimit {
  public:
   LogLimit(int burst, std::int64_t interval_ns) : burst_(burst), interval_ns_(interval_ns) {}
 
-  // Whether a line may be written at this steady time. If so: what to append to it, empty unless lines before
-  // it were held back ("; 14 lines like this one were left out").
+  // Whether a line may be written at this steady time. If so: what to append to it, empty unless earlier
+  // lines were suppressed ("; 14 lines like this one were left out").
   std::optional<std::string> Admit(std::int64_t now_ns);
 
  private:

@@ -23,7 +23,7 @@ TEST(LogLimitTest, AllowsAWholeBurstAgainAfterAQuietTime) {
   EXPECT_EQ(limit.Admit(30), std::nullopt);
 }
 
-// A peer that comes and goes a thousand times a second.
+// A peer connects and leaves a thousand times a second.
 TEST(LogLimitTest, BoundsTheLinesOfAFlood) {
   LogLimit limit(8, 30'000);
   int lines = 0;

@@ -1,4 +1,4 @@
-// The process's metrics, in Prometheus' data model. Handles are resolved once, at start, and kept.
+// The process's metrics, in Prometheus' data model. Resolve handles once, at start, and keep them.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -33,7 +33,8 @@ class Metrics {
   Histogram& AddHistogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                           const MetricLabels& labels = {});
 
-  // A value that is read when the metrics are, on the reader's thread: for counts that a class keeps anyway.
+  // A callback that reads the value when metrics are scraped, on the reader's thread: for counts that a class
+  // keeps anyway.
   void AddCounterCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
                           std::function<double()> read);
   void AddGaugeCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
@@ -42,7 +43,7 @@ class Metrics {
   // Resident memory, CPU seconds, open files and start time, under Prometheus' standard process_* names.
   void AddProcessMetrics();
 
-  // Everything, in the text exposition format (version 0.0.4).
+  // All metrics, in the text exposition format (version 0.0.4).
   std::string Text() const;
 
  private:

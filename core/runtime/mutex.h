@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "absl/base/thread_annotations.h"  // has GUARDED_BY, to the same effect
+#include "absl/base/thread_annotations.h"  // Abseil defines GUARDED_BY with the same meaning
 
 #if defined(__clang__)
 #define TRIBUTARY_THREAD_ANNOTATION(x) __attribute__((x))

@@ -10,12 +10,11 @@ namespace tributary::runtime {
 
 void TuneProcess() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  // Chunks of models and updates, a mebibyte each, come and go on many threads and would leave holes in the
-  // heap.
+  // Chunks of models and updates (1 MiB each) come and go on many threads and would fragment the heap.
   mallopt(M_MMAP_THRESHOLD, 512 << 10);
-  // Few threads allocate, and those of gRPC free what others allocated.
+  // Few threads allocate; gRPC's threads free what others allocated.
   mallopt(M_ARENA_MAX, 2);
-  // A peer's connection is a descriptor, and so is a file of the store: the usual 1,024 are too few for both.
+  // Each peer's connection and each file of the store needs a descriptor: the usual 1,024 are too few.
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;

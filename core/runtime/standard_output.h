@@ -1,13 +1,12 @@
-// Whether what a program printed has arrived.
+// Detects that a program's output was lost.
 #pragma once
 
 #include <string_view>
 
 namespace tributary::runtime {
 
-// Call last in main(): writes out what is buffered. Where standard output has failed since the start (a full
-// disk, a closed pipe), says so on standard error and gives kExitCantCreate in place of success; an exit code
-// that is a failure already stays.
+// Call last in main(): flushes standard output. If it has failed since the start (full disk, closed pipe),
+// says so on standard error and returns kExitCantCreate instead of success; a failing exit code stays.
 int FinishOutput(std::string_view program, int exit_code);
 
 }  // namespace tributary::runtime

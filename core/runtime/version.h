@@ -1,4 +1,4 @@
-// The release that this is.
+// The release of this program.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@ namespace tributary::runtime {
 
 inline constexpr char kVersion[] = TRIBUTARY_VERSION;  // of CMakeLists.txt
 
-// What --version prints: "tributary 0.1.0 (commit abc1234)", or "(built without git)" for the commit. Defined
-// in tributary_version, which alone is built again after a commit; link it where main() is.
+// What --version prints: "tributary 0.1.0 (commit abc1234)", or "(built without git)" for the commit. The
+// library tributary_version defines it, so a commit rebuilds only that; link it where main() is.
 std::string VersionText(std::string_view program);
 
 }  // namespace tributary::runtime

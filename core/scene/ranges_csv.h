@@ -32,8 +32,8 @@ struct RangeRow {
   float Range(int anchor, int tag) const { return range_m[static_cast<std::size_t>(anchor * kTags + tag)]; }
 };
 
-// Rows of time and 24 ranges (a0-t0, a0-t1, a0-t2, a1-t0 …), no header; empty lines are skipped, an empty
-// range is missing. Time must not run backwards. Errors: InvalidArgument, naming line and column.
+// Rows of time and 24 ranges (a0-t0, a0-t1, a0-t2, a1-t0 …), no header. Empty lines are skipped; an empty
+// field is a missing range. Time must not run backwards. Errors: InvalidArgument, naming line and column.
 absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv);
 
 }  // namespace tributary::scene

@@ -1,4 +1,4 @@
-// Recordings of ranges and of motion capture from anywhere.
+// Any bytes as a recording of ranges and as one of motion capture.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

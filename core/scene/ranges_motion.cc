@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kFields = 8;
 constexpr std::array<std::string_view, kFields> kNames = {"time", "x", "y", "z", "q_w", "q_x", "q_y", "q_z"};
 constexpr std::int64_t kLongestGapNs = 100'000'000;
-constexpr double kNormTolerance = 1e-3;  // of a quaternion written with nine decimals, generously
+constexpr double kNormTolerance = 1e-3;  // tolerance for a quaternion written with nine decimals
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Recorded motion capture: the truth for recorded ranges.
+// Recorded motion capture: the true positions for recorded ranges.
 #pragma once
 
 #include <array>
@@ -19,19 +19,18 @@ inline constexpr std::array<Point3, kTags> kTagPositionsM = {
 // Immutable; any thread may call.
 //
 // The orientation columns are w, x, y, z of the rotation from the motion capture's body frame to the site's,
-// as the README of the recordings says. The tags' coordinates belong to a body frame turned by half a turn
-// about x: (x, -y, -z) of them are coordinates of the motion capture's. Found from the ranges: with it their
-// residuals deviate by 0.06 to 0.09 m for every anchor and tag and no time shift improves them; without it by
-// 0.3 m, with columns read as x, y, z, w by 0.14 m, 0.19 m for tag 2.
+// as the README of the recordings says. The tags' body frame is turned by half a turn about x: tag
+// coordinates (x, y, z) are (x, -y, -z) in the motion capture's frame. The recorded ranges show this. With
+// the turn their residuals deviate by 0.06 to 0.09 m for every anchor and tag, and no time shift improves
+// them. Without it they deviate by 0.3 m; with columns read as x, y, z, w by 0.14 m, 0.19 m for tag 2.
 class MotionCapture {
  public:
-  // Rows of time, x, y, z (m) and four components of a unit quaternion; a first line that begins with "time"
-  // is skipped, as are empty lines. Time must not run backwards. Errors: InvalidArgument, naming line and
-  // column.
+  // Rows of time, x, y, z (m) and four components of a unit quaternion. Skips empty lines and a first line
+  // that begins with "time". Time must not run backwards. Errors: InvalidArgument, naming line and column.
   static absl::StatusOr<MotionCapture> Parse(std::string_view csv);
 
-  // Where a point given in the tags' body frame was, linearly interpolated. nullopt outside the recording and
-  // in gaps longer than 100 ms.
+  // Where a point of the tags' body frame was, linearly interpolated. nullopt outside the recording and in
+  // gaps longer than 100 ms.
   std::optional<Point3> At(std::int64_t unix_ns, const Point3& body_point) const;
 
   std::int64_t first_unix_ns() const { return poses_.front().unix_ns; }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxShown = 40;  // bytes of a bad field in a message
 
-// Takes digits off the front, at least one and at most `most`.
+// Removes digits from the front, at least one and at most `most`.
 std::optional<std::int64_t> TakeDigits(std::string_view& text, std::size_t most) {
   std::int64_t value = 0;
   std::size_t taken = 0;

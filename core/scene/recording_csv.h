@@ -13,7 +13,7 @@
 
 namespace tributary::scene {
 
-// "2022-08-15 9:42:24.766" (hours may have one digit, up to nine decimals of the second), read as UTC, to
+// Parses "2022-08-15 9:42:24.766" (hours may have one digit, up to nine decimals of the second) as UTC, to
 // nanoseconds since the Unix epoch. nullopt for anything else.
 std::optional<std::int64_t> ParseRecordingTime(std::string_view text);
 
@@ -23,7 +23,9 @@ std::optional<double> ParseNumber(std::string_view text);
 // Fields of one line, without the line's end. Views into `line`.
 std::vector<std::string_view> SplitFields(std::string_view line);
 
-// Takes the next line off `rest`; "\n" and "\r\n" end lines, an unfinished last line counts.
+// Removes the next line from `rest`; "
+// " and "\r
+// " end lines, an unfinished last line counts.
 std::string_view TakeLine(std::string_view& rest);
 
 // InvalidArgument: "line 12, column 3 (a0-t1): expected a range in m, found \"x\"". line and column count

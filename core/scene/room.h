@@ -1,4 +1,4 @@
-// The simulated room: geometry, radio and frames (domain facts, section 1). Pure.
+// The simulated room: geometry, radio and frames. Pure.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ inline constexpr std::size_t kSubcarriers = 8;
 inline constexpr std::size_t kChannelFeatures = 2 * kPanelAntennas * kSubcarriers;
 inline constexpr double kReflection = -0.3;
 
-// Features are divided by the line of sight's amplitude at this distance, and the noise is 20 dB below it.
+// Features are divided by the line of sight's amplitude at this distance; the noise is 20 dB below it.
 inline constexpr double kReferenceDistanceM = 5.0;
 inline constexpr double kNoiseDeviation = 0.1;  // of the complex noise, in units of the features
 
@@ -43,8 +43,8 @@ enum class Wall { kSouth, kEast, kNorth, kWest };
 absl::StatusOr<Wall> ParseWall(std::string_view name);
 std::string_view WallName(Wall wall);
 
-// The panel's frame: the same origin, turned so that the panel's wall is y = -5 m and its normal +y. A turn
-// of the panel's frame by this angle (counter-clockwise, degrees) gives the site's.
+// The panel's frame has the same origin and is turned so that the panel's wall is y = -5 m and its normal +y.
+// Turn the panel's frame by this angle (counter-clockwise, degrees) to get the site's.
 double WallAngleDeg(Wall wall);
 RoomPosition ToPanelFrame(Wall wall, RoomPosition site);
 RoomPosition ToSiteFrame(Wall wall, RoomPosition panel);

@@ -74,9 +74,9 @@ HWY_INLINE void CosSinTurns(D d, V turns, V& cosine, V& sine) {
   sine = hn::Sin(d, angle);
 }
 
-// The phase of a subcarrier is that of the one before it, turned by the delay times the spacing: two sines
-// and cosines per path and antenna instead of eight. The rounding error of seven complex products is below
-// 1e-6.
+// The phase of a subcarrier is that of the one before it, turned by the delay times the spacing. That takes
+// two sines and cosines per path and antenna instead of eight. The rounding error of seven complex products
+// is below 1e-6.
 void ComputeChannel(const Path* paths, const float* antenna_x, const float* antenna_z, float* features) {
   const hn::CappedTag<float, kPanelAntennas> d;
   const hn::RebindToSigned<decltype(d)> di;

@@ -7,9 +7,9 @@
 
 namespace tributary::scene {
 
-// `user` is in the panel's frame. Features as domain facts, section 1, orders them: 512 real parts,
-// antenna-major and subcarrier-minor, then 512 imaginary parts, in units of the line of sight's amplitude at
-// 5 m. The phase is the carrier's at the antennas, not aligned.
+// `user` is in the panel's frame. Features: 512 real parts, antenna-major and subcarrier-minor, then 512
+// imaginary parts, in units of the line of sight's amplitude at 5 m. The phase is the carrier's at the
+// antennas, not aligned.
 void ComputeRoomChannel(RoomPosition user, std::span<float, kChannelFeatures> features);
 
 }  // namespace tributary::scene

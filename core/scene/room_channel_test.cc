@@ -12,7 +12,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// One element of the channel straight from the definition, in double.
+// One element of the channel by the definition, in double.
 Complex ReferenceChannel(RoomPosition user, std::size_t antenna, std::size_t subcarrier) {
   const double antenna_x = (static_cast<double>(antenna % 8) - 3.5) * kWavelengthM / 2;
   const double antenna_z = 2.0 + (static_cast<double>(antenna / 8) - 3.5) * kWavelengthM / 2;

@@ -8,8 +8,8 @@
 
 namespace tributary::scene {
 
-// Users spread uniformly over the room (kWallMarginM from the walls). The same (seed, index) is the same user
-// for every wall, with noise of that wall's own. Disjoint seeds give independent sets.
+// Users are spread uniformly over the room (kWallMarginM from the walls). The same (seed, index) is the same
+// user for every wall, with independent noise. Different seeds give independent sets.
 struct RoomExamples {
   std::uint64_t seed;
 

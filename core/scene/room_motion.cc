@@ -18,8 +18,8 @@ double RoundedTriangle(double turns) {
 }  // namespace
 
 RoomPosition RoomMotion::AtSnapshot(std::uint32_t subject, std::uint32_t snapshot) const {
-  // One crossing and return takes 4 · 4.5 m. x and y make different numbers of them, so that the curve fills
-  // the room; (n, n + 1) of them give a mean speed close to 1 m/s.
+  // One crossing and return takes 4 · 4.5 m. x and y make different numbers of crossings, so that the curve
+  // fills the room; (n, n + 1) of them give a mean speed close to 1 m/s.
   constexpr double kSpeedMPerS = 1.0;
   const double period_s = 1e-9 * static_cast<double>(snapshots * kSnapshotNs);
   const double crossings = kSpeedMPerS * period_s / (4 * kUserRangeM) / std::numbers::sqrt2;

@@ -1,4 +1,4 @@
-// Early returns of errors, in one line each.
+// Return errors early, in one line each.
 #pragma once
 
 #include <utility>
@@ -12,8 +12,8 @@
     if (absl::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 
-// `declaration` is initialised with the value of an absl::StatusOr, or its error is returned. Types with a
-// comma need an alias or auto.
+// Initialises `declaration` with the value of an absl::StatusOr, or returns its error. A type with a comma
+// needs an alias or auto.
 #define ASSIGN_OR_RETURN(declaration, expression) \
   ASSIGN_OR_RETURN_AT_(TRIBUTARY_JOIN_(result_, __LINE__), declaration, expression)
 #define ASSIGN_OR_RETURN_AT_(result, declaration, expression) \

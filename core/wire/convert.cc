@@ -33,7 +33,7 @@ std::optional<std::string> LengthFault(std::string_view field, std::size_t found
                      subjects, each);
 }
 
-// Bits of leaves that the source does not have.
+// Bits of leaves beyond those of the source.
 std::optional<std::string> ContributorFault(const v1::Frame& wire, std::size_t leaves) {
   const std::size_t words = ContributorWords(leaves);
   if (leaves % 64 == 0) return std::nullopt;

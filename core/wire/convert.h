@@ -1,8 +1,7 @@
-// Between the wire and plain structs: proto types stop here.
+// Conversion between the wire and plain structs. No proto type goes further than this.
 //
-// What comes from the wire is checked for structure (lengths, counts, known enumerators); the meaning of the
-// numbers (finite, positive, plausible epochs) is the fusion engine's to judge, so that nothing is checked
-// twice on the hot path.
+// This checks the structure of what arrives: lengths, counts, known enumerators. The fusion engine checks the
+// numbers: finite, positive, plausible epochs. So the hot path checks nothing twice.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,7 @@
 
 namespace tributary::wire {
 
-// Why a frame cannot be taken as it is.
+// Why a frame is refused.
 struct WireFault {
   v1::RefusalReason reason = v1::REFUSAL_REASON_UNSPECIFIED;
   std::string message;  // which field, what was found, what is allowed
@@ -35,11 +34,11 @@ struct FrameLimits {
   std::size_t max_subjects = 256;  // in one frame
 };
 
-// Overwrites `wire` and keeps its memory.
+// Overwrites `wire`, reuses its memory.
 void FrameToWire(const estimate::TupleFrame& frame, v1::Frame& wire);
 
-// Overwrites `frame` and keeps its memory; `frame.dimension` becomes the source's. Nothing is written if a
-// fault is returned: REFUSAL_REASON_SHAPE or REFUSAL_REASON_TOO_LARGE.
+// Overwrites `frame`, reuses its memory; `frame.dimension` becomes the source's. A fault leaves `frame` as it
+// was: REFUSAL_REASON_SHAPE or REFUSAL_REASON_TOO_LARGE.
 std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits& limits,
                                        estimate::TupleFrame& frame);
 
@@ -51,18 +50,18 @@ v1::Hello HelloToWire(const ReportingProcess& process);
 // a slot that is neither 0 (the default) nor within the limits of SlotLength.
 absl::StatusOr<ReportingProcess> HelloFromWire(const v1::Hello& wire);
 
-// 0: the default, which peers that do not know of other lengths mean. InvalidArgument naming the field:
-// outside the limits of SlotLength.
+// 0 means the default: older peers send no length. InvalidArgument naming the field: outside the limits of
+// SlotLength.
 absl::StatusOr<estimate::SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns);
 
-// Overwrites `wire` and keeps its memory.
+// Overwrites `wire`, reuses its memory.
 void SlotToWire(const estimate::FusedSlot& slot, v1::FusedSlot& wire);
 
-// Overwrites `slot` but for its length, and keeps its memory. `leaves` is the number of the site's leaves,
-// from the stream's latest list. DataLoss naming the field whose length does not fit.
+// Overwrites `slot` except its length, reuses its memory. `leaves` is the number of the site's leaves, from
+// the stream's latest list. DataLoss naming the field whose length does not fit.
 absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, WatchedSlot& slot);
 
-// "shape", "not_finite" …: the label of a metric. Unknown numbers (a newer peer) give "unspecified".
+// The label of a metric: "shape", "not_finite" … Unknown numbers (a newer peer) give "unspecified".
 std::string_view RefusalReasonLabel(v1::RefusalReason reason);
 
 }  // namespace tributary::wire

@@ -1,5 +1,5 @@
-// Any bytes as a request of a Report stream or a response of a Watch stream: taken or refused, never a fault;
-// what is taken has the lengths that it claims and converts back to itself.
+// Any bytes as a request of a Report stream or a response of a Watch stream are taken or refused, without a
+// crash. A taken message has the lengths that it states and survives conversion back and forth.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -112,7 +112,7 @@ class HelloConversionTest : public ::testing::Test {
     process_.model = {"lis", "1", std::string(32, 'x')};
     process_.slot = *estimate::SlotLength::FromMs(16.666667);
   }
-  // The message for a hello that was changed so.
+  // The message for a hello after `change`.
   std::string FaultOf(const std::function<void(v1::Hello&)>& change) {
     v1::Hello wire = HelloToWire(process_);
     change(wire);

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::size_t kShaBytes = 32;
 constexpr std::size_t kMaxRunName = 128;
-// 2^96 times a sample count of 2^31 is a float still.
+// 2^96 times a sample count of 2^31 still fits in a float.
 constexpr int kMaxFractionBits = 96;
 
-// The first of these that is at fault, or nothing.
+// The first fault of these, or nothing.
 class Check {
  public:
   void That(bool holds, std::string_view field, std::string_view allowed) {
@@ -98,7 +98,7 @@ parameters::FixedPoint FixedPointFromWire(const v1::TrainTask& wire, Check& chec
   const parameters::FixedPoint fixed_point{wire.fraction_bits(), wire.max_element()};
   check.That(std::abs(fixed_point.fraction_bits) <= kMaxFractionBits, "fraction_bits",
              fmt::format("from -{0} to {0}, found {1}", kMaxFractionBits, fixed_point.fraction_bits));
-  // NaN fails here. Of a weight of 1, the largest element must be a word.
+  // NaN fails here, too. With a weight of 1 the largest element must fit in a word.
   check.That(fixed_point.bound > 0 && std::ldexp(fixed_point.bound, fixed_point.fraction_bits) < 0x1p31,
              "max_element", "positive and below 2^(31 - fraction_bits)");
   return fixed_point;
@@ -109,7 +109,7 @@ absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::T
   TrainTask task;
   task.run = run;
   task.round = wire.round();
-  // Longer than this is no deadline; a sum with the steady time must not overflow.
+  // A longer time is no deadline; adding it to the steady time must not overflow.
   constexpr std::int64_t kYearNs = 365LL * 24 * 3600 * 1'000'000'000;
   task.left_ns = std::clamp<std::int64_t>(wire.left_ns(), 0, kYearNs);
   task.model_sha256 = wire.model_sha256();
@@ -141,7 +141,7 @@ absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::T
   return FederationTask(std::move(task));
 }
 
-// A step of secure aggregation; `contents` reads what is its own.
+// A step of secure aggregation; `contents` reads the part of its own.
 template <class Task, class Wire>
 absl::StatusOr<FederationTask> StepFromWire(const std::string& run, const Wire& wire,
                                             absl::Status (*contents)(const Wire&, Task&)) {

@@ -1,4 +1,4 @@
-// Any bytes as a task: taken or refused, never a fault; what is taken lies within its limits.
+// Any bytes as a task are taken or refused, without a crash. A taken task lies within its limits.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What an aggregator asks a node to do in a federated run, as plain structs.
+// A task of a federated run, as plain structs.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct TrainingSettings {
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 
-// With whom a node masks its update.
+// The nodes that mask their updates together.
 struct MaskingTask {
   std::size_t threshold = 0;                 // shares that reconstruct a secret: more than half of `nodes`
   privacy::MaskingRoster nodes;              // those that shared their keys
@@ -46,7 +46,7 @@ struct MaskingTask {
 struct TrainTask {
   std::string run;
   std::uint32_t round = 0;  // from 1
-  // An update that arrives later is refused. Steady; FederationClient sets it from the time left.
+  // The aggregator refuses a later update. Steady clock; FederationClient sets it from the time left.
   std::int64_t deadline_ns = 0;
   std::int64_t left_ns = 0;         // when the task was sent
   std::string model_sha256;         // 32 bytes, of the parameters to start from
@@ -54,13 +54,15 @@ struct TrainTask {
   std::string schema_sha256;        // 32 bytes
   std::uint64_t element_count = 0;  // of the flat vector
   TrainingSettings settings;
-  parameters::FixedPoint fixed_point;  // of words; an update with an |element| above its bound is refused
+  parameters::FixedPoint fixed_point;  // limit for words; the aggregator refuses an update with a larger
+                                       // |element|
   bool uniform_weight = false;         // words weigh 1 instead of the sample count
-  std::uint64_t max_sample_count = 0;  // what was declared when the round began: an update has no more
+  std::uint64_t max_sample_count = 0;  // the count declared at the start of the round: the most that an
+                                       // update may state
   std::optional<MaskingTask>
       masking;  // present: updates are sent as masked words, settings.encoding kFixed32
 
-  // The same work: the deadline may move.
+  // The same work; the deadline may differ.
   bool SameWork(const TrainTask& other) const {
     return run == other.run && round == other.round && model_sha256 == other.model_sha256 &&
            settings == other.settings && fixed_point == other.fixed_point &&

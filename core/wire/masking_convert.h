@@ -1,4 +1,4 @@
-// Secure aggregation between the wire and plain structs, as a node sees it.
+// Secure aggregation between the wire and plain structs, on the node's side.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace tributary::wire {
 // A nonce, two shares of 32 bytes and a tag take less.
 inline constexpr std::size_t kMaxSealedShareBytes = 256;
 
-// Of tasks whose `run` is set and whose round has been checked. Lists are bounded by kMaxMaskingNodes,
-// rosters valid (ValidateRoster), keys of 32 bytes. Errors: InvalidArgument naming the field at fault.
+// `run` is set and the round was checked. Lists are bounded by kMaxMaskingNodes, rosters valid
+// (ValidateRoster), keys 32 bytes. Errors: InvalidArgument naming the field at fault.
 absl::Status ShareKeysFromWire(const v1::ShareKeysTask& wire, ShareKeysTask& task);
 absl::Status UnmaskFromWire(const v1::UnmaskTask& wire, UnmaskTask& task);
 absl::StatusOr<MaskingTask> MaskingFromWire(const v1::MaskingTask& wire);
 
-// The answers' contents; run, round and node are the caller's to set.
+// The caller sets run, round and node of an answer.
 void KeysToWire(const privacy::MaskingKeys& keys, v1::AdvertiseKeysRequest& wire);
 void SharesToWire(const std::vector<privacy::SealedShare>& shares, v1::ShareKeysRequest& wire);
 void RevealedToWire(const privacy::RevealedShares& shares, v1::UnmaskRequest& wire);

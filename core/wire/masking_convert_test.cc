@@ -60,7 +60,7 @@ TEST(MaskingConvertTest, NamesTheFieldAtFault) {
     spoil(*response.mutable_train());
     const auto task = TaskFromWire(response);
     EXPECT_FALSE(task.ok());
-    // The settings are the run's in every round; in the masking other nodes have a part.
+    // The run's settings are the same in every round; the masking depends on other nodes.
     const bool settings = task.status().message().find("settings.") == 0;
     EXPECT_EQ(task.status().code(),
               settings ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kFailedPrecondition)

@@ -18,7 +18,7 @@ std::string HandshakeAdvice(std::string_view message) {
   if (Says(message, "certificate has expired") || Says(message, "certificate is not yet valid")) {
     return "the peer's certificate is out of its time: check both clocks, or make a new one there";
   }
-  // "EVP lib" is a signature that does not fit: a CA of the right name with another key.
+  // "EVP lib" is a wrong signature: another CA of the same name.
   if (Says(message, "certificate verify failed") || Says(message, "CERTIFICATE_VERIFY_FAILED") ||
       Says(message, "EVP lib")) {
     return "the peer's certificate is not signed by the CA in the ca file: give the ca.pem that was made "

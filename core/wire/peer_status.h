@@ -10,11 +10,10 @@
 
 namespace tributary::wire {
 
-// The same code; the message is PeerText, or what to do about a TLS handshake that failed.
+// The same code. The message is PeerText, or says how to mend a failed TLS handshake.
 absl::Status PeerStatus(const grpc::Status& status);
 
-// What to do where gRPC's message tells that a TLS handshake failed, which it does in OpenSSL's words; empty
-// for any other message.
+// How to mend a failed TLS handshake, if gRPC's message tells of one in OpenSSL's words; else empty.
 std::string HandshakeAdvice(std::string_view grpc_message);
 
 }  // namespace tributary::wire

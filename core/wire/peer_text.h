@@ -1,4 +1,4 @@
-// Text that a peer has sent.
+// Text from a peer.
 #pragma once
 
 #include <string>

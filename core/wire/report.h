@@ -1,4 +1,4 @@
-// What a process says of itself when it starts to report, and how a model is told from another.
+// How a process declares itself when it starts to report, and how models are told apart.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace tributary::wire {
 
-// New at each start of a process, so that an aggregator can tell a restart from a reconnect.
+// New at each start of a process: the aggregator tells a restart from a reconnect by it.
 using BootId = std::array<std::uint8_t, 16>;
 BootId NewBootId();
 

@@ -1,4 +1,4 @@
-// One fused slot as a subscriber sees it.
+// One fused slot, as a subscriber receives it.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 namespace tributary::link {
 
-// Doubles from attempt to attempt up to a cap, each delay spread evenly over 50 to 100 % so that the nodes of
-// a site do not come back in step. One thread's.
+// Doubles from attempt to attempt up to a cap. Each delay is random between 50 and 100 % of that, so the
+// nodes of a site do not reconnect in step. One thread's.
 class Backoff {
  public:
   struct Limits {
@@ -19,7 +19,7 @@ class Backoff {
 
   // The next delay, at most the cap.
   std::int64_t Next();
-  // After a success: the next delay is the first one again.
+  // Call after a success: the next delay is the first one again.
   void Reset() { attempts_ = 0; }
 
  private:

@@ -8,19 +8,18 @@
 
 namespace tributary::link {
 
-// A lost link comes back by itself and is tried again soon; a refusal stays until somebody changes a
-// configuration or a certificate, and is tried again slowly, as is a peer that is too busy or does not know
-// what it is asked for. One thread's.
+// A lost connection is retried soon. A refusal is retried slowly, since somebody must change a configuration
+// or a certificate; a busy peer and one that does not know the call, too. One thread's.
 class Reconnect {
  public:
   explicit Reconnect(std::uint64_t seed) : lost_link_(kLostLink, seed), refused_(kRefused, seed + 1) {}
 
-  // Whether the same call may soon succeed: the link was lost, the peer is busy or is starting.
+  // Whether the same call may soon succeed: the connection was lost, or the peer is busy or starting.
   static bool MayPass(const absl::Status& error);
-  // Whether the peer will not have this caller.
+  // Whether the peer refuses this caller.
   static bool IsRefusal(const absl::Status& error);
 
-  // The stream has served: the next delays are the first ones again.
+  // Call when a stream has worked: the next delays are the first ones again.
   void Recovered();
 
   // How long to wait after a stream that ended with this error.

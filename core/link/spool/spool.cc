@@ -9,7 +9,7 @@
 namespace tributary::link {
 namespace {
 
-// Enough for what is in flight at 2,000 frames/s; what a long outage had piled up is given back.
+// Enough for what is in flight at 2,000 frames/s; the memory of a long outage is released.
 constexpr std::size_t kFreeFrames = 256;
 
 std::size_t PayloadBytes(const estimate::TupleFrame& frame) {
@@ -70,7 +70,7 @@ absl::StatusOr<std::optional<std::int64_t>> Spool::Acknowledge(std::uint64_t seq
   }
   std::optional<std::int64_t> newest_taken_ns;
   while (size_ > 0 && At(0).frame->sequence <= sequence) {
-    // One that waits to be taken again has arrived all the same; the time of its lost stream says nothing.
+    // A frame that waits to be sent again has arrived all the same, but its lost stream gives no valid time.
     if (taken_ > 0) newest_taken_ns = At(0).taken_steady_ns;
     std::unique_ptr<estimate::TupleFrame> frame = PopOldest();
     ++counters_.acknowledged_frames;
@@ -87,7 +87,7 @@ void Spool::Rewind() {
 
 std::optional<Spool::HeldFrame> Spool::Find(std::uint64_t sequence) const {
   const runtime::MutexLock lock(mutex_);
-  // Sequences in the ring are contiguous: only the oldest leave it.
+  // Sequences in the ring are contiguous: only the oldest ones are removed.
   if (size_ == 0 || sequence < At(0).frame->sequence || sequence - At(0).frame->sequence >= size_) {
     return std::nullopt;
   }

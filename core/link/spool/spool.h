@@ -1,5 +1,4 @@
-// The frames that have not been acknowledged yet: a bounded first-in, first-out store between panels and one
-// stream.
+// Frames that the aggregator has not acknowledged: a bounded FIFO between the panels and one stream.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +18,11 @@ struct SpoolLimits {
   std::size_t bytes = std::size_t{16} << 20;  // of payload
 };
 
-// Each frame that was offered is in exactly one of acknowledged, dropped and held.
+// Each offered frame is in exactly one of acknowledged, dropped and held.
 struct SpoolCounters {
   std::uint64_t offered_frames = 0;
   std::uint64_t offered_tuples = 0;
-  std::uint64_t taken_frames = 0;  // handed to the stream; those that were taken again included
+  std::uint64_t taken_frames = 0;  // handed to the stream, repetitions included
   std::uint64_t retaken_frames = 0;
   std::uint64_t acknowledged_frames = 0;
   std::uint64_t acknowledged_tuples = 0;
@@ -35,31 +34,30 @@ struct SpoolCounters {
   std::uint64_t held_bytes = 0;
 };
 
-// Owns the frames. Thread-safe: panel threads offer, one stream takes and acknowledges. Full: the oldest
-// frame is dropped and counted, whether it was taken or not; one that was taken may still arrive. Never
-// blocks on anything but its own short lock; in steady state nothing is allocated, since the memory of an
-// acknowledged frame goes to the next that is offered.
+// Owns the frames. Thread-safe: panel threads offer, one stream takes and acknowledges. When full, drops and
+// counts the oldest frame, whether it was taken or not; a frame that was taken may still arrive. Holds only a
+// short lock. In steady state it allocates nothing: an acknowledged frame gives its memory to the next offer.
 class Spool {
  public:
   explicit Spool(SpoolLimits limits);
 
   // Numbers the frame (from 1, without gaps) and takes it; `frame` gets the memory of an old one, contents
-  // unspecified. Returns the sequence, or 0 if the spool is closed or the frame alone exceeds the limit: then
-  // it is dropped.
+  // unspecified. Returns the sequence. Returns 0 and drops the frame if the spool is closed or the frame
+  // alone exceeds the limit.
   std::uint64_t Offer(estimate::TupleFrame& frame);
 
   // Copies the oldest frame that was not taken since the last Rewind. False if there is none.
   bool Take(std::int64_t now_steady_ns, estimate::TupleFrame& copy);
 
-  // Frees every frame up to and including `sequence`. Returns when the newest of these was taken (steady ns),
-  // if one was freed that has been taken since the last Rewind. InvalidArgument if that sequence has never
-  // been taken.
+  // Frees every frame up to and including `sequence`. Returns when the newest of them was taken (steady ns),
+  // or nothing if none was taken since the last Rewind. InvalidArgument if that sequence has never been
+  // taken.
   absl::StatusOr<std::optional<std::int64_t>> Acknowledge(std::uint64_t sequence);
 
-  // All that is held is to be taken again, oldest first: the stream was lost.
+  // Call when the stream is lost: all held frames will be taken again, oldest first.
   void Rewind();
 
-  // What a held frame contains; nullopt if it is not held any more.
+  // What a held frame contains; nullopt once it is no longer held.
   struct HeldFrame {
     std::size_t tuples;
     std::uint32_t source;
@@ -69,7 +67,7 @@ class Spool {
 
   // From now on every offer is dropped.
   void Close();
-  // Drops what is held; the sum of frames.
+  // Drops all held frames and returns how many.
   std::uint64_t DropAll();
 
   std::size_t waiting_frames() const;  // held and not taken
@@ -95,7 +93,7 @@ class Spool {
   std::vector<Entry> ring_ GUARDED_BY(mutex_);
   std::size_t head_ GUARDED_BY(mutex_) = 0;  // of the oldest
   std::size_t size_ GUARDED_BY(mutex_) = 0;
-  std::size_t taken_ GUARDED_BY(mutex_) = 0;  // the first so many have been taken
+  std::size_t taken_ GUARDED_BY(mutex_) = 0;  // how many of the frames are taken
   std::uint64_t last_sequence_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_taken_sequence_ GUARDED_BY(mutex_) = 0;
   bool closed_ GUARDED_BY(mutex_) = false;
