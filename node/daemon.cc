@@ -116,7 +116,7 @@ void Daemon::AddRoutes() {
   http_.Route("/readyz", [this](const http::HttpRequest&) { return Ready(); });
 }
 
-// What is sensed now reaches the aggregator, and what there is to learn is told.
+// Frames sensed now reach the aggregator, and the learner takes tasks.
 http::HttpResponse Daemon::Ready() const {
   const auto answer = [](bool ready, std::string_view state) {
     return ready ? http::HttpResponse{.body = std::string(state) + "\n"} : http::HttpProblem(503, state);

@@ -1,4 +1,4 @@
-// A node: its panels, its uplink, what it learns, its metrics.
+// A node: its panels, its uplink, its learner, its metrics.
 #pragma once
 
 #include <memory>
@@ -23,22 +23,21 @@ namespace tributary::node {
 // Owns everything that runs. The main thread's.
 class Daemon {
  public:
-  // Binds the sources' ports, opens the boards and begins to connect. Errors name the panel, and the remedy.
+  // Binds the sources' ports, opens the boards and starts to connect. Errors name the panel and the remedy.
   static absl::StatusOr<std::unique_ptr<Daemon>> Create(PreparedNode prepared, const runtime::Clock& clock);
 
   // Starts the panels and the HTTP side. Unavailable: its port cannot be bound; the message names the key.
   absl::Status Start();
 
-  // Every panel has ended, and there is nothing to learn.
+  // Every panel has ended, and there is no learner.
   bool finished() const;
   // A panel has failed for good.
   bool failed() const;
 
-  // Ends the panels, waits for acknowledgements for as long as the configuration says, and counts what was
-  // left.
+  // Ends the panels, waits for acknowledgements as long as the configuration says, and counts the rest.
   void Stop();
 
-  // What became of every frame and tuple, as one line of JSON. After Stop().
+  // The final account of every frame and tuple, as one line of JSON. Call after Stop().
   std::string Summary() const;
 
  private:
@@ -46,7 +45,7 @@ class Daemon {
   absl::Status OpenPanels(PreparedNode prepared);
   void OpenLearner(PreparedNode& prepared);
   http::HttpResponse Ready() const;
-  // The sources of the hello: the panels, or what is fused from them.
+  // The sources of the hello: the panels, or their fusion.
   static std::vector<wire::ReportingSource> Sources(const NodeConfig& config,
                                                     const std::vector<panel::PanelParts>& parts);
   void AddRoutes();

@@ -37,7 +37,7 @@ struct Arguments {
   bool check = false;
 };
 
-// A device that is absent or busy may be there at the next start; other faults need a hand.
+// An absent or busy device may be there at the next start; other faults must be mended by somebody.
 int Fault(const absl::Status& status) {
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
@@ -95,7 +95,7 @@ int Run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   tributary::runtime::BlockSignals();
   tributary::runtime::QuietLibraries();
-  google::protobuf::SetLogHandler(nullptr);  // it has no limit, and strangers choose what is in it
+  google::protobuf::SetLogHandler(nullptr);  // no length limit: strangers choose the message
   CLI::App app("Senses, estimates, and reports probability tuples to an aggregator.", "tributary-node");
   tributary::node::Arguments arguments;
   app.add_option("--config", arguments.config, "Configuration file (TOML)")->required()->type_name("FILE");

@@ -18,7 +18,7 @@ namespace {
 // One model for each file and workload, however many panels run it.
 using Models = std::map<std::pair<std::string, panel::WorkloadKind>, std::shared_ptr<const panel::Model>>;
 
-// A panel whose keys are in order, with its place in the file.
+// A panel with valid keys, and its place in the file.
 class PanelPreparation {
  public:
   PanelPreparation(const config::ConfigFile& file, const panel::PanelConfig& config, std::size_t index)

@@ -1,6 +1,5 @@
-// Everything that a node does before it binds a port, opens a board or connects. Start goes on from the
-// result;
-// --check ends with it. So both find the same faults.
+// Everything that a node does before it binds a port, opens a board or connects. Start continues from the
+// result; --check ends with it. So both find the same faults.
 #pragma once
 
 #include <memory>
@@ -23,13 +22,13 @@ struct PreparedNode {
   NodeConfig config;
   std::optional<config::TlsMaterial> tls;
   std::vector<std::shared_ptr<const panel::Model>> models;  // of config.panels, in their order
-  std::vector<panel::PreparedPanel> panels;                 // likewise
+  std::vector<panel::PreparedPanel> panels;                 // in the same order
   std::optional<images::ImageSet> images;                   // of config.federation
   std::vector<std::string> remarks;                         // no faults, but worth a line at start
 };
 
-// Reads the configuration and what it names. `clock` outlives the result. Errors: InvalidArgument with a line
-// for every fault: file, line, key. NotFound or PermissionDenied naming the configuration.
+// Reads the configuration and the files that it names. `clock` outlives the result. Errors: InvalidArgument
+// with a line for every fault: file, line, key. NotFound or PermissionDenied naming the configuration.
 absl::StatusOr<PreparedNode> PrepareNode(const std::string& path, const runtime::Clock& clock);
 absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const runtime::Clock& clock);
 

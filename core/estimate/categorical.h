@@ -8,8 +8,8 @@
 
 namespace tributary::estimate {
 
-// Below this (about 1e-9) a source's log-probability says "never", which no finite training set supports: it
-// is raised to the floor, so that one source cannot veto all others.
+// The floor of a source's log-probability, about 1e-9. Lower values mean "never", which no finite training
+// set supports. They are raised to the floor, so that one source cannot veto all others.
 inline constexpr double kLogProbabilityFloor = -20.0;
 
 // log Σ exp(xᵢ) without overflow; -∞ for an empty or all -∞ input.
@@ -19,11 +19,10 @@ double LogSumExp(std::span<const double> values);
 // or +∞, or all are -∞.
 absl::StatusOr<std::vector<double>> NormaliseLogProbabilities(std::span<const double> values);
 
-// Conflation of independent sources' posteriors that were formed with the same prior: Π (pᵢ / prior) · prior,
-// normalised. The prior is divided out once per source and put back once. Inputs are [sources][classes] and
-// need not be normalised; values below the floor (after normalising) are raised to it. An empty prior is
-// uniform. InvalidArgument for no source, unequal lengths, a value that is NaN or +∞, a source or prior that
-// is impossible throughout.
+// Conflation of independent sources' posteriors with the same prior: Π (pᵢ / prior) · prior, normalised.
+// Inputs are [sources][classes] and need not be normalised. Values below the floor (after normalising) are
+// raised to it. An empty prior is uniform. InvalidArgument for no source, unequal lengths, a value that is
+// NaN or +∞, and a source or prior that is zero for every class.
 absl::StatusOr<std::vector<double>> ConflateCategorical(std::span<const std::vector<double>> sources,
                                                         std::span<const double> log_prior,
                                                         double floor = kLogProbabilityFloor);

@@ -28,7 +28,7 @@ TEST(CategoricalTest, MultipliesAndNormalises) {
 }
 
 TEST(CategoricalTest, DividesThePriorOutOncePerSource) {
-  // Two sources that learned nothing beyond the prior: the result is the prior, not its square.
+  // Two sources learned nothing beyond the prior: the result is the prior, not its square.
   const std::vector<double> prior = Log({0.7, 0.2, 0.1});
   const std::vector<std::vector<double>> sources = {prior, prior};
   ExpectProbabilities(ConflateCategorical(sources, prior), {0.7, 0.2, 0.1});

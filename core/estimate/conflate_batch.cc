@@ -1,6 +1,6 @@
 #include "core/estimate/conflate_batch.h"
 
-// Vectors are kept in structs and arrays, which scalable ones do not allow; the boards' cores have NEON.
+// Structs and arrays hold vectors here, which scalable vectors do not allow; the boards' cores have NEON.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/estimate/conflate_batch.cc"
@@ -13,7 +13,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The two precisions of the arithmetic, over the same fp32 planes.
+// The arithmetic in double and in float, over the same fp32 planes.
 struct Double {
   using Tag = hn::ScalableTag<double>;
   using Narrow = hn::Rebind<float, Tag>;
@@ -32,24 +32,24 @@ struct Single {
   static HWY_INLINE void Store(V value, float* HWY_RESTRICT to) { hn::StoreU(value, Tag(), to); }
 };
 
-// Below this, 1 - (a source's share of the information) may be rounding error at condition 1e12; a source
-// that holds all the rest is not told from a consistent one.
+// Below this, 1 - (a source's share of the information) may be rounding error at condition 1e12: a source
+// that holds all information cannot be told from a consistent one.
 constexpr double kSmallestShare = 1e-10;
 constexpr double kLargestFloat = 3.402823466e38;
 
-// NaN and what is too large for fp32 become the largest fp32.
+// NaN and values too large for fp32 become the largest fp32.
 HWY_INLINE Double::V Bounded(Double::V value) {
   const Double::V largest = hn::Set(Double::Tag(), kLargestFloat);
   return hn::IfThenElse(hn::Le(value, largest), value, largest);
 }
 
-// One source's rows, in the terms of the header; x and z relative to the origin.
+// One source's rows in the header's terms; x and z relative to the origin.
 template <typename P>
 struct Term {
   using V = typename P::V;
   V c, u, s;
   V x;
-  V z;  // u·x + y, which the first part of the factored information measures with variance 1/c
+  V z;  // u·x + y: the first part of the factored information measures it with variance 1/c
 };
 
 template <typename P>

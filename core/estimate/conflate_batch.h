@@ -1,4 +1,4 @@
-// Conflation of many two-dimensional tuples at a time, vectorised.
+// Vectorised conflation of many two-dimensional tuples.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace tributary::estimate {
 
-// What a batch gives: one row per subject.
+// The result: one row per subject.
 struct ConflatedBatch {
   TuplePlanes fused;
   // [padded rows]: sum over the sources of the squared Mahalanobis distance to the fused mean.
   std::vector<float> squared_distance;
   // [sources × padded rows]: normalised innovation squared of each source against the conflation of the
-  // others; near 0 for a vague tuple, meaningless where no other source is there.
+  // others. Near 0 for a vague tuple, meaningless without another source.
   std::vector<float> innovation;
 };
 

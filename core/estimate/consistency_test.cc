@@ -13,7 +13,7 @@ namespace tributary::estimate {
 namespace {
 
 TEST(ChiSquareTest, QuantilesAreTheTablesOnes) {
-  // Abramowitz and Stegun, table 26.8; for two degrees also the domain's facts, section 6.
+  // Abramowitz and Stegun, table 26.8.
   EXPECT_NEAR(ChiSquareQuantile(1, 0.95), 3.84146, 1e-5);
   EXPECT_NEAR(ChiSquareQuantile(1, 0.999), 10.8276, 1e-4);
   EXPECT_NEAR(ChiSquareQuantile(2, 0.95), 5.99146, 1e-5);

@@ -12,8 +12,8 @@
 namespace tributary::estimate {
 namespace {
 
-// The barrier's weight, from stage to stage. At the end the log determinant is above its minimum by at most
-// the last one times the number of inputs.
+// The barrier's weight at each stage. At the end the log determinant is above its minimum by at most the last
+// weight times the number of inputs.
 constexpr double kBarriers[] = {1e-1, 1e-3, 1e-5, 1e-7, 1e-9};
 constexpr int kNewtonSteps = 50;
 

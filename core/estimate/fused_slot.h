@@ -1,4 +1,4 @@
-// One slot of a site after fusion, as it flows to those who watch and to a parent.
+// One fused slot of a site, as watchers and a parent receive it.
 #pragma once
 
 #include <cstdint>

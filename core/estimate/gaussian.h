@@ -13,9 +13,8 @@ using Vector = Eigen::Matrix<double, D, 1>;
 template <int D>
 using Matrix = Eigen::Matrix<double, D, D>;
 
-// Mean and lower Cholesky factor L of the covariance, Σ = L·Lᵀ; both in m. The factor is kept, never the
-// covariance: its condition is the square root of the covariance's, so half the digits are not lost on the
-// way.
+// Mean and lower Cholesky factor L of the covariance, Σ = L·Lᵀ; both in m. This stores the factor, not the
+// covariance: its condition is the square root of the covariance's, which keeps twice the digits.
 template <int D>
 struct Gaussian {
   static_assert(D >= 1 && D <= 3);

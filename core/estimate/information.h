@@ -1,4 +1,4 @@
-// Information form of Gaussian estimates: what one adds to fuse and subtracts to take back.
+// Information form of Gaussian estimates: addition fuses an estimate, subtraction removes it.
 #pragma once
 
 #include "absl/status/status.h"
@@ -10,11 +10,10 @@ namespace tributary::estimate {
 // Information matrix Λ = Σ⁻¹ and information vector η = Λ·mean of a sum of independent estimates. Empty at
 // first.
 //
-// What is stored is the square root: the lower triangle M with Λ = MᵀM, and z with η = Mᵀz. For one Gaussian
-// M = L⁻¹, by triangular inversion. Adding rotates the new rows into the triangle (orthogonal, so backward
-// stable); the way back is again a triangular inversion, L = M⁻¹, lower as it has to be. Λ itself is never
-// formed: its condition is the square of M's, and a sum of matrices of condition 1e12 leaves four digits in
-// double where the rotations leave ten.
+// Stores the square root: the lower triangle M with Λ = MᵀM, and z with η = Mᵀz. For one Gaussian M = L⁻¹, by
+// triangular inversion. Adding rotates the new rows into the triangle (orthogonal, so backward stable). The
+// way back is again a triangular inversion, L = M⁻¹. This never forms Λ: its condition is the square of M's.
+// A sum of matrices of condition 1e12 leaves four digits in double; the rotations leave ten.
 template <int D>
 class Information {
  public:
@@ -27,8 +26,8 @@ class Information {
   // intersection sum to 1. Not negative.
   void Add(const Information& other, double weight = 1);
 
-  // Undoes Add(other), up to rounding. FailedPrecondition, leaving everything as it was, if what would remain
-  // is not positive definite, or is nothing but the rounding error of what is withdrawn.
+  // Undoes Add(other), up to rounding. FailedPrecondition, without effect, if the remainder would not be
+  // positive definite or would be only rounding error.
   absl::Status Withdraw(const Information& other);
 
   // FailedPrecondition if not every direction is known (nothing added yet).

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-// Conflation in long double by a Householder factorisation of all rows at once: neither the arithmetic nor
-// the algorithm under test.
+// Conflation in long double by a Householder factorisation of all rows at once: another arithmetic and
+// another algorithm than those under test.
 template <int D>
 struct Reference {
   using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
@@ -132,7 +132,7 @@ TEST(InformationTest, AWithdrawnInputLeavesNoTrace) {
     sum.Add(*Information<3>::From(RandomGaussian<3>(random, condition, 1, 1)));
     const Gaussian<3> before = *sum.ToGaussian();
     const double residual = sum.residual();
-    // Of similar information in every direction, so that nothing is drowned by it.
+    // The inputs have similar information in every direction, so none of it is lost in the sum.
     Gaussian<3> late = before;
     late.mean += before.cholesky * Vector<3>(0.3, -0.2, 0.5);
     const Information<3> extra = *Information<3>::From(late);

@@ -37,8 +37,7 @@ Gaussian<D> RandomGaussian(std::mt19937_64& random, double condition, double sca
   return gaussian;
 }
 
-// As it looks after a wire in fp32. (Two casts in one Eigen expression are not enough: GCC 12 leaves both
-// out.)
+// As after a wire in fp32. (Two casts in one Eigen expression are not enough: GCC 12 removes both.)
 template <int D>
 Gaussian<D> RoundedToSingle(const Gaussian<D>& gaussian) {
   std::array<float, D> mean;

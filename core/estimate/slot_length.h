@@ -1,4 +1,4 @@
-// How long a site's slots are: the way between epochs and times.
+// The length of a site's slots, which converts epochs to times and back.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace tributary::estimate {
 
-// A value; pure. Slot k of a site spans [k · ns, (k + 1) · ns) since the Unix epoch. Nothing overflows:
-// epochs come from peers, and a time beyond the range of int64 becomes the last one.
+// A value; pure. Slot k of a site spans [k · ns, (k + 1) · ns) since the Unix epoch. Epochs come from peers,
+// so nothing overflows: a time beyond the range of int64 becomes the last one.
 class SlotLength {
  public:
-  // A shorter slot is below what clocks agree on, a longer one is beyond any deadline.
+  // Clocks do not agree on a shorter slot; a longer one is beyond any deadline.
   static constexpr std::int64_t kShortestNs = 10'000;
   static constexpr std::int64_t kLongestNs = 3'600'000'000'000;
   static constexpr double kShortestMs = kShortestNs / 1e6;
@@ -28,7 +28,7 @@ class SlotLength {
     if (ns < kShortestNs || ns > kLongestNs) return std::nullopt;
     return SlotLength(static_cast<std::int64_t>(ns));
   }
-  // Rounded to whole nanoseconds: sites and nodes that give the same number agree.
+  // Rounded to whole nanoseconds, so that sites and nodes with the same number agree.
   static std::optional<SlotLength> FromMs(double ms);
 
   constexpr std::int64_t ns() const { return ns_; }
@@ -53,7 +53,7 @@ class SlotLength {
     return duration_ns < 0 ? 0 : static_cast<Epoch>(duration_ns / ns_);
   }
 
-  // "0.5 ms", as a configuration would say it.
+  // "0.5 ms", in the form of a configuration.
   std::string Text() const;
 
   friend constexpr bool operator==(SlotLength, SlotLength) = default;
@@ -66,8 +66,8 @@ class SlotLength {
   std::int64_t ns_ = 500'000;
 };
 
-// How long after its first frame a slot waits for the others, unless a configuration says otherwise: sensors
-// that do not share a phase report up to a slot apart; the rest is for computing and the network.
+// The default deadline: how long a slot waits after its first frame. Sensors that share no phase report up to
+// a slot apart; the rest is for computing and the network.
 constexpr std::int64_t DefaultDeadlineNs(SlotLength slot) { return slot.ns() + 4'500'000; }
 
 }  // namespace tributary::estimate

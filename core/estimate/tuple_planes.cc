@@ -15,8 +15,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Writes whole vectors of tuples; the planes' padding makes room for the last one, the inputs' last rows are
-// left to the caller. Returns the number of rows taken.
+// Writes whole vectors of tuples. The planes' padding makes room for the last one; the caller writes the last
+// rows of the inputs. Returns the number of rows taken.
 std::size_t LoadWholeVectors(const float* HWY_RESTRICT means, const float* HWY_RESTRICT cholesky,
                              std::size_t n, TuplePlanes& planes, bool& valid) {
   const hn::ScalableTag<float> d;

@@ -1,4 +1,4 @@
-// Two-dimensional Gaussian tuples as the batched arithmetic reads them: one array per element.
+// Two-dimensional Gaussian tuples in the layout of the batched arithmetic: one array per element.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,16 @@
 
 namespace tributary::estimate {
 
-// n tuples; the arrays are padded to a multiple of kPadding with tuples that are valid and vague, so that a
-// vector may read past n. Memory grows and is kept.
+// n tuples. The arrays are padded to a multiple of kPadding with valid, vague tuples, so that a vector may
+// read past n. Memory grows and is kept.
 class TuplePlanes {
  public:
-  // Floats in the widest vector (AVX-512) and the alignment that it likes.
+  // Floats in the widest vector (AVX-512), and its alignment.
   static constexpr std::size_t kPadding = 16;
-  // Elements of the factor of a tuple that is not there: its information is less than the last bit of any
-  // real one's.
+  // Elements of the factor of an absent tuple: its information is less than the last bit of any real one's.
   static constexpr float kVague = 1e30f;
 
-  // Makes room for n tuples and leaves the contents unspecified, but for the padding.
+  // Makes room for n tuples; the contents except the padding are unspecified.
   void Resize(std::size_t n);
   // n vague tuples with mean 0.
   void ResizeVague(std::size_t n);

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli; RFC 3720, B.4): protects a chunk end to end.
+// CRC-32C (Castagnoli; RFC 3720, B.4): detects damage of a chunk end to end.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace tributary::parameters {
 
-// Of `bytes` behind those whose CRC is `crc`.
+// The CRC of `bytes`, continued from `crc`, that of the bytes before them.
 std::uint32_t Crc32c(std::string_view bytes, std::uint32_t crc = 0);
 
 }  // namespace tributary::parameters

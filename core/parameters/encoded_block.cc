@@ -55,8 +55,8 @@ BlockFault DecodeHalves(const char* bytes, std::span<float> values) {
   return largest < 0x7c00 ? BlockFault::kNone : BlockFault::kNotFinite;
 }
 
-// The integers nearest to value / scale within ±limit, the values reduced by what these stand for. Returns
-// the scale, which is the largest magnitude over the limit.
+// Writes the integers nearest to value / scale within ±limit, and subtracts from the values what these stand
+// for. Returns the scale: the largest magnitude over the limit.
 float Quantise(std::span<float> values, int limit, std::span<std::int16_t> integers) {
   float largest = 0;
   for (const float value : values) largest = std::max(largest, std::fabs(value));
@@ -99,7 +99,7 @@ void EncodeInt12(std::span<float> values, char* bytes) {
   }
 }
 
-// A scale is finite and leaves its integers finite.
+// A valid scale is finite and keeps its integers' values finite.
 bool ReadScale(const char*& bytes, int limit, float& scale) {
   std::memcpy(&scale, bytes, sizeof(scale));
   bytes += sizeof(scale);

@@ -1,4 +1,4 @@
-// One block of an encoded update: up to kEncodingBlock elements. What update_encoding.h is made of.
+// One block of an encoded update: up to kEncodingBlock elements. update_encoding.h is built on it.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace tributary::parameters {
 
-// Writes EncodedBytes(encoding, values.size()) bytes and leaves in `values` what the encoding lost of them.
-// The values are finite, as float16 at most 65,504 in magnitude. Not for kFixed32.
+// Writes EncodedBytes(encoding, values.size()) bytes and leaves the encoding's error in `values`. The values
+// must be finite, for float16 at most 65,504 in magnitude. Not for kFixed32.
 void EncodeBlock(UpdateEncoding encoding, std::span<float> values, char* bytes);
 
-// What is wrong with the bytes of a block, if anything.
+// The fault in the bytes of a block, if there is one.
 enum class BlockFault { kNone, kNotFinite, kPadding };
 
 // Reads EncodedBytes(encoding, values.size()) bytes. Not for kFixed32.

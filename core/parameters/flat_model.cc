@@ -29,8 +29,8 @@ absl::StatusOr<FlatModel> DecodeFlatModel(std::string_view file) {
     layout.element_count += tensor.bytes.size() / sizeof(float);
   }
   if (layout.element_count == 0) return absl::InvalidArgumentError("the model has no parameters");
-  // Encoded anew, for a file may hold its tensors in another order. Tensors of one type lie in the order of
-  // their names then: the data is the flat vector. A large model is not held more often than that.
+  // Encode again: a file may hold its tensors in another order. Tensors of one type are then in the order of
+  // their names, and the data is the flat vector. At most one more copy of a large model exists at a time.
   std::string encoded = EncodeSafetensors(*set);
   set->tensors.clear();
   const std::size_t data_bytes = layout.element_count * sizeof(float);

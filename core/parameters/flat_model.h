@@ -1,4 +1,4 @@
-// A model as federated learning sees it: one flat vector of float32, and what gives it a meaning.
+// A model in federated learning: one flat vector of float32, and its layout.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace tributary::parameters {
 
-// What stays the same from round to round. A file of the model is `file_header` followed by the values,
-// little-endian, in the order of the flat vector: that is what safetensors of float32 tensors look like.
+// The part that stays the same from round to round. A file of the model is `file_header` followed by the
+// values, little-endian, in the order of the flat vector; this is the safetensors format of float32 tensors.
 struct ModelLayout {
   std::vector<TensorShape> tensors;  // ascending by name
   std::size_t element_count = 0;

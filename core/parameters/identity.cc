@@ -11,7 +11,7 @@
 namespace tributary::parameters {
 namespace {
 
-// SHA-256 of OpenSSL cannot fail but for lack of memory.
+// OpenSSL's SHA-256 fails only for lack of memory.
 class Digest {
  public:
   Digest() { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }

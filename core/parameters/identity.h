@@ -1,4 +1,4 @@
-// What makes two models the same: their parameters, not the file around them.
+// The identity of a model: its parameters, not the file around them.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ using Sha256 = std::array<std::byte, 32>;
 // number of dimensions, each dimension; number of bytes, the bytes. Metadata does not count.
 Sha256 ParameterIdentity(const TensorSet& set);
 
-// SHA-256 over the names, element types and shapes alone, each as above: equal for models whose flat vectors
-// mean the same.
+// SHA-256 over the names, element types and shapes alone, each as above: equal for models with the same
+// layout of the flat vector.
 Sha256 SchemaIdentity(const TensorSet& set);
 
 // ParameterIdentity of the set whose tensors, ascending by name, are these parts of `values`.

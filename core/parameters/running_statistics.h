@@ -1,4 +1,4 @@
-// Which elements of a flat vector are measured and not learned.
+// Which elements of a flat vector are measured, not learned.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace tributary::parameters {
 
-// Consecutive running statistics of batch norms. A server's momentum or adaptive step would overshoot them:
-// they are averages already.
+// Consecutive running statistics of batch norms. They are averages already: a server's momentum or adaptive
+// step would overshoot them.
 struct StatisticRange {
   std::size_t first = 0;
   std::size_t count = 0;

@@ -23,8 +23,8 @@ absl::Status Fault(std::size_t offset, std::string_view what) {
   return absl::DataLossError(absl::StrCat("safetensors: ", std::string(what), " (offset ", offset, ")"));
 }
 
-// The JSON library keeps the last of two equal keys and recurses without a bound: both are refused here,
-// while it parses.
+// The JSON library keeps the last of two equal keys and recurses without a bound. This refuses both while it
+// parses.
 class HeaderGuard {
  public:
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
@@ -44,7 +44,7 @@ class HeaderGuard {
   std::string fault_;
 };
 
-// Brackets nested deeper than any valid header would exhaust the parser's stack; strings are skipped.
+// Brackets nested deeper than any valid header would exhaust the parser's stack. Strings are skipped.
 bool NestedTooDeeply(std::string_view header) {
   std::size_t depth = 0;
   bool in_string = false;

@@ -1,4 +1,4 @@
-// Why a node does not do a task.
+// Why a node declines a task.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Named tensors: what a model or an update of one is made of.
+// Named tensors: the parts of a model or of an update.
 #pragma once
 
 #include <cstddef>

@@ -46,7 +46,7 @@ absl::StatusOr<std::span<const float>> UpdateDecoder::Decode(std::uint64_t offse
   if (absl::Status status = CheckChunk(offset, count, payload); !status.ok()) return status;
   if (encoding_ == UpdateEncoding::kFloat32 &&
       reinterpret_cast<std::uintptr_t>(payload.data()) % alignof(float) == 0) {
-    // The bytes are the values: no copy, which would cost as much as adding them up.
+    // The bytes are the values. A copy would cost as much as adding them up.
     const std::span<const float> values(reinterpret_cast<const float*>(payload.data()), count);
     if (CheckRange(values, std::numeric_limits<float>::max()) != RangeCheck::kGood) {
       return absl::InvalidArgumentError(fmt::format("a value from element {} on is not finite", offset));

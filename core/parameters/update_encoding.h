@@ -1,10 +1,10 @@
 // How the elements of an update travel from node to aggregator: chunks of a flat vector, encoded.
 //
-// Per element, little-endian: float32 4 bytes; float16 2; int8 1; int12 1.5 (two in three bytes: low byte of
-// the first, its high nibble below the low nibble of the second, high byte of the second); fixed32 4 (words
-// of fixed_point.h, already weighted). int8 and int12 come in blocks of kEncodingBlock elements (the last one
-// of an update may be shorter), each led by its scale as float32: the element is scale × integer, the integer
-// within ±127 or ±2047. Of an odd last element of int12 the second nibble and byte are zero.
+// Bytes per element, little-endian: float32 4; float16 2; int8 1; int12 1.5; fixed32 4 (words of
+// fixed_point.h, already weighted). Two int12 take three bytes: low byte of the first, its high nibble below
+// the low nibble of the second, high byte of the second. The second nibble and byte after an odd last element
+// are zero. int8 and int12 come in blocks of kEncodingBlock elements (the last one of an update may be
+// shorter), each after its scale as float32. An element is scale × integer, the integer within ±127 or ±2047.
 #pragma once
 
 #include <cstddef>
@@ -30,54 +30,54 @@ std::optional<UpdateEncoding> ParseUpdateEncoding(std::string_view name);
 inline constexpr std::size_t kEncodingBlock = 1024;
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 20;
 
-// Bytes of so many elements, block by block from the first.
+// Bytes of `elements` elements, block by block from the first.
 std::size_t EncodedBytes(UpdateEncoding encoding, std::size_t elements);
 
-// Elements of every chunk but the last: whole blocks, at most kMaxChunkBytes encoded.
+// Elements of every chunk except the last: whole blocks, at most kMaxChunkBytes encoded.
 std::size_t ElementsPerChunk(UpdateEncoding encoding);
 
-// Elements and how they are encoded; offset in elements.
+// Encoded elements; `offset` in elements.
 struct EncodedElements {
   std::uint64_t offset = 0;
   std::uint64_t count = 0;
   std::string_view payload;
 };
 
-// A chunk is decoded in parts of so many elements: decoded they stay in the cache, and take no more memory.
+// Decode a chunk in parts of this many elements: they stay in the cache, and take no more memory.
 inline constexpr std::size_t kElementsPerPart = 64 * kEncodingBlock;
 
-// The part of `chunk` from its element `first` on, a multiple of kElementsPerPart below its count. Its
-// payload has as many bytes as its count says.
+// The part of `chunk` from its element `first` on, a multiple of kElementsPerPart below its count. The
+// payload must have the size that its count asks for.
 EncodedElements PartOf(UpdateEncoding encoding, const EncodedElements& chunk, std::uint64_t first);
 
-// Replaces `payload` by the encoded values (any number, from the start of a block) and the values by what the
-// encoding left of them (value − decoded; zero for float32). Error feedback: a node adds that to the same
-// elements of its next update. Not for kFixed32. Errors: InvalidArgument, naming the element, for a value
-// that is not finite or, as float16, over 65,504; the values are then as they were.
+// Replaces `payload` by the encoded values (any number, from the start of a block), and the values by the
+// encoding's error (value − decoded; zero for float32). For error feedback a node adds that to the same
+// elements of its next update. Not for kFixed32. Errors, without effect: InvalidArgument, naming the element,
+// for a value that is not finite or, as float16, over 65,504.
 absl::Status EncodeChunk(UpdateEncoding encoding, std::span<float> values, std::string& payload);
 
-// The words of a partial sum or a masked update.
+// Encodes the words of a partial sum or a masked update.
 void EncodeFixedChunk(std::span<const std::int32_t> words, std::string& payload);
 
 // Takes the chunks of one update in order. Keeps one chunk. One thread at a time.
 //
 // Errors: FailedPrecondition for a chunk that does not follow the one before; ResourceExhausted for one over
-// kMaxChunkBytes or past the end of the update; DataLoss for one that is empty, of a size that its count does
-// not have, that ends within a block although more follows, or with wrong padding; InvalidArgument for values
-// or scales that are not finite. After an error the update is to be given up.
+// kMaxChunkBytes or past the end of the update; DataLoss for one that is empty, has another size than its
+// count asks for, ends within a block although more follows, or has wrong padding; InvalidArgument for values
+// or scales that are not finite. Give the update up after an error.
 class UpdateDecoder {
  public:
   UpdateDecoder(UpdateEncoding encoding, std::size_t element_count);
 
   // `offset` and `count` in elements; the result has `count`. It is valid until the next call and as long as
-  // `payload`, which float32 is read from in place if it is aligned. Not for kFixed32.
+  // `payload`, since aligned float32 is read in place. Not for kFixed32.
   absl::StatusOr<std::span<const float>> Decode(std::uint64_t offset, std::uint64_t count,
                                                 std::string_view payload);
-  // Likewise, of kFixed32 only.
+  // Decodes words; kFixed32 only.
   absl::StatusOr<std::span<const std::int32_t>> DecodeFixed(std::uint64_t offset, std::uint64_t count,
                                                             std::string_view payload);
 
-  // Whether all elements have come.
+  // Whether all elements have arrived.
   bool complete() const { return next_ == element_count_; }
   std::size_t next_offset() const { return next_; }
 
@@ -91,7 +91,7 @@ class UpdateDecoder {
   std::vector<std::int32_t> words_;
 };
 
-// For clipping by the L2 norm; in double, the same on every processor.
+// The squared L2 norm, for clipping; in double, the same on every processor.
 double SumOfSquares(std::span<const float> values);
 
 }  // namespace tributary::parameters

@@ -1,4 +1,4 @@
-// Chunks from the wire: whatever they are, decoding ends, and what it gives is finite and fits the update.
+// Any bytes as chunks: decoding ends, and its result is finite and fits the update.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

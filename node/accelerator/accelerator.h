@@ -1,4 +1,4 @@
-// What runs the network: the CPU's integer model or the programmable logic.
+// Runs the network: on the CPU by the integer model, or on the programmable logic.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tributary::accelerator {
 
-// Owned and called by one panel thread. Results are the same numbers whatever the implementation.
+// Owned and called by one panel thread. All implementations give the same numbers.
 class Accelerator {
  public:
   struct Shape {
@@ -19,7 +19,7 @@ class Accelerator {
     std::size_t max_batch;
   };
 
-  // Of a device, since creation; all zero without one.
+  // Counts of a device since creation; all zero without one.
   struct Counters {
     std::uint64_t runs = 0;         // started
     std::uint64_t failed_runs = 0;  // ended with an error
@@ -46,9 +46,9 @@ class Accelerator {
   // Any thread may call.
   virtual Counters counters() const { return {}; }
 
-  // Runs the network on `batch` subjects: features [batch × inputs] as the source gives them, outputs
-  // [batch × outputs], dequantised, before the head's softplus. Errors: InvalidArgument for wrong sizes;
-  // Internal, Unavailable or DeadlineExceeded from a device, in which case nothing of `outputs` may be used.
+  // Runs the network on `batch` subjects: features [batch × inputs] as the source gives them, outputs [batch
+  // × outputs], dequantised, before the head's softplus. Errors: InvalidArgument for wrong sizes; Internal,
+  // Unavailable or DeadlineExceeded from a device. `outputs` is unspecified after an error.
   virtual absl::Status Infer(std::span<const float> features, std::size_t batch,
                              std::span<float> outputs) = 0;
 };

@@ -1,4 +1,4 @@
-// The beacon network on the processor: 62 multiplications, which need no vector units.
+// The beacon network on the processor: 62 multiplications, without vector units.
 #pragma once
 
 #include <memory>

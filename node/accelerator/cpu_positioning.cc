@@ -178,8 +178,7 @@ void CpuPositioning::RunLayer(std::size_t index, const std::int16_t* input, std:
   Requantise(sums_.get(), rows * layer.width, shift, dense.result_bits, dense.rectified, results);
 }
 
-// Leaves floor(sums / 256) in sums_: the bits below take no part in the rounding, since at least 9 are
-// dropped.
+// Leaves floor(sums / 256) in sums_. The bits below do not affect the rounding, since at least 9 are dropped.
 void CpuPositioning::MultiplySplit(const Layer& layer, const std::int16_t* input, std::size_t stride,
                                    std::size_t rows) {
   const std::size_t count = rows * layer.width;

@@ -15,9 +15,9 @@
 
 namespace tributary::accelerator {
 
-// Same outputs as PositioningModel, bit for bit, in the fixed-point formats; in float the same up to
-// rounding. The instruction set is chosen in Create. Owns all its buffers: Infer allocates nothing (but for
-// kInt32, which runs the model's own scalar layers: it is for evaluation, not for production).
+// Same outputs as PositioningModel: bit for bit in the fixed-point formats, up to rounding in float. Create
+// chooses the instruction set. Owns all its buffers: Infer allocates nothing, except for kInt32, which runs
+// the model's own scalar layers and serves evaluation only.
 class CpuPositioning final : public Accelerator {
  public:
   // Errors: InvalidArgument for a network that does not fit or max_batch 0.

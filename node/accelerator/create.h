@@ -1,4 +1,4 @@
-// Which accelerator a node runs, from its configuration.
+// Creates a node's accelerator from its configuration.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,14 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const Accelerator
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
                                                                const nn::BeaconNetwork& network);
 
-// What CreateAccelerator finds before it opens a board. Errors: InvalidArgument, FailedPrecondition, NotFound
-// or PermissionDenied, "KEY: what is wrong" with the key of [[panel]] at fault.
+// Checks that CreateAccelerator makes before it opens a board. Errors: InvalidArgument, FailedPrecondition,
+// NotFound or PermissionDenied, "KEY: what is wrong" with the key of [[panel]] at fault.
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network);
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
 absl::Status CheckFusion(const AcceleratorConfig& config);
 
-// Fuses the tuples of a board's panels (FusionAccelerator); the format is the block's own. Errors:
-// InvalidArgument for a number of panels that the block does not fuse.
+// Fuses the tuples of a board's panels (FusionAccelerator); the block's own format. Errors: InvalidArgument
+// for a number of panels that the block does not support.
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateFusion(const AcceleratorConfig& config,
                                                           std::size_t panels);
 

@@ -1,4 +1,4 @@
-// Conflation of the tuples of a board's panels, as an accelerator computes it.
+// Conflation of the tuples of a board's panels, on the processor or a board.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace tributary::accelerator {
 
 // Inputs per subject: panels × (x, y, l11, l21, l22), m; NaN as l11 where a panel has no tuple of the
 // subject. Outputs: the five of the fused tuple; NaN if no panel has one, or a tuple is not valid. A single
-// tuple stays as it is. The numbers are the fusion block's, bit for bit (fpga/model/fusion_model.h), whoever
-// computes.
+// tuple stays as it is. Every implementation gives the fusion block's numbers, bit for bit
+// (fpga/model/fusion_model.h).
 class FusionAccelerator : public Accelerator {
  public:
   static constexpr std::size_t kValues = 5;  // of a tuple
@@ -37,7 +37,7 @@ class FusionAccelerator : public Accelerator {
  private:
   const std::size_t panels_;
   const std::size_t max_batch_;
-  // The rows with equally many tuples, which are fused together.
+  // Rows with the same number of tuples, which are fused together.
   std::vector<std::size_t> rows_;
   std::vector<fpga::FusionTuple> tuples_, fused_;
 };

@@ -1,5 +1,5 @@
-// Weights in the order in which the integer kernels read them: blocks of 16 outputs, within a block the
-// groups of 2 or 4 inputs that one multiply-accumulate instruction takes, within a group the 16 outputs.
+// Weights in the order that the integer kernels read: blocks of 16 outputs; in a block the groups of 2 or 4
+// inputs that one multiply-accumulate instruction takes; in a group the 16 outputs.
 #pragma once
 
 #include <cstddef>

@@ -11,14 +11,14 @@
 namespace tributary::accelerator {
 
 // Phase-aligns and standardises one subject's features [1024], and quantises them to the type of `words`
-// [1024]. False if a value is not finite; the words may then not be used.
+// [1024]. False if a value is not finite; `words` is unspecified then.
 bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int8_t* words);
 bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int16_t* words);
 bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int32_t* words);
 bool PrepareInput(const fpga::PositioningInput& input, const float* features, float* words);
 
 // sums [rows × 16·blocks] = inputs [rows × row_stride] · weights over `groups` pairs of inputs from
-// first_group on; inputs points to the first of them. |sums| < 2^31 is the caller's promise.
+// first_group on; inputs points to the first of them. The caller guarantees |sums| < 2^31.
 void MultiplyPairs(const std::int16_t* inputs, std::size_t row_stride, std::size_t rows,
                    const PackedWeights<std::int16_t>& weights, std::size_t first_group, std::size_t groups,
                    std::int32_t* sums);

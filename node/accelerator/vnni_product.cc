@@ -90,7 +90,7 @@ void MultiplyRows(const Task<Kind>& task, std::size_t block, std::size_t rows) {
   for (; row < rows; ++row) MultiplyTile<Kind, kBlocks, 1>(task, block, row);
 }
 
-// Three blocks of outputs at a time, and no single one left over where two pairs will do.
+// Three blocks of outputs at a time; two pairs where a single block would be left over.
 template <typename Kind>
 void Multiply(const Task<Kind>& task, std::size_t blocks, std::size_t rows) {
   for (std::size_t block = 0; block < blocks;) {

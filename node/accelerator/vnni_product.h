@@ -17,8 +17,8 @@ bool VnniAvailable();
 void VnniMultiplyQuads(const std::int8_t* inputs, std::size_t row_stride, std::size_t rows,
                        const PackedWeights<std::uint8_t>& weights, std::int32_t* sums);
 
-// The same over `groups` pairs of inputs from first_group on; inputs points to the first of them. |sums| <
-// 2^31 is the caller's promise.
+// The same over `groups` pairs of inputs from first_group on; inputs points to the first of them. The caller
+// guarantees |sums| < 2^31.
 void VnniMultiplyPairs(const std::int16_t* inputs, std::size_t row_stride, std::size_t rows,
                        const PackedWeights<std::int16_t>& weights, std::size_t first_group,
                        std::size_t groups, std::int32_t* sums);

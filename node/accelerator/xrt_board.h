@@ -1,4 +1,4 @@
-// An opened board with its xclbin. The only place where XRT's exceptions are turned into errors.
+// An opened board with its xclbin. Only this class turns XRT's exceptions into errors.
 #pragma once
 
 #include <xrt/xrt_bo.h>
@@ -19,7 +19,7 @@
 namespace tributary::accelerator {
 
 // The error for an exception of XRT: PermissionDenied, ResourceExhausted, NotFound, FailedPrecondition or
-// Unavailable, with what was being done and the remedy.
+// Unavailable, with the step under way and the remedy.
 absl::Status XrtError(std::string_view doing, const std::exception& exception);
 
 // Calls `call`, which may throw.

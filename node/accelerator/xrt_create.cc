@@ -21,7 +21,7 @@ namespace {
 
 using Created = absl::StatusOr<std::unique_ptr<Accelerator>>;
 
-// The board's, with the processor's behind it if the options allow that.
+// The board's accelerator, with the processor as fallback if the options allow that.
 Created WithFallback(Created board, const XrtOptions& options, absl::FunctionRef<Created()> create_cpu) {
   if (!options.fall_back_to_cpu || absl::IsInvalidArgument(board.status())) return board;
   Created cpu = create_cpu();

@@ -1,4 +1,4 @@
-// What accelerator = "xrt" stands for.
+// Creates the accelerators of accelerator = "xrt".
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace tributary::accelerator {
 
-// Positioning on a board, with the processor behind it if the options allow that. Errors: those of
+// Positioning on a board, with the processor as fallback if the options allow that. Errors: those of
 // XrtPositioning::Create unless the processor takes over; Unimplemented in a build without XRT.
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const nn::PositioningNetwork& network,
                                                                   std::size_t max_batch,
                                                                   const XrtOptions& options);
 
-// What both find in the xclbin before they open the board; with fall_back_to_cpu, only what the processor
-// does not take over. Errors: "KEY: what is wrong" with the key at fault; Unimplemented in a build without
-// XRT.
+// Checks of the xclbin before a board is opened; with fall_back_to_cpu, only those of faults that the
+// processor does not take over. Errors: "KEY: what is wrong" with the key at fault; Unimplemented in a build
+// without XRT.
 absl::Status CheckXrtPositioning(const XrtOptions& options);
 absl::Status CheckXrtFusion(const XrtOptions& options);
 

@@ -1,4 +1,4 @@
-// A board with the processor behind it.
+// A board with the processor as fallback.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,11 @@
 
 namespace tributary::accelerator {
 
-// Offers each batch to the board and, if that fails, gives it to the processor, whose numbers are the same.
-// Says so when it begins and when it ends, and counts every batch.
+// Offers each batch to the board. If that fails, the processor computes it and gives the same numbers. Logs
+// the begin and the end of such a time, and counts every batch.
 class XrtFallback final : public Accelerator {
  public:
-  // Both have the same shape. `board` may be nothing: it could not be opened at the start.
+  // Both have the same shape. `board` may be null: it could not be opened at the start.
   XrtFallback(std::unique_ptr<Accelerator> board, std::unique_ptr<Accelerator> cpu)
       : board_(std::move(board)), cpu_(std::move(cpu)) {}
 

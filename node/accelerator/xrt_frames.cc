@@ -22,15 +22,15 @@ xrt::bo Allocate(XrtBoard& board, const xrt::kernel& kernel, int argument, std::
           static_cast<xrt::memory_group>(kernel.group_id(argument))};
 }
 
-// XRT waits without a limit for the end of a run that it aborts; a driver that cannot end it must not hold up
-// the panel. False: it has not ended in time, and a thread still waits for it.
+// XRT waits without a limit for a run that it aborts. A driver that cannot end it must not block the panel.
+// False: the run has not ended in time, and a thread still waits for it.
 bool AbortWithin(std::chrono::milliseconds timeout, xrt::run run) {
   auto ended = std::make_shared<std::promise<void>>();
   const std::future<void> end = ended->get_future();
   std::thread([run = std::move(run), ended]() mutable {
-    // A board that has disappeared cannot abort either; there is nothing more to do then.
+    // A board that has disappeared cannot abort either; nothing more can be done.
     (void)GuardXrt("aborting a run", [&] { run.abort(); });
-    run = {};  // before its kernel and buffers go
+    run = {};  // destroyed before its kernel and buffers
     ended->set_value();
   }).detach();
   return end.wait_for(timeout) == std::future_status::ready;
@@ -126,7 +126,7 @@ void XrtFrames::Close() {
   board_.reset();
 }
 
-// Leaves no run behind whose buffers could go away.
+// Leaves no run whose buffers could go away.
 bool XrtFrames::AbortAll() {
   for (Unit& unit : units_) {
     for (Slot& slot : unit.slots) {
@@ -136,7 +136,7 @@ bool XrtFrames::AbortAll() {
   return true;
 }
 
-// What a kernel may still write to, and what XRT still waits for, must stay until the process ends.
+// A kernel may still write to the units, and XRT still waits for them: they must stay until the process ends.
 void XrtFrames::Abandon() {
   spdlog::error(
       "{}: a run could not be aborted and keeps its compute units until this process ends. Power the "
@@ -147,8 +147,8 @@ void XrtFrames::Abandon() {
   board_.release();
 }
 
-// A board that opens and then hangs is no better than one that does not open: only a batch that it computed
-// makes the interval short again.
+// A board that opens and then hangs is as bad as one that does not open: only a computed batch shortens the
+// interval again.
 void XrtFrames::LeaveAlone() {
   next_open_ = std::chrono::steady_clock::now() + open_interval_;
   open_interval_ = std::min(2 * open_interval_, kMaxBackoff * options_.reopen_interval);
@@ -175,7 +175,7 @@ absl::Status XrtFrames::Start(Slot& slot, std::size_t input_words, std::uint32_t
     if (slot.frames > 0) slot.input.sync(XCL_BO_SYNC_BO_TO_DEVICE, 8 * slot.frames * input_words, 0);
     slot.run.set_arg(fpga::kFramesArgument, static_cast<std::uint32_t>(slot.frames));
     slot.run.set_arg(fpga::kConfigurationArgument, configuration);
-    // Not marked where it throws: XRT would wait forever for the end of a run that never began.
+    // Do not set `running` if start throws: XRT would wait forever for a run that never began.
     slot.run.start();
     slot.running = true;
   });
@@ -254,8 +254,8 @@ absl::Status XrtFrames::Run(std::size_t frames, std::size_t input_words, std::ui
     open_interval_ = options_.reopen_interval;
     return status;
   }
-  // A run that failed on the bus leaves a board that works. After anything else the board is not trusted: it
-  // is opened and loaded again before the next batch.
+  // After a run that failed on the bus the board still works. After anything else do not trust it: open and
+  // load it again before the next batch.
   if (!absl::IsInternal(status)) {
     Close();
     LeaveAlone();

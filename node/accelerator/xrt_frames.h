@@ -1,4 +1,4 @@
-// Frames through the compute units of one kernel of fpga/rtl/kernel, through XRT.
+// Sends frames through the compute units of one kernel of fpga/rtl/kernel, through XRT.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace tributary::accelerator {
 
-// What the host must know of a kernel. Words have 64 bits.
+// The host's description of a kernel. Words have 64 bits.
 struct XrtKernel {
   std::string name;                       // in the xclbin
   std::size_t input_words = 0;            // of a frame, at most
@@ -27,10 +27,10 @@ struct XrtKernel {
   std::vector<std::uint64_t> parameters;  // loaded each time that the board is opened; empty: none
 };
 
-// A batch is cut into runs of a few frames; while the compute units execute some, the host prepares and
-// transfers the next. All buffers are allocated when the board is opened. A run that times out is aborted and
-// the board opened and loaded again before the next batch; a failed batch leaves nothing running. One thread,
-// but for counters().
+// Cuts a batch into runs of a few frames. While the compute units execute some, the host prepares and
+// transfers the next. All buffers are allocated when the board is opened. If a run times out, it is aborted
+// and the board is opened and loaded again before the next batch. A failed batch leaves nothing running. One
+// thread, except for counters().
 class XrtFrames {
  public:
   // The frames [first, first + count) of the batch, in words.
@@ -38,15 +38,15 @@ class XrtFrames {
   using Take =
       absl::FunctionRef<void(std::size_t first, std::size_t count, std::span<const std::uint64_t> words)>;
 
-  // Opens the board and loads the parameters into its compute units. Errors: InvalidArgument for senseless
+  // Opens the board and loads the parameters into its compute units. Errors: InvalidArgument for invalid
   // options; those of XrtBoard::Open and TakeUnits.
   static absl::StatusOr<std::unique_ptr<XrtFrames>> Create(XrtKernel kernel, const XrtOptions& options);
   ~XrtFrames();
 
   // Runs a batch. `input_words` per frame (at most the kernel's) and `configuration` (its register) are the
   // same for all frames. Errors: DeadlineExceeded for a run that did not end, Internal for one that failed on
-  // the board's bus, Unavailable while the board cannot be opened again; those of XRT. Part of the batch may
-  // have been taken then.
+  // the board's bus, Unavailable while the board cannot be opened again; those of XRT. After an error part of
+  // the batch may have been taken.
   absl::Status Run(std::size_t frames, std::size_t input_words, std::uint32_t configuration, Fill fill,
                    Take take);
 
@@ -83,7 +83,7 @@ class XrtFrames {
   absl::Status Start(Slot& slot, std::size_t input_words, std::uint32_t configuration);
   absl::Status Collect(Slot& slot, Take take);
   absl::Status Wait(Slot& slot, std::chrono::milliseconds timeout);
-  // False: a run could not be aborted.
+  // False if a run could not be aborted.
   bool AbortAll();
   void Abandon();
 

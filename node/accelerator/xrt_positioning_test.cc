@@ -35,7 +35,7 @@ class XrtPositioningTest : public testing::Test {
     options_.xclbin = WriteFile({{"positioning_kernel", 2}});
     options_.frames_per_run = 3;
     options_.reopen_interval = std::chrono::milliseconds(0);
-    // A Verilated run of three frames takes some 5 ms here; a hung one shall not hold up the suite.
+    // A Verilated run of three frames takes some 5 ms here; a hung one must not block the suite.
     options_.run_timeout = std::chrono::milliseconds(3000);
   }
 
@@ -138,7 +138,7 @@ TEST_F(XrtPositioningTest, ABoardThatHangsWhileItLoadsIsGivenBack) {
   Inject("hang=1");
   options_.load_timeout = std::chrono::milliseconds(100);
   EXPECT_TRUE(absl::IsDeadlineExceeded(CreationError()));
-  // The run was aborted before its buffers went away: the board is free and computes.
+  // The run was aborted before its buffers were freed: the board is free and computes.
   options_.load_timeout = XrtOptions().load_timeout;
   ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
   EXPECT_TRUE(CreationError().ok());

@@ -1,4 +1,4 @@
-// Which views a node learns from, by name.
+// Creates the augmentation of a name.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ enum class AugmentationSet {
 // "continuous", "table". InvalidArgument otherwise.
 absl::StatusOr<AugmentationSet> ParseAugmentationSet(std::string_view name);
 
-// For images of side × side pixels. InvalidArgument if the set does not exist for that side.
+// For images of side × side pixels. InvalidArgument if the augmentation does not support that side.
 absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(AugmentationSet set, std::size_t side);
 
 }  // namespace tributary::learner

@@ -31,7 +31,7 @@ bool SameSha(const parameters::Sha256& sha, const std::string& bytes) {
   return bytes.size() == sha.size() && std::memcmp(sha.data(), bytes.data(), sha.size()) == 0;
 }
 
-// Errors: DataLoss for another model than the task's; those of reading it.
+// Errors: DataLoss for another model than the task's; read errors.
 absl::StatusOr<nn::EncoderFile> ModelOf(const wire::TrainTask& task, const std::string& file) {
   const absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(file);
   if (!set.ok()) return set.status();
@@ -103,7 +103,7 @@ void Learner::Decline(const link::FederationClient::Assignment& assignment, para
 
 absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& assignment,
                                       std::optional<parameters::TaskDecline>& decline) {
-  // Network and batch are the run's to choose, the memory is this board's.
+  // The run chooses network and batch; the memory is this board's.
   try {
     return DoRound(assignment, decline);
   } catch (const std::bad_alloc&) {
@@ -123,7 +123,7 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   const absl::StatusOr<std::string> file = client_->FetchModel(assignment);
   if (!file.ok()) return file.status();
   const absl::StatusOr<nn::EncoderFile> model = ModelOf(task, *file);
-  // The network is the run's; damage is this file's.
+  // A wrong network is the run's fault; damage is this file's.
   decline = {parameters::DeclineReason::kModel, absl::IsInvalidArgument(model.status()), ""};
   if (!model.ok()) return model.status();
   decline = {parameters::DeclineReason::kImages, true, ""};
@@ -188,7 +188,7 @@ absl::Status Learner::Restore(const wire::TrainTask& task) {
 }
 
 void Learner::AddResidualAndClip(const wire::TrainTask& task) {
-  // Fixed point leaves nothing that error feedback would be worth: 2^-31 of the range.
+  // Error feedback gains nothing in fixed point: the rounding is 2^-31 of the range.
   if (!task.masking) {
     for (std::size_t i = 0; i < residual_.size(); ++i) update_[i] += residual_[i];
   }
@@ -210,7 +210,7 @@ absl::StatusOr<link::SubmitAnswer> Learner::Send(const link::FederationClient::A
 absl::StatusOr<link::SubmitAnswer> Learner::SendMasked(const link::FederationClient::Assignment& assignment,
                                                        const parameters::TrainingMetrics& training) {
   const wire::TrainTask& task = assignment.task;
-  // What the aggregator would refuse; it cannot see it.
+  // Checks what the aggregator cannot: it sees only masked words.
   const parameters::RangeCheck range = parameters::CheckRange(update_, task.fixed_point.bound);
   if (range != parameters::RangeCheck::kGood) {
     const bool finite = range == parameters::RangeCheck::kOutOfRange;

@@ -1,4 +1,4 @@
-// A node's part in federated runs: tasks in, updates out, on a thread of its own.
+// A node's part in federated runs: tasks in, updates out, on its own thread.
 #pragma once
 
 #include <atomic>
@@ -23,29 +23,29 @@
 namespace tributary::learner {
 
 struct LearnerOptions {
-  link::FederationClientOptions client;  // what it can do, and its sample_count, are the learner's to say
-  // Keeps error feedback, FedEMA's local model and which images are in the buffer; empty: a restart begins
+  link::FederationClientOptions client;  // the learner sets its capabilities and sample_count
+  // Keeps error feedback, FedEMA's local model and the buffer's list of images; empty: a restart begins
   // without them.
   std::string state_file;
   std::size_t buffer = 0;  // images in the buffer of the most novel ones; 0: none, every image is kept
 };
 
 // Owns the images, the training and the client. Memory: the images, the network's buffers and five vectors of
-// the model's length; where a run masks updates, one of words instead of error feedback's two. What leaves is
-// the update, counts and metrics.
+// the model's length; a masked run needs one vector of words instead of error feedback's two. Only the
+// update, counts and metrics leave the node.
 //
-// A round that the aggregator no longer wants is given up between two steps. What cannot be done (a model of
-// images of another side, training that diverges, a damaged file) is counted, logged and declined, so that
-// the aggregator shows it and waits for nothing.
+// Stops a round that the aggregator no longer wants between two steps. Counts, logs and declines a task that
+// it cannot do: a model for images of another side, diverging training, a damaged file. So the aggregator
+// shows the reason and does not wait.
 class Learner {
  public:
-  // Clock and metrics outlive the learner; so does the learner the last reader of the metrics.
+  // Clock and metrics outlive the learner. The learner outlives the metrics' last reader.
   Learner(LearnerOptions options, images::ImageSet images, const runtime::Clock& clock,
           runtime::Metrics& metrics);
   ~Learner();  // Stop()
 
   void Start();
-  // Gives up what is under way; returns within a step's time.
+  // Stops the round under way; returns within one step's time.
   void Stop();
 
   link::FederationState state() const { return client_->state(); }
@@ -55,7 +55,7 @@ class Learner {
 
  private:
   void Run();
-  // `decline`: what an error means to the aggregator; empty: nothing.
+  // `decline`: the error's meaning for the aggregator; empty: none.
   absl::Status DoRound(const link::FederationClient::Assignment& assignment,
                        std::optional<parameters::TaskDecline>& decline);
   absl::Status DoRoundInMemory(const link::FederationClient::Assignment& assignment,
@@ -69,7 +69,7 @@ class Learner {
                                           const parameters::TrainingMetrics& training);
   absl::StatusOr<link::SubmitAnswer> SendMasked(const link::FederationClient::Assignment& assignment,
                                                 const parameters::TrainingMetrics& training);
-  // What the aggregator said to the update counts for the rounds after.
+  // Takes the aggregator's answer to the update into account for later rounds.
   absl::Status EndRound(const wire::TrainTask& task, const link::SubmitAnswer& answer,
                         const parameters::TrainingMetrics& training);
   absl::Status Keep(const std::string& run);

@@ -12,7 +12,8 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
     metrics_.AddGaugeCallback(name, help, {}, [&value] { return static_cast<double>(value.load()); });
   };
   count("tributary_learner_accepted_updates_total", "Updates that the aggregator took.", accepted_);
-  count("tributary_learner_masked_updates_total", "Of them, those that secure aggregation masked.", masked_);
+  count("tributary_learner_masked_updates_total",
+        "Updates that the aggregator took and secure aggregation had masked.", masked_);
   count("tributary_learner_withdrawn_rounds_total", "Rounds given up because the aggregator went on.",
         withdrawn_);
   count("tributary_learner_failed_rounds_total", "Rounds that this node could not do.", failed_);
@@ -47,13 +48,12 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
        &link::FederationClient::Counters::repeated_submissions);
   link("tributary_learner_malformed_tasks_total", "Tasks that this node cannot read, and declined.",
        &link::FederationClient::Counters::malformed_tasks);
-  link("tributary_learner_lost_keys_total",
-       "Rounds of secure aggregation in which this node had no keys any more.",
+  link("tributary_learner_lost_keys_total", "Rounds of secure aggregation whose keys this node had lost.",
        &link::FederationClient::Counters::lost_keys);
   link("tributary_learner_refused_steps_total",
        "Steps of secure aggregation that were not done, or not taken by the aggregator.",
        &link::FederationClient::Counters::refused_steps);
-  link("tributary_learner_unusable_shares_total", "Shares of other nodes' secrets that were no good.",
+  link("tributary_learner_unusable_shares_total", "Unusable shares of other nodes' secrets.",
        &link::FederationClient::Counters::unusable_shares);
   link("tributary_learner_streams_total", "Streams of tasks that the aggregator answered.",
        &link::FederationClient::Counters::streams);
@@ -69,7 +69,7 @@ void LearnerMetrics::Trained(const parameters::TrainingMetrics& training) {
 void LearnerMetrics::Accepted(std::uint32_t round, bool masked) {
   if (masked) ++masked_;
   round_ = round;
-  ++accepted_;  // last: who sees that sees the rest
+  ++accepted_;  // last: a reader that sees this count sees the others, too
 }
 
 void LearnerMetrics::Buffered(std::size_t images, std::uint64_t dropped) {
@@ -77,14 +77,14 @@ void LearnerMetrics::Buffered(std::size_t images, std::uint64_t dropped) {
   dropped_images_ = dropped;
 }
 
-// Rare: looked up each time. An aggregator that is newer may give a reason that is not known here.
+// Rare, so looked up each time. A newer aggregator may give a reason that this program does not know.
 runtime::Counter& LearnerMetrics::RefusedFor(const std::string& reason) {
   return metrics_.AddCounter("tributary_learner_refused_updates_total",
                              "Updates that the aggregator refused.", {{"reason", reason}});
 }
 
 void LearnerMetrics::Refused(const std::string& reason) {
-  // Before the count: who sees that sees the metric too.
+  // Before the count: a reader that sees the count sees the metric, too.
   RefusedFor(reason).Increment();
   ++refused_;
 }

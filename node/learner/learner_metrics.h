@@ -1,4 +1,4 @@
-// What a learner counts, under the names that docs and dashboards use.
+// The counts of a learner. Docs and dashboards use these names.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@ namespace tributary::learner {
 
 struct LearnerCounters {
   std::uint64_t accepted = 0;   // updates that the aggregator took
-  std::uint64_t masked = 0;     // of them: with secure aggregation
-  std::uint64_t refused = 0;    // that it refused
+  std::uint64_t masked = 0;     // of these: masked by secure aggregation
+  std::uint64_t refused = 0;    // updates that it refused
   std::uint64_t withdrawn = 0;  // rounds that it no longer wanted
   std::uint64_t failed = 0;     // rounds that this node could not do
   std::uint64_t steps = 0;

@@ -1,4 +1,4 @@
-// What a node carries from round to round besides the model.
+// What a node keeps from round to round besides the model.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace tributary::learner {
 
 struct LearnerState {
   std::string run;
-  std::vector<float> residual;  // error feedback: what the encoding left of the last update; or empty
-  std::vector<float> local;     // FedEMA's local model; or empty
+  std::vector<float> residual;  // error feedback: what the encoding lost of the last update; may be empty
+  std::vector<float> local;     // FedEMA's local model; may be empty
   std::vector<images::KeptImage> buffer;  // which images are in it and how novel they are; never their pixels
 };
 

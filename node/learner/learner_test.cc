@@ -63,7 +63,7 @@ class LearnerTest : public ::testing::Test {
     return task;
   }
 
-  // Waits until so many rounds have come to an end, one way or the other.
+  // Waits until this many rounds have ended, with or without success.
   LearnerCounters Await(std::uint64_t rounds) {
     for (;;) {
       const LearnerCounters c = learner_->counters();
@@ -131,7 +131,7 @@ TEST_F(LearnerTest, GivesTheSameUpdateAfterARestart) {
   EXPECT_EQ(Received(server_.submissions[0]), Received(server_.submissions[1]));
 }
 
-// Error feedback: what rounding left out of one update is part of the next.
+// Error feedback: the next update contains what rounding removed from this one.
 TEST_F(LearnerTest, CarriesTheRoundingErrorOverRoundsAndRestarts) {
   Start(state_file_);
   Do(1, v1::UPDATE_ENCODING_INT8);
@@ -159,13 +159,13 @@ TEST_F(LearnerTest, CarriesTheRoundingErrorOverRoundsAndRestarts) {
     for (std::size_t i = 0; i < exact.size(); ++i) exact[i] += values[i];
     for (const float value : values) largest = std::max(largest, std::abs(value));
   }
-  // The sum lacks the last round's error alone: half a step of 1/127 of the largest value, which error
-  // feedback may have made larger by as much.
+  // Only the last round's error is missing: half a step of 1/127 of the largest value, which error feedback
+  // may have raised by as much.
   const float tolerance = 0.51f / 127 * largest * 1.02f;
   for (std::size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(sent[i], exact[i], tolerance) << i;
 }
 
-// Half of each batch comes from the buffer, which is what the rounds before have left: after a kill as well.
+// Half of each batch comes from the buffer of the rounds before, also after a kill.
 TEST_F(LearnerTest, GoesOnWithItsBufferAfterAKillAndAWithdrawnRound) {
   constexpr std::size_t kBuffer = 12;
   Start("", kBuffer);
@@ -223,7 +223,7 @@ TEST(LearnerStateTest, IsReadAsItWasWrittenOrNotAtAll) {
   EXPECT_EQ(read->residual, state.residual);
   EXPECT_EQ(read->local, state.local);
   EXPECT_EQ(read->buffer, state.buffer);
-  // Each byte of the tensors counts.
+  // Every byte of the tensors is covered.
   constexpr std::size_t kTensorBytes = 7 * sizeof(float);
   for (std::size_t i = file.size() - kTensorBytes; i < file.size(); ++i) {
     std::string damaged = file;
@@ -341,7 +341,7 @@ TEST_F(LearnerTest, DeclinesNothingThatTheAggregatorNoLongerWantsOrRefused) {
   EXPECT_TRUE(server_.declines.empty());
 }
 
-// Reads the wire: no row of any image is in any message, neither as pixels nor as the numbers they become.
+// Reads the wire: no message contains a row of any image, as pixels or as the network's input numbers.
 TEST_F(LearnerTest, NothingOfAnImageLeavesTheNode) {
   Start();
   for (const std::uint32_t round : {1, 2}) Do(round);

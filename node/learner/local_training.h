@@ -1,4 +1,4 @@
-// What a task asks for, as options of this node's training.
+// Turns a task into the options of this node's training.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace tributary::learner {
 
-// `model`: what the task's model file says of its network. `buffer`: LocalTrainingOptions. Errors:
-// InvalidArgument for an augmentation that is not known here.
+// `model`: the network in the task's model file. `buffer`: LocalTrainingOptions. Errors: InvalidArgument for
+// an unknown augmentation.
 absl::StatusOr<LocalTrainingOptions> LocalTrainingOf(const wire::TrainTask& task,
                                                      const nn::SelfSupervisedOptions& model,
                                                      const std::string& node, std::size_t buffer);

@@ -1,4 +1,4 @@
-// What a quantised encoder learns must be what the convolution unit computes.
+// The quantised encoder must learn with exactly the convolution unit's arithmetic.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -128,7 +128,7 @@ TEST_F(QuantisedEncoderTest, DeeperStagesSumAllChannelsBeforeShiftAndClip) {
   const Bytes images = RandomPixels(kBatch * kSide * kSide);
   const std::vector<float> activations = Infer(options, weights, images);
   const std::size_t areas = options.grid * options.grid;
-  std::size_t inside = 0;  // neither 0 nor 255: the comparison must not be one of clipped values only
+  std::size_t inside = 0;  // neither 0 nor 255: clipped values would compare equal
   for (std::size_t n = 0; n < kBatch; ++n) {
     const auto first = images.begin() + static_cast<std::ptrdiff_t>(n * kSide * kSide);
     std::vector<Bytes> x = {Bytes(first, first + kSide * kSide)};

@@ -9,15 +9,15 @@
 namespace tributary::learner {
 namespace {
 
-// Images by which a round measures the running statistics: with batches of 32 as good as a whole set, for
-// three per cent of a round of fifty steps.
+// Images for a round's running statistics. With batches of 32 they are as good as a whole set, and take three
+// per cent of a round of fifty steps.
 constexpr std::uint64_t kMeasuredBatches = 16;
 
 bool AllFinite(std::span<const float> values) {
   return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
 }
 
-// Of what is learned: running variances differ by hundreds and would drown it.
+// The norm covers learned parameters only: running variances differ by hundreds and would dominate it.
 double Distance(std::span<const float> a, std::span<const float> b,
                 std::span<const parameters::StatisticRange> statistics) {
   double sum = 0;
@@ -131,7 +131,7 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   if (absl::Status status = trainer_->SetParameters(global); !status.ok()) return status;
   MeasureStatistics(round * steps);
   if (absl::Status status = trainer_->SetParameters(Start(global)); !status.ok()) return status;
-  // Views, batches and the learning rate depend on the step alone, which the round gives, and on the buffer.
+  // Views, batches and the learning rate depend only on the step, which the round gives, and on the buffer.
   trainer_->SeekStep(round * steps);
   if (rehearsal_) {
     if (absl::Status status = rehearsal_->Restore(buffered_); !status.ok()) return status;

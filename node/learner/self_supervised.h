@@ -1,5 +1,4 @@
-// Images in, an update of a model's parameters out: the part of a federated run that happens where the images
-// are.
+// Images in, an update of a model's parameters out: local training on a node.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +26,14 @@ struct LocalTrainingOptions {
   // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round; running
   // statistics are left out of the norm. 0: from W_g.
   double ema_lambda = 0;
-  // Images in a buffer of the most novel ones, from which half of each batch comes (images_rehearsal.h); 0:
-  // every image is kept.
+  // Images in a buffer of the most novel ones, which gives half of each batch (images_rehearsal.h); 0: every
+  // image is kept.
   std::size_t buffer = 0;
 };
 
-// Owned and called by one thread; memory is fixed once the first round is over. Equal rounds give equal
-// updates bit for bit, in whatever order and however often, but for what EndRound carries over: FedEMA's
-// local model and the buffer. A round that is not ended so leaves no trace.
+// Owned and called by one thread; memory is fixed after the first round. Equal rounds give equal updates bit
+// for bit, in any order and number, except for what EndRound carries over: FedEMA's local model and the
+// buffer. A round without EndRound leaves no trace.
 class SelfSupervisedWorkload {
  public:
   struct Outcome {
@@ -53,20 +52,21 @@ class SelfSupervisedWorkload {
   const std::vector<parameters::TensorShape>& Schema() const { return trainer_->Schema(); }
   std::size_t image_count() const { return stream_.count(); }
 
-  // `steps` steps from `global`; writes w_k − w_g into `update`, of the same length. Running statistics in it
-  // are not what training leaves, which belongs to w_k and to augmented views, but those of the global model
-  // on the round's first images as they are, the variance about the global mean: their average over the nodes
-  // is the statistics of all images together, for a model that stands still. `interrupted` is asked before
-  // every step. Errors: Cancelled if it said so; InvalidArgument for a model of another length or with
-  // values that are not finite; OutOfRange if the training diverged. `update` is unspecified then.
+  // Makes `steps` steps from `global` and writes w_k − w_g into `update`, of the same length. Running
+  // statistics in it do not come from training, which sees augmented views. They are those of the global
+  // model on the round's first unchanged images, with the variance about the global mean: their average over
+  // the nodes is the statistics of all images together, for a model that stands still. `interrupted` is
+  // called before every step. Errors, with `update` unspecified: Cancelled if it returned true;
+  // InvalidArgument for a model of another length or with values that are not finite; OutOfRange if the
+  // training diverged.
   absl::StatusOr<Outcome> Train(std::uint64_t round, std::uint64_t steps, std::span<const float> global,
                                 const std::function<bool()>& interrupted, std::span<float> update);
 
-  // The round that was trained last counts: the next one goes on from what it left.
+  // Accepts the round that was trained last: the next one continues from it.
   void EndRound();
 
-  // What to keep over a restart, as of the last EndRound: this node's parameters (FedEMA alone), the buffer's
-  // images. Empty before it.
+  // What to keep over a restart, as of the last EndRound: this node's parameters (FedEMA only) and the
+  // buffer's images. Empty before it.
   std::span<const float> local() const { return local_; }
   std::span<const images::KeptImage> buffered() const { return buffered_; }
   // Errors: InvalidArgument for another length or values that are not finite.

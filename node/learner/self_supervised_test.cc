@@ -48,7 +48,7 @@ class SelfSupervisedWorkloadTest : public ::testing::Test {
     return update;
   }
 
-  // Places in the flat vector of what steps change, and not of what is measured.
+  // Elements of the flat vector that steps change, without the measured ones.
   static std::vector<std::size_t> Learned(const std::vector<parameters::TensorShape>& schema) {
     std::vector<std::size_t> learned;
     std::size_t at = 0;
@@ -78,7 +78,8 @@ TEST_F(SelfSupervisedWorkloadTest, GivesTheDifferenceThatItsStepsMake) {
   }
 }
 
-// A model that stands still: what nodes with unlike images report averages to the statistics of all images.
+// For a model that stands still, the nodes' statistics average to those of all images, however different the
+// nodes' images are.
 TEST_F(SelfSupervisedWorkloadTest, StatisticsOfUnlikeNodesAverageToThoseOfAllImages) {
   LocalTrainingOptions options = Small();
   options.trainer.learning_rate = 0;
@@ -232,7 +233,7 @@ TEST_F(SelfSupervisedWorkloadTest, GoesOnFromABufferThatWasKept) {
   EXPECT_FALSE(Make()->SetBuffered(first->buffered()).ok());
 }
 
-// Neither one that broke off nor one whose update did not count.
+// Neither an interrupted round nor one whose update was refused.
 TEST_F(SelfSupervisedWorkloadTest, ARoundThatDoesNotEndLeavesNoTrace) {
   LocalTrainingOptions options = Small();
   options.buffer = 12;

@@ -30,7 +30,7 @@ TableAugmentation::TableAugmentation() {
   for (std::size_t rotation = 0; rotation < fpga::kRotationDegrees.size(); ++rotation) {
     for (std::size_t crop = 0; crop < fpga::kCropSides.size(); ++crop) {
       for (std::size_t i = 0; i < fpga::kImagePixels; ++i) {
-        // The crop comes last, so its source is the position that the rotation is asked for.
+        // The crop comes last, so its source is the input position of the rotation.
         const fpga::PixelPosition cropped{
             static_cast<std::uint8_t>(fpga::CropSource(crop, i / fpga::kImageSide)),
             static_cast<std::uint8_t>(fpga::CropSource(crop, i % fpga::kImageSide))};
@@ -46,7 +46,7 @@ void TableAugmentation::MakeViews(std::span<const std::uint8_t> images, std::uin
                                   std::span<std::uint8_t> views) {
   fpga::AugmentationSequence sequence(static_cast<std::uint32_t>(key), {});
   std::array<std::uint8_t, fpga::kImagePixels + 1>
-      image{};  // a black pixel behind, for what comes from nowhere
+      image{};  // a black pixel at the end, for positions outside the image
   for (std::size_t at = 0; at + fpga::kImagePixels <= images.size(); at += fpga::kImagePixels) {
     const fpga::AugmentationChoice choice = sequence.Next();
     const std::span<const std::uint8_t> source = images.subspan(at, fpga::kImagePixels);

@@ -1,5 +1,5 @@
-// Computes on the processor the views that the FPGA kernel would make, bit for bit as
-// fpga/model/augmentation.h. No board takes part.
+// Computes on the processor the views of the FPGA kernel, bit for bit as fpga/model/augmentation.h. Needs no
+// board.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace tributary::learner {
 // Images of 28 × 28. The seed of the shift registers is the low 30 bits of the key; one sequence runs over
 // the images of a call, in order, as over a burst on the board.
 //
-// Faster than the model because rotation and crop are one look-up: composed from the model's tables, they
-// cannot differ from it. Allocates nothing.
+// Faster than the model: rotation and crop are one look-up, composed from the model's tables, so they cannot
+// differ from it. Allocates nothing.
 class TableAugmentation : public nn::Augmenter {
  public:
   TableAugmentation();
@@ -24,7 +24,7 @@ class TableAugmentation : public nn::Augmenter {
                  std::span<std::uint8_t> views) override;
 
  private:
-  // Where each pixel of a view comes from; kImagePixels: from nowhere, it is black.
+  // The source of each pixel of a view; kImagePixels: none, the pixel is black.
   using SourceMap = std::array<std::uint16_t, fpga::kImagePixels>;
 
   std::array<std::array<SourceMap, fpga::kCropSides.size()>, fpga::kRotationDegrees.size()> sources_;

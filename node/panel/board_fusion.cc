@@ -79,8 +79,7 @@ void BoardFusion::AddMetrics(runtime::Metrics& metrics) {
 void BoardFusion::Run(const std::stop_token& stop) {
   runtime::MutexLock lock(mutex_);
   for (;;) {
-    // Asked once in a turn: nobody offers any more once it is stopped, so what waits then is all there will
-    // be.
+    // Read once per turn: nobody offers after the stop, so the frames that wait now are the last.
     const bool stopping = stop.stop_requested();
     const std::int64_t now_ns = stopping ? PanelCollation::kNever : clock_.SteadyNs();
     if (collation_.Take(now_ns, slot_)) {

@@ -1,4 +1,4 @@
-// Ships one fused tuple per subject instead of one per panel.
+// Sends one fused tuple per subject instead of one per panel.
 #pragma once
 
 #include <atomic>
@@ -21,18 +21,18 @@ namespace tributary::panel {
 
 struct BoardFusionCounters {
   std::uint64_t slots = 0;             // offered to the sink
-  std::uint64_t incomplete_slots = 0;  // of these: without the frame of some panel
+  std::uint64_t incomplete_slots = 0;  // of these: without some panel's frame
   std::uint64_t failed_slots = 0;      // lost to an error of the accelerator
   std::uint64_t dropped_slots = 0;     // lost because the accelerator is slower than the panels
-  std::uint64_t late_frames = 0;       // of panels, after their slot was out
+  std::uint64_t late_frames = 0;       // of panels, after their slot was fused
   std::uint64_t tuples = 0;            // offered to the sink
   std::uint64_t unusable_tuples = 0;   // left out: not finite or not positive definite
 };
 
-// Takes the two-dimensional tuples of the panels (TupleFrame::source is the panel), fuses what belongs to one
-// slot and subject, and offers the result as source 0, whose leaves are the panels: the contributors of a
-// tuple tell which of them it contains. Panels call Offer from their threads; a thread of its own fuses. A
-// slot whose fusion fails is lost and counted, nothing of it is shipped.
+// Takes the two-dimensional tuples of the panels (TupleFrame::source is the panel), fuses those of one slot
+// and subject, and offers the result as source 0. Its leaves are the panels, so a tuple's contributors name
+// the panels in it. Panels call Offer from their threads; one more thread fuses. If the fusion of a slot
+// fails, the slot is lost and counted, and nothing of it is sent.
 class BoardFusion final : public link::TupleSink {
  public:
   struct Options {
@@ -41,18 +41,18 @@ class BoardFusion final : public link::TupleSink {
     std::int64_t deadline_ns = 0;  // from the first frame of a slot to its fusion without the others
   };
 
-  // `accelerator` is a FusionAccelerator of so many panels. Clock and sink outlive it; it outlives the
-  // metrics' last reader.
+  // `accelerator` is a FusionAccelerator for as many panels. Clock and sink outlive this object; it outlives
+  // the metrics' last reader.
   BoardFusion(Options options, std::unique_ptr<accelerator::Accelerator> accelerator,
               const runtime::Clock& clock, link::TupleSink& sink, runtime::Metrics& metrics);
 
   void Start();
-  // Fuses what waits, then ends the thread. The panels have ended.
+  // Fuses what waits, then ends the thread. Call it after the panels have ended.
   void Stop();
 
   void Offer(estimate::TupleFrame& frame) override;
 
-  // From any thread.
+  // Any thread may call it.
   BoardFusionCounters counters() const;
 
  private:

@@ -54,7 +54,7 @@ class BoardFusionTest : public ::testing::Test {
     }
     fusion_->Offer(frame);
   }
-  // What was offered so far is fused when the thread ends.
+  // Frames offered so far are fused when the thread ends.
   void Run() {
     fusion_->Start();
     fusion_->Stop();

@@ -1,4 +1,4 @@
-// What a device did, as metrics.
+// The counts of a device, as metrics.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace tributary::panel {
 
-// `counters` is called by whoever reads the metrics, from any thread.
+// Readers of the metrics call `counters` from any thread.
 void AddDeviceMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels,
                       std::function<accelerator::Accelerator::Counters()> counters);
 

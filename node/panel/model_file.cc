@@ -11,7 +11,7 @@
 namespace tributary::panel {
 namespace {
 
-// A model is about 1 MB; what is a hundred times that is something else.
+// A model is about 1 MB; a file a hundred times as large is something else.
 constexpr std::size_t kMaxModelBytes = std::size_t{128} << 20;
 
 absl::Status WithRemedy(const absl::Status& status, const std::string& path, const char* kind) {

@@ -27,25 +27,25 @@ struct PanelParts {
   std::unique_ptr<workload::Workload> workload;
 };
 
-// Makes a panel's source and workload; called again when they have failed.
+// Creates a panel's source and workload; called again after they have failed.
 using OpenPanel = std::function<absl::StatusOr<PanelParts>()>;
 
 enum class PanelState { kRunning, kRestarting, kFinished, kFailed };
 
 struct PanelCounters {
-  std::uint64_t frames = 0;           // that the source gave
-  std::uint64_t surplus_frames = 0;   // of these: left out, because their slot had one already
+  std::uint64_t frames = 0;           // frames of the source
+  std::uint64_t surplus_frames = 0;   // of these: left out because their slot had one already
   std::uint64_t tuples = 0;           // offered to the sink
-  std::uint64_t missed_frames = 0;    // that the source could not give in time, or not read
+  std::uint64_t missed_frames = 0;    // that the source could not deliver in time, or not read
   std::uint64_t unusable_tuples = 0;  // that the workload left out
   std::uint64_t failed_frames = 0;    // lost to an error of the workload
   std::uint64_t restarts = 0;
 };
 
-// Owns the thread and the parts. Of each slot the first frame goes out, at once; what the source gives beyond
-// it would be refused as a duplicate, so it is left out and counted. A source at its end finishes the panel.
+// Owns the thread and the parts. Offers the first frame of each slot at once. Leaves out and counts further
+// frames of the slot: the aggregator would refuse them as duplicates. A source at its end finishes the panel.
 // An error that may pass (Unavailable, ResourceExhausted, DeadlineExceeded, Internal, Aborted, Unknown)
-// restarts it with backoff; any other is final.
+// restarts the panel with backoff; any other is final.
 class Panel {
  public:
   struct Identity {
@@ -53,8 +53,8 @@ class Panel {
     std::uint32_t source_index;  // in the node's hello
   };
 
-  // `parts`: what `open` gave the first time. Clock, sink and metrics outlive the panel; so does the panel
-  // the last reader of the metrics.
+  // `parts`: the first result of `open`. Clock, sink and metrics outlive the panel. The panel outlives the
+  // metrics' last reader.
   Panel(Identity identity, PanelParts parts, OpenPanel open, const runtime::Clock& clock,
         link::TupleSink& sink, runtime::Metrics& metrics);
 
@@ -62,22 +62,22 @@ class Panel {
   // Returns once the thread has ended.
   void Stop();
 
-  // From any thread.
+  // Any thread may call it.
   PanelState state() const { return state_; }
   PanelCounters counters() const;
-  // Of its datagrams; `following()` is false if its source takes none.
+  // The account of its datagrams; `following()` is false if its source takes none.
   const UdpMetrics& udp() const { return udp_; }
   const std::string& name() const { return identity_.name; }
 
-  // From the end of a slot's capture to its offer. After Stop().
+  // From the end of a slot's capture to its offer. Call after Stop().
   const runtime::LatencyHistogram& latency() const { return latency_; }
 
  private:
   void AddMetrics(runtime::Metrics& metrics);
   void Run(std::stop_token stop);
-  // Until the source or the workload fails.
+  // Runs until the source or the workload fails.
   absl::Status Pump(std::stop_token stop);
-  // Whether the slot of samples_ has a frame already; counts it then.
+  // Whether the slot of samples_ has a frame already; counts the surplus frame then.
   bool IsSurplus();
   absl::Status Reopen();
   void CountParts();
@@ -106,7 +106,7 @@ class Panel {
 
   // The panel's thread.
   PanelParts parts_;
-  std::uint64_t earlier_missed_ = 0;  // by parts that were replaced
+  std::uint64_t earlier_missed_ = 0;  // of parts that were replaced
   std::uint64_t earlier_unusable_ = 0;
   accelerator::Accelerator::Counters earlier_device_;
   std::optional<estimate::Epoch> last_epoch_;  // that was estimated

@@ -1,4 +1,4 @@
-// The frames of a board's panels, put together slot by slot.
+// Collates the frames of a board's panels by slot.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct PanelSlot {
 };
 
 // Each panel's epochs ascend, so a complete slot also ends the wait for every earlier one. An epoch out of
-// order, of a front end whose clock jumps, makes a slot of its own and harms no other. Full: the oldest slot
-// is dropped and counted. One thread at a time; memory is reused.
+// order (a front end whose clock jumps) makes a slot of its own and does not affect others. When full, the
+// oldest slot is dropped and counted. One thread at a time; memory is reused.
 class PanelCollation {
  public:
   static constexpr std::size_t kCapacity = 64;  // slots
@@ -30,26 +30,26 @@ class PanelCollation {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   struct Counters {
-    std::uint64_t late_frames = 0;    // of a slot that was out already, or of a panel that had delivered it
-    std::uint64_t dropped_slots = 0;  // taken by nobody in time
+    std::uint64_t late_frames = 0;    // of a slot already fused, or a second one of a panel
+    std::uint64_t dropped_slots = 0;  // not taken in time
   };
 
-  // A slot waits at most `deadline_ns` for its panels, from its first frame on.
+  // A slot waits at most `deadline_ns` for its panels, counted from its first frame.
   PanelCollation(std::size_t panels, std::int64_t deadline_ns);
 
   // Takes the frame of a panel; `frame` gets the memory of an old one.
   void Add(std::size_t panel, estimate::TupleFrame& frame, std::int64_t now_ns);
 
-  // The oldest slot, if it is due: it or a later one is complete, or its deadline has passed. False: none is.
+  // The oldest due slot: it or a later one is complete, or its deadline has passed. False if none is due.
   bool Take(std::int64_t now_ns, PanelSlot& slot);
 
-  // When Take will give a slot unless frames arrive: kNever if none waits.
+  // The time at which Take will give a slot if no frame arrives: kNever if none waits.
   std::int64_t next_due_ns() const;
 
   const Counters& counters() const { return counters_; }
 
  private:
-  // nullptr: the slot is out.
+  // nullptr: the slot was fused.
   PanelSlot* SlotOf(estimate::Epoch epoch, std::int64_t now_ns);
   void RemoveOldest();
 
@@ -57,7 +57,7 @@ class PanelCollation {
   const std::int64_t deadline_ns_;
   std::vector<PanelSlot> slots_;  // [kCapacity]; the first used_ by ascending epoch
   std::size_t used_ = 0;
-  std::vector<estimate::Epoch> out_;  // the latest kRemembered slots that are out, as a ring
+  std::vector<estimate::Epoch> out_;  // the latest kRemembered fused slots, as a ring
   std::size_t next_out_ = 0;
   std::optional<estimate::Epoch> last_complete_;  // among those that wait
   Counters counters_;

@@ -15,7 +15,7 @@ namespace tributary::panel {
 namespace {
 
 constexpr double kMaxDistanceM = 1e6;  // a site is a room or an area
-// What the shortest slot allows, and less than once in a season; SlotStride knows the rest.
+// The rate of the shortest slot, and less than once in a season; SlotStride checks the rest.
 constexpr double kMostRateHz = 1e9 / estimate::SlotLength::kShortestNs;
 constexpr double kLeastRateHz = 1e-7;
 
@@ -28,7 +28,7 @@ fpga::NumberFormat ReadFormat(const config::ConfigSection& section, WorkloadKind
   return fpga::ParseNumberFormat(name).value_or(fpga::NumberFormat::kInt8Int16);
 }
 
-// The wall is named, or follows from the panel's orientation.
+// The configuration names the wall, or it follows from the panel's orientation.
 scene::Wall ReadWall(const config::ConfigSection& source, const config::ConfigSection& panel,
                      double orientation_deg) {
   constexpr scene::Wall kWalls[] = {scene::Wall::kSouth, scene::Wall::kEast, scene::Wall::kNorth,
@@ -46,11 +46,11 @@ scene::Wall ReadWall(const config::ConfigSection& source, const config::ConfigSe
   return scene::Wall::kSouth;
 }
 
-// Of a source that is paced by the slots.
+// The rate of a source that is paced by the slots.
 double ReadRate(const config::ConfigSection& source, estimate::SlotLength slot) {
   const double rate_hz = source.Real("rate_hz", source::DefaultRateHz(slot), {kLeastRateHz, kMostRateHz});
   if (const auto stride = source::SlotStride(rate_hz, slot); !stride.ok()) {
-    // The fault names the key itself.
+    // Fault adds the key.
     source.Fault("rate_hz", std::string(absl::StripPrefix(stride.status().message(), "rate_hz: ")));
   }
   return rate_hz;
@@ -104,7 +104,8 @@ RangesConfig ReadRanges(const config::ConfigSection& source, estimate::SlotLengt
   return ranges;
 }
 
-// A name could mean another machine tomorrow. Senders are compared as text, so one form is kept.
+// Numeric only: a name could mean another machine tomorrow. Senders are compared as text, so one form is
+// kept.
 std::string ReadIpAddress(const config::ConfigSection& source, std::string_view key,
                           const std::string& default_value) {
   const std::string address = source.Text(key, default_value);

@@ -15,7 +15,7 @@
 
 namespace tributary::panel {
 
-// Per panel and slot: what the accelerators' buffers are made for.
+// A limit per panel and slot: the accelerators' buffers have this size.
 inline constexpr std::int64_t kMaxSubjects = 256;
 
 enum class WorkloadKind { kPositioning, kBeacon };
@@ -27,15 +27,15 @@ struct ReplayConfig {
 
 struct RangesConfig {
   std::string file;           // CSV
-  bool triple_given = false;  // else anchors and tag are the model's
+  bool triple_given = false;  // else the model's anchors and tag are used
   source::RangesSourceOptions options;
 };
 
-// What makes the samples; one alternative per `kind`.
+// The source of the samples; one alternative per `kind`.
 using SourceConfig =
     std::variant<source::RoomSource::Options, ReplayConfig, RangesConfig, source::UdpSourceOptions>;
 
-// Which accelerator, and how it uses a board: the keys that [[panel]] and [fusion] share.
+// Which accelerator, and how it uses a board: the keys common to [[panel]] and [fusion].
 struct AcceleratorChoice {
   accelerator::AcceleratorKind kind = accelerator::AcceleratorKind::kCpu;
   accelerator::XrtOptions xrt{};  // for kXrt
@@ -54,7 +54,7 @@ struct PanelConfig {
   SourceConfig source;
 };
 
-// `slot`: of the node's site.
+// `slot`: the slot length of the node's site.
 PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength slot);
 
 }  // namespace tributary::panel

@@ -35,7 +35,7 @@ Opened MakeSource(const source::RoomSource::Options& options, const Model& model
 }
 
 absl::Status CheckShape(const parameters::NpyArray& recording, const Model& model) {
-  if (recording.shape.empty()) return absl::OkStatus();  // the source's own fault
+  if (recording.shape.empty()) return absl::OkStatus();  // the source's own error
   if (recording.shape.back() != InputWidth(model)) {
     return absl::InvalidArgumentError(
         absl::StrCat("has ", recording.shape.back(), " features, the model takes ", InputWidth(model)));

@@ -1,4 +1,5 @@
-// From a panel's configuration to its source and workload: the one place that knows the implementations.
+// Creates a panel's source and workload from its configuration: the only place that knows the
+// implementations.
 #pragma once
 
 #include <memory>
@@ -13,28 +14,28 @@
 
 namespace tributary::panel {
 
-// A panel up to the point where a port would be bound or a board opened.
+// A panel before it binds a port or opens a board.
 struct PreparedPanel {
   std::unique_ptr<source::Source> source;        // null: it binds a port
   std::unique_ptr<workload::Workload> workload;  // null: it runs on a board
 };
 
 // The two halves of a PreparedPanel. Errors: "KEY: what is wrong", with the key of [panel.source] or
-// [[panel]] at fault; what a file is at fault for begins with that file.
+// [[panel]] at fault; a fault of a file begins with that file.
 absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig& config, const Model& model,
                                                               const runtime::Clock& clock);
 absl::StatusOr<std::unique_ptr<workload::Workload>> PrepareWorkload(const PanelConfig& config,
                                                                     const Model& model);
 
-// Binds and opens what is left. Errors: as the implementation's Create, after the panel's name.
+// Binds the port and opens the board. Errors: as the implementation's Create, after the panel's name.
 absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
                                      const runtime::Clock& clock);
-// Both steps, for a panel that failed.
+// Both steps, for a panel that has failed.
 absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& model,
                                        const runtime::Clock& clock);
 
-// What fuses the tuples of these panels. Errors: as CreateFusion, after "fusion"; InvalidArgument for panels
-// whose tuples do not lie in the plane.
+// Fuses the tuples of these panels. Errors: as CreateFusion, after "fusion"; InvalidArgument for panels whose
+// tuples are not two-dimensional.
 absl::StatusOr<std::unique_ptr<accelerator::Accelerator>> MakeFusionAccelerator(
     const node::FusionConfig& config, const std::vector<PanelParts>& panels);
 

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Gives one frame of `subjects` for each OK, then the error, in turn.
+// Gives one frame of `subjects` for each OK in turn, then the error.
 class ScriptedSource final : public source::Source {
  public:
   explicit ScriptedSource(std::deque<absl::Status> script, std::uint64_t frames_per_slot = 1)
@@ -20,7 +20,7 @@ class ScriptedSource final : public source::Source {
   std::size_t width() const override { return 1; }
   absl::Status Next(std::stop_token stop, source::SensorFrame& frame) override {
     if (script_.empty()) {
-      // A source at rest: nothing is due until somebody stops it.
+      // An idle source: no frame is due until somebody stops it.
       while (!stop.stop_requested()) std::this_thread::yield();
       return absl::CancelledError("stopped");
     }
@@ -35,7 +35,7 @@ class ScriptedSource final : public source::Source {
   std::uint64_t missed_frames() const override { return 3; }
   std::shared_ptr<const source::UdpAccount> udp_account() const override { return account_; }
 
-  // Makes it one that takes datagrams and could not use so many.
+  // Makes it a source of datagrams that could not use this many.
   void Discard(int datagrams) {
     account_ = std::make_shared<source::UdpAccount>(7000);
     for (int i = 0; i < datagrams; ++i) account_->CountUnused(source::UdpFault::kWidth);
@@ -101,7 +101,7 @@ class PanelTest : public ::testing::Test {
     return {std::make_unique<ScriptedSource>(std::move(script)),
             std::make_unique<EchoWorkload>(std::move(workload))};
   }
-  // Of a source that could not use five datagrams.
+  // The account of a source that could not use five datagrams.
   static PanelParts PartsOfUdp(Script script) {
     auto source = std::make_unique<ScriptedSource>(std::move(script));
     source->Discard(5);

@@ -1,4 +1,4 @@
-// What became of a panel's datagrams, over all sources that it has opened, as metrics.
+// The account of a panel's datagrams, over all sources that it has opened, as metrics.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace tributary::panel {
 
-// Thread-safe. Counts only grow: those of a source that was replaced stay in the sum.
+// Thread-safe. Counts only grow: those of a replaced source stay in the sum.
 class UdpMetrics {
  public:
-  // From now on this source's datagrams are added. Null: it takes none, nothing changes.
+  // Adds this source's datagrams from now on. Null: the source takes none, nothing changes.
   void Follow(std::shared_ptr<const source::UdpAccount> account);
-  // Without effect unless a source is followed. This object outlives the metrics' last reader.
+  // No effect if no source is followed. This object outlives the metrics' last reader.
   void Register(const std::string& panel, runtime::Metrics& metrics);
 
   bool following() const;

@@ -1,4 +1,4 @@
-// Stored channel words plus stored noise, to features. Pure; any thread.
+// Adds stored noise to stored channel words, and scales them to features. Pure; any thread.
 #pragma once
 
 #include <cstddef>

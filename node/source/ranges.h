@@ -1,4 +1,4 @@
-// Recorded ranges as a source: the triple of anchors of one board, one tag, paced as they were taken.
+// Recorded ranges as a source: one board's three anchors and one tag, at the recorded pace.
 #pragma once
 
 #include <array>
@@ -25,9 +25,9 @@ struct RangesSourceOptions {
   estimate::SlotLength slot;       // what epochs count
 };
 
-// Each frame has one subject and three features: ranges in m. Rows that lack one of the three are missed
-// frames. The epoch is that of the recording's own time stamp, so that boards which play the same recording
-// agree by construction; rows that are closer than a slot share one. The capture time is the clock's.
+// Each frame has one subject and three features: ranges in m. Rows without one of the three are missed
+// frames. The epoch comes from the recording's own time stamp, so boards that play the same recording agree;
+// rows closer than a slot share one. The capture time is the clock's.
 class RangesSource final : public Source {
  public:
   // `rows` may be shared between sources; the clock outlives the source. Errors: InvalidArgument,

@@ -151,7 +151,7 @@ TEST_F(RangesSourceTest, RowsWithoutARangeOfTheTripleAreMissed) {
 
 TEST_F(RangesSourceTest, PacesRowsFromTheCommonStart) {
   const auto source = Make({.anchors = {0, 1, 2}, .speed = 2.0, .start_unix_ns = 4'995'000'000});
-  // Rows are due at 4.995 s and 5 ms later each: two of them already.
+  // Rows are due at 4.995 s and every 5 ms after: two of them are due already.
   ASSERT_TRUE(source->Next({}, frame_).ok());
   ASSERT_TRUE(source->Next({}, frame_).ok());
   std::stop_source stop;

@@ -33,7 +33,7 @@ ReplaySource::ReplaySource(parameters::NpyArray recording, const ReplayOptions& 
 absl::Status ReplaySource::Next(std::stop_token stop, SensorFrame& frame) {
   const estimate::Epoch now = options_.slot.EpochAt(clock_.UnixNs());
   const estimate::Epoch upcoming = (now / stride_ + 1) * stride_;
-  // A clock that was set back would otherwise stop the panel until it has caught up.
+  // Without this, a clock that was set back would stop the panel until it has caught up.
   if (next_epoch_ == 0 || next_epoch_ > upcoming + stride_) next_epoch_ = upcoming;
   if (now > next_epoch_ + MaxLagSlots(stride_, options_.slot)) {
     const std::uint64_t skipped = (upcoming - next_epoch_) / stride_;

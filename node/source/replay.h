@@ -20,9 +20,8 @@ struct ReplayOptions {
 };
 
 // Plays [slots × subjects × width], or [slots × width] with one subject. Paced by the wall clock. With `loop`
-// the slot played depends on the epoch alone, so that panels which replay recordings of equal length stay
-// together. A reader that falls behind is served the slots it missed, up to MaxLagSlots; older ones are left
-// out and counted. Owned by one thread.
+// the slot depends on the epoch alone, so panels with recordings of equal length stay in step. A slow reader
+// gets the slots that it missed, up to MaxLagSlots; older ones are left out and counted. Owned by one thread.
 class ReplaySource final : public Source {
  public:
   // `clock` outlives the source. Errors: InvalidArgument for another number of dimensions, an empty array or

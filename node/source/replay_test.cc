@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Sleeping is jumping: time only passes where the test or the source says so.
+// A sleep jumps: time passes only where the test or the source says so.
 class JumpingClock final : public runtime::Clock {
  public:
   std::int64_t UnixNs() const override { return now_ns; }

@@ -14,8 +14,8 @@
 namespace tributary::source {
 namespace {
 
-// A user right below a panel, the strongest there is, gives features below 7. The rounding (variance
-// step²/12) is 60 dB below the noise.
+// A user right below a panel gives the strongest features, below 7. The rounding (variance step²/12) is 60 dB
+// below the noise.
 constexpr float kFeatureStep = 1.0f / 4096;
 constexpr float kMaxWord = 32767.0f;
 
@@ -82,7 +82,7 @@ absl::Status RoomSource::Next(std::stop_token stop, SensorFrame& frame) {
   const auto next_from = [this](estimate::Epoch epoch) { return (epoch / stride_ + 1) * stride_; };
   const estimate::Epoch now = options_.slot.EpochAt(clock_.UnixNs());
   if (next_epoch_ == 0) next_epoch_ = next_from(now);
-  // A clock that was set back would otherwise stop the panel until it has caught up.
+  // Without this, a clock that was set back would stop the panel until it has caught up.
   if (next_epoch_ > next_from(now) + stride_) next_epoch_ = next_from(now);
   if (now > next_epoch_ + MaxLagSlots(stride_, options_.slot)) {
     const estimate::Epoch resumed = next_from(now);

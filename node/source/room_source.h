@@ -15,12 +15,12 @@
 
 namespace tributary::source {
 
-// Owns the noise-free channel of every user at every snapshot, computed at the start (int16, 2 KiB per user
-// and snapshot: 64 MB by default), and a pool of noise. A slot is one snapshot plus noise from random places
-// of the pool.
+// Owns a pool of noise and the noise-free channel of every user at every snapshot, computed at the start
+// (int16, 2 KiB per user and snapshot: 64 MB by default). A slot is one snapshot plus noise from random
+// places of the pool.
 //
-// Paced by the wall clock: panels that share it give equal epochs equal users. A reader that falls behind is
-// served the slots it missed, up to MaxLagSlots; older ones are left out and counted. Owned by one thread.
+// Paced by the wall clock: panels that share it give equal epochs equal users. A slow reader gets the slots
+// that it missed, up to MaxLagSlots; older ones are left out and counted. Owned by one thread.
 class RoomSource final : public Source {
  public:
   struct Options {
@@ -31,7 +31,7 @@ class RoomSource final : public Source {
     estimate::SlotLength slot;    // what epochs count
   };
 
-  static constexpr std::size_t kMaxSnapshotBytes = 256u << 20;  // refused beyond
+  static constexpr std::size_t kMaxSnapshotBytes = 256u << 20;  // the limit
 
   // `clock` outlives the source. Errors: InvalidArgument, "OPTION: what is allowed".
   static absl::StatusOr<std::unique_ptr<RoomSource>> Create(const Options& options,
@@ -44,7 +44,7 @@ class RoomSource final : public Source {
 
   std::uint64_t missed_frames() const override { return missed_frames_; }
 
-  // What the panel senses in one slot: depends only on the options and the epoch.
+  // The panel's features in one slot: depends only on the options and the epoch.
   void Sense(estimate::Epoch epoch, SensorFrame& frame) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace tributary::source {
 namespace {
 
-// Sleeping is jumping: time only passes where the test or the source says so.
+// A sleep jumps: time passes only where the test or the source says so.
 class RoomClock final : public runtime::Clock {
  public:
   std::int64_t UnixNs() const override { return now_ns; }
@@ -119,7 +119,7 @@ TEST_F(RoomSourceTest, GivesOneFrameInEachSlotOfTheSite) {
   ExpectRefused(options);
 }
 
-// Who walks through the room does not walk faster because its slots are longer.
+// Users do not walk faster when slots are longer.
 TEST_F(RoomSourceTest, SensesTheSamePlacesAtTheSameTimeWhateverTheSlots) {
   RoomSource::Options options = Small();
   const auto fine = Make(options);

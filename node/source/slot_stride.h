@@ -12,13 +12,13 @@ namespace tributary::source {
 double DefaultRateHz(estimate::SlotLength slot);
 
 // Slots from one frame to the next. InvalidArgument, naming rate_hz: the rate is not that of the slots
-// divided by a whole number, up to a ten-thousandth of it, or a frame is more than kMaxStride slots from the
+// divided by a whole number, to within a ten-thousandth, or a frame is more than kMaxStride slots from the
 // next. A higher rate would put two frames into one slot.
 absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, estimate::SlotLength slot);
 
 inline constexpr std::uint64_t kMaxStride = 1'000'000;
 
-// How far a reader that falls behind may lag before slots are left out: 0.2 s, and two frames at least.
+// The largest lag of a slow reader before slots are left out: 0.2 s, and two frames at least.
 std::uint64_t MaxLagSlots(std::uint64_t stride, estimate::SlotLength slot);
 
 }  // namespace tributary::source

@@ -1,4 +1,4 @@
-// Where samples come from. Raw samples stay on this side of the accelerator.
+// Samples come from here. Raw samples do not leave the node.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace tributary::source {
 
 class UdpAccount;
 
-// What one panel senses in one slot: `width` features for each of n subjects.
-// Members are reused from slot to slot; vectors keep their capacity.
+// A panel's samples in one slot: `width` features for each of n subjects. Members are reused from slot to
+// slot; vectors keep their capacity.
 struct SensorFrame {
   estimate::Epoch epoch = 0;
   std::int64_t captured_unix_ns = 0;
@@ -31,14 +31,14 @@ class Source {
   // Features per subject.
   virtual std::size_t width() const = 0;
 
-  // Blocks until the next frame is due and writes it. Errors: Cancelled once stop is requested, OutOfRange at
+  // Waits until the next frame is due and writes it. Errors: Cancelled once stop is requested, OutOfRange at
   // the end of a finite recording, DataLoss for a recording or datagram that cannot be read further.
   virtual absl::Status Next(std::stop_token stop, SensorFrame& frame) = 0;
 
-  // Frames that were due but not produced (the panel was too slow) or not readable, since the start.
+  // Frames since the start that were due but not produced (the panel was too slow) or not readable.
   virtual std::uint64_t missed_frames() const = 0;
 
-  // What became of its datagrams; null if it takes none.
+  // The account of its datagrams; null if it takes none.
   virtual std::shared_ptr<const UdpAccount> udp_account() const { return nullptr; }
 };
 

@@ -44,7 +44,7 @@ struct Peer {
   std::string port;
 };
 
-// Empty where the system does not say.
+// Empty if the system does not tell.
 Peer NumericPeer(const void* address, socklen_t length) {
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
@@ -85,12 +85,12 @@ absl::Status UdpSource::Open() {
   const addrinfo& address = **resolved;
   socket_ = socket(address.ai_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket_ < 0) return SystemError("udp socket");
-  // The kernel may grant less; losses are counted wherever they happen.
+  // The kernel may grant less; losses are counted anyway.
   setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes, sizeof(kReceiveBufferBytes));
   if (bind(socket_, address.ai_addr, address.ai_addrlen) != 0) {
     return SystemError(absl::StrCat("udp ", options_.address, " port ", options_.port));
   }
-  // With each datagram the kernel then says how many it has dropped.
+  // The kernel then reports its drops with each datagram.
   const int on = 1;
   setsockopt(socket_, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
   sockaddr_storage bound{};
@@ -124,7 +124,7 @@ int UdpSource::WaitMs() const {
 }
 
 absl::Status UdpSource::Receive() {
-  // Bounded: who floods the port holds up neither the stop nor the log.
+  // Bounded: a flood on the port must delay neither the stop nor the log.
   for (int taken = 0; taken < kDatagramsAtATime && !assembler_.ready(); ++taken) {
     sockaddr_storage sender{};
     iovec space{datagram_.data(), datagram_.size()};

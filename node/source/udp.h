@@ -1,4 +1,4 @@
-// A panel's front end over UDP (docs/udp-datagram.md).
+// Takes a panel's samples over UDP (docs/udp-datagram.md).
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct UdpSourceOptions {
   std::string panel = {};             // its name, for the log
   std::string address = "127.0.0.1";  // to listen on: a numeric IPv4 or IPv6 address
   std::uint16_t port = 0;             // 0: any; see UdpSource::port
-  std::string front_end = {};         // numeric address of the only sender to listen to; empty: any
+  std::string front_end = {};         // numeric address of the only accepted sender; empty: any
   UdpAssemblerOptions assembler = {};
 };
 
-// Owns the socket and the assembler. Called by one thread. Where that thread is too slow, the kernel's socket
-// buffer (4 MiB asked for, about 30 slots of 16 users) overflows, and the kernel says how much it dropped.
-// The log tells where it listens, and every ten seconds what it could not use.
+// Owns the socket and the assembler. Called by one thread. If that thread is too slow, the kernel's socket
+// buffer (4 MiB requested, about 30 slots of 16 users) overflows, and the kernel reports its drops. The log
+// says where the source listens and, every ten seconds, what it could not use.
 class UdpSource final : public Source {
  public:
   // `clock` outlives the source. Errors: InvalidArgument for an address that is not numeric, Unavailable if
@@ -49,7 +49,7 @@ class UdpSource final : public Source {
  private:
   UdpSource(const UdpSourceOptions& options, const runtime::Clock& clock);
   absl::Status Open();
-  // What has arrived, until a frame is ready.
+  // Reads what has arrived, until a frame is ready.
   absl::Status Receive();
   void Take(std::span<const std::byte> datagram, const msghdr& message);
   void CountKernelDrops(const msghdr& message);

@@ -1,4 +1,4 @@
-// What became of the datagrams of one UDP source.
+// The account of one UDP source's datagrams.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace tributary::source {
 
-// Since the source was opened.
+// Counts since the source was opened.
 struct UdpCounters {
   std::uint64_t datagrams = 0;  // received
   std::array<std::uint64_t, kUdpFaults> unused = {};
@@ -24,7 +24,7 @@ struct UdpCounters {
 };
 
 // Written by the panel's thread, which may wait in Source::Next for hours; read by any thread. Readers share
-// it, so that its counts outlive the source.
+// it, so its counts outlive the source.
 class UdpAccount {
  public:
   explicit UdpAccount(std::uint16_t port) : port_(port) {}

@@ -63,8 +63,8 @@ std::optional<UdpRefusal> UdpAssembler::Place(const UdpFragment& fragment) {
   return refusal;
 }
 
-// The slot of the fragment's epoch, opened if need be; null if it is older than all that are open and there
-// is no place.
+// The slot of the fragment's epoch, opened if need be; null if all open slots are newer and there is no
+// place.
 UdpAssembler::Slot* UdpAssembler::SlotFor(const UdpFragment& fragment) {
   const auto place = [this](estimate::Epoch epoch) { return std::ranges::find(slots_, epoch, &Slot::epoch); };
   if (const auto found = place(fragment.epoch); found != slots_.end()) return &*found;

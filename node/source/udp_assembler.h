@@ -1,4 +1,4 @@
-// Datagrams of one panel, in any order and with losses, to frames in ascending order. Pure.
+// Assembles the datagrams of one panel, in any order and with losses, into frames in ascending order. Pure.
 #pragma once
 
 #include <cstddef>
@@ -19,25 +19,26 @@ struct UdpAssemblerOptions {
   estimate::SlotLength slot;        // what epochs count
 };
 
-// What datagrams never completed, since the start.
+// Incomplete data since the start.
 struct UdpLosses {
-  std::uint64_t subjects = 0;  // incomplete when their slot was given out
-  std::uint64_t slots = 0;     // of which no subject was complete
+  std::uint64_t subjects = 0;  // incomplete when their slot was handed on
+  std::uint64_t slots = 0;     // without a complete subject
 
   friend bool operator==(const UdpLosses&, const UdpLosses&) = default;
 };
 
-// Holds at most kOpenSlots slots; the oldest is given out with the subjects that are complete when a newer
-// one is complete or needs its place. Memory is bounded by kOpenSlots · max_subjects · width floats and as
-// many bytes. One thread.
+// Holds at most kOpenSlots slots. When a newer slot is complete or needs room, hands on the oldest with its
+// complete subjects. Memory is bounded by kOpenSlots · max_subjects · width floats and as many bytes. One
+// thread.
 class UdpAssembler {
  public:
   static constexpr std::size_t kOpenSlots = 4;
-  static constexpr std::int64_t kMaxDistanceNs = 5'000'000'000;  // beyond, no clock is synchronised
+  static constexpr std::int64_t kMaxDistanceNs = 5'000'000'000;  // a larger difference means unsynchronised
+                                                                 // clocks
 
   explicit UdpAssembler(const UdpAssemblerOptions& options);
 
-  // Takes one datagram at the time `now_unix_ns` (of this machine's clock), or says why it cannot be used.
+  // Takes one datagram at the time `now_unix_ns` (of this machine's clock), or returns why it cannot be used.
   std::optional<UdpRefusal> Add(std::span<const std::byte> datagram, std::int64_t now_unix_ns);
 
   bool ready() const { return !ready_.empty(); }
@@ -74,7 +75,7 @@ class UdpAssembler {
   const UdpAssemblerOptions options_;
   std::vector<Slot> slots_;         // [kOpenSlots]; epoch 0: free
   std::vector<SensorFrame> ready_;  // oldest first
-  estimate::Epoch last_epoch_ = 0;  // given out
+  estimate::Epoch last_epoch_ = 0;  // handed on
   UdpLosses losses_;
 };
 

@@ -35,11 +35,11 @@ struct UdpFragment {
   bool CopyFeatures(float* features) const;
 };
 
-// Checks everything that a single datagram can be checked for. A refusal names field and value.
+// Makes every check that a single datagram allows. A refusal names field and value.
 std::variant<UdpFragment, UdpRefusal> DecodeUdpFragment(std::span<const std::byte> datagram);
 
-// For front ends written in C++ and for tests: header of `fragment` (payload ignored) and `fragment.count`
-// features as float32, or as int16 rounded to multiples of the scale and saturated.
+// Encodes a datagram, for front ends in C++ and for tests: header of `fragment` (payload ignored) and
+// `fragment.count` features as float32, or as int16 rounded to multiples of the scale and saturated.
 std::string EncodeUdpFragment(const UdpFragment& fragment, std::span<const float> features);
 
 }  // namespace tributary::source

@@ -1,4 +1,4 @@
-// Datagrams from anywhere, one after the other: two bytes of length, then that many bytes.
+// Any datagrams, one after another: two bytes of length, then that many bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

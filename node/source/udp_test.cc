@@ -273,7 +273,7 @@ TEST_F(UdpSourceTest, ListensToItsFrontEndOnly) {
     SensorFrame frame;
     EXPECT_EQ((*closed)->Next(stop.get_token(), frame).code(), absl::StatusCode::kCancelled);
   });
-  // Read by another thread while the panel's waits for a frame.
+  // Another thread reads it while the panel's waits for a frame.
   const auto account = (*closed)->udp_account();
   while (account->counters().of(UdpFault::kSender) == 0) std::this_thread::yield();
   stop.request_stop();

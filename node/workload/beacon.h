@@ -1,4 +1,4 @@
-// Ranges in, positions in the site's frame out.
+// Turns ranges into positions in the site's frame.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace tributary::workload {
 
-// The covariance is s²·I + s²·J(JᵀJ)⁻¹Jᵀ (domain facts, section 3): noise as found on held-out data, and what
-// the training set left open about the parameters at these ranges. Owned and called by one panel thread.
+// The covariance is s²·I + s²·J(JᵀJ)⁻¹Jᵀ: the noise found on held-out data, and the uncertainty that the
+// training set left in the parameters at these ranges. Owned and called by one panel thread.
 class BeaconWorkload final : public Workload {
  public:
   // Errors: InvalidArgument for an accelerator of another shape.
@@ -22,7 +22,7 @@ class BeaconWorkload final : public Workload {
 
   std::uint32_t dimension() const override { return 2; }
 
-  // Besides the accelerator's errors: InvalidArgument if the number of ranges does not fit the subjects.
+  // Adds to the accelerator's errors: InvalidArgument if the number of ranges does not fit the subjects.
   // Tuples are empty after an error.
   absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override;
 

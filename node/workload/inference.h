@@ -1,4 +1,4 @@
-// One frame of samples through an accelerator.
+// Runs one frame of samples through an accelerator.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Channel features in, positions in the site's frame out.
+// Turns channel features into positions in the site's frame.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tributary::workload {
 
-// Where a panel's frame lies in the site's: a point p of the panel's frame is at (x_m, y_m) + R(angle) · p,
+// The pose of a panel's frame in the site's: a point p of the panel's frame is at (x_m, y_m) + R(angle) · p,
 // counter-clockwise. The panels of one room share its centre as origin and differ by their angle.
 struct PanelPose {
   double x_m = 0.0;
@@ -31,7 +31,7 @@ class PositioningWorkload final : public Workload {
 
   std::uint32_t dimension() const override { return 2; }
 
-  // Besides the accelerator's errors: InvalidArgument if the number of features does not fit the subjects.
+  // Adds to the accelerator's errors: InvalidArgument if the number of features does not fit the subjects.
   // Tuples are empty after an error.
   absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override;
 

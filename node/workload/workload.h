@@ -1,4 +1,4 @@
-// Sample in, estimate out.
+// Turns samples into estimates.
 #pragma once
 
 #include "absl/status/status.h"
@@ -16,15 +16,15 @@ class Workload {
   // Dimension of the tuples: 1, 2 or 3.
   virtual std::uint32_t dimension() const = 0;
 
-  // Fills epoch, capture time, subjects, means and Cholesky factors (site frame, m) of `tuples`; sequence,
-  // source and revision are the caller's. Subjects whose result is not usable are left out and counted.
-  // Errors: as the accelerator's.
+  // Fills epoch, capture time, subjects, means and Cholesky factors (site frame, m) of `tuples`; the caller
+  // sets sequence, source and revision. Leaves out and counts subjects without a usable result. Errors: as
+  // the accelerator's.
   virtual absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) = 0;
 
   // Tuples left out since the start because the result was not finite or not positive definite.
   virtual std::uint64_t unusable_tuples() const = 0;
 
-  // Of the device that computes, since the start; all zero without one.
+  // Counts of the device since the start; all zero without one.
   virtual accelerator::Accelerator::Counters accelerator_counters() const { return {}; }
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 using Text = std::pair<std::string_view, std::string_view>;
 
-// What a reader must know and must not guess; a file that says otherwise is refused.
+// The conventions of the format; the reader refuses a file with others.
 constexpr std::array<Text, 5> kBeaconConventions = {{
     {"kind", "beacon"},
     {"layers", "3-10-tansig-2, weights [outputs, inputs + 1], the bias last"},

@@ -12,7 +12,7 @@ namespace tributary::nn {
 
 // Tensors (float32): layer1.weight [10, 4] and layer2.weight [2, 11], each row's bias last; input.offset and
 // input.gain [3]; output.centre [2], output.scale [1]; calibration.residual_deviation [1],
-// calibration.parameter_factor [62, 62]. All of them are part of the identity.
+// calibration.parameter_factor [62, 62]. The identity covers all of them.
 //
 // Metadata: kind "beacon", name, version, training_set, anchors ("1,4,6"), tag ("0"), and the conventions in
 // words.

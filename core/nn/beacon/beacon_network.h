@@ -16,7 +16,7 @@ struct BeaconNetwork {
   static constexpr std::size_t kLayer2 = kOutputs * (kHidden + 1);  // 22
   static constexpr std::size_t kParameters = kLayer1 + kLayer2;
 
-  // Per hidden neuron three weights and a bias, then per output ten weights and a bias: the order in which
+  // Three weights and a bias per hidden neuron, then ten weights and a bias per output: the order in which
   // the board takes them ([BEACON], section 4.1).
   std::array<double, kParameters> parameters = {};
 
@@ -31,7 +31,7 @@ struct BeaconNetwork {
   double residual_deviation_m = 0.0;
 
   // Lower Cholesky factor of (JᵀJ)⁻¹ over the training set in units of inputs and outputs, row-major [62 ×
-  // 62]; with it the covariance of an estimate is s²·I + s²·J(JᵀJ)⁻¹Jᵀ (domain facts, section 3).
+  // 62]. The covariance of an estimate is s²·I + s²·J(JᵀJ)⁻¹Jᵀ.
   std::vector<double> parameter_factor;
 
   // Indices of the anchors whose ranges are the inputs, and of the tag.

@@ -17,8 +17,8 @@ namespace {
 // Inputs and outputs stay within ±1 / 1.1 over the training set: the board's words end at ±1.
 constexpr double kMargin = 1.1;
 
-// Weight decay that (JᵀJ)⁻¹ is taken with: parameters that the data leave open (a saturated neuron's) add no
-// uncertainty to what the data determine, but must not make the matrix singular.
+// The weight decay in (JᵀJ)⁻¹. Parameters that the data leave open (a saturated neuron's) add no uncertainty,
+// but must not make the matrix singular.
 constexpr double kRidge = 1e-3;
 
 struct Patterns {
@@ -86,7 +86,7 @@ std::vector<double> FactorOfInverse(const BeaconProblem& problem, std::span<cons
   return rows;
 }
 
-// The best of several runs, without calibration: residual_deviation_m is that of the held-out blocks.
+// The best of several runs, without calibration; residual_deviation_m comes from the held-out blocks.
 absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
                                   const BeaconTrainingOptions& options) {
   BeaconNetwork network;

@@ -29,22 +29,20 @@ struct BeaconTrainingOptions {
   std::uint64_t seed = 1;
   int runs = 8;  // from different random weights; the best on held-out data is kept
   int max_epochs = 200;
-  // Whole blocks of time are held out, since neighbouring samples are nearly the same: every fifth of 2 s
-  // (domain facts, section 3).
+  // Holds out whole blocks of time, since neighbouring samples are nearly the same: every fifth block of 2 s.
   std::int64_t block_ns = 2'000'000'000;
   int held_out_every = 5;
-  // Contiguous parts of the examples, each estimated by a network trained on the others, from which s is
-  // fitted: what a board meets later is further from its training set than a block between two that it has
+  // Contiguous parts of the examples for the fit of s. Each part is estimated by a network trained on the
+  // others: what a board meets later is further from its training set than a block between two that it has
   // seen.
   int calibration_folds = 4;
   int calibration_runs = 3;
   std::function<void(const BeaconTrainingProgress&)> progress;
 };
 
-// Trains by Levenberg-Marquardt on the blocks that are not held out; s is such that the mean normalised
-// squared error over the calibration folds is 2. Anchors, tag and provenance are the caller's to fill in.
-// Examples ascend in time. Errors: InvalidArgument for fewer examples than parameters on a side or values
-// that are not finite.
+// Trains by Levenberg-Marquardt on the blocks that are not held out. s makes the mean normalised squared
+// error over the calibration folds 2. The caller fills in anchors, tag and provenance. Examples ascend in
+// time. Errors: InvalidArgument for fewer examples than parameters on a side or values that are not finite.
 absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> examples,
                                           const BeaconTrainingOptions& options);
 

@@ -1,4 +1,4 @@
-// Position from ranges by Gauss-Newton: the classical answer that the beacon network is measured against.
+// Position from ranges by Gauss-Newton: the classical baseline of the beacon network.
 #pragma once
 
 #include <array>

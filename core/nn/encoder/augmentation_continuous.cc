@@ -58,7 +58,7 @@ void ContinuousAugmentation::Resample(double angle, double scale, double centre_
     const float y = static_cast<float>(row) - middle;
     for (std::size_t column = 0; column < options_.side; ++column, ++view) {
       const float x = static_cast<float>(column) - middle;
-      // Two pixels outside all is black, which the border holds.
+      // Everything beyond two pixels outside is black, as the border is.
       const float from_x = std::clamp(cosine * x - sine * y + static_cast<float>(centre_x), -2.0f, limit) + 3;
       const float from_y = std::clamp(sine * x + cosine * y + static_cast<float>(centre_y), -2.0f, limit) + 3;
       const auto left = static_cast<std::size_t>(static_cast<int>(from_x));

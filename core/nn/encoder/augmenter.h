@@ -1,4 +1,4 @@
-// Two random views of each image: what self-supervised learning learns to see through.
+// Two random views of each image, for self-supervised learning.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,7 @@ class Augmenter {
   virtual ~Augmenter() = default;
 
   // Writes a view of each image [count × side × side] into `views` of the same size. Equal keys give equal
-  // views, so that a training run that was cut off goes on as if it had not been; different keys give
-  // independent ones.
+  // views, so that an interrupted training run resumes exactly; different keys give independent ones.
   virtual void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
                          std::span<std::uint8_t> views) = 0;
 };

@@ -23,7 +23,7 @@ inline constexpr float kEncoderNormMomentum = 0.1f;
 // .bias; with batch norm also .running_mean and .running_variance; i from 1.
 std::vector<parameters::TensorShape> EncoderTensors(const EncoderOptions& options);
 
-// What one forward pass leaves for the backward one.
+// The activations that a forward pass keeps for the backward one.
 struct EncoderPass {
   EncoderPass(const EncoderOptions& options, std::size_t batch);
 
@@ -38,14 +38,14 @@ struct EncoderPass {
     std::vector<float> mean, variance;  // [channels] of this batch, for batch norm; variance unbiased
     std::vector<float> inverse;         // 1 / deviation [channels], or 1 / mean magnitude [channels × batch]
     Planes pooled;
-    Planes peak;  // what of `raw` each pooled pixel came from
+    Planes peak;  // the pixel of `raw` behind each pooled pixel
   };
   Planes input;
   std::vector<Stage> stages;
 };
 
-// Owns weights' packing and the gradients' buffers; parameters are the caller's flat vector. One thread at a
-// time; nothing is allocated after the constructor.
+// Owns packed weights and the gradients' buffers; the parameters are the caller's flat vector. One thread at
+// a time; nothing is allocated after the constructor.
 class Encoder {
  public:
   Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch);
@@ -56,7 +56,7 @@ class Encoder {
   void Infer(std::span<const float> parameters, std::span<const std::uint8_t> images, EncoderPass& pass,
              std::span<float> features);
 
-  // The running statistics become those of a mixture: `weight` of the batch of `pass`, the rest as it was.
+  // Mixes the statistics of `pass`'s batch into the running ones with this weight.
   void MixStatistics(const EncoderPass& pass, float weight, std::span<float> parameters) const;
 
   // gradient += that of the parameters, given that of the features. Right after TrainForward or with the same
@@ -91,7 +91,7 @@ class Encoder {
   std::vector<float> quantised_weights_;
   std::vector<Planes> raw_gradient_;     // per stage; of the first stage a group of channels
   std::vector<Planes> pooled_gradient_;  // per stage
-  // Of the channel under way; [lanes] each, zero behind the batch.
+  // The channel under way; [lanes] each, zero behind the batch.
   struct {
     std::vector<float> sum, squares, magnitude;
     std::vector<float> gradient_sum, gradient_product;

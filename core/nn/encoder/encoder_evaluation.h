@@ -1,4 +1,4 @@
-// How good features are: what a linear classifier and the nearest neighbours make of them.
+// The quality of features, by a linear classifier and by the nearest neighbours.
 #pragma once
 
 #include <cstddef>

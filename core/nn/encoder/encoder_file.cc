@@ -27,7 +27,7 @@ std::string NameOf(const std::map<std::string, Value, std::less<>>& names, Value
   return "";
 }
 
-// Reads metadata one entry after the other and remembers the first fault.
+// Reads metadata one entry after another and remembers the first fault.
 class Metadata {
  public:
   explicit Metadata(const parameters::TensorSet& set) : set_(set) {}

@@ -1,4 +1,4 @@
-// An encoder in its file: parameters as safetensors, the options that give them a meaning as metadata.
+// An encoder in its file: parameters as safetensors, the options for them as metadata.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace tributary::nn {
 std::string EncodeEncoder(const SelfSupervisedTrainer& trainer);
 
 struct EncoderFile {
-  SelfSupervisedOptions options;  // what the shape of the model depends on; the rest as by default
+  SelfSupervisedOptions options;  // the options that the shape depends on; the others are defaults
   std::vector<float> parameters;  // flat
 };
 

@@ -1,4 +1,4 @@
-// What an encoder is made of: stages of convolution 3×3, norm, activation and 2×2 pooling, then the mean of
+// The parts of an encoder: stages of convolution 3×3, norm, activation and 2×2 pooling, then the mean of
 // areas.
 #pragma once
 
@@ -9,12 +9,11 @@
 
 namespace tributary::nn {
 
-// Between convolution and activation. The L1 filter-response norm ([SSL], 8.2 asks for a cheaper one than
-// the batch norm) divides each channel of each image by its mean magnitude, so that no image waits for the
-// batch.
+// Between convolution and activation. The L1 filter-response norm divides each channel of each image by its
+// mean magnitude: it is cheaper than the batch norm ([SSL], 8.2) and needs no other image.
 enum class EncoderNorm { kBatch, kFilterResponse, kNone };
 
-// max(x, 0), or x clipped to 0 … 255/256, which is what the convolution unit's 8-bit results can say.
+// max(x, 0), or x clipped to 0 … 255/256: the range of the convolution unit's 8-bit results.
 enum class EncoderActivation { kRelu, kHardClip };
 inline constexpr float kPixelUnit = 1.0f / 256.0f;  // what one step of 8 bits means
 inline constexpr float kHardClipCeiling = 255 * kPixelUnit;
@@ -27,8 +26,8 @@ struct EncoderOptions {
   EncoderNorm norm = EncoderNorm::kBatch;
   EncoderActivation activation = EncoderActivation::kRelu;
   // Forward as the hardware computes: 12-bit weights, 8-bit activations (fpga/model/convolution.h), gradients
-  // straight through. Takes EncoderNorm::kNone and EncoderActivation::kHardClip, for the unit has neither
-  // norm nor bias.
+  // straight through. Requires EncoderNorm::kNone and EncoderActivation::kHardClip: the unit has neither norm
+  // nor bias.
   bool quantised = false;
 
   std::size_t feature_count() const { return channels.back() * grid * grid; }

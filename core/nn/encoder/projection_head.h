@@ -1,5 +1,5 @@
-// Two dense layers with batch norms between and, for a projector, behind: projector and predictor of SimSiam
-// and BYOL.
+// Projector and predictor of SimSiam and BYOL: two dense layers with a batch norm between them. A projector
+// has another one after the second layer.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct ProjectionHeadShape {
 
 std::vector<parameters::TensorShape> ProjectionHeadTensors(const ProjectionHeadShape& shape);
 
-// What one forward pass leaves for the backward one. Feature-major.
+// The activations that a forward pass keeps for the backward one. Feature-major.
 struct ProjectionHeadPass {
   ProjectionHeadPass(const ProjectionHeadShape& shape, std::size_t batch);
 
@@ -37,7 +37,7 @@ struct ProjectionHeadPass {
   BatchNorm hidden_norm, output_norm;
 };
 
-// Norms by the batch, always. Parameters are the caller's flat vector. One thread at a time; nothing is
+// Always norms by the batch. The parameters are the caller's flat vector. One thread at a time; nothing is
 // allocated after the constructor.
 class ProjectionHead {
  public:
@@ -45,7 +45,7 @@ class ProjectionHead {
 
   void Forward(std::span<const float> parameters, std::span<const float> input, ProjectionHeadPass& pass);
 
-  // gradient += that of the parameters; writes that of the input. output_gradient is used up.
+  // gradient += that of the parameters; writes that of the input. Overwrites output_gradient.
   void Backward(std::span<const float> parameters, const ProjectionHeadPass& pass,
                 std::span<float> output_gradient, std::span<float> gradient, std::span<float> input_gradient);
 

@@ -11,7 +11,7 @@
 namespace tributary::nn {
 namespace {
 
-// The first call copies, the second mirrors, and so on: two views that a test knows.
+// The first call copies, the second mirrors, and so on: the test knows both views.
 class MirrorAugmenter : public Augmenter {
  public:
   explicit MirrorAugmenter(std::size_t side) : side_(side) {}
@@ -100,9 +100,8 @@ class SelfSupervisedGradientTest : public ::testing::TestWithParam<Variant> {
         slopes.push_back((above - below) / (2 * kStep));
         largest = std::max(largest, std::abs(slopes.back()));
       }
-      // Float sums over 486 pixels, passed through four norms: a relative error of 1e-3 of the tensor's
-      // largest element has room; the subtraction of the parameters leaves 1e-6. A wrong term is of the order
-      // of 1.
+      // Float sums over 486 pixels pass through four norms: a relative error of 1e-3 of the tensor's largest
+      // element is allowed. The subtraction of the parameters leaves 1e-6. A wrong term is of the order of 1.
       for (std::size_t i = 0; i < range.size; ++i) {
         EXPECT_NEAR(before[range.offset + i] - after[range.offset + i], slopes[i], 1e-3 * largest + 1e-6)
             << tensor.name << "[" << i << "]";

@@ -1,5 +1,4 @@
-// SimSiam's and BYOL's loss in double and the plainest of loops: what this folder's gradients are tested
-// against.
+// SimSiam's and BYOL's loss in double and simple loops: the reference for this folder's gradients.
 #pragma once
 
 #include <algorithm>

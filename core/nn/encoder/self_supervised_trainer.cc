@@ -174,7 +174,7 @@ class SelfSupervisedTrainer::Impl {
     }
   }
 
-  // The first time of a step, also what the running statistics learn from.
+  // Call it first in a step: the running statistics learn from it, too.
   void Project(std::span<float> parameters, std::span<const std::uint8_t> images, Pass& pass) {
     encoder_.TrainForward(parameters, images, pass.encoder, pass.features);
     encoder_.MixStatistics(pass.encoder, kEncoderNormMomentum, parameters);
@@ -193,7 +193,7 @@ class SelfSupervisedTrainer::Impl {
     for (const parameters::TensorShape& tensor : layout_.tensors()) {
       if (tensor.name.find(".running_") != std::string::npos) continue;
       const ParameterRange range = layout_.Range(tensor.name);
-      // The predictor must keep up with the encoder: its rate stays (Chen & He, appendix A).
+      // The predictor must keep up with the encoder, so its rate is constant ([Chen21], appendix A).
       sgd_.Step(range.offset, range.Of(std::span(parameters_)), range.Of(std::span<const float>(gradient_)),
                 tensor.name.starts_with("predictor.") ? base : rate);
     }

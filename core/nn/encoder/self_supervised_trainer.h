@@ -21,14 +21,15 @@ enum class SelfSupervisedMethod { kSimSiam, kByol };
 struct SelfSupervisedOptions {
   SelfSupervisedMethod method = SelfSupervisedMethod::kSimSiam;
   EncoderOptions encoder;
-  std::size_t projection = 128;  // width of the projector's two layers (performance notes)
+  std::size_t projection = 128;  // width of the projector's two layers
   std::size_t bottleneck = 64;   // width of the predictor's hidden layer
   bool head_norm = true;         // batch norms in projector and predictor
   std::size_t batch = 32;        // images per step
   double learning_rate = 3.2;    // for a batch of 256; scaled by batch / 256
   double momentum = 0.9;
   double weight_decay = 5e-4;
-  std::uint64_t schedule_steps = 0;  // cosine from the learning rate to zero over so many steps; 0: constant
+  std::uint64_t schedule_steps = 0;  // cosine from the learning rate to zero over this many steps; 0:
+                                     // constant
   double target_decay = 0.996;       // BYOL: tau at step 0, rising to 1 over schedule_steps
   double proximal = 0;               // FedProx: weight of ½ ‖w − w at the last SetParameters‖²
   std::uint64_t seed = 1;            // of the initial parameters and the augmentation
@@ -49,8 +50,8 @@ class SelfSupervisedTrainer {
         spread;  // mean deviation of the unit-length projections × √width: near 1 if healthy, 0 if collapsed
   };
 
-  // `augmenter` makes the views; null: the continuous set (core/nn/augmentation.h). Errors: InvalidArgument,
-  // naming the option.
+  // `augmenter` makes the views; null: the continuous set (augmentation_continuous.h). Errors:
+  // InvalidArgument, naming the option.
   static absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> Create(
       const SelfSupervisedOptions& options, std::unique_ptr<Augmenter> augmenter = nullptr);
   ~SelfSupervisedTrainer();
@@ -63,26 +64,27 @@ class SelfSupervisedTrainer {
   const std::vector<parameters::TensorShape>& Schema() const;
   std::span<const float> parameters() const;
 
-  // Starts from these: momentum is cleared, BYOL's target becomes a copy, the proximal anchor is set. The
-  // step index stays. Errors: InvalidArgument for another length or a value that is not finite.
+  // Starts from these parameters: clears the momentum, copies BYOL's target, sets the proximal anchor, keeps
+  // the step index. Errors: InvalidArgument for another length or a value that is not finite.
   absl::Status SetParameters(std::span<const float> parameters);
 
-  // The index of the next step: it picks the views and the learning rate. A node that starts its local steps
-  // of round r at r · steps gives the same update however often it was restarted.
+  // The index of the next step, which picks the views and the learning rate. A node that starts its local
+  // steps of round r at r · steps gives the same update after any number of restarts.
   void SeekStep(std::uint64_t step);
   std::uint64_t step() const;
 
   // One step on [batch × side × side] pixels.
   StepResult Step(std::span<const std::uint8_t> images);
 
-  // Of each image of the last step: 1 − cosine between the projections of its two views, 0 … 2 (SOFed's
-  // score: high where the encoder has not yet learnt what the views share). Zeros before the first step.
+  // 1 − cosine between the projections of the two views, for each image of the last step; 0 … 2. This is
+  // SOFed's score: high where the encoder has not yet learnt what the views share. Zeros before the first
+  // step.
   std::span<const float> novelty() const;
 
-  // The running statistics of the encoder's batch norms become those of these images as they are, each batch
-  // normed by itself; nothing else changes. Steps keep statistics too, but of augmented views; and without
-  // either an untrained encoder norms by mean 0 and variance 1, and is no fair baseline. A remainder of less
-  // than a batch is left out.
+  // Measures the running statistics of the encoder's batch norms on these unchanged images, each batch normed
+  // by itself. Nothing else changes. The statistics that steps keep come from augmented views; without any,
+  // an untrained encoder norms by mean 0 and variance 1 and is no fair baseline. Leaves out a remainder of
+  // less than a batch.
   void CalibrateStatistics(std::span<const std::uint8_t> images);
 
   // Features [n × feature_count()] of n images, by the running statistics. Any n; allocates only the result.

@@ -23,7 +23,7 @@ SelfSupervisedOptions Small() {
   return options;
 }
 
-// Bars of two directions: something to tell apart.
+// Bars of two directions: two classes to separate.
 std::vector<std::uint8_t> Images(std::size_t count, std::size_t side) {
   std::vector<std::uint8_t> pixels(count * side * side);
   RandomStream random(7);
@@ -126,7 +126,7 @@ TEST_F(SelfSupervisedTrainerTest, RefusesOptionsThatTheHardwareCannotCompute) {
   EXPECT_EQ(SelfSupervisedTrainer::Create(options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-// The same image twice has nothing that one view could tell of the other.
+// Two equal views have a score of zero.
 TEST_F(SelfSupervisedTrainerTest, NothingIsNovelInEqualViews) {
   class Copy : public Augmenter {
    public:

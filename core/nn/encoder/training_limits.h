@@ -1,4 +1,4 @@
-// What a node can be asked to train: one definition for the run's file, the task on the wire and the trainer.
+// What a node may be asked to train: one definition for the run's file, the task on the wire and the trainer.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ struct TrainingLimit {
 
   // False for NaN.
   constexpr bool Admits(double value) const { return value >= least && value <= most; }
-  // What to say of a value that is not admitted. ASCII: it crosses the wire.
+  // The message for a value out of range. ASCII: it crosses the wire.
   std::string Refusal(std::string_view name, double value) const {
     return fmt::format("{} must be from {} to {}, found {}", name, least, most, value);
   }
@@ -31,7 +31,8 @@ inline constexpr TrainingLimit kProximalLimit = {0, 1e6};
 inline constexpr TrainingLimit kEmaLambdaLimit = {0, 1e12};
 inline constexpr TrainingLimit kTargetDecayLimit = {0, 1};
 inline constexpr TrainingLimit kClipNormLimit = {0, 1e12};
-// Of the largest |element| of an update: fixed point then holds a sum of any weight that nodes can declare.
+// The bound of an update's largest |element|: fixed point then holds a sum of any weight that nodes can
+// declare.
 inline constexpr TrainingLimit kMaxElementLimit = {1e-6, 1e6};
 
 inline constexpr TrainingLimit kImageSideLimit = {4, 256};

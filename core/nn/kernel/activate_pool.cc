@@ -17,7 +17,7 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
 
-// Calls visit(offset of the pixel, of the pooled pixel) for the first pixel of each 2×2, row by row.
+// Calls visit(offset of the pixel, offset of the pooled pixel) for the first pixel of each 2×2, row by row.
 template <class Visit>
 HWY_INLINE void ForEachQuad(const PlaneShape& shape, Visit visit) {
   const std::size_t half = shape.side / 2, lanes = shape.lanes();
@@ -38,13 +38,13 @@ HWY_INLINE Quad LoadQuad(D d, const float* x, const PlaneShape& shape) {
   return {{hn::Load(d, x), hn::Load(d, x + right), hn::Load(d, x + below), hn::Load(d, x + below + right)}};
 }
 
-// What the activation lets pass of the gradient of factor · peak + term.
+// The factor with which the activation passes on the gradient of factor · peak + term.
 HWY_INLINE V PassedGradient(D d, V peak, V factor, V term, V ceiling, const float* gradient) {
   const V y = hn::MulAdd(factor, peak, term);
   return hn::IfThenElseZero(hn::And(hn::Gt(y, hn::Zero(d)), hn::Lt(y, ceiling)), hn::Load(d, gradient));
 }
 
-// Rows are summed by themselves first: sums of many floats lose less that way.
+// Sums each row first: the sum of many floats loses less that way.
 void Sums(const float* x, const PlaneShape& shape, const ImageSums& sums) {
   const D d;
   for (std::size_t n = 0; n < shape.lanes(); n += hn::Lanes(d)) {
@@ -77,7 +77,7 @@ void Pool(const float* x, const PlaneShape& shape, const NormCoefficients& norm,
     for (std::size_t n = 0; n < shape.lanes(); n += hn::Lanes(d)) {
       const Quad quad = LoadQuad(d, x + at + n, shape);
       const V factor = hn::LoadU(d, norm.factor + n);
-      // The norm rises or falls with x, rounding included: one of the extremes gives its maximum.
+      // The norm rises or falls with x, rounding included, so one of the extremes gives its maximum.
       const V high = hn::Max(hn::Max(quad.v[0], quad.v[1]), hn::Max(quad.v[2], quad.v[3]));
       const V low = hn::Min(hn::Min(quad.v[0], quad.v[1]), hn::Min(quad.v[2], quad.v[3]));
       const V peak = hn::IfThenElse(hn::Ge(factor, hn::Zero(d)), high, low);
@@ -114,7 +114,7 @@ void PoolGradientSum(const float* peaks, const PlaneShape& shape, const NormCoef
   }
 }
 
-// A vector of images' coefficients, and what they make of a pixel that no gradient reaches from above.
+// A vector of images' coefficients, and the gradient of a pixel that receives none from above.
 struct Smooth {
   Smooth(D d, const NormGradientCoefficients& c, std::size_t n)
       : slope(hn::LoadU(d, c.slope + n)), sign(hn::LoadU(d, c.sign + n)), term(hn::LoadU(d, c.term + n)) {}

@@ -1,4 +1,4 @@
-// What follows a convolution, in one pass over the channel: norm (as a factor and a term per image),
+// The steps after a convolution, in one pass over the channel: norm (a factor and a term per image),
 // activation, 2×2 maximum pooling.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace tributary::nn {
 
-// All functions take one channel of Planes; arrays of [lanes] hold a value for each image and, where they go
-// in, zeros behind the last one.
+// Every function takes one channel of Planes. Arrays of [lanes] hold a value for each image; input arrays
+// have zeros after the last one.
 
 // min(max(x, 0), ceiling), then rounded down to a multiple of `step` unless that is 0.
 struct ClipActivation {
@@ -24,7 +24,7 @@ struct NormCoefficients {
   const float* term;
 };
 
-// Of each image; [lanes], overwritten.
+// Sums over each image; [lanes], overwritten.
 struct ImageSums {
   float* sum;        // Σ x
   float* squares;    // Σ x²

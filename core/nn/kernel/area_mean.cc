@@ -5,7 +5,7 @@
 namespace tributary::nn {
 namespace {
 
-// Calls visit(area, offset of a pixel of it, 1 / pixels of the area).
+// Calls visit(area, offset of a pixel in it, 1 / pixels of the area).
 template <class Visit>
 void ForEachPixel(const PlaneShape& shape, std::size_t grid, Visit visit) {
   const auto edge = [&](std::size_t g) { return shape.side * g / grid; };

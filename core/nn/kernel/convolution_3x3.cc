@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kConvolutionTaps = Convolution3x3::kTaps;
 constexpr std::size_t kPanelRows = Convolution3x3::kGroup;
 
-// Where the pixel that a tap meets lies, seen from the centre.
+// The offset of a tap's pixel from the centre.
 std::array<std::ptrdiff_t, kConvolutionTaps> TapOffsets(const PlaneShape& shape) {
   std::array<std::ptrdiff_t, kConvolutionTaps> offsets;
   const auto row = static_cast<std::ptrdiff_t>(shape.pitch());
@@ -84,7 +84,7 @@ HWY_INLINE void ForwardTile(const float* x, std::size_t inputs, std::size_t stri
   }
 }
 
-// `packed` [inputs · 9 × kPanelRows]: what gives the `count` channels of y from `first` on.
+// `packed` [inputs · 9 × kPanelRows]: the weights of the `count` channels of y from `first` on.
 void ConvolvePlanes(const Planes& x, const float* packed, std::size_t first, std::size_t count, Planes& y) {
   const PlaneShape& shape = x.shape();
   const auto offsets = TapOffsets(shape);

@@ -12,18 +12,18 @@ namespace tributary::nn {
 // Weights are the caller's, row-major [outputs × inputs × 3 × 3]; tap (0, 0) meets the pixel above and left
 // of the centre. Owns the packed weights of a group: a product allocates nothing. One thread at a time.
 //
-// For few inputs, and where sums of integers must be exact; else Winograd3x3 is faster. Direct instead of
-// through Gemm: the shifted planes are the columns of im2col already, which would be nine times as large as
-// the planes and packed once more.
+// Use it for few inputs, and where sums of integers must be exact; else Winograd3x3 is faster. It is direct
+// instead of by Gemm: the shifted planes already are the columns of im2col, which would be nine times as
+// large and packed once more.
 class Convolution3x3 {
  public:
   static constexpr std::size_t kTaps = 9;
-  // Outputs go in groups of so many: what comes next finds a group in the second-level cache.
+  // Outputs go in groups of this size: the next step finds a group in the second-level cache.
   static constexpr std::size_t kGroup = 8;
 
   Convolution3x3(std::size_t inputs, std::size_t outputs);
 
-  // y [outputs] = weights ∗ x [inputs], of y the group from `first` on, a multiple of kGroup; both of one
+  // y [outputs] = weights ∗ x [inputs], for the group of y from `first` on, a multiple of kGroup; both of one
   // shape.
   void Forward(std::span<const float> weights, const Planes& x, std::size_t first, Planes& y);
 

@@ -1,5 +1,4 @@
-// The 3×3 convolution and its gradients by their definition, in double: what both implementations are tested
-// against.
+// The 3×3 convolution and its gradients by definition, in double: the reference for both implementations.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -95,7 +94,7 @@ class ConvolutionFixture : public ::testing::TestWithParam<ConvolutionShape> {
   }
   std::size_t pixels() const { return s_.images * s_.side * s_.side; }
 
-  // What the products give, summed in double.
+  // The sums of the products, in double.
   std::vector<double> Forward(const Planes& x) const {
     std::vector<double> y(s_.outputs * pixels());
     ForEachProduct([&](auto o, auto c, auto tap, auto n, auto py, auto px, auto ty, auto tx) {
@@ -125,7 +124,7 @@ class ConvolutionFixture : public ::testing::TestWithParam<ConvolutionShape> {
   }
 };
 
-// Ragged against every tile: channels around 4 and 8, images around 16, odd and even sides.
+// Sizes that are ragged for every tile: channels around 4 and 8, images around 16, odd and even sides.
 inline const auto kConvolutionShapes = ::testing::Values(
     ConvolutionShape{1, 1, 1, 4}, ConvolutionShape{1, 8, 3, 28}, ConvolutionShape{3, 5, 2, 7},
     ConvolutionShape{8, 16, 2, 14}, ConvolutionShape{7, 9, 5, 5}, ConvolutionShape{2, 3, 33, 14},

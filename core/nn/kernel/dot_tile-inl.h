@@ -1,5 +1,5 @@
-// Dot products of a few streams with a few others, all pairs in registers: what the gradients of
-// convolutions' weights are made of. For files that Highway compiles once per target.
+// Dot products of a few streams with a few others, all pairs in registers: the core of the gradients of
+// convolutions' weights. For files that Highway compiles once per target.
 
 #if defined(TRIBUTARY_CORE_NN_DOT_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRIBUTARY_CORE_NN_DOT_TILE_INL_H_

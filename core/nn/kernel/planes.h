@@ -1,5 +1,5 @@
-// Activations of square images, channel by channel, the images of a batch side by side in each pixel: what a
-// layer does to a pixel it does to vectors of images, without shuffles or ends of rows.
+// Activations of square images, channel by channel. The images of a batch lie side by side in each pixel, so
+// a layer computes on vectors of images without shuffles or row ends.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,9 @@
 
 namespace tributary::nn {
 
-// A pixel takes lanes() floats, one for each image and zeros up to a whole vector of every target. One pixel
-// of zeros ends each row and one row of zeros each channel, which serve as the next row's border as well; a
-// margin of zeros lies before and behind. So a 3×3 convolution is nine shifted sums without a case for the
-// border.
+// A pixel takes lanes() floats: one for each image, and zeros up to a whole vector of every target. One pixel
+// of zeros ends each row and one row of zeros each channel; they are also the border of the next one. A
+// margin of zeros lies before and behind. So a 3×3 convolution is nine shifted sums without border cases.
 struct PlaneShape {
   std::size_t images = 0;
   std::size_t side = 0;
@@ -24,7 +23,7 @@ struct PlaneShape {
   constexpr std::size_t stride() const { return margin() + size() + margin(); }
 };
 
-// Owns [channels] planes of that shape, all zero at first. Whoever writes keeps the zeros.
+// Owns [channels] planes of that shape, all zero at first. Writers must keep the zeros.
 class Planes {
  public:
   Planes() = default;

@@ -1,4 +1,4 @@
-// Reproducible chance that can be entered anywhere: SplitMix64 (Steele, Lea & Flood, 2014).
+// Reproducible random numbers with random access: SplitMix64 (Steele, Lea & Flood, 2014).
 #pragma once
 
 #include <cmath>
@@ -7,12 +7,12 @@
 
 namespace tributary::nn {
 
-// The same with every compiler and standard library, which the distributions of <random> are not.
+// Equal with every compiler and standard library, unlike the distributions of <random>.
 class RandomStream {
  public:
   explicit constexpr RandomStream(std::uint64_t key) : state_(key) {}
 
-  // A stream of its own for each pair.
+  // Each pair has its own stream.
   static constexpr RandomStream Of(std::uint64_t key, std::uint64_t index) {
     RandomStream outer(key);
     return RandomStream(outer.Bits() ^ RandomStream(index * 0x9e3779b97f4a7c15ULL + 1).Bits());

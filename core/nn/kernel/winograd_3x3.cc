@@ -221,7 +221,7 @@ hwy::AlignedFreeUniquePtr<float[]> Zeros(std::size_t count) {
   return values;
 }
 
-// Of a buffer of transformed tiles: all points of a block, or a row of points of a longer one.
+// A buffer of transformed tiles: all points of a block, or a row of points of a longer one.
 std::size_t PointsSize(std::size_t channels, PlaneShape shape) {
   const std::size_t padded = InPanels(channels);
   return std::max(kWinogradPoints * WinogradTiling(shape, kBlockSize).PointStride(padded),

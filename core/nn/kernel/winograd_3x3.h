@@ -1,5 +1,5 @@
 // The 3×3 convolution over Planes by Winograd's F(2×2, 3×3) (Lavin & Gray, "Fast Algorithms for Convolutional
-// Neural Networks", 2016): 16 products give the four pixels that cost the direct form 36.
+// Neural Networks", 2016): 16 products give four pixels; the direct form needs 36.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace tributary::nn {
 
-// Weights as for Convolution3x3, whose results it gives up to rounding: sums of integers are not exact here.
-// Owns the transformed weights and a block of transformed tiles, which stays in the second-level cache: a
-// product allocates nothing. One thread at a time.
+// Weights as for Convolution3x3. Results are equal to its up to rounding: sums of integers are not exact
+// here. Owns the transformed weights and a block of transformed tiles, which stays in the second-level cache:
+// a product allocates nothing. One thread at a time.
 class Winograd3x3 {
  public:
   Winograd3x3(std::size_t inputs, std::size_t outputs, PlaneShape shape);

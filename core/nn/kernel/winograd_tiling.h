@@ -1,4 +1,4 @@
-// How Winograd3x3 cuts Planes into tiles of 2×2 output pixels, and where their points lie when transformed.
+// How Winograd3x3 cuts Planes into tiles of 2×2 output pixels, and where their transformed points lie.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class WinogradTiling {
   // A multiple of a line, but not of 4 KiB: 16 points so far apart do not evict each other from the
   // first-level cache.
   static constexpr std::size_t Apart(std::size_t floats) { return RoundUp(floats, 1024) + kLine; }
-  // What every target's tile of products divides.
+  // Every target's tile of products divides this.
   static constexpr std::size_t kGranularity = 48;
 
  private:

@@ -61,7 +61,7 @@ void TransformInput(const Planes& x, const WinogradTiling& tiling, const Winogra
   }
 }
 
-// Row `kRow` of A y Aᵀ of every channel, likewise.
+// Row `kRow` of A y Aᵀ of every channel: [4 × channels × stride].
 template <std::size_t kRow>
 void TransformGradient(const Planes& y, const WinogradTiling& tiling, const WinogradBlock& block,
                        float* points) {

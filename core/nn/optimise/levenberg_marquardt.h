@@ -24,7 +24,7 @@ class LeastSquaresProblem {
   virtual double SquaredError(std::span<const double> parameters) const = 0;
 };
 
-// The defaults are those in wide use (domain facts, section 3).
+// The usual defaults.
 struct LevenbergMarquardtOptions {
   double mu = 1e-3;
   double mu_decrease = 0.1;

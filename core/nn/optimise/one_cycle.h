@@ -9,7 +9,7 @@
 namespace tributary::nn {
 
 // Rises from peak / 25 over the first 30 % of the steps, then falls to peak / 250,000: the usual defaults of
-// the schedule, with which the reference figures (domain facts, section 1) were measured.
+// the schedule.
 struct OneCycle {
   double peak;
   std::uint64_t steps;

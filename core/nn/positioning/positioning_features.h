@@ -7,13 +7,12 @@
 
 namespace tributary::nn {
 
-// Raw features of one user: 512 real parts, antenna-major and subcarrier-minor, then the 512 imaginary parts
-// (domain facts, section 1). Any common scale of the source's; the network was trained on the amplitude of
-// the line of sight at 5 m.
+// Raw features of one user: 512 real parts, antenna-major and subcarrier-minor, then the 512 imaginary parts.
+// Any common scale of the source's; the training unit is the amplitude of the line of sight at 5 m.
 using FeatureSpan = std::span<float, PositioningNetwork::kInputs>;
 
 // Rotates all of them by one phase so that antenna 0, subcarrier 0 becomes real and not negative: the phase
-// of the user's oscillator carries no position. Idempotent; zeros stay as they are.
+// of the user's oscillator says nothing about the position. Idempotent; zeros stay as they are.
 void AlignPhase(FeatureSpan features);
 
 // (x - mean) * inverse_deviation, in place.

@@ -19,7 +19,7 @@ constexpr auto kWidths = PositioningNetwork::kWidths;
 
 using Text = std::pair<std::string_view, std::string_view>;
 
-// What a reader must know and must not guess; a file that says otherwise is refused.
+// The conventions of the format; the reader refuses a file with others.
 constexpr std::array<Text, 8> kConventions = {{
     {"kind", "positioning"},
     {"format", "float32"},

@@ -12,10 +12,10 @@ namespace tributary::nn {
 
 // Tensors (float32): input.mean and input.inverse_deviation [1024]; layer1.weight [200, 1024], layer2.weight
 // [100, 200], layer3.weight [20, 100], layer4.weight [5, 20]; batch_norm.scale and batch_norm.shift [200];
-// calibration.covariance_scale [1]; calibration.activation_range [6]. All of them are part of the identity.
+// calibration.covariance_scale [1]; calibration.activation_range [6]. The identity covers all of them.
 //
-// Metadata: kind "positioning", name, version, training_set; the rest describes the conventions to whoever
-// reads the file: format, layers, input, normalisation, outputs, diagonal, covariance.
+// Metadata: kind "positioning", name, version, training_set; the rest describes the conventions to a reader
+// of the file: format, layers, input, normalisation, outputs, diagonal, covariance.
 parameters::TensorSet PositioningTensors(const PositioningNetwork& network);
 
 // Errors: InvalidArgument for another kind, convention, shape or type, or values that are not finite.

@@ -24,8 +24,8 @@ class PositioningInference {
   // the head. batch <= max_batch.
   void Run(std::span<const float> features, std::size_t batch, std::span<float> outputs);
 
-  // Of the last run, in the order of PositioningNetwork::activation_range: the standardised input [batch ×
-  // 1024], then ReLU 1, batch norm, ReLU 2, ReLU 3 and the output, feature-major.
+  // Activations of the last run, in the order of PositioningNetwork::activation_range: the standardised input
+  // [batch × 1024], then ReLU 1, batch norm, ReLU 2, ReLU 3 and the output, feature-major.
   std::array<std::span<const float>, 6> activations() const;
 
  private:

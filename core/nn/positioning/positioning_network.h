@@ -26,8 +26,8 @@ struct PositioningNetwork {
   std::vector<float> batch_norm_scale;
   std::vector<float> batch_norm_shift;
 
-  // Multiplies the Cholesky factor; fitted on held-out data so that NEES is 2 (conditional NLL nets come out
-  // under-confident: domain facts, section 1). Per-panel factor for single tuples as they are shipped.
+  // Multiplies the Cholesky factor. Fitted on held-out data so that NEES is 2: networks trained by the
+  // conditional NLL claim too little certainty. One factor per panel, for single tuples as sent.
   float covariance_scale = 1.0f;
 
   // Largest magnitude seen on the training set: standardised input, ReLU 1, batch norm, ReLU 2, ReLU 3,

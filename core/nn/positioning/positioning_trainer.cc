@@ -43,8 +43,8 @@ PositioningTrainer::PositioningTrainer(const Options& options)
       relu2_gradient_(relu2_.size()),
       relu3_gradient_(relu3_.size()),
       output_gradient_(output_.size()) {
-  // Uniform with variance 2 / inputs before a ReLU (He et al., 2015). The output layer starts near zero: a
-  // standard deviation that starts at centimetres for an error of metres makes the likelihood explode.
+  // Uniform with variance 2 / inputs before a ReLU (He et al., 2015). The output layer starts near zero: with
+  // a standard deviation of centimetres and an error of metres the likelihood would explode.
   std::mt19937_64 random(options.seed);
   std::size_t offset = 0;
   for (std::size_t l = 0; l < kLayers; ++l) {

@@ -21,8 +21,8 @@ class PositioningTrainer {
   struct Options {
     std::size_t batch = 256;
     std::uint64_t steps = 31'250;
-    double peak_learning_rate = 2e-3;  // domain facts, section 1
-    std::uint64_t seed = 1;            // of the initial weights
+    double peak_learning_rate = 2e-3;
+    std::uint64_t seed = 1;  // of the initial weights
   };
 
   explicit PositioningTrainer(const Options& options);
