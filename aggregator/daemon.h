@@ -38,15 +38,15 @@ class Daemon {
                                                        const runtime::Clock& clock);
   ~Daemon();
 
-  // Applies what can change while running: the log level, each site's tuning and model digest. Says in the
-  // log what changed in the file and needs a restart. An error leaves everything as it was.
+  // Applies the settings that can change while running: the log level, each site's tuning and model digest.
+  // Logs changes in the file that need a restart. An error leaves everything as it was.
   absl::Status Reload(const AggregatorConfig& config);
 
   bool healthy() const { return server_->serving(); }
   int port() const { return server_->port(); }
   int http_port() const;
 
-  // Drains: no more is accepted, what waits is fused, acknowledged and sent. Bounded to some seconds.
+  // Drains: accepts nothing more, fuses what waits, acknowledges and sends it. Takes some seconds at most.
   void Stop();
 
  private:

@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   tributary::runtime::BlockSignals();
   tributary::runtime::TuneProcess();
   tributary::runtime::QuietLibraries();
-  google::protobuf::SetLogHandler(nullptr);  // it has no limit, and strangers choose what is in it
+  google::protobuf::SetLogHandler(nullptr);  // no length limit: strangers choose the message
   CLI::App app("Fuses the probability tuples that nodes report, averages what they learn.",
                "tributary-aggregator");
   std::string path;

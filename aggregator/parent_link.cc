@@ -41,7 +41,7 @@ absl::StatusOr<std::shared_ptr<ParentLink>> ParentLink::Create(const ParentSetti
 }
 
 void ParentLink::OnSlots(std::span<const estimate::FusedSlot> slots) {
-  // Held while offering, which does not block: frames of one source go up in order.
+  // Held during the offer, which does not block: frames of one source go up in order.
   const runtime::MutexLock lock(mutex_);
   for (const estimate::FusedSlot& slot : slots) {
     ToFrame(slot, frame_);

@@ -1,4 +1,4 @@
-// Ships a site's fused tuples to the parent aggregator, as if this process were a node.
+// Sends a site's fused tuples to the parent aggregator, as a node does.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace tributary::aggregator {
 
-// One source, named by the node, whose leaves are the site's; the contributor bits are the same on both
+// One source with the node's name; its leaves are the site's. The contributor bits are the same on both
 // sides, because the leaves are declared in the site's order. A revision of a slot goes out as a revision of
 // its frame. Thread-safe.
 class ParentLink final : public publish::SlotSink {
@@ -33,8 +33,8 @@ class ParentLink final : public publish::SlotSink {
 
   void OnSlots(std::span<const estimate::FusedSlot> slots) override;
 
-  // Waits until the parent has acknowledged what is held, at most this long; the rest is counted as dropped.
-  // How many slots that were.
+  // Waits at most this long until the parent has acknowledged what is held; drops and counts the rest.
+  // Returns how many slots were dropped.
   std::uint64_t Stop(std::chrono::milliseconds drain) { return uplink_->Stop(drain); }
 
  private:

@@ -1,6 +1,5 @@
-// Everything that an aggregator does before it listens, connects or locks its store. Start goes on from the
-// result;
-// --check ends with it. So both find the same faults.
+// Everything that an aggregator does before it listens, connects or locks its store. Start continues from the
+// result; --check ends with it. So both find the same faults.
 #pragma once
 
 #include <optional>
@@ -20,8 +19,8 @@ struct PreparedAggregator {
   std::optional<learning::EvaluationImages> evaluation;  // of config.federation
 };
 
-// Reads the configuration and what it names. Errors: InvalidArgument with a line for every fault: file, line,
-// key. NotFound or PermissionDenied naming the configuration.
+// Reads the configuration and the files that it names. Errors: InvalidArgument with a line for every fault:
+// file, line, key. NotFound or PermissionDenied naming the configuration.
 absl::StatusOr<PreparedAggregator> PrepareAggregator(const std::string& path);
 absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& file);
 

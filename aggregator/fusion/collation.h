@@ -16,8 +16,8 @@
 
 namespace tributary::fusion {
 
-// Frames by slot: when is a slot fused, and what becomes of a frame that comes twice, late or never. Not
-// thread-safe; the members do what FusionEngine's of the same name promise.
+// Collates frames by slot: decides when a slot is fused, and what happens to a late or repeated frame. Not
+// thread-safe. FusionEngine's functions of the same names describe the members.
 class Collation {
  public:
   // The configuration must be valid.
@@ -44,10 +44,10 @@ class Collation {
   OfferResult Refuse(SourceHandle handle, Refusal refusal);
   OfferResult Refuse(SourceHandle handle, RefusalReason reason, std::string message);
 
-  // Moves the frame's sound tuples to stage_; refusals for the others. False if none is sound.
+  // Moves the frame's valid tuples to stage_ and adds refusals for the others. False if none is valid.
   bool Stage(SourceHandle handle, const estimate::TupleFrame& frame, std::vector<Refusal>& refusals);
   void StageTuples(SourceHandle handle, const estimate::TupleFrame& frame);
-  // stage_ into a slot that waits, or that may be revised.
+  // Moves stage_ into a slot that waits, or that may be revised.
   void Take(Slot& slot, SourceHandle handle);
   void MarkPresent(const SourceEntry& source);
   void CountMissing(const Slot& slot);
@@ -68,7 +68,7 @@ class Collation {
   std::unique_ptr<SubjectTracks> tracks_;  // null unless the site tracks
   FusionCounters counters_;
 
-  // Buffers of the call at hand.
+  // Buffers of the present call.
   SlotInput stage_;
   estimate::TupleFrame sound_;
   SlotTally tally_;

@@ -1,4 +1,4 @@
-// How far each source's tuples lie from where the others say, in units of what both claim.
+// How far each source's tuples lie from the fusion of the others, in units of the stated uncertainty.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@ namespace tributary::fusion {
 // A running mean per source of the normalised innovation squared per dimension. Not thread-safe.
 class ConsistencyMonitor {
  public:
-  // A single wild tuple counts as this much, so that it does not hide the others for a whole window.
+  // The limit of a single tuple's contribution, so that an outlier does not dominate a whole window.
   static constexpr double kLargest = 1e4;
 
   ConsistencyMonitor(std::uint32_t dimension, std::uint32_t window_tuples);
 
-  // Time constant of the exponential mean; what was measured so far is kept.
+  // Time constant of the exponential mean; the present mean is kept.
   void SetWindow(std::uint32_t tuples) { window_tuples_ = tuples; }
 
   // Innovations of one source in one slot: their sum (each at most Bounded) and number.
   void Add(std::uint32_t source, double sum, std::size_t count);
 
-  // What a squared innovation adds to the sum.
+  // A squared innovation's contribution to the sum.
   double Bounded(double innovation) const { return innovation < largest_ ? innovation : largest_; }
 
   // 0 before the first measurement.

@@ -1,5 +1,4 @@
-// What became of everything that was offered. Each frame and each tuple is in exactly one of the ends named
-// here.
+// What happened to everything that was offered. Each frame and each tuple has exactly one of these outcomes.
 #pragma once
 
 #include <array>
@@ -15,26 +14,26 @@ namespace tributary::fusion {
 // All since the engine was created.
 struct FusionCounters {
   std::uint64_t frames_accepted = 0;
-  std::uint64_t frames_replaced = 0;  // of the accepted: took the place of an earlier revision
+  std::uint64_t frames_replaced = 0;  // of the accepted: replaced an earlier revision
   std::array<std::uint64_t, kRefusalReasons> frames_refused = {};
   std::array<std::uint64_t, kRefusalReasons> tuples_refused =
-      {};  // in frames otherwise accepted; gated ones here
+      {};  // in frames otherwise accepted; includes gated ones
 
   std::uint64_t tuples_accepted = 0;   // taken into the window
-  std::uint64_t tuples_replaced = 0;   // of the accepted: in frames that a higher revision replaced
-  std::uint64_t tuples_redundant = 0;  // left out of a fusion: their leaves were in a larger contribution
-  std::uint64_t tuples_fused = 0;      // fused results put out (revisions not counted)
-  std::uint64_t tuples_unusable = 0;   // fused results outside the range of fp32, not put out
+  std::uint64_t tuples_replaced = 0;   // of the accepted: in frames that a later revision replaced
+  std::uint64_t tuples_redundant = 0;  // left out of a fusion: a larger contribution has their leaves
+  std::uint64_t tuples_fused = 0;      // fused results published (without revisions)
+  std::uint64_t tuples_unusable = 0;   // fused results outside the range of fp32, not published
 
-  std::uint64_t slots_complete = 0;     // fused because every leaf that is waited for had reported
-  std::uint64_t slots_at_deadline = 0;  // fused with what was there
+  std::uint64_t slots_complete = 0;     // fused because every expected leaf had reported
+  std::uint64_t slots_at_deadline = 0;  // fused incomplete
   std::uint64_t slots_evicted = 0;      // fused early: the window was full
   std::uint64_t slots_drained = 0;      // fused at shutdown
-  std::uint64_t revisions = 0;          // slots put out again
+  std::uint64_t revisions = 0;          // slots published again
   std::uint64_t open_slots = 0;         // now
 };
 
-// How one source is doing.
+// The counts of one source.
 struct SourceStatus {
   std::string name;
   std::uint64_t frames_accepted = 0;
@@ -43,17 +42,17 @@ struct SourceStatus {
   std::uint64_t tuples_gated = 0;
   estimate::Epoch last_epoch = 0;
   // Running mean of the normalised innovation squared against the fusion of the others, divided by the
-  // dimension: about 1 for a consistent source, larger for an over-confident or drifting one. 0 until
+  // dimension: about 1 for a consistent source, larger for one that claims too much or drifts. 0 until
   // measured.
   double consistency = 0;
   std::uint64_t consistency_tuples = 0;  // over how many tuples since the start
 };
 
-// How one leaf is doing.
+// The counts of one leaf.
 struct LeafStatus {
   std::string name;
-  std::uint64_t missed_slots = 0;  // fused without it
-  bool absent = false;             // not waited for at present
+  std::uint64_t missed_slots = 0;  // slots fused without it
+  bool absent = false;             // not expected at present
   std::uint32_t missed_in_a_row = 0;
 };
 

@@ -1,13 +1,12 @@
-// Collation and fusion of one site's tuples: frames in, fused slots out.
+// Collates and fuses one site's tuples: frames in, fused slots out.
 //
 //   ingest thread(s)   Join at each hello, Offer per frame, Advance on a timer; each with its own FusedSlots
 //   publish, metrics   counters(), sources(), leaves(), at any time
 //   reload             Reconfigure
 //
-// Any thread may call anything: one mutex guards all state, is held for one frame at a time and never while
-// calling out. Nothing blocks, allocates (in steady state) or logs. Slots that one call puts out are in
-// order; between threads there is no order. The caller passes the time, so that replay and tests run at their
-// own pace.
+// Any thread may call anything. One mutex guards all state; it is held for one frame at a time and never
+// while calling out. Nothing blocks, allocates (in steady state) or logs. The slots of one call are in order;
+// between threads there is no order. The caller passes the time, so replay and tests run at their own pace.
 #pragma once
 
 #include <cstddef>
@@ -29,16 +28,16 @@
 
 namespace tributary::fusion {
 
-// Deadlines run on the steady clock, epochs on wall time: a jump of wall time never delays a slot.
+// Deadlines use the steady clock, epochs wall time: a step of wall time never delays a slot.
 struct FusionTime {
   std::int64_t steady_ns = 0;
   std::int64_t unix_ns = 0;
 };
 
 struct OfferResult {
-  // False: nothing of the frame was taken.
+  // False: the whole frame was refused.
   bool accepted = false;
-  // The whole frame once, or single tuples of a frame whose others were taken.
+  // Refusals of the whole frame, or of single tuples in an accepted frame.
   std::vector<Refusal> refusals;
 };
 
@@ -56,27 +55,27 @@ class FusionEngine {
   FusionEngine(const FusionEngine&) = delete;
   FusionEngine& operator=(const FusionEngine&) = delete;
 
-  // A name that is known keeps its handle (a process that restarted or reconnected); its new leaves hold for
-  // frames from now on. InvalidArgument: wrong dimension, no leaf, a leaf that the site does not list, a leaf
-  // listed twice. ResourceExhausted: kMaxSources names.
+  // A known name keeps its handle (the process restarted or reconnected); its new leaves hold for frames from
+  // now on. InvalidArgument: wrong dimension, no leaf, a leaf that the site does not list, a leaf listed
+  // twice. ResourceExhausted: kMaxSources names.
   absl::StatusOr<SourceHandle> Join(const SourceDeclaration& declaration);
 
-  // Takes or refuses a frame; `frame.source` is not read. Appends to `out` the slot that it completed, made
-  // late or pushed out of the window. Refused as a duplicate without harm: what is sent again after a
-  // reconnect.
+  // Accepts or refuses a frame; does not read `frame.source`. Appends to `out` each slot that this frame
+  // completed, revised or pushed out of the window. A frame sent again after a reconnect is refused as a
+  // duplicate, without harm.
   OfferResult Offer(SourceHandle source, const estimate::TupleFrame& frame, FusionTime now, FusedSlots& out);
 
   // Appends every slot whose deadline has passed. Returns the steady time of the next deadline, or
   // kNoDeadline.
   std::int64_t Advance(FusionTime now, FusedSlots& out);
 
-  // The same without the fusing: the steady time of the next deadline, or kNoDeadline.
+  // The steady time of the next deadline, or kNoDeadline; fuses nothing.
   std::int64_t NextDeadline() const;
 
-  // Appends every slot that still waits, oldest first: for shutdown. The engine stays usable.
+  // Appends every waiting slot, oldest first: for shutdown. The engine stays usable.
   void Drain(FusionTime now, FusedSlots& out);
 
-  // InvalidArgument leaves everything as it was. A shorter deadline holds from the next Advance.
+  // InvalidArgument has no effect. A shorter deadline applies from the next Advance.
   absl::Status Reconfigure(const FusionTuning& tuning);
 
   // Immutable: name, leaves, dimension and limits.

@@ -1,4 +1,4 @@
-// Random frames, joins and times: whatever comes in, what goes out is sound and everything is counted.
+// Random frames, joins and times: every output is valid and everything is counted.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace tributary::fusion {
 namespace {
 
-// Takes values off the input until it ends, then zeros.
+// Reads values from the input until it ends, then zeros.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}

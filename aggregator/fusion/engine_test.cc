@@ -168,7 +168,7 @@ TEST_F(FusionEngineTest, GoesOnWithThreePanelsAtTheDeadlineAndWithoutOneOnceItIs
   EXPECT_EQ(engine_->counters().slots_at_deadline, 3u);
   EXPECT_EQ(engine_->counters().slots_complete, 2u);
   EXPECT_TRUE(engine_->leaves()[3].absent);
-  // It reports again: too late for the slot that did not wait, in time for the next.
+  // It reports again: too late for the slot that did not wait, in time for the next one.
   Offer("west", Frame(kEpoch + 4, {1.0f}));
   EXPECT_FALSE(engine_->leaves()[3].absent);
   for (const std::string source : {"north", "east", "south"}) Offer(source, Frame(kEpoch + 5, {1.0f}));
@@ -201,7 +201,7 @@ TEST_F(FusionEngineTest, RefusesEpochsFarInThePastAndFuture) {
   EXPECT_EQ(ReasonOf(Offer("north", Frame(UINT64_MAX, {1.0f}))), RefusalReason::kEpochFuture);
 }
 
-// Slots of a second, of which a quarter may lie ahead: a clock that is ahead by less is right enough.
+// A quarter of a one-second slot may lie ahead: a clock with a smaller error is accepted.
 TEST_F(FusionEngineTest, JudgesEpochsByTimeAlsoWhereSlotsAreLongerThanTheLimits) {
   site_.slot = *estimate::SlotLength::FromMs(1000);
   site_.max_age_ns = 300 * kMs;
@@ -221,7 +221,7 @@ TEST_F(FusionEngineTest, JudgesEpochsByTimeAlsoWhereSlotsAreLongerThanTheLimits)
   }
 }
 
-// Two sensors at 100 Hz, the second 7.5 ms after the first; the slots that the defaults of a site complete.
+// Two sensors at 100 Hz, the second 7.5 ms after the first; counts the slots that a site's defaults complete.
 class PhaseTest : public FusionFixture {
  protected:
   std::uint64_t CompleteSlots(double slot_ms, int samples) {

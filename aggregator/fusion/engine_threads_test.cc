@@ -1,5 +1,5 @@
-// Several ingest threads, a reader of the counters and a reload at the same time: for ThreadSanitizer as for
-// the sums.
+// Several ingest threads, a reader of the counters and a reload at the same time: for ThreadSanitizer, and to
+// check the sums.
 #include <atomic>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// What must hold before a frame's numbers reach the arithmetic.
+// The checks of a frame before its numbers reach the arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,21 @@
 
 namespace tributary::fusion {
 
-// Lengths against n and d, the site's limits, and the contributor bits of a source with `leaves` leaves.
-// Everything else may index the frame only after this.
+// Checks lengths against n and d, the site's limits, and the contributor bits of a source with `leaves`
+// leaves. Only then may other code index the frame.
 std::optional<Refusal> CheckShape(const estimate::TupleFrame& frame, const SiteConfig& site,
                                   std::size_t leaves);
 
-// The slot of this epoch against the time: it must not have ended max_age ago, nor begin beyond max_lead.
+// Checks the slot of this epoch against the time: it must not have ended more than max_age ago, nor begin
+// later than max_lead from now.
 std::optional<Refusal> CheckEpoch(estimate::Epoch epoch, std::int64_t unix_ns, const SiteConfig& site);
 
-// `scratch` keeps its memory.
+// `scratch` is reused memory.
 std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
                                      std::vector<std::uint32_t>& scratch);
 
-// Refusals for the tuples with a value that is not finite, and for those whose diagonal is not positive;
-// `frame` keeps the sound ones, in order. The shape must have been checked.
+// Refuses tuples with a value that is not finite or with a diagonal that is not positive; `frame` keeps the
+// valid ones, in order. Check the shape first.
 std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame);
 
 }  // namespace tributary::fusion

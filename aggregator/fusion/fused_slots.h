@@ -1,4 +1,4 @@
-// What fusion puts out.
+// The output of fusion.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tributary::fusion {
 
-// A tuple that the chi-square gate left out after its frame had been taken.
+// A tuple that the chi-square gate removed after its frame was accepted.
 struct GatedTuple {
   std::uint32_t source = 0;  // SourceHandle
   std::uint64_t sequence = 0;
@@ -27,7 +27,7 @@ class FusedSlots {
     gated.clear();
   }
 
-  // A slot to be filled; its vectors have unspecified contents and old capacity. Valid until the next Append.
+  // A slot to fill; its vectors have unspecified contents and old capacity. Valid until the next Append.
   estimate::FusedSlot& Append() {
     if (size_ == slots_.size()) slots_.emplace_back();
     return slots_[size_++];

@@ -1,4 +1,4 @@
-// The language of the fusion tests: a site, panels that report, and what came out.
+// The language of the fusion tests: a site, reporting panels, and the output.
 #pragma once
 
 #include <gtest/gtest.h>

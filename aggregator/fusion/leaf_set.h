@@ -40,7 +40,7 @@ class LeafSet {
     for (std::size_t i = 0; i < kWords; ++i) a.words_[i] &= b.words_[i];
     return a;
   }
-  // Those of `a` that are not in `b`.
+  // The leaves of `a` that are not in `b`.
   friend constexpr LeafSet operator-(LeafSet a, const LeafSet& b) {
     for (std::size_t i = 0; i < kWords; ++i) a.words_[i] &= ~b.words_[i];
     return a;

@@ -1,4 +1,4 @@
-// Why a frame or a tuple was not taken.
+// Why a frame or a tuple was refused.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ std::string_view RefusalReasonName(RefusalReason reason);
 struct Refusal {
   RefusalReason reason = RefusalReason::kUnspecified;
   std::string message;                  // which field, what was found, what is allowed
-  std::vector<std::uint32_t> subjects;  // empty: the whole frame
+  std::vector<std::uint32_t> subjects;  // empty: the whole frame is refused
 };
 
 }  // namespace tributary::fusion

@@ -1,4 +1,4 @@
-// What an aggregator is told about one site.
+// The settings of one site.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace tributary::fusion {
 
-// What becomes of a frame whose slot has been fused without it.
+// What happens to a frame whose slot was fused without it.
 enum class LatePolicy {
   kCount,   // refused and counted
-  kRevise,  // fused in; the slot goes out again with the next revision
+  kRevise,  // fused; the slot is published again with the next revision
 };
 
 enum class FusionMethod {
@@ -28,21 +28,22 @@ struct TrackConfig {
   // Spectral density of the white acceleration, m²/s³. About (speed change)² per second of travel: a walking
   // person changes by 1 m/s within a second.
   double acceleration_density = 1.0;
-  // The fused position is replaced by the filtered one.
+  // The filtered position replaces the fused one.
   bool smooth = false;
 };
 
-// What may change while the engine runs.
+// Settings that may change while the engine runs.
 struct FusionTuning {
   // A slot is fused at the latest this long after its first frame.
   std::int64_t deadline_ns = estimate::DefaultDeadlineNs(estimate::SlotLength());
-  // A leaf that missed this many slots in a row is not waited for until it reports or joins again. 0: always
-  // waited for.
+  // Slots stop waiting for a leaf that missed this many in a row, until it reports or joins again. 0: they
+  // always wait.
   std::uint32_t absent_after_slots = 0;
   LatePolicy late = LatePolicy::kCount;
   FusionMethod method = FusionMethod::kProduct;
-  // A tuple whose innovation against the fusion of the others lies outside this probability is left out
-  // (chi-square test, e.g. 0.999). Needs at least three contributions: of two nobody can tell which is wrong.
+  // A tuple is left out if its innovation against the fusion of the others lies outside this probability
+  // (chi-square test, e.g. 0.999). Needs at least three contributions: with two nobody can tell which is
+  // wrong.
   std::optional<double> gate_probability;
   std::optional<TrackConfig> track;
   // Tuples over which a source's consistency is averaged (time constant of an exponential mean).
@@ -52,25 +53,25 @@ struct FusionTuning {
 struct SiteConfig {
   std::string name;
   std::uint32_t dimension = 2;      // of every tuple: 1, 2 or 3
-  std::vector<std::string> leaves;  // the leaf sources (panels) that a complete slot contains, at most 256
+  std::vector<std::string> leaves;  // the leaf sources (panels) of a complete slot, at most 256
   std::uint32_t max_subjects = 64;  // of a frame
   estimate::SlotLength slot;        // what epochs count
 
-  // Slots that are remembered, fused or not, rounded up to a power of two. A newer slot pushes out the oldest
-  // one, which is fused early if it still waited.
+  // Number of remembered slots, fused or not, rounded up to a power of two. A newer slot removes the oldest
+  // one, which is fused early if it still waits.
   std::uint32_t window_slots = 8192;
-  // Slots are admitted that overlap the time from now - max_age to now + max_lead. Unset: unlimited (replay
-  // of recordings). If both are set, together they must fit in the window, so that a sender with a wrong
-  // clock cannot push out another's slots.
+  // Accepts slots that overlap the time from now - max_age to now + max_lead. Unset: unlimited (replay of
+  // recordings). If both are set, their span must fit in the window: then a sender with a wrong clock cannot
+  // push out another's slots.
   std::optional<std::int64_t> max_age_ns = 2'000'000'000;
   std::optional<std::int64_t> max_lead_ns = 250'000'000;
 
   FusionTuning tuning;
 };
 
-// How many slots are admitted at most; nullopt if one of the two limits is unset.
+// The largest number of accepted slots; nullopt if one of the two limits is unset.
 std::optional<std::int64_t> AdmittedSlots(const SiteConfig& config);
-// The smallest power of two that holds them; 8192 where they are unlimited, 16 to 2^20.
+// The smallest sufficient power of two; 8192 for an unlimited span, 16 to 2^20.
 std::uint32_t DefaultWindowSlots(const SiteConfig& config);
 
 // InvalidArgument, naming every fault.

@@ -25,7 +25,7 @@ TEST(SiteConfigTest, TheDefaultsFitEveryLengthOfSlot) {
   for (const double slot_ms : {0.01, 0.1, 0.5, 10.0, 16.666667, 100.0, 1000.0, 60'000.0, 3'600'000.0}) {
     const SiteConfig site = Site(slot_ms);
     EXPECT_TRUE(Validate(site).ok()) << slot_ms << ": " << Validate(site);
-    EXPECT_GT(site.tuning.deadline_ns, site.slot.ns()) << "who is out of phase reports up to a slot later";
+    EXPECT_GT(site.tuning.deadline_ns, site.slot.ns()) << "a sensor out of phase reports up to a slot later";
   }
 }
 

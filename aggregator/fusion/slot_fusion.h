@@ -1,4 +1,4 @@
-// All tuples of one slot, fused subject by subject.
+// Fuses all tuples of one slot, subject by subject.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,7 @@
 
 namespace tributary::fusion {
 
-// What became of a slot's tuples. Gated and redundant ones are counted once per frame, not again in a
-// revision.
+// The counts of a slot's tuples. Gated and redundant ones count once per frame, not again in a revision.
 struct SlotTally {
   struct Gated {
     std::size_t input = 0;  // in the payload
@@ -33,8 +32,8 @@ struct SlotTally {
   }
 };
 
-// In two dimensions, independent sources are fused as a batch; subjects that the gate touches, overlapping
-// sources and other dimensions one by one. Both ways agree within the rounding to fp32. Not thread-safe;
+// Fuses two-dimensional tuples of independent sources as a batch. Subjects with a gated tuple, overlapping
+// sources and other dimensions go one by one. Both ways agree within the rounding to fp32. Not thread-safe;
 // keeps its buffers.
 class SlotFusion {
  public:
@@ -42,18 +41,18 @@ class SlotFusion {
 
   void Configure(const FusionTuning& tuning);
 
-  // Fills everything of `out` but epoch, fusion time, revision and velocities. Adds to `tally`.
+  // Fills `out` except epoch, fusion time, revision and velocities. Adds to `tally`.
   void Fuse(SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
 
  private:
-  // Sets the subjects of `out` and, unless all inputs agree on them, row_of_.
+  // Sets the subjects of `out` and, unless all inputs have the same ones, row_of_.
   void LayOut(const SlotPayload& payload, estimate::FusedSlot& out);
   bool Independent(const SlotPayload& payload) const;
 
   void FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
   // One TuplePlanes per input, with a row for every subject.
   void AlignRows(const SlotPayload& payload, std::size_t rows);
-  // Measures the rows of the batch; those that the gate touches are fused again, one by one.
+  // Measures the rows of the batch, and fuses rows with a gated tuple again, one by one.
   void JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
   void WriteContributors(const SlotPayload& payload, estimate::FusedSlot& out);
 
@@ -64,10 +63,10 @@ class SlotFusion {
   template <int D>
   void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, estimate::FusedSlot& out) const;
 
-  // Removes the rows that are not finite or not positive: they left the range of fp32.
+  // Removes rows that left the range of fp32: not finite or not positive.
   void RemoveUnusable(estimate::FusedSlot& out, SlotTally& tally) const;
 
-  // The input's row of a row of the output, or kMissing.
+  // The input's row for a row of the output, or kMissing.
   std::uint32_t RowOf(std::size_t input, std::size_t row) const {
     return agree_ ? static_cast<std::uint32_t>(row) : row_of_[input * rows_ + row];
   }
@@ -80,7 +79,7 @@ class SlotFusion {
   FusionMethod method_ = FusionMethod::kProduct;
   std::optional<double> gate_;  // chi-square quantile
 
-  // Of the slot at hand.
+  // The present slot's.
   bool agree_ = true;  // all inputs list the same subjects in the same order
   std::size_t rows_ = 0;
   std::vector<std::uint32_t> row_of_;                  // [inputs × rows]
@@ -88,7 +87,7 @@ class SlotFusion {
   std::vector<const estimate::TuplePlanes*> sources_;  // [inputs]
   std::vector<estimate::TuplePlanes> aligned_;         // [inputs]
   estimate::ConflatedBatch batch_;
-  std::vector<bool> refuse_;  // [rows]: the gate touches it
+  std::vector<bool> refuse_;  // [rows]: the gate has removed a tuple
 };
 
 }  // namespace tributary::fusion

@@ -1,4 +1,4 @@
-// One frame as it waits in its slot.
+// One frame that waits in its slot.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,14 @@
 
 namespace tributary::fusion {
 
-// Valid tuples of one source. Moved, not copied, between the stage and the slot; buffers keep their capacity.
+// Valid tuples of one source. They are moved, not copied, between the stage and the slot; buffers keep their
+// capacity.
 struct SlotInput {
   std::uint32_t source = 0;  // SourceHandle
   std::uint32_t revision = 0;
   std::uint64_t sequence = 0;
   std::int64_t captured_unix_ns = 0;
-  bool fused_before = false;  // has been in an earlier revision of its slot
+  bool fused_before = false;  // was in an earlier revision of its slot
 
   LeafSet leaves;                     // of the source
   std::vector<LeafSet> tuple_leaves;  // [n], or empty: `leaves` holds for every tuple
@@ -59,7 +60,7 @@ class SlotPayload {
     return found == end() ? nullptr : found;
   }
 
-  // Takes the contents of `input`, and leaves it old buffers.
+  // Moves the contents of `input` here, and gives it old buffers.
   void Add(SlotInput& input) {
     if (size_ == inputs_.size()) inputs_.emplace_back();
     std::swap(inputs_[size_++], input);

@@ -1,5 +1,4 @@
-// Which slots are remembered: those that wait, in the order of their arrival, and those that were fused
-// lately.
+// The remembered slots: those that wait, in the order of arrival, and those fused lately.
 #pragma once
 
 #include <bitset>
@@ -28,21 +27,21 @@ struct Slot {
   State state = State::kEmpty;
 };
 
-// A slot stands at its epoch modulo the size, so no look-up searches. Payloads come from a pool, last used
-// first, so that the few that are in use stay in the cache however long the ring remembers. Not thread-safe.
+// A slot's place is its epoch modulo the size, so no look-up searches. Payloads come from a pool, last used
+// first: the few in use stay in the cache, however many slots are remembered. Not thread-safe.
 class SlotRing {
  public:
   // `slots` is rounded up to a power of two.
   explicit SlotRing(std::uint32_t slots);
 
-  // The place of an epoch: its slot, an empty one, or the slot of another epoch.
+  // The place of an epoch: its slot, an empty one, or another epoch's slot.
   Slot& At(estimate::Epoch epoch) { return slots_[epoch & mask_]; }
 
-  // Makes an empty or fused place the open slot of `epoch`, last in the order of arrival.
+  // Turns an empty or fused place into the open slot of `epoch`, last in the order of arrival.
   void Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns);
-  // Takes it out of the order of arrival. Its payload stays until Release.
+  // Removes the slot from the order of arrival. Its payload stays until Release.
   void Close(Slot& slot);
-  // Gives the payload back to the pool, if the slot has one.
+  // Returns the payload to the pool, if the slot has one.
   void Release(Slot& slot);
 
   // The open slot that arrived first, or null.

@@ -1,4 +1,4 @@
-// Who reports to a site.
+// The sources of a site.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tributary::fusion {
 
-// A source of tuples: a leaf lists itself, a child aggregator the leaves that its tuples can contain.
+// A source of tuples. A leaf lists itself; a child aggregator lists the leaves that its tuples can contain.
 struct SourceDeclaration {
   std::string name;
   std::uint32_t dimension = 2;
@@ -28,7 +28,7 @@ struct SourceEntry {
   std::string name;
   LeafSet leaves;
   std::vector<std::uint16_t> leaf_indices;   // in the site, in the order of the declaration
-  std::vector<std::uint32_t> last_subjects;  // of its last sound frame, known to be distinct
+  std::vector<std::uint32_t> last_subjects;  // of its last valid frame: they are distinct
 
   std::uint64_t frames_accepted = 0;
   std::uint64_t frames_refused = 0;
@@ -59,7 +59,7 @@ class SourceTable {
   std::vector<SourceEntry> entries_;
 };
 
-// The leaves of tuple `row` of a frame whose shape has been checked against the source.
+// The leaves of tuple `row`. Check the frame's shape against the source first.
 LeafSet LeavesOfTuple(const estimate::TupleFrame& frame, std::size_t row, const SourceEntry& source);
 
 }  // namespace tributary::fusion

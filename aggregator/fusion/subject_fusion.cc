@@ -89,8 +89,8 @@ std::optional<SubjectEstimate<D>> SubjectFusion<D>::FuseGroups(std::span<const G
       if (j != i) others.Add(information[j]);
     }
     absl::StatusOr<estimate::Gaussian<D>> reference = others.ToGaussian();
-    // Intersected inputs have no independent other; against their intersection the innovation is an upper
-    // bound's.
+    // After an intersection no input has independent others; the innovation against the intersection is an
+    // upper bound.
     if (method_ == FusionMethod::kIntersection && groups[i].size() > 1) reference = *fused;
     for (Contribution<D>* contribution : groups[i]) {
       contribution->innovation.reset();

@@ -1,4 +1,4 @@
-// Fusion of one subject's tuples where they may share leaves or contradict each other.
+// Fuses one subject's tuples when they may share leaves or contradict each other.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,7 @@ struct Contribution {
 
   // Results.
   Fate fate = Fate::kFused;
-  // Normalised innovation squared against the fusion of the others; unset where there is no independent
-  // other.
+  // Normalised innovation squared against the fusion of the others; unset without an independent other.
   std::optional<double> innovation;
 };
 
@@ -33,22 +32,23 @@ template <int D>
 struct SubjectEstimate {
   estimate::Gaussian<D> tuple;
   LeafSet leaves;
-  double squared_distance = 0;  // sum over what was fused, to the fused mean
+  double squared_distance = 0;  // sum over the fused tuples, to the fused mean
   std::size_t fused = 0;        // contributions
 };
 
-// No leaf is multiplied twice: a contribution whose leaves are among another's is left out (of equals, the
-// one with the higher source), those that overlap in part are intersected, and disjoint groups are conflated.
-// With kIntersection all are one group. With a gate, the contribution with the largest innovation above it is
-// left out and the rest is fused again, as long as three independent ones are there. The order of the
-// contributions does not matter.
+// Counts no leaf twice. Leaves out a contribution whose leaves are all in another one (of two equal ones, the
+// one with the higher source), intersects contributions that overlap in part, and conflates disjoint groups.
+// With kIntersection all are one group. With a gate, removes the contribution with the largest innovation
+// above it and fuses the rest again, as long as three independent ones remain. The order of the contributions
+// does not matter.
 template <int D>
 class SubjectFusion {
  public:
   // `gate`: chi-square quantile.
   SubjectFusion(FusionMethod method, std::optional<double> gate) : method_(method), gate_(gate) {}
 
-  // Sets fate and innovation of each. Empty if the result is beyond the range of double.
+  // Sets fate and innovation of each contribution. Returns nothing if the result is beyond the range of
+  // double.
   std::optional<SubjectEstimate<D>> Fuse(std::span<Contribution<D>> contributions);
 
  private:
@@ -56,9 +56,9 @@ class SubjectFusion {
 
   static void LeaveOutRedundant(std::span<Contribution<D>> contributions);
   std::vector<Group> GroupByOverlap(std::span<Contribution<D>> contributions) const;
-  // Of the groups: also measures the innovations.
+  // Conflates the groups and measures the innovations.
   std::optional<SubjectEstimate<D>> FuseGroups(std::span<const Group> groups) const;
-  // Leaves out the worst contribution above the gate; false if there is none.
+  // Removes the worst contribution above the gate; false if there is none.
   bool GateWorst(std::span<const Group> groups) const;
 
   const FusionMethod method_;

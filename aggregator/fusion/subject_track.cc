@@ -95,7 +95,7 @@ void SubjectTracksOf<D>::Update(const TrackConfig& config, estimate::FusedSlot& 
     if (!config.smooth || !used) continue;
     const Eigen::LLT<estimate::Matrix<D>> root(track.position_covariance());
     const estimate::Matrix<D> lower = root.matrixL();
-    // Left as measured where the filter's result does not fit in fp32.
+    // Keep the measurement where the filter's result does not fit in fp32.
     const Eigen::Matrix<float, D, 1> position = track.position().template cast<float>();
     const Eigen::Matrix<float, D, D> single = lower.template cast<float>();
     const bool sound = root.info() == Eigen::Success && position.allFinite() && single.allFinite() &&

@@ -14,7 +14,7 @@
 
 namespace tributary::fusion {
 
-// What epochs mean to a track. In a site of long slots a gap is some slots, however long they are.
+// The limits of a track, in epochs. In a site of long slots a gap is some slots long, whatever their length.
 struct TrackTiming {
   explicit TrackTiming(estimate::SlotLength slot);
 
@@ -32,10 +32,11 @@ class SubjectTrack {
 
   explicit SubjectTrack(const TrackTiming& timing) : timing_(timing) {}
 
-  // Predicts to `epoch` and corrects with the measured position. A first measurement, one after more than the
-  // longest gap, or one that leaves the filter beyond what can move starts the track anew, at rest; one that
-  // is not newer than the last is left out (late slots and revisions), unless the epochs have stepped back by
-  // more than the longest step (a clock was set, a recording starts again). False if it was left out.
+  // Predicts to `epoch` and corrects with the measured position. Starts the track anew, at rest, at the first
+  // measurement, after more than the longest gap, or if the filter exceeds what can move. Leaves out a
+  // measurement that is not newer than the last one (late slots and revisions), unless the epochs have
+  // stepped back by more than the longest step: a clock was set, or a recording starts again. False if it was
+  // left out.
   bool Update(estimate::Epoch epoch, const estimate::Gaussian<D>& measured, double acceleration_density);
 
   estimate::Epoch epoch() const { return epoch_; }
@@ -44,9 +45,9 @@ class SubjectTrack {
   estimate::Matrix<D> position_covariance() const { return covariance_.template topLeftCorner<D, D>(); }
 
  private:
-  // No subject is faster, m/s: what is, came from measurements that contradict each other.
+  // The limit of a subject's speed, m/s: a higher one comes from measurements that contradict each other.
   static constexpr double kFastest = 1e6;
-  // Of the velocity before anything is known, m/s: twice a runner's.
+  // The deviation of the velocity at the start, m/s: twice a runner's speed.
   static constexpr double kVelocityDeviation = 20.0;
 
   void Start(estimate::Epoch epoch, const estimate::Gaussian<D>& measured);
@@ -60,8 +61,7 @@ class SubjectTrack {
   Covariance covariance_ = Covariance::Identity();
 };
 
-// At most `capacity` tracks; a new subject takes the place of the one that was seen longest ago. Not
-// thread-safe.
+// At most `capacity` tracks; a new subject replaces the one last seen longest ago. Not thread-safe.
 class SubjectTracks {
  public:
   virtual ~SubjectTracks() = default;

@@ -56,7 +56,7 @@ TEST(SubjectTrackTest, StartsAnewAfterAGapOrAStepBackOfTheClock) {
   EXPECT_EQ(track.epoch(), 1000u);
 }
 
-// One measurement a second, in slots of a second: the time between two is no gap, and none of it is lost.
+// One measurement a second, in slots of a second: the normal interval is no gap, and no measurement is lost.
 TEST(SubjectTrackTest, LearnsTheVelocityInLongSlots) {
   for (const double slot_ms : {1'000.0, 60'000.0}) {
     const estimate::SlotLength slot = *estimate::SlotLength::FromMs(slot_ms);
@@ -64,7 +64,7 @@ TEST(SubjectTrackTest, LearnsTheVelocityInLongSlots) {
     for (estimate::Epoch i = 0; i < 20; ++i) {
       EXPECT_TRUE(track.Update(1000 + i, At(1.5 * slot.seconds() * static_cast<double>(i), 0), 0.1));
     }
-    // Measured without error, so only the start's is left: it shrinks to 2 - √3 of itself each time.
+    // Measurements without error: only the start's error is left, and shrinks to 2 - √3 of itself each time.
     EXPECT_NEAR(track.velocity()[0], 1.5, 1e-3) << slot_ms;
     EXPECT_FALSE(track.Update(1010, At(0, 0), 0.1)) << "a late slot, not a clock that was set back";
   }

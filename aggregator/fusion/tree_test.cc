@@ -1,4 +1,4 @@
-// Trees of aggregators, panels that are reached twice, and sources that contradict the others.
+// Trees of aggregators, panels that arrive by two paths, and sources that contradict the others.
 #include <Eigen/LU>
 #include <cmath>
 #include <random>
@@ -40,7 +40,7 @@ class TreeTest : public FusionFixture {
     return frame;
   }
 
-  // What an engine makes of the frames of these leaves.
+  // The output of an engine for the frames of these leaves.
   estimate::FusedSlot Fuse(const std::vector<std::string>& leaves,
                            const std::map<std::string, estimate::TupleFrame>& frames) {
     SiteConfig site = site_;
@@ -124,7 +124,7 @@ TEST_F(TreeTest, SourcesThatShareAPanelInPartAreIntersected) {
         estimate::Gaussian<2>::FromTuple(&out_[0].means[2 * row], &out_[0].cholesky[3 * row]);
     const estimate::Gaussian<2> best =
         estimate::Gaussian<2>::FromTuple(&all.means[2 * row], &all.cholesky[3 * row]);
-    // Never claims more than all four panels know.
+    // The result never claims more than all four panels know.
     EXPECT_GT(fused.cholesky.determinant(), best.cholesky.determinant());
     EXPECT_EQ(out_[0].contributors[row], 0b1111u);
   }
@@ -163,7 +163,7 @@ class GateTest : public TreeTest {
  protected:
   static constexpr int kSlots = 500;
 
-  // Consistent panels, but for one that lies by `drift` deviations.
+  // Consistent panels, except one with an error of `drift` deviations.
   void Run(float drift) {
     Start();
     for (int slot = 0; slot < kSlots; ++slot) {

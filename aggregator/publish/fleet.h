@@ -1,4 +1,4 @@
-// What the aggregator knows of the nodes that report to it.
+// The nodes that report to an aggregator.
 #pragma once
 
 #include <atomic>
@@ -18,19 +18,19 @@
 
 namespace tributary::publish {
 
-// One node in one site, over all its streams. The counts are written by the ingest thread that has the node's
-// stream and read by anyone.
+// One node in one site, over all its streams. The ingest thread of the node's stream writes the counts; any
+// thread reads.
 struct NodeRecord {
   std::atomic<std::uint64_t> accepted_frames = 0;
   std::atomic<std::uint64_t> refused_frames = 0;
-  std::atomic<std::uint64_t> dropped_frames = 0;  // by the node, as it says
+  std::atomic<std::uint64_t> dropped_frames = 0;  // as the node declares
   std::atomic<std::int64_t> last_frame_unix_ns = 0;
-  std::atomic<std::uint64_t> acknowledged_sequence = 0;  // of the present boot id
-  // Goes up with each stream that joins: a stream whose number is no longer this one has been superseded.
+  std::atomic<std::uint64_t> acknowledged_sequence = 0;  // with the present boot id
+  // Grows with each stream that joins: a stream with an older number is superseded.
   std::atomic<std::uint64_t> latest_stream = 0;
   std::atomic<std::uint64_t> connected_stream = 0;  // 0: none
 
-  // A node that comes and goes all the time: eight lines, then one in half a minute.
+  // Log limit for a node that connects and leaves all the time: eight lines, then one per half minute.
   runtime::LogLimit log_limit{8, 30'000'000'000};
 
   bool connected() const { return connected_stream.load(std::memory_order_relaxed) != 0; }
@@ -45,7 +45,7 @@ struct NodeStatus {
   std::uint64_t dropped_frames = 0;
 };
 
-// Thread-safe. Nodes are never forgotten; beyond kMaxNodes new ones are refused.
+// Thread-safe. Never forgets a node; refuses new ones beyond kMaxNodes.
 class Fleet {
  public:
   static constexpr std::size_t kMaxNodes = 1024;
@@ -53,15 +53,15 @@ class Fleet {
   struct Membership {
     std::shared_ptr<NodeRecord> record;
     std::uint64_t stream = 0;
-    bool superseded_another = false;  // a live stream of the same node
+    bool superseded_another = false;  // another live stream of the same node was superseded
   };
 
-  // Takes the node's place: with a new boot id its acknowledged sequence starts at 0 again, an earlier stream
-  // of it is superseded. ResourceExhausted: too many nodes.
+  // Registers the node's stream. A new boot id restarts its acknowledged sequence at 0; an earlier stream of
+  // the node is superseded. ResourceExhausted: too many nodes.
   absl::StatusOr<Membership> Join(const wire::ReportingProcess& process);
 
-  // FailedPrecondition if another node that is connected reports one of the process's sources: a source has
-  // one reporter at a time, or a stranger's tuples could pass for a panel's.
+  // FailedPrecondition if another connected node reports one of these sources. A source has one reporter at a
+  // time; otherwise a stranger's tuples could pass for a panel's.
   absl::Status CheckSourcesFree(const wire::ReportingProcess& process) const;
 
   struct Count {
@@ -72,7 +72,7 @@ class Fleet {
   // The leaves that connected nodes of the site report.
   std::set<std::string> ConnectedLeaves(const std::string& site) const;
 
-  // By site and name; an empty site: all.
+  // Ascending by site and name; an empty site: all.
   std::vector<NodeStatus> List(const std::string& site) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the aggregator knows of a node, as the protocol says it.
+// Converts a node's record to the protocol.
 #pragma once
 
 #include "aggregator/publish/known_nodes.h"

@@ -1,4 +1,4 @@
-// What the HTTP interface shows of a site, as JSON. Slots and nodes: core/wire/record_json.h.
+// A site as JSON for the HTTP interface. Slots and nodes: core/wire/record_json.h.
 #pragma once
 
 #include <nlohmann/json.hpp>

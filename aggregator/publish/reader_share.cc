@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::int64_t kPeriodNs = 20'000'000;
 constexpr double kShare = 0.25;
-// Between these parts of the share the interval stays as it is.
+// The interval stays while the cost is between these parts of the share.
 constexpr double kRelaxBelow = 0.8;
 constexpr double kRelax = 0.9;
-// The first interval once the share is exceeded, and the smallest that is worth keeping.
+// The first interval above the share, and the smallest one worth keeping.
 constexpr std::int64_t kFirstNs = 100'000;
 constexpr std::int64_t kLongestNs = 1'000'000'000;
 
@@ -33,7 +33,7 @@ void ReaderShare::Adjust(std::int64_t spent_ns, std::int64_t passed_ns) {
     const double factor = std::clamp(used / kShare, 1.0, 1.0 / kShare);
     interval_ns = static_cast<std::int64_t>(factor * static_cast<double>(std::max(interval_ns, kFirstNs)));
   } else if (used < kRelaxBelow * kShare) {
-    // Seldom told is as good as told of every period.
+    // Readers that report rarely count for every period in between.
     const std::int64_t periods = passed_ns / kPeriodNs;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(periods, 100); ++i) {
       interval_ns = static_cast<std::int64_t>(kRelax * static_cast<double>(interval_ns));

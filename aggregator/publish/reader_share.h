@@ -1,4 +1,4 @@
-// What sending slots to readers may cost.
+// Limits the cost of sending slots to readers.
 #pragma once
 
 #include <atomic>
@@ -7,22 +7,22 @@
 
 namespace tributary::publish {
 
-// Readers are served by the threads that fuse. However many there are, together they get a quarter of that
-// time: once they take more, those that ask for many slots are sent fewer, until the cost fits. A reader that
-// asks for less than its share is not touched. Thread-safe.
+// The threads that fuse also serve the readers, who together get a quarter of that time. When they use more,
+// readers of many slots are sent fewer until the cost fits. A reader that asks for less than its share is not
+// affected. Thread-safe.
 class ReaderShare {
  public:
-  // `threads`: how many fuse, at least 1.
+  // `threads`: the number of threads that fuse, at least 1.
   explicit ReaderShare(std::size_t threads) : threads_(static_cast<std::int64_t>(threads)) {}
 
   void Join() { readers_.fetch_add(1, std::memory_order_relaxed); }
   void Leave() { readers_.fetch_sub(1, std::memory_order_relaxed); }
   std::int64_t readers() const { return readers_.load(std::memory_order_relaxed); }
 
-  // Told how long it took to send one slot to one reader, and the time after it (Clock::SteadyNs).
+  // Reports how long it took to send one slot to one reader, and the time after it (Clock::SteadyNs).
   void Spent(std::int64_t ns, std::int64_t now_steady_ns);
 
-  // The mean time between two slots that a reader may be sent; 0: every slot.
+  // The mean time between two slots for a reader; 0: every slot.
   std::int64_t IntervalNs() const { return interval_ns_.load(std::memory_order_relaxed); }
 
  private:

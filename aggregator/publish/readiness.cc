@@ -68,14 +68,14 @@ SiteReadiness JudgeSite(const fusion::FusionEngine& engine, const Fleet& fleet,
     if (!connected.contains(leaf.name)) presence = SourcePresence::kAbsent;
     site.sources.push_back({leaf.name, presence, leaf.missed_in_a_row});
   }
-  // A clock that was set back must not make a slot one of the future.
+  // A clock that was set back must not put a slot into the future.
   if (last_slot_unix_ns)
     site.since_last_slot_ns = std::max<std::int64_t>(now_unix_ns - *last_slot_unix_ns, 0);
-  // Two slots may lie between two fusions: the one that is filling and the one that waits for its deadline.
+  // Two slots may lie between two fusions: the one that fills and the one that waits for its deadline.
   const std::int64_t patience_ns = kSilentAfterNs + 2 * engine.config().slot.ns();
   const bool flows = site.since_last_slot_ns && *site.since_last_slot_ns <= patience_ns;
   if (!flows) {
-    // Nobody is in slots that do not come.
+    // No slot arrives, so no source is in one.
     for (SourceReadiness& source : site.sources) {
       if (source.presence == SourcePresence::kPresent) source.presence = SourcePresence::kSilent;
     }
@@ -138,7 +138,7 @@ void Readiness::Register(runtime::Metrics& metrics) const {
     gauge("tributary_sources_expected", "Sources that the site is configured with.",
           [](const SiteReadiness& site) { return static_cast<double>(site.sources.size()); });
     gauge("tributary_sources_present",
-          "Of these, those that a connected node reports and that are in the slots.",
+          "Expected sources that a connected node reports and that are in the slots.",
           [](const SiteReadiness& site) { return static_cast<double>(site.present()); });
     gauge("tributary_nodes_connected", "Nodes that report to the site now.",
           [](const SiteReadiness& site) { return static_cast<double>(site.nodes.connected); });

@@ -1,4 +1,4 @@
-// Whether an aggregator takes streams, and how complete what it publishes is.
+// Whether an aggregator takes streams, and how complete its output is.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@
 
 namespace tributary::publish {
 
-// A source that the site expects: connected and in the slots, connected but not in them, or without a
+// The state of an expected source: connected and in the slots, connected but not in them, or without a
 // connected node.
 enum class SourcePresence : std::uint8_t { kPresent, kSilent, kAbsent };
-// Everything is there; some sources are missing; no source is present, or no slot comes.
+// The state of a site: everything is there; some sources are missing; no source is present, or no slot comes.
 enum class SiteCondition : std::uint8_t { kOk, kDegraded, kSilent };
 
 std::string_view SourcePresenceName(SourcePresence presence);  // "present" …
@@ -31,7 +31,7 @@ std::string_view SiteConditionName(SiteCondition condition);   // "ok" …
 struct SourceReadiness {
   std::string name;
   SourcePresence presence = SourcePresence::kAbsent;
-  std::uint32_t missed_in_a_row = 0;  // slots fused without it since it was last in one
+  std::uint32_t missed_in_a_row = 0;  // slots fused without it since the last one with it
 };
 
 struct SiteReadiness {
@@ -44,16 +44,16 @@ struct SiteReadiness {
   std::size_t present() const;
 };
 
-// With so many slots in a row fused without it, a connected source is silent: 0.1 s at 2,000 slots/s, 20 s at
-// 10. Without a slot for so long, beyond the length of two, the whole site is.
+// A connected source is silent after this many slots in a row without it: 0.1 s at 2,000 slots/s, 20 s at 10.
+// The whole site is silent when no slot comes for this time and the length of two slots.
 inline constexpr std::uint32_t kSilentAfterSlots = 200;
 inline constexpr std::int64_t kSilentAfterNs = 10'000'000'000;
 
-// `last_slot_unix_ns`: when the latest slot was fused.
+// `last_slot_unix_ns`: the time of the latest slot's fusion.
 SiteReadiness JudgeSite(const fusion::FusionEngine& engine, const Fleet& fleet,
                         std::optional<std::int64_t> last_slot_unix_ns, std::int64_t now_unix_ns);
 
-// Of one aggregator. Thread-safe, as its parts are, which outlive it.
+// The readiness of one aggregator. Thread-safe, as its parts are, which outlive it.
 class Readiness {
  public:
   struct Parts {
@@ -66,9 +66,9 @@ class Readiness {
 
   void Add(const fusion::FusionEngine& engine, std::shared_ptr<const SiteBoard> board);
 
-  // `site` empty: 200 while streams are taken, else 503; the body tells the state of every site. A site that
-  // no node reports to must not make a load balancer send its nodes elsewhere. Otherwise of this site: 503
-  // also if it is silent, 404 if it is unknown.
+  // With an empty `site`: 200 while streams are taken, else 503; the body has the state of every site. A site
+  // without nodes must not make a load balancer send its nodes elsewhere. With a `site`: also 503 if the site
+  // is silent, 404 if it is unknown.
   http::HttpResponse Answer(const std::string& site) const;
 
   // Expected and present sources, and the age of the latest slot, of each site. This object outlives the

@@ -7,7 +7,7 @@ namespace tributary::publish {
 void SiteBoard::OnSlots(std::span<const estimate::FusedSlot> slots) {
   const estimate::FusedSlot& slot = slots.back();
   const runtime::MutexLock lock(mutex_);
-  // The distance, so that a clock that was set back does not stop the board.
+  // By distance, so that a clock that was set back does not stop the board.
   if (taken_ > 0 && std::abs(slot.fused_unix_ns - latest_.fused_unix_ns) < kIntervalNs) return;
   latest_ = slot;
   ++taken_;

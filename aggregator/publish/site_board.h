@@ -1,4 +1,4 @@
-// The latest fused slot of a site, for those who look now and then.
+// The latest fused slot of a site, for occasional readers.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,7 @@
 
 namespace tributary::publish {
 
-// Thread-safe. Takes a copy at most every kIntervalNs, so that readers never cost the fusing thread more than
-// that.
+// Thread-safe. Takes a copy at most every kIntervalNs, which bounds the cost to the fusing thread.
 class SiteBoard final : public SlotSink {
  public:
   static constexpr std::int64_t kIntervalNs = 10'000'000;
@@ -21,13 +20,13 @@ class SiteBoard final : public SlotSink {
 
   // Nothing before the first slot.
   std::optional<estimate::FusedSlot> Latest() const;
-  // The same, or nothing if it is the slot that `seen` names; `seen` becomes the one returned. 0: none seen.
+  // The same, or nothing if `seen` already names that slot; `seen` becomes the returned one. 0: none seen.
   std::optional<estimate::FusedSlot> LatestAfter(std::uint64_t& seen) const;
 
  private:
   mutable runtime::Mutex mutex_;
   estimate::FusedSlot latest_ GUARDED_BY(mutex_);
-  std::uint64_t taken_ GUARDED_BY(mutex_) = 0;  // how many copies; 0: latest_ is empty
+  std::uint64_t taken_ GUARDED_BY(mutex_) = 0;  // number of copies; 0: latest_ is empty
 };
 
 }  // namespace tributary::publish

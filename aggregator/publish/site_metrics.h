@@ -1,4 +1,4 @@
-// A site's engine, as metrics.
+// The counts of a site's engine, as metrics.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace tributary::publish {
 // Seconds from capture to fusion: 20 us to 10 s.
 const std::vector<double>& LatencyBounds();
 
-// Registers the counts that the engine keeps, read when the metrics are. Both outlive the last reading.
+// The metrics read the engine's counts when they are scraped. Both outlive the last reading.
 void AddSiteMetrics(const fusion::FusionEngine& engine, runtime::Metrics& metrics);
 
-// Sources appear when they first report: call before each reading of the metrics. One thread's.
+// Adds sources that reported for the first time: call before each reading of the metrics. One thread's.
 class SourceMetrics {
  public:
   SourceMetrics(const fusion::FusionEngine& engine, runtime::Metrics& metrics)

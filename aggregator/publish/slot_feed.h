@@ -1,4 +1,4 @@
-// The fused slots of one site, handed to all who want them.
+// Hands the fused slots of one site to all sinks.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace tributary::publish {
 
-// Told of every slot, on the thread that fused it: it must be quick, must not block and must copy what it
-// keeps. With several ingest threads it is called from each of them.
+// Called for every slot on the thread that fused it. It must be quick, must not block and must copy what it
+// keeps. Several ingest threads may call it.
 class SlotSink {
  public:
   virtual ~SlotSink() = default;
   virtual void OnSlots(std::span<const estimate::FusedSlot> slots) = 0;
 };
 
-// Thread-safe. A sink that is being removed may still be told once of slots on another thread.
+// Thread-safe. A sink may still get one slot on another thread while it is removed.
 class SlotFeed {
  public:
   void Add(std::shared_ptr<SlotSink> sink);
@@ -29,7 +29,7 @@ class SlotFeed {
   using Sinks = std::vector<std::shared_ptr<SlotSink>>;
 
   mutable runtime::Mutex mutex_;
-  // Replaced as a whole, so that Publish calls out without the lock.
+  // Replaced as a whole, so that Publish calls sinks without the lock.
   std::shared_ptr<const Sinks> sinks_ GUARDED_BY(mutex_) = std::make_shared<const Sinks>();
 };
 

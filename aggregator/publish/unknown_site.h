@@ -1,4 +1,4 @@
-// The answer to a peer that asks for a site which this aggregator does not have.
+// The answer to a request for an unknown site.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tributary::publish {
 
-// NotFound; names the sites that there are, so that the next attempt can be right.
+// NotFound; names the known sites.
 absl::Status UnknownSite(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace tributary::publish

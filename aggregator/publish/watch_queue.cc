@@ -7,7 +7,7 @@ namespace tributary::publish {
 namespace {
 
 std::int64_t MinIntervalNs(double max_rate_hz) {
-  // Also NaN and negative rates: no limit. Below one slot per hour is one per hour.
+  // NaN and negative rates, too, mean no limit. A rate below one slot per hour becomes one per hour.
   if (!(max_rate_hz > 0)) return 0;
   return static_cast<std::int64_t>(std::min(1e9 / max_rate_hz, 3600e9));
 }
@@ -46,14 +46,14 @@ bool WatchQueue::IsDue(std::int64_t now) {
   const std::int64_t wait_ns = next_due_unix_ns_ ? *next_due_unix_ns_ - now : 0;
   // Longer than an interval: the clock was set back, which must not silence the watcher.
   if (wait_ns > 0 && wait_ns <= min_interval_ns_) return false;
-  // On the grid while the slots keep up, so that the mean rate is the one asked for.
+  // On the grid while the slots keep up, so that the mean rate is the requested one.
   const bool on_grid = next_due_unix_ns_ && wait_ns <= 0 && -wait_ns < min_interval_ns_;
   next_due_unix_ns_ = (on_grid ? *next_due_unix_ns_ : now) + min_interval_ns_;
   return true;
 }
 
 bool WatchQueue::HasShare(std::int64_t now, std::int64_t interval_ns) {
-  // A clock that was set back adds nothing, and one that was set forward no more than a burst.
+  // A clock that was set back adds nothing; one that was set forward adds a burst at most.
   const std::int64_t most = std::max(kBurstNs, interval_ns);
   const std::int64_t passed = std::clamp<std::int64_t>(now - share_unix_ns_, 0, most);
   share_unix_ns_ = now;

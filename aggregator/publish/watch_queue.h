@@ -1,5 +1,4 @@
-// What a watcher has not been sent yet: every slot for a reader that keeps up, the latest for one that does
-// not.
+// The slots that wait for a watcher: every slot for a fast reader, the latest for a slow one.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +10,25 @@
 
 namespace tributary::publish {
 
-// Holds up to kCapacity slots, so that a hiccup of the reader (32 ms at 2 kHz) costs no slot. When it is
-// full, all that it holds is skipped but the new one: the reader continues at the present. What is skipped is
-// counted. Not thread-safe; allocates up to its capacity once, then never.
+// Holds up to kCapacity slots, so a short delay of the reader (32 ms at 2 kHz) loses no slot. When full,
+// skips and counts all slots but the new one: the reader continues at the present. Not thread-safe; allocates
+// up to its capacity once.
 class WatchQueue {
  public:
   static constexpr std::size_t kCapacity = 64;
   static constexpr std::int64_t kBurstNs = 100'000'000;
 
-  // At most `max_rate_hz` slots per second pass, by their time of fusion; 0: all. A slot that comes too soon
-  // after the last one that passed is skipped.
+  // Passes at most `max_rate_hz` slots per second, by their time of fusion; 0: all. A slot too soon after the
+  // last one that passed is skipped.
   explicit WatchQueue(double max_rate_hz);
 
-  // Whether a slot is due; a slot that is not is counted as skipped. Call once per slot, before Push.
-  // `share_interval_ns`: the mean time between the slots that this reader may be sent, whatever it asked for
-  // (ReaderShare); what is saved up in kBurstNs passes at once. A slot beyond the share is held until the
-  // next one comes, and is skipped then.
+  // Whether to send this slot; counts it as skipped otherwise. Call once per slot, before Push.
+  // `share_interval_ns`: the mean time between the slots of this reader by its share (ReaderShare); unused
+  // time of up to kBurstNs allows a burst. A slot beyond the share is held, and skipped when the next one
+  // comes.
   bool Admit(const estimate::FusedSlot& slot, std::int64_t share_interval_ns = 0);
-  // The slot that is held, where no other came: so that a reader has the latest before a silence. False if
-  // there is none.
+  // The held slot, if no other came: the reader gets the latest slot before a silence. False if there is
+  // none.
   bool TakeHeld(estimate::FusedSlot& slot);
   void Push(const estimate::FusedSlot& slot);
 
@@ -43,7 +42,7 @@ class WatchQueue {
   std::uint64_t skipped_total() const { return skipped_total_; }
 
  private:
-  // Whether the reader's share admits a slot at this time; it then counts as sent.
+  // Whether the reader's share allows a slot at this time; then counts it as sent.
   bool HasShare(std::int64_t now_unix_ns, std::int64_t interval_ns);
   bool IsDue(std::int64_t now_unix_ns);
   void SkipHeld();
@@ -54,7 +53,7 @@ class WatchQueue {
 
   const std::int64_t min_interval_ns_;
   std::optional<std::int64_t> next_due_unix_ns_;
-  std::int64_t share_ns_ = kBurstNs;  // time saved up to be sent slots in
+  std::int64_t share_ns_ = kBurstNs;  // unused time of the share
   std::int64_t share_unix_ns_ = 0;    // when it was last added to
   estimate::FusedSlot held_;          // keeps its memory
   bool holds_ = false;

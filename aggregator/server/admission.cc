@@ -14,7 +14,7 @@ std::string Digest(const std::string& sha256) {
   return sha256.empty() ? "none" : absl::BytesToHexString(sha256);
 }
 
-// The same epoch would name another time: nothing that such a node sends could meet its slot.
+// With another length the same epoch names another time: no frame of such a node could match its slot.
 StreamRefusal SlotDiffers(const wire::ReportingProcess& process, const fusion::SiteConfig& site) {
   return {StreamFault::kSlotDiffers,
           absl::FailedPreconditionError(fmt::format(

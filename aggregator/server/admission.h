@@ -1,4 +1,4 @@
-// The decision on a hello: who may report, from which sources, in which site.
+// Decides on a hello: which node may report from which sources in which site.
 #pragma once
 
 #include <optional>
@@ -22,14 +22,14 @@ struct AdmittedSource {
 struct Admission {
   Site* site = nullptr;
   publish::Fleet::Membership membership;
-  std::vector<AdmittedSource> sources;  // by the index that frames use
+  std::vector<AdmittedSource> sources;  // by the index in frames
   std::string node;                     // for the log
 };
 
-// `certificate_name`: the peer's, where TLS is on.
-// InvalidArgument: a field of the hello, a source or leaf that the site does not take. NotFound: the site.
-// PermissionDenied: the node is not who its certificate says. FailedPrecondition: another model or another
-// length of slots, and which. ResourceExhausted: too many nodes or sources.
+// `certificate_name`: the peer's, with TLS. InvalidArgument: a bad field of the hello, or a source or leaf
+// that the site does not accept. NotFound: the site. PermissionDenied: the node's name is not its
+// certificate's. FailedPrecondition: another model or another length of slots, naming both.
+// ResourceExhausted: too many nodes or sources.
 std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
                                              const std::optional<std::string>& certificate_name,
                                              const SiteTable& sites, publish::Fleet& fleet);

@@ -1,11 +1,11 @@
-// Tags of a completion queue that know what to do.
+// Tags of a completion queue that carry their handler.
 #pragma once
 
 namespace tributary::server {
 
 class Completion {
  public:
-  // On the queue's thread. `ok` as gRPC means it for the operation. May delete the owner of this tag.
+  // Called on the queue's thread. `ok` is gRPC's for the operation. May delete the owner of this tag.
   virtual void Complete(bool ok) = 0;
 
  protected:

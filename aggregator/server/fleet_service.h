@@ -1,4 +1,4 @@
-// FleetService: who reports, who learns.
+// FleetService: the nodes that report and those that learn.
 #pragma once
 
 #include <utility>
@@ -10,12 +10,11 @@
 
 namespace tributary::server {
 
-// The sync API: beside a polled completion queue its threads wait on a condition, so that only the ingest
-// thread polls. The callback API would poll with threads of its own and hand the hot path's events from
-// thread to thread.
+// Uses the sync API: its threads wait on a condition, so that only the ingest thread polls. The callback API
+// would poll with threads of its own and hand the hot path's events from thread to thread.
 class FleetService final : public v1::FleetService::Service {
  public:
-  // All outlive the service. `learners` may be empty.
+  // All arguments outlive the service. `learners` may be empty.
   FleetService(const SiteTable& sites, const publish::Fleet& fleet, publish::ListLearners learners,
                const runtime::Clock& clock)
       : sites_(sites), fleet_(fleet), learners_(std::move(learners)), clock_(clock) {}

@@ -12,7 +12,7 @@ class HealthService final : public grpc::health::v1::Health::Service {
  public:
   void set_serving(bool serving) { serving_ = serving; }
 
-  // NotFound: another service's name.
+  // NotFound: another service.
   grpc::Status Check(grpc::ServerContext* context, const grpc::health::v1::HealthCheckRequest* request,
                      grpc::health::v1::HealthCheckResponse* response) override;
 

@@ -10,12 +10,12 @@
 namespace tributary::server {
 namespace {
 
-// Acknowledgements are for the sender's spool, which holds seconds: a few milliseconds save most of their
-// cost.
+// Acknowledgements free the sender's spool, which holds seconds: waiting a few milliseconds saves most of
+// their cost.
 constexpr std::int64_t kAnswerDelayNs = 4'000'000;
-// A read that is posted costs a window update on the wire, so it rests until the slot is out. Where no slot
-// completes (a panel is missing, a stream runs ahead) this only slows the streams that are there: after one
-// rest in vain, reads are posted at once until a slot completes again.
+// Each posted read costs a window update on the wire, so reads pause until the slot is published. If no slot
+// completes (a panel is missing, a stream runs ahead), the pause would only slow the present streams. After
+// one pause in vain, reads are posted at once until a slot completes again.
 constexpr std::int64_t kReadDelayNs = 1'000'000;
 constexpr std::int64_t kCheckUpNs = 1'000'000'000;
 
@@ -82,7 +82,7 @@ void IngestQueue::FuseOverdue() {
 void IngestQueue::PublishFused(Site& site) {
   site.Publish(fused_);
   published_ |= !fused_.empty();
-  // Told where the stream is on this thread; the engine counts all of them.
+  // This thread's stream is told directly; the engine counts all gated tuples.
   for (const fusion::GatedTuple& tuple : fused_.gated) {
     for (ReportCall* call : reports_) {
       if (call->session().site() == &site && call->session().Owns(tuple.source))

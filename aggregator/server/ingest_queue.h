@@ -1,4 +1,4 @@
-// One completion queue and the one thread that serves it: the hot path from frame to fused slot to watcher.
+// One completion queue and its thread: the hot path from frame to fused slot to watcher.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -29,11 +29,11 @@ namespace tributary::server {
 class ReportCall;
 class WatchCall;
 
-// Report is raw so that a message that does not parse can be answered.
+// Report is raw, so that a message that does not parse can be answered.
 using FusionServiceOnQueue = v1::FusionService::WithRawMethod_Report<
     v1::FusionService::WithAsyncMethod_Watch<v1::FusionService::Service>>;
 
-// What all queues share; outlives them.
+// State that all queues share; outlives them.
 struct IngestContext {
   const SiteTable& sites;
   publish::Fleet& fleet;
@@ -45,8 +45,8 @@ struct IngestContext {
   std::size_t max_message_bytes;
 };
 
-// Run() is the thread; calls live on it. Only Stop() and what WatchCall::OnSlots uses may be called from
-// others.
+// Run() is the thread; calls live on it. Other threads may call only Stop() and the functions that
+// WatchCall::OnSlots uses.
 class IngestQueue {
  public:
   static constexpr std::size_t kMaxReports = 1024;
@@ -56,14 +56,15 @@ class IngestQueue {
               std::unique_ptr<grpc::ServerCompletionQueue> queue);
   ~IngestQueue();
 
-  // Serves until Close(). Each wake-up also fuses what is past its deadline and answers what is due.
+  // Serves until Close(). Each wake-up also fuses slots past their deadline and sends the answers that are
+  // due.
   void Run();
-  // Makes the thread end every call after what it is owed: acknowledgements, and what a watcher has queued.
-  // Returns at once.
+  // Makes the thread end every call after its last answers: acknowledgements, and a watcher's queue. Returns
+  // at once.
   void Stop();
-  // After Stop(): waits until every call has ended, or the time has passed.
+  // Call after Stop(): waits until every call has ended, or the time has passed.
   void WaitUntilEnded(std::chrono::milliseconds limit);
-  // After the server has shut down: lets Run() return.
+  // Call after the server has shut down: lets Run() return.
   void Close() { queue_->Shutdown(); }
 
   // Instead of Run(), for a server that could not start.
@@ -74,15 +75,14 @@ class IngestQueue {
   void Remove(ReportCall* call);
   bool Add(WatchCall* call);
   void Remove(WatchCall* call);
-  // What Offer appends to; empty between calls.
+  // Offer appends to it; empty between calls.
   fusion::FusedSlots& fused() { return fused_; }
-  // Hands out fused() and empties it.
+  // Publishes fused() and empties it.
   void PublishFused(Site& site);
-  // Reads on once the slot that the frame belongs to has been published, or a millisecond later. To read on
-  // makes gRPC send a window update for every message: that would delay the other frames of the slot, and
-  // wake their senders.
+  // Reads on once the frame's slot is published, or after a millisecond. Each read makes gRPC send a window
+  // update, which would delay the other frames of the slot and wake their senders.
   void ReadSoon(ReportCall* call);
-  // Every stream is answered some milliseconds after the first that asks.
+  // Answers every stream some milliseconds after the first one that asks.
   void AnswerSoon(std::int64_t now_steady_ns);
   void CountSkipped(std::uint64_t slots) {
     if (slots > 0) context_.skipped_slots.fetch_add(slots, std::memory_order_relaxed);
@@ -108,7 +108,7 @@ class IngestQueue {
   void AnswerAll();
   void ReadOnAll();
   void CheckUp();
-  // How long to wait for the next event.
+  // The wait for the next event.
   gpr_timespec WaitLimit() const;
 
   const IngestContext context_;
@@ -117,9 +117,9 @@ class IngestQueue {
   fusion::FusedSlots fused_;
   std::set<ReportCall*> reports_;
   std::set<WatchCall*> watches_;
-  std::vector<ReportCall*> resting_;  // taken from, not yet read on
+  std::vector<ReportCall*> resting_;  // read from, not yet read again
   bool published_ = false;            // since the last event
-  bool rests_ = true;                 // reads wait for the slot to be out
+  bool rests_ = true;                 // reads pause until the slot is published
   std::int64_t next_read_ns_ = fusion::FusionEngine::kNoDeadline;
   std::int64_t next_answer_ns_ = fusion::FusionEngine::kNoDeadline;
   std::int64_t next_check_up_ns_ = 0;
@@ -127,7 +127,7 @@ class IngestQueue {
 
   runtime::Mutex mutex_;
   std::condition_variable_any ended_changed_;
-  bool ended_ GUARDED_BY(mutex_) = false;  // stopped, and no call is left
+  bool ended_ GUARDED_BY(mutex_) = false;  // stopped, and every call has ended
 
   grpc::Alarm stop_;
   CompletionOf<&IngestQueue::OnStop> stop_tag_{this};

@@ -12,17 +12,17 @@ namespace tributary::server {
 namespace {
 
 constexpr std::chrono::milliseconds kDrainLimit{2000};
-// Connections of peers that do not react to the farewell are cut.
+// Cut connections of peers that do not react to the GOAWAY.
 constexpr std::chrono::milliseconds kCloseLimit{100};
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveTimeoutMs = 5'000;
-// Nodes ping every two seconds (core/uplink).
+// Nodes ping every two seconds (core/link/channel.cc).
 constexpr int kMinPingIntervalMs = 1'000;
 // A process has one Report stream per site and a few watchers.
 constexpr int kStreamsPerConnection = 128;
-// A process that stands for many nodes has one Participate stream for each.
+// A process that simulates many nodes has one Participate stream for each.
 constexpr int kStreamsPerConnectionWithServices = 1024;
-// A chunk of 1 MiB and what surrounds it.
+// A chunk of 1 MiB and its message's other fields.
 constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
 
 std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<config::TlsMaterial>& tls) {
@@ -36,25 +36,25 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<config:
 void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
   const bool services = !options.services.empty();
   const std::size_t message = std::max(options.max_message_bytes, services ? kMaxChunkMessage : 0);
-  // What is somewhat larger than allowed is refused with a reason; what is much larger, by gRPC.
+  // A message somewhat above the limit is refused with a reason; gRPC refuses a much larger one.
   builder.SetMaxReceiveMessageSize(static_cast<int>(message * 2));
   // Two processes on one port would share the nodes at random.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  // A compressed message could unfold to any size.
+  // No compression: a compressed message could expand to any size.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              services ? kStreamsPerConnectionWithServices : kStreamsPerConnection);
-  // Notices peers that vanished without a word; lets them look for us.
+  // Detects peers that vanished; lets them check the aggregator.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // Pings that measure bandwidth wake both sides for nothing here: the windows are given instead.
+  // gRPC's bandwidth pings wake both sides for nothing: set the windows instead.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20);
-  // The rare calls: few threads, which wait on a condition (FleetService).
+  // Few threads for the rare calls; they wait on a condition (FleetService).
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
@@ -131,7 +131,7 @@ void IngestServer::FuseWhatWaits(const runtime::Clock& clock) {
 void IngestServer::Shutdown() {
   serving_ = false;
   health_.set_serving(false);
-  // First for the watchers, who are about to leave; again below for what came in between.
+  // First for the watchers, who are about to leave; again below for slots in between.
   FuseWhatWaits(clock_);
   for (const auto& queue : queues_) queue->Stop();
   for (const auto& queue : queues_) queue->WaitUntilEnded(kDrainLimit);

@@ -23,15 +23,16 @@ struct IngestOptions {
   std::optional<config::TlsMaterial> tls;
   std::size_t threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
-  // Of other modules, on the same port; they outlive the server. With any, more streams and larger messages
-  // are admitted: one connection may carry the streams of many nodes, and models travel in chunks of 1 MiB.
+  // Services of other modules on the same port; they outlive the server. With any of them the server accepts
+  // more streams and larger messages: one connection may carry the streams of many nodes, and models travel
+  // in chunks of 1 MiB.
   std::vector<grpc::Service*> services;
   publish::ListLearners learners;  // for FleetService; may be empty
 };
 
 class IngestServer {
  public:
-  // All but the options outlive the server. Unavailable: the address cannot be bound.
+  // All arguments but the options outlive the server. Unavailable: the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<IngestServer>> Start(const IngestOptions& options,
                                                              const SiteTable& sites, publish::Fleet& fleet,
                                                              const runtime::Clock& clock);
@@ -43,8 +44,8 @@ class IngestServer {
   std::uint64_t skipped_slots() const { return skipped_slots_; }
   std::int64_t readers() const { return readers_.readers(); }
 
-  // Fuses what waits, flushes acknowledgements and watchers, ends all streams. Bounded: streams that do not
-  // end are cut after two seconds. May be called once.
+  // Fuses what waits, sends the last acknowledgements and slots, and ends all streams. Cuts streams that do
+  // not end within two seconds. Call once.
   void Shutdown();
 
  private:

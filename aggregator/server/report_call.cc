@@ -12,9 +12,9 @@
 namespace tributary::server {
 namespace {
 
-// A peer that opens a stream says who it is within this time.
+// A peer must send its hello within this time.
 constexpr std::int64_t kHelloTimeoutNs = 10'000'000'000;
-// Acknowledged at once after so many frames; after fewer, together with the other streams (IngestQueue).
+// This many frames are acknowledged at once; fewer wait for the other streams (IngestQueue).
 constexpr std::uint64_t kAnswerFrames = 64;
 
 }  // namespace
@@ -59,7 +59,7 @@ void ReportCall::OnRead(bool ok) {
   if (finished_) return DeleteIfDone();
   if (ending_) return;
   if (!ok) {
-    // The peer has closed its side, or is gone; then the answer fails harmlessly.
+    // The peer has closed its side or is gone; then the answer fails harmlessly.
     if (session_->unanswered() > 0) Answer();
     return End(absl::OkStatus());
   }
@@ -79,7 +79,7 @@ void ReportCall::TakeMessage() {
                 absl::ResourceExhaustedError(fmt::format("message: {} bytes, allowed are {}",
                                                          incoming_.Length(), queue_.max_message_bytes()))});
   }
-  // One more field for the hello or the count of dropped frames.
+  // One more field, for the hello or the count of dropped frames.
   if (HasMoreFields(incoming_, ReportSession::kMaxFrames + 1)) {
     return End({StreamFault::kTooLarge,
                 absl::ResourceExhaustedError(fmt::format("frames: more than the {} that one message may have",
@@ -128,7 +128,7 @@ void ReportCall::OnWritten(bool ok) {
 void ReportCall::End(const StreamRefusal& refusal) {
   queue_.refusals().Count(refusal.fault);
   if (session_->admitted()) {
-    refused_ = true;  // SayThatItLeft has the reason
+    refused_ = true;  // SayThatItLeft logs the reason
   } else if (const auto more = queue_.refusal_lines().Admit(queue_.clock().SteadyNs())) {
     spdlog::warn("report stream from {} refused: {}{}", context_.peer(),
                  std::string(refusal.status.message()), *more);

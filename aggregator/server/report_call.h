@@ -15,22 +15,22 @@ namespace tributary::server {
 
 class IngestQueue;
 
-// The queue's thread only. Deletes itself after its last completion. One read is outstanding at any time,
-// unless the peer has more refusals to read than it may; one write at most.
+// The queue's thread only. Deletes itself after its last completion. Has one read outstanding, unless the
+// peer has too many unread refusals, and one write at most.
 class ReportCall {
  public:
-  // Waits on the queue for a stream to begin; after each it waits for the next.
+  // Waits on the queue for a stream to begin, then for the next one.
   static void Listen(IngestQueue& queue);
 
-  // Acknowledges what has been taken, unless a write is under way (then it follows).
+  // Acknowledges accepted frames; if a write is under way, right after it.
   void Answer();
   // Reads the next message, unless the peer must first read its refusals.
   void ReadOn();
-  // Ends the stream once what is under way has been written. The first status holds.
+  // Ends the stream after the write under way. The first status counts.
   void End(absl::Status status);
   void End(const StreamRefusal& refusal);
 
-  // Ends a stream that owes its hello or that has been superseded.
+  // Ends a stream without a hello in time, or that was superseded.
   void CheckUp(std::int64_t now_steady_ns);
 
   ReportSession& session() { return *session_; }
@@ -49,7 +49,7 @@ class ReportCall {
   void FinishIfDue();
   void DeleteIfDone();
   void SayThatItCame();
-  // `delivered`: the peer was there to hear how the stream ended.
+  // `delivered`: the peer could receive the status.
   void SayThatItLeft(bool delivered);
   std::optional<std::string> CertificateName() const;
 
@@ -58,9 +58,9 @@ class ReportCall {
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&context_};
   std::optional<ReportSession> session_;
   std::int64_t started_steady_ns_ = 0;
-  bool refused_ = false;  // by this side, after it had been admitted
+  bool refused_ = false;  // set by this side after the admission
 
-  // Raw, so that a message that does not parse can be told from the end of the stream.
+  // Raw, so that a message that does not parse differs from the end of the stream.
   grpc::ByteBuffer incoming_;
   v1::ReportRequest request_;    // reused
   v1::ReportResponse response_;  // reused

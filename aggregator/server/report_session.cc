@@ -49,7 +49,7 @@ std::optional<StreamRefusal> ReportSession::TakeHello(const v1::ReportRequest& r
   std::variant<Admission, StreamRefusal> decision = Admit(request.hello(), certificate_name_, sites_, fleet_);
   if (StreamRefusal* refusal = std::get_if<StreamRefusal>(&decision)) return std::move(*refusal);
   admission_ = std::move(std::get<Admission>(decision));
-  // What is sent again below it is offered again; the engine knows what it has.
+  // Frames sent again below it are offered again; the engine detects duplicates.
   answer_.set_acknowledged_sequence(admission_->membership.record->acknowledged_sequence);
   answer_.set_slot_ns(static_cast<std::uint64_t>(site()->engine().config().slot.ns()));
   unanswered_ = 1;
@@ -102,7 +102,7 @@ bool ReportSession::Owns(fusion::SourceHandle source) const {
 }
 
 void ReportSession::RefuseGated(const fusion::GatedTuple& tuple) {
-  // The engine counts every gated tuple; a peer that does not read is not told of each.
+  // The engine counts every gated tuple; a peer that does not read is not told of each one.
   if (answer_.refusals_size() >= kMaxPendingRefusals) return;
   Refuse(tuple.sequence, v1::REFUSAL_REASON_GATED, "inconsistent with the other sources of the slot",
          {tuple.subject});
@@ -119,12 +119,12 @@ StreamRefusal ReportSession::Superseded() const {
 }
 
 void ReportSession::TakeAnswer(v1::ReportResponse& response) {
-  // Swapped, so that both keep their memory.
+  // Swap, so that both keep their memory.
   response.Clear();
   response.set_acknowledged_sequence(answer_.acknowledged_sequence());
   response.mutable_refusals()->Swap(answer_.mutable_refusals());
   response.set_slot_ns(answer_.slot_ns());
-  answer_.clear_slot_ns();  // said once
+  answer_.clear_slot_ns();  // logged once
   unanswered_ = 0;
 }
 

@@ -1,4 +1,4 @@
-// What one Report stream says and is answered, without the transport.
+// The protocol of one Report stream, without the transport.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@
 
 namespace tributary::server {
 
-// Not thread-safe: the thread that has the stream. Nothing allocates in steady state; refusals do.
+// Not thread-safe: the stream's thread only. Nothing allocates in steady state, except refusals.
 class ReportSession {
  public:
-  // With this many refusals unanswered the peer is to be read no further until they are sent.
+  // Do not read from a peer with this many unsent refusals.
   static constexpr int kMaxPendingRefusals = 256;
 
-  // Of one message: so many slots of one source. Bounds what a message can make the aggregator answer.
+  // The limit of one message: frames, i.e. slots of one source. Bounds the answer to one message.
   static constexpr int kMaxFrames = 1024;
 
-  // All outlive the session. `certificate_name`: the peer's, where TLS is on.
+  // All arguments outlive the session. `certificate_name`: the peer's, with TLS.
   ReportSession(const SiteTable& sites, publish::Fleet& fleet, std::optional<std::string> certificate_name)
       : sites_(sites), fleet_(fleet), certificate_name_(std::move(certificate_name)) {}
   ~ReportSession() { Leave(); }
   ReportSession(const ReportSession&) = delete;
   ReportSession& operator=(const ReportSession&) = delete;
 
-  // Offers the frames of one message; what they complete is appended to `out` and belongs to site(). A
-  // refusal ends the stream; the frames before the fault have been taken.
+  // Offers the frames of one message; appends the slots that they complete, of site(), to `out`. A refusal
+  // ends the stream; the frames before the fault were accepted.
   std::optional<StreamRefusal> Take(const v1::ReportRequest& request, fusion::FusionTime now,
                                     fusion::FusedSlots& out);
 
-  // Whether the engine's source is one of this stream's.
+  // Whether this stream reports that source of the engine.
   bool Owns(fusion::SourceHandle source) const;
-  // A tuple that the gate left out after its frame had been taken.
+  // The gate removed a tuple after its frame was accepted.
   void RefuseGated(const fusion::GatedTuple& tuple);
 
   // A newer stream of the same node has joined.
@@ -49,19 +49,19 @@ class ReportSession {
   Site* site() const { return admission_ ? admission_->site : nullptr; }
   const std::string& node() const { return admission_->node; }
   bool superseded_another() const { return admission_->membership.superseded_another; }
-  // The node's, over all its streams.
+  // The node's counts, over all its streams.
   runtime::LogLimit& log_limit() const { return admission_->membership.record->log_limit; }
-  // Of this stream.
+  // This stream's counts.
   std::uint64_t taken_frames() const { return taken_frames_; }
   std::uint64_t refused_frames() const { return refused_frames_; }
 
-  // Frames taken or refused and not yet acknowledged; the answer to a hello counts as one.
+  // Frames accepted or refused and not yet acknowledged; the answer to a hello counts as one.
   std::uint64_t unanswered() const { return unanswered_; }
   int pending_refusals() const { return answer_.refusals_size(); }
-  // Puts the acknowledgement and all refusals before it into `response`.
+  // Writes the acknowledgement and all refusals before it to `response`.
   void TakeAnswer(v1::ReportResponse& response);
 
-  // The stream is over; its node is no longer connected.
+  // The stream has ended; its node is no longer connected.
   void Leave();
 
  private:

@@ -1,5 +1,5 @@
-// Whatever a peer sends: refused or taken, never a crash. The input is a sequence of messages, each after its
-// length.
+// Any bytes from a peer are refused or accepted, without a crash. The input is a sequence of messages, each
+// after its length.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   publish::Fleet fleet;
   ReportSession session(sites, fleet, std::nullopt);
   fusion::FusedSlots fused;
-  // An even first byte: the peer has said hello properly.
+  // An even first byte: the peer has sent a valid hello.
   if (size > 0 && *bytes % 2 == 0) session.Take(Hello(), {0, 0}, fused);
   for (std::size_t at = 1; at < size;) {
     const std::size_t length = std::min<std::size_t>(bytes[at], size - at - 1);

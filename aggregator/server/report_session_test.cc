@@ -58,7 +58,7 @@ class ReportSessionTest : public ::testing::Test {
   std::optional<StreamRefusal> Take(const v1::ReportRequest& request) {
     return session_->Take(request, {kNowNs, kNowNs}, fused_);
   }
-  // The reason of the one refusal of a frame that was made.
+  // The reason of the only refused frame.
   v1::RefusalReason RefusedFor(const v1::ReportRequest& request) {
     EXPECT_FALSE(Take(request).has_value());
     v1::ReportResponse response;

@@ -1,4 +1,4 @@
-// One site as ingest sees it: where frames go, and where what they fuse to goes.
+// One site for the server: where frames go, and where their fused slots go.
 #pragma once
 
 #include <array>
@@ -30,10 +30,10 @@ class Site {
   std::string model_sha256() const;
   void set_model_sha256(std::string digest);
 
-  // Hands out what the engine has fused.
+  // Publishes the fused slots.
   void Publish(const fusion::FusedSlots& fused);
 
-  // Frames that were refused for their structure, before the engine saw them.
+  // Frames refused for their structure before the engine saw them.
   void CountRefusedOnWire(fusion::RefusalReason reason) {
     ++refused_on_wire_[static_cast<std::size_t>(reason)];
   }
@@ -55,7 +55,7 @@ class SiteTable {
  public:
   explicit SiteTable(std::vector<std::unique_ptr<Site>> sites) : sites_(std::move(sites)) {}
 
-  // Null: unknown. There are few sites, and it is asked once per stream.
+  // Null: unknown. There are few sites, and each stream asks once.
   Site* Find(std::string_view name) const;
   const std::vector<std::unique_ptr<Site>>& all() const { return sites_; }
   std::vector<std::string> names() const;

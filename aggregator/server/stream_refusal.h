@@ -1,4 +1,4 @@
-// Why a whole stream was refused or ended by the aggregator.
+// Why the aggregator refused or ended a whole stream.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ enum class StreamFault : std::uint8_t {
   kHelloRepeated,  // a later message has one
   kHelloTimeout,   // none within the time allowed
   kUnknownSite,
-  kUnknownLeaf,  // the engine does not take a declared source
+  kUnknownLeaf,  // the engine refuses a declared source
   kSourceTaken,  // another connected node reports it
   kModelDiffers,
   kSlotDiffers,
@@ -32,7 +32,7 @@ inline constexpr std::size_t kStreamFaults = 14;
 // "malformed", "too_large" …: the label of a metric.
 std::string_view StreamFaultName(StreamFault fault);
 
-// What ends a stream: counted by `fault`, told to the peer as `status`.
+// The end of a stream: counted by `fault`, sent to the peer as `status`.
 struct StreamRefusal {
   StreamFault fault = StreamFault::kMalformed;
   absl::Status status;

@@ -44,8 +44,8 @@ void WatchCall::OnStarted(bool ok) {
     writing_ = true;
   }
   site_->feed().Add(shared_from_this());
-  // The headers go out alone and at once. Together with a first message that has a buffer hint, gRPC would
-  // keep both until something else is written to the connection, and would not report the write as done.
+  // Send the headers alone and at once. With a first message that has a buffer hint, gRPC would keep both
+  // until another write, and would not report this write as done.
   stream_.SendInitialMetadata(&written_);
 }
 
@@ -86,7 +86,7 @@ void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bo
     response_.set_slot_ns(static_cast<std::uint64_t>(site_->engine().config().slot.ns()));
     leaves_sent_ = true;
   }
-  // Where another write follows at once, one system call carries both.
+  // If another write follows at once, one system call carries both.
   grpc::WriteOptions options;
   if (more) options.set_buffer_hint();
   stream_.Write(response_, options, &written_);

@@ -21,8 +21,8 @@ namespace tributary::server {
 class IngestQueue;
 class Site;
 
-// Slots come on whichever ingest thread fused them and are written there and then if no write is under way;
-// else they wait in the WatchQueue, and the queue's thread goes on with them when the write is done.
+// The ingest thread that fused a slot writes it at once if no write is under way. Otherwise the slot waits in
+// the WatchQueue, and the queue's thread continues after the write.
 class WatchCall final : public publish::SlotSink, public std::enable_shared_from_this<WatchCall> {
  public:
   static void Listen(IngestQueue& queue);
@@ -32,7 +32,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   // Once a second: sends the latest slot if it was held back and no other has come.
   void CheckUp();
 
-  // Sends what is queued, then ends the stream.
+  // Sends the queued slots, then ends the stream.
   void Drain();
 
  private:
@@ -60,7 +60,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   std::optional<publish::WatchQueue> pending_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;  // no more slots are taken
   bool writing_ GUARDED_BY(mutex_) =
-      false;  // a write or the finish is under way; whoever set it is the writer
+      false;  // a write or the finish is under way; the thread that set it is the writer
   std::optional<absl::Status> ending_ GUARDED_BY(mutex_);
   bool finishing_ GUARDED_BY(mutex_) = false;
   bool done_ GUARDED_BY(mutex_) = false;

@@ -1,4 +1,4 @@
-// A reader's stream against the ingest server itself: slots are published by hand, so nothing else moves.
+// A reader's stream against the ingest server itself: the test publishes the slots, so nothing else moves.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -17,8 +17,8 @@
 namespace tributary::server {
 namespace {
 
-// Far longer than a loaded machine needs, far shorter than the ten seconds after which the server's
-// keep-alive would push out what a write left in a buffer.
+// Far longer than a loaded machine needs, far shorter than the ten seconds after which the server's keepalive
+// would flush a buffered write.
 constexpr std::chrono::seconds kPatience{5};
 
 std::vector<estimate::FusedSlot> Slots(estimate::Epoch first, std::size_t count, std::size_t subjects = 1) {
@@ -38,7 +38,7 @@ std::vector<estimate::FusedSlot> Slots(estimate::Epoch first, std::size_t count,
   return slots;
 }
 
-// Watches the site "lab" on a connection of its own. No pings: what arrives was written and flushed.
+// Watches the site "lab" on its own connection. No pings: what arrives was written and flushed.
 class Reader {
  public:
   explicit Reader(int port) {
@@ -70,13 +70,13 @@ class Reader {
     thread_.join();
   }
 
-  // The aggregator has taken this reader: it is told of every slot from now on. False after kPatience.
+  // Waits until the aggregator has accepted this reader, which then gets every slot. False after kPatience.
   bool AwaitOpen() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return open_; });
   }
 
-  // The epochs that have come, in order, once they are `count`; fewer after kPatience.
+  // The received epochs, in order, once they are `count`; fewer after kPatience.
   std::vector<estimate::Epoch> Await(std::size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return epochs_.size() >= count; });

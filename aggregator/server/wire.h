@@ -11,7 +11,7 @@
 
 namespace tributary::server {
 
-// Overwrites `message` and keeps its memory. False: the bytes do not parse. Empties `bytes`.
+// Overwrites `message`, reuses its memory. False: the bytes do not parse. Empties `bytes`.
 template <typename Message>
 bool ParseMessage(grpc::ByteBuffer& bytes, Message& message) {
   grpc::ProtoBufferReader reader(&bytes);
@@ -21,7 +21,7 @@ bool ParseMessage(grpc::ByteBuffer& bytes, Message& message) {
 }
 
 // Whether the message has more than `limit` fields at its top level. Two bytes on the wire can become a
-// submessage of a hundred in memory, and reused messages keep it: a look at the tags alone bounds that.
+// submessage of a hundred in memory, and reused messages keep it. Reading the tags alone bounds that.
 inline bool HasMoreFields(grpc::ByteBuffer& bytes, std::size_t limit) {
   using google::protobuf::internal::WireFormatLite;
   if (bytes.Length() <= 2 * limit) return false;

@@ -9,7 +9,7 @@ namespace tributary::store {
 namespace {
 
 absl::StatusCode CodeOf(int result) {
-  switch (result & 0xff) {  // the rest says more about the same
+  switch (result & 0xff) {  // keep the low byte: the rest gives details of the same error
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return absl::StatusCode::kDataLoss;
@@ -150,7 +150,7 @@ absl::StatusOr<Transaction> Transaction::Begin(Database& database) {
 }
 
 Transaction::~Transaction() {
-  // It may have been rolled back by SQLite itself; nothing is left to be done then.
+  // SQLite may have rolled back by itself; then nothing is left to do.
   if (database_ != nullptr) database_->Execute("ROLLBACK").IgnoreError();
 }
 

@@ -1,4 +1,4 @@
-// SQLite, as far as the store needs it: statements, transactions, errors that say what to do.
+// The part of SQLite that the store needs: statements, transactions, and errors with a remedy.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct sqlite3_stmt;
 
 namespace tributary::store {
 
-// A prepared statement. Binds from 1; valid as long as its Database. Errors come out of Step and Run: what
-// cannot be bound cannot be run.
+// A prepared statement. Parameters count from 1. Valid as long as its Database. Step and Run return the
+// errors of binding, too.
 class Statement {
  public:
   Statement& Bind(int index, std::int64_t value);
@@ -27,9 +27,9 @@ class Statement {
 
   // True while there is a row to read with the functions below (columns from 0).
   absl::StatusOr<bool> Step();
-  // For statements without rows.
+  // Runs a statement without rows.
   absl::Status Run();
-  // To be bound and run again.
+  // Resets it, to be bound and run again.
   void Reset();
 
   std::int64_t Integer(int column) const;
@@ -48,7 +48,7 @@ class Statement {
   int bind_result_ = 0;
 };
 
-// One connection, one thread at a time. Write-ahead log, synchronous = FULL: a commit is on the disk.
+// One connection; one thread at a time. Write-ahead log, synchronous = FULL: a commit is on the disk.
 //
 // Errors: DataLoss (not a database, damaged), ResourceExhausted (disk full), PermissionDenied, Unavailable
 // (input or output failed), Internal (a fault of this program). Messages name the file.
@@ -56,7 +56,7 @@ class Database {
  public:
   // Opens or creates; checks the whole file for damage.
   static absl::StatusOr<Database> Open(const std::string& path);
-  // A further connection to a file that another has opened: it reads, also while the other writes.
+  // Opens a second connection to an open file; it reads while the first one writes.
   static absl::StatusOr<Database> OpenToRead(const std::string& path);
 
   absl::StatusOr<Statement> Prepare(std::string_view sql);

@@ -1,4 +1,4 @@
-// Files of the store: written beside their place, synced, renamed; checked when they are read.
+// Files of the store: written to a temporary file, synced, renamed, and checked when read.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tributary::store {
 
-// What the store remembers of a file, or of a part of an UpdateLog.
+// The store's record of a file, or of a part of an UpdateLog.
 struct FileFacts {
   std::string name;  // relative to the store; ends with kLogEnding if others share the file
   std::uint64_t bytes = 0;
@@ -24,11 +24,11 @@ inline constexpr std::string_view kLogEnding = ".log";
 // Makes a file's name in its folder survive a crash.
 absl::Status SyncFolderOf(const std::string& path);
 
-// A file that is being written; gone with this object unless it was committed. One thread at a time.
-// Errors name the path; ResourceExhausted: the disk is full.
+// A file that is being written. Without Commit the destructor removes it. One thread at a time. Errors name
+// the path; ResourceExhausted: the disk is full.
 class DurableFile {
  public:
-  // `folder`/`name`, by way of `name`.tmp. The folders exist.
+  // Writes `folder`/`name` through `name`.tmp. The folders exist.
   static absl::StatusOr<DurableFile> Create(std::string folder, std::string name, StoreStepHook hook);
   ~DurableFile();
   DurableFile(DurableFile&& other) noexcept;
@@ -36,7 +36,7 @@ class DurableFile {
 
   absl::Status Append(std::string_view bytes);
 
-  // Once it returns, a crash leaves the file whole.
+  // After it returns, a crash leaves the file complete.
   absl::Status Commit();
 
   const FileFacts& facts() const { return facts_; }
@@ -60,11 +60,11 @@ class CheckedReader {
   CheckedReader(CheckedReader&& other) noexcept;
   CheckedReader& operator=(CheckedReader&& other) noexcept;
 
-  // The next bytes into `buffer`; fewer than its size only at the end of the file. DataLoss at the last bytes
-  // if the whole does not match its checksum: what was read must then not be used.
+  // Reads the next bytes into `buffer`; fewer than its size only at the end of the file. DataLoss at the last
+  // bytes if the checksum of the whole does not match: do not use what was read.
   absl::StatusOr<std::size_t> Read(char* buffer, std::size_t size);
-  // Passes over the next bytes unread, `remaining()` at most. The checksum, which is of the whole, is then
-  // not looked at.
+  // Skips the next bytes, `remaining()` at most. The checksum covers the whole file, so it is not checked
+  // then.
   absl::Status Skip(std::uint64_t bytes);
 
   std::uint64_t remaining() const { return facts_.bytes - position_; }

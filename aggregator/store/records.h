@@ -1,4 +1,4 @@
-// What the store keeps. Documents are the caller's own bytes: the store does not look into them.
+// The store's records. Documents are the caller's bytes; the store does not parse them.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace tributary::store {
 
 struct RunRecord {
   std::string name;
-  std::string config;    // as it was given
-  std::string document;  // where the run stands
+  std::string config;    // as given by the caller
+  std::string document;  // the run's state
   std::int64_t started_unix_ns = 0;
-  std::uint32_t model_round = 0;  // after which the run has its present model
+  std::uint32_t model_round = 0;  // the run has its present model since then
 };
 
 // The model after a round; round 0: the initial one.
@@ -28,28 +28,28 @@ struct ModelRecord {
   FileFacts strategy_state;  // with an empty name: there is none
 };
 
-// Its columns of the database, as both who writes and who only reads select them.
+// The columns of the database, for the writer and for readers.
 inline constexpr std::string_view kModelColumns =
     "round, sha256, element_count, created_unix_ns, file, bytes, crc32c, state_file, state_bytes, "
     "state_crc32c";
 
-// An accepted update of the round under way.
+// An accepted update of the present round.
 struct SubmissionRecord {
   std::string node;
   std::string document;
   FileFacts file;
 };
 
-// The elements of an update that is to be kept: small ones share a file, a large one has come with its own.
+// The elements of an update to keep: small ones share a file, a large one has its own.
 struct ArrivedUpdate {
-  std::string_view bytes;  // the caller's; where there is no file
+  std::string_view bytes;  // the caller's; if there is no file
   std::optional<DurableFile> file = {};
 };
 
-// A line of a run's history. The store numbers lines as they are written, and counts their changes.
+// A line of a run's history. The store numbers the lines, and counts their changes.
 struct HistoryRecord {
   std::int64_t number = 0;
-  std::int64_t revision = 0;  // of the run's history when the line was written or amended
+  std::int64_t revision = 0;  // the history's revision when the line was written or changed
   std::uint32_t round = 0;
   std::string document;
 };

@@ -6,7 +6,7 @@
 
 namespace tributary::store {
 
-// Creates them in an empty database. FailedPrecondition: a newer version of this program has made them.
+// Creates the tables in an empty database. FailedPrecondition: a newer version of this program has made them.
 absl::Status PrepareTables(Database& database);
 
 }  // namespace tributary::store

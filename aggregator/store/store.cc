@@ -79,7 +79,7 @@ absl::Status Store::CheckFiles() {
   if (!named.ok()) return named.status();
   std::set<std::string> known;
   for (const FileFacts& file : *named) {
-    // Sizes here; contents when they are read.
+    // Checks sizes here; contents are checked when they are read.
     if (auto reader = Read(file); !reader.ok()) return reader.status();
     known.insert(file.name);
   }
@@ -91,7 +91,7 @@ absl::Status Store::CheckFiles() {
       std::uint64_t number = 0;
       std::from_chars(name.data(), name.data() + name.size(), number);
       if (folder == kSubmissions) next_submission_ = std::max(next_submission_.load(), number + 1);
-      // What a crash left between a file and its transaction.
+      // Removes files that a crash left between a file and its transaction.
       if (!known.contains(fmt::format("{}/{}", folder, name))) unlink(entry.path().c_str());
     }
     if (error) return absl::UnavailableError(fmt::format("{}/{}: {}", folder_, folder, error.message()));
@@ -103,7 +103,7 @@ void Store::Remove(const std::vector<std::string>& names) {
   // The small updates of a round share a file.
   for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
     if (name.empty() || !AskHook(hook_, StoreStep::kRemoveFile).ok()) continue;
-    // What stays is removed at the next Open.
+    // The next Open removes what stays.
     unlink((folder_ + "/" + name).c_str());
   }
 }

@@ -1,10 +1,10 @@
-// Where runs live: one folder with an SQLite database and the files that it names.
+// Stores runs: one folder with an SQLite database and the files that it names.
 //
 //   lock  tributary.db  models/RUN.ROUND.safetensors  models/RUN.ROUND.state  submissions/NUMBER[.log]
 //
-// The database alone says what is true. A file is written, synced and in place before the transaction that
-// names it, and removed after the transaction that forgets it; files that nothing names are removed at the
-// next Open. So a crash at any moment leaves the state before or after a change.
+// The database is the truth. A file is written, synced and in place before the transaction that names it, and
+// is removed after the transaction that forgets it. Open removes files that nothing names. So a crash at any
+// moment leaves the state before or after a change.
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,10 @@
 
 namespace tributary::store {
 
-// One thread at a time, but for NewSubmission.
+// One thread at a time, except for NewSubmission.
 //
-// Errors: ResourceExhausted: the disk is full. DataLoss: what is on the disk is not what was written.
-// Unavailable: input or output failed. Nothing was changed then. NotFound: no such run or model.
+// Errors, without effect: ResourceExhausted: the disk is full. DataLoss: the disk does not have what was
+// written. Unavailable: input or output failed. NotFound: no such run or model.
 class Store {
  public:
   // Creates the folder if its parent exists. FailedPrecondition: another process uses the store, or a newer
@@ -39,49 +39,49 @@ class Store {
   // is changed then.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& folder, StoreStepHook hook = {});
 
-  // What Open needs of the place, without changing anything: the folder can be written to, or made. Errors
-  // begin with the folder: NotFound, PermissionDenied; InvalidArgument where a file is in the way.
+  // Checks the folder for Open without changing anything: it can be written to, or created. Errors begin with
+  // the folder: NotFound, PermissionDenied; InvalidArgument where a file is in the way.
   static absl::Status CheckPlace(const std::string& folder);
 
-  // In the order in which they were started.
+  // In the order of their start.
   absl::StatusOr<std::vector<RunRecord>> Runs();
-  // With its initial model, whose file is given. AlreadyExists: a run of that name.
+  // Adds a run with its initial model's file. AlreadyExists: a run of that name.
   absl::Status AddRun(const RunRecord& run, ModelRecord model, DurableFile file);
   absl::Status SaveDocument(std::string_view run, std::string_view document);
 
   // A file for a large update that is arriving. Thread-safe.
   absl::StatusOr<DurableFile> NewSubmission();
-  // Puts the elements of updates that have arrived together on the disk, by one sync for the small ones.
-  // Returns where each is; what AddSubmissions does not name then is removed with the round's others.
+  // Writes the elements of updates that arrived together, with one sync for the small ones. Returns where
+  // each is. If AddSubmissions does not name one, it is removed with the round's others.
   absl::StatusOr<std::vector<FileFacts>> Stage(std::string_view run, std::span<ArrivedUpdate> updates);
-  // Keeps them, all or none.
+  // Adds all of them in one transaction, or none.
   absl::Status AddSubmissions(std::string_view run, std::span<const SubmissionRecord> submissions);
-  // In the order in which they were added.
+  // In the order of their addition.
   absl::StatusOr<std::vector<SubmissionRecord>> Submissions(std::string_view run);
-  // Forgets them all, together with the run's document and a line of history.
+  // Forgets them all, and writes the run's document and a line of history in the same transaction.
   absl::Status DropSubmissions(std::string_view run, std::string_view document, const HistoryRecord& line);
 
   absl::StatusOr<DurableFile> NewModel(std::string_view run, std::uint32_t round);
   absl::StatusOr<DurableFile> NewStrategyState(std::string_view run, std::uint32_t round);
-  // The end of a round: its model is the present one, its submissions are forgotten, its line of history
-  // begins. `keep_models`: older ones than so many are removed, but for the initial one; 0: none is.
+  // Ends a round: makes its model the present one, forgets its submissions, and writes its line of history.
+  // `keep_models`: keeps this many models and the initial one; 0: all.
   absl::Status CommitRound(std::string_view run, std::string_view document, ModelRecord model,
                            DurableFile file, std::optional<DurableFile> strategy_state,
                            const HistoryRecord& line, std::uint32_t keep_models);
-  // The run's only model from now on, of which it is the record; the others are removed.
+  // Makes this the run's only model and removes the others.
   absl::Status ReplaceModels(std::string_view run, std::string_view document, ModelRecord model,
                              DurableFile file);
-  // Makes an earlier model the present one; the submissions are forgotten. NotFound: no such model.
+  // Makes an earlier model the present one and forgets the submissions. NotFound: no such model.
   absl::Status RollBack(std::string_view run, std::uint32_t round, std::string_view document,
                         const HistoryRecord& line);
 
-  // Replaces the document of the line that CommitRound wrote for that round, which now has its evaluation.
+  // Replaces the document of the line that CommitRound wrote for that round, to add its evaluation.
   absl::Status AmendHistory(std::string_view run, std::uint32_t round, std::string_view document);
 
   // The document of the line that CommitRound wrote for that round. NotFound: there is none.
   absl::StatusOr<std::string> CommittedLine(std::string_view run, std::uint32_t round);
 
-  // NotFound: the run has no model of that round, or it is no longer kept.
+  // NotFound: the run has no model of that round, or it was removed.
   absl::StatusOr<ModelRecord> Model(std::string_view run, std::uint32_t round);
 
   absl::StatusOr<CheckedReader> Read(const FileFacts& file) const;
@@ -112,7 +112,7 @@ class Store {
   Database database_;
   StoreStepHook hook_;
   std::atomic<std::uint64_t> next_submission_ = 0;
-  std::map<std::string, UpdateLog, std::less<>> logs_;  // of the rounds under way, by run
+  std::map<std::string, UpdateLog, std::less<>> logs_;  // the logs of the present rounds, by run
 };
 
 }  // namespace tributary::store

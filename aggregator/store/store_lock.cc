@@ -22,7 +22,7 @@ absl::StatusOr<StoreLock> StoreLock::Take(const std::string& folder) {
         fmt::format("{}: the store is in use by another aggregator (process {}); nothing was changed", folder,
                     size > 0 ? holder : "unknown"));
   }
-  // For the message above only.
+  // Only for the message above.
   const std::string pid = std::to_string(getpid());
   if (ftruncate(lock.fd_, 0) != 0 || pwrite(lock.fd_, pid.data(), pid.size(), 0) < 0) {
     return absl::ErrnoToStatus(errno, path + ": cannot write");

@@ -7,11 +7,11 @@
 
 namespace tributary::store {
 
-// Holds an exclusive lock on the file `lock` of a folder; the kernel lets go of it when the process ends,
-// also by SIGKILL.
+// Holds an exclusive lock on the file `lock` of a folder. The kernel releases it when the process ends, also
+// by SIGKILL.
 class StoreLock {
  public:
-  // FailedPrecondition if another process holds it (naming that process); else as errno says.
+  // FailedPrecondition if another process holds it (naming that process); else the error of errno.
   static absl::StatusOr<StoreLock> Take(const std::string& folder);
   ~StoreLock();
   StoreLock(StoreLock&& other) noexcept;

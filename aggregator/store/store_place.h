@@ -1,4 +1,4 @@
-// What a store's folder holds.
+// The layout of a store's folder.
 #pragma once
 
 #include <string_view>

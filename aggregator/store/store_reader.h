@@ -1,4 +1,4 @@
-// Pages of what the store keeps, for whoever asks.
+// Reads pages of the store, for any caller.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@
 
 namespace tributary::store {
 
-// Thread-safe; reads by a connection of its own, while the store's thread writes. What a transaction commits
-// is seen by the next call. Errors: those of Database.
+// Thread-safe. Reads through its own connection while the store's thread writes. The next call sees what a
+// transaction has committed. Errors: those of Database.
 class StoreReader {
  public:
-  // Of a store that is open.
+  // `store` is open.
   static absl::StatusOr<std::unique_ptr<StoreReader>> Open(const std::string& folder);
 
   // The last `count` lines of a run's history before line `number` (0: the newest), in the order of events.
   absl::StatusOr<std::vector<HistoryRecord>> LinesBefore(std::string_view run, std::int64_t number,
                                                          std::size_t count) const;
-  // The first `count` lines that were written or amended after that revision, in the order of the changes.
+  // The first `count` lines written or changed after that revision, in the order of the changes.
   absl::StatusOr<std::vector<HistoryRecord>> LinesAfter(std::string_view run, std::int64_t revision,
                                                         std::size_t count) const;
-  // Absent: there is none yet.
+  // nullopt: there is none yet.
   absl::StatusOr<std::optional<HistoryRecord>> LastCommitted(std::string_view run) const;
   absl::StatusOr<std::optional<HistoryRecord>> LastEvaluated(std::string_view run) const;
 

@@ -1,4 +1,4 @@
-// The moments at which a power cut or a full disk can hit the store.
+// The steps at which a power cut or a full disk can interrupt the store.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ enum class StoreStep : std::uint8_t {
   kRemoveFile,
 };
 
-// Asked before each step; an error is taken as if the step had failed so. Tests end the process in it. Empty:
-// nothing is asked.
+// Called before each step; an error makes the step fail with it. Tests end the process in it. May be empty.
 using StoreStepHook = std::function<absl::Status(StoreStep)>;
 
 inline absl::Status AskHook(const StoreStepHook& hook, StoreStep step) {

@@ -84,7 +84,7 @@ class StoreTest : public ::testing::Test {
     return store_->ReplaceModels("r", "replaced", Model(round), *std::move(file));
   }
 
-  // All that can be seen of the run.
+  // Everything visible of the run.
   std::string State() {
     const auto runs = store_->Runs();
     const auto submissions = store_->Submissions("r");
@@ -185,7 +185,7 @@ TEST_F(StoreTest, KeepsLargeUpdatesInFilesOfTheirOwn) {
   EXPECT_EQ(State(), "begun; a: update of a; b: large update of b; c: update of c; model: initial");
 }
 
-// What fails before the rules have seen it must be no more than a reason to try again.
+// A failure before the rules have seen the update is only a reason to retry.
 TEST_F(StoreTest, StagesTheNextBatchWhereAFailedOneBegan) {
   bool full = false;
   Open([&](StoreStep step) {
@@ -267,7 +267,7 @@ TEST_F(StoreTest, NamesTheFileThatItCannotCreate) {
 
 TEST_F(StoreTest, StopsASecondProcessOnTheSameStore) {
   Open();
-  // flock is per open file: a second Open in this process is refused as another process would be.
+  // flock is per open file: a second Open in this process is refused, as in another process.
   const auto second = Store::Open(folder_);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.status().message()),
@@ -344,12 +344,12 @@ TEST_F(StoreTest, ChangesNothingWhenTheDiskIsFullAtAnyStep) {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(State(), before) << "at step " << fail_at;
   }
-  // Two files of four steps each and a write, and the transaction.
+  // Two files of four steps and a write each, and the transaction.
   EXPECT_GE(failures, 12);
   EXPECT_THAT(State(), HasSubstr("committed 1"));
 }
 
-// The process ends at every step of a whole round in turn; what is there afterwards is one of the states in
+// Ends the process at every step of a whole round in turn. Afterwards the store has one of the states in
 // between, never less than what was acknowledged.
 TEST_F(StoreTest, IsWholeAfterAProcessThatEndedAtAnyStep) {
   const std::vector<std::string> states = {

@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<FileFacts>> UpdateLog::Append(std::span<const std::st
   if (status.ok()) status = AskHook(hook_, StoreStep::kSyncFile);
   if (status.ok() && fdatasync(fd_) != 0) status = LogError("sync", path_);
   if (!status.ok()) {
-    // What stays behind the end is overwritten by the next batch.
+    // The next batch overwrites what stays behind the end.
     if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) return LogError("shorten", path_);
     return status;
   }

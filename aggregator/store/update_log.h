@@ -13,10 +13,11 @@
 
 namespace tributary::store {
 
-// Appends batches and syncs once for each, so that the cost of a sync is shared by what arrives together. The
-// file stays when this object goes: the database names its parts. One thread at a time.
+// Appends batches with one sync each, so updates that arrive together share its cost. The file stays when
+// this object is destroyed: the database names its parts. One thread at a time.
 //
-// Errors name the path; ResourceExhausted: the disk is full. The file then ends where it ended before.
+// Errors name the path; ResourceExhausted: the disk is full. An error leaves the end of the file where it
+// was.
 class UpdateLog {
  public:
   // `folder`/`name`. The folders exist.
@@ -25,7 +26,7 @@ class UpdateLog {
   UpdateLog(UpdateLog&& other) noexcept;
   UpdateLog& operator=(UpdateLog&& other) = delete;
 
-  // Once it returns, a crash leaves all of them whole. The facts are in the order of `parts`.
+  // After it returns, a crash leaves all parts complete. The facts are in the order of `parts`.
   absl::StatusOr<std::vector<FileFacts>> Append(std::span<const std::string_view> parts);
 
  private:
