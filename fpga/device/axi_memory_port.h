@@ -10,11 +10,11 @@
 
 namespace tributary::device {
 
-// Where addresses lead.
+// The memory behind the addresses.
 class BusMemory {
  public:
   virtual ~BusMemory() = default;
-  // The bytes at an address, or nullptr if they are not all memory: the bus answers DECERR.
+  // The bytes at an address, or nullptr if not all of them are memory: the bus answers DECERR.
   virtual std::uint8_t* Resolve(std::uint64_t address, std::uint64_t bytes) = 0;
 };
 
@@ -37,11 +37,11 @@ class AxiMemoryPort {
  public:
   struct Timing {
     std::uint32_t latency_clocks = 8;  // from taking a burst to its first answer
-    double stall = 0.0;                // probability that a channel is held back in a clock
+    double stall = 0.0;                // probability that a channel stalls in a clock
     std::uint64_t seed = 1;
   };
 
-  // What the kernel did, and rules of AXI4 that it broke.
+  // The kernel's transfers, and the rules of AXI4 that it broke.
   struct Record {
     std::uint64_t read_bursts = 0, write_bursts = 0, read_words = 0, written_words = 0;
     std::uint32_t longest_burst = 0;
@@ -52,11 +52,11 @@ class AxiMemoryPort {
   explicit AxiMemoryPort(BusMemory* memory) : memory_(memory) {}
 
   void set_timing(const Timing& timing);
-  // The next burst is answered with SLVERR (data is transferred nevertheless).
+  // Answers the next burst with SLVERR (and transfers the data all the same).
   void FailNextRead() { fail_read_ = true; }
   void FailNextWrite() { fail_write_ = true; }
 
-  // One rising edge: what the kernel drove before it, to what the memory drives after it.
+  // One rising edge: takes the kernel's signals before it, returns the memory's signals after it.
   void Clock(const AxiMasterSignals& kernel);
   void Reset();
 
@@ -85,7 +85,7 @@ class AxiMemoryPort {
   bool fail_read_ = false, fail_write_ = false;
   std::deque<Burst> reads_, writes_, answers_;
   AxiMemorySignals signals_;
-  AxiMasterSignals before_;  // the previous clock, for the rule that valid holds until ready
+  AxiMasterSignals before_;  // the previous clock, to check that valid holds until ready
   AxiMemorySignals granted_;
   Record record_;
 };

@@ -57,7 +57,7 @@ void Board::Load(const axlf& image) {
   std::memcpy(uuid.data(), image.m_header.uuid, uuid.size());
   if (loaded_ && uuid == uuid_) return;
   if (!uses_.empty()) Throw(EBUSY, "another xclbin is in use");
-  // A file that cannot be loaded leaves the board as it was.
+  // If a file cannot be loaded, the board stays as it was.
   std::vector<std::unique_ptr<ComputeUnit>> units;
   for (const Instance& instance : instances) {
     std::unique_ptr<KernelModel> kernel =
@@ -100,7 +100,7 @@ KernelRun::Fault Board::FaultOf(std::uint64_t run) const {
 }
 
 std::chrono::microseconds Board::HoldOf(const KernelRun& run) const {
-  // What XRT's driver takes to notice the end of a run by its timer when no interrupt arrives.
+  // The time in which XRT's driver notices the end of a run by its timer, without an interrupt.
   if (faults_.slow_interrupt) return std::chrono::milliseconds(500);
   constexpr std::size_t kFramesWord = fpga::kKernelArguments[fpga::kFramesArgument].offset / 4;
   if (run.registers.size() <= kFramesWord) return {};

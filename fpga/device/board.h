@@ -25,12 +25,12 @@ class Board {
   explicit Board(const FaultPlan& faults) : faults_(faults), memory_(faults.memory_bytes) {}
 
   // Loads an xclbin: EINVAL for a malformed one, ENOENT for a kernel that is not in the catalogue, EBUSY
-  // while another one is in use. Loading the one that is loaded changes nothing.
+  // while another one is in use. Loading the present one again changes nothing.
   void Load(const axlf& image);
 
   // A unit in use keeps the xclbin loaded. EINVAL if the board holds another xclbin; EBUSY for a unit that
-  // somebody has for himself, or to have one alone that others use. Numbers beyond the units (XRT's virtual
-  // unit) only keep the xclbin.
+  // another user has exclusively, or for exclusive use of a shared unit. Numbers beyond the units (XRT's
+  // virtual unit) only keep the xclbin.
   void OpenContext(const Uuid& xclbin, std::uint32_t unit, bool shared);
   void CloseContext(std::uint32_t unit);
 

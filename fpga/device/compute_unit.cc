@@ -9,7 +9,7 @@
 namespace tributary::device {
 namespace {
 
-// Clocks between two looks at the interrupt and at the wish to abort.
+// Clocks between two checks of the interrupt and of an abort.
 constexpr int kClocksPerLook = 64;
 constexpr std::size_t kControlWords = 4;
 

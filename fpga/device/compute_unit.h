@@ -17,28 +17,28 @@
 
 namespace tributary::device {
 
-// A start packet as XRT hands it over: register contents from offset 0 (the first four words are control).
+// A start packet in XRT's form: register contents from offset 0 (the first four words are control).
 struct KernelRun {
   enum class Outcome { kCompleted, kError, kAborted };
   enum class Fault { kNone, kHang, kHangHard, kReadError, kWriteError };
 
-  const void* client = nullptr;  // who asked, and its number for the packet: for Abort
+  const void* client = nullptr;  // the user and its packet number: for Abort
   std::uint32_t packet = 0;
   std::vector<std::uint32_t> registers;
   Fault fault = Fault::kNone;
-  std::chrono::microseconds hold{0};        // the end is reported at the earliest so long after the start
+  std::chrono::microseconds hold{0};        // reports the end at this time after the start at the earliest
   std::function<void(Outcome)> on_outcome;  // called once, on the unit's thread or on Abort's
 };
 
-// Owns the kernel and a thread that runs it; runs are taken in order. Any thread may call. The queue is as
-// long as XRT's users make it. Stopping aborts what is queued and running.
+// Owns the kernel and a thread that runs it, in the order of the queue. Any thread may call. XRT's users
+// bound the queue. Stop aborts queued and running runs.
 class ComputeUnit {
  public:
   ComputeUnit(std::string name, std::unique_ptr<KernelModel> kernel);
   ~ComputeUnit();
 
   void Start(KernelRun run);
-  // True if the run was here; its outcome is kAborted unless it ended first.
+  // True if this unit had the run; its outcome is kAborted unless it ended first.
   bool Abort(const void* client, std::uint32_t packet);
   void AbortAll(const void* client);
 

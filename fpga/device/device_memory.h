@@ -1,4 +1,4 @@
-// The board's memory: what kernels read and write, apart from the host's copies of buffers.
+// The board's memory. Kernels read and write it; the host has its own copies of buffers.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class DeviceMemory final : public BusMemory {
   static constexpr std::uint64_t kBase = 0x1'0000'0000;  // far from 0, so that a lost pointer is not memory
   static constexpr std::size_t kPageBytes = 4096;
 
-  // Address space is reserved; pages are taken when touched. Throws std::bad_alloc.
+  // Reserves address space; a page takes memory when it is touched. Throws std::bad_alloc.
   explicit DeviceMemory(std::size_t bytes);
   ~DeviceMemory() override;
   DeviceMemory(const DeviceMemory&) = delete;

@@ -1,4 +1,4 @@
-// What the software device shall do wrong, for tests of those who must notice.
+// Faults of the software device, for tests of its users.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace tributary::device {
 
-// Runs are counted from 1 over all compute units since the device was opened by the first user.
+// Counts runs from 1 over all compute units since the first user opened the device.
 struct FaultPlan {
   // A list "name[=value],…"; names as the members below. Errors: InvalidArgument naming the word.
   static absl::StatusOr<FaultPlan> Parse(std::string_view text);
@@ -23,10 +23,10 @@ struct FaultPlan {
   std::optional<std::uint64_t> hang;        // this run never ends
   std::optional<std::uint64_t> hang_hard;   // nor can it be aborted
   std::optional<std::uint64_t> hang_after;  // neither this run nor a later one ends
-  std::optional<std::uint64_t> read_error;  // the first read burst of this run is answered with an error
+  std::optional<std::uint64_t> read_error;  // answers the first read burst of this run with an error
   std::optional<std::uint64_t> write_error;
   std::optional<std::uint64_t> disappear;  // from this run on, every call fails
-  std::uint64_t frame_us = 0;              // the end of a run is held back for so long for each of its frames
+  std::uint64_t frame_us = 0;              // delays the end of a run by this time for each of its frames
   std::size_t memory_bytes = std::size_t{256} << 20;
 };
 

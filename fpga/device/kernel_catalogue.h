@@ -1,4 +1,4 @@
-// The kernels that the software device can be loaded with.
+// The kernels of the software device.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A kernel as its surroundings see it: registers, clock and bus.
+// The interface of a kernel: registers, clock and bus.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class KernelModel {
  public:
   virtual ~KernelModel() = default;
 
-  // Holds the reset for a few clocks: what was running is forgotten.
+  // Holds the reset for a few clocks; a running job is lost.
   virtual void Reset() = 0;
 
   // One clock.

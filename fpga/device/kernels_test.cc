@@ -1,4 +1,4 @@
-// The kernels beside positioning under XRT, each against its golden model.
+// The kernels other than positioning under XRT, each against its golden model.
 #include <gtest/gtest.h>
 #include <xrt/xrt_bo.h>
 #include <xrt/xrt_device.h>
@@ -39,7 +39,7 @@ class KernelsTest : public testing::Test {
     ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
   }
 
-  // Runs a kernel once and gives its output, without the report.
+  // Runs a kernel once and returns its output, without the report.
   static Words Run(const std::string& name, const RunArguments& arguments, const Words& input,
                    const Words& parameters, std::size_t output_words) {
     const std::string path = OwnFolder() + name + ".xclbin";

@@ -58,7 +58,7 @@ void SoftwareDevice::close_device() {
     board.swap(board_);
   }
   if (board == nullptr) return;
-  // What still runs would write into the packets freed below.
+  // Running jobs would write into the packets freed below.
   board->AbortAll(this);
   const std::scoped_lock lock(mutex_);
   for (const auto& [handle, buffer] : buffers_) board->memory().Free(buffer.device_address);
@@ -87,7 +87,7 @@ xclBufferHandle SoftwareDevice::Add(Buffer buffer) {
   if ((buffer.flags & XCL_BO_FLAGS_EXECBUF) == 0) {
     buffer.device_address = target->memory().Allocate(buffer.bytes);
     if (buffer.device_address == 0) throw std::bad_alloc();
-    // What a program reads without having synchronised it must not look like what it expects.
+    // Filled with a pattern, so that a program that reads without a sync fails.
     std::memset(target->memory().Resolve(buffer.device_address, buffer.bytes), 0xdb, buffer.bytes);
   }
   const std::scoped_lock lock(mutex_);

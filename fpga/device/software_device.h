@@ -1,4 +1,4 @@
-// One opening of the software board, as libxrt_coreutil sees a device.
+// One opening of the software board: a device of libxrt_coreutil.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ class SoftwareDevice final : public xrt_core::device {
   const xrt_core::query::request& lookup_query(xrt_core::query::key_type key) const override;
 
  private:
-  // Host and device hold separate copies: a forgotten sync shows up as wrong data.
+  // Host and device have separate copies: a forgotten sync gives wrong data.
   struct Buffer {
     std::unique_ptr<std::byte[]> own;  // empty for a caller's memory
     std::byte* host = nullptr;
@@ -67,7 +67,7 @@ class SoftwareDevice final : public xrt_core::device {
 
   mutable std::mutex completion_mutex_;
   mutable std::condition_variable completion_;
-  mutable std::uint64_t completions_ = 0;  // not yet handed out by exec_wait
+  mutable std::uint64_t completions_ = 0;  // not yet returned by exec_wait
 };
 
 }  // namespace tributary::device

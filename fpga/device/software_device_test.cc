@@ -1,4 +1,4 @@
-// The software device under Debian's libxrt_coreutil, used as any program uses XRT.
+// The software device under Debian's libxrt_coreutil, used like any XRT device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <xrt/xrt_bo.h>

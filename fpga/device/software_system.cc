@@ -1,4 +1,4 @@
-// What libxrt_coreutil finds when it opens this library: the object below registers itself.
+// The entry point for libxrt_coreutil: the object below registers itself when the library is opened.
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -12,7 +12,7 @@
 namespace tributary::device {
 namespace {
 
-// The faults of TRIBUTARY_DEVICE_FAULTS; a malformed list is an error that nobody overlooks.
+// The faults of TRIBUTARY_DEVICE_FAULTS. A malformed list is an error.
 FaultPlan FaultsFromEnvironment() {
   const char* text = std::getenv("TRIBUTARY_DEVICE_FAULTS");
   absl::StatusOr<FaultPlan> plan = FaultPlan::Parse(text == nullptr ? "" : text);
@@ -20,9 +20,8 @@ FaultPlan FaultsFromEnvironment() {
   return *plan;
 }
 
-// One board, index 0. It exists, loaded, as long as somebody has it open; its faults are read when the
-// first one opens it. Openings are kept until the process ends: coreutil has threads that may still look
-// at a closed one.
+// One board, index 0. It exists while somebody has it open; the first opening reads its faults. Openings are
+// kept until the process ends: threads of coreutil may still use a closed one.
 class SoftwareSystem final : public xrt_core::system {
  public:
   std::pair<unsigned, unsigned> get_total_devices(bool) const override {

@@ -42,7 +42,7 @@ class exception : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a device throws for a question that it cannot answer; coreutil catches it by type.
+// A device throws this for a query without an answer; coreutil catches it by type.
 class no_such_key : public exception {
  public:
   explicit no_such_key(key_type key) : exception("the software device has no answer"), key_(key) {}
@@ -95,7 +95,7 @@ struct ishim {
   virtual void disable_ip_interrupt(xclInterruptNotifyHandle) { NotSupported(); }
   virtual void wait_ip_interrupt(xclInterruptNotifyHandle) { NotSupported(); }
   virtual std::cv_status wait_ip_interrupt(xclInterruptNotifyHandle, std::int32_t) { NotSupported(); }
-#if defined(__x86_64__)  // the AI engine's entries, which nobody calls here: part of the binary interface
+#if defined(__x86_64__)  // the AI engine's entries: nobody calls them, but the binary interface has them
   virtual void ai_engine_00() { NotSupported(); }
   virtual void ai_engine_01() { NotSupported(); }
   virtual void ai_engine_02() { NotSupported(); }

@@ -1,4 +1,4 @@
-// Guards the binary interface that xrt_core_interface.h declares against the coreutil that is installed.
+// Guards the binary interface of xrt_core_interface.h against the installed coreutil.
 #include <dlfcn.h>
 #include <elf.h>
 #include <gtest/gtest.h>

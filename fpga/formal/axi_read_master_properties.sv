@@ -1,5 +1,5 @@
-// The read master asks for bursts that AXI4 allows, for as many words as it was told, never for more than
-// its buffer has room for, and never refuses a word that it asked for.
+// The read master requests only bursts that AXI4 allows, exactly the words of the transfer, never more than
+// its buffer can take, and accepts every requested word.
 module axi_read_master_properties #(
   parameter int MAX_BURST = 4,
   parameter int DEPTH = 8
@@ -39,7 +39,7 @@ module axi_read_master_properties #(
   logic [LW-2:0] stored;
   assign stored = write_pointer - read_pointer;
 
-  // Words asked for that have not arrived; the memory sends no others.
+  // Requested words that have not arrived; the memory sends no others.
   logic [31:0] owed_q;
   logic        reset_seen_q = 1'b0;
   wire asked   = arvalid & axi_arready_i;

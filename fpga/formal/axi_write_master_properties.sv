@@ -1,5 +1,5 @@
-// The write master asks for bursts that AXI4 allows, sends exactly the words of each after its address,
-// marks the last one, never lets the channel wait, and reports the end only when all is answered.
+// The write master requests only bursts that AXI4 allows, sends exactly their words after the address, marks
+// the last one, never stalls the channel, and reports the end only after every answer.
 module axi_write_master_properties #(
   parameter int MAX_BURST = 4,
   parameter int DEPTH = 4

@@ -1,5 +1,5 @@
-// Nothing is lost, doubled, changed or reordered: one word, of any number, is followed through the FIFO. The solver
-// chooses which; the numbers are taken modulo 16, and five words at most are inside.
+// The FIFO neither loses, doubles, changes nor reorders words. The solver follows one word of its choice
+// through the FIFO. Numbers are modulo 16, and at most five words are inside.
 module fifo_properties #(
   parameter int WIDTH = 1  // one bit stands for all: no bit of a word depends on another
 ) (

@@ -1,5 +1,5 @@
-// The double buffer's account: no word is written into a bank that is complete or being read, a bank is offered only
-// when all its words are in, and banks are offered in the order in which they were filled.
+// The double buffer's rules: no word goes into a bank that is complete or being read, a bank is offered only
+// when it is complete, and banks are offered in the order in which they were filled.
 module positioning_input_properties (
   input logic clk_i,
   input logic rst_ni,
@@ -16,12 +16,12 @@ module positioning_input_properties (
   );
   (* observe = "dut.full_q" *) wire [1:0] full_banks;
 
-  // Words taken and released, counted; both banks hold eight.
+  // Counts of accepted and released words; both banks hold eight.
   logic [3:0] inside_q;
   logic       reset_seen_q = 1'b0;
   always_comb begin
     if (!reset_seen_q) assume (!rst_ni);
-    // The block releases a bank that it was given, and no other.
+    // The block releases only a bank that it was given.
     if (!full_banks[bank]) assume (!release_i);
   end
 

@@ -1,5 +1,6 @@
-// The word that comes out is the chosen source's, exactly that source is told, the choice stands until the word is taken
-// (stream_check inside the arbiter), and a source that keeps asking sees each other source served at most once.
+// The output word is the chosen source's, exactly that source gets ready, the choice stands until the word is
+// taken (stream_check inside the arbiter), and a source that keeps asking sees each other source served at
+// most once.
 module round_robin_arbiter_properties #(
   parameter int WIDTH = 1  // one bit stands for all: no bit of a word depends on another
 ) (
@@ -59,9 +60,9 @@ module round_robin_arbiter_properties #(
   logic [3:0] winner;
   assign winner = {out_source == 2'd3, out_source == 2'd2, out_source == 2'd1, out_source == 2'd0};
 
-  logic [1:0] distance;  // how many sources stand before it in turn
+  logic [1:0] distance;  // sources before it in the order
   assign distance = patient - last - 2'd1;
-  logic [1:0] behind;  // the same, behind the choice that stands
+  logic [1:0] behind;  // the same, after the present choice
   assign behind = patient - held - 2'd1;
 
   // The first cycle is a reset; later ones may come at any time.
@@ -86,7 +87,7 @@ module round_robin_arbiter_properties #(
       if (!bit_of(in_valid_i, patient) || (taken && out_source == patient)) served_q <= '0;
       else if (taken) served_q <= served_q + 3'd1;
       assert (served_q <= 3'd3);
-      // Each turn brings it closer; a choice that stands may have been made before it asked.
+      // Each turn moves it forward; a present choice may be older than its request.
       if (!bit_of(waiting_q, patient)) assert (served_q == 3'd0);
       else if (!holding) assert (served_q + 3'(distance) <= 3'd3);
       else if (held != patient) assert (served_q + 3'(behind) <= 3'd2);

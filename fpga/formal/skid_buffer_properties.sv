@@ -1,4 +1,5 @@
-// Nothing is lost, doubled, changed or reordered: the buffer is compared with the two words it may hold.
+// The buffer neither loses, doubles, changes nor reorders words: it is compared with the two words that it
+// may hold.
 module skid_buffer_properties #(
   parameter int WIDTH = 4
 ) (
@@ -20,7 +21,7 @@ module skid_buffer_properties #(
   (* observe = "dut.skid_q" *) wire [WIDTH-1:0] skid_word;
   (* observe = "dut.skid_valid_q" *) wire skid_valid;
 
-  // What must be inside, the elder word first.
+  // The expected contents, the older word first.
   logic [1:0]       count_q;
   logic [WIDTH-1:0] first_q, second_q;
   logic             put, get;

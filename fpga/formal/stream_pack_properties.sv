@@ -1,5 +1,5 @@
-// Every word holds the elements since the one before, in order, the first in the low bits, zeros where a frame ended
-// early; nothing is lost or doubled.
+// Every word holds the elements since the word before it, in order, the first in the low bits, and zeros
+// where a frame ended early. No element is lost or doubled.
 module stream_pack_properties #(
   parameter int WIDTH = 2
 ) (
@@ -22,7 +22,7 @@ module stream_pack_properties #(
   (* observe = "dut.word_q" *) wire [COUNT*WIDTH-1:0] word;
   (* observe = "dut.next_q" *) wire [1:0] next;
 
-  // The open word and how many elements it has; the word on offer.
+  // The open word and its number of elements; the offered word.
   logic [COUNT*WIDTH-1:0] open_q, offer_q, filled;
   logic [1:0]             count_q;
   logic                   offered_q;

@@ -1,4 +1,4 @@
-// Every word comes out as its elements, low bits first, each once, the next word directly behind it.
+// Every word comes out as its elements, low bits first, each once. The next word follows without a gap.
 module stream_unpack_properties #(
   parameter int WIDTH = 2
 ) (
@@ -20,7 +20,7 @@ module stream_unpack_properties #(
   (* observe = "dut.word_q" *) wire [COUNT*WIDTH-1:0] word;
   (* observe = "dut.left_q" *) wire [1:0] left;
 
-  // The word that is being given out and the number of the element on offer.
+  // The present word, and the number of the offered element.
   logic [COUNT*WIDTH-1:0] word_q;
   logic [1:0]             element_q;
   logic                   busy_q;

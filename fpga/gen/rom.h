@@ -1,5 +1,5 @@
-// Contents of the RTL's read-only memories, made from the golden models' own tables so that one definition
-// holds.
+// Contents of the RTL's read-only memories, made from the golden models' tables, so that there is one
+// definition.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The definition of correct for the augmentation of 28×28 grey images: blur, rotation, resized crop, each
-// chosen by its own shift register. The RTL's tables are generated from the functions of this header.
+// The golden model of the augmentation of 28×28 grey images: blur, rotation, resized crop, each chosen by its
+// own shift register. The RTL's tables are generated from the functions of this header.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ struct PixelPosition {
   friend bool operator==(const PixelPosition&, const PixelPosition&) = default;
 };
 
-// Gaussian of σ 1.0 on 3×3 points, in units of 2^-10. The sum is exactly 1024: an even area keeps its grey.
-// (Units of 2^-7 would be off by 6 % in single taps.)
+// Gaussian of σ 1.0 on 3×3 points, in units of 2^-10. The sum is exactly 1024, so an even area keeps its grey
+// value. (Units of 2^-7 would be off by 6 % in single taps.)
 inline constexpr Kernel kBlurKernel = {77, 127, 77, 127, 208, 127, 77, 127, 77};
 inline constexpr int kBlurShift = 10;
 inline constexpr std::uint32_t kBlurValue = 3;  // one of four: 25 %
@@ -34,16 +34,16 @@ inline constexpr std::uint32_t kBlurValue = 3;  // one of four: 25 %
 // [SSL], 5.2.3: positive turns the image anticlockwise, as torchvision does.
 inline constexpr std::array<int, 4> kRotationDegrees = {-30, -15, 15, 30};
 
-// Where output pixel (row, column) of a rotation comes from: the nearest pixel, about the image's geometric
+// The source of output pixel (row, column) of a rotation: the nearest pixel, about the image's geometric
 // centre (13.5, 13.5). Nothing if that lies outside: the output is 0. [SSL] turned about pixel 14, half a
-// pixel off; with this centre no source falls half-way between two pixels, so the table does not depend on
+// pixel off. With this centre no source falls half-way between two pixels, so the table does not depend on
 // rounding.
 std::optional<PixelPosition> RotationSource(std::size_t variant, PixelPosition output);
 
 // [SSL], 5.2.4: side of the centre crop.
 inline constexpr std::array<std::size_t, 4> kCropSides = {16, 20, 24, 28};
 
-// Which row (or column) of the image row (or column) `output` of a resized crop shows: the nearest one.
+// The source row (or column) of row (or column) `output` of a resized crop: the nearest one.
 std::size_t CropSource(std::size_t variant, std::size_t output);
 
 // Single augmentations.
@@ -51,7 +51,7 @@ Image Blur(const Image& image);
 Image Rotate(const Image& image, std::size_t variant);
 Image CropAndResize(const Image& image, std::size_t variant);
 
-// What was done to an image; for variants, the index into the arrays above. Off: the image passes unchanged.
+// The choices for an image; variants are indices into the arrays above. Off: the image passes unchanged.
 struct AugmentationChoice {
   bool blur = false;
   std::optional<std::size_t> rotation;
@@ -60,8 +60,8 @@ struct AugmentationChoice {
 };
 Image Augment(const Image& image, const AugmentationChoice& choice);
 
-// The sequence of choices that the hardware makes. Each image (each view, if an image is used several times)
-// takes one step of every register, switched on or not.
+// The hardware's sequence of choices. Each image (each view, if an image is used several times) takes one
+// step of every register, switched on or not.
 class AugmentationSequence {
  public:
   struct Enable {

@@ -1,5 +1,5 @@
-// The definition of correct for the beacon network in the fixed point of [BEACON]: inputs, hidden values and
-// outputs are 11-bit words Q1.10 (-1024…1023), weights 16-bit words Q8.8, tansig a table of 16,384 words.
+// The golden model of the beacon network in the fixed point of [BEACON]: inputs, hidden values and outputs
+// are 11-bit words Q1.10 (-1024…1023), weights 16-bit words Q8.8, tansig a table of 16,384 words.
 #pragma once
 
 #include <array>
@@ -27,13 +27,13 @@ class BeaconModel {
   // Rounds the weights to nearest and saturates them.
   explicit BeaconModel(const nn::BeaconNetwork& network);
 
-  // Weights as the board takes them: 40 of layer 1, 22 of layer 2.
+  // Weights in the board's order: 40 of layer 1, 22 of layer 2.
   const std::array<std::int32_t, nn::BeaconNetwork::kParameters>& weights() const { return weights_; }
 
   // The integer network.
   Outputs Run(const Inputs& inputs) const;
 
-  // Normalised inputs to words: rounded half up, saturated. NaN is the caller's to refuse.
+  // Normalised inputs to words: rounded half up, saturated. The caller refuses NaN.
   static Inputs Quantise(const nn::BeaconInputs& inputs);
 
   // Normalised inputs to normalised outputs.

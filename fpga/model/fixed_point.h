@@ -22,7 +22,8 @@ constexpr std::int64_t Saturate(std::int64_t value, int bits) {
 inline constexpr int kMaxFraction = 30;
 inline constexpr int kMinFraction = -30;
 
-// The most fraction bits with which ±range still fits a signed word: range · 2^fraction ≤ 2^(bits-1) - 1.
+// The largest number of fraction bits with which ±range still fits a signed word: range · 2^fraction ≤
+// 2^(bits-1) - 1.
 inline int FractionBits(double range, int bits) {
   int fraction = kMaxFraction;
   while (fraction > kMinFraction && std::ldexp(range, fraction) > static_cast<double>(MaxWord(bits)))

@@ -34,8 +34,7 @@ WordLengths WordLengthsOf(NumberFormat format) {
 // well within a DSP's 48; 32-bit ones to 63, so that adding the rounding half cannot overflow.
 int AccumulatorBits(int weight_bits) { return weight_bits == 8 ? 32 : weight_bits == 16 ? 39 : 63; }
 
-// 16-bit layers drop at least 9 bits: processors without 64-bit products then need no wider lanes than 32
-// bits.
+// 16-bit layers drop at least 9 bits: then processors without 64-bit products need 32-bit lanes only.
 int LeastShift(int weight_bits) { return weight_bits == 16 ? 9 : 1; }
 
 bool AllFinite(std::span<const float> values) {
@@ -63,7 +62,7 @@ int WeightFraction(std::span<const float> weights, std::size_t inputs, int bits,
   return fraction;
 }
 
-// Fills a layer whose input has input_fraction; returns the fraction of its result.
+// Fills a layer with an input of input_fraction; returns the fraction of its result.
 int QuantiseDense(std::span<const float> weights, int input_bits, int input_fraction, float result_range,
                   FixedDense& dense) {
   dense.accumulator_bits = AccumulatorBits(dense.weight_bits);

@@ -1,4 +1,4 @@
-// The positioning network in fixed point: the words that the hardware's memories hold.
+// The positioning network in fixed point: the words in the hardware's memories.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace tributary::fpga {
 
-// result = saturate(round_shift(max(Σ weights · input, 0 if rectified), shift), result_bits).
-// No accumulator leaves accumulator_bits, whatever the input: the weight scale is chosen so.
+// result = saturate(round_shift(max(Σ weights · input, 0 if rectified), shift), result_bits). The weight
+// scale keeps every accumulator within accumulator_bits, whatever the input.
 struct FixedDense {
   std::size_t inputs = 0;
   std::size_t outputs = 0;
@@ -46,11 +46,11 @@ struct FixedPositioning {
 };
 
 // Chooses the power-of-two scales from the network's activation ranges and weights, and rounds the weights.
-// Errors: InvalidArgument for kFloat, and for a network whose ranges, weights or sizes make no sense.
+// Errors: InvalidArgument for kFloat, and for a network with invalid ranges, weights or sizes.
 absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwork& network,
                                                       NumberFormat format);
 
-// Sizes, finiteness and positive activation ranges of a network as read from a file.
+// Checks sizes, finiteness and positive activation ranges of a network from a file.
 absl::Status ValidatePositioningNetwork(const nn::PositioningNetwork& network);
 
 }  // namespace tributary::fpga

@@ -1,5 +1,5 @@
-// The conflation of Gaussian tuples in the plane, written once for whatever executes it: the golden model
-// computes with it, the microprogram of fpga/rtl/fusion is scheduled from it.
+// The conflation of Gaussian tuples in the plane, written once for every executor: the golden model computes
+// with it, and the microprogram of fpga/rtl/fusion is scheduled from it.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace tributary::fpga {
 
-// What one pass of the block takes at most; more panels are fused as a tree: results are inputs again.
+// The limit of one pass of the block. Fuse more panels as a tree: results are inputs again.
 inline constexpr std::size_t kFusionPanels = 4;
 
 template <class Value>
@@ -26,8 +26,8 @@ struct FusionOperands {
 // relative to an origin that no imprecise panel can pull away: the means of x and of y, each weighted by its
 // own precision.
 //
-// Machine offers Multiply, Add, Subtract and Apply on its Value. A panel that is not there is void in all
-// five: its weights are zero.
+// Machine offers Multiply, Add, Subtract and Apply on its Value. An absent panel is void in all five: its
+// weights are zero.
 template <class Machine, class Value = typename Machine::Value>
 FusionOperands<Value> FusePanels(Machine& machine,
                                  const std::array<FusionOperands<Value>, kFusionPanels>& panels) {
@@ -40,7 +40,7 @@ FusionOperands<Value> FusePanels(Machine& machine,
   const auto sum = [&](const Values& v) { return add(add(v[0], v[1]), add(v[2], v[3])); };
   const auto reciprocal = [&](const Value& a) { return machine.Apply(kReciprocal, a); };
 
-  // Knowledge of each panel: of x alone, of y alone, of y given x.
+  // Information of each panel: of x alone, of y alone, of y given x.
   Values x_precision, y_precision, w, t, x_weighted, y_weighted, wt;
   for (std::size_t i = 0; i < n; ++i) {
     const Value l11 = machine.Apply(kSoftplus, panels[i].l11);
@@ -70,7 +70,7 @@ FusionOperands<Value> FusePanels(Machine& machine,
   const Value t_mean = mul(sum(wt), w_inverse);
   const Value u_mean = mul(sum(wu), w_inverse);
 
-  // x: the origin is where the panels' knowledge of x alone balances; what is left is what y pulls.
+  // x: the origin is the mean of the panels' information on x alone; what remains is the effect of y.
   Values spread, moment;
   for (std::size_t i = 0; i < n; ++i) {
     const Value slope = sub(t[i], t_mean);

@@ -7,11 +7,11 @@
 namespace tributary::fpga {
 
 // ±significand · 2^(exponent - 23). The significand's top bit is set, except for zero: significand 0 and the
-// least exponent. The exponent covers whatever a fusion of single-precision tuples can produce, so nothing
-// ever overflows.
+// least exponent. The exponent covers every result of a fusion of single-precision tuples, so nothing
+// overflows.
 //
-// Zero with the sign set is "void", the value of a panel that is not there: functions of it are zero, and
-// zero information adds nothing.
+// Zero with the sign set is "void", the value of an absent panel: functions of it are zero, and zero
+// information adds nothing.
 struct FusionFloat {
   static constexpr int kSignificandBits = 24;
   static constexpr int kZeroExponent = -2048;
@@ -25,19 +25,19 @@ struct FusionFloat {
   friend constexpr bool operator==(const FusionFloat&, const FusionFloat&) = default;
 };
 
-// ±magnitude · 2^scale, the bits below the 24 leading ones cut off. Zero is positive.
+// ±magnitude · 2^scale, truncated to the 24 leading bits. Zero is positive.
 FusionFloat Normalise(bool negative, std::uint64_t magnitude, int scale);
 
 // Subnormal numbers become zero. The value must be finite.
 FusionFloat ToFusionFloat(float value);
 
-// Too small becomes zero, too large infinity.
+// Too small a value becomes zero, too large a one infinity.
 float ToFloat(FusionFloat value);
 
 // Truncated: the error is less than one unit in the last place, towards zero.
 FusionFloat Multiply(FusionFloat a, FusionFloat b);
 
-// The smaller operand is cut off three bits below the larger one's last place; the sum is truncated. The
+// The smaller operand is truncated three bits below the larger one's last place; the sum is truncated. The
 // error is less than 1.25 units in the last place of the larger of result and (operand / 8).
 FusionFloat Add(FusionFloat a, FusionFloat b);
 inline FusionFloat Negate(FusionFloat a) { return {!a.negative, a.exponent, a.significand}; }

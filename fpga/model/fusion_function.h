@@ -27,9 +27,9 @@ struct FunctionSegment {
 using FunctionTable = std::array<FunctionSegment, 1024>;
 const FunctionTable& FusionFunctionTable();
 
-// Zero gives zero for the first two (what is not there carries no information), void gives zero for softplus.
-// The reciprocal root ignores the sign. Relative error against the real function: 2^-22; softplus 2e-6 where
-// it is above √1e-5, 6e-4 at its floor.
+// Zero gives zero for the first two functions (an absent value carries no information), void gives zero for
+// softplus. The reciprocal root ignores the sign. Relative error against the real function: 2^-22; softplus
+// 2e-6 where it is above √1e-5, 6e-4 at its floor.
 FusionFloat Apply(FusionFunction function, FusionFloat x);
 
 }  // namespace tributary::fpga

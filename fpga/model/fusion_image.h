@@ -1,4 +1,4 @@
-// The words that the fusion block of fpga/rtl takes and gives, and its kernel's configuration.
+// Input and output words of the fusion block of fpga/rtl, and its kernel's configuration.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 namespace tributary::fpga {
 namespace {
 
-// Computes at once.
+// The Machine that computes at once.
 class Calculator {
  public:
   using Value = FusionFloat;

@@ -53,7 +53,7 @@ class FusionModelTest : public testing::Test {
   }
 
   // Standard deviations of x and y from √1e-5 to √1e3 m ([LIS], figure 5.1), any correlation: `near` of 1
-  // keeps away from ±1, 1e-8 is as close as l22 ≥ √1e-5 permits.
+  // stays away from ±1, 1e-8 comes as close as l22 ≥ √1e-5 permits.
   FusionTuple Shape(double near) {
     const double sx = std::pow(10, Uniform(-2.5, 1.5));
     const double sy = std::pow(10, Uniform(-2.5, 1.5));
@@ -98,8 +98,8 @@ TEST_F(FusionModelTest, StaysWithinAThousandthOfTheReference) {
   }
 }
 
-// Panels that contradict each other by metres at millimetres' deviation: against the largest input
-// coordinate, as of any sum of rounded numbers.
+// Panels that contradict each other by metres at millimetres' deviation: relative to the largest input
+// coordinate, as for any sum of rounded numbers.
 TEST_F(FusionModelTest, PanelsThatContradictEachOtherStayWithinAThousandthOfTheirMeans) {
   for (int i = 0; i < 10'000; ++i) {
     std::vector<FusionTuple> panels = Panels(2 + i % 3, 1e-2, false);

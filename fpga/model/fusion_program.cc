@@ -94,8 +94,7 @@ bool CanIssue(const std::vector<Node>& nodes, const Node& node, int cycle) {
   });
 }
 
-// The operation of a unit in this cycle: of those that can be issued, the one with the longest way; outputs
-// in order.
+// The operation of a unit in this cycle: the ready one with the longest way to the end; outputs in order.
 Node* Choose(std::vector<Node>& nodes, Unit unit, int cycle) {
   Node* chosen = nullptr;
   for (Node& node : nodes) {

@@ -10,7 +10,7 @@
 
 namespace tributary::fpga {
 
-// Where an operand is read: the result memory of a unit (results are numbered in the order of issue), or the
+// The source of an operand: the result memory of a unit (results are numbered in the order of issue), or the
 // input memory (index panel·8 + element, elements in the stream's order x, y, l11, l21, l22).
 struct FusionSource {
   enum Bank { kMultiplier, kAdder, kFunction, kInput };
@@ -18,7 +18,7 @@ struct FusionSource {
   int index = 0;
 };
 
-// What is issued in one cycle; each unit takes one operation per cycle.
+// The operations issued in one cycle; each unit takes one per cycle.
 struct FusionStep {
   struct Operation {
     bool valid = false;
@@ -36,8 +36,7 @@ struct FusionLatency {
   static constexpr int kApply = 10;
 };
 
-// The same program every time: list scheduling, longest way to the end first. Outputs x, y, l11, l21, l22 in
-// this order.
+// Deterministic: list scheduling, longest way to the end first. Outputs x, y, l11, l21, l22 in this order.
 std::vector<FusionStep> MakeFusionProgram();
 
 }  // namespace tributary::fpga

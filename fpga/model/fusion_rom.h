@@ -1,5 +1,5 @@
-// The memories of the fusion block as SystemVerilog. Part of the sources, not files that are read at run
-// time: a Verilated model in a library must not depend on the folder it is started in.
+// The memories of the fusion block as SystemVerilog. They are sources, not files read at run time: a
+// Verilated model in a library must not depend on the folder in which it starts.
 #pragma once
 
 #include <string>

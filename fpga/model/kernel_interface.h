@@ -1,4 +1,4 @@
-// What host, software device and RTL agree on: the arguments, registers and report of every kernel
+// The interface of host, software device and RTL: the arguments, registers and report of every kernel
 // (fpga/rtl/kernel/kernel_control.sv and kernel_shell.sv).
 #pragma once
 
@@ -59,7 +59,7 @@ inline constexpr std::array<KernelArgument, 7> kKernelArguments{{
     {"seed", "uint", 0x4c, 4, false},
 }};
 
-// A frame that a kernel takes with any contents, parameters included: what a check of the board sends. The
+// A frame that a kernel takes with any contents, parameters included: a check of the board sends it. The
 // positioning kernel takes no frame before its parameters (PositioningParameterWords).
 struct KernelProbe {
   std::string_view kernel;
@@ -73,8 +73,8 @@ inline constexpr std::array<KernelProbe, 4> kKernelProbes{{
     {"augment_convolve_kernel", 0, 98, 98, 0},
 }};
 
-// The two words that a kernel writes behind its last output word. A host that clears them before the
-// run knows from valid() that the run took place.
+// The two words that a kernel writes behind its last output word. A host that clears them before the run
+// knows from valid() that the run took place.
 struct KernelReport {
   static constexpr std::size_t kWords = 2;
   static constexpr std::uint64_t kMark = 0x7b17;

@@ -1,19 +1,19 @@
-// Linear-feedback shift registers with XNOR feedback: the augmentation's source of chance.
+// Linear-feedback shift registers with XNOR feedback: the augmentation's random generators.
 #pragma once
 
 #include <cstdint>
 
 namespace tributary::fpga {
 
-// Shifts left; the new lowest bit is the XNOR of two taps (XAPP 052: 9,5 · 10,7 · 11,9), so that every state
-// but all ones is passed (period 2^bits - 1) and a register cleared at reset runs.
+// Shifts left; the new lowest bit is the XNOR of two taps (XAPP 052: 9,5 · 10,7 · 11,9). Every state except
+// all ones occurs (period 2^bits - 1), and a register cleared at reset runs.
 //
-// An image takes one value of two bits and shifts twice, so that no bit is seen by two images: with one shift
-// the choice for an image would leave only two choices for the next. 2 and 2^bits - 1 have no common factor,
-// so the period in images is 2^bits - 1 too.
+// An image takes one value of two bits and shifts twice, so that two images share no bit: with one shift the
+// choice for an image would leave only two choices for the next. 2 and 2^bits - 1 have no common factor, so
+// the period in images is 2^bits - 1, too.
 class Lfsr {
  public:
-  // A seed of all ones, in which the register would stay for ever, counts as zero. Higher bits are ignored.
+  // A seed of all ones, in which the register would stay forever, counts as zero. Higher bits are ignored.
   constexpr Lfsr(int bits, int tap, std::uint32_t seed) : bits_(bits), tap_(tap), state_(seed & Mask()) {
     if (state_ == Mask()) state_ = 0;
   }
@@ -21,7 +21,7 @@ class Lfsr {
   constexpr std::uint32_t state() const { return state_; }
   constexpr std::uint32_t value() const { return state_ & 3U; }
 
-  // To the next image.
+  // Steps to the next image.
   constexpr void Advance() {
     Shift();
     Shift();

@@ -13,7 +13,8 @@ enum class NumberFormat {
   kInt32,      // 32-bit words throughout
   kInt16,      // 16-bit words throughout
   kInt8,       // 8-bit words throughout, products at full precision, 16-bit results of the last layer
-  kInt8Int16,  // 8-bit inputs and weights in layer 1, 16-bit words in the rest: what [LIS] put in hardware
+  kInt8Int16,  // 8-bit inputs and weights in layer 1, 16-bit words in the rest: the format of the hardware in
+               // [LIS]
 };
 
 inline constexpr std::array kNumberFormats = {NumberFormat::kFloat, NumberFormat::kInt32,

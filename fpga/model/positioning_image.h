@@ -1,4 +1,4 @@
-// The words that the positioning block of fpga/rtl takes and gives: its parameters, its inputs, its results.
+// Words of the positioning block of fpga/rtl: its parameters, its inputs, its results.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct PositioningParallelism {
   std::size_t third_layer_inputs = 13;   // PARALLEL3
 };
 
-// The load stream, in the order that fpga/rtl/positioning/positioning_loader.sv documents. Errors:
-// InvalidArgument for a format other than int8_16, or sizes that do not fit the parallelism.
+// The load stream, in the order of fpga/rtl/positioning/positioning_loader.sv. Errors: InvalidArgument for a
+// format other than int8_16, or sizes that do not fit the parallelism.
 absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(
     const FixedPositioning& fixed, const PositioningParallelism& parallelism = {});
 

@@ -19,7 +19,7 @@ PositioningInput MakePositioningInput(const nn::PositioningNetwork& network, int
   for (float& gain : input.gain) gain = std::ldexp(gain, fraction);
   if (bits == 0) return input;
   input.lowest = static_cast<float>(MinWord(bits));
-  // 2^31 - 1 is no float; the next one below keeps the conversion in range.
+  // 2^31 - 1 is no float; the next smaller one keeps the conversion in range.
   input.highest = bits == 32 ? 2147483520.0f : static_cast<float>(MaxWord(bits));
   return input;
 }

@@ -1,6 +1,6 @@
-// From raw channel features to the words of layer 1: phase alignment, standardisation, quantisation. Defined
-// to the last bit (single precision, operations in the order written, nothing fused), so that every front end
-// agrees.
+// Converts raw channel features to the words of layer 1: phase alignment, standardisation, quantisation.
+// Defined bit for bit (single precision, operations in the order written, nothing fused), so that every front
+// end agrees.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct PhaseRotation {
   float sine;
 };
 
-// The rotation that takes antenna 0, subcarrier 0 (real part re, imaginary part im) to phase zero. None where
+// The rotation that brings antenna 0, subcarrier 0 (real part re, imaginary part im) to phase zero. None if
 // its magnitude is zero. Applying it twice changes nothing: the square root of an exact square is exact.
 PhaseRotation AlignmentOf(float re, float im);
 
-// How standardised features become words: saturate(round(v), lowest, highest), ties to even. lowest ==
+// Conversion of standardised features to words: saturate(round(v), lowest, highest), ties to even. lowest ==
 // highest leaves v as it is (float format).
 struct PositioningInput {
   std::vector<float> mean;  // [1024]
@@ -35,7 +35,7 @@ struct PositioningInput {
 PositioningInput MakePositioningInput(const nn::PositioningNetwork& network, int fraction, int bits);
 
 // Rotates features (512 real parts, antenna-major and subcarrier-minor, then 512 imaginary parts) and
-// standardises them: values [1024]. False if one of them is not finite; the values may then not be used.
+// standardises them: values [1024]. False if one of them is not finite; `values` is unspecified then.
 bool StandardiseFeatures(const PositioningInput& input, std::span<const float> features,
                          std::span<float> values);
 

@@ -1,5 +1,5 @@
-// The definition of correct for the positioning network: one subject, one scalar operation after the other.
-// The cpu accelerator and the RTL test benches are held to its numbers.
+// The golden model of the positioning network: one subject, one scalar operation after another. The cpu
+// accelerator and the RTL test benches must give its numbers.
 #pragma once
 
 #include <cstdint>

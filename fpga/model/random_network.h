@@ -1,4 +1,4 @@
-// A positioning network with random weights whose ranges fit, for tests and benchmarks that need no training.
+// A positioning network with random weights and fitting ranges, for tests and benchmarks without training.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tributary::fpga {
 
-// The same network for the same seed. Its activation ranges are those of RandomFeatures.
+// Equal seeds give equal networks. The activation ranges are those of RandomFeatures.
 nn::PositioningNetwork RandomPositioningNetwork(std::uint64_t seed);
 
 // Raw features [subjects × 1024], normally distributed.

@@ -1,5 +1,4 @@
-// Peers that do not keep to the protocol: each is refused with a reason, and the aggregator goes on for the
-// others.
+// Peers that violate the protocol. The aggregator refuses each with a reason and serves the others.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -31,7 +30,7 @@ std::int64_t UnixNs() {
       .count();
 }
 
-// A Report stream, step by step.
+// Drives a Report stream step by step.
 class Peer {
  public:
   explicit Peer(int port) {
@@ -99,10 +98,10 @@ class HostilePeerTest : public ::testing::Test {
     aggregator_.Start();
     ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
   }
-  // Whatever happened, an honest node is served, and a stop is a stop.
+  // After every case an honest node is served, and the aggregator stops in time.
   void TearDown() override {
     Peer honest(aggregator_.ingest_port());
-    v1::ReportRequest hello = Hello("south");  // takes the place of a stream that a test left behind
+    v1::ReportRequest hello = Hello("south");  // supersedes a stream that a test left behind
     hello.mutable_hello()->set_boot_id(std::string(16, 'h'));
     honest.Send(hello);
     honest.Receive();
@@ -227,7 +226,7 @@ TEST_F(HostilePeerTest, YieldsToANewerStreamOfItsNode) {
   Peer newer(aggregator_.ingest_port());
   newer.Send(Hello("south"));
   newer.Receive();
-  // Noticed within a second, also if the older says no more.
+  // Detected within a second, even if the older stream stays silent.
   const v1::ReportResponse nothing = older.Receive();
   EXPECT_EQ(nothing.acknowledged_sequence(), 0u);
   EXPECT_EQ(older.End().error_code(), grpc::StatusCode::ABORTED);
@@ -252,7 +251,7 @@ TEST_F(HostilePeerTest, MayLeaveStreamsHalfOpen) {
   std::vector<std::unique_ptr<Peer>> silent;
   for (int i = 0; i < 32; ++i) silent.push_back(std::make_unique<Peer>(aggregator_.ingest_port()));
   for (auto& peer : silent) peer->Send(Hello("south", "silent"));
-  // They go without a word when the test ends.
+  // They leave silently when the test ends.
 }
 
 TEST_F(HostilePeerTest, AsAWatcherThatDoesNotReadIsSkippedAndHoldsUpNobody) {
@@ -285,7 +284,7 @@ TEST_F(HostilePeerTest, AsAWatcherThatDoesNotReadIsSkippedAndHoldsUpNobody) {
   }));
   begin.join();
   const std::uint64_t before = response.slot().epoch() - first + 1;
-  // More than its ring and all windows on the way hold.
+  // More than its ring and all windows on the way can hold.
   for (int message = 0; message < 100; ++message) {
     v1::ReportRequest frames;
     for (int i = 0; i < 10; ++i) {
@@ -303,7 +302,7 @@ TEST_F(HostilePeerTest, AsAWatcherThatDoesNotReadIsSkippedAndHoldsUpNobody) {
   while (peer.Receive().acknowledged_sequence() < sequence) {
   }
   EXPECT_GT(MetricValue(aggregator_.Metrics(), "tributary_watch_skipped_slots_total"), 0);
-  // When it reads at last, it gets the present, and how much it missed.
+  // When it reads at last, it gets the present slot and the number that it missed.
   std::uint64_t seen = before;
   while (seen < sequence && watch->Read(&response)) seen += 1 + response.skipped_slots();
   EXPECT_EQ(seen, sequence);

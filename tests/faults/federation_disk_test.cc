@@ -1,4 +1,4 @@
-// A store on a disk that is really full: nothing is lost, and whoever looks is told.
+// A store on a full disk: nothing is lost, and the operator is told.
 #include <gmock/gmock.h>
 
 #include "tests/faults/federation_small_run.h"
@@ -31,7 +31,7 @@ class FullDiskTest : public ::testing::Test {
   double Refused() {
     return MetricValue(run_.aggregator().Metrics(), "tributary_updates_refused_total{reason=\"store\"}");
   }
-  // The result is that of a run whose updates were all kept, each counted once.
+  // The result equals that of a run that kept every update, each counted once.
   void ExpectTheQuietEnd() {
     EXPECT_EQ(run_.Finish(), QuietResult());
     for (int round = 0; round <= committed_; ++round) {
@@ -46,7 +46,7 @@ class FullDiskTest : public ::testing::Test {
 };
 
 TEST_F(FullDiskTest, AnUpdateThatDoesNotFitIsSentAgainUntilItDoes) {
-  // HoldARound() left no interrupted upload that could give a page back: the update does not fit.
+  // HoldARound() left no interrupted upload that could free a page: the update does not fit.
   ASSERT_FALSE(Failed()) << run_.Show();
   EXPECT_EQ(run_.Show().value("state", ""), "running");
   EXPECT_EQ(run_.AcceptedInRound(run_.Show()), 2);
@@ -55,7 +55,7 @@ TEST_F(FullDiskTest, AnUpdateThatDoesNotFitIsSentAgainUntilItDoes) {
 }
 
 TEST_F(FullDiskTest, ACommitThatDoesNotFitStopsTheRunUntilARestart) {
-  // A page for each attempt: the first update that fits leaves none for the database or the model.
+  // Frees a page per attempt: the first update that fits leaves none for the database or the model.
   double refused = Refused();
   ASSERT_TRUE(WaitFor([&] {
     if (Refused() > refused) {

@@ -1,5 +1,5 @@
-// kill -9 of an aggregator and of nodes in the middle of a run: nothing that was accepted is lost, and the
-// result is the one that a quiet run gives, bit for bit.
+// kill -9 of an aggregator and of nodes in the middle of a run: no accepted update is lost, and the result
+// equals that of an undisturbed run, bit for bit.
 #include "tests/faults/federation_small_run.h"
 
 namespace tributary::testing {

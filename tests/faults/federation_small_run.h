@@ -1,4 +1,4 @@
-// A run of three nodes and small models by processes of their own, and what it gives undisturbed.
+// A run of three nodes and small models, with processes of its own, and its undisturbed result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class SmallRun {
 
   SmallDisk& disk() { return *disk_; }
   AggregatorProcess& aggregator() { return aggregator_; }
-  // Where this process finds a file of the store.
+  // The path of a file of the store for this process.
   std::string StorePath(const std::string& name) const {
     return disk_ ? disk_->Path(name) : folder_.Path("store/" + name);
   }
@@ -62,7 +62,7 @@ class SmallRun {
       StopNode(kNodes - 1);
       if (!WaitFor([&] { return held() || Show().value("state", "") == "waiting"; })) return false;
       if (held()) return true;
-      // It died between two rounds: the next one waits for it.
+      // It died between two rounds: the next round waits for it.
       StartNode(kNodes - 1);
       WaitFor([this] { return Show().value("state", "") == "running"; });
     }
@@ -77,7 +77,7 @@ class SmallRun {
   }
   // How many rounds are committed; -1 if the aggregator does not answer.
   int CommittedRounds() const { return Show().value("committed_rounds", -1); }
-  // The run as the aggregator shows it; an empty object if it does not answer.
+  // The run as the aggregator shows it; an empty object without an answer.
   nlohmann::json Show() const {
     auto run = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
     return run.is_discarded() ? nlohmann::json::object() : run;
@@ -131,7 +131,7 @@ class SmallRun {
   std::vector<std::unique_ptr<LearnerProcess>> nodes_;
 };
 
-// What the run gives if nobody disturbs it; computed once.
+// The result of the undisturbed run; computed once.
 inline const std::string& QuietResult() {
   static const std::string result = [] {
     SmallRun run;
@@ -140,9 +140,9 @@ inline const std::string& QuietResult() {
   return result;
 }
 
-// Kills the aggregator `kills` times, spread over the whole run: as soon as the share of rounds is committed
-// that belongs to the kill, and up to 150 ms later. So it dies within and between rounds, while nodes come
-// back, and while it starts.
+// Kills the aggregator `kills` times, spread over the whole run: when the kill's share of rounds is
+// committed, and up to 150 ms later. So it dies within and between rounds, while nodes reconnect, and while
+// it starts.
 inline void ExpectTheQuietResultAfter(int kills) {
   SmallRun run;
   std::mt19937 random(1);

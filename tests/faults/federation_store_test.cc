@@ -1,5 +1,4 @@
-// A store that somebody damaged or that another aggregator has: the daemon says which file, and leaves it
-// alone.
+// A store that is damaged or in use by another aggregator: the daemon names the file and does not change it.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -32,7 +31,7 @@ TEST(SharedStoreTest, ASecondAggregatorEndsAndSaysWhoHasTheStore) {
   EXPECT_TRUE(first.Ready());
 }
 
-// What becomes of one file of the store.
+// The change to one file of the store.
 struct Damage {
   const char* name;
   const char* file;  // in the store; a folder stands for its first file
@@ -85,7 +84,7 @@ TEST_P(DamagedStoreTest, EndsNamesTheFileAndOverwritesNothing) {
   EXPECT_THAT(run_.aggregator().process().Log(), HasSubstr(file));
   EXPECT_EQ(Files(), before);
 
-  // Put back from a copy, the run goes on as if nothing had been.
+  // Restored from a copy, the run continues.
   std::ofstream(file, std::ios::binary) << whole;
   run_.StartAggregator();
   run_.GoOn();

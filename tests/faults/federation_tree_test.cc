@@ -1,4 +1,4 @@
-// A tree of aggregators by processes of their own: what dies in it changes no bit of the result.
+// A tree of aggregators, with processes of its own: deaths in it change no bit of the result.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -70,7 +70,7 @@ class TreeRun {
     learners_[index]->Start();
   }
 
-  // Whether all nodes of a child have answered in the round under way there.
+  // Whether all nodes of a child have answered in its present round.
   bool SumWaits(int index) const {
     const auto run = nlohmann::json::parse(children_[index].Get("/api/v1/runs/r"), nullptr, false);
     if (run.is_discarded()) return false;
@@ -114,7 +114,7 @@ class TreeRun {
   std::vector<std::unique_ptr<LearnerProcess>> learners_;
 };
 
-// What the same learners give without aggregators in between; computed once.
+// The result of the same learners without aggregators in between; computed once.
 const std::string& FlatResult() {
   static const std::string result = [] {
     TreeRun flat(TreeRun::kFlat);
@@ -128,7 +128,7 @@ TEST(FederationTreeTest, GivesTheFlatRunsBits) {
   TreeRun tree(TreeRun::kTree);
   EXPECT_EQ(tree.Finish(), FlatResult());
   const std::string metrics = tree.child(0).Metrics();
-  // The last answer is on its way still.
+  // The last answer is still on its way.
   EXPECT_TRUE(WaitFor([&] {
     return MetricValue(tree.child(0).Metrics(), "tributary_relay_sums_total{outcome=\"accepted\"}") ==
            kRounds;
@@ -161,7 +161,7 @@ TEST(FederationTreeTest, AParentThatIsDeadForAWhileChangesNoBit) {
     ASSERT_TRUE(tree.WaitForRounds(2 * kill)) << "after " << kill << " deaths";
     std::this_thread::sleep_for(std::chrono::milliseconds(later_ms(random)));
     TreeRun::Kill(tree.root());
-    // It comes back when a child has a sum that waits for it, if it died within a round.
+    // If it died within a round, it comes back while a child's sum waits for it.
     WaitFor([&] { return tree.SumWaits(0); }, std::chrono::seconds(1));
     tree.root().Start();
   }

@@ -1,4 +1,4 @@
-// kill -9 of whole daemons under load: the rest goes on, and what comes back is taken in again.
+// kill -9 of whole daemons under load: the rest continues, and restarted daemons join again.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -23,7 +23,7 @@ class KillTest : public ::testing::Test {
     ASSERT_TRUE(WaitFor([&] { return Connected() == 4 && Fused("complete") > 20; }));
   }
 
-  // Nodes that are connected and from which this aggregator has taken frames.
+  // Connected nodes from which this aggregator has accepted frames.
   int Connected() const {
     const auto answer = nlohmann::json::parse(aggregator_.Get("/api/v1/nodes"), nullptr, false);
     if (answer.is_discarded()) return 0;
@@ -66,7 +66,7 @@ TEST_F(KillTest, AWatcherSeesNewSlotsSoonAfterTheAggregatorsRestart) {
   const estimate::Epoch last = watcher.slots().rbegin()->first;
   aggregator_.Start();
   ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
-  // The nodes have two seconds to report again; gRPC alone would look after the channel every five.
+  // The nodes must report again within two seconds; gRPC alone would check the channel every five.
   EXPECT_TRUE(WaitFor([&] { return watcher.slots().rbegin()->first > last; }, milliseconds(4'000)));
 }
 
@@ -85,7 +85,7 @@ TEST_F(KillTest, FusionGoesOnWithThreePanelsAtTheDeadline) {
       << "a restarted node is taken in again";
 }
 
-// Nothing is ever complete here: the aggregator must not read the one stream at the pace of its deadlines.
+// No slot is ever complete here: the aggregator must not read the one stream at the pace of its deadlines.
 TEST_F(KillTest, OnePanelOfFourIsTakenAtTheFullRate) {
   for (auto& [wall, node] : nodes_) {
     node.process().Signal(SIGTERM);

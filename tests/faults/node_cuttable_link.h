@@ -1,4 +1,4 @@
-// A TCP relay on the loopback whose connections can be silenced without being closed: a cable that is pulled.
+// A TCP relay on the loopback that can silence connections without closing them, like a pulled cable.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class CuttableLink {
   ~CuttableLink();
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  // Nothing passes any more on the connections that exist now; new ones work.
+  // Silences the present connections; new ones work.
   void Cut();
 
  private:

@@ -1,4 +1,4 @@
-// A FusionService in this process that behaves as a test says: the other end of an uplink.
+// A FusionService in this process whose behaviour a test sets: the peer of an uplink.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -16,14 +16,14 @@
 
 namespace tributary::testing {
 
-// How a server treats every stream from now on.
+// The server's behaviour for every stream from now on.
 struct ReportBehaviour {
-  grpc::Status hello_status = {};  // not OK: the stream is refused with it
+  grpc::Status hello_status = {};  // if not OK: the server refuses the stream with it
   std::uint64_t slot_ns = 0;       // in the answer to the hello; 0: as an aggregator of an earlier version
   bool acknowledge = true;
   std::uint64_t frames_per_stream = UINT64_MAX;  // then the stream ends with `end_status`
   grpc::Status end_status{grpc::StatusCode::UNAVAILABLE, "ended by the test"};
-  // Changes what is answered to a message of frames.
+  // Changes the answer to a message of frames.
   std::function<void(const v1::ReportRequest&, v1::ReportResponse&)> edit = {};
 };
 
@@ -39,11 +39,11 @@ class ReportServer final : public v1::FusionService::Service {
   int port() const { return port_; }
 
   void Behave(ReportBehaviour behaviour);
-  // While held, no stream reads.
+  // While held, the server reads no stream.
   void Hold();
   void Release();
 
-  // Distinct sequences that have arrived, and how often; over all streams and restarts.
+  // Distinct sequences received, and how often; over all streams and restarts.
   std::map<std::uint64_t, int> Arrived() const;
   std::vector<v1::Hello> Hellos() const;
   std::uint64_t DroppedFrames() const;  // as the sender last said

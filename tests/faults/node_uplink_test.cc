@@ -1,4 +1,4 @@
-// A node's uplink against servers that restart, refuse, dawdle and lie.
+// A node's uplink against servers that restart, refuse, delay and send wrong answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -107,7 +107,7 @@ TEST_F(NodeUplinkTest, ReportsWhereTheAggregatorCountsTheSameSlots) {
   EXPECT_EQ(server_.Hellos()[0].slot_ns(), 10'000'000u);
 }
 
-// An earlier version ignores the field, takes the hello and answers without one.
+// An older aggregator ignores the field, takes the hello and answers without one.
 TEST_F(NodeUplinkTest, DoesNotReportWhereTheAggregatorCountsOtherSlots) {
   slot_ = *estimate::SlotLength::FromMs(10);
   Connect();

@@ -1,4 +1,4 @@
-// A real file system that is soon full.
+// A real file system that fills up quickly.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,8 @@
 
 namespace tributary::testing {
 
-// A tmpfs over a folder, in a mount namespace of its own: only processes that are started through launcher()
-// see it there. It needs user namespaces, which some containers do not allow: then ready() is false, log()
-// says why.
+// A tmpfs over a folder, in a mount namespace of its own: only processes started through launcher() see it.
+// It needs user namespaces, which some containers forbid: then ready() is false, and log() says why.
 class SmallDisk {
  public:
   // `folder` is an absolute path and is created.
@@ -21,14 +20,14 @@ class SmallDisk {
   bool ready() { return holder_->Running(); }
   std::string log() const { return holder_->Log(); }
 
-  // The command that runs the one behind it where the disk is.
+  // The prefix of a command that must see the disk.
   std::vector<std::string> launcher() const;
-  // Where this process finds a file of the disk.
+  // The path of a file of the disk for this process.
   std::string Path(const std::string& name) const;
 
   // Writes until nothing more fits.
   void Fill() const;
-  // Gives back one page of what Fill() took, or all of it.
+  // Frees one page of what Fill() took, or all of it.
   void FreePage() const;
   void Free() const;
 

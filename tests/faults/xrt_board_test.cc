@@ -1,6 +1,6 @@
-// Nodes whose board fails: what cannot work stops at the start with the remedy, what may pass is recovered
-// from, and the aggregator gets nothing that was not computed. The boards are software devices, one in each
-// node's process.
+// Nodes with a failing board. A permanent fault stops the node at its start with the remedy, the node
+// recovers from a passing one, and the aggregator gets only computed results. The boards are software
+// devices, one in each node's process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ class XrtBoardTest : public ::testing::Test {
     return folder_.Write(kernel + ".xclbin", bytes.value());
   }
 
-  // A node with one panel on the board; five slots a second are what a simulated kernel computes with ease.
+  // A node with one panel on the board, at five slots a second: a simulated kernel is fast enough for that.
   NodeProcess Node(const std::string& faults, const std::string& xclbin, const std::string& keys = "") const {
     ::setenv("TRIBUTARY_DEVICE_FAULTS", faults.c_str(), 1);
     const std::string board = "accelerator = \"xrt\"\nxclbin = \"" + xclbin + "\"\n";
@@ -67,7 +67,7 @@ TEST_P(XrtStartTest, StopsAtOnceAndNamesDeviceAndRemedy) {
   const std::string xclbin = *GetParam().xclbin == '\0' ? good : folder_.Path(GetParam().xclbin);
   NodeProcess node = Node(GetParam().faults, xclbin, GetParam().keys);
   EXPECT_EQ(node.process().Wait(kPatience), GetParam().exit_code);
-  // A fault of the board names panel and device; one of the file, which no board is needed to find, its key.
+  // A fault of the board names panel and device. A fault of the file, which needs no board, names its key.
   const bool of_the_file = std::string(GetParam().says).find("panel[0]") != std::string::npos;
   EXPECT_THAT(node.process().Log(), HasSubstr(of_the_file ? ".toml:" : "panel south: "));
   if (!of_the_file) EXPECT_THAT(node.process().Log(), HasSubstr("device 0"));
@@ -106,7 +106,7 @@ TEST_P(XrtRunTest, LosesTheSlotCountsItAndComputesAgain) {
   aggregator_.Start();
   ASSERT_TRUE(aggregator_.Ready()) << aggregator_.process().Log();
   NodeProcess node = Node(GetParam().faults, Xclbin("positioning_kernel"), "run_timeout_ms = 1000");
-  // The device counts its runs anew each time that it is opened: the fault comes back.
+  // The device counts its runs from each opening: the fault repeats.
   EXPECT_TRUE(WaitFor([&] { return Metric(node, GetParam().metric) >= 2; }, kPatience))
       << node.process().Log();
   const double tuples = Metric(node, "tributary_panel_tuples_total");

@@ -1,5 +1,4 @@
-// `tributary doctor` as a board's owner runs it: all is well on a good board, and every fault of a board has
-// a diagnosis of its own.
+// `tributary doctor` on a good board finds no fault, and gives each fault of a board its own diagnosis.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,7 +75,7 @@ TEST_F(XrtDoctorTest, FindsNoFaultOnAGoodBoardWithAnyKernel) {
     EXPECT_EQ(diagnosis.exit_code, 0) << diagnosis.report;
     for (const char* check : {"xrt", "device", "cma", "xclbin", "load", "memory", "interrupt", "transfer"})
       EXPECT_EQ(diagnosis.Line(check)["finding"], "ok") << kernel << ": " << diagnosis.Line(check);
-    // The same clock on both sides; how sure that is depends on the load of this machine.
+    // The same clock on both sides; its stated accuracy depends on the load of this machine.
     EXPECT_NE(diagnosis.Line("clock offset")["finding"], "fault") << diagnosis.Line("clock offset");
     EXPECT_THAT(std::string(diagnosis.Line("clock offset")["found"]), HasSubstr("us ahead, +/-"));
   }

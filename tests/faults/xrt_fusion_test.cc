@@ -1,4 +1,4 @@
-// A node that fuses its panels on the board, and what reaches the aggregator when the board hangs.
+// A node that fuses its panels on the board, and what it sends when the board hangs.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST_F(XrtBoardFusionTest, ShipsOneTupleThatNamesBothPanels) {
   Process node = Node("");
   ASSERT_TRUE(WaitFor([&] { return Metric("tributary_board_fusion_slots_total") >= 5; }, kFusionPatience))
       << node.Log();
-  // The first slots may lack the panel that began later.
+  // The first slots may lack the panel that started later.
   nlohmann::json site;
   const nlohmann::json both = {"south", "east"};
   EXPECT_TRUE(WaitFor([&] {
@@ -101,7 +101,7 @@ TEST_F(XrtBoardFusionTest, LosesTheSlotOfAHungRunAndNothingElseUncounted) {
   EXPECT_EQ(account["fusion"]["tuples"], account["acknowledged_tuples"]) << account;
   EXPECT_EQ(account["lost_tuples"], 0) << account;
   const auto slots_of_panel = [&](const char* key) { return account["fusion"][key].get<int>(); };
-  // Two panels' frames: each ended in a slot that was shipped, failed or dropped, or came too late for it.
+  // Each of two panels' frames was in a slot that was sent, failed or dropped, or came too late for it.
   EXPECT_GE(2 * (slots_of_panel("slots") + slots_of_panel("failed_slots") + slots_of_panel("dropped_slots")) +
                 slots_of_panel("late_frames"),
             account["frames"].get<int>())

@@ -1,4 +1,4 @@
-// What an aggregator says over HTTP of a site that two panels have reported to, with two ingest threads.
+// The HTTP answers about a site with two panels, from an aggregator with two ingest threads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -61,7 +61,7 @@ TEST_F(ApiTest, ShowsSiteSlotNodesAndCounters) {
   }
 }
 
-// Two threads take the two streams; every slot is complete and none is fused twice.
+// Two threads serve the two streams; every slot is complete and none is fused twice.
 TEST_F(ApiTest, FusesEverySlotOnceFromStreamsOfTwoThreads) {
   constexpr int kSlots = 500;
   Reporter south("south", aggregator_.ingest_port());

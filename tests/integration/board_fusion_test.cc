@@ -1,4 +1,4 @@
-// Whether a board fuses its panels or the aggregator does must not show in the result.
+// Fusion on the board and fusion on the aggregator must give the same result.
 #include "node/panel/board_fusion.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class FusedOnBoardTest : public fusion::FusionFixture {
  protected:
   static constexpr std::uint32_t kSubjects = 60;
 
-  // Tuples around each subject's place as the panels of a room see it; each misses some subjects.
+  // Tuples around each subject's place, as the panels of a room see it; each lacks some subjects.
   estimate::TupleFrame PanelFrame(std::uint32_t panel, double condition) {
     std::uniform_real_distribution<double> chance;
     estimate::TupleFrame frame;
@@ -81,7 +81,7 @@ TEST_F(FusedOnBoardTest, TheSiteGetsWhatItWouldHaveFusedFromThePanels) {
     ASSERT_EQ(together.subjects, apart.subjects);
     EXPECT_EQ(together.contributors, apart.contributors);
     for (std::size_t i = 0; i < apart.subjects.size(); ++i) {
-      // The bounds that the block's model is held to (fpga/model/fusion_model_test.cc, docs/fpga/fusion.md).
+      // The bounds of the block's model (fpga/model/fusion_model_test.cc, docs/fpga/fusion.md).
       const float* a = &apart.cholesky[3 * i];
       const float* t = &together.cholesky[3 * i];
       const double row = std::hypot(a[1], a[2]);

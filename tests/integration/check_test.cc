@@ -1,5 +1,5 @@
-// --check finds what start would find. A table of broken configurations, judged both ways by the daemons as
-// they ship.
+// --check finds every fault that the start would find. The daemons judge a table of broken configurations
+// both ways.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 constexpr const char* kNode = "tributary-node";
 constexpr const char* kAggregator = "tributary-aggregator";
 
-// One fault: what --check and start must both say. The key stands in line `line` of the text.
+// One fault: both --check and start must report it. The key stands in line `line` of the text.
 struct Broken {
   const char* name;
   const char* program;
@@ -199,7 +199,7 @@ std::string Recording(std::uint64_t subjects, std::uint64_t width) {
   return parameters::EncodeNpy(shape, std::vector<float>(subjects * width));
 }
 
-// The certificate signed again by its authority, for a time that has passed.
+// The certificate signed again by its authority, for a period in the past.
 std::string Expired(const std::string& certificate_pem, const std::string& authority_key_pem) {
   const auto memory = [](const std::string& pem) {
     return std::unique_ptr<BIO, decltype(&BIO_free_all)>(

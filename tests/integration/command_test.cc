@@ -1,4 +1,4 @@
-// Commands as a stranger types them: names that are wrong, files that are wrong, output that goes nowhere.
+// Commands with wrong names, wrong files and output that cannot be written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -149,7 +149,7 @@ TEST_F(TlsCommandTest, LoadGoesThroughTlsAsOneNodeWithAllPanels) {
   EXPECT_THAT(RunAs(ours_, {"status"}).text, HasSubstr("panel-0, panel-1, panel-2"));
 }
 
-// The strange CA has the name of ours and another key.
+// The other CA has the name of ours and another key.
 TEST_F(TlsCommandTest, SaysWhichFileIsWrongAndNothingOfOpenSslsOrGrpcs) {
   for (const std::vector<std::string>& command : {std::vector<std::string>{"status"},
                                                   {"watch", "room", "--seconds", "1"},

@@ -1,5 +1,4 @@
-// A node whose images do not fit, among nodes that learn: the run does not wait for it, and the operator sees
-// why.
+// One node's images do not fit: the run does not wait for it, and the operator sees the reason.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-// Nobody waits for it, or the test runs into its own limit.
+// If the run waited for it, the test would exceed its time limit.
 constexpr int kDeadlineS = 3600;
 
 // An idx file of grey images.

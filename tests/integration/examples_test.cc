@@ -1,4 +1,4 @@
-// The files of deploy/examples, judged by the programs that they are written for.
+// The programs check the files of deploy/examples.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ const std::string kExamples = TRIBUTARY_SOURCE_DIR "/deploy/examples/";
 
 class ExamplesTest : public ::testing::Test {
  protected:
-  // What the program says on standard error; empty if it finds no fault.
+  // The program's standard error; empty if it finds no fault.
   std::string Faults(const std::string& program, const std::vector<std::string>& arguments) {
     Process process(program, arguments, folder_.Path("log"));
     const int exit_code = process.Wait(std::chrono::seconds(60));

@@ -1,4 +1,4 @@
-// Two hundred nodes in one process: 20 rounds of a model of a million parameters, a tenth of the nodes drops
+// Two hundred nodes in one process: 20 rounds of a model of a million parameters. A tenth of the nodes drops
 // out of each round and a tenth is late.
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr int kRounds = 20;
 constexpr std::size_t kElements = 1'000'000;
 constexpr double kDeadlineS = 10;
 
-// A tenth drops out, a tenth wakes up when its round is over.
+// A tenth drops out, a tenth answers after the round's end.
 bool TakesPart(const link::FederationClient::Assignment& assignment, int node) {
   std::mt19937 random(1000 * assignment.task.round + node);
   const auto lot = random() % 10;
@@ -66,7 +66,7 @@ TEST(FederationScaleSlowTest, TwoHundredNodesFinishWithinTheirDeadlinesInFlatMem
     return answer.is_discarded() ? 0 : answer.value("committed_rounds", 0);
   };
   const auto resident = [&] { return MetricValue(aggregator.Metrics(), "process_resident_memory_bytes"); };
-  // The highest reading until so many rounds are committed.
+  // The highest reading until this many rounds are committed.
   const auto highest_until = [&](int rounds) {
     double highest = 0;
     EXPECT_TRUE(WaitFor(
@@ -90,12 +90,12 @@ TEST(FederationScaleSlowTest, TwoHundredNodesFinishWithinTheirDeadlinesInFlatMem
     EXPECT_GE(round["accepted"].get<int>(), 100) << round;
     EXPECT_LT(round["accepted"].get<int>(), kNodes) << round;
   }
-  // Ten further rounds bring some 1,600 updates of a megabyte: a twentieth of a round's kept would show. What
-  // may still grow is how the heap lies.
+  // Ten further rounds bring some 1,600 updates of a megabyte: keeping a twentieth of one round's would show.
+  // Heap fragmentation may still grow.
   EXPECT_LT(late, early + 32e6);
   RecordProperty("highest_resident_mb_of_rounds_1_to_10", std::to_string(early / 1e6));
   RecordProperty("highest_resident_mb_of_rounds_11_to_20", std::to_string(late / 1e6));
-  // Half the way to 1, twenty times, quantised to 8 bits of what is left.
+  // Twenty steps of half the way to 1, each quantised to 8 bits of the remainder.
   const auto flat = FlatModel(ReadText(folder.Path("store/models/r.20.safetensors")));
   ASSERT_TRUE(flat.ok()) << flat.status();
   for (const float value : *flat) ASSERT_NEAR(value, 1, 1e-3);

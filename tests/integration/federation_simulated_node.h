@@ -1,4 +1,5 @@
-// A node without images: it fetches models and submits updates as a real one does, and a function makes them.
+// A node without images: it fetches models and submits updates as a real one does; a function makes the
+// updates.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +33,14 @@ inline absl::StatusOr<std::vector<float>> FlatModel(const std::string& file) {
 }
 
 // The update to this model, or nothing: the node drops out of this round. In a run of secure aggregation it
-// has given out its keys by then.
+// has shared its keys by then.
 using MakeUpdate = std::function<std::optional<std::vector<float>>(const link::FederationClient::Assignment&,
                                                                    link::FederationClient&)>;
 
 // Before a node begins; false: it drops out of this round.
 using TakePart = std::function<bool(const link::FederationClient::Assignment&)>;
 
-// So many nodes of a process hold a model and an update at a time.
+// The number of nodes of a process that hold a model and an update at a time.
 using Places = std::counting_semaphore<>;
 
 class SimulatedNode {

@@ -1,4 +1,4 @@
-// Runs with an aggregator as it ships: what poisoned nodes can do, and what leaves a node.
+// Runs with a real aggregator: the effect of poisoned nodes, and the contents of a node's messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr std::size_t kElements = 300;
 constexpr int kNodes = 5;
 constexpr int kRounds = 3;
 
-// What a node with bad intent sends in place of `honest`.
+// A hostile node sends this in place of `honest`.
 using Attack = std::function<void(std::vector<float>& honest, std::mt19937& random)>;
 
 void SignFlip(std::vector<float>& update, std::mt19937&) {
@@ -32,8 +32,8 @@ void Random(std::vector<float>& update, std::mt19937& random) {
   for (float& value : update) value = normal(random);
 }
 
-// Four honest nodes, each of which goes half the way from the model, at 0, to 1, give or take 0.02, and one
-// that attacks. The root of the mean square distance from 1 after three rounds.
+// Four honest nodes each go half the way from the model, at 0, to 1, with noise of 0.02; one node attacks.
+// Returns the root of the mean square distance from 1 after three rounds.
 double DistanceAfter(const std::string& strategy, const Attack& attack) {
   ScratchFolder folder;
   AggregatorProcess aggregator(folder, "aggregator", {"south"}, FederationKeys(folder));
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Attacks, PoisonedNodeTest,
                                            std::pair<const char*, Attack>("Random", Random)),
                          [](const auto& attack) { return std::string(attack.param.first); });
 
-// All that a node can say: the requests of the service, field by field. A new field has to be looked at here.
+// Every message of a node: the requests of the service, field by field. Add each new field here.
 TEST(FederationWireTest, ARequestHasRoomForParametersCountsAndMetricsOnly) {
   std::set<std::string> fields;
   std::vector<const google::protobuf::Descriptor*> open;

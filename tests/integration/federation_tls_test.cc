@@ -1,4 +1,4 @@
-// Learning under mutual TLS: nodes that are who they say learn, one that speaks for another gets nowhere.
+// Learning under mutual TLS: nodes with their own names learn; a node with another's name is refused.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_F(FederationTlsTest, NodesWithTheirCertificatesFinishARun) {
       << aggregator_.Get("/api/v1/runs/r") << first.process().Log();
 }
 
-// Holds learner-1's certificate and speaks for learner-0.
+// Uses learner-1's certificate with learner-0's name.
 class ImpostorTest : public FederationTlsTest {
  protected:
   void SetUp() override {

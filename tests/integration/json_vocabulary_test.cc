@@ -1,4 +1,4 @@
-// Every JSON that daemons and commands print, against the tables of docs/api.md, in both directions.
+// The JSON of every daemon and command against the tables of docs/api.md, in both directions.
 #include <gtest/gtest.h>
 #include <stdio.h>
 
@@ -87,7 +87,7 @@ void Check(const json& value, const std::string& prefix, const Table& table, std
   }
 }
 
-// `rare`: keys that need what this test does not bring about.
+// `rare`: keys that this test cannot produce.
 void ExpectAsInTable(const std::string& heading, const Table& table, const std::vector<json>& documents,
                      const std::set<std::string>& rare = {}) {
   SCOPED_TRACE(heading);
@@ -121,8 +121,7 @@ std::set<std::string> Paths(const json& slot, const Table& table) {
   return seen;
 }
 
-// An aggregator, and a node with two panels that it fuses itself and with images to learn from: so that every
-// key has a value.
+// An aggregator, and a node that fuses its two panels and has images to learn from: so every key has a value.
 class JsonVocabularyTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -191,7 +190,7 @@ TEST_F(JsonVocabularyTest, RecordsAndSummariesAreAsOnThePageAndEqualWhereverThey
   line.merge(Documented("Watch line"));
   ASSERT_FALSE(watched.empty());
   ExpectAsInTable("Watch line", line, watched);
-  // The same keys, but for those of the reader.
+  // The same keys, except those of the reader.
   std::set<std::string> keys = Paths(watched.front(), line);
   for (const auto& [path, type] : Documented("Watch line")) EXPECT_EQ(keys.erase(path), 1u) << path;
   EXPECT_EQ(keys, Paths(slot, Documented("Slot")));
@@ -202,7 +201,7 @@ TEST_F(JsonVocabularyTest, RecordsAndSummariesAreAsOnThePageAndEqualWhereverThey
   ExpectAsOnThePage("Watch summary", Lines(ReadText(watch_summary)));
   node.Signal(SIGTERM);
   ASSERT_EQ(node.Wait(std::chrono::seconds(30)), 0) << node.Log();
-  // This node has no front end (UdpNodeTest has).
+  // This node has no front end; UdpNodeTest does.
   ExpectAsOnThePage("Node summary", Lines(ReadText(node_summary)),
                     {"udp", "udp.datagrams", "udp.unused_datagrams", "udp.unused_datagrams_by_reason",
                      "udp.lost_subjects", "udp.lost_slots", "udp.kernel_drops"});
@@ -245,7 +244,7 @@ TEST_F(JsonVocabularyTest, ConflateReadsAndPrintsTheKeysOfThePage) {
 
 TEST_F(JsonVocabularyTest, ReportsOfCommandsAreAsOnThePage) {
   ExpectAsOnThePage("Doctor report", {json::parse(Run({"doctor", "--json"}), nullptr, false)});
-  // Of an aggregator of its own, whose memory and time it knows.
+  // With an aggregator of its own: its memory and time are known.
   Process load("tributary", {"load", "--json", "--rate", "20", "--users", "2", "--seconds", "0.5"},
                folder_.Path("load.log"));
   ASSERT_NE(load.Wait(std::chrono::seconds(60)), -1);

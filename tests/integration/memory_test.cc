@@ -1,4 +1,4 @@
-// What a node takes of memory, against the limit that its systemd unit sets.
+// A node's memory, against the limit of its systemd unit.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ double MemoryMaxMiB(const std::string& unit) {
   return 0;
 }
 
-// The most that a process has had in memory so far ("VmHWM:  1234 kB"), in MiB.
+// The process's peak memory ("VmHWM:  1234 kB"), in MiB.
 double PeakMiB(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(file, line);) {
@@ -30,8 +30,8 @@ double PeakMiB(pid_t pid) {
   return 0;
 }
 
-// Four simulated panels and a learner, all with their defaults but for the panels' rate, which takes time and
-// no memory.
+// Four simulated panels and a learner with their defaults, except for the panels' rate: it needs time, not
+// memory.
 std::string FullNode(int aggregator_port, int http_port) {
   std::string text = fmt::format(R"(node = "full"
 site = "room"

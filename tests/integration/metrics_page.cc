@@ -33,7 +33,7 @@ std::string Unit(const std::string& name, const std::string& type) {
   return type == "counter" ? "count" : "";
 }
 
-// Of a run's metrics: what has to have happened first.
+// A run exports these only after an event.
 std::string AfterWhat(const std::string& name) {
   static const std::map<std::string, std::vector<std::string>> kAfter = {
       {"after its first committed round", {"loss", "spread", "round_seconds"}},
@@ -63,7 +63,7 @@ void MetricsPage::Add(const std::string& program, const std::string& daemon, con
   }
 }
 
-// The features that all daemons share that export it, without those of the daemons that do not.
+// The features common to all daemons that export it, without those of the daemons that do not.
 std::string MetricsPage::When(const std::string& program, const std::string& name,
                               const PageMetric& metric) const {
   if (metric.exposed.labels.contains("run")) return AfterWhat(name);
@@ -102,7 +102,7 @@ std::string MetricsPage::Text() const {
     }
   }
   text += "\n## Values of labels\n\n| name | label | values |\n|---|---|---|\n";
-  std::map<std::string, std::string> listed;  // by name and label: what both programs have is there once
+  std::map<std::string, std::string> listed;  // by name and label: one entry serves both programs
   for (const auto& [program, metrics] : metrics_) {
     for (const auto& [name, metric] : metrics) {
       for (const auto& [key, values] : metric.exposed.labels) {

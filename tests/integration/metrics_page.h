@@ -1,4 +1,4 @@
-// docs/metrics.md: made from what running daemons export, and read back.
+// docs/metrics.md: written from the metrics of running daemons, and read back.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace tributary::testing {
 
-// What one daemon of the constellation has in its configuration: "[fusion]" …
+// A configured feature of one daemon of the constellation: "[fusion]" …
 using Features = std::set<std::string>;
 
 // One metric of one program.

@@ -1,4 +1,4 @@
-// The metrics that documents name are those that daemons export.
+// The documented metrics are exactly those that daemons export.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ std::string Room(const std::string& wall) {
   return "kind = \"room\"\nsubjects = 1\nrate_hz = 20.0\nsnapshots = 20\nwall = \"" + wall + "\"\n";
 }
 
-// Daemons with everything that exports a metric of its own.
+// Daemons that together export every metric.
 class MetricsPageTest : public ::testing::Test {
  protected:
   static std::string Address(int port) { return fmt::format("aggregator = \"127.0.0.1:{}\"\n", port); }
@@ -129,7 +129,7 @@ class MetricsPageTest : public ::testing::Test {
     }
   }
 
-  // One with all that a run exports: noise, a committed round, and its evaluation.
+  // A run that exports everything: noise, a committed round, and its evaluation.
   void StartRun() {
     const std::string run =
         folder_.Write("run.toml",
@@ -177,7 +177,7 @@ TEST_F(MetricsPageTest, HasWhatTheDaemonsExportAndNothingElse) {
   EXPECT_EQ(ReadText(kPage), page.Text()) << "docs/metrics.md says how to write it again";
 }
 
-// Names in `text` that are not on the page, or not with these labels.
+// Names in `text` that are not on the page, or have other labels there.
 std::vector<std::string> Unknown(const std::string& text) {
   static const std::map<std::string, std::set<std::string>> kKnown = ReadMetricsPage(ReadText(kPage));
   std::vector<std::string> unknown;

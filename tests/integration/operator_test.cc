@@ -1,4 +1,4 @@
-// A run as its operator meets it: what the commands say, in which keys, and how they end.
+// A run from the operator's side: the commands' output, its keys, and the exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ class OperatorTest : public ::testing::Test {
   int commands_ = 0;
 };
 
-// Of an object and of the first element of each array in it: "history.loss", "nodes.node" …
+// The keys of an object and of the first element of each array in it: "history.loss", "nodes.node" …
 std::set<std::string> KeysOf(const json& value, const std::string& prefix = "") {
   std::set<std::string> keys;
   for (const auto& [key, child] : value.items()) {

@@ -1,4 +1,4 @@
-// What an operator is told of nodes that come and go.
+// The log lines about nodes that connect and leave.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,7 +111,7 @@ TEST_F(PresenceTest, ListsANodeThatOnlyLearnsInStatusAndHttp) {
   EXPECT_THAT(Status(), ContainsRegex("learner-0 +r +away"));
 }
 
-// A board that restarts all the time must not fill the disk of the aggregator.
+// A board that restarts all the time must not fill the aggregator's disk.
 TEST_F(PresenceTest, WritesABoundedNumberOfLinesAboutANodeThatFlaps) {
   for (int i = 0; i < 12; ++i) {
     NodeProcess south(folder_, "south", aggregator_.ingest_port());

@@ -1,4 +1,4 @@
-// SIGHUP of a running aggregator: what can change changes, what is wrong changes nothing.
+// SIGHUP of a running aggregator applies what can change; a faulty file changes nothing.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// Runs of secure aggregation: an aggregator as it ships, nodes that mask.
+// Runs of secure aggregation: a real aggregator and masking nodes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -127,7 +127,7 @@ TEST(SecureAggregationTest, GivesTheModelOfThePlainRunBitForBit) {
   EXPECT_EQ(masked, ModelOfLearners("", 0));
 }
 
-// The aggregator cannot see it: the node refuses its own update.
+// The aggregator sees only masked words: the node refuses its own update.
 TEST(SecureAggregationTest, AnUpdateOutOfRangeIsNotSent) {
   MaskedRun run(SmallEncoder(),
                 std::string("rounds = 1\ndeadline_s = 1.0\nmax_element = 1e-6\n") + kThreeLearners + kSecure);
@@ -139,7 +139,7 @@ TEST(SecureAggregationTest, AnUpdateOutOfRangeIsNotSent) {
   for (const auto& learner : learners.all()) EXPECT_EQ(learner->link_counters().sent_bytes, 0U);
 }
 
-// Nodes whose updates are known, and that wait for a test before they send them.
+// Nodes with known updates, which wait for a test before they send them.
 class Group {
  public:
   static constexpr std::size_t kElements = 1000;
@@ -186,7 +186,7 @@ class Group {
 
 std::string ZeroModel() { return OneTensorModel(std::vector<float>(Group::kElements)); }
 
-// Six nodes, two of which are killed in their training, that is after they gave out their keys' shares.
+// Six nodes. Two are killed during training, after they shared their keys.
 std::string ModelOfSurvivors(const std::string& privacy) {
   MaskedRun run(ZeroModel(), "rounds = 1\nmin_nodes = 6\nquorum = 4\ndeadline_s = 4.0\n" + privacy);
   Group group(run, 6);
@@ -236,7 +236,7 @@ TEST(SecureAggregationTest, ARoundDoesNotSurviveTheAggregatorButTheNextOneComes)
   for (int n = 0; n < 4; ++n) EXPECT_EQ(group.node(n).counters().lost_keys, 0U);
 }
 
-// The noise is the aggregator's, on the mean that it recovered; that updates are clipped is the nodes' word.
+// The aggregator adds the noise to the recovered mean; it relies on the nodes for the clipping.
 TEST(SecureAggregationTest, AddsNoiseToTheMeanOfMaskedUpdates) {
   MaskedRun run(ZeroModel(),
                 "rounds = 1\nmin_nodes = 3\nquorum = 3\nweighting = \"uniform\"\nclip_norm = 100.0\n"

@@ -1,5 +1,5 @@
-// A site's slots may have any length: who does not share a phase meets in slots that are long enough, and who
-// counts other slots than the site is told so.
+// A site's slots may have any length. Sensors that share no phase meet in slots that are long enough, and a
+// node with another slot length gets an error.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 constexpr int kSamples = 100;  // of each board, 10 ms apart: one second
 const std::vector<std::string> kBoards = {"left", "right"};
 
-// Any network will do: what matters is when it is asked.
+// Any network will do: only the times of its results matter.
 nn::BeaconNetwork Network() {
   nn::BeaconNetwork network;
   for (std::size_t i = 0; i < network.parameters.size(); ++i) {
@@ -57,7 +57,7 @@ class SlotTest : public ::testing::Test {
     folder_.Write("right.csv", Recording(7));
   }
 
-  // A site of recordings, which waits a minute for the slower board.
+  // A site of recordings that waits a minute for the slower board.
   std::unique_ptr<AggregatorProcess> Aggregator(const std::string& name, const std::string& slot,
                                                 const std::string& extra = "") {
     auto aggregator = std::make_unique<AggregatorProcess>(folder_, name, kBoards, extra,
@@ -137,7 +137,8 @@ TEST_F(SlotTest, BoardsOutOfPhaseMeetInEverySlotOfTheirPeriod) {
   EXPECT_EQ(Metric(*aggregator, "tributary_open_slots{site=\"room\"}"), 0);
   EXPECT_EQ(json::parse(aggregator->Get("/api/v1/sites"))["sites"][0]["slot_ns"], "10000000");
 
-  // A reader turns epochs into times by what the stream says: 2022-08-15 10:00 is the first slot's start.
+  // A reader converts epochs to times by the stream's slot length: 2022-08-15 10:00 is the first slot's
+  // start.
   ASSERT_TRUE(WaitFor([&] { return !fused.slots().empty(); }));
   for (const auto& [epoch, slot] : fused.slots()) {
     EXPECT_EQ(slot.length.ns(), 10'000'000);
@@ -147,7 +148,7 @@ TEST_F(SlotTest, BoardsOutOfPhaseMeetInEverySlotOfTheirPeriod) {
   }
 }
 
-// Two samples of a board in each slot: the first one counts, the second is left out where it was taken.
+// Each slot has two samples of a board: the first one counts, the node leaves out the second.
 TEST_F(SlotTest, ABoardFasterThanItsSlotsSendsOneFrameForEach) {
   const auto aggregator = Aggregator("aggregator", "slot_ms = 20\n");
   for (const json& summary : Play(*aggregator, "slot_ms = 20\n")) {

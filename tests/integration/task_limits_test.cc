@@ -1,5 +1,5 @@
-// A run that can be started is one that nodes can train: whatever its file says within the limits, the task
-// that comes of it is taken by a node and its trainer.
+// Nodes can train every run that can be started: for any file within the limits, a node and its trainer
+// accept the resulting task.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kMostSamples = std::numeric_limits<std::int64_t>::max();
 
-// The text of a run's file with values at, near and beyond every limit that there has been.
+// The text of a run's file with values at, near and beyond every limit that ever existed.
 class RandomRunFile {
  public:
   explicit RandomRunFile(std::uint64_t seed) : random_(seed) {}
@@ -56,7 +56,7 @@ class RandomRunFile {
   std::uint64_t Draw(std::uint64_t n) { return random_() % n; }
 
  private:
-  // Mostly left to its default, so that a file with many keys is taken now and then.
+  // Most keys have their default, so that a file with many keys is accepted now and then.
   std::string Maybe(std::string_view key, const std::vector<std::string>& values) {
     return Draw(4) != 0 ? "" : fmt::format("{} = {}\n", key, values[Draw(values.size())]);
   }
@@ -125,7 +125,7 @@ TEST(TaskLimitsTest, EveryRunFileThatIsTakenIsATaskThatANodeTakes) {
   EXPECT_GE(with_keys, kFewest / 10);
 }
 
-// What a node refuses is said with the run's file, where its author looks.
+// Faults that a node would find are reported with the run's file, to its author.
 TEST(TaskLimitsTest, ARunFileBeyondTheLimitsOfANodeIsRefusedWithItsKey) {
   for (const char* key : {"batch = 65536", "learning_rate = 200.0", "momentum = 0.99995",
                           "weight_decay = 2.0", "proximal_mu = 1e7", "ema_lambda = 1e13"}) {
@@ -140,7 +140,7 @@ TEST(TaskLimitsTest, ARunFileBeyondTheLimitsOfANodeIsRefusedWithItsKey) {
   EXPECT_FALSE(learning::ParseRunConfig("name = \"r\"\n[encoder]\nchannels = [1024]\n", "run.toml").ok());
 }
 
-// An aggregator goes on with what it had taken before.
+// An aggregator continues runs that it accepted before.
 TEST(TaskLimitsTest, AStoredRunIsReadWithoutTheLimitsOfTraining) {
   const auto config = learning::ParseStoredRunConfig("name = \"r\"\n[client]\nbatch = 65536\n", "r");
   ASSERT_TRUE(config.ok()) << config.status();

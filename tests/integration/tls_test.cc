@@ -1,4 +1,4 @@
-// Mutual TLS end to end: certificates made by the command line, daemons that hold each other to them.
+// Mutual TLS end to end: certificates from the command line, and daemons that check each other's.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -33,7 +33,7 @@ TEST_F(TlsTest, ANodeWithItsCertificateReports) {
 }
 
 TEST_F(TlsTest, ANodeUnderAnothersCertificateIsRefusedByName) {
-  // Says to be "node-south" in its hello, and holds the certificate of "node-east".
+  // Says "node-south" in its hello, with the certificate of "node-east".
   Reporter south("south", aggregator_.ingest_port(), certificates_.Material("node-east"));
   ASSERT_TRUE(WaitFor([&] { return south.state() == link::UplinkState::kRefused; }));
   const std::string message(south.refusal().message());
@@ -46,7 +46,7 @@ TEST_F(TlsTest, ANodeUnderAnothersCertificateIsRefusedByName) {
 TEST_F(TlsTest, ACertificateOfAnotherAuthorityOpensNoStream) {
   const Certificates others(folder_, "others", {"node-south"});
   config::TlsMaterial material = others.Material("node-south");
-  // It trusts the aggregator, but not the other way round.
+  // It trusts the aggregator, but the aggregator does not trust it.
   material.ca_pem = ReadText(certificates_.File("ca.pem"));
   Reporter stranger("south", aggregator_.ingest_port(), material);
   Reporter plain("south", aggregator_.ingest_port());  // without TLS at all

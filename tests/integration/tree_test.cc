@@ -72,7 +72,7 @@ TEST_F(TreeTest, FusesToTheSameAsOneFlatAggregator) {
     for (const auto& reporter : pair) ASSERT_TRUE(WaitFor([&] { return reporter->Reporting(); }));
   }
 
-  // In steps that the aggregators' queue for a reader holds, so that none is skipped.
+  // In batches that fit the aggregators' queue for a reader, so that no slot is skipped.
   const runtime::SystemClock clock;
   const estimate::Epoch first = estimate::SlotLength().EpochAt(clock.UnixNs());
   for (estimate::Epoch epoch = first; epoch < first + kSlots; ++epoch) {
@@ -114,7 +114,7 @@ TEST_F(TreeTest, CountsAPanelThatComesByTwoPathsOnce) {
     ASSERT_TRUE(WaitFor([&] { return one->Reporting(); }));
   }
 
-  // Equal unit tuples: two leaves halve the variance, a leaf counted twice would make it a third.
+  // Equal unit tuples: two leaves halve the variance; a leaf counted twice would make it a third.
   const estimate::Epoch epoch = estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs());
   for (Reporter* one : {&south, &east_left, &east_right}) one->Offer(UnitFrame(epoch));
 
@@ -124,7 +124,7 @@ TEST_F(TreeTest, CountsAPanelThatComesByTwoPathsOnce) {
   EXPECT_NEAR(slot.cholesky[2], std::sqrt(0.5f), 1e-5f);
 }
 
-// A leaf aggregator that fuses without "east" sends a revision upward once that panel has reported after all.
+// A leaf aggregator that fused without "east" sends a revision upward after that panel reports.
 TEST_F(TreeTest, SendsARevisionUpward) {
   AggregatorProcess root(folder_, "root", {"south", "east"}, "", "late = \"revise\"");
   AggregatorProcess leaf(folder_, "leaf", {"south", "east"}, Parent(root.ingest_port(), "leaf"),

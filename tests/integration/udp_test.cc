@@ -1,4 +1,4 @@
-// A node with a front end that sends it what it cannot use.
+// A node whose front end sends datagrams that it cannot use.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ class UdpNodeTest : public ::testing::Test {
     }
     close(sender);
   }
-  // Of the whole subject, good unless changed.
+  // The whole subject; valid unless changed.
   static source::UdpFragment Good() {
     return {.panel = 3,
             .epoch = estimate::SlotLength().EpochAt(runtime::SystemClock().UnixNs()),

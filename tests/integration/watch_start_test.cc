@@ -1,4 +1,4 @@
-// A stream of fused slots begins at once, also where every slot is incomplete and slots leave in bursts.
+// A stream of fused slots begins at once, even if every slot is incomplete and slots leave in bursts.
 #include <gtest/gtest.h>
 
 #include "tests/integration/watch_streams.h"
@@ -7,8 +7,8 @@
 namespace tributary::testing {
 namespace {
 
-// A stream that freezes stands still until a keep-alive moves it: two seconds for this project's clients, ten
-// for others. Half of the smaller one tells the two apart on any machine.
+// A frozen stream stands still until a keepalive: two seconds for this project's clients, ten for others.
+// Half of the shorter time tells the two apart on any machine.
 constexpr double kFrozenS = 1;
 constexpr double kReadS = 0.3;
 
@@ -34,7 +34,7 @@ class WatchStartTest : public ::testing::Test {
   }
 
   ScratchFolder folder_;
-  // The third panel never comes: slots are fused at their deadline, several at a time.
+  // The third panel never reports: slots are fused at their deadline, several at a time.
   AggregatorProcess aggregator_{folder_, "aggregator", {"south", "east", "north"}};
   std::vector<std::unique_ptr<NodeProcess>> nodes_;
 };

@@ -1,4 +1,4 @@
-// Fresh Watch streams against a running aggregator: how long each waits for its first slot, and how long for
+// Opens Watch streams on a running aggregator, and measures how long each waits for its first slot and for
 // any later one.
 #pragma once
 
@@ -75,7 +75,7 @@ inline WatchTimes WatchAfresh(int port, int streams, int at_once, double seconds
   return times;
 }
 
-// The same by a Python client; nothing if this machine lacks what it needs (`log` says what).
+// The same with a Python client; nothing if this machine lacks what it needs (`log` names it).
 inline std::optional<WatchTimes> WatchAfreshInPython(int port, int streams, int at_once, double seconds,
                                                      const std::string& output, const std::string& log) {
   const std::string command =

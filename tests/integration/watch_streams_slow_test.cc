@@ -1,5 +1,5 @@
-// Four panels at 2,000 slots a second, of which one at a time is killed and comes back: how soon fresh
-// readers see a slot, and how long any reader ever waits. Prints its figures; docs/performance.md has them.
+// Four panels at 2,000 slots a second. One at a time is killed and comes back: how soon new readers see a
+// slot, and how long any reader waits. Prints its figures; docs/performance.md has them.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -36,7 +36,7 @@ class WatchStreamsSlowTest : public ::testing::Test {
         std::make_unique<NodeProcess>(folder_, wall, aggregator_.ingest_port(), "", PanelSettings{"", 2000});
   }
 
-  // A panel is away for three quarters of a second, then all are there for as long, in turn.
+  // One panel is away for three quarters of a second, then all are there for as long, in turn.
   void KillAndReturn(const std::stop_token& stop) {
     const runtime::SystemClock clock;
     for (std::size_t turn = 0; !stop.stop_requested(); ++turn) {
@@ -85,7 +85,7 @@ TEST_F(WatchStreamsSlowTest, NoReaderWaitsLongerThanADeadlineWithinAMinute) {
   EXPECT_LE(WatchTimes::Max(times.longest_gap_s), kGapS);
 }
 
-// As many readers at a time as there are slots: each sees less than every slot, none stands still.
+// As many readers as slots: each gets a part of the slots, none stands still.
 TEST_F(WatchStreamsSlowTest, TwoHundredReadersAtATimeShareTheAggregator) {
   std::jthread deaths([this](const std::stop_token& stop) { KillAndReturn(stop); });
   Judge("200 at a time", WatchAfresh(aggregator_.ingest_port(), kStreams, kStreams, kSeconds), kOpeningS,

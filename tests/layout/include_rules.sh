@@ -55,7 +55,7 @@ for rule in "${rules[@]}"; do
     breaches=$((breaches + 1))
     continue
   fi
-  # Tests may read recorded files; the rule is about what ships.
+  # Tests may read recorded files; the rule is for shipped code.
   found=$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]($forbidden)" "$folder" \
             --include='*.h' --include='*.cc' | grep -vE '_(test|fuzz|bench)\.cc:' || true)
   if [ -n "$exempt" ]; then found=$(grep -vE "$exempt" <<<"$found" || true); fi

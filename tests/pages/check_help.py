@@ -26,7 +26,8 @@ NOT_RUN = (
     (re.compile(r"^tributary doctor --xclbin"), "needs a board"),
     (re.compile(r"ranges\.csv"), "needs TRIBUTARY_DATA_DIR, which the tests of the commands use"),
 )
-# Measure for long, and `load` ends with 1 if a busy machine loses a tuple: enough if they are still at it after this time.
+# These measure for long, and `load` ends with 1 if a busy machine loses a tuple: they pass if they still run
+# after this time.
 MEASURES = re.compile(r"^tributary (?:load\b|watch .*--seconds \d\d)")
 MEASURE_S = 4
 
@@ -82,7 +83,7 @@ class Laboratory:
         (self.tree / "aggregator.toml").write_text(aggregator + AGGREGATOR)
         node = (examples / "four-panels.toml").read_text().replace("../../models", "models")
         node = node.replace("rate_hz = 200.0", "rate_hz = 50.0")  # leaves the processor to the examples
-        # Examples start it again while it runs: a port that both would take is none of theirs.
+        # Examples start it again while it runs: give this one another HTTP port.
         node = node.replace("[[panel]]", '[http]\nlisten = "127.0.0.1:0"\n[[panel]]', 1)
         (self.tree / "node.toml").write_text(node)
         room = node.replace('site = "lab"', 'site = "room"').replace('node = "room"', 'node = "room-node"')
@@ -138,7 +139,7 @@ def run_examples(root, bin_folder):
     known = commands.Commands(bin_folder)
     laboratory = Laboratory(root, bin_folder, scratch)
     faults, ran = [], 0
-    # Stopping the run comes last: the others look at it.
+    # Stop the run last: the other examples look at it.
     examples = [(words, line) for words in known.all() for line in known.examples(words)]
     for words, line in sorted(examples, key=lambda example: " run stop " in example[1]):
         if reason := reason_not_to_run(line, known):
@@ -146,7 +147,7 @@ def run_examples(root, bin_folder):
             continue
         try:
             laboratory.prepare(line)
-            # timeout ends with 124 where it had to end the command.
+            # timeout ends with 124 if it had to end the command.
             unit = f"timeout -s INT {MEASURE_S} {line} || [ $? -eq 124 ]" if MEASURES.match(line) else line
             laboratory.reader.run(unit)
             ran += 1

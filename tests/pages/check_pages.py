@@ -158,7 +158,7 @@ class Runner:
             started = self.attempt(
                 block, unit, lambda: reader.run_command(unit, expect) if expect else reader.run(unit))
             if not started:
-                return  # what follows builds on it
+                return  # later blocks use it
             for name in re.findall(r"/etc/systemd/system\S* deploy/systemd/(\S+)\.service", unit):
                 reader.installed = [*getattr(reader, "installed", []), name]
         if "private root" in block.directives:

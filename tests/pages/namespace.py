@@ -7,7 +7,7 @@ import struct
 import subprocess
 import sys
 
-# Addresses and names that the pages give to machines.
+# Addresses and names of machines on the pages.
 ADDRESSES = ("10.0.0.1",)
 NAMES = ("hub", "aggregator", "building", "plant")
 INSIDE = "TRIBUTARY_PAGES_INSIDE"

@@ -3,7 +3,7 @@
 import re
 
 KINDS = ("LUT", "FF", "DSP", "BRAM36")
-SHARE = 0.9  # of a board; the rest is for the platform, which nobody here could measure
+SHARE = 0.9  # of a board; the rest is for the platform, which could not be measured here
 BOARDS = {"zcu102": "ZCU102 (ZU9EG)", "kv260": "KV260 (K26)"}
 
 

@@ -1,4 +1,4 @@
-// Certificates for tests of mutual TLS, made by the command line as an operator makes them.
+// Certificates for tests of mutual TLS, made by the command line as operators do.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tributary::testing {
 
-// An authority of its own in the folder's `authority`, with a certificate for each name. Throws
-// std::runtime_error if it cannot be made.
+// An authority in the folder's `authority`, with a certificate for each name. Throws std::runtime_error if it
+// cannot be made.
 class Certificates {
  public:
   Certificates(const ScratchFolder& folder, const std::string& authority,

@@ -1,4 +1,4 @@
-// Examples against the readers: a reader tells which keys it asked for, an example shows each with its
+// Checks examples against the readers: a reader tells which keys it asked for, an example shows each with its
 // default.
 #pragma once
 
@@ -22,7 +22,7 @@ inline std::string ReadExample(const std::string& path) {
   return text.str();
 }
 
-// With what is commented out: lines like "# key = value" and "# [table]".
+// Includes commented keys: lines like "# key = value" and "# [table]".
 inline std::string Uncommented(const std::string& text) {
   static const std::regex commented(R"((^|\n)# (\[?\[[a-z.]+\]\]?|[a-z0-9_]+ = ["\[0-9a-z]))");
   std::string all = text;
@@ -33,7 +33,7 @@ inline std::string Uncommented(const std::string& text) {
   return all;
 }
 
-// What stands behind the '#' of a line, counted from 1.
+// The text after the '#' of a line, counted from 1.
 inline std::string CommentOf(const std::string& text, unsigned line) {
   std::istringstream lines(text);
   std::string found;
@@ -42,8 +42,8 @@ inline std::string CommentOf(const std::string& text, unsigned line) {
   return hash == std::string::npos ? "" : found.substr(hash + 4);
 }
 
-// One line for each key that the example does not show as it is: with its default, or with a comment that
-// says what the default is or that there is none.
+// One line for each key that the example does not show with its default, or with a comment that gives the
+// default or says that there is none.
 inline std::vector<std::string> KeysShownWrongly(const std::vector<config::ConfigKey>& keys,
                                                  const std::string& text) {
   std::vector<std::string> wrong;
@@ -64,7 +64,7 @@ inline std::vector<std::string> KeysShownWrongly(const std::vector<config::Confi
   return wrong;
 }
 
-// The keys as rows of a table of docs/configuration.md; the comments of the example say what they mean.
+// The keys as rows of a table of docs/configuration.md; the example's comments give their meaning.
 inline std::string KeyTable(const std::vector<config::ConfigKey>& keys, const std::string& text) {
   std::string table = "| key | type | default | limits | meaning |\n|---|---|---|---|---|\n";
   const auto code = [](const std::string& what) { return what.empty() ? "" : fmt::format("`{}`", what); };
@@ -76,8 +76,7 @@ inline std::string KeyTable(const std::vector<config::ConfigKey>& keys, const st
   return table;
 }
 
-// Whether a page holds this part between its markers; with TRIBUTARY_WRITE_DOCS set, the part is written
-// there.
+// Whether a page holds this part between its markers. With TRIBUTARY_WRITE_DOCS set, writes the part there.
 inline bool PageHolds(const std::string& page, const std::string& part, const std::string& content) {
   const std::string begin = fmt::format("<!-- begin {} -->\n", part),
                     end = fmt::format("<!-- end {} -->\n", part);

@@ -1,4 +1,4 @@
-// Metrics as a daemon shows them, and the names of metrics in prose.
+// A daemon's metrics, and the names of metrics in prose.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ struct ExposedMetric {
 // By name.
 using Exposition = std::map<std::string, ExposedMetric>;
 
-// Of the text format, version 0.0.4. Appends a line to `faults` for each series that occurs twice: a scraper
-// refuses the whole page then.
+// Reads the text format, version 0.0.4. Appends a line to `faults` for each repeated series: a scraper then
+// refuses the whole page.
 Exposition ParseExposition(std::string_view text, std::vector<std::string>& faults);
 
 // A name as a document gives it: "tributary_x_{a,b}_total{reason}" is two of them.

@@ -1,5 +1,5 @@
-// A small language for tests with daemons: an aggregator, nodes with one simulated panel each, and what they
-// say.
+// A small language for tests with daemons: an aggregator, nodes with one simulated panel each, and their
+// output.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class AggregatorProcess {
   AggregatorProcess(const ScratchFolder& folder, std::string name, const std::vector<std::string>& leaves,
                     const std::string& extra = "", const std::string& site_extra = "");
 
-  // `launcher`: a command that runs the one behind it, as nsenter does.
+  // `launcher`: a command prefix such as nsenter.
   void Start(const std::vector<std::string>& launcher = {});
   // Waits until it serves; false after 20 s.
   bool Ready() const;
@@ -39,7 +39,7 @@ class AggregatorProcess {
   std::unique_ptr<Process> process_;
 };
 
-// What differs from a panel on the processor at 200 slots/s.
+// Differences from a panel on the processor at 200 slots/s.
 struct PanelSettings {
   std::string keys;  // lines of [[panel]]
   double rate_hz = 200;

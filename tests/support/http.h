@@ -1,4 +1,4 @@
-// What a daemon answers over HTTP, faults included.
+// A daemon's HTTP answers, faults included.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Nodes that learn, and the run that they learn in, for tests with daemons.
+// Nodes that learn, and their run, for tests with daemons.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace tributary::testing {
 
-// A tributary-node with nothing but [federation]: part `index` of `shards` of 120 drawn glyphs. It can be
-// killed and started again.
+// A tributary-node with only [federation]: part `index` of `shards` of 120 drawn glyphs. It can be killed and
+// started again.
 class LearnerProcess {
  public:
   // `extra` is appended to its configuration.
@@ -32,7 +32,7 @@ class LearnerProcess {
 // The aggregator's keys for a store in the scratch folder.
 std::string FederationKeys(const ScratchFolder& folder);
 
-// Runs a `tributary` command to its end; its exit code.
+// Runs a `tributary` command to its end; returns its exit code.
 int RunCommand(const ScratchFolder& folder, const std::vector<std::string>& arguments);
 
 }  // namespace tributary::testing

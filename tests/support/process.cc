@@ -117,7 +117,7 @@ int ReservePort() {
   constexpr int kFirst = 10'000;
   constexpr int kCount = 20'000;
   static boost::asio::io_context context;
-  // Names in the abstract namespace of Unix sockets are the reservations: they go when the process goes.
+  // Names in the abstract namespace of Unix sockets serve as reservations: they end with the process.
   static std::vector<stream_protocol::acceptor> reservations;
   static int next = static_cast<int>(std::random_device()() % kCount);
   for (int tried = 0; tried < kCount; ++tried, next = (next + 1) % kCount) {

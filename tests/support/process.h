@@ -1,4 +1,4 @@
-// Daemons as processes of their own, for the tests that kill them.
+// Daemons in processes of their own, for tests that kill them.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 
 namespace tributary::testing {
 
-// A child process; its standard error goes to a log file. Killed at the latest when this object goes.
+// A child process; its standard error goes to a log file. The destructor kills it.
 class Process {
  public:
   // Starts `program`, an absolute path or one in TRIBUTARY_BIN_DIR. Throws std::runtime_error if it cannot be
@@ -22,7 +22,7 @@ class Process {
 
   pid_t pid() const { return pid_; }
   void Signal(int number) const;
-  // Waits for the end and gives the exit code, or 128 + the signal that ended it; -1 after `limit`.
+  // Waits for the end and returns the exit code, or 128 + the signal that ended it; -1 after `limit`.
   int Wait(std::chrono::milliseconds limit);
   bool Running();
   std::string Log() const;
@@ -42,7 +42,7 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   std::string Path(const std::string& name) const { return path_ + "/" + name; }
-  // Writes a file and gives its path.
+  // Writes a file and returns its path.
   std::string Write(const std::string& name, const std::string& content) const;
 
  private:
@@ -53,11 +53,10 @@ class ScratchFolder {
 std::string ReadText(const std::string& path);
 
 // A port of the loopback for this process alone, so that a daemon can be killed and started again on it. It
-// lies below the range from which outgoing connections take theirs, and no other test process gets it
-// meanwhile.
+// lies below the range of outgoing connections, and no other test process gets it meanwhile.
 int ReservePort();
 
-// Asks until it holds or `limit` has passed; gives the last answer.
+// Polls until the condition holds or `limit` has passed; returns the last answer.
 bool WaitFor(const std::function<bool()>& condition,
              std::chrono::milliseconds limit = std::chrono::seconds(20));
 

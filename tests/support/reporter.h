@@ -1,4 +1,4 @@
-// A source and a reader inside the test's own process, for tests that choose every tuple themselves.
+// A source and a reader inside the test's process, for tests that choose every tuple themselves.
 #pragma once
 
 #include <map>
@@ -68,7 +68,7 @@ class Collector {
     return slots_;
   }
 
-  // Whether a slot of this epoch has come in with these contributors of its first subject.
+  // Whether a slot of this epoch has arrived with these contributors of its first subject.
   bool Has(estimate::Epoch epoch, std::uint64_t contributors) const {
     const runtime::MutexLock lock(mutex_);
     const auto found = slots_.find(epoch);

@@ -19,8 +19,8 @@ struct XclbinContents {
   std::uint64_t memory_kib = 262144;                       // of the one memory bank
 };
 
-// The file's bytes. The same contents give the same bytes: the UUID is the beginning of their SHA-256.
-// Errors: InvalidArgument for no kernel, a name or platform that does not fit, or instances outside 1 … 16.
+// The file's bytes. Equal contents give equal bytes: the UUID is the beginning of their SHA-256. Errors:
+// InvalidArgument for no kernel, a name or platform that does not fit, or instances outside 1 … 16.
 absl::StatusOr<std::string> WriteXclbin(const XclbinContents& contents);
 
 }  // namespace tributary::device

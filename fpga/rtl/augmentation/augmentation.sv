@@ -1,7 +1,7 @@
 // Views → blur → rotation → resized crop, one pixel per cycle, each choice by its own shift register.
 //
-// An image's choices are those of fpga/model's AugmentationSequence: the n-th view that passes a stage takes that stage's
-// n-th value. seed_load_i, with no image inside, begins the sequence of cfg_seed_i.
+// The choices for an image are those of fpga/model's AugmentationSequence: the n-th view that passes a stage
+// takes that stage's n-th value. seed_load_i, with no image inside, begins the sequence of cfg_seed_i.
 module augmentation #(
   parameter ROTATION_ROM = "rotation.hex",
   parameter CROP_ROM     = "crop.hex",

@@ -1,11 +1,11 @@
-// Blurs some images: the convolution runs for every image, the untouched pixels wait beside it, and where the two meet one
-// of them is taken. So the kernel never changes while an image is inside.
+// Blurs some images. The convolution runs for every image while the unchanged pixels wait beside it; a
+// multiplexer takes one of the two. So the kernel never changes while an image is inside.
 module blur #(
   parameter ROM = "blur.hex"  // nine coefficients; from fpga/gen
 ) (
   input  logic       clk_i,
   input  logic       rst_ni,
-  input  logic       blur_i,  // for the image that comes out; next_o asks for the next image's
+  input  logic       blur_i,  // for the image at the output; next_o asks for the next image's
   output logic       next_o,
   input  logic [7:0] in_data_i,
   input  logic       in_valid_i,

@@ -1,8 +1,9 @@
-// Keeps whole 28×28 images and reads each in an order that a table gives.
+// Stores whole 28×28 images and reads each in an order that a table gives.
 //
-// Four banks of 32 × 32 bytes: one is written, one read; with the other two neither side waits for the pipeline between
-// them, and images follow one another every 784 cycles. A position (row, column) goes out to the table, which answers one
-// step later with the source; step_o says when its registers move. cfg_repeat_i: further passes over each image.
+// Four banks of 32 × 32 bytes: one is written, one read. The other two keep both sides from waiting for the
+// pipeline between them, and images follow one another every 784 cycles. A position (row, column) goes out to
+// the table, which answers one step later with the source; step_o enables its registers. cfg_repeat_i:
+// further passes over each image.
 module frame_store (
   input  logic       clk_i,
   input  logic       rst_ni,
@@ -31,7 +32,7 @@ module frame_store (
   logic [1:0] write_bank_q;
   logic [4:0] write_row_q, write_column_q;
   logic       put, put_last;
-  // Images that are stored completely and not yet read to their end.
+  // Completely stored images that are not yet completely read.
   logic [2:0] stored_q;
   logic       release_bank;
   assign in_ready_o = stored_q != 3'd4;

@@ -1,5 +1,5 @@
-// Maximal-length shift register with XNOR feedback, two shifts per step (fpga/model/lfsr.h says why). Cleared by reset;
-// the seed of all ones, from which it would not move, is taken as zero.
+// Maximal-length shift register with XNOR feedback, two shifts per step (see fpga/model/lfsr.h). Reset clears
+// it; the seed of all ones, in which it would stay, counts as zero.
 module lfsr_xnor #(
   parameter int BITS = 9,
   parameter int TAP  = 5  // XAPP 052: 9,5 · 10,7 · 11,9

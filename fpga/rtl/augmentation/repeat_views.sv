@@ -1,4 +1,4 @@
-// Each image cfg_repeat_i + 1 times: the views of one image cross the bus once.
+// Sends each image cfg_repeat_i + 1 times, so that the views of one image cross the bus once.
 module repeat_views (
   input  logic       clk_i,
   input  logic       rst_ni,

@@ -1,4 +1,5 @@
-// The centre of each image, 16, 20, 24 or 28 pixels wide, in full size, nearest neighbour: one table for both axes.
+// Enlarges the centre of each image, 16, 20, 24 or 28 pixels wide, to full size by nearest neighbour. One
+// table serves both axes.
 module resized_crop #(
   parameter ROM = "crop.hex"  // {variant, output position} → input position; from fpga/gen
 ) (

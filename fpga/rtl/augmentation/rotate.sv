@@ -1,4 +1,5 @@
-// Turns each image by one of four angles: a table gives the source of each output pixel, row 31 stands for "outside".
+// Rotates each image by one of four angles. A table gives the source of each output pixel; row 31 means
+// "outside".
 module rotate #(
   parameter ROM = "rotation.hex"  // {variant, row, column} → {row, column}; from fpga/gen
 ) (

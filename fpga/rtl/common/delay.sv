@@ -1,4 +1,4 @@
-// One control bit, CYCLES later; low after reset.
+// Delays one control bit by CYCLES; low after reset.
 module delay #(
   parameter int CYCLES = 2  // at least 1
 ) (

@@ -1,4 +1,4 @@
-// A word, DEPTH enabled cycles later. Without reset, so that it becomes a shift register in LUTs.
+// Delays a word by DEPTH enabled cycles. No reset, so that it becomes a shift register in LUTs.
 module delay_line #(
   parameter int WIDTH = 8,
   parameter int DEPTH = 1  // 0: a wire

@@ -1,6 +1,6 @@
-// First in, first out. The memory is read through a register, so that a deep one becomes block RAM and a shallow one
-// distributed RAM. Holds DEPTH + 1 words; a word comes out two cycles after it went in, then one per cycle.
-// level_o counts what is inside; in_ready_o never depends on out_ready_i of the same cycle.
+// First in, first out. The memory is read through a register, so that a deep one becomes block RAM and a
+// shallow one distributed RAM. Holds DEPTH + 1 words. A word comes out two cycles after it went in, then one
+// per cycle. level_o counts the words inside; in_ready_o never depends on out_ready_i of the same cycle.
 module fifo #(
   parameter int WIDTH = 8,
   parameter int DEPTH = 16  // a power of two, at least 2

@@ -1,5 +1,5 @@
-// One multiply-accumulate in the DSP slice of a family: the two wrappers behind one name.
-// FAMILY 1 is the DSP48E1 (7 series), 2 the DSP48E2 (UltraScale+). Ports and timing are those of the wrappers.
+// One multiply-accumulate in the DSP slice of a family; selects one of the two wrappers. FAMILY 1 is the
+// DSP48E1 (7 series), 2 the DSP48E2 (UltraScale+). Ports and timing are those of the wrappers.
 module mac #(
   parameter int FAMILY     = 2,
   parameter int A_WIDTH    = 25,

@@ -1,5 +1,6 @@
-// Several streams into one, in turn: after a word of source i, the sources i+1, i+2, … are asked first, so that a source
-// waits for at most one word of each other. The choice stands until the word is taken. Combinational from in to out.
+// Merges several streams in turn. After a word of source i, the sources i+1, i+2, … have priority, so that a
+// source waits for at most one word of each other. The choice stands until the word is taken. Combinational
+// from in to out.
 module round_robin_arbiter #(
   parameter int SOURCES = 4,  // at least 2
   parameter int WIDTH   = 8
@@ -19,7 +20,7 @@ module round_robin_arbiter #(
   logic [IW-1:0] last_q, choice, held_q;
   logic          holding_q;
 
-  // The lowest source that asks, overruled by the lowest one above the last winner.
+  // The lowest source that asks; the lowest one above the last winner has priority over it.
   always_comb begin
     choice = '0;
     for (int i = SOURCES - 1; i >= 0; i--) begin

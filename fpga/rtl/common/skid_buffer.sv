@@ -1,5 +1,5 @@
-// Cuts the combinational path of ready: a stream passes at one word per cycle with a latency of one, and the one word
-// that arrives in the cycle in which the consumer stops is kept aside.
+// Cuts the combinational path of ready. A stream passes at one word per cycle with a latency of one. A word
+// that arrives in the cycle in which the consumer stops is stored.
 module skid_buffer #(
   parameter int WIDTH = 8
 ) (

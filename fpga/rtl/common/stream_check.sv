@@ -1,5 +1,5 @@
-// Assertions on one stream: what is offered stays offered, unchanged, until it is taken. No hardware remains of it
-// after synthesis; simulation and the proofs check it wherever a block instantiates it on its outputs.
+// Assertions on one stream: an offered word stays offered, unchanged, until it is taken. Synthesis removes
+// it; simulation and the proofs check it on the outputs of every block that instantiates it.
 module stream_check #(
   parameter int WIDTH = 8
 ) (

@@ -1,5 +1,6 @@
-// Narrow to wide: COUNT elements make a word, the first in the low bits. in_last_i closes a word early, so that a frame
-// ends with it; the elements that are missing are zero. One element per cycle; in_ready_o follows out_ready_i.
+// Narrow to wide: COUNT elements make a word, the first in the low bits. in_last_i closes a word early, so
+// that a frame ends with it; missing elements are zero. One element per cycle; in_ready_o follows
+// out_ready_i.
 module stream_pack #(
   parameter int WIDTH = 8,
   parameter int COUNT = 8  // at least 2

@@ -16,7 +16,7 @@ module stream_unpack #(
   localparam int CW = $clog2(COUNT);
 
   logic [COUNT*WIDTH-1:0] word_q;
-  logic [CW-1:0]          left_q;  // elements behind the one on offer
+  logic [CW-1:0]          left_q;  // elements behind the offered one
   logic                   valid_q;
 
   assign in_ready_o  = !valid_q || (out_ready_i && left_q == '0);

@@ -36,8 +36,8 @@ module window_3x3 #(
   logic [YW-1:0] y_q;
   logic          fetch;
 
-  // Pixels written and not yet fetched as the middle row. A pixel may replace the one four rows before it, which the
-  // fetch of the row after that one has used: 3 · WIDTH ahead at most.
+  // Pixels written and not yet fetched as the middle row. A pixel may replace the one four rows before it:
+  // the fetch of the row after that one has used it. So the write side is 3 · WIDTH ahead at most.
   logic [AW-1:0] ahead_q;
   assign in_ready_o = ahead_q != AW'(3 * WIDTH);
   assign put        = in_valid_i && in_ready_o;
@@ -46,8 +46,8 @@ module window_3x3 #(
   logic available;
   assign available = (y_q == LAST_Y) ? ahead_q != '0 : ahead_q > AW'(WIDTH);
 
-  // The window of a row's last pixel needs no new column. It is emitted with the fetch of the next row's first, or, when
-  // that has not arrived, by a step of its own.
+  // The window of a row's last pixel needs no new column. It is emitted with the fetch of the next row's
+  // first column or, if that has not arrived, by a step of its own.
   logic pending_q, step_free, emit, left_edge, right_edge;
   assign step_free  = out_ready_i || !out_valid_o;
   assign fetch      = step_free && available;
@@ -86,8 +86,8 @@ module window_3x3 #(
     endcase
   end
 
-  // Columns of the window, {below, middle, above}; the edges are blanked behind the registers because a column still
-  // serves as the neighbour in its own row.
+  // Columns of the window, {below, middle, above}. The edges are cleared after the registers, because a
+  // column is still a neighbour in its own row.
   logic [23:0] left_q, centre_q, right_q;
   logic        valid_q, blank_left_q, blank_right_q;
   always_ff @(posedge clk_i) begin

@@ -21,7 +21,7 @@ module fusion #(
 );
   localparam int READS = 6;  // two of the multiplier, two of the adder, function unit, output
 
-  // Program: the step of address_q is there a cycle later.
+  // Program: the step of address_q appears a cycle later.
   logic        full, refused, room, start, running_q, valid_q, finished;
   logic [7:0]  address_q;
   logic [55:0] step;

@@ -1,5 +1,5 @@
-// Sum or difference of two floats, truncated; a new one every cycle, out four cycles after its operands: the smaller
-// one is cut off three bits below the larger one's last place.
+// Sum or difference of two floats, truncated; a new one every cycle, out four cycles after its operands. The
+// smaller one is truncated three bits below the larger one's last place.
 module fusion_add (
   input  logic        clk_i,
   input  logic [36:0] a_i,

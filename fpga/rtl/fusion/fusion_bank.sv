@@ -1,4 +1,4 @@
-// The results of one unit, numbered in the order of issue, read by all.
+// The results of one unit, numbered in the order of issue; every unit reads them.
 module fusion_bank #(
   parameter int DEPTH = 64,
   parameter int READS = 6

@@ -80,7 +80,7 @@ module fusion_function #(
     .c_i({2'b0, c0_q[159:128], 13'd0}), .p_o(sum)
   );
 
-  // What waits from 1 to 9: sign, scale, the softplus's straight part, and x where it is the result.
+  // Delayed from 1 to 9: sign, scale, the softplus's straight part, and x where it is the result.
   localparam int WAIT = 1 + 12 + 26 + 1 + 37;
   logic [8*WAIT-1:0] wait_q;
   logic              result_negative, is_x, result_negative_w, is_x_w;

@@ -1,5 +1,5 @@
-// Takes the tuples of a fusion, three words each, into one half of a double buffer while the other half is read.
-// Single precision becomes the block's own float on the way in; panels from panels_i on read as void.
+// Stores the tuples of a fusion, three words each, in one half of a double buffer while the other half is
+// read. Converts single precision to the block's own float; panels from panels_i on read as void.
 module fusion_input #(
   parameter int READS = 6
 ) (
@@ -11,7 +11,7 @@ module fusion_input #(
   input  logic                in_valid_i,
   output logic                in_ready_o,
   output logic                full_o,     // the half that is read is complete
-  output logic                refused_o,  // and holds a tuple that must not be computed with
+  output logic                refused_o,  // and holds an invalid tuple
   input  logic                release_i,
   input  logic [READS*5-1:0]  index_i,    // panel·8 + element
   output logic [READS*37-1:0] values_o

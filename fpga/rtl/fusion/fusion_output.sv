@@ -1,11 +1,11 @@
-// Five floats, in order, as single precision, two per word; NaN in all of them where the fusion was refused.
+// Five floats, in order, as single precision, two per word; NaN in all of them if the fusion was refused.
 module fusion_output (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic [36:0] value_i,
   input  logic        value_valid_i,
   input  logic        refused_i,
-  output logic        room_o,        // for one more fusion than is on its way
+  output logic        room_o,        // there is room for one more fusion than is under way
   output logic [63:0] out_data_o,
   output logic        out_valid_o,
   input  logic        out_ready_i
@@ -36,7 +36,7 @@ module fusion_output (
   logic put;
   logic [4:0] level;
   assign put    = value_valid_i && (number_q[0] || last);
-  assign room_o = level <= 5'd2;  // three of the fusion that is ending, three of the next: eight fit
+  assign room_o = level <= 5'd2;  // three words of the present fusion, three of the next: eight fit
   fifo #(.WIDTH(64), .DEPTH(8)) words (
     .clk_i, .rst_ni, .in_data_i(last ? {32'd0, single} : {single, even_q}), .in_valid_i(put), .in_ready_o(in_ready),
     .out_data_o, .out_valid_o, .out_ready_i, .level_o(level)

@@ -1,5 +1,5 @@
-// Reads consecutive 64-bit words by AXI4 bursts. A burst is asked for only when the buffer has room for
-// all of it, so the read channel is never blocked; several bursts may be outstanding.
+// Reads consecutive 64-bit words by AXI4 bursts. It requests a burst only when the buffer has room for all of
+// it, so the read channel never stalls. Several bursts may be outstanding.
 module axi_read_master #(
   parameter int DATA_BITS = 64,     // other widths are for proofs only
   parameter int MAX_BURST = 64,
@@ -41,7 +41,7 @@ module axi_read_master #(
   state_e state_q;
 
   logic [60:0]        word_q;        // address in words
-  logic [31:0]        unasked_q;     // words not yet asked for
+  logic [31:0]        unasked_q;     // words not yet requested
   logic [31:0]        unarrived_q;   // words not yet received
   logic [8:0]         beats_q;
   logic [COUNT_W-1:0] claimed_q;     // words of the buffer filled or promised to a burst

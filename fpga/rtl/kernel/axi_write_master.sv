@@ -1,5 +1,5 @@
-// Writes consecutive 64-bit words by AXI4 bursts. A burst begins only when all its words are in the
-// buffer, so a slow producer never holds the write channel.
+// Writes consecutive 64-bit words by AXI4 bursts. A burst begins only when all its words are in the buffer,
+// so a slow producer never stalls the write channel.
 module axi_write_master #(
   parameter int DATA_BITS = 64,     // other widths are for proofs only
   parameter int MAX_BURST = 64,

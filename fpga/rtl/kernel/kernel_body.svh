@@ -4,7 +4,7 @@
   assign m_axi_gmem_wstrb   = 8'hff;
   assign m_axi_gmem_arsize  = 3'b011;
   assign m_axi_gmem_arburst = 2'b01;
-  // The read master counts words; it does not need the mark of the last one.
+  // The read master counts words; it does not need the last mark.
   wire unused_rlast = m_axi_gmem_rlast;
 
   logic        start;

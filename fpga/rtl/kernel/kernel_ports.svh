@@ -1,7 +1,7 @@
   // The ports of every kernel, under the names that XRT's packager expects.
   input  logic        ap_clk,
   input  logic        ap_rst_n,
-  // The name is XRT's; that C++ knows the word is Verilator's concern only.
+  // The name is XRT's. Verilator warns because it is a word of C++.
   /* verilator lint_off SYMRSVDWORD */
   output logic        interrupt,
   /* verilator lint_on SYMRSVDWORD */

@@ -1,4 +1,4 @@
-// What every kernel shares: registers, the two AXI masters and the order of a run.
+// The common part of every kernel: registers, the two AXI masters and the sequence of a run.
 //
 // A run: first `parameter words` words go from the parameters address to the block's load stream; then
 // frames × IN words from the input address to the block and frames × OUT words back to the output
@@ -87,9 +87,9 @@ module kernel_shell #(
   logic [31:0] in_total_q, out_total_q;     // words of the run
   logic [31:0] in_step_q, out_step_q;
   logic [31:0] unmultiplied_q;
-  logic [31:0] remaining_q;                 // words of the stream in hand
+  logic [31:0] remaining_q;                 // remaining words of the present stream
   logic [31:0] frames_done_q;
-  logic [15:0] frame_words_q;               // words of the frame at the output so far
+  logic [15:0] frame_words_q;               // words of the present output frame
   logic        report_second_q;
   logic [63:0] report_cycles_q;
 
@@ -150,7 +150,7 @@ module kernel_shell #(
   assign read_ready   = (loading & load_ready_i) | (running & in_ready_i);
   wire loaded = load_valid_o & load_ready_i;
 
-  // Words that a block delivers beyond its total stay where they are.
+  // The master ignores words that a block delivers beyond its total.
   wire wanted = (state_q == Run) & (remaining_q != '0);
   assign report_data = report_second_q
     ? report_cycles_q : {MARK, 14'd0, write_error, read_error, frames_done_q};
@@ -182,7 +182,8 @@ module kernel_shell #(
     endcase
   end
 
-  // frames × words by shift and add, one bit of `frames` a cycle: no multiplier for a thing done once.
+  // frames × words by shift and add, one bit of `frames` a cycle: saves a multiplier for an operation per
+  // run.
   always_ff @(posedge clk_i) begin
     if (taken) begin
       input_q           <= input_address;
@@ -203,7 +204,7 @@ module kernel_shell #(
         out_total_q <= out_total_q + out_step_q;
       end
     end
-    // The words per frame follow from the configuration, which is known from Begin on.
+    // The configuration sets the words per frame; it is known from Begin on.
     in_step_q  <= state_q == Size ? in_step_q << 1 : 32'(in_words_i);
     out_step_q <= state_q == Size ? out_step_q << 1 : 32'(out_words_i);
   end

@@ -1,6 +1,5 @@
-// Gives back what it gets: each word plus the last loaded parameter word (0 after reset). For the
-// masters' bench, for measuring XRT's overhead and for `tributary doctor`.
-// Configuration: bits 15:0 words per frame.
+// Returns its input: each word plus the last loaded parameter word (0 after reset). For the masters' bench,
+// for measuring XRT's overhead and for `tributary doctor`. Configuration: bits 15:0 words per frame.
 module loopback_kernel #(
   parameter int MAX_BURST = 64
 ) (

@@ -1,5 +1,5 @@
-// The batch norm folded into a scale and an offset per channel: one DSP instead of the divider of [LIS], exact to the
-// golden model. One channel per cycle, in order; six cycles.
+// The batch norm folded into a scale and an offset per channel: one DSP, where [LIS] has a divider; exact to
+// the golden model. One channel per cycle, in order; six cycles.
 module batch_norm #(
   parameter int FAMILY   = 2,
   parameter int CHANNELS = 200,

@@ -1,5 +1,5 @@
-// LANES outputs of layer 2: one DSP each, all fed with the same input. Everything goes on to the next group a cycle
-// later, so that the groups finish one after the other, as layer 3 wants them.
+// LANES outputs of layer 2: one DSP each, all with the same input. Everything moves on to the next group a
+// cycle later, so that the groups finish one after another, as layer 3 needs them.
 module broadcast_group #(
   parameter int FAMILY = 2,
   parameter int INPUTS = 200,

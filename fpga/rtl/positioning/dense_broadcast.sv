@@ -1,5 +1,5 @@
-// Layer 2: row by row of the weight matrix, one input per cycle into all OUTPUTS sums, so that it keeps pace with the
-// layer before it. The outputs leave rectified and requantised, LANES per cycle, in GROUPS consecutive cycles.
+// Layer 2: row by row of the weight matrix, one input per cycle into all OUTPUTS sums, so that it keeps pace
+// with layer 1. The outputs leave rectified and requantised, LANES per cycle, in GROUPS consecutive cycles.
 module dense_broadcast #(
   parameter int FAMILY  = 2,
   parameter int INPUTS  = 200,
@@ -37,7 +37,7 @@ module dense_broadcast #(
     else if (value_valid_i) row_q <= value_last_i ? '0 : row_q + 1'b1;
   end
 
-  // Each group hands its input to the next. Its sums are taken in the one cycle in which they are complete.
+  // Each group passes its input to the next. Its sums are read in the one cycle in which they are complete.
   logic [(GROUPS+1)*RW-1:0] rows;
   logic [(GROUPS+1)*16-1:0] values;
   logic [GROUPS:0]          firsts, lasts;

@@ -1,6 +1,6 @@
-// Layer 1, INT8: PARALLEL inputs of two outputs per cycle, column by column of the weight matrix, so that the first
-// outputs are finished early and the next layer can start. Two outputs leave one after the other every
-// INPUTS / PARALLEL cycles, one adder tree serves both; rectified and requantised.
+// Layer 1, INT8: PARALLEL inputs of two outputs per cycle, column by column of the weight matrix, so that the
+// first outputs are ready early and the next layer can start. Two outputs leave one after the other every
+// INPUTS / PARALLEL cycles, and one adder tree serves both; rectified and requantised.
 module dense_dual #(
   parameter int FAMILY   = 2,
   parameter int INPUTS   = 1024,
@@ -59,7 +59,7 @@ module dense_dual #(
   logic [PW:0] phase_q;
   always_ff @(posedge clk_i) phase_q <= {bank_i, phase};
 
-  // A cast inside a concatenation is not cut to its width by yosys 0.23: slices instead.
+  // yosys 0.23 does not cut a cast inside a concatenation to its width: use slices.
   logic [PW-1:0]    feature_phase;
   logic [IW-PW-1:0] feature_lane;
   assign {feature_phase, feature_lane} = feature_word_i;

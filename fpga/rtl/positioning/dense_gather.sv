@@ -1,6 +1,6 @@
-// Layer 3: column by column of the weight matrix, LANES inputs of one output per cycle, so that an output is finished
-// every GROUPS cycles. The inputs arrive in GROUPS consecutive cycles and are read once per output; the first output
-// follows right behind them. Rectified and requantised.
+// Layer 3: column by column of the weight matrix, LANES inputs of one output per cycle, so that an output is
+// ready every GROUPS cycles. The inputs arrive in GROUPS consecutive cycles and are read once per output; the
+// first output follows at once. Rectified and requantised.
 module dense_gather #(
   parameter int FAMILY  = 2,
   parameter int OUTPUTS = 20,
@@ -85,7 +85,7 @@ module dense_gather #(
   adder_tree #(.LEAVES(LANES), .WIDTH(39)) tree (.clk_i, .leaves_i(sums), .sum_o(sum));
   requantise #(.WIDTH(39)) requantiser (.clk_i, .shift_i, .value_i(sum[38:0]), .result_o);
   if (LEVELS > 0) begin : gen_unused
-    // The golden model's bound holds for the whole sum: what lies above are copies of the sign.
+    // The golden model's bound holds for the whole sum: the bits above are copies of the sign.
     logic unused_sum;
     assign unused_sum = ^sum[38+LEVELS:39];
   end

@@ -1,5 +1,5 @@
-// Layer 4: row by row of the weight matrix on one DSP: each input is multiplied with OUTPUTS weights in as many
-// cycles. Inputs come no faster. The outputs leave requantised in consecutive cycles.
+// Layer 4: row by row of the weight matrix on one DSP: each input is multiplied with OUTPUTS weights in as
+// many cycles. Inputs come no faster. The outputs leave requantised in consecutive cycles.
 module dense_serial #(
   parameter int FAMILY  = 2,
   parameter int INPUTS  = 20,

@@ -5,7 +5,7 @@
 // be told apart as long as the lower one fits OFFSET bits. Weights are ±127, features -128…127: 4 products fit 17 bits,
 // 8 fit 18. A DSP48E1's 25-bit port takes an offset of 17, a DSP48E2's 27-bit port one of 18 (Xilinx WP486).
 //
-// A DSP sums PHASES products; the sums of GROUP DSPs are added as they are before the fields are split.
+// A DSP sums PHASES products; the sums of GROUP DSPs are added before the fields are split.
 module dual_mac_lane #(
   parameter int FAMILY = 2,
   parameter int PHASES = 2,                             // rows per pair of outputs: inputs / parallel inputs
@@ -55,7 +55,8 @@ module dual_mac_lane #(
   for (genvar i = 0; i < 8; i++) begin : gen_mac
     logic [7:0] upper, lower;
     assign {upper, lower} = weights[16*i+:16];
-    // The upper weight was lowered by one at load where the lower is negative, so joining them is wires alone.
+    // The load lowered the upper weight by one where the lower one is negative, so joining them needs no
+    // logic.
     mac #(.FAMILY(FAMILY), .A_WIDTH(AW), .B_WIDTH(8), .P_WIDTH(SW), .ACCUMULATE(1'b1)) dual (
       .clk_i, .first_i,
       .a_i({upper, {(OFFSET - 8) {lower[7]}}, lower}),

@@ -2,8 +2,8 @@
 // int8_16 format of fpga/model/positioning_model.h. Two merged stages, each one inference deep: layer 1 + batch norm +
 // layer 2, and layer 3 + layer 4. An inference starts every N1 / 2 · N0 / PARALLEL1 cycles (200).
 //
-// Parallelism ([LIS], table 4.4): layer 1 512 inputs × 2 outputs in 512 DSPs, layer 2 1 × 100, layer 4 1 × 1. Layer 3 has
-// 13 × 1 instead of 10 × 1: the three DSPs more shorten the second stage from 200 to 160 cycles.
+// Parallelism ([LIS], table 4.4): layer 1 512 inputs × 2 outputs in 512 DSPs, layer 2 1 × 100, layer 4 1 × 1.
+// Layer 3 has 13 × 1 instead of 10 × 1: three more DSPs shorten the second stage from 200 to 160 cycles.
 //
 // in: N0 / 8 words of 8 int8, input 0 in the low byte. out: N4 int32, two per word. load: see positioning_loader; taken
 // when nothing is being computed, and it goes before inferences that wait. No input is computed before a network is
@@ -67,7 +67,7 @@ module positioning #(
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .write_o(feature_write), .write_bank_o(feature_bank),
     .write_word_o(feature_word), .full_o(full), .bank_o(bank), .release_i(busy_q && row_last)
   );
-  // Without a pause behind the last row of the one before.
+  // Without a pause after the last row of the one before.
   assign start    = full && loaded && !load_valid_i && inside_q < 3'(CAPACITY) && (!busy_q || row_last);
   assign idle     = inside_q == '0;
   assign row_last = row_q == RW1'(ROWS1 - 1);

@@ -1,4 +1,5 @@
-// The double buffer's account: one bank is filled with the words of an inference while the other is computed.
+// Control of the double buffer: one bank is filled with the words of an inference while the other is
+// computed.
 module positioning_input #(
   parameter int WORDS = 128,
   parameter int WW    = $clog2(WORDS)

@@ -25,7 +25,7 @@ module positioning_loader #(
   output logic        load_ready_o,
   output logic        loaded_o,
   output logic [29:0] shifts_o,
-  // A word for one memory, a cycle after it was taken.
+  // A word for one memory, a cycle after it was accepted.
   output logic [5:1]  write_valid_o,
   output logic [15:0] write_row_o,
   output logic [15:0] write_word_o,
@@ -71,7 +71,8 @@ module positioning_loader #(
     end
   end
 
-  // Layer 1's pairs: where the lower weight is negative, the upper one is stored lower by one (see dual_mac_lane).
+  // Layer 1's pairs: the upper weight is stored lower by one where the lower one is negative (see
+  // dual_mac_lane).
   logic [63:0] data;
   always_comb begin
     data = load_data_i;

@@ -1,5 +1,5 @@
-// Two results per word, sign-extended to 32 bits, the last word filled up with zero. Nothing here can stop the
-// pipeline: whoever starts an inference makes sure of room for CAPACITY of them.
+// Two results per word, sign-extended to 32 bits, the last word filled up with zero. This block cannot stop
+// the pipeline: start an inference only if there is room for its result, CAPACITY at most.
 module positioning_output #(
   parameter int RESULTS  = 5,
   parameter int CAPACITY = 4,

@@ -1,4 +1,4 @@
-// From an accumulator to the next layer's word: rectify, round (halves up), shift, saturate. Two cycles.
+// Converts an accumulator to the next layer's word: rectify, round (halves up), shift, saturate. Two cycles.
 // As RoundShift and Saturate of fpga/model/fixed_point.h; shift_i is from 1 to WIDTH - 1.
 module requantise #(
   parameter int WIDTH   = 39,
@@ -15,7 +15,7 @@ module requantise #(
   assign rectified = RECTIFY && value_i[WIDTH-1] ? '0 : (WIDTH + 1)'(value_i);
   assign shifted   = rounded_q >>> shift_i;
 
-  // It fits if everything above the result's sign equals that sign.
+  // It fits if all bits above the result's sign equal that sign.
   logic fits;
   assign fits = shifted[WIDTH:RESULT-1] == {(WIDTH - RESULT + 2) {shifted[WIDTH]}};
 

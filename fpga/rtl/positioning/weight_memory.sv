@@ -1,5 +1,5 @@
 // Parameters of one layer: DEPTH rows of WIDTH bits, written 64 bits at a time at load, read a row per cycle.
-// Each 64-bit word of the row is a memory of its own, so that one word can be written without the others.
+// Each 64-bit word of the row has its own memory, so that one word can be written without the others.
 module weight_memory #(
   parameter int WIDTH = 208,
   parameter int DEPTH = 200,

@@ -39,7 +39,7 @@ foreach parameter {FREQ_HZ FREQ_TOLERANCE_HZ} value {100000000 -1} {
   set_property value $value [ipx::add_bus_parameter $parameter $bus]
 }
 
-# The registers that fpga/rtl/kernel/kernel_control.sv has; the same as fpga/model/kernel_interface.h.
+# The registers of fpga/rtl/kernel/kernel_control.sv, as in fpga/model/kernel_interface.h.
 set map [ipx::add_memory_map s_axi_control $core]
 set_property slave_memory_map_ref s_axi_control [ipx::get_bus_interfaces s_axi_control -of_objects $core]
 set block [ipx::add_address_block reg0 $map]

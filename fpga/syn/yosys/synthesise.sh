@@ -51,7 +51,7 @@ for condition in "${conditions[@]}"; do
   case $condition in
     *'<='*)
       ok=$(awk "BEGIN { print ($count <= $bound) }")
-      # A bound that a much larger block would keep cannot fail.
+      # A bound far above its count could not fail.
       [ "$(awk "BEGIN { print ($bound > 1.1 * $count + 10) }")" = 0 ] || {
         echo "$(basename "$name"): $condition is more than a tenth above $kind $count: lower the bound"
         exit 1

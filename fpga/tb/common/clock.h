@@ -17,7 +17,7 @@ class Clock {
   Model* operator->() { return &model_; }
   Model& model() { return model_; }
 
-  // Inputs keep the values that the caller gave them.
+  // Inputs keep the caller's values.
   void Reset(int cycles = 4) {
     model_.rst_ni = 0;
     for (int i = 0; i < cycles; ++i) {
@@ -38,7 +38,7 @@ class Clock {
     ++cycle_;
   }
 
-  // False, and a failed test, when the bench hangs.
+  // False, with a failed test, if the bench hangs.
   bool Running() const {
     EXPECT_LT(cycle_, limit_) << "the bench does not come to its end";
     return cycle_ < limit_;
@@ -47,7 +47,7 @@ class Clock {
   std::uint64_t cycle() const { return cycle_; }
 
  private:
-  // Registers and memories without a reset start with anything, as on a board, but always the same.
+  // Registers and memories without a reset start with arbitrary values, as on a board, but always the same.
   struct RandomStart {
     RandomStart() {
       Verilated::randReset(2);

@@ -1,4 +1,4 @@
-// All common stream blocks in one top, so that one Verilated model serves their bench.
+// All common stream blocks in one top: one Verilated model serves their bench.
 module common_blocks (
   input  logic        clk_i,
   input  logic        rst_ni,

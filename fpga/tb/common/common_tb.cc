@@ -21,8 +21,8 @@ class CommonBench : public ::testing::Test {
   Coverage coverage_;
 };
 
-// Sends words through one block and returns what came out; `connect` writes the block's inputs, `ready`,
-// `valid` and `data` read its outputs.
+// Sends words through one block and returns its output; `connect` writes the block's inputs, `ready`, `valid`
+// and `data` read its outputs.
 template <class Connect, class Ready, class Valid, class Data>
 std::vector<std::uint64_t> Pass(Clock<Vcommon_blocks>& bench, StreamSource& source, StreamSink& sink,
                                 std::size_t words, std::uint64_t& full, Connect connect, Ready ready,

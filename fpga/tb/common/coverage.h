@@ -1,4 +1,4 @@
-// Functional coverage: what a bench claims to exercise, counted; a bench that did not is a failed test.
+// Functional coverage: counts the cases that a bench must exercise. A missing case fails the test.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace tributary::fpga {
 
-// The counters of one test. Every point is checked when the object is destroyed, within the test.
+// The counters of one test. The destructor, which runs within the test, checks every point.
 class Coverage {
  public:
   Coverage() = default;
   Coverage(const Coverage&) = delete;
   Coverage& operator=(const Coverage&) = delete;
 
-  // The counter of a point, to keep and increment; it must reach minimum.
+  // Returns the counter of a point, to keep and increment; it must reach minimum.
   std::uint64_t& Point(std::string_view name, std::uint64_t minimum = 1) {
     Entry& entry = points_[std::string(name)];
     entry.minimum = minimum;

@@ -1,5 +1,4 @@
-// Drives one block that takes and gives a stream, with random pauses on both sides, and notes when words
-// pass.
+// Drives one block between two streams, with random pauses on both sides, and records when words pass.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace tributary::fpga {
 
-// How a run treats the streams. 100/100 measures throughput.
+// The pauses of a run. 100/100 measures throughput.
 struct Pace {
   unsigned offer_percent = 100;
   unsigned accept_percent = 100;
@@ -34,7 +33,8 @@ class FrameBench {
     clock_.Reset();
   }
 
-  // Runs until words have come out and everything offered was taken, or the bench hangs; returns the words.
+  // Runs until this many words have come out and every offered word was taken, or the bench hangs; returns
+  // the words.
   std::vector<std::uint64_t> Run(std::size_t words, Pace pace, Coverage& coverage) {
     source_.set_offer_percent(pace.offer_percent);
     sink_.set_accept_percent(pace.accept_percent);
@@ -52,7 +52,7 @@ class FrameBench {
     return sink_.Take();
   }
 
-  // Further cycles in which nothing may come out.
+  // Runs further cycles, in which nothing may come out.
   bool StaysSilent(int cycles) {
     for (int i = 0; i < cycles; ++i) Cycle();
     return sink_.words().empty();

@@ -1,4 +1,4 @@
-// The two ends of a valid/ready stream, as a bench plays them: random pauses on both sides, from fixed seeds.
+// The two ends of a valid/ready stream on a bench: random pauses on both sides, from fixed seeds.
 //
 // Per cycle, with the clock low: Drive() both ends, write their signals to the model, eval(); then Sample()
 // both ends with what the model shows; then the rising edge.
@@ -12,7 +12,7 @@
 
 namespace tributary::fpga {
 
-// Offers words; once offered, a word stays until it is taken. offer_percent 100 offers without a pause.
+// Offers words; an offered word stays until it is taken. offer_percent 100 offers without a pause.
 class StreamSource {
  public:
   StreamSource(std::uint32_t seed, unsigned offer_percent) : random_(seed), offer_percent_(offer_percent) {}

@@ -1,4 +1,4 @@
-// The generated sources are those that the model writes today.
+// The generated sources must equal the model's present output.
 #include <fstream>
 #include <sstream>
 

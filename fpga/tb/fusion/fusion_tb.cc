@@ -39,7 +39,7 @@ class FusionTest : public testing::Test {
     clock_.Reset();
   }
 
-  // Only while nothing is inside.
+  // Call only while nothing is inside.
   void Configure(unsigned panels, bool raw) {
     clock_->cfg_panels_i = panels;
     clock_->cfg_softplus_i = raw;
@@ -102,7 +102,7 @@ class FusionTest : public testing::Test {
     return {Between(-10, 10), Between(-10, 10), l11, Signed(Magnitude(-2.5, 1.5)), l22};
   }
 
-  // Anything that single precision can hold, with a preference for its ends.
+  // Any value of single precision, with a preference for the ends of the range.
   float Any() {
     constexpr float kEnds[] = {0.0f,   -0.0f,           1.0f,      -1.0f,    31.99999f, 32.0f,
                                -32.0f, 1.17549435e-38f, 3.4e38f,   -3.4e38f, 1e-45f,    2.0f,

@@ -1,4 +1,4 @@
-// The kernel shell at full size, driven as XRT's driver drives it, with a memory that stalls and fails.
+// The kernel shell at full size, driven as XRT's driver does, with a memory that stalls and fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ class KernelBench {
     return {memory.words[at], memory.words[at + 1]};
   }
 
-  // The output holds the input plus `addend`, the report follows, and nothing else was touched.
+  // The output is the input plus `addend`, the report follows, and nothing else was changed.
   void ExpectResult(const RunArguments& run, std::uint64_t addend = 0) {
     const std::size_t total = std::size_t{run.frames} * run.frame_words;
     std::size_t wrong = 0;
@@ -108,7 +108,7 @@ class KernelBench {
   }
 };
 
-// Random transfers at random places; afterwards the record must show that the hard cases were among them.
+// Random transfers at random places. The coverage counts must show that the hard cases occurred.
 template <typename Top>
 void RunRandomTransfers(double stall, std::uint32_t max_burst) {
   KernelBench<Top> bench;
@@ -165,7 +165,7 @@ TEST(KernelTest, TakesTheNextRunsArgumentsWhileOneIsRunning) {
   }
   bench.Write(second);
   bench.Start();
-  // The second begins when the first has been acknowledged, not before, however long that takes.
+  // The second run begins after the first was acknowledged, not before, however long that takes.
   for (int clock = 0; clock < 20'000; ++clock) bench.kernel.Step();
   bench.WaitAndAcknowledge();
   EXPECT_FALSE(bench.Report(second).valid());

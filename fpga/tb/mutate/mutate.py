@@ -49,9 +49,9 @@ class Bench:
         for entry in (ROOT / "fpga").iterdir():
             if entry.name != "rtl":
                 (folder / "tree/fpga" / entry.name).symlink_to(entry)
-        # With new time stamps: what an earlier run has built last is a mutation.
+        # Renew the time stamps: the previous build was of a mutation.
         shutil.copytree(ROOT / "fpga/rtl", self.rtl, copy_function=shutil.copy)
-        # A warning of Verilator's does not count as caught: that is the bench's work.
+        # A warning of Verilator does not count as caught: the bench must catch the bug.
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DTRIBUTARY_GRPC=OFF", "-DTRIBUTARY_XRT=OFF", "-DTRIBUTARY_RTL=ON",
                    f"-DTRIBUTARY_RTL_BLOCKS={block}", "-DTRIBUTARY_VERILATOR_FLAGS=-Wno-fatal"]
         subprocess.run(["cmake", "-S", folder / "tree", "-B", self.build, "-G", "Ninja", *options], check=True,

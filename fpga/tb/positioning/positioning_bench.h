@@ -1,4 +1,4 @@
-// Plays the three streams of a positioning block of any size against the golden stages.
+// Drives the three streams of a positioning block of any size, and compares with the golden stages.
 #pragma once
 
 #include <algorithm>
@@ -39,10 +39,10 @@ class PositioningBench {
     out_.set_accept_percent(accept);
   }
 
-  // What is offered from now on is expected to be computed with this network.
+  // Expects this network for everything offered from now on.
   void Expect(const FixedPositioning& fixed) { fixed_ = fixed; }
 
-  // Inferences that are under way are still computed with the network before.
+  // Inferences under way are still computed with the network before.
   void Load(const FixedPositioning& fixed) {
     Expect(fixed);
     const auto words = PositioningParameterWords(fixed, parallelism_);
@@ -57,13 +57,13 @@ class PositioningBench {
     expected_.push_back(GoldenResults(fixed_, features));
   }
 
-  // Until everything that was offered has been started: it waits for nothing then but its results.
+  // Waits until everything offered has started.
   void RunUntilStarted(int rows) {
     while (!in_.empty() && clock_.Running()) Cycle();
     for (int row = 0; row < rows + 4; ++row) Cycle();
   }
 
-  // Until the result of everything that was offered has been compared.
+  // Waits until every offered result has been compared.
   void Drain() {
     while (!expected_.empty() && clock_.Running()) Cycle();
   }

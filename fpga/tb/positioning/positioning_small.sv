@@ -1,6 +1,6 @@
-// The positioning block scaled down, for the DSP48E1, with sizes that leave lanes and words unused, and four phases: pauses
-// between the inputs of layer 2, which the full size does not have, and sums that fill their fields. The same instance
-// is simulated and synthesised.
+// A smaller positioning block for the DSP48E1. Its sizes leave lanes and words unused. Four phases give
+// pauses between the inputs of layer 2, which the full size does not have, and sums that fill their fields.
+// The same instance is simulated and synthesised.
 module positioning_small (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -1,4 +1,4 @@
-// A scaled-down network with the sizes of the small instance, for benches and for the synthesised netlist.
+// A smaller network with the sizes of the small instance, for benches and for the synthesised netlist.
 #pragma once
 
 #include <array>
