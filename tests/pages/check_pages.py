@@ -19,7 +19,6 @@ import commands
 import links
 import markdown
 import namespace
-import references
 import resources
 import service
 import session
@@ -69,7 +68,6 @@ def command_fault(root, known, line):
 def static_faults(root, bin_folder):
     pages = markdown.read(root)
     faults = [fault for page in pages.values() for fault in page.faults] + links.faults(root, pages)
-    faults += references.faults(root)
     known = commands.Commands(bin_folder)
     not_run = collections.Counter()
     for page in pages.values():
