@@ -46,7 +46,7 @@ void AddIngestMetrics(const server::IngestServer& server, const server::SiteTabl
   }
   metrics.AddCounterCallback(
       "tributary_watch_skipped_slots_total",
-      "Slots that watchers were not sent: their rate limit, their slowness, or their share.", {},
+      "Slots not sent to watchers because of their rate limit, their speed or their share.", {},
       [&server] { return static_cast<double>(server.skipped_slots()); });
   metrics.AddGaugeCallback("tributary_watch_streams", "Open Watch streams.", {},
                            [&server] { return static_cast<double>(server.readers()); });
@@ -104,7 +104,7 @@ absl::Status Daemon::MakeSites() {
     publish::AddSiteMetrics(**engine, metrics_);
     runtime::Histogram& latency =
         metrics_.AddHistogram("tributary_fusion_latency_seconds",
-                              "From the capture of a slot's earliest contribution to its fusion.",
+                              "Time from the capture of a slot's earliest contribution to its fusion.",
                               publish::LatencyBounds(), {{"site", settings.fusion.name}});
     sites.push_back(std::make_unique<server::Site>(*std::move(engine), settings.model_sha256, latency));
     boards_.push_back(std::make_shared<publish::SiteBoard>());

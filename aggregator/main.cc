@@ -53,7 +53,7 @@ void Reload(Daemon& daemon, const std::string& path) {
   absl::StatusOr<AggregatorConfig> config = ReadAggregatorConfig(path);
   absl::Status status = config.status();
   if (status.ok()) status = daemon.Reload(*config);
-  if (!status.ok()) spdlog::error("reload refused, all stays as it was: {}", std::string(status.message()));
+  if (!status.ok()) spdlog::error("reload refused, nothing changed: {}", std::string(status.message()));
 }
 
 int Run(const std::string& path, bool check_only) {

@@ -144,7 +144,7 @@ void Readiness::Register(runtime::Metrics& metrics) const {
           [](const SiteReadiness& site) { return static_cast<double>(site.nodes.connected); });
     gauge("tributary_nodes_known", "Nodes that have reported to the site since the start.",
           [](const SiteReadiness& site) { return static_cast<double>(site.nodes.known); });
-    gauge("tributary_last_slot_age_seconds", "Since the latest slot was fused; NaN before the first.",
+    gauge("tributary_last_slot_age_seconds", "Time since the latest slot was fused; NaN before the first.",
           [](const SiteReadiness& site) {
             return site.since_last_slot_ns ? 1e-9 * static_cast<double>(*site.since_last_slot_ns)
                                            : std::numeric_limits<double>::quiet_NaN();

@@ -42,7 +42,7 @@ void AddSiteMetrics(const fusion::FusionEngine& engine, runtime::Metrics& metric
     counter("tributary_slots_fused_total", "Slots fused, by what made them due.", member, labels);
   };
   counter("tributary_frames_accepted_total", "Frames taken.", &fusion::FusionCounters::frames_accepted, site);
-  counter("tributary_frames_replaced_total", "Frames that took the place of an earlier revision.",
+  counter("tributary_frames_replaced_total", "Frames that replaced an earlier revision.",
           &fusion::FusionCounters::frames_replaced, site);
   counter("tributary_tuples_accepted_total", "Tuples taken into the window.",
           &fusion::FusionCounters::tuples_accepted, site);
@@ -50,11 +50,11 @@ void AddSiteMetrics(const fusion::FusionEngine& engine, runtime::Metrics& metric
           &fusion::FusionCounters::tuples_replaced, site);
   counter("tributary_tuples_redundant_total", "Tuples left out: their leaves were in a larger contribution.",
           &fusion::FusionCounters::tuples_redundant, site);
-  counter("tributary_tuples_fused_total", "Fused results put out.", &fusion::FusionCounters::tuples_fused,
+  counter("tributary_tuples_fused_total", "Fused results published.", &fusion::FusionCounters::tuples_fused,
           site);
-  counter("tributary_tuples_unusable_total", "Fused results outside the range of fp32, not put out.",
+  counter("tributary_tuples_unusable_total", "Fused results outside the range of fp32, not published.",
           &fusion::FusionCounters::tuples_unusable, site);
-  counter("tributary_revisions_total", "Slots put out again.", &fusion::FusionCounters::revisions, site);
+  counter("tributary_revisions_total", "Slots published again.", &fusion::FusionCounters::revisions, site);
   slots("complete", &fusion::FusionCounters::slots_complete);
   slots("deadline", &fusion::FusionCounters::slots_at_deadline);
   slots("evicted", &fusion::FusionCounters::slots_evicted);

@@ -151,7 +151,7 @@ class FederationClient::Impl {
       absl::Status status = attempt();
       if (status.ok() || !Reconnect::MayPass(status)) return status;
       if (assignment.withdrawn.stop_requested()) break;
-      spdlog::debug("round {} of {}: {}; trying again", assignment.task.round, assignment.task.run,
+      spdlog::debug("round {} of {}: {}; retrying", assignment.task.round, assignment.task.run,
                     status.ToString());
       Rest(calls_.DelayNs(status), assignment.withdrawn);
     }
@@ -180,9 +180,8 @@ class FederationClient::Impl {
     const std::int64_t now_ns = clock_.SteadyNs();
     if (now_ns < next_later_log_ns_) return;
     next_later_log_ns_ = now_ns + kRepeatLogNs;
-    spdlog::warn("round {} of {}: {} takes no update at present ({}): {}; trying again",
-                 assignment.task.round, assignment.task.run, options_.aggregator, answer.reason,
-                 answer.message);
+    spdlog::warn("round {} of {}: {} accepts no update now ({}): {}; retrying", assignment.task.round,
+                 assignment.task.run, options_.aggregator, answer.reason, answer.message);
   }
 
   void Rest(std::int64_t delay_ns, const std::stop_token& stop) {
@@ -205,7 +204,7 @@ class FederationClient::Impl {
       const std::int64_t now_ns = clock_.SteadyNs();
       const bool ended = absl::IsNotFound(status) && answered;
       if (!ended && (state() == FederationState::kParticipating || now_ns >= next_log_ns)) {
-        spdlog::warn("no tasks from {} for {}: {}; trying again", options_.aggregator, options_.node,
+        spdlog::warn("no tasks from {} for {}: {}; retrying", options_.aggregator, options_.node,
                      status.ToString());
         next_log_ns = now_ns + kRepeatLogNs;
       }
@@ -290,7 +289,7 @@ class FederationClient::Impl {
   absl::Status DeclineUnread(const v1::ParticipateResponse& response, const absl::Status& why,
                              const std::stop_token& stop) {
     ++malformed_tasks_;
-    spdlog::error("{} gives a task that {} cannot do: {}", options_.aggregator, options_.node,
+    spdlog::error("{} sent a task that {} cannot do: {}", options_.aggregator, options_.node,
                   wire::PeerText(why.ToString()));
     const bool masking = absl::IsFailedPrecondition(why) || response.has_advertise_keys() ||
                          response.has_share_keys() || response.has_unmask();

@@ -22,7 +22,7 @@ absl::Status MaskingSteps::Skip(const std::string& run, std::uint32_t round, con
                                 const std::stop_token& stop) {
   CountSkipped(run, round, why);
   const std::string message =
-      absl::IsNotFound(why) ? "this node has no keys of that round any more" : std::string(why.message());
+      absl::IsNotFound(why) ? "this node has lost the keys of that round" : std::string(why.message());
   return decline_(run, round, {parameters::DeclineReason::kKeys, false, message}, stop);
 }
 
@@ -40,7 +40,7 @@ void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, con
     last_lost_ = std::move(lost);
   }
   ++lost_rounds_;
-  spdlog::warn("takes no further part in round {} of {}: its keys are lost", round, wire::PeerText(run));
+  spdlog::warn("this node leaves round {} of {}: its keys are lost", round, wire::PeerText(run));
 }
 
 template <class Task, class Request, class Response>
@@ -62,7 +62,7 @@ absl::Status MaskingSteps::Call(grpc::Status (v1::FederationService::Stub::*meth
   // enough.
   if (response.accepted() || std::is_same_v<Task, wire::UnmaskTask>) return absl::OkStatus();
   ++refused_steps_;
-  spdlog::warn("round {} of {} goes on without this node: {}", task.round, wire::PeerText(task.run),
+  spdlog::warn("round {} of {} continues without this node: {}", task.round, wire::PeerText(task.run),
                wire::PeerText(response.message()));
   return absl::OkStatus();
 }
@@ -121,7 +121,7 @@ absl::Status MaskingSteps::Mask(const wire::TrainTask& task, std::span<std::int3
   }
   unusable_shares_ += unusable.size();
   for (const std::string& node : unusable) {
-    spdlog::warn("round {} of {}: the share that {} gave is no good", task.round, wire::PeerText(task.run),
+    spdlog::warn("round {} of {}: {} sent an unusable share", task.round, wire::PeerText(task.run),
                  wire::PeerText(node));
   }
   return absl::OkStatus();

@@ -307,7 +307,7 @@ class ReportUplink final : public Uplink {
     if (refused) {
       spdlog::error("{} refuses this node: {}", description_, error.ToString());
     } else if (state() == UplinkState::kReporting || now_ns >= next_log_ns_) {
-      spdlog::warn("no link to {}: {}; {} frames wait, trying again", description_, error.ToString(),
+      spdlog::warn("no connection to {}: {}; {} frames wait, retrying", description_, error.ToString(),
                    spool_.held_frames());
     } else {
       return;

@@ -51,14 +51,15 @@ void AddRefusalMetrics(const Uplink& uplink, const runtime::MetricLabels& common
   resent("tributary_uplink_resent_duplicate_frames_total",
          "Frames sent again that had arrived the first time: refused, not lost.",
          &RefusalCounters::resent_duplicate_frames);
-  resent("tributary_uplink_resent_duplicate_tuples_total", "Tuples in such frames.",
+  resent("tributary_uplink_resent_duplicate_tuples_total",
+         "Tuples in frames sent again that had arrived the first time.",
          &RefusalCounters::resent_duplicate_tuples);
 }
 
 }  // namespace
 
 runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::MetricLabels& labels,
-                            runtime::Metrics& metrics) {
+                                     runtime::Metrics& metrics) {
   AddSpoolMetrics(uplink, labels, metrics);
   AddRefusalMetrics(uplink, labels, metrics);
   metrics.AddGaugeCallback("tributary_uplink_connected", "1 while the aggregator takes frames.", labels,
@@ -68,7 +69,7 @@ runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::Metric
                              [&uplink] { return static_cast<double>(uplink.counters().connections); });
   metrics.AddCounterCallback("tributary_uplink_messages_total", "Messages of frames written.", labels,
                              [&uplink] { return static_cast<double>(uplink.counters().messages); });
-  return metrics.AddHistogram("tributary_uplink_round_trip_seconds", "From write to acknowledgement.",
+  return metrics.AddHistogram("tributary_uplink_round_trip_seconds", "Time from write to acknowledgement.",
                               {25e-6, 50e-6, 100e-6, 200e-6, 400e-6, 800e-6, 1.6e-3, 3.2e-3, 6.4e-3, 12.8e-3,
                                25.6e-3, 51.2e-3, 0.1, 0.4, 1.6, 6.4},
                               labels);

@@ -70,7 +70,7 @@ absl::Status XrtFrames::OpenBoard() {
   absl::StatusOr<std::vector<xrt::kernel>> kernels = board_->TakeUnits(kernel_.name, options_.compute_units);
   absl::Status status = kernels.status();
   if (kernels.ok() && kernels->size() < options_.compute_units) {
-    spdlog::warn("{}: {} of {} compute units of {} are there and free", board_->name(), kernels->size(),
+    spdlog::warn("{}: {} of {} compute units of {} are free", board_->name(), kernels->size(),
                  options_.compute_units, kernel_.name);
   }
   for (std::size_t i = 0; status.ok() && i < kernels->size(); ++i) status = AllocateUnit((*kernels)[i]);

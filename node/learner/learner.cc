@@ -97,7 +97,7 @@ void Learner::Decline(const link::FederationClient::Assignment& assignment, para
         decline.for_good ? "; it asks again after this node has restarted or declares something else" : "");
   }
   if (said.ok() || absl::IsCancelled(said)) return;
-  spdlog::warn("round {} of {}: the aggregator does not hear that this node cannot do it: {}",
+  spdlog::warn("round {} of {}: cannot tell the aggregator that this node declines: {}",
                assignment.task.round, assignment.task.run, said.ToString());
 }
 
@@ -162,10 +162,11 @@ absl::Status Learner::Prepare(const wire::TrainTask& task, const nn::EncoderFile
   prepared_for_ = task;
   residual_.clear();
   remainder_.clear();
-  spdlog::info("takes part in run {} with {} images, {} parameters, from round {}", task.run, images_.count(),
-               model.parameters.size(), task.round);
+  spdlog::info("this node takes part in run {} with {} images, {} parameters, from round {}", task.run,
+               images_.count(), model.parameters.size(), task.round);
   if (const absl::Status status = Restore(task); !status.ok() && !absl::IsNotFound(status)) {
-    spdlog::warn("{}: starts without what it kept: {}", options_.state_file, status.ToString());
+    spdlog::warn("{}: the learner starts without its saved state: {}", options_.state_file,
+                 status.ToString());
   }
   return absl::OkStatus();
 }

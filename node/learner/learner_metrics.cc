@@ -11,9 +11,9 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
   const auto gauge = [this](const char* name, const char* help, auto& value) {
     metrics_.AddGaugeCallback(name, help, {}, [&value] { return static_cast<double>(value.load()); });
   };
-  count("tributary_learner_accepted_updates_total", "Updates that the aggregator took.", accepted_);
-  count("tributary_learner_masked_updates_total",
-        "Updates that the aggregator took and secure aggregation had masked.", masked_);
+  count("tributary_learner_accepted_updates_total", "Updates that the aggregator accepted.", accepted_);
+  count("tributary_learner_masked_updates_total", "Accepted updates that secure aggregation had masked.",
+        masked_);
   count("tributary_learner_withdrawn_rounds_total", "Rounds given up because the aggregator went on.",
         withdrawn_);
   count("tributary_learner_failed_rounds_total", "Rounds that this node could not do.", failed_);
@@ -51,7 +51,7 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
   link("tributary_learner_lost_keys_total", "Rounds of secure aggregation whose keys this node had lost.",
        &link::FederationClient::Counters::lost_keys);
   link("tributary_learner_refused_steps_total",
-       "Steps of secure aggregation that were not done, or not taken by the aggregator.",
+       "Steps of secure aggregation not done, or refused by the aggregator.",
        &link::FederationClient::Counters::refused_steps);
   link("tributary_learner_unusable_shares_total", "Unusable shares of other nodes' secrets.",
        &link::FederationClient::Counters::unusable_shares);
@@ -90,8 +90,7 @@ void LearnerMetrics::Refused(const std::string& reason) {
 }
 
 runtime::Counter& LearnerMetrics::DeclinedFor(parameters::DeclineReason reason) {
-  return metrics_.AddCounter("tributary_learner_declined_tasks_total",
-                             "Tasks that this node told the aggregator it cannot do.",
+  return metrics_.AddCounter("tributary_learner_declined_tasks_total", "Tasks that this node declined.",
                              {{"reason", std::string(parameters::DeclineReasonName(reason))}});
 }
 

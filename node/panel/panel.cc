@@ -79,7 +79,7 @@ void Panel::AddMetrics(runtime::Metrics& metrics) {
                            [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
   udp_.Register(identity_.name, metrics);
   latency_seconds_ = &metrics.AddHistogram(
-      "tributary_panel_latency_seconds", "From the capture of a slot to the offer of its tuples.",
+      "tributary_panel_latency_seconds", "Time from the capture of a slot to the offer of its tuples.",
       {50e-6, 100e-6, 200e-6, 400e-6, 800e-6, 1.6e-3, 3.2e-3, 6.4e-3, 12.8e-3, 25.6e-3, 0.1, 0.4}, labels);
 }
 
@@ -97,14 +97,13 @@ void Panel::Run(std::stop_token stop) {
       return;
     }
     if (!MayPass(status.code())) {
-      spdlog::error("panel {} has failed for good: {}", identity_.name, status.ToString());
+      spdlog::error("panel {} has failed and does not restart: {}", identity_.name, status.ToString());
       state_ = PanelState::kFailed;
       return;
     }
     if (clock_.SteadyNs() - since_ns >= kRanWellNs) backoff.Reset();
     const std::int64_t delay_ns = backoff.Next();
-    spdlog::warn("panel {} starts again in {} ms: {}", identity_.name, delay_ns / 1'000'000,
-                 status.ToString());
+    spdlog::warn("panel {} restarts in {} ms: {}", identity_.name, delay_ns / 1'000'000, status.ToString());
     state_ = PanelState::kRestarting;
     ++restarts_;
     earlier_missed_ = missed_frames_;
