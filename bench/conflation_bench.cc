@@ -79,7 +79,7 @@ void BatchWithInnovations(benchmark::State& state) {
 }
 BENCHMARK(BatchWithInnovations)->Arg(16)->Arg(256);
 
-// From the wire's order and back, validated: what the aggregator does per slot.
+// From the wire's order and back, validated: the aggregator's work per slot.
 void BatchFromTheWire(benchmark::State& state) {
   Panels panels(static_cast<std::size_t>(state.range(0)));
   estimate::ConflatedBatch result;
@@ -99,7 +99,7 @@ void BatchFromTheWire(benchmark::State& state) {
 }
 BENCHMARK(BatchFromTheWire)->Arg(16)->Arg(256);
 
-// As one writes it down: covariance of each, inverse, sum, inverse, factor.
+// The textbook form: covariance of each, inverse, sum, inverse, factor.
 void EigenMatrix2f(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const Panels panels(n);

@@ -1,8 +1,7 @@
 // The weighted sum of updates of 25 M parameters, against the read bandwidth that the same run measures.
 //
-// Bytes are what the kernel touches: 4 of the update read, 4 of the sum read, 4 of the sum written per
-// element; where the update's chunk is still in cache, as it is when it has just been received, only the
-// sum's 8.
+// Bytes that the kernel touches per element: 4 of the update read, 4 of the sum read, 4 of the sum written.
+// If the update's chunk is still in the cache, as right after its arrival, only the sum's 8 count.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Reads everything; four streams so that the additions are not what is measured.
+// Reads everything; with four streams, so that the additions do not limit the speed.
 float ReadAll(const float* values, std::size_t n) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -95,7 +94,7 @@ BENCHMARK(Accumulate)->Unit(benchmark::kMillisecond);
 void AccumulateFromCache(benchmark::State& state) { AddUpdate(state, true); }
 BENCHMARK(AccumulateFromCache)->Unit(benchmark::kMillisecond);
 
-// What else a received chunk goes through: its checksum and its decoding. Bytes of the payload.
+// The other work on a received chunk: its checksum and its decoding. Bytes of the payload.
 void Checksum(benchmark::State& state) {
   const std::string payload(parameters::kMaxChunkBytes, 'x');
   for (auto _ : state) benchmark::DoNotOptimize(parameters::Crc32c(payload));

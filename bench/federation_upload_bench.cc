@@ -1,6 +1,5 @@
 // Ten updates of 25 M parameters into one round of an aggregator: over gRPC, and over plain TCP sockets into
-// the very same code (checksum, range check, store, sum). Both alternate; what differs is the transport
-// alone.
+// the same code (checksum, range check, store, sum). Both alternate; only the transport differs.
 //
 // usage: federation_upload_bench [ROUNDS [NODES [ELEMENTS [FOLDER]]]]
 // Prints one line of JSON: medians of GB/s and of their ratio, and the server's resident memory. FOLDER is
@@ -115,7 +114,7 @@ void ServeTcp(int fd, learning::Coordinator& coordinator) {
   close(fd);
 }
 
-// The child process: an aggregator's runs, until it is killed.
+// The child process: an aggregator's runs. It ends when it is killed.
 [[noreturn]] void Serve(const std::string& folder, int ports_fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   runtime::TuneProcess();
@@ -293,7 +292,7 @@ int Measure(int rounds, std::size_t nodes, std::size_t elements, const std::stri
   if (server == 0) Serve(folder, pipe_fds[1]);
   Ports ports;
   ReadFully(pipe_fds[0], &ports, sizeof ports);
-  // One more than is measured: it ends the round off the clock.
+  // One more than measured: it ends the round off the clock.
   StartRun(ports, nodes + 1, elements);
   std::vector<std::unique_ptr<Node>> all;
   for (std::size_t i = 0; i <= nodes; ++i)
@@ -318,7 +317,7 @@ int Measure(int rounds, std::size_t nodes, std::size_t elements, const std::stri
       senders.clear();
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       rates[tcp] = gigabytes / seconds.count();
-      // Before the first plain upload, whose threads leave memory behind too.
+      // Before the first plain upload, whose threads leave memory behind, too.
       if (!tcp && round == 0) resident_mb = ResidentMb(server, "VmRSS:");
       all[nodes]->SendTcp(chunk);
     }

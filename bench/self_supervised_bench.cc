@@ -15,7 +15,7 @@
 namespace tributary {
 namespace {
 
-// The network of PyTorch's figures, which self_supervised.py builds too.
+// The network of PyTorch's figures; self_supervised.py builds the same.
 nn::EncoderOptions MeasuredEncoder() {
   nn::EncoderOptions encoder;
   encoder.channels = {32, 64};

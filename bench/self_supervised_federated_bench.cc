@@ -1,4 +1,4 @@
-// What federated averaging of SimSiam is worth: one process, no network; five nodes, Dirichlet split over the
+// The gain of federated averaging of SimSiam: one process, no network; five nodes, Dirichlet split over the
 // classes.
 //
 // Usage: self_supervised_federated_bench IMAGES LABELS TEST_IMAGES TEST_LABELS [ROUNDS] [LOCAL_STEPS] [RATE]

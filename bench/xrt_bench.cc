@@ -1,6 +1,6 @@
-// What XRT costs: start() and wait() of an empty kernel, a batch of positioning on the simulated kernel, and
-// what overlap is worth where the kernel's time is set. On the software device, or where XILINX_XRT leads to
-// if it is set; TRIBUTARY_XCLBIN then names an xclbin with two positioning and two loopback kernels.
+// The cost of XRT: start() and wait() of an empty kernel, a batch of positioning on the simulated kernel, and
+// the gain of overlap for a kernel with a set time. Uses the software device, or the library of XILINX_XRT;
+// TRIBUTARY_XCLBIN then names an xclbin with two positioning and two loopback kernels.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -64,8 +64,8 @@ void BM_EmptyRun(benchmark::State& state) {
 }
 BENCHMARK(BM_EmptyRun)->UseRealTime();
 
-// Compute units, frames per run. The kernel is simulated: a millisecond per subject, beside which the host's
-// part cannot be seen, with overlap or without.
+// Compute units, frames per run. The simulated kernel takes a millisecond per subject, which hides the host's
+// part, with overlap or without.
 void BM_SimulatedBatch(benchmark::State& state) {
   accelerator::XrtOptions options = Options();
   options.compute_units = static_cast<std::size_t>(state.range(0));
@@ -89,9 +89,8 @@ void Work(microseconds duration) {
 }
 
 // Compute units, frames per run, kernel's µs per frame, host's µs per frame (half before the run, half after
-// it). The kernel is the loopback; the device holds back the end of a run for as long as is set, without
-// using the processor, as a board would. 16 frames in one run do not overlap with the host's part; in several
-// they do.
+// it). The kernel is the loopback. The device delays the end of a run by the set time without using the
+// processor, as a board would. 16 frames in one run do not overlap with the host's part; in several they do.
 void BM_TimedBatch(benchmark::State& state) {
   constexpr std::size_t kWords = 16;
   accelerator::XrtOptions options = Options();

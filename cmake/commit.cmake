@@ -1,7 +1,8 @@
 # cmake -DSOURCE=folder -DGIT=program -DOUTPUT=header -P commit.cmake
 #
-# Writes the commit of the tree into a header, if it is another than the header has: a build after a commit then compiles one file
-# and links the programs. Without git, or where SOURCE is no work tree of its own, the commit is empty.
+# Writes the commit of the tree into a header if it differs from the header's. After a commit a build then
+# compiles one file and links the programs. Without git, or if SOURCE is no work tree of its own, the commit
+# is empty.
 set(commit "")
 if(GIT)
   execute_process(COMMAND "${GIT}" -C "${SOURCE}" rev-parse --show-toplevel --short=7 HEAD
@@ -10,7 +11,7 @@ if(GIT)
     string(REPLACE "\n" ";" lines "${lines}")
     list(GET lines 0 top)
     file(REAL_PATH "${SOURCE}" source)
-    # Unpacked inside another repository, the tree has no commit.
+    # A tree that was unpacked inside another repository has no commit.
     if(top STREQUAL source)
       list(GET lines 1 commit)
     endif()

@@ -1,9 +1,9 @@
 # tributary_module(NAME [FOLDERS folder...] [DEPENDS lib...] [TEST_DEPENDS lib...] [EXCLUDE regex])
 #
-# A folder is a module: its *.cc (those of FOLDERS, where they are given) make the library tributary_NAME, its *_test.cc the test binary
-# NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable.
-# Files that match EXCLUDE are left to the folder's own CMakeLists.txt. With TRIBUTARY_UNITY (cmake/unity.cmake), what two files of
-# a module, or two of its tests, have in anonymous namespaces must differ in name.
+# A folder is a module. Its *.cc (or those of FOLDERS) make the library tributary_NAME, its *_test.cc the test
+# binary NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable.
+# Files that match EXCLUDE are left to the folder's own CMakeLists.txt. With TRIBUTARY_UNITY
+# (cmake/unity.cmake) names in anonymous namespaces must differ within a module, and within its tests.
 function(tributary_module name)
   cmake_parse_arguments(ARG "" "EXCLUDE" "FOLDERS;DEPENDS;TEST_DEPENDS" ${ARGN})
   if(NOT ARG_FOLDERS)
@@ -48,7 +48,7 @@ function(tributary_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   tributary_unity(${name})
-  # What tests compute is in the libraries.
+  # The libraries do the tests' computing.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${name} PRIVATE
     TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TRIBUTARY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

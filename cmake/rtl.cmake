@@ -9,9 +9,9 @@ set(TRIBUTARY_VERILATOR_FLAGS "" CACHE STRING "Further flags for Verilator, e.g.
 
 # tributary_verilated(NAME TOP module SOURCES file... [PREFIX class] [PARAMETERS P=V...] [INCLUDES folder...])
 #
-# The static library NAME: the Verilated model PREFIX (V<TOP>), position-independent, one thread. SOURCES are relative to fpga/rtl
-# unless absolute. Modules that are not in SOURCES are looked for in INCLUDES (relative to fpga/rtl), but only SOURCES
-# cause a rebuild.
+# The static library NAME: the Verilated model PREFIX (V<TOP>), position-independent, one thread. SOURCES are
+# relative to fpga/rtl unless absolute. Verilator looks for other modules in INCLUDES (relative to fpga/rtl),
+# but only SOURCES cause a rebuild.
 function(tributary_verilated name)
   cmake_parse_arguments(ARG "" "TOP;PREFIX" "SOURCES;PARAMETERS;INCLUDES" ${ARGN})
   if(NOT ARG_PREFIX)
@@ -27,7 +27,7 @@ function(tributary_verilated name)
   add_library(${name} STATIC)
   verilate(${name} TOP_MODULE ${ARG_TOP} PREFIX ${ARG_PREFIX} SOURCES ${sources}
     VERILATOR_ARGS --threads 1 --assert --x-initial unique --unroll-count 1024 -Wall ${TRIBUTARY_VERILATOR_FLAGS} ${ARG_INCLUDES} ${ARG_PARAMETERS} -CFLAGS -fPIC)
-  # Generated code is not ours to warn about, and must be optimised in every preset.
+  # Generated code: no warnings of ours, and optimised in every preset.
   target_compile_options(${name} PRIVATE -w -O2 -fPIC)
 endfunction()
 
@@ -44,14 +44,15 @@ function(tributary_rtl_bench name)
   endif()
   tributary_test(${name}_tb SOURCES ${ARG_SOURCES} DEPENDS ${ARG_VERILATED} tributary_tb ${ARG_DEPENDS}
     LABELS ${ARG_LABELS})
-  # A bench of two million cycles is a bench too.
+  # Some benches run two million cycles.
   target_compile_options(${name}_tb PRIVATE -O2)
 endfunction()
 
 # tributary_formal(NAME TOP module SOURCES file... [DEPTH cycles] [INDUCTION cycles] [PARAMETERS P=V...])
 #
-# A ctest (label formal): every assertion of TOP, proved by induction over INDUCTION cycles (default 3) behind a base case
-# of DEPTH (default 20), within which every cover point is reached too. SOURCES are relative to fpga/rtl unless absolute (properties: fpga/formal).
+# A ctest (label formal): proves every assertion of TOP by induction over INDUCTION cycles (default 3), with a
+# base case of DEPTH (default 20), within which every cover point must be reached. SOURCES are relative to
+# fpga/rtl unless absolute (properties: fpga/formal).
 function(tributary_formal name)
   cmake_parse_arguments(ARG "" "TOP;DEPTH;INDUCTION" "SOURCES;PARAMETERS" ${ARGN})
   if(NOT ARG_INDUCTION)

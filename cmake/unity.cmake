@@ -1,4 +1,5 @@
-# Few large compilations in place of many small ones: most of a small file's time goes to headers it shares with its neighbours.
+# Compiles several files of a module as one: most of a small file's time goes to headers that it shares with
+# its neighbours.
 option(TRIBUTARY_UNITY "Compile several files of a module as one (off: file by file, which finds missing includes)" ON)
 set(TRIBUTARY_UNITY_BATCH 12 CACHE STRING "With TRIBUTARY_UNITY: how many files become one, at most")
 
@@ -33,7 +34,7 @@ function(tributary_unity target)
     math(EXPR batches "(${joined} + ${TRIBUTARY_UNITY_BATCH} - 1) / ${TRIBUTARY_UNITY_BATCH}")
     math(EXPR size "(${joined} + ${batches} - 1) / ${batches}")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
-    # A class of a .cc file, seen from the batch, looks like one of a header.
+    # In the batch a class of a .cc file looks like one of a header.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()

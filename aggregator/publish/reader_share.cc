@@ -33,7 +33,7 @@ void ReaderShare::Adjust(std::int64_t spent_ns, std::int64_t passed_ns) {
     const double factor = std::clamp(used / kShare, 1.0, 1.0 / kShare);
     interval_ns = static_cast<std::int64_t>(factor * static_cast<double>(std::max(interval_ns, kFirstNs)));
   } else if (used < kRelaxBelow * kShare) {
-    // Readers that report rarely count for every period in between.
+    // Readers may be served rarely: apply the factor once for every period that has passed.
     const std::int64_t periods = passed_ns / kPeriodNs;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(periods, 100); ++i) {
       interval_ns = static_cast<std::int64_t>(kRelax * static_cast<double>(interval_ns));

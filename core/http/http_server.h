@@ -40,11 +40,10 @@ struct HttpEventStream {
 };
 
 struct HttpLimits {
-  std::size_t connections = 64;     // connections; answers 503 beyond
-  std::size_t streams = 16;         // event streams among them; answers 503 beyond
-  std::size_t header_bytes = 8192;  // of a request's header; answers 431 beyond
-  std::chrono::milliseconds timeout{
-      10'000};  // for a request to arrive, for a response to be read, and for an idle connection
+  std::size_t connections = 64;               // answers 503 beyond
+  std::size_t streams = 16;                   // of events; answers 503 beyond
+  std::size_t header_bytes = 8192;            // answers 431 beyond
+  std::chrono::milliseconds timeout{10'000};  // of a request, of a response, and of an idle connection
 };
 
 struct HttpCounters {

@@ -273,7 +273,7 @@ class ReportUplink final : public Uplink {
     write_side_.Shut();
   }
 
-  // An operation has failed: do not use the stream any further.
+  // An operation has ended and the stream cannot be used any further.
   void Close() {
     EnterClosing();
     if (!reading_) FinishOnceIdle();

@@ -22,7 +22,7 @@ start() { # name, program, arguments...
   daemons[$name]=$!
 }
 
-# Waits for a daemon's end and fails with its log if it did not end well.
+# Waits for a daemon's end; fails with its log unless it ended well.
 finish() { # name [signal]
   local name=$1 status=0
   [ -z "${2:-}" ] || kill -"$2" "${daemons[$name]}" 2>/dev/null || true
@@ -37,7 +37,7 @@ die() { # message, daemon whose log to show
   exit 1
 }
 
-# Waits up to 20 s for a condition; a daemon that dies meanwhile ends the demo with its log.
+# Waits up to 20 s for a condition; if a daemon dies meanwhile, the demo ends with its log.
 wait_for() { # what, daemon, command...
   local what=$1 name=$2 i
   shift 2
@@ -63,12 +63,12 @@ http_ok() { # address, path
   curl -fsS --max-time 2 "http://$1$2"
 }
 
-# Whether frames of so many connected nodes have reached the aggregator with this HTTP address.
+# Whether the aggregator with this HTTP address has accepted frames of this many connected nodes.
 reporting() { # address, count
   [ "$(http_ok "$1" /api/v1/nodes | jq '[.nodes[] | select(.connected and .accepted_frames > 0)] | length')" = "$2" ]
 }
 
-# Waits until the given nodes report; one that ends meanwhile ends the demo with its log.
+# Waits until the given nodes report; if one ends meanwhile, the demo ends with its log.
 wait_for_nodes() { # HTTP address of the aggregator, node...
   local http=$1 i name
   shift
@@ -82,7 +82,7 @@ wait_for_nodes() { # HTTP address of the aggregator, node...
   die "$* did not all report within 20 s" aggregator
 }
 
-# Prints the figures of a demo and keeps them where the user wants them.
+# Prints the figures of a demo and copies them to the user's file.
 report() { # out.json, file or nothing
   jq -r '
     "",

@@ -22,7 +22,7 @@ learning_rate=3.2
 weight_decay=0.0005
 split=(dirichlet 0.5 1) # kind, alpha, seed
 
-# --- What there is to learn from ---
+# --- The images ---
 
 pick() { # the first of these files that exists
   local file
@@ -58,7 +58,7 @@ else
   echo "their figures show that the system works, not what it is worth on real images."
 fi
 
-# --- How much fits into the time: as many steps again are for the nodes that train alone ---
+# --- As many steps as fit into the time; the nodes that train alone take as many again ---
 
 train=("$bin/tributary" train self_supervised "${judge[@]:0:2}" --grid "$grid" --batch "$batch" --learning-rate "$learning_rate" --json)
 cores=$(nproc)
@@ -127,7 +127,7 @@ for node in "${nodes[@]}"; do
 done
 echo "Five nodes, ${split[0]} split (alpha ${split[1]}), $rounds rounds of $local_steps steps each (http://$http/api/v1/runs/demo)"
 echo
-"$bin/tributary" run watch demo --aggregator "$ingest" || true # its state is looked at below
+"$bin/tributary" run watch demo --aggregator "$ingest" || true # its state is read below
 together_s=$(($(date +%s) - began_s))
 "$bin/tributary" run show demo --aggregator "$ingest" --json >"$work/run.json"
 [ "$(jq -r .state "$work/run.json")" = finished ] || die "the run is $(jq -r .state "$work/run.json")" aggregator

@@ -9,14 +9,15 @@ accelerator=${3:-cpu}
 source deploy/demo/daemons.sh
 
 walls=(south east north west)
-# Slots are fused as soon as all four panels have reported; the deadline is how long one waits for a panel that is late.
+# A slot is fused as soon as all four panels have reported; the deadline is the longest wait for a late panel.
 subjects=16
 rate_hz=2000.0
 deadline_ms=100.0
 settle_s=0
 panel_keys=
 if [ "$accelerator" = xrt ]; then
-  # Each node has a board of its own, simulated clock by clock: 20 ms of a processor's time for a slot of four users.
+  # Each node has its own board, simulated clock by clock: a slot of four users takes 20 ms of a processor's
+  # time.
   subjects=4
   rate_hz=5.0
   deadline_ms=500.0
@@ -70,7 +71,7 @@ for wall in "${walls[@]}"; do
 done
 
 wait_for_nodes "$http" "${walls[@]}"
-# At a few slots a second, one that lacks the panel that started last would show in the figures.
+# At a few slots a second, one slot without the panel that started last would show in the figures.
 sleep "$settle_s"
 
 "$bin/tributary" watch --aggregator "$ingest" --site room --truth room:seed=1 \
@@ -81,8 +82,8 @@ for wall in "${walls[@]}"; do finish "$wall"; done
 http_ok "$http" /metrics >"$work/metrics.txt"
 finish aggregator TERM
 
-# Lost is what was due and reached no fused slot, or no reader: missed by a source, unusable, dropped from a spool, refused (late
-# ones among it), skipped by the watch. In tuples, over the whole life of the nodes.
+# Lost tuples were due and reached no fused slot or no reader: missed by a source, unusable, dropped from a
+# spool, refused (also late), skipped by the watch. Over the whole life of the nodes.
 jq -s --argjson subjects "$subjects" --arg accelerator "$accelerator" \
   --slurpfile watch "$work/watch.json" --rawfile metrics "$work/metrics.txt" '
   def metric($name): $metrics | split("\n") | map(select(startswith($name + " "))) | first | split(" ")[1] | tonumber;

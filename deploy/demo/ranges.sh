@@ -20,12 +20,13 @@ done
 ranges=$(realpath "$ranges")
 truth=$(realpath "$truth")
 
-# Chosen greedily within the first half of the run: trained on its first 37.5 %, selected on the rest (docs/models.md).
+# Chosen greedily within the first half of the run: trained on its first 37.5 %, selected on the rest
+# (docs/models.md).
 declare -A anchors=([north]="2,5,7" [east]="2,3,4" [south]="1,6,7" [west]="0,4,5")
 boards=(north east south west)
 ingest=127.0.0.1:$(free_port)
 http=127.0.0.1:$(free_port)
-# The second half lasts 67 s; it is played as fast as fits the time that was asked for.
+# The second half lasts 67 s; the replay is fast enough for the requested time.
 speed=$(jq -n "[67.5 / $seconds, 0.5] | max")
 
 echo "Training four boards on the first half of the run"
@@ -82,7 +83,7 @@ done
 wait_for_nodes "$http" "${boards[@]}"
 "$bin/tributary" watch --aggregator "$ingest" --site hall --truth "$truth" \
   --seconds "$seconds" --summary "$work/watch.json"
-# A node ends by itself where its recording does.
+# A node ends by itself at the end of its recording.
 for board in "${boards[@]}"; do finish "$board" TERM; done
 finish aggregator TERM
 

@@ -31,7 +31,7 @@ struct KernelRun {
 };
 
 // Owns the kernel and a thread that runs it, in the order of the queue. Any thread may call. XRT's users
-// bound the queue. Stop aborts queued and running runs.
+// bound the queue. The destructor aborts the running and the queued runs.
 class ComputeUnit {
  public:
   ComputeUnit(std::string name, std::unique_ptr<KernelModel> kernel);

@@ -17,7 +17,7 @@
 #define TRIBUTARY_CORE_NN_BEACON_BLOCK
 namespace tributary::nn {
 
-// Patterns that are run together.
+// Patterns computed together.
 inline constexpr std::size_t kBlock = 16;
 
 struct BeaconBlock {
@@ -70,9 +70,9 @@ constexpr std::size_t kInputs = BeaconNetwork::kInputs;
 constexpr std::size_t kHidden = BeaconNetwork::kHidden;
 constexpr std::size_t kOutputs = BeaconNetwork::kOutputs;
 
-// What the rows of J are made of, column by column. With s = 1 - hidden², x̃ = [inputs, 1], h̃ = [hidden, 1]
-// and output weights v, the row of output o is [v(o, j)·s(j)·x̃(i) …, h̃ in its own place, 0 in the other
-// output's]: both outputs share the products of these columns, and their errors come along as two more.
+// The parts of the rows of J, column by column. With s = 1 - hidden², x̃ = [inputs, 1], h̃ = [hidden, 1] and
+// output weights v, the row of output o is [v(o, j)·s(j)·x̃(i) …, h̃ in its own place, 0 in the other
+// output's]. Both outputs share the products of these columns; their errors are two more columns.
 constexpr std::size_t kSlopes = 0;                      // s(j)·x̃(i) [10 × 4]
 constexpr std::size_t kUnits = BeaconNetwork::kLayer1;  // h̃(j) [11]
 constexpr std::size_t kErrors = kUnits + kHidden + 1;   // e(o) [2]
@@ -141,8 +141,7 @@ BeaconProblem::BeaconProblem(std::span<const BeaconInputs> inputs, std::span<con
 }
 
 void BeaconProblem::Linearise(std::span<const double> parameters, NormalEquations& equations) const {
-  // All rows of a block are written before they are read: wide loads of narrow stores that are still on their
-  // way would stall.
+  // Write all rows of a block before reading them: wide loads of narrow stores still under way would stall.
   static_assert(kBlock == GramMatrix::kRows);
   GramMatrix gram(kColumns);
   const auto rows = hwy::AllocateAligned<double>(kBlock * gram.stride());

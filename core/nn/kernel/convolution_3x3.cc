@@ -50,7 +50,7 @@ constexpr std::size_t kLanes = HWY_LANES(float);
 static_assert(kPanelRows % kTileRows == 0);
 
 // One tile of output: kTileRows channels × kVectors vectors. `x` is its first place in the first channel;
-// `weights` starts at the tile's rows within the packed ones [inputs · 9 × kPanelRows].
+// `weights` starts at the tile's rows in the packed weights [inputs · 9 × kPanelRows].
 template <std::size_t kVectors>
 HWY_INLINE void ForwardTile(const float* x, std::size_t inputs, std::size_t stride,
                             const std::array<std::ptrdiff_t, kConvolutionTaps>& offsets,

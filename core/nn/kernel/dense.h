@@ -14,8 +14,8 @@ struct Dense {
 
   constexpr std::size_t weight_count() const { return inputs * outputs; }
 
-  // y [outputs × x.columns] = weights · x; x is [inputs × batch] with any strides, so that row-major samples
-  // need no transposition.
+  // y [outputs × x.columns] = weights · x; x is [inputs × batch] with any strides, so row-major samples need
+  // no transposition.
   void Forward(Gemm& gemm, const float* weights, const MatrixView& x, float* y) const {
     gemm.Multiply(RowMajor(weights, outputs, inputs), x, y);
   }

@@ -43,7 +43,7 @@ void PackA(const MatrixView& a, std::size_t row, std::size_t rows, std::size_t d
 // depth-major, filled up with zeros.
 void PackB(const MatrixView& b, std::size_t depth0, std::size_t depth, std::size_t column,
            std::size_t columns, std::size_t width, float* packed) {
-  // Few enough streams that rows a power of two apart do not evict each other from the first-level cache.
+  // Few streams, so that rows a power of two apart do not evict each other from the first-level cache.
   constexpr std::size_t kStreams = 8;
   for (std::size_t j = 0; j < columns; j += width, packed += width * depth) {
     const std::size_t valid = std::min(width, columns - j);

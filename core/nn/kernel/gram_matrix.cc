@@ -18,7 +18,7 @@ using F64 = hn::CappedTag<double, 8>;
 constexpr std::size_t kLines = 4;
 
 // kLines lines from line i of the sums, kVectors vectors from column k: all sums of the tile stay in
-// registers while the rows pass by.
+// registers during the pass over the rows.
 template <std::size_t kVectors>
 HWY_INLINE void AddTile(const double* HWY_RESTRICT rows, std::size_t stride, std::size_t i, std::size_t k,
                         double* HWY_RESTRICT sums) {

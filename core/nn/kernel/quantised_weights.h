@@ -1,4 +1,4 @@
-// Weights as the convolution unit holds them: 12 bits, in units of 1/128 ([SSL], 5.1.2).
+// Weights in the convolution unit's format: 12 bits, in units of 1/128 ([SSL], 5.1.2).
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace tributary::nn {
 // Seven fraction bits.
 inline constexpr float kKernelUnit = 1.0f / 128.0f;
 
-// The largest word of a kernel over `inputs` channels: 2047, or less where a sum of 255 · |word| over all
-// taps might pass 2^24, up to which float32 holds every integer: with it, float arithmetic is the hardware's
-// to the last bit.
+// The largest word of a kernel over `inputs` channels: 2047, or less if a sum of 255 · |word| over all taps
+// could exceed 2^24. Up to 2^24 float32 holds every integer, so float arithmetic equals the hardware's bit
+// for bit.
 constexpr int MaxKernelWord(std::size_t inputs) {
   return static_cast<int>(std::min<std::size_t>(2047, (std::size_t{1} << 24) / (255 * 9 * inputs)));
 }

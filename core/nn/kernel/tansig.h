@@ -1,4 +1,4 @@
-// The hyperbolic tangent sigmoid of [BEACON], exact and as the table that hardware reads.
+// The hyperbolic tangent sigmoid of [BEACON], exact and as the hardware's table.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ inline double Tansig(double x) { return std::tanh(x); }
 inline double TansigSlope(double y) { return 1.0 - y * y; }
 
 // 16,384 words ([BEACON], section 2.2.3), addressed by a 14-bit two's complement number of 11 fraction bits:
-// −4 ≤ x < 4. Beyond that the nearest end holds, where tanh is within 0.7 of a word of ±1.
+// −4 ≤ x < 4. Beyond that the nearest end is used, where tanh is within 0.7 of a word of ±1.
 inline constexpr int kTansigAddressBits = 14;
 inline constexpr int kTansigAddressFraction = 11;
 inline constexpr int kTansigFraction = 10;  // of the words: Q1.10, −1023…1023

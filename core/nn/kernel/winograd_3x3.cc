@@ -24,8 +24,8 @@ constexpr std::size_t kPanelRows = 8;  // output channels of a packed panel of k
 // A block of tiles with 64 channels takes 0.8 MB transformed; the operands of its 16 products stay in a
 // first-level cache.
 constexpr std::size_t kBlockSize = 192;
-// Dot products want longer blocks, to pay for the sums over lanes at their ends; a row of points at a time,
-// 64 channels against 32 take 1.2 MB.
+// Longer blocks for dot products, because each ends with a sum over lanes. A row of points at a time, 64
+// channels against 32 take 1.2 MB.
 constexpr std::size_t kGradientBlockSize = 800;
 
 constexpr std::size_t InPanels(std::size_t channels) {

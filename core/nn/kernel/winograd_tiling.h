@@ -22,8 +22,8 @@ struct WinogradBlock {
   std::size_t size() const { return tiles * images; }
 };
 
-// Cuts into blocks of about `block_size` tiles times images. Transformed, a block is [points × channels ×
-// size()] with PointStride and stride() floats between.
+// Cuts the planes into blocks of about `block_size` tiles times images. A transformed block is [points ×
+// channels × size()] with PointStride and stride() floats between.
 class WinogradTiling {
  public:
   WinogradTiling(PlaneShape shape, std::size_t block_size)
@@ -54,7 +54,7 @@ class WinogradTiling {
   bool HasSecondRow(std::size_t tile) const { return 2 * (tile / per_row_) + 1 < shape_.side; }
   bool HasSecondColumn(std::size_t tile) const { return 2 * (tile % per_row_) + 1 < shape_.side; }
 
-  // A multiple of a line, but not of 4 KiB: 16 points so far apart do not evict each other from the
+  // A multiple of a cache line, but not of 4 KiB: 16 points that far apart do not evict each other from the
   // first-level cache.
   static constexpr std::size_t Apart(std::size_t floats) { return RoundUp(floats, 1024) + kLine; }
   // Every target's tile of products divides this.

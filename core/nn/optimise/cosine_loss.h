@@ -1,4 +1,4 @@
-// The negative cosine between predictions and targets that get no gradient (SimSiam's stop-gradient).
+// The negative cosine between predictions and targets; targets get no gradient (SimSiam's stop-gradient).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ double CosineLoss(std::span<const float> p, std::span<const float> z, std::size_
 void Cosines(std::span<const float> p, std::span<const float> z, std::size_t batch, std::span<float> cosines);
 
 // Collapse check: the deviation of each component of the unit-length z over the batch, averaged over the
-// components, times √features. 1 for directions spread evenly, 0 if all are equal. norms: [batch],
+// components, times √features. 1 for evenly spread directions, 0 if all are equal. norms: [batch],
 // overwritten.
 double Spread(std::span<const float> z, std::size_t batch, std::span<double> norms);
 

@@ -1,4 +1,4 @@
-// The head of a network that answers with a two-dimensional Gaussian, and its loss.
+// The head of a network with a two-dimensional Gaussian as its output, and its loss.
 #pragma once
 
 #include <array>

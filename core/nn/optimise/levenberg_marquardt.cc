@@ -8,7 +8,7 @@
 namespace tributary::nn {
 namespace {
 
-// One run. State is what the algorithm carries from epoch to epoch.
+// One run. State is what the algorithm keeps from epoch to epoch.
 class Minimiser {
  public:
   Minimiser(const LeastSquaresProblem& problem, std::span<const double> start,
@@ -58,7 +58,7 @@ class Minimiser {
  private:
   void Linearise() { problem_.Linearise(parameters_, equations_); }
 
-  // Raises μ until a step lowers the error, and takes it. False if μ has reached its limit.
+  // Raises μ until a step lowers the error, and takes that step. False if μ has reached its limit.
   bool Step() {
     for (; mu_ <= options_.mu_max; mu_ *= options_.mu_increase) {
       damped_ = equations_.matrix;

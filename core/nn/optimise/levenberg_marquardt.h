@@ -34,8 +34,8 @@ struct LevenbergMarquardtOptions {
   double min_mean_squared_error = 0.0;
   int max_epochs = 1000;
   int max_failures = 6;  // successive epochs in which the validation error rose
-  // Error on held-out data for given parameters; the best parameters by it are returned. Empty: no
-  // validation.
+  // The error on held-out data for given parameters; the result is the parameters with the lowest one. Empty:
+  // no validation.
   std::function<double(std::span<const double>)> validation;
   // Called after each accepted step with the epoch and mean squared error. Empty: silent.
   std::function<void(int, double)> progress;

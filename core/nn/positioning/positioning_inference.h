@@ -36,8 +36,8 @@ class PositioningInference {
   std::array<std::vector<float>, 6> activations_;
 };
 
-// Outputs of the network, before the head, to mean and Cholesky factor (m) in the panel's frame: softplus on
-// the diagonal, then the calibration.
+// Converts the network's outputs, before the head, to mean and Cholesky factor (m) in the panel's frame:
+// softplus on the diagonal, then the calibration.
 GaussianPosition PositionFromOutputs(const PositioningNetwork& network, std::span<const float> outputs);
 
 }  // namespace tributary::nn
