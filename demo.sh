@@ -13,8 +13,8 @@ usage: ./demo.sh [lis|ranges|federation] [--accelerator cpu|xrt] [--seconds N] [
   ranges   four boards of three UWB anchors each replay a recorded run; trained on its first half,
            shown on its second. The recording is found through TRIBUTARY_DATA_DIR.
   federation
-           five nodes with unlike images learn one encoder together and send parameters only, beside what
-           each learns alone; KMNIST through TRIBUTARY_DATA_DIR, else built-in drawn glyphs
+           five nodes with different images train one encoder together and send parameters only; compared
+           with one that each node trains alone; KMNIST through TRIBUTARY_DATA_DIR, else built-in drawn glyphs
 
   --accelerator xrt
                 lis only: the kernels' RTL computes, simulated on a software device under the real XRT,

@@ -303,7 +303,7 @@ class FederationClient::Impl {
 
   template <class Step>
   absl::Status AnswerStep(const Step& step, const std::stop_token& stop) {
-    wanted_.KeepOnly(step.run, step.round);  // it is no longer wanted in any other round
+    wanted_.KeepOnly(step.run, step.round);  // a task of another round is withdrawn
     return masking_.Answer(step, stop);
   }
 
@@ -329,8 +329,8 @@ class FederationClient::Impl {
   const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::FederationService::Stub> stub_;
   MaskingSteps masking_;
-  Reconnect calls_;                     // the caller's thread, too
-  std::int64_t next_later_log_ns_ = 0;  // likewise
+  Reconnect calls_;                     // the caller's thread only
+  std::int64_t next_later_log_ns_ = 0;  // the caller's thread only
   std::stop_source stopping_;
 
   std::atomic<std::uint64_t> streams_ = 0;

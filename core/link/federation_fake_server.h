@@ -53,9 +53,9 @@ class FakeFederation final : public v1::FederationService::Service {
   // Tests set these before and read them after.
   std::string model;
   std::size_t chunk_bytes = 1000;
-  int break_fetches = 0;  // so many fetches end after one chunk with UNAVAILABLE
+  int break_fetches = 0;  // this many fetches end with UNAVAILABLE after one chunk
   bool damage_chunks = false;
-  int break_submissions = 0;      // so many submissions end with UNAVAILABLE after everything has come
+  int break_submissions = 0;      // this many end with UNAVAILABLE after everything has arrived
   bool hold_submissions = false;  // reads nothing until the client goes
   bool hold_answers = false;      // reads everything, answers once this is false (Answer())
   v1::SubmitUpdateResponse answer;
@@ -69,8 +69,8 @@ class FakeFederation final : public v1::FederationService::Service {
   std::vector<v1::ShareKeysRequest> shares;
   std::vector<v1::UnmaskRequest> revealed;
   std::vector<v1::DeclineTaskRequest> declines;
-  int break_declines = 0;          // so many end with UNAVAILABLE
-  bool knows_no_declines = false;  // as an aggregator of before
+  int break_declines = 0;          // this many end with UNAVAILABLE
+  bool knows_no_declines = false;  // as an older aggregator
   std::vector<std::string> wire;   // every request, as it was serialised
 
   grpc::Status Participate(grpc::ServerContext* context, const v1::ParticipateRequest* request,
@@ -188,7 +188,7 @@ class FakeFederation final : public v1::FederationService::Service {
     break_steps = false;
   }
 
-  // The last one, once there are so many.
+  // The last one, once this many have arrived.
   v1::DeclineTaskRequest AwaitDecline(std::size_t count = 1) {
     for (;;) {
       {

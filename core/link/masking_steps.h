@@ -42,8 +42,8 @@ class MaskingSteps {
   // Masks the words in place; logs and counts unusable shares. Errors: those of MaskingParty::Mask.
   absl::Status Mask(const wire::TrainTask& task, std::span<std::int32_t> words);
 
-  std::uint64_t lost_rounds() const { return lost_rounds_; }      // in which this node had no keys any more
-  std::uint64_t refused_steps() const { return refused_steps_; }  // invalid ones, and answers not taken
+  std::uint64_t lost_rounds() const { return lost_rounds_; }          // whose keys this node had lost
+  std::uint64_t refused_steps() const { return refused_steps_; }      // invalid ones, and answers not taken
   std::uint64_t unusable_shares() const { return unusable_shares_; }  // that other nodes gave this one
 
  private:

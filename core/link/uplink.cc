@@ -99,7 +99,7 @@ class ReportUplink final : public Uplink {
     kStarting,   // the call is on its way
     kHello,      // the hello is out, its answer is not in
     kReporting,  // frames flow
-    kClosing,    // no new writes; reads go on until the stream ends
+    kClosing,    // no new writes; reads continue until the stream ends
     kFinishing,  // the stream has ended; its status is awaited
     kStopped,
   };

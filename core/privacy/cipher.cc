@@ -59,14 +59,14 @@ absl::StatusOr<Key32> X25519Agree(const Key32& private_key, const Key32& peer_pu
       EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, Bytes(private_key), private_key.size()));
   const Key peer(
       EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, Bytes(peer_public_key), peer_public_key.size()));
-  if (!own || !peer) return Failed("X25519 takes no key");
+  if (!own || !peer) return Failed("X25519 refuses the key");
   const KeyContext context(EVP_PKEY_CTX_new(own.get(), nullptr));
   Key32 secret;
   std::size_t size = secret.size();
   if (!context || EVP_PKEY_derive_init(context.get()) != 1) return Failed("X25519 does not start");
   if (EVP_PKEY_derive_set_peer(context.get(), peer.get()) != 1 ||
       EVP_PKEY_derive(context.get(), Bytes(secret), &size) != 1) {
-    return absl::InvalidArgumentError("a public key with which nothing can be agreed");
+    return absl::InvalidArgumentError("a public key of small order: no secret can be agreed");
   }
   return secret;
 }

@@ -57,7 +57,7 @@ class MaskingNode::Impl {
     const std::size_t sender = PositionIn(roster, share.from);
     if (share.to != keys.node || share.from == keys.node || sender == roster.size()) {
       return absl::InvalidArgumentError(
-          fmt::format("a share from {} to {} is none for {}", share.from, share.to, keys.node));
+          fmt::format("a share from {} to {} arrived at {}", share.from, share.to, keys.node));
     }
     if (!peers.insert(share.from).second)
       return absl::InvalidArgumentError(fmt::format("two shares from {}", share.from));
@@ -146,7 +146,7 @@ absl::StatusOr<std::vector<SealedShare>> MaskingNode::Share(const MaskingRoster&
                                                             std::size_t threshold) {
   Impl& self = *impl_;
   if (self.stage != Impl::Stage::kCreated)
-    return absl::FailedPreconditionError("the shares have been given out");
+    return absl::FailedPreconditionError("the shares were sent already");
   if (absl::Status status = ValidateRoster(roster, threshold); !status.ok()) return status;
   const std::size_t own = PositionIn(roster, self.keys.node);
   if (own == roster.size() || roster[own].cipher_key != self.keys.cipher_key ||

@@ -19,8 +19,8 @@ namespace tributary::runtime {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-constexpr std::size_t kMaxHostBytes = 253;  // RFC 1035, section 2.3.4, too
-constexpr std::size_t kMaxLabelBytes = 63;  // likewise
+constexpr std::size_t kMaxHostBytes = 253;  // RFC 1035, section 2.3.4
+constexpr std::size_t kMaxLabelBytes = 63;  // RFC 1035, section 2.3.4
 constexpr std::size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 
 absl::Status AddressFault(std::string_view address, std::string_view what) {
@@ -101,7 +101,7 @@ absl::Status CheckAddress(std::string_view address, AddressUse use) {
   const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
   if (!parsed.ok()) return parsed.status();
   if (use == AddressUse::kDial && parsed->port == 0) {
-    return AddressFault(address, "nothing can be reached at port 0; expected a port from 1 to 65535");
+    return AddressFault(address, "port 0 is for listeners only; expected a port from 1 to 65535");
   }
   return absl::OkStatus();
 }

@@ -71,7 +71,7 @@ std::string UnknownCommand(const CLI::App& app, const std::string& word) {
 }
 
 std::string UnexpectedArgument(const CLI::App& app, const std::string& word) {
-  if (!word.starts_with("-")) return fmt::format("the argument \"{}\" is one too many", word);
+  if (!word.starts_with("-")) return fmt::format("unexpected argument \"{}\"", word);
   const std::string name = word.substr(0, word.find('='));
   return fmt::format("\"{}\" is not an option{}", name, Question(Nearest(name, OptionsOf(app))));
 }

@@ -49,7 +49,7 @@ TEST(CommandLineTest, SaysOfWhichCommandAnArgumentIsMissingOrWrong) {
             "tributary run show: name is required\n`tributary run show --help` says more.\n");
   EXPECT_THAT(FaultOf({"x", "--after", "letters", "show", "run"}), StartsWith("tributary run show: "));
   EXPECT_THAT(FaultOf({"--nope", "status"}), HasSubstr("\"--nope\" is not an option\n"));
-  EXPECT_THAT(FaultOf({"letters", "status"}), HasSubstr("the argument \"letters\" is one too many\n"));
+  EXPECT_THAT(FaultOf({"letters", "status"}), HasSubstr("unexpected argument \"letters\"\n"));
 }
 
 TEST(CommandLineTest, AsksWhatAMistypedCommandWasMeantToBe) {

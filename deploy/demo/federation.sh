@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Five nodes with unlike images learn one encoder together: an aggregator and five nodes as processes of their own on the loopback.
-# Beside it stands what each node learns alone in as many steps, and what the same network is worth untrained.
+# Five nodes with different images train one encoder together: an aggregator and five nodes in processes of their own on the
+# loopback. The demo compares it with an encoder that each node trains alone in as many steps, and with the untrained network.
 # usage: federation.sh SECONDS JSON-FILE|"" DATA-FOLDER|"" FEATURES ENCODING LOCAL-STEPS|0; run from the repository's root after a
 # release build; demo.sh --help says what they mean
 set -euo pipefail

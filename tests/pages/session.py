@@ -11,7 +11,7 @@ import subprocess
 import time
 
 DAEMON = re.compile(r"^(?:\S*/)?(tributary-node|tributary-aggregator)\b(?!.*--(?:check|help|version)\b)")
-# Commands that run until they are told to stop, or for minutes: SIGINT once they have said something.
+# Commands that run until they are stopped, or for minutes: SIGINT after their first output.
 ENDLESS = re.compile(r"\btributary (?:watch\b(?!.*--seconds)|run watch\b|train (?:positioning|self_supervised)\b)")
 SCRIPT = re.compile(r"^\./(demo|test)\.sh\b(.*)$")
 LIMIT_S = 120

@@ -48,7 +48,7 @@ HASH = (".sh", ".cmake", ".toml", ".tcl", ".rules", ".service", ".txt", ".sby", 
 
 OPENING = re.compile(
     r"(?:^|(?<=[.?!:;]\s)|(?<=[.?!][)\"`]\s))"
-    r"(?P<opening>Of|Likewise|What\b[^.?!:;|]*, (?:is|are|was|were|has|have|does|can|may|must|will|goes|stays|comes))\b"
+    r"(?P<opening>Of|[Ll]ikewise|What\b[^.?!:;|]*, (?:is|are|was|were|has|have|does|can|may|must|will|goes|stays|comes))\b"
     r"(?P<rest>[^.?!]*[.?!]?)"
 )
 PRIVATE = re.compile(

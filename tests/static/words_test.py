@@ -34,6 +34,7 @@ class PlantedWords(unittest.TestCase):
     def test_a_sentence_must_open_with_its_subject(self):
         self.assertIn("a.h:1: opens with", self.fault("core/a.h", "// Of a lost update, the sending begins anew.\n"))
         self.assertIn("a.h:2: opens with", self.fault("core/a.h", "// Sends it.\n// Likewise, as words.\n"))
+        self.assertIn("a.h:2: opens with", self.fault("core/a.h", "int x;  // a limit\nint y;  // likewise\n"))
         self.assertIn("a.h:1: opens with", self.fault("core/a.h", "// What is sent, is counted.\n"))
         self.assertEqual(self.faults("core/a.h", "// What is sent? The sum\n// of all updates. It is of one kind.\n"), [])
 

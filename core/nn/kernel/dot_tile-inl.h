@@ -47,7 +47,7 @@ HWY_INLINE void AddDots(const float* const* rows, const float* const* columns, s
       for (std::size_t c = 0; c < kDotColumns; ++c) sum[r][c] = hn::MulAdd(row, column[c], sum[r][c]);
     }
   }
-  // Indexed by constants only, lest the sums live in memory.
+  // Use constants as indices only, or the sums are kept in memory.
 #pragma GCC unroll 8
   for (std::size_t r = 0; r < kDotRows; ++r) {
 #pragma GCC unroll 4
