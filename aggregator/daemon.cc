@@ -142,15 +142,15 @@ absl::Status Daemon::StartHttp() {
   if (config_.http_listen.empty()) return absl::OkStatus();
   http_ = std::make_unique<http::HttpServer>();
   http::AddHttpMetrics(*http_, metrics_);
-  publish::ApiContext context;
+  publish::ListLearners learners;
+  if (federation_ != nullptr) learners = [host = federation_.get()] { return host->Learners(); };
+  publish::ApiContext context{.nodes = {fleet_, std::move(learners), sites_->names(), clock_}};
   auto sources = std::make_shared<std::vector<publish::SourceMetrics>>();
   for (std::size_t i = 0; i < boards_.size(); ++i) {
     const fusion::FusionEngine& engine = sites_->all()[i]->engine();
     context.sites.push_back({&engine, boards_[i]});
     sources->emplace_back(engine, metrics_);
   }
-  context.fleet = &fleet_;
-  if (federation_ != nullptr) context.learners = [host = federation_.get()] { return host->Learners(); };
   const auto runs = federation_ == nullptr
                         ? nullptr
                         : std::make_shared<learning::RunMetrics>(federation_->board(), metrics_);

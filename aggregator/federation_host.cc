@@ -33,6 +33,7 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
     options.parent.boot_id = wire::NewBootId();
     options.min_nodes = settings.parent->min_nodes;
     host->relay_ = std::make_unique<learning::Relay>(std::move(options), *host->coordinator_, clock);
+    host->runs_.SetRelay(host->relay_.get());
     learning::AddRelayMetrics(*host->relay_, metrics);
   }
   return host;
@@ -40,23 +41,24 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
 
 namespace {
 
-publish::LearningStatus LearningIn(const v1::Run& run, const v1::Participant& node) {
-  return {node.node(),
-          run.name(),
-          node.connected(),
-          node.sample_count(),
-          node.last_round(),
-          node.accepted_updates(),
-          node.refused_updates(),
-          node.dropped_rounds(),
-          node.last_refusal()};
+publish::Learner LearningIn(const v1::Run& run, const v1::Participant& node) {
+  publish::Learner learner{node.node(), {}};
+  learner.learning.set_run(run.name());
+  learner.learning.set_connected(node.connected());
+  learner.learning.set_sample_count(node.sample_count());
+  learner.learning.set_last_round(node.last_round());
+  learner.learning.set_accepted_updates(node.accepted_updates());
+  learner.learning.set_refused_updates(node.refused_updates());
+  learner.learning.set_dropped_rounds(node.dropped_rounds());
+  learner.learning.set_last_refusal(node.last_refusal());
+  return learner;
 }
 
 }  // namespace
 
-std::vector<publish::LearningStatus> FederationHost::Learners() const {
-  std::vector<publish::LearningStatus> learners;
-  std::map<std::string, publish::LearningStatus> ended;  // by node, in the last run that it took part in
+std::vector<publish::Learner> FederationHost::Learners() const {
+  std::vector<publish::Learner> learners;
+  std::map<std::string, publish::Learner> ended;  // by node, in the last run that it took part in
   std::set<std::string> listed;
   for (const auto& record : board().Runs()) {
     const v1::Run& run = record->run;
@@ -71,10 +73,9 @@ std::vector<publish::LearningStatus> FederationHost::Learners() const {
     }
   }
   for (learning::WaitingNode& node : coordinator_->waiting().List()) {
-    publish::LearningStatus waiting;
-    waiting.node = node.node;
-    waiting.connected = true;
-    waiting.sample_count = node.sample_count;
+    publish::Learner waiting{node.node, {}};
+    waiting.learning.set_connected(true);
+    waiting.learning.set_sample_count(node.sample_count);
     listed.insert(node.node);
     learners.push_back(std::move(waiting));
   }

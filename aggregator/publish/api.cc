@@ -5,21 +5,19 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "aggregator/publish/fleet_wire.h"
-#include "aggregator/publish/json.h"
+#include "aggregator/publish/site_message.h"
 #include "aggregator/publish/unknown_site.h"
-#include "core/wire/record_json.h"
+#include "core/wire/convert.h"
+#include "core/wire/message_json.h"
 
 namespace tributary::publish {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kDefaultEventRateHz = 10;
 constexpr double kMaxEventRateHz = 50;
 
-http::HttpResponse Answer(const Json& value) {
-  return {200, "application/json", wire::DumpJson(value) + "\n"};
+http::HttpResponse Answer(const google::protobuf::Message& message) {
+  return {200, "application/json", wire::MessageJson(message) + "\n"};
 }
 
 std::string Query(const http::HttpRequest& request, const std::string& key) {
@@ -40,32 +38,28 @@ http::HttpResponse NoSuchSite(const ApiContext& context, const std::string& name
   return http::HttpProblem(404, std::string(UnknownSite(name, known).message()));
 }
 
-Json SlotOf(const PublishedSite& site, const estimate::FusedSlot& slot) {
+v1::WatchResponse SlotOf(const PublishedSite& site, const BoardSlot& latest) {
   const fusion::SiteConfig& config = site.engine->config();
-  return wire::SlotJson(slot, config.slot, config.name, config.leaves);
+  return wire::SlotMessage(config.name, latest.slot, config.slot, config.leaves, latest.skipped);
 }
 
 http::HttpResponse Sites(const ApiContext& context) {
-  Json sites = Json::array();
-  for (const PublishedSite& site : context.sites) sites.push_back(SiteJson(*site.engine));
-  return Answer({{"sites", std::move(sites)}});
+  v1::ListSitesResponse response;
+  for (const PublishedSite& site : context.sites) *response.add_sites() = SiteMessage(*site.engine);
+  return Answer(response);
 }
 
 http::HttpResponse LatestOfSite(const ApiContext& context, const std::string& name) {
   const PublishedSite* site = FindSite(context, name);
   if (site == nullptr) return NoSuchSite(context, name);
-  const std::optional<estimate::FusedSlot> latest = site->board->Latest();
+  const std::optional<BoardSlot> latest = site->board->Latest();
   if (!latest) return {204, "application/json", ""};
   return Answer(SlotOf(*site, *latest));
 }
 
 http::HttpResponse Nodes(const ApiContext& context, const std::string& site) {
-  if (!site.empty() && FindSite(context, site) == nullptr) return NoSuchSite(context, site);
-  Json nodes = Json::array();
-  for (const KnownNode& node : ListKnownNodes(*context.fleet, context.learners, site)) {
-    nodes.push_back(wire::NodeJson(NodeToWire(node)));
-  }
-  return Answer({{"nodes", std::move(nodes)}});
+  const absl::StatusOr<v1::ListNodesResponse> nodes = context.nodes.List(site);
+  return nodes.ok() ? Answer(*nodes) : http::HttpProblem(404, std::string(nodes.status().message()));
 }
 
 std::variant<http::HttpEventStream, http::HttpResponse> Events(const ApiContext& context,
@@ -84,9 +78,9 @@ std::variant<http::HttpEventStream, http::HttpResponse> Events(const ApiContext&
   http::HttpEventStream stream;
   stream.interval = std::chrono::microseconds(std::llround(1e6 / rate_hz));
   stream.next = [site, seen = std::uint64_t{0}]() mutable -> std::optional<std::string> {
-    const std::optional<estimate::FusedSlot> slot = site->board->LatestAfter(seen);
-    if (!slot) return std::nullopt;
-    return wire::DumpJson(SlotOf(*site, *slot));
+    const std::optional<BoardSlot> latest = site->board->LatestAfter(seen);
+    if (!latest) return std::nullopt;
+    return wire::MessageJson(SlotOf(*site, *latest));
   };
   return stream;
 }

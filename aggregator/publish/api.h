@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "aggregator/fusion/engine.h"
-#include "aggregator/publish/fleet.h"
 #include "aggregator/publish/known_nodes.h"
 #include "aggregator/publish/readiness.h"
 #include "aggregator/publish/site_board.h"
@@ -23,22 +22,21 @@ struct PublishedSite {
 
 // Everything outlives the server.
 struct ApiContext {
-  std::vector<PublishedSite> sites;
-  const Fleet* fleet;
-  ListLearners learners;  // empty: no federated learning
-  std::function<std::string()> metrics_text;
-  const Readiness* readiness;
+  KnownNodes nodes;
+  std::vector<PublishedSite> sites = {};
+  std::function<std::string()> metrics_text = nullptr;
+  const Readiness* readiness = nullptr;
 };
 
 // GET /metrics                             Prometheus text
 // GET /healthz                             200 "ok": the process answers
 // GET /readyz?site=                        Readiness::Answer
-// GET /api/v1/sites                        all sites: configuration, counters, sources, leaves
-// GET /api/v1/sites/{site}                 the latest fused slot; 404 unknown site, 204 none yet
-// GET /api/v1/nodes?site=                  who reports, who learns; 404 unknown site
-// GET /api/v1/events?site=&rate_hz=        server-sent events of the latest fused slot; 10 Hz unless asked,
-// at most 50; 404 unknown site, or none given where there are several
-// docs/api.md has every key. A fault is answered with HttpProblem.
+// GET /api/v1/sites                        ListSitesResponse: configuration, counters, sources, leaves
+// GET /api/v1/sites/{site}                 WatchResponse: the latest fused slot; 404 unknown site, 204 none
+// yet GET /api/v1/nodes?site=                  ListNodesResponse: who reports, who learns; 404 unknown site
+// GET /api/v1/events?site=&rate_hz=        server-sent events, WatchResponse of the latest fused slot; 10 Hz
+// unless asked, at most 50; 404 unknown site, or none given where there are several
+// The messages are printed with wire::MessageJson. A fault is answered with HttpProblem.
 void AddApiRoutes(http::HttpServer& server, ApiContext context);
 
 }  // namespace tributary::publish

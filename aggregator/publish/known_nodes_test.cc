@@ -14,26 +14,31 @@ class KnownNodesTest : public ::testing::Test {
     ASSERT_TRUE(fleet_.Join(process).ok());
   }
   void Learn(const std::string& node, const std::string& run, bool connected) {
-    LearningStatus learning;
-    learning.node = node;
-    learning.run = run;
-    learning.connected = connected;
-    learners_.push_back(learning);
+    Learner learner{node, {}};
+    learner.learning.set_run(run);
+    learner.learning.set_connected(connected);
+    learners_.push_back(std::move(learner));
+  }
+  absl::StatusOr<v1::ListNodesResponse> List(const std::string& site) const {
+    return KnownNodes(
+               fleet_, [this] { return learners_; }, {"lab", "hall"}, clock_)
+        .List(site);
   }
   // "site/node: run run …" of each node.
   std::vector<std::string> Names(const std::string& site) const {
+    const absl::StatusOr<v1::ListNodesResponse> response = List(site);
     std::vector<std::string> names;
-    for (const KnownNode& node : ListKnownNodes(
-             fleet_, [this] { return learners_; }, site)) {
-      std::string name = node.report.process.site + "/" + node.report.process.node + ":";
-      for (const LearningStatus& each : node.learns) name += " " + each.run;
+    for (const v1::Node& node : response->nodes()) {
+      std::string name = node.site() + "/" + node.name() + ":";
+      for (const v1::Learning& each : node.learns()) name += " " + each.run();
       names.push_back(name);
     }
     return names;
   }
 
+  const runtime::SystemClock clock_;
   Fleet fleet_;
-  std::vector<LearningStatus> learners_;
+  std::vector<Learner> learners_;
 };
 
 using Strings = std::vector<std::string>;
@@ -61,20 +66,19 @@ TEST_F(KnownNodesTest, ASiteHasTheNodesThatReportToItAlone) {
 
 TEST_F(KnownNodesTest, ANodeThatOnlyLearnsIsConnectedInOneOfItsRuns) {
   Learn("board", "letters", false);
-  EXPECT_FALSE(ListKnownNodes(
-                   fleet_, [this] { return learners_; }, "")
-                   .at(0)
-                   .report.connected);
+  EXPECT_FALSE(List("")->nodes(0).connected());
   Learn("board", "digits", true);
-  EXPECT_TRUE(ListKnownNodes(
-                  fleet_, [this] { return learners_; }, "")
-                  .at(0)
-                  .report.connected);
+  EXPECT_TRUE(List("")->nodes(0).connected());
 }
 
 TEST_F(KnownNodesTest, AnAggregatorWithoutFederationListsWhatReports) {
   Report("lab", "south");
-  EXPECT_EQ(ListKnownNodes(fleet_, {}, "").size(), 1u);
+  EXPECT_EQ(KnownNodes(fleet_, {}, {"lab"}, clock_).List("")->nodes_size(), 1);
+}
+
+TEST_F(KnownNodesTest, NamesTheSitesWhateverIsAskedFor) {
+  EXPECT_EQ(List("lab")->sites_size(), 2);
+  EXPECT_EQ(List("nope").status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

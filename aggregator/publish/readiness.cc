@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "aggregator/publish/unknown_site.h"
-#include "core/wire/record_json.h"
+#include "core/wire/dump_json.h"
 
 namespace tributary::publish {
 namespace {
@@ -93,9 +93,9 @@ void Readiness::Add(const fusion::FusionEngine& engine, std::shared_ptr<const Si
 }
 
 SiteReadiness Readiness::Judge(const Published& site) const {
-  const std::optional<estimate::FusedSlot> latest = site.board->Latest();
-  return JudgeSite(*site.engine, *parts_.fleet, latest ? std::optional(latest->fused_unix_ns) : std::nullopt,
-                   parts_.clock->UnixNs());
+  const std::optional<BoardSlot> latest = site.board->Latest();
+  return JudgeSite(*site.engine, *parts_.fleet,
+                   latest ? std::optional(latest->slot.fused_unix_ns) : std::nullopt, parts_.clock->UnixNs());
 }
 
 http::HttpResponse Readiness::Answer(const std::string& wanted) const {

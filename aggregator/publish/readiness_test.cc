@@ -42,7 +42,7 @@ class ReadinessTest : public fusion::FusionFixture {
   }
   SiteReadiness Judge() {
     const auto latest = board_->Latest();
-    return JudgeSite(*engine_, fleet_, latest ? std::optional(latest->fused_unix_ns) : std::nullopt,
+    return JudgeSite(*engine_, fleet_, latest ? std::optional(latest->slot.fused_unix_ns) : std::nullopt,
                      clock_.UnixNs());
   }
   std::string PresenceOf(const std::string& leaf) {

@@ -11,7 +11,13 @@
 
 namespace tributary::publish {
 
-// Thread-safe. Takes a copy at most every kIntervalNs, which bounds the cost to the fusing thread.
+struct BoardSlot {
+  estimate::FusedSlot slot;
+  std::uint64_t skipped = 0;  // slots between the one that the reader saw last and this one
+};
+
+// Thread-safe. Takes a copy at most every kIntervalNs, so that readers never cost the fusing thread more than
+// that.
 class SiteBoard final : public SlotSink {
  public:
   static constexpr std::int64_t kIntervalNs = 10'000'000;
@@ -19,14 +25,15 @@ class SiteBoard final : public SlotSink {
   void OnSlots(std::span<const estimate::FusedSlot> slots) override;
 
   // Nothing before the first slot.
-  std::optional<estimate::FusedSlot> Latest() const;
-  // The same, or nothing if `seen` already names that slot; `seen` becomes the returned one. 0: none seen.
-  std::optional<estimate::FusedSlot> LatestAfter(std::uint64_t& seen) const;
+  std::optional<BoardSlot> Latest() const;
+  // The same, or nothing if it is the slot that `seen` names; `seen` becomes the one returned. 0: none seen.
+  std::optional<BoardSlot> LatestAfter(std::uint64_t& seen) const;
 
  private:
   mutable runtime::Mutex mutex_;
   estimate::FusedSlot latest_ GUARDED_BY(mutex_);
-  std::uint64_t taken_ GUARDED_BY(mutex_) = 0;  // number of copies; 0: latest_ is empty
+  std::uint64_t published_ GUARDED_BY(mutex_) = 0;  // slots that the site has published
+  std::uint64_t number_ GUARDED_BY(mutex_) = 0;     // of latest_ among them; 0: latest_ is empty
 };
 
 }  // namespace tributary::publish

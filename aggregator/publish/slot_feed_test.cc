@@ -57,9 +57,9 @@ TEST(SiteBoardTest, CopiesAtItsIntervalOnly) {
   SiteBoard board;
   board.OnSlots(Slots(1, 100));
   board.OnSlots(Slots(1, 100 + SiteBoard::kIntervalNs - 1));
-  EXPECT_EQ(board.Latest()->fused_unix_ns, 100);
+  EXPECT_EQ(board.Latest()->slot.fused_unix_ns, 100);
   board.OnSlots(Slots(1, 100 + SiteBoard::kIntervalNs));
-  EXPECT_EQ(board.Latest()->fused_unix_ns, 100 + SiteBoard::kIntervalNs);
+  EXPECT_EQ(board.Latest()->slot.fused_unix_ns, 100 + SiteBoard::kIntervalNs);
 }
 
 TEST(SiteBoardTest, GivesASlotOnceToAReaderThatRemembers) {
@@ -70,6 +70,16 @@ TEST(SiteBoardTest, GivesASlotOnceToAReaderThatRemembers) {
   EXPECT_FALSE(board.LatestAfter(seen).has_value());
   board.OnSlots(Slots(1, 100 + SiteBoard::kIntervalNs));
   EXPECT_TRUE(board.LatestAfter(seen).has_value());
+}
+
+TEST(SiteBoardTest, CountsTheSlotsThatAReaderSkipped) {
+  SiteBoard board;
+  std::uint64_t seen = 0;
+  board.OnSlots(Slots(3, 100));
+  EXPECT_EQ(board.LatestAfter(seen)->skipped, 0u) << "a new reader has skipped nothing";
+  board.OnSlots(Slots(2, 101));
+  board.OnSlots(Slots(1, 100 + SiteBoard::kIntervalNs));
+  EXPECT_EQ(board.LatestAfter(seen)->skipped, 2u);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "aggregator/publish/known_nodes.h"
-#include "aggregator/server/site.h"
-#include "core/runtime/clock.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::server {
@@ -14,19 +12,13 @@ namespace tributary::server {
 // would poll with threads of its own and hand the hot path's events from thread to thread.
 class FleetService final : public v1::FleetService::Service {
  public:
-  // All arguments outlive the service. `learners` may be empty.
-  FleetService(const SiteTable& sites, const publish::Fleet& fleet, publish::ListLearners learners,
-               const runtime::Clock& clock)
-      : sites_(sites), fleet_(fleet), learners_(std::move(learners)), clock_(clock) {}
+  explicit FleetService(publish::KnownNodes nodes) : nodes_(std::move(nodes)) {}
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override;
 
  private:
-  const SiteTable& sites_;
-  const publish::Fleet& fleet_;
-  const publish::ListLearners learners_;
-  const runtime::Clock& clock_;
+  const publish::KnownNodes nodes_;
 };
 
 }  // namespace tributary::server

@@ -70,7 +70,7 @@ IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites,
     : sites_(sites),
       readers_(options.threads),
       clock_(clock),
-      fleet_(sites, fleet, options.learners, clock) {}
+      fleet_({fleet, options.learners, sites.names(), clock}) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   const SiteTable& sites,

@@ -80,10 +80,12 @@ void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bo
   response_.set_skipped_slots(skipped);
   response_.clear_leaves();
   response_.clear_slot_ns();
+  response_.clear_site();
   if (!leaves_sent_) {
     const std::vector<std::string>& leaves = site_->engine().config().leaves;
     response_.mutable_leaves()->Assign(leaves.begin(), leaves.end());
     response_.set_slot_ns(static_cast<std::uint64_t>(site_->engine().config().slot.ns()));
+    response_.set_site(site_->name());
     leaves_sent_ = true;
   }
   // If another write follows at once, one system call carries both.

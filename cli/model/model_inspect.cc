@@ -20,8 +20,8 @@
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
+#include "core/wire/dump_json.h"
 #include "core/wire/peer_text.h"
-#include "core/wire/record_json.h"
 
 namespace tributary::cli {
 namespace {

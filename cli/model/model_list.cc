@@ -10,9 +10,9 @@
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
-#include "cli/run/run_messages.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/service.h"
+#include "core/wire/message_json.h"
 #include "core/wire/peer_text.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -48,9 +48,7 @@ absl::Status List(const ModelListArguments& arguments) {
     PrintTable(*response);
     return absl::OkStatus();
   }
-  nlohmann::ordered_json models = nlohmann::ordered_json::array();
-  for (const v1::Model& model : response->models()) models.push_back(ModelJson(model));
-  std::printf("%s\n", nlohmann::ordered_json{{"models", std::move(models)}}.dump().c_str());
+  std::printf("%s\n", wire::MessageJson(*response).c_str());
   return absl::OkStatus();
 }
 

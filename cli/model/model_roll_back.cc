@@ -10,6 +10,7 @@
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/runtime/service.h"
+#include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {
@@ -28,9 +29,8 @@ absl::Status RollBack(const ModelRollBackArguments& arguments) {
   request.set_round(arguments.round);
   const auto response = CallAggregator(arguments.connection, &v1::ModelService::Stub::RollBackModel, request);
   if (!response.ok()) return response.status();
-  const v1::Run& run = response->run();
-  std::printf("%s\n",
-              arguments.json ? RunJson(run).dump().c_str() : RollBackText(run, arguments.round).c_str());
+  std::printf("%s\n", arguments.json ? wire::MessageJson(*response).c_str()
+                                     : RollBackText(response->run(), arguments.round).c_str());
   return absl::OkStatus();
 }
 

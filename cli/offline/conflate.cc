@@ -17,7 +17,7 @@
 #include "core/estimate/conflation.h"
 #include "core/estimate/covariance_intersection.h"
 #include "core/estimate/gaussian.h"
-#include "core/wire/record_json.h"
+#include "core/wire/dump_json.h"
 
 namespace tributary::cli {
 namespace {
@@ -91,7 +91,7 @@ absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
   const EstimateLine& first = group.lines[0];
   nlohmann::ordered_json result;
   result["site"] = first.site;
-  result["epoch"] = wire::Exact(first.epoch);
+  result["epoch"] = std::to_string(first.epoch);
   result["subject"] = first.subject;
   result["mean"] = std::vector<double>(fused->mean.begin(), fused->mean.end());
   result["scale_tril"] = LowerTriangle<D>(fused->cholesky);

@@ -9,6 +9,7 @@
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/runtime/service.h"
+#include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {
@@ -29,8 +30,8 @@ absl::Status Control(const RunControlArguments& arguments, RunMethod<Request, Re
   request.set_run(arguments.run);
   const absl::StatusOr<Response> response = CallAggregator(arguments.connection, method, request);
   if (!response.ok()) return response.status();
-  const v1::Run& run = response->run();
-  std::printf("%s\n", arguments.json ? RunJson(run).dump().c_str() : RunSummary(run).c_str());
+  std::printf("%s\n",
+              arguments.json ? wire::MessageJson(*response).c_str() : RunSummary(response->run()).c_str());
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/runtime/service.h"
+#include "core/wire/message_json.h"
 #include "core/wire/peer_text.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -43,9 +44,7 @@ absl::Status List(const RunListArguments& arguments) {
     PrintTable(*response);
     return absl::OkStatus();
   }
-  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
-  for (const v1::Run& run : response->runs()) runs.push_back(RunJson(run));
-  std::printf("%s\n", nlohmann::ordered_json{{"runs", std::move(runs)}}.dump().c_str());
+  std::printf("%s\n", wire::MessageJson(*response).c_str());
   return absl::OkStatus();
 }
 
@@ -56,7 +55,8 @@ void AddRunListCommand(CLI::App& parent, int& exit_code) {
   CLI::App* command = parent.add_subcommand("list", "List an aggregator's runs");
   AddConnectionOptions(*command, arguments->connection);
   command->add_flag("--json", arguments->json, "As JSON");
-  command->footer("Example:\n  tributary run list --json | jq '.runs[] | select(.state == \"running\")'");
+  command->footer(
+      "Example:\n  tributary run list --json | jq '.runs[] | select(.state == \"RUN_STATE_RUNNING\")'");
   command->callback([arguments, &exit_code] {
     const absl::Status status = List(*arguments);
     exit_code = status.ok() ? runtime::kExitOk : ReportFailure("run list", status);

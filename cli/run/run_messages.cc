@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "core/wire/peer_text.h"
 
 namespace tributary::cli {
@@ -11,112 +10,12 @@ namespace {
 
 constexpr double kPercent = 100;
 
-nlohmann::ordered_json EvaluationJson(const v1::Evaluation& evaluation) {
-  return {{"linear_probe", evaluation.linear_probe()},
-          {"knn", evaluation.knn()},
-          {"spread", evaluation.spread()},
-          {"random_linear_probe", evaluation.random_linear_probe()},
-          {"random_knn", evaluation.random_knn()},
-          {"random_spread", evaluation.random_spread()},
-          {"test_images", evaluation.test_images()}};
-}
-
-// Null between rounds.
-nlohmann::ordered_json CurrentRoundJson(const v1::Run& run) {
-  if (run.round() == 0) return nullptr;
-  return {{"round", run.round()},
-          {"deadline_unix_ns", std::to_string(run.deadline_unix_ns())},
-          {"asked_nodes", run.asked_nodes()},
-          {"accepted_updates", run.accepted_updates()},
-          {"refused_updates", run.round_refused_updates()}};
-}
-
 }  // namespace
 
 std::string RunStateName(v1::RunState state) {
   constexpr std::size_t kPrefix = sizeof("RUN_STATE_") - 1;
   const std::string& name = v1::RunState_Name(state);
   return name.size() > kPrefix ? absl::AsciiStrToLower(name.substr(kPrefix)) : "unknown";
-}
-
-nlohmann::ordered_json RunJson(const v1::Run& run) {
-  nlohmann::ordered_json json = {{"name", run.name()},
-                                 {"state", RunStateName(run.state())},
-                                 {"message", run.message()},
-                                 {"strategy", run.strategy()},
-                                 {"rounds", run.rounds()},
-                                 {"committed_rounds", run.committed_rounds()},
-                                 {"joined_nodes", run.joined_nodes()},
-                                 {"connected_nodes", run.connected_nodes()},
-                                 {"quorum", run.quorum()},
-                                 {"element_count", run.element_count()},
-                                 {"model_sha256", absl::BytesToHexString(run.model_sha256())},
-                                 {"started_unix_ns", std::to_string(run.started_unix_ns())},
-                                 {"current_round", CurrentRoundJson(run)},
-                                 {"totals",
-                                  {{"accepted_updates", run.total_accepted_updates()},
-                                   {"refused_updates", run.refused_updates()},
-                                   {"declined_tasks", run.total_declined_tasks()}}}};
-  if (run.epsilon() > 0) json.update({{"epsilon", run.epsilon()}, {"delta", run.delta()}});
-  return json;
-}
-
-nlohmann::ordered_json RoundJson(const v1::Round& round) {
-  nlohmann::ordered_json contributions = nlohmann::ordered_json::array();
-  for (const v1::RoundContribution& each : round.contributions()) {
-    contributions.push_back({{"node", each.node()},
-                             {"sample_count", each.sample_count()},
-                             {"loss", each.loss()},
-                             {"seconds", each.seconds()}});
-  }
-  nlohmann::ordered_json declines = nlohmann::ordered_json::array();
-  for (const v1::RoundDecline& each : round.declines()) {
-    declines.push_back({{"node", each.node()}, {"reason", each.reason()}, {"message", each.message()}});
-  }
-  nlohmann::ordered_json json = {{"round", round.round()},
-                                 {"started_unix_ns", std::to_string(round.started_unix_ns())},
-                                 {"ended_unix_ns", std::to_string(round.ended_unix_ns())},
-                                 {"asked", round.asked()},
-                                 {"accepted", round.accepted()},
-                                 {"refused", round.refused()},
-                                 {"dropped", round.dropped()},
-                                 {"declined", round.declined()},
-                                 {"sample_count", round.sample_count()},
-                                 {"loss", round.loss()},
-                                 {"spread", round.spread()},
-                                 {"update_norm", round.update_norm()},
-                                 {"received_bytes", round.received_bytes()},
-                                 {"model_sha256", absl::BytesToHexString(round.model_sha256())},
-                                 {"rolled_back", round.rolled_back()},
-                                 {"failure", round.failure()},
-                                 {"contributions", std::move(contributions)},
-                                 {"declines", std::move(declines)}};
-  if (round.has_evaluation()) json["evaluation"] = EvaluationJson(round.evaluation());
-  if (round.epsilon() > 0) json["epsilon"] = round.epsilon();
-  return json;
-}
-
-nlohmann::ordered_json ParticipantJson(const v1::Participant& participant) {
-  return {{"node", participant.node()},
-          {"connected", participant.connected()},
-          {"sample_count", participant.sample_count()},
-          {"last_round", participant.last_round()},
-          {"accepted_updates", participant.accepted_updates()},
-          {"refused_updates", participant.refused_updates()},
-          {"dropped_rounds", participant.dropped_rounds()},
-          {"declined_tasks", participant.declined_tasks()},
-          {"last_refusal", participant.last_refusal()},
-          {"cannot_train", participant.cannot_train()}};
-}
-
-nlohmann::ordered_json ModelJson(const v1::Model& model) {
-  return {{"run", model.run()},
-          {"round", model.round()},
-          {"sha256", absl::BytesToHexString(model.sha256())},
-          {"element_count", model.element_count()},
-          {"file_bytes", model.file_bytes()},
-          {"created_unix_ns", std::to_string(model.created_unix_ns())},
-          {"current", model.current()}};
 }
 
 std::string ParticipantState(const v1::Participant& participant) {

@@ -2,19 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tributary/v1/run.pb.h"
 
 namespace tributary::cli {
-
-// Nanoseconds are decimal strings, as in protobuf's JSON: a double, which many readers have, cannot hold
-// them.
-nlohmann::ordered_json RunJson(const v1::Run& run);
-nlohmann::ordered_json RoundJson(const v1::Round& round);
-nlohmann::ordered_json ParticipantJson(const v1::Participant& participant);
-nlohmann::ordered_json ModelJson(const v1::Model& model);
 
 // "waiting", "running" …
 std::string RunStateName(v1::RunState state);

@@ -12,6 +12,7 @@
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/runtime/service.h"
+#include "core/wire/message_json.h"
 #include "core/wire/peer_text.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -23,18 +24,6 @@ struct RunShowArguments {
   std::string run;
   bool json = false;
 };
-
-void PrintJson(const v1::GetRunResponse& response) {
-  nlohmann::ordered_json json = RunJson(response.run());
-  json["config"] = response.run().config();
-  json["history"] = nlohmann::ordered_json::array();
-  for (const v1::Round& round : response.history()) json["history"].push_back(RoundJson(round));
-  json["nodes"] = nlohmann::ordered_json::array();
-  for (const v1::Participant& each : response.participants()) {
-    json["nodes"].push_back(ParticipantJson(each));
-  }
-  std::printf("%s\n", json.dump().c_str());
-}
 
 void PrintText(const v1::GetRunResponse& response) {
   std::string text = fmt::format("{}\nmodel {}\n\n", RunSummary(response.run()),
@@ -57,7 +46,11 @@ absl::Status Show(const RunShowArguments& arguments) {
   request.set_run(arguments.run);
   const auto response = CallAggregator(arguments.connection, &v1::RunService::Stub::GetRun, request);
   if (!response.ok()) return response.status();
-  arguments.json ? PrintJson(*response) : PrintText(*response);
+  if (arguments.json) {
+    std::printf("%s\n", wire::MessageJson(*response).c_str());
+  } else {
+    PrintText(*response);
+  }
   return absl::OkStatus();
 }
 

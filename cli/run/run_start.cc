@@ -20,6 +20,7 @@
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/runtime/service.h"
+#include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {
@@ -89,8 +90,8 @@ absl::StatusOr<std::string> InitialModel(const config::ConfigFile& file, const l
   return model;
 }
 
-absl::StatusOr<v1::Run> Send(const RunStartArguments& arguments, const std::string& config,
-                             std::string_view model) {
+absl::StatusOr<v1::StartRunResponse> Send(const RunStartArguments& arguments, const std::string& config,
+                                          std::string_view model) {
   constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
   const auto channel = Connect(arguments.connection);
   if (!channel.ok()) return channel.status();
@@ -112,7 +113,7 @@ absl::StatusOr<v1::Run> Send(const RunStartArguments& arguments, const std::stri
   writer->WritesDone();
   const grpc::Status status = writer->Finish();
   if (!status.ok()) return FromPeer(status, arguments.connection);
-  return response.run();
+  return response;
 }
 
 struct PreparedRun {
@@ -143,14 +144,15 @@ absl::Status Start(const RunStartArguments& arguments) {
     std::printf("%s: no fault found\n", arguments.config.c_str());
     return absl::OkStatus();
   }
-  const auto run = Send(arguments, prepared->config, prepared->model);
-  if (!run.ok()) return run.status();
-  if (run->state() == v1::RUN_STATE_STOPPED || run->state() == v1::RUN_STATE_FAILED) {
+  const auto response = Send(arguments, prepared->config, prepared->model);
+  if (!response.ok()) return response.status();
+  const v1::Run& run = response->run();
+  if (run.state() == v1::RUN_STATE_STOPPED || run.state() == v1::RUN_STATE_FAILED) {
     return WithExitCode(
-        absl::FailedPreconditionError(fmt::format("{}; another name starts another run", RunSummary(*run))),
+        absl::FailedPreconditionError(fmt::format("{}; another name starts another run", RunSummary(run))),
         runtime::kExitFailure);
   }
-  const std::string line = arguments.json ? RunJson(*run).dump() : RunSummary(*run);
+  const std::string line = arguments.json ? wire::MessageJson(*response) : RunSummary(run);
   std::printf("%s\n", line.c_str());
   return absl::OkStatus();
 }

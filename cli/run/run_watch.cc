@@ -17,14 +17,15 @@
 #include "cli/run/run_messages.h"
 #include "core/link/channel.h"
 #include "core/runtime/service.h"
+#include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {
 namespace {
 
 constexpr const char* kRunWatchExamples = R"(Examples:
-  tributary run watch letters                     a line per round, until the run has ended
-  tributary run watch letters --json | jq .loss   one object per round
+  tributary run watch letters                               a line per round, until the run has ended
+  tributary run watch letters --json | jq '.rounds[].loss'  one object per change of the run
 
 A round that is evaluated after it was committed is shown again; after the last one this waits for its evaluation. An
 aggregator that goes away is waited for up to a minute. Ends with 0 when the run has finished, with 1 when it was stopped
@@ -43,16 +44,19 @@ class RunScreen {
   explicit RunScreen(bool json) : json_(json), terminal_(!json && isatty(STDOUT_FILENO) != 0) {}
 
   void Show(const v1::WatchRunResponse& response) {
-    if (!json_ && !std::exchange(begun_, true)) std::printf("%s\n", RoundHeading().c_str());
     away_ = false;
-    if (terminal_) std::fputs("\r\x1b[K", stdout);
-    for (const v1::Round& round : response.rounds()) {
-      std::printf("%s\n", json_ ? RoundJson(round).dump().c_str() : RoundLineText(round).c_str());
+    if (json_) {
+      std::printf("%s\n", wire::MessageJson(response).c_str());
+      std::fflush(stdout);
+      return;
     }
+    if (!std::exchange(begun_, true)) std::printf("%s\n", RoundHeading().c_str());
+    if (terminal_) std::fputs("\r\x1b[K", stdout);
+    for (const v1::Round& round : response.rounds()) std::printf("%s\n", RoundLineText(round).c_str());
     const std::string summary = RunSummary(response.run());
     if (terminal_) {
       std::fputs(summary.c_str(), stdout);
-    } else if (!json_ && response.run().state() == v1::RUN_STATE_WAITING && said_ != summary) {
+    } else if (response.run().state() == v1::RUN_STATE_WAITING && said_ != summary) {
       std::printf("%s\n", summary.c_str());
       said_ = summary;
     }

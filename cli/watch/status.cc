@@ -12,8 +12,8 @@
 #include "cli/failure.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/service.h"
+#include "core/wire/message_json.h"
 #include "core/wire/peer_text.h"
-#include "core/wire/record_json.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {
@@ -24,12 +24,6 @@ struct StatusArguments {
   std::string site;
   bool json = false;
 };
-
-void PrintJson(const v1::ListNodesResponse& response) {
-  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
-  for (const v1::Node& node : response.nodes()) nodes.push_back(wire::NodeJson(node));
-  std::printf("%s\n", wire::DumpJson({{"nodes", std::move(nodes)}}).c_str());
-}
 
 void PrintTable(const v1::ListNodesResponse& response) {
   std::string table =
@@ -88,7 +82,7 @@ void AddStatusCommand(CLI::App& parent, int& exit_code) {
       return;
     }
     if (arguments->json) {
-      PrintJson(*response);
+      std::printf("%s\n", wire::MessageJson(*response).c_str());
     } else {
       PrintTable(*response);
       PrintLearners(*response);

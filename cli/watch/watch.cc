@@ -20,9 +20,9 @@ namespace tributary::cli {
 namespace {
 
 constexpr const char* kWatchExamples = R"(Examples:
-  tributary watch lab                                   live table, until Ctrl-C; with one site, no name is needed
+  tributary watch lab                                    live table, until Ctrl-C; with one site, no name is needed
   tributary watch room --truth room:seed=1 --seconds 20 --summary out.json
-  tributary watch lab --json --rate 10 | jq .estimates  ten slots a second, one line each
+  tributary watch lab --json --rate 10 | jq .slot.means  ten slots a second, one line each
 
 --json prints each slot that arrives as one line; docs/api.md has its keys. --summary covers every slot that arrived.)";
 

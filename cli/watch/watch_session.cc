@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/wire/record_json.h"
+#include "core/wire/convert.h"
+#include "core/wire/message_json.h"
 
 namespace tributary::cli {
 
@@ -76,7 +77,8 @@ void WatchSession::Take(const wire::WatchedSlot& slot, const std::vector<std::st
     note_.clear();
   }
   if (options_.print_slots) {
-    const std::string line = SlotLine(options_.watch.site, slot, leaves, latency_ns);
+    const std::string line = wire::MessageJson(
+        wire::SlotMessage(options_.watch.site, slot, slot.length, leaves, slot.skipped_slots));
     // At once: behind a pipe a slow rate would else stand in the buffer. A reader that has gone ends the
     // watch.
     if (std::printf("%s\n", line.c_str()) < 0 || std::fflush(stdout) != 0) enough.request_stop();
@@ -99,14 +101,6 @@ std::optional<WatchView> WatchSession::View() {
   }
   view.fused_per_s = viewed_seconds_ > 0 ? recent_fused_per_s_ : view.figures.fused_per_s;
   return view;
-}
-
-std::string SlotLine(const std::string& site, const wire::WatchedSlot& slot,
-                     const std::vector<std::string>& leaves, std::int64_t latency_ns) {
-  nlohmann::ordered_json line = wire::SlotJson(slot, slot.length, site, leaves);
-  line["latency_us"] = 1e-3 * static_cast<double>(latency_ns);
-  line["skipped_slots"] = slot.skipped_slots;
-  return wire::DumpJson(line);
 }
 
 }  // namespace tributary::cli

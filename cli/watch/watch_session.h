@@ -69,8 +69,4 @@ class WatchSession {
   std::jthread thread_;  // last: it uses everything above
 };
 
-// SlotJson with latency_us, from capture to this reader, and skipped_slots, as one line.
-std::string SlotLine(const std::string& site, const wire::WatchedSlot& slot,
-                     const std::vector<std::string>& leaves, std::int64_t latency_ns);
-
 }  // namespace tributary::cli

@@ -220,6 +220,18 @@ void SlotToWire(const estimate::FusedSlot& slot, v1::FusedSlot& wire) {
   CopyToWire(slot.velocities, wire.mutable_velocities());
 }
 
+v1::WatchResponse SlotMessage(const std::string& site, const estimate::FusedSlot& slot,
+                              estimate::SlotLength length, const std::vector<std::string>& leaves,
+                              std::uint64_t skipped_slots) {
+  v1::WatchResponse response;
+  SlotToWire(slot, *response.mutable_slot());
+  response.set_skipped_slots(skipped_slots);
+  response.mutable_leaves()->Assign(leaves.begin(), leaves.end());
+  response.set_slot_ns(static_cast<std::uint64_t>(length.ns()));
+  response.set_site(site);
+  return response;
+}
+
 absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, WatchedSlot& slot) {
   const v1::FusedSlot& fused = wire.slot();
   const auto n = static_cast<std::size_t>(fused.subjects_size());

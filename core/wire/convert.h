@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -57,8 +58,14 @@ absl::StatusOr<estimate::SlotLength> SlotLengthFromWire(std::string_view field, 
 // Overwrites `wire`, reuses its memory.
 void SlotToWire(const estimate::FusedSlot& slot, v1::FusedSlot& wire);
 
-// Overwrites `slot` except its length, reuses its memory. `leaves` is the number of the site's leaves, from
-// the stream's latest list. DataLoss naming the field whose length does not fit.
+// The response with all that describes the site: what is printed as JSON. `skipped_slots`: since the previous
+// one.
+v1::WatchResponse SlotMessage(const std::string& site, const estimate::FusedSlot& slot,
+                              estimate::SlotLength length, const std::vector<std::string>& leaves,
+                              std::uint64_t skipped_slots);
+
+// Overwrites `slot` but for its length, and keeps its memory. `leaves` is the number of the site's leaves,
+// from the stream's latest list. DataLoss naming the field whose length does not fit.
 absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, WatchedSlot& slot);
 
 // The label of a metric: "shape", "not_finite" … Unknown numbers (a newer peer) give "unspecified".

@@ -65,7 +65,7 @@ http_ok() { # address, path
 
 # Whether the aggregator with this HTTP address has accepted frames of this many connected nodes.
 reporting() { # address, count
-  [ "$(http_ok "$1" /api/v1/nodes | jq '[.nodes[] | select(.connected and .accepted_frames > 0)] | length')" = "$2" ]
+  [ "$(http_ok "$1" /api/v1/nodes | jq '[.nodes[] | select(.connected and .accepted_frames != "0")] | length')" = "$2" ]
 }
 
 # Waits until the given nodes report; if one ends meanwhile, the demo ends with its log.

@@ -130,7 +130,7 @@ echo
 "$bin/tributary" run watch demo --aggregator "$ingest" || true # its state is read below
 together_s=$(($(date +%s) - began_s))
 "$bin/tributary" run show demo --aggregator "$ingest" --json >"$work/run.json"
-[ "$(jq -r .state "$work/run.json")" = finished ] || die "the run is $(jq -r .state "$work/run.json")" aggregator
+[ "$(jq -r .run.state "$work/run.json")" = RUN_STATE_FINISHED ] || die "the run is $(jq -r .run.state "$work/run.json")" aggregator
 for node in "${nodes[@]}"; do kill -TERM "${daemons[$node]}"; done
 for node in "${nodes[@]}"; do finish "$node"; done
 finish aggregator TERM
@@ -158,7 +158,7 @@ jq -n --arg set "$set_name" --argjson features "$features" --arg encoding "$enco
   --slurpfile alone <(for i in "${!nodes[@]}"; do cat "$work/alone-$i"; done) \
   --slurpfile node <(for name in "${nodes[@]}"; do cat "$work/node-$name"; done) '
   def figures(prefix): {linear_accuracy: .[prefix + "linear_probe"], knn_accuracy: .[prefix + "knn"], spread: .[prefix + "spread"]};
-  ($run[0].history | map({round, accepted, loss, spread, update_norm, received_bytes}
+  ($run[0].history | map({round, accepted, loss, spread, update_norm, received_bytes: (.received_bytes | tonumber)}
      + if .evaluation then .evaluation | {encoder: figures(""), random_encoder: figures("random_")} else {} end)) as $history
   | ($history | map(select(.encoder)) | last) as $last
   | ($alone | map(.encoder.linear_accuracy) | add / length) as $mean

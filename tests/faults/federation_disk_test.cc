@@ -26,7 +26,7 @@ class FullDiskTest : public ::testing::Test {
     ASSERT_TRUE(WaitFor([this] { return Refused() > 0 || Failed(); })) << run_.Show();
   }
 
-  bool Failed() const { return run_.Show().value("state", "") == "failed"; }
+  bool Failed() const { return run_.Show().value("state", "") == "RUN_STATE_FAILED"; }
 
   double Refused() {
     return MetricValue(run_.aggregator().Metrics(), "tributary_updates_refused_total{reason=\"store\"}");
@@ -48,7 +48,7 @@ class FullDiskTest : public ::testing::Test {
 TEST_F(FullDiskTest, AnUpdateThatDoesNotFitIsSentAgainUntilItDoes) {
   // HoldARound() left no interrupted upload that could free a page: the update does not fit.
   ASSERT_FALSE(Failed()) << run_.Show();
-  EXPECT_EQ(run_.Show().value("state", ""), "running");
+  EXPECT_EQ(run_.Show().value("state", ""), "RUN_STATE_RUNNING");
   EXPECT_EQ(run_.AcceptedInRound(run_.Show()), 2);
   run_.disk().Free();
   ExpectTheQuietEnd();

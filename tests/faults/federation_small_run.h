@@ -60,11 +60,11 @@ class SmallRun {
     };
     for (int attempt = 0; attempt < 10; ++attempt) {
       StopNode(kNodes - 1);
-      if (!WaitFor([&] { return held() || Show().value("state", "") == "waiting"; })) return false;
+      if (!WaitFor([&] { return held() || Show().value("state", "") == "RUN_STATE_WAITING"; })) return false;
       if (held()) return true;
       // It died between two rounds: the next round waits for it.
       StartNode(kNodes - 1);
-      WaitFor([this] { return Show().value("state", "") == "running"; });
+      WaitFor([this] { return Show().value("state", "") == "RUN_STATE_RUNNING"; });
     }
     return false;
   }
@@ -72,15 +72,14 @@ class SmallRun {
 
   // In the round under way; 0 between rounds.
   static int AcceptedInRound(const nlohmann::json& run) {
-    const nlohmann::json round = run.value("current_round", nlohmann::json());
-    return round.is_object() ? round.value("accepted_updates", 0) : 0;
+    return run.value("round", 0) == 0 ? 0 : run.value("accepted_updates", 0);
   }
   // How many rounds are committed; -1 if the aggregator does not answer.
   int CommittedRounds() const { return Show().value("committed_rounds", -1); }
   // The run as the aggregator shows it; an empty object without an answer.
   nlohmann::json Show() const {
-    auto run = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
-    return run.is_discarded() ? nlohmann::json::object() : run;
+    const auto answer = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
+    return answer.is_discarded() ? nlohmann::json::object() : answer["run"];
   }
   std::string ModelFile(int round) const {
     return ReadText(StorePath("models/r." + std::to_string(round) + ".safetensors"));

@@ -72,10 +72,9 @@ class TreeRun {
 
   // Whether all nodes of a child have answered in its present round.
   bool SumWaits(int index) const {
-    const auto run = nlohmann::json::parse(children_[index].Get("/api/v1/runs/r"), nullptr, false);
-    if (run.is_discarded()) return false;
-    const nlohmann::json round = run.value("current_round", nlohmann::json());
-    return round.is_object() && round.value("accepted_updates", 0) == 2;
+    const auto answer = nlohmann::json::parse(children_[index].Get("/api/v1/runs/r"), nullptr, false);
+    if (answer.is_discarded()) return false;
+    return answer["run"].value("round", 0) > 0 && answer["run"].value("accepted_updates", 0) == 2;
   }
   bool WaitForRounds(int rounds) const {
     return WaitFor([&] { return CommittedRounds() >= rounds; }, std::chrono::seconds(120));
@@ -94,8 +93,8 @@ class TreeRun {
  private:
   // How many rounds are committed; -1 if the root does not answer.
   int CommittedRounds() const {
-    const auto run = nlohmann::json::parse(root_.Get("/api/v1/runs/r"), nullptr, false);
-    return run.is_discarded() ? -1 : run.value("committed_rounds", -1);
+    const auto answer = nlohmann::json::parse(root_.Get("/api/v1/runs/r"), nullptr, false);
+    return answer.is_discarded() ? -1 : answer["run"].value("committed_rounds", -1);
   }
   std::string StoreKeys(const std::string& name) const {
     return "[federation]\nstore = \"" + folder_.Path(name) + "\"\n";
@@ -135,7 +134,8 @@ TEST(FederationTreeTest, GivesTheFlatRunsBits) {
   })) << metrics;
   EXPECT_EQ(MetricValue(tree.child(0).Metrics(), "tributary_relay_contributors_total"), 2 * kRounds);
   const auto runs = nlohmann::json::parse(tree.child(0).Get("/api/v1/runs"));
-  EXPECT_EQ(runs.at("parent").at("accepted_sums"), kRounds);
+  EXPECT_EQ(runs.at("parent").at("accepted_sums"), std::to_string(kRounds));
+  EXPECT_NE(runs.at("parent").at("state"), "PARENT_STATE_UNSPECIFIED");
   EXPECT_EQ(runs.at("parent").at("node"), "attic");
   EXPECT_EQ(runs.at("runs").at(0).at("strategy"), "relayed");
 }

@@ -29,7 +29,7 @@ class KillTest : public ::testing::Test {
     if (answer.is_discarded()) return 0;
     int count = 0;
     for (const auto& node : answer["nodes"]) {
-      count += node["connected"].get<bool>() && node["accepted_frames"].get<int>() > 0;
+      count += node["connected"].get<bool>() && node["accepted_frames"] != "0";
     }
     return count;
   }
@@ -76,8 +76,9 @@ TEST_F(KillTest, FusionGoesOnWithThreePanelsAtTheDeadline) {
   const double before = Fused("deadline");
   EXPECT_TRUE(WaitFor([&] { return Fused("deadline") > before + 20; }));
   const auto site = nlohmann::json::parse(aggregator_.Get("/api/v1/sites/room"));
-  ASSERT_FALSE(site["estimates"].empty());
-  EXPECT_EQ(site["estimates"][0]["contributors"], nlohmann::json({"south", "north", "west"}));
+  ASSERT_FALSE(site["slot"]["contributors"].empty());
+  EXPECT_EQ(site["leaves"], nlohmann::json({"south", "east", "north", "west"}));
+  EXPECT_EQ(site["slot"]["contributors"][0], "13") << "all but the bit of east";
 
   nodes_.at("east") = NodeProcess(folder_, "east", aggregator_.ingest_port());
   const double complete = Fused("complete");

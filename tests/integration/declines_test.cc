@@ -46,7 +46,7 @@ images = "{}"
                                                             aggregator_.ingest_port(), images));
   }
 
-  json Run() const { return json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false); }
+  json Answer() const { return json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false); }
   std::string Show(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"run", "show", "r"});
     arguments.insert(arguments.end(),
@@ -55,8 +55,11 @@ images = "{}"
     EXPECT_EQ(command.Wait(std::chrono::seconds(60)), 0) << command.Log();
     return command.Log();
   }
-  static json NodeOf(const json& run, const std::string& name) {
-    for (const json& node : run.value("nodes", json::array())) {
+  // The run in what GetRun answers; empty before it is known.
+  static json RunOf(const json& answer) { return answer.is_object() ? answer["run"] : json::object(); }
+  static json NodeOf(const json& answer, const std::string& name) {
+    if (!answer.is_object()) return json::object();
+    for (const json& node : answer["participants"]) {
       if (node["node"] == name) return node;
     }
     return json::object();
@@ -84,19 +87,20 @@ batch = 4
                                  fmt::format("127.0.0.1:{}", aggregator_.ingest_port())}),
             0);
   Process unfit("tributary-node", {"--config", unfit_config_}, folder_.Path("unfit.log"));
-  ASSERT_TRUE(WaitFor([&] { return NodeOf(Run(), "unfit").value("connected", false); })) << unfit.Log();
+  ASSERT_TRUE(WaitFor([&] { return NodeOf(Answer(), "unfit").value("connected", false); })) << unfit.Log();
   first_.Start();  // the first round asks these two
-  ASSERT_TRUE(WaitFor([&] { return Run().value("committed_rounds", 0) >= 1; })) << Run().dump();
+  ASSERT_TRUE(WaitFor([&] { return RunOf(Answer()).value("committed_rounds", 0) >= 1; })) << Answer();
   second_.Start();
-  ASSERT_TRUE(WaitFor([&] { return Run().value("state", "") == "finished"; })) << Run().dump();
+  ASSERT_TRUE(WaitFor([&] { return RunOf(Answer()).value("state", "") == "RUN_STATE_FINISHED"; }))
+      << Answer();
 
   const std::string why = "images of side 32, the run's encoder takes 28";
-  for (const json& run : {Run(), json::parse(Show({"--json"}))}) {
+  for (const json& run : {Answer(), json::parse(Show({"--json"}))}) {
     const json node = NodeOf(run, "unfit");
     EXPECT_EQ(node["cannot_train"], "images: " + why);
     EXPECT_EQ(node["last_refusal"], "declined round 1: images: " + why);
-    EXPECT_EQ(node["declined_tasks"], 1);
-    EXPECT_EQ(node["accepted_updates"], 0);
+    EXPECT_EQ(node["declined_tasks"], "1");
+    EXPECT_EQ(node["accepted_updates"], "0");
     EXPECT_EQ(run["history"][0]["declines"][0]["node"], "unfit");
     EXPECT_EQ(run["history"][0]["declines"][0]["reason"], "images");
     EXPECT_EQ(run["history"][0]["failure"], "");

@@ -63,7 +63,7 @@ TEST(FederationScaleSlowTest, TwoHundredNodesFinishWithinTheirDeadlinesInFlatMem
   const auto run = [&] { return nlohmann::json::parse(aggregator.Get("/api/v1/runs/r"), nullptr, false); };
   const auto committed = [&] {
     const auto answer = run();
-    return answer.is_discarded() ? 0 : answer.value("committed_rounds", 0);
+    return answer.is_discarded() ? 0 : answer["run"].value("committed_rounds", 0);
   };
   const auto resident = [&] { return MetricValue(aggregator.Metrics(), "process_resident_memory_bytes"); };
   // The highest reading until this many rounds are committed.

@@ -67,7 +67,7 @@ double DistanceAfter(const std::string& strategy, const Attack& attack) {
   }
   EXPECT_TRUE(WaitFor([&] {
     const auto run = nlohmann::json::parse(aggregator.Get("/api/v1/runs/r"), nullptr, false);
-    return !run.is_discarded() && run.value("committed_rounds", 0) == kRounds;
+    return !run.is_discarded() && run["run"].value("committed_rounds", 0) == kRounds;
   })) << aggregator.Get("/api/v1/runs/r");
   nodes.clear();
   const auto flat = FlatModel(ReadText(folder.Path("store/models/r.3.safetensors")));

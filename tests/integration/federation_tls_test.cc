@@ -32,7 +32,8 @@ class FederationTlsTest : public ::testing::Test {
 
   std::string Address() const { return "127.0.0.1:" + std::to_string(aggregator_.ingest_port()); }
   nlohmann::json Run() const {
-    return nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
+    const auto answer = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
+    return answer.is_object() ? answer["run"] : nlohmann::json::object();
   }
 
   ScratchFolder folder_;
@@ -46,7 +47,8 @@ TEST_F(FederationTlsTest, NodesWithTheirCertificatesFinishARun) {
   LearnerProcess second(folder_, 1, 2, aggregator_.ingest_port(), certificates_.Table("learner-1"));
   first.Start();
   second.Start();
-  EXPECT_TRUE(WaitFor([this] { return Run().value("state", "") == "finished"; }, std::chrono::seconds(60)))
+  EXPECT_TRUE(
+      WaitFor([this] { return Run().value("state", "") == "RUN_STATE_FINISHED"; }, std::chrono::seconds(60)))
       << aggregator_.Get("/api/v1/runs/r") << first.process().Log();
 }
 

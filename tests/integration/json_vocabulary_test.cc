@@ -1,4 +1,5 @@
-// The JSON of every daemon and command against the tables of docs/api.md, in both directions.
+// Every JSON that daemons and commands print: messages against the schemas of docs/openapi.json, reports of
+// commands against the tables of docs/api.md, in both directions.
 #include <gtest/gtest.h>
 #include <stdio.h>
 
@@ -115,13 +116,60 @@ std::vector<json> Lines(const std::string& text) {
   return documents;
 }
 
-std::set<std::string> Paths(const json& slot, const Table& table) {
+const json& Schema(const std::string& name) {
+  static const json document = json::parse(ReadText(TRIBUTARY_SOURCE_DIR "/docs/openapi.json"));
+  return document["components"]["schemas"].at(name);
+}
+
+bool HasTypeOf(const json& value, const json& schema) {
+  const std::string type = schema.at("type");
+  if (type == "string" && schema.contains("enum")) {
+    return std::ranges::find(schema["enum"], value) != schema["enum"].end();
+  }
+  return IsA(value, schema.contains("pattern") ? "int64" : type);
+}
+
+// Adds the paths of a value to `seen`, as in "runs[].name"; below a map there are no keys of ours.
+void CheckSchema(const json& value, json schema, const std::string& path, std::set<std::string>& seen) {
+  if (schema.contains("$ref")) {
+    const std::string name = schema["$ref"];
+    schema = Schema(name.substr(name.rfind('/') + 1));
+  }
+  ASSERT_TRUE(HasTypeOf(value, schema)) << path << " is not as in the schema: " << value;
+  if (value.is_array()) {
+    for (const json& each : value) CheckSchema(each, schema["items"], path + "[]", seen);
+  }
+  if (!value.is_object() || !schema.contains("properties")) return;
+  for (const json& key : schema.value("required", json::array())) {
+    EXPECT_TRUE(value.contains(key)) << path << " lacks " << key;
+  }
+  for (const auto& [key, child] : value.items()) {
+    ASSERT_TRUE(schema["properties"].contains(key)) << path << "." << key << " is not in the schema";
+    const std::string below = path.empty() ? key : path + "." + key;
+    seen.insert(below);
+    CheckSchema(child, schema["properties"][key], below, seen);
+  }
+}
+
+// The paths of a document that is this message.
+std::set<std::string> PathsOf(const std::string& message, const json& document) {
+  SCOPED_TRACE(message);
   std::set<std::string> seen;
-  Check(slot, "", table, seen);
+  CheckSchema(document, Schema(message), "", seen);
   return seen;
 }
 
-// An aggregator, and a node that fuses its two panels and has images to learn from: so every key has a value.
+// These documents are the message, with the same keys.
+void ExpectMessage(const std::string& message, const std::vector<json>& documents) {
+  SCOPED_TRACE(message);
+  ASSERT_FALSE(documents.empty());
+  const std::set<std::string> first = PathsOf(message, documents.front());
+  EXPECT_FALSE(first.empty());
+  for (const json& each : documents) EXPECT_EQ(PathsOf(message, each), first);
+}
+
+// An aggregator, and a node with two panels that it fuses itself and with images to learn from: so that every
+// key has a value.
 class JsonVocabularyTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -171,33 +219,25 @@ class JsonVocabularyTest : public ::testing::Test {
   int commands_ = 0;
 };
 
-TEST_F(JsonVocabularyTest, RecordsAndSummariesAreAsOnThePageAndEqualWhereverTheyArePrinted) {
+TEST_F(JsonVocabularyTest, SlotsAndNodesAreTheSameMessagesWhereverTheyArePrinted) {
   const std::string node_summary = folder_.Path("node.json"), watch_summary = folder_.Path("watch.json");
   Process node = Node(node_summary);
   json slot;
   ASSERT_TRUE(WaitFor([&] {
     slot = Get("/api/v1/sites/room");
-    return slot.is_object() && !slot["estimates"].empty() && slot["estimates"][0].contains("velocity");
+    return slot.is_object() && !slot["slot"]["velocities"].empty();
   })) << slot
       << node.Log();
 
-  const json event =
-      json::parse(HttpFirstEvent(aggregator_.http_port(), "/api/v1/events?site=room"), nullptr, false);
-  const std::vector<json> watched = Lines(Run({"watch", "room", "--json", "--rate", "20", "--seconds", "0.5",
-                                               "--truth", "room:seed=1", "--summary", watch_summary}));
-  ExpectAsOnThePage("Slot", {slot, event});
-  Table line = Documented("Slot");
-  line.merge(Documented("Watch line"));
-  ASSERT_FALSE(watched.empty());
-  ExpectAsInTable("Watch line", line, watched);
-  // The same keys, except those of the reader.
-  std::set<std::string> keys = Paths(watched.front(), line);
-  for (const auto& [path, type] : Documented("Watch line")) EXPECT_EQ(keys.erase(path), 1u) << path;
-  EXPECT_EQ(keys, Paths(slot, Documented("Slot")));
-  EXPECT_EQ(keys, Paths(event, Documented("Slot")));
-
-  ExpectAsOnThePage("Sites", {Get("/api/v1/sites")});
-  ExpectAsOnThePage("Nodes", {Get("/api/v1/nodes"), json::parse(Run({"status", "--json"}), nullptr, false)});
+  std::vector<json> slots = Lines(Run({"watch", "room", "--json", "--rate", "20", "--seconds", "0.5",
+                                       "--truth", "room:seed=1", "--summary", watch_summary}));
+  slots.push_back(slot);
+  slots.push_back(
+      json::parse(HttpFirstEvent(aggregator_.http_port(), "/api/v1/events?site=room"), nullptr, false));
+  ExpectMessage("WatchResponse", slots);
+  ExpectMessage("ListSitesResponse", {Get("/api/v1/sites")});
+  ExpectMessage("ListNodesResponse",
+                {Get("/api/v1/nodes"), json::parse(Run({"status", "--json"}), nullptr, false)});
   ExpectAsOnThePage("Watch summary", Lines(ReadText(watch_summary)));
   node.Signal(SIGTERM);
   ASSERT_EQ(node.Wait(std::chrono::seconds(30)), 0) << node.Log();
@@ -205,6 +245,30 @@ TEST_F(JsonVocabularyTest, RecordsAndSummariesAreAsOnThePageAndEqualWhereverThey
   ExpectAsOnThePage("Node summary", Lines(ReadText(node_summary)),
                     {"udp", "udp.datagrams", "udp.unused_datagrams", "udp.unused_datagrams_by_reason",
                      "udp.lost_subjects", "udp.lost_slots", "udp.kernel_drops"});
+}
+
+TEST_F(JsonVocabularyTest, RunsAndModelsAreTheSameMessagesWhereverTheyArePrinted) {
+  const std::string file = folder_.Write(
+      "run.toml",
+      "name = \"r\"\nrounds = 2\nmin_nodes = 1\nquorum = 1\n[client]\nlocal_steps = 1\nbatch = 4\n");
+  ExpectMessage("StartRunResponse", {json::parse(Run({"run", "start", file, "--json"}), nullptr, false)});
+  ExpectMessage("PauseRunResponse", {json::parse(Run({"run", "pause", "r", "--json"}), nullptr, false)});
+  ExpectMessage("ResumeRunResponse", {json::parse(Run({"run", "resume", "r", "--json"}), nullptr, false)});
+  Process node = Node(folder_.Path("node.json"));
+  const std::vector<json> watched = Lines(Run({"run", "watch", "r", "--json"}));
+  ASSERT_FALSE(watched.empty()) << node.Log();
+  std::set<std::string> paths;
+  for (const json& each : watched) paths.merge(PathsOf("WatchRunResponse", each));
+  EXPECT_TRUE(paths.contains("rounds[].contributions[].seconds")) << "a line with a round was checked";
+
+  const json shown = json::parse(Run({"run", "show", "r", "--json"}), nullptr, false);
+  ExpectMessage("GetRunResponse", {shown, Get("/api/v1/runs/r")});
+  EXPECT_TRUE(PathsOf("GetRunResponse", shown).contains("participants[].node"));
+  ExpectMessage("ListRunsResponse",
+                {json::parse(Run({"run", "list", "--json"}), nullptr, false), Get("/api/v1/runs")});
+  ExpectMessage("ListModelsResponse", {json::parse(Run({"model", "list", "--json"}), nullptr, false)});
+  ExpectMessage("RollBackModelResponse",
+                {json::parse(Run({"model", "rollback", "r", "1", "--json"}), nullptr, false)});
 }
 
 TEST_F(JsonVocabularyTest, EveryFaultOverHttpIsTheSameObject) {
@@ -215,6 +279,7 @@ TEST_F(JsonVocabularyTest, EveryFaultOverHttpIsTheSameObject) {
                                              {"/api/v1/events?site=nope", 404},
                                              {"/api/v1/runs/nope", 404},
                                              {"/api/v1/events?site=room&rate_hz=0", 400},
+                                             {"/api/v1/runs/r?rounds=many", 400},
                                              {"/%zz", 400}};
   for (const auto& [target, status] : faults) {
     const HttpAnswer answer = HttpAsk(aggregator_.http_port(), target);

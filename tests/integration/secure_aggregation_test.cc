@@ -41,11 +41,13 @@ class MaskedRun {
   }
 
   void AwaitCommitted(int rounds) {
-    EXPECT_TRUE(WaitFor([&] { return Run().value("committed_rounds", 0) >= rounds; })) << Run();
+    EXPECT_TRUE(WaitFor([&] {
+      return Answer().value(nlohmann::json::json_pointer("/run/committed_rounds"), 0) >= rounds;
+    })) << Answer();
   }
 
   nlohmann::json Round(std::uint32_t number) {
-    const nlohmann::json history = Run().value("history", nlohmann::json::array());
+    const nlohmann::json history = Answer().value("history", nlohmann::json::array());
     for (const nlohmann::json& round : history) {
       if (round.value("round", 0U) == number) return round;
     }
@@ -59,9 +61,9 @@ class MaskedRun {
   std::vector<float> Parameters(int round) const { return *FlatModel(Model(round)); }
 
  private:
-  nlohmann::json Run() {
-    auto run = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
-    return run.is_discarded() ? nlohmann::json::object() : run;
+  nlohmann::json Answer() {
+    auto answer = nlohmann::json::parse(aggregator_.Get("/api/v1/runs/r"), nullptr, false);
+    return answer.is_discarded() ? nlohmann::json::object() : answer;
   }
 
   ScratchFolder folder_;

@@ -112,7 +112,7 @@ class Laboratory:
         end = time.monotonic() + 60
         while time.monotonic() < end:
             with urllib.request.urlopen(f"http://127.0.0.1:7480/api/v1/runs/{name}", timeout=10) as answer:
-                if json.load(answer).get("committed_rounds", 0) >= rounds:
+                if json.load(answer)["run"]["committed_rounds"] >= rounds:
                     return
         raise session.Fault(f"run {name} has not committed {rounds} rounds within 60 s")
 

@@ -1,20 +1,21 @@
 // The runs on the aggregator's HTTP interface.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "absl/status/statusor.h"
 #include "aggregator/learning/relay/relay.h"
 #include "aggregator/learning/service/run_board.h"
 #include "core/http/http_server.h"
+#include "tributary/v1/run.pb.h"
 
 namespace tributary::learning {
 
-// GET /api/v1/runs          all runs, without their history; with `relay`, how it stands with the parent
-// GET /api/v1/runs/{run}    one run with its history and its nodes; 404 unknown run
+// GET /api/v1/runs          ListRunsResponse; `parent` only with `relay`
+// GET /api/v1/runs/{run}    GetRunResponse; the query has the other fields of GetRunRequest; 400 a bad value,
+//                           404 unknown run
 // Board and relay outlive the server.
 void AddRunRoutes(http::HttpServer& server, const RunBoard& board, const Relay* relay = nullptr);
 
-nlohmann::json RunSummaryJson(const v1::Run& run);
-nlohmann::json RunDetailsJson(const v1::GetRunResponse& response);
+// InvalidArgument, naming the parameter: not an integer, negative or too large.
+absl::StatusOr<v1::GetRunRequest> GetRunRequestOf(const http::HttpRequest& request);
 
 }  // namespace tributary::learning

@@ -8,69 +8,37 @@
 namespace tributary::learning {
 namespace {
 
-v1::GetRunResponse ResponseOf(const std::string& name, std::uint32_t committed) {
-  v1::GetRunResponse response;
-  v1::Run& run = *response.mutable_run();
-  run.set_name(name);
-  run.set_state(v1::RUN_STATE_RUNNING);
-  run.set_committed_rounds(committed);
-  run.set_round(committed + 1);
-  run.set_accepted_updates(1);
-  run.set_round_refused_updates(2);
-  run.set_total_accepted_updates(5);
-  run.set_refused_updates(7);
-  run.set_connected_nodes(1);
-  run.set_model_sha256(std::string(32, '\xab'));
-  v1::Round& line = *response.add_history();
-  line.set_round(committed);
-  line.set_loss(-0.5);
-  line.mutable_evaluation()->set_random_linear_probe(0.79);
-  v1::Participant& node = *response.add_participants();
-  node.set_node("a");
-  node.set_last_refusal("late");
-  return response;
-}
-
 RunRecord RecordOf(const std::string& name, std::uint32_t committed) {
   RunRecord record;
-  record.run = ResponseOf(name, committed).run();
+  record.run.set_name(name);
+  record.run.set_committed_rounds(committed);
   return record;
 }
 
-TEST(RunApiTest, ShowsARunWithItsHistoryAndItsNodes) {
-  const nlohmann::json run = RunDetailsJson(ResponseOf("letters", 3));
-  EXPECT_EQ(run["state"], "running");
-  EXPECT_EQ(run["committed_rounds"], 3);
-  EXPECT_EQ(run["connected_nodes"], 1);
-  EXPECT_FALSE(run.contains("accepted_updates")) << "of what?";
-  EXPECT_EQ(run["totals"]["refused_updates"], 7);
-  EXPECT_EQ(run["totals"]["accepted_updates"], 5);
-  EXPECT_EQ(run["current_round"]["round"], 4);
-  EXPECT_EQ(run["current_round"]["accepted_updates"], 1);
-  EXPECT_EQ(run["current_round"]["refused_updates"], 2);
-  EXPECT_EQ(run["model_sha256"].get<std::string>().substr(0, 4), "abab");
-  EXPECT_EQ(run["history"][0]["evaluation"]["random_linear_probe"], 0.79);
-  EXPECT_EQ(run["nodes"][0]["last_refusal"], "late");
+TEST(RunApiTest, TakesTheFieldsOfTheRequestFromTheQuery) {
+  const auto all = GetRunRequestOf({.path = "", .query = {}, .rest = "letters"});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->run(), "letters");
+  EXPECT_EQ(all->rounds(), 0u);
+  const auto page = GetRunRequestOf(
+      {.path = "",
+       .query = {{"rounds", "7"}, {"before", "9000000000"}, {"nodes", "5"}, {"after_node", "b"}},
+       .rest = "letters"});
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->rounds(), 7u);
+  EXPECT_EQ(page->before(), 9'000'000'000);
+  EXPECT_EQ(page->nodes(), 5u);
+  EXPECT_EQ(page->after_node(), "b");
 }
 
-TEST(RunApiTest, HasNoCurrentRoundBetweenRounds) {
-  v1::GetRunResponse run = ResponseOf("letters", 3);
-  run.mutable_run()->set_round(0);
-  EXPECT_TRUE(RunDetailsJson(run)["current_round"].is_null());
-}
-
-// A double, which most readers of JSON have, is right up to 2^53.
-TEST(RunApiTest, GivesNanosecondsToTheLastDigit) {
-  v1::GetRunResponse run = ResponseOf("letters", 3);
-  run.mutable_run()->set_started_unix_ns(1'700'000'000'123'456'789);
-  run.mutable_run()->set_deadline_unix_ns(1'700'000'000'123'456'781);
-  run.mutable_history(0)->set_started_unix_ns(1'700'000'000'123'456'783);
-  run.mutable_history(0)->set_ended_unix_ns(1'700'000'000'123'456'785);
-  const nlohmann::json value = RunDetailsJson(run);
-  EXPECT_EQ(value["started_unix_ns"], "1700000000123456789");
-  EXPECT_EQ(value["current_round"]["deadline_unix_ns"], "1700000000123456781");
-  EXPECT_EQ(value["history"][0]["started_unix_ns"], "1700000000123456783");
-  EXPECT_EQ(value["history"][0]["ended_unix_ns"], "1700000000123456785");
+TEST(RunApiTest, SaysWhichParameterIsBadAndWhatIsAllowed) {
+  for (const std::string bad : {"-1", "many", "4294967296", ""}) {
+    const auto request = GetRunRequestOf({.path = "", .query = {{"rounds", bad}}, .rest = "letters"});
+    EXPECT_EQ(request.status().message(),
+              "rounds: expected an integer from 0 to 4294967295, found \"" + bad + "\"");
+  }
+  EXPECT_FALSE(GetRunRequestOf({.path = "", .query = {{"before", "-1"}}, .rest = "letters"}).ok());
+  EXPECT_FALSE(GetRunRequestOf({.path = "", .query = {{"nodes", "1.5"}}, .rest = "letters"}).ok());
 }
 
 TEST(RunBoardTest, HoldsTheLatestViewOfEachRunInTheOrderOfTheirStart) {

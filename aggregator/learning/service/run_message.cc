@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "aggregator/learning/relay/relay.h"
 #include "aggregator/learning/run/stored.h"
 #include "core/status/macros.h"
 
@@ -30,6 +31,35 @@ absl::Status AddHistory(const RunBoard& board, const v1::GetRunRequest& request,
     ASSIGN_OR_RETURN(*response.add_history(), ParseStored<v1::Round>(first->document, "history"));
   }
   return absl::OkStatus();
+}
+
+v1::ParentState StateOf(link::FederationState state) {
+  switch (state) {
+    case link::FederationState::kConnecting:
+      return v1::PARENT_STATE_CONNECTING;
+    case link::FederationState::kParticipating:
+      return v1::PARENT_STATE_PARTICIPATING;
+    case link::FederationState::kRefused:
+      return v1::PARENT_STATE_REFUSED;
+    case link::FederationState::kStopped:
+      return v1::PARENT_STATE_STOPPED;
+  }
+  return v1::PARENT_STATE_UNSPECIFIED;
+}
+
+v1::Parent ParentMessage(const Relay& relay) {
+  const Relay::Counters counters = relay.counters();
+  const absl::Status error = relay.client().last_error();
+  v1::Parent parent;
+  parent.set_aggregator(relay.parent().aggregator);
+  parent.set_node(relay.parent().node);
+  parent.set_state(StateOf(relay.client().state()));
+  parent.set_message(error.ok() ? relay.client().waiting_for() : std::string(error.message()));
+  parent.set_rounds(counters.rounds);
+  parent.set_accepted_sums(counters.accepted);
+  parent.set_refused_sums(counters.refused);
+  parent.set_abandoned_rounds(counters.abandoned);
+  return parent;
 }
 
 }  // namespace
@@ -97,9 +127,10 @@ absl::StatusOr<v1::ListModelsResponse> ListModels(const RunBoard& board,
   return response;
 }
 
-v1::ListRunsResponse ListRuns(const RunBoard& board) {
+v1::ListRunsResponse ListRuns(const RunBoard& board, const Relay* relay) {
   v1::ListRunsResponse response;
   for (const auto& record : board.Runs()) *response.add_runs() = record->run;
+  if (relay != nullptr) *response.mutable_parent() = ParentMessage(*relay);
   return response;
 }
 

@@ -12,6 +12,8 @@
 
 namespace tributary::learning {
 
+class Relay;
+
 v1::Participant ParticipantMessage(const ParticipantStatus& status);
 v1::Model ModelMessage(const std::string& run, const store::ModelRecord& record, bool current);
 
@@ -23,6 +25,7 @@ inline constexpr std::size_t kMaxHistoryBytes = std::size_t{2} << 20;
 absl::StatusOr<v1::GetRunResponse> DescribeRun(const RunBoard& board, const v1::GetRunRequest& request);
 absl::StatusOr<v1::ListModelsResponse> ListModels(const RunBoard& board,
                                                   const v1::ListModelsRequest& request);
-v1::ListRunsResponse ListRuns(const RunBoard& board);
+// `relay`: null if there is no parent.
+v1::ListRunsResponse ListRuns(const RunBoard& board, const Relay* relay);
 
 }  // namespace tributary::learning

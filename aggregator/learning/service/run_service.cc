@@ -44,7 +44,7 @@ grpc::ServerReadReactor<v1::StartRunRequest>* RunService::StartRun(grpc::Callbac
 
 grpc::ServerUnaryReactor* RunService::ListRuns(grpc::CallbackServerContext* context,
                                                const v1::ListRunsRequest*, v1::ListRunsResponse* response) {
-  return Answer<v1::ListRunsResponse>(*context, learning::ListRuns(coordinator_.board()), response);
+  return Answer<v1::ListRunsResponse>(*context, learning::ListRuns(coordinator_.board(), relay_), response);
 }
 
 grpc::ServerUnaryReactor* RunService::GetRun(grpc::CallbackServerContext* context,

@@ -10,11 +10,17 @@
 
 namespace tributary::learning {
 
+class Relay;
+
 class RunService final : public v1::RunService::CallbackService {
  public:
   // Outlives the service. `patience`: how long WatchRun waits for the judgement of a run's last model.
   explicit RunService(Coordinator& coordinator, std::chrono::seconds patience = std::chrono::seconds(600))
       : coordinator_(coordinator), patience_(patience) {}
+
+  // Before the server starts: ListRuns says how the aggregator stands with its parent. The relay outlives
+  // every call.
+  void SetRelay(const Relay* relay) { relay_ = relay; }
 
   grpc::ServerReadReactor<v1::StartRunRequest>* StartRun(grpc::CallbackServerContext* context,
                                                          v1::StartRunResponse* response) override;
@@ -35,6 +41,7 @@ class RunService final : public v1::RunService::CallbackService {
  private:
   Coordinator& coordinator_;
   const std::chrono::seconds patience_;
+  const Relay* relay_ = nullptr;  // null: there is no parent
 };
 
 class ModelService final : public v1::ModelService::CallbackService {

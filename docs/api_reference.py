@@ -1,0 +1,260 @@
+#!/usr/bin/python3
+"""Writes the generated part of docs/api.md and docs/openapi.json from the comments of proto/tributary/v1.
+
+usage: [TRIBUTARY_WRITE_DOCS=1] docs/api_reference.py [--protoc FILE]
+Without TRIBUTARY_WRITE_DOCS it writes nothing and compares.
+Exit status: 0 both are up to date or were written, 1 they are not, 77 the Python package protobuf is missing.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    from google.protobuf import descriptor_pb2
+except ImportError:
+    print("skipped: the Python package protobuf is missing (python3-protobuf)")
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROTO = ROOT / "proto"
+FILES = ("fleet", "fusion", "run")
+BEGIN = "<!-- begin messages -->\n"
+END = "<!-- end messages -->\n"
+
+EVENT_PARAMETERS = (
+    ("site", {"type": "string"}, "name of the site; not needed if there is only one"),
+    ("rate_hz", {"type": "number", "minimum": 0.01, "maximum": 50, "default": 10},
+     "at most this many events per second, 0.01 to 50; absent: 10"),
+)
+# Operation, path, message of the answer, parameters (or the message that has them), command that prints the same with
+# --json, meaning.
+ROUTES = (
+    ("listSites", "/api/v1/sites", "ListSitesResponse", None, None, "All sites with their counters"),
+    ("getSlot", "/api/v1/sites/{site}", "WatchResponse", None, None,
+     "The latest fused slot of a site; 204 before the first"),
+    ("watchSlots", "/api/v1/events", "WatchResponse", EVENT_PARAMETERS, "tributary watch",
+     "Server-sent events, each the latest fused slot"),
+    ("listNodes", "/api/v1/nodes", "ListNodesResponse", "ListNodesRequest", "tributary status",
+     "Nodes that report or learn"),
+    ("listRuns", "/api/v1/runs", "ListRunsResponse", None, "tributary run list", "All runs"),
+    ("getRun", "/api/v1/runs/{run}", "GetRunResponse", "GetRunRequest", "tributary run show",
+     "A run, its history, its nodes"),
+)
+COMMANDS = (  # that print a message which HTTP does not have
+    ("tributary run watch", "WatchRunResponse"),
+    ("tributary run start", "StartRunResponse"),
+    ("tributary run pause", "PauseRunResponse"),
+    ("tributary run resume", "ResumeRunResponse"),
+    ("tributary run stop", "StopRunResponse"),
+    ("tributary model list", "ListModelsResponse"),
+    ("tributary model rollback", "RollBackModelResponse"),
+)
+
+Field = descriptor_pb2.FieldDescriptorProto
+INT64 = (Field.TYPE_INT64, Field.TYPE_UINT64, Field.TYPE_FIXED64, Field.TYPE_SFIXED64, Field.TYPE_SINT64)
+INT32 = (Field.TYPE_INT32, Field.TYPE_UINT32, Field.TYPE_FIXED32, Field.TYPE_SFIXED32, Field.TYPE_SINT32)
+# Type in the table, schema.
+SCALARS = {
+    Field.TYPE_BOOL: ("boolean", {"type": "boolean"}),
+    Field.TYPE_STRING: ("string", {"type": "string"}),
+    Field.TYPE_BYTES: ("base64", {"type": "string", "format": "byte"}),
+    Field.TYPE_FLOAT: ("number", {"type": "number", "format": "float"}),
+    Field.TYPE_DOUBLE: ("number", {"type": "number", "format": "double"}),
+    **{kind: ("int64", {"type": "string", "pattern": "^-?[0-9]+$"}) for kind in INT64},
+    **{kind: ("integer", {"type": "integer"}) for kind in INT32},
+}
+
+
+class Messages:
+    """Messages and enums by name, each with its comment and those of its fields."""
+
+    def __init__(self, protoc):
+        with tempfile.NamedTemporaryFile() as out:
+            subprocess.run([protoc, "-I", PROTO, "--include_source_info", f"--descriptor_set_out={out.name}",
+                            *(f"tributary/v1/{name}.proto" for name in FILES)], check=True, cwd=PROTO)
+            files = descriptor_pb2.FileDescriptorSet.FromString(pathlib.Path(out.name).read_bytes()).file
+        # A comment's key is the path of what it describes: 4 is a message, 4 2 its field, 5 an enum, 5 2 its value.
+        self.messages, self.enums, self.comments = {}, {}, {}
+        for file in files:
+            comments = {tuple(each.path): " ".join((each.leading_comments + " " + each.trailing_comments).split())
+                        for each in file.source_code_info.location}
+            for i, message in enumerate(file.message_type):
+                self.messages[message.name] = message
+                self.comments[message.name] = comments.get((4, i), "")
+                for j, field in enumerate(message.field):
+                    self.comments[message.name, field.name] = comments.get((4, i, 2, j), "")
+            for i, enum in enumerate(file.enum_type):
+                self.enums[enum.name] = enum
+                self.comments[enum.name] = comments.get((5, i), "")
+                for j, value in enumerate(enum.value):
+                    self.comments[enum.name, value.name] = comments.get((5, i, 2, j), "")
+
+    def map_value(self, message, field):
+        """The field of the values if this field is a map."""
+        for nested in message.nested_type:
+            if nested.options.map_entry and field.type_name.endswith(f".{message.name}.{nested.name}"):
+                return nested.field[1]
+        return None
+
+    def reachable(self, roots):
+        """Names of messages and enums in the order in which a reader meets them."""
+        names = []
+        for root in roots:
+            queue = [root]
+            while queue:
+                name = queue.pop(0)
+                if name in names:
+                    continue
+                names.append(name)
+                message = self.messages.get(name)
+                for field in message.field if message else ():
+                    if field.type_name and not self.map_value(message, field):
+                        queue.append(field.type_name.rsplit(".", 1)[1])
+        return names
+
+
+def is_list(field):
+    return field.label == Field.LABEL_REPEATED
+
+
+def table_type(messages, message, field):
+    if value := messages.map_value(message, field):
+        return f"map of {SCALARS[value.type][0]}"
+    name = field.type_name.rsplit(".", 1)[-1]
+    kind = f"[{name}](#{name.lower()})" if name else SCALARS[field.type][0]
+    return f"array of {kind}" if is_list(field) else kind
+
+
+def schema_of(messages, message, field):
+    comment = messages.comments[message.name, field.name]
+    described = {"description": comment} if comment else {}
+    if value := messages.map_value(message, field):
+        return {"type": "object", "additionalProperties": SCALARS[value.type][1], **described}
+    if field.type_name:
+        one = reference(field.type_name.rsplit(".", 1)[1])
+        described = described if is_list(field) else {}  # beside $ref nothing may stand
+    else:
+        one = SCALARS[field.type][1]
+    return {"type": "array", "items": one, **described} if is_list(field) else {**one, **described}
+
+
+def always_printed(field):
+    return is_list(field) or field.type != Field.TYPE_MESSAGE
+
+
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def tables(messages, names):
+    text = ""
+    for name in names:
+        text += f"\n### {name}\n\n"
+        if comment := messages.comments[name]:
+            text += comment + "\n\n"
+        if enum := messages.enums.get(name):
+            text += "| value | meaning |\n|---|---|\n"
+            for value in enum.value:
+                text += f"| `{value.name}` | {cell(messages.comments[name, value.name])} |\n"
+            continue
+        message = messages.messages[name]
+        text += "| key | type | meaning |\n|---|---|---|\n"
+        for field in message.field:
+            meaning = cell(messages.comments[name, field.name])
+            text += f"| `{field.name}` | {table_type(messages, message, field)} | {meaning} |\n"
+    return text
+
+
+def query_parameters(messages, path, source):
+    """Name, schema, description."""
+    if not isinstance(source, str):
+        return list(source or ())
+    message = messages.messages[source]
+    return [(field.name, SCALARS[field.type][1], messages.comments[source, field.name])
+            for field in message.field if "{" + field.name + "}" not in path]
+
+
+def overview(messages):
+    text = "\n| request | answer | command with `--json` |\n|---|---|---|\n"
+    link = "[{0}](#{1})"
+    for _, path, answer, _, command, meaning in ROUTES:
+        said = f"{meaning}: " + link.format(answer, answer.lower())
+        text += f"| `GET {path}` | {said} | {f'`{command}`' if command else ''} |\n"
+    for command, answer in COMMANDS:
+        text += f"| | {link.format(answer, answer.lower())} | `{command}` |\n"
+    text += "\n| request | parameter | type | meaning |\n|---|---|---|---|\n"
+    for _, path, _, source, _, _ in ROUTES:
+        for name, schema, meaning in query_parameters(messages, path, source):
+            kind = "int64" if "pattern" in schema else schema["type"]
+            text += f"| `{path}` | `{name}` | {kind} | {cell(meaning)} |\n"
+    return text
+
+
+def reference(name):
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def operation(messages, route):
+    name, path, answer, source, _, meaning = route
+    parameters = [{"name": key, "in": "query", "required": False, "schema": schema, "description": about}
+                  for key, schema, about in query_parameters(messages, path, source)]
+    if "{" in path:
+        key = path[path.index("{") + 1:-1]
+        parameters.insert(0, {"name": key, "in": "path", "required": True, "schema": {"type": "string"}})
+    media = "text/event-stream" if path.endswith("/events") else "application/json"
+    responses = {"200": {"description": answer, "content": {media: {"schema": reference(answer)}}}}
+    if path.endswith("{site}"):
+        responses["204"] = {"description": "the site has fused nothing yet"}
+    responses["default"] = {"description": "what is wrong, and what is allowed",
+                            "content": {"application/json": {"schema": reference("Error")}}}
+    return {"operationId": name, "summary": meaning, "parameters": parameters, "responses": responses}
+
+
+def schema(messages, name):
+    described = {"description": messages.comments[name]} if messages.comments[name] else {}
+    if enum := messages.enums.get(name):
+        return {"type": "string", "enum": [value.name for value in enum.value], **described}
+    message = messages.messages[name]
+    required = [field.name for field in message.field if always_printed(field)]
+    return {"type": "object", **described, **({"required": required} if required else {}),
+            "properties": {field.name: schema_of(messages, message, field) for field in message.field}}
+
+
+def openapi(messages, names):
+    error = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
+    about = "Written by docs/api_reference.py from proto/tributary/v1. Rules and errors: docs/api.md."
+    return {"openapi": "3.0.3",
+            "info": {"title": "Tributary aggregator", "version": "v1", "description": about},
+            "servers": [{"url": "http://127.0.0.1:7480"}],
+            "paths": {route[1]: {"get": operation(messages, route)} for route in ROUTES},
+            "components": {"schemas": {"Error": error, **{name: schema(messages, name) for name in names}}}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--protoc", default="protoc")
+    messages = Messages(parser.parse_args().protoc)
+    names = messages.reachable([route[2] for route in ROUTES] + [command[1] for command in COMMANDS])
+    page = ROOT / "docs/api.md"
+    before, rest = page.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    written = {page: before + BEGIN + overview(messages) + tables(messages, names) + "\n" + END + after,
+               ROOT / "docs/openapi.json": json.dumps(openapi(messages, names), indent=1, ensure_ascii=False) + "\n"}
+    if "TRIBUTARY_WRITE_DOCS" in os.environ:
+        for path, text in written.items():
+            path.write_text(text)
+        return 0
+    stale = [path.relative_to(ROOT) for path, text in written.items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        print(f"fault: {path} differs from the comments of proto/tributary/v1; "
+              "write it with TRIBUTARY_WRITE_DOCS=1 docs/api_reference.py")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
