@@ -15,9 +15,9 @@ find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+# Debian ships no CMake configuration for Protobuf: module mode.
+find_package(Protobuf REQUIRED)
 if(TRIBUTARY_GRPC)
-  # Debian ships no CMake configuration for Protobuf: module mode.
-  find_package(Protobuf REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
   find_package(ONNX CONFIG REQUIRED)
 endif()
