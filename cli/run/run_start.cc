@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
-#include "aggregator/learning/rules/run_config.h"
 #include "cli/aggregator_call.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
 #include "cli/model/model_description.h"
 #include "cli/run/run_messages.h"
+#include "core/learning/run_config.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
 #include "core/parameters/flat_model.h"

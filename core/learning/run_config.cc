@@ -1,4 +1,4 @@
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 
 #include <fmt/format.h>
 

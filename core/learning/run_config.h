@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "aggregator/learning/rules/strategy.h"
 #include "core/config/config.h"
+#include "core/learning/strategy_options.h"
 #include "core/nn/encoder/encoder_options.h"
 #include "core/parameters/update_encoding.h"
 

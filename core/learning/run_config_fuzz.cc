@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);

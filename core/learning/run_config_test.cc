@@ -1,4 +1,4 @@
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
-#include "aggregator/learning/rules/run_config.h"
 #include "core/config/config.h"
+#include "core/learning/run_config.h"
 #include "core/nn/encoder/training_limits.h"
 
 namespace tributary::learning {

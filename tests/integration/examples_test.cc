@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 #include "core/nn/beacon/beacon_file.h"
 #include "core/parameters/npy.h"
 #include "tests/support/certificates.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "aggregator/learning/round/run_state.h"
-#include "aggregator/learning/rules/run_config.h"
 #include "aggregator/learning/service/task_message.h"
+#include "core/learning/run_config.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/wire/federation_convert.h"
 #include "node/learner/local_training.h"

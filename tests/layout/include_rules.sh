@@ -4,6 +4,7 @@
 #        include_rules.sh --folders   lists the folders that have a rule
 set -euo pipefail
 
+services='grpcpp/|grpc/|tributary/v1/[a-z]+\.grpc\.'
 grpc='grpc|google/protobuf|tributary/v1/'
 asio='boost/'
 xrt='xrt/|experimental/xrt'
@@ -12,22 +13,23 @@ io="$grpc|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|sys/|unistd|fcntl
 
 # folder; what its includes must not match; what in `file:line:` frees a finding (regular expression)
 rules=(
-  "core/estimate;$io|core/(config|http|images|link|nn|parameters|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/parameters;$io|core/(config|estimate|http|images|link|nn|privacy|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/privacy;$io|core/(config|estimate|http|images|link|nn|parameters|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/nn;$io|core/(config|estimate|http|images|link|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/scene;$io|core/(config|http|images|link|nn|parameters|privacy|runtime|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/images;$io|core/(config|estimate|http|link|parameters|privacy|scene|wire)/|node/|aggregator/|cli/|fpga/;"
-  "fpga/model;$io|core/(config|estimate|http|link|runtime|scene|wire)/|node/|aggregator/|cli/;"
-  "core/runtime;$grpc|$xrt|$sqlite|toml|core/(config|estimate|http|images|link|nn|parameters|scene|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/config;$grpc|$asio|$xrt|$sqlite|prometheus/|core/(estimate|http|images|link|nn|parameters|scene|wire)/|node/|aggregator/|cli/|fpga/;"
-  "core/http;$grpc|$xrt|$sqlite|toml|core/(estimate|images|link|nn|parameters|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/estimate;$io|core/(config|http|images|learning|link|nn|parameters|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/parameters;$io|core/(config|estimate|http|images|learning|link|nn|privacy|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/privacy;$io|core/(config|estimate|http|images|learning|link|nn|parameters|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/nn;$io|core/(config|estimate|http|images|learning|link|runtime|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/scene;$io|core/(config|http|images|learning|link|nn|parameters|privacy|runtime|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/images;$io|core/(config|estimate|http|learning|link|parameters|privacy|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "fpga/model;$io|core/(config|estimate|http|learning|link|runtime|scene|wire)/|node/|aggregator/|cli/;"
+  "core/runtime;$grpc|$xrt|$sqlite|toml|core/(config|estimate|http|images|learning|link|nn|parameters|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/config;$grpc|$asio|$xrt|$sqlite|prometheus/|core/(estimate|http|images|learning|link|nn|parameters|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/learning;$services|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|core/(estimate|http|images|link|scene|wire)/|node/|aggregator/|cli/|fpga/;"
+  "core/http;$grpc|$xrt|$sqlite|toml|core/(estimate|images|learning|link|nn|parameters|scene|wire)/|node/|aggregator/|cli/|fpga/;"
   "core/wire;$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|core/(config|http|images|link|scene)/|node/|aggregator/|cli/|fpga/;"
   "core/link;$xrt|$sqlite|toml|core/(http|images|scene)/|node/|aggregator/|cli/|fpga/;"
   "node/source;$grpc|$xrt|$sqlite|core/(link|wire)/|node/(accelerator|learner|panel|workload)/|aggregator/|cli/;"
   "node/accelerator;$grpc|$asio|$sqlite|core/(link|wire)/|node/(learner|panel|source|workload)/|aggregator/|cli/;"
   "node/accelerator;$xrt;/xrt_[^/:]*:"
-  "node/workload;$io|core/(config|http|link|runtime|wire)/|node/(learner|panel)/|aggregator/|cli/;"
+  "node/workload;$io|core/(config|http|learning|link|runtime|wire)/|node/(learner|panel)/|aggregator/|cli/;"
   "node/panel;$grpc|$xrt|$sqlite|node/learner/|aggregator/|cli/;"
   "node/learner;$xrt|$sqlite|node/(panel|source)/|aggregator/|cli/;"
   "node;aggregator/|cli/;"
@@ -39,6 +41,7 @@ rules=(
   "aggregator/learning/rules;$io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|round|run|service))/;"
   "aggregator/learning/round;$io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|run|service))/;"
   "aggregator;node/|cli/|fpga/;"
+  "cli;aggregator/;"
 )
 
 if [ "$1" = --folders ]; then

@@ -26,6 +26,10 @@ plant aggregator/learning/rules/a.cc '#include "aggregator/store/store.h"' fail
 plant aggregator/learning/rules/a.cc '#include "core/privacy/cipher.h"' pass
 plant core/privacy/a.cc '#include <openssl/evp.h>' pass
 plant core/privacy/a.cc '#include "core/runtime/file.h"' fail
+plant core/learning/a.h '#include "tributary/v1/federation.pb.h"' pass
+plant core/learning/a.h '#include "tributary/v1/federation.grpc.pb.h"' fail
+plant core/config/a.cc '#include "core/learning/run_config.h"' fail
+plant cli/a.cc '#include "aggregator/learning/rules/strategy.h"' fail
 rmdir "$root"/aggregator/learning/rules
 if "$check" "$root" >/dev/null; then echo "a rule for a folder that is gone must fail"; exit 1; fi
 echo "the include check catches what it must"

@@ -8,7 +8,7 @@
 #include "aggregator/learning/round/admission.h"
 #include "aggregator/learning/round/model_versions.h"
 #include "aggregator/learning/round/submission.h"
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 
 namespace tributary::learning {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/update_encoding.h"
 

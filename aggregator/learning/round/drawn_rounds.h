@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "aggregator/learning/round/round_source.h"
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 
 namespace tributary::learning {
 

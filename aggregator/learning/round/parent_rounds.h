@@ -6,7 +6,7 @@
 #include <string>
 
 #include "aggregator/learning/round/round_source.h"
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 #include "core/parameters/fixed_point.h"
 #include "core/parameters/identity.h"
 

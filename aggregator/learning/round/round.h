@@ -18,7 +18,7 @@
 #include "aggregator/learning/round/run_event.h"
 #include "aggregator/learning/round/submission.h"
 #include "aggregator/learning/round/update_tally.h"
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 #include "core/parameters/task_decline.h"
 
 namespace tributary::learning {

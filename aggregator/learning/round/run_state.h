@@ -35,7 +35,7 @@
 #include "aggregator/learning/round/round_sequence.h"
 #include "aggregator/learning/round/run_event.h"
 #include "aggregator/learning/round/submission.h"
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 #include "core/parameters/identity.h"
 
 namespace tributary::learning {

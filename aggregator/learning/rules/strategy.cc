@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -14,21 +11,6 @@
 
 namespace tributary::learning {
 namespace {
-
-struct Name {
-  StrategyKind kind;
-  std::string_view name;
-};
-constexpr std::array<Name, 10> kNames = {{{StrategyKind::kFedAvg, "fedavg"},
-                                          {StrategyKind::kFedProx, "fedprox"},
-                                          {StrategyKind::kFedEma, "fedema"},
-                                          {StrategyKind::kFedAvgM, "fedavgm"},
-                                          {StrategyKind::kFedAdam, "fedadam"},
-                                          {StrategyKind::kFedYogi, "fedyogi"},
-                                          {StrategyKind::kFedBuff, "fedbuff"},
-                                          {StrategyKind::kMedian, "median"},
-                                          {StrategyKind::kTrimmedMean, "trimmed_mean"},
-                                          {StrategyKind::kMultiKrum, "multi_krum"}}};
 
 std::unique_ptr<Strategy> Make(const StrategyOptions& options, std::size_t element_count) {
   switch (options.kind) {
@@ -53,33 +35,6 @@ std::unique_ptr<Strategy> Make(const StrategyOptions& options, std::size_t eleme
 }
 
 }  // namespace
-
-std::string_view StrategyName(StrategyKind kind) {
-  const auto* const found = std::ranges::find(kNames, kind, &Name::kind);
-  return found == kNames.end() ? "unknown" : found->name;
-}
-
-std::optional<StrategyKind> ParseStrategy(std::string_view name) {
-  const auto* const found = std::ranges::find(kNames, name, &Name::name);
-  if (found == kNames.end()) return std::nullopt;
-  return found->kind;
-}
-
-absl::Status Validate(const StrategyOptions& options) {
-  std::string faults;
-  const auto check = [&faults](bool good, std::string_view what) {
-    if (!good) faults += fmt::format("{}{}", faults.empty() ? "" : "; ", what);
-  };
-  const auto share = [](double value) { return value >= 0 && value < 1; };
-  check(options.learning_rate > 0 && std::isfinite(options.learning_rate), "learning_rate must be positive");
-  check(share(options.momentum), "momentum must be from 0 to below 1");
-  check(share(options.beta1), "beta1 must be from 0 to below 1");
-  check(share(options.beta2), "beta2 must be from 0 to below 1");
-  check(options.tau > 0 && std::isfinite(options.tau), "tau must be positive");
-  check(options.trim >= 0 && options.trim < 0.5, "trim must be from 0 to below 0.5");
-  check(options.byzantine <= 10'000, "byzantine must be at most 10000");
-  return faults.empty() ? absl::OkStatus() : absl::InvalidArgumentError(faults);
-}
 
 absl::StatusOr<std::unique_ptr<Strategy>> Strategy::Create(
     const StrategyOptions& options, std::size_t element_count,

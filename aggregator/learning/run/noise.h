@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 
 namespace tributary::learning {
 
