@@ -69,9 +69,9 @@ absl::StatusOr<std::string> ReadModel(const std::string& path) {
 absl::StatusOr<std::string> FreshModel(const learning::RunConfig& config) {
   nn::SelfSupervisedOptions options;
   options.encoder = config.encoder;
-  options.seed = config.client.seed;
+  options.seed = config.client.seed();
   options.method =
-      config.client.method == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
+      config.client.method() == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
   const auto trainer = nn::SelfSupervisedTrainer::Create(options);
   if (!trainer.ok()) return trainer.status();
   return nn::EncodeEncoder(**trainer);

@@ -69,8 +69,10 @@ struct ConfigSection::Node {
     return node;
   }
   // The node of a key, which is declared hereby; null if it is not given.
-  const toml::node* Declare(std::string_view key, ConfigKey declared) const {
+  const toml::node* Declare(std::string_view key, Help help, ConfigKey declared) const {
     const toml::node* node = Take(key);
+    declared.help = help.text;
+    declared.hot = help.hot;
     declared.name = WithoutIndices(prefix) + std::string(key);
     const auto known = std::ranges::find(state->keys, declared.name, &ConfigKey::name);
     ConfigKey& key_of_all =
@@ -94,16 +96,17 @@ struct ConfigSection::Node {
   }
 };
 
-std::string ConfigSection::Text(std::string_view key, std::string_view default_value) const {
-  const toml::node* node = node_->Declare(key, {.type = "text", .default_value = TextToml(default_value)});
+std::string ConfigSection::Text(std::string_view key, std::string_view default_value, Help help) const {
+  const toml::node* node =
+      node_->Declare(key, help, {.type = "text", .default_value = TextToml(default_value)});
   if (node == nullptr) return std::string(default_value);
   if (auto value = node->value_exact<std::string>()) return *value;
   node_->Fault(node, key, Expected("text in quotes", *node));
   return std::string(default_value);
 }
 
-std::string ConfigSection::RequiredText(std::string_view key) const {
-  node_->Declare(key, {.type = "text"});
+std::string ConfigSection::RequiredText(std::string_view key, Help help) const {
+  node_->Declare(key, help, {.type = "text"});
   if (!Has(key)) {
     Fault(key, "is required (text in quotes)");
     return {};
@@ -115,9 +118,9 @@ std::string ConfigSection::RequiredText(std::string_view key) const {
   return value;
 }
 
-std::string ConfigSection::RequiredName(std::string_view key) const {
+std::string ConfigSection::RequiredName(std::string_view key, Help help) const {
   constexpr std::size_t kMaxBytes = 128;
-  std::string name = RequiredText(key);
+  std::string name = RequiredText(key, help);
   const bool controls = std::ranges::any_of(name, [](unsigned char c) { return absl::ascii_iscntrl(c); });
   if (name.size() > kMaxBytes || controls) {
     Fault(key, fmt::format("expected a name of at most {} bytes without control characters", kMaxBytes));
@@ -131,20 +134,27 @@ std::string ConfigSection::File(const std::string& named) const {
 }
 
 std::string ConfigSection::Choice(std::string_view key, std::string_view default_value,
-                                  std::initializer_list<std::string_view> allowed) const {
-  node_->Declare(key, {.type = "text",
-                       .limits = fmt::format("{}", fmt::join(allowed, ", ")),
-                       .default_value = TextToml(default_value)});
+                                  std::initializer_list<std::string_view> allowed, Help help) const {
+  return Choice(key, default_value, std::span(allowed.begin(), allowed.size()), help);
+}
+
+std::string ConfigSection::Choice(std::string_view key, std::string_view default_value,
+                                  std::span<const std::string_view> allowed, Help help) const {
+  node_->Declare(key, help,
+                 {.type = "text",
+                  .limits = fmt::format("{}", fmt::join(allowed, ", ")),
+                  .default_value = TextToml(default_value)});
   std::string value = Text(key, default_value);
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
   Fault(key, fmt::format("expected one of {}, found \"{}\"", fmt::join(allowed, ", "), value));
   return std::string(default_value);
 }
 
-std::int64_t ConfigSection::Integer(std::string_view key, std::int64_t default_value,
-                                    IntegerLimits limits) const {
+std::int64_t ConfigSection::Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits,
+                                    Help help) const {
   const toml::node* node = node_->Declare(
-      key, {.type = "integer", .limits = Bounds(limits), .default_value = fmt::format("{}", default_value)});
+      key, help,
+      {.type = "integer", .limits = Bounds(limits), .default_value = fmt::format("{}", default_value)});
   if (node == nullptr) return default_value;
   const auto value = node->value_exact<std::int64_t>();
   if (value && *value >= limits.min && *value <= limits.max) return *value;
@@ -152,16 +162,16 @@ std::int64_t ConfigSection::Integer(std::string_view key, std::int64_t default_v
   return default_value;
 }
 
-std::int64_t ConfigSection::RequiredInteger(std::string_view key, IntegerLimits limits) const {
-  node_->Declare(key, {.type = "integer", .limits = Bounds(limits)});
-  if (Has(key)) return Integer(key, limits.min, limits);
+std::int64_t ConfigSection::RequiredInteger(std::string_view key, IntegerLimits limits, Help help) const {
+  node_->Declare(key, help, {.type = "integer", .limits = Bounds(limits)});
+  if (Has(key)) return Integer(key, limits.min, limits, help);
   Fault(key, fmt::format("is required ({})", Range(limits)));
   return limits.min;
 }
 
-double ConfigSection::Real(std::string_view key, double default_value, RealLimits limits) const {
+double ConfigSection::Real(std::string_view key, double default_value, RealLimits limits, Help help) const {
   const toml::node* node = node_->Declare(
-      key,
+      key, help,
       {.type = std::string(kNumber), .limits = Bounds(limits), .default_value = RealToml(default_value)});
   if (node == nullptr) return default_value;
   const auto value = node->is_number() ? node->value<double>() : std::optional<double>();
@@ -170,18 +180,18 @@ double ConfigSection::Real(std::string_view key, double default_value, RealLimit
   return default_value;
 }
 
-bool ConfigSection::Boolean(std::string_view key, bool default_value) const {
+bool ConfigSection::Boolean(std::string_view key, bool default_value, Help help) const {
   const toml::node* node =
-      node_->Declare(key, {.type = "boolean", .default_value = fmt::format("{}", default_value)});
+      node_->Declare(key, help, {.type = "boolean", .default_value = fmt::format("{}", default_value)});
   if (node == nullptr) return default_value;
   if (auto value = node->value_exact<bool>()) return *value;
   node_->Fault(node, key, Expected("true or false", *node));
   return default_value;
 }
 
-std::vector<std::string> ConfigSection::Texts(std::string_view key) const {
+std::vector<std::string> ConfigSection::Texts(std::string_view key, Help help) const {
   std::vector<std::string> values;
-  const toml::node* node = node_->Declare(key, {.type = "array of texts", .default_value = "[]"});
+  const toml::node* node = node_->Declare(key, help, {.type = "array of texts", .default_value = "[]"});
   if (node == nullptr) return values;
   if (!node->is_array()) {
     node_->Fault(node, key, Expected("an array of texts", *node));
@@ -197,15 +207,20 @@ std::vector<std::string> ConfigSection::Texts(std::string_view key) const {
   return values;
 }
 
-std::vector<std::int64_t> ConfigSection::Integers(std::string_view key, IntegerLimits limits) const {
-  std::vector<std::int64_t> values;
+std::vector<std::int64_t> ConfigSection::Integers(std::string_view key,
+                                                  std::vector<std::int64_t> default_value,
+                                                  IntegerLimits limits, Help help) const {
   const toml::node* node =
-      node_->Declare(key, {.type = "array of integers", .limits = Bounds(limits), .default_value = "[]"});
-  if (node == nullptr) return values;
+      node_->Declare(key, help,
+                     {.type = "array of integers",
+                      .limits = Bounds(limits),
+                      .default_value = fmt::format("[{}]", fmt::join(default_value, ", "))});
+  if (node == nullptr) return default_value;
   if (!node->is_array()) {
     node_->Fault(node, key, Expected("an array of integers", *node));
-    return values;
+    return default_value;
   }
+  std::vector<std::int64_t> values;
   for (const toml::node& element : *node->as_array()) {
     const auto value = element.value_exact<std::int64_t>();
     if (value && *value >= limits.min && *value <= limits.max) {
@@ -229,6 +244,10 @@ ConfigSection ConfigSection::Section(std::string_view key) const {
 
 bool ConfigSection::Has(std::string_view key) const {
   return node_->table != nullptr && node_->table->contains(key);
+}
+
+bool ConfigSection::Is(std::string_view key, std::string_view text) const {
+  return Has(key) && node_->table->get(key)->value_exact<std::string_view>() == text;
 }
 
 std::vector<ConfigSection> ConfigSection::List(std::string_view key) const {

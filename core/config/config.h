@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,14 +30,29 @@ struct RealLimits {
   double max = std::numeric_limits<double>::max();
 };
 
+// What a key means, said where it is read: the reference and the answer to SIGHUP come from it. Empty for a
+// key whose reader says nothing yet.
+struct Help {
+  constexpr Help() = default;
+  constexpr Help(const char* meaning)
+      : text(meaning) {}  // NOLINT(google-explicit-constructor): a text is help
+  constexpr Help(std::string_view meaning, bool reread) : text(meaning), hot(reread) {}
+
+  std::string_view text;
+  bool hot = false;  // SIGHUP reads the key again; every other key needs a restart
+};
+constexpr Help Hot(std::string_view meaning) { return {meaning, true}; }
+
 // What a reader asked for: the declaration of one key, as documentation and tests need it.
 struct ConfigKey {
   std::string name = {};           // with its tables, those of an array as "panel[].name"
   std::string type = {};           // "text", "integer", "number", "boolean", "array of texts" …
   std::string limits = {};         // "1 to 9", "south, east, north, west"; empty: none
   std::string default_value = {};  // as TOML; empty: required
-  std::string given = {};          // as TOML; empty: the default was taken
-  unsigned line = 0;               // of the file; 0: not given
+  std::string help = {};
+  bool hot = false;        // SIGHUP reads it again
+  std::string given = {};  // as TOML; empty: the default was taken
+  unsigned line = 0;       // of the file; 0: not given
 };
 
 // One table of a configuration file. A reader takes each key once, with its default and limits; what was
@@ -44,18 +60,22 @@ struct ConfigKey {
 // the default returned, so that reading goes on to the next fault. Valid as long as its ConfigFile.
 class ConfigSection {
  public:
-  std::string Text(std::string_view key, std::string_view default_value) const;
-  std::string RequiredText(std::string_view key) const;
+  std::string Text(std::string_view key, std::string_view default_value, Help help = {}) const;
+  std::string RequiredText(std::string_view key, Help help = {}) const;
   // Required, and one that peers and logs take: at most 128 bytes, no control characters.
-  std::string RequiredName(std::string_view key) const;
+  std::string RequiredName(std::string_view key, Help help = {}) const;
   std::string Choice(std::string_view key, std::string_view default_value,
-                     std::initializer_list<std::string_view> allowed) const;
-  std::int64_t Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits = {}) const;
-  std::int64_t RequiredInteger(std::string_view key, IntegerLimits limits = {}) const;
-  double Real(std::string_view key, double default_value, RealLimits limits = {}) const;
-  bool Boolean(std::string_view key, bool default_value) const;
-  std::vector<std::string> Texts(std::string_view key) const;
-  std::vector<std::int64_t> Integers(std::string_view key, IntegerLimits limits = {}) const;
+                     std::initializer_list<std::string_view> allowed, Help help = {}) const;
+  std::string Choice(std::string_view key, std::string_view default_value,
+                     std::span<const std::string_view> allowed, Help help = {}) const;
+  std::int64_t Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits = {},
+                       Help help = {}) const;
+  std::int64_t RequiredInteger(std::string_view key, IntegerLimits limits = {}, Help help = {}) const;
+  double Real(std::string_view key, double default_value, RealLimits limits = {}, Help help = {}) const;
+  bool Boolean(std::string_view key, bool default_value, Help help = {}) const;
+  std::vector<std::string> Texts(std::string_view key, Help help = {}) const;
+  std::vector<std::int64_t> Integers(std::string_view key, std::vector<std::int64_t> default_value,
+                                     IntegerLimits limits = {}, Help help = {}) const;
 
   // Where a file lies that the configuration names: relative to the configuration's own folder, wherever the
   // program was started. Empty stays empty.
@@ -64,6 +84,8 @@ class ConfigSection {
   // A nested table `[key]`; an empty section if absent, so that its defaults apply.
   ConfigSection Section(std::string_view key) const;
   bool Has(std::string_view key) const;
+  // Whether a key is given as this text, without reading it.
+  bool Is(std::string_view key, std::string_view text) const;
   // An array of tables `[[key]]`, in order.
   std::vector<ConfigSection> List(std::string_view key) const;
 

@@ -36,24 +36,21 @@ class Faults {
 bool NotNegative(double value) { return value >= 0 && std::isfinite(value); }
 
 void CheckClient(const RunConfig& config, Faults& faults) {
-  const ClientSettings& client = config.client;
-  faults.Check(client.workload == "self_supervised", "client.workload must be \"self_supervised\"");
-  faults.Check(client.local_steps >= 1, "client.local_steps must be at least 1");
-  faults.Check(client.batch >= 2, "client.batch must be at least 2");
-  faults.Check(client.learning_rate > 0 && std::isfinite(client.learning_rate),
-               "client.learning_rate must be positive");
-  faults.Check(client.momentum >= 0 && client.momentum < 1, "client.momentum must be from 0 to below 1");
-  faults.Check(NotNegative(client.weight_decay), "client.weight_decay must not be negative");
-  faults.Check(NotNegative(client.proximal_mu), "client.proximal_mu must not be negative");
-  faults.Check(NotNegative(client.ema_lambda), "client.ema_lambda must not be negative");
-  faults.Check(client.target_decay >= 0 && client.target_decay <= 1,
-               "client.target_decay must be from 0 to 1");
-  faults.Check(client.encoding != parameters::UpdateEncoding::kFixed32,
-               "client.encoding: fixed32 is chosen by secure aggregation alone");
+  const v1::ClientSettings& client = config.client;
+  for (const ClientFault& fault : FaultsOf(client, ClientLimits::kStored)) {
+    const bool at_top = fault.setting == &ClipNormSetting();
+    faults.Check(false,
+                 fmt::format("{}{} {}", at_top ? "" : "client.", fault.setting->field->name(), fault.what));
+  }
+  // A trainer takes 0; a run with it learns nothing.
+  faults.Check(client.learning_rate() > 0, "client.learning_rate must be positive");
+  // Averages beyond these diverge, in a stored run too.
+  faults.Check(client.momentum() < 1, "client.momentum must be below 1");
+  faults.Check(client.target_decay() <= 1, "client.target_decay must be at most 1");
   const StrategyKind kind = config.strategy.kind;
-  faults.Check(kind != StrategyKind::kFedProx || client.proximal_mu > 0,
+  faults.Check(kind != StrategyKind::kFedProx || client.proximal_mu() > 0,
                "strategy fedprox needs client.proximal_mu above 0");
-  faults.Check(kind != StrategyKind::kFedEma || client.ema_lambda > 0,
+  faults.Check(kind != StrategyKind::kFedEma || client.ema_lambda() > 0,
                "strategy fedema needs client.ema_lambda above 0");
 }
 
@@ -67,7 +64,7 @@ void CheckPrivacy(const RunConfig& config, Faults& faults) {
   faults.Check(NotNegative(privacy.noise_multiplier), "privacy.noise_multiplier must not be negative");
   faults.Check(privacy.delta > 0 && privacy.delta < 1, "privacy.delta must be between 0 and 1");
   if (privacy.noise_multiplier > 0) {
-    faults.Check(config.clip_norm > 0, "privacy.noise_multiplier needs clip_norm above 0");
+    faults.Check(config.client.clip_norm() > 0, "privacy.noise_multiplier needs clip_norm above 0");
     faults.Check(config.weighting == UpdateWeighting::kUniform,
                  "privacy.noise_multiplier needs weighting = \"uniform\"");
     faults.Check(!Robust(config.strategy.kind),
@@ -90,7 +87,7 @@ std::string_view RunConfig::WhyNoPartialSums() const {
   if (privacy.secure_aggregation) return "it masks updates between the nodes themselves";
   if (asynchronous()) return "fedbuff weighs each update by its age";
   if (Robust(strategy.kind)) return "its strategy looks at single updates";
-  if (clip_norm > 0) return "it scales single updates down";
+  if (client.clip_norm() > 0) return "it scales single updates down";
   if (weighting == UpdateWeighting::kUniform) return "it gives each node that it knows one vote";
   return {};
 }
@@ -116,7 +113,6 @@ absl::Status Validate(const RunConfig& config) {
   faults.Check(config.max_samples >= 1, "max_samples must be at least 1");
   faults.Check(config.max_element > 0 && config.max_element <= nn::kMaxElementLimit.most,
                fmt::format("max_element must be above 0 and at most {}", nn::kMaxElementLimit.most));
-  faults.Check(NotNegative(config.clip_norm), "clip_norm must not be negative");
   if (config.asynchronous()) {
     // A node sends one update per version of the model: a larger buffer would wait for its deadline.
     faults.Check(config.buffer.size >= 1 && config.buffer.size <= config.min_nodes,

@@ -9,29 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/config/config.h"
+#include "core/learning/client_settings.h"
 #include "core/learning/strategy_options.h"
 #include "core/nn/encoder/encoder_options.h"
-#include "core/parameters/update_encoding.h"
 
 namespace tributary::learning {
-
-// Handed to the nodes with each task; as ClientSettings of federation.proto.
-struct ClientSettings {
-  std::string workload = "self_supervised";
-  std::uint32_t local_steps = 50;  // per round
-  std::uint32_t batch = 32;        // samples per step
-  double learning_rate = 3.2;      // for a batch of 256; scaled by batch / 256
-  double momentum = 0.9;
-  double weight_decay = 5e-4;
-  double proximal_mu = 0;  // FedProx: weight of ½ ‖w − w_g‖²; 0: none
-  double ema_lambda = 0;  // FedEMA: w ← m w_k + (1 − m) w_g, m = min(lambda ‖w_g − w_k‖, 1); 0: none
-  parameters::UpdateEncoding encoding = parameters::UpdateEncoding::kFloat32;
-  std::uint64_t seed = 1;          // of augmentation and order; the node mixes in its name and the round
-  bool schedule = true;            // cosine over all rounds, or a constant rate
-  std::string method = "simsiam";  // or "byol"
-  std::string augmentation = "continuous";  // or "table"
-  double target_decay = 0.996;              // BYOL: tau at step 0
-};
 
 enum class UpdateWeighting {
   kSamples,  // by the samples a node trains on
@@ -42,7 +24,7 @@ struct PrivacySettings {
   // The aggregator learns the sum alone (core/privacy/secure_aggregation.h).
   bool secure_aggregation = false;
   // Client-level differential privacy: standard deviation of the Gaussian noise on the sum of the updates, in
-  // units of clip_norm. 0: none. Needs clip_norm and uniform weights.
+  // units of client.clip_norm. 0: none. Needs clip_norm and uniform weights.
   double noise_multiplier = 0;
   double delta = 1e-5;  // for which epsilon is stated
   // Of the noise, and with noise of who is asked. 0: from the system's entropy, known to nobody; else the run
@@ -66,7 +48,8 @@ struct RunConfig {
   std::string model_file;      // initial parameters; empty: a fresh encoder drawn from client.seed
   nn::EncoderOptions encoder;  // what a fresh one is made of; who draws it checks it
   StrategyOptions strategy;
-  ClientSettings client;
+  // What each task carries to the nodes; clip_norm and the schedule included.
+  v1::ClientSettings client = DefaultClientSettings();
   std::uint32_t rounds = 10;      // to commit
   std::uint32_t quorum = 2;       // updates without which a round changes nothing
   std::uint32_t min_nodes = 2;    // joined, before a round starts
@@ -79,7 +62,6 @@ struct RunConfig {
   // Largest |element| of an update; more is refused. Sets the fixed point's bound. Weights move by less than
   // one in a round, the running variances of batch norms by hundreds.
   double max_element = 1024;
-  double clip_norm = 0;  // L2 norm to which an update is scaled down, by node and aggregator; 0: not
   // A parent's run, of which this aggregator adds up a part: its rounds begin by RunState::Begin and it ends
   // by Stop alone, however many rounds there were. Not a key of a file.
   bool relayed = false;

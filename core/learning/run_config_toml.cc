@@ -20,90 +20,54 @@ constexpr config::IntegerLimits kSeed = {0, std::numeric_limits<std::int64_t>::m
 constexpr config::RealLimits kNotNegative = {0, std::numeric_limits<double>::max()};
 
 std::uint32_t Count(const config::ConfigSection& section, std::string_view key, std::uint32_t fallback,
-                    config::IntegerLimits limits) {
-  return static_cast<std::uint32_t>(section.Integer(key, fallback, limits));
+                    config::IntegerLimits limits, config::Help help) {
+  return static_cast<std::uint32_t>(section.Integer(key, fallback, limits, help));
 }
 
 StrategyOptions ReadStrategy(const config::ConfigSection& section) {
   StrategyOptions strategy;
   const std::string kind = section.Choice("kind", "fedavg",
                                           {"fedavg", "fedprox", "fedema", "fedavgm", "fedadam", "fedyogi",
-                                           "fedbuff", "median", "trimmed_mean", "multi_krum"});
+                                           "fedbuff", "median", "trimmed_mean", "multi_krum"},
+                                          "how updates change the model");
   strategy.kind = ParseStrategy(kind).value_or(StrategyKind::kFedAvg);
   const bool adaptive = strategy.kind == StrategyKind::kFedAdam || strategy.kind == StrategyKind::kFedYogi;
-  strategy.learning_rate = section.Real("learning_rate", adaptive ? 0.01 : 1.0, kNotNegative);
-  strategy.momentum = section.Real("momentum", strategy.momentum, {0, 1});
-  strategy.beta1 = section.Real("beta1", strategy.beta1, {0, 1});
-  strategy.beta2 = section.Real("beta2", strategy.beta2, {0, 1});
-  strategy.tau = section.Real("tau", strategy.tau, kNotNegative);
-  strategy.trim = section.Real("trim", strategy.trim, {0, 0.5});
-  strategy.byzantine = Count(section, "byzantine", 1, {0, 10'000});
-  strategy.selected = Count(section, "selected", 0, kAny);
+  strategy.learning_rate = section.Real("learning_rate", adaptive ? 0.01 : 1.0, kNotNegative,
+                                        "above 0; the server's; fedadam and fedyogi: default 0.01");
+  strategy.momentum = section.Real("momentum", strategy.momentum, {0, 1}, "below 1; fedavgm");
+  strategy.beta1 = section.Real("beta1", strategy.beta1, {0, 1}, "below 1; fedadam, fedyogi");
+  strategy.beta2 = section.Real("beta2", strategy.beta2, {0, 1}, "below 1; fedadam, fedyogi");
+  strategy.tau =
+      section.Real("tau", strategy.tau, kNotNegative, "above 0; fedadam, fedyogi: degree of adaptivity");
+  strategy.trim =
+      section.Real("trim", strategy.trim, {0, 0.5},
+                   "below 0.5; trimmed_mean: share left out at each end, rounded down to whole updates");
+  strategy.byzantine = Count(section, "byzantine", 1, {0, 10'000},
+                             "multi_krum: hostile updates to withstand; needs quorum >= 2 * byzantine + 3");
+  strategy.selected =
+      Count(section, "selected", 0, kAny, "multi_krum: updates to average; 0: all but the hostile ones");
   return strategy;
 }
 
-std::string ReadAugmentation(const config::ConfigSection& section, std::string_view otherwise) {
-  constexpr std::string_view kKey = "augmentation";
-  if (section.Text(kKey, otherwise) == "hardware") {
-    section.Fault(kKey, "\"hardware\" is now called \"table\"; the processor computes these views");
-    return std::string(otherwise);
-  }
-  return section.Choice(kKey, otherwise, {"continuous", "table"});
-}
-
-// Those of training, unless the run is stored already.
-class Limits {
- public:
-  explicit Limits(bool stored) : stored_(stored) {}
-
-  config::IntegerLimits Counts(const nn::TrainingLimit& limit) const {
-    const auto least = static_cast<std::int64_t>(limit.least);
-    return {least, stored_ ? kMaxCount : static_cast<std::int64_t>(limit.most)};
-  }
-  config::RealLimits Reals(const nn::TrainingLimit& limit) const {
-    return stored_ ? kNotNegative : config::RealLimits{limit.least, limit.most};
-  }
-
- private:
-  const bool stored_;
-};
-
-ClientSettings ReadClient(const config::ConfigSection& section, const Limits& limits) {
-  ClientSettings client;
-  client.workload = section.Choice("workload", client.workload, {"self_supervised"});
-  client.local_steps = Count(section, "local_steps", client.local_steps, limits.Counts(nn::kLocalStepsLimit));
-  client.batch = Count(section, "batch", client.batch, limits.Counts(nn::kBatchLimit));
-  client.learning_rate =
-      section.Real("learning_rate", client.learning_rate, limits.Reals(nn::kLearningRateLimit));
-  client.momentum = section.Real("momentum", client.momentum, limits.Reals(nn::kMomentumLimit));
-  client.weight_decay =
-      section.Real("weight_decay", client.weight_decay, limits.Reals(nn::kWeightDecayLimit));
-  client.proximal_mu = section.Real("proximal_mu", 0, limits.Reals(nn::kProximalLimit));
-  client.ema_lambda = section.Real("ema_lambda", 0, limits.Reals(nn::kEmaLambdaLimit));
-  client.encoding = parameters::ParseUpdateEncoding(
-                        section.Choice("encoding", "float32", {"float32", "float16", "int8", "int12"}))
-                        .value_or(parameters::UpdateEncoding::kFloat32);
-  client.seed = static_cast<std::uint64_t>(section.Integer("seed", 1, kSeed));
-  client.schedule = section.Boolean("schedule", client.schedule);
-  client.method = section.Choice("method", client.method, {"simsiam", "byol"});
-  client.augmentation = ReadAugmentation(section, client.augmentation);
-  client.target_decay =
-      section.Real("target_decay", client.target_decay, limits.Reals(nn::kTargetDecayLimit));
-  return client;
-}
-
-nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, const Limits& limits) {
+nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, ClientLimits limits) {
   constexpr std::int64_t kMaxGrid = 28;
   nn::EncoderOptions encoder;
-  if (const auto channels = section.Integers("channels", limits.Counts(nn::kChannelsLimit));
+  if (const auto channels = section.Integers(
+          "channels", std::vector<std::int64_t>(encoder.channels.begin(), encoder.channels.end()),
+          IntegersWithin(nn::kChannelsLimit, limits),
+          "of each stage; used, as all of this section, if model is empty");
       !channels.empty()) {
     encoder.channels.assign(channels.begin(), channels.end());
   }
-  encoder.grid = Count(section, "grid", static_cast<std::uint32_t>(encoder.grid), {1, kMaxGrid});
-  encoder.quantised = section.Boolean("quantised", encoder.quantised);
+  encoder.grid = Count(section, "grid", static_cast<std::uint32_t>(encoder.grid), {1, kMaxGrid},
+                       "features: channels × grid × grid");
+  encoder.quantised =
+      section.Boolean("quantised", encoder.quantised,
+                      "12-bit weights and 8-bit activations, as the convolution block; norm = \"none\"");
   if (encoder.quantised) encoder.activation = nn::EncoderActivation::kHardClip;
   const std::string norm =
-      section.Choice("norm", encoder.quantised ? "none" : "batch", {"batch", "filter_response", "none"});
+      section.Choice("norm", encoder.quantised ? "none" : "batch", {"batch", "filter_response", "none"},
+                     "filter_response needs no running statistics");
   if (norm == "filter_response") encoder.norm = nn::EncoderNorm::kFilterResponse;
   if (norm == "none") encoder.norm = nn::EncoderNorm::kNone;
   return encoder;
@@ -111,74 +75,95 @@ nn::EncoderOptions ReadEncoder(const config::ConfigSection& section, const Limit
 
 PrivacySettings ReadPrivacy(const config::ConfigSection& section) {
   PrivacySettings privacy;
-  privacy.secure_aggregation = section.Boolean("secure_aggregation", false);
-  privacy.noise_multiplier = section.Real("noise_multiplier", 0, kNotNegative);
-  privacy.delta = section.Real("delta", privacy.delta, {0, 1});
-  privacy.noise_seed = static_cast<std::uint64_t>(section.Integer("noise_seed", 0, kSeed));
+  privacy.secure_aggregation =
+      section.Boolean("secure_aggregation", false, "the aggregator learns only the sum");
+  privacy.noise_multiplier =
+      section.Real("noise_multiplier", 0, kNotNegative,
+                   "differential privacy; needs clip_norm and weighting = \"uniform\"");
+  privacy.delta = section.Real("delta", privacy.delta, {0, 1}, "between 0 and 1; epsilon is stated for it");
+  privacy.noise_seed = static_cast<std::uint64_t>(
+      section.Integer("noise_seed", 0, kSeed,
+                      "for the noise and the draw of nodes; 0: from the system's entropy, known to nobody"));
   return privacy;
 }
 
 BufferSettings ReadBuffer(const config::ConfigSection& section, std::uint32_t min_nodes) {
   BufferSettings buffer;
   buffer.size = min_nodes;
-  buffer.size = Count(section, "size", buffer.size, {1, 65'536});
-  buffer.max_staleness = Count(section, "max_staleness", buffer.max_staleness, {0, 1'000});
-  buffer.staleness_exponent = section.Real("staleness_exponent", buffer.staleness_exponent, kNotNegative);
+  buffer.size = Count(section, "size", buffer.size, {1, 65'536},
+                      "fedbuff: updates per version of the model; default: min_nodes");
+  buffer.max_staleness = Count(section, "max_staleness", buffer.max_staleness, {0, 1'000},
+                               "fedbuff: versions that an update may be behind");
+  buffer.staleness_exponent = section.Real("staleness_exponent", buffer.staleness_exponent, kNotNegative,
+                                           "fedbuff: weight × (1 + staleness)^−exponent");
   return buffer;
 }
 
-RunConfig ReadRun(const config::ConfigSection& root, bool stored) {
-  const Limits limits(stored);
+RunConfig ReadRun(const config::ConfigSection& root, ClientLimits limits) {
   RunConfig config;
-  config.name = root.RequiredText("name");
-  config.model_file = root.Text("model", "");
-  config.rounds = Count(root, "rounds", config.rounds, kFromOne);
-  config.min_nodes = Count(root, "min_nodes", config.min_nodes, kFromOne);
-  config.max_nodes = Count(root, "max_nodes", config.max_nodes, kFromOne);
-  config.quorum = Count(root, "quorum", config.min_nodes, kFromOne);
-  config.sample_fraction = root.Real("sample_fraction", 1, {0, 1});
-  config.deadline_ns =
-      static_cast<std::int64_t>(root.Real("deadline_s", 60, {0.001, kMaxDeadlineS}) * kNsPerS);
-  config.weighting = root.Choice("weighting", "samples", {"samples", "uniform"}) == "samples"
+  config.name = root.RequiredText("name", "1 to 64 letters, digits, '-', '_', '.'; not starting with '.'");
+  config.model_file = root.Text("model", "", "safetensors to start from; empty: a fresh encoder");
+  config.rounds = Count(root, "rounds", config.rounds, kFromOne, "to commit");
+  config.min_nodes =
+      Count(root, "min_nodes", config.min_nodes, kFromOne,
+            "connected nodes that a round needs to start; with fewer the run waits; at most max_nodes");
+  config.max_nodes =
+      Count(root, "max_nodes", config.max_nodes, kFromOne, "nodes that may join, at most 10000");
+  config.quorum = Count(root, "quorum", config.min_nodes, kFromOne,
+                        "updates that a round needs; with fewer it changes nothing; default: min_nodes");
+  config.sample_fraction = root.Real(
+      "sample_fraction", 1, {0, 1},
+      "above 0; probability that a connected node is asked; drawn again if fewer than the quorum are");
+  config.deadline_ns = static_cast<std::int64_t>(
+      root.Real("deadline_s", 60, {0.001, kMaxDeadlineS}, "for the training, from the start of the round") *
+      kNsPerS);
+  config.weighting = root.Choice("weighting", "samples", {"samples", "uniform"},
+                                 "of updates: by the samples of a node, or each node the same") == "samples"
                          ? UpdateWeighting::kSamples
                          : UpdateWeighting::kUniform;
-  config.max_samples = static_cast<std::uint64_t>(root.Integer("max_samples", 1'000'000'000, {1, kSeed.max}));
-  config.max_element = root.Real("max_element", config.max_element, limits.Reals(nn::kMaxElementLimit));
-  config.clip_norm = root.Real("clip_norm", 0, limits.Reals(nn::kClipNormLimit));
+  config.max_samples = static_cast<std::uint64_t>(root.Integer(
+      "max_samples", 1'000'000'000, {1, kSeed.max}, "largest number of samples that a node may claim"));
+  config.max_element = root.Real("max_element", config.max_element, RealsWithin(nn::kMaxElementLimit, limits),
+                                 "an update with a larger element, of either sign, is refused; the sum's "
+                                 "resolution is proportional to it");
   config.strategy = ReadStrategy(root.Section("strategy"));
   config.encoder = ReadEncoder(root.Section("encoder"), limits);
-  config.client = ReadClient(root.Section("client"), limits);
+  config.client = ReadClientSettings(root, config.rounds, limits);
   config.privacy = ReadPrivacy(root.Section("privacy"));
   config.buffer = ReadBuffer(root.Section("buffer"), config.min_nodes);
-  config.evaluation.every_rounds = Count(root.Section("evaluation"), "every_rounds", 1, kAny);
+  config.evaluation.every_rounds = Count(root.Section("evaluation"), "every_rounds", 1, kAny,
+                                         "the aggregator judges the model after so many rounds; 0: never");
   // What single limits cannot say.
   const absl::Status status = Validate(config);
   for (const absl::string_view fault : absl::StrSplit(status.message(), "; ", absl::SkipEmpty())) {
     root.Fault("", std::string(fault));
   }
-  const absl::Status encoder = stored ? absl::OkStatus() : nn::Validate(config.encoder);
+  const absl::Status encoder =
+      limits == ClientLimits::kStored ? absl::OkStatus() : nn::Validate(config.encoder);
   if (!encoder.ok()) root.Fault("", std::string(encoder.message()));
   return config;
 }
 
-absl::StatusOr<RunConfig> Parse(std::string_view text, std::string_view path, bool stored) {
+absl::StatusOr<RunConfig> Parse(std::string_view text, std::string_view path, ClientLimits limits) {
   absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Parse(text, path);
   if (!file.ok()) return file.status();
-  RunConfig config = ReadRun(file->Root(), stored);
+  RunConfig config = ReadRun(file->Root(), limits);
   if (absl::Status status = file->Finish(); !status.ok()) return status;
   return config;
 }
 
 }  // namespace
 
-RunConfig ReadRunConfig(const config::ConfigFile& file) { return ReadRun(file.Root(), false); }
+RunConfig ReadRunConfig(const config::ConfigFile& file) {
+  return ReadRun(file.Root(), ClientLimits::kTraining);
+}
 
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path) {
-  return Parse(text, path, false);
+  return Parse(text, path, ClientLimits::kTraining);
 }
 
 absl::StatusOr<RunConfig> ParseStoredRunConfig(std::string_view text, std::string_view path) {
-  return Parse(text, path, true);
+  return Parse(text, path, ClientLimits::kStored);
 }
 
 }  // namespace tributary::learning

@@ -10,6 +10,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "core/learning/client_settings.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/update_encoding.h"
 #include "core/wire/federation_convert.h"
@@ -133,10 +134,10 @@ OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTa
                         const FinishedTraining& training) {
   OutgoingUpdate outgoing;
   outgoing.header = Header(self, task, training.metrics);
-  outgoing.header.set_encoding(static_cast<v1::UpdateEncoding>(task.settings.encoding));
+  outgoing.header.set_encoding(task.settings.encoding());
   outgoing.header.set_element_count(training.update.size());
-  outgoing.encode = [training, encoding = task.settings.encoding](std::size_t first, std::size_t count,
-                                                                  std::string& payload) {
+  outgoing.encode = [training, encoding = learning::EncodingOf(task.settings)](
+                        std::size_t first, std::size_t count, std::string& payload) {
     const std::span<float> values = training.remainder.subspan(first, count);
     std::ranges::copy(training.update.subspan(first, count), values.begin());
     return parameters::EncodeChunk(encoding, values, payload);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/link/federation_fake_server.h"
+#include "core/parameters/update_encoding.h"
 #include "core/wire/federation_convert.h"
 
 namespace tributary::link {
@@ -55,7 +56,7 @@ TEST_F(FederationClientTest, SaysWhoItIsAndReadsItsTask) {
   const auto assignment = Assigned(7);
   EXPECT_EQ(assignment.task.run, "run");
   EXPECT_EQ(assignment.task.round, 7u);
-  EXPECT_EQ(assignment.task.settings.local_steps, 2u);
+  EXPECT_EQ(assignment.task.settings.local_steps(), 2u);
   EXPECT_EQ(client_->state(), FederationState::kParticipating);
   ASSERT_EQ(server_.participations.size(), 1u);
   EXPECT_EQ(server_.participations[0].node(), "south");

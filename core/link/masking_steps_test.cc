@@ -13,6 +13,7 @@
 
 #include "core/link/federation_client.h"
 #include "core/link/federation_fake_server.h"
+#include "core/parameters/update_encoding.h"
 
 namespace tributary::link {
 namespace {

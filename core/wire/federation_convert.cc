@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
-#include <optional>
+#include <utility>
 
-#include "core/nn/encoder/training_limits.h"
+#include "core/learning/client_settings.h"
 #include "core/wire/masking_convert.h"
 #include "core/wire/peer_text.h"
 
@@ -28,10 +27,8 @@ class Check {
       status_ = absl::InvalidArgumentError(fmt::format("{} must be {}", field, allowed));
     }
   }
-  void Within(double value, const nn::TrainingLimit& limit, std::string_view field) {
-    if (!limit.Admits(value) && status_.ok()) {
-      status_ = absl::InvalidArgumentError(limit.Refusal(field, value));
-    }
+  void That(absl::Status holds) {
+    if (status_.ok()) status_ = std::move(holds);
   }
   const absl::Status& status() const { return status_; }
 
@@ -43,55 +40,6 @@ void CheckRound(const std::string& run, std::uint32_t round, Check& check) {
   check.That(!run.empty() && run.size() <= kMaxRunName, "run",
              fmt::format("a name of 1 to {} bytes", kMaxRunName));
   check.That(round >= 1, "round", "at least 1");
-}
-
-std::optional<parameters::UpdateEncoding> EncodingFromWire(v1::UpdateEncoding wire, bool masked) {
-  if (masked && wire == v1::UPDATE_ENCODING_FIXED32) return parameters::UpdateEncoding::kFixed32;
-  if (masked) return std::nullopt;
-  constexpr std::array kOfPlainUpdates = {
-      parameters::UpdateEncoding::kFloat32, parameters::UpdateEncoding::kFloat16,
-      parameters::UpdateEncoding::kInt8, parameters::UpdateEncoding::kInt12};
-  for (const parameters::UpdateEncoding encoding : kOfPlainUpdates) {
-    if (static_cast<int>(encoding) == static_cast<int>(wire)) return encoding;
-  }
-  return std::nullopt;
-}
-
-TrainingSettings SettingsFromWire(const v1::ClientSettings& wire, bool masked, Check& check) {
-  TrainingSettings settings;
-  settings.workload = wire.workload();
-  settings.method = wire.method().empty() ? "simsiam" : wire.method();
-  settings.augmentation = wire.augmentation().empty() ? "continuous" : wire.augmentation();
-  settings.local_steps = wire.local_steps();
-  settings.batch = wire.batch();
-  settings.learning_rate = wire.learning_rate();
-  settings.momentum = wire.momentum();
-  settings.weight_decay = wire.weight_decay();
-  settings.proximal_mu = wire.proximal_mu();
-  settings.ema_lambda = wire.ema_lambda();
-  settings.target_decay = wire.target_decay();
-  settings.schedule_steps = wire.schedule_steps();
-  settings.seed = wire.seed();
-  settings.clip_norm = wire.clip_norm();
-  check.That(settings.workload == "self_supervised", "settings.workload", "\"self_supervised\"");
-  check.That(settings.method == "simsiam" || settings.method == "byol", "settings.method",
-             "\"simsiam\" or \"byol\"");
-  check.That(settings.augmentation == "continuous" || settings.augmentation == "table",
-             "settings.augmentation", "\"continuous\" or \"table\"");
-  check.Within(settings.local_steps, nn::kLocalStepsLimit, "settings.local_steps");
-  check.Within(settings.batch, nn::kBatchLimit, "settings.batch");
-  check.Within(settings.learning_rate, nn::kLearningRateLimit, "settings.learning_rate");
-  check.Within(settings.momentum, nn::kMomentumLimit, "settings.momentum");
-  check.Within(settings.weight_decay, nn::kWeightDecayLimit, "settings.weight_decay");
-  check.Within(settings.proximal_mu, nn::kProximalLimit, "settings.proximal_mu");
-  check.Within(settings.ema_lambda, nn::kEmaLambdaLimit, "settings.ema_lambda");
-  check.Within(settings.target_decay, nn::kTargetDecayLimit, "settings.target_decay");
-  check.Within(settings.clip_norm, nn::kClipNormLimit, "settings.clip_norm");
-  const std::optional<parameters::UpdateEncoding> encoding = EncodingFromWire(wire.encoding(), masked);
-  check.That(encoding.has_value(), "settings.encoding",
-             masked ? "fixed32 for a masked update" : "float32, float16, int8 or int12");
-  settings.encoding = encoding.value_or(parameters::UpdateEncoding::kFloat32);
-  return settings;
 }
 
 parameters::FixedPoint FixedPointFromWire(const v1::TrainTask& wire, Check& check) {
@@ -125,7 +73,8 @@ absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::T
              fmt::format("from 1 to {}", kMaxModelBytes));
   check.That(task.element_count >= 1 && task.element_count <= kMaxElements, "element_count",
              fmt::format("from 1 to {}", kMaxElements));
-  task.settings = SettingsFromWire(wire.settings(), wire.has_masking(), check);
+  task.settings = wire.settings();
+  check.That(learning::AdoptFromTask(task.settings, wire.has_masking()));
   task.fixed_point = FixedPointFromWire(wire, check);
   if (!check.status().ok()) return check.status();
   if (wire.has_masking()) {

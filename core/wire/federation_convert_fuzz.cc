@@ -22,9 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (train->model_bytes > tributary::wire::kMaxModelBytes ||
       train->element_count > tributary::wire::kMaxElements)
     std::abort();
-  if (!(train->settings.learning_rate >= 0)) std::abort();
+  if (!(train->settings.learning_rate() >= 0)) std::abort();
   if (!(train->fixed_point.bound > 0)) std::abort();
-  const bool fixed = train->settings.encoding == tributary::parameters::UpdateEncoding::kFixed32;
+  const bool fixed = train->settings.encoding() == tributary::v1::UPDATE_ENCODING_FIXED32;
   if (fixed != train->masking.has_value()) std::abort();
   if (!train->masking) return 0;
   if (!tributary::privacy::ValidateRoster(train->masking->nodes, train->masking->threshold).ok())

@@ -1,4 +1,4 @@
-// A task of a federated run, as plain structs.
+// What an aggregator asks a node to do in a federated run, checked.
 #pragma once
 
 #include <cstddef>
@@ -10,33 +10,13 @@
 
 #include "core/parameters/fixed_point.h"
 #include "core/parameters/training_metrics.h"
-#include "core/parameters/update_encoding.h"
 #include "core/privacy/secure_aggregation.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "tributary/v1/federation.pb.h"
 
 namespace tributary::wire {
 
-// How to train: ClientSettings of federation.proto, checked.
-struct TrainingSettings {
-  std::string workload;           // "self_supervised"
-  std::string method;             // "simsiam", "byol"
-  std::string augmentation;       // "continuous", "table"
-  std::uint32_t local_steps = 0;  // of a round
-  std::uint32_t batch = 0;        // samples of a step
-  double learning_rate = 0;       // for a batch of 256
-  double momentum = 0;
-  double weight_decay = 0;
-  double proximal_mu = 0;
-  double ema_lambda = 0;
-  double target_decay = 0;
-  std::uint64_t schedule_steps = 0;  // 0: constant rate
-  std::uint64_t seed = 0;
-  parameters::UpdateEncoding encoding = parameters::UpdateEncoding::kFloat32;
-  double clip_norm = 0;  // L2 norm to which an update is scaled down; 0: not
-
-  friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
-};
-
-// The nodes that mask their updates together.
+// With whom a node masks its update.
 struct MaskingTask {
   std::size_t threshold = 0;                 // shares that reconstruct a secret: more than half of `nodes`
   privacy::MaskingRoster nodes;              // those that shared their keys
@@ -48,25 +28,25 @@ struct TrainTask {
   std::uint32_t round = 0;  // from 1
   // The aggregator refuses a later update. Steady clock; FederationClient sets it from the time left.
   std::int64_t deadline_ns = 0;
-  std::int64_t left_ns = 0;         // when the task was sent
-  std::string model_sha256;         // 32 bytes, of the parameters to start from
-  std::uint64_t model_bytes = 0;    // of their file
-  std::string schema_sha256;        // 32 bytes
-  std::uint64_t element_count = 0;  // of the flat vector
-  TrainingSettings settings;
-  parameters::FixedPoint fixed_point;  // limit for words; the aggregator refuses an update with a larger
-                                       // |element|
+  std::int64_t left_ns = 0;            // when the task was sent
+  std::string model_sha256;            // 32 bytes, of the parameters to start from
+  std::uint64_t model_bytes = 0;       // of their file
+  std::string schema_sha256;           // 32 bytes
+  std::uint64_t element_count = 0;     // of the flat vector
+  v1::ClientSettings settings;         // within the limits of core/learning/client_settings.h
+  parameters::FixedPoint fixed_point;  // of words; an update with an |element| above its bound is refused
   bool uniform_weight = false;         // words weigh 1 instead of the sample count
   std::uint64_t max_sample_count = 0;  // the count declared at the start of the round: the most that an
                                        // update may state
   std::optional<MaskingTask>
-      masking;  // present: updates are sent as masked words, settings.encoding kFixed32
+      masking;  // present: updates are sent as masked words, the settings' encoding FIXED32
 
   // The same work; the deadline may differ.
   bool SameWork(const TrainTask& other) const {
     return run == other.run && round == other.round && model_sha256 == other.model_sha256 &&
-           settings == other.settings && fixed_point == other.fixed_point &&
-           uniform_weight == other.uniform_weight && masking.has_value() == other.masking.has_value();
+           google::protobuf::util::MessageDifferencer::Equals(settings, other.settings) &&
+           fixed_point == other.fixed_point && uniform_weight == other.uniform_weight &&
+           masking.has_value() == other.masking.has_value();
   }
 };
 

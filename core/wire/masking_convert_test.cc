@@ -42,7 +42,7 @@ TEST(MaskingConvertTest, ReadsWithWhomToMask) {
   const auto task = TaskFromWire(MaskedTraining());
   ASSERT_TRUE(task.ok()) << task.status();
   const auto& train = std::get<TrainTask>(*task);
-  EXPECT_EQ(train.settings.encoding, parameters::UpdateEncoding::kFixed32);
+  EXPECT_EQ(train.settings.encoding(), v1::UPDATE_ENCODING_FIXED32);
   EXPECT_EQ(train.fixed_point, (parameters::FixedPoint{20, 512}));
   ASSERT_TRUE(train.masking.has_value());
   EXPECT_EQ(train.masking->threshold, 2u);

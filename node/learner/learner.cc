@@ -16,6 +16,7 @@
 #include "core/parameters/safetensors.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/file.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "node/learner/local_training.h"
 
 namespace tributary::learner {
@@ -113,7 +114,7 @@ absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& 
   decline = {parameters::DeclineReason::kMemory, true, ""};
   return absl::ResourceExhaustedError(fmt::format("no memory for {} parameters and a batch of {}",
                                                   assignment.task.element_count,
-                                                  assignment.task.settings.batch));
+                                                  assignment.task.settings.batch()));
 }
 
 absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignment,
@@ -132,12 +133,12 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   decline = {parameters::DeclineReason::kTraining, false, ""};
   const std::int64_t begin_ns = clock_.SteadyNs();
   const auto outcome = workload_->Train(
-      task.round - 1, task.settings.local_steps, model->parameters,
+      task.round - 1, task.settings.local_steps(), model->parameters,
       [&assignment] { return assignment.withdrawn.stop_requested(); }, update_);
   if (!outcome.ok()) return outcome.status();
   const parameters::TrainingMetrics training{outcome->loss, outcome->spread,
                                              1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns),
-                                             task.settings.local_steps};
+                                             task.settings.local_steps()};
   metrics_.Trained(training);
   AddResidualAndClip(task);
   decline = {parameters::DeclineReason::kUpdate, false, ""};
@@ -150,7 +151,7 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
 absl::Status Learner::Prepare(const wire::TrainTask& task, const nn::EncoderFile& model) {
   const bool same = workload_ != nullptr && prepared_for_.run == task.run &&
                     prepared_for_.schema_sha256 == task.schema_sha256 &&
-                    prepared_for_.settings == task.settings;
+                    google::protobuf::util::MessageDifferencer::Equals(prepared_for_.settings, task.settings);
   if (same) return absl::OkStatus();
   const auto options = LocalTrainingOf(task, model.options, options_.client.node, options_.buffer);
   if (!options.ok()) return options.status();
@@ -182,7 +183,7 @@ absl::Status Learner::Restore(const wire::TrainTask& task) {
     return absl::InvalidArgumentError("the error feedback that was kept is of another model");
   }
   residual_ = std::move(state->residual);
-  if (task.settings.ema_lambda > 0 && !state->local.empty()) {
+  if (task.settings.ema_lambda() > 0 && !state->local.empty()) {
     if (absl::Status status = workload_->SetLocal(state->local); !status.ok()) return status;
   }
   return options_.buffer > 0 ? workload_->SetBuffered(state->buffer) : absl::OkStatus();
@@ -193,7 +194,7 @@ void Learner::AddResidualAndClip(const wire::TrainTask& task) {
   if (!task.masking) {
     for (std::size_t i = 0; i < residual_.size(); ++i) update_[i] += residual_[i];
   }
-  const double clip_norm = task.settings.clip_norm;
+  const double clip_norm = task.settings.clip_norm();
   if (clip_norm == 0) return;
   const double norm = std::sqrt(parameters::SumOfSquares(update_));
   if (norm <= clip_norm) return;
@@ -237,7 +238,7 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
   workload_->EndRound();
   metrics_.Buffered(workload_->buffered().size(), workload_->dropped_images());
   metrics_.Accepted(task.round, task.masking.has_value());
-  if (!task.masking && task.settings.encoding != parameters::UpdateEncoding::kFloat32) {
+  if (!task.masking && task.settings.encoding() != v1::UPDATE_ENCODING_FLOAT32) {
     residual_.resize(remainder_.size());
     residual_.swap(remainder_);
   }

@@ -11,6 +11,7 @@
 #include "core/link/federation_fake_server.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
+#include "core/parameters/update_encoding.h"
 #include "tests/support/own_folder.h"
 
 namespace tributary::learner {

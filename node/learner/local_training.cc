@@ -19,22 +19,22 @@ std::uint64_t SeedOf(std::uint64_t run_seed, const std::string& node) {
 absl::StatusOr<LocalTrainingOptions> LocalTrainingOf(const wire::TrainTask& task,
                                                      const nn::SelfSupervisedOptions& model,
                                                      const std::string& node, std::size_t buffer) {
-  const wire::TrainingSettings& s = task.settings;
+  const v1::ClientSettings& s = task.settings;
   LocalTrainingOptions options;
   options.trainer = model;
   options.trainer.method =
-      s.method == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
-  options.trainer.batch = s.batch;
-  options.trainer.learning_rate = s.learning_rate;
-  options.trainer.momentum = s.momentum;
-  options.trainer.weight_decay = s.weight_decay;
-  options.trainer.proximal = s.proximal_mu;
-  options.trainer.target_decay = s.target_decay;
-  options.trainer.schedule_steps = s.schedule_steps;
-  options.trainer.seed = SeedOf(s.seed, node);
-  options.ema_lambda = s.ema_lambda;
+      s.method() == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
+  options.trainer.batch = s.batch();
+  options.trainer.learning_rate = s.learning_rate();
+  options.trainer.momentum = s.momentum();
+  options.trainer.weight_decay = s.weight_decay();
+  options.trainer.proximal = s.proximal_mu();
+  options.trainer.target_decay = s.target_decay();
+  options.trainer.schedule_steps = s.schedule_steps();
+  options.trainer.seed = SeedOf(s.seed(), node);
+  options.ema_lambda = s.ema_lambda();
   options.buffer = buffer;
-  const auto augmentation = ParseAugmentationSet(s.augmentation);
+  const auto augmentation = ParseAugmentationSet(s.augmentation());
   if (!augmentation.ok()) return augmentation.status();
   options.augmentation = *augmentation;
   return options;

@@ -86,7 +86,7 @@ RangesConfig ReadRanges(const config::ConfigSection& source, estimate::SlotLengt
   ranges.file = source.File(source.RequiredText("file"));
   ranges.triple_given = source.Has("anchors") || source.Has("tag");
   if (ranges.triple_given) {
-    const std::vector<std::int64_t> anchors = source.Integers("anchors", {0, scene::kAnchors - 1});
+    const std::vector<std::int64_t> anchors = source.Integers("anchors", {}, {0, scene::kAnchors - 1});
     if (anchors.size() != ranges.options.anchors.size()) {
       source.Fault(
           "anchors",

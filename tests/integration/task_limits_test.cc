@@ -144,7 +144,7 @@ TEST(TaskLimitsTest, ARunFileBeyondTheLimitsOfANodeIsRefusedWithItsKey) {
 TEST(TaskLimitsTest, AStoredRunIsReadWithoutTheLimitsOfTraining) {
   const auto config = learning::ParseStoredRunConfig("name = \"r\"\n[client]\nbatch = 65536\n", "r");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->client.batch, 65'536u);
+  EXPECT_EQ(config->client.batch(), 65'536u);
 }
 
 }  // namespace

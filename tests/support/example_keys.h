@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/config/config.h"
@@ -64,14 +66,37 @@ inline std::vector<std::string> KeysShownWrongly(const std::vector<config::Confi
   return wrong;
 }
 
-// The keys as rows of a table of docs/configuration.md; the example's comments give their meaning.
-inline std::string KeyTable(const std::vector<config::ConfigKey>& keys, const std::string& text) {
+// A file with every key at its value, or else its default, and what it means: tables in the order of the
+// keys.
+inline std::string AnnotatedFile(const std::vector<config::ConfigKey>& keys) {
+  constexpr std::size_t kCommentColumn = 25;
+  std::vector<std::pair<std::string, std::string>> tables = {{"", ""}};
+  for (const config::ConfigKey& key : keys) {
+    const std::size_t dot = key.name.rfind('.');
+    const std::string table = dot == std::string::npos ? "" : key.name.substr(0, dot);
+    auto found = std::ranges::find(tables, table, &std::pair<std::string, std::string>::first);
+    if (found == tables.end()) found = tables.emplace(tables.end(), table, fmt::format("\n[{}]\n", table));
+    std::string line =
+        fmt::format("{} = {}", key.name.substr(dot + 1), key.line > 0 ? key.given : key.default_value);
+    const bool choice = key.type == "text" && !key.limits.empty();
+    const std::string comment = choice ? fmt::format("{}; {}", key.limits, key.help) : key.help;
+    if (!comment.empty()) line = fmt::format("{:<{}}# {}", line + " ", kCommentColumn, comment);
+    found->second += line + "\n";
+  }
+  std::string text;
+  for (const auto& [table, lines] : tables) text += lines;
+  return text;
+}
+
+// The keys as rows of a table of docs/configuration.md. What a reader does not say of a key, the comment of
+// the example does.
+inline std::string KeyTable(const std::vector<config::ConfigKey>& keys, const std::string& text = {}) {
   std::string table = "| key | type | default | limits | meaning |\n|---|---|---|---|---|\n";
   const auto code = [](const std::string& what) { return what.empty() ? "" : fmt::format("`{}`", what); };
   for (const config::ConfigKey& key : keys) {
     table += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, key.type,
                          key.default_value.empty() ? "required" : code(key.default_value), key.limits,
-                         CommentOf(text, key.line));
+                         key.help.empty() ? CommentOf(text, key.line) : key.help);
   }
   return table;
 }

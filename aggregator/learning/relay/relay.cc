@@ -147,7 +147,7 @@ absl::StatusOr<std::size_t> Relay::Deliver(const link::FederationClient::Assignm
 
 absl::StatusOr<PartialSum> Relay::Gather(const link::FederationClient::Assignment& assignment) {
   const wire::TrainTask& task = assignment.task;
-  absl::StatusOr<std::string> config = RelayedConfig(task);
+  absl::StatusOr<RunConfig> config = RelayedConfig(task);
   if (!config.ok()) return absl::UnimplementedError(config.status().message());
   const auto known = coordinator_.board().Find(task.run);
   std::string model;

@@ -77,8 +77,8 @@ class Relay {
   std::jthread thread_;  // last: it uses everything above
 };
 
-// The text of a run's file that hands these settings to nodes. Errors: FailedPrecondition for a task that
-// sums of several updates cannot answer.
-absl::StatusOr<std::string> RelayedConfig(const wire::TrainTask& task);
+// The run that hands a task's settings to nodes. Errors: FailedPrecondition for a task that sums of several
+// updates cannot answer.
+absl::StatusOr<RunConfig> RelayedConfig(const wire::TrainTask& task);
 
 }  // namespace tributary::learning

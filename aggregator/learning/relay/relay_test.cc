@@ -104,38 +104,40 @@ TEST_F(RelayTest, SharesItsSettingsExactly) {
   wire::TrainTask task;
   task.run = "r";
   task.fixed_point = {3, 0.1f};
-  task.settings = {.workload = "self_supervised",
-                   .method = "byol",
-                   .augmentation = "table",
-                   .local_steps = 7,
-                   .batch = 33,
-                   .learning_rate = 0.1 + 0.2,
-                   .momentum = 1.0 / 3,
-                   .weight_decay = 1e-300,
-                   .proximal_mu = 5e-324,
-                   .ema_lambda = 1e9,
-                   .target_decay = 1,
-                   .schedule_steps = 70,
-                   .seed = INT64_MAX,
-                   .encoding = parameters::UpdateEncoding::kInt12};
-  const auto text = RelayedConfig(task);
-  ASSERT_TRUE(text.ok()) << text.status();
-  const auto config = ParseRunConfig(*text, "relayed");
-  ASSERT_TRUE(config.ok()) << config.status() << *text;
+  task.settings = DefaultClientSettings();
+  task.settings.set_method("byol");
+  task.settings.set_augmentation("table");
+  task.settings.set_local_steps(7);
+  task.settings.set_batch(33);
+  task.settings.set_learning_rate(0.1 + 0.2);
+  task.settings.set_momentum(1.0 / 3);
+  task.settings.set_weight_decay(1e-300);
+  task.settings.set_proximal_mu(5e-324);
+  task.settings.set_ema_lambda(1e9);
+  task.settings.set_target_decay(1);
+  task.settings.set_schedule_steps(70);
+  task.settings.set_seed(INT64_MAX);
+  SetEncoding(parameters::UpdateEncoding::kInt12, task.settings);
+  const auto config = RelayedConfig(task);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(Validate(*config).ok()) << Validate(*config);
   EXPECT_EQ(config->rounds, 10u);
   EXPECT_EQ(static_cast<float>(config->max_element), 0.1f);
-  const ClientSettings& client = config->client;
-  EXPECT_EQ(client.learning_rate, task.settings.learning_rate);
-  EXPECT_EQ(client.momentum, task.settings.momentum);
-  EXPECT_EQ(client.weight_decay, task.settings.weight_decay);
-  EXPECT_EQ(client.proximal_mu, task.settings.proximal_mu);
-  EXPECT_EQ(client.seed, task.settings.seed);
-  EXPECT_EQ(client.encoding, parameters::UpdateEncoding::kInt12);
-  EXPECT_EQ(client.method, "byol");
+  EXPECT_EQ(config->client.SerializeAsString(), task.settings.SerializeAsString());
+  // A restart reads the same out of the store.
+  const auto stored =
+      ParseStoredRunConfig("name = \"r\"\nrounds = 10\n" + ClientSectionOf(config->client), "r");
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->client.SerializeAsString(), task.settings.SerializeAsString());
   task.run = "x\"\nrounds = 1";
-  EXPECT_FALSE(ParseRunConfig(*RelayedConfig(task), "relayed").ok());
+  EXPECT_FALSE(Validate(*RelayedConfig(task)).ok());
   task.run = "r";
-  task.settings.clip_norm = 1;
+  task.settings.set_schedule_steps(71);
+  EXPECT_FALSE(RelayedConfig(task).ok());
+  task.settings.set_schedule_steps(7 * (std::uint64_t{1} << 32));
+  EXPECT_FALSE(RelayedConfig(task).ok());
+  task.settings.set_schedule_steps(70);
+  task.settings.set_clip_norm(1);
   EXPECT_FALSE(RelayedConfig(task).ok());
 }
 
@@ -360,8 +362,9 @@ TEST_F(RelayTest, TakesNoOtherModelThanTheParentAnnounced) {
   child.Start();
   absl::Status said;
   const auto tell = [&](const absl::StatusOr<PartialSum>& sum) { said = sum.status(); };
-  child.coordinator().BeginRelayed(Config(1), {1, parameters::Sha256{std::byte{1}}, {}, 1, 0},
-                                   RoundsHost::ModelFile(3), tell);
+  child.coordinator().BeginRelayed(*ParseStoredRunConfig(Config(1), "r"),
+                                   {1, parameters::Sha256{std::byte{1}}, {}, 1, 0}, RoundsHost::ModelFile(3),
+                                   tell);
   child.Stop();
   EXPECT_EQ(said.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(said.message()), HasSubstr("not the one that it announced"));
@@ -373,8 +376,8 @@ TEST_F(RelayTest, LeavesARunOfItsOwnUnderThatNameAlone) {
   child.Start();
   StartRun(child, Config(2), 4);
   bool told = false;
-  child.coordinator().BeginRelayed(Config(1), {1, {}, {}, 1, 0}, RoundsHost::ModelFile(3),
-                                   [&](const absl::StatusOr<PartialSum>& sum) {
+  child.coordinator().BeginRelayed(*ParseStoredRunConfig(Config(1), "r"), {1, {}, {}, 1, 0},
+                                   RoundsHost::ModelFile(3), [&](const absl::StatusOr<PartialSum>& sum) {
                                      EXPECT_EQ(sum.status().code(), absl::StatusCode::kAlreadyExists);
                                      told = true;
                                    });

@@ -30,13 +30,13 @@ absl::Status CheckDeclaration(const NodeDeclaration& declaration, const RunConfi
                                                      parameters::HexOf(*declaration.schema),
                                                      parameters::HexOf(schema)));
   }
-  if (!declaration.workloads.empty() && Lacks(declaration.workloads, config.client.workload)) {
+  if (!declaration.workloads.empty() && Lacks(declaration.workloads, config.client.workload())) {
     return absl::FailedPreconditionError(
-        fmt::format("this run trains {}, which the node cannot", config.client.workload));
+        fmt::format("this run trains {}, which the node cannot", config.client.workload()));
   }
   const bool secure = config.privacy.secure_aggregation;
   const parameters::UpdateEncoding encoding =
-      secure ? parameters::UpdateEncoding::kFixed32 : config.client.encoding;
+      secure ? parameters::UpdateEncoding::kFixed32 : EncodingOf(config.client);
   if (!declaration.encodings.empty() && Lacks(declaration.encodings, encoding)) {
     return absl::FailedPreconditionError(
         fmt::format("this run takes updates as {}, which the node cannot send",

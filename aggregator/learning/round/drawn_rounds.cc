@@ -56,7 +56,7 @@ void DrawnRounds::EndRests() { rest_ns_ = kFirstRestNs; }
 
 bool DrawnRounds::Chosen(std::string_view node, std::uint32_t round) const {
   if (config_.sample_fraction >= 1) return true;
-  std::uint64_t state = Mix(config_.client.seed ^ Mix(config_.privacy.noise_seed) ^ secret_ ^ Mix(round));
+  std::uint64_t state = Mix(config_.client.seed() ^ Mix(config_.privacy.noise_seed) ^ secret_ ^ Mix(round));
   for (const char c : node) state = Mix(state ^ static_cast<unsigned char>(c));
   return static_cast<double>(state >> 11) * 0x1p-53 < config_.sample_fraction;
 }

@@ -151,7 +151,7 @@ TEST_F(PartialSumTest, IsRefusedAtTheDoorOfARunThatLooksAtSingleUpdates) {
     EXPECT_EQ(joined.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(joined.message()), ::testing::HasSubstr(std::string(why)));
   };
-  expect([](RunConfig& config) { config.clip_norm = 1; }, "scales single updates");
+  expect([](RunConfig& config) { config.client.set_clip_norm(1); }, "scales single updates");
   expect([](RunConfig& config) { config.weighting = UpdateWeighting::kUniform; }, "one vote");
   expect([](RunConfig& config) { config.strategy.kind = StrategyKind::kMedian; }, "looks at single updates");
   expect([](RunConfig& config) { config.privacy.secure_aggregation = true; }, "masks updates");

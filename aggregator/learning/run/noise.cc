@@ -21,8 +21,8 @@ absl::Status AddNoise(const RunConfig& config, std::uint32_t round, double total
   if (config.privacy.noise_multiplier <= 0) return absl::OkStatus();
   ASSIGN_OR_RETURN(const privacy::Key32 key, privacy::NoiseKey(config.privacy.noise_seed, round));
   // The sum's noise is noise_multiplier · clip_norm; the mean has that divided by the number of nodes.
-  return privacy::AddGaussianNoise(key, config.privacy.noise_multiplier * config.clip_norm / total_weight,
-                                   combined);
+  return privacy::AddGaussianNoise(
+      key, config.privacy.noise_multiplier * config.client.clip_norm() / total_weight, combined);
 }
 
 double EpsilonAfter(const RunConfig& config, std::uint32_t draws) {

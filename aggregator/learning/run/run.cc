@@ -153,7 +153,8 @@ std::unique_ptr<Upload> Run::NewUpload(const SubmissionHeader& header) {
   const RunConfig& config = state_.config();
   if (round_under_way_) *round_under_way_ = state_.round();
   return std::make_unique<Upload>(
-      header, Upload::Limits{static_cast<float>(config.max_element), config.clip_norm > 0, round_under_way_},
+      header,
+      Upload::Limits{static_cast<float>(config.max_element), config.client.clip_norm() > 0, round_under_way_},
       [&store = surroundings_.store] { return store.NewSubmission(); });
 }
 

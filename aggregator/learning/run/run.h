@@ -59,10 +59,10 @@ class Run {
   // the store. Nothing is left behind then.
   static absl::StatusOr<std::unique_ptr<Run>> Start(const RunSurroundings& surroundings,
                                                     std::string_view config, std::string_view model_file);
-  // A parent's run. `config` is what its tasks say, as the text of a run's file. Errors as those of Start,
-  // and InvalidArgument for a model that is not the one from which `round` starts.
+  // A parent's run, of what its tasks say. Errors as those of Start, and InvalidArgument for a model that is
+  // not the one from which `round` starts.
   static absl::StatusOr<std::unique_ptr<Run>> StartRelayed(const RunSurroundings& surroundings,
-                                                           std::string_view config,
+                                                           const RunConfig& config,
                                                            std::string_view model_file,
                                                            const ParentRound& round);
   // From where the store says it stands. DataLoss: what is stored is damaged.

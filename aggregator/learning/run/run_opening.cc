@@ -26,6 +26,16 @@ absl::StatusOr<parameters::FlatModel> DecodeGiven(std::string_view file) {
   return absl::InvalidArgumentError(fmt::format("model: {}", std::string(model.status().message())));
 }
 
+// What the store keeps of a parent's run, and Restore reads. The name is a valid one.
+std::string RelayedRunFile(const RunConfig& config) {
+  return fmt::format(
+      "# Relayed: the parent's settings, as far as nodes need them.\nname = \"{}\"\nrounds = {}\nmin_nodes = "
+      "{}\n"
+      "max_nodes = {}\nmax_samples = {}\nmax_element = {}\n\n{}",
+      config.name, config.rounds, config.min_nodes, config.max_nodes, config.max_samples, config.max_element,
+      ClientSectionOf(config.client));
+}
+
 std::shared_ptr<const v1::Round> LineOf(const absl::StatusOr<std::optional<store::HistoryRecord>>& record) {
   if (!record.ok() || !*record) return nullptr;
   auto line = ParseStored<v1::Round>((*record)->document, "history");
@@ -40,7 +50,7 @@ Run::Run(const RunSurroundings& surroundings, std::string_view config, RunState 
       state_(std::move(state)),
       model_(std::move(model)),
       sum_(surroundings.store, model_.layout().element_count, model_.strategy().needs_every_update(),
-           state_.config().clip_norm),
+           state_.config().client.clip_norm()),
       journal_(surroundings.store, state_.config().name, surroundings.keep_models),
       round_under_way_(state_.config().asynchronous() ? nullptr
                                                       : std::make_shared<std::atomic<std::uint32_t>>(0)) {}
@@ -71,13 +81,15 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Start(const RunSurroundings& surroundi
 }
 
 absl::StatusOr<std::unique_ptr<Run>> Run::StartRelayed(const RunSurroundings& surroundings,
-                                                       std::string_view config, std::string_view model_file,
+                                                       const RunConfig& config, std::string_view model_file,
                                                        const ParentRound& round) {
-  ASSIGN_OR_RETURN(RunConfig parsed, ParseStoredRunConfig(config, "the parent's run"));
+  RETURN_IF_ERROR(Validate(config));
+  const std::string text = RelayedRunFile(config);
+  ASSIGN_OR_RETURN(RunConfig parsed, ParseStoredRunConfig(text, "the parent's run"));
   parsed.relayed = true;
   ASSIGN_OR_RETURN(parameters::FlatModel model, DecodeGiven(model_file));
   ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
-                   Make(surroundings, config, std::move(parsed), std::move(model), nullptr));
+                   Make(surroundings, text, std::move(parsed), std::move(model), nullptr));
   if (run->state().model().model != round.model) {
     return absl::InvalidArgumentError(
         fmt::format("the parent's model of round {} is not the one that it announced", round.round));

@@ -48,7 +48,7 @@ RunRecord Run::Record() const {
   AddState(state_, health_.ok() ? account_.failure : std::string(health_.message()), run);
   run.set_strategy(config.relayed ? "relayed" : std::string(StrategyName(config.strategy.kind)));
   // A parent that keeps its schedule to itself does not tell how many.
-  if (!config.relayed || config.client.schedule) run.set_rounds(config.rounds);
+  if (!config.relayed || config.client.schedule_steps() > 0) run.set_rounds(config.rounds);
   run.set_committed_rounds(state_.committed());
   run.set_joined_nodes(static_cast<std::uint32_t>(state_.joined()));
   run.set_connected_nodes(static_cast<std::uint32_t>(state_.connected()));

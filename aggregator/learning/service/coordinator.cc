@@ -10,6 +10,7 @@
 #include "aggregator/learning/service/task_message.h"
 #include "core/parameters/flat_model.h"
 #include "core/status/macros.h"
+#include "google/protobuf/util/message_differencer.h"
 
 namespace tributary::learning {
 namespace {
@@ -408,30 +409,39 @@ RosterSize Coordinator::CountRoster() {
   return roster;
 }
 
-absl::StatusOr<Coordinator::Hosted*> Coordinator::RelayedFor(const std::string& config,
+namespace {
+
+// Whether nodes are told the same: all that a relayed run takes from its parent.
+bool SameForNodes(const RunConfig& a, const RunConfig& b) {
+  return a.rounds == b.rounds && static_cast<float>(a.max_element) == static_cast<float>(b.max_element) &&
+         google::protobuf::util::MessageDifferencer::Equals(a.client, b.client);
+}
+
+}  // namespace
+
+absl::StatusOr<Coordinator::Hosted*> Coordinator::RelayedFor(const RunConfig& config,
                                                              const ParentRound& round,
                                                              std::string_view model_file) {
-  ASSIGN_OR_RETURN(const RunConfig parsed, ParseStoredRunConfig(config, "the parent's run"));
-  Hosted* hosted = Find(parsed.name);
+  Hosted* hosted = Find(config.name);
   if (hosted != nullptr && hosted->relayed == nullptr) {
-    return absl::AlreadyExistsError(fmt::format("this aggregator has a run \"{}\" of its own", parsed.name));
+    return absl::AlreadyExistsError(fmt::format("this aggregator has a run \"{}\" of its own", config.name));
   }
-  if (hosted != nullptr && hosted->run->config_text() != config) {
+  if (hosted != nullptr && !SameForNodes(hosted->run->state().config(), config)) {
     return absl::AlreadyExistsError(
-        fmt::format("the parent's run \"{}\" was another one before: give it another name", parsed.name));
+        fmt::format("the parent's run \"{}\" was another one before: give it another name", config.name));
   }
   for (auto& [name, other] : runs_) {
-    if (other.relayed != nullptr && name != parsed.name) other.run->EndRelayed();
+    if (other.relayed != nullptr && name != config.name) other.run->EndRelayed();
   }
   if (hosted != nullptr) return hosted;
   ASSIGN_OR_RETURN(std::unique_ptr<Run> run, Run::StartRelayed(surroundings_, config, model_file, round));
-  spdlog::info("run {}: relayed for the parent, {} parameters", parsed.name,
+  spdlog::info("run {}: relayed for the parent, {} parameters", config.name,
                run->model().layout().element_count);
   AddRun(std::move(run));
-  return Find(parsed.name);
+  return Find(config.name);
 }
 
-void Coordinator::BeginRelayed(std::string config, ParentRound round, std::string model_file,
+void Coordinator::BeginRelayed(RunConfig config, ParentRound round, std::string model_file,
                                RelayedRun::SumDone done) {
   thread_.Post(
       [this, config = std::move(config), round, model_file = std::move(model_file), done = std::move(done)] {

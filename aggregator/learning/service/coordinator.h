@@ -118,10 +118,10 @@ class Coordinator {
   // A parent's run (relay.h). From now on nodes that ask for a run that is not here wait, and `watch` is told
   // the roster (ParentRoster).
   void AwaitParent(ParentRoster::Watch watch);
-  // The parent asks for a round of the run that `config` describes (Run::StartRelayed,
+  // The parent asks for a round of a run (Run::StartRelayed,
   // RelayedRun::BeginRound); another relayed run ends. `done` is called once, with the sum or why there is
   // none.
-  void BeginRelayed(std::string config, ParentRound round, std::string model_file, RelayedRun::SumDone done);
+  void BeginRelayed(RunConfig config, ParentRound round, std::string model_file, RelayedRun::SumDone done);
   // Without effect on a run that is this aggregator's own. `missing` is called if there is no such relayed
   // run.
   void OnRelayed(std::string run, std::function<void(RelayedRun&, Run&)> act,
@@ -163,7 +163,7 @@ class Coordinator {
   // Puts the stream into its run, or lets it wait; what is of no use is ended.
   void Assign(NodeStream stream);
   absl::StatusOr<std::string> TryStart(const std::string& config, const std::string& model);
-  absl::StatusOr<Hosted*> RelayedFor(const std::string& config, const ParentRound& round,
+  absl::StatusOr<Hosted*> RelayedFor(const RunConfig& config, const ParentRound& round,
                                      std::string_view model_file);
   absl::StatusOr<OpenModel> Open(const Run& run, const store::ModelRecord& record, Gate::Place place);
   void SayThatItCame(const NodeStream& stream);

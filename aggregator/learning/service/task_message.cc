@@ -14,25 +14,6 @@ void AddRoster(const privacy::MaskingRoster& roster, google::protobuf::RepeatedP
   }
 }
 
-void AddSettings(const RunConfig& config, v1::ClientSettings& wire) {
-  const ClientSettings& settings = config.client;
-  wire.set_workload(settings.workload);
-  wire.set_local_steps(settings.local_steps);
-  wire.set_batch(settings.batch);
-  wire.set_learning_rate(settings.learning_rate);
-  wire.set_momentum(settings.momentum);
-  wire.set_weight_decay(settings.weight_decay);
-  wire.set_proximal_mu(settings.proximal_mu);
-  wire.set_ema_lambda(settings.ema_lambda);
-  wire.set_encoding(static_cast<v1::UpdateEncoding>(settings.encoding));
-  wire.set_clip_norm(config.clip_norm);
-  wire.set_seed(settings.seed);
-  wire.set_schedule_steps(settings.schedule ? std::uint64_t{config.rounds} * settings.local_steps : 0);
-  wire.set_method(settings.method);
-  wire.set_augmentation(settings.augmentation);
-  wire.set_target_decay(settings.target_decay);
-}
-
 void AddMasking(const MaskingSession& masking, const std::string& node, v1::TrainTask& wire) {
   wire.mutable_settings()->set_encoding(v1::UPDATE_ENCODING_FIXED32);
   v1::MaskingTask& task = *wire.mutable_masking();
@@ -53,7 +34,7 @@ void AddTraining(const RunState& state, const std::string& node, v1::TrainTask& 
   wire.set_model_sha256(parameters::BytesOf(state.model().model));
   wire.set_schema_sha256(parameters::BytesOf(state.model().schema));
   wire.set_element_count(state.model().element_count);
-  AddSettings(config, *wire.mutable_settings());
+  *wire.mutable_settings() = config.client;
   wire.set_fraction_bits(state.open_round()->fixed_point.fraction_bits);
   wire.set_max_element(static_cast<float>(config.max_element));
   wire.set_uniform_weight(config.weighting == UpdateWeighting::kUniform);

@@ -1,0 +1,277 @@
+#include "core/learning/client_settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+
+namespace tributary::learning {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using Settings = v1::ClientSettings;
+
+// All that an unsigned field holds.
+constexpr nn::TrainingLimit kSeedLimit = {0, 0x1p64};
+
+const FieldDescriptor* Field(int number) { return Settings::descriptor()->FindFieldByNumber(number); }
+
+std::vector<ClientSetting> MakeTable() {
+  return {
+      {.field = Field(Settings::kWorkloadFieldNumber),
+       .choices = {"self_supervised"},
+       .help = "what nodes train"},
+      {.field = Field(Settings::kLocalStepsFieldNumber),
+       .limit = nn::kLocalStepsLimit,
+       .default_value = 50,
+       .help = "steps of a node in a round"},
+      {.field = Field(Settings::kBatchFieldNumber),
+       .limit = nn::kBatchLimit,
+       .default_value = 32,
+       .help = "images of a step"},
+      {.field = Field(Settings::kLearningRateFieldNumber),
+       .limit = nn::kLearningRateLimit,
+       .default_value = 3.2,
+       .help = "above 0; for a batch of 256, scaled by batch / 256"},
+      {.field = Field(Settings::kMomentumFieldNumber),
+       .limit = nn::kMomentumLimit,
+       .default_value = 0.9,
+       .help = "of the node's gradient descent"},
+      {.field = Field(Settings::kWeightDecayFieldNumber),
+       .limit = nn::kWeightDecayLimit,
+       .default_value = 5e-4,
+       .help = "weight of ½ ‖w‖² in the loss"},
+      {.field = Field(Settings::kProximalMuFieldNumber),
+       .limit = nn::kProximalLimit,
+       .help = "fedprox: weight of ½ ‖w − w_g‖² in the loss; 0: none"},
+      {.field = Field(Settings::kEmaLambdaFieldNumber),
+       .limit = nn::kEmaLambdaLimit,
+       .help = "fedema: w ← m w_k + (1 − m) w_g with m = min(lambda ‖w_g − w_k‖, 1); 0: none"},
+      {.field = Field(Settings::kEncodingFieldNumber),
+       .choices = {"float32", "float16", "int8", "int12"},
+       .help = "of the update; the node adds what the encoding lost to its next update"},
+      {.field = Field(Settings::kSeedFieldNumber),
+       .limit = kSeedLimit,
+       .default_value = 1,
+       .help = "of augmentation and order; each node mixes in its name and the round"},
+      {.field = Field(Settings::kMethodFieldNumber),
+       .choices = {"simsiam", "byol"},
+       .optional_on_wire = true,
+       .help = "of self-supervised learning"},
+      {.field = Field(Settings::kAugmentationFieldNumber),
+       .choices = {"continuous", "table"},
+       .optional_on_wire = true,
+       .former = "hardware",
+       .renamed = "\"hardware\" is now called \"table\"; the processor computes these views",
+       .help = "table: the views of the FPGA kernel's tables, computed on the processor"},
+      {.field = Field(Settings::kTargetDecayFieldNumber),
+       .limit = nn::kTargetDecayLimit,
+       .default_value = 0.996,
+       .help = "byol: share of the target network that a step keeps"},
+  };
+}
+
+bool IsNumber(const FieldDescriptor& field) {
+  return field.cpp_type() != FieldDescriptor::CPPTYPE_STRING &&
+         field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM;
+}
+
+double NumberOf(const Settings& settings, const FieldDescriptor& field) {
+  const google::protobuf::Reflection& values = *settings.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return values.GetUInt32(settings, &field);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return static_cast<double>(values.GetUInt64(settings, &field));
+    default:
+      return values.GetDouble(settings, &field);
+  }
+}
+
+void SetInteger(std::int64_t value, const FieldDescriptor& field, Settings& settings) {
+  const google::protobuf::Reflection& values = *settings.GetReflection();
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+    values.SetUInt32(&settings, &field, static_cast<std::uint32_t>(value));
+  } else {
+    values.SetUInt64(&settings, &field, static_cast<std::uint64_t>(value));
+  }
+}
+
+// "UPDATE_ENCODING_INT8" is "int8"; empty for a number without a name and for the unspecified one.
+std::string ChoiceNamed(const google::protobuf::EnumDescriptor& type, int number) {
+  const auto* value = type.FindValueByNumber(number);
+  if (value == nullptr || number == 0) return {};
+  return absl::AsciiStrToLower(value->name().substr(value->name().rfind('_') + 1));
+}
+
+std::string ChoiceOf(const Settings& settings, const FieldDescriptor& field) {
+  const google::protobuf::Reflection& values = *settings.GetReflection();
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) return values.GetString(settings, &field);
+  return ChoiceNamed(*field.enum_type(), values.GetEnumValue(settings, &field));
+}
+
+void SetChoice(std::string_view choice, const FieldDescriptor& field, Settings& settings) {
+  const google::protobuf::Reflection& values = *settings.GetReflection();
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    values.SetString(&settings, &field, std::string(choice));
+    return;
+  }
+  for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+    const int number = field.enum_type()->value(i)->number();
+    if (ChoiceNamed(*field.enum_type(), number) == choice) values.SetEnumValue(&settings, &field, number);
+  }
+}
+
+nn::TrainingLimit Judged(const nn::TrainingLimit& limit, ClientLimits limits) {
+  if (limits == ClientLimits::kTraining) return limit;
+  return {limit.least, std::numeric_limits<double>::max()};
+}
+
+std::optional<std::string> FaultOf(const Settings& settings, const ClientSetting& setting,
+                                   ClientLimits limits) {
+  if (IsNumber(*setting.field)) {
+    const double value = NumberOf(settings, *setting.field);
+    const nn::TrainingLimit limit = Judged(setting.limit, limits);
+    return limit.Admits(value) ? std::nullopt : std::optional(limit.Refusal("", value).substr(1));
+  }
+  if (std::ranges::count(setting.choices, ChoiceOf(settings, *setting.field)) > 0) return std::nullopt;
+  return fmt::format("must be {}", fmt::join(setting.choices, " or "));
+}
+
+void Read(const config::ConfigSection& section, const ClientSetting& setting, ClientLimits limits,
+          Settings& settings) {
+  const FieldDescriptor& field = *setting.field;
+  const std::string& key = field.name();
+  if (!IsNumber(field)) {
+    const std::string_view otherwise = setting.choices.front();
+    const std::span<const std::string_view> choices = setting.choices;
+    const bool renamed = !setting.former.empty() && section.Is(key, setting.former);
+    if (renamed) {
+      section.Text(key, otherwise, setting.help);
+      section.Fault(key, setting.renamed);
+    }
+    SetChoice(renamed ? std::string(otherwise) : section.Choice(key, otherwise, choices, setting.help), field,
+              settings);
+  } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+    settings.GetReflection()->SetDouble(
+        &settings, &field,
+        section.Real(key, setting.default_value, RealsWithin(setting.limit, limits), setting.help));
+  } else {
+    SetInteger(section.Integer(key, static_cast<std::int64_t>(setting.default_value),
+                               IntegersWithin(setting.limit, limits), setting.help),
+               field, settings);
+  }
+}
+
+std::string TomlOf(const Settings& settings, const FieldDescriptor& field) {
+  if (!IsNumber(field)) return fmt::format("\"{}\"", ChoiceOf(settings, field));
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
+    return fmt::format("{}", settings.GetReflection()->GetUInt64(settings, &field));
+  }
+  return fmt::format("{}", NumberOf(settings, field));
+}
+
+}  // namespace
+
+std::span<const ClientSetting> ClientSettingTable() {
+  static const std::vector<ClientSetting>& table = *new std::vector<ClientSetting>(MakeTable());
+  return table;
+}
+
+const ClientSetting& ClipNormSetting() {
+  static const ClientSetting& setting =
+      *new ClientSetting{.field = Field(Settings::kClipNormFieldNumber),
+                         .limit = nn::kClipNormLimit,
+                         .help = "updates are scaled down to this L2 norm by node and aggregator; 0: off"};
+  return setting;
+}
+
+Settings DefaultClientSettings() {
+  Settings settings;
+  for (const ClientSetting& setting : ClientSettingTable()) {
+    if (!IsNumber(*setting.field)) {
+      SetChoice(setting.choices.front(), *setting.field, settings);
+    } else if (setting.field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+      settings.GetReflection()->SetDouble(&settings, setting.field, setting.default_value);
+    } else {
+      SetInteger(static_cast<std::int64_t>(setting.default_value), *setting.field, settings);
+    }
+  }
+  return settings;
+}
+
+std::vector<ClientFault> FaultsOf(const Settings& settings, ClientLimits limits) {
+  std::vector<ClientFault> faults;
+  const auto check = [&](const ClientSetting& setting) {
+    if (auto fault = FaultOf(settings, setting, limits)) faults.push_back({&setting, *std::move(fault)});
+  };
+  std::ranges::for_each(ClientSettingTable(), check);
+  check(ClipNormSetting());
+  return faults;
+}
+
+absl::Status AdoptFromTask(Settings& settings, bool masked) {
+  settings.DiscardUnknownFields();  // what a restart would not find in the store
+  for (const ClientSetting& setting : ClientSettingTable()) {
+    if (setting.optional_on_wire && ChoiceOf(settings, *setting.field).empty()) {
+      SetChoice(setting.choices.front(), *setting.field, settings);
+    }
+  }
+  Settings plain = settings;
+  if (masked) {
+    if (settings.encoding() != v1::UPDATE_ENCODING_FIXED32) {
+      return absl::InvalidArgumentError("settings.encoding must be fixed32 for a masked update");
+    }
+    plain.set_encoding(v1::UPDATE_ENCODING_FLOAT32);
+  }
+  const std::vector<ClientFault> faults = FaultsOf(plain, ClientLimits::kTraining);
+  if (faults.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("settings.{} {}", faults.front().setting->field->name(), faults.front().what));
+}
+
+Settings ReadClientSettings(const config::ConfigSection& root, std::uint32_t rounds, ClientLimits limits) {
+  Settings settings;
+  Read(root, ClipNormSetting(), limits, settings);
+  const config::ConfigSection section = root.Section("client");
+  for (const ClientSetting& setting : ClientSettingTable()) Read(section, setting, limits, settings);
+  const bool schedule =
+      section.Boolean("schedule", true, "cosine over the steps of all rounds; false: a constant rate");
+  if (schedule) settings.set_schedule_steps(std::uint64_t{rounds} * settings.local_steps());
+  return settings;
+}
+
+std::string ClientSectionOf(const Settings& settings) {
+  std::string text = "[client]\n";
+  for (const ClientSetting& setting : ClientSettingTable()) {
+    text += fmt::format("{} = {}\n", setting.field->name(), TomlOf(settings, *setting.field));
+  }
+  return text + fmt::format("schedule = {}\n", settings.schedule_steps() > 0);
+}
+
+// The numbers are the same.
+parameters::UpdateEncoding EncodingOf(const Settings& settings) {
+  return static_cast<parameters::UpdateEncoding>(settings.encoding());
+}
+void SetEncoding(parameters::UpdateEncoding encoding, Settings& settings) {
+  settings.set_encoding(static_cast<v1::UpdateEncoding>(encoding));
+}
+
+config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimits limits) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMostStored = std::numeric_limits<std::int32_t>::max();
+  const auto least = static_cast<std::int64_t>(limit.least);
+  if (limit.most >= static_cast<double>(kMost)) return {least, kMost};
+  return {least, limits == ClientLimits::kStored ? kMostStored : static_cast<std::int64_t>(limit.most)};
+}
+
+config::RealLimits RealsWithin(const nn::TrainingLimit& limit, ClientLimits limits) {
+  if (limits == ClientLimits::kStored) return {0, std::numeric_limits<double>::max()};
+  return {limit.least, limit.most};
+}
+
+}  // namespace tributary::learning

@@ -1,0 +1,72 @@
+// How a node trains in a run: tributary.v1.ClientSettings is the record, from the run file to the trainer.
+// One table has the limits, the default and the meaning of each of its fields.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/config/config.h"
+#include "core/nn/encoder/training_limits.h"
+#include "core/parameters/update_encoding.h"
+#include "tributary/v1/federation.pb.h"
+
+namespace tributary::learning {
+
+// One field. Its name in the message is its key in the section [client] of a run file.
+struct ClientSetting {
+  const google::protobuf::FieldDescriptor* field = nullptr;
+  nn::TrainingLimit limit = {0, 0};            // of a number
+  double default_value = 0;                    // of a number
+  std::vector<std::string_view> choices = {};  // of a text or an enumeration; the first is the default
+  // A task may lack it and means the default: the field is younger than the message.
+  bool optional_on_wire = false;
+  // A choice by its former name, and what the name is now.
+  std::string_view former = {};
+  std::string_view renamed = {};
+  config::Help help;
+};
+
+// In the order of the section. Without what a run file says in another way: clip_norm stands at the file's
+// top (ClipNormSetting) and schedule_steps follows from `schedule` and the number of rounds.
+std::span<const ClientSetting> ClientSettingTable();
+const ClientSetting& ClipNormSetting();
+
+// Every field at its default; no schedule, no clipping.
+v1::ClientSettings DefaultClientSettings();
+
+// By which limits settings are judged.
+enum class ClientLimits {
+  kTraining,  // what every node takes
+  kStored,    // for a run that was taken before: the lower ones alone, without which settings mean nothing
+};
+
+// What is wrong with one field; "must be from 2 to 4096, found 1". ASCII: it crosses the wire.
+struct ClientFault {
+  const ClientSetting* setting = nullptr;
+  std::string what;
+};
+std::vector<ClientFault> FaultsOf(const v1::ClientSettings& settings, ClientLimits limits);
+
+// Settings that came with a task: fills in what the task may lack and drops fields that are not known here.
+// `masked`: the task masks updates, which travel as fixed32 and no otherwise. Errors: InvalidArgument naming
+// the first field at fault, with its limits.
+absl::Status AdoptFromTask(v1::ClientSettings& settings, bool masked);
+
+// Reads [client] and clip_norm of a run file of so many rounds, and records faults there.
+v1::ClientSettings ReadClientSettings(const config::ConfigSection& root, std::uint32_t rounds,
+                                      ClientLimits limits);
+// The section [client] of a run file that says the same, but for clip_norm.
+std::string ClientSectionOf(const v1::ClientSettings& settings);
+
+parameters::UpdateEncoding EncodingOf(const v1::ClientSettings& settings);
+void SetEncoding(parameters::UpdateEncoding encoding, v1::ClientSettings& settings);
+
+// How a section's keys are limited by the training's limits.
+config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimits limits);
+config::RealLimits RealsWithin(const nn::TrainingLimit& limit, ClientLimits limits);
+
+}  // namespace tributary::learning

@@ -1,0 +1,83 @@
+#include "core/learning/client_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+
+namespace tributary::learning {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+v1::ClientSettings WithLocalSteps(std::uint32_t steps) {
+  v1::ClientSettings settings = DefaultClientSettings();
+  settings.set_local_steps(steps);
+  return settings;
+}
+
+std::string Refusal(v1::ClientSettings settings, bool masked = false) {
+  return std::string(AdoptFromTask(settings, masked).message());
+}
+
+// A field without a row would reach the trainer unchecked.
+TEST(ClientSettingsTest, EveryFieldOfTheMessageHasOneRow) {
+  std::multiset<int> rows = {v1::ClientSettings::kScheduleStepsFieldNumber,
+                             ClipNormSetting().field->number()};
+  for (const ClientSetting& setting : ClientSettingTable()) rows.insert(setting.field->number());
+  std::multiset<int> fields;
+  const google::protobuf::Descriptor& message = *v1::ClientSettings::descriptor();
+  for (int i = 0; i < message.field_count(); ++i) fields.insert(message.field(i)->number());
+  EXPECT_EQ(rows, fields);
+}
+
+TEST(ClientSettingsTest, TheDefaultsAreWithinTheLimits) {
+  EXPECT_THAT(FaultsOf(DefaultClientSettings(), ClientLimits::kTraining), IsEmpty());
+  EXPECT_EQ(Refusal(DefaultClientSettings()), "");
+}
+
+TEST(ClientSettingsTest, ATaskIsRefusedWithTheFieldAndItsLimits) {
+  EXPECT_EQ(Refusal(WithLocalSteps(0)), "settings.local_steps must be from 1 to 10000000, found 0");
+  v1::ClientSettings settings = DefaultClientSettings();
+  settings.set_learning_rate(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THAT(Refusal(settings), HasSubstr("settings.learning_rate must be from 0 to 100"));
+  settings = DefaultClientSettings();
+  settings.set_method("other");
+  EXPECT_EQ(Refusal(settings), "settings.method must be simsiam or byol");
+  settings = DefaultClientSettings();
+  settings.set_encoding(static_cast<v1::UpdateEncoding>(99));
+  EXPECT_THAT(Refusal(settings), HasSubstr("settings.encoding must be float32 or"));
+}
+
+TEST(ClientSettingsTest, Fixed32IsForMaskedTasksAlone) {
+  v1::ClientSettings settings = DefaultClientSettings();
+  EXPECT_THAT(Refusal(settings, true), HasSubstr("settings.encoding must be fixed32"));
+  settings.set_encoding(v1::UPDATE_ENCODING_FIXED32);
+  EXPECT_EQ(Refusal(settings, true), "");
+  EXPECT_THAT(Refusal(settings, false), HasSubstr("settings.encoding"));
+}
+
+TEST(ClientSettingsTest, ATaskOfBeforeMeansTheDefaultsOfFieldsThatItLacks) {
+  v1::ClientSettings settings = DefaultClientSettings();
+  settings.clear_method();
+  settings.clear_augmentation();
+  ASSERT_TRUE(AdoptFromTask(settings, false).ok());
+  EXPECT_EQ(settings.method(), "simsiam");
+  EXPECT_EQ(settings.augmentation(), "continuous");
+  settings.clear_workload();
+  EXPECT_THAT(Refusal(settings), HasSubstr("settings.workload"));
+}
+
+TEST(ClientSettingsTest, AFieldThatIsNotKnownHereIsDropped) {
+  v1::ClientSettings settings;
+  ASSERT_TRUE(settings.ParseFromString(DefaultClientSettings().SerializeAsString() + "\xf8\x7f\x01"));
+  ASSERT_TRUE(AdoptFromTask(settings, false).ok());
+  EXPECT_EQ(settings.SerializeAsString(), DefaultClientSettings().SerializeAsString());
+}
+
+}  // namespace
+}  // namespace tributary::learning
