@@ -70,10 +70,10 @@ TEST_P(EncoderOnnxTest, GivesTheSameFeatures) {
   const std::string stem = OwnFolder() + "encoder_onnx_" + GetParam().name;
   Write(stem + ".onnx", model->data(), model->size());
   Write(stem + ".images", images.data(), images.size());
-  const int status =
-      std::system(fmt::format("/usr/bin/python3 {}/cli/model/encoder_onnx_evaluate.py {}.onnx {}.images > {}.txt",
-                              TRIBUTARY_SOURCE_DIR, stem, stem, stem)
-                      .c_str());
+  const int status = std::system(
+      fmt::format("/usr/bin/python3 {}/cli/model/encoder_onnx_evaluate.py {}.onnx {}.images > {}.txt",
+                  TRIBUTARY_SOURCE_DIR, stem, stem, stem)
+          .c_str());
   if (WIFEXITED(status) && (WEXITSTATUS(status) == kSkipped || WEXITSTATUS(status) == 127)) {
     GTEST_SKIP() << "needs /usr/bin/python3 with onnx and numpy (python3-onnx)";
   }

@@ -22,7 +22,8 @@ CpuBeacon::CpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format
     : network_(network), model_(network), format_(format), max_batch_(max_batch) {}
 
 Accelerator::Shape CpuBeacon::shape() const {
-  return {.inputs = nn::BeaconNetwork::kInputs, .outputs = nn::BeaconNetwork::kOutputs, .max_batch = max_batch_};
+  return {
+      .inputs = nn::BeaconNetwork::kInputs, .outputs = nn::BeaconNetwork::kOutputs, .max_batch = max_batch_};
 }
 
 std::string CpuBeacon::description() const {

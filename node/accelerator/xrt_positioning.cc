@@ -37,8 +37,9 @@ XrtPositioning::XrtPositioning(fpga::PositioningModel model, std::size_t max_bat
     : model_(std::move(model)), max_batch_(max_batch), frames_(std::move(frames)), finite_(max_batch) {}
 
 Accelerator::Shape XrtPositioning::shape() const {
-  return {
-      .inputs = fpga::PositioningModel::kInputs, .outputs = fpga::PositioningModel::kOutputs, .max_batch = max_batch_};
+  return {.inputs = fpga::PositioningModel::kInputs,
+          .outputs = fpga::PositioningModel::kOutputs,
+          .max_batch = max_batch_};
 }
 
 std::string XrtPositioning::description() const {
@@ -62,7 +63,8 @@ absl::Status XrtPositioning::Infer(std::span<const float> features, std::size_t 
           PrepareInput(model_.input(), features.data() + (first + i) * fpga::PositioningModel::kInputs,
                        bytes + i * fpga::PositioningModel::kInputs);
       if (!finite_[first + i])
-        std::fill_n(bytes + i * fpga::PositioningModel::kInputs, fpga::PositioningModel::kInputs, std::int8_t{0});
+        std::fill_n(bytes + i * fpga::PositioningModel::kInputs, fpga::PositioningModel::kInputs,
+                    std::int8_t{0});
     }
   };
   const float unit = std::ldexp(1.0f, -model_.fixed().output_fraction);

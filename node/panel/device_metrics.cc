@@ -6,7 +6,8 @@ namespace tributary::panel {
 
 void AddDeviceMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels,
                       std::function<accelerator::Accelerator::Counters()> counters) {
-  const auto add = [&](const char* name, const char* help, std::uint64_t accelerator::Accelerator::Counters::*count) {
+  const auto add = [&](const char* name, const char* help,
+                       std::uint64_t accelerator::Accelerator::Counters::*count) {
     metrics.AddCounterCallback(name, help, labels,
                                [counters, count] { return static_cast<double>(counters().*count); });
   };
