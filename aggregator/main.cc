@@ -87,16 +87,9 @@ int main(int argc, char** argv) {
   bool check_only = false;
   app.add_option("--config", path, "Configuration file (TOML)")->required()->type_name("FILE");
   app.add_flag("--check", check_only, "Check the configuration and the files it names, then exit");
-  app.set_version_flag("--version", tributary::runtime::VersionText("tributary-aggregator"));
-  app.failure_message(tributary::runtime::CommandLineFault);
   app.footer(tributary::aggregator::kExamples);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0
-               ? tributary::runtime::FinishOutput("tributary-aggregator", tributary::runtime::kExitOk)
-               : tributary::runtime::kExitUsage;
-  }
+  const std::string version = tributary::runtime::VersionText("tributary-aggregator");
+  if (const auto ended = tributary::runtime::ParseCommandLine(app, version, argc, argv)) return *ended;
   return tributary::runtime::FinishOutput("tributary-aggregator",
                                           tributary::aggregator::Run(path, check_only));
 }

@@ -101,15 +101,8 @@ int main(int argc, char** argv) {
   app.add_option("--config", arguments.config, "Configuration file (TOML)")->required()->type_name("FILE");
   app.add_flag("--check", arguments.check, "Check the configuration and the files it names, then exit");
   app.add_option("--summary", arguments.summary, "Write the final account here, as JSON")->type_name("FILE");
-  app.set_version_flag("--version", tributary::runtime::VersionText("tributary-node"));
-  app.failure_message(tributary::runtime::CommandLineFault);
   app.footer(tributary::node::kExamples);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0
-               ? tributary::runtime::FinishOutput("tributary-node", tributary::runtime::kExitOk)
-               : tributary::runtime::kExitUsage;
-  }
+  const std::string version = tributary::runtime::VersionText("tributary-node");
+  if (const auto ended = tributary::runtime::ParseCommandLine(app, version, argc, argv)) return *ended;
   return tributary::runtime::FinishOutput("tributary-node", tributary::node::Run(arguments));
 }

@@ -6,14 +6,13 @@
 #include <cstddef>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/runtime/service.h"
+#include "core/runtime/standard_output.h"
 
 namespace tributary::runtime {
 namespace {
-
-std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
 
 std::vector<std::string> NamesOf(const CLI::App& app) {
   std::vector<std::string> names;
@@ -33,7 +32,7 @@ std::vector<std::string> OptionsOf(const CLI::App& app) {
 std::string InAGroup(const CLI::App& app, std::string_view name) {
   for (const CLI::App* group : CommandsOf(app)) {
     for (const CLI::App* each : CommandsOf(*group)) {
-      if (each->get_name() == name) return group->get_name() + " " + each->get_name();
+      if (each->get_name() == name) return CommandPath(*each).substr(app.get_name().size() + 1);
     }
   }
   return "";
@@ -76,12 +75,67 @@ std::string UnexpectedArgument(const CLI::App& app, const std::string& word) {
   return fmt::format("\"{}\" is not an option{}", name, Question(Nearest(name, OptionsOf(app))));
 }
 
+// CLI11 names the option first, then says "1 required FILE missing" or "At Most 1 required but received 2".
+std::string WrongCount(const std::string& what) {
+  const std::string name = what.substr(0, what.find_first_of(": "));
+  if (what.ends_with("flag override")) return "--" + name + " takes no value";
+  if (what.ends_with("missing")) return name + " needs a value";
+  return name + " may be given only once";
+}
+
+// What was given, in our words; our own faults (ValidationError) are in them already.
+std::string WrongValue(const CLI::Error& error) {
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return WrongCount(error.what());
+  return error.what();
+}
+
 }  // namespace
+
+std::optional<int> ParseCommandLine(CLI::App& app, const std::string& version, int argc,
+                                    const char* const* argv) {
+  app.set_version_flag("--version", version);
+  app.failure_message(CommandLineFault);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? FinishOutput(app.get_name(), kExitOk) : kExitUsage;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<const CLI::App*> FindCommand(const CLI::App& app, std::span<const std::string> words) {
+  const CLI::App* found = &app;
+  for (const std::string& word : words) {
+    const std::vector<const CLI::App*> commands = CommandsOf(*found);
+    const auto next =
+        std::ranges::find(commands, word, [](const CLI::App* each) { return each->get_name(); });
+    if (next == commands.end()) {
+      return absl::InvalidArgumentError(commands.empty()
+                                            ? fmt::format("\"{}\" has no commands", CommandPath(*found))
+                                            : UnknownCommand(*found, word));
+    }
+    found = *next;
+  }
+  return found;
+}
+
+std::string CommandPath(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent == nullptr ? app.get_name() : absl::StrCat(CommandPath(*parent), " ", app.get_name());
+}
+
+std::string HelpText(const CLI::App& app) {
+  return app.get_formatter()->make_help(&app, CommandPath(app), CLI::AppFormatMode::Normal);
+}
+
+std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string nearest;
-  // Skip words that are longer than any of ours: the cost is the product of the lengths.
-  std::size_t least = word.size() > 64 ? 0 : std::max<std::size_t>(word.size() / 3, 1) + 1;
+  // Longer words than any of ours are not compared: the cost is their product.
+  std::size_t least = word.size() > 64 ? 0 : word.size() > 3 ? 3 : 2;
   for (const std::string& candidate : candidates) {
     if (least == 0) break;
     const std::size_t faults = Edits(word, candidate);
@@ -94,13 +148,10 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
 }
 
 std::string CommandLineFault(const CLI::App* app, const CLI::Error& error) {
-  std::string path = app->get_name();
-  while (!app->get_subcommands().empty()) {
-    app = app->get_subcommands().front();
-    path += " " + app->get_name();
-  }
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  const std::string path = CommandPath(*app);
   const std::vector<std::string> rest = app->remaining();
-  std::string what = error.what();
+  std::string what = WrongValue(error);
   if (!rest.empty() && (CommandsOf(*app).empty() || rest.front().starts_with("-"))) {
     what = UnexpectedArgument(*app, rest.front());
   } else if (!rest.empty()) {

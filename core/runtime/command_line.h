@@ -2,18 +2,40 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace tributary::runtime {
 
-// For CLI::App::failure_message: names the command with the fault, the fault, and the --help to read.
-// Suggests the nearest command or option for a mistyped one; lists all commands if none is near.
+// Parses the command line of a program. Adds --version, which prints `version`. Gives the exit code where the
+// program must end: 0 after --help and --version, 64 after a fault, 73 if standard output cannot be written.
+std::optional<int> ParseCommandLine(CLI::App& app, const std::string& version, int argc,
+                                    const char* const* argv);
+
+// For CLI::App::failure_message: the command at which it went wrong, what is wrong, and whose --help to ask.
+// A mistyped command or option gets the nearest one; without a near one, all commands are named.
 std::string CommandLineFault(const CLI::App* app, const CLI::Error& error);
 
-// The candidate nearest to `word`; empty if none is near. Swapped neighbours count as one fault; one fault is
-// allowed for every three letters.
+// The command that `words` name, as {"run", "start"}; `app` itself without words. Errors: InvalidArgument for
+// a word that is no command, with the nearest one.
+absl::StatusOr<const CLI::App*> FindCommand(const CLI::App& app, std::span<const std::string> words);
+
+// "tributary run start".
+std::string CommandPath(const CLI::App& app);
+
+// What --help prints, whatever was parsed.
+std::string HelpText(const CLI::App& app);
+
+// In the order of their declaration.
+std::vector<const CLI::App*> CommandsOf(const CLI::App& app);
+
+// The candidate that `word` was most likely meant to be; empty if none is near. Two letters that changed
+// places count as one fault. Two faults are admitted, one in words of up to three letters.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace tributary::runtime

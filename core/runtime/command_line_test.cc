@@ -22,6 +22,7 @@ std::string FaultOf(std::vector<std::string> arguments) {
     CLI::App* added = run->add_subcommand(command);
     added->add_option("name", name)->required();
     added->add_option("--after", after);
+    added->add_flag("--json")->disable_flag_override();
   }
   app.add_subcommand("status");
   try {
@@ -70,11 +71,33 @@ TEST(CommandLineTest, AsksWhatAMistypedOptionWasMeantToBe) {
               StartsWith("tributary: \"--hlep\" is not an option; did you mean --help?\n"));
 }
 
+TEST(CommandLineTest, SaysHowOftenAnOptionIsGivenAndWhetherItTakesAValue) {
+  EXPECT_THAT(FaultOf({"--after", "letters", "show", "run"}),
+              StartsWith("tributary run show: --after needs a value\n"));
+  EXPECT_THAT(FaultOf({"2", "--after", "1", "--after", "letters", "show", "run"}),
+              StartsWith("tributary run show: --after may be given only once\n"));
+  EXPECT_THAT(FaultOf({"--json=yes", "letters", "show", "run"}),
+              StartsWith("tributary run show: --json takes no value\n"));
+}
+
+TEST(CommandLineTest, FindsACommandByItsWords) {
+  CLI::App app("", "tributary");
+  const CLI::App* start = app.add_subcommand("run")->add_subcommand("start");
+  const auto find = [&app](const std::vector<std::string>& words) { return FindCommand(app, words); };
+  EXPECT_EQ(*find({}), &app);
+  EXPECT_EQ(*find({"run", "start"}), start);
+  EXPECT_EQ(CommandPath(**find({"run", "start"})), "tributary run start");
+  EXPECT_EQ(find({"run", "strat"}).status().message(), "\"strat\" is not a command; did you mean start?");
+  EXPECT_EQ(find({"run", "start", "now"}).status().message(), "\"tributary run start\" has no commands");
+}
+
 TEST(CommandLineTest, CountsSwappedNeighboursAsOneFaultAndStaysSilentWhereNothingIsNear) {
   EXPECT_EQ(Nearest("ab", {"ba"}), "ba");
   EXPECT_EQ(Nearest("watch", {"wtach", "match"}), "wtach") << "the first of two that are as near";
   EXPECT_EQ(Nearest("x", {"y"}), "");
   EXPECT_EQ(Nearest("", {"run"}), "");
+  EXPECT_EQ(Nearest("rollbakc", {"rollback"}), "rollback");
+  EXPECT_EQ(Nearest("self_supervised", {"self_supervision"}), "") << "three edits, however long the word";
   EXPECT_EQ(Nearest("evaluate", {"validate", "run"}), "");
   EXPECT_EQ(Nearest(std::string(100'000, 'a'), {"run"}), "");
 }
