@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/table.h"
 #include "core/estimate/conflation.h"
 #include "core/estimate/consistency.h"
 #include "core/nn/beacon/trilateration.h"
@@ -178,19 +179,20 @@ nlohmann::ordered_json ToJson(const BeaconEvaluation& evaluation,
 }
 
 std::string ToTable(const BeaconEvaluation& evaluation, std::span<const nn::BeaconNetwork> networks) {
-  std::string table = absl::StrFormat("%-10s %8s %8s %6s   %12s %8s\n", "anchors", "mean m", "p90 m", "NEES",
-                                      "Gauss-Newton", "p90 m");
+  Table table({Left("anchors"), Right("mean m"), Right("p90 m"), Right("NEES"), Right("Gauss-Newton"),
+               Right("p90 m")});
+  const auto fixed = [](double value) { return absl::StrFormat("%.3f", value); };
   const auto add = [&](const std::string& name, const BeaconFigures& network,
                        const BeaconFigures& classical) {
-    absl::StrAppendFormat(&table, "%-10s %8.3f %8.3f %6.2f   %12.3f %8.3f\n", name, network.mean_m,
-                          network.p90_m, network.nees, classical.mean_m, classical.p90_m);
+    table.Add(name, fixed(network.mean_m), fixed(network.p90_m), absl::StrFormat("%.2f", network.nees),
+              fixed(classical.mean_m), fixed(classical.p90_m));
   };
   for (std::size_t i = 0; i < networks.size(); ++i) {
     add(absl::StrJoin(networks[i].anchors, ","), evaluation.boards[i], evaluation.gauss_newton[i]);
   }
   if (networks.size() > 1) add("fused", evaluation.fused, evaluation.fused_gauss_newton);
-  absl::StrAppendFormat(&table, "%d samples; NEES is 2 for a consistent estimator\n", evaluation.samples);
-  return table;
+  return table.Text() +
+         absl::StrFormat("%d samples; NEES is 2 for a consistent estimator\n", evaluation.samples);
 }
 
 }  // namespace tributary::cli

@@ -3,12 +3,22 @@
 #include <fmt/format.h>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "cli/table.h"
 #include "core/wire/peer_text.h"
 
 namespace tributary::cli {
 namespace {
 
 constexpr double kPercent = 100;
+
+const Table& RoundTable() {
+  static const Table table({Right("ROUND", 6), Right("UPDATES", 8), Right("REFUSED"), Right("SECONDS"),
+                            Right("LOSS", 8), Right("SPREAD", 8), Right("RECEIVED", 9),
+                            Right("PROBE/RANDOM %"), Right("KNN/RANDOM %", 14), Right("TEST SPREAD", 12),
+                            Left("NOTE")});
+  return table;
+}
 
 }  // namespace
 
@@ -23,34 +33,28 @@ std::string ParticipantState(const v1::Participant& participant) {
   return participant.cannot_train().empty() ? "connected" : "cannot train";
 }
 
-std::string RoundHeading() {
-  return fmt::format("{:>6} {:>8} {:>7} {:>7} {:>8} {:>8} {:>9} {:>14} {:>14} {:>12}  {}", "ROUND", "UPDATES",
-                     "REFUSED", "SECONDS", "LOSS", "SPREAD", "RECEIVED", "PROBE/RANDOM %", "KNN/RANDOM %",
-                     "TEST SPREAD", "NOTE");
-}
+std::string RoundHeading() { return RoundTable().Heading(); }
 
 std::string RoundLineText(const v1::Round& round) {
   if (round.rolled_back()) return fmt::format("{:>6} back to the model after this round", round.round());
   const double seconds = 1e-9 * static_cast<double>(round.ended_unix_ns() - round.started_unix_ns());
   // Where no update was taken there is nothing to tell of.
   const bool learned = round.accepted() > 0;
-  std::string line = fmt::format("{:>6} {:>8} {:>7} {:>7.1f} {:>8} {:>8} {:>6.1f} MB", round.round(),
-                                 fmt::format("{}/{}", round.accepted(), round.asked()), round.refused(),
-                                 seconds, learned ? fmt::format("{:.4f}", round.loss()) : "-",
-                                 learned ? fmt::format("{:.2f}", round.spread()) : "-",
-                                 1e-6 * static_cast<double>(round.received_bytes()));
+  std::string probe = "-", knn = "-", test_spread = "-";
   if (round.has_evaluation()) {
     const v1::Evaluation& evaluation = round.evaluation();
     const auto beside_random = [](double value, double random) {
       return fmt::format("{:.1f}/{:.1f}", kPercent * value, kPercent * random);
     };
-    line += fmt::format(" {:>14} {:>14} {:>12}",
-                        beside_random(evaluation.linear_probe(), evaluation.random_linear_probe()),
-                        beside_random(evaluation.knn(), evaluation.random_knn()),
-                        fmt::format("{:.2f}/{:.2f}", evaluation.spread(), evaluation.random_spread()));
-  } else {
-    line += fmt::format(" {:>14} {:>14} {:>12}", "-", "-", "-");
+    probe = beside_random(evaluation.linear_probe(), evaluation.random_linear_probe());
+    knn = beside_random(evaluation.knn(), evaluation.random_knn());
+    test_spread = fmt::format("{:.2f}/{:.2f}", evaluation.spread(), evaluation.random_spread());
   }
+  std::string line = RoundTable().Row(
+      round.round(), fmt::format("{}/{}", round.accepted(), round.asked()), round.refused(),
+      fmt::format("{:.1f}", seconds), learned ? fmt::format("{:.4f}", round.loss()) : "-",
+      learned ? fmt::format("{:.2f}", round.spread()) : "-",
+      fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(round.received_bytes())), probe, knn, test_spread);
   if (!round.failure().empty()) line += "  nothing changed: " + wire::PeerText(round.failure());
   if (round.failure().empty() && round.declines_size() > 0) {
     const v1::RoundDecline& first = round.declines(0);

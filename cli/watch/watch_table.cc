@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/table.h"
 #include "core/estimate/tuple_frame.h"
 
 namespace tributary::cli {
@@ -23,6 +24,12 @@ double SigmaCm(const wire::WatchedSlot& slot, std::size_t subject) {
   return 100 * std::sqrt(trace / slot.dimension);
 }
 
+const Table& SubjectTable() {
+  static const Table table({Right("subject", 8), Right("x m", 9), Right("y m", 9), Right("sigma cm"),
+                            Right("error cm", 9), Right("consistency", 12), Right("sources", 9)});
+  return table;
+}
+
 std::string Row(const WatchView& view, const Truth* truth, std::size_t subject) {
   const wire::WatchedSlot& slot = view.slot;
   const float* mean = &slot.means[subject * slot.dimension];
@@ -33,9 +40,10 @@ std::string Row(const WatchView& view, const Truth* truth, std::size_t subject) 
       error = fmt::format("{:.2f}", 100 * JudgeEstimate(slot, subject, *at).error_m);
     }
   }
-  return fmt::format("{:>8} {:>9.3f} {:>9.3f} {:>8.2f} {:>9} {:>12.2f} {:>7}/{}", slot.subjects[subject],
-                     mean[0], y, SigmaCm(slot, subject), error, slot.consistency[subject],
-                     ContributorCount(slot, subject), view.leaves);
+  return SubjectTable().Row(slot.subjects[subject], fmt::format("{:.3f}", mean[0]), fmt::format("{:.3f}", y),
+                            fmt::format("{:.2f}", SigmaCm(slot, subject)), error,
+                            fmt::format("{:.2f}", slot.consistency[subject]),
+                            fmt::format("{}/{}", ContributorCount(slot, subject), view.leaves));
 }
 
 }  // namespace
@@ -45,8 +53,7 @@ std::vector<std::string> TableLines(const WatchView& view, const Truth* truth) {
   lines.push_back(fmt::format("site {}   epoch {}   latency {:.0f} us   {}", view.site, view.slot.epoch,
                               view.latency_us, view.note));
   lines.push_back("");
-  lines.push_back(fmt::format("{:>8} {:>9} {:>9} {:>8} {:>9} {:>12} {:>9}", "subject", "x m", "y m",
-                              "sigma cm", "error cm", "consistency", "sources"));
+  lines.push_back(SubjectTable().Heading());
   const std::size_t rows = std::min(view.slot.subjects.size(), kMaxRows);
   for (std::size_t i = 0; i < rows; ++i) lines.push_back(Row(view, truth, i));
   if (rows < view.slot.subjects.size()) {

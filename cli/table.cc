@@ -1,0 +1,52 @@
+#include "cli/table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/wire/peer_text.h"
+
+namespace tributary::cli {
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (Column& column : columns_) column.width = std::max(column.width, column.heading.size());
+}
+
+std::string Table::Text() const {
+  Table fitted(columns_);
+  for (const std::vector<std::string>& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      fitted.columns_[i].width = std::max(fitted.columns_[i].width, row[i].size());
+    }
+  }
+  std::string text = fitted.Heading() + "\n";
+  for (const std::vector<std::string>& row : rows_) text += fitted.Line(row) + "\n";
+  return text;
+}
+
+std::string Table::Heading() const { return Line(Headings()); }
+
+std::vector<std::string> Table::Escaped(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = wire::PeerText(cell);
+  return cells;
+}
+
+std::vector<std::string> Table::Headings() const {
+  std::vector<std::string> headings;
+  for (const Column& column : columns_) headings.push_back(column.heading);
+  return headings;
+}
+
+std::string Table::Line(const std::vector<std::string>& cells) const {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size() && i < columns_.size(); ++i) {
+    const bool right = columns_[i].align == Align::kRight;
+    // Two columns that touch have a wider gap.
+    if (i > 0) line += !right && columns_[i - 1].align == Align::kRight ? "  " : " ";
+    line += right ? fmt::format("{:>{}}", cells[i], columns_[i].width)
+                  : fmt::format("{:<{}}", cells[i], columns_[i].width);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+}  // namespace tributary::cli

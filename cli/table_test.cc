@@ -1,0 +1,35 @@
+#include "cli/table.h"
+
+#include <gtest/gtest.h>
+
+namespace tributary::cli {
+namespace {
+
+TEST(TableTest, IsAsWideAsItsLongestCells) {
+  Table table({Left("RUN"), Right("ROUNDS"), Left("MESSAGE")});
+  table.Add("letters", "12/20", "waits for nodes");
+  table.Add("a", 3, "");
+  EXPECT_EQ(table.Text(),
+            "RUN     ROUNDS  MESSAGE\n"
+            "letters  12/20  waits for nodes\n"
+            "a            3\n");
+}
+
+TEST(TableTest, EscapesAndShortensWhatAPeerSent) {
+  Table table({Left("NODE")});
+  table.Add("\x1b[2Jnorth\n");
+  table.Add(std::string(10'000, 'x'));
+  EXPECT_EQ(table.Text().find('\x1b'), std::string::npos);
+  EXPECT_NE(table.Text().find("\\x1b[2Jnorth\\n\n"), std::string::npos);
+  EXPECT_LT(table.Text().size(), 1'000u);
+}
+
+TEST(TableTest, KeepsItsDeclaredWidthsWhereRowsComeOneByOne) {
+  const Table table({Right("ROUND", 7), Right("LOSS", 6)});
+  EXPECT_EQ(table.Heading(), "  ROUND   LOSS");
+  EXPECT_EQ(table.Row(1, "0.5"), "      1    0.5");
+  EXPECT_EQ(table.Row(12'345'678, "0.5"), "12345678    0.5") << "a longer cell moves the rest";
+}
+
+}  // namespace
+}  // namespace tributary::cli
