@@ -5,24 +5,6 @@
 
 namespace tributary::cli {
 
-void AddConnectionOptions(CLI::App& command, ConnectionArguments& arguments) {
-  command.add_option("--aggregator", arguments.aggregator, "Address of the aggregator")
-      ->type_name("HOST:PORT")
-      ->envname("TRIBUTARY_AGGREGATOR")
-      ->capture_default_str();
-  command
-      .add_option("--certificate", arguments.tls.certificate, "Certificate of this client, for mutual TLS")
-      ->type_name("FILE")
-      ->envname("TRIBUTARY_CERTIFICATE");
-  command.add_option("--key", arguments.tls.key, "Private key of that certificate")
-      ->type_name("FILE")
-      ->envname("TRIBUTARY_KEY");
-  command
-      .add_option("--ca", arguments.tls.ca, "Certificate of the CA that signed the aggregator's certificate")
-      ->type_name("FILE")
-      ->envname("TRIBUTARY_CA");
-}
-
 absl::StatusOr<std::optional<config::TlsMaterial>> LoadClientTls(const config::TlsFiles& files) {
   const int given = !files.certificate.empty() + !files.key.empty() + !files.ca.empty();
   if (given == 0) return std::nullopt;

@@ -1,9 +1,8 @@
-// The options by which a command reaches an aggregator.
+// How a command reaches an aggregator.
 #pragma once
 
 #include <grpcpp/channel.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,10 +17,6 @@ struct ConnectionArguments {
   std::string aggregator = "127.0.0.1:7400";
   config::TlsFiles tls = {};
 };
-
-// --aggregator, --certificate, --key, --ca, or the environment's TRIBUTARY_AGGREGATOR, TRIBUTARY_CERTIFICATE,
-// TRIBUTARY_KEY, TRIBUTARY_CA.
-void AddConnectionOptions(CLI::App& command, ConnectionArguments& arguments);
 
 // Nothing if no file is given. Errors: as LoadTls; a UsageError if only some of the three files are given.
 absl::StatusOr<std::optional<config::TlsMaterial>> LoadClientTls(const config::TlsFiles& files);

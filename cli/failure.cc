@@ -26,6 +26,10 @@ absl::Status WithExitCode(absl::Status status, int exit_code) {
   return status;
 }
 
+absl::Status AlreadyReported(int exit_code) {
+  return exit_code == runtime::kExitOk ? absl::OkStatus() : WithExitCode(absl::UnknownError(""), exit_code);
+}
+
 absl::Status WriteOutput(const std::string& path, std::string_view content) {
   absl::Status status = runtime::WriteFileAtomically(path, content);
   return status.ok() ? status : WithExitCode(std::move(status), runtime::kExitCantCreate);
@@ -56,7 +60,8 @@ int ExitCode(const absl::Status& status) {
 }
 
 int ReportFailure(std::string_view command, const absl::Status& status) {
-  std::fputs(fmt::format("tributary {}: {}\n", command, std::string(status.message())).c_str(), stderr);
+  const std::string message(status.message());
+  if (!message.empty()) std::fputs(fmt::format("{}: {}\n", command, message).c_str(), stderr);
   return ExitCode(status);
 }
 

@@ -14,15 +14,19 @@ absl::Status UsageError(std::string_view message);
 // A status that ends the command with `exit_code`, whatever its code. Wrapping it anew loses that.
 absl::Status WithExitCode(absl::Status status, int exit_code);
 
+// Ends the command with `exit_code` and without an error line: what it printed says all. OK for 0.
+absl::Status AlreadyReported(int exit_code);
+
 // WriteFileAtomically for what the command was asked to write.
 absl::Status WriteOutput(const std::string& path, std::string_view content);
 
 // By WithExitCode, or by the code of a status that arose here: 69 for Unavailable and DeadlineExceeded, 66
 // for a file that cannot be read (NotFound, PermissionDenied, FailedPrecondition), 65 for content that is not
-// what it is given for (InvalidArgument, DataLoss, ResourceExhausted), else 1. What a peer answered: OfPeer.
+// what it is given for (InvalidArgument, DataLoss, ResourceExhausted), else 1. What a peer answered:
+// FromPeer.
 int ExitCode(const absl::Status& status);
 
-// What a command prints and returns when it fails.
+// What `command`, such as "tributary run start", prints and returns when it fails.
 int ReportFailure(std::string_view command, const absl::Status& status);
 
 }  // namespace tributary::cli

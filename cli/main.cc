@@ -2,78 +2,58 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "cli/certs/certs.h"
-#include "cli/doctor/doctor.h"
-#include "cli/evaluate/evaluate_beacon.h"
-#include "cli/evaluate/evaluate_encoder.h"
-#include "cli/evaluate/evaluate_positioning.h"
-#include "cli/load/load.h"
-#include "cli/model/model_diff.h"
-#include "cli/model/model_export.h"
-#include "cli/model/model_inspect.h"
-#include "cli/model/model_list.h"
-#include "cli/model/model_roll_back.h"
-#include "cli/offline/conflate.h"
-#include "cli/offline/infer.h"
-#include "cli/run/run_control.h"
-#include "cli/run/run_list.h"
-#include "cli/run/run_show.h"
-#include "cli/run/run_start.h"
-#include "cli/run/run_watch.h"
-#include "cli/train/train_beacon.h"
-#include "cli/train/train_positioning.h"
-#include "cli/train/train_self_supervised.h"
-#include "cli/watch/status.h"
-#include "cli/watch/watch.h"
+#include "cli/commands.h"
 #include "core/runtime/command_line.h"
 #include "core/runtime/process_tuning.h"
 #include "core/runtime/service.h"
 #include "core/runtime/standard_output.h"
 #include "core/runtime/version.h"
 
+namespace tributary::cli {
+namespace {
+
+void AddCommands(Commands& program) {
+  AddWatchCommand(program);
+  AddStatusCommand(program);
+
+  Commands run = program.Group("run", "Start, follow and control runs of federated learning");
+  AddRunStartCommand(run);
+  AddRunListCommand(run);
+  AddRunShowCommand(run);
+  AddRunWatchCommand(run);
+  AddRunControlCommands(run);
+
+  Commands train = program.Group("train", "Train a model");
+  AddTrainPositioningCommand(train);
+  AddTrainBeaconCommand(train);
+  AddTrainSelfSupervisedCommand(train);
+
+  Commands evaluate = program.Group("evaluate", "Measure a model on held-out data");
+  AddEvaluatePositioningCommand(evaluate);
+  AddEvaluateBeaconCommand(evaluate);
+  AddEvaluateEncoderCommand(evaluate);
+
+  Commands model = program.Group("model", "Inspect, compare, export and roll back models");
+  AddModelInspectCommand(model);
+  AddModelListCommand(model);
+  AddModelDiffCommand(model);
+  AddModelRollBackCommand(model);
+  AddModelExportCommand(model);
+
+  AddInferCommand(program);
+  AddConflateCommand(program);
+  AddLoadCommand(program);
+  AddCertsCommand(program);
+  AddDoctorCommand(program);
+}
+
+}  // namespace
+}  // namespace tributary::cli
+
 int main(int argc, char** argv) {
-  tributary::runtime::QuietLibraries();
+  using namespace tributary;
+  runtime::QuietLibraries();
   CLI::App app("Probability tuples from FPGA boards, fused.", "tributary");
-  app.set_version_flag("--version", tributary::runtime::VersionText("tributary"));
-  app.require_subcommand(1);
-  app.failure_message(tributary::runtime::CommandLineFault);
-  int exit_code = tributary::runtime::kExitOk;
-
-  tributary::cli::AddWatchCommand(app, exit_code);
-  tributary::cli::AddStatusCommand(app, exit_code);
-  CLI::App* run = app.add_subcommand("run", "Start, follow and control runs of federated learning")
-                      ->require_subcommand(1);
-  tributary::cli::AddRunStartCommand(*run, exit_code);
-  tributary::cli::AddRunListCommand(*run, exit_code);
-  tributary::cli::AddRunShowCommand(*run, exit_code);
-  tributary::cli::AddRunWatchCommand(*run, exit_code);
-  tributary::cli::AddRunControlCommands(*run, exit_code);
-  CLI::App* train = app.add_subcommand("train", "Train a model")->require_subcommand(1);
-  tributary::cli::AddTrainPositioningCommand(*train, exit_code);
-  tributary::cli::AddTrainBeaconCommand(*train, exit_code);
-  tributary::cli::AddTrainSelfSupervisedCommand(*train, exit_code);
-  CLI::App* evaluate =
-      app.add_subcommand("evaluate", "Measure a model on held-out data")->require_subcommand(1);
-  tributary::cli::AddEvaluatePositioningCommand(*evaluate, exit_code);
-  tributary::cli::AddEvaluateBeaconCommand(*evaluate, exit_code);
-  tributary::cli::AddEvaluateEncoderCommand(*evaluate, exit_code);
-  CLI::App* model =
-      app.add_subcommand("model", "Inspect, compare, export and roll back models")->require_subcommand(1);
-  tributary::cli::AddModelInspectCommand(*model, exit_code);
-  tributary::cli::AddModelListCommand(*model, exit_code);
-  tributary::cli::AddModelDiffCommand(*model, exit_code);
-  tributary::cli::AddModelRollBackCommand(*model, exit_code);
-  tributary::cli::AddModelExportCommand(*model, exit_code);
-  tributary::cli::AddInferCommand(app, exit_code);
-  tributary::cli::AddConflateCommand(app, exit_code);
-  tributary::cli::AddLoadCommand(app, exit_code);
-  tributary::cli::AddCertsCommand(app, exit_code);
-  tributary::cli::AddDoctorCommand(app, exit_code);
-
-  for (CLI::App* group : {run, train, evaluate, model}) {
-    group->footer("`tributary " + group->get_name() + " COMMAND --help` says more, with examples.");
-  }
-  // Last: a command takes its parent's footer when it is added.
   app.footer(
       "Examples:\n"
       "  tributary watch lab                                      show the fused estimates of the site "
@@ -87,10 +67,10 @@ int main(int argc, char** argv) {
       "66 a file cannot be read, 69 not reachable, 73 a file or standard output cannot be written,\n"
       "78 faults in the configuration of a run.");
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    exit_code = app.exit(error) == 0 ? tributary::runtime::kExitOk : tributary::runtime::kExitUsage;
-  }
-  return tributary::runtime::FinishOutput("tributary", exit_code);
+  int exit_code = runtime::kExitOk;
+  cli::Commands program(app, exit_code);
+  cli::AddCommands(program);
+  const std::string version = runtime::VersionText("tributary");
+  if (const auto ended = runtime::ParseCommandLine(app, version, argc, argv)) return *ended;
+  return runtime::FinishOutput("tributary", exit_code);
 }

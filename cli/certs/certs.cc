@@ -1,15 +1,12 @@
-#include "cli/certs/certs.h"
-
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"
 #include "cli/certs/certificate_authority.h"
+#include "cli/commands.h"
 #include "cli/failure.h"
-#include "core/runtime/service.h"
 
 namespace tributary::cli {
 namespace {
@@ -64,23 +61,16 @@ absl::Status Issue(const CertsArguments& arguments) {
 
 }  // namespace
 
-void AddCertsCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<CertsArguments>();
-  CLI::App* command =
-      parent.add_subcommand("certs", "Make a small certificate authority and certificates for mutual TLS");
-  command->add_option("--out", arguments->out, "Folder for the files; it is made if it is absent")
-      ->required()
-      ->type_name("DIR");
+void AddCertsCommand(Commands& program) {
+  auto [command, arguments] = program.Add<CertsArguments>(
+      "certs", "Make a small certificate authority and certificates for mutual TLS", Issue);
+  command.Text("--out", arguments.out, "FOLDER", "Folder for the files; it is made if it is absent")
+      ->required();
   command
-      ->add_option("--name", arguments->names,
-                   "Name of a node, aggregator or client, and its addresses; repeat for more")
-      ->required()
-      ->type_name("NAME[=ADDRESS,…]");
-  command->footer(kCertsExamples);
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Issue(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("certs", status);
-  });
+      .Texts("--name", arguments.names, "NAME[=ADDRESS,…]",
+             "Name of a node, aggregator or client, and its addresses; repeat for more")
+      ->required();
+  command.Examples(kCertsExamples);
 }
 
 }  // namespace tributary::cli

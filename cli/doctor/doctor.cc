@@ -1,16 +1,15 @@
-#include "cli/doctor/doctor.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
+#include "cli/commands.h"
 #include "cli/doctor/doctor_aggregator.h"
 #include "cli/doctor/doctor_board.h"
 #include "cli/doctor/doctor_clock.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_report.h"
+#include "cli/failure.h"
 #include "cli/watch/slot_option.h"
 #include "core/runtime/service.h"
 
@@ -63,41 +62,40 @@ DoctorReport Examine(DoctorOptions options, ConnectionArguments connection) {
   return report;
 }
 
+struct DoctorArguments {
+  DoctorOptions options;
+  ConnectionArguments connection;
+  bool json = false;
+};
+
+absl::Status Doctor(const DoctorArguments& arguments) {
+  const DoctorReport report = Examine(arguments.options, arguments.connection);
+  const std::string text = arguments.json ? report.Json() : report.Text();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return report.has_fault() ? AlreadyReported(runtime::kExitUnavailable) : absl::OkStatus();
+}
+
 }  // namespace
 
-void AddDoctorCommand(CLI::App& parent, int& exit_code) {
-  auto options = std::make_shared<DoctorOptions>();
-  auto connection = std::make_shared<ConnectionArguments>();
-  connection->aggregator.clear();
-  auto json = std::make_shared<bool>(false);
-  CLI::App* command = parent.add_subcommand(
-      "doctor", "Check whether this machine is ready to run a node, with a board or without");
-  command
-      ->add_option(
-          "--config", options->config,
-          "Configuration of the node; it decides whether a board is needed, and names the aggregator")
-      ->type_name("FILE");
-  command->add_option("--xclbin", options->xclbin, "Bitstream of the board, to check the board with it")
-      ->type_name("FILE");
-  command->add_option("--device", options->device, "Index of the board")->capture_default_str();
-  command->add_option("--memory-bytes", options->memory_bytes, "Contiguous memory that the node needs")
-      ->capture_default_str();
-  command->add_option("--data", options->data_folder, "Folder of spool and logs; its disk must have room")
-      ->type_name("FOLDER");
-  AddSlotOption(*command, options->slot);
-  AddConnectionOptions(*command, *connection);
-  command->add_flag("--json", *json, "Print JSON instead of lines");
-  command->footer(
+void AddDoctorCommand(Commands& program) {
+  auto [command, arguments] = program.Add<DoctorArguments>(
+      "doctor", "Check whether this machine is ready to run a node, with a board or without", Doctor);
+  DoctorOptions& options = arguments.options;
+  arguments.connection.aggregator.clear();
+  command.Text("--config", options.config, "FILE",
+               "Configuration of the node; it decides whether a board is needed, and names the aggregator");
+  command.Text("--xclbin", options.xclbin, "FILE", "Bitstream of the board, to check the board with it");
+  command.Number("--device", options.device, "N", "Index of the board");
+  command.Number("--memory-bytes", options.memory_bytes, "BYTES", "Contiguous memory that the node needs");
+  command.Text("--data", options.data_folder, "FOLDER", "Folder of spool and logs; its disk must have room");
+  AddSlotOption(command, options.slot);
+  command.Connection(arguments.connection);
+  command.Json(arguments.json, "Print JSON instead of lines");
+  command.Examples(
       "Examples:\n"
       "  tributary doctor --config /etc/tributary/node.toml\n"
       "  tributary doctor --xclbin /etc/tributary/positioning.xclbin --aggregator hub:7400\n\n"
       "Exit status: 0 no fault (there may be warnings), 69 a fault");
-  command->callback([options, connection, json, &exit_code] {
-    const DoctorReport report = Examine(*options, *connection);
-    const std::string text = *json ? report.Json() : report.Text();
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    exit_code = report.has_fault() ? runtime::kExitUnavailable : runtime::kExitOk;
-  });
 }
 
 }  // namespace tributary::cli

@@ -1,16 +1,15 @@
-#include "cli/evaluate/evaluate_positioning.h"
+#include <fmt/format.h>
 
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_format.h"
+#include "cli/commands.h"
 #include "cli/evaluate/positioning_evaluation.h"
-#include "cli/failure.h"
 #include "cli/model/model_file.h"
-#include "core/runtime/service.h"
+#include "cli/number_formats.h"
+#include "cli/table.h"
 
 namespace tributary::cli {
 namespace {
@@ -18,44 +17,44 @@ namespace {
 struct EvaluatePositioningArguments {
   std::string model;
   PositioningEvaluationOptions evaluation;
-  std::string format;  // empty: all
+  std::vector<fpga::NumberFormat> formats{fpga::kNumberFormats.begin(), fpga::kNumberFormats.end()};
   bool json = false;
 };
 
-void PrintTable(fpga::NumberFormat format, const PositioningEvaluation& evaluation) {
+const Table& ErrorTable() {
+  static const Table table({Left("format", 8), Right("panels"), Right("mean", 8), Right("p90", 8),
+                            Right("p99", 8), Right("max", 8), Right("NEES", 8)});
+  return table;
+}
+
+void PrintRows(fpga::NumberFormat format, const PositioningEvaluation& evaluation) {
   for (std::size_t p = 0; p < evaluation.by_panels.size(); ++p) {
     const ErrorFigures& figures = evaluation.by_panels[p];
-    std::cout << absl::StrFormat("%-8s %6d %8.3f %8.3f %8.3f %8.3f %8.3f\n",
-                                 std::string(fpga::NumberFormatName(format)), p + 1, figures.mean_cm,
-                                 figures.p90_cm, figures.p99_cm, figures.max_cm, figures.nees);
+    const auto fixed = [](double value) { return fmt::format("{:.3f}", value); };
+    std::cout << ErrorTable().Row(fpga::NumberFormatName(format), p + 1, fixed(figures.mean_cm),
+                                  fixed(figures.p90_cm), fixed(figures.p99_cm), fixed(figures.max_cm),
+                                  fixed(figures.nees))
+              << "\n";
   }
 }
 
 absl::Status Evaluate(const EvaluatePositioningArguments& arguments) {
   const auto model = LoadPositioningModel(arguments.model);
   if (!model.ok()) return model.status();
-  std::vector<fpga::NumberFormat> formats(fpga::kNumberFormats.begin(), fpga::kNumberFormats.end());
-  if (!arguments.format.empty()) {
-    const auto format = fpga::ParseNumberFormat(arguments.format);
-    if (!format.ok()) return UsageError(std::string(format.status().message()));
-    formats = {*format};
-  }
-
   nlohmann::ordered_json json = {{"model", model->path},
                                  {"sha256", model->network.sha256},
                                  {"points", arguments.evaluation.points},
                                  {"seed", arguments.evaluation.seed}};
   if (!arguments.json) {
-    std::cout << absl::StrFormat("%s, %d users; errors in cm, ideal NEES 2\n%-8s %6s %8s %8s %8s %8s %8s\n",
-                                 model->path, arguments.evaluation.points, "format", "panels", "mean", "p90",
-                                 "p99", "max", "NEES");
+    std::cout << fmt::format("{}, {} users; errors in cm, ideal NEES 2\n{}\n", model->path,
+                             arguments.evaluation.points, ErrorTable().Heading());
   }
-  for (const fpga::NumberFormat format : formats) {
+  for (const fpga::NumberFormat format : arguments.formats) {
     PositioningEvaluationOptions options = arguments.evaluation;
     options.format = format;
     const auto evaluation = EvaluatePositioning(model->network, options);
     if (!evaluation.ok()) return evaluation.status();
-    if (!arguments.json) PrintTable(format, *evaluation);
+    if (!arguments.json) PrintRows(format, *evaluation);
     auto& panels = json["formats"][std::string(fpga::NumberFormatName(format))]["panels"];
     for (std::size_t p = 0; p < evaluation->by_panels.size(); ++p) {
       panels[std::to_string(p + 1)] = ToJson(evaluation->by_panels[p]);
@@ -67,25 +66,18 @@ absl::Status Evaluate(const EvaluatePositioningArguments& arguments) {
 
 }  // namespace
 
-void AddEvaluatePositioningCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<EvaluatePositioningArguments>();
-  CLI::App* command = parent.add_subcommand(
-      "positioning",
-      "Measure the errors of the positioning model on held-out users, with one to four panels");
-  command->add_option("--model", arguments->model, "Model file; default: the shipped model");
-  command->add_option("--points", arguments->evaluation.points, "Number of held-out users")
-      ->check(CLI::Range(1, 10'000'000))
-      ->capture_default_str();
-  command->add_option("--seed", arguments->evaluation.seed, "Seed of the held-out users")
-      ->capture_default_str();
-  command->add_option("--format", arguments->format,
-                      "Number format: float, int32, int16, int8 or int8_16; default: all");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->footer("Example:\n  tributary evaluate positioning --format int8_16 --json");
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Evaluate(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("evaluate positioning", status);
-  });
+void AddEvaluatePositioningCommand(Commands& evaluate) {
+  auto [command, arguments] = evaluate.Add<EvaluatePositioningArguments>(
+      "positioning", "Measure the errors of the positioning model on held-out users, with one to four panels",
+      Evaluate);
+  command.Text("--model", arguments.model, "FILE", "Model file; default: the shipped model");
+  command.Number("--points", arguments.evaluation.points, "N", "Number of held-out users", {1, 10'000'000});
+  command.Number("--seed", arguments.evaluation.seed, "N", "Seed of the held-out users");
+  std::vector<std::pair<std::string, std::vector<fpga::NumberFormat>>> formats;
+  for (const auto& [word, format] : NumberFormatWords()) formats.push_back({word, {format}});
+  command.Choice("--format", arguments.formats, formats, "Number format; default: all of them");
+  command.Json(arguments.json);
+  command.Examples("Example:\n  tributary evaluate positioning --format int8_16 --json");
 }
 
 }  // namespace tributary::cli

@@ -1,5 +1,3 @@
-#include "cli/load/load.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "cli/connection.h"
+#include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/load/load_client.h"
 #include "cli/load/load_echo.h"
@@ -232,9 +230,7 @@ void Print(const json& report) {
   }
 }
 
-int Fail(const absl::Status& status) { return ReportFailure("load", status); }
-
-int Run(const Options& options) {
+absl::Status Run(const Options& options) {
   runtime::TuneProcess();
   LoadPlan plan;
   plan.site = options.site;
@@ -248,10 +244,10 @@ int Run(const Options& options) {
     plan.rate_hz = 0;
     plan.watch_rate_hz = kFlatOutWatchHz;
   } else if (!absl::SimpleAtod(options.rate, &plan.rate_hz) || !(plan.rate_hz > 0 && plan.rate_hz <= 1e6)) {
-    return Fail(UsageError("--rate: expected slots per second, or max"));
+    return UsageError("--rate: " + NotAllowed(options.rate, "slots per second up to 1000000, or max"));
   }
   absl::StatusOr<std::unique_ptr<EchoPeer>> echo = EchoPeer::Fork();
-  if (!echo.ok()) return Fail(echo.status());
+  if (!echo.ok()) return echo.status();
   plan.connection = options.connection;
   std::string http = options.http;
   std::unique_ptr<LoadServer> server;
@@ -260,68 +256,53 @@ int Run(const Options& options) {
     const double deadline_ms = plan.rate_hz > 0 ? options.deadline_ms : 2000;
     absl::StatusOr<std::unique_ptr<LoadServer>> started =
         LoadServer::Start({plan.site, plan.panels, plan.users, deadline_ms, plan.slot});
-    if (!started.ok()) return Fail(started.status());
+    if (!started.ok()) return started.status();
     server = *std::move(started);
     plan.connection = {.aggregator = server->address()};
     http = server->http_address();
   }
   absl::StatusOr<std::unique_ptr<LoadClient>> client = LoadClient::Connect(plan);
-  if (!client.ok()) return Fail(client.status());
+  if (!client.ok()) return client.status();
   Measured measured;
   if (absl::Status status = Measure(options, plan, **echo, **client, http, measured); !status.ok())
-    return Fail(status);
+    return status;
   const json report = Report(plan, **client, measured);
   if (options.as_json) {
     fmt::print("{}\n", report.dump(2));
   } else {
     Print(report);
   }
-  return report["lost"] == 0 ? runtime::kExitOk : runtime::kExitFailure;
+  return report["lost"] == 0 ? absl::OkStatus() : AlreadyReported(runtime::kExitFailure);
 }
 
 }  // namespace
 
-void AddLoadCommand(CLI::App& parent, int& exit_code) {
-  CLI::App* command = parent.add_subcommand(
-      "load", "Send the tuples of N panels to an aggregator; measure rate, latency and losses");
-  auto options = std::make_shared<Options>();
-  options->connection.aggregator.clear();
-  AddConnectionOptions(*command, options->connection);
-  command->get_option("--aggregator")
-      ->description("Address of the aggregator; without one, the command starts its own");
-  command
-      ->add_option("--http", options->http,
-                   "HTTP address of that aggregator, to read its CPU time and memory")
-      ->type_name("HOST:PORT");
-  command->add_option("--site", options->site, "Name of the site; it needs the sources panel-0, panel-1 …")
-      ->capture_default_str();
-  command->add_option("--panels", options->panels, "Number of panels")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 64));
-  command->add_option("--users", options->users, "Number of tuples in a frame")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 256));
-  AddSlotOption(*command, options->slot);
-  command->add_option("--rate", options->rate,
-                      "Slots per second, or \"max\" (default: every slot, at most 2000 a second)");
-  command->add_option("--seconds", options->seconds, "Duration in seconds")
-      ->capture_default_str()
-      ->check(CLI::Range(0.1, 1e6));
-  command->add_option("--frames-per-message", options->frames_per_message, "Number of slots in one message")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
-  command
-      ->add_option("--deadline-ms", options->deadline_ms,
-                   "deadline_ms of the site, where the command starts its own aggregator")
-      ->capture_default_str();
-  command->add_flag("--json", options->as_json, "Print the report as JSON");
-  command->footer(
+void AddLoadCommand(Commands& program) {
+  auto [command, options] = program.Add<Options>(
+      "load", "Send the tuples of N panels to an aggregator; measure rate, latency and losses", Run);
+  options.connection.aggregator.clear();
+  command.Connection(options.connection,
+                     "Address of the aggregator; without one, the command starts its own");
+  command.Text("--http", options.http, "HOST:PORT",
+               "HTTP address of that aggregator, to read its CPU time and memory");
+  command.Text("--site", options.site, "SITE", "Name of the site; it needs the sources panel-0, panel-1 …");
+  command.Number("--panels", options.panels, "N", "Number of panels", {1, 64});
+  command.Number("--users", options.users, "N", "Number of tuples in a frame", {1, 256});
+  AddSlotOption(command, options.slot);
+  command.Text("--rate", options.rate, "max|HZ",
+               "Slots per second, or \"max\" (default: every slot, at most 2000 a second)");
+  command.Number("--seconds", options.seconds, "N", "Duration in seconds", {0.1, 1e6});
+  command.Number("--frames-per-message", options.frames_per_message, "N", "Number of slots in one message",
+                 {1, 1024});
+  command.Number("--deadline-ms", options.deadline_ms, "MS",
+                 "deadline_ms of the site, where the command starts its own aggregator");
+  command.Json(options.as_json, "Print the report as JSON");
+  command.Examples(
       "Examples:\n"
       "  tributary load --seconds 10                                      an aggregator of its own\n"
       "  tributary load --aggregator hub:7400 --http hub:7480 --rate max --json\n\n"
       "With TLS the certificate names one node, which reports all panels on one connection; without, each\n"
       "panel is a node with a connection of its own. Exit status 1: a frame or a slot was lost.");
-  command->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 
 }  // namespace tributary::cli

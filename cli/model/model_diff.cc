@@ -1,21 +1,17 @@
-#include "cli/model/model_diff.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/connection.h"
-#include "cli/failure.h"
+#include "cli/commands.h"
 #include "cli/model/model_source.h"
+#include "cli/table.h"
 #include "core/parameters/flat_model.h"
-#include "core/runtime/service.h"
 
 namespace tributary::cli {
 namespace {
@@ -82,13 +78,14 @@ void Print(const std::vector<Difference>& differences, bool json) {
     std::printf("%s\n", nlohmann::ordered_json{{"tensors", std::move(tensors)}}.dump().c_str());
     return;
   }
-  std::string table = fmt::format("{:<36} {:>10} {:>11} {:>9} {:>11} {:>9}\n", "TENSOR", "ELEMENTS", "NORM",
-                                  "RELATIVE", "LARGEST", "COSINE");
+  Table table({Left("TENSOR"), Right("ELEMENTS"), Right("NORM"), Right("RELATIVE"), Right("LARGEST"),
+               Right("COSINE")});
   for (const Difference& each : differences) {
-    table += fmt::format("{:<36} {:>10} {:>11.4g} {:>9.4f} {:>11.4g} {:>9.6f}\n", each.name, each.elements,
-                         each.norm, each.relative, each.largest, each.cosine);
+    table.Add(each.name, each.elements, fmt::format("{:.4g}", each.norm),
+              fmt::format("{:.4f}", each.relative), fmt::format("{:.4g}", each.largest),
+              fmt::format("{:.6f}", each.cosine));
   }
-  std::fputs(table.c_str(), stdout);
+  std::fputs(table.Text().c_str(), stdout);
 }
 
 absl::Status Diff(const ModelDiffArguments& arguments) {
@@ -114,18 +111,14 @@ absl::Status Diff(const ModelDiffArguments& arguments) {
 
 }  // namespace
 
-void AddModelDiffCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<ModelDiffArguments>();
-  CLI::App* command = parent.add_subcommand("diff", "Compare the parameters of two models");
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_option("first", arguments->first, kModelSourceHelp)->required();
-  command->add_option("second", arguments->second, kModelSourceHelp)->required();
-  command->add_flag("--json", arguments->json, "Print JSON instead of the table");
-  command->footer(kModelDiffExamples);
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Diff(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("model diff", status);
-  });
+void AddModelDiffCommand(Commands& model) {
+  auto [command, arguments] =
+      model.Add<ModelDiffArguments>("diff", "Compare the parameters of two models", Diff);
+  command.Connection(arguments.connection);
+  command.Text("first", arguments.first, kModelSourceType, kModelSourceHelp)->required();
+  command.Text("second", arguments.second, kModelSourceType, kModelSourceHelp)->required();
+  command.Json(arguments.json, "Print JSON instead of the table");
+  command.Examples(kModelDiffExamples);
 }
 
 }  // namespace tributary::cli

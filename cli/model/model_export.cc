@@ -1,18 +1,14 @@
-#include "cli/model/model_export.h"
-
 #include <iostream>
-#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cli/connection.h"
+#include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/model/encoder_onnx.h"
 #include "cli/model/model_source.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
 
 namespace tributary::cli {
 namespace {
@@ -63,19 +59,14 @@ absl::Status Export(const ModelExportArguments& arguments) {
 
 }  // namespace
 
-void AddModelExportCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<ModelExportArguments>();
-  CLI::App* command = parent.add_subcommand("export", "Write a model for use elsewhere");
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_option("model", arguments->model, kModelSourceHelp)->required();
-  command->add_option("--onnx", arguments->onnx, "ONNX file to write: uint8 images in, features out")
-      ->type_name("FILE");
-  command->add_option("--safetensors", arguments->safetensors, "Parameters with metadata")->type_name("FILE");
-  command->footer(kModelExportExamples);
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Export(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("model export", status);
-  });
+void AddModelExportCommand(Commands& model) {
+  auto [command, arguments] =
+      model.Add<ModelExportArguments>("export", "Write a model for use elsewhere", Export);
+  command.Connection(arguments.connection);
+  command.Text("model", arguments.model, kModelSourceType, kModelSourceHelp)->required();
+  command.Text("--onnx", arguments.onnx, "FILE", "ONNX file to write: uint8 images in, features out");
+  command.Text("--safetensors", arguments.safetensors, "FILE", "safetensors file to write, with metadata");
+  command.Examples(kModelExportExamples);
 }
 
 }  // namespace tributary::cli

@@ -1,8 +1,5 @@
-#include "cli/model/model_inspect.h"
-
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -11,15 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "cli/connection.h"
-#include "cli/failure.h"
+#include "cli/commands.h"
 #include "cli/model/model_file.h"
 #include "cli/model/model_source.h"
 #include "cli/model/onnx_summary.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
 #include "core/wire/dump_json.h"
 #include "core/wire/peer_text.h"
 
@@ -143,22 +138,18 @@ absl::Status Inspect(const ModelInspectArguments& arguments) {
 
 }  // namespace
 
-void AddModelInspectCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<ModelInspectArguments>();
-  CLI::App* command = parent.add_subcommand("inspect", "Show the identity, metadata and tensors of a model");
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_option(
-      "model", arguments->file,
+void AddModelInspectCommand(Commands& model) {
+  auto [command, arguments] = model.Add<ModelInspectArguments>(
+      "inspect", "Show the identity, metadata and tensors of a model", Inspect);
+  command.Connection(arguments.connection);
+  command.Text(
+      "model", arguments.file, kModelSourceType,
       std::string(kModelSourceHelp) + "; also an .onnx file; default: the shipped positioning model");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->footer(
+  command.Json(arguments.json);
+  command.Examples(
       "Examples:\n  tributary model inspect encoder.safetensors\n  tributary model inspect encoder.onnx\n  "
       "tributary model inspect run:letters@3 "
       "--json | jq .metadata");
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Inspect(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("model inspect", status);
-  });
 }
 
 }  // namespace tributary::cli

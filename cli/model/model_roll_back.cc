@@ -1,15 +1,10 @@
-#include "cli/model/model_roll_back.h"
-
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include "cli/aggregator_call.h"
-#include "cli/connection.h"
-#include "cli/failure.h"
+#include "cli/commands.h"
 #include "cli/run/run_messages.h"
-#include "core/runtime/service.h"
 #include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -36,27 +31,23 @@ absl::Status RollBack(const ModelRollBackArguments& arguments) {
 
 }  // namespace
 
-void AddModelRollBackCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<ModelRollBackArguments>();
-  CLI::App* command =
-      parent.add_subcommand("rollback", "Make the model of an earlier round the current model of a run");
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_option("run", arguments->run, "Name of the run")->required();
+void AddModelRollBackCommand(Commands& model) {
+  auto [command, arguments] = model.Add<ModelRollBackArguments>(
+      "rollback", "Make the model of an earlier round the current model of a run", RollBack);
+  command.Connection(arguments.connection);
+  command.Text("run", arguments.run, "RUN", "Name of the run")->required();
   command
-      ->add_option("round", arguments->round,
-                   "Round whose model becomes the current one (0 = the initial model)")
-      ->required();
-  command->add_flag("--json", arguments->json, "Print the run as JSON");
-  command->footer(
+      .Number("round", arguments.round, "ROUND",
+              "Round whose model becomes the current one (0 = the initial model)")
+      ->required()
+      ->default_str("");
+  command.Json(arguments.json, "Print the run as JSON");
+  command.Examples(
       "Example:\n  tributary model rollback letters 12\n\nThe run goes on from it; the history stays and "
       "says so; the "
       "round under way is given up. A run that\nhas ended trains no further: run:NAME is that model from "
       "then on, and "
       "so is what `model export` writes.");
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = RollBack(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("model rollback", status);
-  });
 }
 
 }  // namespace tributary::cli

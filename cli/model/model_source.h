@@ -10,7 +10,8 @@
 
 namespace tributary::cli {
 
-// For help texts.
+// How commands declare it.
+inline constexpr const char* kModelSourceType = "FILE|run:NAME[@ROUND]";
 inline constexpr const char* kModelSourceHelp =
     "A file, run:NAME for the current model of a run, or run:NAME@ROUND";
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
@@ -13,6 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/watch/estimate_line.h"
 #include "core/estimate/conflation.h"
 #include "core/estimate/covariance_intersection.h"
@@ -155,27 +156,22 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
   return exit_code;
 }
 
-void AddConflateCommand(CLI::App& app, int& exit_code) {
-  CLI::App* const command =
-      app.add_subcommand("conflate", "Fuse Gaussian estimates: reads and prints lines of JSON");
-  const auto options = std::make_shared<ConflateOptions>();
-  const std::map<std::string, Method> methods = {{"product", Method::kProduct},
-                                                 {"intersection", Method::kIntersection}};
-  command
-      ->add_option(
-          "--method", options->method,
-          "How to fuse: product for independent sources, intersection if their correlation is unknown")
-      ->transform(CLI::CheckedTransformer(methods))
-      ->default_str("product");
-  command->footer(
+void AddConflateCommand(Commands& program) {
+  auto [command, options] = program.Add<ConflateOptions>(
+      "conflate", "Fuse Gaussian estimates: reads and prints lines of JSON",
+      [](const ConflateOptions& given) {
+        return AlreadyReported(RunConflate(std::cin, std::cout, std::cerr, given));
+      });
+  command.Choice<Method>(
+      "--method", options.method, {{"intersection", Method::kIntersection}, {"product", Method::kProduct}},
+      "How to fuse: product for independent sources, intersection if their correlation is unknown");
+  command.Examples(
       "Example:\n"
       "  tributary conflate < estimates.jsonl > fused.jsonl\n\n"
       "A line in: {\"site\": \"lab\", \"epoch\": 1, \"subject\": 0, \"source\": \"south\", \"mean\": [x, y], "
       "\"scale_tril\": [l11, l21, l22]}\nOne line out per subject: mean, scale_tril, covariance, "
       "contributors. docs/api.md has the "
       "keys.");
-  command->callback(
-      [options, &exit_code] { exit_code = RunConflate(std::cin, std::cout, std::cerr, *options); });
 }
 
 }  // namespace tributary::cli

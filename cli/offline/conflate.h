@@ -1,7 +1,6 @@
 // `tributary conflate`: fuses estimates that stand in a file.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <istream>
 #include <ostream>
 
@@ -22,7 +21,5 @@ struct ConflateOptions {
 // differs from the group's first is left out with a message on `error` that names line and field. Returns 0,
 // or 65 (EX_DATAERR) if something was left out.
 int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const ConflateOptions& options);
-
-void AddConflateCommand(CLI::App& app, int& exit_code);
 
 }  // namespace tributary::cli

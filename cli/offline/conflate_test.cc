@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
+
 namespace tributary::cli {
 namespace {
 
@@ -129,7 +131,8 @@ TEST_F(ConflateCommandTest, AResultBeyondTheRangeOfDoubleIsNotWritten) {
 TEST_F(ConflateCommandTest, IsASubcommandWithAMethod) {
   CLI::App app;
   int exit_code = 0;
-  AddConflateCommand(app, exit_code);
+  Commands program(app, exit_code);
+  AddConflateCommand(program);
   EXPECT_THROW(app.parse("conflate --method sum"), CLI::ValidationError);
 }
 

@@ -1,20 +1,18 @@
-#include "cli/offline/infer.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/model/model_file.h"
+#include "cli/number_formats.h"
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
 #include "node/accelerator/create.h"
 
 namespace tributary::cli {
@@ -26,7 +24,7 @@ struct InferArguments {
   std::string model;
   std::string features;
   std::string out;
-  std::string format = "float";
+  fpga::NumberFormat format = fpga::NumberFormat::kFloat;
 };
 
 absl::StatusOr<parameters::NpyArray> ReadFeatures(const std::string& path) {
@@ -50,14 +48,12 @@ absl::StatusOr<parameters::NpyArray> ReadFeatures(const std::string& path) {
 }
 
 absl::Status Infer(const InferArguments& arguments) {
-  const auto format = fpga::ParseNumberFormat(arguments.format);
-  if (!format.ok()) return UsageError(std::string(format.status().message()));
   const auto model = LoadPositioningModel(arguments.model);
   if (!model.ok()) return model.status();
   const auto features = ReadFeatures(arguments.features);
   if (!features.ok()) return features.status();
-  const auto accelerator =
-      accelerator::CreateAccelerator({.format = *format, .max_batch = kInferenceBatch}, model->network);
+  const auto accelerator = accelerator::CreateAccelerator(
+      {.format = arguments.format, .max_batch = kInferenceBatch}, model->network);
   if (!accelerator.ok()) return accelerator.status();
 
   const std::size_t count = features->shape[0];
@@ -83,22 +79,18 @@ absl::Status Infer(const InferArguments& arguments) {
 
 }  // namespace
 
-void AddInferCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<InferArguments>();
-  CLI::App* command = parent.add_subcommand("infer",
-                                            "Run the positioning model on a file. In: float32 [n, 1024] raw "
-                                            "features of one panel. Out: float32 [n, 5] mean x, y "
-                                            "and Cholesky factor l11, l21, l22 in the panel's frame, m");
-  command->add_option("--model", arguments->model, "Model file; default: the shipped model");
-  command->add_option("--features", arguments->features, ".npy file to read")->required();
-  command->add_option("--out", arguments->out, ".npy file to write")->required();
-  command->add_option("--format", arguments->format, "Number format: float, int32, int16, int8 or int8_16")
-      ->capture_default_str();
-  command->footer("Example:\n  tributary infer --features panel.npy --out positions.npy --format int8_16");
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Infer(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("infer", status);
-  });
+void AddInferCommand(Commands& program) {
+  auto [command, arguments] =
+      program.Add<InferArguments>("infer",
+                                  "Run the positioning model on a file. In: float32 [n, 1024] raw features "
+                                  "of one panel. Out: float32 [n, 5] "
+                                  "mean x, y and Cholesky factor l11, l21, l22 in the panel's frame, m",
+                                  Infer);
+  command.Text("--model", arguments.model, "FILE", "Model file; default: the shipped model");
+  command.Text("--features", arguments.features, "FILE", ".npy file to read")->required();
+  command.Text("--out", arguments.out, "FILE", ".npy file to write")->required();
+  command.Choice("--format", arguments.format, NumberFormatWords(), "Number format");
+  command.Examples("Example:\n  tributary infer --features panel.npy --out positions.npy --format int8_16");
 }
 
 }  // namespace tributary::cli

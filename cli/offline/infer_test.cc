@@ -1,5 +1,3 @@
-#include "cli/offline/infer.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
 #include "core/scene/room_examples.h"
@@ -35,9 +34,14 @@ class InferTest : public ::testing::Test {
   int Run(const std::string& format = "float") {
     CLI::App app;
     int exit_code = 0;
-    AddInferCommand(app, exit_code);
-    app.parse("infer --model " TRIBUTARY_SOURCE_DIR "/models/positioning.safetensors --features " +
-              Path("x.npy") + " --out " + Path("y.npy") + " --format " + format);
+    Commands program(app, exit_code);
+    AddInferCommand(program);
+    try {
+      app.parse("infer --model " TRIBUTARY_SOURCE_DIR "/models/positioning.safetensors --features " +
+                Path("x.npy") + " --out " + Path("y.npy") + " --format " + format);
+    } catch (const CLI::ParseError&) {
+      return 64;
+    }
     return exit_code;
   }
 

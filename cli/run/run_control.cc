@@ -1,14 +1,9 @@
-#include "cli/run/run_control.h"
-
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include "cli/aggregator_call.h"
-#include "cli/connection.h"
-#include "cli/failure.h"
+#include "cli/commands.h"
 #include "cli/run/run_messages.h"
-#include "core/runtime/service.h"
 #include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -36,28 +31,25 @@ absl::Status Control(const RunControlArguments& arguments, RunMethod<Request, Re
 }
 
 // The three commands differ in the call that they stand for.
-template <class Request, class Response>
-void Add(CLI::App& parent, int& exit_code, const std::string& name, const char* description,
-         RunMethod<Request, Response> method) {
-  auto arguments = std::make_shared<RunControlArguments>();
-  CLI::App* command = parent.add_subcommand(name, description);
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_option("run", arguments->run, "Its name")->required();
-  command->add_flag("--json", arguments->json, "As JSON");
-  command->footer("Example:\n  tributary run " + name + " letters");
-  command->callback([arguments, &exit_code, name, method] {
-    const absl::Status status = Control(*arguments, method);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure(("run " + name).c_str(), status);
-  });
+void AddControl(Commands& run, const std::string& name, const std::string& description,
+                absl::Status (*action)(const RunControlArguments&)) {
+  auto [command, arguments] = run.Add<RunControlArguments>(name, description, action);
+  command.Connection(arguments.connection);
+  command.Text("run", arguments.run, "RUN", "Name of the run")->required();
+  command.Json(arguments.json, "Print the run as JSON");
+  command.Examples("Example:\n  tributary run " + name + " letters");
 }
 
 }  // namespace
 
-void AddRunControlCommands(CLI::App& parent, int& exit_code) {
+void AddRunControlCommands(Commands& run) {
   using Stub = v1::RunService::Stub;
-  Add(parent, exit_code, "pause", "Let the round under way end and start no other", &Stub::PauseRun);
-  Add(parent, exit_code, "resume", "Go on with a paused run", &Stub::ResumeRun);
-  Add(parent, exit_code, "stop", "End a run for good", &Stub::StopRun);
+  AddControl(run, "pause", "Let the round under way end and start no other",
+             [](const RunControlArguments& arguments) { return Control(arguments, &Stub::PauseRun); });
+  AddControl(run, "resume", "Go on with a paused run",
+             [](const RunControlArguments& arguments) { return Control(arguments, &Stub::ResumeRun); });
+  AddControl(run, "stop", "End a run for good",
+             [](const RunControlArguments& arguments) { return Control(arguments, &Stub::StopRun); });
 }
 
 }  // namespace tributary::cli

@@ -1,16 +1,12 @@
-#include "cli/run/run_list.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include "cli/aggregator_call.h"
-#include "cli/connection.h"
-#include "cli/failure.h"
+#include "cli/commands.h"
 #include "cli/run/run_messages.h"
-#include "core/runtime/service.h"
+#include "cli/table.h"
 #include "core/wire/message_json.h"
 #include "core/wire/peer_text.h"
 #include "tributary/v1/run.grpc.pb.h"
@@ -24,16 +20,15 @@ struct RunListArguments {
 };
 
 void PrintTable(const v1::ListRunsResponse& response) {
-  std::string table = fmt::format("{:<24} {:<9} {:<13} {:>9} {:>7} {:>12}  {}\n", "RUN", "STATE", "STRATEGY",
-                                  "ROUNDS", "NODES", "PARAMETERS", "MESSAGE");
+  Table table({Left("RUN"), Left("STATE"), Left("STRATEGY"), Right("ROUNDS"), Right("NODES"),
+               Right("PARAMETERS"), Left("MESSAGE")});
   for (const v1::Run& run : response.runs()) {
-    table += fmt::format("{:<24} {:<9} {:<13} {:>9} {:>7} {:>12}  {}\n", wire::PeerText(run.name()),
-                         RunStateName(run.state()), wire::PeerText(run.strategy()),
-                         fmt::format("{}/{}", run.committed_rounds(), run.rounds()),
-                         fmt::format("{}/{}", run.connected_nodes(), run.joined_nodes()), run.element_count(),
-                         wire::PeerText(run.message()));
+    table.Add(run.name(), RunStateName(run.state()), run.strategy(),
+              fmt::format("{}/{}", run.committed_rounds(), run.rounds()),
+              fmt::format("{}/{}", run.connected_nodes(), run.joined_nodes()), run.element_count(),
+              run.message());
   }
-  std::fputs(table.c_str(), stdout);
+  std::fputs(table.Text().c_str(), stdout);
 }
 
 absl::Status List(const RunListArguments& arguments) {
@@ -50,17 +45,12 @@ absl::Status List(const RunListArguments& arguments) {
 
 }  // namespace
 
-void AddRunListCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<RunListArguments>();
-  CLI::App* command = parent.add_subcommand("list", "List an aggregator's runs");
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_flag("--json", arguments->json, "As JSON");
-  command->footer(
+void AddRunListCommand(Commands& run) {
+  auto [command, arguments] = run.Add<RunListArguments>("list", "List an aggregator's runs", List);
+  command.Connection(arguments.connection);
+  command.Json(arguments.json);
+  command.Examples(
       "Example:\n  tributary run list --json | jq '.runs[] | select(.state == \"RUN_STATE_RUNNING\")'");
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = List(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("run list", status);
-  });
 }
 
 }  // namespace tributary::cli

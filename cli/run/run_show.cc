@@ -1,17 +1,13 @@
-#include "cli/run/run_show.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include "absl/strings/escaping.h"
 #include "cli/aggregator_call.h"
-#include "cli/connection.h"
-#include "cli/failure.h"
+#include "cli/commands.h"
 #include "cli/run/run_messages.h"
-#include "core/runtime/service.h"
+#include "cli/table.h"
 #include "core/wire/message_json.h"
 #include "core/wire/peer_text.h"
 #include "tributary/v1/run.grpc.pb.h"
@@ -26,17 +22,16 @@ struct RunShowArguments {
 };
 
 void PrintText(const v1::GetRunResponse& response) {
-  std::string text = fmt::format("{}\nmodel {}\n\n", RunSummary(response.run()),
-                                 absl::BytesToHexString(response.run().model_sha256()));
-  text += fmt::format("{:<24} {:<12} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}  {}\n", "NODE", "STATE", "SAMPLES",
-                      "LAST ROUND", "ACCEPTED", "REFUSED", "DROPPED", "DECLINED", "LAST REFUSAL");
+  Table table({Left("NODE"), Left("STATE"), Right("SAMPLES"), Right("LAST ROUND"), Right("ACCEPTED"),
+               Right("REFUSED"), Right("DROPPED"), Right("DECLINED"), Left("LAST REFUSAL")});
   for (const v1::Participant& each : response.participants()) {
-    text += fmt::format("{:<24} {:<12} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}  {}\n",
-                        wire::PeerText(each.node()), ParticipantState(each), each.sample_count(),
-                        each.last_round(), each.accepted_updates(), each.refused_updates(),
-                        each.dropped_rounds(), each.declined_tasks(), wire::PeerText(each.last_refusal()));
+    table.Add(each.node(), ParticipantState(each), each.sample_count(), each.last_round(),
+              each.accepted_updates(), each.refused_updates(), each.dropped_rounds(), each.declined_tasks(),
+              each.last_refusal());
   }
-  text += "\n" + RoundHeading() + "\n";
+  std::string text =
+      fmt::format("{}\nmodel {}\n\n{}\n{}\n", RunSummary(response.run()),
+                  absl::BytesToHexString(response.run().model_sha256()), table.Text(), RoundHeading());
   for (const v1::Round& round : response.history()) text += RoundLineText(round) + "\n";
   std::fputs(text.c_str(), stdout);
 }
@@ -56,17 +51,13 @@ absl::Status Show(const RunShowArguments& arguments) {
 
 }  // namespace
 
-void AddRunShowCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<RunShowArguments>();
-  CLI::App* command = parent.add_subcommand("show", "Show a run: where it stands, its nodes, its rounds");
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_option("run", arguments->run, "Its name")->required();
-  command->add_flag("--json", arguments->json, "As JSON, with its configuration");
-  command->footer("Example:\n  tributary run show letters --json | jq '.history[].loss'");
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Show(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("run show", status);
-  });
+void AddRunShowCommand(Commands& run) {
+  auto [command, arguments] =
+      run.Add<RunShowArguments>("show", "Show a run: where it stands, its nodes, its rounds", Show);
+  command.Connection(arguments.connection);
+  command.Text("run", arguments.run, "RUN", "Name of the run")->required();
+  command.Json(arguments.json, "Print one JSON object, with the configuration of the run");
+  command.Examples("Example:\n  tributary run show letters --json | jq '.history[].loss'");
 }
 
 }  // namespace tributary::cli

@@ -1,15 +1,12 @@
-#include "cli/run/run_start.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "cli/aggregator_call.h"
-#include "cli/connection.h"
+#include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/model/model_description.h"
 #include "cli/run/run_messages.h"
@@ -159,20 +156,14 @@ absl::Status Start(const RunStartArguments& arguments) {
 
 }  // namespace
 
-void AddRunStartCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<RunStartArguments>();
-  CLI::App* command = parent.add_subcommand("start", "Start a run that a file describes");
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_option("config", arguments->config, "What the run is")->type_name("FILE")->required();
-  command->add_option("--model", arguments->model, "Initial parameters, instead of what the file names")
-      ->type_name("FILE");
-  command->add_flag("--check", arguments->check, "Look for faults, start nothing");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->footer(kRunStartExamples);
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Start(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("run start", status);
-  });
+void AddRunStartCommand(Commands& run) {
+  auto [command, arguments] = run.Add<RunStartArguments>("start", "Start a run that a file describes", Start);
+  command.Connection(arguments.connection);
+  command.Text("config", arguments.config, "FILE", "Configuration of the run")->required();
+  command.Text("--model", arguments.model, "FILE", "Initial parameters, instead of what the file names");
+  command.Flag("--check", arguments.check, "Look for faults, start nothing");
+  command.Json(arguments.json);
+  command.Examples(kRunStartExamples);
 }
 
 }  // namespace tributary::cli

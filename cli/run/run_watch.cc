@@ -1,5 +1,3 @@
-#include "cli/run/run_watch.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 #include <utility>
 
 #include "cli/aggregator_call.h"
-#include "cli/connection.h"
+#include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/link/channel.h"
@@ -141,7 +139,7 @@ class Follower {
   std::optional<std::chrono::steady_clock::time_point> lost_;  // end of the last stream that said something
 };
 
-absl::StatusOr<v1::Run> Watch(const RunWatchArguments& arguments) {
+absl::Status WatchRun(const RunWatchArguments& arguments) {
   auto channel = Connect(arguments.connection);
   if (!channel.ok()) return channel.status();
   Follower follower(arguments, *std::move(channel));
@@ -152,27 +150,20 @@ absl::StatusOr<v1::Run> Watch(const RunWatchArguments& arguments) {
     follower.Reconnect(arguments.connection.aggregator);
   }
   follower.screen().End(follower.last());
-  return follower.last();
+  const bool finished = follower.last().state() == v1::RUN_STATE_FINISHED;
+  return finished ? absl::OkStatus() : AlreadyReported(runtime::kExitFailure);
 }
 
 }  // namespace
 
-void AddRunWatchCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<RunWatchArguments>();
-  CLI::App* command = parent.add_subcommand("watch", "Follow a run's rounds until it has ended");
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_option("run", arguments->run, "Its name")->required();
-  command->add_option("--after", arguments->after, "Leave out rounds up to this one");
-  command->add_flag("--json", arguments->json, "One JSON object per round");
-  command->footer(kRunWatchExamples);
-  command->callback([arguments, &exit_code] {
-    const absl::StatusOr<v1::Run> run = Watch(*arguments);
-    if (!run.ok()) {
-      exit_code = ReportFailure("run watch", run.status());
-    } else {
-      exit_code = run->state() == v1::RUN_STATE_FINISHED ? runtime::kExitOk : runtime::kExitFailure;
-    }
-  });
+void AddRunWatchCommand(Commands& run) {
+  auto [command, arguments] =
+      run.Add<RunWatchArguments>("watch", "Follow a run's rounds until it has ended", WatchRun);
+  command.Connection(arguments.connection);
+  command.Text("run", arguments.run, "RUN", "Name of the run")->required();
+  command.Number("--after", arguments.after, "ROUND", "Leave out rounds up to this one");
+  command.Json(arguments.json, "Print one JSON object per round");
+  command.Examples(kRunWatchExamples);
 }
 
 }  // namespace tributary::cli

@@ -1,23 +1,20 @@
-#include "cli/train/train_beacon.h"
-
 #include <unistd.h>
 
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "cli/commands.h"
 #include "cli/evaluate/beacon_evaluation.h"
 #include "cli/failure.h"
 #include "cli/train/beacon_recording.h"
 #include "core/nn/beacon/beacon_file.h"
 #include "core/nn/beacon/beacon_trainer.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
 
 namespace tributary::cli {
 namespace {
@@ -97,41 +94,27 @@ absl::Status Train(const TrainBeaconArguments& arguments) {
 
 }  // namespace
 
-void AddTrainBeaconCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<TrainBeaconArguments>();
-  arguments->training.progress = PrintProgress;
-  CLI::App* command =
-      parent.add_subcommand("beacon", "Train a 3-10-2 network that turns three ranges into a position");
-  command->add_option("--ranges", arguments->ranges, "CSV of time and 24 ranges")->required();
-  command->add_option("--truth", arguments->truth, "CSV of motion capture")->required();
-  command->add_option("--anchors", arguments->anchors, "Numbers of the three anchors of the board")
-      ->capture_default_str();
-  command->add_option("--tag", arguments->tag, "Number of the tag to locate")
-      ->check(CLI::Range(0, scene::kTags - 1))
-      ->capture_default_str();
-  command->add_option("--out", arguments->out, "Model file to write")->capture_default_str();
-  command->add_option("--name", arguments->name, "Name of the model; beacon-<anchors> if not given");
-  command->add_option("--model-version", arguments->version, "Version of the model")->capture_default_str();
-  command->add_option("--from", arguments->part.start, "Start of the part to train on, as a fraction of time")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command->add_option("--to", arguments->part.end, "End of that part")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command
-      ->add_option("--runs", arguments->training.runs,
-                   "Number of random starts; the best one on held-out data is kept")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->add_option("--seed", arguments->training.seed, "Seed of the random starts")->capture_default_str();
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->footer(
+void AddTrainBeaconCommand(Commands& train) {
+  auto [command, arguments] = train.Add<TrainBeaconArguments>(
+      "beacon", "Train a 3-10-2 network that turns three ranges into a position", Train);
+  arguments.training.progress = PrintProgress;
+  command.Text("--ranges", arguments.ranges, "FILE", "CSV of time and 24 ranges")->required();
+  command.Text("--truth", arguments.truth, "FILE", "CSV of motion capture")->required();
+  command.Text("--anchors", arguments.anchors, "N,N,N", "Numbers of the three anchors of the board");
+  command.Number("--tag", arguments.tag, "N", "Number of the tag to locate", {0, scene::kTags - 1});
+  command.Text("--out", arguments.out, "FILE", "Model file to write");
+  command.Text("--name", arguments.name, "NAME", "Name of the model; beacon-<anchors> if not given");
+  command.Text("--model-version", arguments.version, "VERSION", "Version of the model");
+  command.Number("--from", arguments.part.start, "FRACTION",
+                 "Start of the part to train on, as a fraction of time", {0, 1});
+  command.Number("--to", arguments.part.end, "FRACTION", "End of that part", {0, 1});
+  command.Number("--runs", arguments.training.runs, "N",
+                 "Number of random starts; the best one on held-out data is kept", {1, 1000});
+  command.Number("--seed", arguments.training.seed, "N", "Seed of the random starts");
+  command.Json(arguments.json);
+  command.Examples(
       "Example:\n  tributary train beacon --ranges ranges.csv --truth truth.csv --anchors 1,4,6 --out "
       "beacon-1-4-6.safetensors");
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Train(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("train beacon", status);
-  });
 }
 
 }  // namespace tributary::cli

@@ -1,20 +1,17 @@
-#include "cli/train/train_positioning.h"
-
 #include <unistd.h>
 
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "cli/commands.h"
 #include "cli/evaluate/positioning_evaluation.h"
 #include "cli/failure.h"
 #include "cli/train/positioning_training.h"
 #include "core/nn/positioning/positioning_file.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
 
 namespace tributary::cli {
 namespace {
@@ -39,9 +36,11 @@ void PrintProgress(const PositioningTrainingProgress& progress) {
 }
 
 absl::Status Train(const TrainPositioningArguments& arguments) {
+  PositioningTrainingOptions training = arguments.training;
+  training.draw_ahead = arguments.threads > 1;
   PositioningTrainingProgress last;
   nn::PositioningNetwork network =
-      TrainPositioning(arguments.training, [&last](const PositioningTrainingProgress& progress) {
+      TrainPositioning(training, [&last](const PositioningTrainingProgress& progress) {
         last = progress;
         PrintProgress(progress);
       });
@@ -81,41 +80,24 @@ absl::Status Train(const TrainPositioningArguments& arguments) {
 
 }  // namespace
 
-void AddTrainPositioningCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<TrainPositioningArguments>();
-  CLI::App* command =
-      parent.add_subcommand("positioning", "Train the positioning network on the simulated room");
-  command->add_option("--out", arguments->out, "Model file to write")->capture_default_str();
-  command
-      ->add_option("--samples", arguments->training.samples,
-                   "Number of users per epoch; each epoch draws new ones")
-      ->check(CLI::Range(1'000, 100'000'000))
-      ->capture_default_str();
-  command->add_option("--epochs", arguments->training.epochs, "Number of epochs")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  command->add_option("--batch", arguments->training.batch, "Users per training step")
-      ->check(CLI::Range(16, 4'096))
-      ->capture_default_str();
-  command
-      ->add_option("--learning-rate", arguments->training.peak_learning_rate,
-                   "Highest learning rate of the one-cycle schedule")
-      ->check(CLI::Range(1e-6, 1.0))
-      ->capture_default_str();
-  command->add_option("--seed", arguments->training.seed, "Equal seeds give equal models on equal processors")
-      ->capture_default_str();
-  command->add_option("--threads", arguments->threads, "Threads (2 = a second thread draws the users)")
-      ->check(CLI::Range(1, 2))
-      ->capture_default_str();
-  command->add_option("--name", arguments->name, "Name of the model")->capture_default_str();
-  command->add_option("--model-version", arguments->version, "Version of the model")->capture_default_str();
-  command->add_flag("--json", arguments->json, "Print the summary as JSON");
-  command->footer("Example:\n  tributary train positioning --epochs 40 --out positioning.safetensors");
-  command->callback([arguments, &exit_code] {
-    arguments->training.draw_ahead = arguments->threads > 1;
-    const absl::Status status = Train(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("train positioning", status);
-  });
+void AddTrainPositioningCommand(Commands& train) {
+  auto [command, arguments] = train.Add<TrainPositioningArguments>(
+      "positioning", "Train the positioning network on the simulated room", Train);
+  PositioningTrainingOptions& training = arguments.training;
+  command.Text("--out", arguments.out, "FILE", "Model file to write");
+  command.Number("--samples", training.samples, "N", "Number of users per epoch; each epoch draws new ones",
+                 {1'000, 100'000'000});
+  command.Number("--epochs", training.epochs, "N", "Number of epochs", {1, 100'000});
+  command.Number("--batch", training.batch, "N", "Users per training step", {16, 4'096});
+  command.Number("--learning-rate", training.peak_learning_rate, "RATE",
+                 "Highest learning rate of the one-cycle schedule", {1e-6, 1.0});
+  command.Number("--seed", training.seed, "N", "Equal seeds give equal models on equal processors");
+  command.Number("--threads", arguments.threads, "N", "Threads (2 = a second thread draws the users)",
+                 {1, 2});
+  command.Text("--name", arguments.name, "NAME", "Name of the model");
+  command.Text("--model-version", arguments.version, "VERSION", "Version of the model");
+  command.Json(arguments.json);
+  command.Examples("Example:\n  tributary train positioning --epochs 40 --out positioning.safetensors");
 }
 
 }  // namespace tributary::cli

@@ -1,14 +1,17 @@
-#include "cli/train/train_self_supervised.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/commands.h"
 #include "cli/evaluate/encoder_judgement.h"
 #include "cli/failure.h"
 #include "core/images/images_rehearsal.h"
@@ -17,7 +20,6 @@
 #include "core/images/split.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
 #include "node/learner/create_augmenter.h"
 
 namespace tributary::cli {
@@ -134,67 +136,64 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   return absl::OkStatus();
 }
 
+std::string ReadChannels(const std::string& text, std::vector<std::size_t>& channels) {
+  std::vector<std::size_t> read;
+  for (const std::string& word : std::vector<std::string>(absl::StrSplit(text, ','))) {
+    if (!absl::SimpleAtoi(word, &read.emplace_back())) {
+      return NotAllowed(text, "whole numbers with commas between them");
+    }
+  }
+  channels = std::move(read);
+  return "";
+}
+
 }  // namespace
 
-void AddTrainSelfSupervisedCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<TrainSelfSupervisedArguments>();
-  nn::SelfSupervisedOptions& options = arguments->options;
-  CLI::App* command = parent.add_subcommand("self_supervised", "Train an encoder on images without labels");
+void AddTrainSelfSupervisedCommand(Commands& train) {
+  auto [command, arguments] = train.Add<TrainSelfSupervisedArguments>(
+      "self_supervised", "Train an encoder on images without labels", Train);
+  nn::SelfSupervisedOptions& options = arguments.options;
+  command.Text("--images", arguments.images, "glyphs|FILE",
+               "Images to train on: an idx or idx.gz file, or \"glyphs\" (built in, drawn)");
+  command.Text("--labels", arguments.labels, "FILE", "Labels; used only to judge the encoder and to split");
+  CLI::Option* test_labels =
+      command.Text("--test-labels", arguments.test_labels, "FILE", "Labels of the test images");
   command
-      ->add_option("--images", arguments->images, "idx or idx.gz, or \"glyphs\": built-in procedural images")
-      ->capture_default_str();
-  command->add_option("--labels", arguments->labels, "Used only to judge the encoder and to split");
-  command->add_option("--test-images", arguments->test_images, "Judge the encoder on these afterwards")
-      ->needs(command->add_option("--test-labels", arguments->test_labels));
-  command->add_option("--out", arguments->out, "Encoder file to write")->capture_default_str();
-  command->add_option("--method", arguments->method)
-      ->check(CLI::IsMember({"simsiam", "byol"}))
-      ->capture_default_str();
-  command->add_option("--norm", arguments->norm)
-      ->check(CLI::IsMember({"batch", "filter_response", "none"}))
-      ->capture_default_str();
-  command->add_flag("--quantised", options.encoder.quantised,
-                    "12-bit weights and 8-bit activations, as the hardware computes; without norm");
-  command->add_option("--channels", options.encoder.channels, "Of each stage")->delimiter(',');
-  command->add_option("--grid", options.encoder.grid, "Features: means of grid x grid areas")
-      ->capture_default_str();
+      .Text("--test-images", arguments.test_images, "glyphs|FILE", "Judge the encoder on these afterwards")
+      ->needs(test_labels);
+  command.Text("--out", arguments.out, "FILE", "Encoder file to write");
+  command.Choice("--method", arguments.method, {"simsiam", "byol"}, "Method of self-supervised learning");
+  command.Choice("--norm", arguments.norm, {"batch", "filter_response", "none"},
+                 "Normalisation in the encoder");
+  command.Flag("--quantised", options.encoder.quantised,
+               "12-bit weights and 8-bit activations, as the hardware computes; without norm");
   command
-      ->add_option(
-          "--augmentation", arguments->augmentation,
-          "Views of any angle and crop, or from the FPGA kernel's tables (computed on the processor)")
-      ->check(CLI::IsMember({"continuous", "table"}))
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--buffer", arguments->buffer,
-          "Keep only so many of the most novel images; half of each batch is new, half of these. 0: keep "
-          "all")
-      ->capture_default_str();
-  command->add_option("--steps", arguments->steps)->check(CLI::Range(1, 100'000'000))->capture_default_str();
-  command->add_option("--batch", options.batch)->capture_default_str();
-  command->add_option("--learning-rate", options.learning_rate, "For a batch of 256")->capture_default_str();
-  command->add_option("--split", arguments->split, "Train on one part of the set, as a node of a run would")
-      ->check(CLI::IsMember({"iid", "shard", "dirichlet"}))
-      ->capture_default_str();
-  command->add_option("--alpha", arguments->parts.concentration, "Of a Dirichlet split")
-      ->capture_default_str();
-  command->add_option("--shards", arguments->parts.nodes, "Parts of the split")->capture_default_str();
-  command->add_option("--shard-index", arguments->part, "The part to train on, from 0")
-      ->capture_default_str();
-  command->add_option("--split-seed", arguments->parts.seed)->capture_default_str();
-  command->add_option("--seed", options.seed, "Equal seeds give equal encoders on equal processors")
-      ->capture_default_str();
-  command->add_flag("--json", arguments->json, "Print the summary as JSON");
-  command->footer(
+      .Value("--channels", "N,N,…", "Channels of each stage", absl::StrJoin(options.encoder.channels, ","),
+             [&options](const std::string& text) { return ReadChannels(text, options.encoder.channels); })
+      ->expected(1, 16);
+  command.Number("--grid", options.encoder.grid, "N", "Features: means of grid x grid areas");
+  command.Choice("--augmentation", arguments.augmentation, {"continuous", "table"},
+                 "Views of any angle and crop, or from the FPGA kernel's tables (computed on the processor)");
+  command.Number(
+      "--buffer", arguments.buffer, "N",
+      "Keep only the N most novel images; half of each batch is new, half of these (0 = keep all)");
+  command.Number("--steps", arguments.steps, "N", "Number of training steps", {1, 100'000'000});
+  command.Number("--batch", options.batch, "N", "Images per training step");
+  command.Number("--learning-rate", options.learning_rate, "RATE", "Learning rate for a batch of 256");
+  command.Choice("--split", arguments.split, {"iid", "shard", "dirichlet"},
+                 "Train on one part of the set, as a node of a run would");
+  command.Number("--alpha", arguments.parts.concentration, "ALPHA", "Concentration of a Dirichlet split");
+  command.Number("--shards", arguments.parts.nodes, "N", "Parts of the split");
+  command.Number("--shard-index", arguments.part, "N", "The part to train on, from 0");
+  command.Number("--split-seed", arguments.parts.seed, "N", "Seed of the split");
+  command.Number("--seed", options.seed, "N", "Equal seeds give equal encoders on equal processors");
+  command.Json(arguments.json);
+  command.Examples(
       "Examples:\n"
       "  tributary train self_supervised --steps 1000\n"
       "  tributary train self_supervised --images train-images-idx3-ubyte.gz --shards 4 --shard-index 0   "
       "what one of "
       "four nodes would learn alone");
-  command->callback([arguments, &exit_code] {
-    const absl::Status status = Train(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("train self_supervised", status);
-  });
 }
 
 }  // namespace tributary::cli

@@ -10,27 +10,22 @@
 namespace tributary::cli {
 namespace {
 
-std::optional<estimate::SlotLength> ParseSlot(const std::string& text) {
+std::string ReadSlot(const std::string& text, estimate::SlotLength& slot) {
   double ms = 0;
-  return absl::SimpleAtod(text, &ms) ? estimate::SlotLength::FromMs(ms) : std::nullopt;
-}
-
-std::string Fault(const std::string& text) {
-  if (ParseSlot(text)) return "";
-  return fmt::format("\"{}\" is not a length from {} to {} ms", text, estimate::SlotLength::kShortestMs,
-                     estimate::SlotLength::kLongestMs);
+  const auto read = absl::SimpleAtod(text, &ms) ? estimate::SlotLength::FromMs(ms) : std::nullopt;
+  if (!read) {
+    return NotAllowed(text, fmt::format("a length from {} to {} ms", estimate::SlotLength::kShortestMs,
+                                        estimate::SlotLength::kLongestMs));
+  }
+  slot = *read;
+  return "";
 }
 
 }  // namespace
 
-void AddSlotOption(CLI::App& command, estimate::SlotLength& slot) {
-  command
-      .add_option_function<std::string>(
-          "--slot-ms", [&slot](const std::string& text) { slot = ParseSlot(text).value_or(slot); },
-          "Length of the site's slots, its slot_ms")
-      ->check(CLI::Validator([](std::string& text) { return Fault(text); }, ""))
-      ->default_str("0.5")
-      ->type_name("MS");
+void AddSlotOption(Command& command, estimate::SlotLength& slot) {
+  command.Value("--slot-ms", "MS", "Length of the site's slots, its slot_ms", "0.5",
+                [&slot](const std::string& text) { return ReadSlot(text, slot); });
 }
 
 }  // namespace tributary::cli

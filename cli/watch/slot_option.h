@@ -1,13 +1,12 @@
 // --slot-ms, for commands that count slots as a site does.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "cli/command.h"
 #include "core/estimate/slot_length.h"
 
 namespace tributary::cli {
 
 // `slot` outlives the parsing.
-void AddSlotOption(CLI::App& command, estimate::SlotLength& slot);
+void AddSlotOption(Command& command, estimate::SlotLength& slot);
 
 }  // namespace tributary::cli

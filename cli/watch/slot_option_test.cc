@@ -7,7 +7,10 @@ namespace {
 
 class SlotOptionTest : public ::testing::Test {
  protected:
-  SlotOptionTest() { AddSlotOption(app_, slot_); }
+  SlotOptionTest() {
+    Command command(app_);
+    AddSlotOption(command, slot_);
+  }
 
   CLI::App app_;
   estimate::SlotLength slot_;

@@ -1,5 +1,3 @@
-#include "cli/watch/watch.h"
-
 #include <signal.h>
 #include <unistd.h>
 
@@ -8,7 +6,7 @@
 #include <string>
 
 #include "cli/aggregator_call.h"
-#include "cli/connection.h"
+#include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/watch/site_choice.h"
 #include "cli/watch/watch_session.h"
@@ -78,17 +76,19 @@ bool WaitForSignal(std::int64_t ns) {
   return sigtimedwait(&signals, nullptr, &wait) > 0;
 }
 
-absl::Status Watch(WatchArguments& arguments) {
+absl::Status Watch(const WatchArguments& arguments) {
+  runtime::BlockSignals();
+  WatchSession::Options options = arguments.session;
   std::unique_ptr<Truth> truth;
   if (!arguments.truth.empty()) {
     auto opened = OpenTruth(arguments.truth);
     if (!opened.ok()) return opened.status();
     truth = *std::move(opened);
   }
-  if (arguments.session.watch.site.empty()) {
+  if (options.watch.site.empty()) {
     auto site = AskOnlySite(arguments.connection);
     if (!site.ok()) return site.status();
-    arguments.session.watch.site = *std::move(site);
+    options.watch.site = *std::move(site);
   }
   const auto channel = Connect(arguments.connection);
   if (!channel.ok()) return channel.status();
@@ -97,14 +97,14 @@ absl::Status Watch(WatchArguments& arguments) {
   constexpr std::int64_t kFirstSlotNs = 15'000'000'000;
   const runtime::SystemClock clock;
   const std::int64_t started_ns = clock.SteadyNs();
-  WatchSession session(arguments.session, *channel, truth.get(), clock);
+  WatchSession session(options, *channel, truth.get(), clock);
   {
-    Screen screen(arguments.session.print_slots);
+    Screen screen(options.print_slots);
     while (!session.done() && std::ferror(stdout) == 0 && !WaitForSignal(kFrameNs)) {
       const auto view = session.View();
       if (view) {
         screen.Show(*view, truth.get());
-      } else if (arguments.session.seconds > 0 && clock.SteadyNs() - started_ns >= kFirstSlotNs) {
+      } else if (options.seconds > 0 && clock.SteadyNs() - started_ns >= kFirstSlotNs) {
         break;
       }
     }
@@ -114,45 +114,33 @@ absl::Status Watch(WatchArguments& arguments) {
 
   const auto view = session.View();
   const std::string summary = FiguresLine(view ? view->figures : WatchFigures());
-  if (!arguments.session.print_slots) std::printf("%s\n", summary.c_str());
+  if (!options.print_slots) std::printf("%s\n", summary.c_str());
   if (!arguments.summary.empty()) {
     if (absl::Status status = WriteOutput(arguments.summary, summary + "\n"); !status.ok()) return status;
   }
-  if (!view && arguments.session.seconds > 0) {
-    return absl::UnavailableError("site " + arguments.session.watch.site + " fused nothing within 15 s");
+  if (!view && options.seconds > 0) {
+    return absl::UnavailableError("site " + options.watch.site + " fused nothing within 15 s");
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-void AddWatchCommand(CLI::App& parent, int& exit_code) {
-  auto arguments = std::make_shared<WatchArguments>();
-  CLI::App* command = parent.add_subcommand("watch", "Show the fused estimates of a site, live");
-  AddConnectionOptions(*command, arguments->connection);
-  command->add_option("site,--site", arguments->session.watch.site,
-                      "Name of the site; not needed if the aggregator has only one");
-  command->add_flag("--json", arguments->session.print_slots,
-                    "Print one line of JSON per slot instead of the table");
-  command
-      ->add_option("--seconds", arguments->session.seconds, "Stop N seconds after the first slot (0 = never)")
-      ->check(CLI::NonNegativeNumber);
-  command
-      ->add_option("--rate", arguments->session.watch.max_rate_hz,
-                   "Show at most HZ slots per second (0 = every slot)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("HZ");
-  command->add_option(
-      "--truth", arguments->truth,
-      "True positions to measure errors against: room:seed=N, or a CSV file of motion capture");
-  command->add_option("--summary", arguments->summary, "Write the final figures to FILE, as JSON")
-      ->type_name("FILE");
-  command->footer(kWatchExamples);
-  command->callback([arguments, &exit_code] {
-    runtime::BlockSignals();
-    const absl::Status status = Watch(*arguments);
-    exit_code = status.ok() ? runtime::kExitOk : ReportFailure("watch", status);
-  });
+void AddWatchCommand(Commands& program) {
+  auto [command, arguments] =
+      program.Add<WatchArguments>("watch", "Show the fused estimates of a site, live", Watch);
+  WatchSession::Options& session = arguments.session;
+  command.Connection(arguments.connection);
+  command.Text("site,--site", session.watch.site, "SITE",
+               "Name of the site; not needed if the aggregator has only one");
+  command.Json(session.print_slots, "Print one line of JSON per slot instead of the table");
+  command.Number("--seconds", session.seconds, "N", "Stop N seconds after the first slot (0 = never)");
+  command.Number("--rate", session.watch.max_rate_hz, "HZ",
+                 "Show at most HZ slots per second (0 = every slot)");
+  command.Text("--truth", arguments.truth, "room:seed=N|FILE",
+               "True positions to measure errors against: room:seed=N, or a CSV file of motion capture");
+  command.Text("--summary", arguments.summary, "FILE", "Write the final figures to FILE, as JSON");
+  command.Examples(kWatchExamples);
 }
 
 }  // namespace tributary::cli

@@ -1,0 +1,134 @@
+#include "cli/command.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "cli/failure.h"
+#include "core/runtime/command_line.h"
+#include "core/runtime/service.h"
+
+namespace tributary::cli {
+namespace {
+
+bool Parse(const std::string& text, double& value) {
+  return absl::SimpleAtod(text, &value) && std::isfinite(value);
+}
+
+template <class T>
+bool Parse(const std::string& text, T& value) {
+  return absl::SimpleAtoi(text, &value);
+}
+
+template <class T>
+std::string Allowed(const Limits<T>& limits) {
+  const std::string number = std::is_integral_v<T> ? "a whole number" : "a number";
+  if (!std::is_integral_v<T> && limits.most == std::numeric_limits<T>::max()) {
+    return fmt::format("{} of at least {}", number, limits.least);
+  }
+  return fmt::format("{} from {} to {}", number, limits.least, limits.most);
+}
+
+// "a, b or c".
+std::string Alternatives(const std::vector<std::string>& words) {
+  const auto last = words.end() - 1;
+  return words.size() < 2 ? *last : absl::StrJoin(words.begin(), last, ", ") + " or " + *last;
+}
+
+}  // namespace
+
+template <class T>
+std::string ReadNumber(const std::string& text, const Limits<T>& limits, T& value) {
+  T number = 0;
+  if (!Parse(text, number) || number < limits.least || number > limits.most) {
+    return NotAllowed(text, Allowed(limits));
+  }
+  value = number;
+  return "";
+}
+
+template std::string ReadNumber(const std::string&, const Limits<int>&, int&);
+template std::string ReadNumber(const std::string&, const Limits<std::uint32_t>&, std::uint32_t&);
+template std::string ReadNumber(const std::string&, const Limits<std::uint64_t>&, std::uint64_t&);
+template std::string ReadNumber(const std::string&, const Limits<double>&, double&);
+
+std::string NotAllowed(const std::string& text, const std::string& allowed) {
+  return fmt::format("\"{}\" is not allowed; use {}", text, allowed);
+}
+
+CLI::Option* Command::Text(const std::string& names, std::string& value, const std::string& type,
+                           const std::string& help) {
+  return app_->add_option(names, value, help)->type_name(type)->capture_default_str();
+}
+
+CLI::Option* Command::Texts(const std::string& names, std::vector<std::string>& values,
+                            const std::string& type, const std::string& help) {
+  return app_->add_option(names, values, help)->type_name(type);
+}
+
+CLI::Option* Command::Choice(const std::string& names, std::string& value,
+                             const std::vector<std::string>& words, const std::string& help) {
+  return OneOf(names, help, words, value, [&value, words](std::size_t which) { value = words[which]; });
+}
+
+CLI::Option* Command::OneOf(const std::string& names, const std::string& help,
+                            const std::vector<std::string>& words, const std::string& preset,
+                            std::function<void(std::size_t)> take) {
+  return Value(names, absl::StrJoin(words, "|"), help, preset, [words, take](const std::string& text) {
+    const auto found = std::ranges::find(words, text);
+    if (found == words.end()) return fmt::format("\"{}\" is not known; use {}", text, Alternatives(words));
+    take(static_cast<std::size_t>(found - words.begin()));
+    return std::string();
+  });
+}
+
+CLI::Option* Command::Value(const std::string& names, const std::string& type, const std::string& help,
+                            const std::string& preset, std::function<std::string(const std::string&)> take) {
+  const std::string name = names.substr(names.rfind(',') + 1);
+  return app_
+      ->add_option(
+          names,
+          [name, take = std::move(take)](const CLI::results_t& given) {
+            const std::string fault = take(absl::StrJoin(given, ","));
+            if (!fault.empty()) throw CLI::ValidationError(name, fault);
+            return true;
+          },
+          help)
+      ->type_name(type)
+      ->default_str(preset);
+}
+
+void Command::Flag(const std::string& name, bool& value, const std::string& help) {
+  app_->add_flag(name, value, help)->disable_flag_override();
+}
+
+void Command::Json(bool& value, const std::string& help) { Flag("--json", value, help); }
+
+void Command::Connection(ConnectionArguments& arguments, const std::string& help) {
+  Text("--aggregator", arguments.aggregator, "HOST:PORT", help)->envname("TRIBUTARY_AGGREGATOR");
+  Text("--certificate", arguments.tls.certificate, "FILE", "Certificate of this client, for mutual TLS")
+      ->envname("TRIBUTARY_CERTIFICATE");
+  Text("--key", arguments.tls.key, "FILE", "Private key of that certificate")->envname("TRIBUTARY_KEY");
+  Text("--ca", arguments.tls.ca, "FILE", "Certificate of the CA that signed the aggregator's certificate")
+      ->envname("TRIBUTARY_CA");
+}
+
+Commands Commands::Group(const std::string& name, const std::string& description) {
+  CLI::App* group = app_->add_subcommand(name, description);
+  group->footer(fmt::format("`{} COMMAND --help` says more, with examples.", runtime::CommandPath(*group)));
+  return Commands(*group, *exit_code_);
+}
+
+Command Commands::AddCommand(const std::string& name, const std::string& description,
+                             std::function<absl::Status()> action) {
+  CLI::App* command = app_->add_subcommand(name, description);
+  command->footer("");  // not that of the group
+  command->callback([command, action = std::move(action), &exit_code = *exit_code_] {
+    const absl::Status status = action();
+    exit_code = status.ok() ? runtime::kExitOk : ReportFailure(runtime::CommandPath(*command), status);
+  });
+  return Command(*command);
+}
+
+}  // namespace tributary::cli

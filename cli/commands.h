@@ -1,0 +1,36 @@
+// The commands of `tributary`. Each adds itself to the program or to the group that main.cc gives it.
+#pragma once
+
+#include "cli/command.h"
+
+namespace tributary::cli {
+
+void AddWatchCommand(Commands& program);
+void AddStatusCommand(Commands& program);
+void AddInferCommand(Commands& program);
+void AddConflateCommand(Commands& program);
+void AddLoadCommand(Commands& program);
+void AddCertsCommand(Commands& program);
+void AddDoctorCommand(Commands& program);
+
+void AddRunStartCommand(Commands& run);
+void AddRunListCommand(Commands& run);
+void AddRunShowCommand(Commands& run);
+void AddRunWatchCommand(Commands& run);
+void AddRunControlCommands(Commands& run);
+
+void AddTrainPositioningCommand(Commands& train);
+void AddTrainBeaconCommand(Commands& train);
+void AddTrainSelfSupervisedCommand(Commands& train);
+
+void AddEvaluatePositioningCommand(Commands& evaluate);
+void AddEvaluateBeaconCommand(Commands& evaluate);
+void AddEvaluateEncoderCommand(Commands& evaluate);
+
+void AddModelInspectCommand(Commands& model);
+void AddModelListCommand(Commands& model);
+void AddModelDiffCommand(Commands& model);
+void AddModelRollBackCommand(Commands& model);
+void AddModelExportCommand(Commands& model);
+
+}  // namespace tributary::cli
