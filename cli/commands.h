@@ -12,6 +12,8 @@ void AddConflateCommand(Commands& program);
 void AddLoadCommand(Commands& program);
 void AddCertsCommand(Commands& program);
 void AddDoctorCommand(Commands& program);
+void AddHelpCommand(Commands& program);
+void AddCompletionCommand(Commands& program);
 
 void AddRunStartCommand(Commands& run);
 void AddRunListCommand(Commands& run);

@@ -45,6 +45,8 @@ void AddCommands(Commands& program) {
   AddLoadCommand(program);
   AddCertsCommand(program);
   AddDoctorCommand(program);
+  AddHelpCommand(program);
+  AddCompletionCommand(program);
 }
 
 }  // namespace

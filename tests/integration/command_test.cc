@@ -6,6 +6,7 @@
 #include <chrono>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/certificates.h"
@@ -183,6 +184,57 @@ TEST_F(CommandTest, EveryProgramAsksWhatAMistypedOptionWasMeantToBe) {
         << program;
   }
   EXPECT_THAT(Run({"watsh"}).text, HasSubstr("did you mean watch?"));
+}
+
+TEST_F(CommandTest, HelpSaysWhatTheOptionHelpSays) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{}, {"run"}, {"run", "start"}, {"conflate"}, {"help"}}) {
+    std::vector<std::string> by_command = words, by_option = words;
+    by_command.insert(by_command.begin(), "help");
+    by_option.push_back("--help");
+    const Said said = Run(by_command);
+    EXPECT_EQ(said.exit_code, 0);
+    EXPECT_EQ(said.text, Run(by_option).text);
+  }
+  const Said unknown = Run({"help", "run", "strat"});
+  EXPECT_EQ(unknown.exit_code, 64);
+  EXPECT_EQ(unknown.text, "tributary help: \"strat\" is not a command; did you mean start?\n");
+}
+
+TEST_F(CommandTest, CompletionOffersTheCommandsThatBeginSo) {
+  const std::string program = std::string(TRIBUTARY_BIN_DIR) + "/tributary";
+  const auto offered = [&](const std::string& words) {
+    return Run("/bin/bash",
+               {"-c", "source <(" + program + " completion bash); COMP_WORDS=(tributary " + words +
+                          "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tributary; echo \"${COMPREPLY[*]}\""})
+        .text;
+  };
+  EXPECT_EQ(offered("run st"), "start stop\n");
+  EXPECT_EQ(offered("conflate --method ''"), "intersection product\n");
+  EXPECT_EQ(offered("model rollback --c"), "--certificate --ca\n");
+  EXPECT_EQ(Run({"completion", "tcsh"}).exit_code, 64);
+}
+
+// The words of the library that parses command lines are for its users, not for ours.
+TEST_F(CommandTest, AWrongValueIsAnsweredWithWhatIsAllowed) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> faults = {
+      {{"conflate", "--method", "prod"},
+       "conflate: --method: \"prod\" is not known; use intersection or product\n"},
+      {{"watch", "--seconds", "-1"}, "watch: --seconds: \"-1\" is not allowed; use a number of at least 0\n"},
+      {{"load", "--panels", "65"},
+       "load: --panels: \"65\" is not allowed; use a whole number from 1 to 64\n"},
+      {{"load", "--rate", "fast"},
+       "load: --rate: \"fast\" is not allowed; use slots per second up to 1000000, or max\n"},
+      {{"infer", "--format", "int4"}, "\"int4\" is not known; use float, int32, int16, int8 or int8_16\n"},
+      {{"status", "--site"}, "status: --site needs a value\n"},
+      {{"status", "--json=1"}, "status: --json takes no value\n"},
+      {{"run", "show", "a", "--jsn"}, "run show: \"--jsn\" is not an option; did you mean --json?\n"},
+  };
+  for (const auto& [command, text] : faults) {
+    const Said said = Run(command);
+    EXPECT_EQ(said.exit_code, 64) << text;
+    EXPECT_THAT(said.text, HasSubstr(text));
+  }
 }
 
 TEST_F(CommandTest, OutputThatCannotBeWrittenIsAFailure) {
