@@ -42,6 +42,9 @@ rules=(
   "aggregator/learning/round;$io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|run|service))/;"
   "aggregator;node/|cli/|fpga/;"
   "cli;aggregator/;"
+  # What runs a network is the node's accelerator and workload, and its augmenter in training.
+  # `doctor` checks a node's configuration as the node does; recordings are read by the node's source.
+  "cli;node/([^/\">]*[\">]|learner/|panel/|source/);^cli/(doctor/doctor_config|train/(beacon_recording|train_self_supervised))\.cc:"
 )
 
 if [ "$1" = --folders ]; then

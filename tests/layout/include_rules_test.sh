@@ -6,6 +6,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
 "$check" --folders | sed "s|^|$root/|" | xargs mkdir -p
+mkdir -p "$root/cli/run"
 "$check" "$root" >/dev/null || { echo "an empty tree must pass"; exit 1; }
 
 plant() { # file, include line, expected verdict
@@ -30,6 +31,10 @@ plant core/learning/a.h '#include "tributary/v1/federation.pb.h"' pass
 plant core/learning/a.h '#include "tributary/v1/federation.grpc.pb.h"' fail
 plant core/config/a.cc '#include "core/learning/run_config.h"' fail
 plant cli/a.cc '#include "aggregator/learning/rules/strategy.h"' fail
+plant cli/run/a.cc '#include "node/config.h"' fail
+plant cli/run/a.cc '#include "node/panel/panel.h"' fail
+plant cli/run/a.cc '#include "node/accelerator/create.h"' pass
+plant cli/run/a.cc '#include "node/workload/beacon.h"' pass
 rmdir "$root"/aggregator/learning/rules
 if "$check" "$root" >/dev/null; then echo "a rule for a folder that is gone must fail"; exit 1; fi
 echo "the include check catches what it must"

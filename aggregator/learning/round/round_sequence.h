@@ -13,7 +13,7 @@
 #include "aggregator/learning/round/roster.h"
 #include "aggregator/learning/round/round.h"
 #include "aggregator/learning/round/run_event.h"
-#include "aggregator/learning/rules/run_config.h"
+#include "core/learning/run_config.h"
 
 namespace tributary::learning {
 
