@@ -64,7 +64,7 @@ TEST_F(RoundSourceTest, PassesOverNumbersWhoseDrawMissesTheQuorum) {
 // These numbers come from the first release: who is asked must not depend on the release.
 TEST_F(RoundSourceTest, DrawsTheSameNodesInEveryRelease) {
   config_.sample_fraction = 0.5;
-  config_.client.seed = 3;
+  config_.client.set_seed(3);
   DrawnRounds rounds(config_);
   rounds.DrawLotsBy(11);
   for (int i = 0; i < 10; ++i) Join("node" + std::to_string(i));
