@@ -27,8 +27,8 @@ struct PrivacySettings {
   // units of client.clip_norm. 0: none. Needs clip_norm and uniform weights.
   double noise_multiplier = 0;
   double delta = 1e-5;  // for which epsilon is stated
-  // Of the noise, and with noise of who is asked. 0: from the system's entropy, known to nobody; else the run
-  // can be repeated, for tests.
+  // Seeds the noise and, with noise, the draw of who is asked. 0: the system's entropy, known to nobody. Any other
+  // value lets a test repeat the run.
   std::uint64_t noise_seed = 0;
 };
 
@@ -55,7 +55,7 @@ struct RunConfig {
   std::uint32_t min_nodes = 2;    // joined, before a round starts
   std::uint32_t max_nodes = 255;  // that may join
   double sample_fraction = 1;     // each joined node is asked with this probability, drawn per round
-  // Of the training, from the start of the round; of secure aggregation's other steps each.
+  // How long the training may take from the start of the round, and each other step of secure aggregation.
   std::int64_t deadline_ns = 60'000'000'000;
   UpdateWeighting weighting = UpdateWeighting::kSamples;
   std::uint64_t max_samples = 1'000'000'000;  // a node may claim
