@@ -187,21 +187,6 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     if (absl::Status status = site.engine().Reconfigure(config.sites[i].fusion.tuning); !status.ok())
       return status;
     site.set_model_sha256(config.sites[i].model_sha256);
-    const fusion::SiteConfig& now = config_.sites[i].fusion;
-    const fusion::SiteConfig& then = config.sites[i].fusion;
-    if (then.dimension != now.dimension || then.slot != now.slot || then.leaves != now.leaves ||
-        then.max_subjects != now.max_subjects || then.window_slots != now.window_slots ||
-        then.max_age_ns != now.max_age_ns || then.max_lead_ns != now.max_lead_ns) {
-      spdlog::warn(
-          "{}: dimension, slot_ms, sources, max_subjects, window_slots and ages change with a restart only",
-          now.name);
-    }
-  }
-  if (config.listen != config_.listen || config.http_listen != config_.http_listen ||
-      config.ingest_threads != config_.ingest_threads ||
-      config.max_message_bytes != config_.max_message_bytes || config.tls != config_.tls ||
-      config.parent != config_.parent || config.federation != config_.federation) {
-    spdlog::warn("listen, [http], [ingest], [tls], [parent] and [federation] change with a restart only");
   }
   if (absl::Status status = runtime::SetUpLog(config.log_level); !status.ok()) return status;
   spdlog::info("configuration reloaded");

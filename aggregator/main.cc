@@ -1,4 +1,5 @@
 // tributary-aggregator: takes tuples from nodes, fuses them, publishes the result.
+#include <fmt/ranges.h>
 #include <google/protobuf/stubs/logging.h>
 #include <spdlog/spdlog.h>
 
@@ -7,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "aggregator/config.h"
 #include "aggregator/daemon.h"
@@ -18,6 +20,7 @@
 #include "core/runtime/service.h"
 #include "core/runtime/standard_output.h"
 #include "core/runtime/version.h"
+#include "core/status/macros.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -49,15 +52,25 @@ int Fail(const absl::Status& status) {
   return ExitCode(status);
 }
 
-void Reload(Daemon& daemon, const std::string& path) {
-  absl::StatusOr<AggregatorConfig> config = ReadAggregatorConfig(path);
-  absl::Status status = config.status();
-  if (status.ok()) status = daemon.Reload(*config);
-  if (!status.ok()) spdlog::error("reload refused, nothing changed: {}", std::string(status.message()));
+absl::Status Reload(Daemon& daemon, const config::ConfigFile& started) {
+  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(started.path()));
+  const AggregatorConfig config = ReadAggregatorConfig(file);
+  RETURN_IF_ERROR(file.Finish());
+  RETURN_IF_ERROR(daemon.Reload(config));
+  const std::vector<std::string> keys = started.NeedRestart(file);
+  if (!keys.empty()) spdlog::warn("{} change with a restart only", fmt::join(keys, ", "));
+  return absl::OkStatus();
+}
+
+void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
+  const absl::Status status = Reload(daemon, started);
+  if (!status.ok()) spdlog::error("reload refused, all stays as it was: {}", std::string(status.message()));
 }
 
 int Run(const std::string& path, bool check_only) {
-  absl::StatusOr<PreparedAggregator> prepared = PrepareAggregator(path);
+  const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(path);
+  if (!file.ok()) return Fail(file.status());
+  absl::StatusOr<PreparedAggregator> prepared = PrepareAggregator(*file);
   if (!prepared.ok()) return Fail(prepared.status());
   if (check_only) {
     std::printf("%s: no fault found\n", path.c_str());
@@ -67,7 +80,7 @@ int Run(const std::string& path, bool check_only) {
   const runtime::SystemClock clock;
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*std::move(prepared), clock);
   if (!daemon.ok()) return Fail(daemon.status());
-  runtime::RunUntilStopped([&] { Reload(**daemon, path); }, [&] { return (*daemon)->healthy(); },
+  runtime::RunUntilStopped([&] { ReloadOrSay(**daemon, *file); }, [&] { return (*daemon)->healthy(); },
                            [] { return false; });
   (*daemon)->Stop();
   return runtime::kExitOk;

@@ -1,4 +1,5 @@
 // tributary-node: senses, estimates, and reports probability tuples. Raw samples stay here.
+#include <fmt/ranges.h>
 #include <google/protobuf/stubs/logging.h>
 #include <spdlog/spdlog.h>
 
@@ -7,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/runtime/clock.h"
 #include "core/runtime/command_line.h"
@@ -16,6 +18,7 @@
 #include "core/runtime/service.h"
 #include "core/runtime/standard_output.h"
 #include "core/runtime/version.h"
+#include "core/status/macros.h"
 #include "node/config.h"
 #include "node/daemon.h"
 #include "node/prepare.h"
@@ -45,20 +48,27 @@ int Fault(const absl::Status& status) {
   return may_pass ? runtime::kExitUnavailable : runtime::kExitConfig;
 }
 
-void Reload(const std::string& path) {
-  const absl::StatusOr<NodeConfig> config = ReadNodeConfig(path);
-  if (!config.ok()) {
-    spdlog::error("reload: nothing changed: {}", config.status().ToString());
-    return;
-  }
-  if (runtime::SetUpLog(config->log_level).ok()) {
-    spdlog::info("reload: log level {}; everything else is read at the next start", config->log_level);
-  }
+absl::Status Reload(const config::ConfigFile& started) {
+  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(started.path()));
+  const NodeConfig config = ReadNodeConfig(file);
+  RETURN_IF_ERROR(file.Finish());
+  RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
+  spdlog::info("reload: log level {}", config.log_level);
+  const std::vector<std::string> keys = started.NeedRestart(file);
+  if (!keys.empty()) spdlog::warn("{} change with a restart only", fmt::join(keys, ", "));
+  return absl::OkStatus();
+}
+
+void ReloadOrSay(const config::ConfigFile& started) {
+  const absl::Status status = Reload(started);
+  if (!status.ok()) spdlog::error("reload: nothing changed: {}", status.ToString());
 }
 
 int Run(const Arguments& arguments) {
   const runtime::SystemClock clock;
-  absl::StatusOr<PreparedNode> prepared = PrepareNode(arguments.config, clock);
+  const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(arguments.config);
+  if (!file.ok()) return Fault(file.status());
+  absl::StatusOr<PreparedNode> prepared = PrepareNode(*file, clock);
   if (!prepared.ok()) return Fault(prepared.status());
   if (arguments.check) {
     for (const std::string& remark : prepared->remarks) std::printf("%s\n", remark.c_str());
@@ -74,7 +84,7 @@ int Run(const Arguments& arguments) {
     spdlog::error("{}", std::string(status.message()));
     return runtime::kExitUnavailable;
   }
-  runtime::RunUntilStopped([&] { Reload(arguments.config); }, [] { return true; },
+  runtime::RunUntilStopped([&] { ReloadOrSay(*file); }, [] { return true; },
                            [&] { return (*daemon)->finished(); });
   (*daemon)->Stop();
 

@@ -353,6 +353,52 @@ std::vector<ConfigKey> ConfigFile::Keys() const { return state_->keys; }
 
 namespace {
 
+using Leaves = std::map<std::string, const toml::node*>;
+
+// Every value of a file, by a name like "panel[0].source.file".
+void CollectLeaves(const toml::node& node, const std::string& name, Leaves& leaves) {
+  if (const toml::table* table = node.as_table()) {
+    for (const auto& [key, value] : *table) {
+      CollectLeaves(value, fmt::format("{}{}{}", name, name.empty() ? "" : ".", key.str()), leaves);
+    }
+  } else if (node.is_array_of_tables()) {
+    for (std::size_t i = 0; i < node.as_array()->size(); ++i) {
+      CollectLeaves(*node.as_array()->get(i), fmt::format("{}[{}]", name, i), leaves);
+    }
+  } else {
+    leaves[name] = &node;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> ConfigFile::NeedRestart(const ConfigFile& now) const {
+  Leaves before;
+  Leaves after;
+  CollectLeaves(state_->root, "", before);
+  CollectLeaves(now.state_->root, "", after);
+  Leaves all = before;
+  all.insert(after.begin(), after.end());
+  std::vector<std::string> changed;
+  for (const auto& [name, node] : all) {
+    const std::string declared = WithoutIndices(name);
+    const auto key_in = [&declared](const State& state) {
+      const auto found = std::ranges::find(state.keys, declared, &ConfigKey::name);
+      return found == state.keys.end() ? ConfigKey() : *found;
+    };
+    const ConfigKey then = key_in(*state_);
+    const ConfigKey key = then.name.empty() ? key_in(*now.state_) : then;
+    const auto value = [&](const Leaves& leaves) {
+      const auto found = leaves.find(name);
+      return found == leaves.end() ? key.default_value : AsToml(*found->second, key.type);
+    };
+    if (!key.hot && value(before) != value(after)) changed.push_back(name);
+  }
+  return changed;
+}
+
+namespace {
+
 using UnknownKey = std::pair<const toml::node*, std::string>;
 
 // Keys that nobody took; below an unknown table nothing more is listed.

@@ -128,6 +128,10 @@ class ConfigFile {
   // Every key that was asked for so far, in order. Tables of an array are one: the first value given holds.
   std::vector<ConfigKey> Keys() const;
 
+  // The keys that `now`, read by the same reader, gives another value and that SIGHUP does not read again:
+  // "site[0].sources", "http.listen". A key that is not given has its default.
+  std::vector<std::string> NeedRestart(const ConfigFile& now) const;
+
   // InvalidArgument with one line per fault, sorted by place, unknown keys included; OK if there is none.
   absl::Status Finish() const;
 

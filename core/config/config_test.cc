@@ -8,6 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 class ConfigTest : public ::testing::Test {
@@ -132,6 +133,24 @@ TEST_F(ConfigTest, RefusesANameThatCannotBeSent) {
   root.RequiredName("b");
   EXPECT_THAT(Faults(), HasSubstr("node.toml:1: a: expected a name of at most 128 bytes"));
   EXPECT_THAT(Faults(), HasSubstr("node.toml:2: b: expected a name of at most 128 bytes"));
+}
+
+TEST_F(ConfigTest, TellsWhichChangedKeysNeedARestart) {
+  const auto read = [](std::string_view text) {
+    ConfigFile file = *ConfigFile::Parse(text, "node.toml");
+    const ConfigSection root = file.Root();
+    root.Text("level", "info", Hot("of the log"));
+    root.Integer("port", 7, {}, "to listen on");
+    root.Boolean("late", false, "takes them");
+    for (const ConfigSection& site : root.List("site")) site.Texts("sources", "of a slot");
+    return file;
+  };
+  const ConfigFile started =
+      read("level = \"info\"\nport = 9\n[[site]]\nsources = [\"a\"]\n[[site]]\nsources = [\"b\"]\n");
+  EXPECT_THAT(started.NeedRestart(started), IsEmpty());
+  const ConfigFile now =
+      read("level = \"warn\"\nlate = false\n[[site]]\nsources = [\"a\"]\n[[site]]\nsources = [\"c\"]\n");
+  EXPECT_THAT(started.NeedRestart(now), ElementsAre("port", "site[1].sources"));
 }
 
 TEST_F(ConfigTest, TellsWhichKeysWereAskedFor) {

@@ -71,7 +71,7 @@ std::vector<ClientSetting> MakeTable() {
       {.field = Field(Settings::kTargetDecayFieldNumber),
        .limit = nn::kTargetDecayLimit,
        .default_value = 0.996,
-       .help = "byol: share of the target network that a step keeps"},
+       .help = "byol: share of the target network that a step keeps, at step 0"},
   };
 }
 

@@ -28,23 +28,29 @@ images::ImageSet Part(const images::ImageSet& set, const std::vector<std::uint32
 
 FederationConfig ReadFederation(const config::ConfigSection& section, const std::string& default_aggregator) {
   FederationConfig config;
-  config.aggregator = section.Text("aggregator", default_aggregator);
-  config.run = section.Text("run", "");
-  config.images = section.RequiredText("images");
-  config.labels = section.File(section.Text("labels", ""));
+  config.aggregator = section.Text("aggregator", default_aggregator, "default: the uplink's");
+  config.run = section.Text("run", "", "\"\": the run that is active, or the next to start");
+  config.images = section.RequiredText("images", "an idx file, or \"glyphs\" for the built-in ones");
+  config.labels = section.File(section.Text("labels", "", "idx file; needed to split by label only"));
   const bool drawn = config.images == "glyphs";
   if (drawn) {
-    config.glyphs = static_cast<std::size_t>(section.Integer("glyphs", 7'000, {10, 1'000'000}));
+    config.glyphs = static_cast<std::size_t>(
+        section.Integer("glyphs", 7'000, {10, 1'000'000}, "how many to draw, with images = \"glyphs\""));
     if (!config.labels.empty()) section.Fault("labels", "the built-in glyphs have their own");
   } else {
     config.images = section.File(config.images);
   }
-  const std::string split = section.Choice("split", "iid", {"iid", "shard", "dirichlet"});
+  const std::string split =
+      section.Choice("split", "iid", {"iid", "shard", "dirichlet"}, "how nodes share one file");
   config.split.kind = images::ParseImageSplit(split).value_or(images::ImageSplit::kIid);
-  config.split.concentration = section.Real("alpha", 0.5, {1e-3, 1e6});
-  config.split.nodes = static_cast<std::size_t>(section.Integer("shards", 1, {1, kMaxNodes}));
-  config.split.seed = static_cast<std::uint64_t>(section.Integer("seed", 1, {0}));
-  config.shard = static_cast<std::size_t>(section.Integer("shard_index", 0, {0, kMaxNodes - 1}));
+  config.split.concentration =
+      section.Real("alpha", 0.5, {1e-3, 1e6}, "concentration of the Dirichlet split");
+  config.split.nodes =
+      static_cast<std::size_t>(section.Integer("shards", 1, {1, kMaxNodes}, "how many nodes share the file"));
+  config.split.seed =
+      static_cast<std::uint64_t>(section.Integer("seed", 1, {0}, "of the split and of the glyphs"));
+  config.shard = static_cast<std::size_t>(
+      section.Integer("shard_index", 0, {0, kMaxNodes - 1}, "which part is this node's"));
   if (config.shard >= config.split.nodes) {
     section.Fault("shard_index",
                   fmt::format("expected less than shards = {}, found {}", config.split.nodes, config.shard));
@@ -52,8 +58,11 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   if (config.split.kind != images::ImageSplit::kIid && !drawn && config.labels.empty()) {
     section.Fault("labels", fmt::format("a {} split needs the labels of the images", split));
   }
-  config.state = section.File(section.Text("state", ""));
-  config.buffer = static_cast<std::size_t>(section.Integer("buffer", 0, {0, kMaxBuffer}));
+  config.state = section.File(
+      section.Text("state", "", "file that keeps error feedback and the buffer over a restart; \"\": none"));
+  config.buffer = static_cast<std::size_t>(
+      section.Integer("buffer", 0, {0, kMaxBuffer},
+                      "learn from a stream and keep this many of the most novel images; 0: keep all"));
   return config;
 }
 

@@ -64,7 +64,7 @@ TEST_F(ReloadTest, RefusesAWrongFileAndGoesOn) {
 
 TEST_F(ReloadTest, SaysWhatNeedsARestart) {
   Change("sources = [\"south\", \"east\"]", "sources = [\"south\", \"west\"]");
-  EXPECT_TRUE(Logged("change with a restart only"));
+  EXPECT_TRUE(Logged("site[0].sources change with a restart only"));
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "core/config/config.h"
 
 namespace tributary::testing {
@@ -88,15 +90,50 @@ inline std::string AnnotatedFile(const std::vector<config::ConfigKey>& keys) {
   return text;
 }
 
-// The keys as rows of a table of docs/configuration.md. What a reader does not say of a key, the comment of
-// the example does.
-inline std::string KeyTable(const std::vector<config::ConfigKey>& keys, const std::string& text = {}) {
+// What the comment of a key's line in an example says: what its reader does.
+inline std::string CommentFor(const config::ConfigKey& key) {
+  std::string comment = key.default_value.empty() ? "required; " : "";
+  if (key.type == "text" && !key.limits.empty()) comment += key.limits + "; ";
+  comment += key.help;
+  // An example may show another value if it says what the default is.
+  const bool said = key.default_value.empty() || comment.find("default") != std::string::npos;
+  const bool required = comment.starts_with("required");
+  if (!said && !required && key.given != key.default_value) comment += "; default: " + key.default_value;
+  return comment + (key.hot ? "; SIGHUP reads it again" : "");
+}
+
+// The lines of an example whose comment is not what the reader says; with TRIBUTARY_WRITE_DOCS set, they are
+// written.
+inline std::vector<std::string> WrongComments(const std::string& path,
+                                              const std::vector<config::ConfigKey>& keys) {
+  constexpr std::size_t kCommentColumn = 31;
+  std::vector<std::string> lines = absl::StrSplit(ReadExample(path), '\n');
+  std::vector<std::string> wrong;
+  for (const config::ConfigKey& key : keys) {
+    if (key.line == 0) continue;
+    std::string& line = lines[key.line - 1];
+    const std::size_t hash = line.rfind("  # ");
+    std::string wanted = line.substr(0, hash);
+    wanted.erase(wanted.find_last_not_of(' ') + 1);
+    const std::size_t column = std::max(kCommentColumn, wanted.size() + 2);
+    wanted = fmt::format("{:<{}}# {}", wanted, column, CommentFor(key));
+    if (line.substr(std::min(hash, line.size())) == wanted.substr(column - 2)) continue;
+    wrong.push_back(fmt::format("line {}: {}", key.line, wanted));
+    line = wanted;
+  }
+  if (wrong.empty() || std::getenv("TRIBUTARY_WRITE_DOCS") == nullptr) return wrong;
+  std::ofstream(path) << absl::StrJoin(lines, "\n");
+  return {};
+}
+
+// The keys as rows of a table of docs/configuration.md.
+inline std::string KeyTable(const std::vector<config::ConfigKey>& keys) {
   std::string table = "| key | type | default | limits | meaning |\n|---|---|---|---|---|\n";
   const auto code = [](const std::string& what) { return what.empty() ? "" : fmt::format("`{}`", what); };
   for (const config::ConfigKey& key : keys) {
     table += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, key.type,
                          key.default_value.empty() ? "required" : code(key.default_value), key.limits,
-                         key.help.empty() ? CommentOf(text, key.line) : key.help);
+                         key.help + (key.hot ? "; SIGHUP reads it again" : ""));
   }
   return table;
 }
