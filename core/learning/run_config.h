@@ -27,8 +27,8 @@ struct PrivacySettings {
   // units of client.clip_norm. 0: none. Needs clip_norm and uniform weights.
   double noise_multiplier = 0;
   double delta = 1e-5;  // for which epsilon is stated
-  // Seeds the noise and, with noise, the draw of who is asked. 0: the system's entropy, known to nobody. Any other
-  // value lets a test repeat the run.
+  // Seeds the noise and, with noise, the draw of who is asked. 0: the system's entropy, known to nobody. Any
+  // other value lets a test repeat the run.
   std::uint64_t noise_seed = 0;
 };
 
