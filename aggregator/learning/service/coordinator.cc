@@ -230,9 +230,9 @@ void Coordinator::Join(std::string run, NodeDeclaration declaration, std::shared
           absl::ResourceExhaustedError(fmt::format("{} nodes are connected, no more may", kMaxParticipants)));
     }
     stream.since_ns = clock_.SteadyNs();
-    const TaskSink* sink = stream.sink.get();
+    const TaskSink* const joining = stream.sink.get();
     Assign(std::move(stream));
-    if (const NodeStream* added = streams_.Find(sink)) SayThatItCame(*added);
+    if (const NodeStream* added = streams_.Find(joining)) SayThatItCame(*added);
   });
 }
 
