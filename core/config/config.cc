@@ -380,7 +380,8 @@ std::vector<std::string> ConfigFile::NeedRestart(const ConfigFile& now) const {
   Leaves all = before;
   all.insert(after.begin(), after.end());
   std::vector<std::string> changed;
-  for (const auto& [name, node] : all) {
+  for (const auto& leaf : all) {
+    const std::string& name = leaf.first;
     const std::string declared = WithoutIndices(name);
     const auto key_in = [&declared](const State& state) {
       const auto found = std::ranges::find(state.keys, declared, &ConfigKey::name);
