@@ -98,7 +98,7 @@ class ProbeRun {
     run_.set_arg(fpga::kSeedArgument, 0u);
   }
 
-  // Of the run: whether it ended in time, how long it took, and what the kernel reported.
+  // Whether the run ended in time, how long it took, and what the kernel reported.
   bool ended = false;
   std::chrono::nanoseconds time{};
   fpga::KernelReport report;

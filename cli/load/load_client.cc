@@ -93,7 +93,7 @@ class Client final : public LoadClient {
   bool flat_out() const { return plan_.rate_hz == 0; }
   std::size_t watcher() const { return streams_; }
   std::size_t StreamOf(std::size_t panel) const { return panel / panels_per_stream_; }
-  // Of a panel's frame in its stream, from 1: message after message, in each the panels in order.
+  // The number of a panel's frame in its stream, from 1: message after message, in each the panels in order.
   std::uint64_t Sequence(std::size_t panel, std::uint64_t slot) const {
     const std::uint64_t frames = plan_.frames_per_message;
     const std::uint64_t message = slot / frames * panels_per_stream_ + panel % panels_per_stream_;

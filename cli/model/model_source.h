@@ -22,7 +22,7 @@ bool IsOfARun(std::string_view source);
 // number; the aggregator's; DataLoss for a transfer that does not match its checksums.
 absl::StatusOr<std::string> ReadModelSource(const std::string& source, const ConnectionArguments& connection);
 
-// Likewise, with what is known of the model (model_description.h). Errors: besides those, of
+// The same, with what is known of the model (model_description.h). Errors: besides those, of
 // DecodeSafetensors, naming the source.
 absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& source,
                                                          const ConnectionArguments& connection);

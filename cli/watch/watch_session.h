@@ -36,7 +36,7 @@ class WatchSession {
   // The session has ended by itself: its time is over, or it failed.
   bool done() const;
   void Stop();
-  // Of the ended session.
+  // Valid once the session has ended.
   absl::Status status() const;
 
   // Empty until the first slot has come.

@@ -88,7 +88,7 @@ class Run {
   // Secure aggregation. Errors: FailedPrecondition unless the node was asked for that in this round;
   // InvalidArgument for what cannot be taken.
   absl::Status Take(MaskingMessage message);
-  // Of the round under way; null without secure aggregation.
+  // The round under way has it; null without secure aggregation.
   const MaskingSession* masking() const { return masking_ ? &*masking_ : nullptr; }
 
   // FailedPrecondition for a relayed run: operators change it at the parent.
@@ -97,15 +97,15 @@ class Run {
   absl::Status Stop();
   // The model after `round` is the start of the next one. NotFound: it is not kept.
   absl::Status RollBack(std::uint32_t round);
-  // Of the model after `round`; nothing: it cannot be judged.
+  // Adds how the model after `round` was judged; nothing: it cannot be judged.
   void AddEvaluation(std::uint32_t round, const std::optional<v1::Evaluation>& evaluation);
 
   // Starts and ends rounds; returns the steady time at which to call again.
   std::int64_t Advance();
 
-  // Of a relayed run. The parent asks for this round, perhaps again; `model_file` may be empty if the present
-  // model is the round's. Errors: InvalidArgument for a model that is not the one that the round names, or
-  // has another schema; those of RunState::Begin; the run's health.
+  // For a relayed run: the parent asks for this round, perhaps again; `model_file` may be empty if the
+  // present model is the round's. Errors: InvalidArgument for a model that is not the one that the round
+  // names, or has another schema; those of RunState::Begin; the run's health.
   absl::Status BeginParentRound(const ParentRound& round, std::string_view model_file);
   // The closed round's words are in sum(). Adds them up again without some updates, of which at least one is
   // left.
@@ -128,7 +128,7 @@ class Run {
   RoundSum& sum() { return sum_; }
   const RunModel& model() const { return model_; }
   const store::ModelRecord& model_record() const { return account_.model; }
-  // Of the last line of the history; empty: it tells of no failed round.
+  // Why the round of the last line of the history failed; empty: it did not.
   std::string last_failure() const { return account_.last == nullptr ? "" : account_.last->failure(); }
   RunRecord Record() const;
   // What has changed since this was last called: nodes whose task or status may be another one; whether

@@ -25,7 +25,7 @@ absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& wire);
 // Without the run and the process that sent it.
 v1::UpdateHeader HeaderToWire(const SubmissionHeader& header);
 
-// Of an encoding that is not known here: nothing.
+// Nothing if the encoding is not known here.
 std::optional<parameters::UpdateEncoding> EncodingFromWire(int encoding);
 
 }  // namespace tributary::learning

@@ -10,7 +10,7 @@
 
 namespace tributary::learning {
 
-// Of a capacity, everyone who enters takes a share until the last copy of its place is gone. Places may be
+// Everyone who enters takes a share of a capacity until the last copy of its place is gone. Places may be
 // given up on any thread; everything else is one thread's. Who does not fit waits; a share larger than all is
 // taken as all.
 class Gate {

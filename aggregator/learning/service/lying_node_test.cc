@@ -33,7 +33,7 @@ class LyingNodeTest : public ::testing::Test {
     host_.coordinator().Change("r", &Run::Resume, expect_ok);
   }
 
-  // Of the honest ones.
+  // The honest nodes do it.
   void AdvertiseKeys() {
     for (const auto& node : honest_) node->AdvertiseKeys();
   }

@@ -55,7 +55,7 @@ class WatchRunCall final : public grpc::ServerWriteReactor<v1::WatchRunResponse>
   bool cancelled_ GUARDED_BY(mutex_) = false;
   bool waiting_ GUARDED_BY(mutex_) = false;    // for a judgement
   bool impatient_ GUARDED_BY(mutex_) = false;  // has waited long enough
-  // Of the history: up to which change it was sent, and as of which count of changes that is all.
+  // The history was sent up to this change. `changes_`: the count of changes as of which that is all.
   std::int64_t revision_ GUARDED_BY(mutex_) = 0;
   std::optional<std::uint64_t> changes_ GUARDED_BY(mutex_);
   std::string sent_bytes_ GUARDED_BY(mutex_);  // of the run's state: what did not change is not sent again
