@@ -218,12 +218,6 @@ absl::StatusOr<AggregatorConfig> Read(const config::ConfigFile& file) {
 
 AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) { return ReadRoot(file.Root()); }
 
-absl::StatusOr<AggregatorConfig> ReadAggregatorConfig(const std::string& path) {
-  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(path);
-  if (!file.ok()) return file.status();
-  return Read(*file);
-}
-
 absl::StatusOr<AggregatorConfig> ParseAggregatorConfig(std::string_view text, std::string_view path) {
   absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Parse(text, path);
   if (!file.ok()) return file.status();

@@ -66,8 +66,7 @@ struct AggregatorConfig {
 AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file);
 
 // Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line
-// per fault; NotFound or PermissionDenied naming the file.
-absl::StatusOr<AggregatorConfig> ReadAggregatorConfig(const std::string& path);
+// per fault.
 absl::StatusOr<AggregatorConfig> ParseAggregatorConfig(std::string_view text, std::string_view path);
 
 }  // namespace tributary::aggregator

@@ -71,10 +71,4 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
   return prepared;
 }
 
-absl::StatusOr<PreparedAggregator> PrepareAggregator(const std::string& path) {
-  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(path);
-  if (!file.ok()) return file.status();
-  return PrepareAggregator(*file);
-}
-
 }  // namespace tributary::aggregator

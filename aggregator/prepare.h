@@ -20,8 +20,7 @@ struct PreparedAggregator {
 };
 
 // Reads the configuration and the files that it names. Errors: InvalidArgument with a line for every fault:
-// file, line, key. NotFound or PermissionDenied naming the configuration.
-absl::StatusOr<PreparedAggregator> PrepareAggregator(const std::string& path);
+// file, line, key.
 absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& file);
 
 }  // namespace tributary::aggregator
