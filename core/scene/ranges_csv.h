@@ -29,7 +29,7 @@ struct RangeRow {
   std::int64_t unix_ns;
   std::array<float, kAnchors * kTags> range_m;  // anchor-major, tag-minor; NaN where the recording has none
 
-  float Range(int anchor, int tag) const { return range_m[static_cast<std::size_t>(anchor * kTags + tag)]; }
+  float Range(std::size_t anchor, std::size_t tag) const { return range_m[anchor * kTags + tag]; }
 };
 
 // Rows of time and 24 ranges (a0-t0, a0-t1, a0-t2, a1-t0 …), no header. Empty lines are skipped; an empty

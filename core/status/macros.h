@@ -16,9 +16,11 @@
 // needs an alias or auto.
 #define ASSIGN_OR_RETURN(declaration, expression) \
   ASSIGN_OR_RETURN_AT_(TRIBUTARY_JOIN_(result_, __LINE__), declaration, expression)
+// NOLINTBEGIN(bugprone-macro-parentheses): a name and a declaration cannot stand in parentheses.
 #define ASSIGN_OR_RETURN_AT_(result, declaration, expression) \
   auto result = (expression);                                 \
   if (!result.ok()) return std::move(result).status();        \
   declaration = *std::move(result)
+// NOLINTEND(bugprone-macro-parentheses)
 #define TRIBUTARY_JOIN_(first, second) TRIBUTARY_JOIN_NOW_(first, second)
 #define TRIBUTARY_JOIN_NOW_(first, second) first##second

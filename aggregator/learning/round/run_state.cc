@@ -84,7 +84,7 @@ RunOutcome RunState::Leave(std::string_view node, std::string_view boot_id, std:
   return outcome;
 }
 
-void RunState::LeaveOut(std::string_view node, std::string reason) {
+void RunState::LeaveOut(std::string_view node, std::string_view reason) {
   if (roster_.Find(node) == nullptr) return;
   roster_.LeaveOut(node, reason);
   if (Round* round = rounds_.under_way()) round->GiveUp(node);

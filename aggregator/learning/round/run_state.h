@@ -123,7 +123,7 @@ class RunState {
 
   // The node has broken the protocol: until a restart it is asked no more, nor waited for in a round that has
   // just begun.
-  void LeaveOut(std::string_view node, std::string reason);
+  void LeaveOut(std::string_view node, std::string_view reason);
 
   // The result of the closed round is stored; `model` is its identity. Errors: FailedPrecondition unless that
   // round is closed.
