@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "aggregator/store/store.h"
+#include "aggregator/store/store_folder.h"
 #include "core/config/prepare_tls.h"
 #include "core/nn/encoder/training_limits.h"
 
@@ -60,7 +60,7 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
                                       {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
   }
   if (config.federation && !config.federation->store.empty()) {
-    if (absl::Status status = store::Store::CheckPlace(config.federation->store); !status.ok()) {
+    if (absl::Status status = store::CheckStoreFolder(config.federation->store); !status.ok()) {
       file.Fault("federation.store", std::string(status.message()));
     }
   }

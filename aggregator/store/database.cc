@@ -41,25 +41,18 @@ absl::Status Failure(sqlite3* database, int result) {
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
-Statement& Statement::Bind(int index, std::int64_t value) {
+void Statement::BindAt(int index, std::int64_t value) {
   bind_result_ |= sqlite3_bind_int64(statement_.get(), index, value);
-  return *this;
 }
 
-Statement& Statement::Bind(int index, double value) {
-  bind_result_ |= sqlite3_bind_double(statement_.get(), index, value);
-  return *this;
-}
-
-Statement& Statement::BindText(int index, std::string_view value) {
+void Statement::BindAt(int index, std::string_view value) {
   bind_result_ |=
       sqlite3_bind_text64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-  return *this;
 }
 
-Statement& Statement::BindBlob(int index, std::string_view value) {
-  bind_result_ |= sqlite3_bind_blob64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT);
-  return *this;
+void Statement::BindAt(int index, Blob value) {
+  bind_result_ |=
+      sqlite3_bind_blob64(statement_.get(), index, value.bytes.data(), value.bytes.size(), SQLITE_TRANSIENT);
 }
 
 absl::StatusOr<bool> Statement::Step() {
@@ -70,27 +63,17 @@ absl::StatusOr<bool> Statement::Step() {
   return Failure(database_, result);
 }
 
-absl::Status Statement::Run() { return Step().status(); }
-
 void Statement::Reset() {
   sqlite3_reset(statement_.get());
   bind_result_ = SQLITE_OK;
 }
 
-std::int64_t Statement::Integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+std::int64_t Statement::NumberAt(int column) const { return sqlite3_column_int64(statement_.get(), column); }
 
-std::string Statement::Text(int column) const {
-  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
-  return text == nullptr
-             ? std::string()
-             : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
-}
-
-std::string Statement::Blob(int column) const {
+std::string Statement::Bytes(int column) const {
   const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
-  return bytes == nullptr
-             ? std::string()
-             : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+  return bytes == nullptr ? std::string() : std::string(bytes, size);
 }
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
@@ -116,22 +99,15 @@ absl::StatusOr<Database> Database::OpenToRead(const std::string& path) {
 }
 
 absl::Status Database::Configure() {
-  for (const char* sql :
-       {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
-    if (absl::Status status = Execute(sql); !status.ok()) return status;
-  }
-  absl::StatusOr<Statement> check = Prepare("PRAGMA quick_check(1)");
-  if (!check.ok()) return check.status();
-  absl::StatusOr<bool> row = check->Step();
-  if (!row.ok()) return row.status();
-  if (!*row || check->Text(0) != "ok") {
-    return absl::DataLossError(
-        fmt::format("{}: is damaged: {}", sqlite3_db_filename(database_.get(), "main"), check->Text(0)));
-  }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
+  ASSIGN_OR_RETURN(Statement check, Prepare("PRAGMA quick_check(1)"));
+  ASSIGN_OR_RETURN(const bool found, check.Step());
+  if (found && check.Bytes(0) == "ok") return absl::OkStatus();
+  return absl::DataLossError(
+      fmt::format("{}: is damaged: {}", sqlite3_db_filename(database_.get(), "main"), check.Bytes(0)));
 }
 
-absl::StatusOr<Statement> Database::Prepare(std::string_view sql) {
+absl::StatusOr<Statement> Database::Parse(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int result =
       sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
@@ -145,7 +121,7 @@ absl::Status Database::Execute(const std::string& sql) {
 }
 
 absl::StatusOr<Transaction> Transaction::Begin(Database& database) {
-  if (absl::Status status = database.Execute("BEGIN IMMEDIATE"); !status.ok()) return status;
+  RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE"));
   return Transaction(database);
 }
 
@@ -155,9 +131,9 @@ Transaction::~Transaction() {
 }
 
 absl::Status Transaction::Commit() {
-  absl::Status status = database_->Execute("COMMIT");
-  if (status.ok()) database_ = nullptr;
-  return status;
+  RETURN_IF_ERROR(database_->Execute("COMMIT"));
+  database_ = nullptr;
+  return absl::OkStatus();
 }
 
 }  // namespace tributary::store

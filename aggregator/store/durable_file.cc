@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "core/parameters/crc32c.h"
+#include "core/status/macros.h"
 
 namespace tributary::store {
 namespace {
@@ -18,116 +18,118 @@ absl::Status FromErrno(std::string_view action, const std::string& path) {
   return absl::ErrnoToStatus(errno, fmt::format("{}: cannot {}", path, action));
 }
 
-}  // namespace
-
-absl::Status SyncFolderOf(const std::string& path) {
+// Makes the file's name in its folder survive a crash.
+absl::Status SyncFolderOf(const std::string& path, const StoreStepHook& hook) {
+  RETURN_IF_ERROR(AskHook(hook, StoreStep::kSyncFolder));
   const std::string folder = path.substr(0, path.rfind('/'));
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return FromErrno("open", folder);
-  absl::Status status;
-  if (fsync(fd) != 0) status = FromErrno("sync", folder);
-  close(fd);
-  return status;
+  const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.open()) return FromErrno("open", folder);
+  return fsync(opened.get()) == 0 ? absl::OkStatus() : FromErrno("sync", folder);
 }
 
-absl::StatusOr<DurableFile> DurableFile::Create(std::string folder, std::string name, StoreStepHook hook) {
-  if (absl::Status status = AskHook(hook, StoreStep::kCreateFile); !status.ok()) return status;
-  const std::string path = folder + "/" + name;
-  const int fd = open((path + ".tmp").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return FromErrno("create", path);
-  return DurableFile(fd, std::move(folder), std::move(name), std::move(hook));
-}
-
-DurableFile::DurableFile(int fd, std::string folder, std::string name, StoreStepHook hook)
-    : fd_(fd), folder_(std::move(folder)), facts_{std::move(name), 0, 0}, hook_(std::move(hook)) {}
-
-DurableFile::DurableFile(DurableFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      folder_(std::move(other.folder_)),
-      facts_(std::move(other.facts_)),
-      hook_(std::move(other.hook_)) {}
-
-DurableFile::~DurableFile() {
-  if (fd_ < 0) return;
-  close(fd_);
-  unlink((path() + ".tmp").c_str());
-}
-
-absl::Status DurableFile::Append(std::string_view bytes) {
-  if (absl::Status status = AskHook(hook_, StoreStep::kWriteFile); !status.ok()) return status;
-  facts_.crc32c = parameters::Crc32c(bytes, facts_.crc32c);
-  facts_.bytes += bytes.size();
+absl::Status WriteAt(const Descriptor& file, const std::string& path, std::string_view bytes,
+                     std::uint64_t offset, const StoreStepHook& hook) {
+  RETURN_IF_ERROR(AskHook(hook, StoreStep::kWriteFile));
   while (!bytes.empty()) {
-    const ssize_t written = write(fd_, bytes.data(), bytes.size());
+    const ssize_t written = pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return FromErrno("write", path());
+    if (written < 0) return FromErrno("write", path);
     bytes.remove_prefix(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
   }
   return absl::OkStatus();
 }
 
+absl::Status SyncFile(const Descriptor& file, const std::string& path, const StoreStepHook& hook) {
+  RETURN_IF_ERROR(AskHook(hook, StoreStep::kSyncFile));
+  return fdatasync(file.get()) == 0 ? absl::OkStatus() : FromErrno("sync", path);
+}
+
+}  // namespace
+
+void Descriptor::Close() {
+  if (open()) close(std::exchange(fd_, -1));
+}
+
+absl::StatusOr<DurableFile> DurableFile::Create(std::string folder, std::string name, StoreStepHook hook) {
+  RETURN_IF_ERROR(AskHook(hook, StoreStep::kCreateFile));
+  std::string path = std::move(folder) + "/" + name;
+  Descriptor file(open((path + ".tmp").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.open()) return FromErrno("create", path);
+  return DurableFile(std::move(file), std::move(path), std::move(name), std::move(hook));
+}
+
+DurableFile::~DurableFile() {
+  if (file_.open()) unlink((path_ + ".tmp").c_str());
+}
+
+absl::Status DurableFile::Append(std::string_view bytes) {
+  RETURN_IF_ERROR(WriteAt(file_, path_, bytes, facts_.bytes, hook_));
+  facts_.crc32c = parameters::Crc32c(bytes, facts_.crc32c);
+  facts_.bytes += bytes.size();
+  return absl::OkStatus();
+}
+
 absl::Status DurableFile::Commit() {
-  absl::Status status = AskHook(hook_, StoreStep::kSyncFile);
-  if (status.ok() && fdatasync(fd_) != 0) status = FromErrno("sync", path());
-  if (status.ok()) status = AskHook(hook_, StoreStep::kRenameFile);
-  if (status.ok() && rename((path() + ".tmp").c_str(), path().c_str()) != 0) {
-    status = FromErrno("put in place", path());
-  }
-  if (!status.ok()) return status;
-  close(std::exchange(fd_, -1));
+  RETURN_IF_ERROR(SyncFile(file_, path_, hook_));
+  RETURN_IF_ERROR(AskHook(hook_, StoreStep::kRenameFile));
+  if (rename((path_ + ".tmp").c_str(), path_.c_str()) != 0) return FromErrno("put in place", path_);
+  file_.Close();
   // The rename itself must survive a crash.
-  if (status = AskHook(hook_, StoreStep::kSyncFolder); status.ok()) status = SyncFolderOf(path());
-  return status;
+  return SyncFolderOf(path_, hook_);
+}
+
+absl::StatusOr<UpdateLog> UpdateLog::Create(const std::string& folder, std::string name, StoreStepHook hook) {
+  RETURN_IF_ERROR(AskHook(hook, StoreStep::kCreateFile));
+  std::string path = folder + "/" + name;
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file.open()) return FromErrno("create", path);
+  RETURN_IF_ERROR(SyncFolderOf(path, hook));
+  return UpdateLog(std::move(file), std::move(path), std::move(name), std::move(hook));
+}
+
+absl::StatusOr<std::vector<FileFacts>> UpdateLog::Append(std::span<const std::string_view> parts) {
+  absl::StatusOr<std::vector<FileFacts>> facts = Write(parts);
+  // The next batch overwrites what stays behind the end.
+  if (!facts.ok() && ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
+    return FromErrno("shorten", path_);
+  }
+  return facts;
+}
+
+absl::StatusOr<std::vector<FileFacts>> UpdateLog::Write(std::span<const std::string_view> parts) {
+  std::vector<FileFacts> facts;
+  std::uint64_t end = size_;
+  for (const std::string_view part : parts) {
+    RETURN_IF_ERROR(WriteAt(file_, path_, part, end, hook_));
+    facts.push_back({name_, part.size(), parameters::Crc32c(part), end});
+    end += part.size();
+  }
+  RETURN_IF_ERROR(SyncFile(file_, path_, hook_));
+  size_ = end;
+  return facts;
 }
 
 absl::StatusOr<CheckedReader> CheckedReader::Open(const std::string& folder, const FileFacts& facts) {
-  std::string path = folder + "/" + facts.name;
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0 && errno == ENOENT) return absl::DataLossError(path + ": is missing from the store");
-  if (fd < 0) return FromErrno("open", path);
-  CheckedReader reader(fd, std::move(path), facts);
+  const std::string path = folder + "/" + facts.name;
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open() && errno == ENOENT) return absl::DataLossError(path + ": is missing from the store");
+  if (!file.open()) return FromErrno("open", path);
   struct stat about {};
-  if (fstat(fd, &about) != 0) return FromErrno("read", reader.path_);
+  if (fstat(file.get(), &about) != 0) return FromErrno("read", path);
   const auto size = static_cast<std::uint64_t>(about.st_size);
   const std::uint64_t end = facts.offset + facts.bytes;
   if (facts.name.ends_with(kLogEnding) ? size < end : size != end) {
-    return absl::DataLossError(fmt::format("{}: has {} bytes, {} were written", reader.path_, size, end));
+    return absl::DataLossError(fmt::format("{}: has {} bytes, {} were written", path, size, end));
   }
-  if (facts.offset > 0 && lseek(fd, static_cast<off_t>(facts.offset), SEEK_SET) < 0) {
-    return FromErrno("read", reader.path_);
-  }
-  return reader;
-}
-
-CheckedReader::CheckedReader(int fd, std::string path, FileFacts facts)
-    : fd_(fd), path_(std::move(path)), facts_(std::move(facts)) {}
-
-CheckedReader::~CheckedReader() {
-  if (fd_ >= 0) close(fd_);
-}
-
-CheckedReader::CheckedReader(CheckedReader&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      path_(std::move(other.path_)),
-      facts_(std::move(other.facts_)),
-      position_(other.position_),
-      whole_(other.whole_),
-      crc32c_(other.crc32c_) {}
-
-CheckedReader& CheckedReader::operator=(CheckedReader&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  path_ = std::move(other.path_);
-  facts_ = std::move(other.facts_);
-  position_ = other.position_;
-  whole_ = other.whole_;
-  crc32c_ = other.crc32c_;
-  return *this;
+  if (lseek(file.get(), static_cast<off_t>(facts.offset), SEEK_SET) < 0) return FromErrno("read", path);
+  return CheckedReader(std::move(file), path, facts);
 }
 
 absl::Status CheckedReader::Skip(std::uint64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   bytes = std::min(bytes, remaining());
-  if (lseek(fd_, static_cast<off_t>(bytes), SEEK_CUR) < 0) return FromErrno("read", path_);
+  if (lseek(file_.get(), static_cast<off_t>(bytes), SEEK_CUR) < 0) return FromErrno("read", path_);
   position_ += bytes;
   whole_ = false;
   return absl::OkStatus();
@@ -136,7 +138,7 @@ absl::Status CheckedReader::Skip(std::uint64_t bytes) {
 absl::StatusOr<std::size_t> CheckedReader::Read(char* buffer, std::size_t size) {
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, remaining()));
   for (std::size_t done = 0; done < wanted;) {
-    const ssize_t got = read(fd_, buffer + done, wanted - done);
+    const ssize_t got = read(file_.get(), buffer + done, wanted - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return FromErrno("read", path_);
     if (got == 0) return absl::DataLossError(path_ + ": ends early");

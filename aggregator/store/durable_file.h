@@ -1,16 +1,39 @@
-// Files of the store: written to a temporary file, synced, renamed, and checked when read.
+// Files of the store: written, synced, put in place, and checked when read.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "aggregator/store/store_step.h"
 
 namespace tributary::store {
+
+// The steps at which a power cut or a full disk can interrupt the store.
+enum class StoreStep : std::uint8_t {
+  kCreateFile,
+  kWriteFile,
+  kSyncFile,
+  kRenameFile,
+  kSyncFolder,
+  kBegin,
+  kChangeRow,
+  kCommit,
+  kRemoveFile,
+};
+
+// Called before each step; an error makes the step fail with it. Tests end the process in it. May be empty.
+using StoreStepHook = std::function<absl::Status(StoreStep)>;
+
+inline absl::Status AskHook(const StoreStepHook& hook, StoreStep step) {
+  return hook ? hook(step) : absl::OkStatus();
+}
 
 // The store's record of a file, or of a part of an UpdateLog.
 struct FileFacts {
@@ -21,8 +44,24 @@ struct FileFacts {
 };
 inline constexpr std::string_view kLogEnding = ".log";
 
-// Makes a file's name in its folder survive a crash.
-absl::Status SyncFolderOf(const std::string& path);
+// A file descriptor; closes it. Negative: none.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { Close(); }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+
+  void Close();
+  bool open() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
 
 // A file that is being written. Without Commit the destructor removes it. One thread at a time. Errors name
 // the path; ResourceExhausted: the disk is full.
@@ -31,8 +70,7 @@ class DurableFile {
   // Writes `folder`/`name` through `name`.tmp. The folders exist.
   static absl::StatusOr<DurableFile> Create(std::string folder, std::string name, StoreStepHook hook);
   ~DurableFile();
-  DurableFile(DurableFile&& other) noexcept;
-  DurableFile& operator=(DurableFile&& other) = delete;
+  DurableFile(DurableFile&& other) = default;
 
   absl::Status Append(std::string_view bytes);
 
@@ -42,13 +80,40 @@ class DurableFile {
   const FileFacts& facts() const { return facts_; }
 
  private:
-  DurableFile(int fd, std::string folder, std::string name, StoreStepHook hook);
-  std::string path() const { return folder_ + "/" + facts_.name; }
+  DurableFile(Descriptor file, std::string path, std::string name, StoreStepHook hook)
+      : file_(std::move(file)), path_(std::move(path)), facts_{std::move(name)}, hook_(std::move(hook)) {}
 
-  int fd_;
-  std::string folder_;
+  Descriptor file_;  // until it is in place
+  std::string path_;
   FileFacts facts_;
   StoreStepHook hook_;
+};
+
+// The file that the small updates of one round share. Appends batches with one sync each, so updates that
+// arrive together share its cost. The file stays when this object is destroyed: the database names its parts.
+// One thread at a time.
+//
+// Errors name the path; ResourceExhausted: the disk is full. An error leaves the end of the file where it
+// was.
+class UpdateLog {
+ public:
+  // `folder`/`name`. The folders exist.
+  static absl::StatusOr<UpdateLog> Create(const std::string& folder, std::string name, StoreStepHook hook);
+
+  // After it returns, a crash leaves all parts complete. The facts are in the order of `parts`.
+  absl::StatusOr<std::vector<FileFacts>> Append(std::span<const std::string_view> parts);
+
+ private:
+  UpdateLog(Descriptor file, std::string path, std::string name, StoreStepHook hook)
+      : file_(std::move(file)), path_(std::move(path)), name_(std::move(name)), hook_(std::move(hook)) {}
+  // From the end on, which moves only if all is on the disk.
+  absl::StatusOr<std::vector<FileFacts>> Write(std::span<const std::string_view> parts);
+
+  Descriptor file_;
+  std::string path_;
+  std::string name_;
+  StoreStepHook hook_;
+  std::uint64_t size_ = 0;
 };
 
 // Reads a file of the store, or a part of one, from start to end. One thread at a time.
@@ -56,9 +121,6 @@ class CheckedReader {
  public:
   // DataLoss if the file is missing or has another size than `facts` say; a log may be longer.
   static absl::StatusOr<CheckedReader> Open(const std::string& folder, const FileFacts& facts);
-  ~CheckedReader();
-  CheckedReader(CheckedReader&& other) noexcept;
-  CheckedReader& operator=(CheckedReader&& other) noexcept;
 
   // Reads the next bytes into `buffer`; fewer than its size only at the end of the file. DataLoss at the last
   // bytes if the checksum of the whole does not match: do not use what was read.
@@ -70,9 +132,10 @@ class CheckedReader {
   std::uint64_t remaining() const { return facts_.bytes - position_; }
 
  private:
-  CheckedReader(int fd, std::string path, FileFacts facts);
+  CheckedReader(Descriptor file, std::string path, FileFacts facts)
+      : file_(std::move(file)), path_(std::move(path)), facts_(std::move(facts)) {}
 
-  int fd_;
+  Descriptor file_;
   std::string path_;
   FileFacts facts_;
   std::uint64_t position_ = 0;

@@ -28,11 +28,6 @@ struct ModelRecord {
   FileFacts strategy_state;  // with an empty name: there is none
 };
 
-// The columns of the database, for the writer and for readers.
-inline constexpr std::string_view kModelColumns =
-    "round, sha256, element_count, created_unix_ns, file, bytes, crc32c, state_file, state_bytes, "
-    "state_crc32c";
-
 // An accepted update of the present round.
 struct SubmissionRecord {
   std::string node;

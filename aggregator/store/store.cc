@@ -1,86 +1,62 @@
 #include "aggregator/store/store.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <set>
 #include <system_error>
 #include <utility>
 
-#include "aggregator/store/row.h"
-#include "aggregator/store/schema.h"
-#include "aggregator/store/store_place.h"
-#include "core/runtime/file.h"
+#include "aggregator/store/store_folder.h"
+#include "aggregator/store/tables.h"
 #include "core/status/macros.h"
 
 namespace tributary::store {
 namespace {
 
-absl::Status MakeFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
-  if (errno != EEXIST) return absl::ErrnoToStatus(errno, path + ": cannot create the folder");
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return absl::OkStatus();
-  return absl::InvalidArgumentError(path + ": is a file, expected a folder");
-}
-
-void BindFacts(Statement& statement, int index, const FileFacts& facts) {
-  statement.BindText(index, facts.name)
-      .Bind(index + 1, static_cast<std::int64_t>(facts.bytes))
-      .Bind(index + 2, static_cast<std::int64_t>(facts.crc32c));
+// From four columns: file, bytes, crc32c, offset.
+FileFacts ReadPart(const Statement& row) {
+  FileFacts facts = ReadFacts(row, 0);
+  facts.offset = row.Number<std::uint64_t>(3);
+  return facts;
 }
 
 }  // namespace
 
-Store::Store(std::string folder, StoreLock lock, Database database, StoreStepHook hook)
+Store::Store(std::string folder, Descriptor lock, Database database, StoreStepHook hook)
     : folder_(std::move(folder)),
       lock_(std::move(lock)),
       database_(std::move(database)),
       hook_(std::move(hook)) {}
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, StoreStepHook hook) {
-  RETURN_IF_ERROR(MakeFolder(folder));
-  absl::StatusOr<StoreLock> lock = StoreLock::Take(folder);
-  if (!lock.ok()) return lock.status();
-  for (const std::string_view name : {kModels, kSubmissions}) {
-    RETURN_IF_ERROR(MakeFolder(fmt::format("{}/{}", folder, name)));
-  }
-  absl::StatusOr<Database> database = Database::Open(fmt::format("{}/{}", folder, kDatabase));
-  if (!database.ok()) return database.status();
+  ASSIGN_OR_RETURN(Descriptor lock, TakeStoreFolder(folder));
+  ASSIGN_OR_RETURN(Database database, Database::Open(fmt::format("{}/{}", folder, kDatabase)));
   auto store =
-      std::unique_ptr<Store>(new Store(folder, *std::move(lock), *std::move(database), std::move(hook)));
+      std::unique_ptr<Store>(new Store(folder, std::move(lock), std::move(database), std::move(hook)));
   RETURN_IF_ERROR(PrepareTables(store->database_));
   RETURN_IF_ERROR(store->CheckFiles());
   return store;
 }
 
 absl::StatusOr<std::vector<FileFacts>> Store::NamedFiles() {
-  auto rows = database_.Prepare(
-      "SELECT file, bytes, crc32c, 0 FROM model UNION ALL SELECT file, bytes, crc32c, offset FROM submission "
-      "UNION ALL SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''");
-  if (!rows.ok()) return rows.status();
-  std::vector<FileFacts> files;
-  for (;;) {
-    absl::StatusOr<bool> row = rows->Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return files;
-    files.push_back(ReadFacts(*rows, 0));
-    files.back().offset = static_cast<std::uint64_t>(rows->Integer(3));
-  }
+  ASSIGN_OR_RETURN(
+      Statement files,
+      database_.Prepare("SELECT file, bytes, crc32c, 0 FROM model UNION ALL "
+                        "SELECT file, bytes, crc32c, offset FROM submission UNION ALL "
+                        "SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''"));
+  return files.Rows(ReadPart);
 }
 
 absl::Status Store::CheckFiles() {
-  absl::StatusOr<std::vector<FileFacts>> named = NamedFiles();
-  if (!named.ok()) return named.status();
+  ASSIGN_OR_RETURN(const std::vector<FileFacts> named, NamedFiles());
   std::set<std::string> known;
-  for (const FileFacts& file : *named) {
+  for (const FileFacts& file : named) {
     // Checks sizes here; contents are checked when they are read.
-    if (auto reader = Read(file); !reader.ok()) return reader.status();
+    RETURN_IF_ERROR(Read(file).status());
     known.insert(file.name);
   }
   for (const std::string_view folder : {kModels, kSubmissions}) {
@@ -108,9 +84,15 @@ void Store::Remove(const std::vector<std::string>& names) {
   }
 }
 
-absl::StatusOr<Statement> Store::Change(std::string_view sql) {
+absl::StatusOr<Transaction> Store::Begin() {
+  RETURN_IF_ERROR(AskHook(hook_, StoreStep::kBegin));
+  return Transaction::Begin(database_);
+}
+
+template <typename... Values>
+absl::StatusOr<Statement> Store::Change(std::string_view sql, const Values&... values) {
   RETURN_IF_ERROR(AskHook(hook_, StoreStep::kChangeRow));
-  return database_.Prepare(sql);
+  return database_.Prepare(sql, values...);
 }
 
 absl::Status Store::Commit(Transaction& transaction) {
@@ -118,111 +100,84 @@ absl::Status Store::Commit(Transaction& transaction) {
   return transaction.Commit();
 }
 
-absl::StatusOr<Transaction> Store::Begin() {
-  RETURN_IF_ERROR(AskHook(hook_, StoreStep::kBegin));
-  return Transaction::Begin(database_);
-}
-
 absl::Status Store::InsertModel(std::string_view run, const ModelRecord& model) {
-  auto insert = Change("INSERT INTO model VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  if (!insert.ok()) return insert.status();
-  insert->BindText(1, run)
-      .Bind(2, std::int64_t{model.round})
-      .BindBlob(3, model.sha256)
-      .Bind(4, static_cast<std::int64_t>(model.element_count))
-      .Bind(5, model.created_unix_ns);
-  BindFacts(*insert, 6, model.file);
-  BindFacts(*insert, 9, model.strategy_state);
-  return insert->Run();
+  const FileFacts& file = model.file;
+  const FileFacts& state = model.strategy_state;
+  ASSIGN_OR_RETURN(Statement insert,
+                   Change("INSERT INTO model VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", run, model.round,
+                          Blob{model.sha256}, model.element_count, model.created_unix_ns, file.name,
+                          file.bytes, file.crc32c, state.name, state.bytes, state.crc32c));
+  return insert.Run();
 }
 
 absl::Status Store::InsertHistory(std::string_view run, const HistoryRecord& line, bool committed) {
-  auto insert = Change(
-      "INSERT INTO history (run, revision, round, committed, evaluated, document) "
-      "SELECT ?1, coalesce(max(revision), 0) + 1, ?2, ?3, 0, ?4 FROM history WHERE run = ?1");
-  if (!insert.ok()) return insert.status();
-  return insert->BindText(1, run)
-      .Bind(2, std::int64_t{line.round})
-      .Bind(3, std::int64_t{committed})
-      .BindBlob(4, line.document)
-      .Run();
-}
-
-absl::StatusOr<std::vector<std::string>> Store::Forget(std::string_view sql, std::string_view run,
-                                                       std::int64_t parameter) {
-  auto erase = Change(sql);
-  if (!erase.ok()) return erase.status();
-  erase->BindText(1, run).Bind(2, parameter);
-  std::vector<std::string> names;
-  for (;;) {
-    absl::StatusOr<bool> row = erase->Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return names;
-    names.push_back(erase->Text(0));
-    names.push_back(erase->Text(1));
-  }
-}
-
-absl::StatusOr<std::vector<std::string>> Store::ForgetSubmissions(std::string_view run) {
-  return Forget("DELETE FROM submission WHERE run = ? AND ?2 = 0 RETURNING file, ''", run, 0);
-}
-
-absl::StatusOr<std::vector<std::string>> Store::ForgetModels(std::string_view run, std::uint32_t keep) {
-  if (keep == 0) return std::vector<std::string>();
-  return Forget(
-      "DELETE FROM model WHERE run = ?1 AND round > 0 AND round NOT IN (SELECT round FROM model WHERE run = "
-      "?1 "
-      "ORDER BY round DESC LIMIT ?2) RETURNING file, state_file",
-      run, keep);
+  ASSIGN_OR_RETURN(
+      Statement insert,
+      Change("INSERT INTO history (run, revision, round, committed, evaluated, document) "
+             "SELECT ?1, coalesce(max(revision), 0) + 1, ?2, ?3, 0, ?4 FROM history WHERE run = ?1",
+             run, line.round, committed, Blob{line.document}));
+  return insert.Run();
 }
 
 absl::Status Store::UpdateRun(std::string_view run, std::string_view document,
                               std::optional<std::uint32_t> model_round) {
-  auto update =
-      Change("UPDATE run SET document = ?2, model_round = IIF(?3 < 0, model_round, ?3) WHERE name = ?1");
-  if (!update.ok()) return update.status();
-  return update->BindText(1, run)
-      .BindBlob(2, document)
-      .Bind(3, model_round ? std::int64_t{*model_round} : std::int64_t{-1})
-      .Run();
+  const std::int64_t round = model_round ? std::int64_t{*model_round} : -1;
+  ASSIGN_OR_RETURN(
+      Statement update,
+      Change("UPDATE run SET document = ?2, model_round = IIF(?3 < 0, model_round, ?3) WHERE name = ?1", run,
+             Blob{document}, round));
+  return update.Run();
+}
+
+template <typename... Values>
+absl::StatusOr<std::vector<std::string>> Store::Forget(std::string_view sql, const Values&... values) {
+  ASSIGN_OR_RETURN(Statement erase, Change(sql, values...));
+  std::vector<std::string> names;
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool found, erase.Step());
+    if (!found) return names;
+    names.push_back(erase.Bytes(0));
+    names.push_back(erase.Bytes(1));
+  }
+}
+
+absl::Status Store::EndRound(Transaction transaction, std::string_view run, std::string_view document,
+                             std::optional<std::uint32_t> model_round,
+                             const std::vector<std::string>& forgotten_models) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> submissions,
+                   Forget("DELETE FROM submission WHERE run = ? RETURNING file, ''", run));
+  RETURN_IF_ERROR(UpdateRun(run, document, model_round));
+  RETURN_IF_ERROR(Commit(transaction));
+  Remove(submissions);
+  Remove(forgotten_models);
+  logs_.erase(std::string(run));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<RunRecord>> Store::Runs() {
-  auto rows = database_.Prepare(
-      "SELECT name, config, document, started_unix_ns, model_round FROM run ORDER BY started_unix_ns, name");
-  if (!rows.ok()) return rows.status();
-  std::vector<RunRecord> runs;
-  for (;;) {
-    absl::StatusOr<bool> row = rows->Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return runs;
-    runs.push_back({rows->Text(0), rows->Text(1), rows->Blob(2), rows->Integer(3),
-                    static_cast<std::uint32_t>(rows->Integer(4))});
-  }
+  ASSIGN_OR_RETURN(Statement runs,
+                   database_.Prepare("SELECT name, config, document, started_unix_ns, model_round FROM run "
+                                     "ORDER BY started_unix_ns, name"));
+  return runs.Rows([](const Statement& row) {
+    return RunRecord{row.Bytes(0), row.Bytes(1), row.Bytes(2), row.Number(3), row.Number<std::uint32_t>(4)};
+  });
 }
 
 absl::Status Store::AddRun(const RunRecord& run, ModelRecord model, DurableFile file) {
   RETURN_IF_ERROR(file.Commit());
   model.file = file.facts();
   ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  auto insert = Change("INSERT INTO run VALUES (?, ?, ?, ?, ?)");
-  if (!insert.ok()) return insert.status();
-  absl::Status status = insert->BindText(1, run.name)
-                            .BindText(2, run.config)
-                            .BindBlob(3, run.document)
-                            .Bind(4, run.started_unix_ns)
-                            .Bind(5, std::int64_t{run.model_round})
-                            .Run();
-  if (status.ok()) status = InsertModel(run.name, model);
-  if (status.ok()) status = Commit(transaction);
-  return status;
+  ASSIGN_OR_RETURN(Statement insert, Change("INSERT INTO run VALUES (?, ?, ?, ?, ?)", run.name, run.config,
+                                            Blob{run.document}, run.started_unix_ns, run.model_round));
+  RETURN_IF_ERROR(insert.Run());
+  RETURN_IF_ERROR(InsertModel(run.name, model));
+  return Commit(transaction);
 }
 
 absl::Status Store::SaveDocument(std::string_view run, std::string_view document) {
   ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  absl::Status status = UpdateRun(run, document, std::nullopt);
-  if (status.ok()) status = Commit(transaction);
-  return status;
+  RETURN_IF_ERROR(UpdateRun(run, document, std::nullopt));
+  return Commit(transaction);
 }
 
 absl::StatusOr<DurableFile> Store::NewSubmission() {
@@ -261,41 +216,28 @@ absl::Status Store::AddSubmissions(std::string_view run, std::span<const Submiss
                    Change("INSERT INTO submission (run, node, document, file, bytes, crc32c, offset) "
                           "VALUES (?, ?, ?, ?, ?, ?, ?)"));
   for (const SubmissionRecord& each : submissions) {
-    insert.BindText(1, run).BindText(2, each.node).BindBlob(3, each.document);
-    BindFacts(insert, 4, each.file);
-    RETURN_IF_ERROR(insert.Bind(7, static_cast<std::int64_t>(each.file.offset)).Run());
-    insert.Reset();
+    const FileFacts& file = each.file;
+    insert.Bind(run, each.node, Blob{each.document}, file.name, file.bytes, file.crc32c, file.offset);
+    RETURN_IF_ERROR(insert.Run());
   }
   return Commit(transaction);
 }
 
 absl::StatusOr<std::vector<SubmissionRecord>> Store::Submissions(std::string_view run) {
-  auto rows = database_.Prepare(
-      "SELECT node, document, file, bytes, crc32c, offset FROM submission WHERE run = ? ORDER BY number");
-  if (!rows.ok()) return rows.status();
-  rows->BindText(1, run);
-  std::vector<SubmissionRecord> submissions;
-  for (;;) {
-    absl::StatusOr<bool> row = rows->Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return submissions;
-    submissions.push_back({rows->Text(0), rows->Blob(1), ReadFacts(*rows, 2)});
-    submissions.back().file.offset = static_cast<std::uint64_t>(rows->Integer(5));
-  }
+  ASSIGN_OR_RETURN(Statement submissions,
+                   database_.Prepare("SELECT file, bytes, crc32c, offset, node, document FROM submission "
+                                     "WHERE run = ? ORDER BY number",
+                                     run));
+  return submissions.Rows([](const Statement& row) {
+    return SubmissionRecord{row.Bytes(4), row.Bytes(5), ReadPart(row)};
+  });
 }
 
 absl::Status Store::DropSubmissions(std::string_view run, std::string_view document,
                                     const HistoryRecord& line) {
   ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  auto files = ForgetSubmissions(run);
-  absl::Status status = files.status();
-  if (status.ok()) status = UpdateRun(run, document, std::nullopt);
-  if (status.ok()) status = InsertHistory(run, line, false);
-  if (status.ok()) status = Commit(transaction);
-  if (!status.ok()) return status;
-  Remove(*files);
-  logs_.erase(std::string(run));
-  return absl::OkStatus();
+  RETURN_IF_ERROR(InsertHistory(run, line, false));
+  return EndRound(std::move(transaction), run, document, std::nullopt);
 }
 
 absl::StatusOr<DurableFile> Store::NewModel(std::string_view run, std::uint32_t round) {
@@ -316,19 +258,17 @@ absl::Status Store::CommitRound(std::string_view run, std::string_view document,
     model.strategy_state = strategy_state->facts();
   }
   ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  absl::Status status = InsertModel(run, model);
-  if (status.ok()) status = UpdateRun(run, document, model.round);
-  if (status.ok()) status = InsertHistory(run, line, true);
-  if (!status.ok()) return status;
-  auto submissions = ForgetSubmissions(run);
-  if (!submissions.ok()) return submissions.status();
-  auto models = ForgetModels(run, keep_models);
-  if (!models.ok()) return models.status();
-  if (status = Commit(transaction); !status.ok()) return status;
-  Remove(*submissions);
-  logs_.erase(std::string(run));
-  Remove(*models);
-  return absl::OkStatus();
+  RETURN_IF_ERROR(InsertModel(run, model));
+  RETURN_IF_ERROR(InsertHistory(run, line, true));
+  std::vector<std::string> forgotten;
+  if (keep_models > 0) {
+    ASSIGN_OR_RETURN(forgotten,
+                     Forget("DELETE FROM model WHERE run = ?1 AND round > 0 AND round NOT IN "
+                            "(SELECT round FROM model WHERE run = ?1 ORDER BY round DESC LIMIT ?2) "
+                            "RETURNING file, state_file",
+                            run, keep_models));
+  }
+  return EndRound(std::move(transaction), run, document, model.round, forgotten);
 }
 
 absl::Status Store::ReplaceModels(std::string_view run, std::string_view document, ModelRecord model,
@@ -336,62 +276,52 @@ absl::Status Store::ReplaceModels(std::string_view run, std::string_view documen
   RETURN_IF_ERROR(file.Commit());
   model.file = file.facts();
   ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  auto earlier = Forget("DELETE FROM model WHERE run = ?1 AND round != ?2 RETURNING file, state_file", run,
-                        std::int64_t{model.round});
-  absl::Status status = earlier.status();
-  if (status.ok()) status = InsertModel(run, model);
-  if (status.ok()) status = UpdateRun(run, document, model.round);
-  if (status.ok()) status = Commit(transaction);
-  if (status.ok()) Remove(*earlier);
-  return status;
+  ASSIGN_OR_RETURN(
+      const std::vector<std::string> earlier,
+      Forget("DELETE FROM model WHERE run = ? AND round != ? RETURNING file, state_file", run, model.round));
+  RETURN_IF_ERROR(InsertModel(run, model));
+  RETURN_IF_ERROR(UpdateRun(run, document, model.round));
+  RETURN_IF_ERROR(Commit(transaction));
+  Remove(earlier);
+  return absl::OkStatus();
 }
 
 absl::Status Store::RollBack(std::string_view run, std::uint32_t round, std::string_view document,
                              const HistoryRecord& line) {
   RETURN_IF_ERROR(Model(run, round).status());
   ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  auto files = ForgetSubmissions(run);
-  absl::Status status = files.status();
-  if (status.ok()) status = UpdateRun(run, document, round);
-  if (status.ok()) status = InsertHistory(run, line, false);
-  if (status.ok()) status = Commit(transaction);
-  if (!status.ok()) return status;
-  Remove(*files);
-  logs_.erase(std::string(run));
-  return absl::OkStatus();
+  RETURN_IF_ERROR(InsertHistory(run, line, false));
+  return EndRound(std::move(transaction), run, document, round);
 }
 
 absl::Status Store::AmendHistory(std::string_view run, std::uint32_t round, std::string_view document) {
   ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  auto update = Change(
-      "UPDATE history SET document = ?1, evaluated = 1, revision = (SELECT max(revision) + 1 FROM history "
-      "WHERE run = ?2) "
-      "WHERE run = ?2 AND round = ?3 AND committed = 1");
-  if (!update.ok()) return update.status();
-  absl::Status status = update->BindBlob(1, document).BindText(2, run).Bind(3, std::int64_t{round}).Run();
-  if (status.ok()) status = Commit(transaction);
-  return status;
+  ASSIGN_OR_RETURN(Statement update, Change("UPDATE history SET document = ?1, evaluated = 1, revision = "
+                                            "(SELECT max(revision) + 1 FROM history WHERE run = ?2) "
+                                            "WHERE run = ?2 AND round = ?3 AND committed = 1",
+                                            Blob{document}, run, round));
+  RETURN_IF_ERROR(update.Run());
+  return Commit(transaction);
 }
 
 absl::StatusOr<std::string> Store::CommittedLine(std::string_view run, std::uint32_t round) {
   ASSIGN_OR_RETURN(
-      Statement rows,
-      database_.Prepare("SELECT document FROM history WHERE run = ? AND round = ? AND committed = 1"));
-  rows.BindText(1, run).Bind(2, std::int64_t{round});
-  ASSIGN_OR_RETURN(const bool found, rows.Step());
-  if (found) return rows.Blob(0);
+      Statement line,
+      database_.Prepare("SELECT document FROM history WHERE run = ? AND round = ? AND committed = 1", run,
+                        round));
+  ASSIGN_OR_RETURN(const bool found, line.Step());
+  if (found) return line.Bytes(0);
   return absl::NotFoundError(fmt::format("run \"{}\": round {} is not committed", run, round));
 }
 
 absl::StatusOr<ModelRecord> Store::Model(std::string_view run, std::uint32_t round) {
-  ASSIGN_OR_RETURN(Statement rows, database_.Prepare(fmt::format(
-                                       "SELECT {} FROM model WHERE run = ? AND round = ?", kModelColumns)));
-  rows.BindText(1, run).Bind(2, std::int64_t{round});
-  ASSIGN_OR_RETURN(const bool found, rows.Step());
-  if (!found) {
-    return absl::NotFoundError(fmt::format("run \"{}\": the model of round {} is not kept", run, round));
-  }
-  return ReadModel(rows);
+  ASSIGN_OR_RETURN(
+      Statement model,
+      database_.Prepare(fmt::format("SELECT {} FROM model WHERE run = ? AND round = ?", kModelColumns), run,
+                        round));
+  ASSIGN_OR_RETURN(const bool found, model.Step());
+  if (found) return ReadModel(model);
+  return absl::NotFoundError(fmt::format("run \"{}\": the model of round {} is not kept", run, round));
 }
 
 absl::StatusOr<CheckedReader> Store::Read(const FileFacts& file) const {

@@ -22,9 +22,6 @@
 #include "aggregator/store/database.h"
 #include "aggregator/store/durable_file.h"
 #include "aggregator/store/records.h"
-#include "aggregator/store/store_lock.h"
-#include "aggregator/store/store_step.h"
-#include "aggregator/store/update_log.h"
 
 namespace tributary::store {
 
@@ -38,10 +35,6 @@ class Store {
   // version of this program has written it. DataLoss: the database is damaged or a file is missing; nothing
   // is changed then.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& folder, StoreStepHook hook = {});
-
-  // Checks the folder for Open without changing anything: it can be written to, or created. Errors begin with
-  // the folder: NotFound, PermissionDenied; InvalidArgument where a file is in the way.
-  static absl::Status CheckPlace(const std::string& folder);
 
   // In the order of their start.
   absl::StatusOr<std::vector<RunRecord>> Runs();
@@ -89,26 +82,30 @@ class Store {
   const std::string& folder() const { return folder_; }
 
  private:
-  Store(std::string folder, StoreLock lock, Database database, StoreStepHook hook);
+  Store(std::string folder, Descriptor lock, Database database, StoreStepHook hook);
   absl::Status CheckFiles();
   absl::StatusOr<std::vector<FileFacts>> NamedFiles();
   void Remove(const std::vector<std::string>& names);
 
   absl::StatusOr<Transaction> Begin();
-  absl::StatusOr<Statement> Change(std::string_view sql);
+  absl::Status Commit(Transaction& transaction);
+  template <typename... Values>
+  absl::StatusOr<Statement> Change(std::string_view sql, const Values&... values);
+  // Runs a DELETE that returns the names of two files.
+  template <typename... Values>
+  absl::StatusOr<std::vector<std::string>> Forget(std::string_view sql, const Values&... values);
   absl::Status InsertModel(std::string_view run, const ModelRecord& model);
   absl::Status InsertHistory(std::string_view run, const HistoryRecord& line, bool committed);
-  // Runs a DELETE that returns the names of two files.
-  absl::StatusOr<std::vector<std::string>> Forget(std::string_view sql, std::string_view run,
-                                                  std::int64_t parameter);
-  absl::StatusOr<std::vector<std::string>> ForgetSubmissions(std::string_view run);
-  absl::StatusOr<std::vector<std::string>> ForgetModels(std::string_view run, std::uint32_t keep);
+  // nullopt: the model stays.
   absl::Status UpdateRun(std::string_view run, std::string_view document,
                          std::optional<std::uint32_t> model_round);
-  absl::Status Commit(Transaction& transaction);
+  // Forgets the submissions, updates the run and commits; then removes the files that nothing names any more.
+  absl::Status EndRound(Transaction transaction, std::string_view run, std::string_view document,
+                        std::optional<std::uint32_t> model_round,
+                        const std::vector<std::string>& forgotten_models = {});
 
   std::string folder_;
-  StoreLock lock_;
+  Descriptor lock_;
   Database database_;
   StoreStepHook hook_;
   std::atomic<std::uint64_t> next_submission_ = 0;

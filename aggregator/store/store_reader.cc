@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "aggregator/store/row.h"
-#include "aggregator/store/store_place.h"
+#include "aggregator/store/store_folder.h"
+#include "aggregator/store/tables.h"
 #include "core/status/macros.h"
 
 namespace tributary::store {
@@ -20,18 +20,15 @@ absl::StatusOr<std::vector<HistoryRecord>> StoreReader::Lines(std::string_view c
                                                               std::string_view run, std::int64_t bound,
                                                               std::size_t count) const {
   const runtime::MutexLock lock(mutex_);
-  ASSIGN_OR_RETURN(Statement rows,
-                   database_.Prepare(fmt::format("SELECT number, revision, round, document FROM "
-                                                 "history WHERE run = ?1 AND {} LIMIT ?3",
-                                                 condition)));
-  rows.BindText(1, run).Bind(2, bound).Bind(3, static_cast<std::int64_t>(count));
-  std::vector<HistoryRecord> lines;
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool row, rows.Step());
-    if (!row) return lines;
-    lines.push_back(
-        {rows.Integer(0), rows.Integer(1), static_cast<std::uint32_t>(rows.Integer(2)), rows.Blob(3)});
-  }
+  ASSIGN_OR_RETURN(
+      Statement lines,
+      database_.Prepare(
+          fmt::format("SELECT number, revision, round, document FROM history WHERE run = ?1 AND {} LIMIT ?3",
+                      condition),
+          run, bound, count));
+  return lines.Rows([](const Statement& row) {
+    return HistoryRecord{row.Number(0), row.Number(1), row.Number<std::uint32_t>(2), row.Bytes(3)};
+  });
 }
 
 absl::StatusOr<std::vector<HistoryRecord>> StoreReader::LinesBefore(std::string_view run, std::int64_t number,
@@ -47,30 +44,22 @@ absl::StatusOr<std::vector<HistoryRecord>> StoreReader::LinesAfter(std::string_v
   return Lines("revision > ?2 ORDER BY revision", run, revision, count);
 }
 
-absl::StatusOr<std::optional<HistoryRecord>> StoreReader::LastCommitted(std::string_view run) const {
-  ASSIGN_OR_RETURN(auto lines, Lines("committed = 1 AND number > ?2 ORDER BY number DESC", run, 0, 1));
-  return lines.empty() ? std::nullopt : std::optional(std::move(lines.front()));
-}
-
-absl::StatusOr<std::optional<HistoryRecord>> StoreReader::LastEvaluated(std::string_view run) const {
-  ASSIGN_OR_RETURN(auto lines, Lines("evaluated = 1 AND number > ?2 ORDER BY number DESC", run, 0, 1));
+absl::StatusOr<std::optional<HistoryRecord>> StoreReader::Last(std::string_view condition,
+                                                               std::string_view run) const {
+  ASSIGN_OR_RETURN(auto lines,
+                   Lines(fmt::format("{} AND number > ?2 ORDER BY number DESC", condition), run, 0, 1));
   return lines.empty() ? std::nullopt : std::optional(std::move(lines.front()));
 }
 
 absl::StatusOr<std::vector<ModelRecord>> StoreReader::Models(std::string_view run, std::uint32_t round,
                                                              std::size_t count) const {
   const runtime::MutexLock lock(mutex_);
-  ASSIGN_OR_RETURN(
-      Statement rows,
-      database_.Prepare(fmt::format(
-          "SELECT {} FROM model WHERE run = ? AND round >= ? ORDER BY round LIMIT ?", kModelColumns)));
-  rows.BindText(1, run).Bind(2, std::int64_t{round}).Bind(3, static_cast<std::int64_t>(count));
-  std::vector<ModelRecord> models;
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool row, rows.Step());
-    if (!row) return models;
-    models.push_back(ReadModel(rows));
-  }
+  ASSIGN_OR_RETURN(Statement models,
+                   database_.Prepare(
+                       fmt::format("SELECT {} FROM model WHERE run = ? AND round >= ? ORDER BY round LIMIT ?",
+                                   kModelColumns),
+                       run, round, count));
+  return models.Rows(ReadModel);
 }
 
 }  // namespace tributary::store

@@ -30,8 +30,12 @@ class StoreReader {
   absl::StatusOr<std::vector<HistoryRecord>> LinesAfter(std::string_view run, std::int64_t revision,
                                                         std::size_t count) const;
   // nullopt: there is none yet.
-  absl::StatusOr<std::optional<HistoryRecord>> LastCommitted(std::string_view run) const;
-  absl::StatusOr<std::optional<HistoryRecord>> LastEvaluated(std::string_view run) const;
+  absl::StatusOr<std::optional<HistoryRecord>> LastCommitted(std::string_view run) const {
+    return Last("committed = 1", run);
+  }
+  absl::StatusOr<std::optional<HistoryRecord>> LastEvaluated(std::string_view run) const {
+    return Last("evaluated = 1", run);
+  }
 
   // Ascending by round, from the first one at or after `round`.
   absl::StatusOr<std::vector<ModelRecord>> Models(std::string_view run, std::uint32_t round,
@@ -41,6 +45,7 @@ class StoreReader {
   explicit StoreReader(Database database) : database_(std::move(database)) {}
   absl::StatusOr<std::vector<HistoryRecord>> Lines(std::string_view condition, std::string_view run,
                                                    std::int64_t bound, std::size_t count) const;
+  absl::StatusOr<std::optional<HistoryRecord>> Last(std::string_view condition, std::string_view run) const;
 
   mutable runtime::Mutex mutex_;
   mutable Database database_ GUARDED_BY(mutex_);

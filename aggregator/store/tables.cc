@@ -1,4 +1,4 @@
-#include "aggregator/store/schema.h"
+#include "aggregator/store/tables.h"
 
 #include <fmt/format.h>
 
@@ -34,34 +34,42 @@ CREATE INDEX history_committed ON history (run, number) WHERE committed = 1;
 CREATE INDEX history_evaluated ON history (run, number) WHERE evaluated = 1;
 )";
 
-absl::StatusOr<std::int64_t> Query(Database& database, std::string_view sql) {
-  absl::StatusOr<Statement> statement = database.Prepare(sql);
-  if (!statement.ok()) return statement.status();
-  absl::StatusOr<bool> row = statement->Step();
-  if (!row.ok()) return row.status();
-  return *row ? statement->Integer(0) : 0;
+// 0 if there is no row.
+absl::StatusOr<std::int64_t> FirstNumber(Database& database, std::string_view sql) {
+  ASSIGN_OR_RETURN(Statement statement, database.Prepare(sql));
+  ASSIGN_OR_RETURN(const bool found, statement.Step());
+  return found ? statement.Number(0) : 0;
 }
 
 }  // namespace
 
 absl::Status PrepareTables(Database& database) {
-  absl::StatusOr<Transaction> transaction = Transaction::Begin(database);
-  if (!transaction.ok()) return transaction.status();
-  const auto tables = Query(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'");
-  if (!tables.ok()) return tables.status();
-  if (*tables == 0) {
-    absl::Status status = database.Execute(kTables);
-    return status.ok() ? transaction->Commit() : status;
+  ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
+  ASSIGN_OR_RETURN(const std::int64_t tables,
+                   FirstNumber(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'"));
+  if (tables == 0) {
+    RETURN_IF_ERROR(database.Execute(kTables));
+    return transaction.Commit();
   }
-  const auto version = Query(database, "SELECT version FROM schema_version");
-  if (!version.ok()) return version.status();
-  if (*version != kVersion) {
-    return absl::FailedPreconditionError(fmt::format(
-        "the store has format {}, this program keeps format {}; nothing was changed. Start the release "
-        "that wrote it, or move the folder away to begin with an empty store",
-        *version, kVersion));
-  }
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::int64_t version, FirstNumber(database, "SELECT version FROM schema_version"));
+  if (version == kVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format(
+      "the store has format {}, this program keeps format {}; nothing was changed. Start the release "
+      "that wrote it, or move the folder away to begin with an empty store",
+      version, kVersion));
+}
+
+FileFacts ReadFacts(const Statement& row, int column) {
+  return {row.Bytes(column), row.Number<std::uint64_t>(column + 1), row.Number<std::uint32_t>(column + 2)};
+}
+
+ModelRecord ReadModel(const Statement& row) {
+  return {row.Number<std::uint32_t>(0),
+          row.Bytes(1),
+          row.Number<std::uint64_t>(2),
+          row.Number(3),
+          ReadFacts(row, 4),
+          ReadFacts(row, 7)};
 }
 
 }  // namespace tributary::store

@@ -1,0 +1,83 @@
+#include "aggregator/store/store_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "core/runtime/file.h"
+#include "core/status/macros.h"
+
+namespace tributary::store {
+namespace {
+
+absl::Status MakeFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
+  if (errno != EEXIST) return absl::ErrnoToStatus(errno, path + ": cannot create the folder");
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return absl::OkStatus();
+  return absl::InvalidArgumentError(path + ": is a file, expected a folder");
+}
+
+absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
+  const std::string path = folder + "/lock";
+  Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock.open()) return absl::ErrnoToStatus(errno, path + ": cannot open");
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, path + ": cannot lock");
+    char holder[32] = {};
+    const ssize_t size = pread(lock.get(), holder, sizeof holder - 1, 0);
+    return absl::FailedPreconditionError(
+        fmt::format("{}: the store is in use by another aggregator (process {}); nothing was changed", folder,
+                    size > 0 ? holder : "unknown"));
+  }
+  // Only for the message above.
+  const std::string pid = std::to_string(getpid());
+  if (ftruncate(lock.get(), 0) != 0 || pwrite(lock.get(), pid.data(), pid.size(), 0) < 0) {
+    return absl::ErrnoToStatus(errno, path + ": cannot write");
+  }
+  return lock;
+}
+
+}  // namespace
+
+absl::StatusOr<Descriptor> TakeStoreFolder(const std::string& folder) {
+  RETURN_IF_ERROR(MakeFolder(folder));
+  ASSIGN_OR_RETURN(Descriptor lock, TakeLock(folder));
+  for (const std::string_view name : {kModels, kSubmissions}) {
+    RETURN_IF_ERROR(MakeFolder(fmt::format("{}/{}", folder, name)));
+  }
+  return lock;
+}
+
+absl::Status CheckStoreFolder(const std::string& folder) {
+  std::error_code ignored;
+  const std::filesystem::file_status about = std::filesystem::status(folder, ignored);
+  if (std::filesystem::exists(about) && !std::filesystem::is_directory(about)) {
+    return absl::InvalidArgumentError(folder + ": is a file, expected a folder");
+  }
+  if (!std::filesystem::exists(about)) {
+    if (std::filesystem::is_symlink(std::filesystem::symlink_status(folder, ignored))) {
+      return absl::InvalidArgumentError(folder + ": is a link that leads nowhere");
+    }
+    return runtime::CheckFolderOf(folder);
+  }
+  for (const std::string_view name : {kModels, kSubmissions}) {
+    const std::string part = fmt::format("{}/{}", folder, name);
+    if (std::filesystem::exists(part, ignored) && !std::filesystem::is_directory(part, ignored)) {
+      return absl::InvalidArgumentError(part + ": is a file, a store has a folder there");
+    }
+  }
+  const std::string database = fmt::format("{}/{}", folder, kDatabase);
+  if (std::filesystem::is_directory(database, ignored)) {
+    return absl::InvalidArgumentError(database + ": is a folder, a store has a file there");
+  }
+  return runtime::CheckFolderOf(folder + "/lock");
+}
+
+}  // namespace tributary::store
