@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/evaluate/encoder_judgement.h"
 #include "cli/model/model_source.h"
-#include "core/images/labelled_images.h"
+#include "core/images/image_set.h"
 #include "core/nn/encoder/encoder_file.h"
 
 namespace tributary::cli {

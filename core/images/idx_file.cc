@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 
 namespace tributary::images {
 namespace {
@@ -63,9 +64,7 @@ class Inflater {
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 
 absl::Status In(std::string_view place, const absl::Status& status) {
-  const absl::string_view message = status.message();
-  return absl::Status(status.code(),
-                      fmt::format("{}: {}", place, std::string_view(message.data(), message.size())));
+  return absl::Status(status.code(), fmt::format("{}: {}", place, std::string(status.message())));
 }
 
 absl::StatusOr<std::string> Plain(std::string_view file, std::size_t max_bytes) {
@@ -111,10 +110,9 @@ absl::StatusOr<std::vector<std::uint32_t>> Header(std::string_view file, std::si
     return absl::DataLossError(
         fmt::format("images of {} × {} at offset 8, expected square ones", sizes[1], sizes[2]));
   }
-  std::uint64_t bytes = header;
   std::uint64_t elements = 1;
   for (const std::uint32_t size : sizes) elements *= size;  // below 2^32 · 2^16
-  bytes += elements;
+  const std::uint64_t bytes = header + elements;
   if (bytes != file.size()) {
     return absl::DataLossError(
         fmt::format("the header promises {} bytes, the file ends at offset {}", bytes, file.size()));
@@ -129,40 +127,35 @@ struct Content {
 };
 
 absl::StatusOr<Content> Read(std::string_view file, std::size_t dimensions, std::size_t max_bytes) {
-  absl::StatusOr<std::string> plain = Plain(file, max_bytes);
-  if (!plain.ok()) return plain.status();
-  absl::StatusOr<std::vector<std::uint32_t>> sizes = Header(*plain, dimensions);
+  ASSIGN_OR_RETURN(std::string plain, Plain(file, max_bytes));
+  absl::StatusOr<std::vector<std::uint32_t>> sizes = Header(plain, dimensions);
   // The offset counts unpacked bytes.
   if (!sizes.ok()) return file.starts_with(kGzipMagic) ? In("unpacked", sizes.status()) : sizes.status();
-  return Content{*std::move(plain), *std::move(sizes)};
+  return Content{std::move(plain), *std::move(sizes)};
 }
 
 }  // namespace
 
 absl::StatusOr<ImageSet> DecodeIdxImages(std::string_view file, std::size_t max_bytes) {
-  const absl::StatusOr<Content> content = Read(file, kImageDimensions, max_bytes);
-  if (!content.ok()) return content.status();
+  ASSIGN_OR_RETURN(const Content content, Read(file, kImageDimensions, max_bytes));
   ImageSet set;
-  set.side = content->sizes[1];
-  set.pixels.assign(content->bytes.begin() + 16, content->bytes.end());
+  set.side = content.sizes[1];
+  set.pixels.assign(content.bytes.begin() + 16, content.bytes.end());
   return set;
 }
 
 absl::StatusOr<std::vector<std::uint8_t>> DecodeIdxLabels(std::string_view file, std::size_t max_bytes) {
-  const absl::StatusOr<Content> content = Read(file, kLabelDimensions, max_bytes);
-  if (!content.ok()) return content.status();
-  return std::vector<std::uint8_t>(content->bytes.begin() + 8, content->bytes.end());
+  ASSIGN_OR_RETURN(const Content content, Read(file, kLabelDimensions, max_bytes));
+  return std::vector<std::uint8_t>(content.bytes.begin() + 8, content.bytes.end());
 }
 
 absl::StatusOr<ImageSet> ReadIdxImages(const std::string& images, const std::string& labels) {
-  const auto file = runtime::ReadFile(images);
-  if (!file.ok()) return file.status();
-  auto set = DecodeIdxImages(*file);
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(images));
+  auto set = DecodeIdxImages(file);
   if (!set.ok()) return In(images, set.status());
   if (labels.empty()) return set;
-  const auto label_file = runtime::ReadFile(labels);
-  if (!label_file.ok()) return label_file.status();
-  auto values = DecodeIdxLabels(*label_file);
+  ASSIGN_OR_RETURN(const std::string label_file, runtime::ReadFile(labels));
+  auto values = DecodeIdxLabels(label_file);
   if (!values.ok()) return In(labels, values.status());
   if (values->size() < set->count()) {
     return absl::InvalidArgumentError(

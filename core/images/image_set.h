@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "absl/status/statusor.h"
 
 namespace tributary::images {
 
@@ -19,5 +22,16 @@ struct ImageSet {
     return std::span(pixels).subspan(i * image_size(), image_size());
   }
 };
+
+// Ten procedural glyphs with random variation: labelled images without a data set.
+// `count` images of 28 × 28. Image i shows glyph i % 10 on noise; its strokes are displaced, turned by up to
+// 20°, scaled, and vary in width and brightness. Equal seeds give equal sets.
+ImageSet DrawGlyphs(std::size_t count, std::uint64_t seed);
+
+enum class ImageUse { kTraining, kTest };
+
+// `images`: an idx file (or idx.gz); `labels`: its label file, or empty. "glyphs" means the built-in ones:
+// 7,000 for training, 2,000 others for tests. Errors: as ReadIdxImages.
+absl::StatusOr<ImageSet> ReadImages(const std::string& images, const std::string& labels, ImageUse use);
 
 }  // namespace tributary::images

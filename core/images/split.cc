@@ -13,14 +13,10 @@ namespace {
 
 using Parts = std::vector<std::vector<std::uint32_t>>;
 
-void Shuffle(std::span<std::uint32_t> values, nn::RandomStream& random) {
-  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.Below(i)]);
-}
-
 std::vector<std::uint32_t> Shuffled(std::size_t count, nn::RandomStream& random) {
   std::vector<std::uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0U);
-  Shuffle(order, random);
+  random.Shuffle(order);
   return order;
 }
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "core/images/glyphs.h"
+#include "core/images/image_set.h"
 
 namespace tributary::images {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/images/glyphs.h"
 #include "core/images/idx_file.h"
+#include "core/images/image_set.h"
 
 namespace tributary::learner {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/images/images_buffer.h"
+#include "core/images/images_stream.h"
 
 namespace tributary::learner {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/images/glyphs.h"
+#include "core/images/image_set.h"
 #include "core/link/federation_fake_server.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"

@@ -11,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/images/image_set.h"
-#include "core/images/images_rehearsal.h"
 #include "core/images/images_stream.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
 #include "core/parameters/running_statistics.h"
@@ -26,7 +25,7 @@ struct LocalTrainingOptions {
   // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round; running
   // statistics are left out of the norm. 0: from W_g.
   double ema_lambda = 0;
-  // Images in a buffer of the most novel ones, which gives half of each batch (images_rehearsal.h); 0: every
+  // Images in a buffer of the most novel ones, which gives half of each batch (images_stream.h); 0: every
   // image is kept.
   std::size_t buffer = 0;
 };

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/images/glyphs.h"
+#include "core/images/image_set.h"
 
 namespace tributary::learner {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "core/images/glyphs.h"
+#include "core/images/image_set.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "node/learner/learner.h"
 #include "tests/integration/federation_simulated_node.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/images/labelled_images.h"
+#include "core/images/image_set.h"
 
 namespace tributary::learning {
 namespace {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <utility>
 
 namespace tributary::nn {
 
@@ -31,6 +33,12 @@ class RandomStream {
 
   // In [0, n); n below 2^32, bias below n / 2^64.
   constexpr std::uint64_t Below(std::uint64_t n) { return ((Bits() >> 32) * n) >> 32; }
+
+  // Fisher & Yates, 1938.
+  template <class Values>
+  constexpr void Shuffle(Values& values) {
+    for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[Below(i)]);
+  }
 
   // Standard normal (Box & Muller, 1958).
   double Normal() {

@@ -1,3 +1,5 @@
+#include "core/images/images_stream.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,10 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "core/images/glyphs.h"
-#include "core/images/images_buffer.h"
-#include "core/images/images_rehearsal.h"
-#include "core/images/images_stream.h"
+#include "core/images/image_set.h"
 
 namespace tributary::images {
 namespace {

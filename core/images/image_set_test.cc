@@ -1,4 +1,4 @@
-#include "core/images/glyphs.h"
+#include "core/images/image_set.h"
 
 #include <gtest/gtest.h>
 
