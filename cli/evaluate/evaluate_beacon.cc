@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/evaluate/beacon_evaluation.h"
 #include "cli/train/beacon_recording.h"
-#include "core/nn/beacon/beacon_file.h"
+#include "core/nn/beacon/beacon_network.h"
 #include "core/runtime/file.h"
 
 namespace tributary::cli {

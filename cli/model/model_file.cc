@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/nn/positioning/positioning_file.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "core/runtime/file.h"
 
 namespace tributary::cli {

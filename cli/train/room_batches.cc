@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/nn/positioning/positioning_features.h"
+#include "core/nn/positioning/positioning_inference.h"
 
 namespace tributary::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/evaluate/beacon_evaluation.h"
 #include "cli/failure.h"
 #include "cli/train/beacon_recording.h"
-#include "core/nn/beacon/beacon_file.h"
+#include "core/nn/beacon/beacon_network.h"
 #include "core/nn/beacon/beacon_trainer.h"
 #include "core/runtime/file.h"
 

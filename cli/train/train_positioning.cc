@@ -10,7 +10,7 @@
 #include "cli/evaluate/positioning_evaluation.h"
 #include "cli/failure.h"
 #include "cli/train/positioning_training.h"
-#include "core/nn/positioning/positioning_file.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "core/runtime/file.h"
 
 namespace tributary::cli {

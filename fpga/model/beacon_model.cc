@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/nn/kernel/tansig.h"
 #include "fpga/model/fixed_point.h"
 
 namespace tributary::fpga {
@@ -14,10 +13,21 @@ constexpr std::size_t kHidden = nn::BeaconNetwork::kHidden;
 constexpr std::size_t kOutputs = nn::BeaconNetwork::kOutputs;
 constexpr int kSumFraction = kBeaconWeightFraction + kBeaconWordFraction;
 
+std::array<std::int16_t, kTansigWords> MakeTansigTable() {
+  constexpr double kLargest = (1 << kTansigFraction) - 1;
+  std::array<std::int16_t, kTansigWords> table;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double address = static_cast<double>(i) - static_cast<double>(kTansigWords / 2);
+    const double word = std::ldexp(std::tanh(std::ldexp(address, -kTansigAddressFraction)), kTansigFraction);
+    table[i] = static_cast<std::int16_t>(std::clamp(std::nearbyint(word), -kLargest, kLargest));
+  }
+  return table;
+}
+
 std::int32_t TansigWord(std::int64_t sum) {
   const std::int64_t address =
-      Saturate(RoundShift(sum, kSumFraction - nn::kTansigAddressFraction), nn::kTansigAddressBits);
-  return nn::TansigTable()[static_cast<std::size_t>(address - MinWord(nn::kTansigAddressBits))];
+      Saturate(RoundShift(sum, kSumFraction - kTansigAddressFraction), kTansigAddressBits);
+  return TansigTable()[static_cast<std::size_t>(address - MinWord(kTansigAddressBits))];
 }
 
 // weights: `count` of them, then the bias.
@@ -29,6 +39,11 @@ std::int64_t Sum(const std::int32_t* weights, const Words& words) {
 }
 
 }  // namespace
+
+std::span<const std::int16_t, kTansigWords> TansigTable() {
+  static const std::array<std::int16_t, kTansigWords> table = MakeTansigTable();
+  return table;
+}
 
 BeaconModel::BeaconModel(const nn::BeaconNetwork& network) {
   std::ranges::transform(network.parameters, weights_.begin(), [](double w) {

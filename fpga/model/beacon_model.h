@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/nn/beacon/beacon_network.h"
 
@@ -13,6 +15,17 @@ inline constexpr int kBeaconWordBits = 11;
 inline constexpr int kBeaconWordFraction = 10;
 inline constexpr int kBeaconWeightBits = 16;
 inline constexpr int kBeaconWeightFraction = 8;
+
+// The hyperbolic tangent sigmoid as a table of 16,384 words ([BEACON], section 2.2.3), addressed by a 14-bit
+// two's complement number of 11 fraction bits: −4 ≤ x < 4. Beyond that the nearest end is used, where tanh is
+// within 0.7 of a word of ±1.
+inline constexpr int kTansigAddressBits = 14;
+inline constexpr int kTansigAddressFraction = 11;
+inline constexpr int kTansigFraction = 10;  // of the words: Q1.10, −1023…1023
+inline constexpr std::size_t kTansigWords = std::size_t{1} << kTansigAddressBits;
+
+// Word at address − 8192 … 8191 (index 0 is the lowest address): tanh rounded to nearest, then saturated.
+std::span<const std::int16_t, kTansigWords> TansigTable();
 
 // Hidden: sum = Σ weight · input + bias · 2^10, 18 fraction bits, at most 2^28: no overflow of 32 bits. Table
 // address = sum rounded half up to 11 fraction bits, saturated to 14 bits. Output = Σ weight · hidden + bias

@@ -63,5 +63,23 @@ TEST(BeaconModelTest, OneNeuronByHand) {
   EXPECT_THAT(BeaconModel(network).Run({512, 0, 0}), ElementsAre(-355, 0));
 }
 
+TEST(TansigTest, TableIsWithinHalfAWordOfTheFunction) {
+  const auto table = TansigTable();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double x = (static_cast<double>(i) - 8192.0) / 2048.0;
+    const double exact = 1024.0 * std::tanh(x);
+    EXPECT_LE(std::abs(table[i] - exact), std::abs(exact) > 1023.0 ? 1.0 : 0.5) << x;
+  }
+}
+
+TEST(TansigTest, TableIsOddAndRising) {
+  const auto table = TansigTable();
+  EXPECT_EQ(table[8192], 0);
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    EXPECT_LE(table[i - 1], table[i]);
+    EXPECT_EQ(table[i], -table[kTansigWords - i]);
+  }
+}
+
 }  // namespace
 }  // namespace tributary::fpga

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/macros.h"
 #include "fpga/model/fixed_point.h"
 
 namespace tributary::fpga {
@@ -36,10 +37,6 @@ int AccumulatorBits(int weight_bits) { return weight_bits == 8 ? 32 : weight_bit
 
 // 16-bit layers drop at least 9 bits: then processors without 64-bit products need 32-bit lanes only.
 int LeastShift(int weight_bits) { return weight_bits == 16 ? 9 : 1; }
-
-bool AllFinite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
-}
 
 float LargestMagnitude(std::span<const float> values) {
   float largest = 0.0f;
@@ -103,7 +100,7 @@ absl::Status CheckSize(std::string_view what, std::span<const float> values, std
     return absl::InvalidArgumentError(absl::StrCat("positioning network: ", std::string(what), " has ",
                                                    values.size(), " elements, expected ", expected));
   }
-  if (!AllFinite(values)) {
+  if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) {
     return absl::InvalidArgumentError(
         absl::StrCat("positioning network: ", std::string(what), " is not finite"));
   }
@@ -133,7 +130,7 @@ absl::Status ValidatePositioningNetwork(const nn::PositioningNetwork& network) {
 absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwork& network,
                                                       NumberFormat format) {
   if (format == NumberFormat::kFloat) return absl::InvalidArgumentError("float is not a fixed-point format");
-  if (absl::Status status = ValidatePositioningNetwork(network); !status.ok()) return status;
+  RETURN_IF_ERROR(ValidatePositioningNetwork(network));
   for (const float range : network.activation_range) {
     if (!(range > 0.0f)) {
       return absl::InvalidArgumentError("positioning network: activation_range is not positive");

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "fpga/model/fusion_function.h"
+#include "fpga/model/fusion_arithmetic.h"
 
 namespace tributary::fpga {
 

@@ -1,6 +1,7 @@
 #include "fpga/model/fusion_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -31,6 +32,12 @@ bool Usable(const FusionTuple& tuple, bool raw) {
          (raw || (positive(tuple.l11) && positive(tuple.l22)));
 }
 
+std::uint64_t Pair(float low, float high) {
+  return std::uint64_t{std::bit_cast<std::uint32_t>(high)} << 32 | std::bit_cast<std::uint32_t>(low);
+}
+float Low(std::uint64_t word) { return std::bit_cast<float>(static_cast<std::uint32_t>(word)); }
+float High(std::uint64_t word) { return std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32)); }
+
 }  // namespace
 
 FusionTuple Fuse(std::span<const FusionTuple> panels, bool raw) {
@@ -51,6 +58,22 @@ FusionTuple Fuse(std::span<const FusionTuple> panels, bool raw) {
   const FusionOperands<FusionFloat> result = FusePanels(calculator, operands);
   return {ToFloat(result.x), ToFloat(result.y), ToFloat(result.l11), ToFloat(result.l21),
           ToFloat(result.l22)};
+}
+
+void FusionTupleWords(std::span<const FusionTuple> tuples, std::span<std::uint64_t> words) {
+  for (std::size_t i = 0; i < tuples.size(); ++i) {
+    const FusionTuple& tuple = tuples[i];
+    words[i * kFusionTupleWords] = Pair(tuple.x, tuple.y);
+    words[i * kFusionTupleWords + 1] = Pair(tuple.l11, tuple.l21);
+    words[i * kFusionTupleWords + 2] = Pair(tuple.l22, 0.0f);
+  }
+}
+
+void FusionTuplesFromWords(std::span<const std::uint64_t> words, std::span<FusionTuple> tuples) {
+  for (std::size_t i = 0; i < tuples.size(); ++i) {
+    const std::uint64_t* word = &words[i * kFusionTupleWords];
+    tuples[i] = {Low(word[0]), High(word[0]), Low(word[1]), High(word[1]), Low(word[2])};
+  }
 }
 
 }  // namespace tributary::fpga

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "fpga/model/fusion_program.h"
+#include "fpga/model/fusion_rom.h"
 #include "gtest/gtest.h"
 
 namespace tributary::fpga {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 
 namespace tributary::fpga {
 
@@ -22,9 +25,19 @@ inline constexpr std::array kNumberFormats = {NumberFormat::kFloat, NumberFormat
                                               NumberFormat::kInt8Int16};
 
 // "float", "int32", "int16", "int8", "int8_16": as written in configurations and on the command line.
-std::string_view NumberFormatName(NumberFormat format);
+constexpr std::string_view NumberFormatName(NumberFormat format) {
+  constexpr std::array<std::string_view, kNumberFormats.size()> kNames = {"float", "int32", "int16", "int8",
+                                                                          "int8_16"};
+  return kNames[static_cast<std::size_t>(format)];
+}
 
 // Errors: InvalidArgument, naming what is allowed.
-absl::StatusOr<NumberFormat> ParseNumberFormat(std::string_view name);
+inline absl::StatusOr<NumberFormat> ParseNumberFormat(std::string_view name) {
+  for (const NumberFormat format : kNumberFormats) {
+    if (name == NumberFormatName(format)) return format;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("number format \"", std::string(name),
+                                                 "\": float, int32, int16, int8 or int8_16 is allowed"));
+}
 
 }  // namespace tributary::fpga

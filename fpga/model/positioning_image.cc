@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/status/macros.h"
+
 namespace tributary::fpga {
 namespace {
 
@@ -67,24 +69,15 @@ void PutBatchNorm(const FixedBatchNorm& norm, WordWriter& words) {
   }
 }
 
-// All weights of an input, `lanes` at a time.
-void PutBroadcast(const FixedDense& dense, std::size_t lanes, WordWriter& words) {
-  for (std::size_t input = 0; input < dense.inputs; ++input) {
-    for (std::size_t group = 0; group < dense.outputs; group += lanes) {
-      for (std::size_t output = group; output < group + lanes; ++output) {
-        words.Put(output < dense.outputs ? dense.weights[output * dense.inputs + input] : 0, 16);
-      }
-      words.Align();
-    }
-  }
-}
-
-// All weights of an output, `lanes` at a time.
-void PutGather(const FixedDense& dense, std::size_t lanes, WordWriter& words) {
-  for (std::size_t output = 0; output < dense.outputs; ++output) {
-    for (std::size_t group = 0; group < dense.inputs; group += lanes) {
-      for (std::size_t input = group; input < group + lanes; ++input) {
-        words.Put(input < dense.inputs ? dense.weights[output * dense.inputs + input] : 0, 16);
+// All weights of an input (or, gathering, of an output), `lanes` at a time, filled up with zeros.
+void PutRows(const FixedDense& dense, bool gather, std::size_t lanes, WordWriter& words) {
+  const std::size_t rows = gather ? dense.outputs : dense.inputs;
+  const std::size_t columns = gather ? dense.inputs : dense.outputs;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t group = 0; group < columns; group += lanes) {
+      for (std::size_t column = group; column < group + lanes; ++column) {
+        const std::size_t at = gather ? row * dense.inputs + column : column * dense.inputs + row;
+        words.Put(column < columns ? dense.weights[at] : 0, 16);
       }
       words.Align();
     }
@@ -95,7 +88,7 @@ void PutGather(const FixedDense& dense, std::size_t lanes, WordWriter& words) {
 
 absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(
     const FixedPositioning& fixed, const PositioningParallelism& parallelism) {
-  if (absl::Status status = Check(fixed, parallelism); !status.ok()) return status;
+  RETURN_IF_ERROR(Check(fixed, parallelism));
   WordWriter words;
   for (const int shift : {fixed.dense[0].shift, fixed.batch_norm.shift, fixed.dense[1].shift,
                           fixed.dense[2].shift, fixed.dense[3].shift}) {
@@ -104,9 +97,9 @@ absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(
   words.Align();
   PutPairs(fixed.dense[0], parallelism.first_layer_inputs, words);
   PutBatchNorm(fixed.batch_norm, words);
-  PutBroadcast(fixed.dense[1], parallelism.third_layer_inputs, words);
-  PutGather(fixed.dense[2], parallelism.third_layer_inputs, words);
-  PutBroadcast(fixed.dense[3], 1, words);
+  PutRows(fixed.dense[1], /*gather=*/false, parallelism.third_layer_inputs, words);
+  PutRows(fixed.dense[2], /*gather=*/true, parallelism.third_layer_inputs, words);
+  PutRows(fixed.dense[3], /*gather=*/false, 1, words);
   return words.Take();
 }
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <span>
 
-#include "fpga/model/positioning_input.h"
+#include "core/nn/positioning/positioning_inference.h"
 
 namespace tributary::fpga {
 namespace {
@@ -17,34 +16,6 @@ std::vector<float> Normal(std::mt19937_64& random, std::size_t count, float mean
   std::vector<float> values(count);
   std::generate(values.begin(), values.end(), [&] { return distribution(random); });
   return values;
-}
-
-void Widen(float& range, std::span<const float> values) {
-  for (const float v : values) range = std::max(range, std::abs(v));
-}
-
-// Runs one subject and widens the ranges to what it meets.
-void Calibrate(nn::PositioningNetwork& network, std::span<const float> features) {
-  std::vector<float> values(nn::PositioningNetwork::kInputs);
-  StandardiseFeatures(MakePositioningInput(network, 0, 0), features, values);
-  Widen(network.activation_range[0], values);
-  std::size_t stage = 1;
-  for (std::size_t layer = 0; layer < network.weights.size(); ++layer) {
-    std::vector<float> results(nn::PositioningNetwork::kWidths[layer + 1], 0.0f);
-    for (std::size_t row = 0; row < results.size(); ++row) {
-      const float* weights = network.weights[layer].data() + row * values.size();
-      for (std::size_t i = 0; i < values.size(); ++i) results[row] += weights[i] * values[i];
-      if (layer < 3) results[row] = std::max(results[row], 0.0f);
-    }
-    Widen(network.activation_range[stage++], results);
-    if (layer == 0) {
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        results[i] = results[i] * network.batch_norm_scale[i] + network.batch_norm_shift[i];
-      }
-      Widen(network.activation_range[stage++], results);
-    }
-    values = std::move(results);
-  }
 }
 
 }  // namespace
@@ -63,8 +34,14 @@ nn::PositioningNetwork RandomPositioningNetwork(std::uint64_t seed) {
   network.batch_norm_shift = Normal(random, kWidths[1], -0.5f, 0.3f);
   network.name = "random";
   const std::vector<float> features = RandomFeatures(seed, kCalibrationSubjects);
-  for (std::size_t i = 0; i < kCalibrationSubjects; ++i) {
-    Calibrate(network, std::span(features).subspan(i * kWidths[0], kWidths[0]));
+  nn::PositioningInference inference(network, kCalibrationSubjects);
+  std::vector<float> outputs(kCalibrationSubjects * kWidths.back());
+  inference.Run(features, kCalibrationSubjects, outputs);
+  const auto activations = inference.activations();
+  for (std::size_t i = 0; i < activations.size(); ++i) {
+    for (const float v : activations[i]) {
+      network.activation_range[i] = std::max(network.activation_range[i], std::abs(v));
+    }
   }
   return network;
 }

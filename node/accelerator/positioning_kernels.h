@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fpga/model/positioning_input.h"
+#include "fpga/model/positioning_model.h"
 #include "node/accelerator/packed_layer.h"
 
 namespace tributary::accelerator {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "fpga/model/fusion_image.h"
+#include "fpga/model/fusion_model.h"
 
 namespace tributary::accelerator {
 

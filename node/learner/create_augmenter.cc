@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/nn/encoder/augmentation_continuous.h"
+#include "core/nn/encoder/augmenter.h"
 #include "node/learner/table_augmentation.h"
 
 namespace tributary::learner {

@@ -11,7 +11,7 @@
 namespace tributary::learner {
 
 enum class AugmentationSet {
-  kContinuous,  // any angle, any crop, any sigma: core/nn/encoder/augmentation_continuous.h
+  kContinuous,  // any angle, any crop, any sigma: core/nn/encoder/augmenter.h
   kTable,       // the discrete views of the FPGA kernel, on the processor: node/learner/table_augmentation.h
 };
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "core/nn/beacon/beacon_file.h"
-#include "core/nn/positioning/positioning_file.h"
+#include "core/nn/beacon/beacon_network.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "core/runtime/file.h"
 
 namespace tributary::panel {

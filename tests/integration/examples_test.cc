@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/learning/run_config.h"
-#include "core/nn/beacon/beacon_file.h"
+#include "core/nn/beacon/beacon_network.h"
 #include "core/parameters/npy.h"
 #include "tests/support/certificates.h"
 #include "tests/support/example_keys.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/nn/beacon/beacon_file.h"
+#include "core/nn/beacon/beacon_network.h"
 #include "core/scene/ranges_csv.h"
 #include "tests/support/fleet.h"
 #include "tests/support/reporter.h"

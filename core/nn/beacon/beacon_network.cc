@@ -1,8 +1,14 @@
 #include "core/nn/beacon/beacon_network.h"
 
 #include <cmath>
+#include <cstdint>
+#include <span>
 
-#include "core/nn/kernel/tansig.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "core/parameters/safetensors.h"
 
 namespace tributary::nn {
 namespace {
@@ -20,9 +26,49 @@ std::array<double, kHidden> Hidden(const Parameters& parameters, const BeaconInp
     const double* weights = &parameters[j * (kInputs + 1)];
     double sum = weights[kInputs];
     for (std::size_t i = 0; i < kInputs; ++i) sum += weights[i] * inputs[i];
-    hidden[j] = Tansig(sum);
+    hidden[j] = std::tanh(sum);
   }
   return hidden;
+}
+
+constexpr Convention kBeaconConventions[] = {
+    {"kind", "beacon"},
+    {"layers", "3-10-tansig-2, weights [outputs, inputs + 1], the bias last"},
+    {"normalisation", "(range - offset) * gain, m; position = centre + scale * output"},
+    {"outputs", "x,y; m, site frame"},
+    {"covariance", "s^2 * (I + (J F) transpose(J F)), s = residual_deviation, F = parameter_factor"},
+};
+
+// Every tensor of the file and the member that holds it, for both directions.
+template <class Network, class Visit>
+void VisitBeaconTensors(Network& network, Visit visit) {
+  const auto parameters = std::span(network.parameters);
+  visit("layer1.weight", Shape{kHidden, kInputs + 1}, parameters.first(BeaconNetwork::kLayer1));
+  visit("layer2.weight", Shape{kOutputs, kHidden + 1}, parameters.last(BeaconNetwork::kLayer2));
+  visit("input.offset", Shape{kInputs}, std::span(network.input_offset_m));
+  visit("input.gain", Shape{kInputs}, std::span(network.input_gain_per_m));
+  visit("output.centre", Shape{kOutputs}, std::span(network.output_centre_m));
+  visit("output.scale", Shape{1}, std::span(&network.output_scale_m, 1));
+  visit("calibration.residual_deviation", Shape{1}, std::span(&network.residual_deviation_m, 1));
+  visit("calibration.parameter_factor", Shape{kParameters, kParameters}, std::span(network.parameter_factor));
+}
+
+absl::Status ReadAnchorsAndTag(const parameters::TensorSet& set, BeaconNetwork& network) {
+  const std::string anchors = MetadataOf(set, "anchors");
+  const std::vector<std::string> names = absl::StrSplit(anchors, ',');
+  bool valid = names.size() == network.anchors.size();
+  for (std::size_t i = 0; valid && i < names.size(); ++i) {
+    valid = absl::SimpleAtoi(names[i], &network.anchors[i]) && network.anchors[i] >= 0;
+  }
+  if (!valid) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata \"anchors\" is \"", anchors, "\", expected three indices as \"1,4,6\""));
+  }
+  if (!absl::SimpleAtoi(MetadataOf(set, "tag"), &network.tag) || network.tag < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata \"tag\" is \"", MetadataOf(set, "tag"), "\", expected an index"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -44,7 +90,7 @@ BeaconJacobian BeaconJacobianOf(const Parameters& parameters, const BeaconInputs
   for (std::size_t o = 0; o < kOutputs; ++o) {
     const std::size_t output = BeaconNetwork::kLayer1 + o * (kHidden + 1);
     for (std::size_t j = 0; j < kHidden; ++j) {
-      const double slope = parameters[output + j] * TansigSlope(hidden[j]);
+      const double slope = parameters[output + j] * (1.0 - hidden[j] * hidden[j]);
       for (std::size_t i = 0; i < kInputs; ++i) jacobian[o][j * (kInputs + 1) + i] = slope * inputs[i];
       jacobian[o][j * (kInputs + 1) + kInputs] = slope;
       jacobian[o][output + j] = hidden[j];
@@ -92,6 +138,44 @@ std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconI
   const double l11 = std::sqrt(xx);
   const double l21 = xy / l11;
   return {s * l11, s * l21, s * std::sqrt(yy - l21 * l21)};
+}
+
+parameters::TensorSet BeaconTensors(const BeaconNetwork& network) {
+  parameters::TensorSet set;
+  VisitBeaconTensors(
+      network, [&set](const std::string& name, const Shape& shape, std::span<const double> values) {
+        set.tensors.emplace(name,
+                            parameters::FloatTensor(shape, std::vector<float>(values.begin(), values.end())));
+      });
+  WriteMetadata(kBeaconConventions, network, set);
+  set.metadata.emplace("anchors", absl::StrJoin(network.anchors, ","));
+  set.metadata.emplace("tag", absl::StrCat(network.tag));
+  return set;
+}
+
+absl::StatusOr<BeaconNetwork> BeaconFromTensors(const parameters::TensorSet& set) {
+  BeaconNetwork network;
+  RETURN_IF_ERROR(ReadMetadata(set, kBeaconConventions, network));
+  network.parameter_factor.resize(kParameters * kParameters);
+  absl::Status status;
+  VisitBeaconTensors(network, [&](const std::string& name, const Shape& shape, std::span<double> values) {
+    status.Update(ReadTensor(set, name, shape, values));
+  });
+  status.Update(ReadAnchorsAndTag(set, network));
+  RETURN_IF_ERROR(status);
+  if (!(network.residual_deviation_m > 0.0) || !(network.output_scale_m > 0.0)) {
+    return absl::InvalidArgumentError("output.scale or calibration.residual_deviation is not positive");
+  }
+  return network;
+}
+
+std::string EncodeBeacon(const BeaconNetwork& network) {
+  return parameters::EncodeSafetensors(BeaconTensors(network));
+}
+
+absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file) {
+  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  return BeaconFromTensors(set);
 }
 
 }  // namespace tributary::nn

@@ -1,14 +1,20 @@
-// The network of [BEACON]: three ranges → 10 tansig → position x, y.
+// The network of [BEACON]: three ranges → 10 tansig → position x, y. Its file: tensors and metadata of a
+// safetensors file. Pure over bytes.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/nn/kernel/network_file.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary::nn {
 
-struct BeaconNetwork {
+struct BeaconNetwork : Provenance {
   static constexpr std::size_t kInputs = 3;
   static constexpr std::size_t kHidden = 10;
   static constexpr std::size_t kOutputs = 2;
@@ -37,12 +43,6 @@ struct BeaconNetwork {
   // Indices of the anchors whose ranges are the inputs, and of the tag.
   std::array<int, kInputs> anchors = {};
   int tag = 0;
-
-  // Identity and provenance.
-  std::string name;
-  std::string version;
-  std::string training_set;
-  std::string sha256;  // hex, of the parameters
 };
 
 using BeaconInputs = std::array<double, BeaconNetwork::kInputs>;
@@ -63,5 +63,21 @@ BeaconOutputs PositionOf(const BeaconNetwork& network, const BeaconOutputs& outp
 
 // Lower Cholesky factor l11, l21, l22 (m) of the covariance of the estimate from these normalised inputs.
 std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconInputs& inputs);
+
+// Tensors (float32): layer1.weight [10, 4] and layer2.weight [2, 11], each row's bias last; input.offset and
+// input.gain [3]; output.centre [2], output.scale [1]; calibration.residual_deviation [1],
+// calibration.parameter_factor [62, 62]. The identity covers all of them.
+//
+// Metadata: kind "beacon", name, version, training_set, anchors ("1,4,6"), tag ("0"), and the conventions in
+// words.
+parameters::TensorSet BeaconTensors(const BeaconNetwork& network);
+
+// Errors: InvalidArgument for another kind, convention, shape or type, or values that are not finite.
+absl::StatusOr<BeaconNetwork> BeaconFromTensors(const parameters::TensorSet& set);
+
+// As a safetensors file. Decoding fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as
+// DecodeSafetensors, InvalidArgument as above.
+std::string EncodeBeacon(const BeaconNetwork& network);
+absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file);
 
 }  // namespace tributary::nn

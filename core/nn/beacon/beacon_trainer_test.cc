@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "core/nn/beacon/beacon_file.h"
+#include "core/nn/beacon/beacon_network.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,9 +1,11 @@
-// Two random views of each image, for self-supervised learning.
+// Two random views of each image, for self-supervised learning; by default from the continuous set of
+// augmentations: any angle, any crop, any σ.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace tributary::nn {
 
@@ -16,6 +18,34 @@ class Augmenter {
   // views, so that an interrupted training run resumes exactly; different keys give independent ones.
   virtual void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
                          std::span<std::uint8_t> views) = 0;
+};
+
+struct ContinuousAugmentationOptions {
+  std::size_t side = 28;
+  double max_rotation_deg = 30;  // [SSL], 4.1, as the next three
+  double blur_probability = 0.2;
+  double min_crop = 0.5;  // part of the image's area
+  double max_crop = 1.0;
+  double min_sigma = 0.1;  // pixels
+  double max_sigma = 2.0;
+};
+
+// Blur, then rotation and crop in one bilinear step; outside of the image it is black. Owns its buffers.
+class ContinuousAugmentation : public Augmenter {
+ public:
+  explicit ContinuousAugmentation(const ContinuousAugmentationOptions& options);
+
+  void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
+                 std::span<std::uint8_t> views) override;
+
+ private:
+  void Blur(double sigma);
+  void Resample(double angle, double scale, double centre_x, double centre_y, std::uint8_t* view) const;
+
+  ContinuousAugmentationOptions options_;
+  std::size_t pitch_;          // of source_, with a border of two black pixels
+  std::vector<float> source_;  // [pitch × pitch]
+  std::vector<float> scratch_;
 };
 
 }  // namespace tributary::nn

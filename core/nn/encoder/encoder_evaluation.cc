@@ -8,9 +8,9 @@
 
 #include "core/nn/kernel/gemm.h"
 #include "core/nn/kernel/random_stream.h"
-#include "core/nn/optimise/adam.h"
 #include "core/nn/optimise/cosine_loss.h"
-#include "core/nn/optimise/sgd.h"
+#include "core/nn/optimise/gradient_descent.h"
+#include "core/status/macros.h"
 
 namespace tributary::nn {
 namespace {
@@ -163,7 +163,7 @@ double NeighbourAccuracy(std::span<const float> train, std::span<const std::uint
 absl::StatusOr<EncoderEvaluation> EvaluateFeatures(const LabelledFeatures& train,
                                                    const LabelledFeatures& test, std::size_t width) {
   for (const LabelledFeatures* set : {&train, &test}) {
-    if (absl::Status status = Check(*set, width); !status.ok()) return status;
+    RETURN_IF_ERROR(Check(*set, width));
   }
   const std::size_t classes =
       std::max<std::size_t>(*std::ranges::max_element(train.labels), *std::ranges::max_element(test.labels)) +

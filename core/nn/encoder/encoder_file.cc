@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/parameters/safetensors.h"
+#include "core/status/macros.h"
 
 namespace tributary::nn {
 namespace {
@@ -108,20 +109,17 @@ absl::StatusOr<EncoderFile> EncoderFromTensors(const parameters::TensorSet& set)
   result.options.projection = metadata.Number("projection");
   result.options.bottleneck = metadata.Number("bottleneck");
   result.options.head_norm = metadata.Number("head_norm") != 0;
-  if (!metadata.status().ok()) return metadata.status();
-  const auto trainer = SelfSupervisedTrainer::Create(result.options);  // checks the options
-  if (!trainer.ok()) return trainer.status();
-  auto parameters = FlatParameters((*trainer)->Schema(), set);
-  if (!parameters.ok()) return parameters.status();
-  if (absl::Status status = (*trainer)->SetParameters(*parameters); !status.ok()) return status;
-  result.parameters = *std::move(parameters);
+  RETURN_IF_ERROR(metadata.status());
+  // Checks the options.
+  ASSIGN_OR_RETURN(const auto trainer, SelfSupervisedTrainer::Create(result.options));
+  ASSIGN_OR_RETURN(result.parameters, FlatParameters(trainer->Schema(), set));
+  RETURN_IF_ERROR(trainer->SetParameters(result.parameters));
   return result;
 }
 
 absl::StatusOr<EncoderFile> DecodeEncoder(std::string_view file) {
-  const auto set = parameters::DecodeSafetensors(file);
-  if (!set.ok()) return set.status();
-  return EncoderFromTensors(*set);
+  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  return EncoderFromTensors(set);
 }
 
 }  // namespace tributary::nn

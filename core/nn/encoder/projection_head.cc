@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/nn/kernel/activation.h"
-
 namespace tributary::nn {
 
 std::vector<parameters::TensorShape> ProjectionHeadTensors(const ProjectionHeadShape& shape) {

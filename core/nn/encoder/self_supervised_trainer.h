@@ -1,6 +1,7 @@
 // Learns an encoder without labels: SimSiam [Chen21] or BYOL [Grill20].
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,8 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/nn/encoder/augmenter.h"
-#include "core/nn/encoder/encoder_options.h"
-#include "core/nn/kernel/parameter_layout.h"
+#include "core/nn/encoder/encoder.h"
+#include "core/nn/encoder/projection_head.h"
+#include "core/nn/optimise/gradient_descent.h"
 
 namespace tributary::nn {
 
@@ -50,19 +52,18 @@ class SelfSupervisedTrainer {
         spread;  // mean deviation of the unit-length projections × √width: near 1 if healthy, 0 if collapsed
   };
 
-  // `augmenter` makes the views; null: the continuous set (augmentation_continuous.h). Errors:
+  // `augmenter` makes the views; null: the continuous set. Errors:
   // InvalidArgument, naming the option.
   static absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> Create(
       const SelfSupervisedOptions& options, std::unique_ptr<Augmenter> augmenter = nullptr);
-  ~SelfSupervisedTrainer();
 
-  const SelfSupervisedOptions& options() const;
+  const SelfSupervisedOptions& options() const { return options_; }
 
   // The model's tensors (ToTensorSet, FlatParameters) in the order of their names, which is their order in
   // the flat vector: encoder.*, predictor.*, projector.*, with the running statistics of the encoder's batch
   // norms. (The heads always norm by the batch: they have none.)
-  const std::vector<parameters::TensorShape>& Schema() const;
-  std::span<const float> parameters() const;
+  const std::vector<parameters::TensorShape>& Schema() const { return layout_.tensors(); }
+  std::span<const float> parameters() const { return parameters_; }
 
   // Starts from these parameters: clears the momentum, copies BYOL's target, sets the proximal anchor, keeps
   // the step index. Errors: InvalidArgument for another length or a value that is not finite.
@@ -70,8 +71,8 @@ class SelfSupervisedTrainer {
 
   // The index of the next step, which picks the views and the learning rate. A node that starts its local
   // steps of round r at r · steps gives the same update after any number of restarts.
-  void SeekStep(std::uint64_t step);
-  std::uint64_t step() const;
+  void SeekStep(std::uint64_t step) { step_ = step; }
+  std::uint64_t step() const { return step_; }
 
   // One step on [batch × side × side] pixels.
   StepResult Step(std::span<const std::uint8_t> images);
@@ -79,7 +80,7 @@ class SelfSupervisedTrainer {
   // 1 − cosine between the projections of the two views, for each image of the last step; 0 … 2. This is
   // SOFed's score: high where the encoder has not yet learnt what the views share. Zeros before the first
   // step.
-  std::span<const float> novelty() const;
+  std::span<const float> novelty() const { return novelty_; }
 
   // Measures the running statistics of the encoder's batch norms on these unchanged images, each batch normed
   // by itself. Nothing else changes. The statistics that steps keep come from augmented views; without any,
@@ -91,9 +92,37 @@ class SelfSupervisedTrainer {
   std::vector<float> Features(std::span<const std::uint8_t> images);
 
  private:
-  class Impl;
-  explicit SelfSupervisedTrainer(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  // The activations of one view.
+  struct Pass {
+    explicit Pass(const SelfSupervisedOptions& options);
+
+    EncoderPass encoder;
+    std::vector<float> features;
+    ProjectionHeadPass projector;
+    ProjectionHeadPass predictor;
+    std::vector<float> target;
+  };
+
+  SelfSupervisedTrainer(const SelfSupervisedOptions& options, std::unique_ptr<Augmenter> augmenter);
+  void Initialise();
+  void Project(std::span<float> parameters, std::span<const std::uint8_t> images, Pass& pass);
+  void Descend();
+
+  SelfSupervisedOptions options_;
+  ParameterLayout layout_;
+  std::unique_ptr<Augmenter> augmenter_;
+  Encoder encoder_;
+  ProjectionHead projector_, predictor_;
+  Sgd sgd_;
+  std::uint64_t step_ = 0;
+  std::vector<float> parameters_, gradient_;
+  std::vector<float> anchor_;   // at the last SetParameters
+  std::vector<float> target_;   // BYOL's moving average; empty for SimSiam
+  std::array<Pass, 2> passes_;  // one per view
+  std::vector<std::uint8_t> views_;
+  std::vector<float> prediction_gradient_, projection_gradient_, feature_gradient_;
+  std::vector<float> novelty_;  // [batch], of the last step
+  std::vector<double> norms_;   // [batch], scratch
 };
 
 }  // namespace tributary::nn

@@ -31,9 +31,6 @@ class BatchNorm {
   void Fold(std::span<const float> gamma, std::span<const float> beta, std::span<float> scale,
             std::span<float> shift) const;
 
-  std::span<const float> running_mean() const { return mean_; }
-  std::span<const float> running_variance() const { return variance_; }
-
  private:
   float momentum_;
   std::vector<float> mean_;               // running

@@ -1,7 +1,9 @@
-// Fully connected layer without bias. Activations are feature-major: [features × batch].
+// Fully connected layer without bias and the rectified linear unit. Activations are feature-major:
+// [features × batch].
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "core/nn/kernel/gemm.h"
 
@@ -33,5 +35,15 @@ struct Dense {
                   x_gradient);
   }
 };
+
+// In place: values = max(values, 0); NaN becomes 0.
+inline void ReluForward(std::span<float> values) {
+  for (float& value : values) value = value > 0.0f ? value : 0.0f;
+}
+
+// Clears the gradient where the activation (the forward result) is zero. Equal lengths.
+inline void ReluBackward(std::span<const float> activation, std::span<float> gradient) {
+  for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = activation[i] > 0.0f ? gradient[i] : 0.0f;
+}
 
 }  // namespace tributary::nn

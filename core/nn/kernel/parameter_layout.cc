@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/status/macros.h"
+
 namespace tributary::nn {
 
 ParameterLayout::ParameterLayout(std::vector<parameters::TensorShape> tensors)
@@ -38,11 +40,10 @@ absl::StatusOr<std::vector<float>> FlatParameters(const std::vector<parameters::
                                                   const parameters::TensorSet& set) {
   std::vector<float> flat;
   for (const parameters::TensorShape& expected : schema) {
-    const auto tensor = parameters::FindTensor(set, expected.name);
-    if (!tensor.ok()) return tensor.status();
-    const auto values = parameters::FloatValues(expected.name, **tensor, expected.shape);
-    if (!values.ok()) return values.status();
-    flat.insert(flat.end(), values->begin(), values->end());
+    ASSIGN_OR_RETURN(const parameters::Tensor* const tensor, parameters::FindTensor(set, expected.name));
+    ASSIGN_OR_RETURN(const std::vector<float> values,
+                     parameters::FloatValues(expected.name, *tensor, expected.shape));
+    flat.insert(flat.end(), values.begin(), values.end());
   }
   for (const auto& [name, tensor] : set.tensors) {
     if (std::ranges::find(schema, name, &parameters::TensorShape::name) == schema.end()) {

@@ -1,11 +1,10 @@
-#include "core/nn/optimise/adam.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "core/nn/kernel/random_values.h"
+#include "core/nn/optimise/gradient_descent.h"
 
 namespace tributary::nn {
 namespace {

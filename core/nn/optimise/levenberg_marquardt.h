@@ -2,13 +2,25 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstddef>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/nn/optimise/normal_equations.h"
 
 namespace tributary::nn {
+
+// JᵀJ and Jᵀe of a least-squares problem with its squared error; J itself is never stored. Allocates at
+// construction only.
+struct NormalEquations {
+  explicit NormalEquations(std::size_t parameters)
+      : matrix(parameters, parameters), gradient(static_cast<Eigen::Index>(parameters)) {}
+
+  Eigen::MatrixXd matrix;      // JᵀJ, its lower triangle
+  Eigen::VectorXd gradient;    // Jᵀe
+  double squared_error = 0.0;  // eᵀe
+};
 
 // Sum of squared errors over patterns.
 class LeastSquaresProblem {

@@ -1,6 +1,6 @@
-#include "core/nn/optimise/one_cycle.h"
-
 #include <gtest/gtest.h>
+
+#include "core/nn/optimise/gradient_descent.h"
 
 namespace tributary::nn {
 namespace {

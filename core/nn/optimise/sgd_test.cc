@@ -1,8 +1,8 @@
-#include "core/nn/optimise/sgd.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "core/nn/optimise/gradient_descent.h"
 
 namespace tributary::nn {
 namespace {

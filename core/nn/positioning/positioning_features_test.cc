@@ -1,5 +1,3 @@
-#include "core/nn/positioning/positioning_features.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "core/nn/kernel/random_values.h"
+#include "core/nn/positioning/positioning_inference.h"
 
 namespace tributary::nn {
 namespace {

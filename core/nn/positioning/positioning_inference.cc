@@ -1,61 +1,82 @@
 #include "core/nn/positioning/positioning_inference.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
-#include "core/nn/kernel/activation.h"
-#include "core/nn/kernel/dense.h"
-#include "core/nn/positioning/positioning_features.h"
-
 namespace tributary::nn {
-namespace {
 
-Dense Layer(std::size_t index) {
-  return {PositioningNetwork::kWidths[index], PositioningNetwork::kWidths[index + 1]};
+void AlignPhase(FeatureSpan features) {
+  constexpr std::size_t kHalf = PositioningNetwork::kInputs / 2;
+  float* real = features.data();
+  float* imaginary = real + kHalf;
+  const float magnitude = std::hypot(real[0], imaginary[0]);
+  if (!(magnitude > 0.0f)) return;
+  const float cosine = real[0] / magnitude;
+  const float sine = -imaginary[0] / magnitude;
+  for (std::size_t i = 0; i < kHalf; ++i) {
+    const float rotated = real[i] * cosine - imaginary[i] * sine;
+    imaginary[i] = real[i] * sine + imaginary[i] * cosine;
+    real[i] = rotated;
+  }
+  // Exactly real, so that aligning again changes nothing.
+  real[0] = magnitude;
+  imaginary[0] = 0.0f;
 }
 
-}  // namespace
+void Standardise(const PositioningNetwork& network, FeatureSpan features) {
+  const float* mean = network.input_mean.data();
+  const float* inverse_deviation = network.input_inverse_deviation.data();
+  float* values = features.data();
+  for (std::size_t i = 0; i < PositioningNetwork::kInputs; ++i) {
+    values[i] = (values[i] - mean[i]) * inverse_deviation[i];
+  }
+}
 
 PositioningInference::PositioningInference(PositioningNetwork network, std::size_t max_batch)
     : network_(std::move(network)), max_batch_(max_batch) {
-  constexpr std::array<std::size_t, 6> kActivationWidths = {
-      PositioningNetwork::kWidths[0], PositioningNetwork::kWidths[1], PositioningNetwork::kWidths[1],
-      PositioningNetwork::kWidths[2], PositioningNetwork::kWidths[3], PositioningNetwork::kWidths[4]};
-  for (std::size_t i = 0; i < activations_.size(); ++i)
+  constexpr auto& kWidths = PositioningNetwork::kWidths;
+  constexpr std::array<std::size_t, 6> kActivationWidths = {kWidths[0], kWidths[1], kWidths[1],
+                                                            kWidths[2], kWidths[3], kWidths[4]};
+  for (std::size_t i = 0; i < activations_.size(); ++i) {
     activations_[i].resize(kActivationWidths[i] * max_batch);
+  }
 }
 
 void PositioningInference::Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) {
+  constexpr std::size_t kInputs = PositioningNetwork::kInputs;
   batch_ = batch;
-  auto& [input, relu1, normalised, relu2, relu3, output] = activations_;
-  std::copy_n(features.data(), batch * PositioningNetwork::kWidths[0], input.data());
+  std::vector<float>& input = activations_.front();
+  std::copy_n(features.data(), batch * kInputs, input.data());
   for (std::size_t i = 0; i < batch; ++i) {
-    const FeatureSpan sample(input.data() + i * PositioningNetwork::kWidths[0],
-                             PositioningNetwork::kWidths[0]);
+    const FeatureSpan sample(input.data() + i * kInputs, kInputs);
     AlignPhase(sample);
     Standardise(network_, sample);
   }
 
-  Layer(0).Forward(gemm_, network_.weights[0].data(),
-                   Transposed(RowMajor(input.data(), batch, PositioningNetwork::kWidths[0])), relu1.data());
-  ReluForward({relu1.data(), PositioningNetwork::kWidths[1] * batch});
-  for (std::size_t f = 0; f < PositioningNetwork::kWidths[1]; ++f) {
-    for (std::size_t i = f * batch; i < (f + 1) * batch; ++i) {
-      normalised[i] = relu1[i] * network_.batch_norm_scale[f] + network_.batch_norm_shift[f];
+  MatrixView x = Transposed(RowMajor(input.data(), batch, kInputs));
+  std::size_t activation = 1;
+  for (std::size_t l = 0; l < network_.weights.size(); ++l) {
+    const Dense layer = PositioningLayer(l);
+    std::vector<float>& y = activations_[activation++];
+    layer.Forward(gemm_, network_.weights[l].data(), x, y.data());
+    x = RowMajor(y.data(), layer.outputs, batch);
+    if (l + 1 < network_.weights.size()) ReluForward({y.data(), layer.outputs * batch});
+    if (l > 0) continue;
+    std::vector<float>& normalised = activations_[activation++];
+    for (std::size_t f = 0; f < layer.outputs; ++f) {
+      for (std::size_t i = f * batch; i < (f + 1) * batch; ++i) {
+        normalised[i] = y[i] * network_.batch_norm_scale[f] + network_.batch_norm_shift[f];
+      }
     }
+    x.data = normalised.data();
   }
-  Layer(1).Forward(gemm_, network_.weights[1].data(),
-                   RowMajor(normalised.data(), PositioningNetwork::kWidths[1], batch), relu2.data());
-  ReluForward({relu2.data(), PositioningNetwork::kWidths[2] * batch});
-  Layer(2).Forward(gemm_, network_.weights[2].data(),
-                   RowMajor(relu2.data(), PositioningNetwork::kWidths[2], batch), relu3.data());
-  ReluForward({relu3.data(), PositioningNetwork::kWidths[3] * batch});
-  Layer(3).Forward(gemm_, network_.weights[3].data(),
-                   RowMajor(relu3.data(), PositioningNetwork::kWidths[3], batch), output.data());
 
+  const std::vector<float>& output = activations_.back();
   for (std::size_t i = 0; i < batch; ++i) {
-    for (std::size_t k = 0; k < PositioningNetwork::kWidths[4]; ++k)
-      outputs[i * PositioningNetwork::kWidths[4] + k] = output[k * batch + i];
+    for (std::size_t k = 0; k < kGaussianOutputs; ++k) {
+      outputs[i * kGaussianOutputs + k] = output[k * batch + i];
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-// The positioning network in single precision: the reference of the integer formats.
+// The positioning network in single precision, from raw channel state to a position: the reference of the
+// integer formats.
 #pragma once
 
 #include <array>
@@ -6,11 +7,26 @@
 #include <span>
 #include <vector>
 
-#include "core/nn/kernel/gemm.h"
+#include "core/nn/kernel/dense.h"
 #include "core/nn/optimise/gaussian_nll.h"
 #include "core/nn/positioning/positioning_network.h"
 
 namespace tributary::nn {
+
+constexpr Dense PositioningLayer(std::size_t index) {
+  return {PositioningNetwork::kWidths[index], PositioningNetwork::kWidths[index + 1]};
+}
+
+// Raw features of one user: 512 real parts, antenna-major and subcarrier-minor, then the 512 imaginary parts.
+// Any common scale of the source's; the training unit is the amplitude of the line of sight at 5 m.
+using FeatureSpan = std::span<float, PositioningNetwork::kInputs>;
+
+// Rotates all of them by one phase so that antenna 0, subcarrier 0 becomes real and not negative: the phase
+// of the user's oscillator says nothing about the position. Idempotent; zeros stay as they are.
+void AlignPhase(FeatureSpan features);
+
+// (x - mean) * inverse_deviation, in place.
+void Standardise(const PositioningNetwork& network, FeatureSpan features);
 
 // Owns the network and its buffers; a run allocates nothing. One thread at a time.
 class PositioningInference {

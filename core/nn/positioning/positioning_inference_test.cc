@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/nn/kernel/random_values.h"
-#include "core/nn/positioning/positioning_features.h"
 #include "core/nn/positioning/positioning_trainer.h"
 
 namespace tributary::nn {

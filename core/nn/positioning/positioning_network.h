@@ -1,15 +1,20 @@
 // The positioning network of [LIS] as trained: 1024 → 200 (ReLU) → BatchNorm → 100 (ReLU) → 20 (ReLU) → 5,
-// no biases.
+// no biases. Its file: tensors and metadata of a safetensors file. Pure over bytes.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/nn/kernel/network_file.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary::nn {
 
-struct PositioningNetwork {
+struct PositioningNetwork : Provenance {
   static constexpr std::size_t kAntennas = 64;
   static constexpr std::size_t kSubcarriers = 8;
   static constexpr std::size_t kInputs = 2 * kAntennas * kSubcarriers;
@@ -34,12 +39,22 @@ struct PositioningNetwork {
   // output. The fixed-point formats choose their power-of-two scales from these (by a high quantile for the
   // input).
   std::array<float, 6> activation_range = {};
-
-  // Identity and provenance.
-  std::string name;
-  std::string version;
-  std::string training_set;
-  std::string sha256;  // hex, of the parameters
 };
+
+// Tensors (float32): input.mean and input.inverse_deviation [1024]; layer1.weight [200, 1024], layer2.weight
+// [100, 200], layer3.weight [20, 100], layer4.weight [5, 20]; batch_norm.scale and batch_norm.shift [200];
+// calibration.covariance_scale [1]; calibration.activation_range [6]. The identity covers all of them.
+//
+// Metadata: kind "positioning", name, version, training_set; the rest describes the conventions to a reader
+// of the file: format, layers, input, normalisation, outputs, diagonal, covariance.
+parameters::TensorSet PositioningTensors(const PositioningNetwork& network);
+
+// Errors: InvalidArgument for another kind, convention, shape or type, or values that are not finite.
+absl::StatusOr<PositioningNetwork> PositioningFromTensors(const parameters::TensorSet& set);
+
+// As a safetensors file. Decoding fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as
+// DecodeSafetensors, InvalidArgument as above.
+std::string EncodePositioning(const PositioningNetwork& network);
+absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file);
 
 }  // namespace tributary::nn

@@ -9,8 +9,7 @@
 
 #include "core/nn/kernel/batch_norm.h"
 #include "core/nn/kernel/gemm.h"
-#include "core/nn/optimise/adam.h"
-#include "core/nn/optimise/one_cycle.h"
+#include "core/nn/optimise/gradient_descent.h"
 #include "core/nn/positioning/positioning_network.h"
 
 namespace tributary::nn {
@@ -37,14 +36,14 @@ class PositioningTrainer {
   std::span<float> parameters() { return parameters_; }
   std::span<const float> gradient() const { return gradient_; }
 
-  std::uint64_t steps_done() const { return steps_done_; }
-
   // Writes weights and batch norm, in inference form, into `network`; leaves the rest of it alone.
   void Export(PositioningNetwork& network) const;
 
  private:
   static constexpr std::size_t kLayers = 4;
 
+  // What a layer multiplies: the samples, then the outputs of the layer before, normed behind the first.
+  MatrixView Input(std::size_t layer, std::span<const float> features) const;
   std::span<float> Gamma() { return std::span(parameters_).subspan(gamma_offset_, norm_.features()); }
   std::span<float> Beta() {
     return std::span(parameters_).subspan(gamma_offset_ + norm_.features(), norm_.features());
@@ -62,10 +61,9 @@ class PositioningTrainer {
   Adam adam_;
   BatchNorm norm_;
   Gemm gemm_;
-  // Feature-major, [width × batch]: ReLU 1 before and after the norm, ReLU 2, ReLU 3, output.
-  std::vector<float> relu1_, normalised_, relu2_, relu3_, output_;
-  // Gradients with respect to the same.
-  std::vector<float> relu1_gradient_, relu2_gradient_, relu3_gradient_, output_gradient_;
+  // Feature-major, [width × batch]: each layer's result after its ReLU, and the gradient with respect to it.
+  std::array<std::vector<float>, kLayers> outputs_, output_gradients_;
+  std::vector<float> normalised_;  // outputs_[0] after the norm
 };
 
 }  // namespace tributary::nn

@@ -1,4 +1,4 @@
-// Maximal-length shift register with XNOR feedback, two shifts per step (see fpga/model/lfsr.h). Reset clears
+// Maximal-length shift register with XNOR feedback, two shifts per step (see fpga/model/augmentation.h). Reset clears
 // it; the seed of all ones, in which it would stay, counts as zero.
 module lfsr_xnor #(
   parameter int BITS = 9,

@@ -1,5 +1,5 @@
 // 1/x, 1/√x and softplus(x) + 1e-5: a table of quadratic polynomials and two DSPs. A new one every cycle, out nine
-// cycles after its operand. See fpga/model/fusion_function.h.
+// cycles after its operand. See fpga/model/fusion_arithmetic.h.
 module fusion_function #(
   parameter int FAMILY = 2
 ) (

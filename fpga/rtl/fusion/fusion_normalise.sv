@@ -1,5 +1,5 @@
 // A float from a magnitude: the 24 leading bits, truncated. Value: ±magnitude · 2^scale. Combinational. A
-// float is {negative, exponent[11:0] signed, significand[23:0]}, as FusionFloat of fpga/model/fusion_float.h.
+// float is {negative, exponent[11:0] signed, significand[23:0]}, as FusionFloat of fpga/model/fusion_arithmetic.h.
 module fusion_normalise #(
   parameter int WIDTH = 28  // more than 24
 ) (

@@ -1,15 +1,9 @@
-#include "core/nn/positioning/positioning_file.h"
+#include "core/nn/positioning/positioning_network.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdint>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
 
 namespace tributary::nn {
@@ -17,10 +11,7 @@ namespace {
 
 constexpr auto kWidths = PositioningNetwork::kWidths;
 
-using Text = std::pair<std::string_view, std::string_view>;
-
-// The conventions of the format; the reader refuses a file with others.
-constexpr std::array<Text, 8> kConventions = {{
+constexpr Convention kPositioningConventions[] = {
     {"kind", "positioning"},
     {"format", "float32"},
     {"layers", "1024-200-relu-batch_norm-100-relu-20-relu-5, no biases, weights [outputs, inputs]"},
@@ -32,9 +23,7 @@ constexpr std::array<Text, 8> kConventions = {{
     {"outputs", "x,y,l11,l21,l22; m, panel frame"},
     {"diagonal", "softplus(raw) + 1e-5"},
     {"covariance", "L * transpose(L), L = covariance_scale * [[l11, 0], [l21, l22]]"},
-}};
-
-using Shape = std::vector<std::uint64_t>;
+};
 
 // Every tensor of the file and the member that holds it, for both directions.
 template <class Network, class Visit>
@@ -63,26 +52,6 @@ PositioningNetwork WithoutValues() {
   return network;
 }
 
-absl::Status Read(const parameters::TensorSet& set, const std::string& name, const Shape& shape,
-                  std::span<float> values) {
-  const auto tensor = parameters::FindTensor(set, name);
-  if (!tensor.ok()) return absl::InvalidArgumentError(tensor.status().message());
-  const auto read = parameters::FloatValues(name, **tensor, shape);
-  if (!read.ok()) return read.status();
-  const auto bad = std::ranges::find_if(*read, [](float v) { return !std::isfinite(v); });
-  if (bad != read->end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("tensor \"", name, "\" is not finite at element ", bad - read->begin()));
-  }
-  std::ranges::copy(*read, values.begin());
-  return absl::OkStatus();
-}
-
-std::string MetadataOf(const parameters::TensorSet& set, std::string_view key) {
-  const auto found = set.metadata.find(key);
-  return found == set.metadata.end() ? "" : found->second;
-}
-
 }  // namespace
 
 parameters::TensorSet PositioningTensors(const PositioningNetwork& network) {
@@ -90,35 +59,21 @@ parameters::TensorSet PositioningTensors(const PositioningNetwork& network) {
   VisitTensors(network, [&set](const std::string& name, const Shape& shape, std::span<const float> values) {
     set.tensors.emplace(name, parameters::FloatTensor(shape, values));
   });
-
-  for (const auto& [key, value] : kConventions) set.metadata.emplace(key, value);
-  set.metadata.emplace("name", network.name);
-  set.metadata.emplace("version", network.version);
-  set.metadata.emplace("training_set", network.training_set);
+  WriteMetadata(kPositioningConventions, network, set);
   return set;
 }
 
 absl::StatusOr<PositioningNetwork> PositioningFromTensors(const parameters::TensorSet& set) {
-  for (const auto& [key, expected] : kConventions) {
-    if (const std::string found = MetadataOf(set, key); found != expected) {
-      return absl::InvalidArgumentError(absl::StrCat("not a positioning model: metadata \"", std::string(key),
-                                                     "\" is \"", found, "\", expected \"",
-                                                     std::string(expected), "\""));
-    }
-  }
   PositioningNetwork network = WithoutValues();
+  RETURN_IF_ERROR(ReadMetadata(set, kPositioningConventions, network));
   absl::Status status;
   VisitTensors(network, [&](const std::string& name, const Shape& shape, std::span<float> values) {
-    status.Update(Read(set, name, shape, values));
+    status.Update(ReadTensor(set, name, shape, values));
   });
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   if (!(network.covariance_scale > 0)) {
     return absl::InvalidArgumentError("calibration.covariance_scale is not positive");
   }
-  network.name = MetadataOf(set, "name");
-  network.version = MetadataOf(set, "version");
-  network.training_set = MetadataOf(set, "training_set");
-  network.sha256 = parameters::HexOf(parameters::ParameterIdentity(set));
   return network;
 }
 
@@ -127,9 +82,8 @@ std::string EncodePositioning(const PositioningNetwork& network) {
 }
 
 absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
-  const auto set = parameters::DecodeSafetensors(file);
-  if (!set.ok()) return set.status();
-  return PositioningFromTensors(*set);
+  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  return PositioningFromTensors(set);
 }
 
 }  // namespace tributary::nn

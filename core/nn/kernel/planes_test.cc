@@ -1,4 +1,4 @@
-#include "core/nn/kernel/area_mean.h"
+#include "core/nn/kernel/planes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/nn/positioning/positioning_file.h"
+#include "core/nn/positioning/positioning_network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,7 @@
-#include "core/nn/kernel/gram_matrix.h"
-
 #include <Eigen/Core>
 #include <algorithm>
 
+#include "core/nn/beacon/beacon_problem.h"
 #include "gtest/gtest.h"
 
 namespace tributary::nn {

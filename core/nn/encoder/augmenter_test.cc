@@ -1,4 +1,4 @@
-#include "core/nn/encoder/augmentation_continuous.h"
+#include "core/nn/encoder/augmenter.h"
 
 #include <gtest/gtest.h>
 
