@@ -25,10 +25,10 @@ nn::EncoderOptions MeasuredEncoder() {
 
 class Run {
  public:
-  explicit Run(const SelfSupervisedOptions& options)
-      : trainer_(*SelfSupervisedTrainer::Create(options)),
+  explicit Run(const nn::SelfSupervisedOptions& options)
+      : trainer_(*nn::SelfSupervisedTrainer::Create(options)),
         images_(options.batch * options.encoder.side * options.encoder.side) {
-    RandomStream random(1);
+    nn::RandomStream random(1);
     for (std::uint8_t& pixel : images_) pixel = static_cast<std::uint8_t>(random.Below(256));
   }
 
@@ -40,7 +40,7 @@ class Run {
   }
 
  private:
-  std::unique_ptr<SelfSupervisedTrainer> trainer_;
+  std::unique_ptr<nn::SelfSupervisedTrainer> trainer_;
   std::vector<std::uint8_t> images_;
 };
 
