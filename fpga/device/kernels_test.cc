@@ -17,7 +17,7 @@
 
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/augmentation.h"
-#include "fpga/model/fusion_image.h"
+#include "fpga/model/fusion_model.h"
 #include "fpga/model/kernel_interface.h"
 #include "tests/support/own_folder.h"
 
