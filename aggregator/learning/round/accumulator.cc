@@ -6,28 +6,23 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/status/macros.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "aggregator/learning/round/accumulator.cc"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 
-#ifndef TRIBUTARY_AGGREGATOR_FEDERATION_ACCUMULATOR_PREFETCH
-#define TRIBUTARY_AGGREGATOR_FEDERATION_ACCUMULATOR_PREFETCH
-namespace tributary::learning {
-namespace {
-// Floats of the sum that are asked for ahead of their use: 2 KiB. The processor's own prefetching stops at
-// the end of each page; with this the sum from cache-hot chunks is made 15 % faster.
-constexpr std::size_t kPrefetchAhead = 512;
-}  // namespace
-}  // namespace tributary::learning
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace tributary::learning {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+// Floats of the sum that are asked for ahead of their use: 2 KiB. The processor's own prefetching stops at
+// the end of each page; with this the sum from cache-hot chunks is made 15 % faster.
+constexpr std::size_t kPrefetchAhead = 512;
 
 // One vector of words: sum ± round(values · factor), modulo 2^32. Returns whether all values were in range.
 template <bool kSubtract, class D>
@@ -64,6 +59,7 @@ bool AddScaledAll(const float* HWY_RESTRICT values, std::size_t n, float factor,
   return rest && hn::AllTrue(d, good);
 }
 
+// `subtract`: undoes what the same values have added.
 bool AddScaledBlock(const float* values, std::size_t n, float factor, float bound, bool subtract,
                     float* sum) {
   return subtract ? AddScaledAll<true>(values, n, factor, bound, sum)
@@ -71,20 +67,18 @@ bool AddScaledBlock(const float* values, std::size_t n, float factor, float boun
 }
 
 template <class D>
-void AddWords(D d, const std::int32_t* HWY_RESTRICT words, bool subtract, float* HWY_RESTRICT sum) {
+void AddWords(D d, const std::int32_t* HWY_RESTRICT words, float* HWY_RESTRICT sum) {
   const hn::RebindToSigned<D> di;
-  const auto word = hn::LoadU(di, words);
   const auto before = hn::BitCast(di, hn::LoadU(d, sum));
-  hn::StoreU(hn::BitCast(d, subtract ? hn::Sub(before, word) : hn::Add(before, word)), d, sum);
+  hn::StoreU(hn::BitCast(d, hn::Add(before, hn::LoadU(di, words))), d, sum);
 }
 
-void AddAllWords(const std::int32_t* HWY_RESTRICT words, std::size_t n, bool subtract,
-                 float* HWY_RESTRICT sum) {
+void AddAllWords(const std::int32_t* HWY_RESTRICT words, std::size_t n, float* HWY_RESTRICT sum) {
   const hn::ScalableTag<float> d;
   const hn::CappedTag<float, 1> one;
   std::size_t i = 0;
-  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) AddWords(d, words + i, subtract, sum + i);
-  for (; i < n; ++i) AddWords(one, words + i, subtract, sum + i);
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) AddWords(d, words + i, sum + i);
+  for (; i < n; ++i) AddWords(one, words + i, sum + i);
 }
 
 template <class D>
@@ -131,22 +125,20 @@ absl::Status Accumulator::CheckPlace(std::size_t offset, std::size_t count) cons
   return absl::OkStatus();
 }
 
-absl::Status Accumulator::Apply(std::size_t offset, std::span<const float> values, double weight,
-                                bool subtract) {
-  if (absl::Status status = CheckPlace(offset, values.size()); !status.ok()) return status;
+absl::Status Accumulator::Add(std::size_t offset, std::span<const float> values, double weight) {
+  RETURN_IF_ERROR(CheckPlace(offset, values.size()));
   const float factor = parameters::FixedPointFactor(fixed_point_, weight);
   if (!(weight > 0) || !std::isfinite(factor)) {
     return absl::OutOfRangeError(fmt::format("weight {}, expected a positive number", weight));
   }
-  float* const sum = words_.get() + offset;
-  const auto add = [&](bool minus) {
+  const auto apply = [&](bool subtract) {
     return HWY_DYNAMIC_DISPATCH(AddScaledBlock)(values.data(), values.size(), factor, fixed_point_.bound,
-                                                minus, sum);
+                                                subtract, words_.get() + offset);
   };
-  if (add(subtract)) return absl::OkStatus();
+  if (apply(false)) return absl::OkStatus();
   // Checked on the way, not ahead: one pass over memory. What was added comes off exactly, NaN included, for
   // the same values give the same words.
-  add(!subtract);
+  apply(true);
   if (parameters::CheckRange(values, fixed_point_.bound) == parameters::RangeCheck::kNotFinite) {
     return absl::InvalidArgumentError(fmt::format("a value from element {} on is not finite", offset));
   }
@@ -154,34 +146,20 @@ absl::Status Accumulator::Apply(std::size_t offset, std::span<const float> value
       fmt::format("a value from element {} on exceeds {} in magnitude", offset, fixed_point_.bound));
 }
 
-absl::Status Accumulator::Add(std::size_t offset, std::span<const float> values, double weight) {
-  return Apply(offset, values, weight, false);
-}
-
-absl::Status Accumulator::Subtract(std::size_t offset, std::span<const float> values, double weight) {
-  return Apply(offset, values, weight, true);
-}
-
 absl::Status Accumulator::AddFixed(std::size_t offset, std::span<const std::int32_t> words) {
-  if (absl::Status status = CheckPlace(offset, words.size()); !status.ok()) return status;
-  HWY_DYNAMIC_DISPATCH(AddAllWords)(words.data(), words.size(), false, words_.get() + offset);
-  return absl::OkStatus();
-}
-
-absl::Status Accumulator::SubtractFixed(std::size_t offset, std::span<const std::int32_t> words) {
-  if (absl::Status status = CheckPlace(offset, words.size()); !status.ok()) return status;
-  HWY_DYNAMIC_DISPATCH(AddAllWords)(words.data(), words.size(), true, words_.get() + offset);
+  RETURN_IF_ERROR(CheckPlace(offset, words.size()));
+  HWY_DYNAMIC_DISPATCH(AddAllWords)(words.data(), words.size(), words_.get() + offset);
   return absl::OkStatus();
 }
 
 absl::Status Accumulator::Read(std::size_t offset, std::span<std::int32_t> words) const {
-  if (absl::Status status = CheckPlace(offset, words.size()); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckPlace(offset, words.size()));
   if (!words.empty()) std::memcpy(words.data(), words_.get() + offset, words.size_bytes());
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::span<float>> Accumulator::TakeMean(double total_weight) {
-  if (absl::Status status = CheckPlace(0, 0); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckPlace(0, 0));
   const double factor = 1 / (total_weight * fixed_point_.scale());
   if (!(total_weight > 0) || !std::isfinite(total_weight) || !std::isfinite(factor)) {
     return absl::InvalidArgumentError(

@@ -12,11 +12,10 @@
 
 namespace tributary::learning {
 
-// Owns element_count 32-bit words. Exact modulo 2^32: the sum depends neither on the order of the chunks nor
-// on what was added and subtracted again. The caller sees to it that the weights stay within what the fixed
-// point was made for. One thread at a time.
+// Owns element_count 32-bit words. Exact modulo 2^32: the sum does not depend on the order of the chunks.
+// The caller sees to it that the weights stay within what the fixed point was made for. One thread at a time.
 //
-//   Start → Add, Subtract, AddFixed … → TakeMean (or Read for a partial sum) → Start
+//   Start → Add, AddFixed … → TakeMean (or Read for a partial sum) → Start
 //
 // A chunk is taken whole or not at all. Errors: OutOfRange for elements beyond the end; InvalidArgument for a
 // value that is not finite, OutOfRange for one over the bound or a weight that is not positive and finite;
@@ -28,14 +27,12 @@ class Accumulator {
   // All zero. `fixed_point` holds for the round.
   void Start(const parameters::FixedPoint& fixed_point);
 
-  // Adds weight × values to the elements from `offset` on; Subtract undoes it exactly.
+  // Adds weight × values to the elements from `offset` on.
   absl::Status Add(std::size_t offset, std::span<const float> values, double weight);
-  absl::Status Subtract(std::size_t offset, std::span<const float> values, double weight);
 
   // The same for words that are in the round's fixed point already: partial sums, masked updates, and the
   // masks themselves.
   absl::Status AddFixed(std::size_t offset, std::span<const std::int32_t> words);
-  absl::Status SubtractFixed(std::size_t offset, std::span<const std::int32_t> words);
 
   // The words from `offset` on: what a child aggregator sends to its parent.
   absl::Status Read(std::size_t offset, std::span<std::int32_t> words) const;
@@ -45,11 +42,9 @@ class Accumulator {
   absl::StatusOr<std::span<float>> TakeMean(double total_weight);
 
   std::size_t element_count() const { return element_count_; }
-  const parameters::FixedPoint& fixed_point() const { return fixed_point_; }
 
  private:
   absl::Status CheckPlace(std::size_t offset, std::size_t count) const;
-  absl::Status Apply(std::size_t offset, std::span<const float> values, double weight, bool subtract);
 
   std::size_t element_count_;
   // Words while adding, floats after TakeMean: only vector loads and stores touch it as words.

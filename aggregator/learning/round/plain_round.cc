@@ -1,30 +1,112 @@
-#include "aggregator/learning/round/plain_round.h"
-
+// Rounds that end with the asked nodes: plain ones and, with three more steps, those of secure aggregation.
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
 #include <utility>
 
-#include "aggregator/learning/round/contents.h"
+#include "aggregator/learning/round/round.h"
 
 namespace tributary::learning {
+namespace {
 
-PlainRound::PlainRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns)
-    : PlainRound(config, std::move(started), RoundStep::kTraining, deadline_ns) {}
+// Who is asked in one step of a round, and which of them the step still waits for. An operation on one node
+// costs O(log n), the counts cost nothing.
+class Turnout {
+ public:
+  void Add(std::string_view node) { waiting_ += places_.try_emplace(std::string(node)).second; }
 
-PlainRound::PlainRound(const RunConfig& config, RoundStarted started, RoundStep first,
-                       std::int64_t deadline_ns)
-    : Round(std::move(started), first, deadline_ns), config_(config) {
-  for (const AskedNode& each : this->started().asked) turnout_.Add(each.node);
-}
+  bool Asked(std::string_view node) const { return places_.contains(node); }
+  // Of a node that is asked.
+  Standing StandingOf(std::string_view node) const {
+    const Place place = places_.find(node)->second;
+    if (place.done) return Standing::kNotAwaited;
+    return place.given_up ? Standing::kGivenUp : Standing::kAwaited;
+  }
 
-Standing PlainRound::StandingOf(const ParticipantStatus& node) const {
-  if (!turnout_.Asked(node.node) || turnout_.Done(node.node)) return Standing::kNotAwaited;
-  return turnout_.HasGivenUp(node.node) ? Standing::kGivenUp : Standing::kAwaited;
-}
+  // Both ignore a node that is not asked. A node that has given up may still finish.
+  void Finish(std::string_view node) {
+    const auto found = places_.find(node);
+    if (found == places_.end() || found->second.done) return;
+    waiting_ -= found->second.waiting();
+    found->second.done = true;
+    ++done_;
+  }
+  void GiveUp(std::string_view node) {
+    const auto found = places_.find(node);
+    if (found == places_.end()) return;
+    waiting_ -= found->second.waiting();
+    found->second.given_up = true;
+  }
+
+  std::size_t asked() const { return places_.size(); }
+  std::size_t done() const { return done_; }
+  std::size_t waiting() const { return waiting_; }  // neither done nor given up
+
+  // O(n). Ascending: all, or those that are done.
+  std::vector<std::string> Nodes(bool done_only) const {
+    std::vector<std::string> nodes;
+    for (const auto& [node, place] : places_) {
+      if (place.done || !done_only) nodes.push_back(node);
+    }
+    return nodes;
+  }
+
+ private:
+  struct Place {
+    bool done = false;
+    bool given_up = false;
+
+    bool waiting() const { return !done && !given_up; }
+  };
+
+  std::map<std::string, Place, std::less<>> places_;
+  std::size_t done_ = 0;
+  std::size_t waiting_ = 0;
+};
+
+class PlainRound : public Round {
+ public:
+  PlainRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns,
+             RoundStep first = RoundStep::kTraining)
+      : Round(std::move(started), first, deadline_ns), config_(config) {
+    for (const AskedNode& each : this->started().asked) turnout_.Add(each.node);
+  }
+
+  Standing StandingOf(const ParticipantStatus& node) const override {
+    return turnout_.Asked(node.node) ? turnout_.StandingOf(node.node) : Standing::kNotAwaited;
+  }
+  bool Covers(std::uint32_t round) const override { return round == number(); }
+  std::optional<Admission> Refuse(const SubmissionHeader& header, const ParticipantStatus& sender,
+                                  std::size_t earlier_models, std::int64_t now_ns) const override;
+  Admission Weigh(const SubmissionHeader& header, double weight) const override;
+  void GiveUp(std::string_view node) override { turnout_.GiveUp(node); }
+  RoundProgress Advance(std::int64_t now_ns) override;
+  std::vector<std::string> Missing() const override;
+
+ protected:
+  void Finish(std::string_view node) override { turnout_.Finish(node); }
+  // The present step: how many nodes it needs, whether it waits for nobody, and what follows it.
+  virtual std::size_t Needed() const { return config_.quorum; }
+  virtual bool Complete() const { return turnout_.waiting() == 0; }
+  virtual RoundProgress EndStep(std::int64_t /*now_ns*/) { return Close(); }
+
+  const RunConfig& config() const { return config_; }
+  const Turnout& turnout() const { return turnout_; }
+  // The next step goes on with those that have done this one.
+  void BeginNextStep(RoundStep step, std::int64_t deadline_ns);
+
+ private:
+  std::optional<Admission> RefuseContributors(const SubmissionHeader& header) const;
+  std::string WhyTooFew() const;
+
+  const RunConfig& config_;
+  Turnout turnout_;  // of the present step
+};
 
 std::optional<Admission> PlainRound::Refuse(const SubmissionHeader& header,
                                             const ParticipantStatus& /*sender*/,
-                                            const ModelVersions& /*versions*/, std::int64_t now_ns) const {
+                                            std::size_t /*earlier_models*/, std::int64_t now_ns) const {
   if (header.round < number() || step() > RoundStep::kTraining) {
     return Admission::Refused(SubmissionRefusal::kStale, fmt::format("round {} is over", header.round));
   }
@@ -45,16 +127,46 @@ std::optional<Admission> PlainRound::Refuse(const SubmissionHeader& header,
 }
 
 Admission PlainRound::Weigh(const SubmissionHeader& header, double weight) const {
-  if (!header.contributors.empty()) {
-    // Nobody speaks for a node that speaks for itself, whoever comes first.
-    const auto counts = [&](std::string_view node) { return turnout_.Asked(node) || updates().Counts(node); };
-    if (auto refusal = RefuseContributors(header, counts)) return *std::move(refusal);
-  }
+  if (auto refusal = RefuseContributors(header)) return *std::move(refusal);
   const AskedNode* asked = Asked(header.node);
   if (weight <= asked->weight) return Admission::Go(weight);
   return Admission::Refused(
       SubmissionRefusal::kSampleCount,
       fmt::format("{} samples, {} had declared {}", header.sample_count, header.node, asked->sample_count));
+}
+
+// Whether the contributors of a partial sum add up, and none of them counts elsewhere. Null if they may
+// count.
+std::optional<Admission> PlainRound::RefuseContributors(const SubmissionHeader& header) const {
+  if (header.contributors.empty()) return std::nullopt;
+  const auto refused = [](std::string message) {
+    return Admission::Refused(SubmissionRefusal::kContributors, std::move(message));
+  };
+  std::set<std::string_view> seen;
+  std::vector<std::string> elsewhere;
+  std::uint64_t samples = 0;
+  for (const auto& [node, sample_count] : header.contributors) {
+    if (node.empty() || node == header.node || !seen.insert(node).second) {
+      return refused(fmt::format("\"{}\" is empty, named twice or the sender itself", node));
+    }
+    // Nobody speaks for a node that speaks for itself, whoever comes first.
+    if (turnout_.Asked(node) || updates().Counts(node)) elsewhere.push_back(node);
+    if (sample_count == 0 || sample_count > header.sample_count - samples) {
+      return refused(fmt::format("the samples of {} do not fit the sum", node));
+    }
+    samples += sample_count;
+  }
+  if (samples != header.sample_count) {
+    return refused(fmt::format("{} samples, the contributors have {}", header.sample_count, samples));
+  }
+  if (elsewhere.empty()) return std::nullopt;
+  Admission refusal =
+      refused(fmt::format("{} takes part itself or has been counted already, as {} others of {}",
+                          elsewhere.front(), elsewhere.size() - 1, header.contributors.size()));
+  if (elsewhere.size() == header.contributors.size()) return refusal;  // nothing would be left
+  elsewhere.resize(std::min(elsewhere.size(), Admission::kNamed));
+  refusal.counted_elsewhere = std::move(elsewhere);
+  return refusal;
 }
 
 RoundProgress PlainRound::Advance(std::int64_t now_ns) {
@@ -68,7 +180,7 @@ RoundProgress PlainRound::Advance(std::int64_t now_ns) {
 
 void PlainRound::BeginNextStep(RoundStep step, std::int64_t deadline_ns) {
   Turnout next;
-  for (const std::string& node : turnout_.DoneNodes()) next.Add(node);
+  for (const std::string& node : turnout_.Nodes(true)) next.Add(node);
   turnout_ = std::move(next);
   BeginStep(step, deadline_ns);
 }
@@ -88,6 +200,58 @@ std::string PlainRound::WhyTooFew() const {
   const DeclinedTasks::One& first = declines().named.front();
   return why + fmt::format("; {} declined, {} because of {}: {}", declines().count, first.node,
                            parameters::DeclineReasonName(first.decline.reason), first.decline.message);
+}
+
+class MaskedRound final : public PlainRound {
+ public:
+  MaskedRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns)
+      : PlainRound(config, std::move(started), deadline_ns, RoundStep::kKeys) {}
+
+  absl::Status FinishStep(std::string_view node, RoundStep at) override {
+    if (at != step() || at == RoundStep::kTraining || at == RoundStep::kClosing) {
+      return absl::FailedPreconditionError(fmt::format("round {} is not at that step", number()));
+    }
+    if (!turnout().Asked(node)) {
+      return absl::FailedPreconditionError(
+          fmt::format("{} was not asked for that in round {}", node, number()));
+    }
+    Finish(node);
+    return absl::OkStatus();
+  }
+  std::optional<StepStarted> StepUnderWay() const override {
+    return StepStarted{number(), step(), turnout().Nodes(false)};
+  }
+  std::size_t threshold() const override { return threshold_; }
+
+ private:
+  std::size_t Needed() const override {
+    if (step() == RoundStep::kUnmasking) return threshold_;
+    return std::max<std::size_t>(config().quorum, threshold_);
+  }
+  bool Complete() const override {
+    return step() == RoundStep::kUnmasking ? turnout().done() >= Needed() : PlainRound::Complete();
+  }
+  RoundProgress EndStep(std::int64_t now_ns) override {
+    static constexpr RoundStep kNext[] = {RoundStep::kShares, RoundStep::kTraining, RoundStep::kUnmasking};
+    if (step() >= RoundStep::kUnmasking) return Close();
+    if (step() == RoundStep::kKeys) threshold_ = MaskingThreshold(turnout().done());
+    BeginNextStep(kNext[static_cast<std::size_t>(step())], now_ns + config().deadline_ns);
+    return {RoundTurn::kStep};
+  }
+
+  std::size_t threshold_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Round> MakePlainRound(const RunConfig& config, RoundStarted started,
+                                      std::int64_t deadline_ns) {
+  return std::make_unique<PlainRound>(config, std::move(started), deadline_ns);
+}
+
+std::unique_ptr<Round> MakeMaskedRound(const RunConfig& config, RoundStarted started,
+                                       std::int64_t deadline_ns) {
+  return std::make_unique<MaskedRound>(config, std::move(started), deadline_ns);
 }
 
 }  // namespace tributary::learning

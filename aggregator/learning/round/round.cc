@@ -6,17 +6,12 @@
 #include <array>
 #include <utility>
 
-#include "aggregator/learning/round/buffered_round.h"
-#include "aggregator/learning/round/masked_round.h"
-#include "aggregator/learning/round/plain_round.h"
-
 namespace tributary::learning {
 
 std::unique_ptr<Round> MakeRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns) {
-  if (config.asynchronous()) return std::make_unique<BufferedRound>(config, std::move(started), deadline_ns);
-  if (config.privacy.secure_aggregation)
-    return std::make_unique<MaskedRound>(config, std::move(started), deadline_ns);
-  return std::make_unique<PlainRound>(config, std::move(started), deadline_ns);
+  if (config.asynchronous()) return MakeBufferedRound(config, std::move(started), deadline_ns);
+  const auto make = config.privacy.secure_aggregation ? MakeMaskedRound : MakePlainRound;
+  return make(config, std::move(started), deadline_ns);
 }
 
 Round::Round(RoundStarted started, RoundStep first, std::int64_t deadline_ns)

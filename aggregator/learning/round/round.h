@@ -11,19 +11,19 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "aggregator/learning/round/admission.h"
-#include "aggregator/learning/round/model_versions.h"
-#include "aggregator/learning/round/node_task.h"
 #include "aggregator/learning/round/roster.h"
 #include "aggregator/learning/round/run_event.h"
 #include "aggregator/learning/round/submission.h"
-#include "aggregator/learning/round/update_tally.h"
 #include "core/learning/run_config.h"
 #include "core/parameters/task_decline.h"
 
 namespace tributary::learning {
 
-inline constexpr std::int64_t kNoDeadline = INT64_MAX;
+enum class TaskKind : std::uint8_t { kWait, kAdvertiseKeys, kShareKeys, kTrain, kUnmask, kEnded };
+
+// Shares that reconstruct a secret when so many nodes advertised keys: a third may drop, and it is more than
+// half, so that two disjoint groups of survivors cannot exist.
+constexpr std::size_t MaskingThreshold(std::size_t nodes) { return nodes - nodes / 3; }
 
 // What a node is to a round.
 enum class Standing : std::uint8_t {
@@ -44,6 +44,37 @@ struct RoundProgress {
   RoundTurn turn = RoundTurn::kNone;
   std::string reason = {};         // of kFailed
   bool too_many_declined = false;  // kFailed before its deadline
+};
+
+// The updates of one round: which are being sent, how many have been accepted, and for whom they speak.
+// Keeps names and sums, not the headers: the store has those. An operation costs O(log n), Add also one such
+// step per contributor. One thread at a time.
+class UpdateTally {
+ public:
+  // An upload is reserved from its admission until it is accepted, refused or broken off.
+  bool Reserved(std::string_view node) const { return under_way_.contains(node); }
+  void Reserve(std::string_view node) { under_way_.emplace(node); }
+  void Release(std::string_view node) { under_way_.erase(std::string(node)); }
+  void ReleaseAll() { under_way_.clear(); }
+
+  void Add(const SubmissionHeader& header, double weight) {
+    counted_.insert(header.node);
+    for (const Contribution& each : header.contributors) counted_.insert(each.node);
+    ++count_;
+    total_weight_ += weight;
+  }
+  // As the sender of an accepted update, or as one of its contributors.
+  bool Counts(std::string_view node) const { return counted_.contains(node); }
+  std::size_t count() const { return count_; }
+  double total_weight() const { return total_weight_; }
+
+ private:
+  using Names = std::set<std::string, std::less<>>;
+
+  Names under_way_;
+  Names counted_;
+  std::size_t count_ = 0;
+  double total_weight_ = 0;
 };
 
 // A round owns what has come of it so far. It knows neither the run nor the model. Each operation on one node
@@ -68,9 +99,10 @@ class Round {
   // Whether what a node says about the round of that number concerns this one.
   virtual bool Covers(std::uint32_t round) const = 0;
 
-  // Why no update of that round is taken from that node at present; null: it may be taken.
+  // Why no update of that round is taken from that node at present; null: it may be taken. `earlier_models`:
+  // how many versions before the present one are known.
   virtual std::optional<Admission> Refuse(const SubmissionHeader& header, const ParticipantStatus& sender,
-                                          const ModelVersions& versions, std::int64_t now_ns) const = 0;
+                                          std::size_t earlier_models, std::int64_t now_ns) const = 0;
   // The weight by which an update counts that may be taken and has this weight of its own; or why it does
   // not.
   virtual Admission Weigh(const SubmissionHeader& header, double weight) const = 0;
@@ -116,7 +148,23 @@ class Round {
   DeclinedTasks declines_;
 };
 
-// The kind that the run asks for. `config` must outlive it.
+// A round in which each asked node sends one update. It is over when every asked node has answered or given
+// up, when so many have declined that the quorum is out of reach, or at the deadline. With fewer updates than
+// the quorum it has failed. `config` must outlive the round, here and below.
+std::unique_ptr<Round> MakePlainRound(const RunConfig& config, RoundStarted started,
+                                      std::int64_t deadline_ns);
+// A round of secure aggregation: a plain round between three more steps (keys, shares, unmasking). Each step
+// goes on with those that have done the one before, and fails with fewer than the quorum or the threshold.
+// Unmasking ends as soon as the threshold is reached: more shares would not tell more.
+std::unique_ptr<Round> MakeMaskedRound(const RunConfig& config, RoundStarted started,
+                                       std::int64_t deadline_ns);
+// A round of FedBuff: one version of the model, which the first updates to come make go on. Every node of the
+// run may send, from this version or one of the few before; a stale update weighs less. The round is over
+// when the buffer is full, or at the deadline if the quorum is there. Otherwise it waits on with another
+// deadline and asks those again that had given up. It never fails by itself.
+std::unique_ptr<Round> MakeBufferedRound(const RunConfig& config, RoundStarted started,
+                                         std::int64_t deadline_ns);
+// The kind that the run asks for.
 std::unique_ptr<Round> MakeRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns);
 
 }  // namespace tributary::learning

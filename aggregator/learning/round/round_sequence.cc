@@ -7,26 +7,62 @@
 #include <set>
 #include <utility>
 
-#include "aggregator/learning/round/contents.h"
-
 namespace tributary::learning {
+namespace {
+
+// Whether the contents of a submission, as its header states them, fit the run. `staleness`: by how many
+// versions the update is behind; at most versions.earlier(). `partial_sums`: what the sender has declared.
+// Null if the contents fit.
+std::optional<Admission> RefuseContents(const SubmissionHeader& header, const RunConfig& config,
+                                        const ModelVersions& versions, std::size_t staleness,
+                                        bool partial_sums) {
+  const ModelFacts& model = versions.present();
+  if (header.schema != model.schema) {
+    return Admission::Refused(SubmissionRefusal::kSchema,
+                              fmt::format("schema {}, this run's is {}", parameters::HexOf(header.schema),
+                                          parameters::HexOf(model.schema)));
+  }
+  if (header.element_count != model.element_count) {
+    return Admission::Refused(
+        SubmissionRefusal::kSchema,
+        fmt::format("{} elements, the model has {}", header.element_count, model.element_count));
+  }
+  const parameters::Sha256& base = versions.Before(staleness);
+  if (header.base_model != base) {
+    return Admission::Refused(
+        SubmissionRefusal::kBaseModel,
+        fmt::format("the update is the difference to {}, round {} starts from {}",
+                    parameters::HexOf(header.base_model), header.round, parameters::HexOf(base)));
+  }
+  const bool partial = !header.contributors.empty();
+  if (partial != partial_sums) {
+    return Admission::Refused(SubmissionRefusal::kContributors,
+                              fmt::format("{} had {} that its updates are partial sums, this one is{}",
+                                          header.node, partial ? "not said" : "said", partial ? "" : " not"));
+  }
+  const bool fixed = header.encoding == parameters::UpdateEncoding::kFixed32;
+  if (fixed != (partial || config.privacy.secure_aggregation)) {
+    return Admission::Refused(
+        SubmissionRefusal::kEncoding,
+        fmt::format("{}: masked updates and partial sums come as fixed32, others do not",
+                    parameters::UpdateEncodingName(header.encoding)));
+  }
+  if (header.sample_count == 0 || header.sample_count > config.max_samples) {
+    return Admission::Refused(
+        SubmissionRefusal::kSampleCount,
+        fmt::format("{} samples, expected 1 to {}", header.sample_count, config.max_samples));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 RoundSequence::RoundSequence(const RunConfig& config) : config_(&config) {
   if (config.relayed) {
-    parent_ = std::make_unique<ParentRounds>(config.weighting);
+    source_.reset(parent_ = new ParentRounds(config.weighting));
   } else {
-    drawn_ = std::make_unique<DrawnRounds>(config);
+    source_.reset(drawn_ = new DrawnRounds(config));
   }
-}
-
-RoundSource& RoundSequence::source() {
-  if (parent_) return *parent_;
-  return *drawn_;
-}
-
-const RoundSource& RoundSequence::source() const {
-  if (parent_) return *parent_;
-  return *drawn_;
 }
 
 Admission RoundSequence::Judge(const SubmissionHeader& header, const Roster::Node& sender,
@@ -42,7 +78,8 @@ Admission RoundSequence::Judge(const SubmissionHeader& header, const Roster::Nod
   if (!round_) {
     return Admission::Refused(SubmissionRefusal::kStale, fmt::format("round {} is over", header.round));
   }
-  if (auto refusal = round_->Refuse(header, sender.status, versions, now_ns)) return *std::move(refusal);
+  if (auto refusal = round_->Refuse(header, sender.status, versions.earlier(), now_ns))
+    return *std::move(refusal);
   const std::size_t staleness = round_->number() - header.round;
   const bool partial_sums = sender.declaration.partial_sums;
   if (auto refusal = RefuseContents(header, *config_, versions, staleness, partial_sums)) {
@@ -53,7 +90,7 @@ Admission RoundSequence::Judge(const SubmissionHeader& header, const Roster::Nod
 
 void RoundSequence::StartIfReady(const Roster& roster, std::int64_t now_ns, RunOutcome& outcome) {
   if (round_) return;
-  std::optional<RoundPlan> plan = source().Next(roster, last_, now_ns);
+  std::optional<RoundPlan> plan = source_->Next(roster, last_, now_ns);
   if (!plan) return;
   outcome.started = plan->started;
   round_ = MakeRound(*config_, std::move(plan->started), plan->deadline_ns);
@@ -95,7 +132,7 @@ void RoundSequence::Commit() {
 }
 
 std::int64_t RoundSequence::next_ns(std::int64_t now_ns) const {
-  return round_ ? round_->deadline_ns() : source().next_ns(now_ns);
+  return round_ ? round_->deadline_ns() : source_->next_ns(now_ns);
 }
 
 RoundClosed RoundSequence::Closed(std::vector<std::string> dropped) const {

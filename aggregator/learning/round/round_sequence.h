@@ -1,21 +1,66 @@
 // The rounds of a run, one after the other: starts the next one, lets it go on and ends it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "aggregator/learning/round/drawn_rounds.h"
-#include "aggregator/learning/round/parent_rounds.h"
 #include "aggregator/learning/round/roster.h"
 #include "aggregator/learning/round/round.h"
+#include "aggregator/learning/round/round_source.h"
 #include "aggregator/learning/round/run_event.h"
 #include "core/learning/run_config.h"
+#include "core/parameters/identity.h"
 
 namespace tributary::learning {
+
+struct ModelFacts {
+  parameters::Sha256 schema{};
+  parameters::Sha256 model{};  // of the present parameters
+  std::uint64_t element_count = 0;
+};
+
+// The model that a run trains, and for FedBuff the versions before it. One thread at a time.
+class ModelVersions {
+ public:
+  // Keeps the last `earlier` versions before the present one.
+  ModelVersions(const ModelFacts& present, std::size_t earlier) : present_(present), limit_(earlier) {}
+
+  const ModelFacts& present() const { return present_; }
+  std::size_t earlier() const { return earlier_.size(); }
+  // The version that many steps before the present one; at most earlier().
+  const parameters::Sha256& Before(std::size_t steps) const {
+    return steps == 0 ? present_.model : earlier_[earlier_.size() - steps];
+  }
+
+  // A round has made the model go on.
+  void GoOn(const parameters::Sha256& model) {
+    earlier_.push_back(present_.model);
+    if (earlier_.size() > limit_) earlier_.pop_front();
+    present_.model = model;
+  }
+  // The run goes on from another model: updates to the earlier versions are void.
+  void Replace(const parameters::Sha256& model) {
+    earlier_.clear();
+    present_.model = model;
+  }
+
+  // Oldest first.
+  std::vector<parameters::Sha256> Earlier() const { return {earlier_.begin(), earlier_.end()}; }
+  void RestoreEarlier(const std::vector<parameters::Sha256>& earlier) {
+    earlier_.assign(earlier.begin(), earlier.end());
+  }
+
+ private:
+  ModelFacts present_;
+  std::size_t limit_;
+  std::deque<parameters::Sha256> earlier_;  // oldest first
+};
 
 // Owns the round under way and the source of the next one. What changes is added to `outcome`, and to the
 // roster's counts of dropped rounds. One thread at a time.
@@ -26,10 +71,10 @@ class RoundSequence {
   Round* under_way() { return round_.get(); }  // null: none
   const Round* under_way() const { return round_.get(); }
   bool closed() const { return round_ && round_->step() == RoundStep::kClosing; }
-  std::uint32_t last() const { return last_; }      // the last number that was used
-  DrawnRounds* drawn() { return drawn_.get(); }     // null: the rounds are a parent's
-  ParentRounds* parent() { return parent_.get(); }  // null: the rounds are the aggregator's own
-  const ParentRounds* parent() const { return parent_.get(); }
+  std::uint32_t last() const { return last_; }  // the last number that was used
+  DrawnRounds* drawn() { return drawn_; }       // null: the rounds are a parent's
+  ParentRounds* parent() { return parent_; }    // null: the rounds are the aggregator's own
+  const ParentRounds* parent() const { return parent_; }
 
   // Whether the round under way may take that submission, and with which weight.
   Admission Judge(const SubmissionHeader& header, const Roster::Node& sender, const ModelVersions& versions,
@@ -45,7 +90,7 @@ class RoundSequence {
   // When a round starts or a step ends, though nobody does anything; kNoDeadline: never.
   std::int64_t next_ns(std::int64_t now_ns) const;
   // What the next round waits for.
-  std::string StatusMessage(const Roster& roster) const { return source().StatusMessage(roster, last_); }
+  std::string StatusMessage(const Roster& roster) const { return source_->StatusMessage(roster, last_); }
 
   void RestoreLast(std::uint32_t last) { last_ = last; }
   // DataLoss: the round contradicts itself. `accepted`: in the order of acceptance.
@@ -55,14 +100,13 @@ class RoundSequence {
   void GoOnAfterRestart(Roster& roster, std::int64_t now_ns, RunOutcome& outcome);
 
  private:
-  RoundSource& source();
-  const RoundSource& source() const;
   RoundClosed Closed(std::vector<std::string> dropped) const;
   std::vector<std::string> CountDropped(Roster& roster) const;
 
   const RunConfig* config_;
-  std::unique_ptr<DrawnRounds> drawn_;
-  std::unique_ptr<ParentRounds> parent_;
+  std::unique_ptr<RoundSource> source_;
+  DrawnRounds* drawn_ = nullptr;  // one of these two is the source
+  ParentRounds* parent_ = nullptr;
   std::unique_ptr<Round> round_;
   std::uint32_t last_ = 0;
 };

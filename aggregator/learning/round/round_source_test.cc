@@ -1,12 +1,10 @@
 // Where rounds come from: how often an attempt looks at all nodes, and what starts.
+#include "aggregator/learning/round/round_source.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "aggregator/learning/round/drawn_rounds.h"
-#include "aggregator/learning/round/parent_rounds.h"
-#include "aggregator/learning/round/round.h"
 
 namespace tributary::learning {
 namespace {

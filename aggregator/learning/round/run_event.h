@@ -12,6 +12,8 @@
 
 namespace tributary::learning {
 
+inline constexpr std::int64_t kNoDeadline = INT64_MAX;
+
 // The steps of a round, in order. Without secure aggregation: kTraining and kClosing only.
 enum class RoundStep : std::uint8_t { kKeys, kShares, kTraining, kUnmasking, kClosing };
 

@@ -2,19 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "core/status/macros.h"
+
 namespace tributary::learning {
+namespace {
+
+// The update itself is at fault, so that sending it again cannot help.
+constexpr SubmissionRefusal kFaultsOfUpdate[] = {
+    SubmissionRefusal::kSchema,      SubmissionRefusal::kBaseModel,   SubmissionRefusal::kEncoding,
+    SubmissionRefusal::kSampleCount, SubmissionRefusal::kNotFinite,   SubmissionRefusal::kOutOfRange,
+    SubmissionRefusal::kTooLarge,    SubmissionRefusal::kContributors};
+
+}  // namespace
 
 RunState::RunState(RunConfig config, const ModelFacts& model)
     : config_(std::make_unique<const RunConfig>(std::move(config))),
       versions_(model, config_->asynchronous() ? config_->buffer.max_staleness : 0),
       rounds_(*config_) {
-  changes_.AddEveryone();
+  roster_.changes().AddEveryone();
 }
 
 absl::StatusOr<RunState> RunState::Create(RunConfig config, const ModelFacts& model) {
-  if (absl::Status status = Validate(config); !status.ok()) return status;
+  RETURN_IF_ERROR(Validate(config));
   if (model.element_count == 0) return absl::InvalidArgumentError("the model has no elements");
   return RunState(std::move(config), model);
 }
@@ -53,24 +66,20 @@ absl::StatusOr<RunState> RunState::Restore(RunConfig config, const ModelFacts& m
   for (const ParticipantStatus& status : snapshot.participants) state->roster_.Restore(status);
   state->rounds_.RestoreLast(snapshot.round);
   if (!snapshot.open) return state;
-  const absl::Status status =
-      state->rounds_.RestoreRound(*snapshot.open, snapshot.closed ? RoundStep::kClosing : snapshot.step,
-                                  snapshot.accepted, state->roster_);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(state->rounds_.RestoreRound(*snapshot.open,
+                                              snapshot.closed ? RoundStep::kClosing : snapshot.step,
+                                              snapshot.accepted, state->roster_));
   return state;
 }
 
 // ---- Who takes part.
 
 absl::StatusOr<RunOutcome> RunState::Join(const NodeDeclaration& declaration, std::int64_t now_ns) {
-  if (absl::Status status = CheckDeclaration(declaration, *config_, model().schema); !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(CheckDeclaration(declaration, *config_, model().schema));
   if (roster_.joined() >= config_->max_nodes && roster_.Find(declaration.node) == nullptr) {
     return absl::ResourceExhaustedError(fmt::format("{} nodes have joined, no more may", config_->max_nodes));
   }
   roster_.Join(declaration);
-  changes_.Add(declaration.node);
   RunOutcome outcome;
   StartRoundIfReady(now_ns, outcome);
   return outcome;
@@ -78,9 +87,7 @@ absl::StatusOr<RunOutcome> RunState::Join(const NodeDeclaration& declaration, st
 
 RunOutcome RunState::Leave(std::string_view node, std::string_view boot_id, std::int64_t now_ns) {
   RunOutcome outcome;
-  if (!roster_.Leave(node, boot_id)) return outcome;
-  changes_.Add(node);
-  EndStepIfDue(now_ns, outcome);
+  if (roster_.Leave(node, boot_id)) EndStepIfDue(now_ns, outcome);
   return outcome;
 }
 
@@ -88,7 +95,6 @@ void RunState::LeaveOut(std::string_view node, std::string_view reason) {
   if (roster_.Find(node) == nullptr) return;
   roster_.LeaveOut(node, reason);
   if (Round* round = rounds_.under_way()) round->GiveUp(node);
-  changes_.Add(node);
 }
 
 bool RunState::CannotTrain(std::string_view node) const {
@@ -172,13 +178,13 @@ void RunState::CountRefusal(const SubmissionHeader& header, const Admission& ref
   Round* round = rounds_.under_way();
   const bool now =
       round != nullptr && round->step() == RoundStep::kTraining && round->number() == header.round;
-  const bool for_good = IsFaultOfUpdate(refusal.reason) && refusal.counted_elsewhere.empty();
+  const bool for_good = std::ranges::find(kFaultsOfUpdate, refusal.reason) != std::end(kFaultsOfUpdate) &&
+                        refusal.counted_elsewhere.empty();
   if (now && for_good && round->StandingOf(sender->status) != Standing::kNotAwaited) {
     round->GiveUp(header.node);
   }
   roster_.CountRefused(header.node,
                        fmt::format("{}: {}", SubmissionRefusalName(refusal.reason), refusal.message));
-  changes_.Add(header.node);
 }
 
 Admission RunState::Admit(const SubmissionHeader& header, std::int64_t now_ns) {
@@ -213,7 +219,6 @@ Acceptance RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns)
   }
   round->Accept(header, admission.weight);
   roster_.CountAccepted(header.node, header.round);
-  changes_.Add(header.node);
   EndStepIfDue(now_ns, answer.outcome);
   return answer;
 }
@@ -244,7 +249,6 @@ absl::StatusOr<Declined> RunState::Decline(std::string_view node, std::string_vi
   answer.news = true;
   roster_.CountDeclined(node, under_way->number(), decline);
   under_way->Decline(node, decline);
-  changes_.Add(node);
   EndStepIfDue(now_ns, answer.outcome);
   StartRoundIfReady(now_ns, answer.outcome);
   return answer;
@@ -254,11 +258,11 @@ absl::StatusOr<Declined> RunState::Decline(std::string_view node, std::string_vi
 
 void RunState::StartRoundIfReady(std::int64_t now_ns, RunOutcome& outcome) {
   if (!paused_ && !ended()) rounds_.StartIfReady(roster_, now_ns, outcome);
-  if (!outcome.empty()) changes_.AddEveryone();
+  if (!outcome.empty()) roster_.changes().AddEveryone();
 }
 
 void RunState::EndStepIfDue(std::int64_t now_ns, RunOutcome& outcome) {
-  if (rounds_.EndStepIfDue(roster_, now_ns, outcome)) changes_.AddEveryone();
+  if (rounds_.EndStepIfDue(roster_, now_ns, outcome)) roster_.changes().AddEveryone();
 }
 
 Advanced RunState::Advance(std::int64_t now_ns) {
@@ -266,7 +270,7 @@ Advanced RunState::Advance(std::int64_t now_ns) {
   if (restored_) {
     restored_ = false;
     rounds_.GoOnAfterRestart(roster_, now_ns, advanced.outcome);
-    changes_.AddEveryone();
+    roster_.changes().AddEveryone();
   }
   if (!stopped_) EndStepIfDue(now_ns, advanced.outcome);
   StartRoundIfReady(now_ns, advanced.outcome);
@@ -280,8 +284,8 @@ absl::StatusOr<RunOutcome> RunState::FinishStep(std::string_view node, std::uint
   if (round == 0 || round != this->round() || stopped_) {
     return absl::FailedPreconditionError(fmt::format("round {} is not at that step", round));
   }
-  if (absl::Status status = rounds_.under_way()->FinishStep(node, step); !status.ok()) return status;
-  changes_.Add(node);
+  RETURN_IF_ERROR(rounds_.under_way()->FinishStep(node, step));
+  roster_.changes().Add(node);
   RunOutcome outcome;
   EndStepIfDue(now_ns, outcome);
   StartRoundIfReady(now_ns, outcome);
@@ -328,7 +332,7 @@ absl::StatusOr<RunOutcome> RunState::Begin(const ParentRound& round, std::int64_
   RunOutcome outcome;
   if (under_way != nullptr && under_way->number() == round.round && model().model == round.model) {
     if (!closed()) under_way->MoveDeadline(round.deadline_ns);
-    changes_.AddEveryone();
+    roster_.changes().AddEveryone();
     return outcome;
   }
   if (round.round <= rounds_.last()) {
@@ -343,7 +347,7 @@ absl::StatusOr<RunOutcome> RunState::Begin(const ParentRound& round, std::int64_
   versions_.Replace(round.model);
   rounds_.parent()->Begin(round, now_ns);
   outcome.state_changed = true;
-  changes_.AddEveryone();
+  roster_.changes().AddEveryone();
   return outcome;
 }
 
@@ -351,7 +355,7 @@ absl::StatusOr<RunOutcome> RunState::Pause() {
   if (ended()) return absl::FailedPreconditionError("the run has ended");
   RunOutcome outcome;
   outcome.state_changed = !paused_;
-  if (!paused_) changes_.AddEveryone();
+  if (!paused_) roster_.changes().AddEveryone();
   paused_ = true;
   return outcome;
 }
@@ -360,7 +364,7 @@ absl::StatusOr<RunOutcome> RunState::Resume(std::int64_t now_ns) {
   if (ended()) return absl::FailedPreconditionError("the run has ended");
   RunOutcome outcome;
   outcome.state_changed = paused_;
-  if (paused_) changes_.AddEveryone();
+  if (paused_) roster_.changes().AddEveryone();
   paused_ = false;
   StartRoundIfReady(now_ns, outcome);
   return outcome;
@@ -375,7 +379,7 @@ absl::StatusOr<RunOutcome> RunState::Stop() {
   if (rounds_.parent() != nullptr) rounds_.parent()->Forget();
   // A closed round is complete and may still be committed.
   if (open() != nullptr && !closed()) rounds_.Fail("the run was stopped", roster_, outcome);
-  changes_.AddEveryone();
+  roster_.changes().AddEveryone();
   return outcome;
 }
 

@@ -23,22 +23,26 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "aggregator/learning/round/admission.h"
-#include "aggregator/learning/round/changed_nodes.h"
-#include "aggregator/learning/round/declaration.h"
-#include "aggregator/learning/round/masked_round.h"
-#include "aggregator/learning/round/model_versions.h"
-#include "aggregator/learning/round/node_task.h"
-#include "aggregator/learning/round/parent_rounds.h"
 #include "aggregator/learning/round/roster.h"
 #include "aggregator/learning/round/round.h"
 #include "aggregator/learning/round/round_sequence.h"
+#include "aggregator/learning/round/round_source.h"
 #include "aggregator/learning/round/run_event.h"
 #include "aggregator/learning/round/submission.h"
 #include "core/learning/run_config.h"
 #include "core/parameters/identity.h"
 
 namespace tributary::learning {
+
+// What a node is told to do.
+struct NodeTask {
+  TaskKind kind = TaskKind::kWait;
+  std::uint32_t round = 0;
+  std::int64_t deadline_ns = 0;  // steady
+  std::string reason;            // of kWait and kEnded
+
+  friend bool operator==(const NodeTask&, const NodeTask&) = default;
+};
 
 enum class RunPhase : std::uint8_t { kWaiting, kRunning, kPaused, kFinished, kStopped };
 
@@ -154,7 +158,7 @@ class RunState {
   void DrawLotsBy(std::uint64_t secret);
 
   // The nodes whose task or status may have changed since this was last called.
-  ChangedNodes TakeChanged() { return changes_.Take(); }
+  ChangedNodes TakeChanged() { return roster_.changes().Take(); }
 
   RunPhase phase() const;
   std::string StatusMessage() const;  // what it waits for
@@ -183,7 +187,7 @@ class RunState {
   bool finished() const { return !config_->relayed && committed_ >= config_->rounds; }
   bool ended() const { return stopped_ || finished(); }
   const Round* open() const { return rounds_.under_way(); }  // null: none
-  // Each adds to `outcome` what has changed, and tells `changes_` whom that concerns.
+  // Each adds to `outcome` what has changed, and notes in the roster whom that concerns.
   void StartRoundIfReady(std::int64_t now_ns, RunOutcome& outcome);
   void EndStepIfDue(std::int64_t now_ns, RunOutcome& outcome);
 
@@ -196,7 +200,6 @@ class RunState {
   ModelVersions versions_;
   Roster roster_;
   RoundSequence rounds_;
-  ChangeLog changes_;
   std::uint32_t committed_ = 0;  // rounds
   bool paused_ = false;
   bool stopped_ = false;

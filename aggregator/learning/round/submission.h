@@ -1,13 +1,14 @@
-// What a node says about an update before it sends it, and why it may not be taken.
+// What a node says about an update before it sends it, and the answer: whether it is taken, or why not.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/training_metrics.h"
 #include "core/parameters/update_encoding.h"
@@ -60,12 +61,38 @@ enum class SubmissionRefusal : std::uint8_t {
   kMalformed = 22,
   kBusy = 23,
 };
-inline constexpr std::size_t kSubmissionRefusals = 24;
+inline constexpr auto kSubmissionRefusalNames = std::to_array<std::string_view>(
+    {"unspecified",  "unknown_run", "not_running",  "not_joined", "not_asked",    "stale",
+     "future_round", "late",        "identity",     "schema",     "base_model",   "encoding",
+     "sample_count", "not_finite",  "out_of_range", "corrupt",    "out_of_order", "incomplete",
+     "too_large",    "duplicate",   "contributors", "store",      "malformed",    "busy"});
+inline constexpr std::size_t kSubmissionRefusals = kSubmissionRefusalNames.size();
 
 // "stale", "not_finite" …: the label of a metric.
-std::string_view SubmissionRefusalName(SubmissionRefusal refusal);
+constexpr std::string_view SubmissionRefusalName(SubmissionRefusal refusal) {
+  return kSubmissionRefusalNames[static_cast<std::size_t>(refusal)];
+}
 
-// What an error of UpdateDecoder or Accumulator::Add means to the node that sent the chunk.
-SubmissionRefusal RefusalOf(const absl::Status& status);
+enum class AdmissionVerdict : std::uint8_t { kGo, kAlreadyAccepted, kRefused };
+
+// The answer to a submission: whether the update counts, and with which weight.
+struct Admission {
+  AdmissionVerdict verdict = AdmissionVerdict::kRefused;
+  double weight = 0;  // kGo: by which to add the update
+  SubmissionRefusal reason = SubmissionRefusal::kUnspecified;
+  std::string message = {};  // which field, what was found, what is allowed
+  bool try_again = false;    // the same update may be taken later
+  // Set if a partial sum can be taken without these contributors. Names the first kNamed of them.
+  static constexpr std::size_t kNamed = 1'000;
+  std::vector<std::string> counted_elsewhere = {};
+
+  bool go() const { return verdict == AdmissionVerdict::kGo; }
+
+  static Admission Go(double weight) { return {AdmissionVerdict::kGo, weight}; }
+  static Admission AlreadyAccepted() { return {AdmissionVerdict::kAlreadyAccepted}; }
+  static Admission Refused(SubmissionRefusal reason, std::string message, bool try_again = false) {
+    return {AdmissionVerdict::kRefused, 0, reason, std::move(message), try_again};
+  }
+};
 
 }  // namespace tributary::learning

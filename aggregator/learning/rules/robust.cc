@@ -13,7 +13,7 @@ namespace {
 
 using Updates = std::vector<const NodeUpdate*>;  // ascending by name
 
-// What all robust combinations share: the checks, the order, and a plain step.
+// What all robust combinations share: the checks and the order.
 class RobustStrategy : public Strategy {
  public:
   RobustStrategy(const StrategyOptions& options, std::size_t n) : Strategy(options, n) {}
@@ -49,11 +49,6 @@ class RobustStrategy : public Strategy {
 
  private:
   virtual void CombineSorted(const Updates& updates, std::span<float> combined) const = 0;
-
-  void Apply(std::size_t, std::span<const float> combined, std::span<float> model) final {
-    const auto rate = static_cast<float>(options().learning_rate);
-    for (std::size_t i = 0; i < model.size(); ++i) model[i] += rate * combined[i];
-  }
 };
 
 // Calls `reduce` with the sorted values of each coordinate.
@@ -67,6 +62,7 @@ void ForEachCoordinate(const Updates& updates, std::span<float> combined, Reduce
   }
 }
 
+// Coordinate-wise median; of an even number the mean of the two in the middle.
 class Median final : public RobustStrategy {
   using RobustStrategy::RobustStrategy;
 
@@ -79,6 +75,7 @@ class Median final : public RobustStrategy {
   }
 };
 
+// Coordinate-wise mean of what is left when ⌊trim · n⌋ values are left out at each end.
 class TrimmedMean final : public RobustStrategy {
   using RobustStrategy::RobustStrategy;
 
@@ -101,6 +98,8 @@ double SquaredDistance(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
+// Mean of the `selected` updates whose n − byzantine − 2 nearest neighbours are nearest (sum of squared
+// distances; of equal ones, the first by name). Takes n ≥ 2 · byzantine + 3 updates.
 class MultiKrum final : public RobustStrategy {
  public:
   using RobustStrategy::RobustStrategy;
@@ -145,14 +144,17 @@ class MultiKrum final : public RobustStrategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> MakeMedian(const StrategyOptions& options, std::size_t element_count) {
-  return std::make_unique<Median>(options, element_count);
-}
-std::unique_ptr<Strategy> MakeTrimmedMean(const StrategyOptions& options, std::size_t element_count) {
-  return std::make_unique<TrimmedMean>(options, element_count);
-}
-std::unique_ptr<Strategy> MakeMultiKrum(const StrategyOptions& options, std::size_t element_count) {
-  return std::make_unique<MultiKrum>(options, element_count);
+std::unique_ptr<Strategy> MakeRobust(const StrategyOptions& options, std::size_t element_count) {
+  switch (options.kind) {
+    case StrategyKind::kMedian:
+      return std::make_unique<Median>(options, element_count);
+    case StrategyKind::kTrimmedMean:
+      return std::make_unique<TrimmedMean>(options, element_count);
+    case StrategyKind::kMultiKrum:
+      return std::make_unique<MultiKrum>(options, element_count);
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace tributary::learning

@@ -9,7 +9,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,12 +23,6 @@ struct NodeUpdate {
   std::string node;
   double weight = 0;
   std::span<const float> delta;
-};
-
-// What a strategy remembers between rounds, to be stored with the model: one value per parameter.
-struct StrategyState {
-  std::string_view name;  // "momentum", "second_moment"
-  std::span<float> values;
 };
 
 // Result and state depend only on what was passed in, bit for bit on every kind of processor. One thread at a
@@ -58,19 +51,21 @@ class Strategy {
   // (model and state are then not to be used).
   absl::Status Step(std::span<const float> combined, std::span<float> model);
 
-  // In a fixed order; empty for those that remember nothing. Write into it to restore.
-  virtual std::vector<StrategyState> state() { return {}; }
-
-  const StrategyOptions& options() const { return options_; }
-  std::size_t element_count() const { return element_count_; }
+  // What the strategy remembers between rounds, to be stored with the model: vectors of one value per
+  // parameter, in a fixed order. Write into them to restore.
+  virtual std::vector<std::span<float>> state() { return {}; }
 
  protected:
   Strategy(const StrategyOptions& options, std::size_t element_count)
       : options_(options), element_count_(element_count) {}
 
+  const StrategyOptions& options() const { return options_; }
+  std::size_t element_count() const { return element_count_; }
+
  private:
-  // The part of the model from element `first` on.
-  virtual void Apply(std::size_t first, std::span<const float> combined, std::span<float> model) = 0;
+  // The part of the model from element `first` on: model += learning_rate · combined, unless a strategy does
+  // more.
+  virtual void Apply(std::size_t first, std::span<const float> combined, std::span<float> model);
 
   StrategyOptions options_;
   std::size_t element_count_;

@@ -45,10 +45,10 @@ absl::StatusOr<store::DurableFile> RunModel::Write(store::Store& store, std::str
 absl::StatusOr<std::optional<store::DurableFile>> RunModel::WriteStrategyState(store::Store& store,
                                                                                std::string_view run,
                                                                                std::uint32_t round) const {
-  const std::vector<StrategyState> state = strategy_->state();
+  const std::vector<std::span<float>> state = strategy_->state();
   if (state.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(store::DurableFile file, store.NewStrategyState(run, round));
-  for (const StrategyState& part : state) RETURN_IF_ERROR(AppendAll(file, parameters::BytesOf(part.values)));
+  for (const std::span<float> part : state) RETURN_IF_ERROR(AppendAll(file, parameters::BytesOf(part)));
   return std::optional<store::DurableFile>(std::move(file));
 }
 
@@ -61,13 +61,13 @@ absl::Status RunModel::Load(const store::Store& store, const store::ModelRecord&
 }
 
 absl::Status RunModel::LoadStrategyState(const store::Store& store, const store::ModelRecord& record) {
-  const std::vector<StrategyState> parts = strategy_->state();
+  const std::vector<std::span<float>> parts = strategy_->state();
   if (record.strategy_state.name.empty()) {
-    for (const StrategyState& part : parts) std::ranges::fill(part.values, 0.0f);
+    for (const std::span<float> part : parts) std::ranges::fill(part, 0.0f);
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(store::CheckedReader reader, store.Read(record.strategy_state));
-  for (const StrategyState& part : parts) RETURN_IF_ERROR(ReadValues(reader, part.values));
+  for (const std::span<float> part : parts) RETURN_IF_ERROR(ReadValues(reader, part));
   return absl::OkStatus();
 }
 

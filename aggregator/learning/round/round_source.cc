@@ -1,4 +1,4 @@
-#include "aggregator/learning/round/drawn_rounds.h"
+#include "aggregator/learning/round/round_source.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "aggregator/learning/round/round.h"
+#include "absl/status/statusor.h"
 #include "core/nn/kernel/random_stream.h"
 
 namespace tributary::learning {
@@ -20,14 +20,16 @@ constexpr std::size_t kMaxContributions = 1 << 16;
 // A number whose draw misses the quorum is passed over, up to so many in a row.
 constexpr int kDraws = 1000;
 
-constexpr std::int64_t kFirstRestNs = 1'000'000'000;
+// An attempt to fit the nodes' samples costs O(n), and nodes join by the thousand after a restart.
+constexpr std::int64_t kRetryNs = 100'000'000;
+
 constexpr std::int64_t kMostRestNs = 60'000'000'000;
 
 std::uint64_t Mix(std::uint64_t state) { return nn::RandomStream(state).Bits(); }
 
-// Null: not for a valid configuration, whose weights are positive and bounded.
-std::optional<parameters::FixedPoint> FixedPointFor(const RunConfig& config,
-                                                    const std::vector<AskedNode>& asked) {
+// Not an error for a valid configuration, whose weights are positive and bounded.
+absl::StatusOr<parameters::FixedPoint> FixedPointFor(const RunConfig& config,
+                                                     const std::vector<AskedNode>& asked) {
   double total_weight = 0;
   double heaviest = 0;
   for (const AskedNode& node : asked) {
@@ -35,24 +37,15 @@ std::optional<parameters::FixedPoint> FixedPointFor(const RunConfig& config,
     heaviest = std::max(heaviest, node.weight);
   }
   if (config.asynchronous()) total_weight = config.buffer.size * heaviest;
-  const absl::StatusOr<parameters::FixedPoint> fixed_point =
-      parameters::FixedPoint::For(config.max_element, total_weight, kMaxContributions);
-  if (!fixed_point.ok()) return std::nullopt;
-  return *fixed_point;
+  return parameters::FixedPoint::For(config.max_element, total_weight, kMaxContributions);
 }
 
 }  // namespace
-
-DrawnRounds::DrawnRounds(const RunConfig& config) : config_(config), rest_ns_(kFirstRestNs) {}
-
-std::size_t DrawnRounds::required() const { return std::max(config_.min_nodes, config_.quorum); }
 
 void DrawnRounds::Rest(std::int64_t deadline_ns, std::int64_t now_ns) {
   rest_until_ns_ = std::min(deadline_ns, now_ns + rest_ns_);
   rest_ns_ = std::min(2 * rest_ns_, kMostRestNs);
 }
-
-void DrawnRounds::EndRests() { rest_ns_ = kFirstRestNs; }
 
 bool DrawnRounds::Chosen(std::string_view node, std::uint32_t round) const {
   if (config_.sample_fraction >= 1) return true;
@@ -76,8 +69,8 @@ std::optional<RoundPlan> DrawnRounds::Next(const Roster& roster, std::uint32_t& 
     rest_until_ns_ = now_ns + std::min(kFirstRestNs, config_.deadline_ns);
     return std::nullopt;
   }
-  const std::optional<parameters::FixedPoint> fixed_point = FixedPointFor(config_, round.asked);
-  if (!fixed_point) return std::nullopt;
+  const absl::StatusOr<parameters::FixedPoint> fixed_point = FixedPointFor(config_, round.asked);
+  if (!fixed_point.ok()) return std::nullopt;
   round.fixed_point = *fixed_point;
   rest_until_ns_ = 0;
   return RoundPlan{std::move(round), now_ns + config_.deadline_ns};
@@ -94,6 +87,49 @@ std::string DrawnRounds::StatusMessage(const Roster& roster, std::uint32_t last_
   std::string message = fmt::format("{} of {} required nodes connected", roster.ready(), required());
   if (roster.unable() > 0) message += fmt::format(", {} more cannot train", roster.unable());
   return message;
+}
+
+void ParentRounds::Begin(const ParentRound& round, std::int64_t now_ns) {
+  next_ = round;
+  gathered_ns_ = now_ns + std::min(kGatherNs, (round.deadline_ns - now_ns) / 2);
+  retry_ns_ = now_ns;
+}
+
+void ParentRounds::Forget(std::optional<std::uint32_t> round) {
+  if (next_ && (!round || next_->round == *round)) next_.reset();
+}
+
+std::optional<RoundPlan> ParentRounds::Next(const Roster& roster, std::uint32_t& last_round,
+                                            std::int64_t now_ns) {
+  if (!next_) return std::nullopt;
+  // After a restart the nodes come back one after the other.
+  const bool in_time = now_ns < gathered_ns_;
+  if (in_time && (now_ns < retry_ns_ || roster.ready_samples() < next_->sample_count)) return std::nullopt;
+  RoundPlan plan{{next_->round, {}, next_->fixed_point}, next_->deadline_ns};
+  std::uint64_t left = next_->sample_count;
+  for (AskedNode& node : roster.Ready(weighting_)) {
+    if (node.sample_count > left) continue;
+    left -= node.sample_count;
+    plan.started.asked.push_back(std::move(node));
+  }
+  if (left > 0 && in_time) {
+    retry_ns_ = std::min(gathered_ns_, now_ns + kRetryNs);
+    return std::nullopt;
+  }
+  next_.reset();
+  if (plan.started.asked.empty()) return std::nullopt;
+  last_round = plan.started.round;
+  return plan;
+}
+
+std::int64_t ParentRounds::next_ns(std::int64_t now_ns) const {
+  if (!next_) return kNoDeadline;
+  return now_ns < retry_ns_ ? retry_ns_ : gathered_ns_;
+}
+
+std::string ParentRounds::StatusMessage(const Roster& /*roster*/, std::uint32_t /*last_round*/) const {
+  if (!next_) return "the parent asks for no round";
+  return fmt::format("round {} waits for {} samples", next_->round, next_->sample_count);
 }
 
 }  // namespace tributary::learning
