@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <future>
 
-#include "aggregator/learning/run/update_header.h"
+#include "aggregator/learning/run/messages.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/crc32c.h"
 #include "core/runtime/clock.h"

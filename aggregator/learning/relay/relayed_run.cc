@@ -85,7 +85,8 @@ void RelayedRun::GiveUpIfOver() {
   if (!done_) return;
   if (!run_.health().ok()) return std::exchange(done_, nullptr)(run_.health());
   if (run_.state().begun()) return;
-  const std::string why = run_.last_failure();
+  const Journal::Line& last = run_.journal().last();
+  const std::string why = last == nullptr ? "" : last->failure();
   std::exchange(done_, nullptr)(
       absl::UnavailableError(fmt::format("no update of a node has come{}", why.empty() ? "" : ": " + why)));
 }

@@ -63,7 +63,7 @@ TEST_F(BufferedRunTest, CountsNoUpdateTwiceAcrossVersionsAndRestarts) {
   EXPECT_EQ(Offer(header).verdict, Verdict::kAlreadyAccepted);
   Restart(Stored());
   EXPECT_EQ(Offer(header).verdict, Verdict::kAlreadyAccepted);
-  EXPECT_EQ(run_->accepted_updates(), 0u);
+  EXPECT_EQ(Accepted(), 0u);
 }
 
 TEST_F(BufferedRunTest, AnUpdateThatStraddlesAVersionIsSentAgain) {
@@ -110,7 +110,7 @@ TEST_F(BufferedRunTest, TwoUpdatesOfANodeInOneBufferOutliveARestart) {
   EXPECT_EQ(Offer(late).verdict, Verdict::kGo);
   Submit("dogwood");
   Restart(Stored());
-  EXPECT_EQ(run_->accepted_updates(), 2u);
+  EXPECT_EQ(Accepted(), 2u);
   Submit("ash");
   EXPECT_EQ(Last<RoundClosed>().total_weight, 200 + 100 / std::sqrt(2.0));
 }

@@ -32,7 +32,7 @@ TEST_F(MaskedRunTest, GoesThroughItsSteps) {
   JoinThree();
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kAdvertiseKeys);
   FinishAll(RoundStep::kKeys);
-  EXPECT_EQ(run_->threshold(), 2u);
+  EXPECT_EQ(MaskingThreshold(3), 2u);
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kShareKeys);
   FinishAll(RoundStep::kShares);
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kTrain);

@@ -221,7 +221,6 @@ class MaskedRound final : public PlainRound {
   std::optional<StepStarted> StepUnderWay() const override {
     return StepStarted{number(), step(), turnout().Nodes(false)};
   }
-  std::size_t threshold() const override { return threshold_; }
 
  private:
   std::size_t Needed() const override {

@@ -121,10 +121,8 @@ class Round {
   // O(n). Asked, and nothing has come; ascending.
   virtual std::vector<std::string> Missing() const = 0;
 
-  // Secure aggregation: the present step with its nodes, and the shares that reconstruct a secret (valid from
-  // the end of kKeys on). Null and 0 for other rounds.
+  // Secure aggregation: the present step with its nodes. Null for other rounds.
   virtual std::optional<StepStarted> StepUnderWay() const { return std::nullopt; }
-  virtual std::size_t threshold() const { return 0; }
 
   // After a restart, before what was accepted comes in again.
   void Restore(RoundStep step);

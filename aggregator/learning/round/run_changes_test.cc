@@ -211,12 +211,12 @@ TEST_F(RunChangesTest, OneUpdateAmongTenThousandNodesConcernsOneNode) {
     EXPECT_TRUE(answer.admission.go());
     EXPECT_TRUE(answer.outcome.empty());
     ExpectNodes({node});
-    EXPECT_EQ(run_->asked(node)->node, node);
+    EXPECT_EQ(run_->under_way()->Asked(node)->node, node);
   }
   Join("node9999");
   ExpectNodes({"node9999"});
-  EXPECT_EQ(run_->asked("node9999"), nullptr);
-  EXPECT_EQ(run_->connected(), kNodes + 1);
+  EXPECT_EQ(run_->under_way()->Asked("node9999"), nullptr);
+  EXPECT_EQ(run_->roster().connected(), kNodes + 1);
 }
 
 }  // namespace

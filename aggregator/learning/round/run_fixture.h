@@ -179,8 +179,12 @@ class RunFixture : public ::testing::Test {
     return {};
   }
   ParticipantStatus Status(std::string_view node) const {
-    const ParticipantStatus* status = run_->participant(node);
-    return status == nullptr ? ParticipantStatus{} : *status;
+    const Roster::Node* known = run_->roster().Find(node);
+    return known == nullptr ? ParticipantStatus{} : known->status;
+  }
+  // Updates in the round under way.
+  std::size_t Accepted() const {
+    return run_->under_way() == nullptr ? 0 : run_->under_way()->updates().count();
   }
 
   RunConfig config_;

@@ -46,7 +46,7 @@ TEST_F(PartialSumTest, WithContributorsThatDoNotAddUpIsRefused) {
     Create();
     JoinWithAChild();
     EXPECT_EQ(Offer(Sum(contributors)).reason, Reason::kContributors);
-    EXPECT_EQ(run_->accepted_updates(), 0u);
+    EXPECT_EQ(Accepted(), 0u);
   }
 }
 
@@ -203,7 +203,7 @@ class RelayedRunTest : public RunFixture {
   }
   std::vector<std::string> Asked() const {
     std::vector<std::string> names;
-    for (const AskedNode& node : run_->open_round()->asked) names.push_back(node.node);
+    for (const AskedNode& node : run_->under_way()->started().asked) names.push_back(node.node);
     return names;
   }
 };
@@ -260,7 +260,7 @@ TEST_F(RelayedRunTest, GoesOnWithTheSameRoundAfterARestart) {
   later.deadline_ns = 2'000'000;
   Begin(later);
   EXPECT_EQ(run_->deadline_ns(), 2'000'000);
-  EXPECT_EQ(run_->accepted_updates(), 1u);
+  EXPECT_EQ(Accepted(), 1u);
   EXPECT_EQ(run_->TaskOf("birch").round, 3u);
 }
 
@@ -271,7 +271,7 @@ TEST_F(RelayedRunTest, LeavesARoundThatTheParentHasLeft) {
   Begin(Round(2));
   EXPECT_EQ(Last<RoundFailed>().reason, "the parent has gone on to round 2");
   EXPECT_EQ(run_->round(), 2u);
-  EXPECT_EQ(run_->accepted_updates(), 0u);
+  EXPECT_EQ(Accepted(), 0u);
   EXPECT_EQ(run_->Begin(Round(1), now_ns_).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
@@ -280,7 +280,7 @@ TEST_F(RelayedRunTest, ForgetsARoundThatIsGivenUpBeforeItStarted) {
   Take(run_->FailRound(1, "withdrawn", now_ns_));
   JoinThree();
   EXPECT_FALSE(run_->begun());
-  EXPECT_EQ(Advance(now_ns_), RunState::kNoDeadline);
+  EXPECT_EQ(Advance(now_ns_), kNoDeadline);
 }
 
 TEST_F(RelayedRunTest, GoesOnForAsManyRoundsAsTheParentWants) {
@@ -293,7 +293,7 @@ TEST_F(RelayedRunTest, GoesOnForAsManyRoundsAsTheParentWants) {
   EXPECT_EQ(run_->phase(), RunPhase::kWaiting);
   Begin(Round(99));
   ASSERT_TRUE(Take(run_->Stop()).ok());
-  EXPECT_EQ(Advance(now_ns_), RunState::kNoDeadline);
+  EXPECT_EQ(Advance(now_ns_), kNoDeadline);
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
 }
 

@@ -44,7 +44,7 @@ RunSnapshot RunState::Snapshot() const {
   snapshot.committed = committed_;
   snapshot.paused = paused_;
   snapshot.stopped = stopped_;
-  if (const Round* round = open()) {
+  if (const Round* round = under_way()) {
     snapshot.open = round->started();
     snapshot.step = round->step();
   }
@@ -102,11 +102,6 @@ bool RunState::CannotTrain(std::string_view node) const {
   return known != nullptr && !known->status.cannot_train.empty();
 }
 
-const ParticipantStatus* RunState::participant(std::string_view node) const {
-  const Roster::Node* known = roster_.Find(node);
-  return known == nullptr ? nullptr : &known->status;
-}
-
 NodeTask RunState::TaskOf(std::string_view node) const {
   NodeTask task;
   if (ended()) {
@@ -126,7 +121,7 @@ NodeTask RunState::TaskOf(std::string_view node) const {
                       : fmt::format("this node cannot train in this run: {}", status.cannot_train);
     return task;
   }
-  const Round* round = open();
+  const Round* round = under_way();
   const std::optional<TaskKind> kind = round != nullptr ? round->TaskFor(status) : std::nullopt;
   if (!kind) {
     task.reason =
@@ -140,21 +135,21 @@ RunPhase RunState::phase() const {
   if (finished()) return RunPhase::kFinished;
   if (stopped_) return RunPhase::kStopped;
   if (paused_) return RunPhase::kPaused;
-  return open() != nullptr ? RunPhase::kRunning : RunPhase::kWaiting;
+  return under_way() != nullptr ? RunPhase::kRunning : RunPhase::kWaiting;
 }
 
 std::string RunState::StatusMessage() const {
   if (finished()) return "all rounds are done";
   if (stopped_) return "the run was stopped";
   if (closed()) return fmt::format("round {} is being averaged", round());
-  if (open() != nullptr) return fmt::format("round {} is under way", round());
+  if (under_way() != nullptr) return fmt::format("round {} is under way", round());
   if (paused_) return "paused";
   return rounds_.StatusMessage(roster_);
 }
 
 const DeclinedTasks& RunState::declined() const {
   static const DeclinedTasks kNobody;
-  return open() != nullptr ? open()->declines() : kNobody;
+  return under_way() != nullptr ? under_way()->declines() : kNobody;
 }
 
 // ---- Which updates count.
@@ -274,7 +269,7 @@ Advanced RunState::Advance(std::int64_t now_ns) {
   }
   if (!stopped_) EndStepIfDue(now_ns, advanced.outcome);
   StartRoundIfReady(now_ns, advanced.outcome);
-  const bool idle = open() == nullptr && (paused_ || ended());
+  const bool idle = under_way() == nullptr && (paused_ || ended());
   if (!idle) advanced.next_ns = rounds_.next_ns(now_ns);
   return advanced;
 }
@@ -318,7 +313,7 @@ absl::StatusOr<RunOutcome> RunState::Commit(std::uint32_t round, const parameter
 RunOutcome RunState::ReplaceModel(const parameters::Sha256& model, std::int64_t now_ns) {
   RunOutcome outcome;
   outcome.state_changed = true;
-  if (open() != nullptr) rounds_.Fail("the model was rolled back", roster_, outcome);
+  if (under_way() != nullptr) rounds_.Fail("the model was rolled back", roster_, outcome);
   versions_.Replace(model);
   StartRoundIfReady(now_ns, outcome);
   return outcome;
@@ -378,7 +373,7 @@ absl::StatusOr<RunOutcome> RunState::Stop() {
   outcome.state_changed = true;
   if (rounds_.parent() != nullptr) rounds_.parent()->Forget();
   // A closed round is complete and may still be committed.
-  if (open() != nullptr && !closed()) rounds_.Fail("the run was stopped", roster_, outcome);
+  if (under_way() != nullptr && !closed()) rounds_.Fail("the run was stopped", roster_, outcome);
   roster_.changes().AddEveryone();
   return outcome;
 }

@@ -81,8 +81,6 @@ struct Advanced {
 
 class RunState {
  public:
-  static constexpr std::int64_t kNoDeadline = learning::kNoDeadline;
-
   // Errors: those of Validate(config); InvalidArgument for a model without elements.
   static absl::StatusOr<RunState> Create(RunConfig config, const ModelFacts& model);
 
@@ -141,7 +139,7 @@ class RunState {
   // number does not come after the last one.
   absl::StatusOr<RunOutcome> Begin(const ParentRound& round, std::int64_t now_ns);
   // A round is under way, or waits for its nodes.
-  bool begun() const { return open() != nullptr || (rounds_.parent() && rounds_.parent()->gathering()); }
+  bool begun() const { return under_way() != nullptr || (rounds_.parent() && rounds_.parent()->gathering()); }
   bool closed() const { return rounds_.closed(); }  // RoundClosed is out
 
   // Starts rounds and ends those whose deadline has passed.
@@ -165,28 +163,18 @@ class RunState {
   const RunConfig& config() const { return *config_; }
   const ModelFacts& model() const { return versions_.present(); }
   std::uint32_t committed() const { return committed_; }
+  const Roster& roster() const { return roster_; }
+  const Round* under_way() const { return rounds_.under_way(); }  // null: none
   // The following are of the round under way.
-  std::uint32_t round() const { return open() ? open()->number() : 0; }  // 0: none
-  std::int64_t deadline_ns() const { return open() ? open()->deadline_ns() : kNoDeadline; }
-  const RoundStarted* open_round() const { return open() ? &open()->started() : nullptr; }
-  const AskedNode* asked(std::string_view node) const { return open() ? open()->Asked(node) : nullptr; }
-  std::size_t accepted_updates() const { return open() ? open()->updates().count() : 0; }
+  std::uint32_t round() const { return under_way() ? under_way()->number() : 0; }  // 0: none
+  std::int64_t deadline_ns() const { return under_way() ? under_way()->deadline_ns() : kNoDeadline; }
   const DeclinedTasks& declined() const;
-  // Secure aggregation: shares that reconstruct a secret; valid from the end of kKeys on.
-  std::size_t threshold() const { return open() ? open()->threshold() : 0; }
-
-  std::size_t joined() const { return roster_.joined(); }
-  std::size_t connected() const { return roster_.connected(); }
-  std::size_t unable() const { return roster_.unable(); }             // connected, and not asked: CannotTrain
-  const ParticipantStatus* participant(std::string_view node) const;  // null: unknown
-  std::vector<ParticipantStatus> participants() const { return roster_.Statuses(); }  // ascending by name
 
  private:
   RunState(RunConfig config, const ModelFacts& model);
 
   bool finished() const { return !config_->relayed && committed_ >= config_->rounds; }
   bool ended() const { return stopped_ || finished(); }
-  const Round* open() const { return rounds_.under_way(); }  // null: none
   // Each adds to `outcome` what has changed, and notes in the roster whom that concerns.
   void StartRoundIfReady(std::int64_t now_ns, RunOutcome& outcome);
   void EndStepIfDue(std::int64_t now_ns, RunOutcome& outcome);

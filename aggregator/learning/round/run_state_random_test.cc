@@ -186,7 +186,7 @@ TEST_P(RandomRunTest, KeepsItsPromises) {
     ASSERT_FALSE(HasFailure()) << "after " << i << " steps";
     EXPECT_LE(run_->committed(), config_.rounds);
     // No round outlives its deadline: the next Advance ends it, or FedBuff waits on.
-    if (run_->deadline_ns() != RunState::kNoDeadline && kind_ != Kind::kBuffered) {
+    if (run_->deadline_ns() != kNoDeadline && kind_ != Kind::kBuffered) {
       EXPECT_LE(run_->deadline_ns(), now_ns_ + kDeadline);
     }
   }

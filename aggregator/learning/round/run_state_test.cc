@@ -61,7 +61,7 @@ TEST_F(RunStateTest, ARoundWithoutQuorumChangesNothing) {
   EXPECT_EQ(Last<RoundFailed>().reason, "1 of 3 nodes answered, 2 are needed");
   EXPECT_EQ(run_->round(), 2u);
   EXPECT_EQ(run_->committed(), 0u);
-  EXPECT_EQ(run_->accepted_updates(), 0u);
+  EXPECT_EQ(Accepted(), 0u);
   EXPECT_EQ(Offer("birch", 1).reason, Reason::kStale);
 }
 
@@ -69,7 +69,7 @@ TEST_F(RunStateTest, ASecondSubmissionIsAnsweredLikeTheFirstAndChangesNothing) {
   JoinThree();
   Submit("ash");
   EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kAlreadyAccepted);
-  EXPECT_EQ(run_->accepted_updates(), 1u);
+  EXPECT_EQ(Accepted(), 1u);
   Submit("birch");
   Submit("cedar");
   Commit();
@@ -138,7 +138,7 @@ TEST_F(RunStateTest, OneSubmissionOfANodeAtATime) {
   run_->Withdraw(header, Reason::kNotFinite);
   EXPECT_EQ(Status("ash").last_refusal, "not_finite: round 1");
   Submit("ash");
-  EXPECT_EQ(run_->accepted_updates(), 1u);
+  EXPECT_EQ(Accepted(), 1u);
 }
 
 TEST_F(RunStateTest, AnUploadThatOutlivesItsRoundLeavesTheNextOneAlone) {
@@ -223,7 +223,7 @@ TEST_F(RunStateTest, ANodeThatRestartsKeepsItsPlace) {
   EXPECT_FALSE(Status("ash").connected);
   Join("ash", "third boot");
   Submit("ash");
-  EXPECT_EQ(run_->participants().size(), 3u);
+  EXPECT_EQ(run_->roster().Statuses().size(), 3u);
 }
 
 TEST_F(RunStateTest, PauseLetsTheRoundEndAndStartsNoOther) {
@@ -237,7 +237,7 @@ TEST_F(RunStateTest, PauseLetsTheRoundEndAndStartsNoOther) {
   Commit();
   EXPECT_EQ(run_->phase(), RunPhase::kPaused);
   EXPECT_EQ(run_->TaskOf("ash").reason, "paused");
-  EXPECT_EQ(Advance(kDeadline), RunState::kNoDeadline);
+  EXPECT_EQ(Advance(kDeadline), kNoDeadline);
   ASSERT_TRUE(Take(run_->Resume(now_ns_)).ok());
   EXPECT_EQ(run_->round(), 2u);
 }
@@ -281,8 +281,8 @@ TEST_F(RunStateTest, GoesOnAfterARestart) {
   const RunSnapshot snapshot = Stored();
   Restart(snapshot);
   EXPECT_EQ(run_->round(), 1u);
-  EXPECT_EQ(run_->accepted_updates(), 1u);
-  EXPECT_EQ(run_->open_round()->fixed_point, snapshot.open->fixed_point);
+  EXPECT_EQ(Accepted(), 1u);
+  EXPECT_EQ(run_->under_way()->started().fixed_point, snapshot.open->fixed_point);
   EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kAlreadyAccepted);
   Join("birch");
   EXPECT_EQ(run_->TaskOf("birch").kind, TaskKind::kTrain);

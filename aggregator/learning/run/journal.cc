@@ -1,28 +1,51 @@
 #include "aggregator/learning/run/journal.h"
 
+#include <spdlog/spdlog.h>
+
 #include <utility>
 
-#include "aggregator/learning/run/stored.h"
+#include "aggregator/learning/run/messages.h"
+#include "aggregator/learning/run/run_record.h"
+#include "aggregator/store/store_reader.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
 namespace {
 
-store::HistoryRecord RecordOf(const v1::Round& line) {
+store::HistoryRecord HistoryOf(const v1::Round& line) {
   return {0, 0, line.round(), line.SerializeAsString()};
+}
+
+// Null: there is none, or it cannot be read.
+Journal::Line LineOf(const absl::StatusOr<std::optional<store::HistoryRecord>>& record) {
+  if (!record.ok() || !*record) return nullptr;
+  auto line = ParseStored<v1::Round>((*record)->document, "history");
+  return line.ok() ? std::make_shared<const v1::Round>(*std::move(line)) : nullptr;
 }
 
 }  // namespace
 
-absl::Status Journal::AddRun(const std::string& config, std::int64_t started_unix_ns,
-                             const v1::StoredRun& state, const store::ModelRecord& model,
-                             store::DurableFile file) {
-  return store_.AddRun({run_, config, state.SerializeAsString(), started_unix_ns, model.round}, model,
-                       std::move(file));
+absl::Status Journal::AddRun(const std::string& config, const v1::StoredRun& state, WrittenModel model) {
+  model_ = std::move(model.record);
+  return surroundings_.store.AddRun(
+      {run_, config, state.SerializeAsString(), model_.created_unix_ns, model_.round}, model_,
+      std::move(model.file));
+}
+
+absl::Status Journal::Reload(const store::ModelRecord& model) {
+  model_ = model;
+  ASSIGN_OR_RETURN(const auto reader, store::StoreReader::Open(surroundings_.store.folder()));
+  last_committed_ = LineOf(reader->LastCommitted(run_));
+  last_evaluated_ = LineOf(reader->LastEvaluated(run_));
+  ASSIGN_OR_RETURN(const auto lines, reader->LinesBefore(run_, 0, 1));
+  if (lines.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(v1::Round last, ParseStored<v1::Round>(lines.front().document, "history"));
+  last_ = std::make_shared<const v1::Round>(std::move(last));
+  return absl::OkStatus();
 }
 
 absl::Status Journal::Save(const v1::StoredRun& state) {
-  return store_.SaveDocument(run_, state.SerializeAsString());
+  return surroundings_.store.SaveDocument(run_, state.SerializeAsString());
 }
 
 absl::StatusOr<std::vector<KeptUpdate>> Journal::Stage(std::span<const std::unique_ptr<Upload>> uploads) {
@@ -32,44 +55,77 @@ absl::StatusOr<std::vector<KeptUpdate>> Journal::Stage(std::span<const std::uniq
     staged.push_back({each->header(), 0, each->norm(), each->payload_bytes(), {}});
     arrived.push_back({each->bytes(), each->TakeFile()});
   }
-  ASSIGN_OR_RETURN(std::vector<store::FileFacts> places, store_.Stage(run_, arrived));
-  for (std::size_t i = 0; i < staged.size(); ++i) staged[i].file = std::move(places[i]);
+  absl::StatusOr<std::vector<store::FileFacts>> places = surroundings_.store.Stage(run_, arrived);
+  if (!places.ok()) {
+    SayRefused(std::string(places.status().message()));
+    return places.status();
+  }
+  refuses_updates_ = false;
+  for (std::size_t i = 0; i < staged.size(); ++i) staged[i].file = std::move((*places)[i]);
   return staged;
+}
+
+void Journal::SayRefused(std::string_view why) {
+  refuses_updates_ = true;
+  if (const auto more = refusal_lines_.Admit(surroundings_.clock.SteadyNs())) {
+    spdlog::error("run {}: updates cannot be stored, nodes try again: {}{}", run_, why, *more);
+  }
 }
 
 absl::Status Journal::Keep(std::span<const KeptUpdate> updates) {
   std::vector<store::SubmissionRecord> records;
   for (const KeptUpdate& each : updates) records.push_back({each.header.node, EncodeUpdate(each), each.file});
-  return store_.AddSubmissions(run_, records);
+  return surroundings_.store.AddSubmissions(run_, records);
 }
 
-absl::Status Journal::Changed(absl::Status status) {
-  if (status.ok()) ++history_changes_;
-  return status;
+void Journal::Note(v1::Round line) {
+  ++history_changes_;
+  last_ = std::make_shared<const v1::Round>(std::move(line));
+  if (IsCommitted(*last_)) last_committed_ = last_;
 }
 
-absl::Status Journal::DropRound(const v1::StoredRun& state, const v1::Round& line) {
-  return Changed(store_.DropSubmissions(run_, state.SerializeAsString(), RecordOf(line)));
+absl::Status Journal::DropRound(const v1::StoredRun& state, v1::Round line) {
+  RETURN_IF_ERROR(surroundings_.store.DropSubmissions(run_, state.SerializeAsString(), HistoryOf(line)));
+  Note(std::move(line));
+  return absl::OkStatus();
 }
 
-absl::Status Journal::CommitRound(const v1::StoredRun& state, const v1::Round& line,
-                                  const store::ModelRecord& model, store::DurableFile file,
+absl::Status Journal::CommitRound(const v1::StoredRun& state, v1::Round line, WrittenModel model,
                                   std::optional<store::DurableFile> strategy_state) {
-  return Changed(store_.CommitRound(run_, state.SerializeAsString(), model, std::move(file),
-                                    std::move(strategy_state), RecordOf(line), keep_models_));
+  if (strategy_state) model.record.strategy_state = strategy_state->facts();
+  RETURN_IF_ERROR(surroundings_.store.CommitRound(run_, state.SerializeAsString(), model.record,
+                                                  std::move(model.file), std::move(strategy_state),
+                                                  HistoryOf(line), surroundings_.keep_models));
+  model_ = std::move(model.record);
+  Note(std::move(line));
+  return absl::OkStatus();
 }
 
-absl::Status Journal::RollBack(const v1::StoredRun& state, const v1::Round& line) {
-  return Changed(store_.RollBack(run_, line.round(), state.SerializeAsString(), RecordOf(line)));
+absl::Status Journal::RollBack(const v1::StoredRun& state, v1::Round line, const store::ModelRecord& model) {
+  RETURN_IF_ERROR(
+      surroundings_.store.RollBack(run_, line.round(), state.SerializeAsString(), HistoryOf(line)));
+  model_ = model;
+  Note(std::move(line));
+  return absl::OkStatus();
 }
 
-absl::Status Journal::Amend(const v1::Round& line) {
-  return Changed(store_.AmendHistory(run_, line.round(), line.SerializeAsString()));
+absl::Status Journal::AddEvaluation(std::uint32_t round, const v1::Evaluation& evaluation) {
+  const absl::StatusOr<std::string> stored = surroundings_.store.CommittedLine(run_, round);
+  if (!stored.ok()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(v1::Round line, ParseStored<v1::Round>(*stored, "history"));
+  *line.mutable_evaluation() = evaluation;
+  RETURN_IF_ERROR(surroundings_.store.AmendHistory(run_, round, line.SerializeAsString()));
+  ++history_changes_;
+  last_evaluated_ = std::make_shared<const v1::Round>(std::move(line));
+  for (Line* last : {&last_, &last_committed_}) {
+    if (*last != nullptr && (*last)->round() == round && IsCommitted(**last)) *last = last_evaluated_;
+  }
+  return absl::OkStatus();
 }
 
-absl::Status Journal::ReplaceModel(const v1::StoredRun& state, const store::ModelRecord& model,
-                                   store::DurableFile file) {
-  return store_.ReplaceModels(run_, state.SerializeAsString(), model, std::move(file));
+absl::Status Journal::ReplaceModel(const v1::StoredRun& state, WrittenModel model) {
+  model_ = std::move(model.record);
+  return surroundings_.store.ReplaceModels(run_, state.SerializeAsString(), model_, std::move(model.file));
 }
 
 }  // namespace tributary::learning

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
+
+#include "core/status/macros.h"
 
 namespace tributary::learning {
 namespace {
@@ -14,12 +17,12 @@ constexpr std::size_t kMaxCiphertext = 256;
 
 }  // namespace
 
-absl::Status MaskingSession::AddKeys(privacy::MaskingKeys keys) {
+absl::Status MaskingSession::AddKeys(const privacy::MaskingKeys& keys) {
   if (keys_.size() >= privacy::kMaxMaskingNodes && !keys_.contains(keys.node)) {
     return absl::InvalidArgumentError(
         fmt::format("at most {} nodes can mask together", privacy::kMaxMaskingNodes));
   }
-  if (absl::Status status = privacy::CheckKeys(keys); !status.ok()) return status;
+  RETURN_IF_ERROR(privacy::CheckKeys(keys));
   const auto taken = [&](const auto& other) {
     return other.second.node != keys.node &&
            (other.second.cipher_key == keys.cipher_key || other.second.mask_key == keys.mask_key ||
@@ -28,61 +31,45 @@ absl::Status MaskingSession::AddKeys(privacy::MaskingKeys keys) {
   if (keys.cipher_key == keys.mask_key || std::ranges::any_of(keys_, taken)) {
     return absl::InvalidArgumentError("cipher_key, mask_key: every key is to be another one");
   }
-  std::string node = keys.node;
-  keys_.try_emplace(std::move(node), std::move(keys));
+  keys_.try_emplace(keys.node, keys);
   return absl::OkStatus();
 }
 
 bool MaskingSession::HasTaken(RoundStep step, std::string_view node) const {
-  switch (step) {
-    case RoundStep::kKeys:
-      return keys_.contains(node);
-    case RoundStep::kShares:
-      return shares_.contains(node);
-    case RoundStep::kUnmasking:
-      return revealed_.contains(node);
-    case RoundStep::kTraining:
-    case RoundStep::kClosing:
-      break;
-  }
-  return false;
+  return (step == RoundStep::kKeys && keys_.contains(node)) ||
+         (step == RoundStep::kShares && shares_.contains(node)) ||
+         (step == RoundStep::kUnmasking && revealed_.contains(node));
 }
 
 absl::Status MaskingSession::Take(MaskingMessage message) {
-  switch (message.step()) {
-    case RoundStep::kKeys:
-      return AddKeys(std::get<privacy::MaskingKeys>(std::move(message.content)));
-    case RoundStep::kShares:
-      return AddShares(message.node, std::get<std::vector<privacy::SealedShare>>(std::move(message.content)));
-    default:
-      return AddRevealed(std::get<privacy::RevealedShares>(std::move(message.content)));
+  if (auto* keys = std::get_if<privacy::MaskingKeys>(&message.content)) return AddKeys(*keys);
+  if (auto* shares = std::get_if<std::vector<privacy::SealedShare>>(&message.content)) {
+    return AddShares(message.node, std::move(*shares));
   }
+  return AddRevealed(std::get<privacy::RevealedShares>(message.content));
 }
 
 absl::Status MaskingSession::Begin(const StepStarted& step) {
   switch (step.step) {
     case RoundStep::kShares:
-      return BeginSharing(step.nodes);
+      for (const std::string& node : step.nodes) {
+        if (const auto found = keys_.find(node); found != keys_.end()) roster_.push_back(found->second);
+      }
+      threshold_ = MaskingThreshold(step.nodes.size());
+      return privacy::ValidateRoster(roster_, threshold_);
     case RoundStep::kTraining:
       masked_ = step.nodes;
       break;
     case RoundStep::kUnmasking:
-      BeginUnmasking(step.nodes);
+      survivors_ = step.nodes;
+      std::ranges::set_difference(masked_, survivors_, std::back_inserter(dropped_));
+      for (const std::string& node : masked_) shares_of_[node] = 0;
       break;
     case RoundStep::kKeys:
     case RoundStep::kClosing:
       break;
   }
   return absl::OkStatus();
-}
-
-absl::Status MaskingSession::BeginSharing(const std::vector<std::string>& nodes) {
-  roster_.clear();
-  for (const std::string& node : nodes) {
-    if (const auto found = keys_.find(node); found != keys_.end()) roster_.push_back(found->second);
-  }
-  threshold_ = MaskingThreshold(nodes.size());
-  return privacy::ValidateRoster(roster_, threshold_);
 }
 
 absl::Status MaskingSession::AddShares(std::string_view from, std::vector<privacy::SealedShare> shares) {
@@ -102,7 +89,7 @@ absl::Status MaskingSession::AddShares(std::string_view from, std::vector<privac
     return absl::InvalidArgumentError(fmt::format(
         "shares: {} of them, expected one for each of {} other nodes", receivers.size(), roster_.size() - 1));
   }
-  if (!shares_.contains(from)) shares_[std::string(from)] = std::move(shares);
+  shares_.try_emplace(std::string(from), std::move(shares));
   return absl::OkStatus();
 }
 
@@ -124,13 +111,6 @@ std::vector<privacy::SealedShare> MaskingSession::SharesFor(std::string_view nod
   return result;
 }
 
-void MaskingSession::BeginUnmasking(std::vector<std::string> nodes) {
-  survivors_ = std::move(nodes);
-  dropped_.clear();
-  std::ranges::set_difference(masked_, survivors_, std::back_inserter(dropped_));
-  for (const std::string& node : masked_) shares_of_[node] = 0;
-}
-
 absl::Status MaskingSession::CheckAsked(const std::vector<privacy::RevealedShare>& shares,
                                         const std::vector<std::string>& owners) const {
   std::set<std::string_view> seen;
@@ -150,23 +130,19 @@ const privacy::SealedShare* MaskingSession::Given(std::string_view from, std::st
   return found == sender->second.end() ? nullptr : &*found;
 }
 
-absl::Status MaskingSession::AddRevealed(privacy::RevealedShares shares) {
+absl::Status MaskingSession::AddRevealed(const privacy::RevealedShares& shares) {
   if (shares.seeds.size() > privacy::kMaxMaskingNodes || shares.keys.size() > privacy::kMaxMaskingNodes) {
     return absl::InvalidArgumentError("more shares than nodes");
   }
-  absl::Status status = CheckAsked(shares.seeds, survivors_);
-  if (status.ok()) status = CheckAsked(shares.keys, dropped_);
-  if (status.ok()) {
-    status = privacy::CheckRevealed(
-        shares, context_, [this](std::string_view from, std::string_view to) { return Given(from, to); });
-  }
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckAsked(shares.seeds, survivors_));
+  RETURN_IF_ERROR(CheckAsked(shares.keys, dropped_));
+  RETURN_IF_ERROR(privacy::CheckRevealed(
+      shares, context_, [this](std::string_view from, std::string_view to) { return Given(from, to); }));
   if (revealed_.contains(shares.from)) return absl::OkStatus();
   for (const auto& list : {&shares.seeds, &shares.keys}) {
     for (const privacy::RevealedShare& share : *list) ++shares_of_[share.of];
   }
-  std::string from = shares.from;
-  revealed_[std::move(from)] = std::move(shares);
+  revealed_.emplace(shares.from, shares);
   return absl::OkStatus();
 }
 
@@ -193,17 +169,16 @@ std::vector<std::string> MaskingSession::at_fault() const {
 absl::Status MaskingSession::Unmask(Accumulator& sum) {
   std::vector<privacy::RevealedShares> revealed;
   for (const auto& [from, shares] : revealed_) revealed.push_back(shares);
-  const absl::StatusOr<privacy::MaskRecovery> recovery =
-      privacy::MaskRecovery::Create(roster_, threshold_, context_, masked_, survivors_, revealed, &liar_);
-  if (!recovery.ok()) return recovery.status();
+  ASSIGN_OR_RETURN(
+      const privacy::MaskRecovery recovery,
+      privacy::MaskRecovery::Create(roster_, threshold_, context_, masked_, survivors_, revealed, &liar_));
   constexpr std::size_t kBlock = std::size_t{1} << 16;  // stays in the cache
   std::vector<std::int32_t> words;
   for (std::size_t offset = 0; offset < sum.element_count(); offset += kBlock) {
     // Zero minus the masks, added.
     words.assign(std::min(kBlock, sum.element_count() - offset), 0);
-    absl::Status status = recovery->Subtract(offset, words);
-    if (status.ok()) status = sum.AddFixed(offset, words);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(recovery.Subtract(offset, words));
+    RETURN_IF_ERROR(sum.AddFixed(offset, words));
   }
   return absl::OkStatus();
 }

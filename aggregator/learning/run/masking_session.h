@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "aggregator/learning/round/accumulator.h"
-#include "aggregator/learning/round/run_event.h"
+#include "aggregator/learning/round/round.h"
 #include "core/privacy/secure_aggregation.h"
 
 namespace tributary::learning {
@@ -69,11 +69,9 @@ class MaskingSession {
   std::vector<std::string> at_fault() const;
 
  private:
-  absl::Status AddKeys(privacy::MaskingKeys keys);
+  absl::Status AddKeys(const privacy::MaskingKeys& keys);
   absl::Status AddShares(std::string_view from, std::vector<privacy::SealedShare> shares);
-  absl::Status AddRevealed(privacy::RevealedShares shares);
-  absl::Status BeginSharing(const std::vector<std::string>& nodes);
-  void BeginUnmasking(std::vector<std::string> nodes);
+  absl::Status AddRevealed(const privacy::RevealedShares& shares);
   absl::Status CheckAsked(const std::vector<privacy::RevealedShare>& shares,
                           const std::vector<std::string>& owners) const;
   const privacy::SealedShare* Given(std::string_view from, std::string_view to) const;

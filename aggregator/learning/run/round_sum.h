@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "aggregator/learning/round/accumulator.h"
 #include "aggregator/learning/rules/strategy.h"
-#include "aggregator/learning/run/kept_update.h"
 #include "aggregator/learning/run/update_file.h"
 #include "aggregator/store/store.h"
 
@@ -44,6 +43,7 @@ class RoundSum {
   absl::StatusOr<std::span<float>> Combine(const Strategy& strategy, double total_weight);
   // The words: for masks, and for a partial sum. Not for a strategy that needs every update.
   Accumulator& words() { return *sum_; }
+  const Accumulator& words() const { return *sum_; }
 
  private:
   absl::Status Give(const KeptUpdate& update, std::string_view bytes, const UpdateSink& sink) const;

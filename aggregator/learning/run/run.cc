@@ -6,10 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/run/noise.h"
-#include "aggregator/learning/run/round_report.h"
-#include "aggregator/learning/run/stored.h"
-#include "aggregator/learning/run/update_header.h"
+#include "aggregator/learning/run/run_record.h"
 #include "core/parameters/fixed_point.h"
 #include "core/runtime/process_tuning.h"
 #include "core/status/macros.h"
@@ -102,20 +101,13 @@ v1::Round Run::ReportOf(std::uint32_t round, std::size_t dropped, const Declined
   return line;
 }
 
-void Run::AddLine(v1::Round line) {
-  account_.last = std::make_shared<const v1::Round>(std::move(line));
-  if (IsCommitted(*account_.last)) account_.last_committed = account_.last;
-  account_.changed = true;
-}
-
 bool Run::KeepFailure(const RoundFailed& failed) {
   v1::Round line = ReportOf(failed.round, failed.dropped.size(), failed.declined);
   line.set_failure(failed.reason);
   sum_.Clear();
-  if (!Healthy(journal_.DropRound(Stored(), line))) return false;
+  if (!Healthy(journal_.DropRound(Stored(), std::move(line)))) return false;
   spdlog::warn("run {}: round {} changed nothing: {}", name(), failed.round, failed.reason);
   LeaveOutLiars(failed.round);
-  AddLine(std::move(line));
   return true;
 }
 
@@ -142,7 +134,7 @@ void Run::CountRefusal() {
 
 Admission Run::Admit(const SubmissionHeader& header) {
   if (!health_.ok()) {
-    return {AdmissionVerdict::kRefused, 0, SubmissionRefusal::kStore, std::string(health_.message()), true};
+    return Admission::Refused(SubmissionRefusal::kStore, std::string(health_.message()), true);
   }
   Admission admission = state_.Admit(header, surroundings_.clock.SteadyNs());
   if (admission.verdict == AdmissionVerdict::kRefused) CountRefusal();
@@ -158,28 +150,18 @@ std::unique_ptr<Upload> Run::NewUpload(const SubmissionHeader& header) {
       [&store = surroundings_.store] { return store.NewSubmission(); });
 }
 
-void Run::SayStoreRefuses(std::string_view why) {
-  store_refuses_ = true;
-  account_.changed = true;
-  if (const auto more = store_lines_.Admit(surroundings_.clock.SteadyNs())) {
-    spdlog::error("run {}: updates cannot be stored, nodes try again: {}{}", name(), why, *more);
-  }
-}
-
 std::vector<Admission> Run::Submit(std::vector<std::unique_ptr<Upload>> uploads) {
   std::vector<Admission> answers;
   absl::StatusOr<std::vector<KeptUpdate>> staged =
       health_.ok() ? journal_.Stage(uploads) : absl::StatusOr<std::vector<KeptUpdate>>(health_);
   if (!staged.ok()) {
     const std::string why(staged.status().message());
-    if (health_.ok()) SayStoreRefuses(why);
     for (const std::unique_ptr<Upload>& each : uploads) {
       Withdraw(each->header(), SubmissionRefusal::kStore);
-      answers.push_back({AdmissionVerdict::kRefused, 0, SubmissionRefusal::kStore, why, true});
+      answers.push_back(Admission::Refused(SubmissionRefusal::kStore, why, true));
     }
     return answers;
   }
-  store_refuses_ = false;
   account_.changed = true;
   std::vector<Accepted> accepted;  // and not stored yet
   for (std::size_t i = 0; i < uploads.size(); ++i) {
@@ -207,21 +189,18 @@ void Run::Keep(std::vector<Accepted> accepted, std::vector<Admission>& answers) 
   if (health_.ok()) Healthy(journal_.Keep(updates));
   for (std::size_t i = 0; i < accepted.size(); ++i) {
     if (!health_.ok()) {
-      answers.push_back(
-          {AdmissionVerdict::kRefused, 0, SubmissionRefusal::kStore, std::string(health_.message()), true});
+      answers.push_back(Admission::Refused(SubmissionRefusal::kStore, std::string(health_.message()), true));
       continue;
     }
     // Stored: whatever happens from here on, a restart has it.
     ++account_.accepted;
-    Admission go;
-    go.verdict = AdmissionVerdict::kGo;
-    answers.push_back(std::move(go));
+    answers.push_back(Admission::Go(updates[i].weight));
     Healthy(sum_.Add(std::move(updates[i]), accepted[i].bytes));
   }
 }
 
 void Run::Withdraw(const SubmissionHeader& header, SubmissionRefusal reason) {
-  if (reason == SubmissionRefusal::kStore && health_.ok()) SayStoreRefuses("its file cannot be written");
+  if (reason == SubmissionRefusal::kStore && health_.ok()) journal_.SayRefused("its file cannot be written");
   CountRefusal();
   state_.Withdraw(header, reason);
 }
@@ -266,21 +245,16 @@ absl::Status Run::CommitRound(const RoundClosed& closed) {
   }
   const parameters::Sha256 identity = model_.Identity();
   line.set_model_sha256(parameters::BytesOf(identity));
-  ASSIGN_OR_RETURN(store::DurableFile file, model_.Write(surroundings_.store, name(), closed.round));
+  ASSIGN_OR_RETURN(WrittenModel model,
+                   model_.Write(surroundings_.store, name(), closed.round, identity, line.ended_unix_ns()));
   ASSIGN_OR_RETURN(std::optional<store::DurableFile> remembered,
                    model_.WriteStrategyState(surroundings_.store, name(), closed.round));
-  store::ModelRecord record{closed.round,         line.model_sha256(), model_.layout().element_count,
-                            line.ended_unix_ns(), file.facts(),        {}};
-  if (remembered) record.strategy_state = remembered->facts();
-
   ASSIGN_OR_RETURN(const RunOutcome outcome,
                    state_.Commit(closed.round, identity, surroundings_.clock.SteadyNs()));
   sum_.Clear();
-  RETURN_IF_ERROR(journal_.CommitRound(Stored(), line, record, std::move(file), std::move(remembered)));
-  spdlog::info("run {}: round {} committed, {} updates, loss {:.4f}", name(), closed.round, line.accepted(),
-               line.loss());
-  account_.model = std::move(record);
-  AddLine(std::move(line));
+  RETURN_IF_ERROR(journal_.CommitRound(Stored(), std::move(line), std::move(model), std::move(remembered)));
+  spdlog::info("run {}: round {} committed, {} updates, loss {:.4f}", name(), closed.round,
+               journal_.last()->accepted(), journal_.last()->loss());
   runtime::ReturnFreedMemory();
   // Already stored, but for a round that begins at once.
   Apply(outcome, true);
@@ -314,10 +288,9 @@ absl::Status Run::RollBack(std::uint32_t round) {
   if (!Healthy(identity.status())) return health_;
   RunOutcome outcome = state_.ReplaceModel(*identity, surroundings_.clock.SteadyNs());
   sum_.Clear();
-  account_.model = record;
-  if (!Healthy(journal_.RollBack(Stored(), line))) return health_;
+  account_.changed = true;
+  if (!Healthy(journal_.RollBack(Stored(), std::move(line), record))) return health_;
   spdlog::info("run {}: back to the model after round {}", name(), round);
-  AddLine(std::move(line));
   outcome.failed.reset();  // the line says so
   if (outcome.started) Apply(outcome);
   return health_;
@@ -326,22 +299,12 @@ absl::Status Run::RollBack(std::uint32_t round) {
 void Run::AddEvaluation(std::uint32_t round, const std::optional<v1::Evaluation>& evaluation) {
   account_.changed = true;
   if (!evaluation) account_.unjudgeable_round = round;
-  if (!evaluation || !health_.ok()) return;
-  const absl::StatusOr<std::string> stored = surroundings_.store.CommittedLine(name(), round);
-  if (!stored.ok()) return;
-  absl::StatusOr<v1::Round> line = ParseStored<v1::Round>(*stored, "history");
-  if (!Healthy(line.status())) return;
-  *line->mutable_evaluation() = *evaluation;
-  if (!Healthy(journal_.Amend(*line))) return;
-  account_.last_evaluated = std::make_shared<const v1::Round>(*std::move(line));
-  for (auto* last : {&account_.last, &account_.last_committed}) {
-    if (*last != nullptr && (*last)->round() == round && IsCommitted(**last)) *last = account_.last_evaluated;
-  }
+  if (evaluation && health_.ok()) Healthy(journal_.AddEvaluation(round, *evaluation));
 }
 
 std::int64_t Run::Advance() {
   for (;;) {
-    if (!health_.ok()) return RunState::kNoDeadline;
+    if (!health_.ok()) return kNoDeadline;
     const Advanced advanced = state_.Advance(surroundings_.clock.SteadyNs());
     if (advanced.outcome.empty()) return advanced.next_ns;
     Apply(advanced.outcome);

@@ -19,26 +19,31 @@
 #include "aggregator/learning/run/masking_session.h"
 #include "aggregator/learning/run/round_sum.h"
 #include "aggregator/learning/run/run_model.h"
-#include "aggregator/learning/run/run_record.h"
 #include "aggregator/learning/run/upload.h"
-#include "core/runtime/clock.h"
-#include "core/runtime/log_limit.h"
+#include "tributary/v1/run.pb.h"
+#include "tributary/v1/store.pb.h"
 
 namespace tributary::learning {
-
-// Outlive the runs.
-struct RunSurroundings {
-  store::Store& store;
-  const runtime::Clock& clock;
-  std::uint32_t keep_models = 0;  // Store::CommitRound
-  bool judged = false;            // models are, on images of the operator
-};
 
 // Where the sum of a closed round goes, if not into a model of this aggregator's own.
 class SumSink {
  public:
   virtual ~SumSink() = default;
   virtual void OnRoundClosed() = 0;
+};
+
+// What a run knows beside the rules and the store.
+struct RunAccount {
+  std::int64_t started_unix_ns = 0;
+  // Since the run began, with the round under way.
+  std::uint64_t accepted = 0, refused = 0, declined = 0;
+  double epsilon = 0;
+  std::int64_t round_started_unix_ns = 0;
+  std::uint64_t round_refused = 0;      // in the round under way
+  std::uint32_t asked = 0;              // in it
+  std::string failure;                  // why the run cannot go on: its model has diverged
+  std::uint32_t unjudgeable_round = 0;  // 0: none
+  bool changed = true;
 };
 
 // One thread at a time. What changes is in the store before a function returns, so that its caller can
@@ -119,47 +124,27 @@ class Run {
   void SetSink(SumSink* sink) { sink_ = sink; }
 
   const absl::Status& health() const { return health_; }
-  // Whether the store took the latest update.
-  bool store_takes() const { return !store_refuses_; }
   const std::string& name() const { return state_.config().name; }
   bool relayed() const { return state_.config().relayed; }
-  const std::string& config_text() const { return *config_text_; }
+  const std::shared_ptr<const std::string>& config_text() const { return config_text_; }
+  const RunSurroundings& surroundings() const { return surroundings_; }
   const RunState& state() const { return state_; }
-  RoundSum& sum() { return sum_; }
+  const RoundSum& sum() const { return sum_; }
   const RunModel& model() const { return model_; }
-  const store::ModelRecord& model_record() const { return account_.model; }
-  // Why the round of the last line of the history failed; empty: it did not.
-  std::string last_failure() const { return account_.last == nullptr ? "" : account_.last->failure(); }
-  RunRecord Record() const;
+  const Journal& journal() const { return journal_; }
+  const RunAccount& account() const { return account_; }
   // What has changed since this was last called: nodes whose task or status may be another one; whether
-  // Record is.
+  // RecordOf is.
   ChangedNodes TakeChangedNodes() { return state_.TakeChanged(); }
   bool TakeChanged() { return std::exchange(account_.changed, false); }
 
  private:
-  // What a run knows beside the rules.
-  struct Account {
-    std::int64_t started_unix_ns = 0;
-    store::ModelRecord model;  // the present one
-    // Since the run began, with the round under way.
-    std::uint64_t accepted = 0, refused = 0, declined = 0;
-    double epsilon = 0;
-    std::int64_t round_started_unix_ns = 0;
-    std::uint64_t round_refused = 0;      // in the round under way
-    std::uint32_t asked = 0;              // in it
-    std::string failure;                  // why the run cannot go on: its model has diverged
-    std::uint32_t unjudgeable_round = 0;  // 0: none
-    std::shared_ptr<const v1::Round> last, last_committed, last_evaluated;  // lines of the history
-    bool changed = true;
-  };
-
   Run(const RunSurroundings& surroundings, std::string_view config, RunState state, RunModel model);
   static absl::StatusOr<std::unique_ptr<Run>> Make(const RunSurroundings& surroundings,
                                                    std::string_view config_text, RunConfig config,
                                                    parameters::FlatModel model, const RunSnapshot* snapshot);
   // Into the store, with its model after `model_round`.
   absl::Status Add(std::uint32_t model_round);
-  absl::Status Reload(const v1::StoredRun& stored, const store::RunRecord& record);
 
   // Makes `status` the run's health unless it is fine.
   bool Healthy(absl::Status status);
@@ -176,15 +161,11 @@ class Run {
   };
   // Stores and adds them up, and gives one answer to each.
   void Keep(std::vector<Accepted> accepted, std::vector<Admission>& answers);
-  // The store takes no update at present; it is tried again with the next one.
-  void SayStoreRefuses(std::string_view why);
   absl::Status CommitRound(const RoundClosed& closed);
   absl::Status FinishUnmasking(std::uint32_t round);
   void LeaveOutLiars(std::uint32_t round);
   void FailRound(std::uint32_t round, const absl::Status& status);
   v1::Round ReportOf(std::uint32_t round, std::size_t dropped, const DeclinedTasks& declined) const;
-  void AddLine(v1::Round line);
-  std::optional<std::uint32_t> RoundToJudge() const;
   absl::Status OwnOnly() const;
 
   const RunSurroundings surroundings_;
@@ -197,10 +178,8 @@ class Run {
   // For uploads under way, on other threads; null if those of earlier rounds count too.
   std::shared_ptr<std::atomic<std::uint32_t>> round_under_way_;
   SumSink* sink_ = nullptr;  // null: of this aggregator's own, or the parent has not asked since a restart
-  Account account_;
+  RunAccount account_;
   absl::Status health_;
-  bool store_refuses_ = false;
-  runtime::LogLimit store_lines_{1, 10'000'000'000};  // nodes try again all the time
 };
 
 }  // namespace tributary::learning

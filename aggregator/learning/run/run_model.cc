@@ -34,12 +34,14 @@ absl::StatusOr<RunModel> RunModel::Create(const StrategyOptions& options, parame
   return RunModel(std::move(model), std::move(strategy));
 }
 
-absl::StatusOr<store::DurableFile> RunModel::Write(store::Store& store, std::string_view run,
-                                                   std::uint32_t round) const {
+absl::StatusOr<WrittenModel> RunModel::Write(store::Store& store, std::string_view run, std::uint32_t round,
+                                             const parameters::Sha256& identity, std::int64_t unix_ns) const {
   ASSIGN_OR_RETURN(store::DurableFile file, store.NewModel(run, round));
   RETURN_IF_ERROR(file.Append(layout_.file_header));
   RETURN_IF_ERROR(AppendAll(file, parameters::BytesOf(values_)));
-  return file;
+  store::ModelRecord record{
+      round, parameters::BytesOf(identity), layout_.element_count, unix_ns, file.facts(), {}};
+  return WrittenModel{std::move(record), std::move(file)};
 }
 
 absl::StatusOr<std::optional<store::DurableFile>> RunModel::WriteStrategyState(store::Store& store,

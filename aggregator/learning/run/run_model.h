@@ -17,20 +17,27 @@
 
 namespace tributary::learning {
 
+// A model in a file that is not committed yet, and what the store records of it.
+struct WrittenModel {
+  store::ModelRecord record;
+  store::DurableFile file;
+};
+
 // One thread at a time. Memory: one float per parameter, beside what the strategy remembers.
 class RunModel {
  public:
   // Errors: those of Strategy::Create.
   static absl::StatusOr<RunModel> Create(const StrategyOptions& options, parameters::FlatModel model);
 
-  // Writes the model after `round`, and what the strategy remembers (nothing: no file).
-  absl::StatusOr<store::DurableFile> Write(store::Store& store, std::string_view run,
-                                           std::uint32_t round) const;
+  // Writes the model after `round`, whose identity the caller knows, and what the strategy remembers
+  // (nothing: no file).
+  absl::StatusOr<WrittenModel> Write(store::Store& store, std::string_view run, std::uint32_t round,
+                                     const parameters::Sha256& identity, std::int64_t unix_ns) const;
   absl::StatusOr<std::optional<store::DurableFile>> WriteStrategyState(store::Store& store,
                                                                        std::string_view run,
                                                                        std::uint32_t round) const;
-  // Takes the model of that record out of the store, or only what the strategy remembered with it (zeros
-  // where nothing was kept). DataLoss: what is stored is damaged.
+  // Takes the model of that record out of the store, or only what the strategy remembered with it (as
+  // a new one where nothing was kept). DataLoss: what is stored is damaged.
   absl::Status Load(const store::Store& store, const store::ModelRecord& record);
   absl::Status LoadStrategyState(const store::Store& store, const store::ModelRecord& record);
 

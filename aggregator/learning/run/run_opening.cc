@@ -3,11 +3,9 @@
 
 #include <utility>
 
+#include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/run/noise.h"
-#include "aggregator/learning/run/round_report.h"
 #include "aggregator/learning/run/run.h"
-#include "aggregator/learning/run/stored.h"
-#include "aggregator/store/store_reader.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
@@ -36,12 +34,6 @@ std::string RelayedRunFile(const RunConfig& config) {
       ClientSectionOf(config.client));
 }
 
-std::shared_ptr<const v1::Round> LineOf(const absl::StatusOr<std::optional<store::HistoryRecord>>& record) {
-  if (!record.ok() || !*record) return nullptr;
-  auto line = ParseStored<v1::Round>((*record)->document, "history");
-  return line.ok() ? std::make_shared<const v1::Round>(*std::move(line)) : nullptr;
-}
-
 }  // namespace
 
 Run::Run(const RunSurroundings& surroundings, std::string_view config, RunState state, RunModel model)
@@ -51,7 +43,7 @@ Run::Run(const RunSurroundings& surroundings, std::string_view config, RunState 
       model_(std::move(model)),
       sum_(surroundings.store, model_.layout().element_count, model_.strategy().needs_every_update(),
            state_.config().client.clip_norm()),
-      journal_(surroundings.store, state_.config().name, surroundings.keep_models),
+      journal_(surroundings, state_.config().name),
       round_under_way_(state_.config().asynchronous() ? nullptr
                                                       : std::make_shared<std::atomic<std::uint32_t>>(0)) {}
 
@@ -99,15 +91,10 @@ absl::StatusOr<std::unique_ptr<Run>> Run::StartRelayed(const RunSurroundings& su
 }
 
 absl::Status Run::Add(std::uint32_t model_round) {
-  ASSIGN_OR_RETURN(store::DurableFile file, model_.Write(surroundings_.store, name(), model_round));
   account_.started_unix_ns = surroundings_.clock.UnixNs();
-  account_.model = {model_round,
-                    parameters::BytesOf(state_.model().model),
-                    model_.layout().element_count,
-                    account_.started_unix_ns,
-                    file.facts(),
-                    {}};
-  return journal_.AddRun(*config_text_, account_.started_unix_ns, Stored(), account_.model, std::move(file));
+  ASSIGN_OR_RETURN(WrittenModel model, model_.Write(surroundings_.store, name(), model_round,
+                                                    state_.model().model, account_.started_unix_ns));
+  return journal_.AddRun(*config_text_, Stored(), std::move(model));
 }
 
 absl::StatusOr<std::unique_ptr<Run>> Run::Restore(const RunSurroundings& surroundings,
@@ -133,34 +120,22 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Restore(const RunSurroundings& surroun
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
                    Make(surroundings, record.config, std::move(config), *std::move(model), &snapshot));
-  run->account_.model = *present;
   RETURN_IF_ERROR(run->model_.LoadStrategyState(surroundings.store, *present));
-  RETURN_IF_ERROR(run->Reload(stored, record));
-  const RoundStarted* open = run->state_.open_round();
+  RETURN_IF_ERROR(run->journal_.Reload(*present));
+  const Round* open = run->state_.under_way();
+  const std::uint64_t refused = stored.open().refused_updates();
+  run->account_ = {.started_unix_ns = record.started_unix_ns,
+                   .accepted = stored.accepted_updates() + updates.size(),
+                   .refused = stored.refused_updates() + refused,
+                   .declined = stored.declined_tasks(),
+                   .epsilon = stored.epsilon(),
+                   .round_started_unix_ns = stored.open().started_unix_ns(),
+                   .round_refused = refused,
+                   .asked = open == nullptr ? 0 : static_cast<std::uint32_t>(open->started().asked.size()),
+                   .failure = stored.failure()};
   if (open == nullptr) return run;
-  run->account_.asked = static_cast<std::uint32_t>(open->asked.size());
-  run->account_.accepted += updates.size();
-  RETURN_IF_ERROR(run->sum_.AddUpAgain(open->fixed_point, std::move(updates)));
+  RETURN_IF_ERROR(run->sum_.AddUpAgain(open->started().fixed_point, std::move(updates)));
   return run;
-}
-
-absl::Status Run::Reload(const v1::StoredRun& stored, const store::RunRecord& record) {
-  account_.started_unix_ns = record.started_unix_ns;
-  account_.failure = stored.failure();
-  account_.round_started_unix_ns = stored.open().started_unix_ns();
-  account_.round_refused = stored.open().refused_updates();
-  account_.accepted = stored.accepted_updates();
-  account_.refused = stored.refused_updates() + account_.round_refused;
-  account_.declined = stored.declined_tasks();
-  account_.epsilon = stored.epsilon();
-  ASSIGN_OR_RETURN(const auto reader, store::StoreReader::Open(surroundings_.store.folder()));
-  account_.last_committed = LineOf(reader->LastCommitted(name()));
-  account_.last_evaluated = LineOf(reader->LastEvaluated(name()));
-  ASSIGN_OR_RETURN(const auto lines, reader->LinesBefore(name(), 0, 1));
-  if (lines.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(v1::Round last, ParseStored<v1::Round>(lines.front().document, "history"));
-  account_.last = std::make_shared<const v1::Round>(std::move(last));
-  return absl::OkStatus();
 }
 
 }  // namespace tributary::learning

@@ -1,13 +1,16 @@
-// What a run shows of itself.
 #include "aggregator/learning/run/run_record.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
-#include "aggregator/learning/run/round_report.h"
 #include "aggregator/learning/run/run.h"
 
 namespace tributary::learning {
 namespace {
+
+// So many nodes are named in a line; the counts are of all.
+constexpr std::size_t kNamedContributions = 1'000;
 
 v1::RunState StateOf(RunPhase phase) {
   switch (phase) {
@@ -25,6 +28,22 @@ v1::RunState StateOf(RunPhase phase) {
   return v1::RUN_STATE_UNSPECIFIED;
 }
 
+std::optional<std::uint32_t> RoundToJudge(const Run& run) {
+  const RunState& state = run.state();
+  const std::uint32_t every = state.config().evaluation.every_rounds;
+  const Journal::Line& last = run.journal().last();
+  if (!run.surroundings().judged || run.relayed() || !run.health().ok() || every == 0 || last == nullptr) {
+    return std::nullopt;
+  }
+  if (!IsCommitted(*last) || last->has_evaluation() || last->round() == run.account().unjudgeable_round) {
+    return std::nullopt;
+  }
+  const RunPhase phase = state.phase();
+  const bool over =
+      phase == RunPhase::kFinished || phase == RunPhase::kStopped || !run.account().failure.empty();
+  return over || state.committed() % every == 0 ? std::optional(last->round()) : std::nullopt;
+}
+
 // Where it stands, and why.
 void AddState(const RunState& state, const std::string& failure, v1::Run& run) {
   run.set_state(StateOf(state.phase()));
@@ -40,59 +59,88 @@ void AddState(const RunState& state, const std::string& failure, v1::Run& run) {
 
 }  // namespace
 
-RunRecord Run::Record() const {
-  const RunConfig& config = state_.config();
+RunRecord RecordOf(const Run& run) {
+  const RunState& state = run.state();
+  const RunConfig& config = state.config();
+  const RunAccount& account = run.account();
+  const Journal& journal = run.journal();
+  const runtime::Clock& clock = run.surroundings().clock;
   RunRecord record;
-  v1::Run& run = record.run;
-  run.set_name(config.name);
-  AddState(state_, health_.ok() ? account_.failure : std::string(health_.message()), run);
-  run.set_strategy(config.relayed ? "relayed" : std::string(StrategyName(config.strategy.kind)));
+  v1::Run& shown = record.run;
+  shown.set_name(config.name);
+  AddState(state, run.health().ok() ? account.failure : std::string(run.health().message()), shown);
+  shown.set_strategy(config.relayed ? "relayed" : std::string(StrategyName(config.strategy.kind)));
   // A parent that keeps its schedule to itself does not tell how many.
-  if (!config.relayed || config.client.schedule_steps() > 0) run.set_rounds(config.rounds);
-  run.set_committed_rounds(state_.committed());
-  run.set_joined_nodes(static_cast<std::uint32_t>(state_.joined()));
-  run.set_connected_nodes(static_cast<std::uint32_t>(state_.connected()));
-  run.set_unable_nodes(static_cast<std::uint32_t>(state_.unable()));
-  run.set_accepted_updates(static_cast<std::uint32_t>(sum_.updates().size()));
-  run.set_quorum(config.quorum);
-  if (state_.round() != 0) {
-    run.set_round(state_.round());
-    run.set_asked_nodes(account_.asked);
-    run.set_round_refused_updates(static_cast<std::uint32_t>(account_.round_refused));
+  if (!config.relayed || config.client.schedule_steps() > 0) shown.set_rounds(config.rounds);
+  shown.set_committed_rounds(state.committed());
+  shown.set_joined_nodes(static_cast<std::uint32_t>(state.roster().joined()));
+  shown.set_connected_nodes(static_cast<std::uint32_t>(state.roster().connected()));
+  shown.set_unable_nodes(static_cast<std::uint32_t>(state.roster().unable()));
+  shown.set_accepted_updates(static_cast<std::uint32_t>(run.sum().updates().size()));
+  shown.set_quorum(config.quorum);
+  if (state.round() != 0) {
+    shown.set_round(state.round());
+    shown.set_asked_nodes(account.asked);
+    shown.set_round_refused_updates(static_cast<std::uint32_t>(account.round_refused));
   }
-  if (state_.deadline_ns() != RunState::kNoDeadline) {
-    run.set_deadline_unix_ns(surroundings_.clock.UnixNs() + state_.deadline_ns() -
-                             surroundings_.clock.SteadyNs());
+  if (state.deadline_ns() != kNoDeadline) {
+    shown.set_deadline_unix_ns(clock.UnixNs() + state.deadline_ns() - clock.SteadyNs());
   }
-  run.set_refused_updates(account_.refused);
-  run.set_total_accepted_updates(account_.accepted);
-  run.set_total_declined_tasks(account_.declined);
-  run.set_element_count(model_.layout().element_count);
-  run.set_model_sha256(account_.model.sha256);
-  run.set_started_unix_ns(account_.started_unix_ns);
-  run.set_epsilon(account_.epsilon);
-  run.set_delta(config.privacy.delta);
-  record.config = config_text_;
-  record.model_round = account_.model.round;
-  record.history_changes = journal_.history_changes();
-  record.last_committed = account_.last_committed;
-  record.last_evaluated = account_.last_evaluated;
-  record.to_judge = RoundToJudge();
+  shown.set_refused_updates(account.refused);
+  shown.set_total_accepted_updates(account.accepted);
+  shown.set_total_declined_tasks(account.declined);
+  shown.set_element_count(run.model().layout().element_count);
+  shown.set_model_sha256(journal.model().sha256);
+  shown.set_started_unix_ns(account.started_unix_ns);
+  shown.set_epsilon(account.epsilon);
+  shown.set_delta(config.privacy.delta);
+  record.config = run.config_text();
+  record.model_round = journal.model().round;
+  record.history_changes = journal.history_changes();
+  record.last_committed = journal.last_committed();
+  record.last_evaluated = journal.last_evaluated();
+  record.to_judge = RoundToJudge(run);
   return record;
 }
 
-std::optional<std::uint32_t> Run::RoundToJudge() const {
-  const std::uint32_t every = state_.config().evaluation.every_rounds;
-  if (!surroundings_.judged || relayed() || !health_.ok() || every == 0 || account_.last == nullptr) {
-    return std::nullopt;
+v1::Round ReportRound(const std::vector<KeptUpdate>& updates, const DeclinedTasks& declined) {
+  v1::Round line;
+  double loss = 0;
+  double spread = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  std::vector<const KeptUpdate*> named;
+  for (const KeptUpdate& each : updates) {
+    const auto weight = static_cast<double>(each.header.sample_count);
+    loss += weight * each.header.metrics.loss;
+    spread += weight * each.header.metrics.spread;
+    samples += each.header.sample_count;
+    bytes += each.payload_bytes;
+    named.push_back(&each);
   }
-  const v1::Round& last = *account_.last;
-  if (!IsCommitted(last) || last.has_evaluation() || last.round() == account_.unjudgeable_round) {
-    return std::nullopt;
+  line.set_accepted(static_cast<std::uint32_t>(updates.size()));
+  line.set_sample_count(samples);
+  line.set_loss(samples > 0 ? loss / static_cast<double>(samples) : 0);
+  line.set_spread(samples > 0 ? spread / static_cast<double>(samples) : 0);
+  line.set_received_bytes(bytes);
+  std::ranges::sort(named, {},
+                    [](const KeptUpdate* each) -> const std::string& { return each->header.node; });
+  named.resize(std::min(named.size(), kNamedContributions));
+  for (const KeptUpdate* each : named) {
+    v1::RoundContribution& contribution = *line.add_contributions();
+    contribution.set_node(each->header.node);
+    contribution.set_sample_count(each->header.sample_count);
+    contribution.set_loss(each->header.metrics.loss);
+    contribution.set_seconds(each->header.metrics.seconds);
   }
-  const RunPhase phase = state_.phase();
-  const bool over = phase == RunPhase::kFinished || phase == RunPhase::kStopped || !account_.failure.empty();
-  return over || state_.committed() % every == 0 ? std::optional(last.round()) : std::nullopt;
+  line.set_declined(declined.count);
+  for (const DeclinedTasks::One& each : declined.named) {
+    v1::RoundDecline& decline = *line.add_declines();
+    decline.set_node(each.node);
+    decline.set_reason(std::string(parameters::DeclineReasonName(each.decline.reason)));
+    decline.set_message(each.decline.message);
+  }
+  return line;
 }
 
 }  // namespace tributary::learning

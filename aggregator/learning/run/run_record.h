@@ -1,15 +1,21 @@
-// What others may see of a run: a copy, made by the thread that owns it.
+// What others may see of a run, and the lines of its history.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "aggregator/learning/round/run_event.h"
+#include "aggregator/learning/run/update_file.h"
 #include "tributary/v1/run.pb.h"
 
 namespace tributary::learning {
 
+class Run;
+
+// A copy, made by the thread that owns the run.
 struct RunRecord {
   v1::Run run;                                // without its configuration
   std::shared_ptr<const std::string> config;  // as it was given
@@ -21,5 +27,14 @@ struct RunRecord {
 
   bool ended() const { return run.state() >= v1::RUN_STATE_FINISHED; }
 };
+
+RunRecord RecordOf(const Run& run);
+
+// What the round's updates and declined tasks say of it. The caller adds numbers, times and the result.
+v1::Round ReportRound(const std::vector<KeptUpdate>& updates, const DeclinedTasks& declined);
+
+// The line tells of a round whose result is the run's model; it is no failure and no return to an earlier
+// model.
+inline bool IsCommitted(const v1::Round& line) { return !line.rolled_back() && line.failure().empty(); }
 
 }  // namespace tributary::learning

@@ -13,7 +13,7 @@ namespace tributary::learning {
 absl::Status Run::BeginParentRound(const ParentRound& round, std::string_view model_file) {
   RETURN_IF_ERROR(health_);
   std::optional<parameters::FlatModel> model;
-  if (account_.model.sha256 != parameters::BytesOf(round.model)) {
+  if (journal_.model().sha256 != parameters::BytesOf(round.model)) {
     absl::StatusOr<parameters::FlatModel> decoded = parameters::DecodeFlatModel(model_file);
     if (!decoded.ok()) return absl::InvalidArgumentError(decoded.status().message());
     if (decoded->layout.schema_sha256 != model_.layout().schema_sha256 ||
@@ -21,7 +21,7 @@ absl::Status Run::BeginParentRound(const ParentRound& round, std::string_view mo
       return absl::InvalidArgumentError(
           fmt::format("the parent's model of round {} is not the one that it announced", round.round));
     }
-    if (account_.model.round + 1 >= round.round) {
+    if (journal_.model().round + 1 >= round.round) {
       return absl::FailedPreconditionError(fmt::format(
           "round {} starts from another model than before: a new run under an old name?", round.round));
     }
@@ -31,15 +31,10 @@ absl::Status Run::BeginParentRound(const ParentRound& round, std::string_view mo
   account_.changed = true;
   if (model) {
     model_.Replace(std::move(model->values));
-    absl::StatusOr<store::DurableFile> file = model_.Write(surroundings_.store, name(), round.round - 1);
-    if (!Healthy(file.status())) return health_;
-    account_.model = {round.round - 1,
-                      parameters::BytesOf(round.model),
-                      model_.layout().element_count,
-                      surroundings_.clock.UnixNs(),
-                      file->facts(),
-                      {}};
-    if (!Healthy(journal_.ReplaceModel(Stored(), account_.model, *std::move(file)))) return health_;
+    absl::StatusOr<WrittenModel> written =
+        model_.Write(surroundings_.store, name(), round.round - 1, round.model, surroundings_.clock.UnixNs());
+    if (!Healthy(written.status())) return health_;
+    if (!Healthy(journal_.ReplaceModel(Stored(), *std::move(written)))) return health_;
   }
   model_.Forget();  // what the file is for
   return health_;
@@ -47,10 +42,10 @@ absl::Status Run::BeginParentRound(const ParentRound& round, std::string_view mo
 
 absl::Status Run::SumAgain(std::vector<KeptUpdate> updates) {
   RETURN_IF_ERROR(health_);
-  const RoundStarted* open = state_.open_round();
+  const Round* open = state_.under_way();
   if (open == nullptr) return absl::FailedPreconditionError("no round is under way");
-  if (!Healthy(sum_.AddUpAgain(open->fixed_point, std::move(updates)))) return health_;
-  return absl::OkStatus();
+  Healthy(sum_.AddUpAgain(open->started().fixed_point, std::move(updates)));
+  return health_;
 }
 
 void Run::EndParentRound(std::uint32_t round, const absl::Status& outcome) {
@@ -62,9 +57,9 @@ void Run::EndParentRound(std::uint32_t round, const absl::Status& outcome) {
       state_.Commit(round, state_.model().model, surroundings_.clock.SteadyNs());
   if (!committed.ok()) return;
   sum_.Clear();
-  if (!Healthy(journal_.DropRound(Stored(), line))) return;
-  spdlog::info("run {}: the parent has taken round {}, {} updates", name(), round, line.accepted());
-  AddLine(std::move(line));
+  if (!Healthy(journal_.DropRound(Stored(), std::move(line)))) return;
+  spdlog::info("run {}: the parent has taken round {}, {} updates", name(), round,
+               journal_.last()->accepted());
   Apply(*committed, true);
 }
 

@@ -1,16 +1,27 @@
 // An update as the store keeps it until its round is committed: its chunks as they came.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "aggregator/learning/round/submission.h"
 #include "aggregator/store/durable_file.h"
 #include "core/parameters/update_encoding.h"
 
 namespace tributary::learning {
+
+// An accepted update: what its node said of it, and where its elements are.
+struct KeptUpdate {
+  SubmissionHeader header;
+  double weight = 0;  // by which it is added
+  double norm = 0;    // L2, of the elements as they arrived; 0 for words that are masked or summed already
+  std::uint64_t payload_bytes = 0;
+  store::FileFacts file;
+};
 
 // A chunk as it travels and as it is kept.
 struct UpdateChunk {

@@ -90,7 +90,7 @@ std::int64_t Coordinator::Settle() {
   std::int64_t next_ns = CommandThread::kNever;
   for (Run* run : order_) {
     const std::int64_t run_ns = run->Advance();
-    if (run_ns != RunState::kNoDeadline) next_ns = std::min(next_ns, run_ns);
+    if (run_ns != kNoDeadline) next_ns = std::min(next_ns, run_ns);
     if (Hosted* hosted = Find(run->name()); hosted->relayed != nullptr) hosted->relayed->GiveUpIfOver();
     Publish(*run);
   }
@@ -128,8 +128,8 @@ void Coordinator::SubmitArrived() {
 }
 
 void Coordinator::CheckHealth() {
-  counters_.healthy =
-      std::ranges::all_of(order_, [](const Run* run) { return run->health().ok() && run->store_takes(); });
+  counters_.healthy = std::ranges::all_of(
+      order_, [](const Run* run) { return run->health().ok() && run->journal().takes_updates(); });
 }
 
 void Coordinator::Publish(Run& run) {
@@ -138,16 +138,16 @@ void Coordinator::Publish(Run& run) {
   if (!run.TakeChanged() && !nodes) return;
   std::vector<v1::Participant> participants;
   if (changed.everyone) {
-    for (const ParticipantStatus& each : run.state().participants()) {
+    for (const ParticipantStatus& each : run.state().roster().Statuses()) {
       participants.push_back(ParticipantMessage(each));
     }
   }
   for (const std::string& node : changed.nodes) {
-    if (const ParticipantStatus* status = run.state().participant(node)) {
-      participants.push_back(ParticipantMessage(*status));
+    if (const Roster::Node* known = run.state().roster().Find(node)) {
+      participants.push_back(ParticipantMessage(known->status));
     }
   }
-  board_->Publish(run.Record(), std::move(participants));
+  board_->Publish(RecordOf(run), std::move(participants));
   if (run.relayed()) parent_roster_.Touch(clock_.SteadyNs());
   Tell(run, changed);
 }
@@ -333,7 +333,7 @@ absl::StatusOr<std::string> Coordinator::TryStart(const std::string& config, con
     const std::string sha =
         parameters::BytesOf(parameters::FlatIdentity(given->layout.tensors, given->values));
     const absl::StatusOr<store::ModelRecord> initial = store_->Model(parsed.name, 0);
-    if (present->run->config_text() == config && initial.ok() && initial->sha256 == sha) return parsed.name;
+    if (*present->run->config_text() == config && initial.ok() && initial->sha256 == sha) return parsed.name;
     return absl::AlreadyExistsError(
         fmt::format("there is a run \"{}\" with another configuration or model: give this one another name",
                     parsed.name));
@@ -360,7 +360,7 @@ Run& Coordinator::AddRun(std::unique_ptr<Run> run) {
 absl::StatusOr<OpenModel> Coordinator::Open(const Run& run, const store::ModelRecord& record,
                                             Gate::Place place) {
   ASSIGN_OR_RETURN(store::CheckedReader file, store_->Read(record.file));
-  return OpenModel{record, record.round == run.model_record().round, std::move(file), std::move(place)};
+  return OpenModel{record, record.round == run.journal().model().round, std::move(file), std::move(place)};
 }
 
 void Coordinator::OpenRoundModel(std::string name, std::uint32_t round,
@@ -368,7 +368,7 @@ void Coordinator::OpenRoundModel(std::string name, std::uint32_t round,
   const auto open = [this, name = std::move(name), round,
                      done](const Gate::Place& place) -> absl::StatusOr<OpenModel> {
     ASSIGN_OR_RETURN(const Run* run, FindOrSay(name));
-    if (run->state().round() == round) return Open(*run, run->model_record(), place);
+    if (run->state().round() == round) return Open(*run, run->journal().model(), place);
     return absl::FailedPreconditionError(
         fmt::format("round: {} is not under way in run \"{}\", {} is", round, name, run->state().round()));
   };
@@ -382,7 +382,7 @@ void Coordinator::OpenModelAfter(std::string name, std::optional<std::uint32_t> 
   const auto open = [this, name = std::move(name),
                      round](const Gate::Place& place) -> absl::StatusOr<OpenModel> {
     ASSIGN_OR_RETURN(const Run* run, FindOrSay(name));
-    if (!round) return Open(*run, run->model_record(), place);
+    if (!round) return Open(*run, run->journal().model(), place);
     ASSIGN_OR_RETURN(const store::ModelRecord record, store_->Model(name, *round));
     return Open(*run, record, place);
   };

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "aggregator/learning/run/update_header.h"
+#include "aggregator/learning/run/messages.h"
 #include "core/status/macros.h"
 #include "core/wire/peer_text.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "aggregator/learning/run/update_header.h"
+#include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/run/upload.h"
 #include "aggregator/learning/service/federation_wire.h"
 

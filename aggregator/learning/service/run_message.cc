@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "aggregator/learning/relay/relay.h"
-#include "aggregator/learning/run/stored.h"
+#include "aggregator/learning/run/messages.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {

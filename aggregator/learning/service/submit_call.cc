@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "aggregator/learning/run/update_header.h"
+#include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/federation_wire.h"
 #include "aggregator/learning/service/peer_check.h"
 

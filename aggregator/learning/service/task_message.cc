@@ -35,16 +35,16 @@ void AddTraining(const RunState& state, const std::string& node, v1::TrainTask& 
   wire.set_schema_sha256(parameters::BytesOf(state.model().schema));
   wire.set_element_count(state.model().element_count);
   *wire.mutable_settings() = config.client;
-  wire.set_fraction_bits(state.open_round()->fixed_point.fraction_bits);
+  wire.set_fraction_bits(state.under_way()->started().fixed_point.fraction_bits);
   wire.set_max_element(static_cast<float>(config.max_element));
   wire.set_uniform_weight(config.weighting == UpdateWeighting::kUniform);
-  if (const AskedNode* asked = state.asked(node)) wire.set_max_sample_count(asked->sample_count);
+  if (const AskedNode* asked = state.under_way()->Asked(node)) wire.set_max_sample_count(asked->sample_count);
 }
 
 template <class Task>
 void AddRound(const NodeTask& task, const runtime::Clock& clock, Task& wire) {
   wire.set_round(task.round);
-  if (task.deadline_ns == RunState::kNoDeadline) return;
+  if (task.deadline_ns == kNoDeadline) return;
   wire.set_deadline_unix_ns(clock.UnixNs() + task.deadline_ns - clock.SteadyNs());
 }
 
@@ -74,7 +74,7 @@ v1::ParticipateResponse TaskMessage(const RunState& state, std::uint64_t model_b
       break;
     case TaskKind::kTrain:
       AddRound(task, clock, *message.mutable_train());
-      if (task.deadline_ns != RunState::kNoDeadline) {
+      if (task.deadline_ns != kNoDeadline) {
         message.mutable_train()->set_left_ns(task.deadline_ns - clock.SteadyNs());
       }
       message.mutable_train()->set_model_bytes(model_bytes);

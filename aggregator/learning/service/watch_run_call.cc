@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "aggregator/learning/run/stored.h"
+#include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/run_message.h"
 #include "core/link/grpc_call.h"
 

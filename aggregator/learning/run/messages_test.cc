@@ -1,4 +1,4 @@
-#include "aggregator/learning/run/stored.h"
+#include "aggregator/learning/run/messages.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace tributary::learning {
 namespace {
 
-TEST(StoredTest, KeepsWhereARunStandsToTheLastBit) {
+TEST(MessagesTest, KeepsWhereARunStandsToTheLastBit) {
   RunSnapshot snapshot;
   snapshot.round = 7;
   snapshot.committed = 5;
@@ -33,7 +33,7 @@ TEST(StoredTest, KeepsWhereARunStandsToTheLastBit) {
   EXPECT_EQ(read->earlier_models, snapshot.earlier_models);
 }
 
-TEST(StoredTest, KeepsAnAcceptedUpdate) {
+TEST(MessagesTest, KeepsAnAcceptedUpdate) {
   KeptUpdate update;
   update.header = {3,
                    "a",
@@ -56,7 +56,7 @@ TEST(StoredTest, KeepsAnAcceptedUpdate) {
   EXPECT_EQ(read->header.base_model, update.header.base_model);
 }
 
-TEST(StoredTest, RefusesWhatItHasNotWritten) {
+TEST(MessagesTest, RefusesWhatItHasNotWritten) {
   EXPECT_EQ(ParseStored<v1::StoredRun>("\xff\xff", "run").status().code(), absl::StatusCode::kDataLoss);
   for (const char* bytes : {"", "\xff", "no message"}) {
     EXPECT_EQ(DecodeUpdate(bytes).status().code(), absl::StatusCode::kDataLoss) << bytes;
