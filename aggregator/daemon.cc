@@ -15,7 +15,6 @@
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
 #include "aggregator/publish/readiness.h"
-#include "aggregator/publish/site_board.h"
 #include "aggregator/publish/site_metrics.h"
 #include "core/http/http_metrics.h"
 #include "core/http/http_server.h"
@@ -101,11 +100,7 @@ absl::Status Daemon::MakeSites() {
           "{}: deadline_ms is shorter than a slot of {}: sensors that share no phase are fused apart",
           settings.fusion.name, settings.fusion.slot.Text());
     }
-    publish::AddSiteMetrics(**engine, metrics_);
-    runtime::Histogram& latency =
-        metrics_.AddHistogram("tributary_fusion_latency_seconds",
-                              "Time from the capture of a slot's earliest contribution to its fusion.",
-                              publish::LatencyBounds(), {{"site", settings.fusion.name}});
+    runtime::Histogram& latency = publish::AddSiteMetrics(**engine, metrics_);
     sites.push_back(std::make_unique<server::Site>(*std::move(engine), settings.model_sha256, latency));
     boards_.push_back(std::make_shared<publish::SiteBoard>());
     sites.back()->feed().Add(boards_.back());
@@ -133,8 +128,10 @@ void Daemon::MakeReadiness() {
     parts.store_healthy = [host = federation_.get()] { return host->store_healthy(); };
   parts.fleet = &fleet_;
   parts.clock = &clock_;
+  for (std::size_t i = 0; i < boards_.size(); ++i) {
+    parts.sites.push_back({&sites_->all()[i]->engine(), boards_[i]});
+  }
   readiness_ = std::make_unique<publish::Readiness>(std::move(parts));
-  for (std::size_t i = 0; i < boards_.size(); ++i) readiness_->Add(sites_->all()[i]->engine(), boards_[i]);
   readiness_->Register(metrics_);
 }
 
@@ -146,10 +143,8 @@ absl::Status Daemon::StartHttp() {
   if (federation_ != nullptr) learners = [host = federation_.get()] { return host->Learners(); };
   publish::ApiContext context{.nodes = {fleet_, std::move(learners), sites_->names(), clock_}};
   auto sources = std::make_shared<std::vector<publish::SourceMetrics>>();
-  for (std::size_t i = 0; i < boards_.size(); ++i) {
-    const fusion::FusionEngine& engine = sites_->all()[i]->engine();
-    context.sites.push_back({&engine, boards_[i]});
-    sources->emplace_back(engine, metrics_);
+  for (const publish::PublishedSite& each : readiness_->sites()) {
+    sources->emplace_back(*each.engine, metrics_);
   }
   const auto runs = federation_ == nullptr
                         ? nullptr

@@ -14,7 +14,7 @@
 #include "aggregator/learning/service/coordinator.h"
 #include "aggregator/learning/service/federation_service.h"
 #include "aggregator/learning/service/run_service.h"
-#include "aggregator/publish/known_nodes.h"
+#include "aggregator/publish/fleet.h"
 #include "core/config/tls.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"

@@ -1,14 +1,19 @@
 #include "aggregator/publish/api.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "aggregator/publish/site_message.h"
-#include "aggregator/publish/unknown_site.h"
 #include "core/wire/convert.h"
 #include "core/wire/message_json.h"
+#include "tributary/v1/fleet.pb.h"
 
 namespace tributary::publish {
 namespace {
@@ -25,17 +30,9 @@ std::string Query(const http::HttpRequest& request, const std::string& key) {
   return found == request.query.end() ? std::string() : found->second;
 }
 
-const PublishedSite* FindSite(const ApiContext& context, const std::string& name) {
-  for (const PublishedSite& site : context.sites) {
-    if (site.engine->config().name == name) return &site;
-  }
-  return nullptr;
-}
-
-http::HttpResponse NoSuchSite(const ApiContext& context, const std::string& name) {
-  std::vector<std::string> known;
-  for (const PublishedSite& site : context.sites) known.push_back(site.engine->config().name);
-  return http::HttpProblem(404, std::string(UnknownSite(name, known).message()));
+const PublishedSite* FindSite(const std::vector<PublishedSite>& sites, const std::string& name) {
+  const auto found = std::ranges::find(sites, name, &PublishedSite::name);
+  return found == sites.end() ? nullptr : &*found;
 }
 
 v1::WatchResponse SlotOf(const PublishedSite& site, const BoardSlot& latest) {
@@ -43,15 +40,70 @@ v1::WatchResponse SlotOf(const PublishedSite& site, const BoardSlot& latest) {
   return wire::SlotMessage(config.name, latest.slot, config.slot, config.leaves, latest.skipped);
 }
 
+using ReasonCounts = std::array<std::uint64_t, fusion::kRefusalReasons>;
+
+std::uint64_t Sum(const ReasonCounts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+void SetByReason(const ReasonCounts& counts, google::protobuf::Map<std::string, std::uint64_t>& reasons) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    reasons[std::string(fusion::RefusalReasonName(static_cast<fusion::RefusalReason>(i)))] = counts[i];
+  }
+}
+
+void SetCounters(const fusion::FusionCounters& from, v1::SiteCounters& to) {
+  to.set_accepted_frames(from.frames_accepted);
+  to.set_refused_frames(Sum(from.frames_refused));
+  SetByReason(from.frames_refused, *to.mutable_refused_frames_by_reason());
+  to.set_accepted_tuples(from.tuples_accepted);
+  to.set_refused_tuples(Sum(from.tuples_refused));
+  SetByReason(from.tuples_refused, *to.mutable_refused_tuples_by_reason());
+  to.set_fused_tuples(from.tuples_fused);
+  to.set_complete_slots(from.slots_complete);
+  to.set_deadline_slots(from.slots_at_deadline);
+  to.set_evicted_slots(from.slots_evicted);
+  to.set_revisions(from.revisions);
+  to.set_open_slots(from.open_slots);
+}
+
+v1::Site SiteMessage(const fusion::FusionEngine& engine) {
+  const fusion::SiteConfig& config = engine.config();
+  v1::Site site;
+  site.set_name(config.name);
+  site.set_dimension(static_cast<std::uint32_t>(config.dimension));
+  site.set_slot_ns(static_cast<std::uint64_t>(config.slot.ns()));
+  SetCounters(engine.counters(), *site.mutable_counters());
+  for (const fusion::SourceStatus& each : engine.sources()) {
+    v1::SiteSource& source = *site.add_sources();
+    source.set_name(each.name);
+    source.set_accepted_frames(each.frames_accepted);
+    source.set_refused_frames(each.frames_refused);
+    source.set_gated_tuples(each.tuples_gated);
+    source.set_last_epoch(each.last_epoch);
+    source.set_consistency(each.consistency);
+  }
+  for (const fusion::LeafStatus& each : engine.leaves()) {
+    v1::SiteLeaf& leaf = *site.add_leaves();
+    leaf.set_name(each.name);
+    leaf.set_missed_slots(each.missed_slots);
+    leaf.set_absent(each.absent);
+  }
+  return site;
+}
+
 http::HttpResponse Sites(const ApiContext& context) {
   v1::ListSitesResponse response;
-  for (const PublishedSite& site : context.sites) *response.add_sites() = SiteMessage(*site.engine);
+  for (const PublishedSite& site : context.readiness->sites())
+    *response.add_sites() = SiteMessage(*site.engine);
   return Answer(response);
 }
 
 http::HttpResponse LatestOfSite(const ApiContext& context, const std::string& name) {
-  const PublishedSite* site = FindSite(context, name);
-  if (site == nullptr) return NoSuchSite(context, name);
+  const std::vector<PublishedSite>& sites = context.readiness->sites();
+  const PublishedSite* site = FindSite(sites, name);
+  if (site == nullptr) return NoSuchSite(name, sites);
   const std::optional<BoardSlot> latest = site->board->Latest();
   if (!latest) return {204, "application/json", ""};
   return Answer(SlotOf(*site, *latest));
@@ -64,11 +116,11 @@ http::HttpResponse Nodes(const ApiContext& context, const std::string& site) {
 
 std::variant<http::HttpEventStream, http::HttpResponse> Events(const ApiContext& context,
                                                                const http::HttpRequest& request) {
+  const std::vector<PublishedSite>& sites = context.readiness->sites();
   const std::string name = Query(request, "site");
   // With one site there is nothing to choose.
-  const PublishedSite* site =
-      name.empty() && context.sites.size() == 1 ? &context.sites.front() : FindSite(context, name);
-  if (site == nullptr) return NoSuchSite(context, name);
+  const PublishedSite* site = name.empty() && sites.size() == 1 ? &sites.front() : FindSite(sites, name);
+  if (site == nullptr) return NoSuchSite(name, sites);
   double rate_hz = kDefaultEventRateHz;
   const std::string rate = Query(request, "rate_hz");
   if (!rate.empty() &&

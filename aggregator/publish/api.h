@@ -2,28 +2,17 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <vector>
+#include <string>
 
-#include "aggregator/fusion/engine.h"
-#include "aggregator/publish/known_nodes.h"
+#include "aggregator/publish/fleet.h"
 #include "aggregator/publish/readiness.h"
-#include "aggregator/publish/site_board.h"
 #include "core/http/http_server.h"
-#include "core/runtime/metrics.h"
 
 namespace tributary::publish {
-
-// One site, as it is published.
-struct PublishedSite {
-  const fusion::FusionEngine* engine;
-  std::shared_ptr<const SiteBoard> board;
-};
 
 // Everything outlives the server.
 struct ApiContext {
   KnownNodes nodes;
-  std::vector<PublishedSite> sites = {};
   std::function<std::string()> metrics_text = nullptr;
   const Readiness* readiness = nullptr;
 };

@@ -2,7 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_join.h"
+
 namespace tributary::publish {
+
+absl::Status UnknownSite(std::string_view name, const std::vector<std::string>& known) {
+  return absl::NotFoundError(fmt::format("\"{}\" is not a site of this aggregator, which has {}", name,
+                                         known.empty() ? "no sites" : absl::StrJoin(known, ", ")));
+}
 
 absl::StatusOr<Fleet::Membership> Fleet::Join(const wire::ReportingProcess& process) {
   const runtime::MutexLock lock(mutex_);
@@ -65,16 +76,56 @@ std::set<std::string> Fleet::ConnectedLeaves(const std::string& site) const {
   return leaves;
 }
 
-std::vector<NodeStatus> Fleet::List(const std::string& site) const {
-  std::vector<NodeStatus> nodes;
+std::vector<v1::Node> Fleet::List(const std::string& site) const {
+  std::vector<v1::Node> nodes;
   const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     if (!site.empty() && key.first != site) continue;
     const NodeRecord& record = *entry.record;
-    nodes.push_back({entry.process, record.connected(), record.last_frame_unix_ns, record.accepted_frames,
-                     record.refused_frames, record.dropped_frames});
+    v1::Node& node = nodes.emplace_back();
+    node.set_site(key.first);
+    node.set_name(key.second);
+    node.set_connected(record.connected());
+    node.set_last_frame_unix_ns(record.last_frame_unix_ns);
+    node.set_accepted_frames(record.accepted_frames);
+    node.set_refused_frames(record.refused_frames);
+    node.set_dropped_frames(record.dropped_frames);
+    for (const wire::ReportingSource& source : entry.process.sources) node.add_sources(source.name);
+    node.set_model_name(entry.process.model.name);
+    node.set_model_version(entry.process.model.version);
+    node.set_model_sha256(entry.process.model.sha256);
   }
   return nodes;
+}
+
+KnownNodes::KnownNodes(const Fleet& fleet, ListLearners learners, std::vector<std::string> sites,
+                       const runtime::Clock& clock)
+    : fleet_(&fleet), learners_(std::move(learners)), sites_(std::move(sites)), clock_(&clock) {}
+
+absl::StatusOr<v1::ListNodesResponse> KnownNodes::List(const std::string& site) const {
+  if (!site.empty() && std::ranges::find(sites_, site) == sites_.end()) return UnknownSite(site, sites_);
+  std::map<std::string, std::vector<v1::Learning>> learns;  // by node
+  if (learners_) {
+    for (Learner& each : learners_()) learns[each.node].push_back(std::move(each.learning));
+  }
+  v1::ListNodesResponse response;
+  std::set<std::string> reporting;
+  for (v1::Node& node : fleet_->List(site)) {
+    const auto found = learns.find(node.name());
+    if (found != learns.end()) node.mutable_learns()->Assign(found->second.begin(), found->second.end());
+    reporting.insert(node.name());
+    *response.add_nodes() = std::move(node);
+  }
+  for (const auto& [name, runs] : learns) {
+    if (!site.empty() || reporting.contains(name)) continue;
+    v1::Node& node = *response.add_nodes();
+    node.set_name(name);
+    node.set_connected(std::ranges::any_of(runs, &v1::Learning::connected));
+    node.mutable_learns()->Assign(runs.begin(), runs.end());
+  }
+  response.mutable_sites()->Assign(sites_.begin(), sites_.end());
+  response.set_answered_unix_ns(clock_->UnixNs());
+  return response;
 }
 
 }  // namespace tributary::publish

@@ -1,22 +1,30 @@
-// The nodes that report to an aggregator.
+// The nodes that an aggregator knows: those that report and those that learn.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/runtime/clock.h"
 #include "core/runtime/log_limit.h"
 #include "core/runtime/mutex.h"
 #include "core/wire/report.h"
+#include "tributary/v1/fleet.pb.h"
 
 namespace tributary::publish {
+
+// NotFound; names the known sites.
+absl::Status UnknownSite(std::string_view name, const std::vector<std::string>& known);
 
 // One node in one site, over all its streams. The ingest thread of the node's stream writes the counts; any
 // thread reads.
@@ -34,15 +42,6 @@ struct NodeRecord {
   runtime::LogLimit log_limit{8, 30'000'000'000};
 
   bool connected() const { return connected_stream.load(std::memory_order_relaxed) != 0; }
-};
-
-struct NodeStatus {
-  wire::ReportingProcess process;
-  bool connected = false;
-  std::int64_t last_frame_unix_ns = 0;
-  std::uint64_t accepted_frames = 0;
-  std::uint64_t refused_frames = 0;
-  std::uint64_t dropped_frames = 0;
 };
 
 // Thread-safe. Never forgets a node; refuses new ones beyond kMaxNodes.
@@ -72,8 +71,8 @@ class Fleet {
   // The leaves that connected nodes of the site report.
   std::set<std::string> ConnectedLeaves(const std::string& site) const;
 
-  // Ascending by site and name; an empty site: all.
-  std::vector<NodeStatus> List(const std::string& site) const;
+  // Ascending by site and name; an empty site: all. Without what they learn.
+  std::vector<v1::Node> List(const std::string& site) const;
 
  private:
   struct Entry {
@@ -83,6 +82,34 @@ class Fleet {
 
   mutable runtime::Mutex mutex_;
   std::map<std::pair<std::string, std::string>, Entry> nodes_ GUARDED_BY(mutex_);
+};
+
+// A node in one run of federated learning.
+struct Learner {
+  std::string node;
+  v1::Learning learning;
+};
+
+// From any thread; returns at once.
+using ListLearners = std::function<std::vector<Learner>()>;
+
+// Thread-safe. Fleet and clock outlive it.
+class KnownNodes {
+ public:
+  // `learners` may be empty: no federated learning. `sites`: the names of all sites.
+  KnownNodes(const Fleet& fleet, ListLearners learners, std::vector<std::string> sites,
+             const runtime::Clock& clock);
+
+  // By site and name. With a site: the nodes that report to it. Without: those of every site, then those that
+  // only learn. A node is known by its name: what learns under the name of a node that reports is that node.
+  // NotFound: no such site.
+  absl::StatusOr<v1::ListNodesResponse> List(const std::string& site) const;
+
+ private:
+  const Fleet* fleet_;
+  ListLearners learners_;
+  std::vector<std::string> sites_;
+  const runtime::Clock* clock_;
 };
 
 }  // namespace tributary::publish

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "aggregator/publish/unknown_site.h"
 #include "core/wire/dump_json.h"
 
 namespace tributary::publish {
@@ -41,6 +40,12 @@ http::HttpResponse Respond(int status, const Json& value) {
 
 }  // namespace
 
+http::HttpResponse NoSuchSite(std::string_view name, const std::vector<PublishedSite>& known) {
+  std::vector<std::string> names;
+  for (const PublishedSite& each : known) names.push_back(each.name());
+  return http::HttpProblem(404, std::string(UnknownSite(name, names).message()));
+}
+
 std::string_view SourcePresenceName(SourcePresence presence) {
   constexpr std::array<std::string_view, 3> kNames = {"present", "silent", "absent"};
   return kNames[static_cast<std::size_t>(presence)];
@@ -61,38 +66,25 @@ SiteReadiness JudgeSite(const fusion::FusionEngine& engine, const Fleet& fleet,
   SiteReadiness site;
   site.name = engine.config().name;
   site.nodes = fleet.CountNodes(site.name);
-  const std::set<std::string> connected = fleet.ConnectedLeaves(site.name);
-  for (const fusion::LeafStatus& leaf : engine.leaves()) {
-    SourcePresence presence = SourcePresence::kPresent;
-    if (leaf.missed_in_a_row >= kSilentAfterSlots) presence = SourcePresence::kSilent;
-    if (!connected.contains(leaf.name)) presence = SourcePresence::kAbsent;
-    site.sources.push_back({leaf.name, presence, leaf.missed_in_a_row});
-  }
   // A clock that was set back must not put a slot into the future.
   if (last_slot_unix_ns)
     site.since_last_slot_ns = std::max<std::int64_t>(now_unix_ns - *last_slot_unix_ns, 0);
   // Two slots may lie between two fusions: the one that fills and the one that waits for its deadline.
   const std::int64_t patience_ns = kSilentAfterNs + 2 * engine.config().slot.ns();
   const bool flows = site.since_last_slot_ns && *site.since_last_slot_ns <= patience_ns;
-  if (!flows) {
-    // No slot arrives, so no source is in one.
-    for (SourceReadiness& source : site.sources) {
-      if (source.presence == SourcePresence::kPresent) source.presence = SourcePresence::kSilent;
-    }
+  const std::set<std::string> connected = fleet.ConnectedLeaves(site.name);
+  for (const fusion::LeafStatus& leaf : engine.leaves()) {
+    SourcePresence presence = SourcePresence::kPresent;
+    if (!flows || leaf.missed_in_a_row >= kSilentAfterSlots) presence = SourcePresence::kSilent;
+    if (!connected.contains(leaf.name)) presence = SourcePresence::kAbsent;
+    site.sources.push_back({leaf.name, presence, leaf.missed_in_a_row});
   }
-  if (site.present() == 0) {
-    site.condition = SiteCondition::kSilent;
-  } else {
-    site.condition = site.present() == site.sources.size() ? SiteCondition::kOk : SiteCondition::kDegraded;
-  }
+  site.condition = site.present() == site.sources.size() ? SiteCondition::kOk : SiteCondition::kDegraded;
+  if (site.present() == 0) site.condition = SiteCondition::kSilent;
   return site;
 }
 
-void Readiness::Add(const fusion::FusionEngine& engine, std::shared_ptr<const SiteBoard> board) {
-  sites_.push_back({&engine, std::move(board)});
-}
-
-SiteReadiness Readiness::Judge(const Published& site) const {
+SiteReadiness Readiness::Judge(const PublishedSite& site) const {
   const std::optional<BoardSlot> latest = site.board->Latest();
   return JudgeSite(*site.engine, *parts_.fleet,
                    latest ? std::optional(latest->slot.fused_unix_ns) : std::nullopt, parts_.clock->UnixNs());
@@ -104,7 +96,7 @@ http::HttpResponse Readiness::Answer(const std::string& wanted) const {
   std::size_t silent = 0;
   std::size_t ok = 0;
   Json sites = Json::array();
-  for (const Published& each : sites_) {
+  for (const PublishedSite& each : parts_.sites) {
     const SiteReadiness site = Judge(each);
     if (wanted == site.name) {
       return Respond(ready && site.condition != SiteCondition::kSilent ? 200 : 503, SiteStateJson(site));
@@ -113,14 +105,10 @@ http::HttpResponse Readiness::Answer(const std::string& wanted) const {
     ok += site.condition == SiteCondition::kOk;
     sites.push_back(SiteStateJson(site));
   }
-  if (!wanted.empty()) {
-    std::vector<std::string> known;
-    for (const Published& each : sites_) known.push_back(each.engine->config().name);
-    return http::HttpProblem(404, std::string(UnknownSite(wanted, known).message()));
-  }
+  if (!wanted.empty()) return NoSuchSite(wanted, parts_.sites);
   std::string_view state = "ok";
-  if (ok < sites_.size() || !store_healthy) state = "degraded";
-  if (!sites_.empty() && silent == sites_.size()) state = "silent";
+  if (ok < parts_.sites.size() || !store_healthy) state = "degraded";
+  if (!parts_.sites.empty() && silent == parts_.sites.size()) state = "silent";
   if (!ready) state = "stopping";
   Json value = {{"state", state}, {"takes_streams", ready}, {"sites", std::move(sites)}};
   if (parts_.store_healthy) value["store_healthy"] = store_healthy;
@@ -128,8 +116,8 @@ http::HttpResponse Readiness::Answer(const std::string& wanted) const {
 }
 
 void Readiness::Register(runtime::Metrics& metrics) const {
-  for (const Published& each : sites_) {
-    const runtime::MetricLabels labels = {{"site", each.engine->config().name}};
+  for (const PublishedSite& each : parts_.sites) {
+    const runtime::MetricLabels labels = {{"site", each.name()}};
     const auto gauge = [&](const char* name, const char* help,
                            std::function<double(const SiteReadiness&)> read) {
       metrics.AddGaugeCallback(name, help, labels,

@@ -12,12 +12,23 @@
 
 #include "aggregator/fusion/engine.h"
 #include "aggregator/publish/fleet.h"
-#include "aggregator/publish/site_board.h"
+#include "aggregator/publish/slot_feed.h"
 #include "core/http/http_server.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::publish {
+
+// One site, as it is published. The engine outlives the readers.
+struct PublishedSite {
+  const fusion::FusionEngine* engine;
+  std::shared_ptr<const SiteBoard> board;
+
+  const std::string& name() const { return engine->config().name; }
+};
+
+// 404; names the known sites.
+http::HttpResponse NoSuchSite(std::string_view name, const std::vector<PublishedSite>& known);
 
 // The state of an expected source: connected and in the slots, connected but not in them, or without a
 // connected node.
@@ -61,10 +72,11 @@ class Readiness {
     std::function<bool()> store_healthy;  // empty: there is no store
     const Fleet* fleet = nullptr;
     const runtime::Clock* clock = nullptr;
+    std::vector<PublishedSite> sites = {};
   };
   explicit Readiness(Parts parts) : parts_(std::move(parts)) {}
 
-  void Add(const fusion::FusionEngine& engine, std::shared_ptr<const SiteBoard> board);
+  const std::vector<PublishedSite>& sites() const { return parts_.sites; }
 
   // With an empty `site`: 200 while streams are taken, else 503; the body has the state of every site. A site
   // without nodes must not make a load balancer send its nodes elsewhere. With a `site`: also 503 if the site
@@ -76,14 +88,9 @@ class Readiness {
   void Register(runtime::Metrics& metrics) const;
 
  private:
-  struct Published {
-    const fusion::FusionEngine* engine;
-    std::shared_ptr<const SiteBoard> board;
-  };
-  SiteReadiness Judge(const Published& site) const;
+  SiteReadiness Judge(const PublishedSite& site) const;
 
   const Parts parts_;
-  std::vector<Published> sites_;
 };
 
 }  // namespace tributary::publish

@@ -52,9 +52,11 @@ class ReadinessTest : public fusion::FusionFixture {
     return "";
   }
   http::HttpResponse Answer(const std::string& site = "") {
-    Readiness readiness(
-        {[this] { return takes_streams_; }, [this] { return store_healthy_; }, &fleet_, &clock_});
-    readiness.Add(*engine_, board_);
+    Readiness readiness({[this] { return takes_streams_; },
+                         [this] { return store_healthy_; },
+                         &fleet_,
+                         &clock_,
+                         {{&*engine_, board_}}});
     return readiness.Answer(site);
   }
   std::string State() { return nlohmann::json::parse(Answer().body)["state"]; }
@@ -152,8 +154,7 @@ TEST_F(ReadinessTest, ExportsWhatIsExpectedAndWhatIsPresent) {
   Connect({"north", "east"});
   Fuse({"north", "east"}, 1);
   runtime::Metrics metrics;
-  Readiness readiness({[] { return true; }, {}, &fleet_, &clock_});
-  readiness.Add(*engine_, board_);
+  const Readiness readiness({[] { return true; }, {}, &fleet_, &clock_, {{&*engine_, board_}}});
   readiness.Register(metrics);
   const std::string text = metrics.Text();
   EXPECT_NE(text.find("tributary_sources_expected{site=\"hall\"} 4"), std::string::npos) << text;

@@ -2,18 +2,15 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "aggregator/fusion/engine.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::publish {
 
-// Seconds from capture to fusion: 20 us to 10 s.
-const std::vector<double>& LatencyBounds();
-
-// The metrics read the engine's counts when they are scraped. Both outlive the last reading.
-void AddSiteMetrics(const fusion::FusionEngine& engine, runtime::Metrics& metrics);
+// The metrics read the engine's counts when they are scraped. Both outlive the last reading. Returns the
+// histogram of the time from the capture of a slot's earliest contribution to its fusion, in seconds.
+runtime::Histogram& AddSiteMetrics(const fusion::FusionEngine& engine, runtime::Metrics& metrics);
 
 // Adds sources that reported for the first time: call before each reading of the metrics. One thread's.
 class SourceMetrics {

@@ -1,7 +1,9 @@
-// Hands the fused slots of one site to all sinks.
+// The fused slots of one site: handed to all sinks, and the latest kept for occasional readers.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +33,31 @@ class SlotFeed {
   mutable runtime::Mutex mutex_;
   // Replaced as a whole, so that Publish calls sinks without the lock.
   std::shared_ptr<const Sinks> sinks_ GUARDED_BY(mutex_) = std::make_shared<const Sinks>();
+};
+
+struct BoardSlot {
+  estimate::FusedSlot slot;
+  std::uint64_t skipped = 0;  // slots between the one that the reader saw last and this one
+};
+
+// Thread-safe. Takes a copy at most every kIntervalNs, so that readers never cost the fusing thread more than
+// that.
+class SiteBoard final : public SlotSink {
+ public:
+  static constexpr std::int64_t kIntervalNs = 10'000'000;
+
+  void OnSlots(std::span<const estimate::FusedSlot> slots) override;
+
+  // Nothing before the first slot.
+  std::optional<BoardSlot> Latest() const;
+  // The same, or nothing if it is the slot that `seen` names; `seen` becomes the one returned. 0: none seen.
+  std::optional<BoardSlot> LatestAfter(std::uint64_t& seen) const;
+
+ private:
+  mutable runtime::Mutex mutex_;
+  estimate::FusedSlot latest_ GUARDED_BY(mutex_);
+  std::uint64_t published_ GUARDED_BY(mutex_) = 0;  // slots that the site has published
+  std::uint64_t number_ GUARDED_BY(mutex_) = 0;     // of latest_ among them; 0: latest_ is empty
 };
 
 }  // namespace tributary::publish

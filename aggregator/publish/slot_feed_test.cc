@@ -5,8 +5,6 @@
 #include <atomic>
 #include <thread>
 
-#include "aggregator/publish/site_board.h"
-
 namespace tributary::publish {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "aggregator/publish/unknown_site.h"
 
 namespace tributary::server {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "aggregator/publish/known_nodes.h"
+#include "aggregator/publish/fleet.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::server {

@@ -15,7 +15,7 @@
 
 #include "aggregator/fusion/engine.h"
 #include "aggregator/publish/fleet.h"
-#include "aggregator/publish/reader_share.h"
+#include "aggregator/publish/watch_queue.h"
 #include "aggregator/server/completion.h"
 #include "aggregator/server/site.h"
 #include "aggregator/server/stream_refusal.h"

@@ -203,7 +203,7 @@ TEST_F(ReportSessionTest, YieldsToANewerStreamOfItsNode) {
   EXPECT_TRUE(newer.superseded_another());
   EXPECT_EQ(Take(Frame(1))->fault, StreamFault::kSuperseded);
   EXPECT_FALSE(newer.superseded());
-  EXPECT_TRUE(fleet_.List("lab")[0].connected);
+  EXPECT_TRUE(fleet_.List("lab")[0].connected());
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "aggregator/publish/unknown_site.h"
+#include "aggregator/publish/fleet.h"
 #include "aggregator/server/ingest_queue.h"
 #include "aggregator/server/site.h"
 #include "aggregator/server/wire.h"
