@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/parameters/task_decline.h"
-#include "core/privacy/masking_party.h"
+#include "core/privacy/masking_node.h"
 #include "core/runtime/mutex.h"
 #include "core/wire/federation_task.h"
 #include "tributary/v1/federation.grpc.pb.h"

@@ -10,18 +10,16 @@
 namespace tributary::privacy {
 namespace {
 
-struct FreeKey {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+template <auto Free>
+struct Deleter {
+  template <typename T>
+  void operator()(T* object) const {
+    Free(object);
+  }
 };
-struct FreeKeyContext {
-  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
-};
-struct FreeCipher {
-  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-};
-using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
-using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreeKeyContext>;
-using Cipher = std::unique_ptr<EVP_CIPHER_CTX, FreeCipher>;
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using KeyContext = std::unique_ptr<EVP_PKEY_CTX, Deleter<EVP_PKEY_CTX_free>>;
+using Cipher = std::unique_ptr<EVP_CIPHER_CTX, Deleter<EVP_CIPHER_CTX_free>>;
 
 constexpr std::size_t kNonceBytes = 12;
 constexpr int kTagBytes = 16;
@@ -33,37 +31,38 @@ const unsigned char* Bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-absl::Status Failed(const char* what) { return absl::InternalError(what); }
+Key PrivateKey(const Key32& key) {
+  return Key(EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, Bytes(key), key.size()));
+}
 
 }  // namespace
 
 absl::StatusOr<Key32> RandomKey() {
   Key32 key;
-  if (RAND_bytes(Bytes(key), key.size()) != 1) return Failed("no entropy for a key");
+  if (RAND_bytes(Bytes(key), key.size()) != 1) return absl::InternalError("no entropy for a key");
   return key;
 }
 
 absl::StatusOr<Key32> X25519PublicKey(const Key32& private_key) {
-  const Key key(
-      EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, Bytes(private_key), private_key.size()));
+  const Key key = PrivateKey(private_key);
   Key32 result;
   std::size_t size = result.size();
   if (!key || EVP_PKEY_get_raw_public_key(key.get(), Bytes(result), &size) != 1) {
-    return Failed("X25519 gives no public key");
+    return absl::InternalError("X25519 gives no public key");
   }
   return result;
 }
 
 absl::StatusOr<Key32> X25519Agree(const Key32& private_key, const Key32& peer_public_key) {
-  const Key own(
-      EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, Bytes(private_key), private_key.size()));
+  const Key own = PrivateKey(private_key);
   const Key peer(
       EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, Bytes(peer_public_key), peer_public_key.size()));
-  if (!own || !peer) return Failed("X25519 refuses the key");
+  if (!own || !peer) return absl::InternalError("X25519 refuses the key");
   const KeyContext context(EVP_PKEY_CTX_new(own.get(), nullptr));
   Key32 secret;
   std::size_t size = secret.size();
-  if (!context || EVP_PKEY_derive_init(context.get()) != 1) return Failed("X25519 does not start");
+  if (!context || EVP_PKEY_derive_init(context.get()) != 1)
+    return absl::InternalError("X25519 does not start");
   if (EVP_PKEY_derive_set_peer(context.get(), peer.get()) != 1 ||
       EVP_PKEY_derive(context.get(), Bytes(secret), &size) != 1) {
     return absl::InvalidArgumentError("a public key of small order: no secret can be agreed");
@@ -80,7 +79,7 @@ absl::StatusOr<Key32> DeriveKey(const Key32& secret, std::string_view info) {
       EVP_PKEY_CTX_set1_hkdf_key(context.get(), Bytes(secret), static_cast<int>(secret.size())) != 1 ||
       EVP_PKEY_CTX_add1_hkdf_info(context.get(), Bytes(info), static_cast<int>(info.size())) != 1 ||
       EVP_PKEY_derive(context.get(), Bytes(key), &size) != 1) {
-    return Failed("HKDF fails");
+    return absl::InternalError("HKDF fails");
   }
   return key;
 }
@@ -99,7 +98,7 @@ absl::StatusOr<std::string> Seal(const Key32& key, std::string_view context, std
       EVP_EncryptFinal_ex(cipher.get(), bytes + kNonceBytes + plain.size(), &written) != 1 ||
       EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, kTagBytes,
                           bytes + kNonceBytes + plain.size()) != 1) {
-    return Failed("AES-GCM fails");
+    return absl::InternalError("AES-GCM fails");
   }
   return sealed;
 }
@@ -118,7 +117,7 @@ absl::StatusOr<std::string> Open(const Key32& key, std::string_view context, std
       EVP_DecryptUpdate(cipher.get(), Bytes(plain), &written, Bytes(sealed) + kNonceBytes,
                         static_cast<int>(size)) != 1 ||
       EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, kTagBytes, tag.data()) != 1) {
-    return Failed("AES-GCM fails");
+    return absl::InternalError("AES-GCM fails");
   }
   if (EVP_DecryptFinal_ex(cipher.get(), Bytes(plain) + size, &written) != 1) {
     return absl::DataLossError("sealed with another key or altered");
@@ -138,7 +137,7 @@ absl::Status AddKeystream(const Key32& key, std::size_t offset, bool subtract,
   const Cipher cipher(EVP_CIPHER_CTX_new());
   if (!cipher ||
       EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_ctr(), nullptr, Bytes(key), counter.data()) != 1) {
-    return Failed("AES-CTR does not start");
+    return absl::InternalError("AES-CTR does not start");
   }
   std::vector<std::uint32_t> stream(kBatch + kBlockWords);
   std::size_t skip = offset % kBlockWords;
@@ -148,7 +147,7 @@ absl::Status AddKeystream(const Key32& key, std::size_t offset, bool subtract,
     if (EVP_EncryptUpdate(cipher.get(), reinterpret_cast<unsigned char*>(stream.data()), &written,
                           reinterpret_cast<const unsigned char*>(kZeros.data()),
                           static_cast<int>((skip + count) * sizeof(std::uint32_t))) != 1) {
-      return Failed("AES-CTR fails");
+      return absl::InternalError("AES-CTR fails");
     }
     for (std::size_t i = 0; i < count; ++i) {
       const auto word = static_cast<std::uint32_t>(words[i]);

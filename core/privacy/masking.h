@@ -23,8 +23,8 @@ absl::StatusOr<Key32> SelfMaskKey(const Key32& seed, std::string_view context);
 
 // Digests that a node publishes before it reveals a secret: of its seed, and of each share that it gives out.
 // Secrets are 32 random bytes, so a digest reveals nothing about them.
-enum class SecretKind { kSeed, kKey };
 absl::StatusOr<Key32> SeedDigest(const Key32& seed, std::string_view context, std::string_view node);
+enum class SecretKind { kSeed, kKey };
 absl::StatusOr<Key32> ShareDigest(SecretKind kind, const Key32& share, std::string_view context,
                                   std::string_view from, std::string_view to);
 

@@ -1,255 +1,231 @@
+#include "core/privacy/masking_node.h"
+
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <map>
-#include <optional>
-#include <set>
-#include <utility>
 
 #include "core/privacy/masking.h"
-#include "core/privacy/secure_aggregation.h"
 #include "core/privacy/shamir.h"
+#include "core/status/macros.h"
 
 namespace tributary::privacy {
 namespace {
 
-// Both secrets of one node, as shared with one other.
-struct SharePair {
-  Key32 seed{};
-  Key32 key{};
-};
+static_assert(sizeof(SharePair) == 2 * sizeof(Key32), "both shares are sealed as they lie in memory");
 
-std::string Pack(const SharePair& shares) {
-  std::string text(2 * sizeof(Key32), '\0');
-  std::memcpy(text.data(), shares.seed.data(), sizeof(Key32));
-  std::memcpy(text.data() + sizeof(Key32), shares.key.data(), sizeof(Key32));
-  return text;
-}
-
-absl::StatusOr<SharePair> Unpack(std::string_view text) {
-  if (text.size() != 2 * sizeof(Key32)) return absl::DataLossError("not two shares");
-  SharePair shares;
-  std::memcpy(shares.seed.data(), text.data(), sizeof(Key32));
-  std::memcpy(shares.key.data(), text.data() + sizeof(Key32), sizeof(Key32));
-  return shares;
+absl::StatusOr<SharePair> DigestsOf(const SharePair& shares, std::string_view context, std::string_view from,
+                                    std::string_view to) {
+  SharePair digests;
+  ASSIGN_OR_RETURN(digests.seed, ShareDigest(SecretKind::kSeed, shares.seed, context, from, to));
+  ASSIGN_OR_RETURN(digests.key, ShareDigest(SecretKind::kKey, shares.key, context, from, to));
+  return digests;
 }
 
 }  // namespace
 
-class MaskingNode::Impl {
- public:
-  ~Impl() {
-    for (Key32* secret : {&cipher_private, &mask_private, &seed})
-      OPENSSL_cleanse(secret->data(), secret->size());
+MaskingNode::~MaskingNode() {
+  for (Key32* secret : {&cipher_private_, &mask_private_, &seed_}) {
+    OPENSSL_cleanse(secret->data(), secret->size());
   }
-
-  absl::StatusOr<Key32> SealingKey(std::string_view from, std::string_view to, const Key32& peer_key) const {
-    absl::StatusOr<Key32> secret = X25519Agree(cipher_private, peer_key);
-    if (!secret.ok()) return secret;
-    return DeriveKey(*secret, Bind({"share", context, from, to}));
-  }
-
-  // Adds DataLoss to the caller's errors: the sender has spoiled the share.
-  absl::Status OpenShare(const SealedShare& share) {
-    const std::size_t sender = PositionIn(roster, share.from);
-    if (share.to != keys.node || share.from == keys.node || sender == roster.size()) {
-      return absl::InvalidArgumentError(
-          fmt::format("a share from {} to {} arrived at {}", share.from, share.to, keys.node));
-    }
-    if (!peers.insert(share.from).second)
-      return absl::InvalidArgumentError(fmt::format("two shares from {}", share.from));
-    const absl::StatusOr<Key32> key = SealingKey(share.from, keys.node, roster[sender].cipher_key);
-    if (!key.ok()) return key.status();
-    const absl::StatusOr<std::string> plain =
-        Open(*key, Bind({context, share.from, share.to}), share.ciphertext);
-    if (!plain.ok()) {
-      return absl::DataLossError(
-          fmt::format("the share from {}: {}", share.from, std::string(plain.status().message())));
-    }
-    const absl::StatusOr<SharePair> pair = Unpack(*plain);
-    if (!pair.ok()) {
-      return absl::DataLossError(
-          fmt::format("the share from {}: {}", share.from, std::string(pair.status().message())));
-    }
-    const auto seed_digest = ShareDigest(SecretKind::kSeed, pair->seed, context, share.from, share.to);
-    const auto key_digest = ShareDigest(SecretKind::kKey, pair->key, context, share.from, share.to);
-    if (!seed_digest.ok()) return seed_digest.status();
-    if (!key_digest.ok()) return key_digest.status();
-    if (*seed_digest != share.seed_digest || *key_digest != share.key_digest) {
-      return absl::DataLossError(fmt::format("the share from {} is not what its digest says", share.from));
-    }
-    held[share.from] = *pair;
-    return absl::OkStatus();
-  }
-
-  // Masks with every node that has sent a share. The node at the lower position adds, the one at the higher
-  // subtracts.
-  absl::Status AddMasks(std::span<std::int32_t> words) const {
-    const std::size_t own = PositionIn(roster, keys.node);
-    for (std::size_t peer = 0; peer < roster.size(); ++peer) {
-      if (peer != own && !peers.contains(roster[peer].node)) continue;
-      const absl::StatusOr<Key32> key = peer == own
-                                            ? SelfMaskKey(seed, context)
-                                            : PairMaskKey(mask_private, roster[peer].mask_key, context);
-      if (!key.ok()) return key.status();
-      if (absl::Status status = AddKeystream(*key, 0, own > peer, words); !status.ok()) return status;
-    }
-    return absl::OkStatus();
-  }
-
-  enum class Stage { kCreated, kShared, kMasked };
-
-  std::string context;
-  MaskingKeys keys;
-  Key32 cipher_private{};
-  Key32 mask_private{};
-  Key32 seed{};
-  Stage stage = Stage::kCreated;
-  MaskingRoster roster;
-  std::size_t threshold = 0;
-  std::map<std::string, SharePair, std::less<>> held;  // the nodes masked with, this one included: their
-                                                       // share came, usable or not
-  std::set<std::string, std::less<>> peers;            // that are masked with: whose share came, good or not
-  std::optional<std::pair<std::set<std::string>, std::set<std::string>>> revealed;
-};
-
-MaskingNode::MaskingNode(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-MaskingNode::~MaskingNode() = default;
-
-const MaskingKeys& MaskingNode::keys() const { return impl_->keys; }
+}
 
 absl::StatusOr<std::unique_ptr<MaskingNode>> MaskingNode::Create(std::string node, std::string context) {
-  auto impl = std::make_unique<Impl>();
-  impl->context = std::move(context);
-  impl->keys.node = std::move(node);
-  for (Key32* secret : {&impl->cipher_private, &impl->mask_private, &impl->seed}) {
-    absl::StatusOr<Key32> random = RandomKey();
-    if (!random.ok()) return random.status();
-    *secret = *random;
+  std::unique_ptr<MaskingNode> self(new MaskingNode(std::move(node), std::move(context)));
+  for (Key32* secret : {&self->cipher_private_, &self->mask_private_, &self->seed_}) {
+    ASSIGN_OR_RETURN(*secret, RandomKey());
   }
-  const absl::StatusOr<Key32> cipher_key = X25519PublicKey(impl->cipher_private);
-  const absl::StatusOr<Key32> mask_key = X25519PublicKey(impl->mask_private);
-  if (!cipher_key.ok()) return cipher_key.status();
-  if (!mask_key.ok()) return mask_key.status();
-  impl->keys.cipher_key = *cipher_key;
-  impl->keys.mask_key = *mask_key;
-  const absl::StatusOr<Key32> digest = SeedDigest(impl->seed, impl->context, impl->keys.node);
-  if (!digest.ok()) return digest.status();
-  impl->keys.seed_digest = *digest;
-  return std::unique_ptr<MaskingNode>(new MaskingNode(std::move(impl)));
+  ASSIGN_OR_RETURN(self->keys_.cipher_key, X25519PublicKey(self->cipher_private_));
+  ASSIGN_OR_RETURN(self->keys_.mask_key, X25519PublicKey(self->mask_private_));
+  ASSIGN_OR_RETURN(self->keys_.seed_digest, SeedDigest(self->seed_, self->context_, self->keys_.node));
+  return self;
+}
+
+absl::StatusOr<Key32> MaskingNode::SealingKey(std::string_view from, std::string_view to,
+                                              const Key32& peer_key) const {
+  ASSIGN_OR_RETURN(const Key32 secret, X25519Agree(cipher_private_, peer_key));
+  return DeriveKey(secret, Bind({"share", context_, from, to}));
+}
+
+absl::StatusOr<SealedShare> MaskingNode::SealFor(const MaskingKeys& peer, const SharePair& shares) const {
+  const absl::StatusOr<Key32> key = SealingKey(keys_.node, peer.node, peer.cipher_key);
+  if (!key.ok()) {
+    return absl::Status(key.status().code(),
+                        fmt::format("{}: {}", peer.node, std::string(key.status().message())));
+  }
+  const std::string_view plain(reinterpret_cast<const char*>(&shares), sizeof(shares));
+  ASSIGN_OR_RETURN(std::string text, Seal(*key, Bind({context_, keys_.node, peer.node}), plain));
+  ASSIGN_OR_RETURN(const SharePair digests, DigestsOf(shares, context_, keys_.node, peer.node));
+  return SealedShare{keys_.node, peer.node, std::move(text), digests.seed, digests.key};
 }
 
 absl::StatusOr<std::vector<SealedShare>> MaskingNode::Share(const MaskingRoster& roster,
                                                             std::size_t threshold) {
-  Impl& self = *impl_;
-  if (self.stage != Impl::Stage::kCreated)
-    return absl::FailedPreconditionError("the shares were sent already");
-  if (absl::Status status = ValidateRoster(roster, threshold); !status.ok()) return status;
-  const std::size_t own = PositionIn(roster, self.keys.node);
-  if (own == roster.size() || roster[own].cipher_key != self.keys.cipher_key ||
-      roster[own].mask_key != self.keys.mask_key) {
+  if (stage_ != Stage::kCreated && roster == roster_ && threshold == threshold_) return sealed_;
+  if (stage_ != Stage::kCreated) return absl::FailedPreconditionError("the shares were sent already");
+  RETURN_IF_ERROR(ValidateRoster(roster, threshold));
+  const std::size_t own = PositionIn(roster, keys_.node);
+  if (own == roster.size() || roster[own].cipher_key != keys_.cipher_key ||
+      roster[own].mask_key != keys_.mask_key) {
     return absl::InvalidArgumentError(
-        fmt::format("the roster lacks {} or has other keys for it", self.keys.node));
+        fmt::format("the roster lacks {} or has other keys for it", keys_.node));
   }
-  const auto seeds = SplitSecret(self.seed, threshold, roster.size());
-  const auto keys = SplitSecret(self.mask_private, threshold, roster.size());
-  if (!seeds.ok()) return seeds.status();
-  if (!keys.ok()) return keys.status();
+  ASSIGN_OR_RETURN(const std::vector<ShamirShare> seeds, SplitSecret(seed_, threshold, roster.size()));
+  ASSIGN_OR_RETURN(const std::vector<ShamirShare> keys, SplitSecret(mask_private_, threshold, roster.size()));
   std::vector<SealedShare> sealed;
   for (std::size_t i = 0; i < roster.size(); ++i) {
-    const SharePair pair = {(*seeds)[i].value, (*keys)[i].value};
-    if (i == own) {
-      self.held[self.keys.node] = pair;
-      continue;
-    }
-    const absl::StatusOr<Key32> key = self.SealingKey(self.keys.node, roster[i].node, roster[i].cipher_key);
-    if (!key.ok()) {
-      return absl::Status(key.status().code(),
-                          fmt::format("{}: {}", roster[i].node, std::string(key.status().message())));
-    }
-    absl::StatusOr<std::string> text =
-        Seal(*key, Bind({self.context, self.keys.node, roster[i].node}), Pack(pair));
-    if (!text.ok()) return text.status();
-    const auto seed_digest =
-        ShareDigest(SecretKind::kSeed, pair.seed, self.context, self.keys.node, roster[i].node);
-    const auto key_digest =
-        ShareDigest(SecretKind::kKey, pair.key, self.context, self.keys.node, roster[i].node);
-    if (!seed_digest.ok()) return seed_digest.status();
-    if (!key_digest.ok()) return key_digest.status();
-    sealed.push_back({self.keys.node, roster[i].node, *std::move(text), *seed_digest, *key_digest});
+    if (i == own) continue;
+    ASSIGN_OR_RETURN(SealedShare share, SealFor(roster[i], {seeds[i].value, keys[i].value}));
+    sealed.push_back(std::move(share));
   }
-  self.roster = roster;
-  self.threshold = threshold;
-  self.stage = Impl::Stage::kShared;
-  return sealed;
+  held_[keys_.node] = {seeds[own].value, keys[own].value};
+  roster_ = roster;
+  threshold_ = threshold;
+  sealed_ = std::move(sealed);
+  stage_ = Stage::kShared;
+  return sealed_;
+}
+
+// Holds the share unless its sender has spoilt it. It masks with the sender even so: a node that spoils its
+// shares must not keep others out.
+absl::Status MaskingNode::OpenShare(const SealedShare& share) {
+  const std::size_t sender = PositionIn(roster_, share.from);
+  if (share.to != keys_.node || share.from == keys_.node || sender == roster_.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("a share from {} to {} arrived at {}", share.from, share.to, keys_.node));
+  }
+  if (!peers_.insert(share.from).second) {
+    return absl::InvalidArgumentError(fmt::format("two shares from {}", share.from));
+  }
+  ASSIGN_OR_RETURN(const Key32 key, SealingKey(share.from, keys_.node, roster_[sender].cipher_key));
+  const absl::StatusOr<std::string> plain =
+      Open(key, Bind({context_, share.from, share.to}), share.ciphertext);
+  SharePair shares;
+  if (!plain.ok() || plain->size() != sizeof(shares)) return absl::OkStatus();
+  std::memcpy(&shares, plain->data(), sizeof(shares));
+  ASSIGN_OR_RETURN(const SharePair digests, DigestsOf(shares, context_, share.from, share.to));
+  if (digests.seed == share.seed_digest && digests.key == share.key_digest) held_[share.from] = shares;
+  return absl::OkStatus();
+}
+
+// Masks with every node that has sent a share. The node at the lower position adds, the one at the higher
+// subtracts.
+absl::Status MaskingNode::AddMasks(std::span<std::int32_t> words) const {
+  const std::size_t own = PositionIn(roster_, keys_.node);
+  for (std::size_t peer = 0; peer < roster_.size(); ++peer) {
+    if (peer != own && !peers_.contains(roster_[peer].node)) continue;
+    ASSIGN_OR_RETURN(const Key32 key, peer == own
+                                          ? SelfMaskKey(seed_, context_)
+                                          : PairMaskKey(mask_private_, roster_[peer].mask_key, context_));
+    RETURN_IF_ERROR(AddKeystream(key, 0, own > peer, words));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status MaskingNode::Mask(std::span<const SealedShare> shares, std::span<std::int32_t> words) {
-  Impl& self = *impl_;
-  if (self.stage != Impl::Stage::kShared)
-    return absl::FailedPreconditionError("masks follow the shares, once");
-  const std::map<std::string, SharePair, std::less<>> own = self.held;
-  absl::Status status;
-  for (const SealedShare& share : shares) {
-    status = self.OpenShare(share);
-    // Mask even without that share: a node that spoils its shares must not keep others out.
-    if (absl::IsDataLoss(status)) status = absl::OkStatus();
-    if (!status.ok()) break;
+  if (!can_mask()) return absl::FailedPreconditionError("masks follow the shares, once");
+  const auto mask = [&]() -> absl::Status {
+    for (const SealedShare& share : shares) RETURN_IF_ERROR(OpenShare(share));
+    if (peers_.size() + 1 < threshold_) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} nodes have shared, {} are needed", peers_.size() + 1, threshold_));
+    }
+    return AddMasks(words);
+  };
+  absl::Status status = mask();
+  if (status.ok()) {
+    stage_ = Stage::kMasked;
+  } else {
+    std::erase_if(held_, [this](const auto& held) { return held.first != keys_.node; });
+    peers_.clear();
   }
-  if (status.ok() && self.peers.size() + 1 < self.threshold) {
-    status = absl::InvalidArgumentError(
-        fmt::format("{} nodes have shared, {} are needed", self.peers.size() + 1, self.threshold));
-  }
-  if (status.ok()) status = self.AddMasks(words);
-  if (!status.ok()) {
-    self.held = own;
-    self.peers.clear();
-    return status;
-  }
-  self.stage = Impl::Stage::kMasked;
-  return absl::OkStatus();
+  return status;
 }
 
 std::vector<std::string> MaskingNode::unusable() const {
   std::vector<std::string> names;
-  std::ranges::copy_if(impl_->peers, std::back_inserter(names),
-                       [this](const std::string& peer) { return !impl_->held.contains(peer); });
+  std::ranges::copy_if(peers_, std::back_inserter(names),
+                       [this](const std::string& peer) { return !held_.contains(peer); });
   return names;
 }
 
 absl::StatusOr<RevealedShares> MaskingNode::Reveal(std::span<const std::string> survivors,
                                                    std::span<const std::string> dropped) {
-  Impl& self = *impl_;
-  if (self.stage != Impl::Stage::kMasked) return absl::FailedPreconditionError("nothing has been masked");
+  if (stage_ != Stage::kMasked) return absl::FailedPreconditionError("nothing has been masked");
   auto lists = std::make_pair(std::set<std::string>(survivors.begin(), survivors.end()),
                               std::set<std::string>(dropped.begin(), dropped.end()));
-  if (self.revealed && *self.revealed != lists) {
+  if (revealed_ && *revealed_ != lists) {
     return absl::FailedPreconditionError("shares of this round have been revealed for other lists of nodes");
   }
   std::set<std::string> all;
   for (const std::span<const std::string> list : {survivors, dropped}) {
     for (const std::string& node : list) {
       if (!all.insert(node).second) return absl::InvalidArgumentError(fmt::format("{} comes twice", node));
-      if (node != self.keys.node && !self.peers.contains(node)) {
+      if (node != keys_.node && !peers_.contains(node)) {
         return absl::InvalidArgumentError(fmt::format("{} is not a node that was masked with", node));
       }
     }
   }
-  if (!lists.first.contains(self.keys.node) || survivors.size() < self.threshold) {
-    return absl::InvalidArgumentError(fmt::format("{} survivors, expected {} and {} among them",
-                                                  survivors.size(), self.threshold, self.keys.node));
+  if (!lists.first.contains(keys_.node) || survivors.size() < threshold_) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} survivors, expected {} and {} among them", survivors.size(), threshold_, keys_.node));
   }
   RevealedShares shares;
-  shares.from = self.keys.node;
-  for (const auto& [node, held] : self.held) {
+  shares.from = keys_.node;
+  for (const auto& [node, held] : held_) {
     if (lists.first.contains(node)) shares.seeds.push_back({node, held.seed});
     if (lists.second.contains(node)) shares.keys.push_back({node, held.key});
   }
-  self.revealed = std::move(lists);
+  revealed_ = std::move(lists);
   return shares;
+}
+
+absl::StatusOr<MaskingNode*> MaskingParty::Find(std::string_view run, std::uint32_t round) const {
+  if (HasKeys(run, round)) return present_.get();
+  return absl::NotFoundError(fmt::format("{} has no keys of round {} of {}", node_, round, run));
+}
+
+absl::StatusOr<MaskingKeys> MaskingParty::Keys(std::string_view run, std::uint32_t round) {
+  if (HasKeys(run, round)) return present_->keys();
+  present_.reset();
+  ASSIGN_OR_RETURN(present_, MaskingNode::Create(node_, MaskingContext(run, round)));
+  run_ = run;
+  round_ = round;
+  return present_->keys();
+}
+
+absl::StatusOr<std::vector<SealedShare>> MaskingParty::Share(std::string_view run, std::uint32_t round,
+                                                             const MaskingRoster& roster,
+                                                             std::size_t threshold) {
+  ASSIGN_OR_RETURN(MaskingNode* const node, Find(run, round));
+  return node->Share(roster, threshold);
+}
+
+absl::Status MaskingParty::Mask(std::string_view run, std::uint32_t round,
+                                std::span<const SealedShare> shares, std::span<std::int32_t> words) {
+  ASSIGN_OR_RETURN(MaskingNode* const node, Find(run, round));
+  return node->Mask(shares, words);
+}
+
+absl::StatusOr<RevealedShares> MaskingParty::Reveal(std::string_view run, std::uint32_t round,
+                                                    std::span<const std::string> survivors,
+                                                    std::span<const std::string> dropped) {
+  ASSIGN_OR_RETURN(MaskingNode* const node, Find(run, round));
+  return node->Reveal(survivors, dropped);
+}
+
+std::vector<std::string> MaskingParty::unusable() const {
+  return present_ ? present_->unusable() : std::vector<std::string>();
+}
+
+bool MaskingParty::HasKeys(std::string_view run, std::uint32_t round) const {
+  return present_ && run_ == run && round_ == round;
+}
+
+bool MaskingParty::CanMask(std::string_view run, std::uint32_t round) const {
+  return HasKeys(run, round) && present_->can_mask();
 }
 
 }  // namespace tributary::privacy

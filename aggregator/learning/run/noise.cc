@@ -2,8 +2,7 @@
 
 #include <cstring>
 
-#include "core/privacy/gaussian_noise.h"
-#include "core/privacy/rdp_accountant.h"
+#include "core/privacy/differential_privacy.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
@@ -27,9 +26,9 @@ absl::Status AddNoise(const RunConfig& config, std::uint32_t round, double total
 
 double EpsilonAfter(const RunConfig& config, std::uint32_t draws) {
   if (config.privacy.noise_multiplier <= 0) return 0;
-  const auto accountant =
-      privacy::RdpAccountant::Create(config.privacy.noise_multiplier, config.sample_fraction);
-  return accountant.ok() ? accountant->Epsilon(draws, config.privacy.delta) : 0;
+  return privacy::EpsilonAfter(draws, config.privacy.noise_multiplier, config.sample_fraction,
+                               config.privacy.delta)
+      .value_or(0);
 }
 
 }  // namespace tributary::learning

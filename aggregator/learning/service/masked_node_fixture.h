@@ -14,7 +14,7 @@
 #include "core/parameters/crc32c.h"
 #include "core/parameters/fixed_point.h"
 #include "core/parameters/update_encoding.h"
-#include "core/privacy/secure_aggregation.h"
+#include "core/privacy/masking_node.h"
 
 namespace tributary::testing {
 

@@ -1,3 +1,5 @@
+#include "core/privacy/secure_aggregation.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,8 +7,8 @@
 #include <set>
 
 #include "core/privacy/masking.h"
-#include "core/privacy/secure_aggregation.h"
 #include "core/privacy/shamir.h"
+#include "core/status/macros.h"
 
 namespace tributary::privacy {
 namespace {
@@ -44,13 +46,42 @@ absl::Status Lied(const std::string& node, std::string_view what, std::string* a
 
 }  // namespace
 
+std::string MaskingContext(std::string_view run, std::uint32_t round) {
+  return fmt::format("{}/{}", run, round);
+}
+
+absl::Status ValidateRoster(std::span<const MaskingKeys> roster, std::size_t threshold) {
+  if (roster.size() < 2 || roster.size() > kMaxMaskingNodes) {
+    return Wrong(fmt::format("{} nodes, expected 2 to {}", roster.size(), kMaxMaskingNodes));
+  }
+  if (threshold <= roster.size() / 2 || threshold > roster.size()) {
+    return Wrong(fmt::format("threshold {}, expected more than half of {} nodes", threshold, roster.size()));
+  }
+  std::set<Key32> keys;
+  for (std::size_t i = 0; i < roster.size(); ++i) {
+    if (roster[i].node.empty() || (i > 0 && roster[i].node <= roster[i - 1].node)) {
+      return Wrong("the roster is not in ascending order of its names");
+    }
+    if (!keys.insert(roster[i].cipher_key).second || !keys.insert(roster[i].mask_key).second) {
+      return Wrong(fmt::format("{} has a key that comes twice", roster[i].node));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckKeys(const MaskingKeys& keys) {
+  ASSIGN_OR_RETURN(const Key32 own, RandomKey());
+  RETURN_IF_ERROR(X25519Agree(own, keys.cipher_key).status());
+  return X25519Agree(own, keys.mask_key).status();
+}
+
 absl::StatusOr<MaskRecovery> MaskRecovery::Create(const MaskingRoster& roster, std::size_t threshold,
                                                   std::string_view context,
                                                   std::span<const std::string> masked,
                                                   std::span<const std::string> survivors,
                                                   std::span<const RevealedShares> shares,
                                                   std::string* at_fault) {
-  if (absl::Status status = ValidateRoster(roster, threshold); !status.ok()) return status;
+  RETURN_IF_ERROR(ValidateRoster(roster, threshold));
   const Names all(masked.begin(), masked.end());
   const Names alive(survivors.begin(), survivors.end());
   if (all.size() != masked.size() || alive.size() != survivors.size()) return Wrong("a name comes twice");
@@ -68,37 +99,27 @@ absl::StatusOr<MaskRecovery> MaskRecovery::Create(const MaskingRoster& roster, s
       return Wrong(fmt::format("{} reveals shares that it does not hold, or twice", revealed.from));
     }
     const auto abscissa = static_cast<std::uint8_t>(PositionIn(roster, revealed.from) + 1);
-    if (absl::Status status = Collect(revealed.seeds, alive, abscissa, revealed.from, seeds); !status.ok()) {
-      return status;
-    }
-    if (absl::Status status = Collect(revealed.keys, dropped, abscissa, revealed.from, keys); !status.ok()) {
-      return status;
-    }
+    RETURN_IF_ERROR(Collect(revealed.seeds, alive, abscissa, revealed.from, seeds));
+    RETURN_IF_ERROR(Collect(revealed.keys, dropped, abscissa, revealed.from, keys));
   }
 
   MaskRecovery recovery;
   for (const std::string& node : alive) {
-    const absl::StatusOr<Key32> seed = Recover(seeds, node, threshold);
-    if (!seed.ok()) return seed.status();
-    const absl::StatusOr<Key32> digest = SeedDigest(*seed, context, node);
-    if (!digest.ok()) return digest.status();
-    if (*digest != roster[PositionIn(roster, node)].seed_digest) return Lied(node, "seed", at_fault);
-    const absl::StatusOr<Key32> key = SelfMaskKey(*seed, context);
-    if (!key.ok()) return key.status();
-    recovery.streams_.push_back({*key, true});
+    ASSIGN_OR_RETURN(const Key32 seed, Recover(seeds, node, threshold));
+    ASSIGN_OR_RETURN(const Key32 digest, SeedDigest(seed, context, node));
+    if (digest != roster[PositionIn(roster, node)].seed_digest) return Lied(node, "seed", at_fault);
+    ASSIGN_OR_RETURN(const Key32 key, SelfMaskKey(seed, context));
+    recovery.streams_.push_back({key, true});
   }
   for (const std::string& node : dropped) {
-    const absl::StatusOr<Key32> mask_private = Recover(keys, node, threshold);
-    if (!mask_private.ok()) return mask_private.status();
-    const absl::StatusOr<Key32> advertised = X25519PublicKey(*mask_private);
-    if (!advertised.ok()) return advertised.status();
+    ASSIGN_OR_RETURN(const Key32 mask_private, Recover(keys, node, threshold));
+    ASSIGN_OR_RETURN(const Key32 advertised, X25519PublicKey(mask_private));
     const std::size_t position = PositionIn(roster, node);
-    if (*advertised != roster[position].mask_key) return Lied(node, "key", at_fault);
+    if (advertised != roster[position].mask_key) return Lied(node, "key", at_fault);
     for (const std::string& survivor : alive) {
       const std::size_t peer = PositionIn(roster, survivor);
-      const absl::StatusOr<Key32> key = PairMaskKey(*mask_private, roster[peer].mask_key, context);
-      if (!key.ok()) return key.status();
-      recovery.streams_.push_back({*key, peer < position});
+      ASSIGN_OR_RETURN(const Key32 key, PairMaskKey(mask_private, roster[peer].mask_key, context));
+      recovery.streams_.push_back({key, peer < position});
     }
   }
   return recovery;
@@ -107,29 +128,25 @@ absl::StatusOr<MaskRecovery> MaskRecovery::Create(const MaskingRoster& roster, s
 absl::Status CheckRevealed(
     const RevealedShares& shares, std::string_view context,
     const std::function<const SealedShare*(std::string_view from, std::string_view to)>& given) {
-  const auto check = [&](SecretKind kind, const std::vector<RevealedShare>& revealed) -> absl::Status {
+  const auto check = [&](SecretKind kind, const std::vector<RevealedShare>& revealed,
+                         Key32 SealedShare::*published) -> absl::Status {
     for (const RevealedShare& share : revealed) {
       if (share.of == shares.from) continue;
       const SealedShare* sealed = given(share.of, shares.from);
-      const auto digest = ShareDigest(kind, share.share, context, share.of, shares.from);
-      if (!digest.ok()) return digest.status();
-      if (sealed == nullptr ||
-          *digest != (kind == SecretKind::kSeed ? sealed->seed_digest : sealed->key_digest)) {
+      ASSIGN_OR_RETURN(const Key32 digest, ShareDigest(kind, share.share, context, share.of, shares.from));
+      if (sealed == nullptr || digest != sealed->*published) {
         return Wrong(
             fmt::format("{} reveals a share of {} that is not the one it was given", shares.from, share.of));
       }
     }
     return absl::OkStatus();
   };
-  absl::Status status = check(SecretKind::kSeed, shares.seeds);
-  return status.ok() ? check(SecretKind::kKey, shares.keys) : status;
+  RETURN_IF_ERROR(check(SecretKind::kSeed, shares.seeds, &SealedShare::seed_digest));
+  return check(SecretKind::kKey, shares.keys, &SealedShare::key_digest);
 }
 
 absl::Status MaskRecovery::Subtract(std::size_t offset, std::span<std::int32_t> words) const {
-  for (const Stream& stream : streams_) {
-    if (absl::Status status = AddKeystream(stream.key, offset, stream.add, words); !status.ok())
-      return status;
-  }
+  for (const Stream& stream : streams_) RETURN_IF_ERROR(AddKeystream(stream.key, offset, stream.add, words));
   return absl::OkStatus();
 }
 

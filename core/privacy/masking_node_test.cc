@@ -1,4 +1,4 @@
-#include "core/privacy/masking_party.h"
+#include "core/privacy/masking_node.h"
 
 #include <gtest/gtest.h>
 
