@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "core/config/tls.h"
 #include "core/link/wanted_task.h"
-#include "core/parameters/task_decline.h"
+#include "core/parameters/task_answer.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/clock.h"
 #include "core/wire/federation_task.h"

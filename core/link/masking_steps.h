@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/parameters/task_decline.h"
+#include "core/parameters/task_answer.h"
 #include "core/privacy/masking_node.h"
 #include "core/runtime/mutex.h"
 #include "core/wire/federation_task.h"

@@ -33,6 +33,18 @@ struct FlatModel {
 // that is not float32 (naming it) or a value that is not finite.
 absl::StatusOr<FlatModel> DecodeFlatModel(std::string_view file);
 
+// Consecutive running statistics of batch norms: elements that are measured, not learned. They are averages
+// already: a server's momentum or adaptive step would overshoot them.
+struct StatisticRange {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  bool variance = false;  // not below zero
+};
+
+// The tensors whose names end in ".running_mean", ".running_variance" or (PyTorch's) ".running_var",
+// ascending.
+std::vector<StatisticRange> FindStatistics(std::span<const TensorShape> tensors);
+
 // The values as bytes of a file. Every target is little-endian.
 std::string_view BytesOf(std::span<const float> values);
 

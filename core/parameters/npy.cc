@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/parameters/tensor.h"
+#include "core/status/macros.h"
 
 namespace tributary::parameters {
 namespace {
@@ -136,7 +137,7 @@ absl::StatusOr<NpyArray> DecodeNpy(std::string_view file) {
   if (length > file.size() - start) return NpyFault(file.size(), "file ends in the header");
 
   HeaderReader header(file.substr(start, length), start);
-  if (absl::Status status = header.Read(); !status.ok()) return status;
+  RETURN_IF_ERROR(header.Read());
   const bool is_double = header.descr == "<f8";
   if (!is_double && header.descr != "<f4") {
     return absl::InvalidArgumentError(

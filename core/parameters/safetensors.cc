@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/macros.h"
 
 namespace tributary::parameters {
 namespace {
@@ -148,7 +149,7 @@ absl::StatusOr<TensorSet> DecodeSafetensors(std::string_view file) {
   std::vector<Entry> entries;
   for (const auto& item : json.items()) {
     if (item.key() == kMetadataKey) {
-      if (absl::Status status = ReadMetadata(item.value(), set); !status.ok()) return status;
+      RETURN_IF_ERROR(ReadMetadata(item.value(), set));
       continue;
     }
     Entry entry{item.key(), {}, 0, 0};

@@ -1,5 +1,6 @@
 #include "core/parameters/tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -14,18 +15,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "tensors are copied as little-endian words");
 
 struct TypeEntry {
-  ElementType type;
   std::string_view name;
   std::size_t size;
 };
 
-constexpr std::array<TypeEntry, 7> kTypes = {{{ElementType::kFloat32, "F32", 4},
-                                              {ElementType::kFloat16, "F16", 2},
-                                              {ElementType::kInt8, "I8", 1},
-                                              {ElementType::kInt16, "I16", 2},
-                                              {ElementType::kInt32, "I32", 4},
-                                              {ElementType::kInt64, "I64", 8},
-                                              {ElementType::kFloat64, "F64", 8}}};
+// In the order of ElementType.
+constexpr std::array<TypeEntry, 7> kTypes = {
+    {{"F32", 4}, {"F16", 2}, {"I8", 1}, {"I16", 2}, {"I32", 4}, {"I64", 8}, {"F64", 8}}};
 
 const TypeEntry& EntryOf(ElementType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
@@ -40,10 +36,9 @@ std::size_t ElementSize(ElementType type) { return EntryOf(type).size; }
 std::string_view ElementTypeName(ElementType type) { return EntryOf(type).name; }
 
 std::optional<ElementType> ParseElementType(std::string_view name) {
-  for (const TypeEntry& entry : kTypes) {
-    if (entry.name == name) return entry.type;
-  }
-  return std::nullopt;
+  const auto* const found = std::ranges::find(kTypes, name, &TypeEntry::name);
+  if (found == kTypes.end()) return std::nullopt;
+  return static_cast<ElementType>(found - kTypes.begin());
 }
 
 std::optional<std::uint64_t> ElementCount(std::span<const std::uint64_t> shape) {

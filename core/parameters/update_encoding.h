@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,7 +24,6 @@ enum class UpdateEncoding : std::uint8_t { kFloat32 = 1, kFloat16 = 2, kInt8 = 3
 
 // "float32", "float16", "int8", "int12", "fixed32".
 std::string_view UpdateEncodingName(UpdateEncoding encoding);
-std::optional<UpdateEncoding> ParseUpdateEncoding(std::string_view name);
 
 inline constexpr std::size_t kEncodingBlock = 1024;
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 20;
@@ -67,7 +65,8 @@ void EncodeFixedChunk(std::span<const std::int32_t> words, std::string& payload)
 // or scales that are not finite. Give the update up after an error.
 class UpdateDecoder {
  public:
-  UpdateDecoder(UpdateEncoding encoding, std::size_t element_count);
+  UpdateDecoder(UpdateEncoding encoding, std::size_t element_count)
+      : encoding_(encoding), element_count_(element_count) {}
 
   // `offset` and `count` in elements; the result has `count`. It is valid until the next call and as long as
   // `payload`, since aligned float32 is read in place. Not for kFixed32.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/parameters/fixed_point.h"
-#include "core/parameters/training_metrics.h"
+#include "core/parameters/task_answer.h"
 #include "core/privacy/secure_aggregation.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "tributary/v1/federation.pb.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/link/federation_client.h"
-#include "core/parameters/task_decline.h"
+#include "core/parameters/task_answer.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::learner {

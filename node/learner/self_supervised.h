@@ -13,7 +13,7 @@
 #include "core/images/image_set.h"
 #include "core/images/images_stream.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
-#include "core/parameters/running_statistics.h"
+#include "core/parameters/flat_model.h"
 #include "node/learner/create_augmenter.h"
 
 namespace tributary::learner {

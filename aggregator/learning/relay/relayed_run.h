@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/learning/run/run.h"
-#include "core/parameters/training_metrics.h"
+#include "core/parameters/task_answer.h"
 
 namespace tributary::learning {
 

@@ -15,7 +15,7 @@
 #include "aggregator/learning/round/run_event.h"
 #include "aggregator/learning/round/submission.h"
 #include "core/learning/run_config.h"
-#include "core/parameters/task_decline.h"
+#include "core/parameters/task_answer.h"
 
 namespace tributary::learning {
 

@@ -8,7 +8,7 @@
 
 #include "aggregator/learning/round/submission.h"
 #include "core/parameters/fixed_point.h"
-#include "core/parameters/task_decline.h"
+#include "core/parameters/task_answer.h"
 
 namespace tributary::learning {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/parameters/identity.h"
-#include "core/parameters/training_metrics.h"
+#include "core/parameters/task_answer.h"
 #include "core/parameters/update_encoding.h"
 
 namespace tributary::learning {

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/learning/strategy_options.h"
-#include "core/parameters/running_statistics.h"
+#include "core/parameters/flat_model.h"
 
 namespace tributary::learning {
 

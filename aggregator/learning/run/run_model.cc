@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/parameters/running_statistics.h"
+#include "core/parameters/flat_model.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {

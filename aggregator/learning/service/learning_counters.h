@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "aggregator/learning/round/submission.h"
-#include "core/parameters/task_decline.h"
+#include "core/parameters/task_answer.h"
 
 namespace tributary::learning {
 

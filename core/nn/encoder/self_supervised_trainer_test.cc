@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/nn/kernel/random_stream.h"
-#include "core/parameters/running_statistics.h"
+#include "core/parameters/flat_model.h"
 
 namespace tributary::nn {
 namespace {

@@ -1,6 +1,7 @@
-// Why a node declines a task.
+// What a node answers to a task besides an update: why it declines, how the training went.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,7 +25,11 @@ enum class DeclineReason : std::uint8_t {
 inline constexpr std::size_t kDeclineReasons = 10;
 
 // "images", "memory" …: the label of a metric.
-std::string_view DeclineReasonName(DeclineReason reason);
+constexpr std::string_view DeclineReasonName(DeclineReason reason) {
+  constexpr std::array<std::string_view, kDeclineReasons> kNames = {
+      "unspecified", "task", "images", "model", "fetch", "memory", "training", "update", "keys", "nodes"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
 
 struct TaskDecline {
   DeclineReason reason = DeclineReason::kUnspecified;
@@ -32,6 +37,14 @@ struct TaskDecline {
   std::string message;    // what was found, what is allowed
 
   friend bool operator==(const TaskDecline&, const TaskDecline&) = default;
+};
+
+// How a training went, for the history, never for the aggregation.
+struct TrainingMetrics {
+  double loss = 0;     // mean over the local steps
+  double spread = 0;   // of the last step: near 1 if healthy, 0 if collapsed
+  double seconds = 0;  // of training
+  std::uint64_t steps = 0;
 };
 
 }  // namespace tributary::parameters
