@@ -16,9 +16,7 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/command_line.h"
 #include "core/runtime/log.h"
-#include "core/runtime/process_tuning.h"
-#include "core/runtime/service.h"
-#include "core/runtime/standard_output.h"
+#include "core/runtime/process.h"
 #include "core/runtime/version.h"
 #include "core/status/macros.h"
 

@@ -38,7 +38,7 @@
 #include "core/parameters/flat_model.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/process_tuning.h"
+#include "core/runtime/process.h"
 #include "tributary/v1/federation.grpc.pb.h"
 #include "tributary/v1/run.grpc.pb.h"
 

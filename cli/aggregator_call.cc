@@ -4,7 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "cli/failure.h"
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 #include "core/wire/peer_status.h"
 #include "core/wire/peer_text.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/failure.h"
 #include "core/runtime/command_line.h"
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 
 namespace tributary::cli {
 namespace {

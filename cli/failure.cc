@@ -8,7 +8,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 
 namespace tributary::cli {
 namespace {

@@ -4,9 +4,7 @@
 
 #include "cli/commands.h"
 #include "core/runtime/command_line.h"
-#include "core/runtime/process_tuning.h"
-#include "core/runtime/service.h"
-#include "core/runtime/standard_output.h"
+#include "core/runtime/process.h"
 #include "core/runtime/version.h"
 
 namespace tributary::cli {

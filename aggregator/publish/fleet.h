@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/log_limit.h"
+#include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
 #include "core/wire/report.h"
 #include "tributary/v1/fleet.pb.h"

@@ -20,7 +20,7 @@
 #include "aggregator/server/site.h"
 #include "aggregator/server/stream_refusal.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/log_limit.h"
+#include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 

@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/failure.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 
 namespace tributary::cli {
 namespace {

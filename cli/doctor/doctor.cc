@@ -11,7 +11,7 @@
 #include "cli/doctor/doctor_report.h"
 #include "cli/failure.h"
 #include "cli/watch/slot_option.h"
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 
 namespace tributary::cli {
 namespace {

@@ -18,8 +18,7 @@
 #include "cli/watch/slot_option.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
-#include "core/runtime/process_tuning.h"
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 
 namespace tributary::cli {
 namespace {

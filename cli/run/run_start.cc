@@ -16,7 +16,7 @@
 #include "core/parameters/flat_model.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 #include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 

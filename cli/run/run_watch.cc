@@ -14,7 +14,7 @@
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/link/channel.h"
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 #include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 

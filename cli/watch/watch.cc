@@ -12,7 +12,7 @@
 #include "cli/watch/watch_session.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/file.h"
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 
 namespace tributary::cli {
 namespace {

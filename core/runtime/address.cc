@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "core/status/macros.h"
 
 namespace tributary::runtime {
 namespace {
@@ -98,9 +99,8 @@ absl::Status CheckAddress(std::string_view address, AddressUse use) {
     return AddressFault(
         address, fmt::format("the path of a unix socket has 1 to {} bytes, found {}", kMaxUnixPath, path));
   }
-  const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
-  if (!parsed.ok()) return parsed.status();
-  if (use == AddressUse::kDial && parsed->port == 0) {
+  ASSIGN_OR_RETURN(const HostPort parsed, ParseHostPort(address));
+  if (use == AddressUse::kDial && parsed.port == 0) {
     return AddressFault(address, "port 0 is for listeners only; expected a port from 1 to 65535");
   }
   return absl::OkStatus();

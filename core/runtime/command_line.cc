@@ -8,8 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/runtime/service.h"
-#include "core/runtime/standard_output.h"
+#include "core/runtime/process.h"
 
 namespace tributary::runtime {
 namespace {
@@ -40,21 +39,19 @@ std::string InAGroup(const CLI::App& app, std::string_view name) {
 
 // Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
 std::size_t Edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-  std::iota(last.begin(), last.end(), std::size_t{0});
+  std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  std::iota(edits[0].begin(), edits[0].end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
+    edits[i][0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t differs = a[i - 1] == b[j - 1] ? 0 : 1;
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + differs});
+      edits[i][j] = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1, edits[i - 1][j - 1] + differs});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        row[j] = std::min(row[j], before_last[j - 2] + 1);
+        edits[i][j] = std::min(edits[i][j], edits[i - 2][j - 2] + 1);
       }
     }
-    before_last.swap(last);
-    last.swap(row);
   }
-  return last[b.size()];
+  return edits[a.size()][b.size()];
 }
 
 std::string Question(const std::string& meant) {

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/status/macros.h"
+
 namespace tributary::runtime {
 namespace {
 
@@ -48,7 +50,7 @@ absl::Status WriteAll(int fd, std::string_view content, const std::string& path)
 absl::Status WriteAndSync(const std::string& beside, std::string_view content, const std::string& path) {
   Descriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (file.get() < 0) return FromErrno(errno, "create", path);
-  if (absl::Status status = WriteAll(file.get(), content, path); !status.ok()) return status;
+  RETURN_IF_ERROR(WriteAll(file.get(), content, path));
   if (fsync(file.get()) != 0) return FromErrno(errno, "sync", path);
   if (file.Close() != 0) return FromErrno(errno, "close", path);
   return absl::OkStatus();
@@ -58,7 +60,7 @@ absl::Status WriteAndSync(const std::string& beside, std::string_view content, c
 absl::Status WriteInPlace(const std::string& path, std::string_view content) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) return FromErrno(errno, "open", path);
-  if (absl::Status status = WriteAll(file.get(), content, path); !status.ok()) return status;
+  RETURN_IF_ERROR(WriteAll(file.get(), content, path));
   return file.Close() == 0 ? absl::OkStatus() : FromErrno(errno, "close", path);
 }
 

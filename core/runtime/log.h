@@ -1,14 +1,37 @@
 // Logging for the daemons: spdlog to standard error, with journald's level prefixes where systemd reads it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "core/runtime/mutex.h"
 
 namespace tributary::runtime {
 
 // Sets up the default logger. `level`: debug, info, warn, error. Call it again (SIGHUP) to change the level.
 // Errors: InvalidArgument for another level.
 absl::Status SetUpLog(std::string_view level);
+
+// A rate limit, so that one cause does not fill the log. Allows `burst` lines at once, then one per
+// `interval_ns`. Counts the lines that it suppresses. Thread-safe.
+class LogLimit {
+ public:
+  LogLimit(int burst, std::int64_t interval_ns) : burst_(burst), interval_ns_(interval_ns) {}
+
+  // Whether a line may be written at this steady time. If so: what to append to it, empty unless earlier
+  // lines were suppressed ("; 14 lines like this one were left out").
+  std::optional<std::string> Admit(std::int64_t now_ns);
+
+ private:
+  const int burst_;
+  const std::int64_t interval_ns_;
+  Mutex mutex_;
+  int written_ GUARDED_BY(mutex_) = 0;  // of the burst
+  std::int64_t since_ns_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t held_back_ GUARDED_BY(mutex_) = 0;
+};
 
 }  // namespace tributary::runtime

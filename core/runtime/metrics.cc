@@ -10,51 +10,6 @@
 #include <utility>
 
 namespace tributary::runtime {
-
-class Metrics::Callbacks {
- public:
-  void Add(const std::string& name, const std::string& help, prometheus::MetricType type,
-           const MetricLabels& labels, std::function<double()> read) {
-    const MutexLock lock(mutex_);
-    Family& family = families_[name];
-    family.help = help;
-    family.type = type;
-    family.series.push_back({labels, std::move(read)});
-  }
-
-  void AppendTo(std::vector<prometheus::MetricFamily>& families) const {
-    const MutexLock lock(mutex_);
-    for (const auto& [name, family] : families_) {
-      prometheus::MetricFamily out;
-      out.name = name;
-      out.help = family.help;
-      out.type = family.type;
-      for (const Series& series : family.series) {
-        prometheus::ClientMetric metric;
-        for (const auto& [label, value] : series.labels) metric.label.push_back({label, value});
-        const double value = series.read();
-        metric.counter.value = value;
-        metric.gauge.value = value;
-        out.metric.push_back(std::move(metric));
-      }
-      families.push_back(std::move(out));
-    }
-  }
-
- private:
-  struct Series {
-    MetricLabels labels;
-    std::function<double()> read;
-  };
-  struct Family {
-    std::string help;
-    prometheus::MetricType type = prometheus::MetricType::Untyped;
-    std::vector<Series> series;
-  };
-  mutable Mutex mutex_;
-  std::map<std::string, Family> families_ GUARDED_BY(mutex_);
-};
-
 namespace {
 
 double ResidentBytes() {
@@ -65,11 +20,7 @@ double ResidentBytes() {
   return resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-double CpuSeconds() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
-}
+double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double OpenFiles() {
   std::error_code error;
@@ -82,9 +33,6 @@ double OpenFiles() {
 }
 
 }  // namespace
-
-Metrics::Metrics() : callbacks_(std::make_unique<Callbacks>()) {}
-Metrics::~Metrics() = default;
 
 Counter& Metrics::AddCounter(const std::string& name, const std::string& help, const MetricLabels& labels) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry_).Add(labels);
@@ -99,14 +47,26 @@ Histogram& Metrics::AddHistogram(const std::string& name, const std::string& hel
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_).Add(labels, bounds);
 }
 
+void Metrics::AddCallback(const std::string& name, const std::string& help, prometheus::MetricType type,
+                          const MetricLabels& labels, std::function<double()> read) {
+  const MutexLock lock(mutex_);
+  auto& [family, reads] = callbacks_[name];
+  family.name = name;
+  family.help = help;
+  family.type = type;
+  prometheus::ClientMetric& metric = family.metric.emplace_back();
+  for (const auto& [label, value] : labels) metric.label.push_back({label, value});
+  reads.push_back(std::move(read));
+}
+
 void Metrics::AddCounterCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
                                  std::function<double()> read) {
-  callbacks_->Add(name, help, prometheus::MetricType::Counter, labels, std::move(read));
+  AddCallback(name, help, prometheus::MetricType::Counter, labels, std::move(read));
 }
 
 void Metrics::AddGaugeCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
                                std::function<double()> read) {
-  callbacks_->Add(name, help, prometheus::MetricType::Gauge, labels, std::move(read));
+  AddCallback(name, help, prometheus::MetricType::Gauge, labels, std::move(read));
 }
 
 void Metrics::AddProcessMetrics() {
@@ -120,7 +80,15 @@ void Metrics::AddProcessMetrics() {
 
 std::string Metrics::Text() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
-  callbacks_->AppendTo(families);
+  const MutexLock lock(mutex_);
+  for (const auto& [name, callbacks] : callbacks_) {
+    prometheus::MetricFamily& family = families.emplace_back(callbacks.metrics);
+    for (std::size_t i = 0; i < family.metric.size(); ++i) {
+      const double value = callbacks.reads[i]();
+      family.metric[i].counter.value = value;
+      family.metric[i].gauge.value = value;
+    }
+  }
   return prometheus::TextSerializer().Serialize(families);
 }
 

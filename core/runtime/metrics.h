@@ -4,11 +4,11 @@
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,9 +24,6 @@ using prometheus::Histogram;
 // Thread-safe. Owns every metric; handles live as long as it does.
 class Metrics {
  public:
-  Metrics();
-  ~Metrics();
-
   // The same name and labels give the same handle.
   Counter& AddCounter(const std::string& name, const std::string& help, const MetricLabels& labels = {});
   Gauge& AddGauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
@@ -47,9 +44,16 @@ class Metrics {
   std::string Text() const;
 
  private:
-  class Callbacks;
+  struct CallbackFamily {
+    prometheus::MetricFamily metrics;  // their values as yet unread
+    std::vector<std::function<double()>> reads;
+  };
+  void AddCallback(const std::string& name, const std::string& help, prometheus::MetricType type,
+                   const MetricLabels& labels, std::function<double()> read);
+
   prometheus::Registry registry_;
-  std::unique_ptr<Callbacks> callbacks_;
+  mutable Mutex mutex_;
+  std::map<std::string, CallbackFamily> callbacks_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tributary::runtime

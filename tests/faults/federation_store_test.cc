@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 
-#include "core/runtime/service.h"
+#include "core/runtime/process.h"
 #include "tests/faults/federation_small_run.h"
 
 namespace tributary::testing {

@@ -10,7 +10,7 @@
 #include "aggregator/learning/run/noise.h"
 #include "aggregator/learning/run/run_record.h"
 #include "core/parameters/fixed_point.h"
-#include "core/runtime/process_tuning.h"
+#include "core/runtime/process.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {

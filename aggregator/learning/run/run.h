@@ -20,6 +20,8 @@
 #include "aggregator/learning/run/round_sum.h"
 #include "aggregator/learning/run/run_model.h"
 #include "aggregator/learning/run/upload.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/log.h"
 #include "tributary/v1/run.pb.h"
 #include "tributary/v1/store.pb.h"
 

@@ -24,7 +24,7 @@
 #include "aggregator/learning/service/waiting_nodes.h"
 #include "aggregator/store/store.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/log_limit.h"
+#include "core/runtime/log.h"
 
 namespace tributary::learning {
 

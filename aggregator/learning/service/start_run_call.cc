@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/link/grpc_call.h"
-#include "core/runtime/process_tuning.h"
+#include "core/runtime/process.h"
 
 namespace tributary::learning {
 

@@ -1,6 +1,6 @@
-#include "core/runtime/log_limit.h"
-
 #include <gtest/gtest.h>
+
+#include "core/runtime/log.h"
 
 namespace tributary::runtime {
 namespace {

@@ -1,0 +1,89 @@
+#include "core/runtime/process.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <string>
+
+#include "absl/synchronization/mutex.h"
+
+namespace tributary::runtime {
+namespace {
+
+sigset_t HandledSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
+  return signals;
+}
+
+}  // namespace
+
+void TuneProcess() {
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  // Chunks of models and updates (1 MiB each) come and go on many threads and would fragment the heap.
+  mallopt(M_MMAP_THRESHOLD, 512 << 10);
+  // Few threads allocate; gRPC's threads free what others allocated.
+  mallopt(M_ARENA_MAX, 2);
+  // Each peer's connection and each file of the store needs a descriptor: the usual 1,024 are too few.
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+}
+
+void QuietLibraries() { setenv("GRPC_VERBOSITY", "NONE", 0); }
+
+void ReturnFreedMemory() { malloc_trim(0); }
+
+void BlockSignals() {
+  const sigset_t signals = HandledSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+void RunUntilStopped(const std::function<void()>& reload, const std::function<bool()>& healthy,
+                     const std::function<bool()>& finished) {
+  const sigset_t signals = HandledSignals();
+  std::uint64_t watchdog_us = 0;
+  sd_watchdog_enabled(0, &watchdog_us);
+  sd_notify(0, "READY=1");
+  constexpr timespec kPoll{0, 100'000'000};
+  while (!finished()) {
+    const int signal_number = sigtimedwait(&signals, nullptr, &kPoll);
+    if (signal_number == SIGTERM || signal_number == SIGINT) break;
+    if (signal_number == SIGHUP) {
+      sd_notify(0, "RELOADING=1");
+      reload();
+      sd_notify(0, "READY=1");
+    }
+    if (watchdog_us > 0 && healthy()) sd_notify(0, "WATCHDOG=1");
+  }
+  sd_notify(0, "STOPPING=1");
+}
+
+int FinishOutput(std::string_view program, int exit_code) {
+  errno = 0;
+  std::cout.flush();
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
+  if (!failed || exit_code != kExitOk) return exit_code;
+  const std::string reason = errno == 0 ? "" : fmt::format(": {}", std::strerror(errno));
+  std::fputs(fmt::format("{}: standard output cannot be written{}\n", program, reason).c_str(), stderr);
+  return kExitCantCreate;
+}
+
+}  // namespace tributary::runtime
