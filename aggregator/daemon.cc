@@ -16,7 +16,6 @@
 #include "aggregator/publish/api.h"
 #include "aggregator/publish/readiness.h"
 #include "aggregator/publish/site_metrics.h"
-#include "core/http/http_metrics.h"
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
 

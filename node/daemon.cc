@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "core/http/http_metrics.h"
+#include "core/http/http_server.h"
 #include "node/panel/panel_factory.h"
 #include "node/summary.h"
 

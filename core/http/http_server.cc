@@ -17,6 +17,7 @@
 
 #include "core/http/http_message.h"
 #include "core/runtime/address.h"
+#include "core/status/macros.h"
 
 namespace tributary::http {
 namespace {
@@ -68,12 +69,7 @@ class HttpServer::Impl {
   std::map<std::string, Handler> routes_;
   std::map<std::string, StreamHandler> streams_;
 
-  // The server's thread writes them; any thread reads.
-  std::atomic<std::uint64_t> requests_ = 0;
-  std::atomic<std::uint64_t> rejected_requests_ = 0;
-  std::atomic<std::uint64_t> rejected_connections_ = 0;
-  std::atomic<std::uint64_t> open_connections_ = 0;
-  std::atomic<std::uint64_t> open_streams_ = 0;
+  HttpCounters counters_;
 
   // Destroyed before the members that connections refer to.
   asio::io_context io_{1};
@@ -88,11 +84,11 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
  public:
   Connection(Impl& server, asio::ip::tcp::socket socket)
       : server_(server), stream_(std::move(socket)), timer_(server.io_) {
-    ++server_.open_connections_;
+    ++server_.counters_.open_connections;
   }
   ~Connection() {
-    --server_.open_connections_;
-    if (events_) --server_.open_streams_;
+    --server_.counters_.open_connections;
+    if (events_) --server_.counters_.open_streams;
   }
 
   void Read() {
@@ -136,14 +132,15 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
   }
 
   void AnswerStream(const StreamHandler& handler, const HttpRequest& request) {
-    if (server_.open_streams_ >= server_.limits_.streams) return Reject(503, "too many event streams");
+    if (server_.counters_.open_streams >= server_.limits_.streams)
+      return Reject(503, "too many event streams");
     std::variant<HttpEventStream, HttpResponse> answer = handler(request);
     if (auto* refusal = std::get_if<HttpResponse>(&answer)) return Send(std::move(*refusal));
     if (head_) return Send({200, "text/event-stream", ""});
     events_ = std::move(std::get<HttpEventStream>(answer));
     events_->interval = std::max<std::chrono::microseconds>(events_->interval, kMinInterval);
-    ++server_.open_streams_;
-    ++server_.requests_;
+    ++server_.counters_.open_streams;
+    ++server_.counters_.requests;
     // The end of the connection ends the response: no length, no chunks.
     WriteEvent(
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
@@ -151,8 +148,8 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
   }
 
   void Send(HttpResponse response) {
-    ++server_.requests_;
-    if (response.status >= 400) ++server_.rejected_requests_;
+    ++server_.counters_.requests;
+    if (response.status >= 400) ++server_.counters_.rejected_requests;
     response_.emplace();
     response_->version(11);
     response_->result(static_cast<unsigned>(response.status));
@@ -217,12 +214,11 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
 };
 
 absl::Status HttpServer::Impl::Start(const std::string& listen) {
-  const absl::StatusOr<runtime::HostPort> address = runtime::ParseHostPort(listen);
-  if (!address.ok()) return address.status();
+  ASSIGN_OR_RETURN(const runtime::HostPort address, runtime::ParseHostPort(listen));
   error_code error;
   asio::ip::tcp::resolver resolver(io_);
   const auto found =
-      resolver.resolve(address->host, std::to_string(address->port), asio::ip::tcp::resolver::passive, error);
+      resolver.resolve(address.host, std::to_string(address.port), asio::ip::tcp::resolver::passive, error);
   if (error || found.empty()) {
     return absl::UnavailableError(fmt::format("{}: cannot listen there: the host is not known", listen));
   }
@@ -244,7 +240,7 @@ absl::Status HttpServer::Impl::Start(const std::string& listen) {
         return;
       } catch (const std::exception&) {
         // A handler that throws costs its connection, not the server.
-        ++rejected_requests_;
+        ++counters_.rejected_requests;
       }
     }
   });
@@ -262,9 +258,9 @@ void HttpServer::Impl::Accept() {
       });
       return;
     }
-    const bool full = open_connections_ >= limits_.connections;
+    const bool full = counters_.open_connections >= limits_.connections;
     // Beyond twice the limit, close without a refusal.
-    if (open_connections_ < 2 * limits_.connections) {
+    if (counters_.open_connections < 2 * limits_.connections) {
       auto connection = std::make_shared<Connection>(*this, std::move(socket));
       if (full) {
         connection->Reject(503, "too many connections");
@@ -272,7 +268,7 @@ void HttpServer::Impl::Accept() {
         connection->Read();
       }
     }
-    if (full) ++rejected_connections_;
+    if (full) ++counters_.rejected_connections;
     Accept();
   });
 }
@@ -299,9 +295,25 @@ absl::Status HttpServer::Start(const std::string& listen) { return impl_->Start(
 void HttpServer::Stop() { impl_->Stop(); }
 int HttpServer::port() const { return impl_->port_; }
 
-HttpCounters HttpServer::counters() const {
-  return {impl_->requests_, impl_->rejected_requests_, impl_->rejected_connections_, impl_->open_connections_,
-          impl_->open_streams_};
+const HttpCounters& HttpServer::counters() const { return impl_->counters_; }
+
+void AddHttpMetrics(const HttpServer& server, runtime::Metrics& metrics) {
+  const auto reader = [&server](HttpCounters::Count HttpCounters::*count) {
+    return [&server, count] { return static_cast<double>((server.counters().*count).load()); };
+  };
+  const auto counter = [&](const char* name, const char* help, HttpCounters::Count HttpCounters::*member) {
+    metrics.AddCounterCallback(name, help, {}, reader(member));
+  };
+  const auto gauge = [&](const char* name, const char* help, HttpCounters::Count HttpCounters::*member) {
+    metrics.AddGaugeCallback(name, help, {}, reader(member));
+  };
+  counter("tributary_http_requests_total", "HTTP requests answered.", &HttpCounters::requests);
+  counter("tributary_http_requests_rejected_total", "HTTP requests answered with a status of 400 or more.",
+          &HttpCounters::rejected_requests);
+  counter("tributary_http_connections_rejected_total", "HTTP connections beyond the limit.",
+          &HttpCounters::rejected_connections);
+  gauge("tributary_http_open_connections", "Open HTTP connections.", &HttpCounters::open_connections);
+  gauge("tributary_http_event_streams", "Open event streams.", &HttpCounters::open_streams);
 }
 
 }  // namespace tributary::http

@@ -1,6 +1,7 @@
 // A small HTTP/1.1 server for daemons: metrics, health, JSON and server-sent events.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "core/runtime/metrics.h"
 
 namespace tributary::http {
 
@@ -46,12 +48,14 @@ struct HttpLimits {
   std::chrono::milliseconds timeout{10'000};  // of a request, of a response, and of an idle connection
 };
 
+// The server's thread writes them; any thread reads.
 struct HttpCounters {
-  std::uint64_t requests = 0;              // answered, whatever the status
-  std::uint64_t rejected_requests = 0;     // of these with a status of 400 or more
-  std::uint64_t rejected_connections = 0;  // beyond the limit
-  std::uint64_t open_connections = 0;      // now
-  std::uint64_t open_streams = 0;          // now
+  using Count = std::atomic<std::uint64_t>;
+  Count requests = 0;              // answered, whatever the status
+  Count rejected_requests = 0;     // of these with a status of 400 or more
+  Count rejected_connections = 0;  // beyond the limit
+  Count open_connections = 0;      // now
+  Count open_streams = 0;          // now
 };
 
 // Owns one thread, which runs the handlers: they must be quick. Serves GET and HEAD only and takes no request
@@ -77,11 +81,14 @@ class HttpServer {
   void Stop();
 
   int port() const;
-  HttpCounters counters() const;
+  const HttpCounters& counters() const;
 
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The counts as metrics, which read them when they are scraped: the server must outlive their last reader.
+void AddHttpMetrics(const HttpServer& server, runtime::Metrics& metrics);
 
 }  // namespace tributary::http
