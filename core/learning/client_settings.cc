@@ -92,12 +92,16 @@ double NumberOf(const Settings& settings, const FieldDescriptor& field) {
   }
 }
 
-void SetInteger(std::int64_t value, const FieldDescriptor& field, Settings& settings) {
+// An integer or a double: a double does not hold every seed.
+void SetNumber(auto value, const FieldDescriptor& field, Settings& settings) {
   const google::protobuf::Reflection& values = *settings.GetReflection();
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
-    values.SetUInt32(&settings, &field, static_cast<std::uint32_t>(value));
-  } else {
-    values.SetUInt64(&settings, &field, static_cast<std::uint64_t>(value));
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return values.SetUInt32(&settings, &field, static_cast<std::uint32_t>(value));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return values.SetUInt64(&settings, &field, static_cast<std::uint64_t>(value));
+    default:
+      return values.SetDouble(&settings, &field, static_cast<double>(value));
   }
 }
 
@@ -148,22 +152,21 @@ void Read(const config::ConfigSection& section, const ClientSetting& setting, Cl
   const std::string& key = field.name();
   if (!IsNumber(field)) {
     const std::string_view otherwise = setting.choices.front();
-    const std::span<const std::string_view> choices = setting.choices;
     const bool renamed = !setting.former.empty() && section.Is(key, setting.former);
     if (renamed) {
       section.Text(key, otherwise, setting.help);
       section.Fault(key, setting.renamed);
     }
-    SetChoice(renamed ? std::string(otherwise) : section.Choice(key, otherwise, choices, setting.help), field,
-              settings);
+    SetChoice(
+        renamed ? std::string(otherwise) : section.Choice(key, otherwise, setting.choices, setting.help),
+        field, settings);
   } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
-    settings.GetReflection()->SetDouble(
-        &settings, &field,
-        section.Real(key, setting.default_value, RealsWithin(setting.limit, limits), setting.help));
+    SetNumber(section.Real(key, setting.default_value, RealsWithin(setting.limit, limits), setting.help),
+              field, settings);
   } else {
-    SetInteger(section.Integer(key, static_cast<std::int64_t>(setting.default_value),
-                               IntegersWithin(setting.limit, limits), setting.help),
-               field, settings);
+    SetNumber(section.Integer(key, static_cast<std::int64_t>(setting.default_value),
+                              IntegersWithin(setting.limit, limits), setting.help),
+              field, settings);
   }
 }
 
@@ -195,10 +198,8 @@ Settings DefaultClientSettings() {
   for (const ClientSetting& setting : ClientSettingTable()) {
     if (!IsNumber(*setting.field)) {
       SetChoice(setting.choices.front(), *setting.field, settings);
-    } else if (setting.field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
-      settings.GetReflection()->SetDouble(&settings, setting.field, setting.default_value);
     } else {
-      SetInteger(static_cast<std::int64_t>(setting.default_value), *setting.field, settings);
+      SetNumber(setting.default_value, *setting.field, settings);
     }
   }
   return settings;
@@ -256,9 +257,6 @@ std::string ClientSectionOf(const Settings& settings) {
 // The numbers are the same.
 parameters::UpdateEncoding EncodingOf(const Settings& settings) {
   return static_cast<parameters::UpdateEncoding>(settings.encoding());
-}
-void SetEncoding(parameters::UpdateEncoding encoding, Settings& settings) {
-  settings.set_encoding(static_cast<v1::UpdateEncoding>(encoding));
 }
 
 config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimits limits) {

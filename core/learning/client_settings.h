@@ -63,7 +63,6 @@ v1::ClientSettings ReadClientSettings(const config::ConfigSection& root, std::ui
 std::string ClientSectionOf(const v1::ClientSettings& settings);
 
 parameters::UpdateEncoding EncodingOf(const v1::ClientSettings& settings);
-void SetEncoding(parameters::UpdateEncoding encoding, v1::ClientSettings& settings);
 
 // How a section's keys are limited by the training's limits.
 config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimits limits);

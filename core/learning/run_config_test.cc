@@ -85,6 +85,14 @@ every_rounds = 5
   EXPECT_EQ(config->evaluation.every_rounds, 5u);
 }
 
+TEST(RunConfigTest, ReadsEveryStrategyByItsName) {
+  for (int kind = 0; kind <= static_cast<int>(StrategyKind::kMultiKrum); ++kind) {
+    const std::string name(StrategyName(static_cast<StrategyKind>(kind)));
+    const auto file = *config::ConfigFile::Parse("[strategy]\nkind = \"" + name + "\"", "run.toml");
+    EXPECT_EQ(ReadRunConfig(file).strategy.kind, static_cast<StrategyKind>(kind)) << name;
+  }
+}
+
 TEST(RunConfigTest, SaysWhatAFreshEncoderIsMadeOf) {
   const auto config =
       ParseRunConfig("name = \"a\"\n[encoder]\nchannels = [8, 16]\ngrid = 1\nquantised = true", "run.toml");

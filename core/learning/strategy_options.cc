@@ -2,41 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
 namespace tributary::learning {
-namespace {
-
-struct NamedStrategy {
-  StrategyKind kind;
-  std::string_view name;
-};
-constexpr std::array<NamedStrategy, 10> kStrategyNames = {{{StrategyKind::kFedAvg, "fedavg"},
-                                                           {StrategyKind::kFedProx, "fedprox"},
-                                                           {StrategyKind::kFedEma, "fedema"},
-                                                           {StrategyKind::kFedAvgM, "fedavgm"},
-                                                           {StrategyKind::kFedAdam, "fedadam"},
-                                                           {StrategyKind::kFedYogi, "fedyogi"},
-                                                           {StrategyKind::kFedBuff, "fedbuff"},
-                                                           {StrategyKind::kMedian, "median"},
-                                                           {StrategyKind::kTrimmedMean, "trimmed_mean"},
-                                                           {StrategyKind::kMultiKrum, "multi_krum"}}};
-
-}  // namespace
-
-std::string_view StrategyName(StrategyKind kind) {
-  const auto* const found = std::ranges::find(kStrategyNames, kind, &NamedStrategy::kind);
-  return found == kStrategyNames.end() ? "unknown" : found->name;
-}
-
-std::optional<StrategyKind> ParseStrategy(std::string_view name) {
-  const auto* const found = std::ranges::find(kStrategyNames, name, &NamedStrategy::name);
-  if (found == kStrategyNames.end()) return std::nullopt;
-  return found->kind;
-}
 
 absl::Status Validate(const StrategyOptions& options) {
   std::string faults;

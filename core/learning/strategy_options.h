@@ -1,9 +1,9 @@
 // Which strategy a run has, and its options; aggregator/learning/rules/strategy.h is how it works.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -23,10 +23,14 @@ enum class StrategyKind : std::uint8_t {
   kMultiKrum,    // [Blanchard17]
 };
 
-// "fedavg", "fedprox", "fedema", "fedavgm", "fedadam", "fedyogi", "fedbuff", "median", "trimmed_mean",
-// "multi_krum".
-std::string_view StrategyName(StrategyKind kind);
-std::optional<StrategyKind> ParseStrategy(std::string_view name);
+// As a run file has them, in the order of StrategyKind.
+inline constexpr std::array<std::string_view, 10> kStrategyNames = {
+    "fedavg",  "fedprox", "fedema", "fedavgm",      "fedadam",
+    "fedyogi", "fedbuff", "median", "trimmed_mean", "multi_krum"};
+
+constexpr std::string_view StrategyName(StrategyKind kind) {
+  return kStrategyNames[static_cast<std::size_t>(kind)];
+}
 
 struct StrategyOptions {
   StrategyKind kind = StrategyKind::kFedAvg;

@@ -117,7 +117,7 @@ TEST_F(RelayTest, SharesItsSettingsExactly) {
   task.settings.set_target_decay(1);
   task.settings.set_schedule_steps(70);
   task.settings.set_seed(INT64_MAX);
-  SetEncoding(parameters::UpdateEncoding::kInt12, task.settings);
+  task.settings.set_encoding(v1::UPDATE_ENCODING_INT12);
   const auto config = RelayedConfig(task);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_TRUE(Validate(*config).ok()) << Validate(*config);

@@ -78,13 +78,6 @@ INSTANTIATE_TEST_SUITE_P(All, StrategyReferenceTest,
                                            StrategyKind::kTrimmedMean, StrategyKind::kMultiKrum),
                          [](const auto& suite) { return std::string(StrategyName(suite.param)); });
 
-TEST(StrategyTest, NamesAreReadAsTheyAreWritten) {
-  for (int kind = 0; kind <= static_cast<int>(StrategyKind::kMultiKrum); ++kind) {
-    EXPECT_EQ(ParseStrategy(StrategyName(static_cast<StrategyKind>(kind))), static_cast<StrategyKind>(kind));
-  }
-  EXPECT_EQ(ParseStrategy("best"), std::nullopt);
-}
-
 // A run that goes on from stored state gives the same bits.
 TEST(StrategyTest, GoesOnFromItsState) {
   for (const StrategyKind kind : {StrategyKind::kFedAvgM, StrategyKind::kFedAdam, StrategyKind::kFedYogi}) {
