@@ -5,8 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "aggregator/store/store.h"
 #include "aggregator/store/store_folder.h"
-#include "core/config/prepare_tls.h"
+#include "core/config/tls.h"
 #include "core/nn/encoder/training_limits.h"
 
 namespace tributary::aggregator {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "absl/strings/match.h"
-#include "core/config/prepare_tls.h"
+#include "core/config/tls.h"
 #include "core/nn/encoder/encoder_options.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/runtime/file.h"

@@ -5,16 +5,19 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/config/config_text.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 
 namespace tributary::config {
 
@@ -24,19 +27,8 @@ struct Fault {
   std::string key;
   std::string line;  // as it is reported
 };
-
-struct Faults {
-  // Keyed by (line, column) so that the report follows the file.
-  std::multimap<std::pair<unsigned, unsigned>, Fault> all;
-
-  void Add(const toml::source_region& place, const std::string& path, std::string_view key,
-           std::string_view what) {
-    const auto at = std::make_pair(unsigned{place.begin.line}, unsigned{place.begin.column});
-    const std::string where = at.first == 0 ? path : fmt::format("{}:{}", path, at.first);
-    all.emplace(
-        at, Fault{std::string(key), fmt::format("{}: {}{}{}", where, key, key.empty() ? "" : ": ", what)});
-  }
-};
+// Keyed by (line, column) so that the report follows the file.
+using Faults = std::multimap<std::pair<unsigned, unsigned>, Fault>;
 
 std::string WithoutIndices(std::string_view prefix) {
   std::string name;
@@ -56,6 +48,18 @@ struct ConfigFile::State {
   std::set<const toml::node*> taken;
   Faults faults;
   std::vector<ConfigKey> keys;
+
+  Faults::value_type FaultAt(const toml::source_region& place, std::string_view key,
+                             std::string_view what) const {
+    const std::pair<unsigned, unsigned> at(place.begin.line, place.begin.column);
+    const std::string where = at.first == 0 ? path : fmt::format("{}:{}", path, at.first);
+    return {at, {std::string(key), fmt::format("{}: {}{}{}", where, key, key.empty() ? "" : ": ", what)}};
+  }
+  // The declaration of a key, "site[].name"; null if nobody has asked for it.
+  ConfigKey* Find(std::string_view name) {
+    const auto found = std::ranges::find(keys, name, &ConfigKey::name);
+    return found == keys.end() ? nullptr : &*found;
+  }
 };
 
 struct ConfigSection::Node {
@@ -74,9 +78,8 @@ struct ConfigSection::Node {
     declared.help = help.text;
     declared.hot = help.hot;
     declared.name = WithoutIndices(prefix) + std::string(key);
-    const auto known = std::ranges::find(state->keys, declared.name, &ConfigKey::name);
-    ConfigKey& key_of_all =
-        known == state->keys.end() ? state->keys.emplace_back(std::move(declared)) : *known;
+    ConfigKey* known = state->Find(declared.name);
+    ConfigKey& key_of_all = known == nullptr ? state->keys.emplace_back(std::move(declared)) : *known;
     if (node != nullptr && key_of_all.line == 0) {
       key_of_all.given = AsToml(*node, key_of_all.type);
       key_of_all.line = node->source().begin.line;
@@ -84,25 +87,65 @@ struct ConfigSection::Node {
     return node;
   }
   void Fault(const toml::node* node, std::string_view key, std::string_view what) const {
-    toml::source_region place{};
-    if (node != nullptr) {
-      place = node->source();
-    } else if (table != nullptr) {
-      place = table->source();
-    }
+    if (node == nullptr) node = table;
     std::string name = prefix + std::string(key);
     if (name.ends_with('.')) name.pop_back();
-    state->faults.Add(place, state->path, name, what);
+    const toml::source_region place = node == nullptr ? toml::source_region{} : node->source();
+    state->faults.insert(state->FaultAt(place, name, what));
+  }
+  // The value of a key that `take` gives; `otherwise` where it gives nothing, which is a fault.
+  template <typename T>
+  T Read(std::string_view key, Help help, ConfigKey declared, T otherwise, std::string_view expected,
+         const auto& take) const {
+    const toml::node* node = Declare(key, help, std::move(declared));
+    if (node == nullptr) return otherwise;
+    if (std::optional<T> value = take(*node)) return *std::move(value);
+    Fault(node, key, Expected(expected, *node));
+    return otherwise;
+  }
+  // The elements of an array that `take` gives; each for which it gives nothing is a fault.
+  template <typename T>
+  std::vector<T> ReadArray(std::string_view key, Help help, ConfigKey declared, std::vector<T> otherwise,
+                           std::string_view expected, const auto& take) const {
+    const std::string array = fmt::format("an {}", declared.type);
+    const toml::node* node = Declare(key, help, std::move(declared));
+    if (node == nullptr) return otherwise;
+    if (!node->is_array()) {
+      Fault(node, key, Expected(array, *node));
+      return otherwise;
+    }
+    std::vector<T> values;
+    for (const toml::node& element : *node->as_array()) {
+      if (std::optional<T> value = take(element)) {
+        values.push_back(*std::move(value));
+      } else {
+        Fault(&element, key, Expected(expected, element));
+      }
+    }
+    return values;
   }
 };
 
+namespace {
+
+std::optional<std::string> TakeText(const toml::node& node) { return node.value_exact<std::string>(); }
+
+template <typename T>
+auto TakeWithin(const Limits<T>& limits) {
+  return [limits](const toml::node& node) {
+    // An integer is a number, too.
+    std::optional<T> value =
+        std::is_integral_v<T> || !node.is_number() ? node.value_exact<T>() : node.value<T>();
+    if (value && !(*value >= limits.min && *value <= limits.max)) value.reset();  // NaN fails both
+    return value;
+  };
+}
+
+}  // namespace
+
 std::string ConfigSection::Text(std::string_view key, std::string_view default_value, Help help) const {
-  const toml::node* node =
-      node_->Declare(key, help, {.type = "text", .default_value = TextToml(default_value)});
-  if (node == nullptr) return std::string(default_value);
-  if (auto value = node->value_exact<std::string>()) return *value;
-  node_->Fault(node, key, Expected("text in quotes", *node));
-  return std::string(default_value);
+  return node_->Read(key, help, {.type = "text", .default_value = TextToml(default_value)},
+                     std::string(default_value), "text in quotes", TakeText);
 }
 
 std::string ConfigSection::RequiredText(std::string_view key, Help help) const {
@@ -134,32 +177,21 @@ std::string ConfigSection::File(const std::string& named) const {
 }
 
 std::string ConfigSection::Choice(std::string_view key, std::string_view default_value,
-                                  std::initializer_list<std::string_view> allowed, Help help) const {
-  return Choice(key, default_value, std::span(allowed.begin(), allowed.size()), help);
-}
-
-std::string ConfigSection::Choice(std::string_view key, std::string_view default_value,
-                                  std::span<const std::string_view> allowed, Help help) const {
-  node_->Declare(key, help,
-                 {.type = "text",
-                  .limits = fmt::format("{}", fmt::join(allowed, ", ")),
-                  .default_value = TextToml(default_value)});
+                                  const std::vector<std::string_view>& allowed, Help help) const {
+  const std::string choices = fmt::format("{}", fmt::join(allowed, ", "));
+  node_->Declare(key, help, {.type = "text", .limits = choices, .default_value = TextToml(default_value)});
   std::string value = Text(key, default_value);
-  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
-  Fault(key, fmt::format("expected one of {}, found \"{}\"", fmt::join(allowed, ", "), value));
+  if (std::ranges::count(allowed, value) > 0) return value;
+  Fault(key, fmt::format("expected one of {}, found \"{}\"", choices, value));
   return std::string(default_value);
 }
 
 std::int64_t ConfigSection::Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits,
                                     Help help) const {
-  const toml::node* node = node_->Declare(
+  return node_->Read(
       key, help,
-      {.type = "integer", .limits = Bounds(limits), .default_value = fmt::format("{}", default_value)});
-  if (node == nullptr) return default_value;
-  const auto value = node->value_exact<std::int64_t>();
-  if (value && *value >= limits.min && *value <= limits.max) return *value;
-  node_->Fault(node, key, Expected(Range(limits), *node));
-  return default_value;
+      {.type = "integer", .limits = Bounds(limits), .default_value = fmt::format("{}", default_value)},
+      default_value, Range(limits), TakeWithin(limits));
 }
 
 std::int64_t ConfigSection::RequiredInteger(std::string_view key, IntegerLimits limits, Help help) const {
@@ -170,66 +202,31 @@ std::int64_t ConfigSection::RequiredInteger(std::string_view key, IntegerLimits 
 }
 
 double ConfigSection::Real(std::string_view key, double default_value, RealLimits limits, Help help) const {
-  const toml::node* node = node_->Declare(
+  return node_->Read(
       key, help,
-      {.type = std::string(kNumber), .limits = Bounds(limits), .default_value = RealToml(default_value)});
-  if (node == nullptr) return default_value;
-  const auto value = node->is_number() ? node->value<double>() : std::optional<double>();
-  if (value && *value >= limits.min && *value <= limits.max) return *value;  // NaN fails both
-  node_->Fault(node, key, Expected(Range(limits), *node));
-  return default_value;
+      {.type = std::string(kNumber), .limits = Bounds(limits), .default_value = RealToml(default_value)},
+      default_value, Range(limits), TakeWithin(limits));
 }
 
 bool ConfigSection::Boolean(std::string_view key, bool default_value, Help help) const {
-  const toml::node* node =
-      node_->Declare(key, help, {.type = "boolean", .default_value = fmt::format("{}", default_value)});
-  if (node == nullptr) return default_value;
-  if (auto value = node->value_exact<bool>()) return *value;
-  node_->Fault(node, key, Expected("true or false", *node));
-  return default_value;
+  return node_->Read(key, help, {.type = "boolean", .default_value = fmt::format("{}", default_value)},
+                     default_value, "true or false",
+                     [](const toml::node& node) { return node.value_exact<bool>(); });
 }
 
 std::vector<std::string> ConfigSection::Texts(std::string_view key, Help help) const {
-  std::vector<std::string> values;
-  const toml::node* node = node_->Declare(key, help, {.type = "array of texts", .default_value = "[]"});
-  if (node == nullptr) return values;
-  if (!node->is_array()) {
-    node_->Fault(node, key, Expected("an array of texts", *node));
-    return values;
-  }
-  for (const toml::node& element : *node->as_array()) {
-    if (const auto value = element.value_exact<std::string>()) {
-      values.push_back(*value);
-    } else {
-      node_->Fault(&element, key, Expected("texts in the array", element));
-    }
-  }
-  return values;
+  return node_->ReadArray(key, help, {.type = "array of texts", .default_value = "[]"},
+                          std::vector<std::string>(), "texts in the array", TakeText);
 }
 
 std::vector<std::int64_t> ConfigSection::Integers(std::string_view key,
                                                   std::vector<std::int64_t> default_value,
                                                   IntegerLimits limits, Help help) const {
-  const toml::node* node =
-      node_->Declare(key, help,
-                     {.type = "array of integers",
-                      .limits = Bounds(limits),
-                      .default_value = fmt::format("[{}]", fmt::join(default_value, ", "))});
-  if (node == nullptr) return default_value;
-  if (!node->is_array()) {
-    node_->Fault(node, key, Expected("an array of integers", *node));
-    return default_value;
-  }
-  std::vector<std::int64_t> values;
-  for (const toml::node& element : *node->as_array()) {
-    const auto value = element.value_exact<std::int64_t>();
-    if (value && *value >= limits.min && *value <= limits.max) {
-      values.push_back(*value);
-    } else {
-      node_->Fault(&element, key, Expected("in the array: " + Range(limits), element));
-    }
-  }
-  return values;
+  ConfigKey declared = {.type = "array of integers",
+                        .limits = Bounds(limits),
+                        .default_value = fmt::format("[{}]", fmt::join(default_value, ", "))};
+  return node_->ReadArray(key, help, std::move(declared), std::move(default_value),
+                          "in the array: " + Range(limits), TakeWithin(limits));
 }
 
 ConfigSection ConfigSection::Section(std::string_view key) const {
@@ -289,9 +286,8 @@ absl::StatusOr<ConfigFile> ConfigFile::Parse(std::string_view text, std::string_
 }
 
 absl::StatusOr<ConfigFile> ConfigFile::Read(const std::string& path) {
-  absl::StatusOr<std::string> text = runtime::ReadFile(path);
-  if (!text.ok()) return text.status();
-  return Parse(*text, path);
+  ASSIGN_OR_RETURN(const std::string text, runtime::ReadFile(path));
+  return Parse(text, path);
 }
 
 ConfigSection ConfigFile::Root() const {
@@ -304,30 +300,35 @@ const std::string& ConfigFile::path() const { return state_->path; }
 namespace {
 
 // The node of a name like "panel[0].source.file", or the nearest table around it.
-const toml::node* Nearest(const toml::table& root, std::string_view name) {
-  const toml::node* node = &root;
-  for (const absl::string_view part : absl::StrSplit(absl::string_view(name.data(), name.size()), '.')) {
-    const std::string key(part.substr(0, part.find('[')));
-    const toml::table* table = node->as_table();
-    const toml::node* next = table == nullptr ? nullptr : table->get(key);
-    if (next == nullptr) return node;
-    node = next;
-    std::size_t index = 0;
-    if (key.size() == part.size() ||
-        !absl::SimpleAtoi(part.substr(key.size() + 1, part.size() - key.size() - 2), &index)) {
-      continue;
-    }
-    const toml::array* array = node->as_array();
-    if (array == nullptr || index >= array->size()) return node;
-    node = array->get(index);
+const toml::node& Nearest(const toml::table& root, std::string_view name) {
+  while (!name.empty()) {
+    if (const auto found = root.at_path(name)) return *found.node();
+    const std::size_t end = name.find_last_of(".[");
+    name = name.substr(0, end == name.npos ? 0 : end);
   }
-  return node;
+  return root;
+}
+
+using Visitor = std::function<bool(const std::string& name, const toml::node& node)>;
+
+// Visits all that stands in a table by names like "panel[0].source.file", and what is below a node where
+// `visit` returns true.
+void Walk(const toml::table& table, const std::string& prefix, const Visitor& visit) {
+  for (const auto& [key, node] : table) {
+    const std::string name = prefix + std::string(key.str());
+    if (!visit(name, node)) continue;
+    if (const toml::table* nested = node.as_table()) Walk(*nested, name + ".", visit);
+    if (!node.is_array_of_tables()) continue;
+    for (std::size_t i = 0; i < node.as_array()->size(); ++i) {
+      Walk(*node.as_array()->get(i)->as_table(), fmt::format("{}[{}].", name, i), visit);
+    }
+  }
 }
 
 }  // namespace
 
 void ConfigFile::Fault(std::string_view key, std::string_view what) const {
-  state_->faults.Add(Nearest(state_->root, key)->source(), state_->path, key, what);
+  state_->faults.insert(state_->FaultAt(Nearest(state_->root, key).source(), key, what));
 }
 
 void ConfigFile::Fault(std::string_view table, std::initializer_list<NamedFile> files,
@@ -343,7 +344,7 @@ void ConfigFile::Fault(std::string_view table, std::initializer_list<NamedFile> 
 }
 
 bool ConfigFile::HasFault(std::string_view key) const {
-  return std::ranges::any_of(state_->faults.all, [key](const auto& entry) {
+  return std::ranges::any_of(state_->faults, [key](const auto& entry) {
     const std::string_view at = entry.second.key;
     return at.starts_with(key) && (at.size() == key.size() || at[key.size()] == '.' || at[key.size()] == '[');
   });
@@ -351,89 +352,40 @@ bool ConfigFile::HasFault(std::string_view key) const {
 
 std::vector<ConfigKey> ConfigFile::Keys() const { return state_->keys; }
 
-namespace {
-
-using Leaves = std::map<std::string, const toml::node*>;
-
-// Every value of a file, by a name like "panel[0].source.file".
-void CollectLeaves(const toml::node& node, const std::string& name, Leaves& leaves) {
-  if (const toml::table* table = node.as_table()) {
-    for (const auto& [key, value] : *table) {
-      CollectLeaves(value, fmt::format("{}{}{}", name, name.empty() ? "" : ".", key.str()), leaves);
-    }
-  } else if (node.is_array_of_tables()) {
-    for (std::size_t i = 0; i < node.as_array()->size(); ++i) {
-      CollectLeaves(*node.as_array()->get(i), fmt::format("{}[{}]", name, i), leaves);
-    }
-  } else {
-    leaves[name] = &node;
-  }
-}
-
-}  // namespace
-
 std::vector<std::string> ConfigFile::NeedRestart(const ConfigFile& now) const {
-  Leaves before;
-  Leaves after;
-  CollectLeaves(state_->root, "", before);
-  CollectLeaves(now.state_->root, "", after);
-  Leaves all = before;
-  all.insert(after.begin(), after.end());
+  using Given = std::array<const toml::node*, 2>;  // in both files; null: the default
+  std::map<std::string, Given> values;
+  const std::array<State*, 2> files = {state_.get(), now.state_.get()};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    Walk(files[i]->root, "", [&values, i](const std::string& name, const toml::node& node) {
+      if (!node.is_table() && !node.is_array_of_tables()) values[name][i] = &node;
+      return true;
+    });
+  }
   std::vector<std::string> changed;
-  for (const auto& leaf : all) {
-    const std::string& name = leaf.first;
+  for (const auto& [name, given] : values) {
     const std::string declared = WithoutIndices(name);
-    const auto key_in = [&declared](const State& state) {
-      const auto found = std::ranges::find(state.keys, declared, &ConfigKey::name);
-      return found == state.keys.end() ? ConfigKey() : *found;
+    const ConfigKey* key = files[0]->Find(declared);
+    if (key == nullptr) key = files[1]->Find(declared);
+    if (key == nullptr || key->hot) continue;
+    const auto value = [key](const toml::node* node) {
+      return node == nullptr ? key->default_value : AsToml(*node, key->type);
     };
-    const ConfigKey then = key_in(*state_);
-    const ConfigKey key = then.name.empty() ? key_in(*now.state_) : then;
-    const auto value = [&](const Leaves& leaves) {
-      const auto found = leaves.find(name);
-      return found == leaves.end() ? key.default_value : AsToml(*found->second, key.type);
-    };
-    if (!key.hot && value(before) != value(after)) changed.push_back(name);
+    if (value(given[0]) != value(given[1])) changed.push_back(name);
   }
   return changed;
 }
 
-namespace {
-
-using UnknownKey = std::pair<const toml::node*, std::string>;
-
-// Keys that nobody took; below an unknown table nothing more is listed.
-void CollectUnknown(const toml::table& table, const std::string& prefix,
-                    const std::set<const toml::node*>& taken, std::vector<UnknownKey>& unknown) {
-  for (const auto& [key, node] : table) {
-    const std::string name = prefix + std::string(key.str());
-    if (!taken.contains(&node)) {
-      unknown.emplace_back(&node, name);
-    } else if (const toml::table* nested = node.as_table()) {
-      CollectUnknown(*nested, name + ".", taken, unknown);
-    } else if (const toml::array* array = node.as_array()) {
-      for (std::size_t i = 0; i < array->size(); ++i) {
-        const toml::table* element = (*array)[i].as_table();
-        if (element != nullptr) CollectUnknown(*element, fmt::format("{}[{}].", name, i), taken, unknown);
-      }
-    }
-  }
-}
-
-}  // namespace
-
 absl::Status ConfigFile::Finish() const {
-  std::vector<UnknownKey> unknown;
-  CollectUnknown(state_->root, "", state_->taken, unknown);
   Faults faults = state_->faults;
-  for (const auto& [node, name] : unknown) faults.Add(node->source(), state_->path, name, "unknown key");
-  if (faults.all.empty()) return absl::OkStatus();
-  std::string report;
-  for (const auto& [place, fault] : faults.all) {
-    if (!report.empty()) report += '\n';
-    report += fault.line;
-  }
-  return absl::InvalidArgumentError(report);
+  Walk(state_->root, "", [&](const std::string& name, const toml::node& node) {
+    const bool known = state_->taken.contains(&node);
+    if (!known) faults.insert(state_->FaultAt(node.source(), name, "unknown key"));
+    return known;
+  });
+  if (faults.empty()) return absl::OkStatus();
+  const auto line = [](std::string* report, const auto& entry) { report->append(entry.second.line); };
+  return absl::InvalidArgumentError(absl::StrJoin(faults, "\n", line));
 }
 
 }  // namespace tributary::config

@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,17 +17,14 @@
 
 namespace tributary::config {
 
-class ConfigFile;
-
 // Inclusive.
-struct IntegerLimits {
-  std::int64_t min = std::numeric_limits<std::int64_t>::min();
-  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+template <typename T>
+struct Limits {
+  T min = std::numeric_limits<T>::lowest();
+  T max = std::numeric_limits<T>::max();
 };
-struct RealLimits {
-  double min = std::numeric_limits<double>::lowest();
-  double max = std::numeric_limits<double>::max();
-};
+using IntegerLimits = Limits<std::int64_t>;
+using RealLimits = Limits<double>;
 
 // What a key means, said where it is read: the reference and the answer to SIGHUP come from it. Empty for a
 // key whose reader says nothing yet.
@@ -65,9 +61,7 @@ class ConfigSection {
   // Required, and one that peers and logs take: at most 128 bytes, no control characters.
   std::string RequiredName(std::string_view key, Help help = {}) const;
   std::string Choice(std::string_view key, std::string_view default_value,
-                     std::initializer_list<std::string_view> allowed, Help help = {}) const;
-  std::string Choice(std::string_view key, std::string_view default_value,
-                     std::span<const std::string_view> allowed, Help help = {}) const;
+                     const std::vector<std::string_view>& allowed, Help help = {}) const;
   std::int64_t Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits = {},
                        Help help = {}) const;
   std::int64_t RequiredInteger(std::string_view key, IntegerLimits limits = {}, Help help = {}) const;

@@ -1,24 +1,13 @@
 #include "core/config/config_text.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <string>
 #include <vector>
 
 namespace tributary::config {
 namespace {
 
-template <typename Limits>
-std::string BoundsOf(Limits limits) {
-  const Limits none;
-  if (limits.min == none.min && limits.max == none.max) return "";
-  if (limits.max == none.max) return fmt::format("at least {}", limits.min);
-  return fmt::format("{} to {}", limits.min, limits.max);
-}
-
-}  // namespace
-
+// The text "a", 5, a table.
 std::string Found(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::string:
@@ -38,6 +27,12 @@ std::string Found(const toml::node& node) {
   }
 }
 
+}  // namespace
+
+std::string Expected(std::string_view what, const toml::node& node) {
+  return fmt::format("expected {}, found {}", what, Found(node));
+}
+
 std::string TextToml(std::string_view text) { return fmt::format("\"{}\"", text); }
 
 std::string RealToml(double value) {
@@ -52,27 +47,6 @@ std::string AsToml(const toml::node& node, std::string_view type) {
   std::vector<std::string> elements;
   for (const toml::node& element : *node.as_array()) elements.push_back(AsToml(element, ""));
   return fmt::format("[{}]", fmt::join(elements, ", "));
-}
-
-std::string Range(IntegerLimits limits) {
-  const IntegerLimits none;
-  if (limits.min == none.min && limits.max == none.max) return "an integer";
-  if (limits.max == none.max) return fmt::format("an integer of at least {}", limits.min);
-  return fmt::format("an integer from {} to {}", limits.min, limits.max);
-}
-
-std::string Range(RealLimits limits) {
-  const RealLimits none;
-  if (limits.min == none.min && limits.max == none.max) return "a number";
-  if (limits.max == none.max) return fmt::format("a number of at least {}", limits.min);
-  return fmt::format("a number from {} to {}", limits.min, limits.max);
-}
-
-std::string Bounds(IntegerLimits limits) { return BoundsOf(limits); }
-std::string Bounds(RealLimits limits) { return BoundsOf(limits); }
-
-std::string Expected(std::string_view what, const toml::node& node) {
-  return fmt::format("expected {}, found {}", what, Found(node));
 }
 
 }  // namespace tributary::config

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 
 namespace tributary::config {
 namespace {
@@ -59,9 +60,7 @@ absl::StatusOr<Parsed> ReadPem(const std::string& path,
                                absl::StatusOr<Parsed> (*parse)(const std::string& pem,
                                                                const std::string& path),
                                std::string& pem) {
-  absl::StatusOr<std::string> text = runtime::ReadFile(path);
-  if (!text.ok()) return text.status();
-  pem = *std::move(text);
+  ASSIGN_OR_RETURN(pem, runtime::ReadFile(path));
   return parse(pem, path);
 }
 
@@ -144,6 +143,26 @@ absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
   }
   material.name = CommonName(certificate->get());
   return material;
+}
+
+std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& files,
+                                      std::initializer_list<NamedKey> names) {
+  if (file.HasFault("tls")) return std::nullopt;
+  absl::StatusOr<TlsMaterial> tls = LoadTls(files);
+  if (!tls.ok()) {
+    file.Fault("tls", {{"tls.certificate", files.certificate}, {"tls.key", files.key}, {"tls.ca", files.ca}},
+               tls.status());
+    return std::nullopt;
+  }
+  for (const auto& [key, name] : names) {
+    if (name.empty() || name == tls->name) continue;
+    file.Fault(
+        key,
+        fmt::format("\"{}\" is not the name on the certificate {}, which is \"{}\"; an aggregator refuses "
+                    "that: use the certificate of this node, or its name",
+                    name, files.certificate, tls->name));
+  }
+  return *std::move(tls);
 }
 
 }  // namespace tributary::config

@@ -1,8 +1,11 @@
 // Certificates for mutual TLS, read and checked once at start. The gRPC credentials are made where gRPC is.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "core/config/config.h"
@@ -31,5 +34,12 @@ std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls);
 // does not fit the certificate, or the certificate is not signed by the CA or has expired (with the remedy).
 // Several faults: InvalidArgument with a line for each.
 absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files);
+
+// Loads the files of [tls] and records what is wrong with them at their keys. `names` are the keys and values
+// by which this process calls itself to an aggregator: each must be the certificate's common name, which is
+// what an aggregator compares. Nothing if there is a fault.
+using NamedKey = std::pair<std::string_view, std::string_view>;  // key, value
+std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& files,
+                                      std::initializer_list<NamedKey> names);
 
 }  // namespace tributary::config

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "core/runtime/log.h"
+
+#include <gtest/gtest.h>
 
 namespace tributary::runtime {
 namespace {
