@@ -16,7 +16,7 @@
 #include "aggregator/learning/run/upload.h"
 #include "aggregator/store/store.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/log_limit.h"
+#include "core/runtime/log.h"
 #include "tributary/v1/run.pb.h"
 #include "tributary/v1/store.pb.h"
 
