@@ -7,8 +7,10 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "core/status/macros.h"
 #include "fmt/format.h"
-#include "fpga/device/kernel_catalogue.h"
 #include "fpga/model/kernel_interface.h"
 
 namespace tributary::device {
@@ -16,6 +18,35 @@ namespace {
 
 [[noreturn]] void Throw(int error, const std::string& text) {
   throw std::system_error(error, std::generic_category(), text);
+}
+
+constexpr std::uint64_t kMaxFrameUs = 1'000'000;
+
+absl::Status ApplyFault(std::string_view name, std::optional<std::uint64_t> value, FaultPlan& plan) {
+  using Flag = bool FaultPlan::*;
+  static const std::map<std::string_view, Flag> kFlags = {{"no_device", &FaultPlan::no_device},
+                                                          {"no_permission", &FaultPlan::no_permission},
+                                                          {"wrong_uuid", &FaultPlan::wrong_uuid},
+                                                          {"slow_interrupt", &FaultPlan::slow_interrupt}};
+  using Run = std::optional<std::uint64_t> FaultPlan::*;
+  static const std::map<std::string_view, Run> kRuns = {{"hang", &FaultPlan::hang},
+                                                        {"hang_hard", &FaultPlan::hang_hard},
+                                                        {"hang_after", &FaultPlan::hang_after},
+                                                        {"read_error", &FaultPlan::read_error},
+                                                        {"write_error", &FaultPlan::write_error},
+                                                        {"disappear", &FaultPlan::disappear}};
+  if (const auto flag = kFlags.find(name); flag != kFlags.end()) {
+    plan.*flag->second = true;
+  } else if (const auto run = kRuns.find(name); run != kRuns.end()) {
+    plan.*run->second = value.value_or(1);
+  } else if (name == "frame_us" && value.has_value() && *value <= kMaxFrameUs) {
+    plan.frame_us = *value;
+  } else if (name == "memory_bytes" && value.has_value()) {
+    plan.memory_bytes = *value;
+  } else {
+    return absl::InvalidArgumentError(fmt::format("software device: no such fault: {}", name));
+  }
+  return absl::OkStatus();
 }
 
 struct Instance {
@@ -44,6 +75,19 @@ std::vector<Instance> InstancesOf(const axlf& image) {
 
 }  // namespace
 
+absl::StatusOr<FaultPlan> FaultPlan::Parse(const std::string& text) {
+  FaultPlan plan;
+  for (const std::string& word : std::vector<std::string>(absl::StrSplit(text, ',', absl::SkipEmpty()))) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    std::optional<std::uint64_t> value;
+    if (equals < word.size() && !absl::SimpleAtoi(word.substr(equals + 1), &value.emplace())) {
+      return absl::InvalidArgumentError(fmt::format("software device: not a number: {}", word));
+    }
+    RETURN_IF_ERROR(ApplyFault(word.substr(0, equals), value, plan));
+  }
+  return plan;
+}
+
 void Board::Check() const {
   const std::scoped_lock lock(mutex_);
   if (gone_) Throw(ENODEV, "the software device has disappeared");
@@ -64,7 +108,7 @@ void Board::Load(const axlf& image) {
         MakeKernel(instance.name.substr(0, instance.name.find(':')), &memory_);
     if (kernel == nullptr)
       Throw(ENOENT, fmt::format("the software device has no kernel for {}", instance.name));
-    units.push_back(std::make_unique<ComputeUnit>(instance.name, std::move(kernel)));
+    units.push_back(std::make_unique<ComputeUnit>(std::move(kernel)));
   }
   units_ = std::move(units);
   loaded_ = true;

@@ -15,8 +15,7 @@ constexpr std::size_t kControlWords = 4;
 
 }  // namespace
 
-ComputeUnit::ComputeUnit(std::string name, std::unique_ptr<KernelModel> kernel)
-    : name_(std::move(name)), kernel_(std::move(kernel)) {
+ComputeUnit::ComputeUnit(std::unique_ptr<KernelModel> kernel) : kernel_(std::move(kernel)) {
   kernel_->WriteRegister(fpga::KernelRegister::kGlobalInterrupt, 1);
   kernel_->WriteRegister(fpga::KernelRegister::kInterruptEnable, 1);
   thread_ = std::thread([this] { Loop(); });

@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,7 +18,7 @@ namespace tributary::device {
 
 // A start packet in XRT's form: register contents from offset 0 (the first four words are control).
 struct KernelRun {
-  enum class Outcome { kCompleted, kError, kAborted };
+  enum class Outcome { kCompleted, kAborted };
   enum class Fault { kNone, kHang, kHangHard, kReadError, kWriteError };
 
   const void* client = nullptr;  // the user and its packet number: for Abort
@@ -34,7 +33,7 @@ struct KernelRun {
 // bound the queue. The destructor aborts the running and the queued runs.
 class ComputeUnit {
  public:
-  ComputeUnit(std::string name, std::unique_ptr<KernelModel> kernel);
+  explicit ComputeUnit(std::unique_ptr<KernelModel> kernel);
   ~ComputeUnit();
 
   void Start(KernelRun run);
@@ -45,14 +44,11 @@ class ComputeUnit {
   std::uint32_t ReadRegister(std::uint32_t offset);
   void WriteRegister(std::uint32_t offset, std::uint32_t value);
 
-  const std::string& name() const { return name_; }
   std::size_t load() const;  // runs queued and running
 
  private:
   void Loop();
   KernelRun::Outcome Execute(const KernelRun& run);
-
-  const std::string name_;
 
   std::mutex kernel_mutex_;
   std::unique_ptr<KernelModel> kernel_;

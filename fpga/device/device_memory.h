@@ -28,8 +28,6 @@ class DeviceMemory final : public BusMemory {
 
   std::uint8_t* Resolve(std::uint64_t address, std::uint64_t bytes) override;
 
-  std::size_t capacity() const { return capacity_; }
-
  private:
   const std::size_t capacity_;
   std::uint8_t* storage_;

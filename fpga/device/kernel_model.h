@@ -1,8 +1,9 @@
-// The interface of a kernel: registers, clock and bus.
+// The kernels of the software device, by their interface: registers, clock and bus.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "fpga/device/axi_memory_port.h"
 
@@ -24,8 +25,10 @@ class KernelModel {
   virtual void WriteRegister(std::uint32_t offset, std::uint32_t value) = 0;
 
   virtual bool interrupt() const = 0;
-  virtual std::uint64_t clocks() const = 0;
   virtual AxiMemoryPort& memory_port() = 0;
 };
+
+// nullptr if there is no kernel of that name.
+std::unique_ptr<KernelModel> MakeKernel(std::string_view name, BusMemory* memory);
 
 }  // namespace tributary::device

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <system_error>
@@ -18,18 +19,6 @@ constexpr std::uint32_t kStateMask = 0xf;
 
 [[noreturn]] void Throw(int error, const char* text) {
   throw std::system_error(error, std::generic_category(), text);
-}
-
-std::uint32_t StateOf(KernelRun::Outcome outcome) {
-  switch (outcome) {
-    case KernelRun::Outcome::kCompleted:
-      return ERT_CMD_STATE_COMPLETED;
-    case KernelRun::Outcome::kAborted:
-      return ERT_CMD_STATE_ABORT;
-    case KernelRun::Outcome::kError:
-      break;
-  }
-  return ERT_CMD_STATE_ERROR;
 }
 
 Board::Uuid UuidOf(const xuid_t uuid) {
@@ -223,7 +212,10 @@ void SoftwareDevice::exec_buf(xclBufferHandle handle) {
   run.client = this;
   run.packet = handle;
   run.registers.assign(packet + 1 + masks, packet + 1 + header->count);
-  run.on_outcome = [this, packet](KernelRun::Outcome outcome) { Complete(packet, StateOf(outcome)); };
+  run.on_outcome = [this, packet](KernelRun::Outcome outcome) {
+    Complete(packet,
+             outcome == KernelRun::Outcome::kCompleted ? ERT_CMD_STATE_COMPLETED : ERT_CMD_STATE_ABORT);
+  };
   target->Start({packet + 1, masks}, std::move(run));
 }
 
@@ -244,4 +236,66 @@ const xrt_core::query::request& SoftwareDevice::lookup_query(xrt_core::query::ke
   throw xrt_core::query::no_such_key(key);
 }
 
+namespace {
+
+// The faults of TRIBUTARY_DEVICE_FAULTS. A malformed list is an error.
+FaultPlan FaultsFromEnvironment() {
+  const char* text = std::getenv("TRIBUTARY_DEVICE_FAULTS");
+  absl::StatusOr<FaultPlan> plan = FaultPlan::Parse(text == nullptr ? "" : text);
+  if (!plan.ok()) throw std::runtime_error(std::string(plan.status().message()));
+  return *plan;
+}
+
+// One board, index 0. It exists while somebody has it open; the first opening reads its faults. Openings are
+// kept until the process ends: threads of coreutil may still use a closed one.
+class SoftwareSystem final : public xrt_core::system {
+ public:
+  std::pair<unsigned, unsigned> get_total_devices(bool) const override {
+    const unsigned count = FaultsFromEnvironment().no_device ? 0 : 1;
+    return {count, count};
+  }
+
+  std::shared_ptr<xrt_core::device> get_userpf_device(unsigned index) const override {
+    const FaultPlan faults = FaultsFromEnvironment();
+    if (index != 0 || faults.no_device) throw std::system_error(ENODEV, std::generic_category(), "no device");
+    if (faults.no_permission) {
+      throw std::system_error(EACCES, std::generic_category(), "cannot open the device node");
+    }
+    std::shared_ptr<Opening> opening = std::make_shared<Opening>();
+    {
+      const std::scoped_lock lock(mutex_);
+      opening->board = board_.lock();
+      if (opening->board == nullptr) board_ = opening->board = std::make_shared<Board>(faults);
+      openings_.push_back(opening);
+    }
+    // Calls back the function below.
+    return xrt_core::get_userpf_device(opening.get(), index);
+  }
+
+  std::shared_ptr<xrt_core::device> get_userpf_device(xclDeviceHandle handle, unsigned index) const override {
+    auto* opening = static_cast<Opening*>(handle);
+    opening->device = std::make_shared<SoftwareDevice>(index, handle, std::move(opening->board));
+    return opening->device;
+  }
+
+  std::shared_ptr<xrt_core::device> get_mgmtpf_device(unsigned) const override {
+    throw std::system_error(ENOTSUP, std::generic_category(),
+                            "the software device has no management function");
+  }
+
+ private:
+  struct Opening {
+    std::shared_ptr<Board> board;  // until the device has it
+    std::shared_ptr<SoftwareDevice> device;
+  };
+
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<Board> board_;
+  mutable std::vector<std::shared_ptr<Opening>> openings_;
+};
+
+// Never destroyed: coreutil calls until the very end of the process.
+[[maybe_unused]] SoftwareSystem* const registered = new SoftwareSystem;
+
+}  // namespace
 }  // namespace tributary::device

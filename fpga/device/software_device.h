@@ -1,4 +1,5 @@
-// One opening of the software board: a device of libxrt_coreutil.
+// One opening of the software board: a device of libxrt_coreutil, whose entry point is in the .cc file: an
+// object there registers itself when the library is opened.
 #pragma once
 
 #include <atomic>

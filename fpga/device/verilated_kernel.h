@@ -39,7 +39,6 @@ class VerilatedKernel final : public KernelModel {
     top_->ap_clk = 1;
     top_->eval();
     if (top_->ap_rst_n != 0) port_.Clock(kernel);
-    ++clocks_;
   }
 
   std::uint32_t ReadRegister(std::uint32_t offset) override {
@@ -66,7 +65,6 @@ class VerilatedKernel final : public KernelModel {
 
   // The name is Verilator's for the port `interrupt`.
   bool interrupt() const override { return top_->__SYM__interrupt != 0; }
-  std::uint64_t clocks() const override { return clocks_; }
   AxiMemoryPort& memory_port() override { return port_; }
   Top& top() { return *top_; }
 
@@ -114,7 +112,6 @@ class VerilatedKernel final : public KernelModel {
   std::unique_ptr<Top> top_;
   AxiMemoryPort port_;
   Control control_;
-  std::uint64_t clocks_ = 0;
 };
 
 }  // namespace tributary::device

@@ -1,4 +1,4 @@
-#include "fpga/device/kernel_catalogue.h"
+#include "fpga/device/kernel_model.h"
 
 #include <array>
 
@@ -33,12 +33,6 @@ std::unique_ptr<KernelModel> MakeKernel(std::string_view name, BusMemory* memory
     if (entry.name == name) return entry.make(memory);
   }
   return nullptr;
-}
-
-std::vector<std::string> KernelNames() {
-  std::vector<std::string> names;
-  for (const Entry& entry : kEntries) names.emplace_back(entry.name);
-  return names;
 }
 
 }  // namespace tributary::device
