@@ -1,5 +1,5 @@
-// One opening of the software board: a device of libxrt_coreutil, whose entry point is in the .cc file: an
-// object there registers itself when the library is opened.
+// One opening of the software board: a device of libxrt_coreutil. The .cc file has the library's entry point,
+// an object that registers itself when the library is opened.
 #pragma once
 
 #include <atomic>

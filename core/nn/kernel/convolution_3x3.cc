@@ -9,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "core/nn/kernel/convolution_3x3.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which compiles it once per target.
-#include "core/nn/kernel/dot_tile-inl.h"
+#include "core/nn/kernel/product_tile-inl.h"
 #include "hwy/highway.h"
 
 #ifndef TRIBUTARY_CORE_NN_CONVOLUTION_3X3_SHAPES
@@ -40,13 +40,6 @@ namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-// 24 accumulators need 32 vector registers, 8 fit into 16.
-constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
-constexpr std::size_t kTileRows = kManyRegisters ? 8 : 4;
-constexpr std::size_t kTileVectors = kManyRegisters ? 3 : 2;
-constexpr std::size_t kLanes = HWY_LANES(float);
 static_assert(kPanelRows % kTileRows == 0);
 
 // One tile of output: kTileRows channels × kVectors vectors. `x` is its first place in the first channel;
@@ -55,33 +48,17 @@ template <std::size_t kVectors>
 HWY_INLINE void ForwardTile(const float* x, std::size_t inputs, std::size_t stride,
                             const std::array<std::ptrdiff_t, kConvolutionTaps>& offsets,
                             const float* HWY_RESTRICT weights, float* HWY_RESTRICT y, std::size_t rows) {
-  const hn::ScalableTag<float> d;
-  hn::Vec<decltype(d)> sum[kTileRows][kVectors];
-#pragma GCC unroll 8
-  for (std::size_t r = 0; r < kTileRows; ++r) {
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
-  }
+  const D d;
+  ProductTile<kTileRows, kVectors> tile;
   for (std::size_t c = 0; c < inputs; ++c, x += stride) {
     for (std::size_t tap = 0; tap < kConvolutionTaps; ++tap, weights += kPanelRows) {
-      hn::Vec<decltype(d)> pixels[kVectors];
-#pragma GCC unroll 4
-      for (std::size_t v = 0; v < kVectors; ++v) pixels[v] = hn::Load(d, x + offsets[tap] + v * kLanes);
-#pragma GCC unroll 8
-      for (std::size_t r = 0; r < kTileRows; ++r) {
-        const auto weight = hn::Set(d, weights[r]);
-#pragma GCC unroll 4
-        for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(weight, pixels[v], sum[r][v]);
-      }
+      tile.Add([&](std::size_t r) { return hn::Set(d, weights[r]); },
+               [&](std::size_t v) { return hn::Load(d, x + offsets[tap] + v * kLanes); });
     }
   }
-#pragma GCC unroll 8
-  for (std::size_t r = 0; r < kTileRows; ++r) {
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      if (r < rows) hn::Store(sum[r][v], d, y + r * stride + v * kLanes);
-    }
-  }
+  tile.ForEach([&](std::size_t r, std::size_t v, V sum) {
+    if (r < rows) hn::Store(sum, d, y + r * stride + v * kLanes);
+  });
 }
 
 // `packed` [inputs · 9 × kPanelRows]: the weights of the `count` channels of y from `first` on.
@@ -115,23 +92,23 @@ void AddWeightGradient(const Planes& x, const Planes& y, std::size_t count, floa
   const std::size_t depth = x.channels() * kConvolutionTaps;
   for (std::size_t block = 0; block < shape.size(); block += kBlock) {
     const std::size_t end = std::min(block + kBlock, shape.size());
-    for (std::size_t row = 0; row < count; row += kDotRows) {
-      const float* values[kDotRows];
-      float* out[kDotRows];
-      for (std::size_t r = 0; r < kDotRows; ++r) {
+    for (std::size_t row = 0; row < count; row += kTileRows) {
+      const float* values[kTileRows];
+      float* out[kTileRows];
+      for (std::size_t r = 0; r < kTileRows; ++r) {
         const std::size_t channel = std::min(row + r, count - 1);
         values[r] = y.channel(channel);
         out[r] = gradient + channel * depth;
       }
-      for (std::size_t k = 0; k < depth; k += kDotColumns) {
-        const float* shifted[kDotColumns];
-        for (std::size_t t = 0; t < kDotColumns; ++t) {
+      for (std::size_t k = 0; k < depth; k += kTileVectors) {
+        const float* shifted[kTileVectors];
+        for (std::size_t t = 0; t < kTileVectors; ++t) {
           const std::size_t tap = std::min(k + t, depth - 1);
           shifted[t] = x.channel(tap / kConvolutionTaps) + offsets[tap % kConvolutionTaps];
         }
-        AddDots(values, shifted, block, end, out, std::min(kDotRows, count - row),
-                std::min(kDotColumns, depth - k));
-        for (float*& o : out) o += kDotColumns;
+        AddDots(values, shifted, block, end, out, std::min(kTileRows, count - row),
+                std::min(kTileVectors, depth - k));
+        for (float*& o : out) o += kTileVectors;
       }
     }
   }

@@ -7,6 +7,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/nn/kernel/gemm.cc"
 #include "hwy/foreach_target.h"
+// After foreach_target.h, which compiles it once per target.
+#include "core/nn/kernel/product_tile-inl.h"
 #include "hwy/highway.h"
 
 #ifndef TRIBUTARY_CORE_NN_GEMM_BLOCKS
@@ -18,22 +20,22 @@ namespace {
 constexpr std::size_t kBlockRows = 96;
 constexpr std::size_t kBlockDepth = 256;
 constexpr std::size_t kBlockColumns = 512;
-// The micro-kernel's rows. The panels of b are at most kMaxTileColumns wide.
-constexpr std::size_t kTileRows = 6;
-constexpr std::size_t kMaxTileColumns = 64;
-static_assert(kBlockRows % kTileRows == 0 && kBlockColumns % kMaxTileColumns == 0);
+// The micro-kernel's rows. The panels of b are at most kMaxPanelColumns wide.
+constexpr std::size_t kPanelRows = 6;
+constexpr std::size_t kMaxPanelColumns = 64;
+static_assert(kBlockRows % kPanelRows == 0 && kBlockColumns % kMaxPanelColumns == 0);
 
-// Rows [row, row + rows) × columns [depth0, depth0 + depth) of `a`, in panels of kTileRows rows, depth-major,
-// filled up with zeros.
+// Rows [row, row + rows) × columns [depth0, depth0 + depth) of `a`, in panels of kPanelRows rows,
+// depth-major, filled up with zeros.
 void PackA(const MatrixView& a, std::size_t row, std::size_t rows, std::size_t depth0, std::size_t depth,
            float* packed) {
-  for (std::size_t i = 0; i < rows; i += kTileRows, packed += kTileRows * depth) {
-    const std::size_t valid = std::min(kTileRows, rows - i);
+  for (std::size_t i = 0; i < rows; i += kPanelRows, packed += kPanelRows * depth) {
+    const std::size_t valid = std::min(kPanelRows, rows - i);
     const float* source = a.data + (row + i) * a.row_stride + depth0 * a.column_stride;
-    if (valid < kTileRows) std::fill_n(packed, kTileRows * depth, 0.0f);
+    if (valid < kPanelRows) std::fill_n(packed, kPanelRows * depth, 0.0f);
     for (std::size_t k = 0; k < depth; ++k) {
       for (std::size_t r = 0; r < valid; ++r) {
-        packed[k * kTileRows + r] = source[r * a.row_stride + k * a.column_stride];
+        packed[k * kPanelRows + r] = source[r * a.row_stride + k * a.column_stride];
       }
     }
   }
@@ -74,64 +76,44 @@ namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 // 6 × 4 accumulators need 32 vector registers, 6 × 2 fit into 16.
-constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
-constexpr std::size_t kTileVectors = kManyRegisters ? 4 : 2;
-constexpr std::size_t kLanes = HWY_LANES(float);
-constexpr std::size_t kTileColumns = kTileVectors * kLanes;
-static_assert(kTileColumns <= kMaxTileColumns);
+constexpr std::size_t kPanelVectors = kManyRegisters ? 4 : 2;
+constexpr std::size_t kPanelColumns = kPanelVectors * kLanes;
+static_assert(kPanelColumns <= kMaxPanelColumns);
 
-// tile [kTileRows × kTileColumns] (row stride `stride`) = or += a panel of a times a panel of b.
+// out [kPanelRows × kPanelColumns] (row stride `stride`) = or += a panel of a times a panel of b.
 HWY_INLINE void MicroKernel(std::size_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
-                            float* HWY_RESTRICT tile, std::size_t stride, bool accumulate) {
-  const hn::ScalableTag<float> d;
-  hn::Vec<decltype(d)> sum[kTileRows][kTileVectors];
-#pragma GCC unroll 8
-  for (std::size_t r = 0; r < kTileRows; ++r) {
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::Zero(d);
+                            float* HWY_RESTRICT out, std::size_t stride, bool accumulate) {
+  const D d;
+  ProductTile<kPanelRows, kPanelVectors> tile;
+  for (std::size_t k = 0; k < depth; ++k, a += kPanelRows, b += kPanelColumns) {
+    tile.Add([&](std::size_t r) { return hn::Set(d, a[r]); },
+             [&](std::size_t v) { return hn::Load(d, b + v * kLanes); });
   }
-  for (std::size_t k = 0; k < depth; ++k, a += kTileRows, b += kTileColumns) {
-    hn::Vec<decltype(d)> row[kTileVectors];
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < kTileVectors; ++v) row[v] = hn::Load(d, b + v * kLanes);
-#pragma GCC unroll 8
-    for (std::size_t r = 0; r < kTileRows; ++r) {
-      const auto factor = hn::Set(d, a[r]);
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::MulAdd(factor, row[v], sum[r][v]);
-    }
-  }
-#pragma GCC unroll 8
-  for (std::size_t r = 0; r < kTileRows; ++r) {
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < kTileVectors; ++v) {
-      float* out = tile + r * stride + v * kLanes;
-      hn::StoreU(accumulate ? hn::Add(hn::LoadU(d, out), sum[r][v]) : sum[r][v], d, out);
-    }
-  }
+  tile.ForEach([&](std::size_t r, std::size_t v, V sum) {
+    float* at = out + r * stride + v * kLanes;
+    hn::StoreU(accumulate ? hn::Add(hn::LoadU(d, at), sum) : sum, d, at);
+  });
 }
 
 // One packed block of a times one packed block of b, added to or stored in c.
 void MultiplyBlock(const float* a, std::size_t rows, const float* b, std::size_t columns, std::size_t depth,
                    float* c, std::size_t stride, bool accumulate) {
-  HWY_ALIGN float edge[kTileRows * kTileColumns];
-  for (std::size_t j = 0; j < columns; j += kTileColumns) {
-    const std::size_t valid_columns = std::min(kTileColumns, columns - j);
-    for (std::size_t i = 0; i < rows; i += kTileRows) {
-      const std::size_t valid_rows = std::min(kTileRows, rows - i);
+  HWY_ALIGN float edge[kPanelRows * kPanelColumns];
+  for (std::size_t j = 0; j < columns; j += kPanelColumns) {
+    const std::size_t valid_columns = std::min(kPanelColumns, columns - j);
+    for (std::size_t i = 0; i < rows; i += kPanelRows) {
+      const std::size_t valid_rows = std::min(kPanelRows, rows - i);
       float* tile = c + i * stride + j;
-      if (valid_rows == kTileRows && valid_columns == kTileColumns) {
+      if (valid_rows == kPanelRows && valid_columns == kPanelColumns) {
         MicroKernel(depth, a + i * depth, b + j * depth, tile, stride, accumulate);
         continue;
       }
-      MicroKernel(depth, a + i * depth, b + j * depth, edge, kTileColumns, false);
+      MicroKernel(depth, a + i * depth, b + j * depth, edge, kPanelColumns, false);
       for (std::size_t r = 0; r < valid_rows; ++r) {
         for (std::size_t x = 0; x < valid_columns; ++x) {
           float& out = tile[r * stride + x];
-          out = (accumulate ? out : 0.0f) + edge[r * kTileColumns + x];
+          out = (accumulate ? out : 0.0f) + edge[r * kPanelColumns + x];
         }
       }
     }
@@ -144,7 +126,7 @@ void Multiply(const MatrixView& a, const MatrixView& b, float* c, bool accumulat
     const std::size_t columns = std::min(kBlockColumns, b.columns - column);
     for (std::size_t k = 0; k < a.columns; k += kBlockDepth) {
       const std::size_t depth = std::min(kBlockDepth, a.columns - k);
-      PackB(b, k, depth, column, columns, kTileColumns, packed_b);
+      PackB(b, k, depth, column, columns, kPanelColumns, packed_b);
       for (std::size_t row = 0; row < a.rows; row += kBlockRows) {
         const std::size_t rows = std::min(kBlockRows, a.rows - row);
         PackA(a, row, rows, k, depth, packed_a);

@@ -11,7 +11,7 @@
 #define HWY_TARGET_INCLUDE "core/nn/kernel/winograd_3x3.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which compiles them once per target.
-#include "core/nn/kernel/dot_tile-inl.h"
+#include "core/nn/kernel/product_tile-inl.h"
 #include "core/nn/kernel/winograd_transforms-inl.h"
 #include "hwy/highway.h"
 
@@ -41,39 +41,19 @@ namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
 
-// 24 accumulators need 32 vector registers, 8 fit into 16.
-constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
-constexpr std::size_t kTileRows = kManyRegisters ? 8 : 4;
-constexpr std::size_t kTileVectors = kManyRegisters ? 3 : 2;
-constexpr std::size_t kLanes = HWY_LANES(float);
 static_assert(WinogradTiling::kGranularity % (kTileVectors * kLanes) == 0);
 
 // kTileRows channels × kTileVectors vectors of products: a panel [depth × kPanelRows] times source.
 HWY_INLINE void MultiplyTile(const float* HWY_RESTRICT panel, const float* HWY_RESTRICT source,
                              std::size_t depth, std::size_t stride, float* HWY_RESTRICT product) {
   const D d;
-  V sum[kTileRows][kTileVectors];
-#pragma GCC unroll 8
-  for (std::size_t r = 0; r < kTileRows; ++r) {
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::Zero(d);
-  }
+  ProductTile<kTileRows, kTileVectors> tile;
   for (std::size_t c = 0; c < depth; ++c, panel += kPanelRows, source += stride) {
-    V tiles[kTileVectors];
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < kTileVectors; ++v) tiles[v] = hn::Load(d, source + v * kLanes);
-#pragma GCC unroll 8
-    for (std::size_t r = 0; r < kTileRows; ++r) {
-      const auto weight = hn::Set(d, panel[r]);
-#pragma GCC unroll 4
-      for (std::size_t v = 0; v < kTileVectors; ++v) sum[r][v] = hn::MulAdd(weight, tiles[v], sum[r][v]);
-    }
+    tile.Add([&](std::size_t r) { return hn::Set(d, panel[r]); },
+             [&](std::size_t v) { return hn::Load(d, source + v * kLanes); });
   }
-#pragma GCC unroll 8
-  for (std::size_t r = 0; r < kTileRows; ++r) {
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < kTileVectors; ++v) hn::Store(sum[r][v], d, product + r * stride + v * kLanes);
-  }
+  tile.ForEach(
+      [&](std::size_t r, std::size_t v, V sum) { hn::Store(sum, d, product + r * stride + v * kLanes); });
 }
 
 // product = kernels · source at one point: panels of [depth × kPanelRows] times [depth × size].
@@ -108,20 +88,21 @@ void Convolve(const Planes& x, const float* kernels, float* source, float* produ
 // gradient [outputs × inputs] += y · xᵀ at one point.
 void AddPointGradient(const float* x, std::size_t inputs, const float* y, std::size_t outputs,
                       std::size_t stride, std::size_t size, float* gradient) {
-  for (std::size_t output = 0; output < outputs; output += kDotRows) {
-    const float* values[kDotRows];
-    float* out[kDotRows];
-    for (std::size_t o = 0; o < kDotRows; ++o) {
+  for (std::size_t output = 0; output < outputs; output += kTileRows) {
+    const float* values[kTileRows];
+    float* out[kTileRows];
+    for (std::size_t o = 0; o < kTileRows; ++o) {
       const std::size_t channel = std::min(output + o, outputs - 1);
       values[o] = y + channel * stride;
       out[o] = gradient + channel * inputs;
     }
-    for (std::size_t input = 0; input < inputs; input += kDotColumns) {
-      const float* sources[kDotColumns];
-      for (std::size_t i = 0; i < kDotColumns; ++i) sources[i] = x + std::min(input + i, inputs - 1) * stride;
-      AddDots(values, sources, 0, size, out, std::min(kDotRows, outputs - output),
-              std::min(kDotColumns, inputs - input));
-      for (float*& o : out) o += kDotColumns;
+    for (std::size_t input = 0; input < inputs; input += kTileVectors) {
+      const float* sources[kTileVectors];
+      for (std::size_t i = 0; i < kTileVectors; ++i)
+        sources[i] = x + std::min(input + i, inputs - 1) * stride;
+      AddDots(values, sources, 0, size, out, std::min(kTileRows, outputs - output),
+              std::min(kTileVectors, inputs - input));
+      for (float*& o : out) o += kTileVectors;
     }
   }
 }

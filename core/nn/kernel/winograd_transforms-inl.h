@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "core/nn/kernel/planes.h"
+#include "core/nn/kernel/product_tile-inl.h"
 #include "core/nn/kernel/winograd_tiling.h"
 #include "hwy/highway.h"
 
@@ -18,10 +19,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tributary::nn {
 namespace HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
 
 // Calls visit(tile, image, place among the transformed ones) for each vector of a block.
 template <class Visit>

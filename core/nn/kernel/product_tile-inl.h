@@ -1,0 +1,92 @@
+// A tile of sums of products that stays in registers: the core of the matrix product and of the convolutions.
+// For files that Highway compiles once per target, with arrays of vectors, which targets with sizeless
+// vectors do not allow.
+
+#if defined(TRIBUTARY_CORE_NN_PRODUCT_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TRIBUTARY_CORE_NN_PRODUCT_TILE_INL_H_
+#undef TRIBUTARY_CORE_NN_PRODUCT_TILE_INL_H_
+#else
+#define TRIBUTARY_CORE_NN_PRODUCT_TILE_INL_H_
+#endif
+
+#include <cstddef>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tributary::nn {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+constexpr std::size_t kLanes = HWY_LANES(float);
+// 24 accumulators need 32 vector registers, 8 fit into 16.
+constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
+constexpr std::size_t kTileRows = kManyRegisters ? 8 : 4;
+constexpr std::size_t kTileVectors = kManyRegisters ? 3 : 2;
+
+template <std::size_t kRows, std::size_t kColumns>
+class ProductTile {
+ public:
+  HWY_INLINE ProductTile() {
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (std::size_t c = 0; c < kColumns; ++c) sum_[r][c] = hn::Zero(D());
+    }
+  }
+
+  // Adds row(r) · column(c) to each sum.
+  template <class Row, class Column>
+  HWY_INLINE void Add(Row row, Column column) {
+    V columns[kColumns];
+#pragma GCC unroll 8
+    for (std::size_t c = 0; c < kColumns; ++c) columns[c] = column(c);
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const V value = row(r);
+#pragma GCC unroll 8
+      for (std::size_t c = 0; c < kColumns; ++c) sum_[r][c] = hn::MulAdd(value, columns[c], sum_[r][c]);
+    }
+  }
+
+  // Calls visit(r, c, sum), with constants: otherwise the sums are kept in memory.
+  template <class Visit>
+  HWY_INLINE void ForEach(Visit visit) const {
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (std::size_t c = 0; c < kColumns; ++c) visit(r, c, sum_[r][c]);
+    }
+  }
+
+ private:
+  V sum_[kRows][kColumns];
+};
+
+// dots[r][c] += Σ rows[r][i] · columns[c][i] over first <= i < end, which is rounded up to whole vectors, for
+// r below row_count and c below column_count; all kTileRows and kTileVectors streams must be readable.
+HWY_INLINE void AddDots(const float* const* rows, const float* const* columns, std::size_t first,
+                        std::size_t end, float* const* dots, std::size_t row_count,
+                        std::size_t column_count) {
+  const D d;
+  ProductTile<kTileRows, kTileVectors> tile;
+  for (std::size_t i = first; i < end; i += kLanes) {
+    tile.Add([&](std::size_t r) { return hn::LoadU(d, rows[r] + i); },
+             [&](std::size_t c) { return hn::LoadU(d, columns[c] + i); });
+  }
+  tile.ForEach([&](std::size_t r, std::size_t c, V sum) {
+    const float total = hn::GetLane(hn::SumOfLanes(d, sum));
+    if (r < row_count && c < column_count) dots[r][c] += total;
+  });
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace tributary::nn
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
