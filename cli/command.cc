@@ -114,6 +114,20 @@ void Command::Connection(ConnectionArguments& arguments, const std::string& help
       ->envname("TRIBUTARY_CA");
 }
 
+void Command::SlotLength(estimate::SlotLength& slot) {
+  Value(
+      "--slot-ms", "MS", "Length of the site's slots, its slot_ms", "0.5", [&slot](const std::string& text) {
+        double ms = 0;
+        const auto read = absl::SimpleAtod(text, &ms) ? estimate::SlotLength::FromMs(ms) : std::nullopt;
+        if (!read) {
+          return NotAllowed(text, fmt::format("a length from {} to {} ms", estimate::SlotLength::kShortestMs,
+                                              estimate::SlotLength::kLongestMs));
+        }
+        slot = *read;
+        return std::string();
+      });
+}
+
 Commands Commands::Group(const std::string& name, const std::string& description) {
   CLI::App* group = app_->add_subcommand(name, description);
   group->footer(fmt::format("`{} COMMAND --help` says more, with examples.", runtime::CommandPath(*group)));

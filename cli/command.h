@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "cli/connection.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary::cli {
 
@@ -82,6 +83,9 @@ class Command {
   // --aggregator, --certificate, --key, --ca, or the environment's TRIBUTARY_AGGREGATOR,
   // TRIBUTARY_CERTIFICATE, TRIBUTARY_KEY, TRIBUTARY_CA.
   void Connection(ConnectionArguments& arguments, const std::string& help = "Address of the aggregator");
+
+  // --slot-ms, for commands that count slots as a site does.
+  void SlotLength(estimate::SlotLength& slot);
 
   // What stands below the options: examples as they are typed, then what else must be said.
   void Examples(const std::string& text) { app_->footer(text); }

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "cli/aggregator_call.h"
+#include "cli/connection.h"
 #include "cli/model/model_source.h"
 #include "core/runtime/file.h"
 #include "tests/support/own_folder.h"

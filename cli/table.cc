@@ -23,17 +23,15 @@ std::string Table::Text() const {
   return text;
 }
 
-std::string Table::Heading() const { return Line(Headings()); }
+std::string Table::Heading() const {
+  std::vector<std::string> headings;
+  for (const Column& column : columns_) headings.push_back(column.heading);
+  return Line(headings);
+}
 
 std::vector<std::string> Table::Escaped(std::vector<std::string> cells) {
   for (std::string& cell : cells) cell = wire::PeerText(cell);
   return cells;
-}
-
-std::vector<std::string> Table::Headings() const {
-  std::vector<std::string> headings;
-  for (const Column& column : columns_) headings.push_back(column.heading);
-  return headings;
 }
 
 std::string Table::Line(const std::vector<std::string>& cells) const {

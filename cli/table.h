@@ -50,7 +50,6 @@ class Table {
 
  private:
   static std::vector<std::string> Escaped(std::vector<std::string> cells);
-  std::vector<std::string> Headings() const;
   std::string Line(const std::vector<std::string>& cells) const;
 
   std::vector<Column> columns_;

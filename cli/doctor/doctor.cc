@@ -10,7 +10,6 @@
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/failure.h"
-#include "cli/watch/slot_option.h"
 #include "core/runtime/process.h"
 
 namespace tributary::cli {
@@ -88,7 +87,7 @@ void AddDoctorCommand(Commands& program) {
   command.Number("--device", options.device, "N", "Index of the board");
   command.Number("--memory-bytes", options.memory_bytes, "BYTES", "Contiguous memory that the node needs");
   command.Text("--data", options.data_folder, "FOLDER", "Folder of spool and logs; its disk must have room");
-  AddSlotOption(command, options.slot);
+  command.SlotLength(options.slot);
   command.Connection(arguments.connection);
   command.Json(arguments.json, "Print JSON instead of lines");
   command.Examples(

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "cli/aggregator_call.h"
+#include "cli/connection.h"
 #include "core/wire/peer_text.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 

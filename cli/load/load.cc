@@ -15,7 +15,6 @@
 #include "cli/load/load_client.h"
 #include "cli/load/load_echo.h"
 #include "cli/load/load_server.h"
-#include "cli/watch/slot_option.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/process.h"
@@ -287,7 +286,7 @@ void AddLoadCommand(Commands& program) {
   command.Text("--site", options.site, "SITE", "Name of the site; it needs the sources panel-0, panel-1 …");
   command.Number("--panels", options.panels, "N", "Number of panels", {1, 64});
   command.Number("--users", options.users, "N", "Number of tuples in a frame", {1, 256});
-  AddSlotOption(command, options.slot);
+  command.SlotLength(options.slot);
   command.Text("--rate", options.rate, "max|HZ",
                "Slots per second, or \"max\" (default: every slot, at most 2000 a second)");
   command.Number("--seconds", options.seconds, "N", "Duration in seconds", {0.1, 1e6});

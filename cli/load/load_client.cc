@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/aggregator_call.h"
+#include "cli/connection.h"
 #include "cli/load/load_message.h"
 #include "core/estimate/epoch.h"
 #include "core/runtime/clock.h"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
-#include "cli/aggregator_call.h"
 #include "cli/commands.h"
+#include "cli/connection.h"
 #include "cli/run/run_messages.h"
 #include "cli/table.h"
 #include "core/runtime/clock.h"

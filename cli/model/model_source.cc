@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/aggregator_call.h"
+#include "cli/connection.h"
 #include "cli/failure.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/safetensors.h"

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <string>
 
-#include "cli/aggregator_call.h"
 #include "cli/commands.h"
+#include "cli/connection.h"
 #include "cli/run/run_messages.h"
 #include "cli/table.h"
 #include "core/wire/message_json.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/aggregator_call.h"
+#include "cli/connection.h"
 
 namespace tributary::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/aggregator_call.h"
 #include "cli/commands.h"
+#include "cli/connection.h"
 #include "cli/failure.h"
 #include "cli/model/model_description.h"
 #include "cli/run/run_messages.h"

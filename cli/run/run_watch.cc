@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "cli/aggregator_call.h"
 #include "cli/commands.h"
+#include "cli/connection.h"
 #include "cli/failure.h"
 #include "cli/run/run_messages.h"
 #include "core/link/channel.h"

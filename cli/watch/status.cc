@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
-#include "cli/aggregator_call.h"
 #include "cli/commands.h"
+#include "cli/connection.h"
 #include "cli/table.h"
 #include "core/runtime/clock.h"
 #include "core/wire/message_json.h"

@@ -5,14 +5,14 @@
 #include <memory>
 #include <string>
 
-#include "cli/aggregator_call.h"
 #include "cli/commands.h"
+#include "cli/connection.h"
 #include "cli/failure.h"
-#include "cli/watch/site_choice.h"
 #include "cli/watch/watch_session.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/file.h"
 #include "core/runtime/process.h"
+#include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {
 namespace {
@@ -86,7 +86,10 @@ absl::Status Watch(const WatchArguments& arguments) {
     truth = *std::move(opened);
   }
   if (options.watch.site.empty()) {
-    auto site = AskOnlySite(arguments.connection);
+    const auto nodes =
+        CallAggregator(arguments.connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest());
+    if (!nodes.ok()) return nodes.status();
+    auto site = OnlySite(*nodes);
     if (!site.ok()) return site.status();
     options.watch.site = *std::move(site);
   }

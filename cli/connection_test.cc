@@ -1,4 +1,4 @@
-#include "cli/watch/site_choice.h"
+#include "cli/connection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
