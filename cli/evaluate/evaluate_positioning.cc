@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/evaluate/positioning_evaluation.h"
-#include "cli/model/model_file.h"
+#include "cli/model/model_source.h"
 #include "cli/number_formats.h"
 #include "cli/table.h"
 

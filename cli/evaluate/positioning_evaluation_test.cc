@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/model/model_file.h"
+#include "cli/model/model_source.h"
 
 namespace tributary::cli {
 namespace {

@@ -34,12 +34,6 @@ std::string Cleaned(std::string_view text) {
   return clean;
 }
 
-parameters::ModelMetadata Cleaned(const parameters::ModelMetadata& metadata) {
-  parameters::ModelMetadata clean;
-  for (const auto& [key, value] : metadata) clean[Cleaned(key)] = Cleaned(value);
-  return clean;
-}
-
 void DescribeEncoder(const nn::EncoderOptions& encoder, parameters::ModelMetadata& metadata) {
   metadata["input.name"] = "images";
   metadata["input.type"] = "uint8";
@@ -47,25 +41,24 @@ void DescribeEncoder(const nn::EncoderOptions& encoder, parameters::ModelMetadat
   metadata["input.shape"] = fmt::format("N,1,{0},{0}", encoder.side);
   metadata["input.colour"] = "grey";
   metadata["input.scale"] = fmt::format("{}", nn::kPixelUnit);
-  metadata["input.mean"] = std::string("0");
-  metadata["input.std"] = std::string("1");
+  metadata["input.mean"] = "0";
+  metadata["input.std"] = "1";
   metadata["preprocessing"] =
       "none: the model takes pixels from 0 to 255 and multiplies them by input.scale itself; no mean is "
-      "subtracted, "
-      "nothing is divided by a deviation";
+      "subtracted, nothing is divided by a deviation";
   metadata["output.name"] = "features";
   metadata["output.shape"] = fmt::format("N,{}", encoder.feature_count());
   metadata["output.meaning"] = fmt::format(
       "features, not classes: feature c * {0} + y * {1} + x is the mean of area (y, x) of channel c; {2} "
-      "channels of "
-      "{1} x {1} areas",
+      "channels of {1} x {1} areas",
       encoder.grid * encoder.grid, encoder.grid, encoder.channels.back());
 }
 
 }  // namespace
 
 void Describe(parameters::TensorSet& set, const ModelOrigin& origin) {
-  parameters::ModelMetadata metadata = Cleaned(set.metadata);
+  parameters::ModelMetadata metadata;
+  for (const auto& [key, value] : set.metadata) metadata[Cleaned(key)] = Cleaned(value);
   const std::string sha256 = parameters::HexOf(parameters::ParameterIdentity(set));
   const bool exported = metadata["parameters_sha256"] == sha256;
   std::string run = Cleaned(origin.run);
@@ -74,15 +67,15 @@ void Describe(parameters::TensorSet& set, const ModelOrigin& origin) {
     run = metadata["run"];
     round = metadata["round"];
   }
-  for (const std::string_view key : kKeys) metadata.erase(std::string(key));
-  metadata["producer"] = fmt::format("tributary {}", runtime::kVersion);
-  metadata["parameters_sha256"] = sha256;
-  if (!run.empty()) metadata["run"] = run;
-  if (!round.empty()) metadata["round"] = round;
-  constexpr std::size_t kDigits = 12;
-  metadata["name"] = run.empty() ? "model" : run;
-  metadata["version"] = round.empty() ? sha256.substr(0, kDigits) : round;
   set.metadata = std::move(metadata);
+  RemoveDescription(set);
+  constexpr std::size_t kDigits = 12;
+  set.metadata["producer"] = fmt::format("tributary {}", runtime::kVersion);
+  set.metadata["name"] = run.empty() ? "model" : run;
+  set.metadata["version"] = round.empty() ? sha256.substr(0, kDigits) : round;
+  set.metadata["parameters_sha256"] = sha256;
+  if (!run.empty()) set.metadata["run"] = run;
+  if (!round.empty()) set.metadata["round"] = round;
   if (const auto encoder = nn::EncoderFromTensors(set); encoder.ok()) {
     DescribeEncoder(encoder->options.encoder, set.metadata);
   }

@@ -1,14 +1,14 @@
 #include <iostream>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/model/encoder_onnx.h"
 #include "cli/model/model_source.h"
+#include "cli/model/onnx_file.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
@@ -28,33 +28,28 @@ struct ModelExportArguments {
 
 // What was written, so that a script's log says it.
 absl::Status Write(const std::string& path, const std::string& content) {
-  absl::Status status = WriteOutput(path, content);
-  if (status.ok()) std::cout << path << ": " << content.size() << " bytes\n";
-  return status;
+  RETURN_IF_ERROR(WriteOutput(path, content));
+  std::cout << path << ": " << content.size() << " bytes\n";
+  return absl::OkStatus();
 }
 
 absl::Status WriteOnnx(const ModelExportArguments& arguments, const parameters::TensorSet& set) {
-  const auto encoder = nn::EncoderFromTensors(set);
-  if (!encoder.ok()) {
-    return absl::Status(encoder.status().code(),
-                        absl::StrCat(arguments.model,
-                                     ": only encoders can be written as ONNX: ", encoder.status().message()));
-  }
-  const auto onnx = EncodeOnnx(*encoder, set.metadata);
-  if (!onnx.ok()) return onnx.status();
-  return Write(arguments.onnx, *onnx);
+  ASSIGN_OR_RETURN(
+      const nn::EncoderFile encoder,
+      Named(arguments.model + ": only encoders can be written as ONNX", nn::EncoderFromTensors(set)));
+  ASSIGN_OR_RETURN(const std::string onnx, EncodeOnnx(encoder, set.metadata));
+  return Write(arguments.onnx, onnx);
 }
 
 absl::Status Export(const ModelExportArguments& arguments) {
   if (arguments.onnx.empty() && arguments.safetensors.empty()) {
     return UsageError("--onnx or --safetensors must be given");
   }
-  const auto set = ReadDescribedModel(arguments.model, arguments.connection);
-  if (!set.ok()) return set.status();
-  absl::Status status;
-  if (!arguments.safetensors.empty()) status = Write(arguments.safetensors, EncodeSafetensors(*set));
-  if (status.ok() && !arguments.onnx.empty()) status = WriteOnnx(arguments, *set);
-  return status;
+  ASSIGN_OR_RETURN(const auto set, ReadDescribedModel(arguments.model, arguments.connection));
+  if (!arguments.safetensors.empty()) {
+    RETURN_IF_ERROR(Write(arguments.safetensors, parameters::EncodeSafetensors(set)));
+  }
+  return arguments.onnx.empty() ? absl::OkStatus() : WriteOnnx(arguments, set);
 }
 
 }  // namespace

@@ -4,14 +4,21 @@
 
 #include <charconv>
 #include <cstdint>
-#include <string_view>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
+#include <vector>
 
-#include "cli/connection.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/failure.h"
+#include "cli/model/model_description.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {
@@ -41,22 +48,21 @@ struct SourceFile {
 };
 
 absl::StatusOr<SourceFile> Fetch(const v1::ReadModelRequest& request, const ConnectionArguments& connection) {
-  const auto channel = Connect(connection);
-  if (!channel.ok()) return channel.status();
+  ASSIGN_OR_RETURN(const auto channel, Connect(connection));
   grpc::ClientContext context;
   SetDeadline(context, std::chrono::seconds(300));
-  const auto stub = v1::ModelService::NewStub(*channel);
+  const auto stub = v1::ModelService::NewStub(channel);
   const auto reader = stub->ReadModel(&context, request);
   SourceFile source;
-  std::string& file = source.bytes;
   v1::ReadModelResponse response;
   while (reader->Read(&response)) {
     if (response.has_model()) source.origin = {response.model().run(), response.model().round()};
-    if (response.offset() != file.size() || response.crc32c() != parameters::Crc32c(response.bytes())) {
+    if (response.offset() != source.bytes.size() ||
+        response.crc32c() != parameters::Crc32c(response.bytes())) {
       context.TryCancel();
       return absl::DataLossError(fmt::format("{}: a chunk arrived damaged", connection.aggregator));
     }
-    file += response.bytes();
+    source.bytes += response.bytes();
   }
   const grpc::Status status = reader->Finish();
   if (!status.ok()) return FromPeer(status, connection);
@@ -65,13 +71,28 @@ absl::StatusOr<SourceFile> Fetch(const v1::ReadModelRequest& request, const Conn
 
 absl::StatusOr<SourceFile> Read(const std::string& source, const ConnectionArguments& connection) {
   if (!IsOfARun(source)) {
-    absl::StatusOr<std::string> file = runtime::ReadFile(source);
-    if (!file.ok()) return file.status();
-    return SourceFile{*std::move(file), {}};
+    ASSIGN_OR_RETURN(std::string file, runtime::ReadFile(source));
+    return SourceFile{std::move(file), {}};
   }
-  const auto request = RequestOf(std::string_view(source).substr(kRunPrefix.size()));
-  if (!request.ok()) return request.status();
-  return Fetch(*request, connection);
+  ASSIGN_OR_RETURN(const v1::ReadModelRequest request,
+                   RequestOf(std::string_view(source).substr(kRunPrefix.size())));
+  return Fetch(request, connection);
+}
+
+std::vector<std::filesystem::path> ModelFolders() {
+  std::vector<std::filesystem::path> folders;
+  if (const char* folder = std::getenv("TRIBUTARY_MODEL_DIR")) folders.emplace_back(folder);
+  folders.emplace_back("models");
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  // build/<preset>/bin/tributary lies three folders below the source tree.
+  auto above = program.parent_path();
+  for (int level = 0; level < 3 && !error && above.has_relative_path(); ++level) {
+    above = above.parent_path();
+    folders.push_back(above / "models");
+  }
+  folders.emplace_back("/usr/share/tributary/models");
+  return folders;
 }
 
 }  // namespace
@@ -80,22 +101,35 @@ bool IsOfARun(std::string_view source) { return source.starts_with(kRunPrefix); 
 
 absl::StatusOr<std::string> ReadModelSource(const std::string& source,
                                             const ConnectionArguments& connection) {
-  absl::StatusOr<SourceFile> file = Read(source, connection);
-  if (!file.ok()) return file.status();
-  return std::move(file->bytes);
+  ASSIGN_OR_RETURN(SourceFile file, Read(source, connection));
+  return std::move(file.bytes);
 }
 
 absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& source,
                                                          const ConnectionArguments& connection) {
-  const absl::StatusOr<SourceFile> file = Read(source, connection);
-  if (!file.ok()) return file.status();
-  absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(file->bytes);
-  if (!set.ok()) {
-    return absl::Status(set.status().code(),
-                        fmt::format("{}: {}", source, std::string(set.status().message())));
-  }
-  Describe(*set, file->origin);
+  ASSIGN_OR_RETURN(const SourceFile file, Read(source, connection));
+  ASSIGN_OR_RETURN(parameters::TensorSet set, Named(source, parameters::DecodeSafetensors(file.bytes)));
+  Describe(set, file.origin);
   return set;
+}
+
+absl::StatusOr<std::string> FindModelFile(const std::string& given) {
+  if (!given.empty()) return given;
+  std::vector<std::string> tried;
+  for (const auto& folder : ModelFolders()) {
+    const auto path = folder / "positioning.safetensors";
+    std::error_code error;
+    if (std::filesystem::is_regular_file(path, error)) return path.string();
+    tried.push_back(path.string());
+  }
+  return absl::NotFoundError(absl::StrCat("no model file; looked for ", absl::StrJoin(tried, ", ")));
+}
+
+absl::StatusOr<LoadedPositioningModel> LoadPositioningModel(const std::string& given) {
+  ASSIGN_OR_RETURN(std::string path, FindModelFile(given));
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
+  ASSIGN_OR_RETURN(nn::PositioningNetwork network, Named(path, nn::DecodePositioning(file)));
+  return LoadedPositioningModel{std::move(path), std::move(network)};
 }
 
 }  // namespace tributary::cli

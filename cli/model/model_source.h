@@ -1,4 +1,4 @@
-// A model that a command is given: a file, or what a run has made.
+// A model that a command is given: a file, the shipped one, or what a run has made.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
-#include "cli/model/model_description.h"
+#include "core/nn/positioning/positioning_network.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary::cli {
 
@@ -26,5 +27,18 @@ absl::StatusOr<std::string> ReadModelSource(const std::string& source, const Con
 // DecodeSafetensors, naming the source.
 absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& source,
                                                          const ConnectionArguments& connection);
+
+// `given`, or, if that is empty, the shipped positioning model: positioning.safetensors in the first that has
+// it of $TRIBUTARY_MODEL_DIR, models in the working directory, models in a folder above the program's (a
+// build tree), /usr/share/tributary/models. NotFound lists where it looked.
+absl::StatusOr<std::string> FindModelFile(const std::string& given);
+
+struct LoadedPositioningModel {
+  std::string path;
+  nn::PositioningNetwork network;
+};
+
+// Errors name the file.
+absl::StatusOr<LoadedPositioningModel> LoadPositioningModel(const std::string& given);
 
 }  // namespace tributary::cli

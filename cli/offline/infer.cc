@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/model/model_file.h"
+#include "cli/model/model_source.h"
 #include "cli/number_formats.h"
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/parameters/npy.h"

@@ -1,7 +1,9 @@
-// An encoder as an ONNX model, for whoever runs it elsewhere.
+// ONNX files: an encoder as one, for whoever runs it elsewhere, and what any of them holds.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "core/nn/encoder/encoder_file.h"
@@ -17,5 +19,10 @@ namespace tributary::cli {
 // SelfSupervisedTrainer::Create; InvalidArgument for parameters of another number.
 absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
                                        const parameters::ModelMetadata& metadata);
+
+// producer, opset, doc, metadata, inputs and outputs ({name, dtype, shape, doc}; a dimension of any size by
+// its name), nodes (how many), tensors ({name, dtype, shape}). Texts are the file's own. Errors:
+// InvalidArgument for bytes that are no onnx.ModelProto.
+absl::StatusOr<nlohmann::ordered_json> SummariseOnnx(std::string_view file);
 
 }  // namespace tributary::cli

@@ -1,4 +1,4 @@
-#include "cli/model/encoder_onnx.h"
+#include "cli/model/onnx_file.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/model/model_description.h"
-#include "cli/model/onnx_summary.h"
 #include "core/nn/kernel/random_stream.h"
 #include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"

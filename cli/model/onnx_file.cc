@@ -1,9 +1,10 @@
-#include "cli/model/encoder_onnx.h"
+#include "cli/model/onnx_file.h"
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,9 +14,12 @@
 #include "core/nn/kernel/parameter_layout.h"
 #include "core/nn/kernel/quantised_weights.h"
 #include "core/runtime/version.h"
+#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
+
+using nlohmann::ordered_json;
 
 // What onnx 1.8 introduced together; Debian 12 reads up to 1.12.
 constexpr std::int64_t kIrVersion = 7;
@@ -30,22 +34,11 @@ class Graph {
 
   std::string Constant(const std::string& name, const std::vector<std::uint64_t>& shape,
                        std::span<const float> values) {
-    onnx::TensorProto* tensor = graph_.add_initializer();
-    tensor->set_name(name);
-    tensor->set_data_type(onnx::TensorProto::FLOAT);
-    for (const std::uint64_t dimension : shape) tensor->add_dims(static_cast<std::int64_t>(dimension));
-    // Little-endian, as every target of this project is.
-    tensor->set_raw_data(values.data(), values.size_bytes());
-    return name;
+    return Initialise(name, onnx::TensorProto::FLOAT, shape, values);
   }
   std::string Scalar(const std::string& name, float value) { return Constant(name, {}, {&value, 1}); }
   std::string Shape(const std::string& name, const Integers& values) {
-    onnx::TensorProto* tensor = graph_.add_initializer();
-    tensor->set_name(name);
-    tensor->set_data_type(onnx::TensorProto::INT64);
-    tensor->add_dims(static_cast<std::int64_t>(values.size()));
-    tensor->set_raw_data(values.data(), values.size() * sizeof(std::int64_t));
-    return name;
+    return Initialise<std::int64_t>(name, onnx::TensorProto::INT64, {values.size()}, values);
   }
 
   std::string Add(const char* operation, const std::string& name, std::initializer_list<std::string> inputs) {
@@ -58,24 +51,30 @@ class Graph {
   }
   // Attributes of the node added last.
   void Set(const char* name, std::int64_t value) {
-    onnx::AttributeProto* attribute = NewAttribute(name, onnx::AttributeProto::INT);
-    attribute->set_i(value);
+    NewAttribute(name, onnx::AttributeProto::INT).set_i(value);
   }
-  void Set(const char* name, float value) {
-    onnx::AttributeProto* attribute = NewAttribute(name, onnx::AttributeProto::FLOAT);
-    attribute->set_f(value);
-  }
+  void Set(const char* name, float value) { NewAttribute(name, onnx::AttributeProto::FLOAT).set_f(value); }
   void Set(const char* name, const Integers& values) {
-    onnx::AttributeProto* attribute = NewAttribute(name, onnx::AttributeProto::INTS);
-    for (const std::int64_t value : values) attribute->add_ints(value);
+    NewAttribute(name, onnx::AttributeProto::INTS).mutable_ints()->Add(values.begin(), values.end());
   }
 
  private:
-  onnx::AttributeProto* NewAttribute(const char* name, onnx::AttributeProto::AttributeType type) {
-    onnx::AttributeProto* attribute = node_->add_attribute();
-    attribute->set_name(name);
-    attribute->set_type(type);
+  onnx::AttributeProto& NewAttribute(const char* name, onnx::AttributeProto::AttributeType type) {
+    onnx::AttributeProto& attribute = *node_->add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(type);
     return attribute;
+  }
+  template <class Element>
+  std::string Initialise(const std::string& name, onnx::TensorProto::DataType type,
+                         const std::vector<std::uint64_t>& shape, std::span<const Element> values) {
+    onnx::TensorProto& tensor = *graph_.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(type);
+    tensor.mutable_dims()->Add(shape.begin(), shape.end());
+    // Little-endian, as every target of this project is.
+    tensor.set_raw_data(values.data(), values.size_bytes());
+    return name;
   }
 
   onnx::GraphProto& graph_;
@@ -234,15 +233,31 @@ void Describe(const parameters::ModelMetadata& metadata, onnx::ModelProto& model
   graph.mutable_output(0)->set_doc_string(Entry(metadata, "output.meaning"));
 }
 
+ordered_json ValuesJson(const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& values) {
+  ordered_json json = ordered_json::array();
+  for (const onnx::ValueInfoProto& value : values) {
+    const onnx::TypeProto::Tensor& tensor = value.type().tensor_type();
+    ordered_json shape = ordered_json::array();
+    for (const onnx::TensorShapeProto::Dimension& dimension : tensor.shape().dim()) {
+      shape.push_back(dimension.has_dim_param() ? ordered_json(dimension.dim_param())
+                                                : ordered_json(dimension.dim_value()));
+    }
+    json.push_back({{"name", value.name()},
+                    {"dtype", onnx::TensorProto::DataType_Name(tensor.elem_type())},
+                    {"shape", std::move(shape)},
+                    {"doc", value.doc_string()}});
+  }
+  return json;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
                                        const parameters::ModelMetadata& metadata) {
   // Checks options and parameters, and knows the layout.
-  const auto trainer = nn::SelfSupervisedTrainer::Create(encoder.options);
-  if (!trainer.ok()) return trainer.status();
-  if (absl::Status status = (*trainer)->SetParameters(encoder.parameters); !status.ok()) return status;
-  const nn::ParameterLayout layout((*trainer)->Schema());
+  ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(encoder.options));
+  RETURN_IF_ERROR(trainer->SetParameters(encoder.parameters));
+  const nn::ParameterLayout layout(trainer->Schema());
   const nn::EncoderOptions& options = encoder.options.encoder;
 
   onnx::ModelProto model;
@@ -258,6 +273,32 @@ absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
   graph->mutable_input(0)->mutable_type()->set_denotation("IMAGE");
   Describe(metadata, model);
   return model.SerializeAsString();
+}
+
+absl::StatusOr<ordered_json> SummariseOnnx(std::string_view file) {
+  onnx::ModelProto model;
+  const bool fits = file.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (!fits || !model.ParseFromArray(file.data(), static_cast<int>(file.size())) || !model.has_graph()) {
+    return absl::InvalidArgumentError("not an ONNX model");
+  }
+  ordered_json json = {{"producer", model.producer_name() + " " + model.producer_version()},
+                       {"opset", model.opset_import_size() > 0 ? model.opset_import(0).version() : 0},
+                       {"doc", model.doc_string()}};
+  json["metadata"] = ordered_json::object();
+  for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
+    json["metadata"][entry.key()] = entry.value();
+  }
+  json["inputs"] = ValuesJson(model.graph().input());
+  json["outputs"] = ValuesJson(model.graph().output());
+  json["nodes"] = model.graph().node_size();
+  json["tensors"] = ordered_json::array();
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+    json["tensors"].push_back(
+        {{"name", tensor.name()},
+         {"dtype", onnx::TensorProto::DataType_Name(tensor.data_type())},
+         {"shape", ordered_json(std::vector<std::int64_t>(tensor.dims().begin(), tensor.dims().end()))}});
+  }
+  return json;
 }
 
 }  // namespace tributary::cli
