@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "cli/table.h"
 #include "core/wire/peer_text.h"
 

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/connection.h"
@@ -17,6 +18,7 @@
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/runtime/process.h"
+#include "core/status/macros.h"
 #include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -50,17 +52,12 @@ struct RunStartArguments {
 
 // Checked here, where the file has a name.
 absl::StatusOr<std::string> ReadModel(const std::string& path) {
-  absl::StatusOr<std::string> file = runtime::ReadFile(path);
-  if (!file.ok()) return file.status();
-  const absl::Status status = parameters::DecodeFlatModel(*file).status();
-  if (!status.ok()) {
-    return absl::Status(status.code(), fmt::format("{}: {}", path, std::string(status.message())));
-  }
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
+  RETURN_IF_ERROR(Named(path, parameters::DecodeFlatModel(file)).status());
   // The run's models would say that they are of the run that made this one.
-  absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(*file);
-  if (!set.ok()) return set.status();
-  RemoveDescription(*set);
-  return parameters::EncodeSafetensors(*set);
+  ASSIGN_OR_RETURN(parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  RemoveDescription(set);
+  return parameters::EncodeSafetensors(set);
 }
 
 absl::StatusOr<std::string> FreshModel(const learning::RunConfig& config) {
@@ -69,33 +66,29 @@ absl::StatusOr<std::string> FreshModel(const learning::RunConfig& config) {
   options.seed = config.client.seed();
   options.method =
       config.client.method() == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
-  const auto trainer = nn::SelfSupervisedTrainer::Create(options);
-  if (!trainer.ok()) return trainer.status();
-  return nn::EncodeEncoder(**trainer);
+  ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(options));
+  return nn::EncodeEncoder(*trainer);
 }
 
 // What the file says of the initial model; a fault is recorded at its key.
 absl::StatusOr<std::string> InitialModel(const config::ConfigFile& file, const learning::RunConfig& config) {
-  if (!config.model_file.empty()) {
-    // Relative to the file that names it.
-    auto model = ReadModel((std::filesystem::path(file.path()).parent_path() / config.model_file).string());
-    if (!model.ok()) file.Fault("model", std::string(model.status().message()));
-    return model;
-  }
-  auto model = FreshModel(config);
-  if (!model.ok()) file.Fault("encoder", std::string(model.status().message()));
+  const bool drawn = config.model_file.empty();
+  // Relative to the file that names it.
+  const std::filesystem::path folder = std::filesystem::path(file.path()).parent_path();
+  absl::StatusOr<std::string> model =
+      drawn ? FreshModel(config) : ReadModel((folder / config.model_file).string());
+  if (!model.ok()) file.Fault(drawn ? "encoder" : "model", std::string(model.status().message()));
   return model;
 }
 
 absl::StatusOr<v1::StartRunResponse> Send(const RunStartArguments& arguments, const std::string& config,
                                           std::string_view model) {
   constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-  const auto channel = Connect(arguments.connection);
-  if (!channel.ok()) return channel.status();
+  ASSIGN_OR_RETURN(const auto channel, Connect(arguments.connection));
   grpc::ClientContext context;
   SetDeadline(context, std::chrono::seconds(300));
   v1::StartRunResponse response;
-  const auto stub = v1::RunService::NewStub(*channel);
+  const auto stub = v1::RunService::NewStub(channel);
   const auto writer = stub->StartRun(&context, &response);
   v1::StartRunRequest request;
   request.set_config(config);
@@ -113,6 +106,10 @@ absl::StatusOr<v1::StartRunResponse> Send(const RunStartArguments& arguments, co
   return response;
 }
 
+absl::Status InConfiguration(absl::Status fault) {
+  return fault.ok() ? fault : WithExitCode(std::move(fault), runtime::kExitConfig);
+}
+
 struct PreparedRun {
   std::string config;
   std::string model;
@@ -120,37 +117,31 @@ struct PreparedRun {
 
 // All that is done before the aggregator is asked; --check ends with it.
 absl::StatusOr<PreparedRun> Prepare(const RunStartArguments& arguments) {
-  auto text = runtime::ReadFile(arguments.config);
-  if (!text.ok()) return text.status();
-  const auto file = config::ConfigFile::Parse(*text, arguments.config);
-  if (!file.ok()) return WithExitCode(file.status(), runtime::kExitConfig);
+  ASSIGN_OR_RETURN(std::string text, runtime::ReadFile(arguments.config));
+  const auto file = config::ConfigFile::Parse(text, arguments.config);
+  RETURN_IF_ERROR(InConfiguration(file.status()));
   const learning::RunConfig config = learning::ReadRunConfig(*file);
-  if (const absl::Status status = file->Finish(); !status.ok())
-    return WithExitCode(status, runtime::kExitConfig);
-  auto model = arguments.model.empty() ? InitialModel(*file, config) : ReadModel(arguments.model);
-  if (const absl::Status status = file->Finish(); !status.ok())
-    return WithExitCode(status, runtime::kExitConfig);
-  if (!model.ok()) return model.status();
-  return PreparedRun{*std::move(text), *std::move(model)};
+  RETURN_IF_ERROR(InConfiguration(file->Finish()));
+  auto initial = arguments.model.empty() ? InitialModel(*file, config) : ReadModel(arguments.model);
+  RETURN_IF_ERROR(InConfiguration(file->Finish()));
+  ASSIGN_OR_RETURN(std::string model, std::move(initial));
+  return PreparedRun{std::move(text), std::move(model)};
 }
 
 absl::Status Start(const RunStartArguments& arguments) {
-  const absl::StatusOr<PreparedRun> prepared = Prepare(arguments);
-  if (!prepared.ok()) return prepared.status();
+  ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(arguments));
   if (arguments.check) {
-    std::printf("%s: no fault found\n", arguments.config.c_str());
+    std::cout << arguments.config << ": no fault found\n";
     return absl::OkStatus();
   }
-  const auto response = Send(arguments, prepared->config, prepared->model);
-  if (!response.ok()) return response.status();
-  const v1::Run& run = response->run();
+  ASSIGN_OR_RETURN(const v1::StartRunResponse response, Send(arguments, prepared.config, prepared.model));
+  const v1::Run& run = response.run();
   if (run.state() == v1::RUN_STATE_STOPPED || run.state() == v1::RUN_STATE_FAILED) {
     return WithExitCode(
         absl::FailedPreconditionError(fmt::format("{}; another name starts another run", RunSummary(run))),
         runtime::kExitFailure);
   }
-  const std::string line = arguments.json ? wire::MessageJson(*response) : RunSummary(run);
-  std::printf("%s\n", line.c_str());
+  std::cout << (arguments.json ? wire::MessageJson(response) : RunSummary(run)) << "\n";
   return absl::OkStatus();
 }
 

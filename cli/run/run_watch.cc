@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +15,7 @@
 #include "cli/run/run_messages.h"
 #include "core/link/channel.h"
 #include "core/runtime/process.h"
+#include "core/status/macros.h"
 #include "core/wire/message_json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -28,6 +29,9 @@ constexpr const char* kRunWatchExamples = R"(Examples:
 A round that is evaluated after it was committed is shown again; after the last one this waits for its evaluation. An
 aggregator that goes away is waited for up to a minute. Ends with 0 when the run has finished, with 1 when it was stopped
 or failed.)";
+
+constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::milliseconds kPause{200};
 
 struct RunWatchArguments {
   ConnectionArguments connection;
@@ -44,36 +48,35 @@ class RunScreen {
   void Show(const v1::WatchRunResponse& response) {
     away_ = false;
     if (json_) {
-      std::printf("%s\n", wire::MessageJson(response).c_str());
-      std::fflush(stdout);
+      std::cout << wire::MessageJson(response) << std::endl;
       return;
     }
-    if (!std::exchange(begun_, true)) std::printf("%s\n", RoundHeading().c_str());
-    if (terminal_) std::fputs("\r\x1b[K", stdout);
-    for (const v1::Round& round : response.rounds()) std::printf("%s\n", RoundLineText(round).c_str());
+    if (!std::exchange(begun_, true)) std::cout << RoundHeading() << "\n";
+    std::cout << erase();
+    for (const v1::Round& round : response.rounds()) std::cout << RoundLineText(round) << "\n";
     const std::string summary = RunSummary(response.run());
     if (terminal_) {
-      std::fputs(summary.c_str(), stdout);
+      std::cout << summary;
     } else if (response.run().state() == v1::RUN_STATE_WAITING && said_ != summary) {
-      std::printf("%s\n", summary.c_str());
+      std::cout << summary << "\n";
       said_ = summary;
     }
-    std::fflush(stdout);
+    std::cout << std::flush;
   }
 
   // Said once, until something comes again.
   void Away(const std::string& aggregator) {
     if (std::exchange(away_, true)) return;
-    std::fprintf(stderr, "%stributary run watch: %s is away, trying again\n", terminal_ ? "\r\x1b[K" : "",
-                 aggregator.c_str());
+    std::cerr << erase() << "tributary run watch: " << aggregator << " is away, trying again\n";
   }
 
   void End(const v1::Run& run) const {
-    if (json_) return;
-    std::printf("%s%s\n", terminal_ ? "\r\x1b[K" : "", RunSummary(run).c_str());
+    if (!json_) std::cout << erase() << RunSummary(run) << "\n";
   }
 
  private:
+  const char* erase() const { return terminal_ ? "\r\x1b[K" : ""; }
+
   const bool json_;
   const bool terminal_;
   std::string said_;  // the last line of a run that waits
@@ -81,77 +84,43 @@ class RunScreen {
   bool away_ = false;
 };
 
-// One run, over streams that may break.
-class Follower {
- public:
-  Follower(const RunWatchArguments& arguments, std::shared_ptr<grpc::Channel> channel)
-      : channel_(std::move(channel)),
-        stub_(v1::RunService::NewStub(channel_)),
-        run_(arguments.run),
-        after_(arguments.after),
-        screen_(arguments.json) {}
-
-  absl::Status Follow() {
+absl::Status WatchRun(const RunWatchArguments& arguments) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Connect(arguments.connection));
+  const auto stub = v1::RunService::NewStub(channel);
+  RunScreen screen(arguments.json);
+  v1::WatchRunRequest request;
+  request.set_run(arguments.run);
+  request.set_after_round(arguments.after);
+  v1::Run run;
+  std::optional<std::chrono::steady_clock::time_point> lost;  // end of the last stream that said something
+  for (;;) {
     grpc::ClientContext context;
-    v1::WatchRunRequest request;
-    request.set_run(run_);
-    request.set_after_round(after_);
-    const auto reader = stub_->WatchRun(&context, request);
+    const auto reader = stub->WatchRun(&context, request);
     v1::WatchRunResponse response;
     bool heard = false;
     while (reader->Read(&response)) {
-      screen_.Show(response);
-      for (const v1::Round& round : response.rounds()) after_ = std::max(after_, round.round());
-      last_ = response.run();
+      screen.Show(response);
+      for (const v1::Round& round : response.rounds()) {
+        request.set_after_round(std::max(request.after_round(), round.round()));
+      }
+      run = response.run();
       heard = true;
     }
-    const grpc::Status status = reader->Finish();
-    if (heard) lost_ = std::chrono::steady_clock::now();
-    if (status.ok() && !HasEnded(last_)) return absl::UnavailableError("the aggregator ended the stream");
-    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-  }
-
-  // A run goes on by itself after its aggregator was started again, and so does who watches it.
-  bool MayGoOn(const absl::Status& status) const {
-    const bool lost = absl::IsUnavailable(status) || absl::IsCancelled(status);
-    return lost && lost_ && std::chrono::steady_clock::now() - *lost_ < kPatience;
-  }
-
-  void Reconnect(const std::string& aggregator) {
-    screen_.Away(aggregator);
+    grpc::Status status = reader->Finish();
+    const auto now = std::chrono::steady_clock::now();
+    if (heard) lost = now;
+    if (status.ok() && HasEnded(run)) break;
+    if (status.ok()) status = grpc::Status(grpc::StatusCode::UNAVAILABLE, "the aggregator ended the stream");
+    // A run goes on by itself after its aggregator was started again, and so does who watches it.
+    const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                      status.error_code() == grpc::StatusCode::CANCELLED;
+    if (!away || !lost || now - *lost >= kPatience) return FromPeer(status, arguments.connection);
+    screen.Away(arguments.connection.aggregator);
     std::this_thread::sleep_for(kPause);
-    link::AwaitConnection(*channel_);
+    link::AwaitConnection(*channel);
   }
-
-  const v1::Run& last() const { return last_; }
-  const RunScreen& screen() const { return screen_; }
-
- private:
-  static constexpr std::chrono::seconds kPatience{60};
-  static constexpr std::chrono::milliseconds kPause{200};
-
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::RunService::Stub> stub_;
-  const std::string run_;
-  std::uint32_t after_;
-  RunScreen screen_;
-  v1::Run last_;
-  std::optional<std::chrono::steady_clock::time_point> lost_;  // end of the last stream that said something
-};
-
-absl::Status WatchRun(const RunWatchArguments& arguments) {
-  auto channel = Connect(arguments.connection);
-  if (!channel.ok()) return channel.status();
-  Follower follower(arguments, *std::move(channel));
-  for (;;) {
-    const absl::Status status = follower.Follow();
-    if (status.ok()) break;
-    if (!follower.MayGoOn(status)) return FromPeer(status, arguments.connection);
-    follower.Reconnect(arguments.connection.aggregator);
-  }
-  follower.screen().End(follower.last());
-  const bool finished = follower.last().state() == v1::RUN_STATE_FINISHED;
-  return finished ? absl::OkStatus() : AlreadyReported(runtime::kExitFailure);
+  screen.End(run);
+  return AlreadyReported(run.state() == v1::RUN_STATE_FINISHED ? runtime::kExitOk : runtime::kExitFailure);
 }
 
 }  // namespace

@@ -1,15 +1,11 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <string>
 
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
-#include "cli/connection.h"
 #include "cli/table.h"
 #include "core/runtime/clock.h"
-#include "core/wire/message_json.h"
-#include "core/wire/peer_text.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {
@@ -21,22 +17,22 @@ struct StatusArguments {
   bool json = false;
 };
 
-void PrintTable(const v1::ListNodesResponse& response) {
+std::string NodesText(const v1::ListNodesResponse& response) {
   Table table({Left("SITE"), Left("NODE"), Left("STATE"), Right("LAST FRAME"), Right("ACCEPTED"),
                Right("REFUSED"), Right("DROPPED"), Left("MODEL"), Left("SOURCES")});
   const std::int64_t now_ns = runtime::SystemClock().UnixNs();
   for (const v1::Node& node : response.nodes()) {
-    if (node.site().empty()) continue;  // it only learns: PrintLearners
+    if (node.site().empty()) continue;  // it only learns: LearnersText
     const double age_s = 1e-9 * static_cast<double>(now_ns - node.last_frame_unix_ns());
     const std::string last = node.last_frame_unix_ns() == 0 ? "never" : fmt::format("{:.1f} s ago", age_s);
     table.Add(node.site(), node.name(), node.connected() ? "connected" : "away", last, node.accepted_frames(),
               node.refused_frames(), node.dropped_frames(), node.model_name() + " " + node.model_version(),
               absl::StrJoin(node.sources(), ", "));
   }
-  std::fputs(table.Text().c_str(), stdout);
+  return table.Text();
 }
 
-void PrintLearners(const v1::ListNodesResponse& response) {
+std::string LearnersText(const v1::ListNodesResponse& response) {
   Table table({Left("NODE"), Left("LEARNS IN"), Left("STATE"), Right("LAST ROUND"), Right("ACCEPTED"),
                Right("REFUSED"), Right("DROPPED"), Left("LAST REFUSAL")});
   for (const v1::Node& node : response.nodes()) {
@@ -47,21 +43,15 @@ void PrintLearners(const v1::ListNodesResponse& response) {
                 learning.last_refusal());
     }
   }
-  if (!table.empty()) std::printf("\n%s", table.Text().c_str());
+  return table.empty() ? "" : "\n" + table.Text();
 }
 
 absl::Status Status(const StatusArguments& arguments) {
   v1::ListNodesRequest request;
   request.set_site(arguments.site);
-  const auto response = CallAggregator(arguments.connection, &v1::FleetService::Stub::ListNodes, request);
-  if (!response.ok()) return response.status();
-  if (arguments.json) {
-    std::printf("%s\n", wire::MessageJson(*response).c_str());
-  } else {
-    PrintTable(*response);
-    PrintLearners(*response);
-  }
-  return absl::OkStatus();
+  return PrintAnswer(
+      arguments.connection, arguments.json, &v1::FleetService::Stub::ListNodes, request,
+      [](const v1::ListNodesResponse& response) { return NodesText(response) + LearnersText(response); });
 }
 
 }  // namespace
