@@ -67,11 +67,6 @@ CLI::Option* Command::Texts(const std::string& names, std::vector<std::string>& 
   return app_->add_option(names, values, help)->type_name(type);
 }
 
-CLI::Option* Command::Choice(const std::string& names, std::string& value,
-                             const std::vector<std::string>& words, const std::string& help) {
-  return OneOf(names, help, words, value, [&value, words](std::size_t which) { value = words[which]; });
-}
-
 CLI::Option* Command::OneOf(const std::string& names, const std::string& help,
                             const std::vector<std::string>& words, const std::string& preset,
                             std::function<void(std::size_t)> take) {

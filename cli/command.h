@@ -55,12 +55,10 @@ class Command {
                  [&value, limits](const std::string& text) { return ReadNumber(text, limits, value); });
   }
 
-  // One of these words.
-  CLI::Option* Choice(const std::string& names, std::string& value, const std::vector<std::string>& words,
-                      const std::string& help);
   // A word for each value.
   template <class T>
-  CLI::Option* Choice(const std::string& names, T& value, const std::vector<std::pair<std::string, T>>& words,
+  CLI::Option* Choice(const std::string& names, T& value,
+                      const std::vector<std::pair<std::string, std::type_identity_t<T>>>& words,
                       const std::string& help) {
     std::vector<std::string> known;
     std::string preset;

@@ -38,9 +38,10 @@ class CommandDeclarationTest : public ::testing::Test {
   CommandDeclarationTest() {
     Commands group = program_.Group("metal", "Work with metal");
     auto [command, arguments] = group.Add<SmeltArguments>("smelt", "Smelt a metal", Smelt);
-    command.Choice<Metal>("--metal", arguments.metal, {{"iron", Metal::kIron}, {"lead", Metal::kLead}},
-                          "What to smelt");
-    command.Choice("--fuel", arguments.fuel, {"coal", "coke", "gas"}, "What to burn");
+    command.Choice("--metal", arguments.metal, {{"iron", Metal::kIron}, {"lead", Metal::kLead}},
+                   "What to smelt");
+    command.Choice("--fuel", arguments.fuel, {{"coal", "coal"}, {"coke", "coke"}, {"gas", "gas"}},
+                   "What to burn");
     command.Text("name", arguments.name, "NAME", "What to call it");
     command.Number("--crucibles", arguments.crucibles, "N", "How many crucibles", {1, 64});
     command.Number("--seed", arguments.seed, "N", "Seed of the draw");

@@ -57,16 +57,11 @@ struct Place {
   Candidates arguments;
 };
 
-std::vector<Described> CommandEntries(const CLI::App& app) {
-  std::vector<Described> entries;
-  for (const CLI::App* each : runtime::CommandsOf(app)) {
-    entries.push_back({each->get_name(), each->get_description()});
-  }
-  return entries;
-}
-
 Place PlaceOf(const CLI::App& app) {
-  Place place{runtime::CommandPath(app), CommandEntries(app), {}, Candidates()};
+  Place place{runtime::CommandPath(app), {}, {}, Candidates()};
+  for (const CLI::App* each : runtime::CommandsOf(app)) {
+    place.commands.push_back({each->get_name(), each->get_description()});
+  }
   for (const CLI::Option* option : app.get_options()) {
     const Candidates candidates(option->get_type_name());
     if (option->get_positional()) {
@@ -325,9 +320,9 @@ void AddCompletionCommand(Commands& program) {
       PrintCompletion);
   arguments.program = &program.app();
   command
-      .Choice<Shell>("shell", arguments.shell,
-                     {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}},
-                     "Shell that runs the script")
+      .Choice("shell", arguments.shell,
+              {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}},
+              "Shell that runs the script")
       ->required()
       ->default_str("");
   command.Examples(

@@ -30,7 +30,7 @@ class CompletionTest : public ::testing::Test {
   CompletionTest() {
     Commands beer = program_.Group("beer", "It's all about beer");
     auto [command, arguments] = beer.Add<BrewArguments>("brew", "Brew: what's in the \\recipe", Brew);
-    command.Choice("--kind", arguments.kind, {"ale", "lager"}, "Kind of beer");
+    command.Choice("--kind", arguments.kind, {{"ale", "ale"}, {"lager", "lager"}}, "Kind of beer");
     command.Text("recipe", arguments.recipe, "FILE", "Recipe to follow");
     command.Text("--cellar", arguments.cellar, "FOLDER", "Where to keep it");
     command.Text("--heat", arguments.heat, "max|K", "Heat");

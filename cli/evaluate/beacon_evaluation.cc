@@ -1,55 +1,39 @@
 #include "cli/evaluate/beacon_evaluation.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <iostream>
+#include <memory>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/table.h"
 #include "core/estimate/conflation.h"
-#include "core/estimate/consistency.h"
+#include "core/nn/beacon/beacon_network.h"
 #include "core/nn/beacon/trilateration.h"
+#include "core/runtime/file.h"
+#include "core/status/macros.h"
 #include "node/accelerator/create.h"
 #include "node/workload/beacon.h"
 
 namespace tributary::cli {
 namespace {
 
-// Collects errors of one estimator.
-class Errors {
- public:
-  void Add(const estimate::Gaussian<2>& estimate, const estimate::Vector<2>& truth) {
-    Add(estimate.mean, truth);
-    nees_ += estimate::NormalisedErrorSquared(estimate, truth);
-  }
-  void Add(const estimate::Vector<2>& position, const estimate::Vector<2>& truth) {
-    errors_.push_back((position - truth).norm());
-  }
+struct BeaconErrors {
+  PositionErrors network;
+  PositionErrors gauss_newton;
 
-  BeaconFigures Figures() const {
-    if (errors_.empty()) return {};
-    std::vector<double> sorted = errors_;
-    std::sort(sorted.begin(), sorted.end());
-    const auto count = static_cast<double>(sorted.size());
-    return {.mean_m = std::accumulate(sorted.begin(), sorted.end(), 0.0) / count,
-            .p90_m = sorted[static_cast<std::size_t>(0.9 * (count - 1))],
-            .nees = nees_ / count};
-  }
-
- private:
-  std::vector<double> errors_;
-  double nees_ = 0.0;
+  BeaconFigures Figures() const { return {network.Figures(), gauss_newton.Figures()}; }
 };
 
-// One board: its workload, and its figures so far.
+// One board: its workload, and its errors so far.
 struct Board {
   std::vector<int> anchors;
   std::unique_ptr<workload::BeaconWorkload> workload;
-  Errors errors;
-  Errors gauss_newton;
+  BeaconErrors errors;
 };
 
 absl::StatusOr<std::vector<Board>> MakeBoards(std::span<const nn::BeaconNetwork> networks,
@@ -64,14 +48,10 @@ absl::StatusOr<std::vector<Board>> MakeBoards(std::span<const nn::BeaconNetwork>
     }
     if (network.tag >= scene::kTags)
       return absl::InvalidArgumentError(absl::StrCat("tag ", network.tag, " is not in the recording"));
-    auto accelerator = accelerator::CreateAccelerator({.format = format, .max_batch = 1}, network);
-    if (!accelerator.ok()) return accelerator.status();
-    auto workload = workload::BeaconWorkload::Create(*std::move(accelerator), network);
-    if (!workload.ok()) return workload.status();
-    boards.push_back({.anchors = {network.anchors.begin(), network.anchors.end()},
-                      .workload = *std::move(workload),
-                      .errors = {},
-                      .gauss_newton = {}});
+    ASSIGN_OR_RETURN(auto accelerator,
+                     accelerator::CreateAccelerator({.format = format, .max_batch = 1}, network));
+    ASSIGN_OR_RETURN(auto workload, workload::BeaconWorkload::Create(std::move(accelerator), network));
+    boards.push_back({{network.anchors.begin(), network.anchors.end()}, std::move(workload), {}});
   }
   return boards;
 }
@@ -89,19 +69,17 @@ std::optional<estimate::Vector<2>> GaussNewton(std::span<const int> anchors, con
   return estimate::Vector<2>((*position)[0], (*position)[1]);
 }
 
-absl::Status RunBoard(Board& board, const BeaconRecording::Sample& sample, int tag,
-                      source::SensorFrame& frame, estimate::TupleFrame& tuples,
-                      std::vector<estimate::Gaussian<2>>& estimates) {
+absl::StatusOr<estimate::Gaussian<2>> RunBoard(Board& board, const scene::RangeRow& row, int tag,
+                                               source::SensorFrame& frame, estimate::TupleFrame& tuples) {
   frame.subjects.assign(1, static_cast<std::uint32_t>(tag));
   frame.features.clear();
-  for (const int anchor : board.anchors) frame.features.push_back(sample.row->Range(anchor, tag));
-  if (absl::Status status = board.workload->Run(frame, tuples); !status.ok()) return status;
+  for (const int anchor : board.anchors) frame.features.push_back(row.Range(anchor, tag));
+  RETURN_IF_ERROR(board.workload->Run(frame, tuples));
   if (tuples.subjects.empty()) return absl::InternalError("a board gave no usable tuple");
-  estimates.push_back(estimate::Gaussian<2>::FromTuple(tuples.means.data(), tuples.cholesky.data()));
-  return absl::OkStatus();
+  return estimate::Gaussian<2>::FromTuple(tuples.means.data(), tuples.cholesky.data());
 }
 
-nlohmann::ordered_json ToJson(const BeaconFigures& figures) {
+nlohmann::ordered_json ToJson(const ErrorFigures& figures) {
   nlohmann::ordered_json json{{"mean_m", figures.mean_m}, {"p90_m", figures.p90_m}};
   if (figures.nees > 0.0) json["nees"] = figures.nees;
   return json;
@@ -113,51 +91,38 @@ absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const nn::BeaconNetwo
                                                  const BeaconRecording& recording,
                                                  const BeaconEvaluationOptions& options) {
   if (networks.empty()) return absl::InvalidArgumentError("no model to evaluate");
-  auto boards = MakeBoards(networks, options.format);
-  if (!boards.ok()) return boards.status();
+  ASSIGN_OR_RETURN(std::vector<Board> boards, MakeBoards(networks, options.format));
   std::set<int> distinct;
-  for (const Board& board : *boards) distinct.insert(board.anchors.begin(), board.anchors.end());
+  for (const Board& board : boards) distinct.insert(board.anchors.begin(), board.anchors.end());
   const std::vector<int> all_anchors(distinct.begin(), distinct.end());
   const int tag = networks[0].tag;
   const auto samples = recording.Samples(all_anchors, tag, options.part);
   if (samples.empty())
     return absl::InvalidArgumentError("no row of the recording has all ranges and a true position");
 
-  BeaconEvaluation evaluation;
-  evaluation.samples = samples.size();
-  for (const auto& sample : samples) {
-    evaluation.gauss_newton_height_m += sample.truth_m[2] / static_cast<double>(samples.size());
-  }
-  const double height_m = evaluation.gauss_newton_height_m;
-  Errors fused;
-  Errors fused_gauss_newton;
+  double height_m = 0;
+  for (const auto& sample : samples) height_m += sample.truth_m[2] / static_cast<double>(samples.size());
+  BeaconErrors fused;
   source::SensorFrame frame;
   estimate::TupleFrame tuples;
-  std::vector<estimate::Gaussian<2>> estimates;
   for (const auto& sample : samples) {
     const estimate::Vector<2> truth(sample.truth_m[0], sample.truth_m[1]);
-    estimates.clear();
-    for (Board& board : *boards) {
-      if (absl::Status status = RunBoard(board, sample, tag, frame, tuples, estimates); !status.ok())
-        return status;
-      board.errors.Add(estimates.back(), truth);
-      if (const auto position = GaussNewton(board.anchors, *sample.row, tag, height_m)) {
-        board.gauss_newton.Add(*position, truth);
-      }
+    const auto add_gauss_newton = [&](std::span<const int> anchors, BeaconErrors& errors) {
+      const auto position = GaussNewton(anchors, *sample.row, tag, height_m);
+      if (position) errors.gauss_newton.Add(*position, truth);
+    };
+    std::vector<estimate::Gaussian<2>> estimates;
+    for (Board& board : boards) {
+      ASSIGN_OR_RETURN(estimates.emplace_back(), RunBoard(board, *sample.row, tag, frame, tuples));
+      board.errors.network.Add(estimates.back(), truth);
+      add_gauss_newton(board.anchors, board.errors);
     }
-    const auto conflated = estimate::Conflate<2>(estimates);
-    if (!conflated.ok()) return conflated.status();
-    fused.Add(*conflated, truth);
-    if (const auto position = GaussNewton(all_anchors, *sample.row, tag, height_m)) {
-      fused_gauss_newton.Add(*position, truth);
-    }
+    ASSIGN_OR_RETURN(const auto conflated, estimate::Conflate<2>(estimates));
+    fused.network.Add(conflated, truth);
+    add_gauss_newton(all_anchors, fused);
   }
-  for (const Board& board : *boards) {
-    evaluation.boards.push_back(board.errors.Figures());
-    evaluation.gauss_newton.push_back(board.gauss_newton.Figures());
-  }
-  evaluation.fused = fused.Figures();
-  evaluation.fused_gauss_newton = fused_gauss_newton.Figures();
+  BeaconEvaluation evaluation{samples.size(), {}, fused.Figures(), height_m};
+  for (const Board& board : boards) evaluation.boards.push_back(board.errors.Figures());
   return evaluation;
 }
 
@@ -167,14 +132,14 @@ nlohmann::ordered_json ToJson(const BeaconEvaluation& evaluation,
   for (std::size_t i = 0; i < networks.size(); ++i) {
     boards.push_back({{"name", networks[i].name},
                       {"anchors", networks[i].anchors},
-                      {"network", ToJson(evaluation.boards[i])},
-                      {"gauss_newton", ToJson(evaluation.gauss_newton[i])}});
+                      {"network", ToJson(evaluation.boards[i].network)},
+                      {"gauss_newton", ToJson(evaluation.boards[i].gauss_newton)}});
   }
   return {{"tag", networks[0].tag},
           {"samples", evaluation.samples},
           {"boards", boards},
-          {"fused", ToJson(evaluation.fused)},
-          {"gauss_newton", ToJson(evaluation.fused_gauss_newton)},
+          {"fused", ToJson(evaluation.fused.network)},
+          {"gauss_newton", ToJson(evaluation.fused.gauss_newton)},
           {"gauss_newton_height_m", evaluation.gauss_newton_height_m}};
 }
 
@@ -182,17 +147,60 @@ std::string ToTable(const BeaconEvaluation& evaluation, std::span<const nn::Beac
   Table table({Left("anchors"), Right("mean m"), Right("p90 m"), Right("NEES"), Right("Gauss-Newton"),
                Right("p90 m")});
   const auto fixed = [](double value) { return absl::StrFormat("%.3f", value); };
-  const auto add = [&](const std::string& name, const BeaconFigures& network,
-                       const BeaconFigures& classical) {
-    table.Add(name, fixed(network.mean_m), fixed(network.p90_m), absl::StrFormat("%.2f", network.nees),
-              fixed(classical.mean_m), fixed(classical.p90_m));
+  const auto add = [&](const std::string& name, const BeaconFigures& figures) {
+    table.Add(name, fixed(figures.network.mean_m), fixed(figures.network.p90_m),
+              absl::StrFormat("%.2f", figures.network.nees), fixed(figures.gauss_newton.mean_m),
+              fixed(figures.gauss_newton.p90_m));
   };
   for (std::size_t i = 0; i < networks.size(); ++i) {
-    add(absl::StrJoin(networks[i].anchors, ","), evaluation.boards[i], evaluation.gauss_newton[i]);
+    add(absl::StrJoin(networks[i].anchors, ","), evaluation.boards[i]);
   }
-  if (networks.size() > 1) add("fused", evaluation.fused, evaluation.fused_gauss_newton);
+  if (networks.size() > 1) add("fused", evaluation.fused);
   return table.Text() +
          absl::StrFormat("%d samples; NEES is 2 for a consistent estimator\n", evaluation.samples);
+}
+
+namespace {
+
+struct EvaluateBeaconArguments {
+  std::vector<std::string> models;
+  std::string ranges;
+  std::string truth;
+  BeaconEvaluationOptions evaluation = {.part = {.start = 0.5, .end = 1.0}};
+  bool json = false;
+};
+
+absl::Status Evaluate(const EvaluateBeaconArguments& arguments) {
+  std::vector<nn::BeaconNetwork> networks;
+  for (const std::string& path : arguments.models) {
+    ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
+    ASSIGN_OR_RETURN(networks.emplace_back(), Named(path, nn::DecodeBeacon(file)));
+  }
+  ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.ranges, arguments.truth));
+  ASSIGN_OR_RETURN(const auto figures, EvaluateBeacons(networks, recording, arguments.evaluation));
+  std::cout << (arguments.json ? ToJson(figures, networks).dump() + "\n" : ToTable(figures, networks));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddEvaluateBeaconCommand(Commands& evaluate) {
+  auto [command, arguments] = evaluate.Add<EvaluateBeaconArguments>(
+      "beacon", "Measure the errors of beacon networks on a recording, each alone and all conflated",
+      Evaluate);
+  command.Texts("--model", arguments.models, "FILE", "Model files, one per board")->required();
+  command.Text("--ranges", arguments.ranges, "FILE", "CSV of time and 24 ranges")->required();
+  command.Text("--truth", arguments.truth, "FILE", "CSV of motion capture")->required();
+  command.Number("--from", arguments.evaluation.part.start, "FRACTION",
+                 "Start of the part to evaluate, as a fraction of time", {0, 1});
+  command.Number("--to", arguments.evaluation.part.end, "FRACTION", "End of that part", {0, 1});
+  command.Choice("--format", arguments.evaluation.format,
+                 {{"int16", fpga::NumberFormat::kInt16}, {"float", fpga::NumberFormat::kFloat}},
+                 "Number format: int16 is the board's arithmetic");
+  command.Json(arguments.json);
+  command.Examples(
+      "Example:\n  tributary evaluate beacon --model beacon-1-4-6.safetensors --ranges ranges.csv --truth "
+      "truth.csv --from 0.5");
 }
 
 }  // namespace tributary::cli

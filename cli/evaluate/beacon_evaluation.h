@@ -4,11 +4,12 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/evaluate/position_errors.h"
 #include "cli/train/beacon_recording.h"
 #include "core/nn/beacon/beacon_network.h"
 #include "fpga/model/number_format.h"
@@ -16,18 +17,15 @@
 namespace tributary::cli {
 
 struct BeaconFigures {
-  double mean_m = 0.0;
-  double p90_m = 0.0;
-  double nees = 0.0;  // ideal: 2; 0 where there is no covariance
+  ErrorFigures network;
+  ErrorFigures gauss_newton;
 };
 
 struct BeaconEvaluation {
   std::size_t samples = 0;
-  std::vector<BeaconFigures> boards;        // in the order of the networks
-  std::vector<BeaconFigures> gauss_newton;  // from each board's three ranges
-  BeaconFigures fused;                      // conflation of the boards
-  BeaconFigures fused_gauss_newton;         // from the ranges of all boards' anchors together
-  double gauss_newton_height_m = 0.0;       // the tag's mean true height
+  std::vector<BeaconFigures> boards;   // in the order of the networks
+  BeaconFigures fused;                 // conflation of the boards; the ranges of all boards' anchors together
+  double gauss_newton_height_m = 0.0;  // the tag's mean true height
 };
 
 struct BeaconEvaluationOptions {

@@ -3,6 +3,14 @@
 #include <fmt/format.h>
 
 #include <iostream>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/model/model_source.h"
+#include "core/images/image_set.h"
+#include "core/nn/encoder/encoder_file.h"
+#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
@@ -35,14 +43,11 @@ absl::StatusOr<EncoderJudgement> JudgeEncoder(nn::SelfSupervisedTrainer& trainer
     }
     if (set->labels.size() != set->count()) return absl::InvalidArgumentError("judging needs labels");
   }
-  const auto random = nn::SelfSupervisedTrainer::Create(trainer.options());
-  if (!random.ok()) return random.status();
-  (*random)->CalibrateStatistics(train.pixels);
-  const auto encoder = Judge(trainer, train, test);
-  if (!encoder.ok()) return encoder.status();
-  const auto baseline = Judge(**random, train, test);
-  if (!baseline.ok()) return baseline.status();
-  return EncoderJudgement{*encoder, *baseline};
+  ASSIGN_OR_RETURN(const auto random, nn::SelfSupervisedTrainer::Create(trainer.options()));
+  random->CalibrateStatistics(train.pixels);
+  ASSIGN_OR_RETURN(const auto encoder, Judge(trainer, train, test));
+  ASSIGN_OR_RETURN(const auto baseline, Judge(*random, train, test));
+  return EncoderJudgement{encoder, baseline};
 }
 
 nlohmann::ordered_json ToJson(const EncoderJudgement& judgement) {
@@ -52,6 +57,55 @@ nlohmann::ordered_json ToJson(const EncoderJudgement& judgement) {
 void PrintJudgement(const EncoderJudgement& judgement) {
   PrintRow("this encoder", judgement.encoder);
   PrintRow("random encoder", judgement.random);
+}
+
+namespace {
+
+struct EvaluateEncoderArguments {
+  ConnectionArguments connection;
+  std::string model, images = "glyphs", labels, test_images = "glyphs", test_labels;
+  bool json = false;
+};
+
+absl::Status Evaluate(const EvaluateEncoderArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto file, ReadModelSource(arguments.model, arguments.connection));
+  ASSIGN_OR_RETURN(const auto encoder, Named(arguments.model, nn::DecodeEncoder(file)));
+  ASSIGN_OR_RETURN(const auto train,
+                   images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining));
+  ASSIGN_OR_RETURN(const auto test,
+                   images::ReadImages(arguments.test_images, arguments.test_labels, images::ImageUse::kTest));
+  ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(encoder.options));
+  RETURN_IF_ERROR(trainer->SetParameters(encoder.parameters));
+  ASSIGN_OR_RETURN(const auto judgement, JudgeEncoder(*trainer, train, test));
+  if (arguments.json) {
+    std::cout << ToJson(judgement).dump() << "\n";
+  } else {
+    PrintJudgement(judgement);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddEvaluateEncoderCommand(Commands& evaluate) {
+  auto [command, arguments] = evaluate.Add<EvaluateEncoderArguments>(
+      "encoder", "Measure the features of an encoder by a linear probe and kNN", Evaluate);
+  command.Connection(arguments.connection);
+  command.Text("model", arguments.model, kModelSourceType, kModelSourceHelp)->required();
+  command.Text("--images", arguments.images, "glyphs|FILE",
+               "Images to fit the probe on: an idx or idx.gz file, or \"glyphs\" (built in, drawn)");
+  command.Text("--labels", arguments.labels, "FILE", "Labels of these images: an idx or idx.gz file");
+  command.Text("--test-images", arguments.test_images, "glyphs|FILE",
+               "Images to test on: a file, or \"glyphs\"");
+  command.Text("--test-labels", arguments.test_labels, "FILE", "Labels of the test images: a file");
+  command.Json(arguments.json);
+  command.Examples(
+      "Examples:\n"
+      "  tributary evaluate encoder encoder.safetensors\n"
+      "  tributary evaluate encoder run:letters@3       the model of a run after round 3\n"
+      "  tributary evaluate encoder encoder.safetensors --images train-images-idx3-ubyte.gz --labels "
+      "train-labels-idx1-ubyte.gz \\\n"
+      "    --test-images t10k-images-idx3-ubyte.gz --test-labels t10k-labels-idx1-ubyte.gz");
 }
 
 }  // namespace tributary::cli

@@ -7,20 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/status/statusor.h"
+#include "cli/evaluate/position_errors.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 
 namespace tributary::cli {
 
-struct ErrorFigures {
-  double mean_cm = 0;
-  double p90_cm = 0;
-  double p99_cm = 0;
-  double max_cm = 0;
-  double nees = 0;  // ideal: 2
-};
-
-nlohmann::ordered_json ToJson(const ErrorFigures& figures);
+nlohmann::ordered_json ToJsonInCm(const ErrorFigures& figures);
 
 struct PositioningEvaluationOptions {
   fpga::NumberFormat format = fpga::NumberFormat::kFloat;
@@ -30,8 +23,8 @@ struct PositioningEvaluationOptions {
 
 struct PositioningEvaluation {
   std::size_t points = 0;
-  std::array<ErrorFigures, 4>
-      by_panels;  // [i]: the first i + 1 of the south, east, north and west panel, conflated
+  // [i]: the first i + 1 of the south, east, north and west panel, conflated.
+  std::array<ErrorFigures, 4> by_panels;
 };
 
 // Runs what a node runs: accelerator, workload, then conflation. Errors: as CreateAccelerator; Internal if a

@@ -162,7 +162,7 @@ void AddConflateCommand(Commands& program) {
       [](const ConflateOptions& given) {
         return AlreadyReported(RunConflate(std::cin, std::cout, std::cerr, given));
       });
-  command.Choice<Method>(
+  command.Choice(
       "--method", options.method, {{"intersection", Method::kIntersection}, {"product", Method::kProduct}},
       "How to fuse: product for independent sources, intersection if their correlation is unknown");
   command.Examples(

@@ -9,28 +9,17 @@
 #include "absl/strings/str_split.h"
 #include "cli/failure.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 #include "node/source/ranges.h"
 
 namespace tributary::cli {
-namespace {
-
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
-
-}  // namespace
-
 absl::StatusOr<BeaconRecording> BeaconRecording::Load(const std::string& ranges_path,
                                                       const std::string& truth_path) {
-  const auto ranges_csv = runtime::ReadFile(ranges_path);
-  if (!ranges_csv.ok()) return ranges_csv.status();
-  auto rows = scene::ParseRanges(*ranges_csv);
-  if (!rows.ok()) return InFile(ranges_path, rows.status());
-  const auto truth_csv = runtime::ReadFile(truth_path);
-  if (!truth_csv.ok()) return truth_csv.status();
-  auto motion = scene::MotionCapture::Parse(*truth_csv);
-  if (!motion.ok()) return InFile(truth_path, motion.status());
-  return BeaconRecording(*std::move(rows), *std::move(motion));
+  ASSIGN_OR_RETURN(const auto ranges_csv, runtime::ReadFile(ranges_path));
+  ASSIGN_OR_RETURN(auto rows, Named(ranges_path, scene::ParseRanges(ranges_csv)));
+  ASSIGN_OR_RETURN(const auto truth_csv, runtime::ReadFile(truth_path));
+  ASSIGN_OR_RETURN(auto motion, Named(truth_path, scene::MotionCapture::Parse(truth_csv)));
+  return BeaconRecording(std::move(rows), std::move(motion));
 }
 
 std::vector<BeaconRecording::Sample> BeaconRecording::Samples(std::span<const int> anchors, int tag,

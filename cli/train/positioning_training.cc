@@ -1,16 +1,27 @@
 #include "cli/train/positioning_training.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <memory>
-#include <utility>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_format.h"
+#include "cli/commands.h"
+#include "cli/evaluate/positioning_evaluation.h"
+#include "cli/failure.h"
 #include "cli/train/room_batches.h"
+#include "core/estimate/gaussian.h"
 #include "core/nn/positioning/positioning_inference.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "core/nn/positioning/positioning_trainer.h"
 #include "core/scene/gaussian_noise.h"
+#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
@@ -31,11 +42,6 @@ scene::RoomExamples ExamplesFor(std::uint64_t seed, Purpose purpose) {
   return {scene::MixBits(seed, static_cast<std::uint64_t>(purpose))};
 }
 
-struct SinglePanelFigures {
-  double mean_error_m = 0;
-  double nees = 0;  // ideal: 2
-};
-
 // Runs the examples [0, count) of one panel in batches; visit(first index of the batch, size, outputs [size ×
 // 5]).
 template <class Visit>
@@ -55,25 +61,23 @@ void RunExamples(nn::PositioningInference& inference, const scene::RoomExamples&
   }
 }
 
-SinglePanelFigures Measure(nn::PositioningInference& inference, const scene::RoomExamples& examples,
-                           std::size_t count) {
-  SinglePanelFigures figures;
+ErrorFigures Measure(nn::PositioningInference& inference, const scene::RoomExamples& examples,
+                     std::size_t count) {
+  PositionErrors errors;
   RunExamples(inference, examples, count,
               [&](std::size_t first, std::size_t size, std::span<const float> outputs) {
                 for (std::size_t i = 0; i < size; ++i) {
+                  const nn::GaussianPosition position = nn::PositionFromOutputs(
+                      inference.network(), outputs.subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
+                  const auto& [l11, l21, l22] = position.cholesky;
+                  estimate::Gaussian<2> estimate{{position.mean[0], position.mean[1]}, {}};
+                  estimate.cholesky << l11, 0, l21, l22;
                   const scene::RoomPosition truth =
                       scene::ToPanelFrame(scene::Wall::kSouth, examples.User(first + i));
-                  const nn::GaussianPosition estimate = nn::PositionFromOutputs(
-                      inference.network(), outputs.subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
-                  const double dx = truth.x - estimate.mean[0];
-                  const double dy = truth.y - estimate.mean[1];
-                  const double z1 = dx / estimate.cholesky[0];
-                  const double z2 = (dy - estimate.cholesky[1] * z1) / estimate.cholesky[2];
-                  figures.mean_error_m += std::hypot(dx, dy) / static_cast<double>(count);
-                  figures.nees += (z1 * z1 + z2 * z2) / static_cast<double>(count);
+                  errors.Add(estimate, {truth.x, truth.y});
                 }
               });
-  return figures;
+  return errors.Figures();
 }
 
 std::array<float, 6> ActivationRanges(nn::PositioningInference& inference,
@@ -94,16 +98,6 @@ std::array<float, 6> ActivationRanges(nn::PositioningInference& inference,
   return ranges;
 }
 
-class Stopwatch {
- public:
-  double Seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 }  // namespace
 
 nn::PositioningNetwork TrainPositioning(
@@ -111,7 +105,7 @@ nn::PositioningNetwork TrainPositioning(
     const std::function<void(const PositioningTrainingProgress&)>& progress) {
   constexpr std::size_t kInferenceBatch = 64;
   const std::uint64_t steps_per_epoch = std::max<std::uint64_t>(1, options.samples / options.batch);
-  const Stopwatch stopwatch;
+  const auto start = std::chrono::steady_clock::now();
 
   nn::PositioningNetwork network;
   FitStandardisation(ExamplesFor(options.seed, Purpose::kStandardisation), kStandardisationExamples, network);
@@ -131,12 +125,12 @@ nn::PositioningNetwork TrainPositioning(
     nn::PositioningInference inference(network, kInferenceBatch);
     const auto held_out =
         Measure(inference, ExamplesFor(options.seed, Purpose::kProgress), kProgressExamples);
-    const double elapsed_s = stopwatch.Seconds();
+    const double elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const double remaining = static_cast<double>(options.epochs - epoch) / static_cast<double>(epoch);
     progress({.epoch = epoch,
               .epochs = options.epochs,
               .loss = loss,
-              .held_out_error_cm = 100 * held_out.mean_error_m,
+              .held_out_error_cm = 100 * held_out.mean_m,
               .elapsed_s = elapsed_s,
               .remaining_s = elapsed_s * remaining});
   }
@@ -148,6 +142,90 @@ nn::PositioningNetwork TrainPositioning(
       Measure(inference, ExamplesFor(options.seed, Purpose::kCalibration), kCalibrationExamples);
   network.covariance_scale = static_cast<float>(std::sqrt(held_out.nees / 2));
   return network;
+}
+
+namespace {
+
+struct TrainPositioningArguments {
+  std::string out = "positioning.safetensors";
+  std::string name = "lis-positioning";
+  std::string version = "1";
+  PositioningTrainingOptions training;
+  int threads = 2;
+  bool json = false;
+};
+
+// One line that is overwritten on a terminal, one line per epoch elsewhere.
+void PrintEpoch(const PositioningTrainingProgress& progress) {
+  const std::string line = absl::StrFormat(
+      "epoch %d/%d  loss %7.3f  held-out error %6.2f cm (one panel)  %4.0f s, %4.0f s left", progress.epoch,
+      progress.epochs, progress.loss, progress.held_out_error_cm, progress.elapsed_s, progress.remaining_s);
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  std::fprintf(stderr, "%s%s%s", terminal ? "\r" : "", line.c_str(),
+               terminal && progress.epoch < progress.epochs ? "" : "\n");
+}
+
+absl::Status Train(const TrainPositioningArguments& arguments) {
+  PositioningTrainingOptions training = arguments.training;
+  training.draw_ahead = arguments.threads > 1;
+  PositioningTrainingProgress last;
+  nn::PositioningNetwork network =
+      TrainPositioning(training, [&last](const PositioningTrainingProgress& progress) {
+        last = progress;
+        PrintEpoch(progress);
+      });
+  network.name = arguments.name;
+  network.version = arguments.version;
+  network.training_set =
+      absl::StrFormat("simulated room, seed %d, %d epochs of %d users drawn anew", arguments.training.seed,
+                      arguments.training.epochs, arguments.training.samples);
+  const std::string file = nn::EncodePositioning(network);
+  // Gives the identity, and checks what is about to be written.
+  ASSIGN_OR_RETURN(const auto written, nn::DecodePositioning(file));
+  RETURN_IF_ERROR(WriteOutput(arguments.out, file));
+
+  ASSIGN_OR_RETURN(const auto figures, EvaluatePositioning(written, {.format = fpga::NumberFormat::kFloat}));
+  const ErrorFigures& fused = figures.by_panels.back();
+  if (arguments.json) {
+    std::cout << nlohmann::ordered_json{{"model", arguments.out},
+                                        {"sha256", written.sha256},
+                                        {"bytes", file.size()},
+                                        {"seconds", last.elapsed_s},
+                                        {"loss", last.loss},
+                                        {"covariance_scale", written.covariance_scale},
+                                        {"four_panels", ToJsonInCm(fused)}}
+                     .dump()
+              << "\n";
+  } else {
+    std::cout << absl::StrFormat(
+        "%s: %d bytes, sha256 %s\n%.0f s of training, covariance scale %.3f\n"
+        "four panels, %d held-out users: mean %.2f cm, p90 %.2f cm, NEES %.2f (ideal 2)\n",
+        arguments.out, file.size(), written.sha256, last.elapsed_s, written.covariance_scale, figures.points,
+        100 * fused.mean_m, 100 * fused.p90_m, fused.nees);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTrainPositioningCommand(Commands& train) {
+  auto [command, arguments] = train.Add<TrainPositioningArguments>(
+      "positioning", "Train the positioning network on the simulated room", Train);
+  PositioningTrainingOptions& training = arguments.training;
+  command.Text("--out", arguments.out, "FILE", "Model file to write");
+  command.Number("--samples", training.samples, "N", "Number of users per epoch; each epoch draws new ones",
+                 {1'000, 100'000'000});
+  command.Number("--epochs", training.epochs, "N", "Number of epochs", {1, 100'000});
+  command.Number("--batch", training.batch, "N", "Users per training step", {16, 4'096});
+  command.Number("--learning-rate", training.peak_learning_rate, "RATE",
+                 "Highest learning rate of the one-cycle schedule", {1e-6, 1.0});
+  command.Number("--seed", training.seed, "N", "Equal seeds give equal models on equal processors");
+  command.Number("--threads", arguments.threads, "N", "Threads (2 = a second thread draws the users)",
+                 {1, 2});
+  command.Text("--name", arguments.name, "NAME", "Name of the model");
+  command.Text("--model-version", arguments.version, "VERSION", "Version of the model");
+  command.Json(arguments.json);
+  command.Examples("Example:\n  tributary train positioning --epochs 40 --out positioning.safetensors");
 }
 
 }  // namespace tributary::cli

@@ -10,18 +10,11 @@ namespace {
 // The network is the same for every wall: in the panel's frame the users are spread alike.
 constexpr scene::Wall kTrainingWall = scene::Wall::kSouth;
 
-nn::PositioningNetwork StandardisationOf(const nn::PositioningNetwork& network) {
-  nn::PositioningNetwork copy;
-  copy.input_mean = network.input_mean;
-  copy.input_inverse_deviation = network.input_inverse_deviation;
-  return copy;
-}
-
 }  // namespace
 
 RoomBatches::RoomBatches(const scene::RoomExamples& examples, std::size_t batch,
                          const nn::PositioningNetwork& network, bool draw_ahead)
-    : examples_(examples), batch_(batch), standardisation_(StandardisationOf(network)) {
+    : examples_(examples), batch_(batch), standardisation_(network) {
   for (Batch& buffer : buffers_) {
     buffer.features.resize(batch * scene::kChannelFeatures);
     buffer.targets.resize(batch * 2);

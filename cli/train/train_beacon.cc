@@ -15,6 +15,7 @@
 #include "core/nn/beacon/beacon_network.h"
 #include "core/nn/beacon/beacon_trainer.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
@@ -33,7 +34,7 @@ struct TrainBeaconArguments {
 };
 
 // One line that is overwritten on a terminal, one line per run elsewhere.
-void PrintProgress(const nn::BeaconTrainingProgress& progress) {
+void PrintRun(const nn::BeaconTrainingProgress& progress) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
   std::fprintf(stderr, "%srun %d/%d  %3d epochs  held-out error %.4f m per coordinate (best %.4f)%s",
                terminal ? "\r" : "", progress.run, progress.runs, progress.epochs, progress.held_out_rms_m,
@@ -49,45 +50,42 @@ RecordingPart UnseenPart(const RecordingPart& part) {
 }
 
 absl::Status Train(const TrainBeaconArguments& arguments) {
-  const auto anchors = ParseAnchors(arguments.anchors);
-  if (!anchors.ok()) return anchors.status();
-  const auto recording = BeaconRecording::Load(arguments.ranges, arguments.truth);
-  if (!recording.ok()) return recording.status();
-  const auto examples = recording->Examples(*anchors, arguments.tag, arguments.part);
-  auto network = TrainBeacon(examples, arguments.training);
-  if (!network.ok()) return network.status();
-  network->anchors = *anchors;
-  network->tag = arguments.tag;
-  network->name = arguments.name.empty()
-                      ? absl::StrCat("beacon-", absl::StrReplaceAll(arguments.anchors, {{",", "-"}}))
-                      : arguments.name;
-  network->version = arguments.version;
-  network->training_set =
+  ASSIGN_OR_RETURN(const auto anchors, ParseAnchors(arguments.anchors));
+  ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.ranges, arguments.truth));
+  const auto examples = recording.Examples(anchors, arguments.tag, arguments.part);
+  ASSIGN_OR_RETURN(auto network, TrainBeacon(examples, arguments.training));
+  network.anchors = anchors;
+  network.tag = arguments.tag;
+  network.name = arguments.name.empty()
+                     ? absl::StrCat("beacon-", absl::StrReplaceAll(arguments.anchors, {{",", "-"}}))
+                     : arguments.name;
+  network.version = arguments.version;
+  network.training_set =
       absl::StrFormat("%s from %.3f to %.3f of its time, %d samples, seed %d",
                       arguments.ranges.substr(arguments.ranges.rfind('/') + 1), arguments.part.start,
                       arguments.part.end, examples.size(), arguments.training.seed);
-  const std::string file = nn::EncodeBeacon(*network);
-  const auto written = nn::DecodeBeacon(file);  // gives the identity, and checks what is about to be written
-  if (!written.ok()) return written.status();
-  if (absl::Status status = WriteOutput(arguments.out, file); !status.ok()) return status;
+  const std::string file = nn::EncodeBeacon(network);
+  // Gives the identity, and checks what is about to be written.
+  ASSIGN_OR_RETURN(const auto written, nn::DecodeBeacon(file));
+  RETURN_IF_ERROR(WriteOutput(arguments.out, file));
 
-  const auto figures = EvaluateBeacons({&*written, 1}, *recording, {.part = UnseenPart(arguments.part)});
-  if (!figures.ok()) return figures.status();
+  ASSIGN_OR_RETURN(const auto figures,
+                   EvaluateBeacons({&written, 1}, recording, {.part = UnseenPart(arguments.part)}));
   if (arguments.json) {
     std::cout << nlohmann::ordered_json{{"model", arguments.out},
-                                        {"sha256", written->sha256},
+                                        {"sha256", written.sha256},
                                         {"examples", examples.size()},
-                                        {"residual_deviation_m", written->residual_deviation_m},
-                                        {"unseen", ToJson(*figures, {&*written, 1})}}
+                                        {"residual_deviation_m", written.residual_deviation_m},
+                                        {"unseen", ToJson(figures, {&written, 1})}}
                      .dump()
               << "\n";
   } else {
     std::cout << absl::StrFormat(
                      "%s: %d bytes, sha256 %s\n%d examples, held-out deviation %.3f m per coordinate\n\n",
-                     arguments.out, file.size(), written->sha256, examples.size(),
-                     written->residual_deviation_m)
+                     arguments.out, file.size(), written.sha256, examples.size(),
+                     written.residual_deviation_m)
               << "On the part of the recording that was not trained on:\n"
-              << ToTable(*figures, {&*written, 1});
+              << ToTable(figures, {&written, 1});
   }
   return absl::OkStatus();
 }
@@ -97,7 +95,7 @@ absl::Status Train(const TrainBeaconArguments& arguments) {
 void AddTrainBeaconCommand(Commands& train) {
   auto [command, arguments] = train.Add<TrainBeaconArguments>(
       "beacon", "Train a 3-10-2 network that turns three ranges into a position", Train);
-  arguments.training.progress = PrintProgress;
+  arguments.training.progress = PrintRun;
   command.Text("--ranges", arguments.ranges, "FILE", "CSV of time and 24 ranges")->required();
   command.Text("--truth", arguments.truth, "FILE", "CSV of motion capture")->required();
   command.Text("--anchors", arguments.anchors, "N,N,N", "Numbers of the three anchors of the board");

@@ -19,6 +19,7 @@
 #include "core/images/split.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 #include "node/learner/create_augmenter.h"
 
 namespace tributary::cli {
@@ -26,13 +27,11 @@ namespace {
 
 struct TrainSelfSupervisedArguments {
   std::string images = "glyphs", labels, test_images, test_labels, out = "encoder.safetensors";
-  std::string method = "simsiam", norm = "batch";
   std::uint64_t steps = 4000;
   nn::SelfSupervisedOptions options;
-  std::string split = "iid";
-  images::ImageSplitOptions parts;
+  images::ImageSplitOptions split;
   std::size_t part = 0;
-  std::string augmentation = "continuous";
+  learner::AugmentationSet augmentation = learner::AugmentationSet::kContinuous;
   std::size_t buffer = 0;
   bool json = false;
 };
@@ -41,9 +40,6 @@ nn::SelfSupervisedOptions OptionsOf(const TrainSelfSupervisedArguments& argument
   nn::SelfSupervisedOptions options = arguments.options;
   options.encoder.side = side;
   options.schedule_steps = arguments.steps;
-  if (arguments.method == "byol") options.method = nn::SelfSupervisedMethod::kByol;
-  if (arguments.norm == "filter_response") options.encoder.norm = nn::EncoderNorm::kFilterResponse;
-  if (arguments.norm == "none") options.encoder.norm = nn::EncoderNorm::kNone;
   if (options.encoder.quantised) {
     options.encoder.norm = nn::EncoderNorm::kNone;
     options.encoder.activation = nn::EncoderActivation::kHardClip;
@@ -54,38 +50,30 @@ nn::SelfSupervisedOptions OptionsOf(const TrainSelfSupervisedArguments& argument
 // What a node of a federated run would have: one part of the set.
 absl::StatusOr<std::vector<std::uint32_t>> PartOf(const images::ImageSet& set,
                                                   const TrainSelfSupervisedArguments& arguments) {
-  images::ImageSplitOptions options = arguments.parts;
-  options.kind = images::ParseImageSplit(arguments.split).value_or(images::ImageSplit::kIid);
-  if (arguments.part >= options.nodes) {
+  if (arguments.part >= arguments.split.nodes) {
     return UsageError(
-        fmt::format("--shard-index {} is not below --shards {}", arguments.part, options.nodes));
+        fmt::format("--shard-index {} is not below --shards {}", arguments.part, arguments.split.nodes));
   }
-  const auto parts = images::SplitImages(set.count(), set.labels, options);
-  if (!parts.ok()) return parts.status();
-  return (*parts)[arguments.part];
+  ASSIGN_OR_RETURN(const auto parts, images::SplitImages(set.count(), set.labels, arguments.split));
+  return parts[arguments.part];
 }
 
 absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
-  const auto set = images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining);
-  if (!set.ok()) return set.status();
-  if (set->count() == 0) return absl::InvalidArgumentError("the image file holds no image");
-  const auto views = learner::ParseAugmentationSet(arguments.augmentation);
-  if (!views.ok()) return views.status();
-  auto augmenter = CreateAugmenter(*views, set->side);
-  if (!augmenter.ok()) return augmenter.status();
-  const auto trainer =
-      nn::SelfSupervisedTrainer::Create(OptionsOf(arguments, set->side), *std::move(augmenter));
-  if (!trainer.ok()) return trainer.status();
-  const auto part = PartOf(*set, arguments);
-  if (!part.ok()) return part.status();
+  ASSIGN_OR_RETURN(const auto set,
+                   images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining));
+  if (set.count() == 0) return absl::InvalidArgumentError("the image file holds no image");
+  ASSIGN_OR_RETURN(auto augmenter, learner::CreateAugmenter(arguments.augmentation, set.side));
+  ASSIGN_OR_RETURN(const auto trainer,
+                   nn::SelfSupervisedTrainer::Create(OptionsOf(arguments, set.side), std::move(augmenter)));
+  ASSIGN_OR_RETURN(const auto part, PartOf(set, arguments));
   const std::size_t batch = arguments.options.batch;
   if (arguments.buffer > 0 && (batch % 2 != 0 || arguments.buffer < batch / 2)) {
     return UsageError("--buffer needs an even --batch and room for half of one");
   }
-  images::ImageStream stream(*set, *part, arguments.buffer > 0 ? batch / 2 : batch, arguments.options.seed);
+  images::ImageStream stream(set, part, arguments.buffer > 0 ? batch / 2 : batch, arguments.options.seed);
   std::optional<images::ImageRehearsal> rehearsal;
   if (arguments.buffer > 0) {
-    rehearsal.emplace(stream, batch / 2, set->image_size(), arguments.buffer, arguments.options.seed);
+    rehearsal.emplace(stream, batch / 2, set.image_size(), arguments.buffer, arguments.options.seed);
   }
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed_s = [start] {
@@ -94,8 +82,8 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   nn::SelfSupervisedTrainer::StepResult last{};
   const std::uint64_t report_every = std::max<std::uint64_t>(arguments.steps / 10, 1);
   for (std::uint64_t step = 0; step < arguments.steps; ++step) {
-    last = (*trainer)->Step(rehearsal ? rehearsal->Batch(step) : stream.Batch(step));
-    if (rehearsal) rehearsal->Score((*trainer)->novelty());
+    last = trainer->Step(rehearsal ? rehearsal->Batch(step) : stream.Batch(step));
+    if (rehearsal) rehearsal->Score(trainer->novelty());
     if ((step + 1) % report_every == 0) {
       std::cerr << fmt::format("step {}/{}  loss {:6.3f}  spread {:.2f}  {:.0f} s\n", step + 1,
                                arguments.steps, last.loss, last.spread, elapsed_s());
@@ -104,33 +92,31 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   const double seconds = elapsed_s();
   // The encoder will see images, not views; of many, a part says enough.
   std::vector<std::uint8_t> seen;
-  const std::size_t enough = std::min<std::size_t>(part->size(), 4096) * set->image_size();
+  const std::size_t enough = std::min<std::size_t>(part.size(), 4096) * set.image_size();
   for (std::uint64_t b = 0; seen.size() < enough; ++b) {
     const std::span<const std::uint8_t> images = stream.Batch(b);
     seen.insert(seen.end(), images.begin(), images.end());
   }
-  (*trainer)->CalibrateStatistics(seen);
-  if (absl::Status status = WriteOutput(arguments.out, nn::EncodeEncoder(**trainer)); !status.ok())
-    return status;
+  trainer->CalibrateStatistics(seen);
+  RETURN_IF_ERROR(WriteOutput(arguments.out, nn::EncodeEncoder(*trainer)));
 
-  nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", part->size()},
+  nlohmann::ordered_json figures = {{"model", arguments.out},   {"images", part.size()},
                                     {"steps", arguments.steps}, {"seconds", seconds},
                                     {"loss", last.loss},        {"spread", last.spread}};
   const bool judged = !arguments.test_images.empty() || arguments.images == "glyphs";
   if (judged) {
-    const auto test = images::ReadImages(arguments.test_images.empty() ? "glyphs" : arguments.test_images,
-                                         arguments.test_labels, images::ImageUse::kTest);
-    if (!test.ok()) return test.status();
-    const auto judgement = JudgeEncoder(**trainer, *set, *test);
-    if (!judgement.ok()) return judgement.status();
-    figures.update(ToJson(*judgement));
-    if (!arguments.json) PrintJudgement(*judgement);
+    ASSIGN_OR_RETURN(const auto test,
+                     images::ReadImages(arguments.test_images.empty() ? "glyphs" : arguments.test_images,
+                                        arguments.test_labels, images::ImageUse::kTest));
+    ASSIGN_OR_RETURN(const auto judgement, JudgeEncoder(*trainer, set, test));
+    figures.update(ToJson(judgement));
+    if (!arguments.json) PrintJudgement(judgement);
   }
   if (arguments.json) {
     std::cout << figures.dump() << "\n";
   } else {
     std::cout << fmt::format("{}: {} steps on {} images in {:.0f} s\n", arguments.out, arguments.steps,
-                             part->size(), seconds);
+                             part.size(), seconds);
   }
   return absl::OkStatus();
 }
@@ -161,8 +147,13 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
       .Text("--test-images", arguments.test_images, "glyphs|FILE", "Judge the encoder on these afterwards")
       ->needs(test_labels);
   command.Text("--out", arguments.out, "FILE", "Encoder file to write");
-  command.Choice("--method", arguments.method, {"simsiam", "byol"}, "Method of self-supervised learning");
-  command.Choice("--norm", arguments.norm, {"batch", "filter_response", "none"},
+  command.Choice("--method", options.method,
+                 {{"simsiam", nn::SelfSupervisedMethod::kSimSiam}, {"byol", nn::SelfSupervisedMethod::kByol}},
+                 "Method of self-supervised learning");
+  command.Choice("--norm", options.encoder.norm,
+                 {{"batch", nn::EncoderNorm::kBatch},
+                  {"filter_response", nn::EncoderNorm::kFilterResponse},
+                  {"none", nn::EncoderNorm::kNone}},
                  "Normalisation in the encoder");
   command.Flag("--quantised", options.encoder.quantised,
                "12-bit weights and 8-bit activations, as the hardware computes; without norm");
@@ -171,20 +162,25 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
              [&options](const std::string& text) { return ReadChannels(text, options.encoder.channels); })
       ->expected(1, 16);
   command.Number("--grid", options.encoder.grid, "N", "Features: means of grid x grid areas");
-  command.Choice("--augmentation", arguments.augmentation, {"continuous", "table"},
-                 "Views of any angle and crop, or from the FPGA kernel's tables (computed on the processor)");
+  command.Choice(
+      "--augmentation", arguments.augmentation,
+      {{"continuous", learner::AugmentationSet::kContinuous}, {"table", learner::AugmentationSet::kTable}},
+      "Views of any angle and crop, or from the FPGA kernel's tables (computed on the processor)");
   command.Number(
       "--buffer", arguments.buffer, "N",
       "Keep only the N most novel images; half of each batch is new, half of these (0 = keep all)");
   command.Number("--steps", arguments.steps, "N", "Number of training steps", {1, 100'000'000});
   command.Number("--batch", options.batch, "N", "Images per training step");
   command.Number("--learning-rate", options.learning_rate, "RATE", "Learning rate for a batch of 256");
-  command.Choice("--split", arguments.split, {"iid", "shard", "dirichlet"},
+  command.Choice("--split", arguments.split.kind,
+                 {{"iid", images::ImageSplit::kIid},
+                  {"shard", images::ImageSplit::kShard},
+                  {"dirichlet", images::ImageSplit::kDirichlet}},
                  "Train on one part of the set, as a node of a run would");
-  command.Number("--alpha", arguments.parts.concentration, "ALPHA", "Concentration of a Dirichlet split");
-  command.Number("--shards", arguments.parts.nodes, "N", "Parts of the split");
+  command.Number("--alpha", arguments.split.concentration, "ALPHA", "Concentration of a Dirichlet split");
+  command.Number("--shards", arguments.split.nodes, "N", "Parts of the split");
   command.Number("--shard-index", arguments.part, "N", "The part to train on, from 0");
-  command.Number("--split-seed", arguments.parts.seed, "N", "Seed of the split");
+  command.Number("--split-seed", arguments.split.seed, "N", "Seed of the split");
   command.Number("--seed", options.seed, "N", "Equal seeds give equal encoders on equal processors");
   command.Json(arguments.json);
   command.Examples(
