@@ -1,16 +1,23 @@
+#include "cli/doctor/doctor.h"
+
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/commands.h"
-#include "cli/doctor/doctor_aggregator.h"
-#include "cli/doctor/doctor_board.h"
-#include "cli/doctor/doctor_clock.h"
-#include "cli/doctor/doctor_config.h"
-#include "cli/doctor/doctor_report.h"
 #include "cli/failure.h"
+#include "core/runtime/clock.h"
 #include "core/runtime/process.h"
+#include "core/wire/peer_text.h"
+#include "node/config.h"
+#include "node/prepare.h"
+#include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {
 namespace {
@@ -18,22 +25,89 @@ namespace {
 constexpr std::uintmax_t kNeededDiskBytes = 256ull << 20;  // spool and logs of a day without an aggregator
 constexpr std::uintmax_t kScarceDiskBytes = 1024ull << 20;
 
-void CheckDisk(const DoctorOptions& options, DoctorReport& report) {
-  const std::string folder = options.data_folder.empty() ? "." : options.data_folder;
+const char* NameOf(Finding finding) {
+  constexpr std::array kNames = {"ok", "warning", "fault"};
+  return kNames[static_cast<std::size_t>(finding)];
+}
+
+// A status of several faults has a line for each.
+void AddFaults(const std::string& check, const absl::Status& status, const std::string& remedy,
+               DoctorReport& report) {
+  for (const absl::string_view line : absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
+    report.Fault(check, std::string(line), remedy);
+  }
+}
+
+void NeedBoard(const panel::AcceleratorChoice& choice, DoctorOptions& options) {
+  if (choice.kind != accelerator::AcceleratorKind::kXrt) return;
+  options.needs_board = true;
+  options.device = choice.xrt.device;
+  if (options.xclbin.empty()) options.xclbin = choice.xrt.xclbin;
+}
+
+void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options, ConnectionArguments& connection) {
+  for (const panel::PanelConfig& panel : config.panels) NeedBoard(panel.accelerator, options);
+  if (config.fusion) NeedBoard(config.fusion->accelerator, options);
+  connection.aggregator = config.aggregator;
+  connection.tls = config.tls.value_or(config::TlsFiles());
+  options.site = config.site;
+  options.slot = config.slot;
+  if (!config.federation) return;
+  if (config.panels.empty()) connection.aggregator = config.federation->aggregator;
+  if (options.data_folder.empty() && !config.federation->state.empty()) {
+    options.data_folder = std::filesystem::path(config.federation->state).parent_path();
+  }
+}
+
+// Reads `options.config` and the files that it names. Sets what the configuration needs: whether a board and
+// with which xclbin, the aggregator and its certificates, the site, the folder that must have room. An xclbin
+// and a folder of the command line stay.
+void CheckConfiguration(DoctorOptions& options, ConnectionArguments& connection, DoctorReport& report) {
+  const absl::StatusOr<node::NodeConfig> config = node::ReadNodeConfig(options.config);
+  if (!config.ok()) return AddFaults("configuration", config.status(), "Correct the configuration", report);
+  report.Ok("configuration", options.config + ": no fault");
+  TakeNeeds(*config, options, connection);
+  const runtime::SystemClock clock;
+  const absl::Status files = node::PrepareNode(options.config, clock).status();
+  if (files.ok()) return report.Ok("files", "models, images and certificates can be used");
+  AddFaults("files", files, "Install the file, or correct the key that names it", report);
+}
+
+// False: it does not answer. `site` (empty: any) must be one of its sites.
+bool CheckAggregator(const ConnectionArguments& connection, const std::string& site, DoctorReport& report) {
+  const auto nodes = CallAggregator(connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest());
+  if (!nodes.ok()) {
+    report.Fault("aggregator", std::string(nodes.status().message()),
+                 "Start the aggregator; check its address, the network and the certificates");
+    return false;
+  }
+  const std::string sites = wire::PeerText(absl::StrJoin(nodes->sites(), ", "));
+  const std::string found =
+      fmt::format("{} answers{}", connection.aggregator, sites.empty() ? "" : "; its sites: " + sites);
+  // One that does not tell its sites may have this one.
+  if (!site.empty() && nodes->sites_size() > 0 && std::ranges::count(nodes->sites(), site) == 0) {
+    report.Fault("aggregator", fmt::format("{}; \"{}\" is not one of them", found, site),
+                 "Correct `site` of the node, or add the site to the aggregator");
+  } else {
+    report.Ok("aggregator", found);
+  }
+  return true;
+}
+
+void CheckDisk(const std::string& folder, DoctorReport& report) {
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
   if (error) {
-    report.lines.push_back({"disk", Finding::kFault, fmt::format("{}: {}", folder, error.message()),
-                            "Make the folder, or give --data FOLDER"});
-    return;
+    return report.Fault("disk", fmt::format("{}: {}", folder, error.message()),
+                        "Make the folder, or give --data FOLDER");
   }
   const std::string found = fmt::format("{} MiB free in {}", space.available >> 20, folder);
   if (space.available < kNeededDiskBytes) {
-    report.lines.push_back({"disk", Finding::kFault, found, "Free at least 256 MiB: the spool needs them"});
+    report.Fault("disk", found, "Free at least 256 MiB: the spool needs them");
   } else if (space.available < kScarceDiskBytes) {
-    report.lines.push_back({"disk", Finding::kWarning, found, "Less than 1 GiB"});
+    report.Warning("disk", found, "Less than 1 GiB");
   } else {
-    report.lines.push_back({"disk", Finding::kOk, found, ""});
+    report.Ok("disk", found);
   }
 }
 
@@ -44,20 +118,18 @@ DoctorReport Examine(DoctorOptions options, ConnectionArguments connection) {
   if (options.needs_board) {
     CheckBoard(options, report);
   } else {
-    report.lines.push_back({"xrt", Finding::kOk,
-                            options.config.empty()
-                                ? "not needed: no --xclbin, and no --config of a node with a board"
-                                : "not needed: the configuration uses no board",
-                            ""});
+    report.Ok("xrt", options.config.empty()
+                         ? "not needed: no --xclbin, and no --config of a node with a board"
+                         : "not needed: the configuration uses no board");
   }
-  CheckSynchronisation(options.slot, report);
+  report.lines.push_back(CheckSynchronisation(options.slot));
   if (connection.aggregator.empty()) {
-    report.lines.push_back({"aggregator", Finding::kWarning, "not asked, and its clock not compared",
-                            "Give --config FILE or --aggregator HOST:PORT"});
+    report.Warning("aggregator", "not asked, and its clock not compared",
+                   "Give --config FILE or --aggregator HOST:PORT");
   } else if (CheckAggregator(connection, options.site, report)) {
-    CheckOffset(connection, options.slot, report);
+    report.lines.push_back(CheckOffset(connection, options.slot));
   }
-  CheckDisk(options, report);
+  CheckDisk(options.data_folder.empty() ? "." : options.data_folder, report);
   return report;
 }
 
@@ -69,12 +141,35 @@ struct DoctorArguments {
 
 absl::Status Doctor(const DoctorArguments& arguments) {
   const DoctorReport report = Examine(arguments.options, arguments.connection);
-  const std::string text = arguments.json ? report.Json() : report.Text();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::cout << (arguments.json ? report.Json() : report.Text());
   return report.has_fault() ? AlreadyReported(runtime::kExitUnavailable) : absl::OkStatus();
 }
 
 }  // namespace
+
+bool DoctorReport::has_fault() const {
+  return std::ranges::any_of(lines, [](const DoctorLine& line) { return line.finding == Finding::kFault; });
+}
+
+std::string DoctorReport::Text() const {
+  std::string text;
+  for (const DoctorLine& line : lines) {
+    text += fmt::format("{:<8} {:<16} {}\n", NameOf(line.finding), line.check, line.found);
+    if (!line.remedy.empty()) text += fmt::format("{:<26}→ {}\n", "", line.remedy);
+  }
+  return text;
+}
+
+std::string DoctorReport::Json() const {
+  nlohmann::json checks = nlohmann::json::array();
+  for (const DoctorLine& line : lines) {
+    checks.push_back({{"check", line.check},
+                      {"finding", NameOf(line.finding)},
+                      {"found", line.found},
+                      {"remedy", line.remedy}});
+  }
+  return nlohmann::json{{"ok", !has_fault()}, {"checks", std::move(checks)}}.dump(2) + "\n";
+}
 
 void AddDoctorCommand(Commands& program) {
   auto [command, arguments] = program.Add<DoctorArguments>(

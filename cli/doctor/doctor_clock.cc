@@ -1,5 +1,3 @@
-#include "cli/doctor/doctor_clock.h"
-
 #include <fmt/format.h>
 #include <grpcpp/client_context.h>
 #include <sys/timex.h>
@@ -9,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "cli/doctor/doctor.h"
 #include "core/runtime/clock.h"
 #include "core/wire/peer_status.h"
 #include "tributary/v1/fleet.grpc.pb.h"
@@ -23,26 +22,21 @@ constexpr const char* kDiscipline = "Run chrony or ptp4l here and on the aggrega
 double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
 absl::StatusOr<ClockOffset> AskAggregator(const ConnectionArguments& connection) {
-  const auto channel = Connect(connection);
-  if (!channel.ok()) return channel.status();
-  const auto stub = v1::FleetService::NewStub(*channel);
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Connect(connection));
+  const auto stub = v1::FleetService::NewStub(channel);
   const auto ask = [&]() -> absl::StatusOr<std::int64_t> {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kClockPatience);
-    context.set_wait_for_ready(false);
+    SetDeadline(context, kClockPatience);
     v1::ListNodesResponse response;
     const grpc::Status status = stub->ListNodes(&context, v1::ListNodesRequest(), &response);
-    if (!status.ok()) {
-      return wire::PeerStatus(status);
-    }
+    if (!status.ok()) return wire::PeerStatus(status);
     if (response.answered_unix_ns() == 0) {
       return absl::UnimplementedError("it does not tell its time: it is of an earlier version");
     }
     return response.answered_unix_ns();
   };
-  const runtime::SystemClock clock;
   return MeasureClockOffset(
-      ask, [&clock] { return clock.UnixNs(); }, kExchanges);
+      ask, [] { return runtime::SystemClock().UnixNs(); }, kExchanges);
 }
 
 }  // namespace
@@ -53,13 +47,12 @@ absl::StatusOr<ClockOffset> MeasureClockOffset(const std::function<absl::StatusO
   ClockOffset best{0, std::numeric_limits<std::int64_t>::max()};
   for (int i = 0; i < exchanges; ++i) {
     const std::int64_t asked = now_unix_ns();
-    const absl::StatusOr<std::int64_t> theirs = ask();
+    ASSIGN_OR_RETURN(const std::int64_t theirs, ask());
     const std::int64_t answered = now_unix_ns();
-    if (!theirs.ok()) return theirs.status();
     const std::int64_t half = (answered - asked) / 2;
     // Our own clock may be stepped in between.
     if (half < 0 || half >= best.uncertainty_ns) continue;
-    best = {*theirs - (asked + half), half};
+    best = {theirs - (asked + half), half};
   }
   if (best.uncertainty_ns == std::numeric_limits<std::int64_t>::max()) {
     return absl::AbortedError("this clock was set back while it was compared");
@@ -74,7 +67,7 @@ DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_
   if (1000 * estimated_error_us > slot.ns() / 2) {
     return {"clock", Finding::kWarning, "synchronised, " + found, "Use PTP or a nearer NTP server"};
   }
-  return {"clock", Finding::kOk, "synchronised, " + found, ""};
+  return {"clock", Finding::kOk, "synchronised, " + found};
 }
 
 DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
@@ -100,18 +93,18 @@ DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<Clock
             fmt::format("More than half a slot of {} is possible: measure again on a quiet network",
                         slot.Text())};
   }
-  return {"clock offset", Finding::kOk, found, ""};
+  return {"clock offset", Finding::kOk, found};
 }
 
-void CheckSynchronisation(estimate::SlotLength slot, DoctorReport& report) {
+DoctorLine CheckSynchronisation(estimate::SlotLength slot) {
   timex state{};
   const int discipline = ::adjtimex(&state);
   const bool synchronised = discipline != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
-  report.lines.push_back(JudgeSynchronisation(synchronised, state.esterror, slot));
+  return JudgeSynchronisation(synchronised, state.esterror, slot);
 }
 
-void CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot, DoctorReport& report) {
-  report.lines.push_back(JudgeOffset(connection.aggregator, AskAggregator(connection), slot));
+DoctorLine CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot) {
+  return JudgeOffset(connection.aggregator, AskAggregator(connection), slot);
 }
 
 }  // namespace tributary::cli

@@ -1,11 +1,11 @@
 // Stands for doctor_xrt.cc in a build without XRT.
-#include "cli/doctor/doctor_board.h"
+#include "cli/doctor/doctor.h"
 
 namespace tributary::cli {
 
 void CheckBoard(const DoctorOptions&, DoctorReport& report) {
-  report.lines.push_back({"xrt", Finding::kFault, "this program was built without XRT",
-                          "Install libxrt-dev and build again (deploy/packages-fpga.txt)"});
+  report.Fault("xrt", "this program was built without XRT",
+               "Install libxrt-dev and build again (deploy/packages-fpga.txt)");
 }
 
 }  // namespace tributary::cli

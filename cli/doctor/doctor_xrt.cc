@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/doctor/doctor_board.h"
+#include "cli/doctor/doctor.h"
 #include "fmt/format.h"
 #include "fpga/model/kernel_interface.h"
 #include "node/accelerator/xrt_board.h"
@@ -30,6 +30,10 @@ constexpr auto kSlowRun = 5ms;
 constexpr auto kKernelPatience = 5000ms;
 constexpr std::size_t kEmptyRuns = 20;
 constexpr std::size_t kPageBytes = 4096;
+constexpr const char* kPowerCycle =
+    "Power the board off and on; if it stays so, the xclbin is not of this board";
+constexpr const char* kOtherBank =
+    "The memory bank in the xclbin is not this board's: build it for this platform";
 
 void CheckLibrary(DoctorReport& report) {
   const char* root = std::getenv("XILINX_XRT");
@@ -40,12 +44,11 @@ void CheckLibrary(DoctorReport& report) {
     const bool exists = std::filesystem::exists(library, error);
     found = fmt::format("XRT {}, driver library {}{}", xrt_build_version, library.string(),
                         exists ? "" : " not found");
-    if (exists) return report.lines.push_back({"xrt", Finding::kOk, found, ""});
+    if (exists) return report.Ok("xrt", found);
   }
-  report.lines.push_back(
-      {"xrt", Finding::kFault, found,
-       "Install libxrt1 and set XILINX_XRT to the folder whose lib/ holds libxrt_core.so.2 "
-       "(Debian arm64: a link to /usr/lib/aarch64-linux-gnu)"});
+  report.Fault("xrt", found,
+               "Install libxrt1 and set XILINX_XRT to the folder whose lib/ holds libxrt_core.so.2 "
+               "(Debian arm64: a link to /usr/lib/aarch64-linux-gnu)");
 }
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
@@ -59,12 +62,10 @@ void CheckCma(const DoctorOptions& options, DoctorReport& report) {
   for (std::string line; std::getline(file, line);) {
     if (std::sscanf(line.c_str(), "CmaFree: %lu kB", &kib) != 1) continue;
     const std::string found = fmt::format("{} KiB free, {} KiB needed", kib, options.memory_bytes / 1024);
-    const bool enough = kib * 1024 >= options.memory_bytes;
-    report.lines.push_back({"cma", enough ? Finding::kOk : Finding::kFault, found,
-                            enough ? "" : "Boot with a larger cma= or use fewer panels"});
-    return;
+    if (kib * 1024 >= options.memory_bytes) return report.Ok("cma", found);
+    return report.Fault("cma", found, "Boot with a larger cma= or use fewer panels");
   }
-  report.lines.push_back({"cma", Finding::kOk, "the kernel reports none; the allocation below decides", ""});
+  report.Ok("cma", "the kernel reports none; the allocation below decides");
 }
 
 // Allocates what the configuration needs, at once, as the node will. False: there is no room.
@@ -76,10 +77,9 @@ bool CheckMemory(const DoctorOptions& options, accelerator::XrtBoard& board, con
                              static_cast<xrt::memory_group>(kernel.group_id(fpga::kInputArgument)));
       });
   if (status.ok()) {
-    report.lines.push_back(
-        {"memory", Finding::kOk, fmt::format("{} KiB allocated", options.memory_bytes / 1024), ""});
+    report.Ok("memory", fmt::format("{} KiB allocated", options.memory_bytes / 1024));
   } else {
-    report.lines.push_back({"memory", Finding::kFault, Message(status), "Boot with a larger cma="});
+    report.Fault("memory", Message(status), "Boot with a larger cma=");
   }
   return status.ok();
 }
@@ -131,13 +131,12 @@ class ProbeRun {
 void JudgeTime(std::chrono::nanoseconds median, DoctorReport& report) {
   const std::string found = fmt::format("an empty run takes {} us", median.count() / 1000);
   if (median > kNoInterrupt) {
-    report.lines.push_back(
-        {"interrupt", Finding::kFault, found,
-         "Interrupts do not arrive: enable the AXI interrupt controller in the device tree"});
+    report.Fault("interrupt", found,
+                 "Interrupts do not arrive: enable the AXI interrupt controller in the device tree");
   } else if (median > kSlowRun) {
-    report.lines.push_back({"interrupt", Finding::kWarning, found, "The board or its processor is busy"});
+    report.Warning("interrupt", found, "The board or its processor is busy");
   } else {
-    report.lines.push_back({"interrupt", Finding::kOk, found, ""});
+    report.Ok("interrupt", found);
   }
 }
 
@@ -145,7 +144,7 @@ void JudgeTime(std::chrono::nanoseconds median, DoctorReport& report) {
 void CheckRuns(accelerator::XrtBoard& board, const xrt::kernel& kernel, const std::string& name,
                DoctorReport& report) {
   const auto fault = [&](const char* check, const std::string& found, const char* remedy) {
-    report.lines.push_back({check, Finding::kFault, fmt::format("{}: {}", board.name(), found), remedy});
+    report.Fault(check, fmt::format("{}: {}", board.name(), found), remedy);
   };
   std::vector<std::chrono::nanoseconds> times;
   const auto known =
@@ -156,12 +155,10 @@ void CheckRuns(accelerator::XrtBoard& board, const xrt::kernel& kernel, const st
     while (times.size() < kEmptyRuns && (times.empty() || times.back() < kNoInterrupt)) {
       run.Start(0, probe);
       if (!run.ended) {
-        return fault("run", "an empty run did not end",
-                     "Power the board off and on; if it stays so, the xclbin is not of this board");
+        return fault("run", "an empty run did not end", kPowerCycle);
       }
       if (!run.report.valid() || run.report.write_failed()) {
-        return fault("write", "what a run wrote did not arrive in memory",
-                     "The memory bank in the xclbin is not this board's: build it for this platform");
+        return fault("write", "what a run wrote did not arrive in memory", kOtherBank);
       }
       times.push_back(run.time);
     }
@@ -170,22 +167,18 @@ void CheckRuns(accelerator::XrtBoard& board, const xrt::kernel& kernel, const st
     if (known == fpga::kKernelProbes.end()) return;
     run.Start(1, probe);
     if (!run.ended) {
-      return fault("transfer", "a run of one frame did not end",
-                   "Power the board off and on; if it stays so, the xclbin is not of this board");
+      return fault("transfer", "a run of one frame did not end", kPowerCycle);
     }
     if (run.report.read_failed()) {
-      return fault("transfer", "the kernel could not read its input",
-                   "The memory bank in the xclbin is not this board's: build it for this platform");
+      return fault("transfer", "the kernel could not read its input", kOtherBank);
     }
     if (!run.report.valid() || run.report.write_failed() || run.report.frames_done() != 1) {
-      return fault("transfer", "the kernel did not write its output",
-                   "The memory bank in the xclbin is not this board's: build it for this platform");
+      return fault("transfer", "the kernel did not write its output", kOtherBank);
     }
-    report.lines.push_back(
-        {"transfer", Finding::kOk, fmt::format("one frame in {} clock cycles", run.report.cycles), ""});
+    report.Ok("transfer", fmt::format("one frame in {} clock cycles", run.report.cycles));
   });
   if (!status.ok()) {
-    report.lines.push_back({"run", Finding::kFault, Message(status), "Load the xclbin again, then reboot"});
+    report.Fault("run", Message(status), "Load the xclbin again, then reboot");
   }
 }
 
@@ -196,29 +189,26 @@ void CheckBoard(const DoctorOptions& options, DoctorReport& report) {
   const std::string device = fmt::format("device {}", options.device);
   const absl::Status opened =
       accelerator::GuardXrt(fmt::format("opening {}", device), [&] { xrt::device(options.device); });
-  report.lines.push_back(
-      opened.ok() ? DoctorLine{"device", Finding::kOk, device + " opens", ""}
-                  : DoctorLine{"device", Finding::kFault, Message(opened),
-                               absl::IsPermissionDenied(opened)
-                                   ? "Install deploy/udev/70-tributary-fpga.rules, run `usermod -aG "
-                                     "fpga USER`, log in again"
-                                   : "Without a board: accelerator = \"cpu\". With one: is the zocl "
-                                     "driver loaded (lsmod), does /dev/dri/renderD* exist?"});
+  if (opened.ok()) {
+    report.Ok("device", device + " opens");
+  } else {
+    report.Fault(
+        "device", Message(opened),
+        absl::IsPermissionDenied(opened)
+            ? "Install deploy/udev/70-tributary-fpga.rules, run `usermod -aG fpga USER`, log in again"
+            : "Without a board: accelerator = \"cpu\". With one: is the zocl driver loaded (lsmod), "
+              "does /dev/dri/renderD* exist?");
+  }
   CheckCma(options, report);
   if (options.xclbin.empty()) {
-    report.lines.push_back(
-        {"xclbin", Finding::kWarning, "none given: kernels were not tried", "Give --xclbin FILE"});
-    return;
+    return report.Warning("xclbin", "none given: kernels were not tried", "Give --xclbin FILE");
   }
   const absl::StatusOr<accelerator::XclbinSummary> xclbin = accelerator::ReadXclbin(options.xclbin);
   if (!xclbin.ok()) {
-    report.lines.push_back({"xclbin", Finding::kFault, Message(xclbin.status()), "Install the xclbin again"});
-    return;
+    return report.Fault("xclbin", Message(xclbin.status()), "Install the xclbin again");
   }
-  report.lines.push_back({"xclbin", Finding::kOk,
-                          fmt::format("{}: UUID {}, built for {}, {} compute units", options.xclbin,
-                                      xclbin->uuid, xclbin->platform, xclbin->units.size()),
-                          ""});
+  report.Ok("xclbin", fmt::format("{}: UUID {}, built for {}, {} compute units", options.xclbin, xclbin->uuid,
+                                  xclbin->platform, xclbin->units.size()));
   if (!opened.ok()) return;
   accelerator::XrtOptions board_options;
   board_options.xclbin = options.xclbin;
@@ -226,19 +216,17 @@ void CheckBoard(const DoctorOptions& options, DoctorReport& report) {
   const absl::StatusOr<std::unique_ptr<accelerator::XrtBoard>> board =
       accelerator::XrtBoard::Open(board_options);
   if (!board.ok()) {
-    report.lines.push_back({"load", Finding::kFault, Message(board.status()),
-                            "Stop the node that uses the board, or use its xclbin"});
-    return;
+    return report.Fault("load", Message(board.status()),
+                        "Stop the node that uses the board, or use its xclbin");
   }
   const std::string& unit = xclbin->units.front();
   const std::string kernel = unit.substr(0, unit.find(':'));
   const absl::StatusOr<std::vector<xrt::kernel>> kernels = (*board)->TakeUnits(kernel, 1);
   if (!kernels.ok()) {
-    report.lines.push_back({"load", Finding::kFault, Message(kernels.status()),
-                            "The board holds another xclbin or is in use: stop the node that uses it"});
-    return;
+    return report.Fault("load", Message(kernels.status()),
+                        "The board holds another xclbin or is in use: stop the node that uses it");
   }
-  report.lines.push_back({"load", Finding::kOk, fmt::format("{} taken", unit), ""});
+  report.Ok("load", fmt::format("{} taken", unit));
   if (CheckMemory(options, **board, kernels->front(), report)) {
     CheckRuns(**board, kernels->front(), kernel, report);
   }

@@ -44,7 +44,7 @@ rules=(
   "cli;aggregator/;"
   # What runs a network is the node's accelerator and workload, and its augmenter in training.
   # `doctor` checks a node's configuration as the node does; recordings are read by the node's source.
-  "cli;node/([^/\">]*[\">]|learner/|panel/|source/);^cli/(doctor/doctor_config|train/(beacon_recording|train_self_supervised))\.cc:"
+  "cli;node/([^/\">]*[\">]|learner/|panel/|source/);^cli/(doctor/doctor|train/(beacon_recording|train_self_supervised))\.cc:"
 )
 
 if [ "$1" = --folders ]; then

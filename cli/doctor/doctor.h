@@ -1,0 +1,82 @@
+// What `tributary doctor` checks, and what it found.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/connection.h"
+#include "core/estimate/slot_length.h"
+
+namespace tributary::cli {
+
+enum class Finding { kOk, kWarning, kFault };
+
+struct DoctorLine {
+  std::string check;
+  Finding finding = Finding::kOk;
+  std::string found;
+  std::string remedy = {};  // empty if there is nothing to do
+};
+
+struct DoctorReport {
+  std::vector<DoctorLine> lines;
+
+  void Ok(std::string check, std::string found) {
+    lines.push_back({std::move(check), Finding::kOk, std::move(found)});
+  }
+  void Warning(std::string check, std::string found, std::string remedy) {
+    lines.push_back({std::move(check), Finding::kWarning, std::move(found), std::move(remedy)});
+  }
+  void Fault(std::string check, std::string found, std::string remedy) {
+    lines.push_back({std::move(check), Finding::kFault, std::move(found), std::move(remedy)});
+  }
+
+  bool has_fault() const;
+  // One line per check, its remedy indented below it.
+  std::string Text() const;
+  // {"ok": bool, "checks": [{"check", "finding", "found", "remedy"}]}.
+  std::string Json() const;
+};
+
+struct DoctorOptions {
+  std::string config;         // of a node; empty: none
+  bool needs_board = false;   // else the absence of XRT is no fault
+  std::string site;           // that the aggregator must have; empty: any
+  estimate::SlotLength slot;  // of the site
+  std::string xclbin;         // empty: what needs one is left out, with a warning
+  unsigned device = 0;
+  std::uint64_t memory_bytes = 4ull << 20;  // contiguous memory that the configuration needs
+  std::string data_folder;                  // whose disk must have room; empty: the working directory
+};
+
+// XRT and its library, device node, xclbin and its UUID, contiguous memory, time of an empty run. In
+// doctor_xrt.cc, or doctor_no_xrt.cc in a build without XRT.
+void CheckBoard(const DoctorOptions& options, DoctorReport& report);
+
+// How far the aggregator's wall clock is ahead of this one.
+struct ClockOffset {
+  std::int64_t offset_ns = 0;
+  std::int64_t uncertainty_ns = 0;  // half the round trip: where in it the answer was made is not known
+};
+
+// From the exchange with the shortest round trip of `exchanges`: `ask` gives the other's wall clock,
+// `now_unix_ns` ours. Errors: the first of `ask`.
+absl::StatusOr<ClockOffset> MeasureClockOffset(const std::function<absl::StatusOr<std::int64_t>()>& ask,
+                                               const std::function<std::int64_t()>& now_unix_ns,
+                                               int exchanges);
+
+// What the kernel says of its clock discipline: whether it is synchronised at all.
+DoctorLine JudgeSynchronisation(bool synchronised, std::int64_t estimated_error_us,
+                                estimate::SlotLength slot);
+// Tuples are matched by the site's slots: an offset beyond half of one assigns them to the wrong one.
+DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<ClockOffset>& offset,
+                       estimate::SlotLength slot);
+
+DoctorLine CheckSynchronisation(estimate::SlotLength slot);
+DoctorLine CheckOffset(const ConnectionArguments& connection, estimate::SlotLength slot);
+
+}  // namespace tributary::cli
