@@ -3,10 +3,16 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <concepts>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -14,16 +20,117 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/watch/estimate_line.h"
 #include "core/estimate/conflation.h"
 #include "core/estimate/covariance_intersection.h"
 #include "core/estimate/gaussian.h"
+#include "core/estimate/tuple_frame.h"
+#include "core/status/macros.h"
 #include "core/wire/dump_json.h"
 
 namespace tributary::cli {
 namespace {
 
+using Json = nlohmann::json;
 using Method = ConflateOptions::Method;
+
+// One Gaussian estimate:
+// {"site":"a","epoch":"1","subject":1,"source":"p1","mean":[x,y],"scale_tril":[l11,l21,l22]}
+struct EstimateLine {
+  std::string site;
+  std::uint64_t epoch = 0;
+  std::uint32_t subject = 0;
+  std::string source;
+  std::vector<double> mean;        // [d], m; d is 1, 2 or 3
+  std::vector<double> scale_tril;  // [d(d+1)/2], m: rows of the lower Cholesky factor
+};
+
+absl::Status Fault(const char* field, const std::string& must) {
+  return absl::InvalidArgumentError(absl::StrCat("field '", field, "' ", must));
+}
+
+absl::Status ReadField(const Json& value, const char* field, std::string& to) {
+  if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
+    return Fault(field, "must be a string that is not empty");
+  }
+  to = value.get<std::string>();
+  return absl::OkStatus();
+}
+
+// As protobuf's JSON mapping reads it: a number, or its decimal digits as a string.
+std::optional<std::uint64_t> ToInteger(const Json& value) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (!value.is_string()) return std::nullopt;
+  const std::string& digits = value.get_ref<const std::string&>();
+  std::uint64_t integer = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), integer);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return integer;
+}
+
+template <std::unsigned_integral T>
+absl::Status ReadField(const Json& value, const char* field, T& to) {
+  constexpr T kLargest = std::numeric_limits<T>::max();
+  const std::optional<std::uint64_t> integer = ToInteger(value);
+  if (!integer || *integer > kLargest) {
+    return Fault(field, absl::StrCat("must be an integer from 0 to ", kLargest));
+  }
+  to = static_cast<T>(*integer);
+  return absl::OkStatus();
+}
+
+absl::Status ReadField(const Json& value, const char* field, std::vector<double>& to) {
+  if (!value.is_array()) return Fault(field, "must be an array of numbers");
+  for (const Json& element : value) {
+    if (!element.is_number() || !std::isfinite(element.get<double>())) {
+      return Fault(field, absl::StrCat("element ", to.size(), " must be a finite number"));
+    }
+    to.push_back(element.get<double>());
+  }
+  return absl::OkStatus();
+}
+
+template <class T>
+absl::Status Read(const Json& object, const char* field, T& to) {
+  const auto found = object.find(field);
+  return found == object.end() ? Fault(field, "is missing") : ReadField(*found, field, to);
+}
+
+absl::Status CheckShape(const EstimateLine& line) {
+  const std::size_t dimension = line.mean.size();
+  if (dimension < 1 || dimension > 3) {
+    return Fault("mean", absl::StrCat("has ", dimension, " elements, must have 1, 2 or 3"));
+  }
+  if (line.scale_tril.size() != estimate::TriangleSize(dimension)) {
+    return Fault("scale_tril",
+                 absl::StrCat("has ", line.scale_tril.size(), " elements, must have ",
+                              estimate::TriangleSize(dimension), " for ", dimension, " dimensions"));
+  }
+  for (std::size_t row = 0; row < dimension; ++row) {
+    const std::size_t diagonal = estimate::TriangleSize(row + 1) - 1;
+    if (!(line.scale_tril[diagonal] > 0)) {
+      return Fault("scale_tril", absl::StrCat("element ", diagonal, " is ", line.scale_tril[diagonal],
+                                              ", must be positive on the diagonal"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// InvalidArgument: not a JSON object, or a field that is missing, of the wrong type, of the wrong length, not
+// finite or not positive on the diagonal; the message names it, and what is allowed. Other fields are
+// ignored.
+absl::StatusOr<EstimateLine> ParseEstimateLine(std::string_view text) {
+  const Json object = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return absl::InvalidArgumentError("not a JSON object");
+  EstimateLine line;
+  RETURN_IF_ERROR(Read(object, "site", line.site));
+  RETURN_IF_ERROR(Read(object, "epoch", line.epoch));
+  RETURN_IF_ERROR(Read(object, "subject", line.subject));
+  RETURN_IF_ERROR(Read(object, "source", line.source));
+  RETURN_IF_ERROR(Read(object, "mean", line.mean));
+  RETURN_IF_ERROR(Read(object, "scale_tril", line.scale_tril));
+  RETURN_IF_ERROR(CheckShape(line));
+  return line;
+}
 
 // The estimates of one subject in one slot.
 struct Group {
@@ -61,44 +168,34 @@ estimate::Gaussian<D> ToGaussian(const EstimateLine& line) {
 }
 
 template <int D>
-std::vector<double> LowerTriangle(const estimate::Matrix<D>& factor) {
-  std::vector<double> elements;
-  for (int row = 0; row < D; ++row) {
-    for (int column = 0; column <= row; ++column) elements.push_back(factor(row, column));
-  }
-  return elements;
-}
-
-template <int D>
 absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
   std::vector<estimate::Gaussian<D>> inputs;
   for (const EstimateLine& line : group.lines) inputs.push_back(ToGaussian<D>(line));
-  const absl::StatusOr<estimate::Gaussian<D>> fused =
-      method == Method::kProduct ? estimate::Conflate<D>(inputs) : estimate::Intersect<D>(inputs);
-  if (!fused.ok()) return fused.status();
-  const estimate::Matrix<D> covariance = fused->Covariance();
-  if (!fused->mean.allFinite() || !covariance.allFinite()) {
+  ASSIGN_OR_RETURN(const estimate::Gaussian<D> fused, method == Method::kProduct
+                                                          ? estimate::Conflate<D>(inputs)
+                                                          : estimate::Intersect<D>(inputs));
+  const estimate::Matrix<D> covariance = fused.Covariance();
+  if (!fused.mean.allFinite() || !covariance.allFinite()) {
     return absl::OutOfRangeError("the result is beyond the range of double");
   }
-  std::vector<std::vector<double>> rows;
+  std::vector<std::vector<double>> rows(D);
+  std::vector<double> triangle;
   for (int row = 0; row < D; ++row) {
-    rows.emplace_back();
-    for (int column = 0; column < D; ++column) rows.back().push_back(covariance(row, column));
+    for (int column = 0; column < D; ++column) {
+      rows[static_cast<std::size_t>(row)].push_back(covariance(row, column));
+      if (column <= row) triangle.push_back(fused.cholesky(row, column));
+    }
   }
   std::vector<std::string> contributors;
   for (const EstimateLine& line : group.lines) contributors.push_back(line.source);
   std::sort(contributors.begin(), contributors.end());
 
   const EstimateLine& first = group.lines[0];
-  nlohmann::ordered_json result;
-  result["site"] = first.site;
-  result["epoch"] = std::to_string(first.epoch);
-  result["subject"] = first.subject;
-  result["mean"] = std::vector<double>(fused->mean.begin(), fused->mean.end());
-  result["scale_tril"] = LowerTriangle<D>(fused->cholesky);
-  result["covariance"] = rows;
-  result["contributors"] = contributors;
-  return result;
+  return nlohmann::ordered_json{
+      {"site", first.site},          {"epoch", std::to_string(first.epoch)},
+      {"subject", first.subject},    {"mean", std::vector<double>(fused.mean.begin(), fused.mean.end())},
+      {"scale_tril", triangle},      {"covariance", rows},
+      {"contributors", contributors}};
 }
 
 absl::StatusOr<nlohmann::ordered_json> FuseGroup(const Group& group, Method method) {
@@ -112,37 +209,27 @@ absl::StatusOr<nlohmann::ordered_json> FuseGroup(const Group& group, Method meth
   }
 }
 
-// In the order of their first appearance.
-class Groups {
- public:
-  absl::Status Add(EstimateLine line) {
-    const auto [found, added] =
-        index_.try_emplace(std::make_tuple(line.site, line.epoch, line.subject), groups_.size());
-    if (added) groups_.emplace_back();
-    return AddTo(groups_[found->second], std::move(line));
-  }
-  const std::vector<Group>& all() const { return groups_; }
-
- private:
-  std::map<std::tuple<std::string, std::uint64_t, std::uint32_t>, std::size_t> index_;
-  std::vector<Group> groups_;
-};
-
 }  // namespace
 
 int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const ConflateOptions& options) {
   int exit_code = EX_OK;
-  Groups groups;
+  std::vector<Group> groups;  // in the order of their first appearance
+  std::map<std::tuple<std::string, std::uint64_t, std::uint32_t>, std::size_t> index;
+  const auto add = [&](EstimateLine line) {
+    const auto [found, added] = index.try_emplace({line.site, line.epoch, line.subject}, groups.size());
+    if (added) groups.emplace_back();
+    return AddTo(groups[found->second], std::move(line));
+  };
   std::string text;
   for (std::uint64_t number = 1; std::getline(in, text); ++number) {
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
     absl::StatusOr<EstimateLine> line = ParseEstimateLine(text);
-    const absl::Status status = line.ok() ? groups.Add(*std::move(line)) : line.status();
+    const absl::Status status = line.ok() ? add(*std::move(line)) : line.status();
     if (status.ok()) continue;
     error << "line " << number << ": " << status.message() << '\n';
     exit_code = EX_DATAERR;
   }
-  for (const Group& group : groups.all()) {
+  for (const Group& group : groups) {
     const absl::StatusOr<nlohmann::ordered_json> fused = FuseGroup(group, options.method);
     if (fused.ok()) {
       out << wire::DumpJson(*fused) << '\n';

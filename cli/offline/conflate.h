@@ -11,9 +11,10 @@ struct ConflateOptions {
   Method method = Method::kProduct;
 };
 
-// Reads lines of JSON (EstimateLine) until the end, groups them by (site, epoch, subject), wherever in the
-// input they stand (all are held in memory), and writes one line per group, in the order of their first
-// appearance:
+// Reads lines of JSON until the end, groups them by (site, epoch, subject), wherever in the input they stand
+// (all are held in memory), and writes one line per group, in the order of their first appearance. In and
+// out:
+//   {"site":"a","epoch":"1","subject":1,"source":"p1","mean":[x,y],"scale_tril":[l11,l21,l22]}
 //   {"site":"a","epoch":"1","subject":1,"mean":[x,y],"scale_tril":[l11,l21,l22],"covariance":[[xx,xy],[xy,yy]],
 //    "contributors":["p1","p2"]}
 // with the contributors in alphabetical order; the covariance is the product of the factor and its transpose.

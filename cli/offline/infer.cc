@@ -13,6 +13,7 @@
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 #include "node/accelerator/create.h"
 
 namespace tributary::cli {
@@ -28,18 +29,15 @@ struct InferArguments {
 };
 
 absl::StatusOr<parameters::NpyArray> ReadFeatures(const std::string& path) {
-  const auto file = runtime::ReadFile(path, std::size_t{16} << 30);
-  if (!file.ok()) return file.status();
-  auto array = parameters::DecodeNpy(*file);
-  if (!array.ok())
-    return absl::Status(array.status().code(), absl::StrCat(path, ": ", array.status().message()));
-  if (array->shape.size() != 2 || array->shape[1] != nn::PositioningNetwork::kInputs) {
+  ASSIGN_OR_RETURN(const auto file, runtime::ReadFile(path, std::size_t{16} << 30));
+  ASSIGN_OR_RETURN(parameters::NpyArray array, Named(path, parameters::DecodeNpy(file)));
+  if (array.shape.size() != 2 || array.shape[1] != nn::PositioningNetwork::kInputs) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": the array is not [n, ", nn::PositioningNetwork::kInputs, "]"));
   }
-  const auto bad = std::ranges::find_if(array->values, [](float v) { return !std::isfinite(v); });
-  if (bad != array->values.end()) {
-    const auto index = static_cast<std::size_t>(bad - array->values.begin());
+  const auto bad = std::ranges::find_if(array.values, [](float v) { return !std::isfinite(v); });
+  if (bad != array.values.end()) {
+    const auto index = static_cast<std::size_t>(bad - array.values.begin());
     return absl::InvalidArgumentError(absl::StrCat(path, ": not finite at row ",
                                                    index / nn::PositioningNetwork::kInputs, ", column ",
                                                    index % nn::PositioningNetwork::kInputs));
@@ -48,27 +46,25 @@ absl::StatusOr<parameters::NpyArray> ReadFeatures(const std::string& path) {
 }
 
 absl::Status Infer(const InferArguments& arguments) {
-  const auto model = LoadPositioningModel(arguments.model);
-  if (!model.ok()) return model.status();
-  const auto features = ReadFeatures(arguments.features);
-  if (!features.ok()) return features.status();
-  const auto accelerator = accelerator::CreateAccelerator(
-      {.format = arguments.format, .max_batch = kInferenceBatch}, model->network);
-  if (!accelerator.ok()) return accelerator.status();
+  ASSIGN_OR_RETURN(const auto model, LoadPositioningModel(arguments.model));
+  ASSIGN_OR_RETURN(const auto features, ReadFeatures(arguments.features));
+  ASSIGN_OR_RETURN(const auto accelerator,
+                   accelerator::CreateAccelerator({.format = arguments.format, .max_batch = kInferenceBatch},
+                                                  model.network));
 
-  const std::size_t count = features->shape[0];
+  const std::size_t count = features.shape[0];
   std::vector<float> results(count * nn::kGaussianOutputs);
   std::array<float, kInferenceBatch * nn::kGaussianOutputs> outputs;
   for (std::size_t first = 0; first < count; first += kInferenceBatch) {
     const std::size_t size = std::min(kInferenceBatch, count - first);
     const auto batch =
-        std::span(features->values)
+        std::span(features.values)
             .subspan(first * nn::PositioningNetwork::kInputs, size * nn::PositioningNetwork::kInputs);
     const auto batch_outputs = std::span(outputs).first(size * nn::kGaussianOutputs);
-    if (absl::Status status = (*accelerator)->Infer(batch, size, batch_outputs); !status.ok()) return status;
+    RETURN_IF_ERROR(accelerator->Infer(batch, size, batch_outputs));
     for (std::size_t i = 0; i < size; ++i) {
       const nn::GaussianPosition position = PositionFromOutputs(
-          model->network, batch_outputs.subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
+          model.network, batch_outputs.subspan(i * nn::kGaussianOutputs, nn::kGaussianOutputs));
       const auto rest = std::ranges::copy(position.mean, &results[(first + i) * nn::kGaussianOutputs]).out;
       std::ranges::copy(position.cholesky, rest);
     }
