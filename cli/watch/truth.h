@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -12,19 +12,17 @@
 
 namespace tributary::cli {
 
-// Immutable; any thread may call.
-class Truth {
- public:
-  virtual ~Truth() = default;
+// x, y in the site's frame, m; nullopt where it is not known.
+using PlanePosition = std::optional<std::array<double, 2>>;
 
-  // x, y in the site's frame, m; nullopt where it is not known. `slot`: what the site's epochs count.
-  virtual std::optional<std::array<double, 2>> At(std::uint32_t subject, estimate::Epoch epoch,
-                                                  estimate::SlotLength slot) const = 0;
-};
+// Where a subject was in a slot; `slot`: what the site's epochs count. Empty: no truth is known. Any thread
+// may call.
+using Truth =
+    std::function<PlanePosition(std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot)>;
 
 // "room:seed=1" (also ",snapshots=N"): the walk of the simulated room's users. Anything else: a CSV file of
 // motion capture; subjects are its tags. Errors: InvalidArgument for a key or number that is not known; as
 // ReadFile and MotionCapture::Parse.
-absl::StatusOr<std::unique_ptr<Truth>> OpenTruth(const std::string& description);
+absl::StatusOr<Truth> OpenTruth(const std::string& description);
 
 }  // namespace tributary::cli

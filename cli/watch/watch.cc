@@ -1,17 +1,28 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/connection.h"
 #include "cli/failure.h"
-#include "cli/watch/watch_session.h"
+#include "cli/watch/truth.h"
+#include "cli/watch/watch_statistics.h"
+#include "core/link/watcher.h"
 #include "core/runtime/clock.h"
-#include "core/runtime/file.h"
+#include "core/runtime/mutex.h"
 #include "core/runtime/process.h"
+#include "core/status/macros.h"
+#include "core/wire/convert.h"
+#include "core/wire/message_json.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {
@@ -23,6 +34,126 @@ constexpr const char* kWatchExamples = R"(Examples:
   tributary watch lab --json --rate 10 | jq .slot.means  ten slots a second, one line each
 
 --json prints each slot that arrives as one line; docs/api.md has its keys. --summary covers every slot that arrived.)";
+
+// A watch under way: one thread reads and counts every slot, any other looks now and then.
+class WatchSession {
+ public:
+  struct Options {
+    link::WatchOptions watch;
+    double seconds = 0;        // from the first slot; 0: until stopped
+    bool print_slots = false;  // each slot as a line of JSON on standard output
+  };
+
+  WatchSession(Options options, std::shared_ptr<grpc::Channel> channel, Truth truth)
+      : options_(std::move(options)), channel_(std::move(channel)), statistics_(std::move(truth)) {
+    latest_.site = options_.watch.site;
+    thread_ = std::jthread([this] { Run(); });
+  }
+  ~WatchSession() { Stop(); }
+
+  // The session has ended by itself: its time is over, or it failed.
+  bool done() const {
+    const runtime::MutexLock lock(mutex_);
+    // Also where no slot comes any more to end the session.
+    return status_.has_value() || TimeIsOver(clock_.SteadyNs());
+  }
+
+  void Stop() {
+    enough_.request_stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // Valid once the session has ended.
+  absl::Status status() const {
+    const runtime::MutexLock lock(mutex_);
+    return status_.value_or(absl::OkStatus());
+  }
+
+  // Empty until the first slot has come.
+  std::optional<WatchView> View();
+
+ private:
+  void Run();
+  void Take(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves);
+  bool TimeIsOver(std::int64_t steady_ns) const REQUIRES(mutex_) {
+    return options_.seconds > 0 && first_steady_ns_ > 0 &&
+           static_cast<double>(steady_ns - first_steady_ns_) >= 1e9 * options_.seconds;
+  }
+
+  const Options options_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const runtime::SystemClock clock_;
+  std::stop_source enough_;
+
+  mutable runtime::Mutex mutex_;
+  WatchStatistics statistics_ GUARDED_BY(mutex_);
+  WatchView latest_ GUARDED_BY(mutex_);  // without figures
+  std::int64_t first_steady_ns_ GUARDED_BY(mutex_) = 0;
+  std::optional<absl::Status> status_ GUARDED_BY(mutex_);
+
+  // The viewer's: for the rate since the last second.
+  std::uint64_t viewed_fused_ = 0;
+  double viewed_seconds_ = 0;
+  double recent_fused_per_s_ = 0;
+
+  std::jthread thread_;  // last: it uses everything above
+};
+
+void WatchSession::Run() {
+  const auto take = [this](const wire::WatchedSlot& slot, const std::vector<std::string>& leaves) {
+    Take(slot, leaves);
+  };
+  const auto lost = [this](const absl::Status& error) {
+    const runtime::MutexLock lock(mutex_);
+    latest_.note = absl::StrCat("link lost (", error.message(), "), trying again");
+  };
+  const absl::Status status = link::WatchSlots(channel_, options_.watch, enough_.get_token(), take, lost);
+  const runtime::MutexLock lock(mutex_);
+  status_ = status;
+}
+
+void WatchSession::Take(const wire::WatchedSlot& slot, const std::vector<std::string>& leaves) {
+  const std::int64_t unix_ns = clock_.UnixNs();
+  const std::int64_t steady_ns = clock_.SteadyNs();
+  {
+    const runtime::MutexLock lock(mutex_);
+    if (first_steady_ns_ == 0) first_steady_ns_ = steady_ns;
+    if (TimeIsOver(steady_ns)) {
+      enough_.request_stop();
+      return;
+    }
+    statistics_.Add(slot, leaves.size(), unix_ns, steady_ns);
+    latest_.slot = slot;
+    latest_.leaves = leaves.size();
+    latest_.latency_us = 1e-3 * static_cast<double>(unix_ns - slot.captured_unix_ns);
+    latest_.note.clear();
+  }
+  if (options_.print_slots) {
+    const std::string line = wire::MessageJson(
+        wire::SlotMessage(options_.watch.site, slot, slot.length, leaves, slot.skipped_slots));
+    // At once: behind a pipe a slow rate would else stand in the buffer. A reader that has gone ends the
+    // watch.
+    if (std::printf("%s\n", line.c_str()) < 0 || std::fflush(stdout) != 0) enough_.request_stop();
+  }
+}
+
+std::optional<WatchView> WatchSession::View() {
+  WatchView view;
+  {
+    const runtime::MutexLock lock(mutex_);
+    if (first_steady_ns_ == 0) return std::nullopt;
+    view = latest_;
+    view.figures = statistics_.figures();
+  }
+  const double elapsed_s = view.figures.seconds - viewed_seconds_;
+  if (elapsed_s >= 1) {
+    recent_fused_per_s_ = static_cast<double>(view.figures.fused - viewed_fused_) / elapsed_s;
+    viewed_seconds_ = view.figures.seconds;
+    viewed_fused_ = view.figures.fused;
+  }
+  view.fused_per_s = viewed_seconds_ > 0 ? recent_fused_per_s_ : view.figures.fused_per_s;
+  return view;
+}
 
 struct WatchArguments {
   ConnectionArguments connection;
@@ -44,7 +175,7 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  void Show(const WatchView& view, const Truth* truth) {
+  void Show(const WatchView& view, const Truth& truth) {
     if (quiet_) return;
     if (terminal_) {
       std::string frame = "\x1b[H";
@@ -79,34 +210,29 @@ bool WaitForSignal(std::int64_t ns) {
 absl::Status Watch(const WatchArguments& arguments) {
   runtime::BlockSignals();
   WatchSession::Options options = arguments.session;
-  std::unique_ptr<Truth> truth;
+  Truth truth;
   if (!arguments.truth.empty()) {
-    auto opened = OpenTruth(arguments.truth);
-    if (!opened.ok()) return opened.status();
-    truth = *std::move(opened);
+    ASSIGN_OR_RETURN(truth, OpenTruth(arguments.truth));
   }
   if (options.watch.site.empty()) {
-    const auto nodes =
-        CallAggregator(arguments.connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest());
-    if (!nodes.ok()) return nodes.status();
-    auto site = OnlySite(*nodes);
-    if (!site.ok()) return site.status();
-    options.watch.site = *std::move(site);
+    ASSIGN_OR_RETURN(
+        const auto nodes,
+        CallAggregator(arguments.connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest()));
+    ASSIGN_OR_RETURN(options.watch.site, OnlySite(nodes));
   }
-  const auto channel = Connect(arguments.connection);
-  if (!channel.ok()) return channel.status();
+  ASSIGN_OR_RETURN(const auto channel, Connect(arguments.connection));
 
   constexpr std::int64_t kFrameNs = 100'000'000;
   constexpr std::int64_t kFirstSlotNs = 15'000'000'000;
   const runtime::SystemClock clock;
   const std::int64_t started_ns = clock.SteadyNs();
-  WatchSession session(options, *channel, truth.get(), clock);
+  WatchSession session(options, channel, truth);
   {
     Screen screen(options.print_slots);
     while (!session.done() && std::ferror(stdout) == 0 && !WaitForSignal(kFrameNs)) {
       const auto view = session.View();
       if (view) {
-        screen.Show(*view, truth.get());
+        screen.Show(*view, truth);
       } else if (options.seconds > 0 && clock.SteadyNs() - started_ns >= kFirstSlotNs) {
         break;
       }
@@ -119,7 +245,7 @@ absl::Status Watch(const WatchArguments& arguments) {
   const std::string summary = FiguresLine(view ? view->figures : WatchFigures());
   if (!options.print_slots) std::printf("%s\n", summary.c_str());
   if (!arguments.summary.empty()) {
-    if (absl::Status status = WriteOutput(arguments.summary, summary + "\n"); !status.ok()) return status;
+    RETURN_IF_ERROR(WriteOutput(arguments.summary, summary + "\n"));
   }
   if (!view && options.seconds > 0) {
     return absl::UnavailableError("site " + options.watch.site + " fused nothing within 15 s");

@@ -1,10 +1,14 @@
 #include "cli/watch/watch_statistics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "cli/table.h"
 #include "core/estimate/tuple_frame.h"
 
 namespace tributary::cli {
@@ -12,9 +16,9 @@ namespace {
 
 constexpr double kNmPerM = 1e9;
 constexpr double kCmPerNm = 1e-7;
+constexpr std::size_t kMaxRows = 64;
 
-}  // namespace
-
+// Leaves that contributed to an estimate.
 std::size_t ContributorCount(const wire::WatchedSlot& slot, std::size_t subject) {
   std::size_t count = 0;
   for (std::size_t word = 0; word < slot.contributor_words; ++word) {
@@ -24,18 +28,59 @@ std::size_t ContributorCount(const wire::WatchedSlot& slot, std::size_t subject)
   return count;
 }
 
-Judgement JudgeEstimate(const wire::WatchedSlot& slot, std::size_t subject,
-                        const std::array<double, 2>& truth) {
+// Error of one estimate in m and its squared Mahalanobis distance to the truth, in the plane (the first two
+// dimensions).
+struct Judgement {
+  double error_m;
+  double nees;
+};
+
+// Nothing where the truth is not known.
+std::optional<Judgement> JudgeEstimate(const wire::WatchedSlot& slot, std::size_t subject,
+                                       const Truth& truth) {
+  const PlanePosition at = truth ? truth(slot.subjects[subject], slot.epoch, slot.length) : std::nullopt;
+  if (!at) return std::nullopt;
   const float* mean = &slot.means[subject * slot.dimension];
   const float* factor = &slot.cholesky[subject * estimate::TriangleSize(slot.dimension)];
-  const double dx = double{mean[0]} - truth[0];
-  if (slot.dimension == 1) return {std::abs(dx), dx * dx / (double{factor[0]} * factor[0])};
-  const double dy = double{mean[1]} - truth[1];
+  const double dx = double{mean[0]} - (*at)[0];
+  if (slot.dimension == 1) return Judgement{std::abs(dx), dx * dx / (double{factor[0]} * factor[0])};
+  const double dy = double{mean[1]} - (*at)[1];
   // The leading 2 × 2 block of the factor is that of the marginal: L z = difference.
   const double zx = dx / factor[0];
   const double zy = (dy - factor[1] * zx) / factor[2];
-  return {std::hypot(dx, dy), zx * zx + zy * zy};
+  return Judgement{std::hypot(dx, dy), zx * zx + zy * zy};
 }
+
+// Root mean square of the standard deviations along the axes, cm.
+double SigmaCm(const wire::WatchedSlot& slot, std::size_t subject) {
+  const std::size_t size = estimate::TriangleSize(slot.dimension);
+  double trace = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double element = slot.cholesky[subject * size + i];
+    trace += element * element;
+  }
+  return 100 * std::sqrt(trace / slot.dimension);
+}
+
+const Table& SubjectTable() {
+  static const Table table({Right("subject", 8), Right("x m", 9), Right("y m", 9), Right("sigma cm"),
+                            Right("error cm", 9), Right("consistency", 12), Right("sources", 9)});
+  return table;
+}
+
+std::string Row(const WatchView& view, const Truth& truth, std::size_t subject) {
+  const wire::WatchedSlot& slot = view.slot;
+  const float* mean = &slot.means[subject * slot.dimension];
+  const double y = slot.dimension > 1 ? double{mean[1]} : 0.0;
+  const auto judgement = JudgeEstimate(slot, subject, truth);
+  const std::string error = judgement ? fmt::format("{:.2f}", 100 * judgement->error_m) : "-";
+  return SubjectTable().Row(slot.subjects[subject], fmt::format("{:.3f}", mean[0]), fmt::format("{:.3f}", y),
+                            fmt::format("{:.2f}", SigmaCm(slot, subject)), error,
+                            fmt::format("{:.2f}", slot.consistency[subject]),
+                            fmt::format("{}/{}", ContributorCount(slot, subject), view.leaves));
+}
+
+}  // namespace
 
 void WatchStatistics::Add(const wire::WatchedSlot& slot, std::size_t leaves, std::int64_t received_unix_ns,
                           std::int64_t received_steady_ns) {
@@ -54,21 +99,16 @@ void WatchStatistics::Add(const wire::WatchedSlot& slot, std::size_t leaves, std
   bool complete = true;
   for (std::size_t i = 0; i < slot.subjects.size(); ++i) {
     complete = complete && ContributorCount(slot, i) == leaves;
-    if (truth_ != nullptr) Judge(slot, i);
+    const auto judgement = JudgeEstimate(slot, i, truth_);
+    if (!judgement) continue;
+    // Beyond what a site can be: the estimate is as wrong as it can be, and the sum stays finite.
+    constexpr double kMaxErrorM = 1e6;
+    const double error_m = judgement->error_m < kMaxErrorM ? judgement->error_m : kMaxErrorM;
+    ++totals_.judged;
+    errors_nm_.Add(static_cast<std::int64_t>(error_m * kNmPerM));
+    nees_sum_ += judgement->nees;
   }
   if (!complete) ++totals_.incomplete_slots;
-}
-
-void WatchStatistics::Judge(const wire::WatchedSlot& slot, std::size_t subject) {
-  const auto truth = truth_->At(slot.subjects[subject], slot.epoch, slot.length);
-  if (!truth) return;
-  const Judgement judgement = JudgeEstimate(slot, subject, *truth);
-  // Beyond what a site can be: the estimate is as wrong as it can be, and the sum stays finite.
-  constexpr double kMaxErrorM = 1e6;
-  const double error_m = judgement.error_m < kMaxErrorM ? judgement.error_m : kMaxErrorM;
-  ++totals_.judged;
-  errors_nm_.Add(static_cast<std::int64_t>(error_m * kNmPerM));
-  nees_sum_ += judgement.nees;
 }
 
 WatchFigures WatchStatistics::figures() const {
@@ -121,6 +161,36 @@ std::string FiguresLine(const WatchFigures& figures) {
                         {"p90", tenths(figures.latency_p90_us)},
                         {"p99", tenths(figures.latency_p99_us)}};
   return line.dump();
+}
+
+std::vector<std::string> TableLines(const WatchView& view, const Truth& truth) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("site {}   epoch {}   latency {:.0f} us   {}", view.site, view.slot.epoch,
+                              view.latency_us, view.note));
+  lines.push_back("");
+  lines.push_back(SubjectTable().Heading());
+  const std::size_t rows = std::min(view.slot.subjects.size(), kMaxRows);
+  for (std::size_t i = 0; i < rows; ++i) lines.push_back(Row(view, truth, i));
+  if (rows < view.slot.subjects.size()) {
+    lines.push_back(fmt::format("{:>8} {} more", "", view.slot.subjects.size() - rows));
+  }
+  lines.push_back("");
+  lines.push_back(FiguresText(view));
+  return lines;
+}
+
+std::string FiguresText(const WatchView& view) {
+  const WatchFigures& figures = view.figures;
+  std::string text = fmt::format("{:.0f} s   {:.0f} fused/s", figures.seconds, view.fused_per_s);
+  if (figures.judged > 0) {
+    text += fmt::format("   error {:.2f} cm (90 %: {:.2f})   NEES {:.2f}", figures.mean_error_cm,
+                        figures.p90_error_cm, figures.nees);
+  }
+  text +=
+      fmt::format("   latency {:.0f} us (99 %: {:.0f})   incomplete {}   skipped {}", figures.latency_p50_us,
+                  figures.latency_p99_us, figures.incomplete_slots, figures.skipped_slots);
+  if (!view.note.empty()) text += "   " + view.note;
+  return text;
 }
 
 }  // namespace tributary::cli

@@ -1,9 +1,12 @@
-// Figures over all slots that were watched: rates, errors, consistency, latency. Pure.
+// Figures over all slots that were watched: rates, errors, consistency, latency; and the live table of them.
+// Pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/watch/truth.h"
 #include "core/runtime/latency.h"
@@ -36,8 +39,7 @@ struct WatchFigures {
 // One thread's.
 class WatchStatistics {
  public:
-  // `truth` may be null; it outlives this object.
-  explicit WatchStatistics(const Truth* truth) : truth_(truth) {}
+  explicit WatchStatistics(Truth truth) : truth_(std::move(truth)) {}
 
   void Add(const wire::WatchedSlot& slot, std::size_t leaves, std::int64_t received_unix_ns,
            std::int64_t received_steady_ns);
@@ -45,32 +47,35 @@ class WatchStatistics {
   WatchFigures figures() const;
 
  private:
-  void Judge(const wire::WatchedSlot& slot, std::size_t subject);
-
-  const Truth* const truth_;
+  const Truth truth_;
   WatchFigures totals_;  // counts only
   std::uint64_t first_fused_ = 0;
   std::int64_t first_steady_ns_ = 0;
   std::int64_t last_steady_ns_ = 0;
-  runtime::LatencyHistogram
-      errors_nm_;  // lengths in nanometres: a logarithmic histogram is one, whatever it counts
+  // Lengths in nanometres: a logarithmic histogram is one, whatever it counts.
+  runtime::LatencyHistogram errors_nm_;
   double nees_sum_ = 0;
   runtime::LatencyHistogram latency_;
 };
 
-// Error of one estimate in m and its squared Mahalanobis distance to the truth, in the plane (the first two
-// dimensions).
-struct Judgement {
-  double error_m;
-  double nees;
-};
-Judgement JudgeEstimate(const wire::WatchedSlot& slot, std::size_t subject,
-                        const std::array<double, 2>& truth);
-
-// Leaves that contributed to an estimate.
-std::size_t ContributorCount(const wire::WatchedSlot& slot, std::size_t subject);
-
 // One line of JSON.
 std::string FiguresLine(const WatchFigures& figures);
+
+// What is to be shown at one moment.
+struct WatchView {
+  std::string site;
+  std::string note;        // e.g. that the link is lost; empty if all is well
+  wire::WatchedSlot slot;  // the latest
+  std::size_t leaves = 0;
+  double latency_us = 0;   // of that slot
+  WatchFigures figures;    // of all slots so far
+  double fused_per_s = 0;  // lately
+};
+
+// Lines without line breaks.
+std::vector<std::string> TableLines(const WatchView& view, const Truth& truth);
+
+// The same in one line, for where there is no terminal.
+std::string FiguresText(const WatchView& view);
 
 }  // namespace tributary::cli

@@ -5,20 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/watch/watch_table.h"
-
 namespace tributary::cli {
 namespace {
 
 // Everybody stands at the origin; nobody knows where subject 99 is.
-class OriginTruth final : public Truth {
- public:
-  std::optional<std::array<double, 2>> At(std::uint32_t subject, estimate::Epoch,
-                                          estimate::SlotLength) const override {
-    if (subject == 99) return std::nullopt;
-    return std::array{0.0, 0.0};
-  }
-};
+PlanePosition AtOrigin(std::uint32_t subject, estimate::Epoch, estimate::SlotLength) {
+  if (subject == 99) return std::nullopt;
+  return std::array{0.0, 0.0};
+}
 
 class WatchStatisticsTest : public ::testing::Test {
  protected:
@@ -35,8 +29,7 @@ class WatchStatisticsTest : public ::testing::Test {
   }
   void Add(const wire::WatchedSlot& slot, std::int64_t at_ns) { statistics_.Add(slot, 2, at_ns, at_ns); }
 
-  OriginTruth truth_;
-  WatchStatistics statistics_{&truth_};
+  WatchStatistics statistics_{AtOrigin};
 };
 
 TEST_F(WatchStatisticsTest, IsZeroBeforeTheFirstSlot) {
@@ -65,7 +58,8 @@ TEST_F(WatchStatisticsTest, JudgesErrorAndConsistencyAgainstTheTruth) {
 TEST_F(WatchStatisticsTest, JudgesACorrelatedEstimateByItsWholeFactor) {
   wire::WatchedSlot slot = Slot(1, 1);
   slot.cholesky = {1, 1, 1, 1, 1, 1};  // covariance [[1, 1], [1, 2]], whose inverse is [[2, -1], [-1, 1]]
-  EXPECT_NEAR(JudgeEstimate(slot, 0, {0, 0}).nees, 1.0, 1e-12);
+  Add(slot, 2000);
+  EXPECT_NEAR(statistics_.figures().nees, 1.0, 1e-12);
 }
 
 TEST_F(WatchStatisticsTest, DoesNotJudgeWhereTheTruthIsNotKnown) {
@@ -76,17 +70,12 @@ TEST_F(WatchStatisticsTest, DoesNotJudgeWhereTheTruthIsNotKnown) {
 }
 
 // A subject walks along x by a metre a second.
-class WalkTruth final : public Truth {
- public:
-  std::optional<std::array<double, 2>> At(std::uint32_t, estimate::Epoch epoch,
-                                          estimate::SlotLength slot) const override {
-    return std::array{1e-9 * static_cast<double>(slot.StartNs(epoch)), 0.0};
-  }
-};
+PlanePosition Walking(std::uint32_t, estimate::Epoch epoch, estimate::SlotLength slot) {
+  return std::array{1e-9 * static_cast<double>(slot.StartNs(epoch)), 0.0};
+}
 
 TEST_F(WatchStatisticsTest, JudgesByTheTimeThatAnEpochHasInItsSite) {
-  const WalkTruth walk;
-  WatchStatistics statistics(&walk);
+  WatchStatistics statistics(Walking);
   wire::WatchedSlot slot = Slot(3, 0);
   slot.length = *estimate::SlotLength::FromMs(100);
   slot.epoch = 30;
@@ -119,7 +108,7 @@ TEST_F(WatchStatisticsTest, JudgesASlotTheFirstTimeOnly) {
 }
 
 TEST_F(WatchStatisticsTest, LeavesErrorsOutOfTheSummaryWithoutTruth) {
-  WatchStatistics blind(nullptr);
+  WatchStatistics blind(Truth{});
   blind.Add(Slot(1, 1), 2, 2000, 2000);
   const auto summary = nlohmann::json::parse(FiguresLine(blind.figures()));
   EXPECT_FALSE(summary.contains("mean_error_cm"));
@@ -131,7 +120,7 @@ TEST_F(WatchStatisticsTest, ShowsEachSubjectWithItsErrorAndSources) {
   view.site = "lab";
   view.slot = Slot(0.03f, 0.04f, false);
   view.leaves = 2;
-  const auto lines = TableLines(view, &truth_);
+  const auto lines = TableLines(view, AtOrigin);
   ASSERT_GE(lines.size(), 5u);
   EXPECT_THAT(lines[3], ::testing::AllOf(::testing::HasSubstr("0.030"), ::testing::HasSubstr("5.00"),
                                          ::testing::HasSubstr("2/2")));
