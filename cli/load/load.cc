@@ -18,6 +18,7 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/process.h"
+#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
@@ -32,15 +33,10 @@ constexpr double kFlatOutWatchHz = 100;
 constexpr double kMostSlotsPerS = 2000;  // unless a rate is given
 
 struct Options {
-  ConnectionArguments connection;
+  LoadPlan plan;
   std::string http;
-  std::string site = "load";
-  std::uint32_t panels = 4;
-  std::uint32_t users = 16;
-  estimate::SlotLength slot;
   std::string rate;  // empty: one slot in each of the site's, at most kMostSlotsPerS
   double seconds = 60;
-  std::size_t frames_per_message = 1;
   double deadline_ms = 50;
   bool as_json = false;
 };
@@ -52,11 +48,8 @@ struct Measured {
   std::vector<double> p50_ratios;
   std::vector<double> p99_ratios;
   double sending_s = 0;
+  MetricSamples gained;  // by the aggregator's metrics in all turns of load
   std::vector<double> resident_bytes;
-  double cpu_s = 0;
-  double tuples_accepted = 0;
-  double tuples_fused = 0;
-  double slots_incomplete = 0;
 };
 
 double Median(std::vector<double> values) {
@@ -75,66 +68,41 @@ json Quantiles(const runtime::LatencyHistogram& latency) {
           {"count", latency.count()}};
 }
 
-double MetricDifference(const MetricSamples& before, const MetricSamples& after, const std::string& name) {
-  const auto value = [&name](const MetricSamples& samples) {
-    const auto found = samples.find(name);
-    return found == samples.end() ? 0.0 : found->second;
-  };
-  return value(after) - value(before);
-}
-
 // One turn of load, with the aggregator's metrics around it.
-absl::Status LoadTurn(LoadClient& client, const std::string& http, const std::string& site, double seconds,
+absl::Status LoadTurn(LoadClient& client, const std::string& http, double seconds,
                       runtime::LatencyHistogram& latency, Measured& measured) {
   MetricSamples before;
   if (!http.empty()) {
-    absl::StatusOr<MetricSamples> samples = ReadMetrics(http);
-    if (!samples.ok()) return samples.status();
-    before = *std::move(samples);
+    ASSIGN_OR_RETURN(before, ReadMetrics(http));
   }
   const runtime::SystemClock clock;
   const std::int64_t start_ns = clock.SteadyNs();
-  if (absl::Status status =
-          client.Run(std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds)), latency);
-      !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(client.Run(std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds)), latency));
   measured.sending_s += 1e-9 * static_cast<double>(clock.SteadyNs() - start_ns);
   if (http.empty()) return absl::OkStatus();
-  absl::StatusOr<MetricSamples> after = ReadMetrics(http);
-  if (!after.ok()) return after.status();
-  const std::string label = fmt::format("{{site=\"{}\"}}", site);
-  measured.cpu_s += MetricDifference(before, *after, "process_cpu_seconds_total");
-  measured.tuples_accepted += MetricDifference(before, *after, "tributary_tuples_accepted_total" + label);
-  measured.tuples_fused += MetricDifference(before, *after, "tributary_tuples_fused_total" + label);
-  measured.slots_incomplete +=
-      MetricDifference(before, *after,
-                       fmt::format("tributary_slots_fused_total{{end=\"deadline\",site=\"{}\"}}", site)) +
-      MetricDifference(before, *after,
-                       fmt::format("tributary_slots_fused_total{{end=\"evicted\",site=\"{}\"}}", site));
-  measured.resident_bytes.push_back((*after)["process_resident_memory_bytes"]);
+  ASSIGN_OR_RETURN(MetricSamples after, ReadMetrics(http));
+  for (const auto& [name, value] : after) measured.gained[name] += value - before[name];
+  measured.resident_bytes.push_back(after["process_resident_memory_bytes"]);
   return absl::OkStatus();
 }
 
-absl::Status Measure(const Options& options, const LoadPlan& plan, const EchoPeer& echo, LoadClient& client,
+absl::Status Measure(const LoadPlan& plan, double seconds, const EchoPeer& echo, LoadClient& client,
                      const std::string& http, Measured& measured) {
   const EchoPeer::Load echo_load{
       plan.panels, client.message_bytes(),
       (plan.rate_hz > 0 ? plan.rate_hz : kMostSlotsPerS) / static_cast<double>(plan.frames_per_message)};
-  const int turns = plan.rate_hz > 0 ? std::max(1, static_cast<int>(options.seconds / kTurnS)) : 1;
+  const int turns = plan.rate_hz > 0 ? std::max(1, static_cast<int>(seconds / kTurnS)) : 1;
   for (int turn = 0; turn < turns; ++turn) {
     runtime::LatencyHistogram message;
     runtime::LatencyHistogram burst;
     runtime::LatencyHistogram slot;
-    if (absl::Status status = echo.Run(echo_load, kEchoTurn, message, burst); !status.ok()) return status;
-    if (absl::Status status = LoadTurn(client, http, plan.site, options.seconds / turns, slot, measured);
-        !status.ok()) {
-      return status;
-    }
-    measured.p50_ratios.push_back(static_cast<double>(slot.QuantileNs(0.5)) /
-                                  static_cast<double>(burst.QuantileNs(0.5)));
-    measured.p99_ratios.push_back(static_cast<double>(slot.QuantileNs(0.99)) /
-                                  static_cast<double>(burst.QuantileNs(0.99)));
+    RETURN_IF_ERROR(echo.Run(echo_load, kEchoTurn, message, burst));
+    RETURN_IF_ERROR(LoadTurn(client, http, seconds / turns, slot, measured));
+    const auto ratio = [&](double q) {
+      return static_cast<double>(slot.QuantileNs(q)) / static_cast<double>(burst.QuantileNs(q));
+    };
+    measured.p50_ratios.push_back(ratio(0.5));
+    measured.p99_ratios.push_back(ratio(0.99));
     measured.slot.Merge(slot);
     measured.echo_message.Merge(message);
     measured.echo_burst.Merge(burst);
@@ -143,7 +111,7 @@ absl::Status Measure(const Options& options, const LoadPlan& plan, const EchoPee
 }
 
 json Report(const LoadPlan& plan, const LoadClient& client, const Measured& measured) {
-  const LoadCounts counts = client.counts();
+  const LoadCounts& counts = client.counts();
   const bool every_slot_watched = plan.watch_rate_hz == 0;
   const std::uint64_t lost_frames = counts.frames_sent - counts.frames_acknowledged + counts.frames_refused;
   const std::uint64_t seen_slots = counts.slots_received + counts.slots_skipped;
@@ -173,98 +141,92 @@ json Report(const LoadPlan& plan, const LoadClient& client, const Measured& meas
       {"echo_us", {{"burst", Quantiles(measured.echo_burst)}, {"message", Quantiles(measured.echo_message)}}},
       {"echo_is",
        "raw TCP on loopback, process to process, epoll at both ends, same number of connections, bytes per "
-       "message and "
-       "messages per second as the load, in turns with it; burst: from the stamp before the first of the "
-       "panels' "
-       "messages is written to the last echo; message: to each echo"}};
+       "message and messages per second as the load, in turns with it; burst: from the stamp before the "
+       "first of the panels' messages is written to the last echo; message: to each echo"}};
   if (!counts.first_refusal.empty()) report["first_refusal"] = counts.first_refusal;
   if (plan.rate_hz > 0) {
     report["ratio"] = {{"p50", Median(measured.p50_ratios)}, {"p99", Median(measured.p99_ratios)}};
   }
   if (!measured.resident_bytes.empty()) {
-    report["tuples_per_s"] = measured.tuples_accepted / measured.sending_s;
-    report["fused_per_s"] = measured.tuples_fused / measured.sending_s;
-    report["aggregator"] = {{"cpu_share", measured.cpu_s / measured.sending_s},
-                            {"incomplete_slots", measured.slots_incomplete},
+    const auto gained = [&measured](const std::string& name) {
+      const auto found = measured.gained.find(name);
+      return found == measured.gained.end() ? 0.0 : found->second;
+    };
+    const auto incomplete = [&](const char* end) {
+      return gained(fmt::format("tributary_slots_fused_total{{end=\"{}\",site=\"{}\"}}", end, plan.site));
+    };
+    const std::string label = fmt::format("{{site=\"{}\"}}", plan.site);
+    report["tuples_per_s"] = gained("tributary_tuples_accepted_total" + label) / measured.sending_s;
+    report["fused_per_s"] = gained("tributary_tuples_fused_total" + label) / measured.sending_s;
+    report["aggregator"] = {{"cpu_share", gained("process_cpu_seconds_total") / measured.sending_s},
+                            {"incomplete_slots", incomplete("deadline") + incomplete("evicted")},
                             {"resident_bytes", measured.resident_bytes.back()},
                             {"resident_bytes_first", measured.resident_bytes.front()}};
   }
-
   return report;
 }
 
 void Print(const json& report) {
-  const auto latency = [](const char* name, const json& us) {
-    fmt::print("{:<22} p50 {:.1f}  p90 {:.1f}  p99 {:.1f}  max {:.1f} us\n", name, us["p50"].get<double>(),
-               us["p90"].get<double>(), us["p99"].get<double>(), us["max"].get<double>());
-  };
-  fmt::print("{:<22} {:.0f} slots/s of {} panels × {} users for {:.1f} s\n", "sent",
-             report["slots_per_s"].get<double>(), report["panels"].get<int>(), report["users"].get<int>(),
-             report["seconds"].get<double>());
-  if (report.contains("tuples_per_s")) {
-    fmt::print("{:<22} {:.0f} tuples/s in, {:.0f} fused/s out\n", "fused",
-               report["tuples_per_s"].get<double>(), report["fused_per_s"].get<double>());
-  }
-  fmt::print("{:<22} {}\n", "lost", report["lost"].get<std::uint64_t>());
+  const auto print = [](const char* name, const std::string& text) { fmt::print("{:<22} {}\n", name, text); };
+  const auto number = [](const json& of, const char* key) { return of[key].get<double>(); };
   const auto count = [&report](const char* key) { return report[key].get<std::uint64_t>(); };
-  fmt::print("{:<22} {} sent, {} acknowledged, {} refused\n", "frames", count("sent_frames"),
-             count("acknowledged_frames"), count("refused_frames"));
-  fmt::print("{:<22} {} sent, {} received, {} incomplete, {} skipped\n", "slots", count("sent_slots"),
-             count("received_slots"), count("incomplete_slots"), count("skipped_slots"));
+  const auto latency = [&](const char* name, const json& us) {
+    print(name, fmt::format("p50 {:.1f}  p90 {:.1f}  p99 {:.1f}  max {:.1f} us", number(us, "p50"),
+                            number(us, "p90"), number(us, "p99"), number(us, "max")));
+  };
+  print("sent",
+        fmt::format("{:.0f} slots/s of {} panels × {} users for {:.1f} s", number(report, "slots_per_s"),
+                    count("panels"), count("users"), number(report, "seconds")));
+  if (report.contains("tuples_per_s")) {
+    print("fused", fmt::format("{:.0f} tuples/s in, {:.0f} fused/s out", number(report, "tuples_per_s"),
+                               number(report, "fused_per_s")));
+  }
+  print("lost", std::to_string(count("lost")));
+  print("frames", fmt::format("{} sent, {} acknowledged, {} refused", count("sent_frames"),
+                              count("acknowledged_frames"), count("refused_frames")));
+  print("slots", fmt::format("{} sent, {} received, {} incomplete, {} skipped", count("sent_slots"),
+                             count("received_slots"), count("incomplete_slots"), count("skipped_slots")));
   latency("stamp to watcher", report["latency_us"]);
   latency("raw TCP echo, burst", report["echo_us"]["burst"]);
   latency("raw TCP echo, message", report["echo_us"]["message"]);
   if (report.contains("ratio")) {
-    fmt::print("{:<22} p50 {:.2f}  p99 {:.2f} (to the burst, median of turns)\n", "ratio",
-               report["ratio"]["p50"].get<double>(), report["ratio"]["p99"].get<double>());
+    print("ratio", fmt::format("p50 {:.2f}  p99 {:.2f} (to the burst, median of turns)",
+                               number(report["ratio"], "p50"), number(report["ratio"], "p99")));
   }
   if (report.contains("aggregator")) {
-    fmt::print("{:<22} {:.1f} % of a core, {:.1f} MB resident\n", "aggregator",
-               100 * report["aggregator"]["cpu_share"].get<double>(),
-               1e-6 * report["aggregator"]["resident_bytes"].get<double>());
+    const json& aggregator = report["aggregator"];
+    print("aggregator",
+          fmt::format("{:.1f} % of a core, {:.1f} MB resident", 100 * number(aggregator, "cpu_share"),
+                      1e-6 * number(aggregator, "resident_bytes")));
   }
-  if (report.contains("first_refusal")) {
-    fmt::print("{:<22} {}\n", "first refusal", report["first_refusal"].get<std::string>());
-  }
+  if (report.contains("first_refusal")) print("first refusal", report["first_refusal"].get<std::string>());
 }
 
 absl::Status Run(const Options& options) {
   runtime::TuneProcess();
-  LoadPlan plan;
-  plan.site = options.site;
-  plan.panels = options.panels;
-  plan.users = options.users;
-  plan.frames_per_message = options.frames_per_message;
-  plan.slot = options.slot;
+  LoadPlan plan = options.plan;
   if (options.rate.empty()) {
-    plan.rate_hz = std::min(kMostSlotsPerS, options.slot.rate_hz());
+    plan.rate_hz = std::min(kMostSlotsPerS, plan.slot.rate_hz());
   } else if (options.rate == "max") {
     plan.rate_hz = 0;
     plan.watch_rate_hz = kFlatOutWatchHz;
   } else if (!absl::SimpleAtod(options.rate, &plan.rate_hz) || !(plan.rate_hz > 0 && plan.rate_hz <= 1e6)) {
     return UsageError("--rate: " + NotAllowed(options.rate, "slots per second up to 1000000, or max"));
   }
-  absl::StatusOr<std::unique_ptr<EchoPeer>> echo = EchoPeer::Fork();
-  if (!echo.ok()) return echo.status();
-  plan.connection = options.connection;
+  ASSIGN_OR_RETURN(const std::unique_ptr<EchoPeer> echo, EchoPeer::Fork());
   std::string http = options.http;
   std::unique_ptr<LoadServer> server;
   if (plan.connection.aggregator.empty()) {
     // Flat out a panel may be behind the others for longer.
     const double deadline_ms = plan.rate_hz > 0 ? options.deadline_ms : 2000;
-    absl::StatusOr<std::unique_ptr<LoadServer>> started =
-        LoadServer::Start({plan.site, plan.panels, plan.users, deadline_ms, plan.slot});
-    if (!started.ok()) return started.status();
-    server = *std::move(started);
+    ASSIGN_OR_RETURN(server, LoadServer::Start(plan, deadline_ms));
     plan.connection = {.aggregator = server->address()};
     http = server->http_address();
   }
-  absl::StatusOr<std::unique_ptr<LoadClient>> client = LoadClient::Connect(plan);
-  if (!client.ok()) return client.status();
+  ASSIGN_OR_RETURN(const std::unique_ptr<LoadClient> client, LoadClient::Connect(plan));
   Measured measured;
-  if (absl::Status status = Measure(options, plan, **echo, **client, http, measured); !status.ok())
-    return status;
-  const json report = Report(plan, **client, measured);
+  RETURN_IF_ERROR(Measure(plan, options.seconds, *echo, *client, http, measured));
+  const json report = Report(plan, *client, measured);
   if (options.as_json) {
     fmt::print("{}\n", report.dump(2));
   } else {
@@ -278,19 +240,19 @@ absl::Status Run(const Options& options) {
 void AddLoadCommand(Commands& program) {
   auto [command, options] = program.Add<Options>(
       "load", "Send the tuples of N panels to an aggregator; measure rate, latency and losses", Run);
-  options.connection.aggregator.clear();
-  command.Connection(options.connection,
-                     "Address of the aggregator; without one, the command starts its own");
+  LoadPlan& plan = options.plan;
+  plan.connection.aggregator.clear();
+  command.Connection(plan.connection, "Address of the aggregator; without one, the command starts its own");
   command.Text("--http", options.http, "HOST:PORT",
                "HTTP address of that aggregator, to read its CPU time and memory");
-  command.Text("--site", options.site, "SITE", "Name of the site; it needs the sources panel-0, panel-1 …");
-  command.Number("--panels", options.panels, "N", "Number of panels", {1, 64});
-  command.Number("--users", options.users, "N", "Number of tuples in a frame", {1, 256});
-  command.SlotLength(options.slot);
+  command.Text("--site", plan.site, "SITE", "Name of the site; it needs the sources panel-0, panel-1 …");
+  command.Number("--panels", plan.panels, "N", "Number of panels", {1, 64});
+  command.Number("--users", plan.users, "N", "Number of tuples in a frame", {1, 256});
+  command.SlotLength(plan.slot);
   command.Text("--rate", options.rate, "max|HZ",
                "Slots per second, or \"max\" (default: every slot, at most 2000 a second)");
   command.Number("--seconds", options.seconds, "N", "Duration in seconds", {0.1, 1e6});
-  command.Number("--frames-per-message", options.frames_per_message, "N", "Number of slots in one message",
+  command.Number("--frames-per-message", plan.frames_per_message, "N", "Number of slots in one message",
                  {1, 1024});
   command.Number("--deadline-ms", options.deadline_ms, "MS",
                  "deadline_ms of the site, where the command starts its own aggregator");

@@ -1,31 +1,19 @@
 #include "cli/load/load_client.h"
 
 #include <fmt/format.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/grpcpp.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <deque>
-#include <optional>
-#include <random>
 #include <utility>
-#include <vector>
 
-#include "cli/connection.h"
-#include "cli/load/load_message.h"
 #include "core/estimate/epoch.h"
-#include "core/runtime/clock.h"
+#include "core/status/macros.h"
 #include "core/wire/convert.h"
 #include "core/wire/report.h"
-#include "tributary/v1/fusion.pb.h"
 
 namespace tributary::cli {
 namespace {
-
-using Stream = grpc::GenericClientAsyncReaderWriter;
 
 constexpr std::chrono::seconds kConnectTimeout{5};
 constexpr std::int64_t kDrainNs = 2'000'000'000;
@@ -33,12 +21,6 @@ constexpr std::int64_t kDrainNs = 2'000'000'000;
 // slots that the aggregator has open.
 constexpr std::uint64_t kMaxInFlight = 16;
 constexpr std::uint64_t kMaxAhead = 4;
-
-// What an event of the queue is about; its address is the tag.
-struct Event {
-  enum Kind { kStarted, kWritten, kRead, kFinished } kind;
-  std::size_t stream;  // index; the watcher is the last
-};
 
 template <typename Message>
 grpc::ByteBuffer Encode(const Message& message) {
@@ -56,88 +38,42 @@ gpr_timespec Within(std::int64_t ms) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(ms, GPR_TIMESPAN));
 }
 
-struct Connection {
-  std::unique_ptr<grpc::GenericStub> stub;
-  grpc::ClientContext context;
-  std::unique_ptr<Stream> stream;
-  grpc::ByteBuffer incoming;
-  Event started, written, read;
-  bool writing = false;
-  std::deque<grpc::ByteBuffer> waiting;  // behind the write that is under way
-  std::uint64_t messages = 0;
-  std::uint64_t acknowledged = 0;  // sequence
+}  // namespace
 
-  explicit Connection(std::size_t index)
-      : started{Event::kStarted, index}, written{Event::kWritten, index}, read{Event::kRead, index} {}
-};
-
-class Client final : public LoadClient {
- public:
-  Client(const LoadPlan& plan, std::optional<config::TlsMaterial> tls)
-      : plan_(plan),
-        tls_(std::move(tls)),
-        streams_(tls_ ? 1 : plan.panels),
-        panels_per_stream_(plan.panels / streams_) {
-    for (std::uint32_t i = 0; i < plan.panels; ++i) {
-      messages_.emplace_back(i, i % panels_per_stream_, plan.users, plan.frames_per_message);
-    }
+LoadClient::LoadClient(const LoadPlan& plan, std::optional<config::TlsMaterial> tls)
+    : plan_(plan),
+      tls_(std::move(tls)),
+      streams_(tls_ ? 1 : plan.panels),
+      panels_per_stream_(plan.panels / streams_) {
+  for (std::uint32_t i = 0; i < plan.panels; ++i) {
+    messages_.emplace_back(i, i % panels_per_stream_, plan.users, plan.frames_per_message);
   }
-  ~Client() override;
+}
 
-  absl::Status Open();
-  absl::Status Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency) override;
-  LoadCounts counts() const override { return counts_; }
-  std::size_t message_bytes() const override { return messages_.front().bytes().size(); }
+absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Connect(const LoadPlan& plan) {
+  ASSIGN_OR_RETURN(std::optional<config::TlsMaterial> tls, LoadClientTls(plan.connection.tls));
+  std::unique_ptr<LoadClient> client(new LoadClient(plan, std::move(tls)));
+  RETURN_IF_ERROR(client->Open());
+  return client;
+}
 
- private:
-  bool flat_out() const { return plan_.rate_hz == 0; }
-  std::size_t watcher() const { return streams_; }
-  std::size_t StreamOf(std::size_t panel) const { return panel / panels_per_stream_; }
-  // The number of a panel's frame in its stream, from 1: message after message, in each the panels in order.
-  std::uint64_t Sequence(std::size_t panel, std::uint64_t slot) const {
-    const std::uint64_t frames = plan_.frames_per_message;
-    const std::uint64_t message = slot / frames * panels_per_stream_ + panel % panels_per_stream_;
-    return message * frames + slot % frames + 1;
+LoadClient::~LoadClient() {
+  for (auto& connection : connections_) connection->context.TryCancel();
+  queue_.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_.Next(&tag, &ok)) {
   }
+}
 
-  std::unique_ptr<Connection> MakeConnection(std::size_t index, const char* method);
-  // Handles one event or returns false at the deadline.
-  bool Step(gpr_timespec deadline);
-  void OnRead(Connection& connection, std::size_t index);
-  void OnAcknowledged(Connection& connection);
-  void OnSlot(Connection& connection);
-  v1::ReportRequest Greeting(std::size_t stream) const;
-  void Send(std::size_t panel);
-  void Write(Connection& connection, grpc::ByteBuffer bytes);
+// The number of a panel's frame in its stream, from 1: message after message, in each the panels in order.
+std::uint64_t LoadClient::Sequence(std::size_t panel, std::uint64_t slot) const {
+  const std::uint64_t frames = plan_.frames_per_message;
+  const std::uint64_t message = slot / frames * panels_per_stream_ + panel % panels_per_stream_;
+  return message * frames + slot % frames + 1;
+}
 
-  void SendDueSlots();
-  void SendFlatOut(std::size_t stream);
-  void RunPaced(std::int64_t end_ns);
-  bool SlotIsOut() const;
-  bool AllAnswered() const;
-
-  const LoadPlan plan_;
-  const std::optional<config::TlsMaterial> tls_;
-  const std::size_t streams_;
-  const std::size_t panels_per_stream_;
-  const runtime::SystemClock clock_;
-  std::vector<LoadMessage> messages_;
-  grpc::CompletionQueue queue_;
-  std::vector<std::unique_ptr<Connection>> connections_;
-  v1::ReportResponse response_;
-  v1::WatchResponse watched_;
-  LoadCounts counts_;
-  runtime::LatencyHistogram* latency_ = nullptr;
-  absl::Status broken_;
-
-  bool sending_ = false;
-  std::int64_t start_ns_ = 0;  // of the run, steady
-  std::uint64_t run_slots_ = 0;
-  estimate::Epoch next_epoch_ = 0;
-  std::uint64_t next_slot_ = 0;  // overall
-};
-
-std::unique_ptr<Connection> Client::MakeConnection(std::size_t index, const char* method) {
+std::unique_ptr<LoadClient::Connection> LoadClient::MakeConnection(std::size_t index, const char* method) {
   auto connection = std::make_unique<Connection>(index);
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a TCP connection for each
@@ -153,7 +89,7 @@ std::unique_ptr<Connection> Client::MakeConnection(std::size_t index, const char
   return connection;
 }
 
-absl::Status Client::Open() {
+absl::Status LoadClient::Open() {
   for (std::size_t i = 0; i < streams_; ++i) {
     connections_.push_back(MakeConnection(i, "/tributary.v1.FusionService/Report"));
   }
@@ -176,27 +112,27 @@ absl::Status Client::Open() {
       }
       return FromPeer(status, plan_.connection);
     }
-    if (event.kind == Event::kStarted && event.stream == watcher()) {
+    const bool watches = event.stream == watcher();
+    const auto read = [&connection] { connection.stream->Read(&connection.incoming, &connection.read); };
+    if (event.kind == Event::kStarted && watches) {
       v1::WatchRequest request;
       request.set_site(plan_.site);
       request.set_max_rate_hz(plan_.watch_rate_hz);
       connection.stream->WriteLast(Encode(request), grpc::WriteOptions(), &connection.written);
-      connection.stream->Read(&connection.incoming, &connection.read);
+      read();
     } else if (event.kind == Event::kStarted) {
       connection.stream->Write(Encode(Greeting(event.stream)), &connection.written);
-    } else if (event.kind == Event::kWritten && event.stream == watcher()) {
+    } else if (event.kind == Event::kWritten && watches) {
       ++greeted;
-    } else if (event.kind == Event::kWritten) {
-      connection.stream->Read(&connection.incoming, &connection.read);
-    } else if (event.kind == Event::kRead) {
-      ++greeted;
-      connection.stream->Read(&connection.incoming, &connection.read);
+    } else {
+      if (event.kind == Event::kRead && !watches) ++greeted;
+      read();
     }
   }
   return absl::OkStatus();
 }
 
-v1::ReportRequest Client::Greeting(std::size_t stream) const {
+v1::ReportRequest LoadClient::Greeting(std::size_t stream) const {
   wire::ReportingProcess process;
   process.site = plan_.site;
   process.slot = plan_.slot;
@@ -211,16 +147,7 @@ v1::ReportRequest Client::Greeting(std::size_t stream) const {
   return request;
 }
 
-Client::~Client() {
-  for (auto& connection : connections_) connection->context.TryCancel();
-  queue_.Shutdown();
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue_.Next(&tag, &ok)) {
-  }
-}
-
-absl::Status Client::Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency) {
+absl::Status LoadClient::Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency) {
   latency_ = &latency;
   sending_ = true;
   run_slots_ = 0;
@@ -235,14 +162,17 @@ absl::Status Client::Run(std::chrono::nanoseconds duration, runtime::LatencyHist
   }
   sending_ = false;
   const std::int64_t drained_ns = clock_.SteadyNs() + kDrainNs;
-  while (!AllAnswered() && clock_.SteadyNs() < drained_ns && broken_.ok()) Step(Within(10));
+  const auto all_answered = [this] {
+    return counts_.frames_acknowledged >= counts_.frames_sent && (flat_out() || SlotIsOut());
+  };
+  while (!all_answered() && clock_.SteadyNs() < drained_ns && broken_.ok()) Step(Within(10));
   latency_ = nullptr;
   return broken_;
 }
 
 // As the echo does it: asleep until a slot is due, then out with it, then listening until the watcher has it.
 // What comes in meanwhile is taken before the next slot is stamped.
-void Client::RunPaced(std::int64_t end_ns) {
+void LoadClient::RunPaced(std::int64_t end_ns) {
   const double period_ns = 1e9 / plan_.rate_hz;
   for (std::int64_t now_ns = start_ns_; now_ns < end_ns && broken_.ok(); now_ns = clock_.SteadyNs()) {
     const std::int64_t due_ns =
@@ -257,11 +187,11 @@ void Client::RunPaced(std::int64_t end_ns) {
 }
 
 // Whether the watcher has every slot that was sent, or is not meant to have every one.
-bool Client::SlotIsOut() const {
+bool LoadClient::SlotIsOut() const {
   return plan_.watch_rate_hz > 0 || counts_.slots_received + counts_.slots_skipped >= counts_.slots_sent;
 }
 
-bool Client::Step(gpr_timespec deadline) {
+bool LoadClient::Step(gpr_timespec deadline) {
   void* tag = nullptr;
   bool ok = false;
   if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) return false;
@@ -272,7 +202,11 @@ bool Client::Step(gpr_timespec deadline) {
     return true;
   }
   if (event.kind == Event::kRead) {
-    OnRead(connection, event.stream);
+    const bool watches = event.stream == watcher();
+    watches ? OnSlot(connection) : OnAcknowledged(connection);
+    connection.stream->Read(&connection.incoming, &connection.read);
+    if (watches || !flat_out()) return true;
+    for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
   } else if (event.kind == Event::kWritten && event.stream != watcher()) {
     connection.writing = false;
     if (!connection.waiting.empty()) {
@@ -286,18 +220,7 @@ bool Client::Step(gpr_timespec deadline) {
   return true;
 }
 
-void Client::OnRead(Connection& connection, std::size_t index) {
-  if (index == watcher()) {
-    OnSlot(connection);
-  } else {
-    OnAcknowledged(connection);
-  }
-  connection.stream->Read(&connection.incoming, &connection.read);
-  if (index == watcher() || !flat_out()) return;
-  for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
-}
-
-void Client::OnAcknowledged(Connection& connection) {
+void LoadClient::OnAcknowledged(Connection& connection) {
   if (!Decode(connection.incoming, response_)) return;
   counts_.frames_acknowledged += response_.acknowledged_sequence() - connection.acknowledged;
   connection.acknowledged = response_.acknowledged_sequence();
@@ -307,20 +230,20 @@ void Client::OnAcknowledged(Connection& connection) {
   }
 }
 
-void Client::OnSlot(Connection& connection) {
+void LoadClient::OnSlot(Connection& connection) {
   const std::int64_t now_ns = clock_.UnixNs();
   if (!Decode(connection.incoming, watched_)) return;
   const v1::FusedSlot& slot = watched_.slot();
   ++counts_.slots_received;
   counts_.slots_skipped += watched_.skipped_slots();
-  const bool complete = std::all_of(
-      slot.contributors().begin(), slot.contributors().end(),
-      [this](std::uint64_t word) { return std::popcount(word) == static_cast<int>(plan_.panels); });
+  const bool complete = std::ranges::all_of(slot.contributors(), [this](std::uint64_t word) {
+    return std::popcount(word) == static_cast<int>(plan_.panels);
+  });
   if (!complete) ++counts_.slots_incomplete;
   if (latency_ != nullptr) latency_->Add(now_ns - slot.captured_unix_ns());
 }
 
-void Client::SendDueSlots() {
+void LoadClient::SendDueSlots() {
   const double elapsed_s = 1e-9 * static_cast<double>(clock_.SteadyNs() - start_ns_);
   const auto due = static_cast<std::uint64_t>(elapsed_s * plan_.rate_hz);
   for (; run_slots_ < due; ++run_slots_) {
@@ -337,7 +260,7 @@ void Client::SendDueSlots() {
   }
 }
 
-void Client::SendFlatOut(std::size_t stream) {
+void LoadClient::SendFlatOut(std::size_t stream) {
   Connection& connection = *connections_[stream];
   const std::uint64_t frames = plan_.frames_per_message;
   if (!sending_ || connection.writing ||
@@ -356,8 +279,8 @@ void Client::SendFlatOut(std::size_t stream) {
   Send(panel);
 }
 
-void Client::Send(std::size_t panel) {
-  Connection& connection = *connections_[StreamOf(panel)];
+void LoadClient::Send(std::size_t panel) {
+  Connection& connection = *connections_[panel / panels_per_stream_];
   const std::string& bytes = messages_[panel].bytes();
   ++connection.messages;
   counts_.frames_sent += plan_.frames_per_message;
@@ -371,23 +294,9 @@ void Client::Send(std::size_t panel) {
   }
 }
 
-void Client::Write(Connection& connection, grpc::ByteBuffer bytes) {
+void LoadClient::Write(Connection& connection, grpc::ByteBuffer bytes) {
   connection.writing = true;
   connection.stream->Write(bytes, &connection.written);
-}
-
-bool Client::AllAnswered() const {
-  return counts_.frames_acknowledged >= counts_.frames_sent && (flat_out() || SlotIsOut());
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Connect(const LoadPlan& plan) {
-  absl::StatusOr<std::optional<config::TlsMaterial>> tls = LoadClientTls(plan.connection.tls);
-  if (!tls.ok()) return tls.status();
-  auto client = std::make_unique<Client>(plan, *std::move(tls));
-  if (absl::Status status = client->Open(); !status.ok()) return status;
-  return client;
 }
 
 }  // namespace tributary::cli

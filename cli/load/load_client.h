@@ -1,17 +1,26 @@
 // Drives an aggregator like N panels, and watches what it makes of them.
 #pragma once
 
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
+#include "cli/load/load_message.h"
 #include "core/estimate/slot_length.h"
+#include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
+#include "tributary/v1/fusion.pb.h"
 
 namespace tributary::cli {
 
@@ -47,15 +56,78 @@ class LoadClient {
  public:
   // Connects, says hello on every stream and starts to watch. Errors: those of LoadClientTls and FromPeer.
   static absl::StatusOr<std::unique_ptr<LoadClient>> Connect(const LoadPlan& plan);
-  virtual ~LoadClient() = default;
+  ~LoadClient();
 
   // Sends for the given time, then waits until all is acknowledged and received, at most two seconds. Appends
   // to `latency`: from the stamp of a slot, taken before its first frame is written, to its receipt by the
   // watcher. Unavailable: a stream broke.
-  virtual absl::Status Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency) = 0;
+  absl::Status Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency);
 
-  virtual LoadCounts counts() const = 0;
-  virtual std::size_t message_bytes() const = 0;
+  const LoadCounts& counts() const { return counts_; }
+  std::size_t message_bytes() const { return messages_.front().bytes().size(); }
+
+ private:
+  // What an event of the queue is about; its address is the tag.
+  struct Event {
+    enum Kind { kStarted, kWritten, kRead, kFinished } kind;
+    std::size_t stream;  // index; the watcher is the last
+  };
+
+  struct Connection {
+    std::unique_ptr<grpc::GenericStub> stub;
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+    grpc::ByteBuffer incoming;
+    Event started, written, read;
+    bool writing = false;
+    std::deque<grpc::ByteBuffer> waiting;  // behind the write that is under way
+    std::uint64_t messages = 0;
+    std::uint64_t acknowledged = 0;  // sequence
+
+    explicit Connection(std::size_t index)
+        : started{Event::kStarted, index}, written{Event::kWritten, index}, read{Event::kRead, index} {}
+  };
+
+  LoadClient(const LoadPlan& plan, std::optional<config::TlsMaterial> tls);
+
+  bool flat_out() const { return plan_.rate_hz == 0; }
+  std::size_t watcher() const { return streams_; }
+  std::uint64_t Sequence(std::size_t panel, std::uint64_t slot) const;
+
+  absl::Status Open();
+  std::unique_ptr<Connection> MakeConnection(std::size_t index, const char* method);
+  v1::ReportRequest Greeting(std::size_t stream) const;
+  // Handles one event or returns false at the deadline.
+  bool Step(gpr_timespec deadline);
+  void OnAcknowledged(Connection& connection);
+  void OnSlot(Connection& connection);
+
+  void RunPaced(std::int64_t end_ns);
+  void SendDueSlots();
+  void SendFlatOut(std::size_t stream);
+  void Send(std::size_t panel);
+  void Write(Connection& connection, grpc::ByteBuffer bytes);
+  bool SlotIsOut() const;
+
+  const LoadPlan plan_;
+  const std::optional<config::TlsMaterial> tls_;
+  const std::size_t streams_;
+  const std::size_t panels_per_stream_;
+  const runtime::SystemClock clock_;
+  std::vector<LoadMessage> messages_;
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  v1::ReportResponse response_;
+  v1::WatchResponse watched_;
+  LoadCounts counts_;
+  runtime::LatencyHistogram* latency_ = nullptr;
+  absl::Status broken_;
+
+  bool sending_ = false;
+  std::int64_t start_ns_ = 0;  // of the run, steady
+  std::uint64_t run_slots_ = 0;
+  estimate::Epoch next_epoch_ = 0;
+  std::uint64_t next_slot_ = 0;  // overall
 };
 
 }  // namespace tributary::cli

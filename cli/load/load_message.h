@@ -21,7 +21,6 @@ class LoadMessage {
   // Varints of sequence and epoch are written at full width, so the message is at most 15 bytes per frame
   // larger than a node's.
   const std::string& bytes() const { return bytes_; }
-  std::size_t frames() const { return offsets_.size(); }
 
  private:
   std::string bytes_;

@@ -1,11 +1,8 @@
 #include "cli/load/load_server.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,8 +16,11 @@
 #include <thread>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/failure.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
@@ -57,52 +57,56 @@ int FreePort() {
   constexpr int kFirst = 20'000;
   constexpr int kCount = 10'000;
   std::random_device random;
+  boost::asio::io_context io;
   for (int tried = 0; tried < kCount; ++tried) {
     const int port = kFirst + static_cast<int>(random() % kCount);
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    close(fd);
-    if (bound) return port;
+    tcp::socket socket(io);
+    boost::system::error_code taken;
+    socket.open(tcp::v4(), taken);
+    if (!taken)
+      socket.bind({boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)}, taken);
+    if (!taken) return port;
   }
   return 0;
 }
 
-std::string Configuration(const LoadServer::Site& site, const std::string& address,
+std::string Configuration(const LoadPlan& plan, double deadline_ms, const std::string& address,
                           const std::string& http_address) {
-  std::string sources;
-  for (std::uint32_t i = 0; i < site.panels; ++i)
-    sources += fmt::format("{}\"panel-{}\"", i == 0 ? "" : ", ", i);
+  std::vector<std::string> sources;
+  for (std::uint32_t i = 0; i < plan.panels; ++i) sources.push_back(fmt::format("\"panel-{}\"", i));
   // Flat out, epochs run ahead of time: their age is not limited.
-  return fmt::format(
-      "listen = \"{}\"\nlog_level = \"error\"\n[http]\nlisten = \"{}\"\n[[site]]\nname = \"{}\"\nsources = "
-      "[{}]\n"
-      "max_subjects = {}\ndeadline_ms = {:.1f}\nslot_ms = {:.6f}\nmax_age_s = 0\nmax_lead_s = 0\n",
-      address, http_address, site.name, sources, site.users, site.deadline_ms, site.slot.ms());
+  return fmt::format(R"(listen = "{}"
+log_level = "error"
+[http]
+listen = "{}"
+[[site]]
+name = "{}"
+sources = [{}]
+max_subjects = {}
+deadline_ms = {:.1f}
+slot_ms = {:.6f}
+max_age_s = 0
+max_lead_s = 0
+)",
+                     address, http_address, plan.site, absl::StrJoin(sources, ", "), plan.users, deadline_ms,
+                     plan.slot.ms());
 }
 
 }  // namespace
 
 absl::StatusOr<MetricSamples> ReadMetrics(const std::string& http_address) {
-  absl::StatusOr<std::string> text = Get(http_address, "/metrics");
-  if (!text.ok()) return text.status();
+  ASSIGN_OR_RETURN(const std::string text, Get(http_address, "/metrics"));
   MetricSamples samples;
-  for (std::size_t at = 0; at < text->size();) {
-    const std::size_t end = std::min(text->find('\n', at), text->size());
-    const std::string line = text->substr(at, end - at);
-    at = end + 1;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     const std::size_t space = line.rfind(' ');
     double value = 0;
-    if (line.empty() || line[0] == '#' || space == std::string::npos) continue;
-    if (absl::SimpleAtod(line.substr(space + 1), &value)) samples[line.substr(0, space)] = value;
+    if (line.empty() || line[0] == '#' || space == absl::string_view::npos) continue;
+    if (absl::SimpleAtod(line.substr(space + 1), &value)) samples[std::string(line.substr(0, space))] = value;
   }
   return samples;
 }
 
-absl::StatusOr<std::unique_ptr<LoadServer>> LoadServer::Start(const Site& site) {
+absl::StatusOr<std::unique_ptr<LoadServer>> LoadServer::Start(const LoadPlan& plan, double deadline_ms) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string program = (self.parent_path() / "tributary-aggregator").string();
@@ -115,9 +119,8 @@ absl::StatusOr<std::unique_ptr<LoadServer>> LoadServer::Start(const Site& site) 
   server->config_path_ =
       (std::filesystem::temp_directory_path(error) / fmt::format("tributary-load-{}.toml", getpid()))
           .string();
-  const std::string text = Configuration(site, server->address_, server->http_address_);
-  if (absl::Status status = runtime::WriteFileAtomically(server->config_path_, text); !status.ok())
-    return status;
+  const std::string text = Configuration(plan, deadline_ms, server->address_, server->http_address_);
+  RETURN_IF_ERROR(runtime::WriteFileAtomically(server->config_path_, text));
   const char* const arguments[] = {program.c_str(), "--config", server->config_path_.c_str(), nullptr};
   if (posix_spawn(&server->pid_, program.c_str(), nullptr, nullptr, const_cast<char* const*>(arguments),
                   environ) != 0) {

@@ -1,13 +1,12 @@
 // The aggregator under load: started for the occasion, or found running; and its metrics.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/estimate/slot_length.h"
+#include "cli/load/load_client.h"
 
 namespace tributary::cli {
 
@@ -21,16 +20,9 @@ absl::StatusOr<MetricSamples> ReadMetrics(const std::string& http_address);
 // executable. Stopped when it goes.
 class LoadServer {
  public:
-  struct Site {
-    std::string name;
-    std::uint32_t panels = 4;  // sources "panel-0" …
-    std::uint32_t users = 16;
-    double deadline_ms = 50;
-    estimate::SlotLength slot;
-  };
-
-  // Waits until it is ready, at most ten seconds. Errors: NotFound (the executable), Unavailable.
-  static absl::StatusOr<std::unique_ptr<LoadServer>> Start(const Site& site);
+  // Has the plan's site. Waits until it is ready, at most ten seconds. Errors: NotFound (the executable),
+  // Unavailable.
+  static absl::StatusOr<std::unique_ptr<LoadServer>> Start(const LoadPlan& plan, double deadline_ms);
   ~LoadServer();
 
   const std::string& address() const { return address_; }
