@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <openssl/bio.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
@@ -13,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -20,6 +20,7 @@
 #include "cli/failure.h"
 #include "core/runtime/file.h"
 #include "core/runtime/process.h"
+#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
@@ -33,31 +34,24 @@ std::string Path(const std::string& folder, const std::string& file) {
   return (std::filesystem::path(folder) / file).string();
 }
 
-template <typename Write>
-std::string ToPem(const Write& write) {
-  BIO* memory = BIO_new(BIO_s_mem());
-  write(memory);
+using Bio = std::unique_ptr<BIO, FreeOpenSsl>;
+
+std::string Content(const Bio& memory) {
   char* text = nullptr;
-  const long size = BIO_get_mem_data(memory, &text);
-  std::string pem(text, static_cast<std::size_t>(size));
-  BIO_free(memory);
-  return pem;
+  const long size = BIO_get_mem_data(memory.get(), &text);
+  return std::string(text, static_cast<std::size_t>(size));
 }
 
-std::string ToPem(X509* certificate) {
-  return ToPem([certificate](BIO* out) { PEM_write_bio_X509(out, certificate); });
-}
-std::string ToPem(EVP_PKEY* key) {
-  return ToPem(
-      [key](BIO* out) { PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
-}
+Bio Memory(const std::string& pem) { return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))); }
 
-template <typename Read>
-auto FromPem(const std::string& pem, const Read& read) {
-  BIO* memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
-  auto* object = read(memory, nullptr, nullptr, nullptr);
-  BIO_free(memory);
-  return object;
+// Both are null unless they belong together.
+CertificateAndKey FromPem(const std::string& certificate_pem, const std::string& key_pem) {
+  CertificateAndKey read;
+  read.certificate.reset(PEM_read_bio_X509(Memory(certificate_pem).get(), nullptr, nullptr, nullptr));
+  read.key.reset(PEM_read_bio_PrivateKey(Memory(key_pem).get(), nullptr, nullptr, nullptr));
+  const bool fits =
+      read.certificate && read.key && X509_check_private_key(read.certificate.get(), read.key.get()) == 1;
+  return fits ? std::move(read) : CertificateAndKey();
 }
 
 absl::Status CannotWrite(int error, const std::string& path) {
@@ -80,19 +74,37 @@ absl::Status WriteKey(const std::string& path, const std::string& pem) {
   return absl::OkStatus();
 }
 
-bool AddExtension(X509* certificate, X509* issuer, int nid, const std::string& value) {
-  X509V3_CTX context;
-  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str());
-  if (extension == nullptr) return false;
-  const bool added = X509_add_ext(certificate, extension, -1) == 1;
-  X509_EXTENSION_free(extension);
-  return added;
+absl::Status Write(const CertificateAndKey& pair, const std::string& certificate_path,
+                   const std::string& key_path) {
+  const Bio certificate(BIO_new(BIO_s_mem())), key(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509(certificate.get(), pair.certificate.get());
+  PEM_write_bio_PrivateKey(key.get(), pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+  RETURN_IF_ERROR(WriteKey(key_path, Content(key)));
+  return WriteOutput(certificate_path, Content(certificate));
+}
+
+// Adds the issuer and the extensions, by their NIDs, and signs.
+bool Sign(X509* certificate, X509* issuer, EVP_PKEY* issuer_key,
+          std::initializer_list<std::pair<int, std::string>> extensions) {
+  X509_set_issuer_name(certificate, X509_get_subject_name(issuer));
+  for (const auto& [nid, value] : extensions) {
+    X509V3_CTX context;
+    X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+    X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str());
+    if (extension == nullptr) return false;
+    const bool added = X509_add_ext(certificate, extension, -1) == 1;
+    X509_EXTENSION_free(extension);
+    if (!added) return false;
+  }
+  return X509_sign(certificate, issuer_key, EVP_sha256()) != 0;
 }
 
 // Everything but issuer, extensions and signature.
-X509* NewCertificate(const std::string& name, EVP_PKEY* key, long days) {
-  X509* certificate = X509_new();
+CertificateAndKey NewCertificate(const std::string& name, long days) {
+  CertificateAndKey made;
+  made.certificate.reset(X509_new());
+  made.key.reset(EVP_EC_gen("P-256"));
+  X509* const certificate = made.certificate.get();
   X509_set_version(certificate, X509_VERSION_3);
   unsigned char serial[8];
   RAND_bytes(serial, sizeof serial);
@@ -105,8 +117,8 @@ X509* NewCertificate(const std::string& name, EVP_PKEY* key, long days) {
   X509_gmtime_adj(X509_getm_notAfter(certificate), days * kDayS);
   X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_UTF8,
                              reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
-  X509_set_pubkey(certificate, key);
-  return certificate;
+  X509_set_pubkey(certificate, made.key.get());
+  return made;
 }
 
 bool IsHostName(const std::string& name) {
@@ -154,77 +166,63 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::Open(const std::strin
   if (!std::filesystem::exists(certificate_path) && !std::filesystem::exists(key_path)) {
     return Make(certificate_path, key_path);
   }
-  const absl::StatusOr<std::string> certificate_pem = runtime::ReadFile(certificate_path);
-  if (!certificate_pem.ok()) return certificate_pem.status();
-  const absl::StatusOr<std::string> key_pem = runtime::ReadFile(key_path);
-  if (!key_pem.ok()) return key_pem.status();
-  Certificate certificate(FromPem(*certificate_pem, PEM_read_bio_X509));
-  Key key(FromPem(*key_pem, PEM_read_bio_PrivateKey));
-  if (!certificate || !key || X509_check_private_key(certificate.get(), key.get()) != 1) {
+  ASSIGN_OR_RETURN(const std::string certificate_pem, runtime::ReadFile(certificate_path));
+  ASSIGN_OR_RETURN(const std::string key_pem, runtime::ReadFile(key_path));
+  CertificateAndKey read = FromPem(certificate_pem, key_pem);
+  if (!read.key) {
     return absl::InvalidArgumentError(
         absl::StrCat(certificate_path, " and ", key_path,
                      " are not a certificate and its key; move them away to make new ones"));
   }
-  return CertificateAuthority(std::move(certificate), std::move(key), false);
+  return CertificateAuthority(std::move(read), false);
 }
 
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Make(const std::string& certificate_path,
                                                                 const std::string& key_path) {
-  Key key(EVP_EC_gen("P-256"));
-  Certificate certificate(NewCertificate("Tributary CA", key.get(), kCaDays));
-  X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get()));
-  if (!AddExtension(certificate.get(), certificate.get(), NID_basic_constraints,
-                    "critical,CA:TRUE,pathlen:0") ||
-      !AddExtension(certificate.get(), certificate.get(), NID_key_usage, "critical,keyCertSign,cRLSign") ||
-      !AddExtension(certificate.get(), certificate.get(), NID_subject_key_identifier, "hash") ||
-      X509_sign(certificate.get(), key.get(), EVP_sha256()) == 0) {
+  CertificateAndKey made = NewCertificate("Tributary CA", kCaDays);
+  if (!Sign(made.certificate.get(), made.certificate.get(), made.key.get(),
+            {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+             {NID_key_usage, "critical,keyCertSign,cRLSign"},
+             {NID_subject_key_identifier, "hash"}})) {
     return absl::InternalError("OpenSSL could not make the CA certificate");
   }
-  if (absl::Status status = WriteKey(key_path, ToPem(key.get())); !status.ok()) return status;
-  if (absl::Status status = WriteOutput(certificate_path, ToPem(certificate.get())); !status.ok()) {
-    return status;
-  }
-  return CertificateAuthority(std::move(certificate), std::move(key), true);
+  RETURN_IF_ERROR(Write(made, certificate_path, key_path));
+  return CertificateAuthority(std::move(made), true);
+}
+
+bool CertificateAuthority::StillServes(const std::string& certificate_path, const std::string& key_path,
+                                       const std::vector<std::string>& addresses) const {
+  const absl::StatusOr<std::string> certificate_pem = runtime::ReadFile(certificate_path);
+  const absl::StatusOr<std::string> key_pem = runtime::ReadFile(key_path);
+  if (!certificate_pem.ok() || !key_pem.ok()) return false;
+  const CertificateAndKey read = FromPem(*certificate_pem, *key_pem);
+  X509* const certificate = read.certificate.get();
+  time_t renew = time(nullptr) + kRenewDays * kDayS;
+  return read.key && X509_verify(certificate, own_.key.get()) == 1 &&
+         X509_cmp_time(X509_get0_notAfter(certificate), &renew) > 0 &&
+         std::ranges::all_of(addresses, [&](const std::string& each) { return Holds(certificate, each); });
 }
 
 absl::StatusOr<bool> CertificateAuthority::Issue(const std::string& folder, const std::string& name,
                                                  const std::vector<std::string>& addresses) const {
-  if (absl::Status status = CheckCertificateName(name, addresses); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckCertificateName(name, addresses));
   const std::string certificate_path = Path(folder, name + ".pem");
   const std::string key_path = Path(folder, name + ".key");
-  const absl::StatusOr<std::string> old_certificate = runtime::ReadFile(certificate_path);
-  const absl::StatusOr<std::string> old_key = runtime::ReadFile(key_path);
-  if (old_certificate.ok() && old_key.ok()) {
-    const Certificate certificate(FromPem(*old_certificate, PEM_read_bio_X509));
-    const Key key(FromPem(*old_key, PEM_read_bio_PrivateKey));
-    time_t renew = time(nullptr) + kRenewDays * kDayS;
-    if (certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1 &&
-        X509_verify(certificate.get(), key_.get()) == 1 &&
-        X509_cmp_time(X509_get0_notAfter(certificate.get()), &renew) > 0 &&
-        std::ranges::all_of(addresses,
-                            [&](const std::string& each) { return Holds(certificate.get(), each); })) {
-      return false;
-    }
-  }
+  if (StillServes(certificate_path, key_path, addresses)) return false;
 
   std::string reached_at = absl::StrCat("DNS:", name, ",DNS:localhost,IP:127.0.0.1,IP:::1");
   for (const std::string& address : addresses) {
     absl::StrAppend(&reached_at, IsIpAddress(address) ? ",IP:" : ",DNS:", address);
   }
-  const Key key(EVP_EC_gen("P-256"));
-  const Certificate certificate(NewCertificate(name, key.get(), kLeafDays));
-  X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate_.get()));
-  if (!AddExtension(certificate.get(), certificate_.get(), NID_basic_constraints, "critical,CA:FALSE") ||
-      !AddExtension(certificate.get(), certificate_.get(), NID_key_usage, "critical,digitalSignature") ||
-      !AddExtension(certificate.get(), certificate_.get(), NID_ext_key_usage, "serverAuth,clientAuth") ||
-      !AddExtension(certificate.get(), certificate_.get(), NID_subject_alt_name, reached_at) ||
-      X509_sign(certificate.get(), key_.get(), EVP_sha256()) == 0) {
+  const CertificateAndKey made = NewCertificate(name, kLeafDays);
+  if (!Sign(made.certificate.get(), own_.certificate.get(), own_.key.get(),
+            {{NID_basic_constraints, "critical,CA:FALSE"},
+             {NID_key_usage, "critical,digitalSignature"},
+             {NID_ext_key_usage, "serverAuth,clientAuth"},
+             {NID_subject_alt_name, reached_at}})) {
     return absl::InternalError(absl::StrCat("OpenSSL could not make the certificate of ", name));
   }
-  if (absl::Status status = WriteKey(key_path, ToPem(key.get())); !status.ok()) return status;
-  if (absl::Status status = WriteOutput(certificate_path, ToPem(certificate.get())); !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(Write(made, certificate_path, key_path));
   return true;
 }
 

@@ -1,17 +1,30 @@
 // A small certificate authority for tests, demos and closed networks: EC P-256, SHA-256.
 #pragma once
 
+#include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace tributary::cli {
+
+struct FreeOpenSsl {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+
+struct CertificateAndKey {
+  std::unique_ptr<X509, FreeOpenSsl> certificate;
+  std::unique_ptr<EVP_PKEY, FreeOpenSsl> key;
+};
 
 // InvalidArgument for a name that is no file or host name, or an address that is neither an IP address nor a
 // host name.
@@ -34,20 +47,13 @@ class CertificateAuthority {
   bool made() const { return made_; }
 
  private:
-  struct Free {
-    void operator()(X509* certificate) const { X509_free(certificate); }
-    void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-  };
-  using Certificate = std::unique_ptr<X509, Free>;
-  using Key = std::unique_ptr<EVP_PKEY, Free>;
-
-  CertificateAuthority(Certificate certificate, Key key, bool made)
-      : certificate_(std::move(certificate)), key_(std::move(key)), made_(made) {}
+  CertificateAuthority(CertificateAndKey own, bool made) : own_(std::move(own)), made_(made) {}
   static absl::StatusOr<CertificateAuthority> Make(const std::string& certificate_path,
                                                    const std::string& key_path);
+  bool StillServes(const std::string& certificate_path, const std::string& key_path,
+                   const std::vector<std::string>& addresses) const;
 
-  Certificate certificate_;
-  Key key_;
+  CertificateAndKey own_;
   bool made_;
 };
 

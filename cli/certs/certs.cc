@@ -7,6 +7,7 @@
 #include "cli/certs/certificate_authority.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "core/status/macros.h"
 
 namespace tributary::cli {
 namespace {
@@ -46,15 +47,12 @@ absl::StatusOr<std::vector<Request>> Requests(const std::vector<std::string>& na
 }
 
 absl::Status Issue(const CertsArguments& arguments) {
-  const absl::StatusOr<std::vector<Request>> requests = Requests(arguments.names);
-  if (!requests.ok()) return requests.status();
-  const absl::StatusOr<CertificateAuthority> authority = CertificateAuthority::Open(arguments.out);
-  if (!authority.ok()) return authority.status();
-  std::printf("%s/ca.pem: %s\n", arguments.out.c_str(), authority->made() ? "made" : "there already");
-  for (const auto& [name, addresses] : *requests) {
-    const absl::StatusOr<bool> made = authority->Issue(arguments.out, name, addresses);
-    if (!made.ok()) return made.status();
-    std::printf("%s/%s.pem: %s\n", arguments.out.c_str(), name.c_str(), *made ? "made" : "there already");
+  ASSIGN_OR_RETURN(const std::vector<Request> requests, Requests(arguments.names));
+  ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::Open(arguments.out));
+  std::printf("%s/ca.pem: %s\n", arguments.out.c_str(), authority.made() ? "made" : "there already");
+  for (const auto& [name, addresses] : requests) {
+    ASSIGN_OR_RETURN(const bool made, authority.Issue(arguments.out, name, addresses));
+    std::printf("%s/%s.pem: %s\n", arguments.out.c_str(), name.c_str(), made ? "made" : "there already");
   }
   return absl::OkStatus();
 }
