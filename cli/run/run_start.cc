@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -73,10 +72,8 @@ absl::StatusOr<std::string> FreshModel(const learning::RunConfig& config) {
 // What the file says of the initial model; a fault is recorded at its key.
 absl::StatusOr<std::string> InitialModel(const config::ConfigFile& file, const learning::RunConfig& config) {
   const bool drawn = config.model_file.empty();
-  // Relative to the file that names it.
-  const std::filesystem::path folder = std::filesystem::path(file.path()).parent_path();
   absl::StatusOr<std::string> model =
-      drawn ? FreshModel(config) : ReadModel((folder / config.model_file).string());
+      drawn ? FreshModel(config) : ReadModel(file.Root().File(config.model_file));
   if (!model.ok()) file.Fault(drawn ? "encoder" : "model", std::string(model.status().message()));
   return model;
 }

@@ -97,6 +97,7 @@ struct ConfigSection::Node {
   template <typename T>
   T Read(std::string_view key, Help help, ConfigKey declared, T otherwise, std::string_view expected,
          const auto& take) const {
+    declared.default_value = AsToml(toml::value<T>(otherwise), declared.type);
     const toml::node* node = Declare(key, help, std::move(declared));
     if (node == nullptr) return otherwise;
     if (std::optional<T> value = take(*node)) return *std::move(value);
@@ -107,6 +108,9 @@ struct ConfigSection::Node {
   template <typename T>
   std::vector<T> ReadArray(std::string_view key, Help help, ConfigKey declared, std::vector<T> otherwise,
                            std::string_view expected, const auto& take) const {
+    toml::array default_value;
+    for (const T& value : otherwise) default_value.push_back(value);
+    declared.default_value = AsToml(default_value, declared.type);
     const std::string array = fmt::format("an {}", declared.type);
     const toml::node* node = Declare(key, help, std::move(declared));
     if (node == nullptr) return otherwise;
@@ -144,8 +148,7 @@ auto TakeWithin(const Limits<T>& limits) {
 }  // namespace
 
 std::string ConfigSection::Text(std::string_view key, std::string_view default_value, Help help) const {
-  return node_->Read(key, help, {.type = "text", .default_value = TextToml(default_value)},
-                     std::string(default_value), "text in quotes", TakeText);
+  return node_->Read(key, help, {.type = "text"}, std::string(default_value), "text in quotes", TakeText);
 }
 
 std::string ConfigSection::RequiredText(std::string_view key, Help help) const {
@@ -188,10 +191,8 @@ std::string ConfigSection::Choice(std::string_view key, std::string_view default
 
 std::int64_t ConfigSection::Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits,
                                     Help help) const {
-  return node_->Read(
-      key, help,
-      {.type = "integer", .limits = Bounds(limits), .default_value = fmt::format("{}", default_value)},
-      default_value, Range(limits), TakeWithin(limits));
+  return node_->Read(key, help, {.type = "integer", .limits = Bounds(limits)}, default_value, Range(limits),
+                     TakeWithin(limits));
 }
 
 std::int64_t ConfigSection::RequiredInteger(std::string_view key, IntegerLimits limits, Help help) const {
@@ -202,31 +203,25 @@ std::int64_t ConfigSection::RequiredInteger(std::string_view key, IntegerLimits 
 }
 
 double ConfigSection::Real(std::string_view key, double default_value, RealLimits limits, Help help) const {
-  return node_->Read(
-      key, help,
-      {.type = std::string(kNumber), .limits = Bounds(limits), .default_value = RealToml(default_value)},
-      default_value, Range(limits), TakeWithin(limits));
+  return node_->Read(key, help, {.type = std::string(kNumber), .limits = Bounds(limits)}, default_value,
+                     Range(limits), TakeWithin(limits));
 }
 
 bool ConfigSection::Boolean(std::string_view key, bool default_value, Help help) const {
-  return node_->Read(key, help, {.type = "boolean", .default_value = fmt::format("{}", default_value)},
-                     default_value, "true or false",
+  return node_->Read(key, help, {.type = "boolean"}, default_value, "true or false",
                      [](const toml::node& node) { return node.value_exact<bool>(); });
 }
 
 std::vector<std::string> ConfigSection::Texts(std::string_view key, Help help) const {
-  return node_->ReadArray(key, help, {.type = "array of texts", .default_value = "[]"},
-                          std::vector<std::string>(), "texts in the array", TakeText);
+  return node_->ReadArray(key, help, {.type = "array of texts"}, std::vector<std::string>(),
+                          "texts in the array", TakeText);
 }
 
 std::vector<std::int64_t> ConfigSection::Integers(std::string_view key,
                                                   std::vector<std::int64_t> default_value,
                                                   IntegerLimits limits, Help help) const {
-  ConfigKey declared = {.type = "array of integers",
-                        .limits = Bounds(limits),
-                        .default_value = fmt::format("[{}]", fmt::join(default_value, ", "))};
-  return node_->ReadArray(key, help, std::move(declared), std::move(default_value),
-                          "in the array: " + Range(limits), TakeWithin(limits));
+  return node_->ReadArray(key, help, {.type = "array of integers", .limits = Bounds(limits)},
+                          std::move(default_value), "in the array: " + Range(limits), TakeWithin(limits));
 }
 
 ConfigSection ConfigSection::Section(std::string_view key) const {
@@ -294,8 +289,6 @@ ConfigSection ConfigFile::Root() const {
   return ConfigSection(
       std::make_shared<ConfigSection::Node>(ConfigSection::Node{state_.get(), &state_->root, ""}));
 }
-
-const std::string& ConfigFile::path() const { return state_->path; }
 
 namespace {
 

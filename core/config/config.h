@@ -29,15 +29,13 @@ using RealLimits = Limits<double>;
 // What a key means, said where it is read: the reference and the answer to SIGHUP come from it. Empty for a
 // key whose reader says nothing yet.
 struct Help {
-  constexpr Help() = default;
-  constexpr Help(const char* meaning)
-      : text(meaning) {}  // NOLINT(google-explicit-constructor): a text is help
-  constexpr Help(std::string_view meaning, bool reread) : text(meaning), hot(reread) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a text is help
+  constexpr Help(const char* meaning = "", bool reread = false) : text(meaning), hot(reread) {}
 
   std::string_view text;
-  bool hot = false;  // SIGHUP reads the key again; every other key needs a restart
+  bool hot;  // SIGHUP reads the key again; every other key needs a restart
 };
-constexpr Help Hot(std::string_view meaning) { return {meaning, true}; }
+constexpr Help Hot(const char* meaning) { return {meaning, true}; }
 
 // What a reader asked for: the declaration of one key, as documentation and tests need it.
 struct ConfigKey {
@@ -106,7 +104,6 @@ class ConfigFile {
   ~ConfigFile();
 
   ConfigSection Root() const;
-  const std::string& path() const;
 
   // Records a fault of a key that was read earlier, e.g. "panel[0].model"; empty: of the file as a whole. A
   // key that is not given stands where its table stands.

@@ -27,6 +27,11 @@ std::string Found(const toml::node& node) {
   }
 }
 
+std::string RealToml(double value) {
+  const std::string text = fmt::format("{}", value);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+
 }  // namespace
 
 std::string Expected(std::string_view what, const toml::node& node) {
@@ -34,11 +39,6 @@ std::string Expected(std::string_view what, const toml::node& node) {
 }
 
 std::string TextToml(std::string_view text) { return fmt::format("\"{}\"", text); }
-
-std::string RealToml(double value) {
-  const std::string text = fmt::format("{}", value);
-  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
-}
 
 std::string AsToml(const toml::node& node, std::string_view type) {
   if (const auto text = node.value_exact<std::string>()) return TextToml(*text);

@@ -36,7 +36,6 @@ std::string Range(const Limits<T>& limits) {
 }
 
 std::string TextToml(std::string_view text);
-std::string RealToml(double value);
 // A value as the reader of `type` (ConfigKey) takes it: 5 is 5.0 where a number is asked for.
 std::string AsToml(const toml::node& node, std::string_view type);
 

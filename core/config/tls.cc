@@ -31,37 +31,24 @@ using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
 using Store = std::unique_ptr<X509_STORE, Deleter<X509_STORE_free>>;
 using StoreContext = std::unique_ptr<X509_STORE_CTX, Deleter<X509_STORE_CTX_free>>;
 
-Bio Memory(const std::string& pem) { return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))); }
-
-absl::StatusOr<Certificate> ParseCertificate(const std::string& pem, const std::string& path) {
-  Certificate certificate(PEM_read_bio_X509(Memory(pem).get(), nullptr, nullptr, nullptr));
-  if (certificate == nullptr) {
-    ERR_clear_error();  // a later user of OpenSSL on this thread would take it for its own
-    return absl::InvalidArgumentError(
-        path + ": is not a PEM certificate; give a file that begins with -----BEGIN CERTIFICATE-----");
-  }
-  return certificate;
-}
-
-absl::StatusOr<Key> ParseKey(const std::string& pem, const std::string& path) {
-  char no_password[] = "";  // else OpenSSL asks on the terminal
-  Key key(PEM_read_bio_PrivateKey(Memory(pem).get(), nullptr, nullptr, no_password));
-  if (key == nullptr) {
-    ERR_clear_error();
-    return absl::InvalidArgumentError(
-        path + ": is not an unencrypted PEM key; give the file NAME.key of the certificate");
-  }
-  return key;
-}
-
-// Reads and parses a file, whose text it keeps.
+// Reads a file, keeps its text and parses it by one of OpenSSL's readers; `fault` says what is wrong and what
+// to do where it does not parse.
 template <typename Parsed>
-absl::StatusOr<Parsed> ReadPem(const std::string& path,
-                               absl::StatusOr<Parsed> (*parse)(const std::string& pem,
-                                                               const std::string& path),
+absl::StatusOr<Parsed> ReadPem(const std::string& path, auto* read, std::string_view fault,
                                std::string& pem) {
   ASSIGN_OR_RETURN(pem, runtime::ReadFile(path));
-  return parse(pem, path);
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  char no_password[] = "";  // else OpenSSL asks on the terminal
+  Parsed parsed(read(bio.get(), nullptr, nullptr, no_password));
+  if (parsed != nullptr) return parsed;
+  ERR_clear_error();  // a later user of OpenSSL on this thread would take it for its own
+  return absl::InvalidArgumentError(fmt::format("{}: {}", path, fault));
+}
+
+absl::StatusOr<Certificate> ReadCertificate(const std::string& path, std::string& pem) {
+  return ReadPem<Certificate>(
+      path, PEM_read_bio_X509,
+      "is not a PEM certificate; give a file that begins with -----BEGIN CERTIFICATE-----", pem);
 }
 
 std::string CommonName(X509* certificate) {
@@ -123,9 +110,11 @@ absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
     if (!status.ok()) faults.push_back(status);
     return status.ok();
   };
-  const auto certificate = ReadPem(files.certificate, ParseCertificate, material.certificate_pem);
-  const auto key = ReadPem(files.key, ParseKey, material.key_pem);
-  const auto ca = ReadPem(files.ca, ParseCertificate, material.ca_pem);
+  const auto certificate = ReadCertificate(files.certificate, material.certificate_pem);
+  const auto key = ReadPem<Key>(files.key, PEM_read_bio_PrivateKey,
+                                "is not an unencrypted PEM key; give the file NAME.key of the certificate",
+                                material.key_pem);
+  const auto ca = ReadCertificate(files.ca, material.ca_pem);
   const bool has_certificate = note(certificate.status());
   if (note(key.status()) && has_certificate && X509_check_private_key(certificate->get(), key->get()) != 1) {
     note(absl::InvalidArgumentError(
