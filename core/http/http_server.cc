@@ -49,13 +49,13 @@ class HttpServer::Impl {
   void Stop();
   void Accept();
 
-  // The longest route that matches, with the request's `rest` filled in.
-  template <typename Routes>
-  const typename Routes::mapped_type* Find(const Routes& routes, HttpRequest& request) const {
-    const typename Routes::mapped_type* found = nullptr;
+  using AnyHandler = std::variant<Handler, StreamHandler>;
+  // The longest route that matches, with the request's `rest` filled in; null: none.
+  const AnyHandler* Find(HttpRequest& request) const {
+    const AnyHandler* found = nullptr;
     std::size_t longest = 0;
-    for (const auto& [path, handler] : routes) {
-      const bool prefix = path.back() == '/' && request.path.compare(0, path.size(), path) == 0;
+    for (const auto& [path, handler] : routes_) {
+      const bool prefix = path.back() == '/' && request.path.starts_with(path);
       if ((prefix || path == request.path) && path.size() > longest) {
         found = &handler;
         longest = path.size();
@@ -66,9 +66,7 @@ class HttpServer::Impl {
   }
 
   const HttpLimits limits_;
-  std::map<std::string, Handler> routes_;
-  std::map<std::string, StreamHandler> streams_;
-
+  std::map<std::string, AnyHandler> routes_;
   HttpCounters counters_;
 
   // Destroyed before the members that connections refer to.
@@ -125,10 +123,10 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
   }
 
   void Answer(HttpRequest& request) {
-    if (const StreamHandler* handler = server_.Find(server_.streams_, request))
-      return AnswerStream(*handler, request);
-    if (const Handler* handler = server_.Find(server_.routes_, request)) return Send((*handler)(request));
-    Send(HttpProblem(404, "no such path"));
+    const AnyHandler* handler = server_.Find(request);
+    if (handler == nullptr) return Send(HttpProblem(404, "no such path"));
+    if (const auto* stream = std::get_if<StreamHandler>(handler)) return AnswerStream(*stream, request);
+    Send(std::get<Handler>(*handler)(request));
   }
 
   void AnswerStream(const StreamHandler& handler, const HttpRequest& request) {
@@ -288,7 +286,7 @@ void HttpServer::Route(std::string path, Handler handler) {
 }
 
 void HttpServer::RouteStream(std::string path, StreamHandler handler) {
-  impl_->streams_.insert_or_assign(std::move(path), std::move(handler));
+  impl_->routes_.insert_or_assign(std::move(path), std::move(handler));
 }
 
 absl::Status HttpServer::Start(const std::string& listen) { return impl_->Start(listen); }
