@@ -24,9 +24,15 @@ void LowerTimerSlackOnce() {
   (void)lowered;
 }
 
-void SleepPiece(std::int64_t ns) {
-  const timespec piece{ns / kSecondNs, ns % kSecondNs};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &piece, nullptr);
+// Sleeps until `left_ns` gives nothing more, in short pieces: a stepped clock shifts the end by one piece at
+// most.
+void SleepWhile(const std::stop_token& stop, const auto& left_ns) {
+  while (!stop.stop_requested()) {
+    const std::int64_t piece_ns = std::min(left_ns(), kStopPollNs);
+    if (piece_ns <= 0) return;
+    const timespec piece{piece_ns / kSecondNs, piece_ns % kSecondNs};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &piece, nullptr);
+  }
 }
 
 }  // namespace
@@ -37,21 +43,12 @@ std::int64_t SystemClock::SteadyNs() const { return Read(CLOCK_MONOTONIC); }
 
 void SystemClock::SleepUntil(std::int64_t unix_ns, std::stop_token stop) const {
   LowerTimerSlackOnce();
-  while (!stop.stop_requested()) {
-    const std::int64_t left_ns = unix_ns - UnixNs();
-    if (left_ns <= 0) return;
-    // Sleeps in short pieces: a stepped clock shifts the wake-up by one piece at most.
-    SleepPiece(std::min(left_ns, kStopPollNs));
-  }
+  SleepWhile(stop, [&] { return unix_ns - UnixNs(); });
 }
 
 void SystemClock::SleepFor(std::int64_t ns, std::stop_token stop) const {
   const std::int64_t end_ns = SteadyNs() + ns;
-  while (!stop.stop_requested()) {
-    const std::int64_t left_ns = end_ns - SteadyNs();
-    if (left_ns <= 0) return;
-    SleepPiece(std::min(left_ns, kStopPollNs));
-  }
+  SleepWhile(stop, [&] { return end_ns - SteadyNs(); });
 }
 
 std::int64_t ManualClock::UnixNs() const {

@@ -80,12 +80,6 @@ std::string WrongCount(const std::string& what) {
   return name + " may be given only once";
 }
 
-// What was given, in our words; our own faults (ValidationError) are in them already.
-std::string WrongValue(const CLI::Error& error) {
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return WrongCount(error.what());
-  return error.what();
-}
-
 }  // namespace
 
 std::optional<int> ParseCommandLine(CLI::App& app, const std::string& version, int argc,
@@ -148,7 +142,8 @@ std::string CommandLineFault(const CLI::App* app, const CLI::Error& error) {
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
   const std::string path = CommandPath(*app);
   const std::vector<std::string> rest = app->remaining();
-  std::string what = WrongValue(error);
+  const bool count = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
+  std::string what = count ? WrongCount(error.what()) : error.what();
   if (!rest.empty() && (CommandsOf(*app).empty() || rest.front().starts_with("-"))) {
     what = UnexpectedArgument(*app, rest.front());
   } else if (!rest.empty()) {

@@ -11,8 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include "core/status/macros.h"
-
 namespace tributary::runtime {
 namespace {
 
@@ -36,31 +34,18 @@ class Descriptor {
   int fd_;
 };
 
-absl::Status WriteAll(int fd, std::string_view content, const std::string& path) {
+// Writes a new file and syncs it, or writes into the device, pipe or socket that is there. `path` is named in
+// errors.
+absl::Status Write(const std::string& to, bool create, std::string_view content, const std::string& path) {
+  Descriptor file(open(to.c_str(), O_WRONLY | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0), 0644));
+  if (file.get() < 0) return FromErrno(errno, create ? "create" : "open", path);
   while (!content.empty()) {
-    const ssize_t written = write(fd, content.data(), content.size());
+    const ssize_t written = write(file.get(), content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return FromErrno(errno, "write", path);
     content.remove_prefix(static_cast<std::size_t>(written));
   }
-  return absl::OkStatus();
-}
-
-// `path` is named in errors; the temporary file lies beside it.
-absl::Status WriteAndSync(const std::string& beside, std::string_view content, const std::string& path) {
-  Descriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (file.get() < 0) return FromErrno(errno, "create", path);
-  RETURN_IF_ERROR(WriteAll(file.get(), content, path));
-  if (fsync(file.get()) != 0) return FromErrno(errno, "sync", path);
-  if (file.Close() != 0) return FromErrno(errno, "close", path);
-  return absl::OkStatus();
-}
-
-// Do not replace a device, a pipe or a socket by a file.
-absl::Status WriteInPlace(const std::string& path, std::string_view content) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0) return FromErrno(errno, "open", path);
-  RETURN_IF_ERROR(WriteAll(file.get(), content, path));
+  if (create && fsync(file.get()) != 0) return FromErrno(errno, "sync", path);
   return file.Close() == 0 ? absl::OkStatus() : FromErrno(errno, "close", path);
 }
 
@@ -94,14 +79,16 @@ absl::Status WriteFileAtomically(const std::string& named, std::string_view cont
   // Replaces the target of a link, not the link.
   std::error_code ignored;
   const std::filesystem::file_status about = std::filesystem::status(named, ignored);
-  if (std::filesystem::exists(about) && std::filesystem::is_other(about)) return WriteInPlace(named, content);
+  if (std::filesystem::exists(about) && std::filesystem::is_other(about)) {
+    return Write(named, /*create=*/false, content, named);
+  }
   std::string path = named;
   if (std::filesystem::is_symlink(std::filesystem::symlink_status(named, ignored))) {
     const std::filesystem::path target = std::filesystem::weakly_canonical(named, ignored);
     if (!ignored) path = target.string();
   }
   const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
-  absl::Status status = WriteAndSync(beside, content, path);
+  absl::Status status = Write(beside, /*create=*/true, content, path);
   if (status.ok() && rename(beside.c_str(), path.c_str()) != 0) status = FromErrno(errno, "replace", path);
   if (!status.ok()) {
     unlink(beside.c_str());
