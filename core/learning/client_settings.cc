@@ -130,16 +130,12 @@ void SetChoice(std::string_view choice, const FieldDescriptor& field, Settings& 
   }
 }
 
-nn::TrainingLimit Judged(const nn::TrainingLimit& limit, ClientLimits limits) {
-  if (limits == ClientLimits::kTraining) return limit;
-  return {limit.least, std::numeric_limits<double>::max()};
-}
-
 std::optional<std::string> FaultOf(const Settings& settings, const ClientSetting& setting,
                                    ClientLimits limits) {
   if (IsNumber(*setting.field)) {
     const double value = NumberOf(settings, *setting.field);
-    const nn::TrainingLimit limit = Judged(setting.limit, limits);
+    nn::TrainingLimit limit = setting.limit;
+    if (limits == ClientLimits::kStored) limit.most = std::numeric_limits<double>::max();
     return limit.Admits(value) ? std::nullopt : std::optional(limit.Refusal("", value).substr(1));
   }
   if (std::ranges::count(setting.choices, ChoiceOf(settings, *setting.field)) > 0) return std::nullopt;
@@ -152,14 +148,12 @@ void Read(const config::ConfigSection& section, const ClientSetting& setting, Cl
   const std::string& key = field.name();
   if (!IsNumber(field)) {
     const std::string_view otherwise = setting.choices.front();
-    const bool renamed = !setting.former.empty() && section.Is(key, setting.former);
-    if (renamed) {
+    if (!setting.former.empty() && section.Is(key, setting.former)) {
       section.Text(key, otherwise, setting.help);
       section.Fault(key, setting.renamed);
+      return SetChoice(otherwise, field, settings);
     }
-    SetChoice(
-        renamed ? std::string(otherwise) : section.Choice(key, otherwise, setting.choices, setting.help),
-        field, settings);
+    SetChoice(section.Choice(key, otherwise, setting.choices, setting.help), field, settings);
   } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
     SetNumber(section.Real(key, setting.default_value, RealsWithin(setting.limit, limits), setting.help),
               field, settings);
@@ -194,14 +188,8 @@ const ClientSetting& ClipNormSetting() {
 }
 
 Settings DefaultClientSettings() {
-  Settings settings;
-  for (const ClientSetting& setting : ClientSettingTable()) {
-    if (!IsNumber(*setting.field)) {
-      SetChoice(setting.choices.front(), *setting.field, settings);
-    } else {
-      SetNumber(setting.default_value, *setting.field, settings);
-    }
-  }
+  static const Settings& settings = *new Settings(
+      ReadClientSettings(config::ConfigFile::Parse("", "")->Root(), 0, ClientLimits::kTraining));
   return settings;
 }
 

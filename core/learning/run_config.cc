@@ -86,6 +86,20 @@ void CheckPrivacy(const RunConfig& config, Faults& faults) {
 
 }  // namespace
 
+absl::Status Validate(const StrategyOptions& options) {
+  Faults faults;
+  const auto share = [](double value) { return value >= 0 && value < 1; };
+  faults.Check(options.learning_rate > 0 && std::isfinite(options.learning_rate),
+               "learning_rate must be positive");
+  faults.Check(share(options.momentum), "momentum must be from 0 to below 1");
+  faults.Check(share(options.beta1), "beta1 must be from 0 to below 1");
+  faults.Check(share(options.beta2), "beta2 must be from 0 to below 1");
+  faults.Check(options.tau > 0 && std::isfinite(options.tau), "tau must be positive");
+  faults.Check(options.trim >= 0 && options.trim < 0.5, "trim must be from 0 to below 0.5");
+  faults.Check(options.byzantine <= 10'000, "byzantine must be at most 10000");
+  return faults.Result();
+}
+
 std::string_view RunConfig::WhyNoPartialSums() const {
   if (privacy.secure_aggregation) return "it masks updates between the nodes themselves";
   if (asynchronous()) return "fedbuff weighs each update by its age";

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/learning/strategy_options.h"
+#include "core/learning/run_config.h"
 #include "core/parameters/flat_model.h"
 
 namespace tributary::learning {
