@@ -114,7 +114,7 @@ class FederationClient {
   absl::StatusOr<SubmitAnswer> Submit(const Assignment& assignment, const FinishedTraining& training);
 
   // Sends an update of words, masked in place if the task asks for it. Errors: those above, and those of
-  // MaskingParty::Mask.
+  // MaskingNode::Mask.
   absl::StatusOr<SubmitAnswer> SubmitWords(const Assignment& assignment, const FinishedWords& training);
 
   // Declines the task with a reason, so that the aggregator continues without this node; see TaskDecline. An

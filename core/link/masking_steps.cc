@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/link/federation_calls.h"
+#include "core/status/macros.h"
 #include "core/wire/masking_convert.h"
 #include "core/wire/peer_text.h"
 
@@ -79,9 +80,10 @@ absl::Status MaskingSteps::Answer(const wire::AdvertiseKeysTask& task, const std
 }
 
 absl::Status MaskingSteps::Answer(const wire::ShareKeysTask& task, const std::stop_token& stop) {
-  const auto shares = [&] {
+  const auto shares = [&]() -> absl::StatusOr<std::vector<privacy::SealedShare>> {
     const runtime::MutexLock lock(mutex_);
-    return party_.Share(task.run, task.round, task.nodes, task.threshold);
+    ASSIGN_OR_RETURN(privacy::MaskingNode* const node, party_.Find(task.run, task.round));
+    return node->Share(task.nodes, task.threshold);
   }();
   if (!shares.ok()) return Skip(task.run, task.round, shares.status(), stop);
   v1::ShareKeysRequest request;
@@ -90,9 +92,10 @@ absl::Status MaskingSteps::Answer(const wire::ShareKeysTask& task, const std::st
 }
 
 absl::Status MaskingSteps::Answer(const wire::UnmaskTask& task, const std::stop_token& stop) {
-  const auto revealed = [&] {
+  const auto revealed = [&]() -> absl::StatusOr<privacy::RevealedShares> {
     const runtime::MutexLock lock(mutex_);
-    return party_.Reveal(task.run, task.round, task.survivors, task.dropped);
+    ASSIGN_OR_RETURN(privacy::MaskingNode* const node, party_.Find(task.run, task.round));
+    return node->Reveal(task.survivors, task.dropped);
   }();
   if (!revealed.ok()) return Skip(task.run, task.round, revealed.status(), stop);
   v1::UnmaskRequest request;
@@ -103,9 +106,8 @@ absl::Status MaskingSteps::Answer(const wire::UnmaskTask& task, const std::stop_
 absl::StatusOr<bool> MaskingSteps::CanMask(const wire::TrainTask& task, const std::stop_token& stop) {
   {
     const runtime::MutexLock lock(mutex_);
-    if (party_.CanMask(task.run, task.round)) return true;
-    // The aggregator asks again although this node's update is under way or answered.
-    if (party_.HasKeys(task.run, task.round)) return false;
+    // False if the aggregator asks again although this node's update is under way or answered.
+    if (const auto node = party_.Find(task.run, task.round); node.ok()) return (*node)->can_mask();
   }
   const absl::Status declined = Skip(task.run, task.round, absl::NotFoundError("no keys"), stop);
   return declined.ok() ? absl::StatusOr<bool>(false) : declined;
@@ -115,9 +117,9 @@ absl::Status MaskingSteps::Mask(const wire::TrainTask& task, std::span<std::int3
   std::vector<std::string> unusable;
   {
     const runtime::MutexLock lock(mutex_);
-    absl::Status status = party_.Mask(task.run, task.round, task.masking->shares, words);
-    if (!status.ok()) return status;
-    unusable = party_.unusable();
+    ASSIGN_OR_RETURN(privacy::MaskingNode* const node, party_.Find(task.run, task.round));
+    RETURN_IF_ERROR(node->Mask(task.masking->shares, words));
+    unusable = node->unusable();
   }
   unusable_shares_ += unusable.size();
   for (const std::string& node : unusable) {

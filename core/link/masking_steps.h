@@ -39,7 +39,8 @@ class MaskingSteps {
   // False if the keys of that round are lost (counted and declined), or if its mask is used. Errors: those of
   // the call that declines.
   absl::StatusOr<bool> CanMask(const wire::TrainTask& task, const std::stop_token& stop);
-  // Masks the words in place; logs and counts unusable shares. Errors: those of MaskingParty::Mask.
+  // Masks the words in place; logs and counts unusable shares. Errors: those of MaskingParty::Find and
+  // MaskingNode::Mask.
   absl::Status Mask(const wire::TrainTask& task, std::span<std::int32_t> words);
 
   std::uint64_t lost_rounds() const { return lost_rounds_; }          // whose keys this node had lost

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/privacy/cipher.h"
+#include "core/privacy/cryptography.h"
 
 namespace tributary::privacy {
 

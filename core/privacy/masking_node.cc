@@ -7,8 +7,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "core/privacy/masking.h"
-#include "core/privacy/shamir.h"
+#include "core/privacy/cryptography.h"
 #include "core/status/macros.h"
 
 namespace tributary::privacy {
@@ -183,49 +182,17 @@ absl::StatusOr<RevealedShares> MaskingNode::Reveal(std::span<const std::string> 
 }
 
 absl::StatusOr<MaskingNode*> MaskingParty::Find(std::string_view run, std::uint32_t round) const {
-  if (HasKeys(run, round)) return present_.get();
+  if (present_ != nullptr && run_ == run && round_ == round) return present_.get();
   return absl::NotFoundError(fmt::format("{} has no keys of round {} of {}", node_, round, run));
 }
 
 absl::StatusOr<MaskingKeys> MaskingParty::Keys(std::string_view run, std::uint32_t round) {
-  if (HasKeys(run, round)) return present_->keys();
+  if (const auto known = Find(run, round); known.ok()) return (*known)->keys();
   present_.reset();
   ASSIGN_OR_RETURN(present_, MaskingNode::Create(node_, MaskingContext(run, round)));
   run_ = run;
   round_ = round;
   return present_->keys();
-}
-
-absl::StatusOr<std::vector<SealedShare>> MaskingParty::Share(std::string_view run, std::uint32_t round,
-                                                             const MaskingRoster& roster,
-                                                             std::size_t threshold) {
-  ASSIGN_OR_RETURN(MaskingNode* const node, Find(run, round));
-  return node->Share(roster, threshold);
-}
-
-absl::Status MaskingParty::Mask(std::string_view run, std::uint32_t round,
-                                std::span<const SealedShare> shares, std::span<std::int32_t> words) {
-  ASSIGN_OR_RETURN(MaskingNode* const node, Find(run, round));
-  return node->Mask(shares, words);
-}
-
-absl::StatusOr<RevealedShares> MaskingParty::Reveal(std::string_view run, std::uint32_t round,
-                                                    std::span<const std::string> survivors,
-                                                    std::span<const std::string> dropped) {
-  ASSIGN_OR_RETURN(MaskingNode* const node, Find(run, round));
-  return node->Reveal(survivors, dropped);
-}
-
-std::vector<std::string> MaskingParty::unusable() const {
-  return present_ ? present_->unusable() : std::vector<std::string>();
-}
-
-bool MaskingParty::HasKeys(std::string_view run, std::uint32_t round) const {
-  return present_ && run_ == run && round_ == round;
-}
-
-bool MaskingParty::CanMask(std::string_view run, std::uint32_t round) const {
-  return HasKeys(run, round) && present_->can_mask();
 }
 
 }  // namespace tributary::privacy

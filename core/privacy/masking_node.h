@@ -49,7 +49,8 @@ class MaskingNode {
   // Opens the shares for this node and masks `words` in place with every node that has sent one, and with its
   // own mask. Discards a share that does not open or does not match its digest: only its sender loses by
   // that. Errors: InvalidArgument for a share from an unknown node, two from one, or fewer than threshold −
-  // 1; FailedPrecondition out of order.
+  // 1; FailedPrecondition out of order and for a second call: the same mask over other words would reveal
+  // their difference.
   absl::Status Mask(std::span<const SealedShare> shares, std::span<std::int32_t> words);
   // Senders of discarded shares, ascending.
   std::vector<std::string> unusable() const;
@@ -83,35 +84,19 @@ class MaskingNode {
   std::optional<std::pair<std::set<std::string>, std::set<std::string>>> revealed_;
 };
 
-// Keeps the MaskingNode of one round and repeats its answer when asked again for a step. It writes nothing to
-// disk: a restart loses the keys of the round, and the node takes part from the next one on. One thread at a
-// time.
-//
-// Every step adds NotFound to MaskingNode's errors: this node has no keys of that round.
+// Keeps the MaskingNode of one round, so that it repeats its answer when asked again for a step. It writes
+// nothing to disk: a restart loses the keys of the round, and the node takes part from the next one on. One
+// thread at a time.
 class MaskingParty {
  public:
   explicit MaskingParty(std::string node) : node_(std::move(node)) {}
 
   // Begins a round and forgets the one before.
   absl::StatusOr<MaskingKeys> Keys(std::string_view run, std::uint32_t round);
-  absl::StatusOr<std::vector<SealedShare>> Share(std::string_view run, std::uint32_t round,
-                                                 const MaskingRoster& roster, std::size_t threshold);
-  // Masks once: the same mask over other words would reveal their difference.
-  absl::Status Mask(std::string_view run, std::uint32_t round, std::span<const SealedShare> shares,
-                    std::span<std::int32_t> words);
-  absl::StatusOr<RevealedShares> Reveal(std::string_view run, std::uint32_t round,
-                                        std::span<const std::string> survivors,
-                                        std::span<const std::string> dropped);
-
-  // Senders of unusable shares in the present round.
-  std::vector<std::string> unusable() const;
-
-  bool HasKeys(std::string_view run, std::uint32_t round) const;
-  bool CanMask(std::string_view run, std::uint32_t round) const;
-
- private:
+  // The node in that round. NotFound: it has no keys of that round.
   absl::StatusOr<MaskingNode*> Find(std::string_view run, std::uint32_t round) const;
 
+ private:
   const std::string node_;
   std::string run_;
   std::uint32_t round_ = 0;

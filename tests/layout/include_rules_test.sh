@@ -24,7 +24,7 @@ plant node/accelerator/xrt_device.cc '#include <xrt/xrt_device.h>' pass
 plant aggregator/fusion/a.cc '#include "node/source/source.h"' fail
 plant aggregator/learning/rules/a.cc '#include <sqlite3.h>' fail
 plant aggregator/learning/rules/a.cc '#include "aggregator/store/store.h"' fail
-plant aggregator/learning/rules/a.cc '#include "core/privacy/cipher.h"' pass
+plant aggregator/learning/rules/a.cc '#include "core/privacy/cryptography.h"' pass
 plant core/privacy/a.cc '#include <openssl/evp.h>' pass
 plant core/privacy/a.cc '#include "core/runtime/file.h"' fail
 plant core/learning/a.h '#include "tributary/v1/federation.pb.h"' pass

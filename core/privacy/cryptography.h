@@ -1,4 +1,4 @@
-// The OpenSSL operations that masking needs, with errors as absl::Status.
+// The cryptography that masking needs: OpenSSL's, and Shamir's secret sharing.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,5 +36,21 @@ absl::StatusOr<std::string> Open(const Key32& key, std::string_view context, std
 // words[i] ± keystream word offset + i, modulo 2^32: AES-256-CTR of zeros from counter 0, little-endian
 // words.
 absl::Status AddKeystream(const Key32& key, std::size_t offset, bool subtract, std::span<std::int32_t> words);
+
+// Shamir's secret sharing (1979), byte by byte over GF(2^8) with the polynomial of AES.
+struct ShamirShare {
+  std::uint8_t abscissa = 0;  // 1 … 255
+  Key32 value{};
+};
+
+// Shares for abscissas 1 … count. Any `threshold` of them give the secret; fewer reveal nothing. Coefficients
+// come from the system's entropy. Errors: InvalidArgument unless 1 ≤ threshold ≤ count ≤ 255; Internal if
+// there is no entropy.
+absl::StatusOr<std::vector<ShamirShare>> SplitSecret(const Key32& secret, std::size_t threshold,
+                                                     std::size_t count);
+
+// The value at zero of the polynomial through these points. With fewer than `threshold` shares, or a wrong
+// one, it is not the secret. Errors: InvalidArgument for no share, an abscissa of zero or a repeated one.
+absl::StatusOr<Key32> JoinShares(std::span<const ShamirShare> shares);
 
 }  // namespace tributary::privacy
