@@ -9,7 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "core/nn/encoder/encoder_file.h"
-#include "core/parameters/identity.h"
+#include "core/parameters/tensor.h"
 #include "core/runtime/version.h"
 
 namespace tributary::cli {

@@ -12,8 +12,8 @@
 
 #include "cli/model/model_description.h"
 #include "core/nn/kernel/random_stream.h"
-#include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
+#include "core/parameters/tensor.h"
 #include "core/runtime/version.h"
 #include "tests/support/own_folder.h"
 

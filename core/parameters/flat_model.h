@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/parameters/identity.h"
 #include "core/parameters/tensor.h"
 
 namespace tributary::parameters {

@@ -23,18 +23,18 @@ absl::Status NpyFault(std::size_t offset, std::string_view what) {
 // The header is the text of a Python dictionary with the keys descr, fortran_order and shape, in any order.
 class HeaderReader {
  public:
-  HeaderReader(std::string_view text, std::size_t offset) : text_(text), offset_(offset) {}
+  HeaderReader(std::string_view text, std::size_t offset) : text_(text), end_(offset + text.size()) {}
 
   std::string descr;
   bool fortran_order = false;
   std::vector<std::uint64_t> shape;
 
   absl::Status Read() {
-    if (!Take('{')) return Here("header is not a dictionary");
+    if (!Take("{")) return Here("header is not a dictionary");
     unsigned seen = 0;
-    while (!Take('}')) {
+    while (!Take("}")) {
       const auto key = TakeString();
-      if (!key || !Take(':')) return Here("expected a key in the header");
+      if (!key || !Take(":")) return Here("expected a key in the header");
       const unsigned bit = *key == "descr" ? 1 : *key == "fortran_order" ? 2 : *key == "shape" ? 4 : 0;
       if (bit == 0) return Here(absl::StrCat("unknown key \"", *key, "\" in the header"));
       if (seen & bit) return Here(absl::StrCat("key \"", *key, "\" twice in the header"));
@@ -42,7 +42,7 @@ class HeaderReader {
       if (!(bit == 1 ? TakeDescr() : bit == 2 ? TakeBool() : TakeShape())) {
         return Here(absl::StrCat("cannot read \"", *key, "\" in the header"));
       }
-      if (!Take(',') && Peek() != '}') return Here("expected a comma in the header");
+      if (!Take(",") && Peek() != '}') return Here("expected a comma in the header");
     }
     if (Peek() != '\0') return Here("text after the header's dictionary");
     if (seen != 7) return Here("header needs descr, fortran_order and shape");
@@ -50,31 +50,25 @@ class HeaderReader {
   }
 
  private:
-  absl::Status Here(std::string_view what) const { return NpyFault(offset_ + position_, what); }
+  absl::Status Here(std::string_view what) const { return NpyFault(end_ - text_.size(), what); }
 
   // The next character that is not white space; '\0' at the end.
   char Peek() {
-    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
-    return position_ < text_.size() ? text_[position_] : '\0';
+    while (!text_.empty() && (text_.front() == ' ' || text_.front() == '\n')) text_.remove_prefix(1);
+    return text_.empty() ? '\0' : text_.front();
   }
-  bool Take(char c) {
-    if (Peek() != c) return false;
-    ++position_;
-    return true;
-  }
-  bool TakeWord(std::string_view word) {
+  bool Take(std::string_view word) {
     Peek();
-    if (text_.substr(position_, word.size()) != word) return false;
-    position_ += word.size();
+    if (!text_.starts_with(word)) return false;
+    text_.remove_prefix(word.size());
     return true;
   }
   std::optional<std::string> TakeString() {
     const char quote = Peek();
-    if (quote != '\'' && quote != '"') return std::nullopt;
-    const std::size_t end = text_.find(quote, position_ + 1);
-    if (end == std::string_view::npos) return std::nullopt;
-    std::string value(text_.substr(position_ + 1, end - position_ - 1));
-    position_ = end + 1;
+    const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, 1) : text_.npos;
+    if (end == text_.npos) return std::nullopt;
+    std::string value(text_.substr(1, end - 1));
+    text_.remove_prefix(end + 1);
     return value;
   }
   bool TakeDescr() {
@@ -83,38 +77,32 @@ class HeaderReader {
     return value.has_value();
   }
   bool TakeBool() {
-    fortran_order = TakeWord("True");
-    return fortran_order || TakeWord("False");
+    fortran_order = Take("True");
+    return fortran_order || Take("False");
   }
   bool TakeShape() {
-    if (!Take('(')) return false;
-    while (!Take(')')) {
+    if (!Take("(")) return false;
+    while (!Take(")")) {
       Peek();
       std::uint64_t extent = 0;
-      const char* end = text_.data() + text_.size();
-      const auto [rest, error] = std::from_chars(text_.data() + position_, end, extent);
+      const auto [rest, error] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
       if (error != std::errc() || shape.size() == kMaxDimensions) return false;
-      position_ = static_cast<std::size_t>(rest - text_.data());
+      text_.remove_prefix(static_cast<std::size_t>(rest - text_.data()));
       shape.push_back(extent);
-      if (!Take(',') && Peek() != ')') return false;
+      if (!Take(",") && Peek() != ')') return false;
     }
     return true;
   }
 
-  std::string_view text_;
-  std::size_t offset_;
-  std::size_t position_ = 0;
+  std::string_view text_;  // what is left
+  std::size_t end_;        // of the header, in the file
 };
 
 template <class Element>
 std::vector<float> Convert(std::string_view data) {
-  std::vector<float> values(data.size() / sizeof(Element));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    Element element;
-    std::memcpy(&element, data.data() + i * sizeof(Element), sizeof(Element));
-    values[i] = static_cast<float>(element);
-  }
-  return values;
+  std::vector<Element> elements(data.size() / sizeof(Element));
+  if (!elements.empty()) std::memcpy(elements.data(), data.data(), data.size());
+  return {elements.begin(), elements.end()};
 }
 
 }  // namespace

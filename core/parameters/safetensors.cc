@@ -18,21 +18,24 @@ using Json = nlohmann::json;  // its objects are trees: a header of very many na
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMaxDepth = 4;  // { tensor: { shape: [ n ] } } has three levels
+// A longer header is refused before it is parsed: room for some 100,000 tensors.
+constexpr std::size_t kMaxHeader = std::size_t{16} << 20;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
 absl::Status Fault(std::size_t offset, std::string_view what) {
   return absl::DataLossError(absl::StrCat("safetensors: ", std::string(what), " (offset ", offset, ")"));
 }
 
-// The JSON library keeps the last of two equal keys and recurses without a bound. This refuses both while it
-// parses.
+// The JSON library keeps the last of two equal keys and nests without a bound. This refuses both while it
+// parses: after a fault nothing more is kept.
 class HeaderGuard {
  public:
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
     if (static_cast<std::size_t>(depth) >= kMaxDepth) fault_ = "header nested too deeply";
+    if (!fault_.empty()) return false;
     if (event == Json::parse_event_t::object_start) keys_.emplace_back();
-    if (event == Json::parse_event_t::object_end && !keys_.empty()) keys_.pop_back();
-    if (event == Json::parse_event_t::key && !keys_.empty() &&
+    if (event == Json::parse_event_t::object_end) keys_.pop_back();
+    if (event == Json::parse_event_t::key &&
         !keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
       fault_ = absl::StrCat("duplicate name \"", parsed.get_ref<const std::string&>(), "\" in the header");
     }
@@ -45,38 +48,12 @@ class HeaderGuard {
   std::string fault_;
 };
 
-// Brackets nested deeper than any valid header would exhaust the parser's stack. Strings are skipped.
-bool NestedTooDeeply(std::string_view header) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    const char c = header[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) return true;
-    } else if ((c == '}' || c == ']') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
-
 struct Entry {
   std::string name;
   Tensor tensor;  // without its bytes
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
-
-bool ReadUnsigned(const Json& json, std::uint64_t& value) {
-  if (!json.is_number_unsigned()) return false;
-  value = json.get<std::uint64_t>();
-  return true;
-}
 
 // Empty, or what is wrong.
 std::string ReadEntry(const Json& json, Entry& entry) {
@@ -96,16 +73,16 @@ std::string ReadEntry(const Json& json, Entry& entry) {
 
   const Json& shape = json["shape"];
   if (!shape.is_array()) return "has a shape that is not a list";
-  for (const Json& extent : shape) {
-    std::uint64_t value = 0;
-    if (!ReadUnsigned(extent, value)) return "has a shape that is not of whole numbers";
-    entry.tensor.shape.push_back(value);
-  }
+  const auto whole = [](const Json& number) { return number.is_number_unsigned(); };
+  if (!std::all_of(shape.begin(), shape.end(), whole)) return "has a shape that is not of whole numbers";
+  entry.tensor.shape = shape.get<std::vector<std::uint64_t>>();
   const Json& offsets = json["data_offsets"];
-  if (!offsets.is_array() || offsets.size() != 2 || !ReadUnsigned(offsets[0], entry.begin) ||
-      !ReadUnsigned(offsets[1], entry.end) || entry.begin > entry.end) {
+  if (!offsets.is_array() || offsets.size() != 2 || !std::all_of(offsets.begin(), offsets.end(), whole) ||
+      offsets[0] > offsets[1]) {
     return "has data_offsets that are not [begin, end]";
   }
+  entry.begin = offsets[0].get<std::uint64_t>();
+  entry.end = offsets[1].get<std::uint64_t>();
   const auto count = ElementCount(entry.tensor.shape);
   const std::uint64_t bytes = entry.end - entry.begin;
   const std::uint64_t size = ElementSize(entry.tensor.type);
@@ -131,19 +108,17 @@ absl::StatusOr<TensorSet> DecodeSafetensors(std::string_view file) {
   if (file.size() < kLengthBytes) return Fault(file.size(), "file ends in the header's length");
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), kLengthBytes);
-  if (length > kMaxSafetensorsHeader)
-    return Fault(0, absl::StrCat("header of ", length, " bytes is too long"));
+  if (length > kMaxHeader) return Fault(0, absl::StrCat("header of ", length, " bytes is too long"));
   if (length > file.size() - kLengthBytes) {
     return Fault(file.size(), absl::StrCat("file ends in the header of ", length, " bytes"));
   }
   const std::string_view header = file.substr(kLengthBytes, length);
   const std::string_view data = file.substr(kLengthBytes + length);
-  if (NestedTooDeeply(header)) return Fault(kLengthBytes, "header nested too deeply");
 
   HeaderGuard guard;
   const Json json = Json::parse(header.begin(), header.end(), std::ref(guard), /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.is_object()) return Fault(kLengthBytes, "header is not a JSON object");
   if (!guard.fault().empty()) return Fault(kLengthBytes, guard.fault());
+  if (!json.is_object()) return Fault(kLengthBytes, "header is not a JSON object");
 
   TensorSet set;
   std::vector<Entry> entries;

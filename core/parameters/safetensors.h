@@ -1,7 +1,6 @@
 // The safetensors format: 8 bytes length of the header, a JSON header, the tensors' bytes. Pure over bytes.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,9 +8,6 @@
 #include "core/parameters/tensor.h"
 
 namespace tributary::parameters {
-
-// A longer header is refused before it is parsed: room for some 100,000 tensors.
-inline constexpr std::size_t kMaxSafetensorsHeader = std::size_t{16} << 20;
 
 // Reads a whole file. Every byte of the data belongs to exactly one tensor, names are distinct, element types
 // are those of ElementType. Errors: DataLoss, with the offset in the file.

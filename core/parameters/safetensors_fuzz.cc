@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
+#include "core/parameters/tensor.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto set = tributary::parameters::DecodeSafetensors({reinterpret_cast<const char*>(data), size});

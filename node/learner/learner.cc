@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "core/parameters/fixed_point.h"
-#include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
+#include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/file.h"
 #include "google/protobuf/util/message_differencer.h"

@@ -9,8 +9,8 @@
 
 #include "core/images/image_set.h"
 #include "core/link/federation_fake_server.h"
-#include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
+#include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"
 #include "tests/support/own_folder.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/nn/encoder/encoder_file.h"
-#include "core/parameters/identity.h"
 #include "core/parameters/safetensors.h"
+#include "core/parameters/tensor.h"
 #include "tests/support/learners.h"
 
 namespace tributary::testing {

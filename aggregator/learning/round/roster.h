@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "aggregator/learning/round/run_event.h"
 #include "core/learning/run_config.h"
-#include "core/parameters/identity.h"
 #include "core/parameters/task_answer.h"
+#include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"
 
 namespace tributary::learning {

@@ -15,7 +15,7 @@
 #include "aggregator/learning/round/round_source.h"
 #include "aggregator/learning/round/run_event.h"
 #include "core/learning/run_config.h"
-#include "core/parameters/identity.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary::learning {
 

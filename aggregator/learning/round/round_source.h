@@ -11,7 +11,7 @@
 #include "aggregator/learning/round/run_event.h"
 #include "core/learning/run_config.h"
 #include "core/parameters/fixed_point.h"
-#include "core/parameters/identity.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary::learning {
 

@@ -30,7 +30,7 @@
 #include "aggregator/learning/round/run_event.h"
 #include "aggregator/learning/round/submission.h"
 #include "core/learning/run_config.h"
-#include "core/parameters/identity.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary::learning {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/parameters/identity.h"
 #include "core/parameters/task_answer.h"
+#include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"
 
 namespace tributary::learning {

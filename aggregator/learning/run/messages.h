@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "aggregator/learning/round/run_state.h"
 #include "aggregator/learning/run/update_file.h"
-#include "core/parameters/identity.h"
+#include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"
 #include "tributary/v1/federation.pb.h"
 #include "tributary/v1/store.pb.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/parameters/identity.h"
+#include "core/parameters/tensor.h"
 
 namespace tributary::nn {
 

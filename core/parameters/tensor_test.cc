@@ -1,4 +1,4 @@
-#include "core/parameters/identity.h"
+#include "core/parameters/tensor.h"
 
 #include <gtest/gtest.h>
 
