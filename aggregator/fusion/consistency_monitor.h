@@ -1,6 +1,7 @@
 // How far each source's tuples lie from the fusion of the others, in units of the stated uncertainty.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,26 +14,35 @@ class ConsistencyMonitor {
   // The limit of a single tuple's contribution, so that an outlier does not dominate a whole window.
   static constexpr double kLargest = 1e4;
 
-  ConsistencyMonitor(std::uint32_t dimension, std::uint32_t window_tuples);
+  ConsistencyMonitor(std::uint32_t dimension, std::uint32_t window_tuples)
+      : dimension_(dimension), largest_(kLargest * dimension), window_tuples_(window_tuples) {}
 
   // Time constant of the exponential mean; the present mean is kept.
   void SetWindow(std::uint32_t tuples) { window_tuples_ = tuples; }
 
   // Innovations of one source in one slot: their sum (each at most Bounded) and number.
-  void Add(std::uint32_t source, double sum, std::size_t count);
+  void Add(std::uint32_t source, double sum, std::size_t count) {
+    if (count == 0) return;
+    if (source >= averages_.size()) averages_.resize(source + 1);
+    Average& average = averages_[source];
+    const double kept = std::max(0.0, 1 - static_cast<double>(count) / window_tuples_);
+    average.sum = kept * average.sum + sum / dimension_;
+    average.weight = kept * average.weight + static_cast<double>(count);
+  }
 
   // A squared innovation's contribution to the sum.
   double Bounded(double innovation) const { return innovation < largest_ ? innovation : largest_; }
 
   // 0 before the first measurement.
-  double mean(std::uint32_t source) const;
-  std::uint64_t tuples(std::uint32_t source) const;
+  double mean(std::uint32_t source) const {
+    const Average average = source < averages_.size() ? averages_[source] : Average();
+    return average.weight > 0 ? average.sum / average.weight : 0;
+  }
 
  private:
   struct Average {
     double sum = 0;
     double weight = 0;
-    std::uint64_t tuples = 0;
   };
 
   const double dimension_;

@@ -1,72 +1,268 @@
 #include "aggregator/fusion/engine.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
-#include "aggregator/fusion/collation.h"
+#include "absl/strings/str_cat.h"
+#include "aggregator/fusion/frame_check.h"
+#include "aggregator/fusion/subject_track.h"
+#include "core/status/macros.h"
 
 namespace tributary::fusion {
+namespace {
+
+std::uint64_t& Of(std::array<std::uint64_t, kRefusalReasons>& counts, RefusalReason reason) {
+  return counts[static_cast<std::size_t>(reason)];
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<FusionEngine>> FusionEngine::Create(SiteConfig config) {
-  if (absl::Status status = Validate(config); !status.ok()) return status;
+  RETURN_IF_ERROR(Validate(config));
   return std::unique_ptr<FusionEngine>(new FusionEngine(std::move(config)));
 }
 
 FusionEngine::FusionEngine(SiteConfig config)
-    : config_(std::move(config)), collation_(std::make_unique<Collation>(config_)) {}
+    : config_(std::move(config)),
+      tuning_(config_.tuning),
+      sources_(config_),
+      ring_(config_.window_slots),
+      fusion_(config_),
+      tracks_(tuning_.track ? SubjectTracks::Create(config_) : nullptr) {}
 
 FusionEngine::~FusionEngine() = default;
 
 absl::StatusOr<SourceHandle> FusionEngine::Join(const SourceDeclaration& declaration) {
-  runtime::MutexLock lock(mutex_);
-  return collation_->Join(declaration);
+  const runtime::MutexLock lock(mutex_);
+  return sources_.Join(declaration);
 }
 
-OfferResult FusionEngine::Offer(SourceHandle source, const estimate::TupleFrame& frame, FusionTime now,
+OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame& frame, FusionTime now,
                                 FusedSlots& out) {
-  runtime::MutexLock lock(mutex_);
-  return collation_->Offer(source, frame, now, out);
+  const runtime::MutexLock lock(mutex_);
+  if (handle >= sources_.size()) {
+    return Refuse(handle, RefusalReason::kUnknownSource, absl::StrCat("source ", handle, " has not joined"));
+  }
+  const SourceEntry& source = sources_[handle];
+  if (std::optional<Refusal> fault = CheckShape(frame, config_, source.leaf_indices.size())) {
+    return Refuse(handle, *std::move(fault));
+  }
+  if (std::optional<Refusal> fault = CheckEpoch(frame.epoch, now.unix_ns, config_)) {
+    return Refuse(handle, *std::move(fault));
+  }
+  if (frame.subjects != source.last_subjects) {
+    if (std::optional<Refusal> fault = CheckDistinct(frame.subjects, scratch_)) {
+      return Refuse(handle, *std::move(fault));
+    }
+  }
+  sources_.MarkPresent(source);
+
+  Slot& slot = ring_.At(frame.epoch);
+  const bool known = slot.state != Slot::State::kEmpty && slot.epoch == frame.epoch;
+  if (slot.state != Slot::State::kEmpty && slot.epoch > frame.epoch) {
+    return Refuse(
+        handle, RefusalReason::kLate,
+        absl::StrCat("epoch ", frame.epoch, " has left the window of ", config_.window_slots, " slots"));
+  }
+  SlotInput* earlier = nullptr;
+  if (known && slot.payload != Slot::kNone) earlier = ring_.PayloadOf(slot).Find(handle);
+  const bool repeated = known && slot.reported[handle];
+  if (repeated && frame.revision <= (earlier ? earlier->revision : 0)) {
+    return Refuse(handle, RefusalReason::kDuplicate,
+                  absl::StrCat("epoch ", frame.epoch, ", revision ", frame.revision, " of source '",
+                               source.status.name, "' has been taken"));
+  }
+  const bool fused = known && slot.state == Slot::State::kFused;
+  if (fused && (tuning_.late == LatePolicy::kCount || slot.payload == Slot::kNone)) {
+    return Refuse(handle, RefusalReason::kLate,
+                  absl::StrCat("epoch ", frame.epoch, " was fused without this frame"));
+  }
+
+  OfferResult result;
+  if (!Stage(handle, frame, result.refusals)) {
+    ++sources_[handle].status.frames_refused;
+    return result;
+  }
+  result.accepted = true;
+  if (!known) {
+    if (slot.state == Slot::State::kOpen) FuseOpen(slot, now, counters_.slots_evicted, out);
+    ring_.Open(slot, frame.epoch, now.steady_ns);
+  }
+  Take(slot, handle);
+  if (fused) {
+    ++slot.revision;
+    ++counters_.revisions;
+    Emit(slot, now, out);
+  } else if (sources_.Complete(slot.covered)) {
+    FuseOpen(slot, now, counters_.slots_complete, out);
+  }
+  return result;
+}
+
+OfferResult FusionEngine::Refuse(SourceHandle handle, Refusal refusal) {
+  ++Of(counters_.frames_refused, refusal.reason);
+  if (handle < sources_.size()) ++sources_[handle].status.frames_refused;
+  OfferResult result;
+  result.refusals.push_back(std::move(refusal));
+  return result;
+}
+
+OfferResult FusionEngine::Refuse(SourceHandle handle, RefusalReason reason, std::string message) {
+  return Refuse(handle, Refusal{reason, std::move(message), {}});
+}
+
+bool FusionEngine::Stage(SourceHandle handle, const estimate::TupleFrame& frame,
+                         std::vector<Refusal>& refusals) {
+  StageTuples(handle, frame);
+  const bool sound = config_.dimension == 2
+                         ? stage_.planes.Load(frame.means, frame.cholesky)
+                         : estimate::ValidTuples(config_.dimension, frame.means, frame.cholesky);
+  if (sound) {
+    if (frame.subjects != sources_[handle].last_subjects) sources_[handle].last_subjects = frame.subjects;
+    return true;
+  }
+  sound_ = frame;
+  refusals = RemoveUnsoundTuples(sound_);
+  if (sound_.subjects.empty()) {
+    ++Of(counters_.frames_refused, refusals.front().reason);
+    return false;
+  }
+  for (const Refusal& refusal : refusals)
+    Of(counters_.tuples_refused, refusal.reason) += refusal.subjects.size();
+  StageTuples(handle, sound_);
+  if (config_.dimension == 2) stage_.planes.Load(sound_.means, sound_.cholesky);
+  return true;
+}
+
+void FusionEngine::StageTuples(SourceHandle handle, const estimate::TupleFrame& frame) {
+  const SourceEntry& source = sources_[handle];
+  stage_.source = handle;
+  stage_.revision = frame.revision;
+  stage_.sequence = frame.sequence;
+  stage_.captured_unix_ns = frame.captured_unix_ns;
+  stage_.fused_before = false;
+  stage_.leaves = source.leaves;
+  stage_.subjects = frame.subjects;
+  stage_.tuple_leaves.clear();
+  if (!frame.contributors.empty()) {
+    bool partial = false;
+    for (std::size_t row = 0; row < frame.subjects.size(); ++row) {
+      stage_.tuple_leaves.push_back(LeavesOfTuple(frame, row, source));
+      partial |= stage_.tuple_leaves.back() != source.leaves;
+    }
+    if (!partial) stage_.tuple_leaves.clear();
+  }
+  if (config_.dimension == 2) return;
+  stage_.means = frame.means;
+  stage_.cholesky = frame.cholesky;
+}
+
+void FusionEngine::Take(Slot& slot, SourceHandle handle) {
+  SourceEntry& source = sources_[handle];
+  const std::size_t tuples = stage_.subjects.size();
+  ++counters_.frames_accepted;
+  counters_.tuples_accepted += tuples;
+  ++source.status.frames_accepted;
+  source.status.tuples_accepted += tuples;
+  source.status.last_epoch = std::max(source.status.last_epoch, slot.epoch);
+  slot.reported.set(handle);
+  slot.covered |= stage_.leaves;
+  SlotPayload& payload = ring_.PayloadOf(slot);
+  if (SlotInput* const earlier = payload.Find(handle)) {
+    ++counters_.frames_replaced;
+    counters_.tuples_replaced += earlier->subjects.size();
+    std::swap(*earlier, stage_);
+  } else {
+    payload.Add(stage_);
+  }
+}
+
+void FusionEngine::FuseOpen(Slot& slot, FusionTime now, std::uint64_t& reason, FusedSlots& out) {
+  ++reason;
+  ring_.Close(slot);
+  sources_.CountMissing(slot.covered, tuning_.absent_after_slots);
+  Emit(slot, now, out);
+  if (tuning_.late == LatePolicy::kCount) ring_.Release(slot);
+}
+
+void FusionEngine::Emit(Slot& slot, FusionTime now, FusedSlots& out) {
+  SlotPayload& payload = ring_.PayloadOf(slot);
+  estimate::FusedSlot& fused = out.Append();
+  fused.epoch = slot.epoch;
+  fused.fused_unix_ns = now.unix_ns;
+  fused.revision = slot.revision;
+  tally_.Clear();
+  fusion_.Fuse(payload, fused, tally_);
+  for (const SlotTally::Gated& gated : tally_.gated) {
+    const SlotInput& input = payload[gated.input];
+    out.gated.push_back({input.source, input.sequence, slot.epoch, gated.subject});
+    ++sources_[input.source].status.tuples_gated;
+  }
+  Of(counters_.tuples_refused, RefusalReason::kGated) += tally_.gated.size();
+  counters_.tuples_redundant += tally_.redundant;
+  counters_.tuples_unusable += tally_.unusable;
+  if (slot.revision == 0) counters_.tuples_fused += fused.subjects.size();
+  if (tracks_) tracks_->Update(*tuning_.track, fused);
+}
+
+std::int64_t FusionEngine::Deadline() const {
+  const Slot* const oldest = ring_.Oldest();
+  return oldest == nullptr ? kNoDeadline : oldest->first_steady_ns + tuning_.deadline_ns;
 }
 
 std::int64_t FusionEngine::Advance(FusionTime now, FusedSlots& out) {
-  runtime::MutexLock lock(mutex_);
-  return collation_->Advance(now, out);
+  const runtime::MutexLock lock(mutex_);
+  while (Deadline() <= now.steady_ns) FuseOpen(*ring_.Oldest(), now, counters_.slots_at_deadline, out);
+  return Deadline();
 }
 
 std::int64_t FusionEngine::NextDeadline() const {
-  runtime::MutexLock lock(mutex_);
-  return collation_->NextDeadline();
+  const runtime::MutexLock lock(mutex_);
+  return Deadline();
 }
 
 void FusionEngine::Drain(FusionTime now, FusedSlots& out) {
-  runtime::MutexLock lock(mutex_);
-  collation_->Drain(now, out);
+  const runtime::MutexLock lock(mutex_);
+  while (Slot* const oldest = ring_.Oldest()) FuseOpen(*oldest, now, counters_.slots_drained, out);
 }
 
 absl::Status FusionEngine::Reconfigure(const FusionTuning& tuning) {
-  if (absl::Status status = Validate(tuning); !status.ok()) return status;
-  runtime::MutexLock lock(mutex_);
-  collation_->Reconfigure(tuning);
+  RETURN_IF_ERROR(Validate(tuning));
+  const runtime::MutexLock lock(mutex_);
+  if (!tuning.track) tracks_.reset();
+  if (tuning.track && !tracks_) tracks_ = SubjectTracks::Create(config_);
+  if (tuning.absent_after_slots == 0) sources_.ExpectAll();
+  tuning_ = tuning;
+  fusion_.Configure(tuning);
   return absl::OkStatus();
 }
 
 FusionTuning FusionEngine::tuning() const {
-  runtime::MutexLock lock(mutex_);
-  return collation_->tuning();
+  const runtime::MutexLock lock(mutex_);
+  return tuning_;
 }
 
 FusionCounters FusionEngine::counters() const {
-  runtime::MutexLock lock(mutex_);
-  return collation_->counters();
+  const runtime::MutexLock lock(mutex_);
+  FusionCounters counters = counters_;
+  counters.open_slots = ring_.open_slots();
+  return counters;
 }
 
 std::vector<SourceStatus> FusionEngine::sources() const {
-  runtime::MutexLock lock(mutex_);
-  return collation_->sources();
+  const runtime::MutexLock lock(mutex_);
+  std::vector<SourceStatus> all;
+  for (SourceHandle handle = 0; handle < sources_.size(); ++handle) {
+    all.push_back(sources_[handle].status);
+    all.back().consistency = fusion_.consistency(handle);
+  }
+  return all;
 }
 
 std::vector<LeafStatus> FusionEngine::leaves() const {
-  runtime::MutexLock lock(mutex_);
-  return collation_->leaves();
+  const runtime::MutexLock lock(mutex_);
+  return sources_.leaves();
 }
 
 }  // namespace tributary::fusion

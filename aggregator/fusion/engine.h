@@ -12,17 +12,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "aggregator/fusion/counters.h"
-#include "aggregator/fusion/fused_slots.h"
-#include "aggregator/fusion/refusal.h"
+#include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
+#include "aggregator/fusion/slot_fusion.h"
+#include "aggregator/fusion/slot_ring.h"
 #include "aggregator/fusion/source_table.h"
+#include "core/estimate/fused_slot.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/runtime/mutex.h"
 
@@ -41,8 +42,45 @@ struct OfferResult {
   std::vector<Refusal> refusals;
 };
 
-class Collation;
+// A tuple that the chi-square gate removed after its frame was accepted.
+struct GatedTuple {
+  std::uint32_t source = 0;  // SourceHandle
+  std::uint64_t sequence = 0;
+  estimate::Epoch epoch = 0;
+  std::uint32_t subject = 0;
+};
 
+// Slots in the order in which they were fused. One thread's; buffers are reused from Clear to Clear.
+class FusedSlots {
+ public:
+  // Forgets the slots, keeps their memory.
+  void Clear() {
+    size_ = 0;
+    gated.clear();
+  }
+
+  // A slot to fill; its vectors have unspecified contents and old capacity. Valid until the next Append.
+  estimate::FusedSlot& Append() {
+    if (size_ == slots_.size()) slots_.emplace_back();
+    return slots_[size_++];
+  }
+  void DropLast() { --size_; }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::span<const estimate::FusedSlot> slots() const { return {slots_.data(), size_}; }
+  const estimate::FusedSlot& operator[](std::size_t i) const { return slots_[i]; }
+
+  std::vector<GatedTuple> gated;
+
+ private:
+  std::vector<estimate::FusedSlot> slots_;
+  std::size_t size_ = 0;
+};
+
+class SubjectTracks;
+
+// Decides when a slot is fused, and what happens to a late or repeated frame.
 class FusionEngine {
  public:
   static constexpr std::size_t kMaxSources = SourceTable::kCapacity;
@@ -89,9 +127,34 @@ class FusionEngine {
  private:
   explicit FusionEngine(SiteConfig config);
 
+  OfferResult Refuse(SourceHandle handle, Refusal refusal) REQUIRES(mutex_);
+  OfferResult Refuse(SourceHandle handle, RefusalReason reason, std::string message) REQUIRES(mutex_);
+
+  // Moves the frame's valid tuples to stage_ and adds refusals for the others. False if none is valid.
+  bool Stage(SourceHandle handle, const estimate::TupleFrame& frame, std::vector<Refusal>& refusals)
+      REQUIRES(mutex_);
+  void StageTuples(SourceHandle handle, const estimate::TupleFrame& frame) REQUIRES(mutex_);
+  // Moves stage_ into a slot that waits, or that may be revised.
+  void Take(Slot& slot, SourceHandle handle) REQUIRES(mutex_);
+
+  std::int64_t Deadline() const REQUIRES(mutex_);
+  void FuseOpen(Slot& slot, FusionTime now, std::uint64_t& reason, FusedSlots& out) REQUIRES(mutex_);
+  void Emit(Slot& slot, FusionTime now, FusedSlots& out) REQUIRES(mutex_);
+
   const SiteConfig config_;
   mutable runtime::Mutex mutex_;
-  const std::unique_ptr<Collation> collation_ PT_GUARDED_BY(mutex_);
+  FusionTuning tuning_ GUARDED_BY(mutex_);
+  SourceTable sources_ GUARDED_BY(mutex_);
+  SlotRing ring_ GUARDED_BY(mutex_);
+  SlotFusion fusion_ GUARDED_BY(mutex_);
+  std::unique_ptr<SubjectTracks> tracks_ GUARDED_BY(mutex_);  // null unless the site tracks
+  FusionCounters counters_ GUARDED_BY(mutex_);
+
+  // Buffers of the present call.
+  SlotInput stage_ GUARDED_BY(mutex_);
+  estimate::TupleFrame sound_ GUARDED_BY(mutex_);
+  SlotTally tally_ GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> scratch_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tributary::fusion

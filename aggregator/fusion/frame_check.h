@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "aggregator/fusion/refusal.h"
+#include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/tuple_frame.h"
 

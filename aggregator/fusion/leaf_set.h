@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,11 +20,6 @@ class LeafSet {
   constexpr bool Contains(std::size_t leaf) const { return words_[leaf / 64] >> (leaf % 64) & 1; }
 
   constexpr bool empty() const { return *this == LeafSet(); }
-  constexpr std::size_t size() const {
-    std::size_t count = 0;
-    for (std::uint64_t word : words_) count += static_cast<std::size_t>(std::popcount(word));
-    return count;
-  }
   constexpr bool Intersects(const LeafSet& other) const { return !(*this & other).empty(); }
   constexpr bool IsSubsetOf(const LeafSet& other) const { return (*this & other) == *this; }
 
@@ -38,11 +32,6 @@ class LeafSet {
   }
   friend constexpr LeafSet operator&(LeafSet a, const LeafSet& b) {
     for (std::size_t i = 0; i < kWords; ++i) a.words_[i] &= b.words_[i];
-    return a;
-  }
-  // The leaves of `a` that are not in `b`.
-  friend constexpr LeafSet operator-(LeafSet a, const LeafSet& b) {
-    for (std::size_t i = 0; i < kWords; ++i) a.words_[i] &= ~b.words_[i];
     return a;
   }
   friend constexpr bool operator==(const LeafSet&, const LeafSet&) = default;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "aggregator/fusion/subject_fusion.h"
 #include "core/estimate/consistency.h"
+#include "core/estimate/tuple_frame.h"
 
 namespace tributary::fusion {
 namespace {
@@ -14,16 +16,44 @@ void AssignWords(const LeafSet& leaves, std::size_t words, std::uint64_t* to) {
   std::copy_n(leaves.words().begin(), words, to);
 }
 
+template <int D>
+estimate::Gaussian<D> TupleOf(const SlotInput& input, std::size_t row) {
+  if constexpr (D == 2) {
+    const estimate::TuplePlanes& planes = input.planes;
+    const float mean[] = {planes.mean_x()[row], planes.mean_y()[row]};
+    const float factor[] = {planes.l11()[row], planes.l21()[row], planes.l22()[row]};
+    return estimate::Gaussian<D>::FromTuple(mean, factor);
+  } else {
+    return estimate::Gaussian<D>::FromTuple(&input.means[row * D],
+                                            &input.cholesky[row * estimate::TriangleSize(D)]);
+  }
+}
+
+template <int D>
+void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, estimate::FusedSlot& out) {
+  float* factor = &out.cholesky[row * estimate::TriangleSize(D)];
+  for (int i = 0; i < D; ++i) {
+    out.means[row * D + static_cast<std::size_t>(i)] = static_cast<float>(estimate.tuple.mean[i]);
+    for (int j = 0; j <= i; ++j) *factor++ = static_cast<float>(estimate.tuple.cholesky(i, j));
+  }
+  AssignWords(estimate.leaves, out.contributor_words, &out.contributors[row * out.contributor_words]);
+  out.consistency[row] =
+      estimate.fused > 1
+          ? static_cast<float>(estimate.squared_distance / static_cast<double>(D * (estimate.fused - 1)))
+          : 0.0f;
+}
+
 }  // namespace
 
-SlotFusion::SlotFusion(const SiteConfig& site, ConsistencyMonitor& monitor)
+SlotFusion::SlotFusion(const SiteConfig& site)
     : dimension_(site.dimension),
       contributor_words_(static_cast<std::uint32_t>(LeafSet::WordsFor(site.leaves.size()))),
-      monitor_(monitor) {
+      monitor_(site.dimension, site.tuning.consistency_window) {
   Configure(site.tuning);
 }
 
 void SlotFusion::Configure(const FusionTuning& tuning) {
+  monitor_.SetWindow(tuning.consistency_window);
   method_ = tuning.method;
   gate_.reset();
   if (tuning.gate_probability)
@@ -38,7 +68,6 @@ void SlotFusion::Fuse(SlotPayload& payload, estimate::FusedSlot& out, SlotTally&
     out.captured_unix_ns = std::min(out.captured_unix_ns, input.captured_unix_ns);
   }
   LayOut(payload, out);
-  rows_ = out.subjects.size();
   out.means.resize(rows_ * dimension_);
   out.cholesky.resize(rows_ * estimate::TriangleSize(dimension_));
   out.contributors.resize(rows_ * contributor_words_);
@@ -61,6 +90,7 @@ void SlotFusion::LayOut(const SlotPayload& payload, estimate::FusedSlot& out) {
   out.subjects = payload[0].subjects;
   agree_ = std::all_of(payload.begin(), payload.end(),
                        [&](const SlotInput& input) { return input.subjects == out.subjects; });
+  rows_ = out.subjects.size();
   if (agree_) return;
 
   for (std::size_t i = 1; i < payload.size(); ++i) {
@@ -68,14 +98,14 @@ void SlotFusion::LayOut(const SlotPayload& payload, estimate::FusedSlot& out) {
   }
   std::sort(out.subjects.begin(), out.subjects.end());
   out.subjects.erase(std::unique(out.subjects.begin(), out.subjects.end()), out.subjects.end());
-  const std::size_t rows = out.subjects.size();
-  row_of_.assign(payload.size() * rows, kMissing);
-  present_.assign(rows, 0);
+  rows_ = out.subjects.size();
+  row_of_.assign(payload.size() * rows_, kMissing);
+  present_.assign(rows_, 0);
   for (std::size_t i = 0; i < payload.size(); ++i) {
     for (std::size_t k = 0; k < payload[i].subjects.size(); ++k) {
       const auto place = std::lower_bound(out.subjects.begin(), out.subjects.end(), payload[i].subjects[k]);
       const auto row = static_cast<std::size_t>(place - out.subjects.begin());
-      row_of_[i * rows + row] = static_cast<std::uint32_t>(k);
+      row_of_[i * rows_ + row] = static_cast<std::uint32_t>(k);
       ++present_[row];
     }
   }
@@ -93,12 +123,12 @@ bool SlotFusion::Independent(const SlotPayload& payload) const {
 }
 
 void SlotFusion::FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally) {
-  AlignRows(payload, rows_);
+  AlignRows(payload);
   estimate::ConflateBatch(sources_, payload.size() > 1, batch_);
   const bool valid = batch_.fused.Store(out.means, out.cholesky);
   WriteContributors(payload, out);
   for (std::size_t row = 0; row < rows_; ++row) {
-    const std::size_t present = agree_ ? payload.size() : present_[row];
+    const std::size_t present = InputsOf(payload, row);
     out.consistency[row] =
         present > 1 ? batch_.squared_distance[row] / static_cast<float>(2 * (present - 1)) : 0.0f;
   }
@@ -106,7 +136,7 @@ void SlotFusion::FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out,
   if (!valid) RemoveUnusable(out, tally);
 }
 
-void SlotFusion::AlignRows(const SlotPayload& payload, std::size_t rows) {
+void SlotFusion::AlignRows(const SlotPayload& payload) {
   sources_.clear();
   if (agree_) {
     for (const SlotInput& input : payload) sources_.push_back(&input.planes);
@@ -116,8 +146,8 @@ void SlotFusion::AlignRows(const SlotPayload& payload, std::size_t rows) {
   for (std::size_t i = 0; i < payload.size(); ++i) {
     const estimate::TuplePlanes& from = payload[i].planes;
     estimate::TuplePlanes& to = aligned_[i];
-    to.ResizeVague(rows);
-    for (std::size_t row = 0; row < rows; ++row) {
+    to.ResizeVague(rows_);
+    for (std::size_t row = 0; row < rows_; ++row) {
       const std::uint32_t k = RowOf(i, row);
       if (k == kMissing) continue;
       to.mean_x()[row] = from.mean_x()[k];
@@ -137,7 +167,7 @@ void SlotFusion::JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out
   bool touched = false;
   if (gate_) {
     for (std::size_t row = 0; row < rows_; ++row) {
-      if ((agree_ ? payload.size() : present_[row]) < 3) continue;
+      if (InputsOf(payload, row) < 3) continue;
       bool outside = false;
       for (std::size_t i = 0; i < payload.size(); ++i) outside |= batch_.innovation[i * stride + row] > gate;
       refuse_[row] = outside;
@@ -195,13 +225,12 @@ void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, estimate::
   for (std::size_t i = 0; i < payload.size(); ++i) {
     const std::uint32_t k = RowOf(i, row);
     if (k == kMissing) continue;
-    Contribution<D>& contribution = contributions.emplace_back();
-    contribution.tuple = payload[i].template TupleAt<D>(k);
-    contribution.leaves = payload[i].LeavesOf(k);
-    contribution.source = payload[i].source;
-    contribution.input = i;
+    contributions.push_back({.tuple = TupleOf<D>(payload[i], k),
+                             .leaves = payload[i].LeavesOf(k),
+                             .source = payload[i].source,
+                             .input = i});
   }
-  const std::optional<SubjectEstimate<D>> estimate = SubjectFusion<D>(method_, gate_).Fuse(contributions);
+  const std::optional<SubjectEstimate<D>> estimate = FuseSubject<D>(contributions, method_, gate_);
   for (const Contribution<D>& contribution : contributions) {
     if (contribution.innovation)
       monitor_.Add(contribution.source, monitor_.Bounded(*contribution.innovation), 1);
@@ -210,25 +239,10 @@ void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, estimate::
     if (contribution.fate == Fate::kGated) tally.gated.push_back({contribution.input, out.subjects[row]});
   }
   if (estimate) {
-    WriteRow<D>(*estimate, row, out);
+    WriteRow(*estimate, row, out);
   } else {
     out.means[row * D] = kNotANumber;  // RemoveUnusable takes it out
   }
-}
-
-template <int D>
-void SlotFusion::WriteRow(const SubjectEstimate<D>& estimate, std::size_t row,
-                          estimate::FusedSlot& out) const {
-  float* factor = &out.cholesky[row * estimate::TriangleSize(D)];
-  for (int i = 0; i < D; ++i) {
-    out.means[row * D + static_cast<std::size_t>(i)] = static_cast<float>(estimate.tuple.mean[i]);
-    for (int j = 0; j <= i; ++j) *factor++ = static_cast<float>(estimate.tuple.cholesky(i, j));
-  }
-  AssignWords(estimate.leaves, contributor_words_, &out.contributors[row * contributor_words_]);
-  out.consistency[row] =
-      estimate.fused > 1
-          ? static_cast<float>(estimate.squared_distance / static_cast<double>(D * (estimate.fused - 1)))
-          : 0.0f;
 }
 
 void SlotFusion::RemoveUnusable(estimate::FusedSlot& out, SlotTally& tally) const {

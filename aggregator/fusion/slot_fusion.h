@@ -8,8 +8,7 @@
 
 #include "aggregator/fusion/consistency_monitor.h"
 #include "aggregator/fusion/site_config.h"
-#include "aggregator/fusion/slot_input.h"
-#include "aggregator/fusion/subject_fusion.h"
+#include "aggregator/fusion/slot_ring.h"
 #include "core/estimate/conflate_batch.h"
 #include "core/estimate/fused_slot.h"
 
@@ -37,12 +36,15 @@ struct SlotTally {
 // keeps its buffers.
 class SlotFusion {
  public:
-  SlotFusion(const SiteConfig& site, ConsistencyMonitor& monitor);
+  explicit SlotFusion(const SiteConfig& site);
 
   void Configure(const FusionTuning& tuning);
 
   // Fills `out` except epoch, fusion time, revision and velocities. Adds to `tally`.
   void Fuse(SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
+
+  // The source's mean normalised innovation squared by dimension; 0 before the first measurement.
+  double consistency(std::uint32_t source) const { return monitor_.mean(source); }
 
  private:
   // Sets the subjects of `out` and, unless all inputs have the same ones, row_of_.
@@ -51,7 +53,7 @@ class SlotFusion {
 
   void FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
   // One TuplePlanes per input, with a row for every subject.
-  void AlignRows(const SlotPayload& payload, std::size_t rows);
+  void AlignRows(const SlotPayload& payload);
   // Measures the rows of the batch, and fuses rows with a gated tuple again, one by one.
   void JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
   void WriteContributors(const SlotPayload& payload, estimate::FusedSlot& out);
@@ -60,9 +62,6 @@ class SlotFusion {
   void FuseEach(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
   template <int D>
   void FuseRow(const SlotPayload& payload, std::size_t row, estimate::FusedSlot& out, SlotTally& tally);
-  template <int D>
-  void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, estimate::FusedSlot& out) const;
-
   // Removes rows that left the range of fp32: not finite or not positive.
   void RemoveUnusable(estimate::FusedSlot& out, SlotTally& tally) const;
 
@@ -70,12 +69,15 @@ class SlotFusion {
   std::uint32_t RowOf(std::size_t input, std::size_t row) const {
     return agree_ ? static_cast<std::uint32_t>(row) : row_of_[input * rows_ + row];
   }
+  std::size_t InputsOf(const SlotPayload& payload, std::size_t row) const {
+    return agree_ ? payload.size() : present_[row];
+  }
 
   static constexpr std::uint32_t kMissing = UINT32_MAX;
 
   const std::uint32_t dimension_;
   const std::uint32_t contributor_words_;
-  ConsistencyMonitor& monitor_;
+  ConsistencyMonitor monitor_;
   FusionMethod method_ = FusionMethod::kProduct;
   std::optional<double> gate_;  // chi-square quantile
 

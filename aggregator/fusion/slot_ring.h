@@ -1,15 +1,67 @@
-// The remembered slots: those that wait, in the order of arrival, and those fused lately.
+// The remembered slots with their frames: those that wait, in the order of arrival, and those fused lately.
 #pragma once
 
+#include <algorithm>
 #include <bitset>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "aggregator/fusion/leaf_set.h"
-#include "aggregator/fusion/slot_input.h"
 #include "core/estimate/epoch.h"
+#include "core/estimate/tuple_planes.h"
 
 namespace tributary::fusion {
+
+// Valid tuples of one source. They are moved, not copied, between the stage and the slot; buffers keep their
+// capacity.
+struct SlotInput {
+  std::uint32_t source = 0;  // SourceHandle
+  std::uint32_t revision = 0;
+  std::uint64_t sequence = 0;
+  std::int64_t captured_unix_ns = 0;
+  bool fused_before = false;  // was in an earlier revision of its slot
+
+  LeafSet leaves;                     // of the source
+  std::vector<LeafSet> tuple_leaves;  // [n], or empty: `leaves` holds for every tuple
+
+  std::vector<std::uint32_t> subjects;  // [n]
+  estimate::TuplePlanes planes;         // [n] in two dimensions
+  std::vector<float> means;             // [n × d] otherwise
+  std::vector<float> cholesky;          // [n × d(d+1)/2]
+
+  const LeafSet& LeavesOf(std::size_t row) const { return tuple_leaves.empty() ? leaves : tuple_leaves[row]; }
+};
+
+// The frames of one slot. Recycled with their buffers.
+class SlotPayload {
+ public:
+  std::size_t size() const { return size_; }
+  const SlotInput& operator[](std::size_t i) const { return inputs_[i]; }
+  SlotInput* begin() { return inputs_.data(); }
+  SlotInput* end() { return inputs_.data() + size_; }
+  const SlotInput* begin() const { return inputs_.data(); }
+  const SlotInput* end() const { return inputs_.data() + size_; }
+
+  // Null if the source has not reported.
+  SlotInput* Find(std::uint32_t source) {
+    SlotInput* const found =
+        std::find_if(begin(), end(), [&](const SlotInput& i) { return i.source == source; });
+    return found == end() ? nullptr : found;
+  }
+
+  // Moves the contents of `input` here, and gives it old buffers.
+  void Add(SlotInput& input) {
+    if (size_ == inputs_.size()) inputs_.emplace_back();
+    std::swap(inputs_[size_++], input);
+  }
+  void Clear() { size_ = 0; }
+
+ private:
+  std::vector<SlotInput> inputs_;
+  std::size_t size_ = 0;
+};
 
 struct Slot {
   enum class State : std::uint8_t { kEmpty, kOpen, kFused };
@@ -46,6 +98,7 @@ class SlotRing {
 
   // The open slot that arrived first, or null.
   Slot* Oldest() { return oldest_ == Slot::kNone ? nullptr : &slots_[oldest_]; }
+  const Slot* Oldest() const { return oldest_ == Slot::kNone ? nullptr : &slots_[oldest_]; }
 
   SlotPayload& PayloadOf(const Slot& slot) { return pool_[slot.payload]; }
   std::size_t open_slots() const { return open_slots_; }

@@ -9,7 +9,36 @@ namespace tributary::fusion {
 SourceTable::SourceTable(const SiteConfig& site) : site_(site) {
   for (std::size_t i = 0; i < site.leaves.size(); ++i) {
     leaf_by_name_[site.leaves[i]] = static_cast<std::uint16_t>(i);
+    leaves_.push_back({.name = site.leaves[i]});
+    all_.Insert(i);
   }
+  expected_ = all_;
+}
+
+void SourceTable::MarkPresent(const SourceEntry& source) {
+  expected_ |= source.leaves;
+  for (const std::uint16_t leaf : source.leaf_indices) {
+    leaves_[leaf].missed_in_a_row = 0;
+    leaves_[leaf].absent = false;
+  }
+}
+
+void SourceTable::CountMissing(const LeafSet& covered, std::uint32_t absent_after) {
+  if (all_.IsSubsetOf(covered)) return;
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    if (covered.Contains(i)) continue;
+    LeafStatus& leaf = leaves_[i];
+    ++leaf.missed_slots;
+    ++leaf.missed_in_a_row;
+    if (absent_after == 0 || leaf.missed_in_a_row < absent_after) continue;
+    leaf.absent = true;
+    expected_.Erase(i);
+  }
+}
+
+void SourceTable::ExpectAll() {
+  expected_ = all_;
+  for (LeafStatus& leaf : leaves_) leaf.absent = false;
 }
 
 absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declaration) {
@@ -24,7 +53,7 @@ absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declarat
   if (declaration.leaves.empty()) return absl::InvalidArgumentError(absl::StrCat(source, "leaves is empty"));
 
   SourceEntry entry;
-  entry.name = declaration.name;
+  entry.status.name = declaration.name;
   for (const std::string& leaf : declaration.leaves) {
     const auto found = leaf_by_name_.find(leaf);
     if (found == leaf_by_name_.end()) {
@@ -41,6 +70,7 @@ absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declarat
     SourceEntry& present = entries_[known->second];
     present.leaves = entry.leaves;
     present.leaf_indices = std::move(entry.leaf_indices);
+    MarkPresent(present);
     return known->second;
   }
   if (entries_.size() == kCapacity) {
@@ -48,6 +78,7 @@ absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declarat
   }
   const auto handle = static_cast<SourceHandle>(entries_.size());
   handle_by_name_[declaration.name] = handle;
+  MarkPresent(entry);
   entries_.push_back(std::move(entry));
   return handle;
 }

@@ -1,4 +1,4 @@
-// The sources of a site.
+// The sources of a site, and the leaves that it waits for.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "aggregator/fusion/leaf_set.h"
+#include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/tuple_frame.h"
 
@@ -25,16 +26,10 @@ struct SourceDeclaration {
 using SourceHandle = std::uint32_t;
 
 struct SourceEntry {
-  std::string name;
+  SourceStatus status;  // without the consistency
   LeafSet leaves;
   std::vector<std::uint16_t> leaf_indices;   // in the site, in the order of the declaration
   std::vector<std::uint32_t> last_subjects;  // of its last valid frame: they are distinct
-
-  std::uint64_t frames_accepted = 0;
-  std::uint64_t frames_refused = 0;
-  std::uint64_t tuples_accepted = 0;
-  std::uint64_t tuples_gated = 0;
-  estimate::Epoch last_epoch = 0;
 };
 
 // Not thread-safe.
@@ -50,13 +45,27 @@ class SourceTable {
   std::size_t size() const { return entries_.size(); }
   SourceEntry& operator[](SourceHandle handle) { return entries_[handle]; }
   const SourceEntry& operator[](SourceHandle handle) const { return entries_[handle]; }
-  const std::vector<SourceEntry>& entries() const { return entries_; }
+
+  // In the order of SiteConfig::leaves.
+  const std::vector<LeafStatus>& leaves() const { return leaves_; }
+
+  // The source has joined or reported: slots wait for its leaves.
+  void MarkPresent(const SourceEntry& source);
+  // A slot with these leaves was fused. Slots stop waiting for a leaf that missed `absent_after` in a row; 0:
+  // they go on.
+  void CountMissing(const LeafSet& covered, std::uint32_t absent_after);
+  // Slots wait for every leaf again.
+  void ExpectAll();
+  bool Complete(const LeafSet& covered) const { return expected_.IsSubsetOf(covered); }
 
  private:
   const SiteConfig& site_;
   std::unordered_map<std::string, std::uint16_t> leaf_by_name_;
   std::unordered_map<std::string, SourceHandle> handle_by_name_;
   std::vector<SourceEntry> entries_;
+  std::vector<LeafStatus> leaves_;
+  LeafSet all_;
+  LeafSet expected_;  // without the absent ones
 };
 
 // The leaves of tuple `row`. Check the frame's shape against the source first.

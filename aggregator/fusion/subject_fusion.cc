@@ -1,43 +1,30 @@
 #include "aggregator/fusion/subject_fusion.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "core/estimate/consistency.h"
 #include "core/estimate/covariance_intersection.h"
 #include "core/estimate/information.h"
+#include "core/status/macros.h"
 
 namespace tributary::fusion {
 namespace {
 
 template <int D>
-absl::StatusOr<estimate::Information<D>> InformationOf(const std::vector<Contribution<D>*>& group) {
+using Group = std::vector<Contribution<D>*>;
+
+template <int D>
+absl::StatusOr<estimate::Information<D>> InformationOf(const Group<D>& group) {
   if (group.size() == 1) return estimate::Information<D>::From(group[0]->tuple);
   std::vector<estimate::Gaussian<D>> tuples;
   tuples.reserve(group.size());
   for (const Contribution<D>* contribution : group) tuples.push_back(contribution->tuple);
-  const absl::StatusOr<estimate::Gaussian<D>> intersection = estimate::Intersect<D>(tuples);
-  if (!intersection.ok()) return intersection.status();
-  return estimate::Information<D>::From(*intersection);
-}
-
-}  // namespace
-
-template <int D>
-std::optional<SubjectEstimate<D>> SubjectFusion<D>::Fuse(std::span<Contribution<D>> contributions) {
-  for (Contribution<D>& contribution : contributions) {
-    contribution.fate = Contribution<D>::Fate::kFused;
-    contribution.innovation.reset();
-  }
-  LeaveOutRedundant(contributions);
-  for (;;) {
-    const std::vector<Group> groups = GroupByOverlap(contributions);
-    std::optional<SubjectEstimate<D>> estimate = FuseGroups(groups);
-    if (!estimate || !GateWorst(groups)) return estimate;
-  }
+  ASSIGN_OR_RETURN(const auto intersection, estimate::Intersect<D>(tuples));
+  return estimate::Information<D>::From(intersection);
 }
 
 template <int D>
-void SubjectFusion<D>::LeaveOutRedundant(std::span<Contribution<D>> contributions) {
+void LeaveOutRedundant(std::span<Contribution<D>> contributions) {
   for (Contribution<D>& one : contributions) {
     for (const Contribution<D>& other : contributions) {
       if (&one == &other || !one.leaves.IsSubsetOf(other.leaves)) continue;
@@ -48,15 +35,15 @@ void SubjectFusion<D>::LeaveOutRedundant(std::span<Contribution<D>> contribution
 }
 
 template <int D>
-auto SubjectFusion<D>::GroupByOverlap(std::span<Contribution<D>> contributions) const -> std::vector<Group> {
-  std::vector<Group> groups;
+std::vector<Group<D>> GroupByOverlap(std::span<Contribution<D>> contributions, FusionMethod method) {
+  std::vector<Group<D>> groups;
   std::vector<LeafSet> leaves;  // of each group
   for (Contribution<D>& contribution : contributions) {
     if (contribution.fate != Contribution<D>::Fate::kFused) continue;
-    Group merged = {&contribution};
+    Group<D> merged = {&contribution};
     LeafSet merged_leaves = contribution.leaves;
     for (std::size_t i = groups.size(); i-- > 0;) {
-      if (method_ == FusionMethod::kProduct && !leaves[i].Intersects(contribution.leaves)) continue;
+      if (method == FusionMethod::kProduct && !leaves[i].Intersects(contribution.leaves)) continue;
       merged.insert(merged.end(), groups[i].begin(), groups[i].end());
       merged_leaves |= leaves[i];
       groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
@@ -68,11 +55,12 @@ auto SubjectFusion<D>::GroupByOverlap(std::span<Contribution<D>> contributions) 
   return groups;
 }
 
+// Conflates the groups and measures the innovations.
 template <int D>
-std::optional<SubjectEstimate<D>> SubjectFusion<D>::FuseGroups(std::span<const Group> groups) const {
+std::optional<SubjectEstimate<D>> FuseGroups(std::span<const Group<D>> groups, FusionMethod method) {
   std::vector<estimate::Information<D>> information;
   estimate::Information<D> sum;
-  for (const Group& group : groups) {
+  for (const Group<D>& group : groups) {
     absl::StatusOr<estimate::Information<D>> one = InformationOf<D>(group);
     if (!one.ok()) return std::nullopt;
     sum.Add(*one);
@@ -91,7 +79,7 @@ std::optional<SubjectEstimate<D>> SubjectFusion<D>::FuseGroups(std::span<const G
     absl::StatusOr<estimate::Gaussian<D>> reference = others.ToGaussian();
     // After an intersection no input has independent others; the innovation against the intersection is an
     // upper bound.
-    if (method_ == FusionMethod::kIntersection && groups[i].size() > 1) reference = *fused;
+    if (method == FusionMethod::kIntersection && groups[i].size() > 1) reference = *fused;
     for (Contribution<D>* contribution : groups[i]) {
       contribution->innovation.reset();
       if (reference.ok()) {
@@ -105,15 +93,16 @@ std::optional<SubjectEstimate<D>> SubjectFusion<D>::FuseGroups(std::span<const G
   return estimate;
 }
 
+// Removes the worst contribution above the gate; false if there is none.
 template <int D>
-bool SubjectFusion<D>::GateWorst(std::span<const Group> groups) const {
-  const std::size_t independent = method_ == FusionMethod::kIntersection ? groups[0].size() : groups.size();
-  if (!gate_ || independent < 3) return false;
+bool GateWorst(std::span<const Group<D>> groups, FusionMethod method, double gate) {
+  const std::size_t independent = method == FusionMethod::kIntersection ? groups[0].size() : groups.size();
+  if (independent < 3) return false;
   Contribution<D>* worst = nullptr;
-  for (const Group& group : groups) {
+  for (const Group<D>& group : groups) {
     for (Contribution<D>* contribution : group) {
       const double innovation = contribution->innovation.value_or(0);
-      if (innovation > *gate_ && (worst == nullptr || innovation > *worst->innovation)) worst = contribution;
+      if (innovation > gate && (worst == nullptr || innovation > *worst->innovation)) worst = contribution;
     }
   }
   if (worst == nullptr) return false;
@@ -121,8 +110,24 @@ bool SubjectFusion<D>::GateWorst(std::span<const Group> groups) const {
   return true;
 }
 
-template class SubjectFusion<1>;
-template class SubjectFusion<2>;
-template class SubjectFusion<3>;
+}  // namespace
+
+template <int D>
+std::optional<SubjectEstimate<D>> FuseSubject(std::span<Contribution<D>> contributions, FusionMethod method,
+                                              std::optional<double> gate) {
+  LeaveOutRedundant(contributions);
+  for (;;) {
+    const std::vector<Group<D>> groups = GroupByOverlap(contributions, method);
+    std::optional<SubjectEstimate<D>> estimate = FuseGroups<D>(groups, method);
+    if (!estimate || !gate || !GateWorst<D>(groups, method, *gate)) return estimate;
+  }
+}
+
+template std::optional<SubjectEstimate<1>> FuseSubject(std::span<Contribution<1>>, FusionMethod,
+                                                       std::optional<double>);
+template std::optional<SubjectEstimate<2>> FuseSubject(std::span<Contribution<2>>, FusionMethod,
+                                                       std::optional<double>);
+template std::optional<SubjectEstimate<3>> FuseSubject(std::span<Contribution<3>>, FusionMethod,
+                                                       std::optional<double>);
 
 }  // namespace tributary::fusion

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "aggregator/fusion/leaf_set.h"
 #include "aggregator/fusion/site_config.h"
@@ -22,10 +21,10 @@ struct Contribution {
   std::uint32_t source = 0;
   std::size_t input = 0;  // the caller's
 
-  // Results.
+  // Set by FuseSubject.
   Fate fate = Fate::kFused;
   // Normalised innovation squared against the fusion of the others; unset without an independent other.
-  std::optional<double> innovation;
+  std::optional<double> innovation = {};
 };
 
 template <int D>
@@ -36,33 +35,14 @@ struct SubjectEstimate {
   std::size_t fused = 0;        // contributions
 };
 
-// Counts no leaf twice. Leaves out a contribution whose leaves are all in another one (of two equal ones, the
-// one with the higher source), intersects contributions that overlap in part, and conflates disjoint groups.
-// With kIntersection all are one group. With a gate, removes the contribution with the largest innovation
-// above it and fuses the rest again, as long as three independent ones remain. The order of the contributions
-// does not matter.
+// Counts no leaf twice: leaves out a contribution whose leaves
+// are all in another one (of two equal ones, the one with the higher source), intersects contributions that
+// overlap in part, and conflates disjoint groups. With kIntersection all are one group. With a `gate` (a
+// chi-square quantile), removes the contribution with the largest innovation above it and fuses the rest
+// again, as long as three independent ones remain. The order of the contributions does not matter. Returns
+// nothing if the result is beyond the range of double.
 template <int D>
-class SubjectFusion {
- public:
-  // `gate`: chi-square quantile.
-  SubjectFusion(FusionMethod method, std::optional<double> gate) : method_(method), gate_(gate) {}
-
-  // Sets fate and innovation of each contribution. Returns nothing if the result is beyond the range of
-  // double.
-  std::optional<SubjectEstimate<D>> Fuse(std::span<Contribution<D>> contributions);
-
- private:
-  using Group = std::vector<Contribution<D>*>;
-
-  static void LeaveOutRedundant(std::span<Contribution<D>> contributions);
-  std::vector<Group> GroupByOverlap(std::span<Contribution<D>> contributions) const;
-  // Conflates the groups and measures the innovations.
-  std::optional<SubjectEstimate<D>> FuseGroups(std::span<const Group> groups) const;
-  // Removes the worst contribution above the gate; false if there is none.
-  bool GateWorst(std::span<const Group> groups) const;
-
-  const FusionMethod method_;
-  const std::optional<double> gate_;
-};
+std::optional<SubjectEstimate<D>> FuseSubject(std::span<Contribution<D>> contributions, FusionMethod method,
+                                              std::optional<double> gate);
 
 }  // namespace tributary::fusion

@@ -2,7 +2,9 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
 
 #include "core/estimate/tuple_frame.h"
 
@@ -79,52 +81,74 @@ void SubjectTrack<D>::Correct(const estimate::Gaussian<D>& measured) {
   covariance_ = remaining * covariance_ * remaining.transpose() + gain * noise * gain.transpose();
 }
 
-template <int D>
-void SubjectTracksOf<D>::Update(const TrackConfig& config, estimate::FusedSlot& slot) {
-  const std::size_t n = slot.subjects.size();
-  slot.velocities.resize(n * D);
-  for (std::size_t row = 0; row < n; ++row) {
-    float* const mean = &slot.means[row * D];
-    float* factor = &slot.cholesky[row * estimate::TriangleSize(D)];
-    SubjectTrack<D>& track = Find(slot.subjects[row]);
-    const bool used =
-        track.Update(slot.epoch, estimate::Gaussian<D>::FromTuple(mean, factor), config.acceleration_density);
-    for (int i = 0; i < D; ++i) {
-      slot.velocities[row * D + static_cast<std::size_t>(i)] = static_cast<float>(track.velocity()[i]);
-    }
-    if (!config.smooth || !used) continue;
-    const Eigen::LLT<estimate::Matrix<D>> root(track.position_covariance());
-    const estimate::Matrix<D> lower = root.matrixL();
-    // Keep the measurement where the filter's result does not fit in fp32.
-    const Eigen::Matrix<float, D, 1> position = track.position().template cast<float>();
-    const Eigen::Matrix<float, D, D> single = lower.template cast<float>();
-    const bool sound = root.info() == Eigen::Success && position.allFinite() && single.allFinite() &&
-                       single.diagonal().minCoeff() > 0;
-    if (!sound) continue;
-    for (int i = 0; i < D; ++i) {
-      mean[i] = position[i];
-      for (int j = 0; j <= i; ++j) *factor++ = single(i, j);
-    }
-  }
-}
+namespace {
 
 template <int D>
-SubjectTrack<D>& SubjectTracksOf<D>::Find(std::uint32_t subject) {
-  const auto found = tracks_.find(subject);
-  if (found != tracks_.end()) return found->second;
-  if (tracks_.size() >= capacity_) {
-    tracks_.erase(std::min_element(tracks_.begin(), tracks_.end(), [](const auto& a, const auto& b) {
-      return a.second.epoch() < b.second.epoch();
-    }));
+class SubjectTracksOf final : public SubjectTracks {
+ public:
+  explicit SubjectTracksOf(const SiteConfig& site)
+      : timing_(site.slot), capacity_(std::size_t{4} * site.max_subjects) {}
+
+  void Update(const TrackConfig& config, estimate::FusedSlot& slot) override {
+    const std::size_t n = slot.subjects.size();
+    slot.velocities.resize(n * D);
+    for (std::size_t row = 0; row < n; ++row) {
+      float* const mean = &slot.means[row * D];
+      float* factor = &slot.cholesky[row * estimate::TriangleSize(D)];
+      SubjectTrack<D>& track = Find(slot.subjects[row]);
+      const bool used = track.Update(slot.epoch, estimate::Gaussian<D>::FromTuple(mean, factor),
+                                     config.acceleration_density);
+      for (int i = 0; i < D; ++i) {
+        slot.velocities[row * D + static_cast<std::size_t>(i)] = static_cast<float>(track.velocity()[i]);
+      }
+      if (!config.smooth || !used) continue;
+      const Eigen::LLT<estimate::Matrix<D>> root(track.position_covariance());
+      const estimate::Matrix<D> lower = root.matrixL();
+      // Keep the measurement where the filter's result does not fit in fp32.
+      const Eigen::Matrix<float, D, 1> position = track.position().template cast<float>();
+      const Eigen::Matrix<float, D, D> single = lower.template cast<float>();
+      const bool sound = root.info() == Eigen::Success && position.allFinite() && single.allFinite() &&
+                         single.diagonal().minCoeff() > 0;
+      if (!sound) continue;
+      for (int i = 0; i < D; ++i) {
+        mean[i] = position[i];
+        for (int j = 0; j <= i; ++j) *factor++ = single(i, j);
+      }
+    }
   }
-  return tracks_.try_emplace(subject, timing_).first->second;
+
+ private:
+  SubjectTrack<D>& Find(std::uint32_t subject) {
+    const auto found = tracks_.find(subject);
+    if (found != tracks_.end()) return found->second;
+    if (tracks_.size() >= capacity_) {
+      tracks_.erase(std::min_element(tracks_.begin(), tracks_.end(), [](const auto& a, const auto& b) {
+        return a.second.epoch() < b.second.epoch();
+      }));
+    }
+    return tracks_.try_emplace(subject, timing_).first->second;
+  }
+
+  const TrackTiming timing_;
+  const std::size_t capacity_;
+  std::unordered_map<std::uint32_t, SubjectTrack<D>> tracks_;
+};
+
+}  // namespace
+
+std::unique_ptr<SubjectTracks> SubjectTracks::Create(const SiteConfig& site) {
+  switch (site.dimension) {
+    case 1:
+      return std::make_unique<SubjectTracksOf<1>>(site);
+    case 2:
+      return std::make_unique<SubjectTracksOf<2>>(site);
+    default:
+      return std::make_unique<SubjectTracksOf<3>>(site);
+  }
 }
 
 template class SubjectTrack<1>;
 template class SubjectTrack<2>;
 template class SubjectTrack<3>;
-template class SubjectTracksOf<1>;
-template class SubjectTracksOf<2>;
-template class SubjectTracksOf<3>;
 
 }  // namespace tributary::fusion

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <cstddef>
-#include <cstdint>
-#include <unordered_map>
+#include <memory>
 
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/epoch.h"
@@ -61,29 +59,16 @@ class SubjectTrack {
   Covariance covariance_ = Covariance::Identity();
 };
 
-// At most `capacity` tracks; a new subject replaces the one last seen longest ago. Not thread-safe.
+// The tracks of a site: at most four times its max_subjects; a new subject replaces the one last seen longest
+// ago. Not thread-safe.
 class SubjectTracks {
  public:
+  static std::unique_ptr<SubjectTracks> Create(const SiteConfig& site);
   virtual ~SubjectTracks() = default;
 
   // Fills slot.velocities (0 for a track that has just started), and replaces the positions if the
   // configuration says so.
   virtual void Update(const TrackConfig& config, estimate::FusedSlot& slot) = 0;
-};
-
-template <int D>
-class SubjectTracksOf : public SubjectTracks {
- public:
-  SubjectTracksOf(estimate::SlotLength slot, std::size_t capacity) : timing_(slot), capacity_(capacity) {}
-
-  void Update(const TrackConfig& config, estimate::FusedSlot& slot) override;
-
- private:
-  SubjectTrack<D>& Find(std::uint32_t subject);
-
-  const TrackTiming timing_;
-  const std::size_t capacity_;
-  std::unordered_map<std::uint32_t, SubjectTrack<D>> tracks_;
 };
 
 }  // namespace tributary::fusion

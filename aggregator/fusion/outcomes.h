@@ -1,15 +1,48 @@
-// What happened to everything that was offered. Each frame and each tuple has exactly one of these outcomes.
+// What happens to all that is offered: why a frame or a tuple is refused, and the counts. Each frame and each
+// tuple has exactly one of these outcomes.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "aggregator/fusion/refusal.h"
 #include "core/estimate/epoch.h"
 
 namespace tributary::fusion {
+
+// As RefusalReason of fusion.proto; the numbers are equal.
+enum class RefusalReason : std::uint8_t {
+  kUnspecified = 0,
+  kShape = 1,
+  kNotFinite = 2,
+  kNotPositive = 3,
+  kUnknownSource = 4,
+  kEpochPast = 5,
+  kEpochFuture = 6,
+  kDuplicate = 7,
+  kLate = 8,
+  kGated = 9,
+  kTooLarge = 10,
+  kDuplicateSubject = 11,
+};
+inline constexpr std::size_t kRefusalReasons = 12;
+
+// "shape", "not_finite" …: the label of a metric.
+constexpr std::string_view RefusalReasonName(RefusalReason reason) {
+  constexpr std::array<std::string_view, kRefusalReasons> kNames = {
+      "unspecified",  "shape",     "not_finite", "not_positive", "unknown_source", "epoch_past",
+      "epoch_future", "duplicate", "late",       "gated",        "too_large",      "duplicate_subject"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+struct Refusal {
+  RefusalReason reason = RefusalReason::kUnspecified;
+  std::string message;                  // which field, what was found, what is allowed
+  std::vector<std::uint32_t> subjects;  // empty: the whole frame is refused
+};
 
 // All since the engine was created.
 struct FusionCounters {
@@ -45,7 +78,6 @@ struct SourceStatus {
   // dimension: about 1 for a consistent source, larger for one that claims too much or drifts. 0 until
   // measured.
   double consistency = 0;
-  std::uint64_t consistency_tuples = 0;  // over how many tuples since the start
 };
 
 // The counts of one leaf.
