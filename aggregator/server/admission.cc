@@ -13,21 +13,12 @@ std::string Digest(const std::string& sha256) {
   return sha256.empty() ? "none" : absl::BytesToHexString(sha256);
 }
 
-// With another length the same epoch names another time: no frame of such a node could match its slot.
-StreamRefusal SlotDiffers(const wire::ReportingProcess& process, const fusion::SiteConfig& site) {
-  return {StreamFault::kSlotDiffers,
-          absl::FailedPreconditionError(fmt::format(
-              "hello.slot_ns: node \"{}\" counts slots of {}, site \"{}\" of {}; set slot_ms to the same "
-              "value in the configuration of both",
-              process.node, process.slot.Text(), site.name, site.slot.Text()))};
-}
-
 }  // namespace
 
 std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
                                              const std::optional<std::string>& certificate_name,
                                              const SiteTable& sites, publish::Fleet& fleet) {
-  absl::StatusOr<wire::ReportingProcess> process = wire::HelloFromWire(hello);
+  const absl::StatusOr<wire::ReportingProcess> process = wire::HelloFromWire(hello);
   if (!process.ok()) return StreamRefusal{StreamFault::kMalformed, process.status()};
   if (certificate_name && *certificate_name != process->node) {
     return StreamRefusal{StreamFault::kIdentityDiffers,
@@ -39,25 +30,32 @@ std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
   if (site == nullptr) {
     return StreamRefusal{StreamFault::kUnknownSite, publish::UnknownSite(process->site, sites.names())};
   }
-  if (process->slot != site->engine().config().slot) return SlotDiffers(*process, site->engine().config());
+  const fusion::SiteConfig& config = site->engine().config();
+  if (process->slot != config.slot) {
+    // With another length the same epoch names another time: no frame of such a node could match its slot.
+    return StreamRefusal{
+        StreamFault::kSlotDiffers,
+        absl::FailedPreconditionError(fmt::format(
+            "hello.slot_ns: node \"{}\" counts slots of {}, site \"{}\" of {}; set slot_ms to the same "
+            "value in the configuration of both",
+            process->node, process->slot.Text(), config.name, config.slot.Text()))};
+  }
   const std::string expected_model = site->model_sha256();
   if (!expected_model.empty() && expected_model != process->model.sha256) {
     return StreamRefusal{
         StreamFault::kModelDiffers,
         absl::FailedPreconditionError(fmt::format(
             "hello.model.sha256: model \"{}\" version \"{}\" has the digest {}, site \"{}\" runs {}",
-            process->model.name, process->model.version, Digest(process->model.sha256), site->name(),
+            process->model.name, process->model.version, Digest(process->model.sha256), config.name,
             Digest(expected_model)))};
   }
   if (absl::Status status = fleet.CheckSourcesFree(*process); !status.ok()) {
     return StreamRefusal{StreamFault::kSourceTaken, status};
   }
 
-  Admission admission;
-  admission.site = site;
-  admission.node = process->node;
+  Admission admission{.site = site, .node = process->node};
   for (const wire::ReportingSource& source : process->sources) {
-    absl::StatusOr<fusion::SourceHandle> handle =
+    const absl::StatusOr<fusion::SourceHandle> handle =
         site->engine().Join({source.name, source.dimension, source.leaves});
     if (!handle.ok()) {
       const absl::StatusCode code = handle.status().code();
@@ -66,8 +64,7 @@ std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
           absl::Status(code, fmt::format("hello.sources: source \"{}\": {}", source.name,
                                          std::string(handle.status().message())))};
     }
-    admission.sources.push_back(
-        {*handle, {source.dimension, source.leaves.size(), site->engine().config().max_subjects}});
+    admission.sources.push_back({*handle, {source.dimension, source.leaves.size(), config.max_subjects}});
   }
   absl::StatusOr<publish::Fleet::Membership> membership = fleet.Join(*process);
   if (!membership.ok()) return StreamRefusal{StreamFault::kTooMany, membership.status()};

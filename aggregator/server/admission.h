@@ -1,18 +1,68 @@
-// Decides on a hello: which node may report from which sources in which site.
+// Which streams the aggregator takes: the decision on a hello, and why it refuses or ends a stream.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "aggregator/publish/fleet.h"
 #include "aggregator/server/site.h"
-#include "aggregator/server/stream_refusal.h"
 #include "core/wire/convert.h"
 #include "tributary/v1/fusion.pb.h"
 
 namespace tributary::server {
+
+enum class StreamFault : std::uint8_t {
+  kMalformed,      // bytes that are not a ReportRequest, a hello with a bad field
+  kTooLarge,       // a message beyond max_message_bytes
+  kHelloMissing,   // the first message has none
+  kHelloRepeated,  // a later message has one
+  kHelloTimeout,   // none within the time allowed
+  kUnknownSite,
+  kUnknownLeaf,  // the engine refuses a declared source
+  kSourceTaken,  // another connected node reports it
+  kModelDiffers,
+  kSlotDiffers,
+  kIdentityDiffers,  // the node's name is not its certificate's
+  kOutOfOrder,       // a sequence that does not ascend
+  kSuperseded,       // a newer stream of the same node
+  kTooMany,          // nodes or streams
+};
+inline constexpr std::size_t kStreamFaults = 14;
+
+// "malformed", "too_large" …: the label of a metric.
+constexpr std::string_view StreamFaultName(StreamFault fault) {
+  constexpr std::array<std::string_view, kStreamFaults> kNames = {
+      "malformed",        "too_large",    "hello_missing", "hello_repeated", "hello_timeout",
+      "unknown_site",     "unknown_leaf", "source_taken",  "model_differs",  "slot_differs",
+      "identity_differs", "out_of_order", "superseded",    "too_many"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
+// The end of a stream: counted by `fault`, sent to the peer as `status`.
+struct StreamRefusal {
+  StreamFault fault = StreamFault::kMalformed;
+  absl::Status status;
+};
+
+// Thread-safe.
+class StreamRefusalCounts {
+ public:
+  void Count(StreamFault fault) {
+    counts_[static_cast<std::size_t>(fault)].fetch_add(1, std::memory_order_relaxed);
+  }
+  std::uint64_t of(StreamFault fault) const { return counts_[static_cast<std::size_t>(fault)]; }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, kStreamFaults> counts_ = {};
+};
 
 struct AdmittedSource {
   fusion::SourceHandle handle = 0;
@@ -21,9 +71,9 @@ struct AdmittedSource {
 
 struct Admission {
   Site* site = nullptr;
-  publish::Fleet::Membership membership;
-  std::vector<AdmittedSource> sources;  // by the index in frames
-  std::string node;                     // for the log
+  std::string node;                          // for the log
+  std::vector<AdmittedSource> sources = {};  // by the index in frames
+  publish::Fleet::Membership membership = {};
 };
 
 // `certificate_name`: the peer's, with TLS. InvalidArgument: a bad field of the hello, or a source or leaf

@@ -21,7 +21,7 @@ constexpr std::int64_t kCheckUpNs = 1'000'000'000;
 
 }  // namespace
 
-IngestQueue::IngestQueue(const IngestContext& context, FusionServiceOnQueue& service,
+IngestQueue::IngestQueue(IngestContext& context, FusionServiceOnQueue& service,
                          std::unique_ptr<grpc::ServerCompletionQueue> queue)
     : context_(context), service_(service), queue_(std::move(queue)) {}
 
@@ -71,7 +71,7 @@ gpr_timespec IngestQueue::WaitLimit() const {
 }
 
 void IngestQueue::FuseOverdue() {
-  const fusion::FusionTime now = Now();
+  const fusion::FusionTime now = context_.Now();
   for (const auto& site : context_.sites.all()) {
     if (site->engine().NextDeadline() > now.steady_ns) continue;
     site->engine().Advance(now, fused_);
@@ -126,19 +126,11 @@ void IngestQueue::Remove(WatchCall* call) {
 }
 
 void IngestQueue::NoteIfEnded() {
-  if (!draining_ || !reports_.empty() || !watches_.empty()) return;
-  {
-    const runtime::MutexLock lock(mutex_);
-    ended_ = true;
-  }
-  ended_changed_.notify_all();
+  if (draining_ && reports_.empty() && watches_.empty() && !ended_.HasBeenNotified()) ended_.Notify();
 }
 
 void IngestQueue::WaitUntilEnded(std::chrono::milliseconds limit) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  runtime::MutexLock lock(mutex_);
-  while (!ended_ && ended_changed_.wait_until(lock, deadline) != std::cv_status::timeout) {
-  }
+  ended_.WaitForNotificationWithTimeout(absl::FromChrono(limit));
 }
 
 void IngestQueue::CheckUp() {

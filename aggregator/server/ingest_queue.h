@@ -6,22 +6,20 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "aggregator/fusion/engine.h"
 #include "aggregator/publish/fleet.h"
 #include "aggregator/publish/watch_queue.h"
-#include "aggregator/server/completion.h"
+#include "aggregator/server/admission.h"
 #include "aggregator/server/site.h"
-#include "aggregator/server/stream_refusal.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/log.h"
-#include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
 namespace tributary::server {
@@ -29,20 +27,46 @@ namespace tributary::server {
 class ReportCall;
 class WatchCall;
 
+// A tag of the completion queue that carries its handler.
+class Completion {
+ public:
+  // Called on the queue's thread. `ok` is gRPC's for the operation. May delete the owner of this tag.
+  virtual void Complete(bool ok) = 0;
+
+ protected:
+  ~Completion() = default;
+};
+
+// Calls a member function: CompletionOf<&Call::OnRead> read_{this};
+template <auto Reaction>
+class CompletionOf;
+
+template <typename Owner, void (Owner::*Reaction)(bool)>
+class CompletionOf<Reaction> final : public Completion {
+ public:
+  explicit CompletionOf(Owner* owner) : owner_(owner) {}
+  void Complete(bool ok) override { (owner_->*Reaction)(ok); }
+
+ private:
+  Owner* const owner_;
+};
+
 // Report is raw, so that a message that does not parse can be answered.
 using FusionServiceOnQueue = v1::FusionService::WithRawMethod_Report<
     v1::FusionService::WithAsyncMethod_Watch<v1::FusionService::Service>>;
 
-// State that all queues share; outlives them.
+// What all queues share; outlives them.
 struct IngestContext {
   const SiteTable& sites;
   publish::Fleet& fleet;
   const runtime::Clock& clock;
-  StreamRefusalCounts& refusals;
-  runtime::LogLimit& refusal_lines;  // of streams whose node is not known
-  std::atomic<std::uint64_t>& skipped_slots;
-  publish::ReaderShare& readers;
-  std::size_t max_message_bytes;
+  const std::size_t max_message_bytes;
+  publish::ReaderShare readers;
+  StreamRefusalCounts refusals = {};
+  runtime::LogLimit refusal_lines{20, 1'000'000'000};  // of streams whose node is not known
+  std::atomic<std::uint64_t> skipped_slots = 0;
+
+  fusion::FusionTime Now() const { return {clock.SteadyNs(), clock.UnixNs()}; }
 };
 
 // Run() is the thread; calls live on it. Other threads may call only Stop() and the functions that
@@ -52,7 +76,7 @@ class IngestQueue {
   static constexpr std::size_t kMaxReports = 1024;
   static constexpr std::size_t kMaxWatches = 256;
 
-  IngestQueue(const IngestContext& context, FusionServiceOnQueue& service,
+  IngestQueue(IngestContext& context, FusionServiceOnQueue& service,
               std::unique_ptr<grpc::ServerCompletionQueue> queue);
   ~IngestQueue();
 
@@ -84,19 +108,8 @@ class IngestQueue {
   void ReadSoon(ReportCall* call);
   // Answers every stream some milliseconds after the first one that asks.
   void AnswerSoon(std::int64_t now_steady_ns);
-  void CountSkipped(std::uint64_t slots) {
-    if (slots > 0) context_.skipped_slots.fetch_add(slots, std::memory_order_relaxed);
-  }
 
-  publish::ReaderShare& readers() { return context_.readers; }
-
-  fusion::FusionTime Now() const { return {context_.clock.SteadyNs(), context_.clock.UnixNs()}; }
-  const runtime::Clock& clock() const { return context_.clock; }
-  const SiteTable& sites() const { return context_.sites; }
-  publish::Fleet& fleet() { return context_.fleet; }
-  StreamRefusalCounts& refusals() { return context_.refusals; }
-  runtime::LogLimit& refusal_lines() { return context_.refusal_lines; }
-  std::size_t max_message_bytes() const { return context_.max_message_bytes; }
+  IngestContext& context() { return context_; }
   FusionServiceOnQueue& service() { return service_; }
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
   bool draining() const { return draining_; }
@@ -111,7 +124,7 @@ class IngestQueue {
   // The wait for the next event.
   gpr_timespec WaitLimit() const;
 
-  const IngestContext context_;
+  IngestContext& context_;
   FusionServiceOnQueue& service_;
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   fusion::FusedSlots fused_;
@@ -125,10 +138,7 @@ class IngestQueue {
   std::int64_t next_check_up_ns_ = 0;
   bool draining_ = false;
 
-  runtime::Mutex mutex_;
-  std::condition_variable_any ended_changed_;
-  bool ended_ GUARDED_BY(mutex_) = false;  // stopped, and every call has ended
-
+  absl::Notification ended_;  // stopped, and every call has ended
   grpc::Alarm stop_;
   CompletionOf<&IngestQueue::OnStop> stop_tag_{this};
 };

@@ -8,6 +8,10 @@
 #include <chrono>
 #include <utility>
 
+#include "core/link/grpc_call.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "tributary/v1/fleet.grpc.pb.h"
+
 namespace tributary::server {
 namespace {
 
@@ -24,6 +28,45 @@ constexpr int kStreamsPerConnection = 128;
 constexpr int kStreamsPerConnectionWithServices = 1024;
 // A chunk of 1 MiB and its message's other fields.
 constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
+
+// The nodes that report and those that learn. Uses the sync API: its threads wait on a condition, so that
+// only the ingest thread polls. The callback API would poll with threads of its own and hand the hot path's
+// events from thread to thread.
+class FleetService final : public v1::FleetService::Service {
+ public:
+  explicit FleetService(publish::KnownNodes nodes) : nodes_(std::move(nodes)) {}
+
+  grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
+                         v1::ListNodesResponse* response) override {
+    absl::StatusOr<v1::ListNodesResponse> nodes = nodes_.List(request->site());
+    if (nodes.ok()) *response = *std::move(nodes);
+    return link::ToGrpcStatus(nodes.status());
+  }
+
+ private:
+  const publish::KnownNodes nodes_;
+};
+
+// gRPC's health checking protocol. Knows the process ("") and the project's two services.
+class HealthService final : public grpc::health::v1::Health::Service {
+ public:
+  explicit HealthService(const std::atomic<bool>& serving) : serving_(serving) {}
+
+  grpc::Status Check(grpc::ServerContext*, const grpc::health::v1::HealthCheckRequest* request,
+                     grpc::health::v1::HealthCheckResponse* response) override {
+    const std::string& name = request->service();
+    if (!name.empty() && name != v1::FusionService::service_full_name() &&
+        name != v1::FleetService::service_full_name()) {
+      return grpc::Status(grpc::StatusCode::NOT_FOUND, "service: unknown");
+    }
+    response->set_status(serving_ ? grpc::health::v1::HealthCheckResponse::SERVING
+                                  : grpc::health::v1::HealthCheckResponse::NOT_SERVING);
+    return grpc::Status::OK;
+  }
+
+ private:
+  const std::atomic<bool>& serving_;
+};
 
 std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<config::TlsMaterial>& tls) {
   if (!tls) return grpc::InsecureServerCredentials();
@@ -65,12 +108,17 @@ void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
 
 }  // namespace
 
-IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites, const publish::Fleet& fleet,
+IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites, publish::Fleet& fleet,
                            const runtime::Clock& clock)
-    : sites_(sites),
-      readers_(options.threads),
-      clock_(clock),
-      fleet_({fleet, options.learners, sites.names(), clock}) {}
+    : context_{.sites = sites,
+               .fleet = fleet,
+               .clock = clock,
+               .max_message_bytes = options.max_message_bytes,
+               .readers = publish::ReaderShare(options.threads)} {
+  rare_.push_back(
+      std::make_unique<FleetService>(publish::KnownNodes(fleet, options.learners, sites.names(), clock)));
+  rare_.push_back(std::make_unique<HealthService>(serving_));
+}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   const SiteTable& sites,
@@ -83,20 +131,11 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   Tune(builder, options);
   builder.AddListeningPort(options.listen, Credentials(options.tls), &server->port_);
   builder.RegisterService(&server->fusion_);
-  builder.RegisterService(&server->fleet_);
-  builder.RegisterService(&server->health_);
+  for (const auto& service : server->rare_) builder.RegisterService(service.get());
   for (grpc::Service* service : options.services) builder.RegisterService(service);
-  const IngestContext context{sites,
-                              fleet,
-                              clock,
-                              server->refusals_,
-                              server->refusal_lines_,
-                              server->skipped_slots_,
-                              server->readers_,
-                              options.max_message_bytes};
   for (std::size_t i = 0; i < options.threads; ++i) {
     server->queues_.push_back(
-        std::make_unique<IngestQueue>(context, server->fusion_, builder.AddCompletionQueue()));
+        std::make_unique<IngestQueue>(server->context_, server->fusion_, builder.AddCompletionQueue()));
   }
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || server->port_ == 0) {
@@ -111,7 +150,6 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
     });
   }
   server->serving_ = true;
-  server->health_.set_serving(true);
   return server;
 }
 
@@ -119,26 +157,25 @@ IngestServer::~IngestServer() {
   if (serving_) Shutdown();
 }
 
-void IngestServer::FuseWhatWaits(const runtime::Clock& clock) {
+void IngestServer::FuseWhatWaits() {
   fusion::FusedSlots fused;
-  for (const auto& site : sites_.all()) {
+  for (const auto& site : context_.sites.all()) {
     fused.Clear();
-    site->engine().Drain({clock.SteadyNs(), clock.UnixNs()}, fused);
+    site->engine().Drain(context_.Now(), fused);
     site->Publish(fused);
   }
 }
 
 void IngestServer::Shutdown() {
   serving_ = false;
-  health_.set_serving(false);
   // First for the watchers, who are about to leave; again below for slots in between.
-  FuseWhatWaits(clock_);
+  FuseWhatWaits();
   for (const auto& queue : queues_) queue->Stop();
   for (const auto& queue : queues_) queue->WaitUntilEnded(kDrainLimit);
   server_->Shutdown(std::chrono::system_clock::now() + kCloseLimit);
   for (const auto& queue : queues_) queue->Close();
   threads_.clear();
-  FuseWhatWaits(clock_);
+  FuseWhatWaits();
 }
 
 }  // namespace tributary::server

@@ -5,14 +5,15 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "aggregator/server/fleet_service.h"
-#include "aggregator/server/health_service.h"
+#include "aggregator/publish/fleet.h"
 #include "aggregator/server/ingest_queue.h"
 #include "core/config/tls.h"
 
@@ -40,29 +41,23 @@ class IngestServer {
 
   int port() const { return port_; }
   bool serving() const { return serving_; }
-  const StreamRefusalCounts& refusals() const { return refusals_; }
-  std::uint64_t skipped_slots() const { return skipped_slots_; }
-  std::int64_t readers() const { return readers_.readers(); }
+  const StreamRefusalCounts& refusals() const { return context_.refusals; }
+  std::uint64_t skipped_slots() const { return context_.skipped_slots; }
+  std::int64_t readers() const { return context_.readers.readers(); }
 
   // Fuses what waits, sends the last acknowledgements and slots, and ends all streams. Cuts streams that do
   // not end within two seconds. Call once.
   void Shutdown();
 
  private:
-  IngestServer(const IngestOptions& options, const SiteTable& sites, const publish::Fleet& fleet,
+  IngestServer(const IngestOptions& options, const SiteTable& sites, publish::Fleet& fleet,
                const runtime::Clock& clock);
-  void FuseWhatWaits(const runtime::Clock& clock);
+  void FuseWhatWaits();
 
-  const SiteTable& sites_;
-  StreamRefusalCounts refusals_;
-  std::atomic<std::uint64_t> skipped_slots_ = 0;
-  publish::ReaderShare readers_;
+  IngestContext context_;
   std::atomic<bool> serving_ = false;
-  runtime::LogLimit refusal_lines_{20, 1'000'000'000};
-  const runtime::Clock& clock_;
   FusionServiceOnQueue fusion_;
-  FleetService fleet_;
-  HealthService health_;
+  std::vector<std::unique_ptr<grpc::Service>> rare_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<IngestQueue>> queues_;

@@ -1,12 +1,13 @@
 #include "aggregator/server/report_call.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 #include <spdlog/spdlog.h>
 
 #include <utility>
 
-#include "aggregator/server/ingest_queue.h"
-#include "aggregator/server/wire.h"
 #include "core/link/grpc_call.h"
 
 namespace tributary::server {
@@ -17,9 +18,37 @@ constexpr std::int64_t kHelloTimeoutNs = 10'000'000'000;
 // This many frames are acknowledged at once; fewer wait for the other streams (IngestQueue).
 constexpr std::uint64_t kAnswerFrames = 64;
 
+// Whether the message has more than `limit` fields at its top level. Two bytes on the wire can become a
+// submessage of a hundred in memory, and reused messages keep it. Reading the tags alone bounds that.
+bool HasMoreFields(grpc::ByteBuffer& bytes, std::size_t limit) {
+  if (bytes.Length() <= 2 * limit) return false;
+  grpc::ProtoBufferReader reader(&bytes);
+  google::protobuf::io::CodedInputStream input(&reader);
+  std::size_t fields = 0;
+  while (const std::uint32_t tag = input.ReadTag()) {
+    if (++fields > limit) return true;
+    if (!google::protobuf::internal::WireFormatLite::SkipField(&input, tag)) break;
+  }
+  return false;
+}
+
+// Reuses the memory of `request`. False: the bytes do not parse.
+bool ParseRequest(grpc::ByteBuffer& bytes, v1::ReportRequest& request) {
+  grpc::ProtoBufferReader reader(&bytes);
+  return reader.status().ok() && request.ParseFromZeroCopyStream(&reader);
+}
+
+grpc::ByteBuffer SerializeResponse(const v1::ReportResponse& response) {
+  grpc::ByteBuffer bytes;
+  bool own = false;
+  // Fails only for messages beyond 2 GiB.
+  (void)grpc::SerializationTraits<v1::ReportResponse>::Serialize(response, &bytes, &own);
+  return bytes;
+}
+
 }  // namespace
 
-ReportCall::ReportCall(IngestQueue& queue) : queue_(queue) {}
+ReportCall::ReportCall(IngestQueue& queue) : queue_(queue), shared_(queue.context()) {}
 
 ReportCall::~ReportCall() {
   if (registered_) queue_.Remove(this);
@@ -37,8 +66,8 @@ void ReportCall::OnStarted(bool ok) {
     return;
   }
   Listen(queue_);
-  started_steady_ns_ = queue_.clock().SteadyNs();
-  session_.emplace(queue_.sites(), queue_.fleet(), CertificateName());
+  started_steady_ns_ = shared_.clock.SteadyNs();
+  session_.emplace(shared_.sites, shared_.fleet, link::PeerCertificateName(*context_.auth_context()));
   registered_ = queue_.Add(this);
   if (!registered_) {
     End({StreamFault::kTooMany, absl::ResourceExhaustedError("too many Report streams")});
@@ -74,10 +103,10 @@ void ReportCall::ReadOn() {
 }
 
 void ReportCall::TakeMessage() {
-  if (incoming_.Length() > queue_.max_message_bytes()) {
+  if (incoming_.Length() > shared_.max_message_bytes) {
     return End({StreamFault::kTooLarge,
                 absl::ResourceExhaustedError(fmt::format("message: {} bytes, allowed are {}",
-                                                         incoming_.Length(), queue_.max_message_bytes()))});
+                                                         incoming_.Length(), shared_.max_message_bytes))});
   }
   // One more field, for the hello or the count of dropped frames.
   if (HasMoreFields(incoming_, ReportSession::kMaxFrames + 1)) {
@@ -85,12 +114,14 @@ void ReportCall::TakeMessage() {
                 absl::ResourceExhaustedError(fmt::format("frames: more than the {} that one message may have",
                                                          ReportSession::kMaxFrames))});
   }
-  if (!ParseMessage(incoming_, request_)) {
+  const bool parsed = ParseRequest(incoming_, request_);
+  incoming_.Clear();
+  if (!parsed) {
     return End(
         {StreamFault::kMalformed, absl::InvalidArgumentError("message: does not parse as a ReportRequest")});
   }
   const bool was_admitted = session_->admitted();
-  const fusion::FusionTime now = queue_.Now();
+  const fusion::FusionTime now = shared_.Now();
   std::optional<StreamRefusal> refusal = session_->Take(request_, now, queue_.fused());
   if (was_admitted) {
     queue_.PublishFused(*session_->site());
@@ -111,7 +142,7 @@ void ReportCall::Answer() {
   if (writing_ || finishing_ || session_->unanswered() == 0) return;
   session_->TakeAnswer(response_);
   writing_ = true;
-  stream_.Write(SerializeMessage(response_), &written_);
+  stream_.Write(SerializeResponse(response_), &written_);
 }
 
 void ReportCall::OnWritten(bool ok) {
@@ -126,10 +157,10 @@ void ReportCall::OnWritten(bool ok) {
 }
 
 void ReportCall::End(const StreamRefusal& refusal) {
-  queue_.refusals().Count(refusal.fault);
+  shared_.refusals.Count(refusal.fault);
   if (session_->admitted()) {
     refused_ = true;  // SayThatItLeft logs the reason
-  } else if (const auto more = queue_.refusal_lines().Admit(queue_.clock().SteadyNs())) {
+  } else if (const auto more = shared_.refusal_lines.Admit(shared_.clock.SteadyNs())) {
     spdlog::warn("report stream from {} refused: {}{}", context_.peer(),
                  std::string(refusal.status.message()), *more);
   }
@@ -161,7 +192,7 @@ void ReportCall::DeleteIfDone() {
 }
 
 void ReportCall::SayThatItCame() {
-  const auto more = session_->log_limit().Admit(queue_.clock().SteadyNs());
+  const auto more = session_->log_limit().Admit(shared_.clock.SteadyNs());
   if (!more) return;
   spdlog::info("{}: node \"{}\" reports from {} ({} source(s)){}{}", session_->site()->name(),
                session_->node(), context_.peer(), request_.hello().sources_size(),
@@ -169,7 +200,7 @@ void ReportCall::SayThatItCame() {
 }
 
 void ReportCall::SayThatItLeft(bool delivered) {
-  const std::int64_t now_ns = queue_.clock().SteadyNs();
+  const std::int64_t now_ns = shared_.clock.SteadyNs();
   const auto more = session_->log_limit().Admit(now_ns);
   if (!more) return;
   const bool lost = !delivered && !refused_;
@@ -190,10 +221,6 @@ void ReportCall::CheckUp(std::int64_t now_steady_ns) {
   } else if (session_->superseded()) {
     End(session_->Superseded());
   }
-}
-
-std::optional<std::string> ReportCall::CertificateName() const {
-  return link::PeerCertificateName(*context_.auth_context());
 }
 
 }  // namespace tributary::server

@@ -1,19 +1,16 @@
 // One Report stream on a completion queue: reads, offers, answers.
 #pragma once
 
-#include <grpcpp/grpcpp.h>
 #include <grpcpp/support/async_stream.h>
 
 #include <cstdint>
 #include <optional>
 
-#include "aggregator/server/completion.h"
+#include "aggregator/server/ingest_queue.h"
 #include "aggregator/server/report_session.h"
 #include "tributary/v1/fusion.pb.h"
 
 namespace tributary::server {
-
-class IngestQueue;
 
 // The queue's thread only. Deletes itself after its last completion. Has one read outstanding, unless the
 // peer has too many unread refusals, and one write at most.
@@ -51,9 +48,9 @@ class ReportCall {
   void SayThatItCame();
   // `delivered`: the peer could receive the status.
   void SayThatItLeft(bool delivered);
-  std::optional<std::string> CertificateName() const;
 
   IngestQueue& queue_;
+  IngestContext& shared_;
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&context_};
   std::optional<ReportSession> session_;

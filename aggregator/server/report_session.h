@@ -9,7 +9,6 @@
 #include "aggregator/publish/fleet.h"
 #include "aggregator/server/admission.h"
 #include "aggregator/server/site.h"
-#include "aggregator/server/stream_refusal.h"
 #include "core/estimate/tuple_frame.h"
 #include "tributary/v1/fusion.pb.h"
 

@@ -1,16 +1,19 @@
 // One site for the server: where frames go, and where their fused slots go.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregator/fusion/engine.h"
 #include "aggregator/publish/slot_feed.h"
 #include "core/runtime/metrics.h"
+#include "core/runtime/mutex.h"
 
 namespace tributary::server {
 
@@ -27,11 +30,23 @@ class Site {
   publish::SlotFeed& feed() { return feed_; }
 
   // 32 bytes; empty: any model may report.
-  std::string model_sha256() const;
-  void set_model_sha256(std::string digest);
+  std::string model_sha256() const {
+    const runtime::MutexLock lock(mutex_);
+    return model_sha256_;
+  }
+  void set_model_sha256(const std::string& digest) {
+    const runtime::MutexLock lock(mutex_);
+    model_sha256_ = digest;
+  }
 
   // Publishes the fused slots.
-  void Publish(const fusion::FusedSlots& fused);
+  void Publish(const fusion::FusedSlots& fused) {
+    feed_.Publish(fused.slots());
+    for (const estimate::FusedSlot& slot : fused.slots()) {
+      if (slot.revision > 0) continue;  // its lateness is the sender's
+      latency_.Observe(1e-9 * static_cast<double>(slot.fused_unix_ns - slot.captured_unix_ns));
+    }
+  }
 
   // Frames refused for their structure before the engine saw them.
   void CountRefusedOnWire(fusion::RefusalReason reason) {
@@ -56,9 +71,16 @@ class SiteTable {
   explicit SiteTable(std::vector<std::unique_ptr<Site>> sites) : sites_(std::move(sites)) {}
 
   // Null: unknown. There are few sites, and each stream asks once.
-  Site* Find(std::string_view name) const;
+  Site* Find(std::string_view name) const {
+    const auto found = std::ranges::find(sites_, name, [](const auto& site) { return site->name(); });
+    return found == sites_.end() ? nullptr : found->get();
+  }
   const std::vector<std::unique_ptr<Site>>& all() const { return sites_; }
-  std::vector<std::string> names() const;
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const std::unique_ptr<Site>& site : sites_) names.push_back(site->name());
+    return names;
+  }
 
  private:
   const std::vector<std::unique_ptr<Site>> sites_;

@@ -4,10 +4,6 @@
 
 #include <utility>
 
-#include "aggregator/publish/fleet.h"
-#include "aggregator/server/ingest_queue.h"
-#include "aggregator/server/site.h"
-#include "aggregator/server/wire.h"
 #include "core/link/grpc_call.h"
 #include "core/wire/convert.h"
 
@@ -28,9 +24,9 @@ void WatchCall::OnStarted(bool ok) {
   }
   Listen(queue_);
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
-  site_ = queue_.sites().Find(request_.site());
+  site_ = shared_.sites.Find(request_.site());
   if (site_ == nullptr) {
-    return End(publish::UnknownSite(request_.site(), queue_.sites().names()));
+    return End(publish::UnknownSite(request_.site(), shared_.sites.names()));
   }
   if (!(request_.max_rate_hz() >= 0)) {
     return End(absl::InvalidArgumentError(
@@ -53,7 +49,7 @@ void WatchCall::OnSlots(std::span<const estimate::FusedSlot> slots) {
   const estimate::FusedSlot* first = nullptr;
   std::uint64_t skipped = 0;
   bool more = false;
-  const std::int64_t share_interval_ns = queue_.readers().IntervalNs();
+  const std::int64_t share_interval_ns = shared_.readers.IntervalNs();
   {
     const runtime::MutexLock lock(mutex_);
     if (closed_ || !pending_) return;
@@ -69,13 +65,14 @@ void WatchCall::OnSlots(std::span<const estimate::FusedSlot> slots) {
       }
     }
     more = !pending_->empty();
-    queue_.CountSkipped(pending_->skipped_total() - skipped_before);
+    const std::uint64_t newly_skipped = pending_->skipped_total() - skipped_before;
+    if (newly_skipped > 0) shared_.skipped_slots.fetch_add(newly_skipped, std::memory_order_relaxed);
   }
   if (first != nullptr) Write(*first, skipped, more);
 }
 
 void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bool more) {
-  const std::int64_t began_ns = queue_.clock().SteadyNs();
+  const std::int64_t began_ns = shared_.clock.SteadyNs();
   wire::SlotToWire(slot, *response_.mutable_slot());
   response_.set_skipped_slots(skipped);
   response_.clear_leaves();
@@ -92,8 +89,8 @@ void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bo
   grpc::WriteOptions options;
   if (more) options.set_buffer_hint();
   stream_.Write(response_, options, &written_);
-  const std::int64_t now_ns = queue_.clock().SteadyNs();
-  queue_.readers().Spent(now_ns - began_ns, now_ns);
+  const std::int64_t now_ns = shared_.clock.SteadyNs();
+  shared_.readers.Spent(now_ns - began_ns, now_ns);
 }
 
 void WatchCall::OnWritten(bool ok) {

@@ -1,7 +1,6 @@
 // One Watch stream on a completion queue.
 #pragma once
 
-#include <grpcpp/grpcpp.h>
 #include <grpcpp/support/async_stream.h>
 
 #include <cstdint>
@@ -12,14 +11,11 @@
 #include "absl/status/status.h"
 #include "aggregator/publish/slot_feed.h"
 #include "aggregator/publish/watch_queue.h"
-#include "aggregator/server/completion.h"
+#include "aggregator/server/ingest_queue.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.pb.h"
 
 namespace tributary::server {
-
-class IngestQueue;
-class Site;
 
 // The ingest thread that fused a slot writes it at once if no write is under way. Otherwise the slot waits in
 // the WatchQueue, and the queue's thread continues after the write.
@@ -36,7 +32,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   void Drain();
 
  private:
-  explicit WatchCall(IngestQueue& queue) : queue_(queue) {}
+  explicit WatchCall(IngestQueue& queue) : queue_(queue), shared_(queue.context()) {}
 
   void OnStarted(bool ok);
   void OnWritten(bool ok);
@@ -49,6 +45,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   void ReleaseIfDone();
 
   IngestQueue& queue_;
+  IngestContext& shared_;
   grpc::ServerContext context_;
   v1::WatchRequest request_;
   grpc::ServerAsyncWriter<v1::WatchResponse> stream_{&context_};
