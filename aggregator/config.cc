@@ -122,18 +122,22 @@ config::AddressReach ReachOf(const AggregatorConfig& config) {
           "give certificate, key and ca in [tls], or say insecure = true at the top level"};
 }
 
-FederationParentSettings ReadFederationParent(const config::ConfigSection& section,
-                                              const AggregatorConfig& config) {
-  FederationParentSettings parent;
+ParentSettings ReadParent(const config::ConfigSection& section, const AggregatorConfig& config) {
+  ParentSettings parent;
   parent.aggregator = section.RequiredText("aggregator", "host:port, [IPv6 address]:port or unix:path");
   parent.node = section.RequiredName(
       "node", "the name of this aggregator as a node there, and on its certificate if TLS is on");
-  parent.run = section.Text("run", "", "\"\": the run that is active, or the next to start");
-  parent.min_nodes = static_cast<std::size_t>(
-      section.Integer("min_nodes", 2, {1, 10'000}, "nodes that must have joined here before it takes part"));
   config::CheckAddressKey(section, "aggregator", parent.aggregator, runtime::AddressUse::kDial,
                           ReachOf(config));
   return parent;
+}
+
+FederationParentSettings ReadFederationParent(const config::ConfigSection& section,
+                                              const AggregatorConfig& config) {
+  return {ReadParent(section, config),
+          section.Text("run", "", "\"\": the run that is active, or the next to start"),
+          static_cast<std::size_t>(section.Integer("min_nodes", 2, {1, 10'000},
+                                                   "nodes that must have joined here before it takes part"))};
 }
 
 FederationSettings ReadFederation(const config::ConfigSection& section, const AggregatorConfig& config) {
@@ -158,7 +162,10 @@ FederationSettings ReadFederation(const config::ConfigSection& section, const Ag
   return federation;
 }
 
-AggregatorConfig ReadRoot(const config::ConfigSection& root) {
+}  // namespace
+
+AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
+  const config::ConfigSection root = file.Root();
   AggregatorConfig config;
   config.listen = root.Text(
       "listen", "127.0.0.1:7400",
@@ -189,39 +196,13 @@ AggregatorConfig ReadRoot(const config::ConfigSection& root) {
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two sites", name));
   }
-  if (root.Has("federation")) {
-    config.federation = ReadFederation(root.Section("federation"), config);
-  }
+  if (root.Has("federation")) config.federation = ReadFederation(root.Section("federation"), config);
   if (config.sites.empty() && !config.federation) {
     root.Fault("site", "at least one [[site]] is required, or [federation]");
   }
 
-  if (root.Has("parent")) {
-    const config::ConfigSection parent = root.Section("parent");
-    config.parent = ParentSettings{
-        parent.RequiredText("aggregator", "host:port, [IPv6 address]:port or unix:path"),
-        parent.RequiredName(
-            "node", "the name of this aggregator as a node there, and on its certificate if TLS is on")};
-    config::CheckAddressKey(parent, "aggregator", config.parent->aggregator, runtime::AddressUse::kDial,
-                            ReachOf(config));
-  }
+  if (root.Has("parent")) config.parent = ReadParent(root.Section("parent"), config);
   return config;
-}
-
-absl::StatusOr<AggregatorConfig> Read(const config::ConfigFile& file) {
-  AggregatorConfig config = ReadAggregatorConfig(file);
-  if (absl::Status status = file.Finish(); !status.ok()) return status;
-  return config;
-}
-
-}  // namespace
-
-AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) { return ReadRoot(file.Root()); }
-
-absl::StatusOr<AggregatorConfig> ParseAggregatorConfig(std::string_view text, std::string_view path) {
-  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Parse(text, path);
-  if (!file.ok()) return file.status();
-  return Read(*file);
 }
 
 }  // namespace tributary::aggregator

@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/learning/judge/evaluation_images.h"
 #include "core/config/config.h"
@@ -21,22 +19,16 @@ struct SiteSettings {
   std::string model_sha256;  // 32 bytes: nodes that run another model are refused; empty: any model
 };
 
-// The aggregator to which fused tuples are shipped, as if this process were a node.
+// An aggregator for which this process is a node: fused tuples go there.
 struct ParentSettings {
   std::string aggregator;  // "host:port"
-  std::string node;        // the name of this process as node and as source there
-
-  bool operator==(const ParentSettings&) const = default;
+  std::string node;        // the name of this process as a node there, and as a source
 };
 
 // The aggregator in whose runs this one takes part, with the sums of its own nodes' updates.
-struct FederationParentSettings {
-  std::string aggregator;     // "host:port"
-  std::string node;           // the name of this process as a node there
+struct FederationParentSettings : ParentSettings {
   std::string run;            // empty: the run that is active, or the next
   std::size_t min_nodes = 2;  // of its own, before it takes part
-
-  bool operator==(const FederationParentSettings&) const = default;
 };
 
 // Federated learning.
@@ -45,8 +37,6 @@ struct FederationSettings {
   std::uint32_t keep_models = 0;  // of each run, the newest and the initial one; 0: all
   std::optional<learning::EvaluationFiles> evaluation;
   std::optional<FederationParentSettings> parent;
-
-  bool operator==(const FederationSettings&) const = default;
 };
 
 struct AggregatorConfig {
@@ -62,11 +52,8 @@ struct AggregatorConfig {
   std::optional<FederationSettings> federation;
 };
 
-// Records its faults in `file`, whose Finish() tells them.
+// Resolves relative paths of files against the folder of `file`. Records its faults in `file`, whose Finish()
+// tells them.
 AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file);
-
-// Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line
-// per fault.
-absl::StatusOr<AggregatorConfig> ParseAggregatorConfig(std::string_view text, std::string_view path);
 
 }  // namespace tributary::aggregator

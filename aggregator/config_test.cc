@@ -3,11 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/status/macros.h"
+
 namespace tributary::aggregator {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+absl::StatusOr<AggregatorConfig> ParseAggregatorConfig(std::string_view text, std::string_view path) {
+  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Parse(text, path));
+  AggregatorConfig config = ReadAggregatorConfig(file);
+  RETURN_IF_ERROR(file.Finish());
+  return config;
+}
 
 std::string Faults(std::string_view text) {
   return std::string(ParseAggregatorConfig(text, "a.toml").status().message());

@@ -18,6 +18,7 @@
 #include "aggregator/publish/site_metrics.h"
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
+#include "core/status/macros.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -60,16 +61,15 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   auto daemon = std::unique_ptr<Daemon>(new Daemon(prepared.config, clock));
   const AggregatorConfig& config = daemon->config_;
   const std::optional<config::TlsMaterial>& tls = prepared.tls;
-  if (absl::Status status = daemon->MakeSites(); !status.ok()) return status;
-  if (absl::Status status = daemon->StartParent(tls); !status.ok()) return status;
+  RETURN_IF_ERROR(daemon->MakeSites());
+  RETURN_IF_ERROR(daemon->StartParent(tls));
   server::IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}, {}};
   if (config.federation) {
-    absl::StatusOr<std::unique_ptr<FederationHost>> federation = FederationHost::Start(
-        *config.federation, std::move(prepared.evaluation), tls, clock, daemon->metrics_);
-    if (!federation.ok()) return federation.status();
-    daemon->federation_ = *std::move(federation);
+    ASSIGN_OR_RETURN(daemon->federation_,
+                     FederationHost::Start(*config.federation, std::move(prepared.evaluation), tls, clock,
+                                           daemon->metrics_));
     options.services = daemon->federation_->services();
-    options.learners = [host = daemon->federation_.get()] { return host->Learners(); };
+    options.learners = daemon->ListLearners();
   }
   absl::StatusOr<std::unique_ptr<server::IngestServer>> server =
       server::IngestServer::Start(options, *daemon->sites_, daemon->fleet_, clock);
@@ -82,7 +82,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   daemon->MakeReadiness();
   daemon->metrics_.AddProcessMetrics();
   AddIngestMetrics(*daemon->server_, *daemon->sites_, daemon->metrics_);
-  if (absl::Status status = daemon->StartHttp(); !status.ok()) return status;
+  RETURN_IF_ERROR(daemon->StartHttp());
   spdlog::info("aggregator listens on {} (port {}{}), {} site(s), HTTP port {}", config.listen,
                daemon->port(), tls ? ", mutual TLS" : "", config.sites.size(), daemon->http_port());
   return daemon;
@@ -91,16 +91,15 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
 absl::Status Daemon::MakeSites() {
   std::vector<std::unique_ptr<server::Site>> sites;
   for (const SiteSettings& settings : config_.sites) {
-    absl::StatusOr<std::unique_ptr<fusion::FusionEngine>> engine =
-        fusion::FusionEngine::Create(settings.fusion);
-    if (!engine.ok()) return engine.status();
+    ASSIGN_OR_RETURN(std::unique_ptr<fusion::FusionEngine> engine,
+                     fusion::FusionEngine::Create(settings.fusion));
     if (settings.fusion.tuning.deadline_ns < settings.fusion.slot.ns()) {
       spdlog::warn(
           "{}: deadline_ms is shorter than a slot of {}: sensors that share no phase are fused apart",
           settings.fusion.name, settings.fusion.slot.Text());
     }
-    runtime::Histogram& latency = publish::AddSiteMetrics(**engine, metrics_);
-    sites.push_back(std::make_unique<server::Site>(*std::move(engine), settings.model_sha256, latency));
+    runtime::Histogram& latency = publish::AddSiteMetrics(*engine, metrics_);
+    sites.push_back(std::make_unique<server::Site>(std::move(engine), settings.model_sha256, latency));
     boards_.push_back(std::make_shared<publish::SiteBoard>());
     sites.back()->feed().Add(boards_.back());
   }
@@ -111,13 +110,17 @@ absl::Status Daemon::MakeSites() {
 absl::Status Daemon::StartParent(const std::optional<config::TlsMaterial>& tls) {
   if (!config_.parent) return absl::OkStatus();
   for (const auto& site : sites_->all()) {
-    absl::StatusOr<std::shared_ptr<ParentLink>> link =
-        ParentLink::Create(*config_.parent, site->engine().config(), tls, clock_, metrics_);
-    if (!link.ok()) return link.status();
-    parents_.push_back(*link);
-    site->feed().Add(*std::move(link));
+    ASSIGN_OR_RETURN(const std::shared_ptr<ParentLink> link,
+                     ParentLink::Create(*config_.parent, site->engine().config(), tls, clock_, metrics_));
+    parents_.push_back(link);
+    site->feed().Add(link);
   }
   return absl::OkStatus();
+}
+
+publish::ListLearners Daemon::ListLearners() const {
+  if (federation_ == nullptr) return nullptr;
+  return [host = federation_.get()] { return host->Learners(); };
 }
 
 void Daemon::MakeReadiness() {
@@ -138,9 +141,7 @@ absl::Status Daemon::StartHttp() {
   if (config_.http_listen.empty()) return absl::OkStatus();
   http_ = std::make_unique<http::HttpServer>();
   http::AddHttpMetrics(*http_, metrics_);
-  publish::ListLearners learners;
-  if (federation_ != nullptr) learners = [host = federation_.get()] { return host->Learners(); };
-  publish::ApiContext context{.nodes = {fleet_, std::move(learners), sites_->names(), clock_}};
+  publish::ApiContext context{.nodes = {fleet_, ListLearners(), sites_->names(), clock_}};
   auto sources = std::make_shared<std::vector<publish::SourceMetrics>>();
   for (const publish::PublishedSite& each : readiness_->sites()) {
     sources->emplace_back(*each.engine, metrics_);
@@ -174,15 +175,14 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     if (config.sites[i].fusion.name != config_.sites[i].fusion.name) {
       return absl::FailedPreconditionError("the names or the order of sites differ: restart to change them");
     }
-    if (absl::Status status = fusion::Validate(config.sites[i].fusion.tuning); !status.ok()) return status;
+    RETURN_IF_ERROR(fusion::Validate(config.sites[i].fusion.tuning));
   }
   for (std::size_t i = 0; i < config.sites.size(); ++i) {
     server::Site& site = *sites_->all()[i];
-    if (absl::Status status = site.engine().Reconfigure(config.sites[i].fusion.tuning); !status.ok())
-      return status;
+    RETURN_IF_ERROR(site.engine().Reconfigure(config.sites[i].fusion.tuning));
     site.set_model_sha256(config.sites[i].model_sha256);
   }
-  if (absl::Status status = runtime::SetUpLog(config.log_level); !status.ok()) return status;
+  RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
   spdlog::info("configuration reloaded");
   return absl::OkStatus();
 }

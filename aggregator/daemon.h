@@ -54,6 +54,7 @@ class Daemon {
   absl::Status MakeSites();
   absl::Status StartParent(const std::optional<config::TlsMaterial>& tls);
   absl::Status StartHttp();
+  publish::ListLearners ListLearners() const;  // empty: no federated learning
   void MakeReadiness();
   void SayWhatWasServed() const;
 

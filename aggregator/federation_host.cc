@@ -7,17 +7,18 @@
 
 #include "aggregator/learning/relay/relay_metrics.h"
 #include "aggregator/learning/service/federation_metrics.h"
+#include "core/status/macros.h"
 
 namespace tributary::aggregator {
 
 absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
     const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
     const std::optional<config::TlsMaterial>& tls, const runtime::Clock& clock, runtime::Metrics& metrics) {
-  absl::StatusOr<std::unique_ptr<learning::Coordinator>> coordinator = learning::Coordinator::Start(
-      {settings.store, settings.keep_models, settings.evaluation.has_value()}, clock);
-  if (!coordinator.ok()) return coordinator.status();
-  learning::AddFederationMetrics(**coordinator, metrics);
-  auto host = std::unique_ptr<FederationHost>(new FederationHost(*std::move(coordinator)));
+  ASSIGN_OR_RETURN(std::unique_ptr<learning::Coordinator> coordinator,
+                   learning::Coordinator::Start(
+                       {settings.store, settings.keep_models, settings.evaluation.has_value()}, clock));
+  learning::AddFederationMetrics(*coordinator, metrics);
+  auto host = std::unique_ptr<FederationHost>(new FederationHost(std::move(coordinator)));
   if (evaluation) {
     host->evaluator_ = learning::Evaluator::Start(*host->coordinator_, *std::move(evaluation));
     metrics.AddCounterCallback(

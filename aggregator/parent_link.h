@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
@@ -16,6 +18,7 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
+#include "core/status/macros.h"
 
 namespace tributary::aggregator {
 
@@ -29,9 +32,37 @@ class ParentLink final : public publish::SlotSink {
                                                             const fusion::SiteConfig& site,
                                                             const std::optional<config::TlsMaterial>& tls,
                                                             const runtime::Clock& clock,
-                                                            runtime::Metrics& metrics);
+                                                            runtime::Metrics& metrics) {
+    link::UplinkOptions options;
+    options.aggregator = parent.aggregator;
+    options.tls = tls;
+    options.metric_labels = {{"site", site.name}};  // there is one link per site
+    wire::ReportingProcess process;
+    process.site = site.name;
+    process.node = parent.node;
+    process.boot_id = wire::NewBootId();
+    process.sources = {{parent.node, site.dimension, site.leaves}};
+    process.slot = site.slot;
+    ASSIGN_OR_RETURN(std::unique_ptr<link::Uplink> uplink,
+                     link::Uplink::Create(options, process, clock, metrics));
+    return std::shared_ptr<ParentLink>(new ParentLink(std::move(uplink)));
+  }
 
-  void OnSlots(std::span<const estimate::FusedSlot> slots) override;
+  void OnSlots(std::span<const estimate::FusedSlot> slots) override {
+    // Held during the offer, which does not block: frames of one source go up in order.
+    const runtime::MutexLock lock(mutex_);
+    for (const estimate::FusedSlot& slot : slots) {
+      frame_.epoch = slot.epoch;
+      frame_.captured_unix_ns = slot.captured_unix_ns;
+      frame_.revision = slot.revision;
+      frame_.dimension = slot.dimension;
+      frame_.subjects = slot.subjects;
+      frame_.means = slot.means;
+      frame_.cholesky = slot.cholesky;
+      frame_.contributors = slot.contributors;
+      uplink_->Offer(frame_);
+    }
+  }
 
   // Waits at most this long until the parent has acknowledged what is held; drops and counts the rest.
   // Returns how many slots were dropped.

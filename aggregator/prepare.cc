@@ -9,6 +9,7 @@
 #include "aggregator/store/store_folder.h"
 #include "core/config/tls.h"
 #include "core/nn/encoder/training_limits.h"
+#include "core/status/macros.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -68,7 +69,7 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
   if (config.federation && config.federation->evaluation) {
     prepared.evaluation = PrepareEvaluation(file, *config.federation->evaluation);
   }
-  if (absl::Status status = file.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(file.Finish());
   return prepared;
 }
 

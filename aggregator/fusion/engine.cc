@@ -42,41 +42,35 @@ OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame&
                                 FusedSlots& out) {
   const runtime::MutexLock lock(mutex_);
   if (handle >= sources_.size()) {
-    return Refuse(handle, RefusalReason::kUnknownSource, absl::StrCat("source ", handle, " has not joined"));
+    return Refuse(handle,
+                  {RefusalReason::kUnknownSource, absl::StrCat("source ", handle, " has not joined")});
   }
   const SourceEntry& source = sources_[handle];
-  if (std::optional<Refusal> fault = CheckShape(frame, config_, source.leaf_indices.size())) {
-    return Refuse(handle, *std::move(fault));
-  }
-  if (std::optional<Refusal> fault = CheckEpoch(frame.epoch, now.unix_ns, config_)) {
-    return Refuse(handle, *std::move(fault));
-  }
-  if (frame.subjects != source.last_subjects) {
-    if (std::optional<Refusal> fault = CheckDistinct(frame.subjects, scratch_)) {
-      return Refuse(handle, *std::move(fault));
-    }
-  }
+  std::optional<Refusal> fault = CheckShape(frame, config_, source.leaf_indices.size());
+  if (!fault) fault = CheckEpoch(frame.epoch, now.unix_ns, config_);
+  if (!fault && frame.subjects != source.last_subjects) fault = CheckDistinct(frame.subjects, scratch_);
+  if (fault) return Refuse(handle, *std::move(fault));
   sources_.MarkPresent(source);
 
   Slot& slot = ring_.At(frame.epoch);
   const bool known = slot.state != Slot::State::kEmpty && slot.epoch == frame.epoch;
   if (slot.state != Slot::State::kEmpty && slot.epoch > frame.epoch) {
-    return Refuse(
-        handle, RefusalReason::kLate,
-        absl::StrCat("epoch ", frame.epoch, " has left the window of ", config_.window_slots, " slots"));
+    return Refuse(handle,
+                  {RefusalReason::kLate, absl::StrCat("epoch ", frame.epoch, " has left the window of ",
+                                                      config_.window_slots, " slots")});
   }
   SlotInput* earlier = nullptr;
   if (known && slot.payload != Slot::kNone) earlier = ring_.PayloadOf(slot).Find(handle);
   const bool repeated = known && slot.reported[handle];
   if (repeated && frame.revision <= (earlier ? earlier->revision : 0)) {
-    return Refuse(handle, RefusalReason::kDuplicate,
-                  absl::StrCat("epoch ", frame.epoch, ", revision ", frame.revision, " of source '",
-                               source.status.name, "' has been taken"));
+    return Refuse(handle, {RefusalReason::kDuplicate,
+                           absl::StrCat("epoch ", frame.epoch, ", revision ", frame.revision, " of source '",
+                                        source.status.name, "' has been taken")});
   }
   const bool fused = known && slot.state == Slot::State::kFused;
   if (fused && (tuning_.late == LatePolicy::kCount || slot.payload == Slot::kNone)) {
-    return Refuse(handle, RefusalReason::kLate,
-                  absl::StrCat("epoch ", frame.epoch, " was fused without this frame"));
+    return Refuse(
+        handle, {RefusalReason::kLate, absl::StrCat("epoch ", frame.epoch, " was fused without this frame")});
   }
 
   OfferResult result;
@@ -106,10 +100,6 @@ OfferResult FusionEngine::Refuse(SourceHandle handle, Refusal refusal) {
   OfferResult result;
   result.refusals.push_back(std::move(refusal));
   return result;
-}
-
-OfferResult FusionEngine::Refuse(SourceHandle handle, RefusalReason reason, std::string message) {
-  return Refuse(handle, Refusal{reason, std::move(message), {}});
 }
 
 bool FusionEngine::Stage(SourceHandle handle, const estimate::TupleFrame& frame,
@@ -187,21 +177,16 @@ void FusionEngine::FuseOpen(Slot& slot, FusionTime now, std::uint64_t& reason, F
 }
 
 void FusionEngine::Emit(Slot& slot, FusionTime now, FusedSlots& out) {
-  SlotPayload& payload = ring_.PayloadOf(slot);
   estimate::FusedSlot& fused = out.Append();
   fused.epoch = slot.epoch;
   fused.fused_unix_ns = now.unix_ns;
   fused.revision = slot.revision;
-  tally_.Clear();
-  fusion_.Fuse(payload, fused, tally_);
-  for (const SlotTally::Gated& gated : tally_.gated) {
-    const SlotInput& input = payload[gated.input];
-    out.gated.push_back({input.source, input.sequence, slot.epoch, gated.subject});
-    ++sources_[input.source].status.tuples_gated;
-  }
-  Of(counters_.tuples_refused, RefusalReason::kGated) += tally_.gated.size();
-  counters_.tuples_redundant += tally_.redundant;
-  counters_.tuples_unusable += tally_.unusable;
+  const SlotTally& tally = fusion_.Fuse(ring_.PayloadOf(slot), fused);
+  for (const GatedTuple& tuple : tally.gated) ++sources_[tuple.source].status.tuples_gated;
+  out.gated.insert(out.gated.end(), tally.gated.begin(), tally.gated.end());
+  Of(counters_.tuples_refused, RefusalReason::kGated) += tally.gated.size();
+  counters_.tuples_redundant += tally.redundant;
+  counters_.tuples_unusable += tally.unusable;
   if (slot.revision == 0) counters_.tuples_fused += fused.subjects.size();
   if (tracks_) tracks_->Update(*tuning_.track, fused);
 }

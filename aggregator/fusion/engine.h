@@ -42,14 +42,6 @@ struct OfferResult {
   std::vector<Refusal> refusals;
 };
 
-// A tuple that the chi-square gate removed after its frame was accepted.
-struct GatedTuple {
-  std::uint32_t source = 0;  // SourceHandle
-  std::uint64_t sequence = 0;
-  estimate::Epoch epoch = 0;
-  std::uint32_t subject = 0;
-};
-
 // Slots in the order in which they were fused. One thread's; buffers are reused from Clear to Clear.
 class FusedSlots {
  public:
@@ -128,7 +120,6 @@ class FusionEngine {
   explicit FusionEngine(SiteConfig config);
 
   OfferResult Refuse(SourceHandle handle, Refusal refusal) REQUIRES(mutex_);
-  OfferResult Refuse(SourceHandle handle, RefusalReason reason, std::string message) REQUIRES(mutex_);
 
   // Moves the frame's valid tuples to stage_ and adds refusals for the others. False if none is valid.
   bool Stage(SourceHandle handle, const estimate::TupleFrame& frame, std::vector<Refusal>& refusals)
@@ -153,7 +144,6 @@ class FusionEngine {
   // Buffers of the present call.
   SlotInput stage_ GUARDED_BY(mutex_);
   estimate::TupleFrame sound_ GUARDED_BY(mutex_);
-  SlotTally tally_ GUARDED_BY(mutex_);
   std::vector<std::uint32_t> scratch_ GUARDED_BY(mutex_);
 };
 

@@ -5,17 +5,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "aggregator/fusion/leaf_set.h"
+#include "core/estimate/tuple_planes.h"
 
 namespace tributary::fusion {
 namespace {
 
-Refusal Refuse(RefusalReason reason, std::string message) { return {reason, std::move(message), {}}; }
-
 std::string Milliseconds(std::int64_t ns) { return absl::StrCat(1e-6 * static_cast<double>(ns), " ms"); }
 
 Refusal WrongLength(const char* field, std::size_t found, std::size_t allowed, std::size_t subjects) {
-  return Refuse(RefusalReason::kShape, absl::StrCat(field, " has ", found, " elements, must have ", allowed,
-                                                    " for ", subjects, " subjects"));
+  return Refusal{RefusalReason::kShape, absl::StrCat(field, " has ", found, " elements, must have ", allowed,
+                                                     " for ", subjects, " subjects")};
 }
 
 std::optional<Refusal> CheckContributors(const estimate::TupleFrame& frame, std::size_t leaves) {
@@ -31,21 +30,15 @@ std::optional<Refusal> CheckContributors(const estimate::TupleFrame& frame, std:
     std::uint64_t any = 0;
     for (std::size_t word = 0; word < words; ++word) any |= frame.contributors[i * words + word];
     if (any == 0) {
-      return Refuse(RefusalReason::kShape, absl::StrCat("contributors of subject ", frame.subjects[i],
-                                                        " are empty, must name at least one leaf"));
+      return Refusal{RefusalReason::kShape, absl::StrCat("contributors of subject ", frame.subjects[i],
+                                                         " are empty, must name at least one leaf")};
     }
     if (frame.contributors[(i + 1) * words - 1] & excess) {
-      return Refuse(RefusalReason::kShape, absl::StrCat("contributors of subject ", frame.subjects[i],
-                                                        " name a leaf beyond the source's ", leaves));
+      return Refusal{RefusalReason::kShape, absl::StrCat("contributors of subject ", frame.subjects[i],
+                                                         " name a leaf beyond the source's ", leaves)};
     }
   }
   return std::nullopt;
-}
-
-template <typename T>
-void KeepRow(std::vector<T>& values, std::size_t width, std::size_t from, std::size_t to) {
-  std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(from * width), width,
-              values.begin() + static_cast<std::ptrdiff_t>(to * width));
 }
 
 }  // namespace
@@ -54,12 +47,12 @@ std::optional<Refusal> CheckShape(const estimate::TupleFrame& frame, const SiteC
                                   std::size_t leaves) {
   const std::size_t n = frame.subjects.size();
   if (frame.dimension != site.dimension) {
-    return Refuse(RefusalReason::kShape,
-                  absl::StrCat("dimension is ", frame.dimension, ", must be the site's ", site.dimension));
+    return Refusal{RefusalReason::kShape,
+                   absl::StrCat("dimension is ", frame.dimension, ", must be the site's ", site.dimension)};
   }
   if (n > site.max_subjects) {
-    return Refuse(RefusalReason::kTooLarge,
-                  absl::StrCat("subjects has ", n, " elements, the site admits ", site.max_subjects));
+    return Refusal{RefusalReason::kTooLarge,
+                   absl::StrCat("subjects has ", n, " elements, the site admits ", site.max_subjects)};
   }
   if (frame.means.size() != n * site.dimension) {
     return WrongLength("means", frame.means.size(), n * site.dimension, n);
@@ -75,15 +68,16 @@ std::optional<Refusal> CheckEpoch(estimate::Epoch epoch, std::int64_t unix_ns, c
   const std::int64_t now_ns = std::max<std::int64_t>(unix_ns, 0);
   if (const std::int64_t age_ns = now_ns - site.slot.EndNs(epoch);
       site.max_age_ns && age_ns >= *site.max_age_ns) {
-    return Refuse(RefusalReason::kEpochPast,
-                  absl::StrCat("epoch ", epoch, " of ", site.slot.Text(), " ended ", Milliseconds(age_ns),
-                               " ago, the site admits ", Milliseconds(*site.max_age_ns)));
+    return Refusal{RefusalReason::kEpochPast,
+                   absl::StrCat("epoch ", epoch, " of ", site.slot.Text(), " ended ", Milliseconds(age_ns),
+                                " ago, the site admits ", Milliseconds(*site.max_age_ns))};
   }
   if (const std::int64_t lead_ns = site.slot.StartNs(epoch) - now_ns;
       site.max_lead_ns && lead_ns > *site.max_lead_ns) {
-    return Refuse(RefusalReason::kEpochFuture,
-                  absl::StrCat("epoch ", epoch, " of ", site.slot.Text(), " begins in ",
-                               Milliseconds(lead_ns), ", the site admits ", Milliseconds(*site.max_lead_ns)));
+    return Refusal{
+        RefusalReason::kEpochFuture,
+        absl::StrCat("epoch ", epoch, " of ", site.slot.Text(), " begins in ", Milliseconds(lead_ns),
+                     ", the site admits ", Milliseconds(*site.max_lead_ns))};
   }
   return std::nullopt;
 }
@@ -94,8 +88,8 @@ std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
   std::sort(scratch.begin(), scratch.end());
   const auto twice = std::adjacent_find(scratch.begin(), scratch.end());
   if (twice == scratch.end()) return std::nullopt;
-  return Refuse(RefusalReason::kDuplicateSubject,
-                absl::StrCat("subjects lists ", *twice, " twice, must be distinct"));
+  return Refusal{RefusalReason::kDuplicateSubject,
+                 absl::StrCat("subjects lists ", *twice, " twice, must be distinct")};
 }
 
 std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame) {
@@ -103,34 +97,26 @@ std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame) {
   const std::size_t d = frame.dimension;
   const std::size_t triangle = estimate::TriangleSize(d);
   const std::size_t words = n == 0 ? 0 : frame.contributors.size() / n;
-  Refusal not_finite =
-      Refuse(RefusalReason::kNotFinite, "means or cholesky has a value that is NaN or infinite");
-  Refusal not_positive =
-      Refuse(RefusalReason::kNotPositive, "cholesky has a diagonal element that is not positive");
+  Refusal not_finite{RefusalReason::kNotFinite, "means or cholesky has a value that is NaN or infinite"};
+  Refusal not_positive{RefusalReason::kNotPositive, "cholesky has a diagonal element that is not positive"};
 
   const auto finite = [](float value) { return std::isfinite(value); };
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const float* const mean = &frame.means[i * d];
-    const float* const factor = &frame.cholesky[i * triangle];
-    bool positive = true;
-    for (std::size_t k = 0; k < d; ++k) positive &= factor[estimate::TriangleSize(k + 1) - 1] > 0;
-    if (!std::all_of(mean, mean + d, finite) || !std::all_of(factor, factor + triangle, finite)) {
-      not_finite.subjects.push_back(frame.subjects[i]);
-    } else if (!positive) {
-      not_positive.subjects.push_back(frame.subjects[i]);
+  std::vector<std::uint32_t> sound;
+  for (std::uint32_t row = 0; row < n; ++row) {
+    const std::span<const float> mean(&frame.means[row * d], d);
+    const std::span<const float> factor(&frame.cholesky[row * triangle], triangle);
+    if (!std::ranges::all_of(mean, finite) || !std::ranges::all_of(factor, finite)) {
+      not_finite.subjects.push_back(frame.subjects[row]);
+    } else if (!estimate::ValidTuples(d, mean, factor)) {
+      not_positive.subjects.push_back(frame.subjects[row]);
     } else {
-      KeepRow(frame.subjects, 1, i, kept);
-      KeepRow(frame.means, d, i, kept);
-      KeepRow(frame.cholesky, triangle, i, kept);
-      KeepRow(frame.contributors, words, i, kept);
-      ++kept;
+      sound.push_back(row);
     }
   }
-  frame.subjects.resize(kept);
-  frame.means.resize(kept * d);
-  frame.cholesky.resize(kept * triangle);
-  frame.contributors.resize(kept * words);
+  KeepRows(sound, 1, frame.subjects);
+  KeepRows(sound, d, frame.means);
+  KeepRows(sound, triangle, frame.cholesky);
+  KeepRows(sound, words, frame.contributors);
 
   std::vector<Refusal> refusals;
   if (!not_finite.subjects.empty()) refusals.push_back(std::move(not_finite));

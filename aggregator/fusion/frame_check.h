@@ -1,6 +1,7 @@
 // The checks of a frame before its numbers reach the arithmetic.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,5 +30,15 @@ std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
 // Refuses tuples with a value that is not finite or with a diagonal that is not positive; `frame` keeps the
 // valid ones, in order. Check the shape first.
 std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame);
+
+// Keeps these rows of `width` values; `rows` ascends.
+template <typename T>
+void KeepRows(std::span<const std::uint32_t> rows, std::size_t width, std::vector<T>& values) {
+  auto end = values.begin();
+  for (const std::uint32_t row : rows) {
+    end = std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(row * width), width, end);
+  }
+  values.erase(end, values.end());
+}
 
 }  // namespace tributary::fusion

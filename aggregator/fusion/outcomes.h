@@ -40,8 +40,8 @@ constexpr std::string_view RefusalReasonName(RefusalReason reason) {
 
 struct Refusal {
   RefusalReason reason = RefusalReason::kUnspecified;
-  std::string message;                  // which field, what was found, what is allowed
-  std::vector<std::uint32_t> subjects;  // empty: the whole frame is refused
+  std::string message;                       // which field, what was found, what is allowed
+  std::vector<std::uint32_t> subjects = {};  // empty: the whole frame is refused
 };
 
 // All since the engine was created.

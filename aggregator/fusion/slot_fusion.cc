@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "aggregator/fusion/frame_check.h"
 #include "aggregator/fusion/subject_fusion.h"
 #include "core/estimate/consistency.h"
 #include "core/estimate/tuple_frame.h"
@@ -60,7 +61,9 @@ void SlotFusion::Configure(const FusionTuning& tuning) {
     gate_ = estimate::ChiSquareQuantile(static_cast<int>(dimension_), *tuning.gate_probability);
 }
 
-void SlotFusion::Fuse(SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally) {
+const SlotTally& SlotFusion::Fuse(SlotPayload& payload, estimate::FusedSlot& out) {
+  tally_.gated.clear();
+  tally_.redundant = tally_.unusable = 0;
   out.dimension = dimension_;
   out.contributor_words = contributor_words_;
   out.captured_unix_ns = std::numeric_limits<std::int64_t>::max();
@@ -75,15 +78,16 @@ void SlotFusion::Fuse(SlotPayload& payload, estimate::FusedSlot& out, SlotTally&
   out.velocities.clear();
 
   if (dimension_ == 2 && Independent(payload)) {
-    FuseBatch(payload, out, tally);
+    FuseBatch(payload, out);
   } else if (dimension_ == 1) {
-    FuseEach<1>(payload, out, tally);
+    FuseEach<1>(payload, out);
   } else if (dimension_ == 2) {
-    FuseEach<2>(payload, out, tally);
+    FuseEach<2>(payload, out);
   } else {
-    FuseEach<3>(payload, out, tally);
+    FuseEach<3>(payload, out);
   }
   for (SlotInput& input : payload) input.fused_before = true;
+  return tally_;
 }
 
 void SlotFusion::LayOut(const SlotPayload& payload, estimate::FusedSlot& out) {
@@ -122,7 +126,7 @@ bool SlotFusion::Independent(const SlotPayload& payload) const {
   return true;
 }
 
-void SlotFusion::FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally) {
+void SlotFusion::FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out) {
   AlignRows(payload);
   estimate::ConflateBatch(sources_, payload.size() > 1, batch_);
   const bool valid = batch_.fused.Store(out.means, out.cholesky);
@@ -132,8 +136,8 @@ void SlotFusion::FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out,
     out.consistency[row] =
         present > 1 ? batch_.squared_distance[row] / static_cast<float>(2 * (present - 1)) : 0.0f;
   }
-  if (payload.size() > 1) JudgeBatch(payload, out, tally);
-  if (!valid) RemoveUnusable(out, tally);
+  if (payload.size() > 1) JudgeBatch(payload, out);
+  if (!valid) RemoveUnusable(out);
 }
 
 void SlotFusion::AlignRows(const SlotPayload& payload) {
@@ -160,7 +164,7 @@ void SlotFusion::AlignRows(const SlotPayload& payload) {
   }
 }
 
-void SlotFusion::JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally) {
+void SlotFusion::JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out) {
   const std::size_t stride = batch_.fused.padded_size();
   const float gate = gate_ ? static_cast<float>(*gate_) : std::numeric_limits<float>::infinity();
   refuse_.assign(rows_, false);
@@ -187,7 +191,7 @@ void SlotFusion::JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out
   }
   if (!touched) return;
   for (std::size_t row = 0; row < rows_; ++row) {
-    if (refuse_[row]) FuseRow<2>(payload, row, out, tally);
+    if (refuse_[row]) FuseRow<2>(payload, row, out);
   }
 }
 
@@ -211,14 +215,13 @@ void SlotFusion::WriteContributors(const SlotPayload& payload, estimate::FusedSl
 }
 
 template <int D>
-void SlotFusion::FuseEach(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally) {
-  for (std::size_t row = 0; row < rows_; ++row) FuseRow<D>(payload, row, out, tally);
-  RemoveUnusable(out, tally);
+void SlotFusion::FuseEach(const SlotPayload& payload, estimate::FusedSlot& out) {
+  for (std::size_t row = 0; row < rows_; ++row) FuseRow<D>(payload, row, out);
+  RemoveUnusable(out);
 }
 
 template <int D>
-void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, estimate::FusedSlot& out,
-                         SlotTally& tally) {
+void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, estimate::FusedSlot& out) {
   using Fate = typename Contribution<D>::Fate;
   std::vector<Contribution<D>> contributions;
   contributions.reserve(payload.size());
@@ -234,9 +237,11 @@ void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, estimate::
   for (const Contribution<D>& contribution : contributions) {
     if (contribution.innovation)
       monitor_.Add(contribution.source, monitor_.Bounded(*contribution.innovation), 1);
-    if (payload[contribution.input].fused_before) continue;
-    if (contribution.fate == Fate::kRedundant) ++tally.redundant;
-    if (contribution.fate == Fate::kGated) tally.gated.push_back({contribution.input, out.subjects[row]});
+    const SlotInput& input = payload[contribution.input];
+    if (input.fused_before) continue;
+    if (contribution.fate == Fate::kRedundant) ++tally_.redundant;
+    if (contribution.fate == Fate::kGated)
+      tally_.gated.push_back({input.source, input.sequence, out.epoch, out.subjects[row]});
   }
   if (estimate) {
     WriteRow(*estimate, row, out);
@@ -245,29 +250,21 @@ void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, estimate::
   }
 }
 
-void SlotFusion::RemoveUnusable(estimate::FusedSlot& out, SlotTally& tally) const {
+void SlotFusion::RemoveUnusable(estimate::FusedSlot& out) {
   const std::size_t d = dimension_;
   const std::size_t triangle = estimate::TriangleSize(d);
-  const std::size_t words = contributor_words_;
-  std::size_t kept = 0;
-  for (std::size_t row = 0; row < out.subjects.size(); ++row) {
-    if (!estimate::ValidTuples(d, {&out.means[row * d], d}, {&out.cholesky[row * triangle], triangle}))
-      continue;
-    if (kept != row) {
-      out.subjects[kept] = out.subjects[row];
-      out.consistency[kept] = out.consistency[row];
-      std::copy_n(&out.means[row * d], d, &out.means[kept * d]);
-      std::copy_n(&out.cholesky[row * triangle], triangle, &out.cholesky[kept * triangle]);
-      std::copy_n(&out.contributors[row * words], words, &out.contributors[kept * words]);
-    }
-    ++kept;
+  kept_.clear();
+  for (std::uint32_t row = 0; row < out.subjects.size(); ++row) {
+    if (estimate::ValidTuples(d, {&out.means[row * d], d}, {&out.cholesky[row * triangle], triangle}))
+      kept_.push_back(row);
   }
-  tally.unusable += out.subjects.size() - kept;
-  out.subjects.resize(kept);
-  out.consistency.resize(kept);
-  out.means.resize(kept * d);
-  out.cholesky.resize(kept * triangle);
-  out.contributors.resize(kept * words);
+  tally_.unusable += out.subjects.size() - kept_.size();
+  if (kept_.size() == out.subjects.size()) return;
+  KeepRows(kept_, 1, out.subjects);
+  KeepRows(kept_, 1, out.consistency);
+  KeepRows(kept_, d, out.means);
+  KeepRows(kept_, triangle, out.cholesky);
+  KeepRows(kept_, contributor_words_, out.contributors);
 }
 
 }  // namespace tributary::fusion

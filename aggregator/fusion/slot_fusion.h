@@ -14,21 +14,19 @@
 
 namespace tributary::fusion {
 
+// A tuple that the chi-square gate removed after its frame was accepted.
+struct GatedTuple {
+  std::uint32_t source = 0;  // SourceHandle
+  std::uint64_t sequence = 0;
+  estimate::Epoch epoch = 0;
+  std::uint32_t subject = 0;
+};
+
 // The counts of a slot's tuples. Gated and redundant ones count once per frame, not again in a revision.
 struct SlotTally {
-  struct Gated {
-    std::size_t input = 0;  // in the payload
-    std::uint32_t subject = 0;
-  };
-
-  std::vector<Gated> gated;
+  std::vector<GatedTuple> gated;
   std::uint64_t redundant = 0;
   std::uint64_t unusable = 0;
-
-  void Clear() {
-    gated.clear();
-    redundant = unusable = 0;
-  }
 };
 
 // Fuses two-dimensional tuples of independent sources as a batch. Subjects with a gated tuple, overlapping
@@ -40,8 +38,8 @@ class SlotFusion {
 
   void Configure(const FusionTuning& tuning);
 
-  // Fills `out` except epoch, fusion time, revision and velocities. Adds to `tally`.
-  void Fuse(SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
+  // Fills `out` except epoch, fusion time, revision and velocities. The tally is valid until the next call.
+  const SlotTally& Fuse(SlotPayload& payload, estimate::FusedSlot& out);
 
   // The source's mean normalised innovation squared by dimension; 0 before the first measurement.
   double consistency(std::uint32_t source) const { return monitor_.mean(source); }
@@ -51,19 +49,19 @@ class SlotFusion {
   void LayOut(const SlotPayload& payload, estimate::FusedSlot& out);
   bool Independent(const SlotPayload& payload) const;
 
-  void FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
+  void FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out);
   // One TuplePlanes per input, with a row for every subject.
   void AlignRows(const SlotPayload& payload);
   // Measures the rows of the batch, and fuses rows with a gated tuple again, one by one.
-  void JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
+  void JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out);
   void WriteContributors(const SlotPayload& payload, estimate::FusedSlot& out);
 
   template <int D>
-  void FuseEach(const SlotPayload& payload, estimate::FusedSlot& out, SlotTally& tally);
+  void FuseEach(const SlotPayload& payload, estimate::FusedSlot& out);
   template <int D>
-  void FuseRow(const SlotPayload& payload, std::size_t row, estimate::FusedSlot& out, SlotTally& tally);
+  void FuseRow(const SlotPayload& payload, std::size_t row, estimate::FusedSlot& out);
   // Removes rows that left the range of fp32: not finite or not positive.
-  void RemoveUnusable(estimate::FusedSlot& out, SlotTally& tally) const;
+  void RemoveUnusable(estimate::FusedSlot& out);
 
   // The input's row for a row of the output, or kMissing.
   std::uint32_t RowOf(std::size_t input, std::size_t row) const {
@@ -82,6 +80,7 @@ class SlotFusion {
   std::optional<double> gate_;  // chi-square quantile
 
   // The present slot's.
+  SlotTally tally_;
   bool agree_ = true;  // all inputs list the same subjects in the same order
   std::size_t rows_ = 0;
   std::vector<std::uint32_t> row_of_;                  // [inputs × rows]
@@ -89,7 +88,8 @@ class SlotFusion {
   std::vector<const estimate::TuplePlanes*> sources_;  // [inputs]
   std::vector<estimate::TuplePlanes> aligned_;         // [inputs]
   estimate::ConflatedBatch batch_;
-  std::vector<bool> refuse_;  // [rows]: the gate has removed a tuple
+  std::vector<bool> refuse_;         // [rows]: the gate has removed a tuple
+  std::vector<std::uint32_t> kept_;  // rows
 };
 
 }  // namespace tributary::fusion

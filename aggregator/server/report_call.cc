@@ -32,20 +32,6 @@ bool HasMoreFields(grpc::ByteBuffer& bytes, std::size_t limit) {
   return false;
 }
 
-// Reuses the memory of `request`. False: the bytes do not parse.
-bool ParseRequest(grpc::ByteBuffer& bytes, v1::ReportRequest& request) {
-  grpc::ProtoBufferReader reader(&bytes);
-  return reader.status().ok() && request.ParseFromZeroCopyStream(&reader);
-}
-
-grpc::ByteBuffer SerializeResponse(const v1::ReportResponse& response) {
-  grpc::ByteBuffer bytes;
-  bool own = false;
-  // Fails only for messages beyond 2 GiB.
-  (void)grpc::SerializationTraits<v1::ReportResponse>::Serialize(response, &bytes, &own);
-  return bytes;
-}
-
 }  // namespace
 
 ReportCall::ReportCall(IngestQueue& queue) : queue_(queue), shared_(queue.context()) {}
@@ -114,9 +100,7 @@ void ReportCall::TakeMessage() {
                 absl::ResourceExhaustedError(fmt::format("frames: more than the {} that one message may have",
                                                          ReportSession::kMaxFrames))});
   }
-  const bool parsed = ParseRequest(incoming_, request_);
-  incoming_.Clear();
-  if (!parsed) {
+  if (!grpc::SerializationTraits<v1::ReportRequest>::Deserialize(&incoming_, &request_).ok()) {
     return End(
         {StreamFault::kMalformed, absl::InvalidArgumentError("message: does not parse as a ReportRequest")});
   }
@@ -141,8 +125,12 @@ void ReportCall::TakeMessage() {
 void ReportCall::Answer() {
   if (writing_ || finishing_ || session_->unanswered() == 0) return;
   session_->TakeAnswer(response_);
+  grpc::ByteBuffer bytes;
+  bool own = false;
+  // Fails only for messages beyond 2 GiB.
+  (void)grpc::SerializationTraits<v1::ReportResponse>::Serialize(response_, &bytes, &own);
   writing_ = true;
-  stream_.Write(SerializeResponse(response_), &written_);
+  stream_.Write(bytes, &written_);
 }
 
 void ReportCall::OnWritten(bool ok) {

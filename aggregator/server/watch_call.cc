@@ -52,7 +52,7 @@ void WatchCall::OnSlots(std::span<const estimate::FusedSlot> slots) {
   const std::int64_t share_interval_ns = shared_.readers.IntervalNs();
   {
     const runtime::MutexLock lock(mutex_);
-    if (closed_ || !pending_) return;
+    if (ending_ || !pending_) return;
     const std::uint64_t skipped_before = pending_->skipped_total();
     for (const estimate::FusedSlot& slot : slots) {
       if (!pending_->Admit(slot, share_interval_ns)) continue;
@@ -96,40 +96,33 @@ void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bo
 void WatchCall::OnWritten(bool ok) {
   std::optional<grpc::Status> finish;
   bool next = false;
-  {
-    const runtime::MutexLock lock(mutex_);
-    if (!ok) closed_ = true;
-    if (!ok && !ending_) ending_ = absl::CancelledError("the watcher has gone");
-    next = ok && !pending_->empty();
-    if (!next && ending_ && !finishing_) {
-      finishing_ = true;
-      finish = link::ToGrpcStatus(*ending_);
-    }
-    if (!next && !finish) writing_ = false;
-  }
-  if (next) return WriteNext();
-  if (finish) return stream_.Finish(*finish, &finish_);
-  ReleaseIfDone();
-}
-
-void WatchCall::WriteNext() {
   std::uint64_t skipped = 0;
   bool more = false;
   {
     const runtime::MutexLock lock(mutex_);
-    next_ = pending_->front();
-    pending_->Pop();
-    skipped = pending_->TakeSkipped();
-    more = !pending_->empty();
+    if (!ok && !ending_) ending_ = absl::CancelledError("the watcher has gone");
+    if (ok && !pending_->empty()) {
+      next = true;
+      next_ = pending_->front();
+      pending_->Pop();
+      skipped = pending_->TakeSkipped();
+      more = !pending_->empty();
+    } else if (ending_) {
+      finishing_ = true;
+      finish = link::ToGrpcStatus(*ending_);
+    }
+    writing_ = next || finish.has_value();
   }
-  Write(next_, skipped, more);
+  if (next) return Write(next_, skipped, more);
+  if (finish) return stream_.Finish(*finish, &finish_);
+  ReleaseIfDone();
 }
 
 void WatchCall::CheckUp() {
   std::uint64_t skipped = 0;
   {
     const runtime::MutexLock lock(mutex_);
-    if (closed_ || writing_ || !pending_ || !pending_->TakeHeld(next_)) return;
+    if (ending_ || writing_ || !pending_ || !pending_->TakeHeld(next_)) return;
     writing_ = true;
     skipped = pending_->TakeSkipped();
   }
@@ -140,7 +133,6 @@ void WatchCall::End(absl::Status status) {
   grpc::Status finish;
   {
     const runtime::MutexLock lock(mutex_);
-    closed_ = true;
     if (!ending_) ending_ = std::move(status);
     if (writing_ || finishing_) return;
     writing_ = finishing_ = true;
@@ -162,7 +154,7 @@ void WatchCall::OnFinished(bool) {
 void WatchCall::OnDone(bool) {
   {
     const runtime::MutexLock lock(mutex_);
-    closed_ = true;
+    if (!ending_) ending_ = absl::CancelledError("the watcher has gone");
     done_ = true;
   }
   ReleaseIfDone();

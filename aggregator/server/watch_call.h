@@ -40,7 +40,6 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   void OnDone(bool ok);
 
   void Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bool more);
-  void WriteNext();
   void End(absl::Status status);
   void ReleaseIfDone();
 
@@ -55,10 +54,9 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
 
   runtime::Mutex mutex_;
   std::optional<publish::WatchQueue> pending_ GUARDED_BY(mutex_);
-  bool closed_ GUARDED_BY(mutex_) = false;  // no more slots are taken
-  bool writing_ GUARDED_BY(mutex_) =
-      false;  // a write or the finish is under way; the thread that set it is the writer
-  std::optional<absl::Status> ending_ GUARDED_BY(mutex_);
+  // A write or the finish is under way; the thread that set it is the writer.
+  bool writing_ GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> ending_ GUARDED_BY(mutex_);  // set: no more slots are taken
   bool finishing_ GUARDED_BY(mutex_) = false;
   bool done_ GUARDED_BY(mutex_) = false;
 

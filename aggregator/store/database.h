@@ -55,7 +55,7 @@ class Statement {
   Integer Number(int column) const {
     return static_cast<Integer>(NumberAt(column));
   }
-  // Of a text or a blob.
+  // A text or a blob.
   std::string Bytes(int column) const;
 
  private:
