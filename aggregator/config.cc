@@ -83,9 +83,8 @@ SiteSettings ReadSite(const config::ConfigSection& section) {
   fusion.name = section.RequiredName("name", "unique; nodes give the same");
   fusion.dimension = static_cast<std::uint32_t>(section.Integer("dimension", 2, {1, 3}, "of the tuples"));
   fusion.leaves = section.Texts("sources", "required; the leaf sources of a complete slot");
-  if (fusion.leaves.empty() || fusion.leaves.size() > fusion::LeafSet::kCapacity) {
-    section.Fault("sources",
-                  fmt::format("expected the names of 1 to {} sources", fusion::LeafSet::kCapacity));
+  if (fusion.leaves.empty() || fusion.leaves.size() > fusion::kMaxLeaves) {
+    section.Fault("sources", fmt::format("expected the names of 1 to {} sources", fusion::kMaxLeaves));
   }
   std::set<std::string_view> names;
   for (const std::string& leaf : fusion.leaves) {

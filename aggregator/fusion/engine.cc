@@ -181,7 +181,7 @@ void FusionEngine::Emit(Slot& slot, FusionTime now, FusedSlots& out) {
   fused.epoch = slot.epoch;
   fused.fused_unix_ns = now.unix_ns;
   fused.revision = slot.revision;
-  const SlotTally& tally = fusion_.Fuse(ring_.PayloadOf(slot), fused);
+  const SlotTally& tally = fusion_.Fuse(ring_.PayloadOf(slot).inputs(), fused);
   for (const GatedTuple& tuple : tally.gated) ++sources_[tuple.source].status.tuples_gated;
   out.gated.insert(out.gated.end(), tally.gated.begin(), tally.gated.end());
   Of(counters_.tuples_refused, RefusalReason::kGated) += tally.gated.size();

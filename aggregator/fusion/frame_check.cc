@@ -20,7 +20,7 @@ Refusal WrongLength(const char* field, std::size_t found, std::size_t allowed, s
 std::optional<Refusal> CheckContributors(const estimate::TupleFrame& frame, std::size_t leaves) {
   if (frame.contributors.empty()) return std::nullopt;
   const std::size_t n = frame.subjects.size();
-  const std::size_t words = LeafSet::WordsFor(leaves);
+  const std::size_t words = LeafWords(leaves);
   if (frame.contributors.size() != n * words) {
     return WrongLength("contributors", frame.contributors.size(), n * words, n);
   }

@@ -64,8 +64,8 @@ absl::Status Validate(const SiteConfig& config) {
   if (config.dimension < 1 || config.dimension > 3) {
     faults.push_back(absl::StrCat("dimension is ", config.dimension, ", must be 1, 2 or 3"));
   }
-  if (config.leaves.empty() || config.leaves.size() > LeafSet::kCapacity) {
-    faults.push_back(absl::StrCat(config.leaves.size(), " leaves, must be 1 to ", LeafSet::kCapacity));
+  if (config.leaves.empty() || config.leaves.size() > kMaxLeaves) {
+    faults.push_back(absl::StrCat(config.leaves.size(), " leaves, must be 1 to ", kMaxLeaves));
   }
   std::set<std::string> seen;
   for (const std::string& leaf : config.leaves) {

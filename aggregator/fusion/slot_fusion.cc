@@ -13,8 +13,9 @@ namespace {
 
 constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
-void AssignWords(const LeafSet& leaves, std::size_t words, std::uint64_t* to) {
-  std::copy_n(leaves.words().begin(), words, to);
+void WriteLeaves(const LeafSet& leaves, std::size_t row, estimate::FusedSlot& out) {
+  std::uint64_t* const words = &out.contributors[row * out.contributor_words];
+  for (std::size_t word = 0; word < out.contributor_words; ++word) words[word] = LeafWord(leaves, word);
 }
 
 template <int D>
@@ -37,7 +38,7 @@ void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, estimate::Fus
     out.means[row * D + static_cast<std::size_t>(i)] = static_cast<float>(estimate.tuple.mean[i]);
     for (int j = 0; j <= i; ++j) *factor++ = static_cast<float>(estimate.tuple.cholesky(i, j));
   }
-  AssignWords(estimate.leaves, out.contributor_words, &out.contributors[row * out.contributor_words]);
+  WriteLeaves(estimate.leaves, row, out);
   out.consistency[row] =
       estimate.fused > 1
           ? static_cast<float>(estimate.squared_distance / static_cast<double>(D * (estimate.fused - 1)))
@@ -48,7 +49,7 @@ void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, estimate::Fus
 
 SlotFusion::SlotFusion(const SiteConfig& site)
     : dimension_(site.dimension),
-      contributor_words_(static_cast<std::uint32_t>(LeafSet::WordsFor(site.leaves.size()))),
+      contributor_words_(static_cast<std::uint32_t>(LeafWords(site.leaves.size()))),
       monitor_(site.dimension, site.tuning.consistency_window) {
   Configure(site.tuning);
 }
@@ -61,53 +62,53 @@ void SlotFusion::Configure(const FusionTuning& tuning) {
     gate_ = estimate::ChiSquareQuantile(static_cast<int>(dimension_), *tuning.gate_probability);
 }
 
-const SlotTally& SlotFusion::Fuse(SlotPayload& payload, estimate::FusedSlot& out) {
+const SlotTally& SlotFusion::Fuse(std::span<SlotInput> inputs, estimate::FusedSlot& out) {
   tally_.gated.clear();
   tally_.redundant = tally_.unusable = 0;
   out.dimension = dimension_;
   out.contributor_words = contributor_words_;
   out.captured_unix_ns = std::numeric_limits<std::int64_t>::max();
-  for (const SlotInput& input : payload) {
+  for (const SlotInput& input : inputs) {
     out.captured_unix_ns = std::min(out.captured_unix_ns, input.captured_unix_ns);
   }
-  LayOut(payload, out);
+  LayOut(inputs, out);
   out.means.resize(rows_ * dimension_);
   out.cholesky.resize(rows_ * estimate::TriangleSize(dimension_));
   out.contributors.resize(rows_ * contributor_words_);
   out.consistency.resize(rows_);
   out.velocities.clear();
 
-  if (dimension_ == 2 && Independent(payload)) {
-    FuseBatch(payload, out);
+  if (dimension_ == 2 && Independent(inputs)) {
+    FuseBatch(inputs, out);
   } else if (dimension_ == 1) {
-    FuseEach<1>(payload, out);
+    FuseEach<1>(inputs, out);
   } else if (dimension_ == 2) {
-    FuseEach<2>(payload, out);
+    FuseEach<2>(inputs, out);
   } else {
-    FuseEach<3>(payload, out);
+    FuseEach<3>(inputs, out);
   }
-  for (SlotInput& input : payload) input.fused_before = true;
+  for (SlotInput& input : inputs) input.fused_before = true;
   return tally_;
 }
 
-void SlotFusion::LayOut(const SlotPayload& payload, estimate::FusedSlot& out) {
-  out.subjects = payload[0].subjects;
-  agree_ = std::all_of(payload.begin(), payload.end(),
+void SlotFusion::LayOut(std::span<const SlotInput> inputs, estimate::FusedSlot& out) {
+  out.subjects = inputs[0].subjects;
+  agree_ = std::all_of(inputs.begin(), inputs.end(),
                        [&](const SlotInput& input) { return input.subjects == out.subjects; });
   rows_ = out.subjects.size();
   if (agree_) return;
 
-  for (std::size_t i = 1; i < payload.size(); ++i) {
-    out.subjects.insert(out.subjects.end(), payload[i].subjects.begin(), payload[i].subjects.end());
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    out.subjects.insert(out.subjects.end(), inputs[i].subjects.begin(), inputs[i].subjects.end());
   }
   std::sort(out.subjects.begin(), out.subjects.end());
   out.subjects.erase(std::unique(out.subjects.begin(), out.subjects.end()), out.subjects.end());
   rows_ = out.subjects.size();
-  row_of_.assign(payload.size() * rows_, kMissing);
+  row_of_.assign(inputs.size() * rows_, kMissing);
   present_.assign(rows_, 0);
-  for (std::size_t i = 0; i < payload.size(); ++i) {
-    for (std::size_t k = 0; k < payload[i].subjects.size(); ++k) {
-      const auto place = std::lower_bound(out.subjects.begin(), out.subjects.end(), payload[i].subjects[k]);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t k = 0; k < inputs[i].subjects.size(); ++k) {
+      const auto place = std::lower_bound(out.subjects.begin(), out.subjects.end(), inputs[i].subjects[k]);
       const auto row = static_cast<std::size_t>(place - out.subjects.begin());
       row_of_[i * rows_ + row] = static_cast<std::uint32_t>(k);
       ++present_[row];
@@ -115,40 +116,40 @@ void SlotFusion::LayOut(const SlotPayload& payload, estimate::FusedSlot& out) {
   }
 }
 
-bool SlotFusion::Independent(const SlotPayload& payload) const {
-  if (payload.size() == 1) return true;
-  if (method_ != FusionMethod::kProduct || payload.size() > estimate::kMaxBatchSources) return false;
+bool SlotFusion::Independent(std::span<const SlotInput> inputs) const {
+  if (inputs.size() == 1) return true;
+  if (method_ != FusionMethod::kProduct || inputs.size() > estimate::kMaxBatchSources) return false;
   LeafSet seen;
-  for (const SlotInput& input : payload) {
-    if (seen.Intersects(input.leaves)) return false;
+  for (const SlotInput& input : inputs) {
+    if (Intersect(seen, input.leaves)) return false;
     seen |= input.leaves;
   }
   return true;
 }
 
-void SlotFusion::FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out) {
-  AlignRows(payload);
-  estimate::ConflateBatch(sources_, payload.size() > 1, batch_);
+void SlotFusion::FuseBatch(std::span<const SlotInput> inputs, estimate::FusedSlot& out) {
+  AlignRows(inputs);
+  estimate::ConflateBatch(sources_, inputs.size() > 1, batch_);
   const bool valid = batch_.fused.Store(out.means, out.cholesky);
-  WriteContributors(payload, out);
+  WriteContributors(inputs, out);
   for (std::size_t row = 0; row < rows_; ++row) {
-    const std::size_t present = InputsOf(payload, row);
+    const std::size_t present = CountOf(inputs, row);
     out.consistency[row] =
         present > 1 ? batch_.squared_distance[row] / static_cast<float>(2 * (present - 1)) : 0.0f;
   }
-  if (payload.size() > 1) JudgeBatch(payload, out);
+  if (inputs.size() > 1) JudgeBatch(inputs, out);
   if (!valid) RemoveUnusable(out);
 }
 
-void SlotFusion::AlignRows(const SlotPayload& payload) {
+void SlotFusion::AlignRows(std::span<const SlotInput> inputs) {
   sources_.clear();
   if (agree_) {
-    for (const SlotInput& input : payload) sources_.push_back(&input.planes);
+    for (const SlotInput& input : inputs) sources_.push_back(&input.planes);
     return;
   }
-  if (aligned_.size() < payload.size()) aligned_.resize(payload.size());
-  for (std::size_t i = 0; i < payload.size(); ++i) {
-    const estimate::TuplePlanes& from = payload[i].planes;
+  if (aligned_.size() < inputs.size()) aligned_.resize(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const estimate::TuplePlanes& from = inputs[i].planes;
     estimate::TuplePlanes& to = aligned_[i];
     to.ResizeVague(rows_);
     for (std::size_t row = 0; row < rows_; ++row) {
@@ -164,21 +165,21 @@ void SlotFusion::AlignRows(const SlotPayload& payload) {
   }
 }
 
-void SlotFusion::JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out) {
+void SlotFusion::JudgeBatch(std::span<const SlotInput> inputs, estimate::FusedSlot& out) {
   const std::size_t stride = batch_.fused.padded_size();
   const float gate = gate_ ? static_cast<float>(*gate_) : std::numeric_limits<float>::infinity();
   refuse_.assign(rows_, false);
   bool touched = false;
   if (gate_) {
     for (std::size_t row = 0; row < rows_; ++row) {
-      if (InputsOf(payload, row) < 3) continue;
+      if (CountOf(inputs, row) < 3) continue;
       bool outside = false;
-      for (std::size_t i = 0; i < payload.size(); ++i) outside |= batch_.innovation[i * stride + row] > gate;
+      for (std::size_t i = 0; i < inputs.size(); ++i) outside |= batch_.innovation[i * stride + row] > gate;
       refuse_[row] = outside;
       touched |= outside;
     }
   }
-  for (std::size_t i = 0; i < payload.size(); ++i) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     double sum = 0;
     std::size_t count = 0;
     for (std::size_t row = 0; row < rows_; ++row) {
@@ -187,57 +188,62 @@ void SlotFusion::JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out
       sum += monitor_.Bounded(batch_.innovation[i * stride + row]);
       ++count;
     }
-    monitor_.Add(payload[i].source, sum, count);
+    monitor_.Add(inputs[i].source, sum, count);
   }
   if (!touched) return;
   for (std::size_t row = 0; row < rows_; ++row) {
-    if (refuse_[row]) FuseRow<2>(payload, row, out);
+    if (refuse_[row]) FuseRow<2>(inputs, row, out);
   }
 }
 
-void SlotFusion::WriteContributors(const SlotPayload& payload, estimate::FusedSlot& out) {
+void SlotFusion::WriteContributors(std::span<const SlotInput> inputs, estimate::FusedSlot& out) {
   LeafSet all;
   bool uniform = agree_;
-  for (const SlotInput& input : payload) {
+  for (const SlotInput& input : inputs) {
     all |= input.leaves;
     uniform &= input.tuple_leaves.empty();
   }
+  const std::size_t words = contributor_words_;
   for (std::size_t row = 0; row < rows_; ++row) {
+    if (uniform && row > 0) {
+      std::copy_n(out.contributors.data(), words, &out.contributors[row * words]);
+      continue;
+    }
     LeafSet leaves = all;
     if (!uniform) {
-      leaves = LeafSet();
-      for (std::size_t i = 0; i < payload.size(); ++i) {
-        if (const std::uint32_t k = RowOf(i, row); k != kMissing) leaves |= payload[i].LeavesOf(k);
+      leaves.reset();
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (const std::uint32_t k = RowOf(i, row); k != kMissing) leaves |= inputs[i].LeavesOf(k);
       }
     }
-    AssignWords(leaves, contributor_words_, &out.contributors[row * contributor_words_]);
+    WriteLeaves(leaves, row, out);
   }
 }
 
 template <int D>
-void SlotFusion::FuseEach(const SlotPayload& payload, estimate::FusedSlot& out) {
-  for (std::size_t row = 0; row < rows_; ++row) FuseRow<D>(payload, row, out);
+void SlotFusion::FuseEach(std::span<const SlotInput> inputs, estimate::FusedSlot& out) {
+  for (std::size_t row = 0; row < rows_; ++row) FuseRow<D>(inputs, row, out);
   RemoveUnusable(out);
 }
 
 template <int D>
-void SlotFusion::FuseRow(const SlotPayload& payload, std::size_t row, estimate::FusedSlot& out) {
+void SlotFusion::FuseRow(std::span<const SlotInput> inputs, std::size_t row, estimate::FusedSlot& out) {
   using Fate = typename Contribution<D>::Fate;
   std::vector<Contribution<D>> contributions;
-  contributions.reserve(payload.size());
-  for (std::size_t i = 0; i < payload.size(); ++i) {
+  contributions.reserve(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::uint32_t k = RowOf(i, row);
     if (k == kMissing) continue;
-    contributions.push_back({.tuple = TupleOf<D>(payload[i], k),
-                             .leaves = payload[i].LeavesOf(k),
-                             .source = payload[i].source,
+    contributions.push_back({.tuple = TupleOf<D>(inputs[i], k),
+                             .leaves = inputs[i].LeavesOf(k),
+                             .source = inputs[i].source,
                              .input = i});
   }
   const std::optional<SubjectEstimate<D>> estimate = FuseSubject<D>(contributions, method_, gate_);
   for (const Contribution<D>& contribution : contributions) {
     if (contribution.innovation)
       monitor_.Add(contribution.source, monitor_.Bounded(*contribution.innovation), 1);
-    const SlotInput& input = payload[contribution.input];
+    const SlotInput& input = inputs[contribution.input];
     if (input.fused_before) continue;
     if (contribution.fate == Fate::kRedundant) ++tally_.redundant;
     if (contribution.fate == Fate::kGated)

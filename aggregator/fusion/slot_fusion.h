@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "aggregator/fusion/consistency_monitor.h"
@@ -39,27 +40,27 @@ class SlotFusion {
   void Configure(const FusionTuning& tuning);
 
   // Fills `out` except epoch, fusion time, revision and velocities. The tally is valid until the next call.
-  const SlotTally& Fuse(SlotPayload& payload, estimate::FusedSlot& out);
+  const SlotTally& Fuse(std::span<SlotInput> inputs, estimate::FusedSlot& out);
 
   // The source's mean normalised innovation squared by dimension; 0 before the first measurement.
   double consistency(std::uint32_t source) const { return monitor_.mean(source); }
 
  private:
   // Sets the subjects of `out` and, unless all inputs have the same ones, row_of_.
-  void LayOut(const SlotPayload& payload, estimate::FusedSlot& out);
-  bool Independent(const SlotPayload& payload) const;
+  void LayOut(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
+  bool Independent(std::span<const SlotInput> inputs) const;
 
-  void FuseBatch(const SlotPayload& payload, estimate::FusedSlot& out);
+  void FuseBatch(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
   // One TuplePlanes per input, with a row for every subject.
-  void AlignRows(const SlotPayload& payload);
+  void AlignRows(std::span<const SlotInput> inputs);
   // Measures the rows of the batch, and fuses rows with a gated tuple again, one by one.
-  void JudgeBatch(const SlotPayload& payload, estimate::FusedSlot& out);
-  void WriteContributors(const SlotPayload& payload, estimate::FusedSlot& out);
+  void JudgeBatch(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
+  void WriteContributors(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
 
   template <int D>
-  void FuseEach(const SlotPayload& payload, estimate::FusedSlot& out);
+  void FuseEach(std::span<const SlotInput> inputs, estimate::FusedSlot& out);
   template <int D>
-  void FuseRow(const SlotPayload& payload, std::size_t row, estimate::FusedSlot& out);
+  void FuseRow(std::span<const SlotInput> inputs, std::size_t row, estimate::FusedSlot& out);
   // Removes rows that left the range of fp32: not finite or not positive.
   void RemoveUnusable(estimate::FusedSlot& out);
 
@@ -67,8 +68,9 @@ class SlotFusion {
   std::uint32_t RowOf(std::size_t input, std::size_t row) const {
     return agree_ ? static_cast<std::uint32_t>(row) : row_of_[input * rows_ + row];
   }
-  std::size_t InputsOf(const SlotPayload& payload, std::size_t row) const {
-    return agree_ ? payload.size() : present_[row];
+  // The number of inputs that have the subject of the row.
+  std::size_t CountOf(std::span<const SlotInput> inputs, std::size_t row) const {
+    return agree_ ? inputs.size() : present_[row];
   }
 
   static constexpr std::uint32_t kMissing = UINT32_MAX;

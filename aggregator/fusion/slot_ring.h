@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -37,18 +38,13 @@ struct SlotInput {
 // The frames of one slot. Recycled with their buffers.
 class SlotPayload {
  public:
-  std::size_t size() const { return size_; }
-  const SlotInput& operator[](std::size_t i) const { return inputs_[i]; }
-  SlotInput* begin() { return inputs_.data(); }
-  SlotInput* end() { return inputs_.data() + size_; }
-  const SlotInput* begin() const { return inputs_.data(); }
-  const SlotInput* end() const { return inputs_.data() + size_; }
+  std::span<SlotInput> inputs() { return {inputs_.data(), size_}; }
 
   // Null if the source has not reported.
   SlotInput* Find(std::uint32_t source) {
-    SlotInput* const found =
-        std::find_if(begin(), end(), [&](const SlotInput& i) { return i.source == source; });
-    return found == end() ? nullptr : found;
+    const std::span<SlotInput> all = inputs();
+    const auto found = std::ranges::find(all, source, &SlotInput::source);
+    return found == all.end() ? nullptr : &*found;
   }
 
   // Moves the contents of `input` here, and gives it old buffers.

@@ -10,7 +10,7 @@ SourceTable::SourceTable(const SiteConfig& site) : site_(site) {
   for (std::size_t i = 0; i < site.leaves.size(); ++i) {
     leaf_by_name_[site.leaves[i]] = static_cast<std::uint16_t>(i);
     leaves_.push_back({.name = site.leaves[i]});
-    all_.Insert(i);
+    all_.set(i);
   }
   expected_ = all_;
 }
@@ -24,15 +24,15 @@ void SourceTable::MarkPresent(const SourceEntry& source) {
 }
 
 void SourceTable::CountMissing(const LeafSet& covered, std::uint32_t absent_after) {
-  if (all_.IsSubsetOf(covered)) return;
+  if (IsSubset(all_, covered)) return;
   for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    if (covered.Contains(i)) continue;
+    if (covered[i]) continue;
     LeafStatus& leaf = leaves_[i];
     ++leaf.missed_slots;
     ++leaf.missed_in_a_row;
     if (absent_after == 0 || leaf.missed_in_a_row < absent_after) continue;
     leaf.absent = true;
-    expected_.Erase(i);
+    expected_.reset(i);
   }
 }
 
@@ -59,10 +59,10 @@ absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declarat
     if (found == leaf_by_name_.end()) {
       return absl::InvalidArgumentError(absl::StrCat(source, "leaf '", leaf, "' is not one of the site's"));
     }
-    if (entry.leaves.Contains(found->second)) {
+    if (entry.leaves[found->second]) {
       return absl::InvalidArgumentError(absl::StrCat(source, "leaf '", leaf, "' is listed twice"));
     }
-    entry.leaves.Insert(found->second);
+    entry.leaves.set(found->second);
     entry.leaf_indices.push_back(found->second);
   }
 
@@ -84,11 +84,11 @@ absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declarat
 }
 
 LeafSet LeavesOfTuple(const estimate::TupleFrame& frame, std::size_t row, const SourceEntry& source) {
-  const std::size_t words = LeafSet::WordsFor(source.leaf_indices.size());
+  const std::size_t words = LeafWords(source.leaf_indices.size());
   LeafSet leaves;
   for (std::size_t word = 0; word < words; ++word) {
     for (std::uint64_t bits = frame.contributors[row * words + word]; bits != 0; bits &= bits - 1) {
-      leaves.Insert(source.leaf_indices[word * 64 + static_cast<std::size_t>(std::countr_zero(bits))]);
+      leaves.set(source.leaf_indices[word * 64 + static_cast<std::size_t>(std::countr_zero(bits))]);
     }
   }
   return leaves;

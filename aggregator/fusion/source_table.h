@@ -56,7 +56,7 @@ class SourceTable {
   void CountMissing(const LeafSet& covered, std::uint32_t absent_after);
   // Slots wait for every leaf again.
   void ExpectAll();
-  bool Complete(const LeafSet& covered) const { return expected_.IsSubsetOf(covered); }
+  bool Complete(const LeafSet& covered) const { return IsSubset(expected_, covered); }
 
  private:
   const SiteConfig& site_;

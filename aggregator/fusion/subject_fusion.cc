@@ -27,7 +27,7 @@ template <int D>
 void LeaveOutRedundant(std::span<Contribution<D>> contributions) {
   for (Contribution<D>& one : contributions) {
     for (const Contribution<D>& other : contributions) {
-      if (&one == &other || !one.leaves.IsSubsetOf(other.leaves)) continue;
+      if (&one == &other || !IsSubset(one.leaves, other.leaves)) continue;
       if (one.leaves == other.leaves && one.source < other.source) continue;
       one.fate = Contribution<D>::Fate::kRedundant;
     }
@@ -43,7 +43,7 @@ std::vector<Group<D>> GroupByOverlap(std::span<Contribution<D>> contributions, F
     Group<D> merged = {&contribution};
     LeafSet merged_leaves = contribution.leaves;
     for (std::size_t i = groups.size(); i-- > 0;) {
-      if (method == FusionMethod::kProduct && !leaves[i].Intersects(contribution.leaves)) continue;
+      if (method == FusionMethod::kProduct && !Intersect(leaves[i], contribution.leaves)) continue;
       merged.insert(merged.end(), groups[i].begin(), groups[i].end());
       merged_leaves |= leaves[i];
       groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));

@@ -18,20 +18,21 @@ constexpr estimate::Epoch kLeastStepBackSlots = 40;
 
 }  // namespace
 
-TrackTiming::TrackTiming(estimate::SlotLength slot)
-    : slot_s(slot.seconds()),
-      longest_gap(std::max(slot.SlotsIn(kLongestGapNs), kLeastGapSlots)),
-      longest_step_back(std::max(slot.SlotsIn(kLongestStepBackNs), kLeastStepBackSlots)) {}
+template <int D>
+SubjectTrack<D>::SubjectTrack(estimate::SlotLength slot)
+    : slot_s_(slot.seconds()),
+      longest_gap_(std::max(slot.SlotsIn(kLongestGapNs), kLeastGapSlots)),
+      longest_step_back_(std::max(slot.SlotsIn(kLongestStepBackNs), kLeastStepBackSlots)) {}
 
 template <int D>
 bool SubjectTrack<D>::Update(estimate::Epoch epoch, const estimate::Gaussian<D>& measured,
                              double acceleration_density) {
-  if (started_ && epoch <= epoch_ && epoch_ - epoch <= timing_.longest_step_back) return false;
-  if (!started_ || epoch < epoch_ || epoch - epoch_ > timing_.longest_gap) {
+  if (started_ && epoch <= epoch_ && epoch_ - epoch <= longest_step_back_) return false;
+  if (!started_ || epoch < epoch_ || epoch - epoch_ > longest_gap_) {
     Start(epoch, measured);
     return true;
   }
-  Predict(static_cast<double>(epoch - epoch_) * timing_.slot_s, acceleration_density);
+  Predict(static_cast<double>(epoch - epoch_) * slot_s_, acceleration_density);
   Correct(measured);
   epoch_ = epoch;
   const bool plausible =
@@ -87,7 +88,7 @@ template <int D>
 class SubjectTracksOf final : public SubjectTracks {
  public:
   explicit SubjectTracksOf(const SiteConfig& site)
-      : timing_(site.slot), capacity_(std::size_t{4} * site.max_subjects) {}
+      : slot_(site.slot), capacity_(std::size_t{4} * site.max_subjects) {}
 
   void Update(const TrackConfig& config, estimate::FusedSlot& slot) override {
     const std::size_t n = slot.subjects.size();
@@ -126,10 +127,10 @@ class SubjectTracksOf final : public SubjectTracks {
         return a.second.epoch() < b.second.epoch();
       }));
     }
-    return tracks_.try_emplace(subject, timing_).first->second;
+    return tracks_.try_emplace(subject, slot_).first->second;
   }
 
-  const TrackTiming timing_;
+  const estimate::SlotLength slot_;
   const std::size_t capacity_;
   std::unordered_map<std::uint32_t, SubjectTrack<D>> tracks_;
 };

@@ -12,15 +12,6 @@
 
 namespace tributary::fusion {
 
-// The limits of a track, in epochs. In a site of long slots a gap is some slots long, whatever their length.
-struct TrackTiming {
-  explicit TrackTiming(estimate::SlotLength slot);
-
-  double slot_s;
-  estimate::Epoch longest_gap;        // slots: 1 s, at least 4
-  estimate::Epoch longest_step_back;  // slots: 10 s, at least 40
-};
-
 // A Kalman filter over position and velocity, driven by white acceleration of the given spectral density.
 template <int D>
 class SubjectTrack {
@@ -28,7 +19,7 @@ class SubjectTrack {
   using State = Eigen::Matrix<double, 2 * D, 1>;
   using Covariance = Eigen::Matrix<double, 2 * D, 2 * D>;
 
-  explicit SubjectTrack(const TrackTiming& timing) : timing_(timing) {}
+  explicit SubjectTrack(estimate::SlotLength slot);
 
   // Predicts to `epoch` and corrects with the measured position. Starts the track anew, at rest, at the first
   // measurement, after more than the longest gap, or if the filter exceeds what can move. Leaves out a
@@ -52,7 +43,10 @@ class SubjectTrack {
   void Predict(double seconds, double acceleration_density);
   void Correct(const estimate::Gaussian<D>& measured);
 
-  TrackTiming timing_;
+  // In a site of long slots a gap is some slots long, whatever their length.
+  double slot_s_;
+  estimate::Epoch longest_gap_;        // slots: 1 s, at least 4
+  estimate::Epoch longest_step_back_;  // slots: 10 s, at least 40
   bool started_ = false;
   estimate::Epoch epoch_ = 0;
   State state_ = State::Zero();

@@ -21,7 +21,7 @@ estimate::Gaussian<2> At(double x, double y, double deviation = 0.01) {
 TEST(SubjectTrackTest, LearnsTheVelocityOfASteadyWalk) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> noise(0, 0.01);
-  SubjectTrack<2> track{TrackTiming(estimate::SlotLength())};
+  SubjectTrack<2> track{estimate::SlotLength()};
   const double slot_s = estimate::SlotLength().seconds();
   for (int i = 0; i < 4000; ++i) {
     const double t = i * slot_s;
@@ -36,7 +36,7 @@ TEST(SubjectTrackTest, LearnsTheVelocityOfASteadyWalk) {
 }
 
 TEST(SubjectTrackTest, LeavesOutWhatIsNotNewer) {
-  SubjectTrack<2> track{TrackTiming(estimate::SlotLength())};
+  SubjectTrack<2> track{estimate::SlotLength()};
   EXPECT_TRUE(track.Update(100, At(0, 0), 1));
   EXPECT_TRUE(track.Update(110, At(1, 0), 1));
   const estimate::Vector<2> velocity = track.velocity();
@@ -46,7 +46,7 @@ TEST(SubjectTrackTest, LeavesOutWhatIsNotNewer) {
 }
 
 TEST(SubjectTrackTest, StartsAnewAfterAGapOrAStepBackOfTheClock) {
-  SubjectTrack<2> track{TrackTiming(estimate::SlotLength())};
+  SubjectTrack<2> track{estimate::SlotLength()};
   track.Update(1'000'000, At(0, 0), 1);
   track.Update(1'000'010, At(1, 0), 1);
   EXPECT_TRUE(track.Update(1'100'000, At(9, 9), 1));
@@ -60,7 +60,7 @@ TEST(SubjectTrackTest, StartsAnewAfterAGapOrAStepBackOfTheClock) {
 TEST(SubjectTrackTest, LearnsTheVelocityInLongSlots) {
   for (const double slot_ms : {1'000.0, 60'000.0}) {
     const estimate::SlotLength slot = *estimate::SlotLength::FromMs(slot_ms);
-    SubjectTrack<2> track{TrackTiming(slot)};
+    SubjectTrack<2> track{slot};
     for (estimate::Epoch i = 0; i < 20; ++i) {
       EXPECT_TRUE(track.Update(1000 + i, At(1.5 * slot.seconds() * static_cast<double>(i), 0), 0.1));
     }
@@ -72,7 +72,7 @@ TEST(SubjectTrackTest, LearnsTheVelocityInLongSlots) {
 
 TEST(SubjectTrackTest, NeverGivesNotANumber) {
   const double largest = std::numeric_limits<float>::max();
-  SubjectTrack<2> track{TrackTiming(estimate::SlotLength())};
+  SubjectTrack<2> track{estimate::SlotLength()};
   for (estimate::Epoch epoch = 1; epoch < 100; ++epoch) {
     const double sign = epoch % 2 == 0 ? 1 : -1;
     track.Update(epoch, At(sign * largest, sign, epoch % 3 == 0 ? 1e-38 : largest), 1e-30);
