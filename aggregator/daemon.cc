@@ -19,6 +19,7 @@
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
 #include "core/status/macros.h"
+#include "core/wire/convert.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -35,11 +36,11 @@ void AddIngestMetrics(const server::IngestServer& server, const server::SiteTabl
                                [&server, fault] { return static_cast<double>(server.refusals().of(fault)); });
   }
   for (const auto& site : sites.all()) {
-    for (fusion::RefusalReason reason : {fusion::RefusalReason::kShape, fusion::RefusalReason::kUnknownSource,
-                                         fusion::RefusalReason::kTooLarge}) {
+    for (v1::RefusalReason reason :
+         {v1::REFUSAL_REASON_SHAPE, v1::REFUSAL_REASON_UNKNOWN_SOURCE, v1::REFUSAL_REASON_TOO_LARGE}) {
       metrics.AddCounterCallback(
           "tributary_frames_malformed_total", "Frames refused for their structure, before fusion.",
-          {{"site", site->name()}, {"reason", std::string(fusion::RefusalReasonName(reason))}},
+          {{"site", site->name()}, {"reason", std::string(wire::RefusalReasonLabel(reason))}},
           [&site = *site, reason] { return static_cast<double>(site.refused_on_wire(reason)); });
     }
   }
@@ -208,16 +209,12 @@ void Daemon::SayWhatWasServed() const {
   };
   for (const auto& site : sites_->all()) {
     const fusion::FusionCounters counters = site->engine().counters();
-    std::uint64_t malformed = 0;
-    for (std::size_t i = 0; i < fusion::kRefusalReasons; ++i) {
-      malformed += site->refused_on_wire(static_cast<fusion::RefusalReason>(i));
-    }
     spdlog::info(
         "{}: served {:.1f} s: {} nodes, {} frames taken, {} refused; {} slots complete, {} incomplete; {} "
         "tuples "
         "fused, {} refused",
         site->name(), seconds, fleet_.CountNodes(site->name()).known, counters.frames_accepted,
-        sum(counters.frames_refused) + malformed, counters.slots_complete,
+        sum(counters.frames_refused) + site->refused_on_wire(), counters.slots_complete,
         counters.slots_at_deadline + counters.slots_evicted + counters.slots_drained, counters.tuples_fused,
         sum(counters.tuples_refused));
   }

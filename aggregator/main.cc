@@ -30,8 +30,12 @@ constexpr const char* kExamples = R"(Examples:
 Exit status: 0 stopped, 1 failed, 65 the store is damaged, 69 a port is not available, 78 the configuration is at fault.
 Signals: SIGTERM stops, SIGHUP reads log_level and what fuses again.)";
 
-int ExitCode(const absl::Status& status) {
+// Says the error; gives the exit status.
+int Ended(const absl::Status& status) {
+  if (!status.ok()) std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return runtime::kExitOk;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kPermissionDenied:
@@ -43,11 +47,6 @@ int ExitCode(const absl::Status& status) {
     default:
       return runtime::kExitFailure;
   }
-}
-
-int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return ExitCode(status);
 }
 
 absl::Status Reload(Daemon& daemon, const config::ConfigFile& started) {
@@ -65,23 +64,20 @@ void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
   if (!status.ok()) spdlog::error("reload refused, all stays as it was: {}", std::string(status.message()));
 }
 
-int Run(const std::string& path, bool check_only) {
-  const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(path);
-  if (!file.ok()) return Fail(file.status());
-  absl::StatusOr<PreparedAggregator> prepared = PrepareAggregator(*file);
-  if (!prepared.ok()) return Fail(prepared.status());
+absl::Status Run(const std::string& path, bool check_only) {
+  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
+  ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
   if (check_only) {
     std::printf("%s: no fault found\n", path.c_str());
-    return runtime::kExitOk;
+    return absl::OkStatus();
   }
-  if (absl::Status status = runtime::SetUpLog(prepared->config.log_level); !status.ok()) return Fail(status);
+  RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));
   const runtime::SystemClock clock;
-  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*std::move(prepared), clock);
-  if (!daemon.ok()) return Fail(daemon.status());
-  runtime::RunUntilStopped([&] { ReloadOrSay(**daemon, *file); }, [&] { return (*daemon)->healthy(); },
+  ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Start(std::move(prepared), clock));
+  runtime::RunUntilStopped([&] { ReloadOrSay(*daemon, file); }, [&] { return daemon->healthy(); },
                            [] { return false; });
-  (*daemon)->Stop();
-  return runtime::kExitOk;
+  daemon->Stop();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -101,6 +97,6 @@ int main(int argc, char** argv) {
   app.footer(tributary::aggregator::kExamples);
   const std::string version = tributary::runtime::VersionText("tributary-aggregator");
   if (const auto ended = tributary::runtime::ParseCommandLine(app, version, argc, argv)) return *ended;
-  return tributary::runtime::FinishOutput("tributary-aggregator",
-                                          tributary::aggregator::Run(path, check_only));
+  return tributary::runtime::FinishOutput(
+      "tributary-aggregator", tributary::aggregator::Ended(tributary::aggregator::Run(path, check_only)));
 }

@@ -6,14 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/estimate/epoch.h"
 
 namespace tributary::fusion {
 
-// As RefusalReason of fusion.proto; the numbers are equal.
+// As RefusalReason of fusion.proto; the numbers are equal. wire::RefusalReasonLabel names them.
 enum class RefusalReason : std::uint8_t {
   kUnspecified = 0,
   kShape = 1,
@@ -29,14 +28,6 @@ enum class RefusalReason : std::uint8_t {
   kDuplicateSubject = 11,
 };
 inline constexpr std::size_t kRefusalReasons = 12;
-
-// "shape", "not_finite" …: the label of a metric.
-constexpr std::string_view RefusalReasonName(RefusalReason reason) {
-  constexpr std::array<std::string_view, kRefusalReasons> kNames = {
-      "unspecified",  "shape",     "not_finite", "not_positive", "unknown_source", "epoch_past",
-      "epoch_future", "duplicate", "late",       "gated",        "too_large",      "duplicate_subject"};
-  return kNames[static_cast<std::size_t>(reason)];
-}
 
 struct Refusal {
   RefusalReason reason = RefusalReason::kUnspecified;

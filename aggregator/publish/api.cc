@@ -49,7 +49,7 @@ std::uint64_t Sum(const ReasonCounts& counts) {
 void SetByReason(const ReasonCounts& counts, google::protobuf::Map<std::string, std::uint64_t>& reasons) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
-    reasons[std::string(fusion::RefusalReasonName(static_cast<fusion::RefusalReason>(i)))] = counts[i];
+    reasons[std::string(wire::RefusalReasonLabel(static_cast<v1::RefusalReason>(i)))] = counts[i];
   }
 }
 

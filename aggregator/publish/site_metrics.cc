@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/wire/convert.h"
+
 namespace tributary::publish {
 namespace {
 
@@ -68,7 +70,7 @@ runtime::Histogram& AddSiteMetrics(const fusion::FusionEngine& engine, runtime::
   };
   const auto reasons = [&](const char* name, const char* help, Reasons Counters::*counts) {
     for (std::size_t i = 1; i < fusion::kRefusalReasons; ++i) {
-      const auto reason = fusion::RefusalReasonName(static_cast<fusion::RefusalReason>(i));
+      const auto reason = wire::RefusalReasonLabel(static_cast<v1::RefusalReason>(i));
       metrics.AddCounterCallback(name, help, with("reason", std::string(reason)), [&engine, counts, i] {
         return static_cast<double>((engine.counters().*counts)[i]);
       });

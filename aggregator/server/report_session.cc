@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+
 namespace tributary::server {
 namespace {
 
@@ -12,15 +14,43 @@ StreamRefusal Invalid(StreamFault fault, const std::string& message) {
   return {fault, absl::InvalidArgumentError(message)};
 }
 
+std::string Digest(const std::string& sha256) {
+  return sha256.empty() ? "none" : absl::BytesToHexString(sha256);
+}
+
+// The node and the site count the same slots and run the same model.
+std::optional<StreamRefusal> CheckAgreement(const wire::ReportingProcess& process, const Site& site) {
+  const fusion::SiteConfig& config = site.engine().config();
+  if (process.slot != config.slot) {
+    // With another length the same epoch names another time: no frame of such a node could match its slot.
+    return StreamRefusal{
+        StreamFault::kSlotDiffers,
+        absl::FailedPreconditionError(fmt::format(
+            "hello.slot_ns: node \"{}\" counts slots of {}, site \"{}\" of {}; set slot_ms to the same "
+            "value in the configuration of both",
+            process.node, process.slot.Text(), config.name, config.slot.Text()))};
+  }
+  const std::string expected_model = site.model_sha256();
+  if (!expected_model.empty() && expected_model != process.model.sha256) {
+    return StreamRefusal{
+        StreamFault::kModelDiffers,
+        absl::FailedPreconditionError(fmt::format(
+            "hello.model.sha256: model \"{}\" version \"{}\" has the digest {}, site \"{}\" runs {}",
+            process.model.name, process.model.version, Digest(process.model.sha256), config.name,
+            Digest(expected_model)))};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<StreamRefusal> ReportSession::Take(const v1::ReportRequest& request, fusion::FusionTime now,
                                                  fusion::FusedSlots& out) {
-  if (!admission_) return TakeHello(request);
+  if (!admitted()) return TakeHello(request);
   if (request.has_hello()) {
     return Invalid(StreamFault::kHelloRepeated, "hello: given already; only the first message carries it");
   }
-  publish::NodeRecord& record = *admission_->membership.record;
+  publish::NodeRecord& record = *membership_.record;
   if (superseded()) return Superseded();
   if (request.frames_size() > kMaxFrames) {
     return Invalid(StreamFault::kTooLarge, fmt::format("frames: {} in one message, allowed are {}",
@@ -46,30 +76,69 @@ std::optional<StreamRefusal> ReportSession::TakeHello(const v1::ReportRequest& r
   if (!request.has_hello() || request.frames_size() > 0) {
     return Invalid(StreamFault::kHelloMissing, "hello: the first message must carry it, and no frames");
   }
-  std::variant<Admission, StreamRefusal> decision = Admit(request.hello(), certificate_name_, sites_, fleet_);
-  if (StreamRefusal* refusal = std::get_if<StreamRefusal>(&decision)) return std::move(*refusal);
-  admission_ = std::move(std::get<Admission>(decision));
+  const absl::StatusOr<wire::ReportingProcess> process = wire::HelloFromWire(request.hello());
+  if (!process.ok()) return StreamRefusal{StreamFault::kMalformed, process.status()};
+  if (std::optional<StreamRefusal> refusal = Admit(*process)) return refusal;
   // Frames sent again below it are offered again; the engine detects duplicates.
-  answer_.set_acknowledged_sequence(admission_->membership.record->acknowledged_sequence);
+  answer_.set_acknowledged_sequence(membership_.record->acknowledged_sequence);
   answer_.set_slot_ns(static_cast<std::uint64_t>(site()->engine().config().slot.ns()));
   unanswered_ = 1;
   return std::nullopt;
 }
 
+std::optional<StreamRefusal> ReportSession::Admit(const wire::ReportingProcess& process) {
+  if (certificate_name_ && *certificate_name_ != process.node) {
+    return StreamRefusal{StreamFault::kIdentityDiffers,
+                         absl::PermissionDeniedError(fmt::format(
+                             "hello.node: \"{}\" reports with the certificate of \"{}\"; they must be equal",
+                             process.node, *certificate_name_))};
+  }
+  Site* site = sites_.Find(process.site);
+  if (site == nullptr) {
+    return StreamRefusal{StreamFault::kUnknownSite, publish::UnknownSite(process.site, sites_.names())};
+  }
+  if (std::optional<StreamRefusal> refusal = CheckAgreement(process, *site)) return refusal;
+  if (absl::Status status = fleet_.CheckSourcesFree(process); !status.ok()) {
+    return StreamRefusal{StreamFault::kSourceTaken, status};
+  }
+
+  std::vector<Source> sources;
+  for (const wire::ReportingSource& source : process.sources) {
+    const absl::StatusOr<fusion::SourceHandle> handle =
+        site->engine().Join({source.name, source.dimension, source.leaves});
+    if (!handle.ok()) {
+      const absl::StatusCode code = handle.status().code();
+      return StreamRefusal{
+          code == absl::StatusCode::kResourceExhausted ? StreamFault::kTooMany : StreamFault::kUnknownLeaf,
+          absl::Status(code, fmt::format("hello.sources: source \"{}\": {}", source.name,
+                                         std::string(handle.status().message())))};
+    }
+    sources.push_back(
+        {*handle, {source.dimension, source.leaves.size(), site->engine().config().max_subjects}});
+  }
+  absl::StatusOr<publish::Fleet::Membership> membership = fleet_.Join(process);
+  if (!membership.ok()) return StreamRefusal{StreamFault::kTooMany, membership.status()};
+  site_ = site;
+  node_ = process.node;
+  admitted_ = std::move(sources);
+  membership_ = *std::move(membership);
+  return std::nullopt;
+}
+
 void ReportSession::TakeFrame(const v1::Frame& wire, fusion::FusionTime now, fusion::FusedSlots& out) {
-  publish::NodeRecord& record = *admission_->membership.record;
-  Site& site = *admission_->site;
+  publish::NodeRecord& record = *membership_.record;
+  Site& site = *site_;
   answer_.set_acknowledged_sequence(
       std::max<std::uint64_t>(wire.sequence(), answer_.acknowledged_sequence()));
-  if (wire.source() >= admission_->sources.size()) {
-    site.CountRefusedOnWire(fusion::RefusalReason::kUnknownSource);
+  if (wire.source() >= admitted_.size()) {
+    site.CountRefusedOnWire(v1::REFUSAL_REASON_UNKNOWN_SOURCE);
     Refuse(wire.sequence(), v1::REFUSAL_REASON_UNKNOWN_SOURCE,
-           fmt::format("source: index {}, hello declared {}", wire.source(), admission_->sources.size()), {});
+           fmt::format("source: index {}, hello declared {}", wire.source(), admitted_.size()), {});
     return;
   }
-  const AdmittedSource& source = admission_->sources[wire.source()];
+  const Source& source = admitted_[wire.source()];
   if (std::optional<wire::WireFault> fault = wire::FrameFromWire(wire, source.limits, frame_)) {
-    site.CountRefusedOnWire(static_cast<fusion::RefusalReason>(fault->reason));
+    site.CountRefusedOnWire(fault->reason);
     Refuse(wire.sequence(), fault->reason, std::move(fault->message), {});
     return;
   }
@@ -87,7 +156,7 @@ void ReportSession::Refuse(std::uint64_t sequence, v1::RefusalReason reason, std
                            const std::vector<std::uint32_t>& subjects) {
   if (subjects.empty()) {
     ++refused_frames_;
-    admission_->membership.record->refused_frames.fetch_add(1, std::memory_order_relaxed);
+    membership_.record->refused_frames.fetch_add(1, std::memory_order_relaxed);
   }
   v1::Refusal& refusal = *answer_.add_refusals();
   refusal.set_sequence(sequence);
@@ -97,8 +166,8 @@ void ReportSession::Refuse(std::uint64_t sequence, v1::RefusalReason reason, std
 }
 
 bool ReportSession::Owns(fusion::SourceHandle source) const {
-  return admission_ && std::any_of(admission_->sources.begin(), admission_->sources.end(),
-                                   [source](const AdmittedSource& each) { return each.handle == source; });
+  return admitted() && std::any_of(admitted_.begin(), admitted_.end(),
+                                   [source](const Source& each) { return each.handle == source; });
 }
 
 void ReportSession::RefuseGated(const fusion::GatedTuple& tuple) {
@@ -109,13 +178,13 @@ void ReportSession::RefuseGated(const fusion::GatedTuple& tuple) {
 }
 
 bool ReportSession::superseded() const {
-  return admission_ && admission_->membership.record->latest_stream.load(std::memory_order_relaxed) !=
-                           admission_->membership.stream;
+  return admitted() &&
+         membership_.record->latest_stream.load(std::memory_order_relaxed) != membership_.stream;
 }
 
 StreamRefusal ReportSession::Superseded() const {
   return {StreamFault::kSuperseded,
-          absl::AbortedError(fmt::format("a newer stream of node \"{}\" has taken over", admission_->node))};
+          absl::AbortedError(fmt::format("a newer stream of node \"{}\" has taken over", node_))};
 }
 
 void ReportSession::TakeAnswer(v1::ReportResponse& response) {
@@ -129,9 +198,9 @@ void ReportSession::TakeAnswer(v1::ReportResponse& response) {
 }
 
 void ReportSession::Leave() {
-  if (!admission_) return;
-  std::uint64_t mine = admission_->membership.stream;
-  admission_->membership.record->connected_stream.compare_exchange_strong(mine, 0);
+  if (!admitted()) return;
+  std::uint64_t mine = membership_.stream;
+  membership_.record->connected_stream.compare_exchange_strong(mine, 0);
 }
 
 }  // namespace tributary::server

@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "aggregator/fusion/engine.h"
 #include "aggregator/publish/fleet.h"
-#include "aggregator/server/admission.h"
 #include "aggregator/server/site.h"
+#include "aggregator/server/stream_refusal.h"
 #include "core/estimate/tuple_frame.h"
+#include "core/wire/convert.h"
 #include "tributary/v1/fusion.pb.h"
 
 namespace tributary::server {
@@ -43,13 +46,13 @@ class ReportSession {
   // A newer stream of the same node has joined.
   bool superseded() const;
   StreamRefusal Superseded() const;
-  bool admitted() const { return admission_.has_value(); }
+  bool admitted() const { return site_ != nullptr; }
   // Null before the hello.
-  Site* site() const { return admission_ ? admission_->site : nullptr; }
-  const std::string& node() const { return admission_->node; }
-  bool superseded_another() const { return admission_->membership.superseded_another; }
-  // The node's counts, over all its streams.
-  runtime::LogLimit& log_limit() const { return admission_->membership.record->log_limit; }
+  Site* site() const { return site_; }
+  const std::string& node() const { return node_; }
+  bool superseded_another() const { return membership_.superseded_another; }
+  // The node's, over all its streams.
+  runtime::LogLimit& log_limit() const { return membership_.record->log_limit; }
   // This stream's counts.
   std::uint64_t taken_frames() const { return taken_frames_; }
   std::uint64_t refused_frames() const { return refused_frames_; }
@@ -64,7 +67,14 @@ class ReportSession {
   void Leave();
 
  private:
+  struct Source {
+    fusion::SourceHandle handle = 0;
+    wire::FrameLimits limits;
+  };
+
   std::optional<StreamRefusal> TakeHello(const v1::ReportRequest& request);
+  // Decides whether this node may report from these sources in this site.
+  std::optional<StreamRefusal> Admit(const wire::ReportingProcess& process);
   void TakeFrame(const v1::Frame& wire, fusion::FusionTime now, fusion::FusedSlots& out);
   void Refuse(std::uint64_t sequence, v1::RefusalReason reason, std::string message,
               const std::vector<std::uint32_t>& subjects);
@@ -72,7 +82,10 @@ class ReportSession {
   const SiteTable& sites_;
   publish::Fleet& fleet_;
   const std::optional<std::string> certificate_name_;
-  std::optional<Admission> admission_;
+  Site* site_ = nullptr;  // set with the admission, as the next three
+  std::string node_;
+  std::vector<Source> admitted_;  // by the index in frames
+  publish::Fleet::Membership membership_;
   estimate::TupleFrame frame_;  // reused
   v1::ReportResponse answer_;
   std::uint64_t last_sequence_ = 0;

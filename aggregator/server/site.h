@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "aggregator/publish/slot_feed.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
+#include "tributary/v1/fusion.pb.h"
 
 namespace tributary::server {
 
@@ -49,11 +51,10 @@ class Site {
   }
 
   // Frames refused for their structure before the engine saw them.
-  void CountRefusedOnWire(fusion::RefusalReason reason) {
-    ++refused_on_wire_[static_cast<std::size_t>(reason)];
-  }
-  std::uint64_t refused_on_wire(fusion::RefusalReason reason) const {
-    return refused_on_wire_[static_cast<std::size_t>(reason)];
+  void CountRefusedOnWire(v1::RefusalReason reason) { ++refused_on_wire_[reason]; }
+  std::uint64_t refused_on_wire(v1::RefusalReason reason) const { return refused_on_wire_[reason]; }
+  std::uint64_t refused_on_wire() const {
+    return std::accumulate(refused_on_wire_.begin(), refused_on_wire_.end(), std::uint64_t{0});
   }
 
  private:
@@ -62,7 +63,7 @@ class Site {
   std::string model_sha256_ GUARDED_BY(mutex_);
   publish::SlotFeed feed_;
   runtime::Histogram& latency_;
-  std::array<std::atomic<std::uint64_t>, fusion::kRefusalReasons> refused_on_wire_ = {};
+  std::array<std::atomic<std::uint64_t>, v1::RefusalReason_ARRAYSIZE> refused_on_wire_ = {};
 };
 
 // Sites by name; fixed while the daemon runs.

@@ -1,21 +1,13 @@
-// Which streams the aggregator takes: the decision on a hello, and why it refuses or ends a stream.
+// Why the aggregator refused or ended a whole stream.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "aggregator/publish/fleet.h"
-#include "aggregator/server/site.h"
-#include "core/wire/convert.h"
-#include "tributary/v1/fusion.pb.h"
 
 namespace tributary::server {
 
@@ -63,25 +55,5 @@ class StreamRefusalCounts {
  private:
   std::array<std::atomic<std::uint64_t>, kStreamFaults> counts_ = {};
 };
-
-struct AdmittedSource {
-  fusion::SourceHandle handle = 0;
-  wire::FrameLimits limits;
-};
-
-struct Admission {
-  Site* site = nullptr;
-  std::string node;                          // for the log
-  std::vector<AdmittedSource> sources = {};  // by the index in frames
-  publish::Fleet::Membership membership = {};
-};
-
-// `certificate_name`: the peer's, with TLS. InvalidArgument: a bad field of the hello, or a source or leaf
-// that the site does not accept. NotFound: the site. PermissionDenied: the node's name is not its
-// certificate's. FailedPrecondition: another model or another length of slots, naming both.
-// ResourceExhausted: too many nodes or sources.
-std::variant<Admission, StreamRefusal> Admit(const v1::Hello& hello,
-                                             const std::optional<std::string>& certificate_name,
-                                             const SiteTable& sites, publish::Fleet& fleet);
 
 }  // namespace tributary::server
