@@ -290,6 +290,8 @@ ConfigSection ConfigFile::Root() const {
       std::make_shared<ConfigSection::Node>(ConfigSection::Node{state_.get(), &state_->root, ""}));
 }
 
+const std::string& ConfigFile::path() const { return state_->path; }
+
 namespace {
 
 // The node of a name like "panel[0].source.file", or the nearest table around it.

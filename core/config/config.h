@@ -104,6 +104,7 @@ class ConfigFile {
   ~ConfigFile();
 
   ConfigSection Root() const;
+  const std::string& path() const;
 
   // Records a fault of a key that was read earlier, e.g. "panel[0].model"; empty: of the file as a whole. A
   // key that is not given stands where its table stands.
