@@ -91,8 +91,8 @@ absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const nn::PositioningN
     }
   }
 
-  PositioningEvaluation evaluation{.points = options.points, .by_panels = {}};
-  for (std::size_t p = 0; p < kPanels; ++p) evaluation.by_panels[p] = errors[p].Figures();
+  PositioningEvaluation evaluation;
+  for (std::size_t p = 0; p < kPanels; ++p) evaluation[p] = errors[p].Figures();
   return evaluation;
 }
 
@@ -122,8 +122,8 @@ absl::Status Evaluate(const EvaluatePositioningArguments& arguments) {
     options.format = format;
     ASSIGN_OR_RETURN(const auto evaluation, EvaluatePositioning(model.network, options));
     auto& panels = json["formats"][std::string(fpga::NumberFormatName(format))]["panels"];
-    for (std::size_t p = 0; p < evaluation.by_panels.size(); ++p) {
-      const ErrorFigures& figures = evaluation.by_panels[p];
+    for (std::size_t p = 0; p < evaluation.size(); ++p) {
+      const ErrorFigures& figures = evaluation[p];
       panels[std::to_string(p + 1)] = ToJsonInCm(figures);
       if (arguments.json) continue;
       const auto cm = [](double m) { return fmt::format("{:.3f}", kCmPerM * m); };

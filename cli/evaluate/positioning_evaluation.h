@@ -21,11 +21,8 @@ struct PositioningEvaluationOptions {
   std::uint64_t seed = 20'260;  // of the users; none of them was trained on
 };
 
-struct PositioningEvaluation {
-  std::size_t points = 0;
-  // [i]: the first i + 1 of the south, east, north and west panel, conflated.
-  std::array<ErrorFigures, 4> by_panels;
-};
+// [i]: the first i + 1 of the south, east, north and west panel, conflated.
+using PositioningEvaluation = std::array<ErrorFigures, 4>;
 
 // Runs what a node runs: accelerator, workload, then conflation. Errors: as CreateAccelerator; Internal if a
 // tuple is not usable.

@@ -184,8 +184,9 @@ absl::Status Train(const TrainPositioningArguments& arguments) {
   ASSIGN_OR_RETURN(const auto written, nn::DecodePositioning(file));
   RETURN_IF_ERROR(WriteOutput(arguments.out, file));
 
-  ASSIGN_OR_RETURN(const auto figures, EvaluatePositioning(written, {.format = fpga::NumberFormat::kFloat}));
-  const ErrorFigures& fused = figures.by_panels.back();
+  const PositioningEvaluationOptions held_out{.format = fpga::NumberFormat::kFloat};
+  ASSIGN_OR_RETURN(const auto figures, EvaluatePositioning(written, held_out));
+  const ErrorFigures& fused = figures.back();
   if (arguments.json) {
     std::cout << nlohmann::ordered_json{{"model", arguments.out},
                                         {"sha256", written.sha256},
@@ -200,7 +201,7 @@ absl::Status Train(const TrainPositioningArguments& arguments) {
     std::cout << absl::StrFormat(
         "%s: %d bytes, sha256 %s\n%.0f s of training, covariance scale %.3f\n"
         "four panels, %d held-out users: mean %.2f cm, p90 %.2f cm, NEES %.2f (ideal 2)\n",
-        arguments.out, file.size(), written.sha256, last.elapsed_s, written.covariance_scale, figures.points,
+        arguments.out, file.size(), written.sha256, last.elapsed_s, written.covariance_scale, held_out.points,
         100 * fused.mean_m, 100 * fused.p90_m, fused.nees);
   }
   return absl::OkStatus();

@@ -26,7 +26,7 @@ TEST(PositioningTrainingTest, LearnsAndCalibrates) {
 
   const auto evaluation = EvaluatePositioning(network, {.points = 1'000});
   ASSERT_TRUE(evaluation.ok()) << evaluation.status();
-  EXPECT_NEAR(evaluation->by_panels[0].nees, 2, 0.4);
+  EXPECT_NEAR(evaluation->front().nees, 2, 0.4);
 }
 
 }  // namespace
