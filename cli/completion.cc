@@ -24,7 +24,7 @@ struct Candidates {
   bool folders = false;
   bool commands = false;
 
-  explicit Candidates(const std::string& type = "") {
+  void Add(const std::string& type) {
     for (const std::string& each : std::vector<std::string>(absl::StrSplit(type, '|'))) {
       files |= each == "FILE";
       folders |= each == "FOLDER";
@@ -58,19 +58,14 @@ struct Place {
 };
 
 Place PlaceOf(const CLI::App& app) {
-  Place place{runtime::CommandPath(app), {}, {}, Candidates()};
+  Place place{runtime::CommandPath(app), {}, {}, {}};
   for (const CLI::App* each : runtime::CommandsOf(app)) {
     place.commands.push_back({each->get_name(), each->get_description()});
   }
   for (const CLI::Option* option : app.get_options()) {
-    const Candidates candidates(option->get_type_name());
-    if (option->get_positional()) {
-      Candidates& all = place.arguments;
-      all.words.insert(all.words.end(), candidates.words.begin(), candidates.words.end());
-      all.files |= candidates.files;
-      all.folders |= candidates.folders;
-      all.commands |= candidates.commands;
-    }
+    if (option->get_positional()) place.arguments.Add(option->get_type_name());
+    Candidates candidates;
+    candidates.Add(option->get_type_name());
     const std::string short_name = option->get_snames().empty() ? "" : "-" + option->get_snames().front();
     for (const std::string& name : option->get_lnames()) {
       place.options.push_back(
@@ -96,7 +91,7 @@ void AddPlacesOfCommandArguments(const CLI::App& program, std::vector<Place>& pl
     for (const Place& group : declared) {
       if (group.path == program.get_name() || group.commands.empty()) continue;
       const std::string words = group.path.substr(program.get_name().size());
-      places.push_back({place.path + words, group.commands, {}, Candidates()});
+      places.push_back({place.path + words, group.commands, {}, {}});
     }
   }
 }

@@ -23,9 +23,7 @@ std::string Advice(const absl::Status& status, const std::string& text,
     return "; call it by the name on its certificate, or make one that holds this address: tributary certs "
            "--name NAME=ADDRESS";
   }
-  if (absl::StrContains(text, "the CA in the ca file")) {
-    return fmt::format(" (here: {})", connection.tls.ca);
-  }
+  if (absl::StrContains(text, "the CA in the ca file")) return fmt::format(" (here: {})", connection.tls.ca);
   if (absl::StrContains(text, "Socket closed")) {
     return connection.tls.certificate.empty()
                ? "; if it wants mutual TLS, give --certificate, --key and --ca"
