@@ -83,12 +83,12 @@ DoctorLine JudgeOffset(const std::string& aggregator, const absl::StatusOr<Clock
   const std::string found =
       fmt::format("the aggregator at {} is {:.1f} us ahead, +/- {:.1f} us", aggregator,
                   Microseconds(offset->offset_ns), Microseconds(offset->uncertainty_ns));
+  const std::int64_t off_ns = std::abs(offset->offset_ns), limit_ns = slot.ns() / 2;
   // Beyond doubt only where the uncertainty does not reach the limit.
-  const std::int64_t at_least =
-      std::max<std::int64_t>(std::abs(offset->offset_ns) - offset->uncertainty_ns, 0);
-  const std::int64_t at_most = std::abs(offset->offset_ns) + offset->uncertainty_ns;
-  if (at_least > slot.ns() / 2) return {"clock offset", Finding::kFault, found, kDiscipline};
-  if (at_most > slot.ns() / 2) {
+  if (off_ns - offset->uncertainty_ns > limit_ns) {
+    return {"clock offset", Finding::kFault, found, kDiscipline};
+  }
+  if (off_ns + offset->uncertainty_ns > limit_ns) {
     return {"clock offset", Finding::kWarning, found,
             fmt::format("More than half a slot of {} is possible: measure again on a quiet network",
                         slot.Text())};

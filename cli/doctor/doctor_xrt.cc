@@ -154,9 +154,7 @@ void CheckRuns(accelerator::XrtBoard& board, const xrt::kernel& kernel, const st
     ProbeRun run(board, kernel, probe.parameter_words);
     while (times.size() < kEmptyRuns && (times.empty() || times.back() < kNoInterrupt)) {
       run.Start(0, probe);
-      if (!run.ended) {
-        return fault("run", "an empty run did not end", kPowerCycle);
-      }
+      if (!run.ended) return fault("run", "an empty run did not end", kPowerCycle);
       if (!run.report.valid() || run.report.write_failed()) {
         return fault("write", "what a run wrote did not arrive in memory", kOtherBank);
       }
@@ -166,20 +164,14 @@ void CheckRuns(accelerator::XrtBoard& board, const xrt::kernel& kernel, const st
     JudgeTime(times[times.size() / 2], report);
     if (known == fpga::kKernelProbes.end()) return;
     run.Start(1, probe);
-    if (!run.ended) {
-      return fault("transfer", "a run of one frame did not end", kPowerCycle);
-    }
-    if (run.report.read_failed()) {
-      return fault("transfer", "the kernel could not read its input", kOtherBank);
-    }
+    if (!run.ended) return fault("transfer", "a run of one frame did not end", kPowerCycle);
+    if (run.report.read_failed()) return fault("transfer", "the kernel could not read its input", kOtherBank);
     if (!run.report.valid() || run.report.write_failed() || run.report.frames_done() != 1) {
       return fault("transfer", "the kernel did not write its output", kOtherBank);
     }
     report.Ok("transfer", fmt::format("one frame in {} clock cycles", run.report.cycles));
   });
-  if (!status.ok()) {
-    report.Fault("run", Message(status), "Load the xclbin again, then reboot");
-  }
+  if (!status.ok()) report.Fault("run", Message(status), "Load the xclbin again, then reboot");
 }
 
 }  // namespace
@@ -204,9 +196,7 @@ void CheckBoard(const DoctorOptions& options, DoctorReport& report) {
     return report.Warning("xclbin", "none given: kernels were not tried", "Give --xclbin FILE");
   }
   const absl::StatusOr<accelerator::XclbinSummary> xclbin = accelerator::ReadXclbin(options.xclbin);
-  if (!xclbin.ok()) {
-    return report.Fault("xclbin", Message(xclbin.status()), "Install the xclbin again");
-  }
+  if (!xclbin.ok()) return report.Fault("xclbin", Message(xclbin.status()), "Install the xclbin again");
   report.Ok("xclbin", fmt::format("{}: UUID {}, built for {}, {} compute units", options.xclbin, xclbin->uuid,
                                   xclbin->platform, xclbin->units.size()));
   if (!opened.ok()) return;
