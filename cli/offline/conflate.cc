@@ -132,26 +132,20 @@ absl::StatusOr<EstimateLine> ParseEstimateLine(std::string_view text) {
   return line;
 }
 
-// The estimates of one subject in one slot.
-struct Group {
-  std::vector<EstimateLine> lines;
-
-  std::size_t dimension() const { return lines[0].mean.size(); }
-};
+// The estimates of one subject in one slot, at least one.
+using Group = std::vector<EstimateLine>;
 
 absl::Status AddTo(Group& group, EstimateLine line) {
-  for (const EstimateLine& present : group.lines) {
-    if (present.source == line.source) {
-      return absl::AlreadyExistsError(absl::StrCat("field 'source': '", line.source,
-                                                   "' has been given for this site, epoch and subject"));
-    }
+  if (std::ranges::count(group, line.source, &EstimateLine::source) > 0) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("field 'source': '", line.source, "' has been given for this site, epoch and subject"));
   }
-  if (!group.lines.empty() && line.mean.size() != group.dimension()) {
+  if (!group.empty() && line.mean.size() != group[0].mean.size()) {
     return absl::InvalidArgumentError(absl::StrCat("field 'mean' has ", line.mean.size(),
-                                                   " elements, must have ", group.dimension(),
+                                                   " elements, must have ", group[0].mean.size(),
                                                    " as the others of its subject"));
   }
-  group.lines.push_back(std::move(line));
+  group.push_back(std::move(line));
   return absl::OkStatus();
 }
 
@@ -170,7 +164,7 @@ estimate::Gaussian<D> ToGaussian(const EstimateLine& line) {
 template <int D>
 absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
   std::vector<estimate::Gaussian<D>> inputs;
-  for (const EstimateLine& line : group.lines) inputs.push_back(ToGaussian<D>(line));
+  for (const EstimateLine& line : group) inputs.push_back(ToGaussian<D>(line));
   ASSIGN_OR_RETURN(const estimate::Gaussian<D> fused, method == Method::kProduct
                                                           ? estimate::Conflate<D>(inputs)
                                                           : estimate::Intersect<D>(inputs));
@@ -187,19 +181,20 @@ absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
     }
   }
   std::vector<std::string> contributors;
-  for (const EstimateLine& line : group.lines) contributors.push_back(line.source);
-  std::sort(contributors.begin(), contributors.end());
+  for (const EstimateLine& line : group) contributors.push_back(line.source);
+  std::ranges::sort(contributors);
 
-  const EstimateLine& first = group.lines[0];
+  const EstimateLine& first = group[0];
   return nlohmann::ordered_json{
-      {"site", first.site},          {"epoch", std::to_string(first.epoch)},
-      {"subject", first.subject},    {"mean", std::vector<double>(fused.mean.begin(), fused.mean.end())},
-      {"scale_tril", triangle},      {"covariance", rows},
-      {"contributors", contributors}};
+      {"site", first.site},           {"epoch", std::to_string(first.epoch)},
+      {"subject", first.subject},     {"mean", std::vector<double>(fused.mean.begin(), fused.mean.end())},
+      {"scale_tril", triangle},       {"covariance", rows},
+      {"contributors", contributors},
+  };
 }
 
 absl::StatusOr<nlohmann::ordered_json> FuseGroup(const Group& group, Method method) {
-  switch (group.dimension()) {
+  switch (group[0].mean.size()) {
     case 1:
       return Fuse<1>(group, method);
     case 2:
@@ -235,7 +230,7 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
       out << wire::DumpJson(*fused) << '\n';
       continue;
     }
-    const EstimateLine& first = group.lines[0];
+    const EstimateLine& first = group[0];
     error << "site '" << first.site << "', epoch " << first.epoch << ", subject " << first.subject << ": "
           << fused.status().message() << '\n';
     exit_code = EX_DATAERR;
@@ -257,8 +252,7 @@ void AddConflateCommand(Commands& program) {
       "  tributary conflate < estimates.jsonl > fused.jsonl\n\n"
       "A line in: {\"site\": \"lab\", \"epoch\": 1, \"subject\": 0, \"source\": \"south\", \"mean\": [x, y], "
       "\"scale_tril\": [l11, l21, l22]}\nOne line out per subject: mean, scale_tril, covariance, "
-      "contributors. docs/api.md has the "
-      "keys.");
+      "contributors. docs/api.md has the keys.");
 }
 
 }  // namespace tributary::cli
