@@ -142,7 +142,7 @@ absl::Status Daemon::StartHttp() {
   if (config_.http_listen.empty()) return absl::OkStatus();
   http_ = std::make_unique<http::HttpServer>();
   http::AddHttpMetrics(*http_, metrics_);
-  publish::ApiContext context{.nodes = {fleet_, ListLearners(), sites_->names(), clock_}};
+  const publish::KnownNodes nodes(fleet_, ListLearners(), sites_->names(), clock_);
   auto sources = std::make_shared<std::vector<publish::SourceMetrics>>();
   for (const publish::PublishedSite& each : readiness_->sites()) {
     sources->emplace_back(*each.engine, metrics_);
@@ -150,13 +150,12 @@ absl::Status Daemon::StartHttp() {
   const auto runs = federation_ == nullptr
                         ? nullptr
                         : std::make_shared<learning::RunMetrics>(federation_->board(), metrics_);
-  context.metrics_text = [this, sources, runs] {
+  const auto metrics_text = [this, sources, runs] {
     for (publish::SourceMetrics& each : *sources) each.Refresh();
     if (runs != nullptr) runs->Refresh();
     return metrics_.Text();
   };
-  context.readiness = readiness_.get();
-  publish::AddApiRoutes(*http_, std::move(context));
+  publish::AddApiRoutes(*http_, nodes, *readiness_, metrics_text);
   if (federation_ != nullptr) learning::AddRunRoutes(*http_, federation_->board(), federation_->relay());
   const absl::Status status = http_->Start(config_.http_listen);
   if (status.ok()) return status;

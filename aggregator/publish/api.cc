@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -93,15 +92,13 @@ v1::Site SiteMessage(const fusion::FusionEngine& engine) {
   return site;
 }
 
-http::HttpResponse Sites(const ApiContext& context) {
+http::HttpResponse Sites(const std::vector<PublishedSite>& sites) {
   v1::ListSitesResponse response;
-  for (const PublishedSite& site : context.readiness->sites())
-    *response.add_sites() = SiteMessage(*site.engine);
+  for (const PublishedSite& site : sites) *response.add_sites() = SiteMessage(*site.engine);
   return Answer(response);
 }
 
-http::HttpResponse LatestOfSite(const ApiContext& context, const std::string& name) {
-  const std::vector<PublishedSite>& sites = context.readiness->sites();
+http::HttpResponse LatestOfSite(const std::vector<PublishedSite>& sites, const std::string& name) {
   const PublishedSite* site = FindSite(sites, name);
   if (site == nullptr) return NoSuchSite(name, sites);
   const std::optional<BoardSlot> latest = site->board->Latest();
@@ -109,14 +106,8 @@ http::HttpResponse LatestOfSite(const ApiContext& context, const std::string& na
   return Answer(SlotOf(*site, *latest));
 }
 
-http::HttpResponse Nodes(const ApiContext& context, const std::string& site) {
-  const absl::StatusOr<v1::ListNodesResponse> nodes = context.nodes.List(site);
-  return nodes.ok() ? Answer(*nodes) : http::HttpProblem(404, std::string(nodes.status().message()));
-}
-
-std::variant<http::HttpEventStream, http::HttpResponse> Events(const ApiContext& context,
+std::variant<http::HttpEventStream, http::HttpResponse> Events(const std::vector<PublishedSite>& sites,
                                                                const http::HttpRequest& request) {
-  const std::vector<PublishedSite>& sites = context.readiness->sites();
   const std::string name = Query(request, "site");
   // With one site there is nothing to choose.
   const PublishedSite* site = name.empty() && sites.size() == 1 ? &sites.front() : FindSite(sites, name);
@@ -139,23 +130,25 @@ std::variant<http::HttpEventStream, http::HttpResponse> Events(const ApiContext&
 
 }  // namespace
 
-void AddApiRoutes(http::HttpServer& server, ApiContext given) {
-  const auto context = std::make_shared<const ApiContext>(std::move(given));
-  server.Route("/metrics", [context](const http::HttpRequest&) {
-    return http::HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", context->metrics_text()};
+void AddApiRoutes(http::HttpServer& server, const KnownNodes& nodes, const Readiness& readiness,
+                  std::function<std::string()> metrics_text) {
+  const std::vector<PublishedSite>& sites = readiness.sites();
+  server.Route("/metrics", [metrics_text = std::move(metrics_text)](const http::HttpRequest&) {
+    return http::HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics_text()};
   });
   server.Route("/healthz", [](const http::HttpRequest&) { return http::HttpResponse{.body = "ok\n"}; });
-  server.Route("/readyz", [context](const http::HttpRequest& request) {
-    return context->readiness->Answer(Query(request, "site"));
+  server.Route("/readyz", [&readiness](const http::HttpRequest& request) {
+    return readiness.Answer(Query(request, "site"));
   });
-  server.Route("/api/v1/sites", [context](const http::HttpRequest&) { return Sites(*context); });
+  server.Route("/api/v1/sites", [&sites](const http::HttpRequest&) { return Sites(sites); });
   server.Route("/api/v1/sites/",
-               [context](const http::HttpRequest& request) { return LatestOfSite(*context, request.rest); });
-  server.Route("/api/v1/nodes", [context](const http::HttpRequest& request) {
-    return Nodes(*context, Query(request, "site"));
+               [&sites](const http::HttpRequest& request) { return LatestOfSite(sites, request.rest); });
+  server.Route("/api/v1/nodes", [nodes](const http::HttpRequest& request) {
+    const absl::StatusOr<v1::ListNodesResponse> known = nodes.List(Query(request, "site"));
+    return known.ok() ? Answer(*known) : http::HttpProblem(404, std::string(known.status().message()));
   });
   server.RouteStream("/api/v1/events",
-                     [context](const http::HttpRequest& request) { return Events(*context, request); });
+                     [&sites](const http::HttpRequest& request) { return Events(sites, request); });
 }
 
 }  // namespace tributary::publish

@@ -10,22 +10,20 @@
 
 namespace tributary::publish {
 
-// Everything outlives the server.
-struct ApiContext {
-  KnownNodes nodes;
-  std::function<std::string()> metrics_text = nullptr;
-  const Readiness* readiness = nullptr;
-};
-
 // GET /metrics                             Prometheus text
 // GET /healthz                             200 "ok": the process answers
 // GET /readyz?site=                        Readiness::Answer
 // GET /api/v1/sites                        ListSitesResponse: configuration, counters, sources, leaves
-// GET /api/v1/sites/{site}                 WatchResponse: the latest fused slot; 404 unknown site, 204 none
-// yet GET /api/v1/nodes?site=                  ListNodesResponse: who reports, who learns; 404 unknown site
+// GET /api/v1/sites/{site}                 WatchResponse: the latest fused slot; 204 none yet, 404 unknown
+//                                          site
+// GET /api/v1/nodes?site=                  ListNodesResponse: who reports, who learns; 404 unknown site
 // GET /api/v1/events?site=&rate_hz=        server-sent events, WatchResponse of the latest fused slot; 10 Hz
-// unless asked, at most 50; 404 unknown site, or none given where there are several
+//                                          unless asked, at most 50; 404 unknown site, or none given where
+//                                          there are several
+//
 // The messages are printed with wire::MessageJson. A fault is answered with HttpProblem.
-void AddApiRoutes(http::HttpServer& server, ApiContext context);
+// `metrics_text`, `readiness` and what they use outlive the server.
+void AddApiRoutes(http::HttpServer& server, const KnownNodes& nodes, const Readiness& readiness,
+                  std::function<std::string()> metrics_text);
 
 }  // namespace tributary::publish
