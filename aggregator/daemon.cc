@@ -147,12 +147,9 @@ absl::Status Daemon::StartHttp() {
   for (const publish::PublishedSite& each : readiness_->sites()) {
     sources->emplace_back(*each.engine, metrics_);
   }
-  const auto runs = federation_ == nullptr
-                        ? nullptr
-                        : std::make_shared<learning::RunMetrics>(federation_->board(), metrics_);
-  const auto metrics_text = [this, sources, runs] {
+  const auto metrics_text = [this, sources] {
     for (publish::SourceMetrics& each : *sources) each.Refresh();
-    if (runs != nullptr) runs->Refresh();
+    if (federation_ != nullptr) learning::RefreshRunMetrics(federation_->board(), metrics_);
     return metrics_.Text();
   };
   publish::AddApiRoutes(*http_, nodes, *readiness_, metrics_text);

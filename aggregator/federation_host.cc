@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "aggregator/learning/relay/relay_metrics.h"
 #include "aggregator/learning/service/federation_metrics.h"
+#include "aggregator/learning/service/services.h"
 #include "core/status/macros.h"
 
 namespace tributary::aggregator {
@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
   ASSIGN_OR_RETURN(std::unique_ptr<learning::Coordinator> coordinator,
                    learning::Coordinator::Start(
                        {settings.store, settings.keep_models, settings.evaluation.has_value()}, clock));
-  learning::AddFederationMetrics(*coordinator, metrics);
+  learning::AddFederationMetrics(coordinator->counters(), metrics);
   auto host = std::unique_ptr<FederationHost>(new FederationHost(std::move(coordinator)));
   if (evaluation) {
     host->evaluator_ = learning::Evaluator::Start(*host->coordinator_, *std::move(evaluation));
@@ -34,9 +34,9 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
     options.parent.boot_id = wire::NewBootId();
     options.min_nodes = settings.parent->min_nodes;
     host->relay_ = std::make_unique<learning::Relay>(std::move(options), *host->coordinator_, clock);
-    host->runs_.SetRelay(host->relay_.get());
-    learning::AddRelayMetrics(*host->relay_, metrics);
+    host->relay_->Register(metrics);
   }
+  host->services_ = learning::MakeServices(*host->coordinator_, host->relay_.get());
   return host;
 }
 
@@ -63,8 +63,7 @@ std::vector<publish::Learner> FederationHost::Learners() const {
   std::set<std::string> listed;
   for (const auto& record : board().Runs()) {
     const v1::Run& run = record->run;
-    for (const v1::Participant& node :
-         board().Nodes(run.name(), "", learning::Coordinator::kMaxParticipants)) {
+    for (const v1::Participant& node : board().Nodes(run.name(), "", learning::Attendance::kMaxNodes)) {
       if (record->ended()) {
         ended[node.node()] = LearningIn(run, node);
       } else {
@@ -73,7 +72,7 @@ std::vector<publish::Learner> FederationHost::Learners() const {
       }
     }
   }
-  for (learning::WaitingNode& node : coordinator_->waiting().List()) {
+  for (learning::WaitingNode& node : coordinator_->Waiting()) {
     publish::Learner waiting{node.node, {}};
     waiting.learning.set_connected(true);
     waiting.learning.set_sample_count(node.sample_count);
@@ -86,6 +85,12 @@ std::vector<publish::Learner> FederationHost::Learners() const {
   return learners;
 }
 
+std::vector<grpc::Service*> FederationHost::services() const {
+  std::vector<grpc::Service*> services;
+  for (const auto& each : services_) services.push_back(each.get());
+  return services;
+}
+
 void FederationHost::Drain() {
   if (relay_ != nullptr) relay_->Stop();
   coordinator_->Drain();
@@ -94,11 +99,5 @@ void FederationHost::Drain() {
 FederationHost::~FederationHost() {
   if (evaluator_ != nullptr) evaluator_->Stop();
 }
-
-FederationHost::FederationHost(std::unique_ptr<learning::Coordinator> coordinator)
-    : coordinator_(std::move(coordinator)),
-      federation_(*coordinator_),
-      runs_(*coordinator_),
-      models_(*coordinator_) {}
 
 }  // namespace tributary::aggregator

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,8 +13,6 @@
 #include "aggregator/learning/judge/evaluator.h"
 #include "aggregator/learning/relay/relay.h"
 #include "aggregator/learning/service/coordinator.h"
-#include "aggregator/learning/service/federation_service.h"
-#include "aggregator/learning/service/run_service.h"
 #include "aggregator/publish/fleet.h"
 #include "core/config/tls.h"
 #include "core/runtime/clock.h"
@@ -32,7 +31,7 @@ class FederationHost {
   // The evaluator first: it waits for answers of the coordinator too.
   ~FederationHost();
 
-  std::vector<grpc::Service*> services() { return {&federation_, &runs_, &models_}; }
+  std::vector<grpc::Service*> services() const;
   const learning::RunBoard& board() const { return coordinator_->board(); }
   bool store_healthy() const { return coordinator_->counters().healthy; }
   // Every node that takes part: in each run that has not ended, waiting for one, or in the last that ended.
@@ -43,14 +42,13 @@ class FederationHost {
   void Drain();
 
  private:
-  explicit FederationHost(std::unique_ptr<learning::Coordinator> coordinator);
+  explicit FederationHost(std::unique_ptr<learning::Coordinator> coordinator)
+      : coordinator_(std::move(coordinator)) {}
 
   std::unique_ptr<learning::Coordinator> coordinator_;
   std::shared_ptr<learning::Evaluator> evaluator_;  // null: nothing to evaluate by
-  learning::FederationService federation_;
-  learning::RunService runs_;
-  learning::ModelService models_;
   std::unique_ptr<learning::Relay> relay_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
 };
 
 }  // namespace tributary::aggregator

@@ -30,9 +30,8 @@
 #include <vector>
 
 #include "aggregator/learning/service/coordinator.h"
-#include "aggregator/learning/service/federation_service.h"
 #include "aggregator/learning/service/federation_wire.h"
-#include "aggregator/learning/service/run_service.h"
+#include "aggregator/learning/service/services.h"
 #include "aggregator/server/ingest_server.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/flat_model.h"
@@ -121,13 +120,12 @@ void ServeTcp(int fd, learning::Coordinator& coordinator) {
   const runtime::SystemClock clock;
   auto coordinator = learning::Coordinator::Start({folder, 1}, clock);
   if (!coordinator.ok()) Die(std::string(coordinator.status().message()));
-  learning::FederationService federation(**coordinator);
-  learning::RunService runs(**coordinator);
+  const auto services = learning::MakeServices(**coordinator);
   Ports ports;
   // The aggregator's own server, for its settings.
   server::IngestOptions options;
   options.listen = "127.0.0.1:0";
-  options.services = {&federation, &runs};
+  for (const auto& each : services) options.services.push_back(each.get());
   const server::SiteTable sites({});
   publish::Fleet fleet;
   const auto server = server::IngestServer::Start(options, sites, fleet, clock);

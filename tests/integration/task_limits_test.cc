@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "aggregator/learning/round/run_state.h"
-#include "aggregator/learning/service/task_message.h"
+#include "aggregator/learning/service/federation_wire.h"
 #include "core/learning/run_config.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/wire/federation_convert.h"

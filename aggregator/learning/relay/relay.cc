@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "core/runtime/mutex.h"
+#include "core/status/macros.h"
 
 namespace tributary::learning {
 namespace {
@@ -61,16 +64,17 @@ Relay::Relay(RelayOptions options, Coordinator& coordinator, const runtime::Cloc
         options.parent.sample_count = 0;  // until nodes are here
         options.parent.partial_sums = true;
         options.parent.on_ended = [&coordinator](const wire::EndedTask& ended) {
-          coordinator.OnRelayed(ended.run, [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
+          OnRelayed(coordinator, ended.run, [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
         };
         return std::move(options);
       }()),
       coordinator_(coordinator),
       clock_(clock),
       client_(std::make_shared<link::FederationClient>(options_.parent, clock)) {
-  coordinator_.AwaitParent([client = client_, min_nodes = options_.min_nodes](const RosterSize& roster) {
+  const auto tell = [client = client_, min_nodes = options_.min_nodes](const RosterSize& roster) {
     client->SetSampleCount(roster.nodes < min_nodes ? 0 : roster.sample_count);
-  });
+  };
+  coordinator_.Post([tell](HostedRuns&, Attendance& nodes) { nodes.AwaitParent(tell); });
   thread_ = std::jthread([this] {
     prctl(PR_SET_NAME, "relay");
     Run();
@@ -92,46 +96,48 @@ void Relay::Run() {
   }
 }
 
-void Relay::Do(const link::FederationClient::Assignment& assignment) {
+void Relay::Do(const Assignment& assignment) {
   const wire::TrainTask& task = assignment.task;
   absl::StatusOr<PartialSum> sum = Gather(assignment);
   const bool sent = sum.ok();
   const absl::StatusOr<std::size_t> contributors =
       sent ? Deliver(assignment, *std::move(sum)) : absl::StatusOr<std::size_t>(sum.status());
   if (stopping_) return;
-  coordinator_.OnRelayed(
-      task.run, [round = task.round, outcome = contributors.status()](RelayedRun& relayed, learning::Run&) {
-        relayed.EndRound(round, outcome);
-      });
+  OnRelayed(coordinator_, task.run,
+            [round = task.round, outcome = contributors.status()](RelayedRun& relayed, learning::Run&) {
+              relayed.EndRound(round, outcome);
+            });
   if (contributors.ok()) {
-    ++accepted_;
-    contributors_ += *contributors;
+    ++counters_.accepted;
+    counters_.contributors += *contributors;
     return;
   }
-  ++(sent && absl::IsFailedPrecondition(contributors.status()) ? refused_ : abandoned_);
+  ++(sent && absl::IsFailedPrecondition(contributors.status()) ? counters_.refused : counters_.abandoned);
   spdlog::warn("round {} of {}: no sum for {}: {}", task.round, task.run, options_.parent.aggregator,
                std::string(contributors.status().message()));
   // What the parent has refused, it knows.
   if (!sent) client_->Decline(assignment, DeclineOf(sum.status())).IgnoreError();
 }
 
-absl::StatusOr<std::size_t> Relay::Deliver(const link::FederationClient::Assignment& assignment,
-                                           PartialSum sum) {
+absl::StatusOr<std::size_t> Relay::Deliver(const Assignment& assignment, PartialSum sum) {
   const wire::TrainTask& task = assignment.task;
   for (;;) {
     const std::size_t contributors = sum.contributors.size();
-    const absl::StatusOr<link::SubmitAnswer> answer = Send(assignment, std::move(sum));
-    if (!answer.ok()) return answer.status();
-    if (answer->accepted) return contributors;
-    if (answer->counted_elsewhere.empty()) {
+    link::FinishedWords words{sum.words, sum.sample_count, {}, sum.metrics};
+    for (Contribution& each : sum.contributors) {
+      words.contributors.push_back({std::move(each.node), each.sample_count});
+    }
+    ASSIGN_OR_RETURN(const link::SubmitAnswer answer, client_->SubmitWords(assignment, words));
+    if (answer.accepted) return contributors;
+    if (answer.counted_elsewhere.empty()) {
       return absl::FailedPreconditionError(
-          fmt::format("the parent refuses the sum: {}: {}", answer->reason, answer->message));
+          fmt::format("the parent refuses the sum: {}: {}", answer.reason, answer.message));
     }
     // Each time at least one update less, or an error.
     absl::StatusOr<PartialSum> less = Await(assignment, [&](RelayedRun::SumDone done) {
-      coordinator_.OnRelayed(
-          task.run,
-          [round = task.round, nodes = answer->counted_elsewhere, done](RelayedRun& relayed, learning::Run&) {
+      OnRelayed(
+          coordinator_, task.run,
+          [round = task.round, nodes = answer.counted_elsewhere, done](RelayedRun& relayed, learning::Run&) {
             done(relayed.LeaveOut(round, nodes));
           },
           [run = task.run, done] { done(NoSuchRun(run)); });
@@ -140,29 +146,27 @@ absl::StatusOr<std::size_t> Relay::Deliver(const link::FederationClient::Assignm
       client_->Decline(assignment, DeclineOf(less.status())).IgnoreError();
       return less.status();
     }
-    left_out_ += contributors - less->contributors.size();
+    counters_.left_out += contributors - less->contributors.size();
     sum = *std::move(less);
   }
 }
 
-absl::StatusOr<PartialSum> Relay::Gather(const link::FederationClient::Assignment& assignment) {
+absl::StatusOr<PartialSum> Relay::Gather(const Assignment& assignment) {
   const wire::TrainTask& task = assignment.task;
   absl::StatusOr<RunConfig> config = RelayedConfig(task);
   if (!config.ok()) return absl::UnimplementedError(config.status().message());
   const auto known = coordinator_.board().Find(task.run);
   std::string model;
   if (known == nullptr || known->run.model_sha256() != task.model_sha256) {
-    absl::StatusOr<std::string> fetched = client_->FetchModel(assignment);
-    if (!fetched.ok()) return fetched.status();
-    model = *std::move(fetched);
+    ASSIGN_OR_RETURN(model, client_->FetchModel(assignment));
   }
-  ++rounds_;
+  ++counters_.rounds;
   return Await(assignment, [&](RelayedRun::SumDone done) {
-    coordinator_.BeginRelayed(*std::move(config), RoundOf(task, clock_), std::move(model), std::move(done));
+    BeginRelayed(coordinator_, *std::move(config), RoundOf(task, clock_), std::move(model), std::move(done));
   });
 }
 
-absl::StatusOr<PartialSum> Relay::Await(const link::FederationClient::Assignment& assignment,
+absl::StatusOr<PartialSum> Relay::Await(const Assignment& assignment,
                                         const std::function<void(RelayedRun::SumDone)>& ask) {
   const auto waiting = std::make_shared<Waiting>();
   ask([waiting](absl::StatusOr<PartialSum> sum) {
@@ -177,16 +181,48 @@ absl::StatusOr<PartialSum> Relay::Await(const link::FederationClient::Assignment
   return *std::move(waiting->sum);
 }
 
-absl::StatusOr<link::SubmitAnswer> Relay::Send(const link::FederationClient::Assignment& assignment,
-                                               PartialSum sum) {
-  link::FinishedWords words;
-  words.words = sum.words;
-  words.sample_count = sum.sample_count;
-  words.metrics = sum.metrics;
-  for (Contribution& each : sum.contributors) {
-    words.contributors.push_back({std::move(each.node), each.sample_count});
+void Relay::Register(runtime::Metrics& metrics) const {
+  const auto counter = [&](const char* name, const char* help, const runtime::MetricLabels& labels,
+                           const std::atomic<std::uint64_t>& count) {
+    metrics.AddCounterCallback(name, help, labels, [&count] { return static_cast<double>(count.load()); });
+  };
+  counter("tributary_relay_rounds_total", "Rounds of the parent that were begun here.", {}, counters_.rounds);
+  constexpr const char* kSums = "tributary_relay_sums_total";
+  constexpr const char* kSumsHelp = "Rounds of the parent by what became of the partial sum.";
+  counter(kSums, kSumsHelp, {{"outcome", "accepted"}}, counters_.accepted);
+  counter(kSums, kSumsHelp, {{"outcome", "refused"}}, counters_.refused);
+  counter(kSums, kSumsHelp, {{"outcome", "abandoned"}}, counters_.abandoned);
+  counter("tributary_relay_contributors_total", "Nodes in the accepted partial sums.", {},
+          counters_.contributors);
+  counter("tributary_relay_left_out_total",
+          "Nodes left out of a partial sum: the parent counts them elsewhere.", {}, counters_.left_out);
+  metrics.AddGaugeCallback(
+      "tributary_relay_participating", "1 while the parent says what to do.", {},
+      [this] { return client_->state() == link::FederationState::kParticipating ? 1.0 : 0.0; });
+}
+
+absl::StatusOr<RunConfig> RelayedConfig(const wire::TrainTask& task) {
+  constexpr std::uint64_t kMaxRounds = std::numeric_limits<std::int32_t>::max();
+  const v1::ClientSettings& settings = task.settings;
+  if (task.masking || task.uniform_weight || settings.clip_norm() > 0) {
+    return absl::FailedPreconditionError("this run looks at single updates: it takes no partial sums");
   }
-  return client_->SubmitWords(assignment, words);
+  const bool schedule = settings.schedule_steps() > 0;
+  const std::uint64_t rounds = schedule ? settings.schedule_steps() / settings.local_steps() : kMaxRounds;
+  if (rounds > kMaxRounds || (schedule && rounds * settings.local_steps() != settings.schedule_steps())) {
+    return absl::FailedPreconditionError("the schedule does not end with a round: it cannot be handed on");
+  }
+  RunConfig config;
+  config.name = task.run;
+  config.relayed = true;
+  config.rounds = static_cast<std::uint32_t>(rounds);
+  config.min_nodes = 1;
+  config.quorum = 1;
+  config.max_nodes = 10'000;
+  config.max_samples = 1'000'000'000'000'000;
+  config.max_element = task.fixed_point.bound;
+  config.client = settings;
+  return config;
 }
 
 }  // namespace tributary::learning

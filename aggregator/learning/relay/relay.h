@@ -14,6 +14,7 @@
 #include "aggregator/learning/service/coordinator.h"
 #include "core/link/federation_client.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/metrics.h"
 
 namespace tributary::learning {
 
@@ -28,12 +29,12 @@ struct RelayOptions {
 class Relay {
  public:
   struct Counters {
-    std::uint64_t rounds = 0;    // that were begun for the parent
-    std::uint64_t accepted = 0;  // partial sums
-    std::uint64_t refused = 0;
-    std::uint64_t abandoned = 0;     // rounds without a sum: no update came, or the parent went on
-    std::uint64_t contributors = 0;  // nodes in the accepted sums
-    std::uint64_t left_out = 0;  // nodes that a sum was sent again without: the parent counts them elsewhere
+    std::atomic<std::uint64_t> rounds = 0;    // that were begun for the parent
+    std::atomic<std::uint64_t> accepted = 0;  // partial sums
+    std::atomic<std::uint64_t> refused = 0;
+    std::atomic<std::uint64_t> abandoned = 0;     // rounds without a sum: no update, or the parent went on
+    std::atomic<std::uint64_t> contributors = 0;  // nodes in the accepted sums
+    std::atomic<std::uint64_t> left_out = 0;      // contributors removed from a resent sum
   };
 
   // The coordinator outlives it.
@@ -45,22 +46,22 @@ class Relay {
 
   const link::FederationClientOptions& parent() const { return options_.parent; }
   const link::FederationClient& client() const { return *client_; }
-  Counters counters() const { return {rounds_, accepted_, refused_, abandoned_, contributors_, left_out_}; }
+  const Counters& counters() const { return counters_; }
+  // This object outlives the metrics' readers.
+  void Register(runtime::Metrics& metrics) const;
 
  private:
+  using Assignment = link::FederationClient::Assignment;
   struct Waiting;
 
   void Run();
-  void Do(const link::FederationClient::Assignment& assignment);
-  absl::StatusOr<PartialSum> Gather(const link::FederationClient::Assignment& assignment);
+  void Do(const Assignment& assignment);
+  absl::StatusOr<PartialSum> Gather(const Assignment& assignment);
   // The coordinator's answer to `ask`, unless the parent withdraws its task before.
-  absl::StatusOr<PartialSum> Await(const link::FederationClient::Assignment& assignment,
+  absl::StatusOr<PartialSum> Await(const Assignment& assignment,
                                    const std::function<void(RelayedRun::SumDone)>& ask);
-  // What the parent says to it.
-  absl::StatusOr<link::SubmitAnswer> Send(const link::FederationClient::Assignment& assignment,
-                                          PartialSum sum);
   // The nodes in the sum that the parent took in the end.
-  absl::StatusOr<std::size_t> Deliver(const link::FederationClient::Assignment& assignment, PartialSum sum);
+  absl::StatusOr<std::size_t> Deliver(const Assignment& assignment, PartialSum sum);
 
   const RelayOptions options_;
   Coordinator& coordinator_;
@@ -68,12 +69,7 @@ class Relay {
   // Shared with the coordinator, which tells it the roster.
   std::shared_ptr<link::FederationClient> client_;
   std::atomic<bool> stopping_ = false;
-  std::atomic<std::uint64_t> rounds_ = 0;
-  std::atomic<std::uint64_t> accepted_ = 0;
-  std::atomic<std::uint64_t> refused_ = 0;
-  std::atomic<std::uint64_t> abandoned_ = 0;
-  std::atomic<std::uint64_t> contributors_ = 0;
-  std::atomic<std::uint64_t> left_out_ = 0;
+  Counters counters_;
   std::jthread thread_;  // last: it uses everything above
 };
 

@@ -362,9 +362,8 @@ TEST_F(RelayTest, TakesNoOtherModelThanTheParentAnnounced) {
   child.Start();
   absl::Status said;
   const auto tell = [&](const absl::StatusOr<PartialSum>& sum) { said = sum.status(); };
-  child.coordinator().BeginRelayed(*ParseStoredRunConfig(Config(1), "r"),
-                                   {1, parameters::Sha256{std::byte{1}}, {}, 1, 0}, RoundsHost::ModelFile(3),
-                                   tell);
+  BeginRelayed(child.coordinator(), *ParseStoredRunConfig(Config(1), "r"),
+               {1, parameters::Sha256{std::byte{1}}, {}, 1, 0}, RoundsHost::ModelFile(3), tell);
   child.Stop();
   EXPECT_EQ(said.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(said.message()), HasSubstr("not the one that it announced"));
@@ -376,12 +375,12 @@ TEST_F(RelayTest, LeavesARunOfItsOwnUnderThatNameAlone) {
   child.Start();
   StartRun(child, Config(2), 4);
   bool told = false;
-  child.coordinator().BeginRelayed(*ParseStoredRunConfig(Config(1), "r"), {1, {}, {}, 1, 0},
-                                   RoundsHost::ModelFile(3), [&](const absl::StatusOr<PartialSum>& sum) {
-                                     EXPECT_EQ(sum.status().code(), absl::StatusCode::kAlreadyExists);
-                                     told = true;
-                                   });
-  child.coordinator().OnRelayed("r", [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
+  BeginRelayed(child.coordinator(), *ParseStoredRunConfig(Config(1), "r"), {1, {}, {}, 1, 0},
+               RoundsHost::ModelFile(3), [&](const absl::StatusOr<PartialSum>& sum) {
+                 EXPECT_EQ(sum.status().code(), absl::StatusCode::kAlreadyExists);
+                 told = true;
+               });
+  OnRelayed(child.coordinator(), "r", [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
   child.Stop();
   EXPECT_TRUE(told);
 }

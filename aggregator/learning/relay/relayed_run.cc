@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <utility>
 
+#include "aggregator/learning/service/coordinator.h"
 #include "core/status/macros.h"
+#include "google/protobuf/util/message_differencer.h"
 
 namespace tributary::learning {
 
@@ -89,6 +92,63 @@ void RelayedRun::GiveUpIfOver() {
   const std::string why = last == nullptr ? "" : last->failure();
   std::exchange(done_, nullptr)(
       absl::UnavailableError(fmt::format("no update of a node has come{}", why.empty() ? "" : ": " + why)));
+}
+
+namespace {
+
+// Whether nodes are told the same: all that a relayed run takes from its parent.
+bool SameForNodes(const RunConfig& a, const RunConfig& b) {
+  return a.rounds == b.rounds && static_cast<float>(a.max_element) == static_cast<float>(b.max_element) &&
+         google::protobuf::util::MessageDifferencer::Equals(a.client, b.client);
+}
+
+// The run that hands on the parent's; it is started if it is not here.
+absl::StatusOr<RelayedRun*> RelayedFor(HostedRuns& runs, Attendance& nodes, const RunConfig& config,
+                                       const ParentRound& round, std::string_view model_file) {
+  const Hosted* hosted = runs.Find(config.name);
+  if (hosted != nullptr && hosted->relayed == nullptr) {
+    return absl::AlreadyExistsError(fmt::format("this aggregator has a run \"{}\" of its own", config.name));
+  }
+  if (hosted != nullptr && !SameForNodes(hosted->run->state().config(), config)) {
+    return absl::AlreadyExistsError(
+        fmt::format("the parent's run \"{}\" was another one before: give it another name", config.name));
+  }
+  for (const Hosted* other : runs.all()) {
+    if (other->relayed != nullptr && other != hosted) other->run->EndRelayed();
+  }
+  if (hosted != nullptr) return hosted->relayed.get();
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
+                   Run::StartRelayed(runs.surroundings(), config, model_file, round));
+  spdlog::info("run {}: relayed for the parent, {} parameters", config.name,
+               run->model().layout().element_count);
+  hosted = &runs.Add(std::move(run));
+  nodes.AssignWaiting();
+  return hosted->relayed.get();
+}
+
+}  // namespace
+
+void BeginRelayed(Coordinator& coordinator, RunConfig config, ParentRound round, std::string model_file,
+                  RelayedRun::SumDone done) {
+  coordinator.Post([config = std::move(config), round, model_file = std::move(model_file),
+                    done = std::move(done)](HostedRuns& runs, Attendance& nodes) {
+    const absl::StatusOr<RelayedRun*> run = RelayedFor(runs, nodes, config, round, model_file);
+    const absl::Status status = run.ok() ? (*run)->BeginRound(round, model_file, done) : run.status();
+    if (!status.ok()) done(status);
+  });
+}
+
+void OnRelayed(Coordinator& coordinator, std::string run, std::function<void(RelayedRun&, Run&)> act,
+               std::function<void()> missing) {
+  coordinator.Post([run = std::move(run), act = std::move(act), missing = std::move(missing)](
+                       HostedRuns& runs, Attendance&) {
+    const Hosted* hosted = runs.Find(run);
+    if (hosted != nullptr && hosted->relayed != nullptr) {
+      act(*hosted->relayed, *hosted->run);
+    } else if (missing) {
+      missing();
+    }
+  });
 }
 
 }  // namespace tributary::learning

@@ -14,6 +14,8 @@
 
 namespace tributary::learning {
 
+class Coordinator;
+
 struct PartialSum {
   std::vector<std::int32_t> words;  // in the parent's fixed point, one per parameter
   std::uint64_t sample_count = 0;
@@ -60,5 +62,16 @@ class RelayedRun final : public SumSink {
   Run& run_;
   SumDone done_;  // of the round that the parent asks for
 };
+
+// The following may be called from any thread and return at once; what they are given is called on the
+// coordinator's thread and returns at once.
+
+// The parent asks for a round of a run (Run::StartRelayed, RelayedRun::BeginRound); another relayed run ends.
+// `done` is called once, with the sum or why there is none.
+void BeginRelayed(Coordinator& coordinator, RunConfig config, ParentRound round, std::string model_file,
+                  RelayedRun::SumDone done);
+// Without effect on a run that is this aggregator's own. `missing` is called if there is no such relayed run.
+void OnRelayed(Coordinator& coordinator, std::string run, std::function<void(RelayedRun&, Run&)> act,
+               std::function<void()> missing = {});
 
 }  // namespace tributary::learning

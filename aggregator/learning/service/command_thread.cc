@@ -11,7 +11,12 @@ namespace tributary::learning {
 void CommandThread::Start(std::string name, Settle settle) {
   thread_ = std::jthread([this, name = std::move(name), settle = std::move(settle)](std::stop_token stop) {
     prctl(PR_SET_NAME, name.c_str());
-    Run(stop, settle);
+    std::int64_t next_ns = settle();
+    for (bool stopping = false; !stopping;) {
+      stopping = stop.stop_requested();
+      for (const Command& command : Wait(stop, next_ns)) command();
+      next_ns = settle();
+    }
   });
 }
 
@@ -42,16 +47,6 @@ std::deque<CommandThread::Command> CommandThread::Wait(const std::stop_token& st
   }
   commands.swap(commands_);
   return commands;
-}
-
-void CommandThread::Run(const std::stop_token& stop, const Settle& settle) {
-  std::int64_t next_ns = settle();
-  for (;;) {
-    const bool stopping = stop.stop_requested();
-    for (const Command& command : Wait(stop, next_ns)) command();
-    next_ns = settle();
-    if (stopping) return;
-  }
 }
 
 }  // namespace tributary::learning

@@ -34,7 +34,6 @@ class CommandThread {
   void Post(Command command);
 
  private:
-  void Run(const std::stop_token& stop, const Settle& settle);
   std::deque<Command> Wait(const std::stop_token& stop, std::int64_t until_ns);
 
   const runtime::Clock& clock_;

@@ -1,29 +1,37 @@
-// The runs as metrics.
+// What the learning services count, and the runs, as metrics.
 #pragma once
 
-#include "aggregator/learning/service/coordinator.h"
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "aggregator/learning/round/submission.h"
+#include "aggregator/learning/service/run_board.h"
+#include "core/parameters/task_answer.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::learning {
 
-// Counters of refusals by reason and of bytes; whether the store works. The coordinator outlives the metrics'
-// readers.
-void AddFederationMetrics(const Coordinator& coordinator, runtime::Metrics& metrics);
+// Thread-safe.
+struct LearningCounters {
+  std::array<std::atomic<std::uint64_t>, kSubmissionRefusals> refused = {};  // updates, by SubmissionRefusal
+  // Tasks, by DeclineReason.
+  std::array<std::atomic<std::uint64_t>, parameters::kDeclineReasons> declined = {};
+  std::atomic<std::uint64_t> refused_streams = 0;  // ended at once: beyond a limit, or of no use to the run
+  std::atomic<std::uint64_t> refused_steps = 0;    // messages of secure aggregation that could not be taken
+  std::atomic<std::uint64_t> received_bytes = 0;   // payload of accepted updates
+  std::atomic<std::uint64_t> connected = 0;        // streams of nodes, with those that wait
+  std::atomic<std::uint64_t> waiting = 0;          // of these
+  std::atomic<bool> healthy = true;  // whether the store could be written when that was last tried
 
-// Gauges of each run, refreshed when the metrics are read. One thread at a time.
-class RunMetrics {
- public:
-  // Both outlive this object.
-  RunMetrics(const RunBoard& board, runtime::Metrics& metrics) : board_(board), metrics_(metrics) {}
-
-  void Refresh();
-
- private:
-  void Set(const char* name, const char* help, const std::string& run, double value);
-  void SetEvaluation(const std::string& run, const v1::Evaluation& evaluation);
-
-  const RunBoard& board_;
-  runtime::Metrics& metrics_;
+  void CountRefused(SubmissionRefusal reason) { ++refused[static_cast<std::size_t>(reason)]; }
 };
+
+// The counters outlive the metrics' readers.
+void AddFederationMetrics(const LearningCounters& counters, runtime::Metrics& metrics);
+
+// Sets the gauges of each run: call before each reading of the metrics. One thread at a time.
+void RefreshRunMetrics(const RunBoard& board, runtime::Metrics& metrics);
 
 }  // namespace tributary::learning

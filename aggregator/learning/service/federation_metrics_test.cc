@@ -22,7 +22,6 @@ RunRecord RecordOf(std::uint32_t round) {
 TEST(RunMetricsTest, ShowsTheLatestFiguresBesideTheRandomEncoders) {
   RunBoard board(nullptr);
   runtime::Metrics metrics;
-  RunMetrics runs(board, metrics);
   // A later round that is not judged hides nothing.
   RunRecord record = RecordOf(11);
   v1::Round evaluated;
@@ -35,7 +34,7 @@ TEST(RunMetricsTest, ShowsTheLatestFiguresBesideTheRandomEncoders) {
   evaluation.set_random_spread(0.25);
   record.last_evaluated = std::make_shared<const v1::Round>(evaluated);
   board.Publish(record);
-  runs.Refresh();
+  RefreshRunMetrics(board, metrics);
   for (const char* line : {"linear_probe{run=\"letters\"} 0.875", "knn{run=\"letters\"} 0.75",
                            "test_spread{run=\"letters\"} 0.5", "random_linear_probe{run=\"letters\"} 0.625",
                            "random_knn{run=\"letters\"} 0.375", "random_test_spread{run=\"letters\"} 0.25"}) {
@@ -46,7 +45,6 @@ TEST(RunMetricsTest, ShowsTheLatestFiguresBesideTheRandomEncoders) {
 TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
   RunBoard board(nullptr);
   runtime::Metrics metrics;
-  RunMetrics runs(board, metrics);
   RunRecord record = RecordOf(1);
   record.run.set_joined_nodes(3);
   record.run.set_connected_nodes(2);
@@ -57,7 +55,7 @@ TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
   committed.set_loss(-0.75);
   record.last_committed = std::make_shared<const v1::Round>(committed);
   board.Publish(record);
-  runs.Refresh();
+  RefreshRunMetrics(board, metrics);
   for (const char* line :
        {"loss{run=\"letters\"} -0.75", "round_seconds{run=\"letters\"} 2.5", "nodes{run=\"letters\"} 3",
         "connected_nodes{run=\"letters\"} 2", "unable_nodes{run=\"letters\"} 1"}) {
@@ -69,9 +67,8 @@ TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
 TEST(RunMetricsTest, ShowsNoFiguresWhereNobodyJudges) {
   RunBoard board(nullptr);
   runtime::Metrics metrics;
-  RunMetrics runs(board, metrics);
   board.Publish(RecordOf(3));
-  runs.Refresh();
+  RefreshRunMetrics(board, metrics);
   EXPECT_THAT(metrics.Text(), HasSubstr("tributary_run_committed_rounds{run=\"letters\"} 3"));
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("linear_probe")));
 }

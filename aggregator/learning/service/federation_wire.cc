@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "aggregator/learning/run/messages.h"
+#include "core/link/grpc_call.h"
 #include "core/status/macros.h"
 #include "core/wire/peer_text.h"
 
@@ -28,19 +30,66 @@ absl::StatusOr<std::vector<privacy::RevealedShare>> RevealedFromWire(
   return shares;
 }
 
+void AddRoster(const privacy::MaskingRoster& roster, google::protobuf::RepeatedPtrField<v1::NodeKeys>& wire) {
+  for (const privacy::MaskingKeys& each : roster) {
+    v1::NodeKeys& keys = *wire.Add();
+    keys.set_node(each.node);
+    keys.set_cipher_key(parameters::BytesOf(each.cipher_key));
+    keys.set_mask_key(parameters::BytesOf(each.mask_key));
+  }
+}
+
+void AddMasking(const MaskingSession& masking, const std::string& node, v1::TrainTask& wire) {
+  wire.mutable_settings()->set_encoding(v1::UPDATE_ENCODING_FIXED32);
+  v1::MaskingTask& task = *wire.mutable_masking();
+  task.set_threshold(static_cast<std::uint32_t>(masking.threshold()));
+  AddRoster(masking.masked_roster(), *task.mutable_nodes());
+  for (const privacy::SealedShare& share : masking.SharesFor(node)) {
+    v1::EncryptedShare& sealed = *task.add_shares();
+    sealed.set_from(share.from);
+    sealed.set_to(share.to);
+    sealed.set_ciphertext(share.ciphertext);
+    sealed.set_seed_digest(parameters::BytesOf(share.seed_digest));
+    sealed.set_key_digest(parameters::BytesOf(share.key_digest));
+  }
+}
+
+void AddTraining(const RunState& state, const std::string& node, v1::TrainTask& wire) {
+  const RunConfig& config = state.config();
+  wire.set_model_sha256(parameters::BytesOf(state.model().model));
+  wire.set_schema_sha256(parameters::BytesOf(state.model().schema));
+  wire.set_element_count(state.model().element_count);
+  *wire.mutable_settings() = config.client;
+  wire.set_fraction_bits(state.under_way()->started().fixed_point.fraction_bits);
+  wire.set_max_element(static_cast<float>(config.max_element));
+  wire.set_uniform_weight(config.weighting == UpdateWeighting::kUniform);
+  if (const AskedNode* asked = state.under_way()->Asked(node)) wire.set_max_sample_count(asked->sample_count);
+}
+
+template <class Task>
+void AddRound(const NodeTask& task, const runtime::Clock& clock, Task& wire) {
+  wire.set_round(task.round);
+  if (task.deadline_ns == kNoDeadline) return;
+  wire.set_deadline_unix_ns(clock.UnixNs() + task.deadline_ns - clock.SteadyNs());
+}
+
 }  // namespace
 
-absl::StatusOr<Coordinator::DeclineCall> DeclineFromWire(const v1::DeclineTaskRequest& request) {
+absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node) {
+  const auto name = link::PeerCertificateName(peer);
+  if (!name || *name == node) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      fmt::format("node: \"{}\" calls with the certificate of \"{}\"; they must be equal", node, *name));
+}
+
+absl::StatusOr<parameters::TaskDecline> DeclineFromWire(const v1::DeclineTaskRequest& request) {
   RETURN_IF_ERROR(CheckName("node", request.node()));
   RETURN_IF_ERROR(CheckBootId(request.boot_id()));
   // A newer node may have other reasons.
   const bool known = v1::DeclineReason_IsValid(request.reason());
   const auto reason = known ? static_cast<parameters::DeclineReason>(request.reason())
                             : parameters::DeclineReason::kUnspecified;
-  return Coordinator::DeclineCall{request.round(),
-                                  request.node(),
-                                  request.boot_id(),
-                                  {reason, request.for_good(), wire::PeerText(request.message())}};
+  return parameters::TaskDecline{reason, request.for_good(), wire::PeerText(request.message())};
 }
 
 absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest& request) {
@@ -106,6 +155,54 @@ v1::SubmitUpdateResponse AnswerToWire(const Admission& answer) {
   response.mutable_counted_elsewhere()->Assign(answer.counted_elsewhere.begin(),
                                                answer.counted_elsewhere.end());
   return response;
+}
+
+v1::ParticipateResponse WaitMessage(std::string reason) {
+  v1::ParticipateResponse message;
+  message.mutable_wait()->set_reason(std::move(reason));
+  return message;
+}
+
+v1::ParticipateResponse TaskMessage(const RunState& state, std::uint64_t model_bytes,
+                                    const MaskingSession* masking, const std::string& node,
+                                    const NodeTask& task, const runtime::Clock& clock) {
+  v1::ParticipateResponse message;
+  switch (task.kind) {
+    case TaskKind::kWait:
+      message = WaitMessage(task.reason);
+      break;
+    case TaskKind::kAdvertiseKeys:
+      AddRound(task, clock, *message.mutable_advertise_keys());
+      break;
+    case TaskKind::kShareKeys:
+      AddRound(task, clock, *message.mutable_share_keys());
+      message.mutable_share_keys()->set_threshold(static_cast<std::uint32_t>(masking->threshold()));
+      AddRoster(masking->roster(), *message.mutable_share_keys()->mutable_nodes());
+      break;
+    case TaskKind::kTrain:
+      AddRound(task, clock, *message.mutable_train());
+      if (task.deadline_ns != kNoDeadline) {
+        message.mutable_train()->set_left_ns(task.deadline_ns - clock.SteadyNs());
+      }
+      message.mutable_train()->set_model_bytes(model_bytes);
+      AddTraining(state, node, *message.mutable_train());
+      if (masking != nullptr) AddMasking(*masking, node, *message.mutable_train());
+      break;
+    case TaskKind::kUnmask: {
+      v1::UnmaskTask& wire = *message.mutable_unmask();
+      AddRound(task, clock, wire);
+      wire.mutable_survivors()->Assign(masking->survivors().begin(), masking->survivors().end());
+      wire.mutable_dropped()->Assign(masking->dropped().begin(), masking->dropped().end());
+      break;
+    }
+    case TaskKind::kEnded:
+      message.mutable_ended()->set_reason(task.reason);
+      message.mutable_ended()->set_rounds(state.committed());
+      message.mutable_ended()->set_model_sha256(parameters::BytesOf(state.model().model));
+      break;
+  }
+  message.set_run(state.config().name);
+  return message;
 }
 
 }  // namespace tributary::learning

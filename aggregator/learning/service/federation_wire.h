@@ -1,29 +1,45 @@
 // Between the messages of federation.proto and what the coordinator works with.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <grpcpp/grpcpp.h>
 
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/learning/round/run_state.h"
 #include "aggregator/learning/round/submission.h"
+#include "aggregator/learning/run/masking_session.h"
 #include "aggregator/learning/run/update_file.h"
-#include "aggregator/learning/service/coordinator.h"
+#include "core/parameters/task_answer.h"
+#include "core/runtime/clock.h"
 #include "tributary/v1/federation.pb.h"
 
 namespace tributary::learning {
 
+// PermissionDenied if the peer's certificate is another's than `node`; OK where TLS is off.
+absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node);
+
 // InvalidArgument, naming the field.
 absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest& request);
-
-absl::StatusOr<Coordinator::DeclineCall> DeclineFromWire(const v1::DeclineTaskRequest& request);
-
+absl::StatusOr<parameters::TaskDecline> DeclineFromWire(const v1::DeclineTaskRequest& request);
 absl::StatusOr<MaskingMessage> StepFromWire(const v1::AdvertiseKeysRequest& request);
 absl::StatusOr<MaskingMessage> StepFromWire(const v1::ShareKeysRequest& request);
 absl::StatusOr<MaskingMessage> StepFromWire(const v1::UnmaskRequest& request);
+
 // Views into `chunk`.
 UpdateChunk ChunkFromWire(const v1::UpdateChunk& chunk);
 
 v1::SubmitUpdateResponse AnswerToWire(const Admission& answer);
+
+// What the run's state says of the node's task. `model_bytes`: of its file; `masking`: null without secure
+// aggregation.
+v1::ParticipateResponse TaskMessage(const RunState& state, std::uint64_t model_bytes,
+                                    const MaskingSession* masking, const std::string& node,
+                                    const NodeTask& task, const runtime::Clock& clock);
+
+// To a node that is in no run.
+v1::ParticipateResponse WaitMessage(std::string reason);
 
 }  // namespace tributary::learning

@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto declined = learning::DeclineFromWire(decline);
     // Each byte of a peer's text is four at most once it is escaped.
     constexpr std::size_t kMostBytes = 4 * 240;
-    if (declined.ok() && declined->decline.message.size() > kMostBytes) __builtin_trap();
+    if (declined.ok() && declined->message.size() > kMostBytes) __builtin_trap();
   }
   v1::SubmitUpdateRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;

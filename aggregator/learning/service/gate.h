@@ -8,24 +8,26 @@
 #include <memory>
 #include <utility>
 
+#include "aggregator/learning/service/command_thread.h"
+
 namespace tributary::learning {
 
-// Everyone who enters takes a share of a capacity until the last copy of its place is gone. Places may be
-// given up on any thread; everything else is one thread's. Who does not fit waits; a share larger than all is
-// taken as all.
+// Everyone who enters takes a share of a capacity until the last copy of its place is gone. Any thread may
+// enter and give up a place; `entered` is called on the command thread, at once or when there is room. A
+// share larger than all is taken as all.
 class Gate {
  public:
   using Place = std::shared_ptr<void>;
   using Entered = std::function<void(Place)>;
-  // Has a command done on the gate's thread. Outlives every place, as the gate does.
-  using Post = std::function<void(std::function<void()>)>;
 
-  Gate(std::size_t capacity, Post post) : free_(capacity), capacity_(capacity), post_(std::move(post)) {}
+  // The thread outlives every place, as the gate does.
+  Gate(std::size_t capacity, CommandThread& thread) : free_(capacity), capacity_(capacity), thread_(thread) {}
 
-  // `entered` is called at once or when there is room.
   void Enter(std::size_t share, Entered entered) {
-    waiting_.emplace_back(std::min(share, capacity_), std::move(entered));
-    AdmitNext();
+    thread_.Post([this, share = std::min(share, capacity_), entered = std::move(entered)]() mutable {
+      waiting_.emplace_back(share, std::move(entered));
+      AdmitNext();
+    });
   }
 
  private:
@@ -36,7 +38,7 @@ class Gate {
       waiting_.pop_front();
       free_ -= share;
       entered(Place(nullptr, [this, share](void*) {
-        post_([this, share] {
+        thread_.Post([this, share] {
           free_ += share;
           AdmitNext();
         });
@@ -46,7 +48,7 @@ class Gate {
 
   std::size_t free_;
   const std::size_t capacity_;
-  const Post post_;
+  CommandThread& thread_;
   std::deque<std::pair<std::size_t, Entered>> waiting_;
 };
 

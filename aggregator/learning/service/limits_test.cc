@@ -106,7 +106,7 @@ class SilentSink final : public TaskSink {
 
 TEST_F(LimitsTest, LetsNoMoreNodesWaitForARunThanARunMayHave) {
   std::vector<std::shared_ptr<SilentSink>> crowd;
-  for (std::size_t i = 0; i < Coordinator::kMaxParticipants + 3; ++i) {
+  for (std::size_t i = 0; i < Attendance::kMaxNodes + 3; ++i) {
     NodeDeclaration declaration;
     declaration.node = "n" + std::to_string(i);
     declaration.sample_count = 1;
@@ -118,6 +118,58 @@ TEST_F(LimitsTest, LetsNoMoreNodesWaitForARunThanARunMayHave) {
   EXPECT_EQ(host_.coordinator().counters().refused_streams, 4u);
   EXPECT_FALSE(crowd.front()->ended.has_value());
   EXPECT_EQ(crowd.back()->ended->code(), absl::StatusCode::kResourceExhausted);
+}
+
+class WaitingTest : public LimitsTest {
+ protected:
+  std::shared_ptr<SilentSink> Join(const std::string& run, const std::string& node, std::uint64_t samples) {
+    NodeDeclaration declaration;
+    declaration.node = node;
+    declaration.sample_count = samples;
+    auto sink = std::make_shared<SilentSink>();
+    host_.coordinator().Join(run, declaration, sink);
+    return sink;
+  }
+  // "node: samples", once the coordinator has done what was asked of it before.
+  std::vector<std::string> Waiting() {
+    std::promise<void> done;
+    host_.coordinator().Change("nosuch", &Run::Pause, [&](const absl::Status&) { done.set_value(); });
+    done.get_future().wait();
+    std::vector<std::string> nodes;
+    for (const WaitingNode& each : host_.coordinator().Waiting()) {
+      nodes.push_back(each.node + ": " + std::to_string(each.sample_count));
+    }
+    return nodes;
+  }
+};
+
+TEST_F(WaitingTest, ANodeWaitsUntilItLeaves) {
+  const auto first = Join("", "a", 7);
+  const auto second = Join("", "b", 0);
+  EXPECT_THAT(Waiting(), ::testing::UnorderedElementsAre("a: 7", "b: 0"));
+  EXPECT_EQ(host_.coordinator().counters().waiting, 2u);
+  host_.coordinator().Leave(first);
+  EXPECT_THAT(Waiting(), ::testing::ElementsAre("b: 0"));
+}
+
+TEST_F(WaitingTest, ANodeThatCameTwiceWaitsWithItsNewerStream) {
+  const auto older = Join("", "a", 1);
+  const auto newer = Join("", "a", 2);
+  EXPECT_THAT(Waiting(), ::testing::ElementsAre("a: 2"));
+  EXPECT_EQ(older->ended->code(), absl::StatusCode::kAborted);
+  EXPECT_FALSE(newer->ended.has_value());
+}
+
+// One stream asks for the run by its name, the other one for any; only one of them can take part.
+TEST_F(WaitingTest, OfTwoStreamsOfANodeThatWaitForTheSameRunOneIsLeft) {
+  host_.coordinator().Post(
+      [](HostedRuns&, Attendance& nodes) { nodes.AwaitParent([](const RosterSize&) {}); });
+  const auto named = Join("r", "a", 1);
+  const auto unnamed = Join("", "a", 1);
+  EXPECT_THAT(Waiting(), ::testing::SizeIs(2));
+  StartRun(kOneNode);
+  EXPECT_THAT(Waiting(), ::testing::IsEmpty());
+  EXPECT_NE(named->ended.has_value(), unnamed->ended.has_value());
 }
 
 TEST_F(LimitsTest, ShowsAHistoryThatIsLongerThanAMessage) {

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "aggregator/learning/service/coordinator.h"
-#include "aggregator/learning/service/federation_service.h"
-#include "aggregator/learning/service/run_service.h"
+#include "aggregator/learning/service/services.h"
 #include "core/runtime/clock.h"
 #include "tributary/v1/federation.grpc.pb.h"
 #include "tributary/v1/run.grpc.pb.h"
@@ -57,9 +56,7 @@ class RoundsHost {
   std::chrono::seconds patience_{20};
   std::string folder_;
   std::unique_ptr<learning::Coordinator> coordinator_;
-  std::unique_ptr<learning::FederationService> federation_;
-  std::unique_ptr<learning::RunService> runs_;
-  std::unique_ptr<learning::ModelService> models_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   int port_ = 0;

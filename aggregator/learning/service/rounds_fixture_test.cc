@@ -35,14 +35,10 @@ void RoundsHost::Start(store::StoreStepHook hook) {
   auto coordinator = learning::Coordinator::Start({store(), 0, judged_}, clock_, std::move(hook));
   ASSERT_TRUE(coordinator.ok()) << coordinator.status();
   coordinator_ = *std::move(coordinator);
-  federation_ = std::make_unique<learning::FederationService>(*coordinator_);
-  runs_ = std::make_unique<learning::RunService>(*coordinator_, patience_);
-  models_ = std::make_unique<learning::ModelService>(*coordinator_);
+  services_ = learning::MakeServices(*coordinator_, nullptr, patience_);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
-  builder.RegisterService(federation_.get());
-  builder.RegisterService(runs_.get());
-  builder.RegisterService(models_.get());
+  for (const auto& service : services_) builder.RegisterService(service.get());
   server_ = builder.BuildAndStart();
   ASSERT_NE(server_, nullptr);
   channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(port_), grpc::InsecureChannelCredentials());

@@ -2,17 +2,60 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
-#include "aggregator/learning/service/run_message.h"
+#include "aggregator/learning/relay/relay.h"
+#include "aggregator/learning/run/messages.h"
 #include "core/status/macros.h"
 #include "core/wire/message_json.h"
 
 namespace tributary::learning {
 namespace {
+
+constexpr std::uint32_t kDefaultPage = 100;
+constexpr std::uint32_t kLargestPage = 1'000;
+
+std::size_t PageOf(std::uint32_t asked) { return asked == 0 ? kDefaultPage : std::min(asked, kLargestPage); }
+
+// The last lines before `before`, as many as the page and a message hold.
+absl::Status AddHistory(const RunBoard& board, const v1::GetRunRequest& request,
+                        v1::GetRunResponse& response) {
+  const std::size_t page = PageOf(request.rounds());
+  ASSIGN_OR_RETURN(auto lines, board.store().LinesBefore(request.run(), request.before(), page + 1));
+  bool earlier = lines.size() > page;
+  if (earlier) lines.erase(lines.begin());
+  std::size_t bytes = 0;
+  auto first = lines.end();
+  while (first != lines.begin() && bytes < kMaxHistoryBytes) bytes += (--first)->document.size();
+  earlier = earlier || first != lines.begin();
+  if (earlier) response.set_earlier(first->number);
+  for (; first != lines.end(); ++first) {
+    ASSIGN_OR_RETURN(*response.add_history(), ParseStored<v1::Round>(first->document, "history"));
+  }
+  return absl::OkStatus();
+}
+
+v1::Parent ParentMessage(const Relay& relay) {
+  constexpr v1::ParentState kStates[] = {v1::PARENT_STATE_CONNECTING, v1::PARENT_STATE_PARTICIPATING,
+                                         v1::PARENT_STATE_REFUSED, v1::PARENT_STATE_STOPPED};
+  const Relay::Counters& counters = relay.counters();
+  const absl::Status error = relay.client().last_error();
+  v1::Parent parent;
+  parent.set_aggregator(relay.parent().aggregator);
+  parent.set_node(relay.parent().node);
+  parent.set_state(kStates[static_cast<std::size_t>(relay.client().state())]);
+  parent.set_message(error.ok() ? relay.client().waiting_for() : std::string(error.message()));
+  parent.set_rounds(counters.rounds);
+  parent.set_accepted_sums(counters.accepted);
+  parent.set_refused_sums(counters.refused);
+  parent.set_abandoned_rounds(counters.abandoned);
+  return parent;
+}
 
 http::HttpResponse Answer(const google::protobuf::Message& message) {
   return {200, "application/json", wire::MessageJson(message) + "\n"};
@@ -24,29 +67,84 @@ http::HttpResponse Problem(const absl::Status& status) {
   return http::HttpProblem(absl::IsNotFound(status) ? 404 : 500, message);
 }
 
-// `value` stays as it is if the parameter is absent.
+// The field stays as it is if the parameter is absent.
 template <class Integer>
-absl::Status ReadCount(const http::HttpRequest& request, const std::string& key, Integer& value) {
+absl::Status ReadCount(const http::HttpRequest& request, const std::string& key,
+                       void (v1::GetRunRequest::*set)(Integer), v1::GetRunRequest& wanted) {
   const auto found = request.query.find(key);
   if (found == request.query.end()) return absl::OkStatus();
-  if (absl::SimpleAtoi(found->second, &value) && value >= 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format("{}: expected an integer from 0 to {}, found \"{}\"", key,
-                                                std::numeric_limits<Integer>::max(), found->second));
+  Integer value = 0;
+  if (!absl::SimpleAtoi(found->second, &value) || value < 0) {
+    return absl::InvalidArgumentError(fmt::format("{}: expected an integer from 0 to {}, found \"{}\"", key,
+                                                  std::numeric_limits<Integer>::max(), found->second));
+  }
+  (wanted.*set)(value);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
+v1::Model ModelMessage(const std::string& run, const store::ModelRecord& record, bool current) {
+  v1::Model model;
+  model.set_run(run);
+  model.set_round(record.round);
+  model.set_sha256(record.sha256);
+  model.set_element_count(record.element_count);
+  model.set_file_bytes(record.file.bytes);
+  model.set_created_unix_ns(record.created_unix_ns);
+  model.set_current(current);
+  return model;
+}
+
+absl::StatusOr<v1::GetRunResponse> DescribeRun(const RunBoard& board, const v1::GetRunRequest& request) {
+  const auto record = board.Find(request.run());
+  if (record == nullptr) return NoSuchRun(request.run());
+  v1::GetRunResponse response;
+  *response.mutable_run() = record->run;
+  response.mutable_run()->set_config(*record->config);
+  RETURN_IF_ERROR(AddHistory(board, request, response));
+  const std::size_t page = PageOf(request.nodes());
+  std::vector<v1::Participant> nodes = board.Nodes(request.run(), request.after_node(), page + 1);
+  if (nodes.size() > page) {
+    nodes.pop_back();
+    response.set_next_node(nodes.back().node());
+  }
+  for (v1::Participant& each : nodes) *response.add_participants() = std::move(each);
+  return response;
+}
+
+absl::StatusOr<v1::ListModelsResponse> ListModels(const RunBoard& board,
+                                                  const v1::ListModelsRequest& request) {
+  if (!request.run().empty() && board.Find(request.run()) == nullptr) return NoSuchRun(request.run());
+  v1::ListModelsResponse response;
+  for (const auto& record : board.Runs()) {
+    const std::string& name = record->run.name();
+    if (!request.run().empty() && name != request.run()) continue;
+    ASSIGN_OR_RETURN(auto models, board.store().Models(name, request.from_round(), kLargestPage + 1));
+    if (models.size() > kLargestPage) {
+      response.set_next_round(models.back().round);
+      models.pop_back();
+    }
+    for (const store::ModelRecord& each : models) {
+      *response.add_models() = ModelMessage(name, each, each.round == record->model_round);
+    }
+  }
+  return response;
+}
+
+v1::ListRunsResponse ListRuns(const RunBoard& board, const Relay* relay) {
+  v1::ListRunsResponse response;
+  for (const auto& record : board.Runs()) *response.add_runs() = record->run;
+  if (relay != nullptr) *response.mutable_parent() = ParentMessage(*relay);
+  return response;
+}
+
 absl::StatusOr<v1::GetRunRequest> GetRunRequestOf(const http::HttpRequest& request) {
-  std::uint32_t rounds = 0, nodes = 0;
-  std::int64_t before = 0;
-  RETURN_IF_ERROR(ReadCount(request, "rounds", rounds));
-  RETURN_IF_ERROR(ReadCount(request, "before", before));
-  RETURN_IF_ERROR(ReadCount(request, "nodes", nodes));
   v1::GetRunRequest wanted;
   wanted.set_run(request.rest);
-  wanted.set_rounds(rounds);
-  wanted.set_before(before);
-  wanted.set_nodes(nodes);
+  RETURN_IF_ERROR(ReadCount(request, "rounds", &v1::GetRunRequest::set_rounds, wanted));
+  RETURN_IF_ERROR(ReadCount(request, "before", &v1::GetRunRequest::set_before, wanted));
+  RETURN_IF_ERROR(ReadCount(request, "nodes", &v1::GetRunRequest::set_nodes, wanted));
   if (const auto after = request.query.find("after_node"); after != request.query.end()) {
     wanted.set_after_node(after->second);
   }

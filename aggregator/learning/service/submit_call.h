@@ -1,17 +1,14 @@
 // One SubmitUpdate stream.
 #pragma once
 
-#include <grpcpp/alarm.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/support/server_callback.h>
-
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/coordinator.h"
-#include "core/runtime/mutex.h"
+#include "aggregator/learning/service/federation_wire.h"
+#include "aggregator/learning/service/streaming_call.h"
 #include "tributary/v1/federation.pb.h"
 
 namespace tributary::learning {
@@ -20,43 +17,92 @@ namespace tributary::learning {
 // decides before the first and after the last. The next chunk is read when the one before has been taken: a
 // sender is held back by HTTP/2's flow control.
 //
-// A sender that lets kIdleNs pass without a chunk is cut off: it holds one of the few places for uploads.
-class SubmitCall final : public grpc::ServerReadReactor<v1::SubmitUpdateRequest>,
-                         public std::enable_shared_from_this<SubmitCall> {
+// A sender that lets IdleWatch::kIdle pass without a chunk is cut off: it holds one of the few places for
+// uploads.
+class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReactor<v1::SubmitUpdateRequest>> {
  public:
-  static constexpr std::int64_t kIdleNs = 20'000'000'000;
-
-  static SubmitCall* Start(Coordinator& coordinator, grpc::CallbackServerContext& context,
-                           v1::SubmitUpdateResponse* response);
-
-  void OnReadDone(bool ok) override;
-  void OnDone() override;
-
- private:
   SubmitCall(Coordinator& coordinator, grpc::CallbackServerContext& context,
              v1::SubmitUpdateResponse* response)
-      : coordinator_(coordinator), context_(context), response_(response) {}
+      : coordinator_(coordinator), context_(context), response_(response), idle_(context) {}
 
-  void TakeHeader();
-  void TakeChunk();
-  void EndOfChunks();
-  void Answer(const Admission& answer);
-  void Refuse(const UploadRefusal& refusal);
-  void WatchIdleness();
+  SubmitCall* Start() {
+    idle_.Start(weak_from_this());
+    StartRead(&request_);
+    return this;
+  }
+
+  void OnReadDone(bool ok) override {
+    idle_.Progress();
+    if (!ok) return EndOfChunks();
+    begun_.upload == nullptr ? TakeHeader() : TakeChunk();
+  }
+
+  void OnDone() override {
+    idle_.Stop();
+    StreamingCall::OnDone();
+  }
+
+ private:
+  void TakeHeader() {
+    if (!request_.has_header() || request_.has_chunk()) {
+      return Refuse(
+          {SubmissionRefusal::kMalformed, "the first message must carry the header and nothing else"});
+    }
+    absl::StatusOr<SubmissionHeader> header = HeaderFromWire(request_.header());
+    if (!header.ok()) {
+      return Refuse({SubmissionRefusal::kMalformed, std::string(header.status().message())});
+    }
+    if (absl::Status status = CheckPeer(*context_.auth_context(), header->node); !status.ok()) {
+      return Refuse({SubmissionRefusal::kIdentity, std::string(status.message())});
+    }
+    run_ = request_.header().run();
+    idle_.Excuse(true);
+    coordinator_.BeginUpload(run_, *std::move(header), [call = shared_from_this()](Coordinator::Began began) {
+      call->idle_.Progress();
+      call->idle_.Excuse(false);
+      if (const auto* answer = std::get_if<Admission>(&began)) return call->Answer(*answer);
+      call->begun_ = std::get<BegunUpload>(std::move(began));
+      call->StartRead(&call->request_);
+    });
+  }
+
+  void TakeChunk() {
+    if (request_.has_header() || !request_.has_chunk()) {
+      return Refuse({SubmissionRefusal::kMalformed, "a message behind the first must carry a chunk"});
+    }
+    if (auto refusal = begun_.upload->Take(ChunkFromWire(request_.chunk()))) return Refuse(*refusal);
+    StartRead(&request_);
+  }
+
+  void EndOfChunks() {
+    if (begun_.upload == nullptr) return Refuse({SubmissionRefusal::kMalformed, "the header is missing"});
+    if (auto refusal = begun_.upload->Finish()) return Refuse(*refusal);
+    idle_.Excuse(true);
+    coordinator_.Submit(run_, std::move(begun_),
+                        [call = shared_from_this()](const Admission& answer) { call->Answer(answer); });
+  }
+
+  void Refuse(const UploadRefusal& refusal) {
+    coordinator_.counters().CountRefused(refusal.reason);
+    // Before the answer: the node may come again at once.
+    if (begun_.upload != nullptr) coordinator_.GiveUp(run_, std::move(begun_), refusal.reason);
+    // What the store could not keep may be kept later.
+    Answer({AdmissionVerdict::kRefused, 0, refusal.reason, refusal.message,
+            refusal.reason == SubmissionRefusal::kStore});
+  }
+
+  void Answer(const Admission& answer) {
+    *response_ = AnswerToWire(answer);
+    Finish(grpc::Status::OK);
+  }
 
   Coordinator& coordinator_;
   grpc::CallbackServerContext& context_;
   v1::SubmitUpdateResponse* const response_;
-  std::shared_ptr<SubmitCall> self_;  // until OnDone
-  v1::SubmitUpdateRequest request_;   // reused
+  v1::SubmitUpdateRequest request_;  // reused
   std::string run_;
-  BegunUpload begun_;                  // without an upload until the coordinator has admitted it
-  std::atomic<bool> waiting_ = false;  // for its turn: that is not the sender's fault
-  grpc::Alarm alarm_;
-  std::atomic<std::uint64_t> progress_ = 0;  // chunks
-  std::uint64_t seen_progress_ = 0;
-  runtime::Mutex mutex_;
-  bool done_ GUARDED_BY(mutex_) = false;  // the context is gone
+  BegunUpload begun_;  // without an upload until the coordinator has admitted it
+  IdleWatch idle_;
 };
 
 }  // namespace tributary::learning

@@ -1,0 +1,130 @@
+#include "aggregator/learning/service/hosted_runs.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/parameters/flat_model.h"
+#include "core/status/macros.h"
+
+namespace tributary::learning {
+namespace {
+
+v1::Participant ParticipantMessage(const ParticipantStatus& status) {
+  v1::Participant participant;
+  participant.set_node(status.node);
+  participant.set_connected(status.connected);
+  participant.set_sample_count(status.sample_count);
+  participant.set_last_round(status.last_round);
+  participant.set_accepted_updates(status.accepted_updates);
+  participant.set_refused_updates(status.refused_updates);
+  participant.set_dropped_rounds(status.dropped_rounds);
+  participant.set_last_refusal(status.last_refusal);
+  participant.set_declined_tasks(status.declined_tasks);
+  participant.set_cannot_train(status.cannot_train);
+  return participant;
+}
+
+}  // namespace
+
+HostedRuns::HostedRuns(std::unique_ptr<store::Store> store, std::unique_ptr<store::StoreReader> reader,
+                       const CoordinatorOptions& options, const runtime::Clock& clock)
+    : store_(std::move(store)),
+      surroundings_{*store_, clock, options.keep_models, options.judged},
+      board_(std::move(reader)) {}
+
+absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const CoordinatorOptions& options,
+                                                             const runtime::Clock& clock,
+                                                             store::StoreStepHook hook) {
+  ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store, store::Store::Open(options.folder, std::move(hook)));
+  ASSIGN_OR_RETURN(std::unique_ptr<store::StoreReader> reader, store::StoreReader::Open(options.folder));
+  auto runs =
+      std::unique_ptr<HostedRuns>(new HostedRuns(std::move(store), std::move(reader), options, clock));
+  ASSIGN_OR_RETURN(const std::vector<store::RunRecord> records, runs->store_->Runs());
+  for (const store::RunRecord& record : records) {
+    absl::StatusOr<std::unique_ptr<Run>> run = Run::Restore(runs->surroundings_, record);
+    if (!run.ok()) {
+      return absl::Status(run.status().code(), fmt::format("{}: run \"{}\": {}", options.folder, record.name,
+                                                           std::string(run.status().message())));
+    }
+    spdlog::info("run {}: goes on after {} committed rounds", record.name, (*run)->state().committed());
+    runs->Publish(*runs->Add(*std::move(run)).run);
+  }
+  return runs;
+}
+
+Hosted* HostedRuns::Find(std::string_view name) {
+  const auto found = runs_.find(name);
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+absl::StatusOr<Run*> HostedRuns::Get(std::string_view name) {
+  if (Hosted* found = Find(name)) return found->run.get();
+  return NoSuchRun(name);
+}
+
+Run* HostedRuns::Active() const {
+  for (const Hosted* each : order_) {
+    const RunPhase phase = each->run->state().phase();
+    const bool over = phase == RunPhase::kFinished || phase == RunPhase::kStopped;
+    if (!over && each->run->health().ok()) return each->run.get();
+  }
+  return nullptr;
+}
+
+bool HostedRuns::healthy() const {
+  return std::ranges::all_of(order_, [](const Hosted* each) {
+    return each->run->health().ok() && each->run->journal().takes_updates();
+  });
+}
+
+absl::StatusOr<Run*> HostedRuns::Start(const std::string& config, const std::string& model) {
+  ASSIGN_OR_RETURN(const RunConfig parsed, ParseRunConfig(config, "run"));
+  if (const Hosted* present = Find(parsed.name)) {
+    absl::StatusOr<parameters::FlatModel> given = parameters::DecodeFlatModel(model);
+    if (!given.ok()) return absl::InvalidArgumentError(given.status().message());
+    const std::string sha =
+        parameters::BytesOf(parameters::FlatIdentity(given->layout.tensors, given->values));
+    const absl::StatusOr<store::ModelRecord> initial = store_->Model(parsed.name, 0);
+    if (*present->run->config_text() == config && initial.ok() && initial->sha256 == sha) {
+      return present->run.get();
+    }
+    return absl::AlreadyExistsError(
+        fmt::format("there is a run \"{}\" with another configuration or model: give this one another name",
+                    parsed.name));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, Run::Start(surroundings_, config, model));
+  spdlog::info("run {}: started, {} parameters", parsed.name, run->model().layout().element_count);
+  return Add(std::move(run)).run.get();
+}
+
+Hosted& HostedRuns::Add(std::unique_ptr<Run> run) {
+  Hosted& hosted = runs_[run->name()];
+  if (run->relayed()) hosted.relayed = std::make_unique<RelayedRun>(*run);
+  hosted.run = std::move(run);
+  order_.push_back(&hosted);
+  return hosted;
+}
+
+std::optional<ChangedNodes> HostedRuns::Publish(Run& run) {
+  ChangedNodes changed = run.TakeChangedNodes();
+  const bool nodes = changed.everyone || !changed.nodes.empty();
+  if (!run.TakeChanged() && !nodes) return std::nullopt;
+  std::vector<v1::Participant> participants;
+  if (changed.everyone) {
+    for (const ParticipantStatus& each : run.state().roster().Statuses()) {
+      participants.push_back(ParticipantMessage(each));
+    }
+  }
+  for (const std::string& node : changed.nodes) {
+    if (const Roster::Node* known = run.state().roster().Find(node)) {
+      participants.push_back(ParticipantMessage(known->status));
+    }
+  }
+  board_.Publish(RecordOf(run), std::move(participants));
+  return changed;
+}
+
+}  // namespace tributary::learning

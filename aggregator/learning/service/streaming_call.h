@@ -1,0 +1,78 @@
+// What the streaming calls of gRPC's callback API share: how long they live, and an end for idle peers.
+#pragma once
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "core/runtime/mutex.h"
+
+namespace tributary::learning {
+
+// Lives until gRPC is done with it and everyone else has let go of it.
+template <class Call, class Reactor>
+class StreamingCall : public Reactor, public std::enable_shared_from_this<Call> {
+ public:
+  template <class... Arguments>
+  static std::shared_ptr<Call> Make(Arguments&&... arguments) {
+    auto call = std::make_shared<Call>(std::forward<Arguments>(arguments)...);
+    call->self_ = call;
+    return call;
+  }
+
+  void OnDone() override { self_.reset(); }
+
+ private:
+  std::shared_ptr<Call> self_;  // until OnDone
+};
+
+// Cancels a call whose peer lets kIdleNs pass without progress: it holds one of few places. Thread-safe.
+class IdleWatch {
+ public:
+  static constexpr std::chrono::seconds kIdle{20};
+
+  explicit IdleWatch(grpc::CallbackServerContext& context) : context_(context) {}
+
+  // `call` owns this. The alarm keeps its function as long as itself: a strong reference in it would keep
+  // both for ever.
+  void Start(std::weak_ptr<const void> call) {
+    alarm_.Set(std::chrono::system_clock::now() + kIdle, [this, call = std::move(call)](bool expired) {
+      const std::shared_ptr<const void> held = call.lock();
+      if (held == nullptr) return;
+      const runtime::MutexLock lock(mutex_);
+      if (!expired || stopped_) return;
+      const std::uint64_t progress = progress_;
+      if (progress == seen_progress_ && !excused_) return context_.TryCancel();
+      seen_progress_ = progress;
+      Start(call);
+    });
+  }
+  void Progress() { ++progress_; }
+  // The peer waits for its turn: that is not its fault.
+  void Excuse(bool excused) { excused_ = excused; }
+  // Before the context goes.
+  void Stop() {
+    {
+      const runtime::MutexLock lock(mutex_);
+      stopped_ = true;
+    }
+    alarm_.Cancel();
+  }
+
+ private:
+  grpc::CallbackServerContext& context_;
+  grpc::Alarm alarm_;
+  std::atomic<std::uint64_t> progress_ = 0;
+  std::atomic<bool> excused_ = false;
+  std::uint64_t seen_progress_ = 0;
+  runtime::Mutex mutex_;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace tributary::learning
