@@ -9,7 +9,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "aggregator/fusion/leaf_set.h"
 #include "core/config/config_address.h"
 
 namespace tributary::aggregator {

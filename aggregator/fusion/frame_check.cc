@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "aggregator/fusion/leaf_set.h"
+#include "aggregator/fusion/site_config.h"
 #include "core/estimate/tuple_planes.h"
 
 namespace tributary::fusion {

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "aggregator/fusion/leaf_set.h"
 
 namespace tributary::fusion {
 namespace {

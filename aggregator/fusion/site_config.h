@@ -1,6 +1,7 @@
-// The settings of one site.
+// The settings of one site, and sets of its leaves.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,20 @@
 #include "core/estimate/slot_length.h"
 
 namespace tributary::fusion {
+
+inline constexpr std::size_t kMaxLeaves = 256;
+
+// Leaves of one site, by their index in SiteConfig::leaves.
+using LeafSet = std::bitset<kMaxLeaves>;
+
+inline bool Intersect(const LeafSet& a, const LeafSet& b) { return (a & b).any(); }
+inline bool IsSubset(const LeafSet& part, const LeafSet& whole) { return (part & ~whole).none(); }
+
+// On the wire: bits of leaves 0…63, 64…127 and so on, least significant first.
+constexpr std::size_t LeafWords(std::size_t leaves) { return (leaves + 63) / 64; }
+inline std::uint64_t LeafWord(const LeafSet& leaves, std::size_t word) {
+  return (leaves >> (64 * word) & LeafSet(UINT64_MAX)).to_ullong();
+}
 
 // What happens to a frame whose slot was fused without it.
 enum class LatePolicy {
@@ -53,7 +68,7 @@ struct FusionTuning {
 struct SiteConfig {
   std::string name;
   std::uint32_t dimension = 2;      // of every tuple: 1, 2 or 3
-  std::vector<std::string> leaves;  // the leaf sources (panels) of a complete slot, at most 256
+  std::vector<std::string> leaves;  // the leaf sources (panels) of a complete slot, at most kMaxLeaves
   std::uint32_t max_subjects = 64;  // of a frame
   estimate::SlotLength slot;        // what epochs count
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "aggregator/fusion/leaf_set.h"
+#include "aggregator/fusion/site_config.h"
 #include "core/estimate/epoch.h"
 #include "core/estimate/tuple_planes.h"
 

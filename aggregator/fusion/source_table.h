@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "aggregator/fusion/leaf_set.h"
 #include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/tuple_frame.h"

@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 
-#include "aggregator/fusion/leaf_set.h"
 #include "aggregator/fusion/site_config.h"
 #include "core/estimate/gaussian.h"
 
