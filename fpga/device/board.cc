@@ -16,10 +16,6 @@
 namespace tributary::device {
 namespace {
 
-[[noreturn]] void Throw(int error, const std::string& text) {
-  throw std::system_error(error, std::generic_category(), text);
-}
-
 constexpr std::uint64_t kMaxFrameUs = 1'000'000;
 
 absl::Status ApplyFault(std::string_view name, std::optional<std::uint64_t> value, FaultPlan& plan) {
@@ -74,6 +70,10 @@ std::vector<Instance> InstancesOf(const axlf& image) {
 }
 
 }  // namespace
+
+void Throw(int error, const std::string& text) {
+  throw std::system_error(error, std::generic_category(), text);
+}
 
 absl::StatusOr<FaultPlan> FaultPlan::Parse(const std::string& text) {
   FaultPlan plan;

@@ -20,6 +20,9 @@
 
 namespace tributary::device {
 
+// Errors are std::system_error, as XRT's callers expect.
+[[noreturn]] void Throw(int error, const std::string& text);
+
 // Faults of the software device, for tests of its users. Counts runs from 1 over all compute units since the
 // first user opened the device.
 struct FaultPlan {
@@ -40,7 +43,7 @@ struct FaultPlan {
   std::size_t memory_bytes = std::size_t{256} << 20;
 };
 
-// Any thread may call. Errors are std::system_error, as XRT's callers expect.
+// Any thread may call.
 class Board {
  public:
   using Uuid = std::array<std::uint8_t, 16>;

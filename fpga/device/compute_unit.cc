@@ -119,14 +119,10 @@ void ComputeUnit::Loop() {
 }
 
 KernelRun::Outcome ComputeUnit::Execute(const KernelRun& run) {
-  if (run.fault == KernelRun::Fault::kHang) {
+  const bool hard = run.fault == KernelRun::Fault::kHangHard;
+  if (hard || run.fault == KernelRun::Fault::kHang) {
     std::unique_lock lock(mutex_);
-    wake_.wait(lock, [this] { return abort_.load(); });
-    return KernelRun::Outcome::kAborted;
-  }
-  if (run.fault == KernelRun::Fault::kHangHard) {
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, [this] { return stopping_; });
+    wake_.wait(lock, [&] { return hard ? stopping_ : abort_.load(); });
     return KernelRun::Outcome::kAborted;
   }
   const auto reported = std::chrono::steady_clock::now() + run.hold;

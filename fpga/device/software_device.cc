@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <system_error>
 #include <utility>
 
 namespace tributary::device {
@@ -16,10 +15,6 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::uint32_t kStateMask = 0xf;
-
-[[noreturn]] void Throw(int error, const char* text) {
-  throw std::system_error(error, std::generic_category(), text);
-}
 
 Board::Uuid UuidOf(const xuid_t uuid) {
   Board::Uuid result;
@@ -97,11 +92,7 @@ xclBufferHandle SoftwareDevice::alloc_bo(std::size_t bytes, unsigned flags) {
 }
 
 xclBufferHandle SoftwareDevice::alloc_bo(void* host, std::size_t bytes, unsigned flags) {
-  Buffer buffer;
-  buffer.bytes = bytes;
-  buffer.flags = flags;
-  buffer.host = static_cast<std::byte*>(host);
-  return Add(std::move(buffer));
+  return Add({.host = static_cast<std::byte*>(host), .bytes = bytes, .flags = flags});
 }
 
 void SoftwareDevice::free_bo(xclBufferHandle handle) {
@@ -112,7 +103,7 @@ void SoftwareDevice::free_bo(xclBufferHandle handle) {
   buffers_.erase(buffer);
 }
 
-SoftwareDevice::Buffer& SoftwareDevice::Find(xclBufferHandle handle) {
+const SoftwareDevice::Buffer& SoftwareDevice::Find(xclBufferHandle handle) const {
   const auto buffer = buffers_.find(handle);
   if (buffer == buffers_.end()) Throw(EINVAL, "no such buffer");
   return buffer->second;
@@ -160,13 +151,12 @@ void SoftwareDevice::unmap_bo(xclBufferHandle, void*) {}
 
 void SoftwareDevice::get_bo_properties(xclBufferHandle handle, xclBOProperties* properties) const {
   const std::scoped_lock lock(mutex_);
-  const auto buffer = buffers_.find(handle);
-  if (buffer == buffers_.end()) Throw(EINVAL, "no such buffer");
+  const Buffer& buffer = Find(handle);
   *properties = {};
   properties->handle = handle;
-  properties->flags = buffer->second.flags;
-  properties->size = buffer->second.bytes;
-  properties->paddr = buffer->second.device_address;
+  properties->flags = buffer.flags;
+  properties->size = buffer.bytes;
+  properties->paddr = buffer.device_address;
 }
 
 void SoftwareDevice::reg_read(std::uint32_t unit, std::uint32_t offset, std::uint32_t* value) const {
@@ -257,10 +247,8 @@ class SoftwareSystem final : public xrt_core::system {
 
   std::shared_ptr<xrt_core::device> get_userpf_device(unsigned index) const override {
     const FaultPlan faults = FaultsFromEnvironment();
-    if (index != 0 || faults.no_device) throw std::system_error(ENODEV, std::generic_category(), "no device");
-    if (faults.no_permission) {
-      throw std::system_error(EACCES, std::generic_category(), "cannot open the device node");
-    }
+    if (index != 0 || faults.no_device) Throw(ENODEV, "no device");
+    if (faults.no_permission) Throw(EACCES, "cannot open the device node");
     std::shared_ptr<Opening> opening = std::make_shared<Opening>();
     {
       const std::scoped_lock lock(mutex_);
@@ -279,8 +267,7 @@ class SoftwareSystem final : public xrt_core::system {
   }
 
   std::shared_ptr<xrt_core::device> get_mgmtpf_device(unsigned) const override {
-    throw std::system_error(ENOTSUP, std::generic_category(),
-                            "the software device has no management function");
+    Throw(ENOTSUP, "the software device has no management function");
   }
 
  private:

@@ -54,7 +54,7 @@ class SoftwareDevice final : public xrt_core::device {
 
   std::shared_ptr<Board> board() const;
   xclBufferHandle Add(Buffer buffer);
-  Buffer& Find(xclBufferHandle handle);
+  const Buffer& Find(xclBufferHandle handle) const;
   std::byte* DeviceCopy(const Buffer& buffer, std::size_t bytes, std::size_t offset) const;
   void Complete(std::uint32_t* header, std::uint32_t state);
 

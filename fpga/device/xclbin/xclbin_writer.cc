@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/status/macros.h"
 #include "fmt/format.h"
 #include "fpga/model/kernel_interface.h"
 
@@ -40,6 +41,16 @@ std::string UnitName(const XclbinContents::Kernel& kernel, int instance) {
   return fmt::format("{}:{}_{}", kernel.name, kernel.name, instance + 1);
 }
 
+// A structure that ends in an array of one: its count is followed by the elements' alignment.
+template <typename Element>
+std::string Counted(std::size_t header_bytes, const std::vector<Element>& elements) {
+  std::string bytes(header_bytes, '\0');
+  const auto count = static_cast<std::int32_t>(elements.size());
+  std::memcpy(bytes.data(), &count, sizeof(count));
+  for (const Element& element : elements) Append(bytes, element);
+  return bytes;
+}
+
 std::string MemoryTopology(const XclbinContents& contents) {
   mem_data bank{};
   bank.m_type = MEM_DDR4;
@@ -47,46 +58,35 @@ std::string MemoryTopology(const XclbinContents& contents) {
   bank.m_size = contents.memory_kib;
   bank.m_base_address = kMemoryBase;
   CopyName(bank.m_tag, "bank0");
-  // The structure ends in an array of one: its count is followed by the elements' alignment.
-  std::string bytes(offsetof(mem_topology, m_mem_data), '\0');
-  const std::int32_t count = 1;
-  std::memcpy(bytes.data(), &count, sizeof(count));
-  Append(bytes, bank);
-  return bytes;
+  return Counted<mem_data>(offsetof(mem_topology, m_mem_data), {bank});
 }
 
 std::string IpLayout(const XclbinContents& contents) {
-  std::string bytes(offsetof(ip_layout, m_ip_data), '\0');
-  std::int32_t count = 0;
+  std::vector<ip_data> units;
   for (const XclbinContents::Kernel& kernel : contents.kernels) {
     for (int instance = 0; instance < kernel.instances; ++instance) {
       ip_data ip{};
       ip.m_type = IP_KERNEL;
       ip.properties = IP_INT_ENABLE_MASK | (AP_CTRL_CHAIN << IP_CONTROL_SHIFT);
-      ip.m_base_address = kUnitBase + static_cast<std::uint64_t>(count++) * kUnitBytes;
+      ip.m_base_address = kUnitBase + units.size() * kUnitBytes;
       CopyName(ip.m_name, UnitName(kernel, instance));
-      Append(bytes, ip);
+      units.push_back(ip);
     }
   }
-  std::memcpy(bytes.data(), &count, sizeof(count));
-  return bytes;
+  return Counted(offsetof(ip_layout, m_ip_data), units);
 }
 
 std::string Connectivity(const XclbinContents& contents) {
-  std::string bytes(offsetof(connectivity, m_connection), '\0');
-  std::int32_t unit = 0;
-  std::int32_t count = 0;
-  for (const XclbinContents::Kernel& kernel : contents.kernels) {
-    for (int instance = 0; instance < kernel.instances; ++instance, ++unit) {
-      for (std::size_t i = 0; i < fpga::kKernelArguments.size(); ++i) {
-        if (!fpga::kKernelArguments[i].buffer) continue;
-        Append(bytes, connection{static_cast<std::int32_t>(i), unit, 0});
-        ++count;
-      }
+  std::vector<connection> connections;
+  std::int32_t units = 0;
+  for (const XclbinContents::Kernel& kernel : contents.kernels) units += kernel.instances;
+  for (std::int32_t unit = 0; unit < units; ++unit) {
+    for (std::size_t i = 0; i < fpga::kKernelArguments.size(); ++i) {
+      if (!fpga::kKernelArguments[i].buffer) continue;
+      connections.push_back({static_cast<std::int32_t>(i), unit, 0});
     }
   }
-  std::memcpy(bytes.data(), &count, sizeof(count));
-  return bytes;
+  return Counted(offsetof(connectivity, m_connection), connections);
 }
 
 std::string KernelXml(const XclbinContents::Kernel& kernel, int first_unit) {
@@ -154,7 +154,7 @@ absl::Status Validate(const XclbinContents& contents) {
 }  // namespace
 
 absl::StatusOr<std::string> WriteXclbin(const XclbinContents& contents) {
-  if (const absl::Status valid = Validate(contents); !valid.ok()) return valid;
+  RETURN_IF_ERROR(Validate(contents));
   const Section sections[] = {{MEM_TOPOLOGY, "mem_topology", MemoryTopology(contents)},
                               {IP_LAYOUT, "ip_layout", IpLayout(contents)},
                               {CONNECTIVITY, "connectivity", Connectivity(contents)},
