@@ -1,11 +1,12 @@
 #include "fpga/model/fixed_positioning.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "core/status/macros.h"
 #include "fpga/model/fixed_point.h"
 
@@ -18,18 +19,9 @@ struct WordLengths {
   int output;
 };
 
-WordLengths WordLengthsOf(NumberFormat format) {
-  switch (format) {
-    case NumberFormat::kInt32:
-      return {32, 32, 32};
-    case NumberFormat::kInt16:
-      return {16, 16, 16};
-    case NumberFormat::kInt8:
-      return {8, 8, 16};
-    default:
-      return {8, 16, 16};
-  }
-}
+// By NumberFormat; float has none.
+constexpr std::array<WordLengths, kNumberFormats.size()> kWordLengths = {
+    {{0, 0, 0}, {32, 32, 32}, {16, 16, 16}, {8, 8, 16}, {8, 16, 16}}};
 
 // 8-bit products fit 32 bits at any weights (1024 · 127 · 128 < 2^24). 16-bit ones are bounded to 39 bits,
 // well within a DSP's 48; 32-bit ones to 63, so that adding the rounding half cannot overflow.
@@ -95,14 +87,16 @@ int QuantiseBatchNorm(const nn::PositioningNetwork& network, int input_fraction,
   return fraction;
 }
 
+absl::Status Fault(std::string_view fault) {
+  return absl::InvalidArgumentError(fmt::format("positioning network: {}", fault));
+}
+
 absl::Status CheckSize(std::string_view what, std::span<const float> values, std::size_t expected) {
   if (values.size() != expected) {
-    return absl::InvalidArgumentError(absl::StrCat("positioning network: ", std::string(what), " has ",
-                                                   values.size(), " elements, expected ", expected));
+    return Fault(fmt::format("{} has {} elements, expected {}", what, values.size(), expected));
   }
   if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("positioning network: ", std::string(what), " is not finite"));
+    return Fault(fmt::format("{} is not finite", what));
   }
   return absl::OkStatus();
 }
@@ -115,14 +109,14 @@ absl::Status ValidatePositioningNetwork(const nn::PositioningNetwork& network) {
   status.Update(CheckSize("input_mean", network.input_mean, kWidths[0]));
   status.Update(CheckSize("input_inverse_deviation", network.input_inverse_deviation, kWidths[0]));
   for (std::size_t layer = 0; layer < network.weights.size(); ++layer) {
-    status.Update(CheckSize(absl::StrCat("weights of layer ", layer + 1), network.weights[layer],
+    status.Update(CheckSize(fmt::format("weights of layer {}", layer + 1), network.weights[layer],
                             kWidths[layer] * kWidths[layer + 1]));
   }
   status.Update(CheckSize("batch_norm_scale", network.batch_norm_scale, kWidths[1]));
   status.Update(CheckSize("batch_norm_shift", network.batch_norm_shift, kWidths[1]));
   status.Update(CheckSize("activation_range", network.activation_range, network.activation_range.size()));
   if (!(std::isfinite(network.covariance_scale) && network.covariance_scale > 0.0f)) {
-    status.Update(absl::InvalidArgumentError("positioning network: covariance_scale is not positive"));
+    status.Update(Fault("covariance_scale is not positive"));
   }
   return status;
 }
@@ -132,11 +126,9 @@ absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwo
   if (format == NumberFormat::kFloat) return absl::InvalidArgumentError("float is not a fixed-point format");
   RETURN_IF_ERROR(ValidatePositioningNetwork(network));
   for (const float range : network.activation_range) {
-    if (!(range > 0.0f)) {
-      return absl::InvalidArgumentError("positioning network: activation_range is not positive");
-    }
+    if (!(range > 0.0f)) return Fault("activation_range is not positive");
   }
-  const WordLengths words = WordLengthsOf(format);
+  const WordLengths& words = kWordLengths[static_cast<std::size_t>(format)];
   FixedPositioning fixed;
   fixed.input_bits = words.first_layer;
   fixed.input_fraction = FractionBits(network.activation_range[0], words.first_layer);
@@ -157,14 +149,13 @@ absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwo
     fraction =
         QuantiseDense(network.weights[layer], bits, fraction, network.activation_range[kRange[layer]], dense);
     if (dense.shift >= dense.accumulator_bits) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("positioning network: layer ", layer + 1, " has weights too small for its results"));
+      return Fault(fmt::format("layer {} has weights too small for its results", layer + 1));
     }
     bits = dense.result_bits;
     if (layer != 0) continue;
     fraction = QuantiseBatchNorm(network, fraction, fixed.batch_norm);
     if (fixed.batch_norm.shift >= 2 * fixed.batch_norm.scale_bits - 2) {
-      return absl::InvalidArgumentError("positioning network: batch norm too small for its results");
+      return Fault("batch norm too small for its results");
     }
   }
   fixed.output_fraction = fraction;
