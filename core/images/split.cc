@@ -125,13 +125,11 @@ absl::StatusOr<Parts> SplitImages(std::size_t count, std::span<const std::uint8_
         parts = DirichletParts(labels, options.nodes, options.concentration, random);
         break;
     }
-    if (std::ranges::none_of(parts, [](const auto& part) { return part.empty(); })) break;
+    if (std::ranges::any_of(parts, [](const auto& part) { return part.empty(); })) continue;
+    for (auto& part : parts) std::ranges::sort(part);
+    return parts;
   }
-  if (std::ranges::any_of(parts, [](const auto& part) { return part.empty(); })) {
-    return absl::InvalidArgumentError("a node gets no image: raise the concentration or take another seed");
-  }
-  for (auto& part : parts) std::ranges::sort(part);
-  return parts;
+  return absl::InvalidArgumentError("a node gets no image: raise the concentration or take another seed");
 }
 
 }  // namespace tributary::images
