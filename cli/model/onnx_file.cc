@@ -12,7 +12,6 @@
 #include "absl/strings/numbers.h"
 #include "core/nn/encoder/encoder.h"
 #include "core/nn/kernel/parameter_layout.h"
-#include "core/nn/kernel/quantised_weights.h"
 #include "core/runtime/version.h"
 #include "core/status/macros.h"
 

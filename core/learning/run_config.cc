@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
+#include "core/nn/encoder/encoder.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/privacy/secure_aggregation.h"
 #include "core/status/macros.h"

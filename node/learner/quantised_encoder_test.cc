@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/nn/encoder/encoder.h"
-#include "core/nn/kernel/quantised_weights.h"
 #include "core/nn/kernel/random_stream.h"
 #include "fpga/model/convolution.h"
 
@@ -93,7 +92,7 @@ class QuantisedEncoderTest : public ::testing::Test {
     nn::Encoder encoder(options, layout, kBatch);
     nn::EncoderPass pass(options, kBatch);
     std::vector<float> features(options.feature_count() * kBatch);
-    encoder.Infer(parameters, images, pass, features);
+    encoder.Forward(nn::EncoderStatistics::kRunning, parameters, images, pass, features);
     for (float& value : features) value /= nn::kPixelUnit;
     return features;
   }

@@ -50,7 +50,7 @@ void VisitBeaconTensors(Network& network, Visit visit) {
   visit("output.centre", Shape{kOutputs}, std::span(network.output_centre_m));
   visit("output.scale", Shape{1}, std::span(&network.output_scale_m, 1));
   visit("calibration.residual_deviation", Shape{1}, std::span(&network.residual_deviation_m, 1));
-  visit("calibration.parameter_factor", Shape{kParameters, kParameters}, std::span(network.parameter_factor));
+  visit("calibration.parameter_factor", Shape{kParameters, kParameters}, network.parameter_factor);
 }
 
 absl::Status ReadAnchorsAndTag(const parameters::TensorSet& set, BeaconNetwork& network) {
@@ -156,9 +156,8 @@ parameters::TensorSet BeaconTensors(const BeaconNetwork& network) {
 absl::StatusOr<BeaconNetwork> BeaconFromTensors(const parameters::TensorSet& set) {
   BeaconNetwork network;
   RETURN_IF_ERROR(ReadMetadata(set, kBeaconConventions, network));
-  network.parameter_factor.resize(kParameters * kParameters);
   absl::Status status;
-  VisitBeaconTensors(network, [&](const std::string& name, const Shape& shape, std::span<double> values) {
+  VisitBeaconTensors(network, [&](const std::string& name, const Shape& shape, auto&& values) {
     status.Update(ReadTensor(set, name, shape, values));
   });
   status.Update(ReadAnchorsAndTag(set, network));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/nn/beacon/beacon_problem.h"
 #include "core/nn/optimise/levenberg_marquardt.h"
+#include "core/status/macros.h"
 
 namespace tributary::nn {
 namespace {
@@ -117,13 +118,13 @@ absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
     LevenbergMarquardtOptions minimiser;
     minimiser.max_epochs = options.max_epochs;
     minimiser.validation = rms_m;
-    const auto result = MinimiseLevenbergMarquardt(problem, RandomStart(random), minimiser);
-    if (!result.ok()) return result.status();
-    if (result->validation < best) {
-      best = result->validation;
-      std::ranges::copy(result->parameters, network.parameters.begin());
+    ASSIGN_OR_RETURN(const LevenbergMarquardtResult result,
+                     MinimiseLevenbergMarquardt(problem, RandomStart(random), minimiser));
+    if (result.validation < best) {
+      best = result.validation;
+      std::ranges::copy(result.parameters, network.parameters.begin());
     }
-    if (options.progress) options.progress({run, options.runs, result->epochs, result->validation, best});
+    if (options.progress) options.progress({run, options.runs, result.epochs, result.validation, best});
   }
   network.residual_deviation_m = best;
   network.parameter_factor = FactorOfInverse(problem, network.parameters);
@@ -153,10 +154,9 @@ absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> exampl
     std::vector<BeaconExample> others(examples.begin(),
                                       examples.begin() + static_cast<std::ptrdiff_t>(first));
     others.insert(others.end(), examples.begin() + static_cast<std::ptrdiff_t>(end), examples.end());
-    auto network = Fit(others, fold_options);
-    if (!network.ok()) return network.status();
-    network->residual_deviation_m = 1.0;
-    for (std::size_t i = first; i < end; ++i) sum += NormalisedSquaredError(*network, examples[i]);
+    ASSIGN_OR_RETURN(BeaconNetwork network, Fit(others, fold_options));
+    network.residual_deviation_m = 1.0;
+    for (std::size_t i = first; i < end; ++i) sum += NormalisedSquaredError(network, examples[i]);
   }
   return std::sqrt(sum / (2.0 * static_cast<double>(examples.size())));
 }
@@ -167,11 +167,8 @@ absl::StatusOr<BeaconNetwork> TrainBeacon(std::span<const BeaconExample> example
                                           const BeaconTrainingOptions& options) {
   if (!std::ranges::all_of(examples, Finite)) return absl::InvalidArgumentError("an example is not finite");
   if (examples.empty()) return absl::InvalidArgumentError("no example to train from");
-  auto network = Fit(examples, options);
-  if (!network.ok()) return network;
-  const auto deviation_m = CalibratedDeviation(examples, options);
-  if (!deviation_m.ok()) return deviation_m.status();
-  network->residual_deviation_m = *deviation_m;
+  ASSIGN_OR_RETURN(BeaconNetwork network, Fit(examples, options));
+  ASSIGN_OR_RETURN(network.residual_deviation_m, CalibratedDeviation(examples, options));
   return network;
 }
 

@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "core/nn/encoder/training_limits.h"
-#include "core/nn/kernel/quantised_weights.h"
 
 namespace tributary::nn {
 namespace {
@@ -59,6 +58,15 @@ std::vector<parameters::TensorShape> EncoderTensors(const EncoderOptions& option
     for (const char* name : {"running_mean", "running_variance"}) tensors.push_back({norm + name, {outputs}});
   }
   return tensors;
+}
+
+void QuantiseKernels(std::span<const float> weights, std::size_t inputs, std::span<float> quantised) {
+  constexpr std::size_t kTaps = Convolution3x3::kTaps;
+  const float limit =
+      static_cast<float>(std::min<std::size_t>(2047, (std::size_t{1} << 24) / (255 * kTaps * inputs)));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    quantised[i] = std::clamp(std::nearbyint(weights[i] / kKernelUnit), -limit, limit) * kKernelUnit;
+  }
 }
 
 EncoderPass::EncoderPass(const EncoderOptions& options, std::size_t batch)
@@ -166,8 +174,8 @@ void Encoder::NormByResponse(std::span<const float> parameters, std::size_t stag
   }
 }
 
-void Encoder::Forward(std::span<const float> parameters, std::span<const std::uint8_t> images,
-                      EncoderPass& pass, std::span<float> features, bool train) {
+void Encoder::Forward(EncoderStatistics statistics, std::span<const float> parameters,
+                      std::span<const std::uint8_t> images, EncoderPass& pass, std::span<float> features) {
   const PlaneShape& input = pass.input.shape();
   const std::size_t pixels = input.side * input.side;
   for (std::size_t i = 0; i < pixels; ++i) {
@@ -176,6 +184,7 @@ void Encoder::Forward(std::span<const float> parameters, std::span<const std::ui
       pixel[n] = static_cast<float>(images[n * pixels + i]) * kPixelUnit;
     }
   }
+  const bool by_batch = statistics == EncoderStatistics::kBatch;
   const Planes* x = &pass.input;
   for (std::size_t i = 0; i < pass.stages.size(); ++i) {
     EncoderPass::Stage& s = pass.stages[i];
@@ -185,24 +194,14 @@ void Encoder::Forward(std::span<const float> parameters, std::span<const std::ui
     for (std::size_t c = 0; c < s.raw.channels(); ++c) {
       if (direct && c % Convolution3x3::kGroup == 0) convolutions_[i].Forward(weights, *x, c, s.raw);
       if (options_.norm == EncoderNorm::kFilterResponse) NormByResponse(parameters, i, c, s);
-      if (options_.norm == EncoderNorm::kBatch && train) NormByBatch(parameters, i, c, s);
-      if (options_.norm == EncoderNorm::kBatch && !train) NormByStatistics(parameters, i, c, s);
+      if (options_.norm == EncoderNorm::kBatch && by_batch) NormByBatch(parameters, i, c, s);
+      if (options_.norm == EncoderNorm::kBatch && !by_batch) NormByStatistics(parameters, i, c, s);
       ActivatePool(s.raw.channel(c), s.raw.shape(), s.Norm(c), activation_, s.pooled.channel(c),
                    s.peak.channel(c));
     }
     x = &s.pooled;
   }
   AreaMeans(*x, options_.grid, features);
-}
-
-void Encoder::TrainForward(std::span<const float> parameters, std::span<const std::uint8_t> images,
-                           EncoderPass& pass, std::span<float> features) {
-  Forward(parameters, images, pass, features, /*train=*/true);
-}
-
-void Encoder::Infer(std::span<const float> parameters, std::span<const std::uint8_t> images,
-                    EncoderPass& pass, std::span<float> features) {
-  Forward(parameters, images, pass, features, /*train=*/false);
 }
 
 void Encoder::MixStatistics(const EncoderPass& pass, float weight, std::span<float> parameters) const {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "core/nn/encoder/encoder_options.h"
 #include "core/nn/kernel/activate_pool.h"
 #include "core/nn/kernel/convolution_3x3.h"
@@ -15,6 +16,9 @@
 
 namespace tributary::nn {
 
+// InvalidArgument, naming the first option at fault.
+absl::Status Validate(const EncoderOptions& options);
+
 inline constexpr float kEncoderNormEpsilon = 1e-5f;
 // Weight of a batch in the running statistics while training, as PyTorch's default.
 inline constexpr float kEncoderNormMomentum = 0.1f;
@@ -22,6 +26,14 @@ inline constexpr float kEncoderNormMomentum = 0.1f;
 // Its tensors: encoder.conv<i>.weight [outputs × inputs × 3 × 3]; with a norm encoder.norm<i>.weight and
 // .bias; with batch norm also .running_mean and .running_variance; i from 1.
 std::vector<parameters::TensorShape> EncoderTensors(const EncoderOptions& options);
+
+// Weights in the convolution unit's format: 12 bits, in units of 1/128 ([SSL], 5.1.2).
+inline constexpr float kKernelUnit = 1.0f / 128.0f;
+
+// Nearest multiples of kKernelUnit (ties to even), saturated where a word exceeds 2047 or a sum of 255 ·
+// |word| over all taps of `inputs` channels could exceed 2^24: up to there float32 holds every integer, so
+// float arithmetic equals the hardware's bit for bit. Equal lengths.
+void QuantiseKernels(std::span<const float> weights, std::size_t inputs, std::span<float> quantised);
 
 // The activations that a forward pass keeps for the backward one.
 struct EncoderPass {
@@ -44,6 +56,9 @@ struct EncoderPass {
   std::vector<Stage> stages;
 };
 
+// What a batch norm divides by: the batch to train, the running statistics to infer.
+enum class EncoderStatistics { kBatch, kRunning };
+
 // Owns packed weights and the gradients' buffers; the parameters are the caller's flat vector. One thread at
 // a time; nothing is allocated after the constructor.
 class Encoder {
@@ -51,16 +66,14 @@ class Encoder {
   Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch);
 
   // Pixels [batch × side × side] to feature-major features [feature_count × batch].
-  void TrainForward(std::span<const float> parameters, std::span<const std::uint8_t> images,
-                    EncoderPass& pass, std::span<float> features);
-  void Infer(std::span<const float> parameters, std::span<const std::uint8_t> images, EncoderPass& pass,
-             std::span<float> features);
+  void Forward(EncoderStatistics statistics, std::span<const float> parameters,
+               std::span<const std::uint8_t> images, EncoderPass& pass, std::span<float> features);
 
   // Mixes the statistics of `pass`'s batch into the running ones with this weight.
   void MixStatistics(const EncoderPass& pass, float weight, std::span<float> parameters) const;
 
-  // gradient += that of the parameters, given that of the features. Right after TrainForward or with the same
-  // parameters.
+  // gradient += that of the parameters, given that of the features. Right after Forward by the batch or with
+  // the same parameters.
   void Backward(std::span<const float> parameters, const EncoderPass& pass,
                 std::span<const float> feature_gradient, std::span<float> gradient);
 
@@ -68,8 +81,6 @@ class Encoder {
   struct StageRanges {
     ParameterRange weight, scale, shift, mean, variance;
   };
-  void Forward(std::span<const float> parameters, std::span<const std::uint8_t> images, EncoderPass& pass,
-               std::span<float> features, bool train);
   void NormByBatch(std::span<const float> parameters, std::size_t stage, std::size_t channel,
                    EncoderPass::Stage& s);
   void NormByStatistics(std::span<const float> parameters, std::size_t stage, std::size_t channel,

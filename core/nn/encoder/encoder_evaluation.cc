@@ -73,11 +73,16 @@ void SoftmaxGradient(std::span<float> logits, std::span<const std::uint8_t> labe
   }
 }
 
-double LinearAccuracy(std::span<const float> train, std::span<const std::uint8_t> train_labels,
-                      std::span<const float> test, std::span<const std::uint8_t> test_labels,
-                      std::size_t width, std::size_t classes) {
+// The class with the highest score.
+template <class Scores>
+std::size_t Choice(const Scores& scores) {
+  return static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
+}
+
+double LinearAccuracy(const LabelledFeatures& train, const LabelledFeatures& test, std::size_t width,
+                      std::size_t classes) {
   Gemm gemm;
-  const std::size_t count = train_labels.size(), batch = std::min(kProbeBatch, count);
+  const std::size_t count = train.labels.size(), batch = std::min(kProbeBatch, count);
   std::vector<float> weights(classes * (width + 1), 0.0f), gradient(weights.size());  // the bias behind
   std::vector<float> rows(batch * width), logits(batch * classes);
   std::vector<std::uint8_t> labels(batch);
@@ -91,9 +96,9 @@ double LinearAccuracy(std::span<const float> train, std::span<const std::uint8_t
   for (std::size_t step = 0; step < kProbeSteps; ++step) {
     for (std::size_t n = 0; n < batch; ++n) {
       const std::size_t pick = random.Below(count);
-      std::copy_n(train.begin() + static_cast<std::ptrdiff_t>(pick * width), width,
+      std::copy_n(train.features.begin() + static_cast<std::ptrdiff_t>(pick * width), width,
                   rows.begin() + static_cast<std::ptrdiff_t>(n * width));
-      labels[n] = train_labels[pick];
+      labels[n] = train.labels[pick];
     }
     gemm.Multiply(RowMajor(rows.data(), batch, width), Transposed(RowMajor(weights.data(), classes, width)),
                   logits.data());
@@ -106,16 +111,15 @@ double LinearAccuracy(std::span<const float> train, std::span<const std::uint8_t
     adam.Step(weights, gradient, schedule.Rate(step));
   }
 
-  std::vector<float> scores(test_labels.size() * classes);
-  gemm.Multiply(RowMajor(test.data(), test_labels.size(), width),
+  std::vector<float> scores(test.labels.size() * classes);
+  gemm.Multiply(RowMajor(test.features.data(), test.labels.size(), width),
                 Transposed(RowMajor(weights.data(), classes, width)), scores.data());
   add_bias(scores);
   std::size_t right = 0;
-  for (std::size_t n = 0; n < test_labels.size(); ++n) {
-    const auto row = std::span(scores).subspan(n * classes, classes);
-    right += static_cast<std::size_t>(std::ranges::max_element(row) - row.begin()) == test_labels[n];
+  for (std::size_t n = 0; n < test.labels.size(); ++n) {
+    right += Choice(std::span(scores).subspan(n * classes, classes)) == test.labels[n];
   }
-  return static_cast<double>(right) / static_cast<double>(test_labels.size());
+  return static_cast<double>(right) / static_cast<double>(test.labels.size());
 }
 
 void ToUnitLength(std::span<float> rows, std::size_t width) {
@@ -128,19 +132,18 @@ void ToUnitLength(std::span<float> rows, std::size_t width) {
   }
 }
 
-double NeighbourAccuracy(std::span<const float> train, std::span<const std::uint8_t> train_labels,
-                         std::span<const float> test, std::span<const std::uint8_t> test_labels,
-                         std::size_t width, std::size_t classes) {
+double NeighbourAccuracy(const LabelledFeatures& train, const LabelledFeatures& test, std::size_t width,
+                         std::size_t classes) {
   Gemm gemm;
-  const std::size_t count = train_labels.size(), neighbours = std::min(kNeighbours, count);
+  const std::size_t count = train.labels.size(), neighbours = std::min(kNeighbours, count);
   constexpr std::size_t kBlock = 64;
   std::vector<float> cosines(kBlock * count);
   std::vector<std::uint32_t> order(count);
   std::size_t right = 0;
-  for (std::size_t first = 0; first < test_labels.size(); first += kBlock) {
-    const std::size_t block = std::min(kBlock, test_labels.size() - first);
-    gemm.Multiply(RowMajor(test.data() + first * width, block, width),
-                  Transposed(RowMajor(train.data(), count, width)), cosines.data());
+  for (std::size_t first = 0; first < test.labels.size(); first += kBlock) {
+    const std::size_t block = std::min(kBlock, test.labels.size() - first);
+    gemm.Multiply(RowMajor(test.features.data() + first * width, block, width),
+                  Transposed(RowMajor(train.features.data(), count, width)), cosines.data());
     for (std::size_t n = 0; n < block; ++n) {
       const float* row = cosines.data() + n * count;
       std::iota(order.begin(), order.end(), 0U);
@@ -149,13 +152,12 @@ double NeighbourAccuracy(std::span<const float> train, std::span<const std::uint
           [row](std::uint32_t a, std::uint32_t b) { return row[a] > row[b] || (row[a] == row[b] && a < b); });
       std::vector<double> votes(classes, 0.0);
       for (std::size_t k = 0; k < neighbours; ++k) {
-        votes[train_labels[order[k]]] += std::exp((double{row[order[k]]} - 1.0) / kTemperature);
+        votes[train.labels[order[k]]] += std::exp((double{row[order[k]]} - 1.0) / kTemperature);
       }
-      right +=
-          static_cast<std::size_t>(std::ranges::max_element(votes) - votes.begin()) == test_labels[first + n];
+      right += Choice(votes) == test.labels[first + n];
     }
   }
-  return static_cast<double>(right) / static_cast<double>(test_labels.size());
+  return static_cast<double>(right) / static_cast<double>(test.labels.size());
 }
 
 }  // namespace
@@ -175,10 +177,12 @@ absl::StatusOr<EncoderEvaluation> EvaluateFeatures(const LabelledFeatures& train
   std::vector<float> train_rows = standardiser.Apply(train.features);
   std::vector<float> test_rows = standardiser.Apply(test.features);
   EncoderEvaluation result;
-  result.linear_accuracy = LinearAccuracy(train_rows, train.labels, test_rows, test.labels, width, classes);
+  result.linear_accuracy =
+      LinearAccuracy({train_rows, train.labels}, {test_rows, test.labels}, width, classes);
   ToUnitLength(train_rows, width);
   ToUnitLength(test_rows, width);
-  result.knn_accuracy = NeighbourAccuracy(train_rows, train.labels, test_rows, test.labels, width, classes);
+  result.knn_accuracy =
+      NeighbourAccuracy({train_rows, train.labels}, {test_rows, test.labels}, width, classes);
   std::vector<float> by_feature(test.features.size());
   const std::size_t count = test.labels.size();
   for (std::size_t i = 0; i < by_feature.size(); ++i)

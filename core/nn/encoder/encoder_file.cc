@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
+#include <algorithm>
 #include <map>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "core/parameters/safetensors.h"
 #include "core/status/macros.h"
 
@@ -20,12 +22,9 @@ const std::map<std::string, EncoderNorm, std::less<>> kNorms = {
 const std::map<std::string, EncoderActivation, std::less<>> kActivations = {
     {"relu", EncoderActivation::kRelu}, {"hard_clip", EncoderActivation::kHardClip}};
 
-template <class Value>
-std::string NameOf(const std::map<std::string, Value, std::less<>>& names, Value value) {
-  for (const auto& [name, v] : names) {
-    if (v == value) return name;
-  }
-  return "";
+template <class Names, class Value>
+std::string NameOf(const Names& names, Value value) {
+  return std::ranges::find(names, value, &Names::value_type::second)->first;
 }
 
 // Reads metadata one entry after another and remembers the first fault.
@@ -33,7 +32,7 @@ class Metadata {
  public:
   explicit Metadata(const parameters::TensorSet& set) : set_(set) {}
 
-  std::string_view Text(std::string_view key) {
+  std::string Text(std::string_view key) {
     const auto entry = set_.metadata.find(key);
     if (entry != set_.metadata.end()) return entry->second;
     Fail(fmt::format("metadata \"{}\" is missing", key));
@@ -42,12 +41,8 @@ class Metadata {
   std::size_t Number(std::string_view key) { return Parse(key, Text(key)); }
   std::vector<std::size_t> Numbers(std::string_view key) {
     std::vector<std::size_t> numbers;
-    std::string_view rest = Text(key);
-    while (!rest.empty()) {
-      const std::size_t comma = std::min(rest.find(','), rest.size());
-      numbers.push_back(Parse(key, rest.substr(0, comma)));
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
+    const std::vector<std::string> texts = absl::StrSplit(Text(key), ',');
+    for (const std::string& text : texts) numbers.push_back(Parse(key, text));
     return numbers;
   }
   template <class Value>
@@ -60,16 +55,13 @@ class Metadata {
   const absl::Status& status() const { return status_; }
 
  private:
-  std::size_t Parse(std::string_view key, std::string_view text) {
+  std::size_t Parse(std::string_view key, const std::string& text) {
     std::size_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size()) return value;
+    if (absl::SimpleAtoi(text, &value)) return value;
     Fail(fmt::format("metadata \"{}\" is not a number", key));
     return 0;
   }
-  void Fail(const std::string& message) {
-    if (status_.ok()) status_ = absl::InvalidArgumentError(message);
-  }
+  void Fail(const std::string& message) { status_.Update(absl::InvalidArgumentError(message)); }
 
   const parameters::TensorSet& set_;
   absl::Status status_;

@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "absl/status/status.h"
-
 namespace tributary::nn {
 
 // Between convolution and activation. The L1 filter-response norm divides each channel of each image by its
@@ -32,8 +30,5 @@ struct EncoderOptions {
 
   std::size_t feature_count() const { return channels.back() * grid * grid; }
 };
-
-// InvalidArgument, naming the first option at fault.
-absl::Status Validate(const EncoderOptions& options);
 
 }  // namespace tributary::nn

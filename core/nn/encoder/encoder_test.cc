@@ -32,7 +32,7 @@ TEST(EncoderTest, SlopeAlongEachTensorAgreesWithTheGradient) {
     const std::vector<float> weights = RandomValues(options.feature_count() * kEncoderBatch, 3);
     std::vector<float> features(weights.size()), gradient(layout.size(), 0.0f);
     const auto output = [&] {
-      encoder.TrainForward(parameters, images, pass, features);
+      encoder.Forward(EncoderStatistics::kBatch, parameters, images, pass, features);
       double sum = 0;
       for (std::size_t i = 0; i < features.size(); ++i) sum += double{weights[i]} * features[i];
       return sum;

@@ -72,16 +72,14 @@ void ProjectionHead::Backward(std::span<const float> parameters, const Projectio
   if (shape_.output_norm) {
     BackwardNorm(parameters, output_norm_, pass.output_norm, output_gradient, gradient);
   }
-  gemm_.Multiply(RowMajor(output_gradient.data(), shape_.outputs, batch_),
-                 Transposed(RowMajor(pass.hidden.data(), shape_.hidden, batch_)),
-                 second_weight_.Of(gradient).data(), /*accumulate=*/true);
+  second_.BackwardWeights(gemm_, RowMajor(pass.hidden.data(), shape_.hidden, batch_), output_gradient.data(),
+                          second_weight_.Of(gradient).data(), /*accumulate=*/true);
   second_.BackwardInput(gemm_, second_weight_.Of(parameters).data(), output_gradient.data(), batch_,
                         hidden_gradient_.data());
   ReluBackward(pass.hidden, hidden_gradient_);
   if (shape_.norm) BackwardNorm(parameters, hidden_norm_, pass.hidden_norm, hidden_gradient_, gradient);
-  gemm_.Multiply(RowMajor(hidden_gradient_.data(), shape_.hidden, batch_),
-                 Transposed(RowMajor(pass.input.data(), shape_.inputs, batch_)),
-                 first_weight_.Of(gradient).data(), /*accumulate=*/true);
+  first_.BackwardWeights(gemm_, RowMajor(pass.input.data(), shape_.inputs, batch_), hidden_gradient_.data(),
+                         first_weight_.Of(gradient).data(), /*accumulate=*/true);
   first_.BackwardInput(gemm_, first_weight_.Of(parameters).data(), hidden_gradient_.data(), batch_,
                        input_gradient.data());
 }

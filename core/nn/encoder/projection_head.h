@@ -3,14 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/nn/kernel/batch_norm.h"
-#include "core/nn/kernel/dense.h"
 #include "core/nn/kernel/gemm.h"
 #include "core/nn/kernel/parameter_layout.h"
 

@@ -128,7 +128,7 @@ absl::Status SelfSupervisedTrainer::SetParameters(std::span<const float> paramet
 // Call it first in a step: the running statistics learn from it, too.
 void SelfSupervisedTrainer::Project(std::span<float> parameters, std::span<const std::uint8_t> images,
                                     Pass& pass) {
-  encoder_.TrainForward(parameters, images, pass.encoder, pass.features);
+  encoder_.Forward(EncoderStatistics::kBatch, parameters, images, pass.encoder, pass.features);
   encoder_.MixStatistics(pass.encoder, kEncoderNormMomentum, parameters);
   projector_.Forward(parameters, pass.features, pass.projector);
 }
@@ -193,7 +193,8 @@ void SelfSupervisedTrainer::CalibrateStatistics(std::span<const std::uint8_t> im
   const std::size_t size = views_.size() / 2;
   Pass& pass = passes_[0];
   for (std::size_t first = 0; first + size <= images.size(); first += size) {
-    encoder_.TrainForward(parameters_, images.subspan(first, size), pass.encoder, pass.features);
+    encoder_.Forward(EncoderStatistics::kBatch, parameters_, images.subspan(first, size), pass.encoder,
+                     pass.features);
     const auto weight = static_cast<float>(size) / static_cast<float>(first + size);
     encoder_.MixStatistics(pass.encoder, weight, parameters_);
   }
@@ -208,7 +209,7 @@ std::vector<float> SelfSupervisedTrainer::Features(std::span<const std::uint8_t>
   for (std::size_t first = 0; first < count; first += options_.batch) {
     const std::size_t valid = std::min(options_.batch, count - first);
     std::ranges::copy(images.subspan(first * pixels, valid * pixels), batch.begin());
-    encoder_.Infer(parameters_, batch, pass.encoder, pass.features);
+    encoder_.Forward(EncoderStatistics::kRunning, parameters_, batch, pass.encoder, pass.features);
     for (std::size_t n = 0; n < valid; ++n) {
       for (std::size_t f = 0; f < width; ++f) {
         features[(first + n) * width + f] = pass.features[f * options_.batch + n];

@@ -8,8 +8,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary::nn {
-namespace HWY_NAMESPACE {
+namespace tributary::nn::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -172,8 +171,7 @@ void PoolGradient(const float* x, const PlaneShape& shape, const NormCoefficient
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace tributary::nn
+}  // namespace tributary::nn::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -12,46 +12,36 @@
 #include "core/nn/kernel/product_tile-inl.h"
 #include "hwy/highway.h"
 
-#ifndef TRIBUTARY_CORE_NN_CONVOLUTION_3X3_SHAPES
-#define TRIBUTARY_CORE_NN_CONVOLUTION_3X3_SHAPES
-namespace tributary::nn {
+HWY_BEFORE_NAMESPACE();
+namespace tributary::nn::HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kConvolutionTaps = Convolution3x3::kTaps;
+constexpr std::size_t kTaps = Convolution3x3::kTaps;
 constexpr std::size_t kPanelRows = Convolution3x3::kGroup;
+static_assert(kPanelRows % kTileRows == 0);
 
-// The offset of a tap's pixel from the centre.
-std::array<std::ptrdiff_t, kConvolutionTaps> TapOffsets(const PlaneShape& shape) {
-  std::array<std::ptrdiff_t, kConvolutionTaps> offsets;
+// The offset of each tap's pixel from the centre.
+using Offsets = std::array<std::ptrdiff_t, kTaps>;
+
+Offsets TapOffsets(const PlaneShape& shape) {
+  Offsets offsets;
   const auto row = static_cast<std::ptrdiff_t>(shape.pitch());
   const auto pixel = static_cast<std::ptrdiff_t>(shape.lanes());
-  for (std::ptrdiff_t tap = 0; tap < static_cast<std::ptrdiff_t>(kConvolutionTaps); ++tap) {
+  for (std::ptrdiff_t tap = 0; tap < static_cast<std::ptrdiff_t>(kTaps); ++tap) {
     offsets[static_cast<std::size_t>(tap)] = (tap / 3 - 1) * row + (tap % 3 - 1) * pixel;
   }
   return offsets;
 }
 
-}  // namespace
-}  // namespace tributary::nn
-#endif
-
-HWY_BEFORE_NAMESPACE();
-namespace tributary::nn {
-namespace HWY_NAMESPACE {
-namespace {
-
-static_assert(kPanelRows % kTileRows == 0);
-
 // One tile of output: kTileRows channels × kVectors vectors. `x` is its first place in the first channel;
 // `weights` starts at the tile's rows in the packed weights [inputs · 9 × kPanelRows].
 template <std::size_t kVectors>
-HWY_INLINE void ForwardTile(const float* x, std::size_t inputs, std::size_t stride,
-                            const std::array<std::ptrdiff_t, kConvolutionTaps>& offsets,
+HWY_INLINE void ForwardTile(const float* x, std::size_t inputs, std::size_t stride, const Offsets& offsets,
                             const float* HWY_RESTRICT weights, float* HWY_RESTRICT y, std::size_t rows) {
   const D d;
   ProductTile<kTileRows, kVectors> tile;
   for (std::size_t c = 0; c < inputs; ++c, x += stride) {
-    for (std::size_t tap = 0; tap < kConvolutionTaps; ++tap, weights += kPanelRows) {
+    for (std::size_t tap = 0; tap < kTaps; ++tap, weights += kPanelRows) {
       tile.Add([&](std::size_t r) { return hn::Set(d, weights[r]); },
                [&](std::size_t v) { return hn::Load(d, x + offsets[tap] + v * kLanes); });
     }
@@ -89,34 +79,17 @@ void AddWeightGradient(const Planes& x, const Planes& y, std::size_t count, floa
   constexpr std::size_t kBlock = 1024;
   const PlaneShape& shape = x.shape();
   const auto offsets = TapOffsets(shape);
-  const std::size_t depth = x.channels() * kConvolutionTaps;
+  const std::size_t depth = x.channels() * kTaps;
   for (std::size_t block = 0; block < shape.size(); block += kBlock) {
     const std::size_t end = std::min(block + kBlock, shape.size());
-    for (std::size_t row = 0; row < count; row += kTileRows) {
-      const float* values[kTileRows];
-      float* out[kTileRows];
-      for (std::size_t r = 0; r < kTileRows; ++r) {
-        const std::size_t channel = std::min(row + r, count - 1);
-        values[r] = y.channel(channel);
-        out[r] = gradient + channel * depth;
-      }
-      for (std::size_t k = 0; k < depth; k += kTileVectors) {
-        const float* shifted[kTileVectors];
-        for (std::size_t t = 0; t < kTileVectors; ++t) {
-          const std::size_t tap = std::min(k + t, depth - 1);
-          shifted[t] = x.channel(tap / kConvolutionTaps) + offsets[tap % kConvolutionTaps];
-        }
-        AddDots(values, shifted, block, end, out, std::min(kTileRows, count - row),
-                std::min(kTileVectors, depth - k));
-        for (float*& o : out) o += kTileVectors;
-      }
-    }
+    AddDots(
+        count, [&](std::size_t channel) { return y.channel(channel); }, depth,
+        [&](std::size_t k) { return x.channel(k / kTaps) + offsets[k % kTaps]; }, block, end, gradient);
   }
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace tributary::nn
+}  // namespace tributary::nn::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -127,7 +100,9 @@ HWY_EXPORT(ConvolvePlanes);
 HWY_EXPORT(AddWeightGradient);
 
 // Floats of a packed group.
-constexpr std::size_t PanelSize(std::size_t inputs) { return inputs * kConvolutionTaps * kPanelRows; }
+constexpr std::size_t PanelSize(std::size_t inputs) {
+  return inputs * Convolution3x3::kTaps * Convolution3x3::kGroup;
+}
 
 }  // namespace
 
@@ -139,7 +114,7 @@ Convolution3x3::Convolution3x3(std::size_t inputs, std::size_t outputs)
 void Convolution3x3::Forward(std::span<const float> weights, const Planes& x, std::size_t first, Planes& y) {
   const std::size_t depth = inputs_ * kTaps, count = std::min(kGroup, outputs_ - first);
   for (std::size_t o = 0; o < count; ++o) {
-    for (std::size_t k = 0; k < depth; ++k) packed_[k * kPanelRows + o] = weights[(first + o) * depth + k];
+    for (std::size_t k = 0; k < depth; ++k) packed_[k * kGroup + o] = weights[(first + o) * depth + k];
   }
   HWY_DYNAMIC_DISPATCH(ConvolvePlanes)(x, packed_.get(), first, count, y);
 }

@@ -11,19 +11,70 @@
 #include "core/nn/kernel/product_tile-inl.h"
 #include "hwy/highway.h"
 
-#ifndef TRIBUTARY_CORE_NN_GEMM_BLOCKS
-#define TRIBUTARY_CORE_NN_GEMM_BLOCKS
-namespace tributary::nn {
+HWY_BEFORE_NAMESPACE();
+namespace tributary::nn::HWY_NAMESPACE {
 namespace {
 
-// Packed blocks: a [96 × 256] takes 96 KiB, b [256 × 512] 512 KiB: both stay in a 1 MiB second-level cache.
-constexpr std::size_t kBlockRows = 96;
-constexpr std::size_t kBlockDepth = 256;
-constexpr std::size_t kBlockColumns = 512;
-// The micro-kernel's rows. The panels of b are at most kMaxPanelColumns wide.
-constexpr std::size_t kPanelRows = 6;
-constexpr std::size_t kMaxPanelColumns = 64;
-static_assert(kBlockRows % kPanelRows == 0 && kBlockColumns % kMaxPanelColumns == 0);
+constexpr std::size_t kPanelRows = Gemm::kPanelRows;
+// 6 × 4 accumulators need 32 vector registers, 6 × 2 fit into 16.
+constexpr std::size_t kPanelVectors = kManyRegisters ? 4 : 2;
+constexpr std::size_t kPanelColumns = kPanelVectors * kLanes;
+static_assert(Gemm::kBlockColumns % kPanelColumns == 0);
+
+// out [kPanelRows × kPanelColumns] (row stride `stride`) = or += a panel of a times a panel of b.
+HWY_INLINE void MicroKernel(std::size_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+                            float* HWY_RESTRICT out, std::size_t stride, bool accumulate) {
+  const D d;
+  ProductTile<kPanelRows, kPanelVectors> tile;
+  for (std::size_t k = 0; k < depth; ++k, a += kPanelRows, b += kPanelColumns) {
+    tile.Add([&](std::size_t r) { return hn::Set(d, a[r]); },
+             [&](std::size_t v) { return hn::Load(d, b + v * kLanes); });
+  }
+  tile.ForEach([&](std::size_t r, std::size_t v, V sum) {
+    float* at = out + r * stride + v * kLanes;
+    hn::StoreU(accumulate ? hn::Add(hn::LoadU(d, at), sum) : sum, d, at);
+  });
+}
+
+// One packed block of a times one packed block of b, added to or stored in c.
+void MultiplyBlock(const float* a, std::size_t rows, const float* b, std::size_t columns, std::size_t depth,
+                   float* c, std::size_t stride, bool accumulate) {
+  HWY_ALIGN float edge[kPanelRows * kPanelColumns];
+  for (std::size_t j = 0; j < columns; j += kPanelColumns) {
+    const std::size_t valid_columns = std::min(kPanelColumns, columns - j);
+    for (std::size_t i = 0; i < rows; i += kPanelRows) {
+      const std::size_t valid_rows = std::min(kPanelRows, rows - i);
+      float* tile = c + i * stride + j;
+      if (valid_rows == kPanelRows && valid_columns == kPanelColumns) {
+        MicroKernel(depth, a + i * depth, b + j * depth, tile, stride, accumulate);
+        continue;
+      }
+      MicroKernel(depth, a + i * depth, b + j * depth, edge, kPanelColumns, false);
+      for (std::size_t r = 0; r < valid_rows; ++r) {
+        for (std::size_t x = 0; x < valid_columns; ++x) {
+          float& out = tile[r * stride + x];
+          out = (accumulate ? out : 0.0f) + edge[r * kPanelColumns + x];
+        }
+      }
+    }
+  }
+}
+
+std::size_t PanelColumns() { return kPanelColumns; }
+
+}  // namespace
+}  // namespace tributary::nn::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tributary::nn {
+
+namespace {
+
+HWY_EXPORT(MultiplyBlock);
+HWY_EXPORT(PanelColumns);
+
+constexpr std::size_t kPanelRows = Gemm::kPanelRows;
 
 // Rows [row, row + rows) × columns [depth0, depth0 + depth) of `a`, in panels of kPanelRows rows,
 // depth-major, filled up with zeros.
@@ -68,91 +119,27 @@ void PackB(const MatrixView& b, std::size_t depth0, std::size_t depth, std::size
 }
 
 }  // namespace
-}  // namespace tributary::nn
-#endif
-
-HWY_BEFORE_NAMESPACE();
-namespace tributary::nn {
-namespace HWY_NAMESPACE {
-namespace {
-
-// 6 × 4 accumulators need 32 vector registers, 6 × 2 fit into 16.
-constexpr std::size_t kPanelVectors = kManyRegisters ? 4 : 2;
-constexpr std::size_t kPanelColumns = kPanelVectors * kLanes;
-static_assert(kPanelColumns <= kMaxPanelColumns);
-
-// out [kPanelRows × kPanelColumns] (row stride `stride`) = or += a panel of a times a panel of b.
-HWY_INLINE void MicroKernel(std::size_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
-                            float* HWY_RESTRICT out, std::size_t stride, bool accumulate) {
-  const D d;
-  ProductTile<kPanelRows, kPanelVectors> tile;
-  for (std::size_t k = 0; k < depth; ++k, a += kPanelRows, b += kPanelColumns) {
-    tile.Add([&](std::size_t r) { return hn::Set(d, a[r]); },
-             [&](std::size_t v) { return hn::Load(d, b + v * kLanes); });
-  }
-  tile.ForEach([&](std::size_t r, std::size_t v, V sum) {
-    float* at = out + r * stride + v * kLanes;
-    hn::StoreU(accumulate ? hn::Add(hn::LoadU(d, at), sum) : sum, d, at);
-  });
-}
-
-// One packed block of a times one packed block of b, added to or stored in c.
-void MultiplyBlock(const float* a, std::size_t rows, const float* b, std::size_t columns, std::size_t depth,
-                   float* c, std::size_t stride, bool accumulate) {
-  HWY_ALIGN float edge[kPanelRows * kPanelColumns];
-  for (std::size_t j = 0; j < columns; j += kPanelColumns) {
-    const std::size_t valid_columns = std::min(kPanelColumns, columns - j);
-    for (std::size_t i = 0; i < rows; i += kPanelRows) {
-      const std::size_t valid_rows = std::min(kPanelRows, rows - i);
-      float* tile = c + i * stride + j;
-      if (valid_rows == kPanelRows && valid_columns == kPanelColumns) {
-        MicroKernel(depth, a + i * depth, b + j * depth, tile, stride, accumulate);
-        continue;
-      }
-      MicroKernel(depth, a + i * depth, b + j * depth, edge, kPanelColumns, false);
-      for (std::size_t r = 0; r < valid_rows; ++r) {
-        for (std::size_t x = 0; x < valid_columns; ++x) {
-          float& out = tile[r * stride + x];
-          out = (accumulate ? out : 0.0f) + edge[r * kPanelColumns + x];
-        }
-      }
-    }
-  }
-}
-
-void Multiply(const MatrixView& a, const MatrixView& b, float* c, bool accumulate, float* packed_a,
-              float* packed_b) {
-  for (std::size_t column = 0; column < b.columns; column += kBlockColumns) {
-    const std::size_t columns = std::min(kBlockColumns, b.columns - column);
-    for (std::size_t k = 0; k < a.columns; k += kBlockDepth) {
-      const std::size_t depth = std::min(kBlockDepth, a.columns - k);
-      PackB(b, k, depth, column, columns, kPanelColumns, packed_b);
-      for (std::size_t row = 0; row < a.rows; row += kBlockRows) {
-        const std::size_t rows = std::min(kBlockRows, a.rows - row);
-        PackA(a, row, rows, k, depth, packed_a);
-        MultiplyBlock(packed_a, rows, packed_b, columns, depth, c + row * b.columns + column, b.columns,
-                      accumulate || k > 0);
-      }
-    }
-  }
-}
-
-}  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace tributary::nn
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace tributary::nn {
-
-HWY_EXPORT(Multiply);
 
 Gemm::Gemm()
     : packed_a_(hwy::AllocateAligned<float>(kBlockRows * kBlockDepth)),
       packed_b_(hwy::AllocateAligned<float>(kBlockDepth * kBlockColumns)) {}
 
 void Gemm::Multiply(const MatrixView& a, const MatrixView& b, float* c, bool accumulate) {
-  HWY_DYNAMIC_DISPATCH(Multiply)(a, b, c, accumulate, packed_a_.get(), packed_b_.get());
+  const std::size_t width = HWY_DYNAMIC_DISPATCH(PanelColumns)();
+  for (std::size_t column = 0; column < b.columns; column += kBlockColumns) {
+    const std::size_t columns = std::min(kBlockColumns, b.columns - column);
+    for (std::size_t k = 0; k < a.columns; k += kBlockDepth) {
+      const std::size_t depth = std::min(kBlockDepth, a.columns - k);
+      PackB(b, k, depth, column, columns, width, packed_b_.get());
+      for (std::size_t row = 0; row < a.rows; row += kBlockRows) {
+        const std::size_t rows = std::min(kBlockRows, a.rows - row);
+        PackA(a, row, rows, k, depth, packed_a_.get());
+        HWY_DYNAMIC_DISPATCH(MultiplyBlock)
+        (packed_a_.get(), rows, packed_b_.get(), columns, depth, c + row * b.columns + column, b.columns,
+         accumulate || k > 0);
+      }
+    }
+  }
 }
 
 }  // namespace tributary::nn

@@ -1,8 +1,10 @@
-// Single-precision matrix product, blocked and packed as in Goto & van de Geijn, "Anatomy of High-Performance
-// Matrix Multiplication" (2008); the micro-kernel is chosen for the processor at run time.
+// Single-precision matrix product, and the dense layer on it. The product is blocked and packed as in Goto &
+// van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008); the micro-kernel is chosen for
+// the processor at run time.
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "hwy/aligned_allocator.h"
 
@@ -29,6 +31,13 @@ constexpr MatrixView Transposed(const MatrixView& m) {
 // thread.
 class Gemm {
  public:
+  // Packed blocks: a [96 × 256] takes 96 KiB, b [256 × 512] 512 KiB: both stay in a 1 MiB second-level cache.
+  static constexpr std::size_t kBlockRows = 96;
+  static constexpr std::size_t kBlockDepth = 256;
+  static constexpr std::size_t kBlockColumns = 512;
+  static constexpr std::size_t kPanelRows = 6;  // of the micro-kernel
+  static_assert(kBlockRows % kPanelRows == 0);
+
   Gemm();
 
   // c = a · b, or c += a · b. c is row-major [a.rows × b.columns] and overlaps neither input; a.columns ==
@@ -39,5 +48,43 @@ class Gemm {
   hwy::AlignedFreeUniquePtr<float[]> packed_a_;
   hwy::AlignedFreeUniquePtr<float[]> packed_b_;
 };
+
+// Fully connected layer without bias. Activations are feature-major: [features × batch];
+// weights and gradients are the caller's, row-major [outputs × inputs].
+struct Dense {
+  std::size_t inputs;
+  std::size_t outputs;
+
+  constexpr std::size_t weight_count() const { return inputs * outputs; }
+
+  // y [outputs × x.columns] = weights · x; x is [inputs × batch] with any strides, so row-major samples need
+  // no transposition.
+  void Forward(Gemm& gemm, const float* weights, const MatrixView& x, float* y) const {
+    gemm.Multiply(RowMajor(weights, outputs, inputs), x, y);
+  }
+
+  // weight_gradient = or += y_gradient · xᵀ, summed over the batch.
+  void BackwardWeights(Gemm& gemm, const MatrixView& x, const float* y_gradient, float* weight_gradient,
+                       bool accumulate = false) const {
+    gemm.Multiply(RowMajor(y_gradient, outputs, x.columns), Transposed(x), weight_gradient, accumulate);
+  }
+
+  // x_gradient [inputs × batch] = weightsᵀ · y_gradient.
+  void BackwardInput(Gemm& gemm, const float* weights, const float* y_gradient, std::size_t batch,
+                     float* x_gradient) const {
+    gemm.Multiply(Transposed(RowMajor(weights, outputs, inputs)), RowMajor(y_gradient, outputs, batch),
+                  x_gradient);
+  }
+};
+
+// In place: values = max(values, 0); NaN becomes 0.
+inline void ReluForward(std::span<float> values) {
+  for (float& value : values) value = value > 0.0f ? value : 0.0f;
+}
+
+// Clears the gradient where the activation (the forward result) is zero. Equal lengths.
+inline void ReluBackward(std::span<const float> activation, std::span<float> gradient) {
+  for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = activation[i] > 0.0f ? gradient[i] : 0.0f;
+}
 
 }  // namespace tributary::nn

@@ -43,11 +43,12 @@ absl::Status ReadMetadata(const parameters::TensorSet& set, Conventions conventi
 absl::StatusOr<std::vector<float>> FiniteValues(const parameters::TensorSet& set, const std::string& name,
                                                 const Shape& shape);
 
-// FiniteValues into float or double.
-template <class Value>
+// FiniteValues into a vector, or a span of that size, of float or double.
+template <class Values>
 absl::Status ReadTensor(const parameters::TensorSet& set, const std::string& name, const Shape& shape,
-                        std::span<Value> values) {
+                        Values& values) {
   ASSIGN_OR_RETURN(const std::vector<float> read, FiniteValues(set, name, shape));
+  if constexpr (requires { values.resize(read.size()); }) values.resize(read.size());
   std::ranges::copy(read, values.begin());
   return absl::OkStatus();
 }

@@ -9,13 +9,13 @@
 #define TRIBUTARY_CORE_NN_PRODUCT_TILE_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary::nn {
-namespace HWY_NAMESPACE {
+namespace tributary::nn::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -67,26 +67,33 @@ class ProductTile {
   V sum_[kRows][kColumns];
 };
 
-// dots[r][c] += Σ rows[r][i] · columns[c][i] over first <= i < end, which is rounded up to whole vectors, for
-// r below row_count and c below column_count; all kTileRows and kTileVectors streams must be readable.
-HWY_INLINE void AddDots(const float* const* rows, const float* const* columns, std::size_t first,
-                        std::size_t end, float* const* dots, std::size_t row_count,
-                        std::size_t column_count) {
+// sums [row_count × column_count] += Σ row(r)[i] · column(c)[i] over first <= i < end, which is rounded up to
+// whole vectors.
+template <class Row, class Column>
+HWY_INLINE void AddDots(std::size_t row_count, Row row, std::size_t column_count, Column column,
+                        std::size_t first, std::size_t end, float* sums) {
   const D d;
-  ProductTile<kTileRows, kTileVectors> tile;
-  for (std::size_t i = first; i < end; i += kLanes) {
-    tile.Add([&](std::size_t r) { return hn::LoadU(d, rows[r] + i); },
-             [&](std::size_t c) { return hn::LoadU(d, columns[c] + i); });
+  for (std::size_t y = 0; y < row_count; y += kTileRows) {
+    const float* rows[kTileRows];
+    for (std::size_t r = 0; r < kTileRows; ++r) rows[r] = row(std::min(y + r, row_count - 1));
+    for (std::size_t x = 0; x < column_count; x += kTileVectors) {
+      const float* columns[kTileVectors];
+      for (std::size_t c = 0; c < kTileVectors; ++c) columns[c] = column(std::min(x + c, column_count - 1));
+      ProductTile<kTileRows, kTileVectors> tile;
+      for (std::size_t i = first; i < end; i += kLanes) {
+        tile.Add([&](std::size_t r) { return hn::LoadU(d, rows[r] + i); },
+                 [&](std::size_t c) { return hn::LoadU(d, columns[c] + i); });
+      }
+      tile.ForEach([&](std::size_t r, std::size_t c, V sum) {
+        const float total = hn::GetLane(hn::SumOfLanes(d, sum));
+        if (y + r < row_count && x + c < column_count) sums[(y + r) * column_count + x + c] += total;
+      });
+    }
   }
-  tile.ForEach([&](std::size_t r, std::size_t c, V sum) {
-    const float total = hn::GetLane(hn::SumOfLanes(d, sum));
-    if (r < row_count && c < column_count) dots[r][c] += total;
-  });
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace tributary::nn
+}  // namespace tributary::nn::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -15,40 +15,18 @@
 #include "core/nn/kernel/winograd_transforms-inl.h"
 #include "hwy/highway.h"
 
-#ifndef TRIBUTARY_CORE_NN_WINOGRAD_3X3_BLOCKS
-#define TRIBUTARY_CORE_NN_WINOGRAD_3X3_BLOCKS
-namespace tributary::nn {
-namespace {
-
-constexpr std::size_t kPanelRows = 8;  // output channels of a packed panel of kernels
-// A block of tiles with 64 channels takes 0.8 MB transformed; the operands of its 16 products stay in a
-// first-level cache.
-constexpr std::size_t kBlockSize = 192;
-// Longer blocks for dot products, because each ends with a sum over lanes. A row of points at a time, 64
-// channels against 32 take 1.2 MB.
-constexpr std::size_t kGradientBlockSize = 800;
-
-constexpr std::size_t InPanels(std::size_t channels) {
-  return (channels + kPanelRows - 1) / kPanelRows * kPanelRows;
-}
-
-}  // namespace
-}  // namespace tributary::nn
-#endif
-
 HWY_BEFORE_NAMESPACE();
-namespace tributary::nn {
-namespace HWY_NAMESPACE {
+namespace tributary::nn::HWY_NAMESPACE {
 namespace {
 
 static_assert(WinogradTiling::kGranularity % (kTileVectors * kLanes) == 0);
 
-// kTileRows channels × kTileVectors vectors of products: a panel [depth × kPanelRows] times source.
+// kTileRows channels × kTileVectors vectors of products: a panel [depth × kWinogradPanelRows] times source.
 HWY_INLINE void MultiplyTile(const float* HWY_RESTRICT panel, const float* HWY_RESTRICT source,
                              std::size_t depth, std::size_t stride, float* HWY_RESTRICT product) {
   const D d;
   ProductTile<kTileRows, kTileVectors> tile;
-  for (std::size_t c = 0; c < depth; ++c, panel += kPanelRows, source += stride) {
+  for (std::size_t c = 0; c < depth; ++c, panel += kWinogradPanelRows, source += stride) {
     tile.Add([&](std::size_t r) { return hn::Set(d, panel[r]); },
              [&](std::size_t v) { return hn::Load(d, source + v * kLanes); });
   }
@@ -56,20 +34,21 @@ HWY_INLINE void MultiplyTile(const float* HWY_RESTRICT panel, const float* HWY_R
       [&](std::size_t r, std::size_t v, V sum) { hn::Store(sum, d, product + r * stride + v * kLanes); });
 }
 
-// product = kernels · source at one point: panels of [depth × kPanelRows] times [depth × size].
+// product = kernels · source at one point: panels of [depth × kWinogradPanelRows] times [depth × size].
 void MultiplyPoint(const float* kernels, const float* source, std::size_t depth, std::size_t stride,
                    std::size_t size, std::size_t outputs, float* product) {
   for (std::size_t row = 0; row < outputs; row += kTileRows) {
-    const float* panel = kernels + row / kPanelRows * kPanelRows * depth + row % kPanelRows;
+    const float* panel =
+        kernels + row / kWinogradPanelRows * kWinogradPanelRows * depth + row % kWinogradPanelRows;
     for (std::size_t t = 0; t < size; t += kTileVectors * kLanes) {
       MultiplyTile(panel, source + t, depth, stride, product + row * stride + t);
     }
   }
 }
 
-// y = kernels ∗ x; kernels: 16 × panels of [x.channels × kPanelRows].
+// y = kernels ∗ x; kernels: 16 × panels of [x.channels × kWinogradPanelRows].
 void Convolve(const Planes& x, const float* kernels, float* source, float* product, Planes& y) {
-  const WinogradTiling tiling(x.shape(), kBlockSize);
+  const WinogradTiling tiling(x.shape(), kWinogradBlockSize);
   const std::size_t depth = x.channels(), outputs = InPanels(y.channels());
   const std::size_t source_next = tiling.PointStride(depth), product_next = tiling.PointStride(outputs);
   tiling.ForEachBlock([&](const WinogradBlock& block) {
@@ -85,40 +64,21 @@ void Convolve(const Planes& x, const float* kernels, float* source, float* produ
   });
 }
 
-// gradient [outputs × inputs] += y · xᵀ at one point.
-void AddPointGradient(const float* x, std::size_t inputs, const float* y, std::size_t outputs,
-                      std::size_t stride, std::size_t size, float* gradient) {
-  for (std::size_t output = 0; output < outputs; output += kTileRows) {
-    const float* values[kTileRows];
-    float* out[kTileRows];
-    for (std::size_t o = 0; o < kTileRows; ++o) {
-      const std::size_t channel = std::min(output + o, outputs - 1);
-      values[o] = y + channel * stride;
-      out[o] = gradient + channel * inputs;
-    }
-    for (std::size_t input = 0; input < inputs; input += kTileVectors) {
-      const float* sources[kTileVectors];
-      for (std::size_t i = 0; i < kTileVectors; ++i)
-        sources[i] = x + std::min(input + i, inputs - 1) * stride;
-      AddDots(values, sources, 0, size, out, std::min(kTileRows, outputs - output),
-              std::min(kTileVectors, inputs - input));
-      for (float*& o : out) o += kTileVectors;
-    }
-  }
-}
-
 // gradient [4 × y.channels × x.channels] += that of a row of the transformed kernels' points.
 template <std::size_t kRow>
 void AddRowGradient(const Planes& x, const Planes& y, float* x_points, float* y_points, float* gradient) {
-  const WinogradTiling tiling(x.shape(), kGradientBlockSize);
+  const WinogradTiling tiling(x.shape(), kWinogradGradientBlockSize);
   const std::size_t inputs = x.channels(), outputs = y.channels();
   tiling.ForEachBlock([&](const WinogradBlock& block) {
     TransformInput<kRow>(x, tiling, block, x_points);
     TransformGradient<kRow>(y, tiling, block, y_points);
     for (std::size_t p = 0; p < kWinogradRow; ++p) {
-      AddPointGradient(x_points + p * tiling.PointStride(inputs), inputs,
-                       y_points + p * tiling.PointStride(outputs), outputs, tiling.stride(), block.size(),
-                       gradient + p * outputs * inputs);
+      const float* xs = x_points + p * tiling.PointStride(inputs);
+      const float* ys = y_points + p * tiling.PointStride(outputs);
+      AddDots(
+          outputs, [&](std::size_t o) { return ys + o * tiling.stride(); }, inputs,
+          [&](std::size_t i) { return xs + i * tiling.stride(); }, 0, block.size(),
+          gradient + p * outputs * inputs);
     }
   });
 }
@@ -132,8 +92,7 @@ void AddKernelGradient(const Planes& x, const Planes& y, float* x_points, float*
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace tributary::nn
+}  // namespace tributary::nn::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -182,16 +141,17 @@ Kernel KernelGradient(const std::array<float, kWinogradPoints>& u) {
   return kernel;
 }
 
-// Into 16 × panels of [inputs × kPanelRows]; kernel(o, c) is what leads from input c to output o.
+// Into 16 × panels of [inputs × kWinogradPanelRows]; kernel(o, c) is what leads from input c to output o.
 template <class KernelOf>
 void PackKernels(std::size_t inputs, std::size_t outputs, KernelOf kernel, float* packed) {
   const std::size_t point_stride = WinogradTiling::Apart(InPanels(outputs) * inputs);
   for (std::size_t o = 0; o < InPanels(outputs); ++o) {
-    float* panel = packed + o / kPanelRows * kPanelRows * inputs + o % kPanelRows;
+    float* panel = packed + o / kWinogradPanelRows * kWinogradPanelRows * inputs + o % kWinogradPanelRows;
     for (std::size_t c = 0; c < inputs; ++c) {
       const std::array<float, kWinogradPoints> points =
           o < outputs ? TransformKernel(kernel(o, c)) : std::array<float, kWinogradPoints>{};
-      for (std::size_t p = 0; p < kWinogradPoints; ++p) panel[p * point_stride + c * kPanelRows] = points[p];
+      for (std::size_t p = 0; p < kWinogradPoints; ++p)
+        panel[p * point_stride + c * kWinogradPanelRows] = points[p];
     }
   }
 }
@@ -205,8 +165,8 @@ hwy::AlignedFreeUniquePtr<float[]> Zeros(std::size_t count) {
 // A buffer of transformed tiles: all points of a block, or a row of points of a longer one.
 std::size_t PointsSize(std::size_t channels, PlaneShape shape) {
   const std::size_t padded = InPanels(channels);
-  return std::max(kWinogradPoints * WinogradTiling(shape, kBlockSize).PointStride(padded),
-                  kWinogradRow * WinogradTiling(shape, kGradientBlockSize).PointStride(padded));
+  return std::max(kWinogradPoints * WinogradTiling(shape, kWinogradBlockSize).PointStride(padded),
+                  kWinogradRow * WinogradTiling(shape, kWinogradGradientBlockSize).PointStride(padded));
 }
 
 }  // namespace

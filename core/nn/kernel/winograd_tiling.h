@@ -12,6 +12,18 @@ namespace tributary::nn {
 inline constexpr std::size_t kWinogradRow = 4;
 inline constexpr std::size_t kWinogradPoints = kWinogradRow * kWinogradRow;
 
+inline constexpr std::size_t kWinogradPanelRows = 8;  // output channels of a packed panel of kernels
+// A block of tiles with 64 channels takes 0.8 MB transformed; the operands of its 16 products stay in a
+// first-level cache.
+inline constexpr std::size_t kWinogradBlockSize = 192;
+// Longer blocks for dot products, because each ends with a sum over lanes. A row of points at a time, 64
+// channels against 32 take 1.2 MB.
+inline constexpr std::size_t kWinogradGradientBlockSize = 800;
+
+constexpr std::size_t InPanels(std::size_t channels) {
+  return (channels + kWinogradPanelRows - 1) / kWinogradPanelRows * kWinogradPanelRows;
+}
+
 // Consecutive tiles of one range of images.
 struct WinogradBlock {
   std::size_t first_tile;

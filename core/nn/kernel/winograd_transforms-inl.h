@@ -16,8 +16,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tributary::nn {
-namespace HWY_NAMESPACE {
+namespace tributary::nn::HWY_NAMESPACE {
 namespace {
 
 // Calls visit(tile, image, place among the transformed ones) for each vector of a block.
@@ -113,8 +112,7 @@ void TransformOutput(const float* points, std::size_t next, const WinogradTiling
 }
 
 }  // namespace
-}  // namespace HWY_NAMESPACE
-}  // namespace tributary::nn
+}  // namespace tributary::nn::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

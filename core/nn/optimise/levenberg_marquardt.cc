@@ -26,36 +26,29 @@ class Minimiser {
     if (!std::isfinite(equations_.squared_error))
       return absl::InternalError("the error at the start is not finite");
     Remember();
-    int epoch = 0;
-    LevenbergMarquardtStop stop = LevenbergMarquardtStop::kEpochs;
-    for (; epoch < options_.max_epochs; ++epoch) {
+    while (best_.epochs < options_.max_epochs) {
       if (2.0 * equations_.gradient.lpNorm<Eigen::Infinity>() / count_ <= options_.min_gradient) {
-        stop = LevenbergMarquardtStop::kGradient;
-        break;
+        return Stop(LevenbergMarquardtStop::kGradient);
       }
       if (equations_.squared_error / count_ <= options_.min_mean_squared_error) {
-        stop = LevenbergMarquardtStop::kTarget;
-        break;
+        return Stop(LevenbergMarquardtStop::kTarget);
       }
-      if (!Step()) {
-        stop = LevenbergMarquardtStop::kMuMax;
-        break;
-      }
+      if (!Step()) return Stop(LevenbergMarquardtStop::kMuMax);
       Linearise();
-      if (options_.progress) options_.progress(epoch + 1, equations_.squared_error / count_);
-      if (!Remember()) {
-        stop = LevenbergMarquardtStop::kValidation;
-        ++epoch;
-        break;
-      }
+      ++best_.epochs;
+      if (options_.progress) options_.progress(best_.epochs, equations_.squared_error / count_);
+      if (!Remember()) return Stop(LevenbergMarquardtStop::kValidation);
     }
+    return Stop(LevenbergMarquardtStop::kEpochs);
+  }
+
+ private:
+  LevenbergMarquardtResult Stop(LevenbergMarquardtStop stop) {
     best_.mu = mu_;
-    best_.epochs = epoch;
     best_.stop = stop;
     return best_;
   }
 
- private:
   void Linearise() { problem_.Linearise(parameters_, equations_); }
 
   // Raises μ until a step lowers the error, and takes that step. False if μ has reached its limit.

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/nn/kernel/dense.h"
+#include "core/nn/kernel/gemm.h"
 #include "core/nn/optimise/gaussian_nll.h"
 #include "core/nn/positioning/positioning_network.h"
 

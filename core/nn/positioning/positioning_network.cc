@@ -28,28 +28,16 @@ constexpr Convention kPositioningConventions[] = {
 // Every tensor of the file and the member that holds it, for both directions.
 template <class Network, class Visit>
 void VisitTensors(Network& network, Visit visit) {
-  visit("input.mean", Shape{kWidths[0]}, std::span(network.input_mean));
-  visit("input.inverse_deviation", Shape{kWidths[0]}, std::span(network.input_inverse_deviation));
+  visit("input.mean", Shape{kWidths[0]}, network.input_mean);
+  visit("input.inverse_deviation", Shape{kWidths[0]}, network.input_inverse_deviation);
   for (std::size_t l = 0; l < network.weights.size(); ++l) {
-    visit(absl::StrCat("layer", l + 1, ".weight"), Shape{kWidths[l + 1], kWidths[l]},
-          std::span(network.weights[l]));
+    visit(absl::StrCat("layer", l + 1, ".weight"), Shape{kWidths[l + 1], kWidths[l]}, network.weights[l]);
   }
-  visit("batch_norm.scale", Shape{kWidths[1]}, std::span(network.batch_norm_scale));
-  visit("batch_norm.shift", Shape{kWidths[1]}, std::span(network.batch_norm_shift));
+  visit("batch_norm.scale", Shape{kWidths[1]}, network.batch_norm_scale);
+  visit("batch_norm.shift", Shape{kWidths[1]}, network.batch_norm_shift);
   visit("calibration.covariance_scale", Shape{1}, std::span(&network.covariance_scale, 1));
   visit("calibration.activation_range", Shape{network.activation_range.size()},
         std::span(network.activation_range));
-}
-
-PositioningNetwork WithoutValues() {
-  PositioningNetwork network;
-  network.input_mean.resize(kWidths[0]);
-  network.input_inverse_deviation.resize(kWidths[0]);
-  for (std::size_t l = 0; l < network.weights.size(); ++l)
-    network.weights[l].resize(kWidths[l] * kWidths[l + 1]);
-  network.batch_norm_scale.resize(kWidths[1]);
-  network.batch_norm_shift.resize(kWidths[1]);
-  return network;
 }
 
 }  // namespace
@@ -64,10 +52,10 @@ parameters::TensorSet PositioningTensors(const PositioningNetwork& network) {
 }
 
 absl::StatusOr<PositioningNetwork> PositioningFromTensors(const parameters::TensorSet& set) {
-  PositioningNetwork network = WithoutValues();
+  PositioningNetwork network;
   RETURN_IF_ERROR(ReadMetadata(set, kPositioningConventions, network));
   absl::Status status;
-  VisitTensors(network, [&](const std::string& name, const Shape& shape, std::span<float> values) {
+  VisitTensors(network, [&](const std::string& name, const Shape& shape, auto&& values) {
     status.Update(ReadTensor(set, name, shape, values));
   });
   RETURN_IF_ERROR(status);

@@ -9,6 +9,7 @@
 
 #include "core/nn/kernel/batch_norm.h"
 #include "core/nn/kernel/gemm.h"
+#include "core/nn/kernel/parameter_layout.h"
 #include "core/nn/optimise/gradient_descent.h"
 #include "core/nn/positioning/positioning_network.h"
 
@@ -44,18 +45,14 @@ class PositioningTrainer {
 
   // What a layer multiplies: the samples, then the outputs of the layer before, normed behind the first.
   MatrixView Input(std::size_t layer, std::span<const float> features) const;
-  std::span<float> Gamma() { return std::span(parameters_).subspan(gamma_offset_, norm_.features()); }
-  std::span<float> Beta() {
-    return std::span(parameters_).subspan(gamma_offset_ + norm_.features(), norm_.features());
-  }
   void Forward(std::span<const float> features);
   void Backward(std::span<const float> features);
 
   std::size_t batch_;
   OneCycle schedule_;
   std::uint64_t steps_done_ = 0;
-  std::array<std::size_t, kLayers> offsets_;
-  std::size_t gamma_offset_;
+  std::array<ParameterRange, kLayers> weights_;
+  ParameterRange gamma_, beta_;
   std::vector<float> parameters_;
   std::vector<float> gradient_;
   Adam adam_;
