@@ -196,10 +196,9 @@ std::int64_t FusionEngine::Deadline() const {
   return oldest == nullptr ? kNoDeadline : oldest->first_steady_ns + tuning_.deadline_ns;
 }
 
-std::int64_t FusionEngine::Advance(FusionTime now, FusedSlots& out) {
+void FusionEngine::Advance(FusionTime now, FusedSlots& out) {
   const runtime::MutexLock lock(mutex_);
   while (Deadline() <= now.steady_ns) FuseOpen(*ring_.Oldest(), now, counters_.slots_at_deadline, out);
-  return Deadline();
 }
 
 std::int64_t FusionEngine::NextDeadline() const {
@@ -221,11 +220,6 @@ absl::Status FusionEngine::Reconfigure(const FusionTuning& tuning) {
   tuning_ = tuning;
   fusion_.Configure(tuning);
   return absl::OkStatus();
-}
-
-FusionTuning FusionEngine::tuning() const {
-  const runtime::MutexLock lock(mutex_);
-  return tuning_;
 }
 
 FusionCounters FusionEngine::counters() const {

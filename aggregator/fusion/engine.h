@@ -56,7 +56,6 @@ class FusedSlots {
     if (size_ == slots_.size()) slots_.emplace_back();
     return slots_[size_++];
   }
-  void DropLast() { --size_; }
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -95,9 +94,8 @@ class FusionEngine {
   // duplicate, without harm.
   OfferResult Offer(SourceHandle source, const estimate::TupleFrame& frame, FusionTime now, FusedSlots& out);
 
-  // Appends every slot whose deadline has passed. Returns the steady time of the next deadline, or
-  // kNoDeadline.
-  std::int64_t Advance(FusionTime now, FusedSlots& out);
+  // Appends every slot whose deadline has passed.
+  void Advance(FusionTime now, FusedSlots& out);
 
   // The steady time of the next deadline, or kNoDeadline; fuses nothing.
   std::int64_t NextDeadline() const;
@@ -108,9 +106,8 @@ class FusionEngine {
   // InvalidArgument has no effect. A shorter deadline applies from the next Advance.
   absl::Status Reconfigure(const FusionTuning& tuning);
 
-  // Immutable: name, leaves, dimension and limits.
+  // As created: name, leaves, dimension and limits stay; the tuning may be another by now.
   const SiteConfig& config() const { return config_; }
-  FusionTuning tuning() const;
 
   FusionCounters counters() const;
   std::vector<SourceStatus> sources() const;  // by handle

@@ -42,10 +42,12 @@ TEST_F(FusionEngineTest, FusesWhatIsThereAtTheDeadline) {
   Offer("east", Frame(kEpoch, {3.0f}));
   EXPECT_EQ(engine_->NextDeadline(), 5 * kMs);
   now_.steady_ns = 5 * kMs - 1;
-  EXPECT_EQ(engine_->Advance(now_, out_), 5 * kMs);
+  engine_->Advance(now_, out_);
+  EXPECT_EQ(engine_->NextDeadline(), 5 * kMs);
   EXPECT_TRUE(out_.empty());
   now_.steady_ns = 5 * kMs;
-  EXPECT_EQ(engine_->Advance(now_, out_), FusionEngine::kNoDeadline);
+  engine_->Advance(now_, out_);
+  EXPECT_EQ(engine_->NextDeadline(), FusionEngine::kNoDeadline);
   ASSERT_EQ(out_.size(), 1u);
   EXPECT_FLOAT_EQ(out_[0].means[0], 2.0f);
   EXPECT_EQ(out_[0].contributors[0], 0b0011u);
@@ -342,14 +344,14 @@ TEST_F(FusionEngineTest, ConfigurationNamesEveryFault) {
 
 TEST_F(FusionEngineTest, AFaultyReconfigurationChangesNothing) {
   Start();
-  FusionTuning tuning = engine_->tuning();
+  FusionTuning tuning = site_.tuning;
   tuning.deadline_ns = 7 * kMs;
   tuning.consistency_window = 0;
   EXPECT_FALSE(engine_->Reconfigure(tuning).ok());
-  EXPECT_EQ(engine_->tuning().deadline_ns, 5 * kMs);
+  Offer("north", Frame(kEpoch, {1.0f}));
+  EXPECT_EQ(engine_->NextDeadline(), 5 * kMs);
   tuning.consistency_window = 10;
   EXPECT_TRUE(engine_->Reconfigure(tuning).ok());
-  Offer("north", Frame(kEpoch, {1.0f}));
   EXPECT_EQ(engine_->NextDeadline(), 7 * kMs);
 }
 

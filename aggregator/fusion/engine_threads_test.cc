@@ -39,7 +39,7 @@ TEST_F(EngineThreadsTest, EveryTupleHasOneEndWhoeverBroughtIt) {
         EXPECT_LE(engine_->counters().tuples_fused, 3 * kSlots);
         EXPECT_EQ(engine_->sources().size(), 4u);
         EXPECT_EQ(engine_->leaves().size(), 4u);
-        FusionTuning tuning = engine_->tuning();
+        FusionTuning tuning = site_.tuning;
         tuning.consistency_window = 100;
         EXPECT_TRUE(engine_->Reconfigure(tuning).ok());
       }

@@ -120,7 +120,7 @@ TEST_F(TrackedSiteTest, TrackingCanBeSwitchedOff) {
   Start();
   OfferAll(Frame(kEpoch, {1.0f}));
   EXPECT_EQ(out_[0].velocities, (std::vector<float>{0, 0}));
-  FusionTuning tuning = engine_->tuning();
+  FusionTuning tuning = site_.tuning;
   tuning.track.reset();
   ASSERT_TRUE(engine_->Reconfigure(tuning).ok());
   OfferAll(Frame(kEpoch + 1, {1.0f}));

@@ -217,7 +217,7 @@ TEST_F(GateTest, OfTwoNobodyIsLeftOut) {
 TEST_F(GateTest, AGateMayBeSwitchedOnWhileRunning) {
   Run(10);
   EXPECT_TRUE(out_.gated.empty());
-  FusionTuning tuning = engine_->tuning();
+  FusionTuning tuning = site_.tuning;
   tuning.gate_probability = 0.999;
   ASSERT_TRUE(engine_->Reconfigure(tuning).ok());
   SetTime(kEpoch + kSlots, kSlots * kMs);
