@@ -12,7 +12,6 @@
 #include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "cli/model/onnx_file.h"
-#include "cli/model/onnx_summary.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/tensor.h"
 #include "core/runtime/file.h"
