@@ -19,7 +19,7 @@
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
 #include "core/status/macros.h"
-#include "core/wire/convert.h"
+#include "core/wire/json.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -40,7 +40,7 @@ void AddIngestMetrics(const server::IngestServer& server, const server::SiteTabl
          {v1::REFUSAL_REASON_SHAPE, v1::REFUSAL_REASON_UNKNOWN_SOURCE, v1::REFUSAL_REASON_TOO_LARGE}) {
       metrics.AddCounterCallback(
           "tributary_frames_malformed_total", "Frames refused for their structure, before fusion.",
-          {{"site", site->name()}, {"reason", std::string(wire::RefusalReasonLabel(reason))}},
+          {{"site", site->name()}, {"reason", wire::EnumLabel(reason)}},
           [&site = *site, reason] { return static_cast<double>(site.refused_on_wire(reason)); });
     }
   }

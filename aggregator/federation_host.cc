@@ -31,7 +31,6 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
     options.parent.tls = tls;
     options.parent.node = settings.parent->node;
     options.parent.run = settings.parent->run;
-    options.parent.boot_id = wire::NewBootId();
     options.min_nodes = settings.parent->min_nodes;
     host->relay_ = std::make_unique<learning::Relay>(std::move(options), *host->coordinator_, clock);
     host->relay_->Register(metrics);

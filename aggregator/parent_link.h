@@ -37,14 +37,14 @@ class ParentLink final : public publish::SlotSink {
     options.aggregator = parent.aggregator;
     options.tls = tls;
     options.metric_labels = {{"site", site.name}};  // there is one link per site
-    wire::ReportingProcess process;
-    process.site = site.name;
-    process.node = parent.node;
-    process.boot_id = wire::NewBootId();
-    process.sources = {{parent.node, site.dimension, site.leaves}};
-    process.slot = site.slot;
+    v1::Hello hello;
+    hello.set_site(site.name);
+    hello.set_node(parent.node);
+    hello.set_boot_id(wire::NewBootId());
+    wire::AddSource(hello, parent.node, site.dimension, site.leaves);
+    hello.set_slot_ns(static_cast<std::uint64_t>(site.slot.ns()));
     ASSIGN_OR_RETURN(std::unique_ptr<link::Uplink> uplink,
-                     link::Uplink::Create(options, process, clock, metrics));
+                     link::Uplink::Create(options, std::move(hello), clock, metrics));
     return std::shared_ptr<ParentLink>(new ParentLink(std::move(uplink)));
   }
 

@@ -55,18 +55,6 @@ void Batch(benchmark::State& state) {
 }
 BENCHMARK(Batch)->Arg(16)->Arg(256);
 
-void BatchInSingle(benchmark::State& state) {
-  const Panels panels(static_cast<std::size_t>(state.range(0)));
-  estimate::TuplePlanes fused;
-  for (auto _ : state) {
-    estimate::ConflateBatchInSingle(panels.pointers, fused);
-    benchmark::DoNotOptimize(fused.l11());
-    benchmark::ClobberMemory();
-  }
-  Report(state);
-}
-BENCHMARK(BatchInSingle)->Arg(16)->Arg(256);
-
 void BatchWithInnovations(benchmark::State& state) {
   const Panels panels(static_cast<std::size_t>(state.range(0)));
   estimate::ConflatedBatch result;

@@ -9,8 +9,7 @@
 #include "cli/failure.h"
 #include "core/link/channel.h"
 #include "core/runtime/process.h"
-#include "core/wire/peer_status.h"
-#include "core/wire/peer_text.h"
+#include "core/wire/peer.h"
 
 namespace tributary::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "core/config/tls.h"
 #include "core/status/macros.h"
-#include "core/wire/message_json.h"
+#include "core/wire/json.h"
 #include "tributary/v1/fleet.pb.h"
 
 namespace tributary::cli {

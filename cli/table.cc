@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/wire/peer_text.h"
+#include "core/wire/peer.h"
 
 namespace tributary::cli {
 

@@ -31,24 +31,20 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, co
   return daemon;
 }
 
-std::vector<wire::ReportingSource> Daemon::Sources(const NodeConfig& config,
-                                                   const std::vector<panel::PanelParts>& parts) {
-  std::vector<wire::ReportingSource> sources;
+void Daemon::AddSources(const NodeConfig& config, const std::vector<panel::PanelParts>& parts,
+                        v1::Hello& hello) {
+  std::vector<std::string> leaves;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string& name = config.panels[i].name;
-    sources.push_back({name, parts[i].workload->dimension(), {name}});
+    leaves.push_back(config.panels[i].name);
+    if (!config.fusion) wire::AddSource(hello, leaves[i], parts[i].workload->dimension(), {leaves[i]});
   }
-  if (!config.fusion) return sources;
-  wire::ReportingSource fused{config.fusion->name, 2, {}};
-  for (const wire::ReportingSource& source : sources) fused.leaves.push_back(source.name);
-  return {fused};
+  if (config.fusion) wire::AddSource(hello, config.fusion->name, 2, leaves);
 }
 
 void Daemon::OpenLearner(PreparedNode& prepared) {
   const NodeConfig& config = prepared.config;
   learner::LearnerOptions options;
-  options.client = {config.federation->aggregator, prepared.tls, config.node, config.federation->run,
-                    wire::NewBootId()};
+  options.client = {config.federation->aggregator, prepared.tls, config.node, config.federation->run};
   options.state_file = config.federation->state;
   options.buffer = config.federation->buffer;
   learner_ =
@@ -63,12 +59,15 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   options.spool = config.spool;
   options.frames_per_message = config.frames_per_message;
 
-  wire::ReportingProcess process;
-  process.site = config.site;
-  process.node = config.node;
-  process.boot_id = wire::NewBootId();
-  process.model = prepared.models.front()->identity;
-  process.slot = config.slot;
+  v1::Hello hello;
+  hello.set_site(config.site);
+  hello.set_node(config.node);
+  hello.set_boot_id(wire::NewBootId());
+  const panel::ModelIdentity& model = prepared.models.front()->identity;
+  hello.mutable_model()->set_name(model.name);
+  hello.mutable_model()->set_version(model.version);
+  hello.mutable_model()->set_sha256(model.sha256);
+  hello.set_slot_ns(static_cast<std::uint64_t>(config.slot.ns()));
   std::vector<panel::PanelParts> parts;
   for (std::size_t i = 0; i < config.panels.size(); ++i) {
     auto opened =
@@ -76,14 +75,14 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
     if (!opened.ok()) return opened.status();
     parts.push_back(*std::move(opened));
   }
-  process.sources = Sources(config, parts);
+  AddSources(config, parts, hello);
   std::unique_ptr<accelerator::Accelerator> fuser;
   if (config.fusion) {
     auto created = panel::MakeFusionAccelerator(*config.fusion, parts);
     if (!created.ok()) return created.status();
     fuser = *std::move(created);
   }
-  auto uplink = link::Uplink::Create(std::move(options), std::move(process), clock_, metrics_);
+  auto uplink = link::Uplink::Create(std::move(options), std::move(hello), clock_, metrics_);
   if (!uplink.ok()) return uplink.status();
   uplink_ = *std::move(uplink);
   if (fuser != nullptr) {

@@ -45,9 +45,9 @@ class Daemon {
   absl::Status OpenPanels(PreparedNode prepared);
   void OpenLearner(PreparedNode& prepared);
   http::HttpResponse Ready() const;
-  // The sources of the hello: the panels, or their fusion.
-  static std::vector<wire::ReportingSource> Sources(const NodeConfig& config,
-                                                    const std::vector<panel::PanelParts>& parts);
+  // The sources: the panels, or their fusion.
+  static void AddSources(const NodeConfig& config, const std::vector<panel::PanelParts>& parts,
+                         v1::Hello& hello);
   void AddRoutes();
 
   const runtime::Clock& clock_;

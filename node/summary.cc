@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/wire/convert.h"
+#include "core/wire/json.h"
 
 namespace tributary::node {
 namespace {
@@ -18,8 +18,7 @@ std::uint64_t Sum(const std::array<std::uint64_t, link::kRefusalReasonCount>& co
 Json ByReason(const std::array<std::uint64_t, link::kRefusalReasonCount>& counts) {
   Json reasons = Json::object();
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 0)
-      reasons[std::string(wire::RefusalReasonLabel(static_cast<v1::RefusalReason>(i)))] = counts[i];
+    if (counts[i] > 0) reasons[wire::EnumLabel(static_cast<v1::RefusalReason>(i))] = counts[i];
   }
   return reasons;
 }

@@ -23,7 +23,6 @@
 #include "aggregator/fusion/slot_fusion.h"
 #include "aggregator/fusion/slot_ring.h"
 #include "aggregator/fusion/source_table.h"
-#include "core/estimate/fused_slot.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/runtime/mutex.h"
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary::fusion {
 
-// As RefusalReason of fusion.proto; the numbers are equal. wire::RefusalReasonLabel names them.
+// As RefusalReason of fusion.proto; the numbers are equal. wire::EnumLabel names them.
 enum class RefusalReason : std::uint8_t {
   kUnspecified = 0,
   kShape = 1,

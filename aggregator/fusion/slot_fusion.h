@@ -11,7 +11,7 @@
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/slot_ring.h"
 #include "core/estimate/conflate_batch.h"
-#include "core/estimate/fused_slot.h"
+#include "core/estimate/tuple_frame.h"
 
 namespace tributary::fusion {
 

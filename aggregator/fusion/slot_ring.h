@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "aggregator/fusion/site_config.h"
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 #include "core/estimate/tuple_planes.h"
 
 namespace tributary::fusion {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "core/estimate/conflation.h"
 #include "core/estimate/consistency.h"
 #include "core/estimate/covariance_intersection.h"
-#include "core/estimate/information.h"
 #include "core/status/macros.h"
 
 namespace tributary::fusion {

@@ -5,10 +5,9 @@
 #include <memory>
 
 #include "aggregator/fusion/site_config.h"
-#include "core/estimate/epoch.h"
-#include "core/estimate/fused_slot.h"
 #include "core/estimate/gaussian.h"
 #include "core/estimate/slot_length.h"
+#include "core/estimate/tuple_frame.h"
 
 namespace tributary::fusion {
 

@@ -11,7 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "core/wire/convert.h"
-#include "core/wire/message_json.h"
+#include "core/wire/json.h"
 #include "tributary/v1/fleet.pb.h"
 
 namespace tributary::publish {
@@ -48,7 +48,7 @@ std::uint64_t Sum(const ReasonCounts& counts) {
 void SetByReason(const ReasonCounts& counts, google::protobuf::Map<std::string, std::uint64_t>& reasons) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
-    reasons[std::string(wire::RefusalReasonLabel(static_cast<v1::RefusalReason>(i)))] = counts[i];
+    reasons[wire::EnumLabel(static_cast<v1::RefusalReason>(i))] = counts[i];
   }
 }
 

@@ -15,38 +15,38 @@ absl::Status UnknownSite(std::string_view name, const std::vector<std::string>& 
                                          known.empty() ? "no sites" : absl::StrJoin(known, ", ")));
 }
 
-absl::StatusOr<Fleet::Membership> Fleet::Join(const wire::ReportingProcess& process) {
+absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello) {
   const runtime::MutexLock lock(mutex_);
-  const std::pair key(process.site, process.node);
+  const std::pair key(hello.site(), hello.node());
   auto found = nodes_.find(key);
   if (found == nodes_.end()) {
     if (nodes_.size() >= kMaxNodes) {
       return absl::ResourceExhaustedError(fmt::format(
-          "node \"{}\" would be one more than the {} nodes that are allowed", process.node, kMaxNodes));
+          "node \"{}\" would be one more than the {} nodes that are allowed", hello.node(), kMaxNodes));
     }
     found = nodes_.try_emplace(key).first;
   }
   Entry& entry = found->second;
   NodeRecord& record = *entry.record;
-  if (entry.process.boot_id != process.boot_id) record.acknowledged_sequence = 0;
-  entry.process = process;
+  if (entry.hello.boot_id() != hello.boot_id()) record.acknowledged_sequence = 0;
+  entry.hello = hello;
   const bool superseded_another = record.connected();
   const std::uint64_t stream = ++record.latest_stream;
   record.connected_stream = stream;
   return Membership{entry.record, stream, superseded_another};
 }
 
-absl::Status Fleet::CheckSourcesFree(const wire::ReportingProcess& process) const {
+absl::Status Fleet::CheckSourcesFree(const v1::Hello& hello) const {
   const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     const auto& [site, node] = key;
-    if (site != process.site || node == process.node || !entry.record->connected()) continue;
-    for (const wire::ReportingSource& theirs : entry.process.sources) {
-      for (const wire::ReportingSource& ours : process.sources) {
-        if (theirs.name != ours.name) continue;
+    if (site != hello.site() || node == hello.node() || !entry.record->connected()) continue;
+    for (const v1::Source& theirs : entry.hello.sources()) {
+      for (const v1::Source& ours : hello.sources()) {
+        if (theirs.name() != ours.name()) continue;
         return absl::FailedPreconditionError(fmt::format(
             "hello.sources: \"{}\" is reported by node \"{}\" already; give each panel a name of its own",
-            ours.name, node));
+            ours.name(), node));
       }
     }
   }
@@ -69,8 +69,8 @@ std::set<std::string> Fleet::ConnectedLeaves(const std::string& site) const {
   const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     if (key.first != site || !entry.record->connected()) continue;
-    for (const wire::ReportingSource& source : entry.process.sources) {
-      leaves.insert(source.leaves.begin(), source.leaves.end());
+    for (const v1::Source& source : entry.hello.sources()) {
+      leaves.insert(source.leaves().begin(), source.leaves().end());
     }
   }
   return leaves;
@@ -90,10 +90,10 @@ std::vector<v1::Node> Fleet::List(const std::string& site) const {
     node.set_accepted_frames(record.accepted_frames);
     node.set_refused_frames(record.refused_frames);
     node.set_dropped_frames(record.dropped_frames);
-    for (const wire::ReportingSource& source : entry.process.sources) node.add_sources(source.name);
-    node.set_model_name(entry.process.model.name);
-    node.set_model_version(entry.process.model.version);
-    node.set_model_sha256(entry.process.model.sha256);
+    for (const v1::Source& source : entry.hello.sources()) node.add_sources(source.name());
+    node.set_model_name(entry.hello.model().name());
+    node.set_model_version(entry.hello.model().version());
+    node.set_model_sha256(entry.hello.model().sha256());
   }
   return nodes;
 }

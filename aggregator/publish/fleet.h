@@ -18,8 +18,8 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
-#include "core/wire/report.h"
 #include "tributary/v1/fleet.pb.h"
+#include "tributary/v1/fusion.pb.h"
 
 namespace tributary::publish {
 
@@ -57,11 +57,11 @@ class Fleet {
 
   // Registers the node's stream. A new boot id restarts its acknowledged sequence at 0; an earlier stream of
   // the node is superseded. ResourceExhausted: too many nodes.
-  absl::StatusOr<Membership> Join(const wire::ReportingProcess& process);
+  absl::StatusOr<Membership> Join(const v1::Hello& hello);
 
   // FailedPrecondition if another connected node reports one of these sources. A source has one reporter at a
   // time; otherwise a stranger's tuples could pass for a panel's.
-  absl::Status CheckSourcesFree(const wire::ReportingProcess& process) const;
+  absl::Status CheckSourcesFree(const v1::Hello& hello) const;
 
   struct Count {
     std::size_t known = 0;
@@ -76,7 +76,7 @@ class Fleet {
 
  private:
   struct Entry {
-    wire::ReportingProcess process;
+    v1::Hello hello;
     std::shared_ptr<NodeRecord> record = std::make_shared<NodeRecord>();
   };
 

@@ -4,21 +4,23 @@
 
 #include <string>
 
+#include "core/wire/hello.h"
+
 namespace tributary::publish {
 namespace {
 
-wire::ReportingProcess Process(const std::string& node, std::uint8_t boot) {
-  wire::ReportingProcess process;
-  process.site = "lab";
-  process.node = node;
-  process.boot_id.fill(boot);
-  return process;
+v1::Hello Hello(const std::string& node, char boot) {
+  v1::Hello hello;
+  hello.set_site("lab");
+  hello.set_node(node);
+  hello.set_boot_id(std::string(16, boot));
+  return hello;
 }
 
 TEST(FleetTest, TheNewestStreamOfANodeSupersedesTheOlder) {
   Fleet fleet;
-  const auto first = fleet.Join(Process("north", 1));
-  const auto second = fleet.Join(Process("north", 1));
+  const auto first = fleet.Join(Hello("north", 1));
+  const auto second = fleet.Join(Hello("north", 1));
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_FALSE(first->superseded_another);
   EXPECT_TRUE(second->superseded_another);
@@ -28,48 +30,49 @@ TEST(FleetTest, TheNewestStreamOfANodeSupersedesTheOlder) {
 
 TEST(FleetTest, RemembersTheAcknowledgedSequenceOfABootIdOnly) {
   Fleet fleet;
-  fleet.Join(Process("north", 1))->record->acknowledged_sequence = 41;
-  EXPECT_EQ(fleet.Join(Process("north", 1))->record->acknowledged_sequence, 41u);
-  EXPECT_EQ(fleet.Join(Process("north", 2))->record->acknowledged_sequence, 0u);
+  fleet.Join(Hello("north", 1))->record->acknowledged_sequence = 41;
+  EXPECT_EQ(fleet.Join(Hello("north", 1))->record->acknowledged_sequence, 41u);
+  EXPECT_EQ(fleet.Join(Hello("north", 2))->record->acknowledged_sequence, 0u);
 }
 
 TEST(FleetTest, RefusesMoreNodesThanItHolds) {
   Fleet fleet;
   for (std::size_t i = 0; i < Fleet::kMaxNodes; ++i)
-    ASSERT_TRUE(fleet.Join(Process("n" + std::to_string(i), 1)).ok());
-  EXPECT_EQ(fleet.Join(Process("one more", 1)).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(fleet.Join(Process("n0", 2)).ok());
+    ASSERT_TRUE(fleet.Join(Hello("n" + std::to_string(i), 1)).ok());
+  EXPECT_EQ(fleet.Join(Hello("one more", 1)).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(fleet.Join(Hello("n0", 2)).ok());
 }
 
 TEST(FleetTest, ASourceHasOneReporterAtATime) {
   Fleet fleet;
-  wire::ReportingProcess panel = Process("board-1", 1);
-  panel.sources = {{"south", 2, {"south"}}};
+  v1::Hello panel = Hello("board-1", 1);
+  wire::AddSource(panel, "south", 2, {"south"});
   const auto first = fleet.Join(panel);
   ASSERT_TRUE(first.ok());
   EXPECT_TRUE(fleet.CheckSourcesFree(panel).ok()) << "a node may come again";
 
-  wire::ReportingProcess stranger = panel;
-  stranger.node = "board-2";
+  v1::Hello stranger = panel;
+  stranger.set_node("board-2");
   const absl::Status refused = fleet.CheckSourcesFree(stranger);
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(std::string(refused.message()).find("board-1"), std::string::npos);
 
-  stranger.site = "elsewhere";
+  stranger.set_site("elsewhere");
   EXPECT_TRUE(fleet.CheckSourcesFree(stranger).ok());
-  stranger.site = "lab";
+  stranger.set_site("lab");
   first->record->connected_stream = 0;
   EXPECT_TRUE(fleet.CheckSourcesFree(stranger).ok()) << "a board may be replaced";
 }
 
 TEST(FleetTest, CountsTheNodesOfASiteAndSaysWhichLeavesAreConnected) {
   Fleet fleet;
-  wire::ReportingProcess panel = Process("board-1", 1);
-  panel.sources = {{"roof", 2, {"south", "east"}}};
+  v1::Hello panel = Hello("board-1", 1);
+  wire::AddSource(panel, "roof", 2, {"south", "east"});
   const auto first = fleet.Join(panel);
   ASSERT_TRUE(first.ok());
-  panel.node = "board-2";
-  panel.sources = {{"north", 2, {"north"}}};
+  panel.set_node("board-2");
+  panel.clear_sources();
+  wire::AddSource(panel, "north", 2, {"north"});
   const auto second = fleet.Join(panel);
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(fleet.CountNodes("lab").known, 2u);
@@ -84,7 +87,7 @@ TEST(FleetTest, CountsTheNodesOfASiteAndSaysWhichLeavesAreConnected) {
 
 TEST(FleetTest, ListsTheNodesOfASite) {
   Fleet fleet;
-  ASSERT_TRUE(fleet.Join(Process("north", 1)).ok());
+  ASSERT_TRUE(fleet.Join(Hello("north", 1)).ok());
   EXPECT_EQ(fleet.List("").size(), 1u);
   EXPECT_EQ(fleet.List("lab").size(), 1u);
   EXPECT_TRUE(fleet.List("elsewhere").empty());
@@ -93,10 +96,10 @@ TEST(FleetTest, ListsTheNodesOfASite) {
 class KnownNodesTest : public ::testing::Test {
  protected:
   void Report(const std::string& site, const std::string& node) {
-    wire::ReportingProcess process;
-    process.site = site;
-    process.node = node;
-    ASSERT_TRUE(fleet_.Join(process).ok());
+    v1::Hello hello;
+    hello.set_site(site);
+    hello.set_node(node);
+    ASSERT_TRUE(fleet_.Join(hello).ok());
   }
   void Learn(const std::string& node, const std::string& run, bool connected) {
     Learner learner{node, {}};

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/wire/dump_json.h"
+#include "core/wire/json.h"
 
 namespace tributary::publish {
 namespace {

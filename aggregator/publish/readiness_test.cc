@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "aggregator/fusion/fusion_fixture.h"
+#include "core/wire/hello.h"
 
 namespace tributary::publish {
 namespace {
@@ -14,11 +15,11 @@ class ReadinessTest : public fusion::FusionFixture {
   // A node of each leaf.
   void Connect(const std::vector<std::string>& leaves) {
     for (const std::string& leaf : leaves) {
-      wire::ReportingProcess process;
-      process.site = "hall";
-      process.node = "node-" + leaf;
-      process.sources = {{leaf, 2, {leaf}}};
-      const auto membership = fleet_.Join(process);
+      v1::Hello hello;
+      hello.set_site("hall");
+      hello.set_node("node-" + leaf);
+      wire::AddSource(hello, leaf, 2, {leaf});
+      const auto membership = fleet_.Join(hello);
       ASSERT_TRUE(membership.ok());
       records_[leaf] = membership->record;
     }

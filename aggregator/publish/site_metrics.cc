@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/wire/convert.h"
+#include "core/wire/json.h"
+#include "tributary/v1/fusion.pb.h"
 
 namespace tributary::publish {
 namespace {
@@ -70,8 +71,8 @@ runtime::Histogram& AddSiteMetrics(const fusion::FusionEngine& engine, runtime::
   };
   const auto reasons = [&](const char* name, const char* help, Reasons Counters::*counts) {
     for (std::size_t i = 1; i < fusion::kRefusalReasons; ++i) {
-      const auto reason = wire::RefusalReasonLabel(static_cast<v1::RefusalReason>(i));
-      metrics.AddCounterCallback(name, help, with("reason", std::string(reason)), [&engine, counts, i] {
+      const std::string reason = wire::EnumLabel(static_cast<v1::RefusalReason>(i));
+      metrics.AddCounterCallback(name, help, with("reason", reason), [&engine, counts, i] {
         return static_cast<double>((engine.counters().*counts)[i]);
       });
     }

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/estimate/fused_slot.h"
+#include "core/estimate/tuple_frame.h"
 #include "core/runtime/mutex.h"
 
 namespace tributary::publish {

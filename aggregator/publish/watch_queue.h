@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/estimate/fused_slot.h"
+#include "core/estimate/tuple_frame.h"
 
 namespace tributary::publish {
 

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-#include "core/link/grpc_call.h"
+#include "core/wire/peer.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
@@ -40,7 +40,7 @@ class FleetService final : public v1::FleetService::Service {
                          v1::ListNodesResponse* response) override {
     absl::StatusOr<v1::ListNodesResponse> nodes = nodes_.List(request->site());
     if (nodes.ok()) *response = *std::move(nodes);
-    return link::ToGrpcStatus(nodes.status());
+    return wire::ToGrpcStatus(nodes.status());
   }
 
  private:

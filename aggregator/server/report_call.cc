@@ -8,7 +8,7 @@
 
 #include <utility>
 
-#include "core/link/grpc_call.h"
+#include "core/wire/peer.h"
 
 namespace tributary::server {
 namespace {
@@ -53,7 +53,7 @@ void ReportCall::OnStarted(bool ok) {
   }
   Listen(queue_);
   started_steady_ns_ = shared_.clock.SteadyNs();
-  session_.emplace(shared_.sites, shared_.fleet, link::PeerCertificateName(*context_.auth_context()));
+  session_.emplace(shared_.sites, shared_.fleet, wire::PeerCertificateName(*context_.auth_context()));
   registered_ = queue_.Add(this);
   if (!registered_) {
     End({StreamFault::kTooMany, absl::ResourceExhaustedError("too many Report streams")});
@@ -166,7 +166,7 @@ void ReportCall::End(absl::Status status) {
 void ReportCall::FinishIfDue() {
   if (!ending_ || writing_ || finishing_) return;
   finishing_ = true;
-  stream_.Finish(link::ToGrpcStatus(*ending_), &finish_);
+  stream_.Finish(wire::ToGrpcStatus(*ending_), &finish_);
 }
 
 void ReportCall::OnFinished(bool ok) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "core/wire/hello.h"
 
 namespace tributary::server {
 namespace {
@@ -19,24 +20,25 @@ std::string Digest(const std::string& sha256) {
 }
 
 // The node and the site count the same slots and run the same model.
-std::optional<StreamRefusal> CheckAgreement(const wire::ReportingProcess& process, const Site& site) {
+std::optional<StreamRefusal> CheckAgreement(const v1::Hello& hello, estimate::SlotLength slot,
+                                            const Site& site) {
   const fusion::SiteConfig& config = site.engine().config();
-  if (process.slot != config.slot) {
+  if (slot != config.slot) {
     // With another length the same epoch names another time: no frame of such a node could match its slot.
     return StreamRefusal{
         StreamFault::kSlotDiffers,
         absl::FailedPreconditionError(fmt::format(
             "hello.slot_ns: node \"{}\" counts slots of {}, site \"{}\" of {}; set slot_ms to the same "
             "value in the configuration of both",
-            process.node, process.slot.Text(), config.name, config.slot.Text()))};
+            hello.node(), slot.Text(), config.name, config.slot.Text()))};
   }
   const std::string expected_model = site.model_sha256();
-  if (!expected_model.empty() && expected_model != process.model.sha256) {
+  if (!expected_model.empty() && expected_model != hello.model().sha256()) {
     return StreamRefusal{
         StreamFault::kModelDiffers,
         absl::FailedPreconditionError(fmt::format(
             "hello.model.sha256: model \"{}\" version \"{}\" has the digest {}, site \"{}\" runs {}",
-            process.model.name, process.model.version, Digest(process.model.sha256), config.name,
+            hello.model().name(), hello.model().version(), Digest(hello.model().sha256()), config.name,
             Digest(expected_model)))};
   }
   return std::nullopt;
@@ -76,9 +78,9 @@ std::optional<StreamRefusal> ReportSession::TakeHello(const v1::ReportRequest& r
   if (!request.has_hello() || request.frames_size() > 0) {
     return Invalid(StreamFault::kHelloMissing, "hello: the first message must carry it, and no frames");
   }
-  const absl::StatusOr<wire::ReportingProcess> process = wire::HelloFromWire(request.hello());
-  if (!process.ok()) return StreamRefusal{StreamFault::kMalformed, process.status()};
-  if (std::optional<StreamRefusal> refusal = Admit(*process)) return refusal;
+  const absl::StatusOr<estimate::SlotLength> slot = wire::CheckHello(request.hello());
+  if (!slot.ok()) return StreamRefusal{StreamFault::kMalformed, slot.status()};
+  if (std::optional<StreamRefusal> refusal = Admit(request.hello(), *slot)) return refusal;
   // Frames sent again below it are offered again; the engine detects duplicates.
   answer_.set_acknowledged_sequence(membership_.record->acknowledged_sequence);
   answer_.set_slot_ns(static_cast<std::uint64_t>(site()->engine().config().slot.ns()));
@@ -86,40 +88,41 @@ std::optional<StreamRefusal> ReportSession::TakeHello(const v1::ReportRequest& r
   return std::nullopt;
 }
 
-std::optional<StreamRefusal> ReportSession::Admit(const wire::ReportingProcess& process) {
-  if (certificate_name_ && *certificate_name_ != process.node) {
+std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estimate::SlotLength slot) {
+  if (certificate_name_ && *certificate_name_ != hello.node()) {
     return StreamRefusal{StreamFault::kIdentityDiffers,
                          absl::PermissionDeniedError(fmt::format(
                              "hello.node: \"{}\" reports with the certificate of \"{}\"; they must be equal",
-                             process.node, *certificate_name_))};
+                             hello.node(), *certificate_name_))};
   }
-  Site* site = sites_.Find(process.site);
+  Site* site = sites_.Find(hello.site());
   if (site == nullptr) {
-    return StreamRefusal{StreamFault::kUnknownSite, publish::UnknownSite(process.site, sites_.names())};
+    return StreamRefusal{StreamFault::kUnknownSite, publish::UnknownSite(hello.site(), sites_.names())};
   }
-  if (std::optional<StreamRefusal> refusal = CheckAgreement(process, *site)) return refusal;
-  if (absl::Status status = fleet_.CheckSourcesFree(process); !status.ok()) {
+  if (std::optional<StreamRefusal> refusal = CheckAgreement(hello, slot, *site)) return refusal;
+  if (absl::Status status = fleet_.CheckSourcesFree(hello); !status.ok()) {
     return StreamRefusal{StreamFault::kSourceTaken, status};
   }
 
   std::vector<Source> sources;
-  for (const wire::ReportingSource& source : process.sources) {
-    const absl::StatusOr<fusion::SourceHandle> handle =
-        site->engine().Join({source.name, source.dimension, source.leaves});
+  for (const v1::Source& source : hello.sources()) {
+    const absl::StatusOr<fusion::SourceHandle> handle = site->engine().Join(
+        {source.name(), source.dimension(), {source.leaves().begin(), source.leaves().end()}});
     if (!handle.ok()) {
       const absl::StatusCode code = handle.status().code();
       return StreamRefusal{
           code == absl::StatusCode::kResourceExhausted ? StreamFault::kTooMany : StreamFault::kUnknownLeaf,
-          absl::Status(code, fmt::format("hello.sources: source \"{}\": {}", source.name,
+          absl::Status(code, fmt::format("hello.sources: source \"{}\": {}", source.name(),
                                          std::string(handle.status().message())))};
     }
-    sources.push_back(
-        {*handle, {source.dimension, source.leaves.size(), site->engine().config().max_subjects}});
+    sources.push_back({*handle,
+                       {source.dimension(), static_cast<std::size_t>(source.leaves_size()),
+                        site->engine().config().max_subjects}});
   }
-  absl::StatusOr<publish::Fleet::Membership> membership = fleet_.Join(process);
+  absl::StatusOr<publish::Fleet::Membership> membership = fleet_.Join(hello);
   if (!membership.ok()) return StreamRefusal{StreamFault::kTooMany, membership.status()};
   site_ = site;
-  node_ = process.node;
+  node_ = hello.node();
   admitted_ = std::move(sources);
   membership_ = *std::move(membership);
   return std::nullopt;

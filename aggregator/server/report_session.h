@@ -74,7 +74,7 @@ class ReportSession {
 
   std::optional<StreamRefusal> TakeHello(const v1::ReportRequest& request);
   // Decides whether this node may report from these sources in this site.
-  std::optional<StreamRefusal> Admit(const wire::ReportingProcess& process);
+  std::optional<StreamRefusal> Admit(const v1::Hello& hello, estimate::SlotLength slot);
   void TakeFrame(const v1::Frame& wire, fusion::FusionTime now, fusion::FusedSlots& out);
   void Refuse(std::uint64_t sequence, v1::RefusalReason reason, std::string message,
               const std::vector<std::uint32_t>& subjects);

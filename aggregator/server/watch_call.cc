@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "core/link/grpc_call.h"
 #include "core/wire/convert.h"
+#include "core/wire/peer.h"
 
 namespace tributary::server {
 
@@ -109,7 +109,7 @@ void WatchCall::OnWritten(bool ok) {
       more = !pending_->empty();
     } else if (ending_) {
       finishing_ = true;
-      finish = link::ToGrpcStatus(*ending_);
+      finish = wire::ToGrpcStatus(*ending_);
     }
     writing_ = next || finish.has_value();
   }
@@ -136,7 +136,7 @@ void WatchCall::End(absl::Status status) {
     if (!ending_) ending_ = std::move(status);
     if (writing_ || finishing_) return;
     writing_ = finishing_ = true;
-    finish = link::ToGrpcStatus(*ending_);
+    finish = wire::ToGrpcStatus(*ending_);
   }
   stream_.Finish(finish, &finish_);
 }

@@ -14,7 +14,7 @@
 #include "cli/failure.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/process.h"
-#include "core/wire/peer_text.h"
+#include "core/wire/peer.h"
 #include "node/config.h"
 #include "node/prepare.h"
 #include "tributary/v1/fleet.grpc.pb.h"

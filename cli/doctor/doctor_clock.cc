@@ -9,7 +9,7 @@
 
 #include "cli/doctor/doctor.h"
 #include "core/runtime/clock.h"
-#include "core/wire/peer_status.h"
+#include "core/wire/peer.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {

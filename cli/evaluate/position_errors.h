@@ -6,7 +6,6 @@
 #include <numeric>
 #include <vector>
 
-#include "core/estimate/consistency.h"
 #include "core/estimate/gaussian.h"
 
 namespace tributary::cli {
@@ -26,7 +25,7 @@ class PositionErrors {
   }
   void Add(const estimate::Gaussian<2>& estimate, const estimate::Vector<2>& truth) {
     Add(estimate.mean, truth);
-    nees_sum_ += estimate::NormalisedErrorSquared(estimate, truth);
+    nees_sum_ += estimate.SquaredDistance(truth);
   }
 
   // All 0 without an error.

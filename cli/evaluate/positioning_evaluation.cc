@@ -17,7 +17,7 @@
 #include "core/estimate/conflation.h"
 #include "core/estimate/gaussian.h"
 #include "core/scene/gaussian_noise.h"
-#include "core/scene/room_examples.h"
+#include "core/scene/room_channel.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
 #include "node/workload/positioning.h"

@@ -7,10 +7,10 @@
 #include <bit>
 #include <utility>
 
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
-#include "core/wire/report.h"
+#include "core/wire/hello.h"
 
 namespace tributary::cli {
 namespace {
@@ -133,17 +133,16 @@ absl::Status LoadClient::Open() {
 }
 
 v1::ReportRequest LoadClient::Greeting(std::size_t stream) const {
-  wire::ReportingProcess process;
-  process.site = plan_.site;
-  process.slot = plan_.slot;
-  process.boot_id = wire::NewBootId();
+  v1::ReportRequest request;
+  v1::Hello& hello = *request.mutable_hello();
+  hello.set_site(plan_.site);
+  hello.set_slot_ns(static_cast<std::uint64_t>(plan_.slot.ns()));
+  hello.set_boot_id(wire::NewBootId());
   for (std::size_t i = 0; i < panels_per_stream_; ++i) {
     const std::string panel = fmt::format("panel-{}", stream * panels_per_stream_ + i);
-    process.sources.push_back({panel, 2, {panel}});
+    wire::AddSource(hello, panel, 2, {panel});
   }
-  process.node = tls_ ? tls_->name : process.sources.front().name;
-  v1::ReportRequest request;
-  *request.mutable_hello() = wire::HelloToWire(process);
+  hello.set_node(tls_ ? tls_->name : hello.sources(0).name());
   return request;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary::cli {
 

@@ -16,8 +16,8 @@
 #include "core/parameters/tensor.h"
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
-#include "core/wire/dump_json.h"
-#include "core/wire/peer_text.h"
+#include "core/wire/json.h"
+#include "core/wire/peer.h"
 
 namespace tributary::cli {
 namespace {

@@ -25,7 +25,7 @@
 #include "core/estimate/gaussian.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/status/macros.h"
-#include "core/wire/dump_json.h"
+#include "core/wire/json.h"
 
 namespace tributary::cli {
 namespace {

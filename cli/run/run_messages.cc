@@ -4,7 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "cli/table.h"
-#include "core/wire/peer_text.h"
+#include "core/wire/peer.h"
 
 namespace tributary::cli {
 namespace {

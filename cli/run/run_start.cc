@@ -18,7 +18,7 @@
 #include "core/runtime/file.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
-#include "core/wire/message_json.h"
+#include "core/wire/json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {

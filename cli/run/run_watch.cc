@@ -16,7 +16,7 @@
 #include "core/link/channel.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
-#include "core/wire/message_json.h"
+#include "core/wire/json.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {

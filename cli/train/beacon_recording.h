@@ -9,8 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_trainer.h"
-#include "core/scene/ranges_csv.h"
-#include "core/scene/ranges_motion.h"
+#include "core/scene/recording.h"
 
 namespace tributary::cli {
 

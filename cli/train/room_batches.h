@@ -10,7 +10,7 @@
 
 #include "core/nn/positioning/positioning_network.h"
 #include "core/runtime/mutex.h"
-#include "core/scene/room_examples.h"
+#include "core/scene/room_channel.h"
 
 namespace tributary::cli {
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_split.h"
 #include "cli/failure.h"
 #include "core/runtime/file.h"
-#include "core/scene/ranges_motion.h"
-#include "core/scene/room_motion.h"
+#include "core/scene/recording.h"
+#include "core/scene/room.h"
 #include "core/status/macros.h"
 
 namespace tributary::cli {

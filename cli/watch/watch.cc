@@ -22,7 +22,7 @@
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
-#include "core/wire/message_json.h"
+#include "core/wire/json.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {

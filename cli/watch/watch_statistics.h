@@ -10,7 +10,7 @@
 
 #include "cli/watch/truth.h"
 #include "core/runtime/latency.h"
-#include "core/wire/watched_slot.h"
+#include "core/wire/convert.h"
 
 namespace tributary::cli {
 

@@ -13,24 +13,15 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The arithmetic in double and in float, over the same fp32 planes.
-struct Double {
-  using Tag = hn::ScalableTag<double>;
-  using Narrow = hn::Rebind<float, Tag>;
-  using V = hn::Vec<Tag>;
-  static HWY_INLINE V Load(const float* HWY_RESTRICT from) {
-    return hn::PromoteTo(Tag(), hn::LoadU(Narrow(), from));
-  }
-  static HWY_INLINE void Store(V value, float* HWY_RESTRICT to) {
-    hn::StoreU(hn::DemoteTo(Narrow(), value), Narrow(), to);
-  }
-};
-struct Single {
-  using Tag = hn::ScalableTag<float>;
-  using V = hn::Vec<Tag>;
-  static HWY_INLINE V Load(const float* HWY_RESTRICT from) { return hn::LoadU(Tag(), from); }
-  static HWY_INLINE void Store(V value, float* HWY_RESTRICT to) { hn::StoreU(value, Tag(), to); }
-};
+// The arithmetic is in double, over fp32 planes.
+using D = hn::ScalableTag<double>;
+using V = hn::Vec<D>;
+using Narrow = hn::Rebind<float, D>;
+
+HWY_INLINE V Load(const float* HWY_RESTRICT from) { return hn::PromoteTo(D(), hn::LoadU(Narrow(), from)); }
+HWY_INLINE void Store(V value, float* HWY_RESTRICT to) {
+  hn::StoreU(hn::DemoteTo(Narrow(), value), Narrow(), to);
+}
 
 // Below this, 1 - (a source's share of the information) may be rounding error at condition 1e12: a source
 // that holds all information cannot be told from a consistent one.
@@ -38,58 +29,49 @@ constexpr double kSmallestShare = 1e-10;
 constexpr double kLargestFloat = 3.402823466e38;
 
 // NaN and values too large for fp32 become the largest fp32.
-HWY_INLINE Double::V Bounded(Double::V value) {
-  const Double::V largest = hn::Set(Double::Tag(), kLargestFloat);
+HWY_INLINE V Bounded(V value) {
+  const V largest = hn::Set(D(), kLargestFloat);
   return hn::IfThenElse(hn::Le(value, largest), value, largest);
 }
 
 // One source's rows in the header's terms; x and z relative to the origin.
-template <typename P>
 struct Term {
-  using V = typename P::V;
   V c, u, s;
   V x;
   V z;  // u·x + y: the first part of the factored information measures it with variance 1/c
 };
 
-template <typename P>
-HWY_INLINE Term<P> LoadTerm(const TuplePlanes& source, std::size_t row, typename P::V origin_x,
-                            typename P::V origin_y) {
-  using V = typename P::V;
-  const V l11 = P::Load(source.l11() + row);
-  const V l22 = P::Load(source.l22() + row);
+HWY_INLINE Term LoadTerm(const TuplePlanes& source, std::size_t row, V origin_x, V origin_y) {
+  const V l11 = Load(source.l11() + row);
+  const V l22 = Load(source.l22() + row);
   // One division for both; the product of two fp32 does not overflow in double.
-  const V inverse = hn::Div(hn::Set(typename P::Tag(), 1), hn::Mul(l11, l22));
+  const V inverse = hn::Div(hn::Set(D(), 1), hn::Mul(l11, l22));
   const V root_c = hn::Mul(inverse, l11);
   const V root_s = hn::Mul(inverse, l22);
-  Term<P> term;
+  Term term;
   term.c = hn::Mul(root_c, root_c);
   term.s = hn::Mul(root_s, root_s);
-  term.u = hn::Neg(hn::Mul(P::Load(source.l21() + row), root_s));
-  term.x = hn::Sub(P::Load(source.mean_x() + row), origin_x);
-  term.z = hn::MulAdd(term.u, term.x, hn::Sub(P::Load(source.mean_y() + row), origin_y));
+  term.u = hn::Neg(hn::Mul(Load(source.l21() + row), root_s));
+  term.x = hn::Sub(Load(source.mean_x() + row), origin_x);
+  term.z = hn::MulAdd(term.u, term.x, hn::Sub(Load(source.mean_y() + row), origin_y));
   return term;
 }
 
 // The conflation: C, U, S of the header, and the mean.
-template <typename P>
 struct Fusion {
-  using V = typename P::V;
   V inverse_c, u, inverse_s;
   V x, y;
 };
 
-template <typename P>
-HWY_INLINE Fusion<P> Fuse(const Term<P>* HWY_RESTRICT terms, std::size_t n) {
-  using V = typename P::V;
-  const typename P::Tag d;
+HWY_INLINE Fusion Fuse(const Term* HWY_RESTRICT terms, std::size_t n) {
+  const D d;
   V c = hn::Zero(d), cu = hn::Zero(d), cz = hn::Zero(d);
   for (std::size_t i = 0; i < n; ++i) {
     c = hn::Add(c, terms[i].c);
     cu = hn::MulAdd(terms[i].c, terms[i].u, cu);
     cz = hn::MulAdd(terms[i].c, terms[i].z, cz);
   }
-  Fusion<P> fusion;
+  Fusion fusion;
   fusion.inverse_c = hn::Div(hn::Set(d, 1), c);
   fusion.u = hn::Mul(cu, fusion.inverse_c);
   const V z = hn::Mul(cz, fusion.inverse_c);
@@ -111,10 +93,8 @@ HWY_INLINE Fusion<P> Fuse(const Term<P>* HWY_RESTRICT terms, std::size_t n) {
 // source's own factor, and T the fused factor whitened likewise: the others need not be fused without it. In
 // the header's terms r = (√s·e1, √c·e2), T11² = a, T22² = b, T21² = g, and the determinant of I - TTᵀ is
 // (1-a)(1-b) - g.
-HWY_INLINE Double::V Innovation(const Term<Double>& term, const Fusion<Double>& fusion, Double::V e1,
-                                Double::V e2) {
-  using V = Double::V;
-  const Double::Tag d;
+HWY_INLINE V Innovation(const Term& term, const Fusion& fusion, V e1, V e2) {
+  const D d;
   const V one = hn::Set(d, 1.0);
   const V a = hn::Mul(term.s, fusion.inverse_s);
   const V b = hn::Mul(term.c, fusion.inverse_c);
@@ -130,28 +110,26 @@ HWY_INLINE Double::V Innovation(const Term<Double>& term, const Fusion<Double>& 
   return hn::Div(hn::Max(numerator, hn::Zero(d)), determinant);
 }
 
-template <typename P>
-HWY_INLINE void StoreFusion(const Fusion<P>& fusion, typename P::V origin_x, typename P::V origin_y,
-                            std::size_t row, TuplePlanes& fused) {
-  P::Store(hn::Add(origin_x, fusion.x), fused.mean_x() + row);
-  P::Store(hn::Add(origin_y, fusion.y), fused.mean_y() + row);
+HWY_INLINE void StoreFusion(const Fusion& fusion, V origin_x, V origin_y, std::size_t row,
+                            TuplePlanes& fused) {
+  Store(hn::Add(origin_x, fusion.x), fused.mean_x() + row);
+  Store(hn::Add(origin_y, fusion.y), fused.mean_y() + row);
   const auto l11 = hn::Sqrt(fusion.inverse_s);
-  P::Store(l11, fused.l11() + row);
-  P::Store(hn::Neg(hn::Mul(fusion.u, l11)), fused.l21() + row);
-  P::Store(hn::Sqrt(fusion.inverse_c), fused.l22() + row);
+  Store(l11, fused.l11() + row);
+  Store(hn::Neg(hn::Mul(fusion.u, l11)), fused.l21() + row);
+  Store(hn::Sqrt(fusion.inverse_c), fused.l22() + row);
 }
 
 void Conflate(const TuplePlanes* const* HWY_RESTRICT sources, std::size_t n, bool with_innovation,
               ConflatedBatch& result) {
-  using V = Double::V;
-  const Double::Tag d;
+  const D d;
   const std::size_t rows = result.fused.padded_size();
-  Term<Double> terms[kMaxBatchSources];
+  Term terms[kMaxBatchSources];
   for (std::size_t row = 0; row < rows; row += hn::Lanes(d)) {
-    const V origin_x = Double::Load(sources[0]->mean_x() + row);
-    const V origin_y = Double::Load(sources[0]->mean_y() + row);
-    for (std::size_t i = 0; i < n; ++i) terms[i] = LoadTerm<Double>(*sources[i], row, origin_x, origin_y);
-    const Fusion<Double> fusion = Fuse(terms, n);
+    const V origin_x = Load(sources[0]->mean_x() + row);
+    const V origin_y = Load(sources[0]->mean_y() + row);
+    for (std::size_t i = 0; i < n; ++i) terms[i] = LoadTerm(*sources[i], row, origin_x, origin_y);
+    const Fusion fusion = Fuse(terms, n);
     StoreFusion(fusion, origin_x, origin_y, row, result.fused);
 
     V distance = hn::Zero(d);
@@ -161,20 +139,10 @@ void Conflate(const TuplePlanes* const* HWY_RESTRICT sources, std::size_t n, boo
       distance = hn::MulAdd(hn::Mul(terms[i].s, e1), e1, distance);
       distance = hn::MulAdd(hn::Mul(terms[i].c, e2), e2, distance);
       if (with_innovation) {
-        Double::Store(Bounded(Innovation(terms[i], fusion, e1, e2)), &result.innovation[i * rows + row]);
+        Store(Bounded(Innovation(terms[i], fusion, e1, e2)), &result.innovation[i * rows + row]);
       }
     }
-    Double::Store(Bounded(distance), &result.squared_distance[row]);
-  }
-}
-
-void ConflateSingle(const TuplePlanes* const* HWY_RESTRICT sources, std::size_t n, TuplePlanes& fused) {
-  Term<Single> terms[kMaxBatchSources];
-  for (std::size_t row = 0; row < fused.padded_size(); row += hn::Lanes(Single::Tag())) {
-    const auto origin_x = Single::Load(sources[0]->mean_x() + row);
-    const auto origin_y = Single::Load(sources[0]->mean_y() + row);
-    for (std::size_t i = 0; i < n; ++i) terms[i] = LoadTerm<Single>(*sources[i], row, origin_x, origin_y);
-    StoreFusion(Fuse(terms, n), origin_x, origin_y, row, fused);
+    Store(Bounded(distance), &result.squared_distance[row]);
   }
 }
 
@@ -186,7 +154,6 @@ HWY_AFTER_NAMESPACE();
 namespace tributary::estimate {
 
 HWY_EXPORT(Conflate);
-HWY_EXPORT(ConflateSingle);
 
 void ConflateBatch(std::span<const TuplePlanes* const> sources, bool with_innovation,
                    ConflatedBatch& result) {
@@ -196,12 +163,6 @@ void ConflateBatch(std::span<const TuplePlanes* const> sources, bool with_innova
   result.squared_distance.resize(rows);
   if (with_innovation) result.innovation.resize(sources.size() * rows);
   HWY_DYNAMIC_DISPATCH(Conflate)(sources.data(), sources.size(), with_innovation, result);
-}
-
-void ConflateBatchInSingle(std::span<const TuplePlanes* const> sources, TuplePlanes& fused) {
-  if (sources.empty()) return fused.Resize(0);
-  fused.Resize(sources[0]->size());
-  HWY_DYNAMIC_DISPATCH(ConflateSingle)(sources.data(), sources.size(), fused);
 }
 
 }  // namespace tributary::estimate

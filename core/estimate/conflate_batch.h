@@ -30,13 +30,6 @@ struct ConflatedBatch {
 // against the larger of itself and the spread.
 void ConflateBatch(std::span<const TuplePlanes* const> sources, bool with_innovation, ConflatedBatch& result);
 
-// The same in fp32 throughout, twice the lanes and without consistency: for bulk work on well-conditioned
-// tuples. The error grows with κ, the square root of the largest covariance's condition, as that of rounding
-// the inputs to fp32 does: at most 2⁻²⁴·(8 + 16κ) relative for L, and that many standard deviations (beside
-// half a unit in the last place) for the mean of sources that agree within a few of them. Factors must lie
-// between 1e-12 and 1e12 m.
-void ConflateBatchInSingle(std::span<const TuplePlanes* const> sources, TuplePlanes& fused);
-
 inline constexpr std::size_t kMaxBatchSources = 64;
 
 }  // namespace tributary::estimate

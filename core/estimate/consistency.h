@@ -17,10 +17,4 @@ double ChiSquareQuantile(int degrees, double probability);
 template <int D>
 double NormalisedInnovationSquared(const Gaussian<D>& a, const Gaussian<D>& b);
 
-// Normalised estimation error squared (NEES); its mean is D for a consistent estimator.
-template <int D>
-double NormalisedErrorSquared(const Gaussian<D>& estimate, const Vector<D>& truth) {
-  return estimate.SquaredDistance(truth);
-}
-
 }  // namespace tributary::estimate

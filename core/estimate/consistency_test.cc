@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/estimate/conflation.h"
-#include "core/estimate/information.h"
 #include "core/estimate/random_gaussian.h"
 
 namespace tributary::estimate {
@@ -67,7 +66,7 @@ class CorrelatedEstimatorsTest : public ::testing::Test {
         const Vector<2> own(normal(random), normal(random));
         input.mean = std::sqrt(correlation) * shared + std::sqrt(1 - correlation) * own;
       }
-      sum += NormalisedErrorSquared<2>(*fuse(inputs), Vector<2>::Zero());
+      sum += fuse(inputs)->SquaredDistance(Vector<2>::Zero());
     }
     return sum / kRuns / 2;
   }

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "core/estimate/information.h"
+#include "core/estimate/conflation.h"
+#include "core/status/macros.h"
 
 namespace tributary::estimate {
 namespace {
@@ -16,20 +16,6 @@ namespace {
 // weight times the number of inputs.
 constexpr double kBarriers[] = {1e-1, 1e-3, 1e-5, 1e-7, 1e-9};
 constexpr int kNewtonSteps = 50;
-
-template <int D>
-absl::StatusOr<std::vector<Information<D>>> ToInformation(std::span<const Gaussian<D>> inputs) {
-  if (inputs.empty()) return absl::InvalidArgumentError("no estimate to intersect");
-  std::vector<Information<D>> information;
-  information.reserve(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    absl::StatusOr<Information<D>> one = Information<D>::From(inputs[i]);
-    if (!one.ok())
-      return absl::InvalidArgumentError(absl::StrCat("estimate ", i, ": ", one.status().message()));
-    information.push_back(*std::move(one));
-  }
-  return information;
-}
 
 // Two inputs: with λ the eigenvalues of Λ₂ relative to Λ₁, log det(w₁Λ₁ + w₂Λ₂) = const + Σ log(1 + w₂(λ -
 // 1)) is concave in w₂. Its derivative is bisected.
@@ -121,19 +107,17 @@ Eigen::VectorXd Weights(const std::vector<Information<D>>& inputs) {
 
 template <int D>
 absl::StatusOr<Eigen::VectorXd> IntersectionWeights(std::span<const Gaussian<D>> inputs) {
-  const absl::StatusOr<std::vector<Information<D>>> information = ToInformation(inputs);
-  if (!information.ok()) return information.status();
-  return Weights<D>(*information);
+  ASSIGN_OR_RETURN(const std::vector<Information<D>> information, InformationOf(inputs, "intersect"));
+  return Weights<D>(information);
 }
 
 template <int D>
 absl::StatusOr<Gaussian<D>> Intersect(std::span<const Gaussian<D>> inputs) {
-  const absl::StatusOr<std::vector<Information<D>>> information = ToInformation(inputs);
-  if (!information.ok()) return information.status();
-  const Eigen::VectorXd weights = Weights<D>(*information);
+  ASSIGN_OR_RETURN(const std::vector<Information<D>> information, InformationOf(inputs, "intersect"));
+  const Eigen::VectorXd weights = Weights<D>(information);
   Information<D> sum;
-  for (std::size_t i = 0; i < information->size(); ++i) {
-    sum.Add((*information)[i], weights[static_cast<Eigen::Index>(i)]);
+  for (std::size_t i = 0; i < information.size(); ++i) {
+    sum.Add(information[i], weights[static_cast<Eigen::Index>(i)]);
   }
   return sum.ToGaussian();
 }

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <Eigen/QR>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <random>
 
 #include "core/estimate/gaussian.h"
@@ -35,20 +33,6 @@ Gaussian<D> RandomGaussian(std::mt19937_64& random, double condition, double sca
     if (gaussian.cholesky(k, k) < 0) gaussian.cholesky.col(k) *= -1;
   }
   return gaussian;
-}
-
-// As after a wire in fp32. (Two casts in one Eigen expression are not enough: GCC 12 removes both.)
-template <int D>
-Gaussian<D> RoundedToSingle(const Gaussian<D>& gaussian) {
-  std::array<float, D> mean;
-  std::array<float, D*(D + 1) / 2> factor;
-  std::size_t next = 0;
-  for (int row = 0; row < D; ++row) {
-    mean[static_cast<std::size_t>(row)] = static_cast<float>(gaussian.mean[row]);
-    for (int column = 0; column <= row; ++column)
-      factor[next++] = static_cast<float>(gaussian.cholesky(row, column));
-  }
-  return Gaussian<D>::FromTuple(mean.data(), factor.data());
 }
 
 }  // namespace tributary::estimate

@@ -1,7 +1,7 @@
 #include "core/estimate/slot_length.h"
 
-#include <array>
-#include <charconv>
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace tributary::estimate {
@@ -13,11 +13,6 @@ std::optional<SlotLength> SlotLength::FromMs(double ms) {
 }
 
 // The shortest digits that read back as the same number.
-std::string SlotLength::Text() const {
-  std::array<char, 32> digits;
-  const auto end =
-      std::to_chars(digits.data(), digits.data() + digits.size(), ms(), std::chars_format::fixed);
-  return std::string(digits.data(), end.ptr) + " ms";
-}
+std::string SlotLength::Text() const { return fmt::format("{} ms", ms()); }
 
 }  // namespace tributary::estimate

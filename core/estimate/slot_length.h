@@ -1,4 +1,4 @@
-// The length of a site's slots, which converts epochs to times and back.
+// The slots of a site: their numbers, and their length, which converts numbers to times and back.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "core/estimate/epoch.h"
-
 namespace tributary::estimate {
+
+// A slot's number: how many of a site's slots have passed since the Unix epoch.
+using Epoch = std::uint64_t;
 
 // A value; pure. Slot k of a site spans [k · ns, (k + 1) · ns) since the Unix epoch. Epochs come from peers,
 // so nothing overflows: a time beyond the range of int64 becomes the last one.

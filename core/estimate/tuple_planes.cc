@@ -15,25 +15,31 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Lanes with finite values and a positive diagonal. Comparisons are false for NaN.
+template <typename V>
+HWY_INLINE auto Valid(V x, V y, V l11, V l21, V l22) {
+  const hn::DFromV<V> d;
+  const auto largest = hn::Set(d, 3.402823466e38f);
+  const auto finite_mean = hn::And(hn::Le(hn::Abs(x), largest), hn::Le(hn::Abs(y), largest));
+  const auto finite_factor =
+      hn::And(hn::And(hn::Le(l11, largest), hn::Le(hn::Abs(l21), largest)), hn::Le(l22, largest));
+  const auto positive = hn::And(hn::Gt(l11, hn::Zero(d)), hn::Gt(l22, hn::Zero(d)));
+  return hn::And(finite_mean, hn::And(finite_factor, positive));
+}
+
 // Writes whole vectors of tuples. The planes' padding makes room for the last one; the caller writes the last
 // rows of the inputs. Returns the number of rows taken.
 std::size_t LoadWholeVectors(const float* HWY_RESTRICT means, const float* HWY_RESTRICT cholesky,
                              std::size_t n, TuplePlanes& planes, bool& valid) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto largest = hn::Set(d, 3.402823466e38f);
-  auto good = hn::Eq(largest, largest);
+  auto good = hn::Eq(hn::Zero(d), hn::Zero(d));
   std::size_t row = 0;
   for (; row + lanes <= n; row += lanes) {
     hn::Vec<decltype(d)> x, y, l11, l21, l22;
     hn::LoadInterleaved2(d, means + 2 * row, x, y);
     hn::LoadInterleaved3(d, cholesky + 3 * row, l11, l21, l22);
-    // Comparisons are false for NaN.
-    const auto finite_mean = hn::And(hn::Le(hn::Abs(x), largest), hn::Le(hn::Abs(y), largest));
-    const auto finite_factor =
-        hn::And(hn::And(hn::Le(l11, largest), hn::Le(hn::Abs(l21), largest)), hn::Le(l22, largest));
-    const auto positive = hn::And(hn::Gt(l11, hn::Zero(d)), hn::Gt(l22, hn::Zero(d)));
-    good = hn::And(good, hn::And(finite_mean, hn::And(finite_factor, positive)));
+    good = hn::And(good, Valid(x, y, l11, l21, l22));
     hn::StoreU(x, d, planes.mean_x() + row);
     hn::StoreU(y, d, planes.mean_y() + row);
     hn::StoreU(l11, d, planes.l11() + row);
@@ -48,8 +54,7 @@ std::size_t StoreWholeVectors(const TuplePlanes& planes, float* HWY_RESTRICT mea
                               float* HWY_RESTRICT cholesky, bool& valid) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto largest = hn::Set(d, 3.402823466e38f);
-  auto good = hn::Eq(largest, largest);
+  auto good = hn::Eq(hn::Zero(d), hn::Zero(d));
   std::size_t row = 0;
   for (; row + lanes <= planes.size(); row += lanes) {
     const auto x = hn::LoadU(d, planes.mean_x() + row);
@@ -57,11 +62,7 @@ std::size_t StoreWholeVectors(const TuplePlanes& planes, float* HWY_RESTRICT mea
     const auto l11 = hn::LoadU(d, planes.l11() + row);
     const auto l21 = hn::LoadU(d, planes.l21() + row);
     const auto l22 = hn::LoadU(d, planes.l22() + row);
-    const auto finite_mean = hn::And(hn::Le(hn::Abs(x), largest), hn::Le(hn::Abs(y), largest));
-    const auto finite_factor =
-        hn::And(hn::And(hn::Le(l11, largest), hn::Le(hn::Abs(l21), largest)), hn::Le(l22, largest));
-    const auto positive = hn::And(hn::Gt(l11, hn::Zero(d)), hn::Gt(l22, hn::Zero(d)));
-    good = hn::And(good, hn::And(finite_mean, hn::And(finite_factor, positive)));
+    good = hn::And(good, Valid(x, y, l11, l21, l22));
     hn::StoreInterleaved2(x, y, d, means + 2 * row);
     hn::StoreInterleaved3(l11, l21, l22, d, cholesky + 3 * row);
   }
@@ -103,21 +104,17 @@ void TuplePlanes::Resize(std::size_t n) {
     memory_.reset(static_cast<float*>(::operator new[](5 * stride_ * sizeof(float), kAlignment)));
     capacity_ = stride_;
   }
-  const std::size_t padding = stride_ - n;
-  std::fill_n(mean_x() + n, padding, 0.0f);
-  std::fill_n(mean_y() + n, padding, 0.0f);
-  std::fill_n(l11() + n, padding, kVague);
-  std::fill_n(l21() + n, padding, 0.0f);
-  std::fill_n(l22() + n, padding, kVague);
+  FillVague(n, stride_);
 }
 
 void TuplePlanes::ResizeVague(std::size_t n) {
   Resize(n);
-  std::fill_n(mean_x(), n, 0.0f);
-  std::fill_n(mean_y(), n, 0.0f);
-  std::fill_n(l11(), n, kVague);
-  std::fill_n(l21(), n, 0.0f);
-  std::fill_n(l22(), n, kVague);
+  FillVague(0, n);
+}
+
+void TuplePlanes::FillVague(std::size_t first, std::size_t end) {
+  for (float* plane : {mean_x(), mean_y(), l21()}) std::fill(plane + first, plane + end, 0.0f);
+  for (float* plane : {l11(), l22()}) std::fill(plane + first, plane + end, kVague);
 }
 
 bool TuplePlanes::Load(std::span<const float> means, std::span<const float> cholesky) {

@@ -43,6 +43,9 @@ class TuplePlanes {
   const float* l22() const { return memory_.get() + 4 * stride_; }
 
  private:
+  // Vague tuples with mean 0.
+  void FillVague(std::size_t first, std::size_t end);
+
   struct AlignedDelete {
     void operator()(float* memory) const;
   };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <span>
 #include <utility>
 
@@ -13,9 +12,10 @@
 #include "core/learning/client_settings.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/update_encoding.h"
-#include "core/wire/federation_convert.h"
-#include "core/wire/peer_status.h"
-#include "core/wire/peer_text.h"
+#include "core/status/macros.h"
+#include "core/wire/federation_task.h"
+#include "core/wire/json.h"
+#include "core/wire/peer.h"
 
 namespace tributary::link {
 namespace {
@@ -28,28 +28,15 @@ constexpr std::chrono::seconds kSmallAttempt{30};
 // The aggregator sends an answer and the next task at the same time, on two streams.
 constexpr absl::Duration kAnswerBehindTask = absl::Seconds(1);
 
-class CancelledBy {
- public:
-  CancelledBy(grpc::ClientContext& context, const std::stop_token& stop)
-      : CancelledBy(context, stop, [&context] { context.TryCancel(); }) {}
-  CancelledBy(grpc::ClientContext& context, const std::stop_token& stop, std::function<void()> cancel)
-      : cancel_(stop, std::move(cancel)) {
-    context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
-  }
-
- private:
-  std::stop_callback<std::function<void()>> cancel_;
-};
-
 absl::Status AppendChunk(const v1::FetchModelResponse& chunk, const wire::TrainTask& task,
                          std::string& file) {
   if (chunk.offset() != file.size()) {
     return absl::DataLossError(
         fmt::format("a chunk of the model at {}, expected {}", chunk.offset(), file.size()));
   }
-  if (chunk.bytes().empty() || chunk.bytes().size() > task.model_bytes - file.size()) {
+  if (chunk.bytes().empty() || chunk.bytes().size() > task.train.model_bytes() - file.size()) {
     return absl::DataLossError(fmt::format("a chunk of {} bytes where {} of the model are missing",
-                                           chunk.bytes().size(), task.model_bytes - file.size()));
+                                           chunk.bytes().size(), task.train.model_bytes() - file.size()));
   }
   if (chunk.crc32c() != parameters::Crc32c(chunk.bytes())) {
     return absl::DataLossError(fmt::format("the chunk of the model at {} is damaged", chunk.offset()));
@@ -64,9 +51,9 @@ v1::UpdateHeader Header(const FederationClientOptions& self, const wire::TrainTa
   header.set_run(task.run);
   header.set_round(task.round);
   header.set_node(self.node);
-  header.set_boot_id(self.boot_id.data(), self.boot_id.size());
-  header.set_schema_sha256(task.schema_sha256);
-  header.set_base_model_sha256(task.model_sha256);
+  header.set_boot_id(self.boot_id);
+  header.set_schema_sha256(task.train.schema_sha256());
+  header.set_base_model_sha256(task.train.model_sha256());
   v1::UpdateMetrics& metrics = *header.mutable_metrics();
   metrics.set_loss(training.loss);
   metrics.set_spread(training.spread);
@@ -94,7 +81,8 @@ absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationC
   request.set_node(self.node);
   request.set_offset(file.size());
   grpc::ClientContext context;
-  const CancelledBy cancelled(context, withdrawn);
+  context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
+  const std::stop_callback cancel(withdrawn, [&context] { context.TryCancel(); });
   const auto reader = stub.FetchModel(&context, request);
   v1::FetchModelResponse chunk;
   while (reader->Read(&chunk)) {
@@ -104,10 +92,10 @@ absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationC
       return status;
     }
   }
-  if (absl::Status status = FromGrpc(reader->Finish()); !status.ok()) return status;
-  if (file.size() == task.model_bytes) return absl::OkStatus();
+  RETURN_IF_ERROR(FromGrpc(reader->Finish()));
+  if (file.size() == task.train.model_bytes()) return absl::OkStatus();
   return absl::DataLossError(
-      fmt::format("the model ends after {} of {} bytes", file.size(), task.model_bytes));
+      fmt::format("the model ends after {} of {} bytes", file.size(), task.train.model_bytes()));
 }
 
 absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
@@ -117,13 +105,13 @@ absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClie
   request.set_run(run);
   request.set_round(round);
   request.set_node(self.node);
-  request.set_boot_id(self.boot_id.data(), self.boot_id.size());
+  request.set_boot_id(self.boot_id);
   request.set_reason(static_cast<v1::DeclineReason>(decline.reason));
   request.set_for_good(decline.for_good);
   request.set_message(wire::PeerText(decline.message));
   grpc::ClientContext context;
-  const CancelledBy cancelled(context, stop);
   context.set_deadline(std::chrono::system_clock::now() + kSmallAttempt);
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   v1::DeclineTaskResponse response;
   const grpc::Status status = stub.DeclineTask(&context, request, &response);
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return absl::OkStatus();
@@ -134,9 +122,9 @@ OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTa
                         const FinishedTraining& training) {
   OutgoingUpdate outgoing;
   outgoing.header = Header(self, task, training.metrics);
-  outgoing.header.set_encoding(task.settings.encoding());
+  outgoing.header.set_encoding(task.train.settings().encoding());
   outgoing.header.set_element_count(training.update.size());
-  outgoing.encode = [training, encoding = learning::EncodingOf(task.settings)](
+  outgoing.encode = [training, encoding = learning::EncodingOf(task.train.settings())](
                         std::size_t first, std::size_t count, std::string& payload) {
     const std::span<float> values = training.remainder.subspan(first, count);
     std::ranges::copy(training.update.subspan(first, count), values.begin());
@@ -164,14 +152,15 @@ OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTa
   return outgoing;
 }
 
-absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, const OutgoingUpdate& update,
-                                         const std::stop_token& withdrawn, const std::stop_token& stopping,
-                                         std::atomic<std::uint64_t>& sent_bytes) {
+absl::StatusOr<SubmitAnswer> SubmitOnce(v1::FederationService::Stub& stub, const OutgoingUpdate& update,
+                                        const std::stop_token& withdrawn, const std::stop_token& stopping,
+                                        std::atomic<std::uint64_t>& sent_bytes) {
   grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
   absl::Notification answered;
   std::atomic<bool> sent_whole = false;
-  const CancelledBy stopped(context, stopping);
-  const CancelledBy overtaken(context, withdrawn, [&] {
+  const std::stop_callback stopped(stopping, [&context] { context.TryCancel(); });
+  const std::stop_callback overtaken(withdrawn, [&] {
     if (sent_whole) answered.WaitForNotificationWithTimeout(kAnswerBehindTask);
     context.TryCancel();
   });
@@ -203,17 +192,13 @@ absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, cons
   if (open) writer->WritesDone();
   const absl::Status status = FromGrpc(writer->Finish());
   answered.Notify();
-  if (!status.ok()) return status;
-  SubmitAttempt attempt;
-  attempt.answer.accepted = response.accepted();
-  if (!response.accepted()) {
-    attempt.answer.reason = wire::SubmitRefusalLabel(response.reason());
-    attempt.answer.message = wire::PeerText(response.message());
-    attempt.answer.counted_elsewhere.assign(response.counted_elsewhere().begin(),
-                                            response.counted_elsewhere().end());
-    attempt.try_again = response.try_again();
-  }
-  return attempt;
+  RETURN_IF_ERROR(status);
+  if (response.accepted()) return SubmitAnswer{.accepted = true};
+  return SubmitAnswer{
+      .reason = wire::EnumLabel(response.reason()),
+      .message = wire::PeerText(response.message()),
+      .counted_elsewhere = {response.counted_elsewhere().begin(), response.counted_elsewhere().end()},
+      .try_again = response.try_again()};
 }
 
 }  // namespace tributary::link

@@ -32,11 +32,6 @@ absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClie
                          const std::string& run, std::uint32_t round, const parameters::TaskDecline& decline,
                          const std::stop_token& stop);
 
-struct SubmitAttempt {
-  SubmitAnswer answer;
-  bool try_again = false;  // the aggregator says that the same update may be accepted later
-};
-
 // An update that is being sent.
 struct OutgoingUpdate {
   v1::UpdateHeader header;
@@ -52,8 +47,8 @@ OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTa
 // Sends the update in chunks of at most 1 MiB and adds their payload to `sent_bytes`. `withdrawn` stops the
 // sending at once and the wait for the answer after a second; `stopping` stops both at once. Errors: those of
 // `encode`; those of the call.
-absl::StatusOr<SubmitAttempt> SubmitOnce(v1::FederationService::Stub& stub, const OutgoingUpdate& update,
-                                         const std::stop_token& withdrawn, const std::stop_token& stopping,
-                                         std::atomic<std::uint64_t>& sent_bytes);
+absl::StatusOr<SubmitAnswer> SubmitOnce(v1::FederationService::Stub& stub, const OutgoingUpdate& update,
+                                        const std::stop_token& withdrawn, const std::stop_token& stopping,
+                                        std::atomic<std::uint64_t>& sent_bytes);
 
 }  // namespace tributary::link

@@ -2,20 +2,13 @@
 
 #include <spdlog/spdlog.h>
 
-#include <atomic>
-#include <chrono>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include "core/link/channel.h"
 #include "core/link/federation_calls.h"
-#include "core/link/masking_steps.h"
-#include "core/link/spool/reconnect.h"
-#include "core/link/wanted_task.h"
-#include "core/runtime/mutex.h"
-#include "core/wire/federation_convert.h"
-#include "core/wire/peer_text.h"
+#include "core/status/macros.h"
+#include "core/wire/peer.h"
 
 namespace tributary::link {
 namespace {
@@ -42,353 +35,268 @@ std::uint32_t RoundOf(const v1::ParticipateResponse& response) {
 
 }  // namespace
 
-class FederationClient::Impl {
- public:
-  Impl(FederationClientOptions options, const runtime::Clock& clock)
-      : options_(std::move(options)),
-        clock_(clock),
-        channel_(MakeChannel(options_.aggregator, options_.tls)),
-        stub_(v1::FederationService::NewStub(channel_)),
-        masking_(*stub_, options_.node,
-                 [this](const std::string& run, std::uint32_t round, const parameters::TaskDecline& decline,
-                        const std::stop_token& stop) {
-                   return DeclineOnce(*stub_, options_, run, round, decline, stop);
-                 }),
-        calls_(std::random_device{}()),
-        wanted_(clock),
-        sample_count_(options_.sample_count),
-        thread_([this](std::stop_token stop) { Participate(std::move(stop)); }) {}
-
-  ~Impl() { Stop(); }
-
-  std::optional<Assignment> Next() { return wanted_.Next(); }
-
-  absl::StatusOr<std::string> FetchModel(const Assignment& assignment) {
-    std::string file;
-    file.reserve(assignment.task.model_bytes);
-    const absl::Status status = Insist(assignment, [&] {
-      const std::size_t before = file.size();
-      absl::Status once = FetchModelOnce(*stub_, options_, assignment.task, assignment.withdrawn, file);
-      received_bytes_ += file.size() - before;
-      return once;
-    });
-    if (!status.ok()) return status;
-    return file;
-  }
-
-  absl::StatusOr<SubmitAnswer> Submit(const Assignment& assignment, const FinishedTraining& training) {
-    if (training.remainder.size() != training.update.size()) {
-      return absl::InvalidArgumentError("an update and its remainder are of one length");
-    }
-    if (assignment.task.masking) return absl::FailedPreconditionError("this task is answered with words");
-    OutgoingUpdate update = Outgoing(options_, assignment.task, training);
-    update.header.set_sample_count(Declared().sample_count);
-    return Send(assignment, update);
-  }
-
-  absl::StatusOr<SubmitAnswer> SubmitWords(const Assignment& assignment, const FinishedWords& training) {
-    if (assignment.task.masking) {
-      const absl::Status status = masking_.Mask(assignment.task, training.words);
-      // The keys go with the task.
-      if (!status.ok() && assignment.withdrawn.stop_requested()) return Withdrawn();
-      if (!status.ok()) return status;
-    }
-    return Send(assignment, Outgoing(options_, assignment.task, training));
-  }
-
-  absl::Status Decline(const Assignment& assignment, const parameters::TaskDecline& decline) {
-    return Insist(assignment, [&] {
-      return DeclineOnce(*stub_, options_, assignment.task.run, assignment.task.round, decline,
-                         assignment.withdrawn);
-    });
-  }
-
-  void SetSampleCount(std::uint64_t sample_count) {
-    std::stop_source earlier(std::nostopstate);
-    {
-      const runtime::MutexLock lock(mutex_);
-      if (std::exchange(sample_count_, sample_count) == sample_count) return;
-      earlier = std::exchange(redeclared_, std::stop_source());
-    }
-    earlier.request_stop();
-  }
-
-  void Finish(const Assignment& assignment) { wanted_.Finish(assignment.task); }
-
-  void Stop() {
-    stopping_.request_stop();  // first: it waits for no answer
-    wanted_.Stop();
-    thread_.request_stop();
-    if (thread_.joinable()) thread_.join();
-    SetState(FederationState::kStopped, last_error());
-  }
-
-  FederationState state() const {
-    const runtime::MutexLock lock(mutex_);
-    return state_;
-  }
-  absl::Status last_error() const {
-    const runtime::MutexLock lock(mutex_);
-    return last_error_;
-  }
-  std::string waiting_for() const { return wanted_.waiting_for(); }
-  Counters counters() const {
-    return {streams_,
-            malformed_tasks_,
-            received_bytes_,
-            sent_bytes_,
-            repeated_submissions_,
-            masking_.lost_rounds(),
-            masking_.refused_steps(),
-            masking_.unusable_shares()};
-  }
-
- private:
-  // Retries until the call succeeds, cannot succeed or is no longer wanted.
-  absl::Status Insist(const Assignment& assignment, const std::function<absl::Status()>& attempt) {
-    calls_.Recovered();
-    while (!assignment.withdrawn.stop_requested()) {
-      absl::Status status = attempt();
-      if (status.ok() || !Reconnect::MayPass(status)) return status;
-      if (assignment.withdrawn.stop_requested()) break;
-      spdlog::debug("round {} of {}: {}; retrying", assignment.task.round, assignment.task.run,
-                    status.ToString());
-      Rest(calls_.DelayNs(status), assignment.withdrawn);
-    }
-    return Withdrawn();
-  }
-
-  absl::StatusOr<SubmitAnswer> Send(const Assignment& assignment, const OutgoingUpdate& update) {
-    SubmitAnswer answer;
-    bool first = true;
-    const absl::Status status = Insist(assignment, [&]() -> absl::Status {
-      if (!std::exchange(first, false)) ++repeated_submissions_;
-      const auto attempt =
-          SubmitOnce(*stub_, update, assignment.withdrawn, stopping_.get_token(), sent_bytes_);
-      if (!attempt.ok()) return attempt.status();
-      answer = attempt->answer;
-      if (!attempt->try_again) return absl::OkStatus();
-      SayLater(assignment, answer);
-      return absl::UnavailableError(answer.message);
-    });
-    if (!status.ok()) return status;
-    return answer;
-  }
-
-  // The aggregator is connected but takes no update: only this line tells the operator.
-  void SayLater(const Assignment& assignment, const SubmitAnswer& answer) {
-    const std::int64_t now_ns = clock_.SteadyNs();
-    if (now_ns < next_later_log_ns_) return;
-    next_later_log_ns_ = now_ns + kRepeatLogNs;
-    spdlog::warn("round {} of {}: {} accepts no update now ({}): {}; retrying", assignment.task.round,
-                 assignment.task.run, options_.aggregator, answer.reason, answer.message);
-  }
-
-  void Rest(std::int64_t delay_ns, const std::stop_token& stop) {
-    clock_.SleepFor(delay_ns, stop);
-    if (!stop.stop_requested()) AwaitConnection(*channel_);
-  }
-
-  // --- Own thread ---
-
-  void Participate(std::stop_token stop) {
-    Reconnect reconnect(std::random_device{}());
-    std::int64_t next_log_ns = 0;
-    while (!stop.stop_requested()) {
-      bool answered = false;
-      const Declaration declaration = Declared();
-      const absl::Status status = ReadTasks(stop, declaration, answered);
-      if (stop.stop_requested()) return;
-      if (answered) reconnect.Recovered();
-      if (declaration.replaced.stop_requested()) continue;
-      const std::int64_t now_ns = clock_.SteadyNs();
-      const bool ended = absl::IsNotFound(status) && answered;
-      if (!ended && (state() == FederationState::kParticipating || now_ns >= next_log_ns)) {
-        spdlog::warn("no tasks from {} for {}: {}; retrying", options_.aggregator, options_.node,
-                     status.ToString());
-        next_log_ns = now_ns + kRepeatLogNs;
-      }
-      SetState(Reconnect::IsRefusal(status) ? FederationState::kRefused : FederationState::kConnecting,
-               status);
-      Rest(reconnect.DelayNs(status), stop);
-    }
-  }
-
-  struct Declaration {
-    std::uint64_t sample_count;
-    std::stop_token replaced;
-  };
-  Declaration Declared() const {
-    const runtime::MutexLock lock(mutex_);
-    return {sample_count_, redeclared_.get_token()};
-  }
-
-  // Runs one stream to its end.
-  absl::Status ReadTasks(const std::stop_token& stop, const Declaration& declaration, bool& answered) {
-    v1::ParticipateRequest request;
-    request.set_node(options_.node);
-    request.set_boot_id(options_.boot_id.data(), options_.boot_id.size());
-    request.set_run(options_.run);
-    request.set_sample_count(declaration.sample_count);
-    request.add_workloads("self_supervised");
-    request.set_secure_aggregation(options_.secure_aggregation);
-    request.set_partial_sums(options_.partial_sums);
-    grpc::ClientContext context;
-    const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-    const std::stop_callback again(declaration.replaced, [&context] { context.TryCancel(); });
-    const auto reader = stub_->Participate(&context, request);
-    v1::ParticipateResponse response;
-    bool ended = false;
-    while (reader->Read(&response)) {
-      if (!answered) {
-        answered = true;
-        ++streams_;
-        SetState(FederationState::kParticipating, absl::OkStatus());
-      }
-      ended = response.has_ended();
-      if (absl::Status status = Take(response, stop); !status.ok()) {
-        context.TryCancel();
-        reader->Finish();
-        answered = false;  // or an answer that always fails would be retried without a pause
-        return status;
-      }
-    }
-    absl::Status status = FromGrpc(reader->Finish());
-    if (!status.ok()) return status;
-    // After the end of a run the next one may start; there is no hurry.
-    if (ended) return absl::NotFoundError("the run has ended");
-    return absl::UnavailableError("the aggregator ended the stream");
-  }
-
-  // Returns the error of an answer that failed: to a step of secure aggregation, or a decline. The next
-  // stream asks again.
-  absl::Status Take(const v1::ParticipateResponse& response, const std::stop_token& stop) {
-    absl::StatusOr<wire::FederationTask> task = wire::TaskFromWire(response);
-    if (!task.ok()) return DeclineUnread(response, task.status(), stop);
-    if (auto* train = std::get_if<wire::TrainTask>(&*task)) {
-      train->deadline_ns = clock_.SteadyNs() + train->left_ns;
-      return Want(std::move(*train), stop);
-    } else if (const auto* keys = std::get_if<wire::AdvertiseKeysTask>(&*task)) {
-      return AnswerStep(*keys, stop);
-    } else if (const auto* shares = std::get_if<wire::ShareKeysTask>(&*task)) {
-      return AnswerStep(*shares, stop);
-    } else if (const auto* unmask = std::get_if<wire::UnmaskTask>(&*task)) {
-      return AnswerStep(*unmask, stop);
-    } else if (const auto* wait = std::get_if<wire::WaitTask>(&*task)) {
-      wanted_.Wait(wait->reason, false);
-    } else {
-      const auto& over = std::get<wire::EndedTask>(*task);
-      if (wanted_.Wait(over.reason, true)) {
-        spdlog::info("run {} has ended: {}", wire::PeerText(response.run()), over.reason);
-      }
-      if (options_.on_ended) options_.on_ended(over);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status DeclineUnread(const v1::ParticipateResponse& response, const absl::Status& why,
-                             const std::stop_token& stop) {
-    ++malformed_tasks_;
-    spdlog::error("{} sent a task that {} cannot do: {}", options_.aggregator, options_.node,
-                  wire::PeerText(why.ToString()));
-    const bool masking = absl::IsFailedPrecondition(why) || response.has_advertise_keys() ||
-                         response.has_share_keys() || response.has_unmask();
-    // A run's settings are the same in every round. Its masking is not: it depends on the other nodes of the
-    // round.
-    parameters::TaskDecline decline{
-        masking ? parameters::DeclineReason::kKeys : parameters::DeclineReason::kTask, !masking,
-        std::string(why.message())};
-    return DeclineOnce(*stub_, options_, response.run(), RoundOf(response), decline, stop);
-  }
-
-  template <class Step>
-  absl::Status AnswerStep(const Step& step, const std::stop_token& stop) {
-    wanted_.KeepOnly(step.run, step.round);  // a task of another round is withdrawn
-    return masking_.Answer(step, stop);
-  }
-
-  absl::Status Want(wire::TrainTask task, const std::stop_token& stop) {
-    if (wanted_.GoesOn(task)) return absl::OkStatus();
-    const absl::StatusOr<bool> can_mask = task.masking ? masking_.CanMask(task, stop) : true;
-    if (can_mask.ok() && *can_mask) {
-      wanted_.Replace(std::move(task));
-    } else {
-      wanted_.KeepOnly(task.run, task.round);
-    }
-    return can_mask.status();
-  }
-
-  void SetState(FederationState state, absl::Status error) {
-    const runtime::MutexLock lock(mutex_);
-    state_ = state;
-    last_error_ = std::move(error);
-  }
-
-  const FederationClientOptions options_;
-  const runtime::Clock& clock_;
-  const std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<v1::FederationService::Stub> stub_;
-  MaskingSteps masking_;
-  Reconnect calls_;                     // the caller's thread only
-  std::int64_t next_later_log_ns_ = 0;  // the caller's thread only
-  std::stop_source stopping_;
-
-  std::atomic<std::uint64_t> streams_ = 0;
-  std::atomic<std::uint64_t> malformed_tasks_ = 0;
-  std::atomic<std::uint64_t> received_bytes_ = 0;
-  std::atomic<std::uint64_t> sent_bytes_ = 0;
-  std::atomic<std::uint64_t> repeated_submissions_ = 0;
-
-  WantedTask wanted_;
-
-  mutable runtime::Mutex mutex_;
-  FederationState state_ GUARDED_BY(mutex_) = FederationState::kConnecting;
-  absl::Status last_error_ GUARDED_BY(mutex_);
-  std::uint64_t sample_count_ GUARDED_BY(mutex_);
-  std::stop_source redeclared_ GUARDED_BY(mutex_);  // since the present stream began
-
-  std::jthread thread_;  // last: it uses everything above
-};
-
 FederationClient::FederationClient(FederationClientOptions options, const runtime::Clock& clock)
-    : impl_(std::make_unique<Impl>(std::move(options), clock)) {}
-FederationClient::~FederationClient() = default;
+    : options_(std::move(options)),
+      clock_(clock),
+      channel_(MakeChannel(options_.aggregator, options_.tls)),
+      stub_(v1::FederationService::NewStub(channel_)),
+      masking_(*stub_, options_),
+      calls_(std::random_device{}()),
+      wanted_(clock),
+      sample_count_(options_.sample_count),
+      thread_([this](std::stop_token stop) { Participate(std::move(stop)); }) {}
 
-std::optional<FederationClient::Assignment> FederationClient::Next() { return impl_->Next(); }
+FederationClient::~FederationClient() { Stop(); }
+
 absl::StatusOr<std::string> FederationClient::FetchModel(const Assignment& assignment) {
-  return impl_->FetchModel(assignment);
+  std::string file;
+  file.reserve(assignment.task.train.model_bytes());
+  RETURN_IF_ERROR(Insist(assignment, [&] {
+    const std::size_t before = file.size();
+    absl::Status once = FetchModelOnce(*stub_, options_, assignment.task, assignment.withdrawn, file);
+    received_bytes_ += file.size() - before;
+    return once;
+  }));
+  return file;
 }
+
 absl::StatusOr<SubmitAnswer> FederationClient::Submit(const Assignment& assignment,
                                                       const FinishedTraining& training) {
-  return impl_->Submit(assignment, training);
+  if (training.remainder.size() != training.update.size()) {
+    return absl::InvalidArgumentError("an update and its remainder are of one length");
+  }
+  if (assignment.task.masking) return absl::FailedPreconditionError("this task is answered with words");
+  OutgoingUpdate update = Outgoing(options_, assignment.task, training);
+  update.header.set_sample_count(Declared().sample_count);
+  return Send(assignment, update);
 }
+
 absl::StatusOr<SubmitAnswer> FederationClient::SubmitWords(const Assignment& assignment,
                                                            const FinishedWords& training) {
-  return impl_->SubmitWords(assignment, training);
+  if (assignment.task.masking) {
+    const absl::Status status = masking_.Mask(assignment.task, training.words);
+    // The keys go with the task.
+    if (!status.ok() && assignment.withdrawn.stop_requested()) return Withdrawn();
+    RETURN_IF_ERROR(status);
+  }
+  return Send(assignment, Outgoing(options_, assignment.task, training));
 }
+
 absl::Status FederationClient::Decline(const Assignment& assignment, const parameters::TaskDecline& decline) {
-  return impl_->Decline(assignment, decline);
+  return Insist(assignment, [&] {
+    return DeclineOnce(*stub_, options_, assignment.task.run, assignment.task.round, decline,
+                       assignment.withdrawn);
+  });
 }
-void FederationClient::SetSampleCount(std::uint64_t sample_count) { impl_->SetSampleCount(sample_count); }
-void FederationClient::Finish(const Assignment& assignment) { impl_->Finish(assignment); }
-void FederationClient::Stop() { impl_->Stop(); }
-FederationState FederationClient::state() const { return impl_->state(); }
-absl::Status FederationClient::last_error() const { return impl_->last_error(); }
-std::string FederationClient::waiting_for() const { return impl_->waiting_for(); }
-FederationClient::Counters FederationClient::counters() const { return impl_->counters(); }
+
+void FederationClient::SetSampleCount(std::uint64_t sample_count) {
+  std::stop_source earlier(std::nostopstate);
+  {
+    const runtime::MutexLock lock(mutex_);
+    if (std::exchange(sample_count_, sample_count) == sample_count) return;
+    earlier = std::exchange(redeclared_, std::stop_source());
+  }
+  earlier.request_stop();
+}
+
+void FederationClient::Stop() {
+  stopping_.request_stop();  // first: it waits for no answer
+  wanted_.Stop();
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  SetState(FederationState::kStopped, last_error());
+}
+
+FederationState FederationClient::state() const {
+  const runtime::MutexLock lock(mutex_);
+  return state_;
+}
+
+absl::Status FederationClient::last_error() const {
+  const runtime::MutexLock lock(mutex_);
+  return last_error_;
+}
+
+FederationClient::Counters FederationClient::counters() const {
+  return {streams_,
+          malformed_tasks_,
+          received_bytes_,
+          sent_bytes_,
+          repeated_submissions_,
+          masking_.lost_rounds(),
+          masking_.refused_steps(),
+          masking_.unusable_shares()};
+}
+
+absl::Status FederationClient::Insist(const Assignment& assignment,
+                                      const std::function<absl::Status()>& attempt) {
+  calls_.Recovered();
+  while (!assignment.withdrawn.stop_requested()) {
+    absl::Status status = attempt();
+    if (status.ok() || !Reconnect::MayPass(status)) return status;
+    if (assignment.withdrawn.stop_requested()) break;
+    spdlog::debug("round {} of {}: {}; retrying", assignment.task.round, assignment.task.run,
+                  status.ToString());
+    Rest(calls_.DelayNs(status), assignment.withdrawn);
+  }
+  return Withdrawn();
+}
+
+absl::StatusOr<SubmitAnswer> FederationClient::Send(const Assignment& assignment,
+                                                    const OutgoingUpdate& update) {
+  SubmitAnswer answer;
+  bool first = true;
+  RETURN_IF_ERROR(Insist(assignment, [&]() -> absl::Status {
+    if (!std::exchange(first, false)) ++repeated_submissions_;
+    ASSIGN_OR_RETURN(answer,
+                     SubmitOnce(*stub_, update, assignment.withdrawn, stopping_.get_token(), sent_bytes_));
+    if (!answer.try_again) return absl::OkStatus();
+    SayLater(assignment, answer);
+    return absl::UnavailableError(answer.message);
+  }));
+  return answer;
+}
+
+void FederationClient::SayLater(const Assignment& assignment, const SubmitAnswer& answer) {
+  const std::int64_t now_ns = clock_.SteadyNs();
+  if (now_ns < next_later_log_ns_) return;
+  next_later_log_ns_ = now_ns + kRepeatLogNs;
+  spdlog::warn("round {} of {}: {} accepts no update now ({}): {}; retrying", assignment.task.round,
+               assignment.task.run, options_.aggregator, answer.reason, answer.message);
+}
+
+void FederationClient::Rest(std::int64_t delay_ns, const std::stop_token& stop) {
+  clock_.SleepFor(delay_ns, stop);
+  if (!stop.stop_requested()) AwaitConnection(*channel_);
+}
+
+// --- Own thread ---
+
+void FederationClient::Participate(std::stop_token stop) {
+  Reconnect reconnect(std::random_device{}());
+  std::int64_t next_log_ns = 0;
+  while (!stop.stop_requested()) {
+    bool answered = false;
+    const Declaration declaration = Declared();
+    const absl::Status status = ReadTasks(stop, declaration, answered);
+    if (stop.stop_requested()) return;
+    if (answered) reconnect.Recovered();
+    if (declaration.replaced.stop_requested()) continue;
+    const std::int64_t now_ns = clock_.SteadyNs();
+    const bool ended = absl::IsNotFound(status) && answered;
+    if (!ended && (state() == FederationState::kParticipating || now_ns >= next_log_ns)) {
+      spdlog::warn("no tasks from {} for {}: {}; retrying", options_.aggregator, options_.node,
+                   status.ToString());
+      next_log_ns = now_ns + kRepeatLogNs;
+    }
+    SetState(Reconnect::IsRefusal(status) ? FederationState::kRefused : FederationState::kConnecting, status);
+    Rest(reconnect.DelayNs(status), stop);
+  }
+}
+
+FederationClient::Declaration FederationClient::Declared() const {
+  const runtime::MutexLock lock(mutex_);
+  return {sample_count_, redeclared_.get_token()};
+}
+
+absl::Status FederationClient::ReadTasks(const std::stop_token& stop, const Declaration& declaration,
+                                         bool& answered) {
+  v1::ParticipateRequest request;
+  request.set_node(options_.node);
+  request.set_boot_id(options_.boot_id);
+  request.set_run(options_.run);
+  request.set_sample_count(declaration.sample_count);
+  request.add_workloads("self_supervised");
+  request.set_secure_aggregation(options_.secure_aggregation);
+  request.set_partial_sums(options_.partial_sums);
+  grpc::ClientContext context;
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  const std::stop_callback again(declaration.replaced, [&context] { context.TryCancel(); });
+  const auto reader = stub_->Participate(&context, request);
+  v1::ParticipateResponse response;
+  bool ended = false;
+  while (reader->Read(&response)) {
+    if (!answered) {
+      answered = true;
+      ++streams_;
+      SetState(FederationState::kParticipating, absl::OkStatus());
+    }
+    ended = response.has_ended();
+    if (absl::Status status = Take(response, stop); !status.ok()) {
+      context.TryCancel();
+      reader->Finish();
+      answered = false;  // or an answer that always fails would be retried without a pause
+      return status;
+    }
+  }
+  absl::Status status = FromGrpc(reader->Finish());
+  if (!status.ok()) return status;
+  // After the end of a run the next one may start; there is no hurry.
+  if (ended) return absl::NotFoundError("the run has ended");
+  return absl::UnavailableError("the aggregator ended the stream");
+}
+
+absl::Status FederationClient::DeclineUnread(const v1::ParticipateResponse& response, const absl::Status& why,
+                                             const std::stop_token& stop) {
+  ++malformed_tasks_;
+  spdlog::error("{} sent a task that {} cannot do: {}", options_.aggregator, options_.node,
+                wire::PeerText(why.ToString()));
+  const bool masking = absl::IsFailedPrecondition(why) || response.has_advertise_keys() ||
+                       response.has_share_keys() || response.has_unmask();
+  // A run's settings are the same in every round. Its masking is not: it depends on the other nodes of the
+  // round.
+  parameters::TaskDecline decline{
+      masking ? parameters::DeclineReason::kKeys : parameters::DeclineReason::kTask, !masking,
+      std::string(why.message())};
+  return DeclineOnce(*stub_, options_, response.run(), RoundOf(response), decline, stop);
+}
+
+template <class Step>
+absl::Status FederationClient::Do(const Step& step, const std::stop_token& stop) {
+  wanted_.KeepOnly(step.run, step.round);  // a task of another round is withdrawn
+  return masking_.Answer(step, stop);
+}
+
+absl::Status FederationClient::Do(wire::TrainTask task, const std::stop_token& stop) {
+  task.deadline_ns = clock_.SteadyNs() + task.train.left_ns();
+  if (wanted_.GoesOn(task)) return absl::OkStatus();
+  const absl::StatusOr<bool> can_mask = task.masking ? masking_.CanMask(task, stop) : true;
+  if (can_mask.ok() && *can_mask) {
+    wanted_.Replace(std::move(task));
+  } else {
+    wanted_.KeepOnly(task.run, task.round);
+  }
+  return can_mask.status();
+}
+
+absl::Status FederationClient::Take(const v1::ParticipateResponse& response, const std::stop_token& stop) {
+  if (response.has_wait()) {
+    wanted_.Wait(wire::PeerText(response.wait().reason()), false);
+    return absl::OkStatus();
+  }
+  if (response.has_ended()) {
+    const std::string reason = wire::PeerText(response.ended().reason());
+    if (wanted_.Wait(reason, true)) {
+      spdlog::info("run {} has ended: {}", wire::PeerText(response.run()), reason);
+    }
+    if (options_.on_ended) options_.on_ended(response.run());
+    return absl::OkStatus();
+  }
+  absl::StatusOr<wire::FederationTask> task = wire::TaskFromWire(response);
+  if (!task.ok()) return DeclineUnread(response, task.status(), stop);
+  return std::visit([&](auto&& each) { return Do(std::forward<decltype(each)>(each), stop); },
+                    *std::move(task));
+}
+
+void FederationClient::SetState(FederationState state, absl::Status error) {
+  const runtime::MutexLock lock(mutex_);
+  state_ = state;
+  last_error_ = std::move(error);
+}
 
 std::string_view FederationStateName(FederationState state) {
-  switch (state) {
-    case FederationState::kConnecting:
-      return "connecting";
-    case FederationState::kParticipating:
-      return "participating";
-    case FederationState::kRefused:
-      return "refused";
-    case FederationState::kStopped:
-      return "stopped";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"connecting", "participating", "refused", "stopped"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
 }  // namespace tributary::link

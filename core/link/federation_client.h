@@ -1,23 +1,32 @@
 // The client of FederationService: receives tasks of a federated run, fetches models, submits updates.
 #pragma once
 
+#include <grpcpp/channel.h>
+
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/config/tls.h"
+#include "core/link/masking_steps.h"
+#include "core/link/spool/reconnect.h"
 #include "core/link/wanted_task.h"
 #include "core/parameters/task_answer.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/mutex.h"
 #include "core/wire/federation_task.h"
-#include "core/wire/report.h"
+#include "core/wire/hello.h"
+#include "tributary/v1/federation.grpc.pb.h"
 
 namespace tributary::link {
 
@@ -26,13 +35,13 @@ struct FederationClientOptions {
   std::optional<config::TlsMaterial> tls;
   std::string node;  // equals the certificate's name where TLS is on
   std::string run;   // empty: the run that is active, or the next to start
-  wire::BootId boot_id = {};
+  std::string boot_id = wire::NewBootId();
   std::uint64_t sample_count = 0;   // images that this node trains on: the weight of its updates; see
                                     // SetSampleCount
   bool secure_aggregation = false;  // can mask its updates
   bool partial_sums = false;        // an aggregator: its updates are sums and name their contributors
-  // The run is over for this node. Called on the client's thread; returns at once.
-  std::function<void(const wire::EndedTask&)> on_ended = nullptr;
+  // This run is over for this node. Called on the client's thread; returns at once.
+  std::function<void(const std::string& run)> on_ended = nullptr;
 };
 
 enum class FederationState {
@@ -66,11 +75,14 @@ struct FinishedWords {
 
 struct SubmitAnswer {
   bool accepted = false;
-  std::string reason;   // unless accepted: the label of the refusal
-  std::string message;  // from the aggregator
+  std::string reason = {};   // unless accepted: the label of the refusal
+  std::string message = {};  // from the aggregator
   // For a partial sum: contributors to remove before it is sent again.
   std::vector<std::string> counted_elsewhere = {};
+  bool try_again = false;  // the same update may be accepted later; the client then sends it again
 };
+
+struct OutgoingUpdate;
 
 // Owns the channel and one thread that reads tasks. One other thread calls Next, FetchModel and Submit…; any
 // thread may call the rest. The client keeps only the newest task: a newer one replaces a task that Next has
@@ -100,7 +112,7 @@ class FederationClient {
 
   // Waits for the next training. Returns an answered task again only if the aggregator asks again. Returns
   // nothing after Stop.
-  std::optional<Assignment> Next();
+  std::optional<Assignment> Next() { return wanted_.Next(); }
 
   // Fetches the file of the task's model. An interrupted fetch resumes where it was while the task stands.
   // Errors: Cancelled if the task was withdrawn; DataLoss for chunks that do not fit together; those of the
@@ -127,19 +139,69 @@ class FederationClient {
 
   // Ends the present task, whatever its result. Next then waits for another one, or for the aggregator to ask
   // again.
-  void Finish(const Assignment& assignment);
+  void Finish(const Assignment& assignment) { wanted_.Finish(assignment.task); }
 
   // Cancels the calls under way and ends the thread.
   void Stop();
 
   FederationState state() const;
   absl::Status last_error() const;  // of the stream of tasks; OK while it is well
-  std::string waiting_for() const;  // what the aggregator said last instead of a task; may be empty
+  // What the aggregator said last instead of a task; may be empty.
+  std::string waiting_for() const { return wanted_.waiting_for(); }
   Counters counters() const;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  // Retries until the call succeeds, cannot succeed or is no longer wanted.
+  absl::Status Insist(const Assignment& assignment, const std::function<absl::Status()>& attempt);
+  absl::StatusOr<SubmitAnswer> Send(const Assignment& assignment, const OutgoingUpdate& update);
+  // The aggregator is connected but takes no update: only this line tells the operator.
+  void SayLater(const Assignment& assignment, const SubmitAnswer& answer);
+  void Rest(std::int64_t delay_ns, const std::stop_token& stop);
+
+  // --- Own thread ---
+
+  struct Declaration {
+    std::uint64_t sample_count;
+    std::stop_token replaced;
+  };
+  Declaration Declared() const;
+  void Participate(std::stop_token stop);
+  // Runs one stream to its end.
+  absl::Status ReadTasks(const std::stop_token& stop, const Declaration& declaration, bool& answered);
+  // Returns the error of an answer that failed: to a step of secure aggregation, or a decline. The next
+  // stream asks again.
+  absl::Status Take(const v1::ParticipateResponse& response, const std::stop_token& stop);
+  absl::Status DeclineUnread(const v1::ParticipateResponse& response, const absl::Status& why,
+                             const std::stop_token& stop);
+  absl::Status Do(wire::TrainTask task, const std::stop_token& stop);
+  template <class Step>
+  absl::Status Do(const Step& step, const std::stop_token& stop);
+  void SetState(FederationState state, absl::Status error);
+
+  const FederationClientOptions options_;
+  const runtime::Clock& clock_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::FederationService::Stub> stub_;
+  MaskingSteps masking_;
+  Reconnect calls_;                     // the caller's thread only
+  std::int64_t next_later_log_ns_ = 0;  // the caller's thread only
+  std::stop_source stopping_;
+
+  std::atomic<std::uint64_t> streams_ = 0;
+  std::atomic<std::uint64_t> malformed_tasks_ = 0;
+  std::atomic<std::uint64_t> received_bytes_ = 0;
+  std::atomic<std::uint64_t> sent_bytes_ = 0;
+  std::atomic<std::uint64_t> repeated_submissions_ = 0;
+
+  WantedTask wanted_;
+
+  mutable runtime::Mutex mutex_;
+  FederationState state_ GUARDED_BY(mutex_) = FederationState::kConnecting;
+  absl::Status last_error_ GUARDED_BY(mutex_);
+  std::uint64_t sample_count_ GUARDED_BY(mutex_);
+  std::stop_source redeclared_ GUARDED_BY(mutex_);  // since the present stream began
+
+  std::jthread thread_;  // last: it uses everything above
 };
 
 }  // namespace tributary::link

@@ -8,7 +8,7 @@
 
 #include "core/link/federation_fake_server.h"
 #include "core/parameters/update_encoding.h"
-#include "core/wire/federation_convert.h"
+#include "core/wire/federation_task.h"
 
 namespace tributary::link {
 namespace {
@@ -56,7 +56,7 @@ TEST_F(FederationClientTest, SaysWhoItIsAndReadsItsTask) {
   const auto assignment = Assigned(7);
   EXPECT_EQ(assignment.task.run, "run");
   EXPECT_EQ(assignment.task.round, 7u);
-  EXPECT_EQ(assignment.task.settings.local_steps(), 2u);
+  EXPECT_EQ(assignment.task.train.settings().local_steps(), 2u);
   EXPECT_EQ(client_->state(), FederationState::kParticipating);
   ASSERT_EQ(server_.participations.size(), 1u);
   EXPECT_EQ(server_.participations[0].node(), "south");

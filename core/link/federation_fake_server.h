@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "core/parameters/crc32c.h"
@@ -170,22 +171,32 @@ class FakeFederation final : public v1::FederationService::Service {
     return TakeStep(*request, revealed, *response);
   }
 
-  // Requests of AdvertiseKeys, ShareKeys and Unmask.
-  std::size_t steps() {
-    const std::lock_guard lock(mutex_);
-    return keys.size() + shares.size() + revealed.size();
+  // What tests read while calls run.
+  std::size_t steps() {  // requests of AdvertiseKeys, ShareKeys and Unmask
+    return Locked([this] { return keys.size() + shares.size() + revealed.size(); });
   }
   v1::AdvertiseKeysRequest last_keys() {
-    const std::lock_guard lock(mutex_);
-    return keys.back();
+    return Locked([this] { return keys.back(); });
   }
   std::size_t share_requests() {
-    const std::lock_guard lock(mutex_);
-    return shares.size();
+    return Locked([this] { return shares.size(); });
+  }
+  std::size_t fetches() {
+    return Locked([this] { return fetch_offsets.size(); });
+  }
+  std::size_t submission_count() {
+    return Locked([this] { return submissions.size(); });
+  }
+  // Submissions that have arrived completely.
+  std::size_t received() {
+    return Locked([this] { return received_; });
   }
   void MendSteps() {
-    const std::lock_guard lock(mutex_);
-    break_steps = false;
+    Locked([this] { break_steps = false; });
+  }
+  void Answer() {
+    Locked([this] { hold_answers = false; });
+    changed_.notify_all();
   }
 
   // The last one, once this many have arrived.
@@ -199,26 +210,13 @@ class FakeFederation final : public v1::FederationService::Service {
     }
   }
 
-  std::size_t fetches() {
+ private:
+  template <class Do>
+  std::invoke_result_t<Do> Locked(Do act) {
     const std::lock_guard lock(mutex_);
-    return fetch_offsets.size();
-  }
-  // Submissions that have arrived completely.
-  std::size_t received() {
-    const std::lock_guard lock(mutex_);
-    return received_;
-  }
-  void Answer() {
-    const std::lock_guard lock(mutex_);
-    hold_answers = false;
-    changed_.notify_all();
-  }
-  std::size_t submission_count() {
-    const std::lock_guard lock(mutex_);
-    return submissions.size();
+    return act();
   }
 
- private:
   template <class Request, class Response>
   grpc::Status TakeStep(const Request& request, std::vector<Request>& all, Response& response) {
     const std::lock_guard lock(mutex_);

@@ -8,8 +8,7 @@
 
 #include "core/link/federation_calls.h"
 #include "core/status/macros.h"
-#include "core/wire/masking_convert.h"
-#include "core/wire/peer_text.h"
+#include "core/wire/peer.h"
 
 namespace tributary::link {
 namespace {
@@ -19,12 +18,15 @@ constexpr std::chrono::seconds kStepLimit{30};
 
 }  // namespace
 
+MaskingSteps::MaskingSteps(v1::FederationService::Stub& stub, const FederationClientOptions& self)
+    : stub_(stub), self_(self), party_(self.node) {}
+
 absl::Status MaskingSteps::Skip(const std::string& run, std::uint32_t round, const absl::Status& why,
                                 const std::stop_token& stop) {
   CountSkipped(run, round, why);
   const std::string message =
       absl::IsNotFound(why) ? "this node has lost the keys of that round" : std::string(why.message());
-  return decline_(run, round, {parameters::DeclineReason::kKeys, false, message}, stop);
+  return DeclineOnce(stub_, self_, run, round, {parameters::DeclineReason::kKeys, false, message}, stop);
 }
 
 void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, const absl::Status& why) {
@@ -44,21 +46,27 @@ void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, con
   spdlog::warn("this node leaves round {} of {}: its keys are lost", round, wire::PeerText(run));
 }
 
-template <class Task, class Request, class Response>
-absl::Status MaskingSteps::Call(grpc::Status (v1::FederationService::Stub::*method)(grpc::ClientContext*,
-                                                                                    const Request&,
-                                                                                    Response*),
-                                const Task& task, Request request, const std::stop_token& stop) {
+template <class Make>
+std::invoke_result_t<Make, privacy::MaskingParty&> MaskingSteps::Locked(Make make) {
+  const runtime::MutexLock lock(mutex_);
+  return make(party_);
+}
+
+template <class Task, class Made, class Request, class Response>
+absl::Status MaskingSteps::Call(Method<Request, Response> method, const Task& task,
+                                const absl::StatusOr<Made>& made, void (*to_wire)(const Made&, Request&),
+                                const std::stop_token& stop) {
+  if (!made.ok()) return Skip(task.run, task.round, made.status(), stop);
+  Request request;
+  to_wire(*made, request);
   request.set_run(task.run);
   request.set_round(task.round);
-  request.set_node(node_);
+  request.set_node(self_.node);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kStepLimit);
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   Response response;
-  if (absl::Status status = FromGrpc((stub_.*method)(&context, request, &response)); !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(FromGrpc((stub_.*method)(&context, request, &response)));
   // The answer was late or already taken. Late answers to unmasking are normal: a threshold of the nodes is
   // enough.
   if (response.accepted() || std::is_same_v<Task, wire::UnmaskTask>) return absl::OkStatus();
@@ -69,38 +77,26 @@ absl::Status MaskingSteps::Call(grpc::Status (v1::FederationService::Stub::*meth
 }
 
 absl::Status MaskingSteps::Answer(const wire::AdvertiseKeysTask& task, const std::stop_token& stop) {
-  const auto keys = [&] {
-    const runtime::MutexLock lock(mutex_);
-    return party_.Keys(task.run, task.round);
-  }();
-  if (!keys.ok()) return Skip(task.run, task.round, keys.status(), stop);
-  v1::AdvertiseKeysRequest request;
-  wire::KeysToWire(*keys, request);
-  return Call(&v1::FederationService::Stub::AdvertiseKeys, task, std::move(request), stop);
+  const auto keys = Locked([&](auto& party) { return party.Keys(task.run, task.round); });
+  return Call(&v1::FederationService::Stub::AdvertiseKeys, task, keys, &wire::KeysToWire, stop);
 }
 
 absl::Status MaskingSteps::Answer(const wire::ShareKeysTask& task, const std::stop_token& stop) {
-  const auto shares = [&]() -> absl::StatusOr<std::vector<privacy::SealedShare>> {
-    const runtime::MutexLock lock(mutex_);
-    ASSIGN_OR_RETURN(privacy::MaskingNode* const node, party_.Find(task.run, task.round));
+  using Shares = absl::StatusOr<std::vector<privacy::SealedShare>>;
+  const Shares shares = Locked([&](privacy::MaskingParty& party) -> Shares {
+    ASSIGN_OR_RETURN(privacy::MaskingNode* const node, party.Find(task.run, task.round));
     return node->Share(task.nodes, task.threshold);
-  }();
-  if (!shares.ok()) return Skip(task.run, task.round, shares.status(), stop);
-  v1::ShareKeysRequest request;
-  wire::SharesToWire(*shares, request);
-  return Call(&v1::FederationService::Stub::ShareKeys, task, std::move(request), stop);
+  });
+  return Call(&v1::FederationService::Stub::ShareKeys, task, shares, &wire::SharesToWire, stop);
 }
 
 absl::Status MaskingSteps::Answer(const wire::UnmaskTask& task, const std::stop_token& stop) {
-  const auto revealed = [&]() -> absl::StatusOr<privacy::RevealedShares> {
-    const runtime::MutexLock lock(mutex_);
-    ASSIGN_OR_RETURN(privacy::MaskingNode* const node, party_.Find(task.run, task.round));
+  using Revealed = absl::StatusOr<privacy::RevealedShares>;
+  const Revealed revealed = Locked([&](privacy::MaskingParty& party) -> Revealed {
+    ASSIGN_OR_RETURN(privacy::MaskingNode* const node, party.Find(task.run, task.round));
     return node->Reveal(task.survivors, task.dropped);
-  }();
-  if (!revealed.ok()) return Skip(task.run, task.round, revealed.status(), stop);
-  v1::UnmaskRequest request;
-  wire::RevealedToWire(*revealed, request);
-  return Call(&v1::FederationService::Stub::Unmask, task, std::move(request), stop);
+  });
+  return Call(&v1::FederationService::Stub::Unmask, task, revealed, &wire::RevealedToWire, stop);
 }
 
 absl::StatusOr<bool> MaskingSteps::CanMask(const wire::TrainTask& task, const std::stop_token& stop) {
@@ -109,8 +105,8 @@ absl::StatusOr<bool> MaskingSteps::CanMask(const wire::TrainTask& task, const st
     // False if the aggregator asks again although this node's update is under way or answered.
     if (const auto node = party_.Find(task.run, task.round); node.ok()) return (*node)->can_mask();
   }
-  const absl::Status declined = Skip(task.run, task.round, absl::NotFoundError("no keys"), stop);
-  return declined.ok() ? absl::StatusOr<bool>(false) : declined;
+  RETURN_IF_ERROR(Skip(task.run, task.round, absl::NotFoundError("no keys"), stop));
+  return false;
 }
 
 absl::Status MaskingSteps::Mask(const wire::TrainTask& task, std::span<std::int32_t> words) {

@@ -3,14 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/parameters/task_answer.h"
 #include "core/privacy/masking_node.h"
 #include "core/runtime/mutex.h"
 #include "core/wire/federation_task.h"
@@ -18,18 +17,15 @@
 
 namespace tributary::link {
 
+struct FederationClientOptions;
+
 // Owns the node's secrets. Each Answer is one call. The client's task thread makes it at once, even while the
 // learner trains. A step that this node cannot do is logged, counted and declined, so the aggregator
 // continues without the node. Thread-safe.
 class MaskingSteps {
  public:
-  // Tells the aggregator that this node does not do its part of a round.
-  using Decliner =
-      std::function<absl::Status(const std::string& run, std::uint32_t round,
-                                 const parameters::TaskDecline& decline, const std::stop_token& stop)>;
-
-  MaskingSteps(v1::FederationService::Stub& stub, std::string node, Decliner decline)
-      : stub_(stub), node_(std::move(node)), decline_(std::move(decline)), party_(node_) {}
+  // Both must outlive it.
+  MaskingSteps(v1::FederationService::Stub& stub, const FederationClientOptions& self);
 
   // Errors: those of the call; the aggregator asks again on the next stream.
   absl::Status Answer(const wire::AdvertiseKeysTask& task, const std::stop_token& stop);
@@ -52,14 +48,18 @@ class MaskingSteps {
   absl::Status Skip(const std::string& run, std::uint32_t round, const absl::Status& why,
                     const std::stop_token& stop);
   void CountSkipped(const std::string& run, std::uint32_t round, const absl::Status& why);
-  template <class Task, class Request, class Response>
-  absl::Status Call(grpc::Status (v1::FederationService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                        Response*),
-                    const Task& task, Request request, const std::stop_token& stop);
+  // What `make` gives for party_.
+  template <class Make>
+  std::invoke_result_t<Make, privacy::MaskingParty&> Locked(Make make);
+  template <class Request, class Response>
+  using Method = grpc::Status (v1::FederationService::Stub::*)(grpc::ClientContext*, const Request&,
+                                                               Response*);
+  template <class Task, class Made, class Request, class Response>
+  absl::Status Call(Method<Request, Response> method, const Task& task, const absl::StatusOr<Made>& made,
+                    void (*to_wire)(const Made&, Request&), const std::stop_token& stop);
 
   v1::FederationService::Stub& stub_;
-  const std::string node_;
-  const Decliner decline_;
+  const FederationClientOptions& self_;
   std::atomic<std::uint64_t> lost_rounds_ = 0;
   std::atomic<std::uint64_t> refused_steps_ = 0;
   std::atomic<std::uint64_t> unusable_shares_ = 0;

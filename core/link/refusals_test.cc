@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/wire/peer_text.h"
+#include "core/wire/peer.h"
 
 namespace tributary::link {
 namespace {

@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/link/channel.h"
 #include "core/link/spool/reconnect.h"
-#include "core/link/uplink_metrics.h"
 #include "core/link/write_side.h"
 #include "core/runtime/mutex.h"
+#include "core/status/macros.h"
 #include "core/wire/convert.h"
-#include "core/wire/peer_status.h"
-#include "core/wire/peer_text.h"
+#include "core/wire/json.h"
+#include "core/wire/peer.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
 namespace tributary::link {
@@ -30,27 +30,22 @@ constexpr std::int64_t kCloseTimeoutNs = 500 * kMillisecondNs;
 constexpr std::int64_t kServedNs = 1'000 * kMillisecondNs;
 constexpr std::int64_t kLogAgainNs = 10'000 * kMillisecondNs;
 
-absl::Status StreamEnd(const grpc::Status& status) {
-  if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
-  return wire::PeerStatus(status);
-}
-
 gpr_timespec MillisecondsFromNow(std::int64_t ms) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(ms, GPR_TIMESPAN));
 }
 
 class ReportUplink final : public Uplink {
  public:
-  ReportUplink(UplinkOptions options, const wire::ReportingProcess& process, const runtime::Clock& clock)
+  ReportUplink(UplinkOptions options, v1::Hello hello, estimate::SlotLength slot, const runtime::Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
-        description_(absl::StrCat(options_.aggregator, " as ", process.node, " of site ", process.site)),
-        slot_(process.slot),
+        description_(absl::StrCat(options_.aggregator, " as ", hello.node(), " of site ", hello.site())),
+        slot_(slot),
         spool_(options_.spool),
         write_side_(spool_, clock, options_.frames_per_message, Tag(kWrite)),
         stub_(v1::FusionService::NewStub(MakeChannel(options_.aggregator, options_.tls))),
         reconnect_(std::random_device{}()) {
-    *hello_.mutable_hello() = wire::HelloToWire(process);
+    *hello_.mutable_hello() = std::move(hello);
   }
 
   ~ReportUplink() override { Stop(std::chrono::milliseconds(0)); }
@@ -124,7 +119,7 @@ class ReportUplink final : public Uplink {
     bool ok = false;
     while (queue_.Next(&tag, &ok)) {
     }
-    SetState(UplinkState::kStopped, last_error());
+    SetState(UplinkState::kStopped, refusal());
   }
 
   void Complete(Operation operation, bool ok) {
@@ -212,7 +207,7 @@ class ReportUplink final : public Uplink {
     for (const v1::Refusal& refusal : response_.refusals()) {
       if (refusals_.Count(refusal, spool_.Find(refusal.sequence()), now_ns)) {
         spdlog::warn("{} refused frame {} ({}): {}", options_.aggregator, refusal.sequence(),
-                     wire::RefusalReasonLabel(refusal.reason()), wire::PeerText(refusal.message()));
+                     wire::EnumLabel(refusal.reason()), wire::PeerText(refusal.message()));
       }
     }
     const auto newest_ns = spool_.Acknowledge(response_.acknowledged_sequence());
@@ -230,13 +225,12 @@ class ReportUplink final : public Uplink {
 
   // An older aggregator does not know the field: it takes any hello and would collate by other slots.
   absl::Status CheckSlot() const {
-    const absl::StatusOr<estimate::SlotLength> theirs =
-        wire::SlotLengthFromWire("slot_ns", response_.slot_ns());
-    if (!theirs.ok()) return theirs.status();
-    if (*theirs == slot_) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const estimate::SlotLength theirs,
+                     wire::SlotLengthFromWire("slot_ns", response_.slot_ns()));
+    if (theirs == slot_) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("slot_ms: this node counts slots of ", slot_.Text(), ", the aggregator of ",
-                     theirs->Text(), response_.slot_ns() == 0 ? ", the only length that it knows" : ""));
+                     theirs.Text(), response_.slot_ns() == 0 ? ", the only length that it knows" : ""));
   }
 
   void BeginReporting(std::int64_t now_ns) {
@@ -287,7 +281,7 @@ class ReportUplink final : public Uplink {
 
   void Finished() {
     const std::int64_t now_ns = clock_.SteadyNs();
-    const absl::Status error = failure_.ok() ? StreamEnd(status_) : failure_;
+    const absl::Status error = failure_.ok() ? wire::StreamEnd(status_) : failure_;
     current_.reset();
     phase_ = Phase::kWaiting;
     if (progressed_ || (state() == UplinkState::kReporting && now_ns - reporting_since_ns_ >= kServedNs)) {
@@ -319,8 +313,6 @@ class ReportUplink final : public Uplink {
     const runtime::MutexLock lock(mutex_);
     return stop_deadline_ns_;
   }
-
-  absl::Status last_error() const { return refusal(); }
 
   void SetState(UplinkState state, absl::Status error) {
     const runtime::MutexLock lock(mutex_);
@@ -366,27 +358,17 @@ class ReportUplink final : public Uplink {
 }  // namespace
 
 std::string_view UplinkStateName(UplinkState state) {
-  switch (state) {
-    case UplinkState::kConnecting:
-      return "connecting";
-    case UplinkState::kReporting:
-      return "reporting";
-    case UplinkState::kRefused:
-      return "refused";
-    case UplinkState::kStopped:
-      return "stopped";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"connecting", "reporting", "refused", "stopped"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
-absl::StatusOr<std::unique_ptr<Uplink>> Uplink::Create(UplinkOptions options, wire::ReportingProcess process,
+absl::StatusOr<std::unique_ptr<Uplink>> Uplink::Create(UplinkOptions options, v1::Hello hello,
                                                        const runtime::Clock& clock,
                                                        runtime::Metrics& metrics) {
   if (options.aggregator.empty()) return absl::InvalidArgumentError("uplink: no aggregator address");
   // Apply the receiver's rules here, so that the node reports the fault at its start.
-  if (const auto checked = wire::HelloFromWire(wire::HelloToWire(process)); !checked.ok())
-    return checked.status();
-  auto uplink = std::make_unique<ReportUplink>(std::move(options), process, clock);
+  ASSIGN_OR_RETURN(const estimate::SlotLength slot, wire::CheckHello(hello));
+  auto uplink = std::make_unique<ReportUplink>(std::move(options), std::move(hello), slot, clock);
   uplink->Start(metrics);
   return uplink;
 }

@@ -14,10 +14,9 @@
 #include "core/config/tls.h"
 #include "core/link/refusals.h"
 #include "core/link/spool/spool.h"
-#include "core/link/tuple_sink.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
-#include "core/wire/report.h"
+#include "core/wire/hello.h"
 
 namespace tributary::link {
 
@@ -57,8 +56,8 @@ struct UplinkCounters {
 class Uplink : public TupleSink {
  public:
   // Starts to connect. The metrics in `metrics` read this object: it must outlive their last reader.
-  // InvalidArgument: no aggregator would accept this process declaration.
-  static absl::StatusOr<std::unique_ptr<Uplink>> Create(UplinkOptions options, wire::ReportingProcess process,
+  // InvalidArgument: no aggregator would accept this hello.
+  static absl::StatusOr<std::unique_ptr<Uplink>> Create(UplinkOptions options, v1::Hello hello,
                                                         const runtime::Clock& clock,
                                                         runtime::Metrics& metrics);
   // The destructor is Stop(0). Offer numbers the frame.
@@ -71,5 +70,10 @@ class Uplink : public TupleSink {
   virtual absl::Status refusal() const = 0;  // the last error of a stream, OK while it is well
   virtual UplinkCounters counters() const = 0;
 };
+
+// The metrics of an uplink read its counters when they are scraped. Docs and dashboards use their names.
+// Returns the histogram of round trips: write to acknowledgement, s.
+runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::MetricLabels& labels,
+                                     runtime::Metrics& metrics);
 
 }  // namespace tributary::link

@@ -1,74 +1,73 @@
-#include "core/link/uplink_metrics.h"
-
 #include <string>
 
-#include "core/wire/convert.h"
+#include "core/link/uplink.h"
+#include "core/wire/json.h"
 
 namespace tributary::link {
 namespace {
 
-void AddSpoolMetrics(const Uplink& uplink, const runtime::MetricLabels& labels, runtime::Metrics& metrics) {
-  const auto counter = [&](const char* name, const char* help, std::uint64_t SpoolCounters::*count) {
-    metrics.AddCounterCallback(
-        name, help, labels, [&uplink, count] { return static_cast<double>(uplink.counters().spool.*count); });
-  };
-  counter("tributary_uplink_offered_frames_total", "Frames offered to the uplink.",
-          &SpoolCounters::offered_frames);
-  counter("tributary_uplink_sent_frames_total", "Frames handed to the stream, repetitions included.",
-          &SpoolCounters::taken_frames);
-  counter("tributary_uplink_resent_frames_total", "Frames handed to the stream again after it was lost.",
-          &SpoolCounters::retaken_frames);
-  counter("tributary_uplink_acknowledged_frames_total", "Frames that the aggregator took or refused.",
-          &SpoolCounters::acknowledged_frames);
-  counter("tributary_uplink_dropped_frames_total",
-          "Frames dropped unacknowledged: the spool was full or the process ended.",
-          &SpoolCounters::dropped_frames);
-  counter("tributary_uplink_dropped_tuples_total", "Tuples in dropped frames.",
-          &SpoolCounters::dropped_tuples);
-  metrics.AddGaugeCallback("tributary_uplink_spool_frames", "Frames held until they are acknowledged.",
-                           labels,
-                           [&uplink] { return static_cast<double>(uplink.counters().spool.held_frames); });
-  metrics.AddGaugeCallback("tributary_uplink_spool_bytes", "Payload of the frames held.", labels,
-                           [&uplink] { return static_cast<double>(uplink.counters().spool.held_bytes); });
-}
+struct Figure {
+  const char* name;
+  const char* help;
+  std::uint64_t (*read)(const UplinkCounters& counters);
+};
 
-void AddRefusalMetrics(const Uplink& uplink, const runtime::MetricLabels& common, runtime::Metrics& metrics) {
-  for (std::size_t reason = 0; reason < kRefusalReasonCount; ++reason) {
-    runtime::MetricLabels labels = common;
-    labels["reason"] = std::string(wire::RefusalReasonLabel(static_cast<v1::RefusalReason>(reason)));
-    metrics.AddCounterCallback(
-        "tributary_uplink_refused_frames_total", "Frames that the aggregator refused as a whole.", labels,
-        [&uplink, reason] { return static_cast<double>(uplink.counters().refusals.frames[reason]); });
-    metrics.AddCounterCallback(
-        "tributary_uplink_refused_tuples_total", "Tuples that the aggregator refused.", labels,
-        [&uplink, reason] { return static_cast<double>(uplink.counters().refusals.tuples[reason]); });
-  }
-  const auto resent = [&](const char* name, const char* help, std::uint64_t RefusalCounters::*count) {
-    metrics.AddCounterCallback(name, help, common, [&uplink, count] {
-      return static_cast<double>(uplink.counters().refusals.*count);
-    });
-  };
-  resent("tributary_uplink_resent_duplicate_frames_total",
-         "Frames sent again that had arrived the first time: refused, not lost.",
-         &RefusalCounters::resent_duplicate_frames);
-  resent("tributary_uplink_resent_duplicate_tuples_total",
-         "Tuples in frames sent again that had arrived the first time.",
-         &RefusalCounters::resent_duplicate_tuples);
-}
+constexpr Figure kCounters[] = {
+    {"tributary_uplink_offered_frames_total", "Frames offered to the uplink.",
+     [](const UplinkCounters& c) { return c.spool.offered_frames; }},
+    {"tributary_uplink_sent_frames_total", "Frames handed to the stream, repetitions included.",
+     [](const UplinkCounters& c) { return c.spool.taken_frames; }},
+    {"tributary_uplink_resent_frames_total", "Frames handed to the stream again after it was lost.",
+     [](const UplinkCounters& c) { return c.spool.retaken_frames; }},
+    {"tributary_uplink_acknowledged_frames_total", "Frames that the aggregator took or refused.",
+     [](const UplinkCounters& c) { return c.spool.acknowledged_frames; }},
+    {"tributary_uplink_dropped_frames_total",
+     "Frames dropped unacknowledged: the spool was full or the process ended.",
+     [](const UplinkCounters& c) { return c.spool.dropped_frames; }},
+    {"tributary_uplink_dropped_tuples_total", "Tuples in dropped frames.",
+     [](const UplinkCounters& c) { return c.spool.dropped_tuples; }},
+    {"tributary_uplink_resent_duplicate_frames_total",
+     "Frames sent again that had arrived the first time: refused, not lost.",
+     [](const UplinkCounters& c) { return c.refusals.resent_duplicate_frames; }},
+    {"tributary_uplink_resent_duplicate_tuples_total",
+     "Tuples in frames sent again that had arrived the first time.",
+     [](const UplinkCounters& c) { return c.refusals.resent_duplicate_tuples; }},
+    {"tributary_uplink_connections_total", "Streams that the aggregator accepted.",
+     [](const UplinkCounters& c) { return c.connections; }},
+    {"tributary_uplink_messages_total", "Messages of frames written.",
+     [](const UplinkCounters& c) { return c.messages; }},
+};
+
+constexpr Figure kGauges[] = {
+    {"tributary_uplink_spool_frames", "Frames held until they are acknowledged.",
+     [](const UplinkCounters& c) { return c.spool.held_frames; }},
+    {"tributary_uplink_spool_bytes", "Payload of the frames held.",
+     [](const UplinkCounters& c) { return c.spool.held_bytes; }},
+};
 
 }  // namespace
 
 runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::MetricLabels& labels,
                                      runtime::Metrics& metrics) {
-  AddSpoolMetrics(uplink, labels, metrics);
-  AddRefusalMetrics(uplink, labels, metrics);
+  const auto reader = [&uplink](const Figure& figure) {
+    return [&uplink, read = figure.read] { return static_cast<double>(read(uplink.counters())); };
+  };
+  for (const Figure& each : kCounters) {
+    metrics.AddCounterCallback(each.name, each.help, labels, reader(each));
+  }
+  for (const Figure& each : kGauges) metrics.AddGaugeCallback(each.name, each.help, labels, reader(each));
   metrics.AddGaugeCallback("tributary_uplink_connected", "1 while the aggregator takes frames.", labels,
                            [&uplink] { return uplink.state() == UplinkState::kReporting ? 1.0 : 0.0; });
-  metrics.AddCounterCallback("tributary_uplink_connections_total", "Streams that the aggregator accepted.",
-                             labels,
-                             [&uplink] { return static_cast<double>(uplink.counters().connections); });
-  metrics.AddCounterCallback("tributary_uplink_messages_total", "Messages of frames written.", labels,
-                             [&uplink] { return static_cast<double>(uplink.counters().messages); });
+  for (std::size_t reason = 0; reason < kRefusalReasonCount; ++reason) {
+    runtime::MetricLabels refused = labels;
+    refused["reason"] = wire::EnumLabel(static_cast<v1::RefusalReason>(reason));
+    metrics.AddCounterCallback(
+        "tributary_uplink_refused_frames_total", "Frames that the aggregator refused as a whole.", refused,
+        [&uplink, reason] { return static_cast<double>(uplink.counters().refusals.frames[reason]); });
+    metrics.AddCounterCallback(
+        "tributary_uplink_refused_tuples_total", "Tuples that the aggregator refused.", refused,
+        [&uplink, reason] { return static_cast<double>(uplink.counters().refusals.tuples[reason]); });
+  }
   return metrics.AddHistogram("tributary_uplink_round_trip_seconds", "Time from write to acknowledgement.",
                               {25e-6, 50e-6, 100e-6, 200e-6, 400e-6, 800e-6, 1.6e-3, 3.2e-3, 6.4e-3, 12.8e-3,
                                25.6e-3, 51.2e-3, 0.1, 0.4, 1.6, 6.4},

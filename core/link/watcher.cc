@@ -12,7 +12,7 @@
 #include "core/link/spool/reconnect.h"
 #include "core/runtime/clock.h"
 #include "core/wire/convert.h"
-#include "core/wire/peer_status.h"
+#include "core/wire/peer.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
 namespace tributary::link {
@@ -56,9 +56,7 @@ absl::Status ReadStream(v1::FusionService::Stub& stub, const WatchOptions& optio
     }
     on_slot(slot, leaves);
   }
-  const grpc::Status status = reader->Finish();
-  if (status.ok()) return absl::UnavailableError("the aggregator ended the stream");
-  return wire::PeerStatus(status);
+  return wire::StreamEnd(reader->Finish());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/wire/watched_slot.h"
+#include "core/wire/convert.h"
 
 namespace tributary::link {
 

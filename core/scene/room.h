@@ -1,10 +1,10 @@
-// The simulated room: geometry, radio and frames. Pure.
+// The simulated room: geometry, radio, frames, and how its users walk. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
-
-#include "absl/status/statusor.h"
 
 namespace tributary::scene {
 
@@ -39,14 +39,32 @@ inline constexpr double kNoiseDeviation = 0.1;  // of the complex noise, in unit
 // The wall that carries a panel. The site's frame has its origin at the room's centre, x east and y north.
 enum class Wall { kSouth, kEast, kNorth, kWest };
 
-// "south", "east", "north" or "west"; InvalidArgument for anything else.
-absl::StatusOr<Wall> ParseWall(std::string_view name);
 std::string_view WallName(Wall wall);
 
 // The panel's frame has the same origin and is turned so that the panel's wall is y = -5 m and its normal +y.
 // Turn the panel's frame by this angle (counter-clockwise, degrees) to get the site's.
 double WallAngleDeg(Wall wall);
 RoomPosition ToPanelFrame(Wall wall, RoomPosition site);
-RoomPosition ToSiteFrame(Wall wall, RoomPosition panel);
+
+// Each user follows a closed curve that covers the room evenly (as the training set does), at about 1 m/s on
+// average. The curve is a pure function of the seed, so the true positions are known. Positions change once
+// per snapshot, whatever the site's slots. All curves close after `snapshots` snapshots.
+struct RoomMotion {
+  std::uint64_t seed = 1;
+  std::uint32_t snapshots = 2000;
+
+  static constexpr std::int64_t kSnapshotNs = 16'000'000;  // about 1.6 cm of movement
+
+  // The snapshot of a time, below `snapshots`.
+  std::uint32_t SnapshotAt(std::int64_t unix_ns) const {
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(unix_ns, 0) / kSnapshotNs % snapshots);
+  }
+
+  // In the site's frame.
+  RoomPosition AtSnapshot(std::uint32_t subject, std::uint32_t snapshot) const;
+  RoomPosition At(std::uint32_t subject, std::int64_t unix_ns) const {
+    return AtSnapshot(subject, SnapshotAt(unix_ns));
+  }
+};
 
 }  // namespace tributary::scene

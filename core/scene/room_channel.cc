@@ -11,9 +11,10 @@
 // clang-format off
 #include "hwy/contrib/math/math-inl.h"
 // clang-format on
+#include "core/scene/gaussian_noise.h"
 
-#ifndef TRIBUTARY_NODE_SOURCE_ROOM_CHANNEL_PATHS
-#define TRIBUTARY_NODE_SOURCE_ROOM_CHANNEL_PATHS
+#ifndef TRIBUTARY_CORE_SCENE_ROOM_CHANNEL_PATHS
+#define TRIBUTARY_CORE_SCENE_ROOM_CHANNEL_PATHS
 namespace tributary::scene {
 namespace {
 
@@ -143,6 +144,19 @@ void ComputeRoomChannel(RoomPosition user, std::span<float, kChannelFeatures> fe
   static const AntennaPositions antennas;
   HWY_DYNAMIC_DISPATCH(ComputeChannel)
   (Paths(user).data(), antennas.x.data(), antennas.z.data(), features.data());
+}
+
+RoomPosition RoomExamples::User(std::uint64_t index) const {
+  return {kUserRangeM * (2 * UniformAt(seed, 2 * index) - 1),
+          kUserRangeM * (2 * UniformAt(seed, 2 * index + 1) - 1)};
+}
+
+void RoomExamples::Sense(std::uint64_t index, Wall wall, std::span<float, kChannelFeatures> features) const {
+  constexpr float kDeviationPerPart = static_cast<float>(kNoiseDeviation / std::numbers::sqrt2);
+  ComputeRoomChannel(ToPanelFrame(wall, User(index)), features);
+  std::array<float, kChannelFeatures> noise;
+  FillGaussianNoise(~seed, 4 * index + static_cast<std::uint64_t>(wall), noise);
+  for (std::size_t i = 0; i < kChannelFeatures; ++i) features[i] += kDeviationPerPart * noise[i];
 }
 
 }  // namespace tributary::scene

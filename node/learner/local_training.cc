@@ -19,7 +19,7 @@ std::uint64_t SeedOf(std::uint64_t run_seed, const std::string& node) {
 absl::StatusOr<LocalTrainingOptions> LocalTrainingOf(const wire::TrainTask& task,
                                                      const nn::SelfSupervisedOptions& model,
                                                      const std::string& node, std::size_t buffer) {
-  const v1::ClientSettings& s = task.settings;
+  const v1::ClientSettings& s = task.train.settings();
   LocalTrainingOptions options;
   options.trainer = model;
   options.trainer.method =

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/link/tuple_sink.h"
+#include "core/link/spool/spool.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"

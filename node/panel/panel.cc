@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "core/link/spool/backoff.h"
+#include "core/link/spool/reconnect.h"
 #include "node/panel/device_metrics.h"
 
 namespace tributary::panel {

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/link/tuple_sink.h"
+#include "core/link/spool/spool.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/metrics.h"

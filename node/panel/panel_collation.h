@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 #include "core/estimate/tuple_frame.h"
 
 namespace tributary::panel {

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/estimate/slot_length.h"
 #include "core/runtime/clock.h"
-#include "core/scene/ranges_csv.h"
+#include "core/scene/recording.h"
 #include "node/source/source.h"
 
 namespace tributary::source {

@@ -4,8 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "core/scene/ranges_motion.h"
-#include "core/scene/recording_csv.h"
+#include "core/scene/recording.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

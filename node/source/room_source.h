@@ -10,7 +10,6 @@
 #include "core/estimate/slot_length.h"
 #include "core/runtime/clock.h"
 #include "core/scene/room.h"
-#include "core/scene/room_motion.h"
 #include "node/source/source.h"
 
 namespace tributary::source {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 
 namespace tributary::source {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "core/estimate/epoch.h"
+#include "core/estimate/slot_length.h"
 #include "node/source/udp_fault.h"
 
 namespace tributary::source {

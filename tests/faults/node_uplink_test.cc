@@ -32,13 +32,13 @@ class NodeUplinkTest : public ::testing::Test {
     options.aggregator = address.empty() ? server_.address() : std::move(address);
     options.spool = spool;
     options.frames_per_message = frames_per_message;
-    wire::ReportingProcess process;
-    process.site = "room";
-    process.node = "north";
-    process.boot_id = wire::NewBootId();
-    process.sources = {{"north", 2, {"north"}}};
-    process.slot = slot_;
-    auto uplink = link::Uplink::Create(std::move(options), std::move(process), clock_, metrics_);
+    v1::Hello hello;
+    hello.set_site("room");
+    hello.set_node("north");
+    hello.set_boot_id(wire::NewBootId());
+    wire::AddSource(hello, "north", 2, {"north"});
+    hello.set_slot_ns(static_cast<std::uint64_t>(slot_.ns()));
+    auto uplink = link::Uplink::Create(std::move(options), std::move(hello), clock_, metrics_);
     ASSERT_TRUE(uplink.ok()) << uplink.status();
     uplink_ = *std::move(uplink);
   }
@@ -331,12 +331,12 @@ TEST_F(NodeUplinkTest, GivesUpDrainingInTime) {
 }
 
 TEST_F(NodeUplinkTest, RefusesADeclarationThatNoServerWouldTake) {
-  wire::ReportingProcess process;
-  process.site = "room";
-  process.node = "north";
+  v1::Hello hello;
+  hello.set_site("room");
+  hello.set_node("north");
   link::UplinkOptions options;
   options.aggregator = server_.address();
-  EXPECT_EQ(link::Uplink::Create(options, process, clock_, metrics_).status().code(),
+  EXPECT_EQ(link::Uplink::Create(options, hello, clock_, metrics_).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

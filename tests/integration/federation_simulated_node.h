@@ -70,7 +70,6 @@ class SimulatedNode {
     options.aggregator = "127.0.0.1:" + std::to_string(port);
     options.node = std::move(name);
     options.run = std::move(run);
-    options.boot_id = wire::NewBootId();
     options.sample_count = kSamples;
     options.secure_aggregation = true;
     return options;
@@ -101,7 +100,8 @@ class SimulatedNode {
     }
     std::vector<std::int32_t> words(update.size());
     parameters::ToFixedPoint(
-        update, parameters::FixedPointFactor(task.fixed_point, task.uniform_weight ? 1 : kSamples), words);
+        update, parameters::FixedPointFactor(task.fixed_point, task.train.uniform_weight() ? 1 : kSamples),
+        words);
     client_.SubmitWords(assignment, {words, kSamples, {}, metrics}).IgnoreError();
   }
 

@@ -90,7 +90,6 @@ class Learners {
       options.client.aggregator = "127.0.0.1:" + std::to_string(run.port());
       options.client.node = "n" + std::to_string(n);
       options.client.run = "r";
-      options.client.boot_id = wire::NewBootId();
       metrics_.push_back(std::make_unique<runtime::Metrics>());
       learners_.push_back(std::make_unique<learner::Learner>(options, images::DrawGlyphs(30 + 10 * n, 1 + n),
                                                              clock_, *metrics_.back()));

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/nn/beacon/beacon_network.h"
-#include "core/scene/ranges_csv.h"
+#include "core/scene/recording.h"
 #include "tests/support/fleet.h"
 #include "tests/support/reporter.h"
 

@@ -13,7 +13,7 @@
 #include "aggregator/learning/service/federation_wire.h"
 #include "core/learning/run_config.h"
 #include "core/nn/encoder/training_limits.h"
-#include "core/wire/federation_convert.h"
+#include "core/wire/federation_task.h"
 #include "node/learner/local_training.h"
 
 namespace tributary {

@@ -26,15 +26,15 @@ inline std::string Address(int port) { return "127.0.0.1:" + std::to_string(port
 class Reporter {
  public:
   Reporter(const std::string& panel, int port, std::optional<config::TlsMaterial> tls = std::nullopt) {
-    wire::ReportingProcess process;
-    process.site = "room";
-    process.node = "node-" + panel;
-    process.boot_id.fill(7);
-    process.sources = {{panel, 2, {panel}}};
+    v1::Hello hello;
+    hello.set_site("room");
+    hello.set_node("node-" + panel);
+    hello.set_boot_id(wire::NewBootId());
+    wire::AddSource(hello, panel, 2, {panel});
     link::UplinkOptions options;
     options.aggregator = Address(port);
     options.tls = std::move(tls);
-    uplink_ = *link::Uplink::Create(options, process, clock_, metrics_);
+    uplink_ = *link::Uplink::Create(options, hello, clock_, metrics_);
   }
   ~Reporter() { uplink_->Stop(std::chrono::seconds(5)); }
 

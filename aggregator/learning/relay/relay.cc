@@ -25,10 +25,10 @@ constexpr std::int64_t kMaxMarginNs = 10'000'000'000;
 ParentRound RoundOf(const wire::TrainTask& task, const runtime::Clock& clock) {
   ParentRound round;
   round.round = task.round;
-  std::memcpy(round.model.data(), task.model_sha256.data(),
-              std::min(round.model.size(), task.model_sha256.size()));
+  std::memcpy(round.model.data(), task.train.model_sha256().data(),
+              std::min(round.model.size(), task.train.model_sha256().size()));
   round.fixed_point = task.fixed_point;
-  round.sample_count = task.max_sample_count;
+  round.sample_count = task.train.max_sample_count();
   const std::int64_t left_ns = std::max<std::int64_t>(0, task.deadline_ns - clock.SteadyNs());
   round.deadline_ns = task.deadline_ns - std::min(kMaxMarginNs, left_ns / 10);
   return round;
@@ -63,8 +63,8 @@ Relay::Relay(RelayOptions options, Coordinator& coordinator, const runtime::Cloc
     : options_([&] {
         options.parent.sample_count = 0;  // until nodes are here
         options.parent.partial_sums = true;
-        options.parent.on_ended = [&coordinator](const wire::EndedTask& ended) {
-          OnRelayed(coordinator, ended.run, [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
+        options.parent.on_ended = [&coordinator](const std::string& ended) {
+          OnRelayed(coordinator, ended, [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
         };
         return std::move(options);
       }()),
@@ -157,7 +157,7 @@ absl::StatusOr<PartialSum> Relay::Gather(const Assignment& assignment) {
   if (!config.ok()) return absl::UnimplementedError(config.status().message());
   const auto known = coordinator_.board().Find(task.run);
   std::string model;
-  if (known == nullptr || known->run.model_sha256() != task.model_sha256) {
+  if (known == nullptr || known->run.model_sha256() != task.train.model_sha256()) {
     ASSIGN_OR_RETURN(model, client_->FetchModel(assignment));
   }
   ++counters_.rounds;
@@ -203,8 +203,8 @@ void Relay::Register(runtime::Metrics& metrics) const {
 
 absl::StatusOr<RunConfig> RelayedConfig(const wire::TrainTask& task) {
   constexpr std::uint64_t kMaxRounds = std::numeric_limits<std::int32_t>::max();
-  const v1::ClientSettings& settings = task.settings;
-  if (task.masking || task.uniform_weight || settings.clip_norm() > 0) {
+  const v1::ClientSettings& settings = task.train.settings();
+  if (task.masking || task.train.uniform_weight() || settings.clip_norm() > 0) {
     return absl::FailedPreconditionError("this run looks at single updates: it takes no partial sums");
   }
   const bool schedule = settings.schedule_steps() > 0;

@@ -62,7 +62,6 @@ class Child {
     learning::RelayOptions options;
     options.parent.aggregator = "127.0.0.1:" + std::to_string(parent_.port());
     options.parent.node = name_;
-    options.parent.boot_id = wire::NewBootId();
     options.min_nodes = min_nodes_;
     relay_ = std::make_unique<learning::Relay>(std::move(options), host_.coordinator(), clock_);
   }
@@ -99,7 +98,6 @@ class Leaf {
     options.aggregator = "127.0.0.1:" + std::to_string(port);
     options.node = node;
     options.run = std::move(run);
-    options.boot_id = wire::NewBootId();
     options.sample_count = samples;
     return options;
   }

@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "aggregator/learning/run/messages.h"
-#include "core/link/grpc_call.h"
 #include "core/status/macros.h"
-#include "core/wire/peer_text.h"
+#include "core/wire/peer.h"
 
 namespace tributary::learning {
 namespace {
@@ -76,7 +75,7 @@ void AddRound(const NodeTask& task, const runtime::Clock& clock, Task& wire) {
 }  // namespace
 
 absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node) {
-  const auto name = link::PeerCertificateName(peer);
+  const auto name = wire::PeerCertificateName(peer);
   if (!name || *name == node) return absl::OkStatus();
   return absl::PermissionDeniedError(
       fmt::format("node: \"{}\" calls with the certificate of \"{}\"; they must be equal", node, *name));

@@ -10,8 +10,8 @@
 
 #include "aggregator/learning/service/coordinator.h"
 #include "aggregator/learning/service/streaming_call.h"
-#include "core/link/grpc_call.h"
 #include "core/parameters/crc32c.h"
+#include "core/wire/peer.h"
 
 namespace tributary::learning {
 
@@ -28,7 +28,7 @@ class ModelCall final : public StreamingCall<ModelCall<Response>, grpc::ServerWr
       : run_(std::move(run)), offset_(offset), head_(head), idle_(context) {}
 
   void Opened(absl::StatusOr<OpenModel> model) {
-    if (!model.ok()) return this->Finish(link::ToGrpcStatus(model.status()));
+    if (!model.ok()) return this->Finish(wire::ToGrpcStatus(model.status()));
     model_.emplace(*std::move(model));
     head_(*model_, run_, response_);
     if (offset_ > model_->record.file.bytes) {
@@ -36,7 +36,7 @@ class ModelCall final : public StreamingCall<ModelCall<Response>, grpc::ServerWr
     }
     // This is the coordinator's thread: it must not read what is not wanted, only to check it.
     if (absl::Status status = model_->file.Skip(offset_); !status.ok()) {
-      return this->Finish(link::ToGrpcStatus(status));
+      return this->Finish(wire::ToGrpcStatus(status));
     }
     idle_.Start(this->weak_from_this());
     SendNext();
@@ -62,7 +62,7 @@ class ModelCall final : public StreamingCall<ModelCall<Response>, grpc::ServerWr
     std::string& bytes = *response_.mutable_bytes();
     bytes.resize(std::min<std::uint64_t>(kChunkBytes, model_->file.remaining()));
     const absl::StatusOr<std::size_t> got = model_->file.Read(bytes.data(), bytes.size());
-    if (!got.ok()) return this->Finish(link::ToGrpcStatus(got.status()));
+    if (!got.ok()) return this->Finish(wire::ToGrpcStatus(got.status()));
     bytes.resize(*got);
     response_.set_offset(offset_);
     response_.set_crc32c(parameters::Crc32c(bytes));

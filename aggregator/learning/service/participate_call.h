@@ -8,8 +8,8 @@
 #include "aggregator/learning/service/coordinator.h"
 #include "aggregator/learning/service/federation_wire.h"
 #include "aggregator/learning/service/streaming_call.h"
-#include "core/link/grpc_call.h"
 #include "core/runtime/mutex.h"
+#include "core/wire/peer.h"
 #include "tributary/v1/federation.pb.h"
 
 namespace tributary::learning {
@@ -48,7 +48,7 @@ class ParticipateCall final
   void OnEnd(absl::Status status) override {
     {
       const runtime::MutexLock lock(mutex_);
-      if (!ending_) ending_ = link::ToGrpcStatus(status);
+      if (!ending_) ending_ = wire::ToGrpcStatus(status);
     }
     Go();
   }

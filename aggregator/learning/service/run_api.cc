@@ -12,7 +12,7 @@
 #include "aggregator/learning/relay/relay.h"
 #include "aggregator/learning/run/messages.h"
 #include "core/status/macros.h"
-#include "core/wire/message_json.h"
+#include "core/wire/json.h"
 
 namespace tributary::learning {
 namespace {

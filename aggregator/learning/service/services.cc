@@ -11,8 +11,8 @@
 #include "aggregator/learning/service/start_run_call.h"
 #include "aggregator/learning/service/submit_call.h"
 #include "aggregator/learning/service/watch_run_call.h"
-#include "core/link/grpc_call.h"
 #include "core/status/macros.h"
+#include "core/wire/peer.h"
 #include "tributary/v1/federation.grpc.pb.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -129,7 +129,7 @@ UnaryReactor* ChangeRun(Coordinator& coordinator, ServerContext& context, const 
                      [&coordinator, reactor, &request, &response](const absl::Status& status) {
                        const auto record = coordinator.board().Find(request.run());
                        if (status.ok() && record != nullptr) *response.mutable_run() = record->run;
-                       reactor->Finish(link::ToGrpcStatus(status));
+                       reactor->Finish(wire::ToGrpcStatus(status));
                      });
   return reactor;
 }
@@ -138,7 +138,7 @@ template <class Response>
 UnaryReactor* AnswerCall(ServerContext& context, absl::StatusOr<Response> answer, Response& response) {
   UnaryReactor* reactor = context.DefaultReactor();
   if (answer.ok()) response = *std::move(answer);
-  reactor->Finish(link::ToGrpcStatus(answer.status()));
+  reactor->Finish(wire::ToGrpcStatus(answer.status()));
   return reactor;
 }
 

@@ -10,9 +10,9 @@
 
 #include "aggregator/learning/service/coordinator.h"
 #include "aggregator/learning/service/streaming_call.h"
-#include "core/link/grpc_call.h"
 #include "core/runtime/process.h"
-#include "core/wire/federation_convert.h"
+#include "core/wire/federation_task.h"
+#include "core/wire/peer.h"
 #include "tributary/v1/run.pb.h"
 
 namespace tributary::learning {
@@ -33,7 +33,7 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
 
   void OnReadDone(bool ok) override {
     if (!ok) return EndOfChunks();
-    if (absl::Status status = Take(); !status.ok()) return Finish(link::ToGrpcStatus(status));
+    if (absl::Status status = Take(); !status.ok()) return Finish(wire::ToGrpcStatus(status));
     StartRead(&request_);
   }
 
@@ -66,7 +66,7 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
         std::move(config_), std::move(model_),
         [call = shared_from_this()](const absl::StatusOr<std::string>& run) {
           runtime::ReturnFreedMemory();  // taking a model in needs some times its size for a moment
-          if (!run.ok()) return call->Finish(link::ToGrpcStatus(run.status()));
+          if (!run.ok()) return call->Finish(wire::ToGrpcStatus(run.status()));
           const auto record = call->coordinator_.board().Find(*run);
           if (record != nullptr) *call->response_->mutable_run() = record->run;
           call->Finish(grpc::Status::OK);

@@ -11,8 +11,8 @@
 #include "aggregator/learning/service/run_api.h"
 #include "aggregator/learning/service/run_board.h"
 #include "aggregator/learning/service/streaming_call.h"
-#include "core/link/grpc_call.h"
 #include "core/runtime/mutex.h"
+#include "core/wire/peer.h"
 #include "tributary/v1/run.pb.h"
 
 namespace tributary::learning {
@@ -43,7 +43,7 @@ class WatchRunCall final : public StreamingCall<WatchRunCall, grpc::ServerWriteR
     if (action == Action::kWrite) StartWrite(&response_);
     if (action == Action::kWait) Wait();
     if (action != Action::kFinish) return;
-    Finish(board_.Find(run_) == nullptr ? link::ToGrpcStatus(NoSuchRun(run_)) : grpc::Status::OK);
+    Finish(board_.Find(run_) == nullptr ? wire::ToGrpcStatus(NoSuchRun(run_)) : grpc::Status::OK);
   }
 
   void OnWriteDone(bool ok) override {

@@ -20,7 +20,7 @@ std::size_t PayloadBytes(const estimate::TupleFrame& frame) {
 
 }  // namespace
 
-Spool::Spool(SpoolLimits limits) : limits_(limits), ring_(std::max<std::size_t>(limits.frames, 1)) {
+Spool::Spool(SpoolLimits limits) : limits_(limits), held_(std::max<std::size_t>(limits.frames, 1)) {
   free_.reserve(kFreeFrames);
 }
 
@@ -35,15 +35,14 @@ std::uint64_t Spool::Offer(estimate::TupleFrame& frame) {
     counters_.dropped_tuples += tuples;
     return 0;
   }
-  while (size_ == ring_.size() || counters_.held_bytes + bytes > limits_.bytes) DropOldest();
+  while (held_.full() || counters_.held_bytes + bytes > limits_.bytes) DropOldest();
 
   if (free_.empty()) free_.push_back(std::make_unique<estimate::TupleFrame>());
   std::unique_ptr<estimate::TupleFrame> held = std::move(free_.back());
   free_.pop_back();
   std::swap(*held, frame);
   held->sequence = ++last_sequence_;
-  At(size_) = Entry{std::move(held), 0, 0};
-  ++size_;
+  held_.push_back(Entry{std::move(held)});
   counters_.held_tuples += tuples;
   counters_.held_bytes += bytes;
   return last_sequence_;
@@ -51,9 +50,8 @@ std::uint64_t Spool::Offer(estimate::TupleFrame& frame) {
 
 bool Spool::Take(std::int64_t now_steady_ns, estimate::TupleFrame& copy) {
   const runtime::MutexLock lock(mutex_);
-  if (taken_ == size_) return false;
-  Entry& entry = At(taken_);
-  ++taken_;
+  if (taken_ == held_.size()) return false;
+  Entry& entry = held_[taken_++];
   ++counters_.taken_frames;
   if (entry.times_taken++ > 0) ++counters_.retaken_frames;
   entry.taken_steady_ns = now_steady_ns;
@@ -69,9 +67,9 @@ absl::StatusOr<std::optional<std::int64_t>> Spool::Acknowledge(std::uint64_t seq
                                                    ", but the last that was sent is ", last_taken_sequence_));
   }
   std::optional<std::int64_t> newest_taken_ns;
-  while (size_ > 0 && At(0).frame->sequence <= sequence) {
+  while (!held_.empty() && held_.front().frame->sequence <= sequence) {
     // A frame that waits to be sent again has arrived all the same, but its lost stream gives no valid time.
-    if (taken_ > 0) newest_taken_ns = At(0).taken_steady_ns;
+    if (taken_ > 0) newest_taken_ns = held_.front().taken_steady_ns;
     std::unique_ptr<estimate::TupleFrame> frame = PopOldest();
     ++counters_.acknowledged_frames;
     counters_.acknowledged_tuples += frame->subjects.size();
@@ -87,11 +85,11 @@ void Spool::Rewind() {
 
 std::optional<Spool::HeldFrame> Spool::Find(std::uint64_t sequence) const {
   const runtime::MutexLock lock(mutex_);
-  // Sequences in the ring are contiguous: only the oldest ones are removed.
-  if (size_ == 0 || sequence < At(0).frame->sequence || sequence - At(0).frame->sequence >= size_) {
-    return std::nullopt;
-  }
-  const Entry& entry = At(sequence - At(0).frame->sequence);
+  // Sequences of held frames are contiguous: only the oldest ones are removed.
+  if (held_.empty() || sequence < held_.front().frame->sequence) return std::nullopt;
+  const std::uint64_t index = sequence - held_.front().frame->sequence;
+  if (index >= held_.size()) return std::nullopt;
+  const Entry& entry = held_[index];
   return HeldFrame{entry.frame->subjects.size(), entry.frame->source, entry.times_taken > 1};
 }
 
@@ -102,19 +100,19 @@ void Spool::Close() {
 
 std::uint64_t Spool::DropAll() {
   const runtime::MutexLock lock(mutex_);
-  const std::uint64_t frames = size_;
-  while (size_ > 0) DropOldest();
+  const std::uint64_t frames = held_.size();
+  while (!held_.empty()) DropOldest();
   return frames;
 }
 
 std::size_t Spool::waiting_frames() const {
   const runtime::MutexLock lock(mutex_);
-  return size_ - taken_;
+  return held_.size() - taken_;
 }
 
 std::size_t Spool::held_frames() const {
   const runtime::MutexLock lock(mutex_);
-  return size_;
+  return held_.size();
 }
 
 std::uint64_t Spool::dropped_frames() const {
@@ -125,14 +123,13 @@ std::uint64_t Spool::dropped_frames() const {
 SpoolCounters Spool::counters() const {
   const runtime::MutexLock lock(mutex_);
   SpoolCounters counters = counters_;
-  counters.held_frames = size_;
+  counters.held_frames = held_.size();
   return counters;
 }
 
 std::unique_ptr<estimate::TupleFrame> Spool::PopOldest() {
-  std::unique_ptr<estimate::TupleFrame> frame = std::move(At(0).frame);
-  head_ = (head_ + 1) % ring_.size();
-  --size_;
+  std::unique_ptr<estimate::TupleFrame> frame = std::move(held_.front().frame);
+  held_.pop_front();
   if (taken_ > 0) --taken_;
   counters_.held_tuples -= frame->subjects.size();
   counters_.held_bytes -= PayloadBytes(*frame);

@@ -1,6 +1,7 @@
 // Frames that the aggregator has not acknowledged: a bounded FIFO between the panels and one stream.
 #pragma once
 
+#include <boost/circular_buffer.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,15 @@
 #include "core/runtime/mutex.h"
 
 namespace tributary::link {
+
+// Receives estimated tuples. Any thread may call.
+class TupleSink {
+ public:
+  virtual ~TupleSink() = default;
+
+  // Takes the frame; `frame` gets the memory of an old one, contents unspecified. Does not block.
+  virtual void Offer(estimate::TupleFrame& frame) = 0;
+};
 
 struct SpoolLimits {
   std::size_t frames = 16384;                 // 8 s of one panel at 2,000 frames/s
@@ -82,18 +92,14 @@ class Spool {
     std::uint32_t times_taken = 0;
   };
 
-  Entry& At(std::size_t index) REQUIRES(mutex_) { return ring_[(head_ + index) % ring_.size()]; }
-  const Entry& At(std::size_t index) const REQUIRES(mutex_) { return ring_[(head_ + index) % ring_.size()]; }
   std::unique_ptr<estimate::TupleFrame> PopOldest() REQUIRES(mutex_);
   void DropOldest() REQUIRES(mutex_);
   void Recycle(std::unique_ptr<estimate::TupleFrame> frame) REQUIRES(mutex_);
 
   const SpoolLimits limits_;
   mutable runtime::Mutex mutex_;
-  std::vector<Entry> ring_ GUARDED_BY(mutex_);
-  std::size_t head_ GUARDED_BY(mutex_) = 0;  // of the oldest
-  std::size_t size_ GUARDED_BY(mutex_) = 0;
-  std::size_t taken_ GUARDED_BY(mutex_) = 0;  // how many of the frames are taken
+  boost::circular_buffer<Entry> held_ GUARDED_BY(mutex_);  // the oldest first
+  std::size_t taken_ GUARDED_BY(mutex_) = 0;               // how many of them are taken
   std::uint64_t last_sequence_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_taken_sequence_ GUARDED_BY(mutex_) = 0;
   bool closed_ GUARDED_BY(mutex_) = false;

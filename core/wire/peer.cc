@@ -1,6 +1,9 @@
-#include "core/wire/peer_status.h"
+#include "core/wire/peer.h"
 
-#include "core/wire/peer_text.h"
+#include <grpc/grpc_security_constants.h>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_replace.h"
 
 namespace tributary::wire {
 namespace {
@@ -10,6 +13,12 @@ bool Says(std::string_view message, std::string_view words) {
 }
 
 }  // namespace
+
+std::string PeerText(const std::string& text) {
+  constexpr std::size_t kMaxBytes = 240;
+  // Quotes are harmless, and common in messages.
+  return absl::StrReplaceAll(absl::CHexEscape(text.substr(0, kMaxBytes)), {{"\\\"", "\""}, {"\\'", "'"}});
+}
 
 std::string HandshakeAdvice(std::string_view message) {
   if (Says(message, "wrong version number") || Says(message, "packet length too long")) {
@@ -34,6 +43,21 @@ absl::Status PeerStatus(const grpc::Status& status) {
   const std::string advice = HandshakeAdvice(status.error_message());
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       advice.empty() ? PeerText(status.error_message()) : advice);
+}
+
+absl::Status StreamEnd(const grpc::Status& status) {
+  return status.ok() ? absl::UnavailableError("the aggregator ended the stream") : PeerStatus(status);
+}
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+}
+
+std::optional<std::string> PeerCertificateName(const grpc::AuthContext& context) {
+  if (!context.IsPeerAuthenticated()) return std::nullopt;
+  const auto names = context.FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
+  // Authenticated but without a name: equal to no node's name.
+  return names.empty() ? std::string() : std::string(names.front().data(), names.front().size());
 }
 
 }  // namespace tributary::wire

@@ -1,4 +1,4 @@
-#include "core/wire/peer_status.h"
+#include "core/wire/peer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/wire/federation_convert.h"
+#include "core/wire/federation_task.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   tributary::v1::ParticipateResponse response;
@@ -19,12 +19,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   }
   const auto* train = std::get_if<tributary::wire::TrainTask>(&*task);
   if (train == nullptr) return 0;
-  if (train->model_bytes > tributary::wire::kMaxModelBytes ||
-      train->element_count > tributary::wire::kMaxElements)
+  if (train->train.model_bytes() > tributary::wire::kMaxModelBytes ||
+      train->train.element_count() > tributary::wire::kMaxElements)
     std::abort();
-  if (!(train->settings.learning_rate() >= 0)) std::abort();
+  if (!(train->train.settings().learning_rate() >= 0)) std::abort();
   if (!(train->fixed_point.bound > 0)) std::abort();
-  const bool fixed = train->settings.encoding() == tributary::v1::UPDATE_ENCODING_FIXED32;
+  const bool fixed = train->train.settings().encoding() == tributary::v1::UPDATE_ENCODING_FIXED32;
   if (fixed != train->masking.has_value()) std::abort();
   if (!train->masking) return 0;
   if (!tributary::privacy::ValidateRoster(train->masking->nodes, train->masking->threshold).ok())

@@ -1,12 +1,12 @@
-#include "core/wire/message_json.h"
+#include "core/wire/json.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/wire/convert.h"
-#include "core/wire/dump_json.h"
 #include "tributary/v1/run.pb.h"
 
 namespace tributary::wire {
@@ -59,6 +59,16 @@ TEST(MessageJsonTest, IsJsonWhateverAPeersNameIs) {
   run.set_name("a\xff\n");
   EXPECT_EQ(json::parse(MessageJson(run))["name"], "a\n");
   EXPECT_EQ(DumpJson({{"name", "\xff"}}), "{\"name\":\"\xef\xbf\xbd\"}");
+}
+
+TEST(EnumLabelTest, NamesEveryReasonOnce) {
+  std::set<std::string> labels;
+  for (int reason = 0; reason < v1::RefusalReason_ARRAYSIZE; ++reason) {
+    EXPECT_TRUE(labels.insert(EnumLabel(static_cast<v1::RefusalReason>(reason))).second) << reason;
+  }
+  EXPECT_EQ(EnumLabel(v1::REFUSAL_REASON_NOT_FINITE), "not_finite");
+  EXPECT_EQ(EnumLabel(v1::REFUSAL_REASON_UNSPECIFIED), "unspecified");
+  EXPECT_EQ(EnumLabel(static_cast<v1::RefusalReason>(4711)), "unspecified");
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/scene/ranges_csv.h"
-#include "core/scene/ranges_motion.h"
+#include "core/scene/recording.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view csv(reinterpret_cast<const char*>(data), size);

@@ -1,10 +1,9 @@
-#include "core/wire/masking_convert.h"
+#include "core/wire/federation_task.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/link/federation_fake_server.h"
-#include "core/wire/federation_convert.h"
 
 namespace tributary::wire {
 namespace {
@@ -38,11 +37,11 @@ v1::ParticipateResponse MaskedTraining() {
   return response;
 }
 
-TEST(MaskingConvertTest, ReadsWithWhomToMask) {
+TEST(FederationTaskTest, ReadsWithWhomToMask) {
   const auto task = TaskFromWire(MaskedTraining());
   ASSERT_TRUE(task.ok()) << task.status();
   const auto& train = std::get<TrainTask>(*task);
-  EXPECT_EQ(train.settings.encoding(), v1::UPDATE_ENCODING_FIXED32);
+  EXPECT_EQ(train.train.settings().encoding(), v1::UPDATE_ENCODING_FIXED32);
   EXPECT_EQ(train.fixed_point, (parameters::FixedPoint{20, 512}));
   ASSERT_TRUE(train.masking.has_value());
   EXPECT_EQ(train.masking->threshold, 2u);
@@ -54,7 +53,7 @@ TEST(MaskingConvertTest, ReadsWithWhomToMask) {
   EXPECT_EQ(train.masking->shares[0].ciphertext, "sealed");
 }
 
-TEST(MaskingConvertTest, NamesTheFieldAtFault) {
+TEST(FederationTaskTest, NamesTheFieldAtFault) {
   const auto fault = [](auto&& spoil) {
     v1::ParticipateResponse response = MaskedTraining();
     spoil(*response.mutable_train());
@@ -95,7 +94,7 @@ TEST(MaskingConvertTest, NamesTheFieldAtFault) {
               HasSubstr("shares.key_digest"));
 }
 
-TEST(MaskingConvertTest, ReadsTheStepsAroundTheTraining) {
+TEST(FederationTaskTest, ReadsTheStepsAroundTheTraining) {
   v1::ParticipateResponse response;
   response.set_run("run");
   response.mutable_advertise_keys()->set_round(4);

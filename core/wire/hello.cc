@@ -1,0 +1,114 @@
+#include "core/wire/hello.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <set>
+
+#include "core/status/macros.h"
+
+namespace tributary::wire {
+namespace {
+
+constexpr std::size_t kBootIdBytes = 16;
+constexpr std::size_t kMaxNameBytes = 128;
+constexpr int kMaxSources = 256;
+constexpr int kMaxLeaves = 256;
+constexpr std::size_t kSha256Bytes = 32;
+
+absl::Status CheckName(std::string_view field, std::string_view name) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (name.empty()) return absl::InvalidArgumentError(fmt::format("{}: must not be empty", field));
+  if (name.size() > kMaxNameBytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {} bytes, allowed are {}", field, name.size(), kMaxNameBytes));
+  }
+  if (std::ranges::any_of(name, is_control)) {
+    return absl::InvalidArgumentError(fmt::format("{}: control characters are not allowed", field));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCount(std::string_view field, int count, int max) {
+  if (count >= 1 && count <= max) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("{}: {} given, expected 1 to {}", field, count, max));
+}
+
+absl::Status CheckSource(std::string_view field, const v1::Source& source) {
+  RETURN_IF_ERROR(CheckName(fmt::format("{}.name", field), source.name()));
+  if (source.dimension() < 1 || source.dimension() > 3) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}.dimension: {}, expected 1, 2 or 3", field, source.dimension()));
+  }
+  const std::string leaves = fmt::format("{}.leaves", field);
+  RETURN_IF_ERROR(CheckCount(leaves, source.leaves_size(), kMaxLeaves));
+  std::set<std::string_view> names;
+  for (const std::string& leaf : source.leaves()) {
+    RETURN_IF_ERROR(CheckName(leaves, leaf));
+    if (!names.insert(leaf).second) {
+      return absl::InvalidArgumentError(fmt::format("{}: \"{}\" is listed twice", leaves, leaf));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string NewBootId() {
+  std::random_device random;  // the kernel's generator
+  std::string id(kBootIdBytes, '\0');
+  for (std::size_t i = 0; i < id.size(); i += sizeof(std::uint32_t)) {
+    const std::uint32_t word = random();
+    std::memcpy(id.data() + i, &word, sizeof word);
+  }
+  return id;
+}
+
+void AddSource(v1::Hello& hello, const std::string& name, std::uint32_t dimension,
+               const std::vector<std::string>& leaves) {
+  v1::Source& source = *hello.add_sources();
+  source.set_name(name);
+  source.set_dimension(dimension);
+  source.mutable_leaves()->Assign(leaves.begin(), leaves.end());
+}
+
+absl::StatusOr<estimate::SlotLength> CheckHello(const v1::Hello& hello) {
+  RETURN_IF_ERROR(CheckName("hello.site", hello.site()));
+  RETURN_IF_ERROR(CheckName("hello.node", hello.node()));
+  if (hello.boot_id().size() != kBootIdBytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("hello.boot_id: {} bytes, expected {}", hello.boot_id().size(), kBootIdBytes));
+  }
+  RETURN_IF_ERROR(CheckCount("hello.sources", hello.sources_size(), kMaxSources));
+  std::set<std::string_view> names;
+  for (const v1::Source& source : hello.sources()) {
+    const std::string field = fmt::format("hello.sources[{}]", names.size());
+    RETURN_IF_ERROR(CheckSource(field, source));
+    if (!names.insert(source.name()).second) {
+      return absl::InvalidArgumentError(fmt::format("{}.name: \"{}\" is given twice", field, source.name()));
+    }
+  }
+  const v1::ModelIdentity& model = hello.model();
+  if (!model.sha256().empty() && model.sha256().size() != kSha256Bytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("hello.model.sha256: {} bytes, expected {}", model.sha256().size(), kSha256Bytes));
+  }
+  if (model.name().size() > kMaxNameBytes || model.version().size() > kMaxNameBytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("hello.model: name and version may have {} bytes each", kMaxNameBytes));
+  }
+  return SlotLengthFromWire("hello.slot_ns", hello.slot_ns());
+}
+
+absl::StatusOr<estimate::SlotLength> SlotLengthFromWire(std::string_view field, std::uint64_t slot_ns) {
+  if (slot_ns == 0) return estimate::SlotLength();
+  const std::optional<estimate::SlotLength> slot = estimate::SlotLength::FromNs(slot_ns);
+  if (slot) return *slot;
+  return absl::InvalidArgumentError(fmt::format("{}: {}, expected {} to {}", field, slot_ns,
+                                                estimate::SlotLength::kShortestNs,
+                                                estimate::SlotLength::kLongestNs));
+}
+
+}  // namespace tributary::wire

@@ -1,0 +1,74 @@
+#include "core/wire/hello.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+namespace tributary::wire {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HelloTest : public ::testing::Test {
+ protected:
+  HelloTest() {
+    hello_.set_site("lab");
+    hello_.set_node("north");
+    hello_.set_boot_id(NewBootId());
+    AddSource(hello_, "a", 2, {"a"});
+    AddSource(hello_, "b", 3, {"b1", "b2"});
+    hello_.mutable_model()->set_sha256(std::string(32, 'x'));
+    hello_.set_slot_ns(16'666'667);
+  }
+  // The message for a hello after `change`.
+  std::string FaultOf(const std::function<void(v1::Hello&)>& change) {
+    v1::Hello hello = hello_;
+    change(hello);
+    const auto checked = CheckHello(hello);
+    EXPECT_EQ(checked.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(checked.status().message());
+  }
+  v1::Hello hello_;
+};
+
+TEST_F(HelloTest, SaysWhatTheEpochsCount) {
+  const auto slot = CheckHello(hello_);
+  ASSERT_TRUE(slot.ok()) << slot.status();
+  EXPECT_EQ(slot->ns(), 16'666'667);
+}
+
+TEST_F(HelloTest, ANodeThatSaysNoSlotCountsThePilotSlots) {
+  hello_.clear_slot_ns();
+  const auto slot = CheckHello(hello_);
+  ASSERT_TRUE(slot.ok()) << slot.status();
+  EXPECT_EQ(*slot, estimate::SlotLength());
+}
+
+TEST_F(HelloTest, EachProcessHasItsOwnBootId) { EXPECT_NE(NewBootId(), NewBootId()); }
+
+TEST_F(HelloTest, NamesTheFieldAtFault) {
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.clear_site(); }), HasSubstr("hello.site: must not be empty"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.set_node("a\nb"); }), HasSubstr("hello.node: control"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.set_node(std::string(129, 'a')); }), HasSubstr("129 bytes"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.set_boot_id("short"); }), HasSubstr("hello.boot_id: 5 bytes"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.clear_sources(); }), HasSubstr("hello.sources: 0 given"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(1)->set_name("a"); }),
+              HasSubstr("hello.sources[1].name: \"a\" is given twice"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(0)->set_dimension(4); }),
+              HasSubstr("hello.sources[0].dimension: 4"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(0)->clear_leaves(); }),
+              HasSubstr("hello.sources[0].leaves: 0 given"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_sources(1)->set_leaves(1, "b1"); }),
+              HasSubstr("listed twice"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.mutable_model()->set_sha256("x"); }),
+              HasSubstr("hello.model.sha256"));
+  for (const std::uint64_t absurd : {std::uint64_t{1}, std::uint64_t{9'999}, std::uint64_t{3'600'000'000'001},
+                                     std::numeric_limits<std::uint64_t>::max()}) {
+    EXPECT_THAT(FaultOf([absurd](v1::Hello& h) { h.set_slot_ns(absurd); }), HasSubstr("hello.slot_ns: "));
+  }
+}
+
+}  // namespace
+}  // namespace tributary::wire

@@ -1,0 +1,34 @@
+// What a peer of a gRPC call says, and who it is.
+#pragma once
+
+#include <grpcpp/security/auth_context.h>
+#include <grpcpp/support/status.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace tributary::wire {
+
+// A peer's text, fit for a log: shortened, control characters escaped.
+std::string PeerText(const std::string& text);
+
+// The same code. The message is PeerText, or says how to mend a failed TLS handshake.
+absl::Status PeerStatus(const grpc::Status& status);
+
+// Why a stream that the peer should keep open has ended: PeerStatus, or Unavailable if the peer just ended
+// it.
+absl::Status StreamEnd(const grpc::Status& status);
+
+// How to mend a failed TLS handshake, if gRPC's message tells of one in OpenSSL's words; else empty.
+std::string HandshakeAdvice(std::string_view grpc_message);
+
+// The status for a peer, with the same code.
+grpc::Status ToGrpcStatus(const absl::Status& status);
+
+// The common name of the peer's certificate; nothing where TLS is off.
+std::optional<std::string> PeerCertificateName(const grpc::AuthContext& context);
+
+}  // namespace tributary::wire
