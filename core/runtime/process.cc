@@ -23,9 +23,7 @@ namespace {
 sigset_t HandledSignals() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
+  for (const int handled : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, handled);
   return signals;
 }
 
