@@ -92,7 +92,7 @@ xclBufferHandle SoftwareDevice::alloc_bo(std::size_t bytes, unsigned flags) {
 }
 
 xclBufferHandle SoftwareDevice::alloc_bo(void* host, std::size_t bytes, unsigned flags) {
-  return Add({.host = static_cast<std::byte*>(host), .bytes = bytes, .flags = flags});
+  return Add({.own = {}, .host = static_cast<std::byte*>(host), .bytes = bytes, .flags = flags});
 }
 
 void SoftwareDevice::free_bo(xclBufferHandle handle) {
