@@ -55,11 +55,12 @@ class Strategy {
   // parameter, in a fixed order. Write into them to restore.
   virtual std::vector<std::span<float>> state() { return {}; }
 
+  const StrategyOptions& options() const { return options_; }
+
  protected:
   Strategy(const StrategyOptions& options, std::size_t element_count)
       : options_(options), element_count_(element_count) {}
 
-  const StrategyOptions& options() const { return options_; }
   std::size_t element_count() const { return element_count_; }
 
  private:

@@ -25,12 +25,15 @@ absl::Status ReadValues(store::CheckedReader& reader, std::span<float> values) {
   return got == values.size_bytes() ? absl::OkStatus() : absl::DataLossError("a stored vector ends early");
 }
 
+absl::StatusOr<std::unique_ptr<Strategy>> NewStrategy(const StrategyOptions& options,
+                                                      const parameters::ModelLayout& layout) {
+  return Strategy::Create(options, layout.element_count, parameters::FindStatistics(layout.tensors));
+}
+
 }  // namespace
 
 absl::StatusOr<RunModel> RunModel::Create(const StrategyOptions& options, parameters::FlatModel model) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy,
-                   Strategy::Create(options, model.layout.element_count,
-                                    parameters::FindStatistics(model.layout.tensors)));
+  ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy, NewStrategy(options, model.layout));
   return RunModel(std::move(model), std::move(strategy));
 }
 
@@ -63,13 +66,12 @@ absl::Status RunModel::Load(const store::Store& store, const store::ModelRecord&
 }
 
 absl::Status RunModel::LoadStrategyState(const store::Store& store, const store::ModelRecord& record) {
-  const std::vector<std::span<float>> parts = strategy_->state();
   if (record.strategy_state.name.empty()) {
-    for (const std::span<float> part : parts) std::ranges::fill(part, 0.0f);
+    ASSIGN_OR_RETURN(strategy_, NewStrategy(strategy_->options(), layout_));
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(store::CheckedReader reader, store.Read(record.strategy_state));
-  for (const std::span<float> part : parts) RETURN_IF_ERROR(ReadValues(reader, part));
+  for (const std::span<float> part : strategy_->state()) RETURN_IF_ERROR(ReadValues(reader, part));
   return absl::OkStatus();
 }
 
