@@ -30,7 +30,7 @@ Coordinator::Coordinator(std::unique_ptr<HostedRuns> runs, const runtime::Clock&
       open_models_(kOpenModels, thread_),
       thread_(clock) {}
 
-absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const CoordinatorOptions& options,
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const HostingOptions& options,
                                                                 const runtime::Clock& clock,
                                                                 store::StoreStepHook hook) {
   ASSIGN_OR_RETURN(std::unique_ptr<HostedRuns> runs, HostedRuns::Open(options, clock, std::move(hook)));

@@ -52,7 +52,7 @@ class Coordinator {
   using Done = std::function<void(Result)>;
 
   // Errors: those of HostedRuns::Open.
-  static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options,
+  static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const HostingOptions& options,
                                                             const runtime::Clock& clock,
                                                             store::StoreStepHook hook = {});
   ~Coordinator() { Stop(); }

@@ -14,7 +14,7 @@ std::function<double()> Read(const std::atomic<std::uint64_t>& count) {
 
 void AddFederationMetrics(const LearningCounters& counters, runtime::Metrics& metrics) {
   for (std::size_t i = 1; i < kSubmissionRefusals; ++i) {
-    const std::string reason(SubmissionRefusalName(static_cast<SubmissionRefusal>(i)));
+    const std::string reason(kSubmissionRefusalNames[i]);
     metrics.AddCounterCallback("tributary_updates_refused_total",
                                "Updates of nodes that were refused, by reason.", {{"reason", reason}},
                                Read(counters.refused[i]));

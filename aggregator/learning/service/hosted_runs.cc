@@ -30,12 +30,12 @@ v1::Participant ParticipantMessage(const ParticipantStatus& status) {
 }  // namespace
 
 HostedRuns::HostedRuns(std::unique_ptr<store::Store> store, std::unique_ptr<store::StoreReader> reader,
-                       const CoordinatorOptions& options, const runtime::Clock& clock)
+                       const HostingOptions& options, const runtime::Clock& clock)
     : store_(std::move(store)),
       surroundings_{*store_, clock, options.keep_models, options.judged},
       board_(std::move(reader)) {}
 
-absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const CoordinatorOptions& options,
+absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOptions& options,
                                                              const runtime::Clock& clock,
                                                              store::StoreStepHook hook) {
   ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store, store::Store::Open(options.folder, std::move(hook)));

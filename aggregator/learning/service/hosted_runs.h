@@ -20,7 +20,7 @@
 
 namespace tributary::learning {
 
-struct CoordinatorOptions {
+struct HostingOptions {
   std::string folder;  // of the store
   std::uint32_t keep_models = 0;
   bool judged = false;  // somebody calls AddEvaluation for every RunRecord::to_judge
@@ -36,7 +36,7 @@ class HostedRuns {
  public:
   // Opens the store and goes on with its runs. Errors: those of Store::Open and Run::Restore. The hook is for
   // tests.
-  static absl::StatusOr<std::unique_ptr<HostedRuns>> Open(const CoordinatorOptions& options,
+  static absl::StatusOr<std::unique_ptr<HostedRuns>> Open(const HostingOptions& options,
                                                           const runtime::Clock& clock,
                                                           store::StoreStepHook hook);
 
@@ -63,7 +63,7 @@ class HostedRuns {
 
  private:
   HostedRuns(std::unique_ptr<store::Store> store, std::unique_ptr<store::StoreReader> reader,
-             const CoordinatorOptions& options, const runtime::Clock& clock);
+             const HostingOptions& options, const runtime::Clock& clock);
 
   const std::unique_ptr<store::Store> store_;
   const RunSurroundings surroundings_;
