@@ -29,6 +29,7 @@
 #include <thread>
 #include <vector>
 
+#include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/coordinator.h"
 #include "aggregator/learning/service/federation_wire.h"
 #include "aggregator/learning/service/services.h"
@@ -94,21 +95,20 @@ void ServeTcp(int fd, learning::Coordinator& coordinator) {
   coordinator.BeginUpload(wire.run(), learning::HeaderFromWire(wire).value(),
                           [&](learning::Coordinator::Began result) { began.set_value(std::move(result)); });
   learning::Coordinator::Began result = began.get_future().get();
-  if (!std::holds_alternative<std::unique_ptr<learning::Upload>>(result)) {
-    Die(std::get<learning::SubmissionAnswer>(result).message);
-  }
-  auto upload = std::get<std::unique_ptr<learning::Upload>>(std::move(result));
+  if (const auto* answer = std::get_if<learning::Admission>(&result)) Die(answer->message);
+  auto begun = std::get<learning::BegunUpload>(std::move(result));
   std::string payload;
   for (ChunkHead head{}; head.last == 0;) {
     ReadFully(fd, &head, sizeof head);
     payload.resize(head.bytes);
     ReadFully(fd, payload.data(), payload.size());
-    if (auto refusal = upload->Take({head.offset, head.count, payload, head.crc32c})) Die(refusal->message);
+    if (auto refusal = begun.upload->Take({head.offset, head.count, payload, head.crc32c}))
+      Die(refusal->message);
   }
-  std::promise<learning::SubmissionAnswer> answer;
-  coordinator.Submit(wire.run(), std::move(upload),
-                     [&](const learning::SubmissionAnswer& given) { answer.set_value(given); });
-  const char accepted = answer.get_future().get().accepted ? 1 : 0;
+  std::promise<learning::AdmissionVerdict> verdict;
+  coordinator.Submit(wire.run(), std::move(begun),
+                     [&](const learning::Admission& given) { verdict.set_value(given.verdict); });
+  const char accepted = verdict.get_future().get() != learning::AdmissionVerdict::kRefused ? 1 : 0;
   WriteFully(fd, &accepted, 1);
   close(fd);
 }
