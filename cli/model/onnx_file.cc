@@ -26,6 +26,19 @@ constexpr std::int64_t kOperatorSet = 13;
 
 using Integers = std::vector<std::int64_t>;
 
+onnx::AttributeProto Attribute(const char* name, onnx::AttributeProto::AttributeType type) {
+  onnx::AttributeProto attribute;
+  attribute.set_name(name);
+  attribute.set_type(type);
+  return attribute;
+}
+
+onnx::AttributeProto IntegersAttribute(const char* name, const Integers& values) {
+  onnx::AttributeProto attribute = Attribute(name, onnx::AttributeProto::INTS);
+  attribute.mutable_ints()->Add(values.begin(), values.end());
+  return attribute;
+}
+
 // Appends nodes; each result is named after the node that gives it.
 class Graph {
  public:
@@ -40,30 +53,18 @@ class Graph {
     return Initialise<std::int64_t>(name, onnx::TensorProto::INT64, {values.size()}, values);
   }
 
-  std::string Add(const char* operation, const std::string& name, std::initializer_list<std::string> inputs) {
-    node_ = graph_.add_node();
-    node_->set_op_type(operation);
-    node_->set_name(name);
-    for (const std::string& input : inputs) node_->add_input(input);
-    node_->add_output(name);
+  std::string Add(const char* operation, const std::string& name, std::initializer_list<std::string> inputs,
+                  std::initializer_list<onnx::AttributeProto> attributes = {}) {
+    onnx::NodeProto& node = *graph_.add_node();
+    node.set_op_type(operation);
+    node.set_name(name);
+    node.mutable_input()->Add(inputs.begin(), inputs.end());
+    node.add_output(name);
+    node.mutable_attribute()->Add(attributes.begin(), attributes.end());
     return name;
-  }
-  // Attributes of the node added last.
-  void Set(const char* name, std::int64_t value) {
-    NewAttribute(name, onnx::AttributeProto::INT).set_i(value);
-  }
-  void Set(const char* name, float value) { NewAttribute(name, onnx::AttributeProto::FLOAT).set_f(value); }
-  void Set(const char* name, const Integers& values) {
-    NewAttribute(name, onnx::AttributeProto::INTS).mutable_ints()->Add(values.begin(), values.end());
   }
 
  private:
-  onnx::AttributeProto& NewAttribute(const char* name, onnx::AttributeProto::AttributeType type) {
-    onnx::AttributeProto& attribute = *node_->add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(type);
-    return attribute;
-  }
   template <class Element>
   std::string Initialise(const std::string& name, onnx::TensorProto::DataType type,
                          const std::vector<std::uint64_t>& shape, std::span<const Element> values) {
@@ -77,7 +78,6 @@ class Graph {
   }
 
   onnx::GraphProto& graph_;
-  onnx::NodeProto* node_ = nullptr;
 };
 
 class Exporter {
@@ -87,23 +87,23 @@ class Exporter {
       : options_(options), layout_(layout), parameters_(parameters), graph_(graph) {}
 
   void Export() {
-    std::string x = graph_.Add("Cast", "pixels", {"images"});
-    graph_.Set("to", std::int64_t{onnx::TensorProto::FLOAT});
+    onnx::AttributeProto to = Attribute("to", onnx::AttributeProto::INT);
+    to.set_i(onnx::TensorProto::FLOAT);
+    std::string x = graph_.Add("Cast", "pixels", {"images"}, {to});
     x = graph_.Add("Mul", "scaled", {x, graph_.Scalar("pixel_unit", nn::kPixelUnit)});
     std::size_t side = options_.side;
     for (std::size_t stage = 1; stage <= options_.channels.size(); ++stage, side /= 2) {
       x = Convolve(stage, x);
       x = Norm(stage, x);
       x = Activate(stage, x);
-      x = graph_.Add("MaxPool", fmt::format("pool{}", stage), {x});
-      graph_.Set("kernel_shape", Integers{2, 2});
-      graph_.Set("strides", Integers{2, 2});
+      x = graph_.Add("MaxPool", fmt::format("pool{}", stage), {x},
+                     {IntegersAttribute("kernel_shape", {2, 2}), IntegersAttribute("strides", {2, 2})});
     }
     AreaMeans(x, side);
   }
 
  private:
-  std::string Tensor(const std::string& name, std::vector<std::uint64_t> shape) {
+  std::string Tensor(const std::string& name, const std::vector<std::uint64_t>& shape) {
     return graph_.Constant(name, shape, layout_.Range(name).Of(parameters_));
   }
 
@@ -111,18 +111,11 @@ class Exporter {
     const std::string name = fmt::format("encoder.conv{}.weight", stage);
     const std::uint64_t inputs = stage == 1 ? 1 : options_.channels[stage - 2];
     const std::vector<std::uint64_t> shape = {options_.channels[stage - 1], inputs, 3, 3};
-    std::string weights;
-    if (options_.quantised) {
-      std::vector<float> quantised(layout_.Range(name).size);
-      nn::QuantiseKernels(layout_.Range(name).Of(parameters_), inputs, quantised);
-      weights = graph_.Constant(name, shape, quantised);
-    } else {
-      weights = Tensor(name, shape);
-    }
-    const std::string result = graph_.Add("Conv", fmt::format("conv{}", stage), {x, weights});
-    graph_.Set("kernel_shape", Integers{3, 3});
-    graph_.Set("pads", Integers{1, 1, 1, 1});
-    return result;
+    const std::span<const float> trained = layout_.Range(name).Of(parameters_);
+    std::vector<float> weights(trained.begin(), trained.end());
+    if (options_.quantised) nn::QuantiseKernels(trained, inputs, weights);
+    return graph_.Add("Conv", fmt::format("conv{}", stage), {x, graph_.Constant(name, shape, weights)},
+                      {IntegersAttribute("kernel_shape", {3, 3}), IntegersAttribute("pads", {1, 1, 1, 1})});
   }
 
   std::string Norm(std::size_t stage, const std::string& x) {
@@ -130,16 +123,17 @@ class Exporter {
     const std::string tensor = fmt::format("encoder.norm{}.", stage), name = fmt::format("norm{}", stage);
     const std::uint64_t channels = options_.channels[stage - 1];
     if (options_.norm == nn::EncoderNorm::kBatch) {
-      const std::string result = graph_.Add(
+      onnx::AttributeProto epsilon = Attribute("epsilon", onnx::AttributeProto::FLOAT);
+      epsilon.set_f(nn::kEncoderNormEpsilon);
+      return graph_.Add(
           "BatchNormalization", name,
           {x, Tensor(tensor + "weight", {channels}), Tensor(tensor + "bias", {channels}),
-           Tensor(tensor + "running_mean", {channels}), Tensor(tensor + "running_variance", {channels})});
-      graph_.Set("epsilon", nn::kEncoderNormEpsilon);
-      return result;
+           Tensor(tensor + "running_mean", {channels}), Tensor(tensor + "running_variance", {channels})},
+          {epsilon});
     }
     const std::string magnitude =
-        graph_.Add("ReduceMean", name + "_mean", {graph_.Add("Abs", name + "_abs", {x})});
-    graph_.Set("axes", Integers{2, 3});
+        graph_.Add("ReduceMean", name + "_mean", {graph_.Add("Abs", name + "_abs", {x})},
+                   {IntegersAttribute("axes", {2, 3})});
     const std::string divisor = graph_.Add(
         "Add", name + "_divisor", {magnitude, graph_.Scalar(name + "_epsilon", nn::kEncoderNormEpsilon)});
     const std::string normed = graph_.Add("Div", name + "_normed", {x, divisor});
