@@ -7,7 +7,9 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,6 +22,14 @@ using MetricLabels = std::map<std::string, std::string>;
 using prometheus::Counter;
 using prometheus::Gauge;
 using prometheus::Histogram;
+
+// A counter of Metrics::AddCounts.
+template <typename Counts>
+struct CountMetric {
+  const char* name;
+  const char* help;
+  std::uint64_t Counts::*count;
+};
 
 // Thread-safe. Owns every metric; handles live as long as it does.
 class Metrics {
@@ -36,6 +46,16 @@ class Metrics {
                           std::function<double()> read);
   void AddGaugeCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
                         std::function<double()> read);
+
+  // The same for several counts; `read` gives them all.
+  template <typename Counts>
+  void AddCounts(const MetricLabels& labels, const std::function<Counts()>& read,
+                 std::initializer_list<CountMetric<Counts>> metrics) {
+    for (const CountMetric<Counts>& metric : metrics) {
+      AddCounterCallback(metric.name, metric.help, labels,
+                         [read, count = metric.count] { return static_cast<double>(read().*count); });
+    }
+  }
 
   // Resident memory, CPU seconds, open files and start time, under Prometheus' standard process_* names.
   void AddProcessMetrics();
