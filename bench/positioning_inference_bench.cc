@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "fpga/model/positioning_model.h"
 #include "fpga/model/random_network.h"
-#include "node/accelerator/cpu_positioning.h"
+#include "node/accelerator/cpu.h"
 
 namespace tributary {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::size_t kBatch = 16;
 class Run {
  public:
   explicit Run(fpga::NumberFormat format)
-      : accelerator_(*accelerator::CpuPositioning::Create(fpga::RandomPositioningNetwork(1), format, kBatch)),
+      : accelerator_(*accelerator::CreateCpuPositioning(fpga::RandomPositioningNetwork(1), format, kBatch)),
         features_(fpga::RandomFeatures(1, kBatch)),
         outputs_(kBatch * fpga::PositioningModel::kOutputs) {}
 
@@ -35,7 +36,7 @@ class Run {
   std::string description() const { return accelerator_->description(); }
 
  private:
-  std::unique_ptr<accelerator::CpuPositioning> accelerator_;
+  std::unique_ptr<accelerator::Accelerator> accelerator_;
   std::vector<float> features_;
   std::vector<float> outputs_;
 };

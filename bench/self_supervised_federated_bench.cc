@@ -21,6 +21,7 @@
 #include "core/images/split.h"
 #include "core/nn/encoder/encoder_evaluation.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
+#include "node/learner/augmentation.h"
 #include "node/learner/self_supervised.h"
 
 namespace tributary {
@@ -36,7 +37,7 @@ struct Schedule {
   std::uint64_t rounds = 40;
   std::uint64_t local_steps = 50;
   double rate = nn::SelfSupervisedOptions().learning_rate;
-  learner::AugmentationSet augmentation = learner::AugmentationSet::kContinuous;
+  std::string augmentation = "continuous";
   std::size_t grid = 3;
 };
 
@@ -171,13 +172,11 @@ int main(int argc, char** argv) {
   if (argc > 5) schedule.rounds = std::strtoull(argv[5], nullptr, 10);
   if (argc > 6) schedule.local_steps = std::strtoull(argv[6], nullptr, 10);
   if (argc > 7) schedule.rate = std::strtod(argv[7], nullptr);
-  if (argc > 8) {
-    const auto augmentation = tributary::learner::ParseAugmentationSet(argv[8]);
-    if (!augmentation.ok()) {
-      std::cerr << augmentation.status() << "\n";
-      return 64;
-    }
-    schedule.augmentation = *augmentation;
+  if (argc > 8) schedule.augmentation = argv[8];
+  if (const auto known = tributary::learner::CreateAugmenter(schedule.augmentation, train->side);
+      !known.ok()) {
+    std::cerr << known.status() << "\n";
+    return 64;
   }
   if (argc > 9) schedule.grid = std::strtoull(argv[9], nullptr, 10);
   const tributary::Sets sets{*train, *test};

@@ -12,10 +12,11 @@
 
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/kernel_interface.h"
+#include "fpga/model/positioning_model.h"
 #include "fpga/model/random_network.h"
 #include "node/accelerator/xrt_board.h"
+#include "node/accelerator/xrt_create.h"
 #include "node/accelerator/xrt_frames.h"
-#include "node/accelerator/xrt_positioning.h"
 
 namespace tributary {
 namespace {
@@ -45,7 +46,7 @@ accelerator::XrtOptions Options() {
 void BM_EmptyRun(benchmark::State& state) {
   const auto board = accelerator::XrtBoard::Open(Options());
   if (!board.ok()) return state.SkipWithError(board.status().ToString().c_str());
-  const auto kernels = (*board)->TakeUnits(accelerator::XrtPositioning::kKernel, 1);
+  const auto kernels = (*board)->TakeUnits(accelerator::kXrtPositioningKernel, 1);
   if (!kernels.ok()) return state.SkipWithError(kernels.status().ToString().c_str());
   const xrt::kernel& kernel = kernels->front();
   xrt::bo output((*board)->device(), 4096, xrt::bo::flags::cacheable,
@@ -71,7 +72,7 @@ void BM_SimulatedBatch(benchmark::State& state) {
   options.compute_units = static_cast<std::size_t>(state.range(0));
   options.frames_per_run = static_cast<std::size_t>(state.range(1));
   const auto accelerator =
-      accelerator::XrtPositioning::Create(fpga::RandomPositioningNetwork(1), kBatch, options);
+      accelerator::CreateXrtPositioning(fpga::RandomPositioningNetwork(1), kBatch, options);
   if (!accelerator.ok()) return state.SkipWithError(accelerator.status().ToString().c_str());
   const std::vector<float> features = fpga::RandomFeatures(1, kBatch);
   std::vector<float> outputs(kBatch * fpga::PositioningModel::kOutputs);

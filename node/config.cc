@@ -9,6 +9,7 @@
 
 #include "core/config/config.h"
 #include "core/config/config_address.h"
+#include "core/status/macros.h"
 #include "fpga/model/fusion_model.h"
 
 namespace tributary::node {
@@ -52,7 +53,9 @@ std::optional<FusionConfig> ReadFusion(const config::ConfigSection& root, const 
   return fusion;
 }
 
-NodeConfig ReadRoot(const config::ConfigFile& file) {
+}  // namespace
+
+NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
   const config::ConfigSection root = file.Root();
   NodeConfig config;
   config.node = root.RequiredName("node", "the name on its certificate if TLS is on");
@@ -111,26 +114,18 @@ NodeConfig ReadRoot(const config::ConfigFile& file) {
   return config;
 }
 
-absl::StatusOr<NodeConfig> Read(const config::ConfigFile& file) {
+absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path) {
+  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
   NodeConfig config = ReadNodeConfig(file);
-  if (absl::Status status = file.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(file.Finish());
   return config;
 }
 
-}  // namespace
-
-NodeConfig ReadNodeConfig(const config::ConfigFile& file) { return ReadRoot(file); }
-
-absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path) {
-  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(path);
-  if (!file.ok()) return file.status();
-  return Read(*file);
-}
-
 absl::StatusOr<NodeConfig> ParseNodeConfig(std::string_view text, const std::string& path) {
-  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Parse(text, path);
-  if (!file.ok()) return file.status();
-  return Read(*file);
+  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Parse(text, path));
+  NodeConfig config = ReadNodeConfig(file);
+  RETURN_IF_ERROR(file.Finish());
+  return config;
 }
 
 }  // namespace tributary::node

@@ -20,7 +20,7 @@ namespace tributary::node {
 // [fusion]: one fused tuple per subject is shipped instead of one per panel.
 struct FusionConfig {
   std::string name;  // of the source
-  panel::AcceleratorChoice accelerator;
+  accelerator::AcceleratorConfig accelerator;
   double deadline_ms = 0;  // how long a slot waits for the slower panels
 };
 

@@ -37,7 +37,7 @@ TEST(NodeConfigTest, TakesDefaultsForWhatIsNotGiven) {
   EXPECT_EQ(config.spool.frames, 16384u);
   EXPECT_EQ(config.frames_per_message, 1u);
   ASSERT_EQ(config.panels.size(), 1u);
-  EXPECT_EQ(config.panels[0].format, fpga::NumberFormat::kInt8Int16);
+  EXPECT_EQ(config.panels[0].accelerator.format, fpga::NumberFormat::kInt8Int16);
   const auto& room = std::get<source::RoomSource::Options>(config.panels[0].source);
   EXPECT_EQ(room.subjects, 16u);
   EXPECT_EQ(room.wall, scene::Wall::kSouth);

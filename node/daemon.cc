@@ -1,17 +1,57 @@
 #include "node/daemon.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/http/http_server.h"
+#include "core/status/macros.h"
+#include "core/wire/json.h"
 #include "node/panel/panel_factory.h"
-#include "node/summary.h"
 
 namespace tributary::node {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+using Reasons = std::array<std::uint64_t, link::kRefusalReasonCount>;
+
+std::uint64_t Sum(const Reasons& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+Json ByReason(const Reasons& counts) {
+  Json reasons = Json::object();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) reasons[wire::EnumLabel(static_cast<v1::RefusalReason>(i))] = counts[i];
+  }
+  return reasons;
+}
+
+Json UdpJson(const source::UdpCounters& counters) {
+  Json reasons = Json::object();
+  for (std::size_t i = 0; i < source::kUdpFaults; ++i) {
+    if (counters.unused[i] > 0)
+      reasons[std::string(source::UdpFaultName(static_cast<source::UdpFault>(i)))] = counters.unused[i];
+  }
+  return {{"datagrams", counters.datagrams},
+          {"unused_datagrams", counters.all_unused()},
+          {"unused_datagrams_by_reason", std::move(reasons)},
+          {"lost_subjects", counters.lost_subjects},
+          {"lost_slots", counters.lost_slots},
+          {"kernel_drops", counters.kernel_drops}};
+}
+
+double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
+
+}  // namespace
+
 Daemon::Daemon(const NodeConfig& config, const runtime::Clock& clock)
     : clock_(clock),
       node_(config.node),
@@ -27,7 +67,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, co
   std::unique_ptr<Daemon> daemon(new Daemon(prepared.config, clock));
   if (prepared.images) daemon->OpenLearner(prepared);
   if (prepared.config.panels.empty()) return daemon;
-  if (absl::Status status = daemon->OpenPanels(std::move(prepared)); !status.ok()) return status;
+  RETURN_IF_ERROR(daemon->OpenPanels(std::move(prepared)));
   return daemon;
 }
 
@@ -43,22 +83,31 @@ void Daemon::AddSources(const NodeConfig& config, const std::vector<panel::Panel
 
 void Daemon::OpenLearner(PreparedNode& prepared) {
   const NodeConfig& config = prepared.config;
-  learner::LearnerOptions options;
-  options.client = {config.federation->aggregator, prepared.tls, config.node, config.federation->run};
-  options.state_file = config.federation->state;
-  options.buffer = config.federation->buffer;
+  learner::LearnerOptions options{
+      .client = {config.federation->aggregator, prepared.tls, config.node, config.federation->run},
+      .state_file = config.federation->state,
+      .buffer = config.federation->buffer};
   learner_ =
       std::make_unique<learner::Learner>(std::move(options), *std::move(prepared.images), clock_, metrics_);
 }
 
 absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   const NodeConfig& config = prepared.config;
-  link::UplinkOptions options;
-  options.aggregator = config.aggregator;
-  options.tls = prepared.tls;
-  options.spool = config.spool;
-  options.frames_per_message = config.frames_per_message;
-
+  std::vector<panel::PanelParts> parts;
+  for (std::size_t i = 0; i < config.panels.size(); ++i) {
+    ASSIGN_OR_RETURN(panel::PanelParts opened, panel::OpenParts(config.panels[i], *prepared.models[i],
+                                                                std::move(prepared.panels[i]), clock_));
+    parts.push_back(std::move(opened));
+  }
+  std::unique_ptr<accelerator::Accelerator> fuser;
+  if (config.fusion) {
+    ASSIGN_OR_RETURN(fuser, panel::MakeFusionAccelerator(config.fusion->accelerator, parts));
+  }
+  link::UplinkOptions options{.aggregator = config.aggregator,
+                              .tls = prepared.tls,
+                              .spool = config.spool,
+                              .frames_per_message = config.frames_per_message,
+                              .metric_labels = {}};
   v1::Hello hello;
   hello.set_site(config.site);
   hello.set_node(config.node);
@@ -68,23 +117,8 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   hello.mutable_model()->set_version(model.version);
   hello.mutable_model()->set_sha256(model.sha256);
   hello.set_slot_ns(static_cast<std::uint64_t>(config.slot.ns()));
-  std::vector<panel::PanelParts> parts;
-  for (std::size_t i = 0; i < config.panels.size(); ++i) {
-    auto opened =
-        panel::OpenParts(config.panels[i], *prepared.models[i], std::move(prepared.panels[i]), clock_);
-    if (!opened.ok()) return opened.status();
-    parts.push_back(*std::move(opened));
-  }
   AddSources(config, parts, hello);
-  std::unique_ptr<accelerator::Accelerator> fuser;
-  if (config.fusion) {
-    auto created = panel::MakeFusionAccelerator(*config.fusion, parts);
-    if (!created.ok()) return created.status();
-    fuser = *std::move(created);
-  }
-  auto uplink = link::Uplink::Create(std::move(options), std::move(hello), clock_, metrics_);
-  if (!uplink.ok()) return uplink.status();
-  uplink_ = *std::move(uplink);
+  ASSIGN_OR_RETURN(uplink_, link::Uplink::Create(std::move(options), std::move(hello), clock_, metrics_));
   if (fuser != nullptr) {
     panel::BoardFusion::Options fusion{config.fusion->name, parts.size(),
                                        static_cast<std::int64_t>(1e6 * config.fusion->deadline_ms)};
@@ -130,9 +164,8 @@ http::HttpResponse Daemon::Ready() const {
 absl::Status Daemon::Start() {
   if (!http_listen_.empty()) {
     if (absl::Status status = http_.Start(http_listen_); !status.ok()) {
-      return absl::Status(status.code(),
-                          fmt::format("http.listen: {}; set another port, or port 0 for any free one",
-                                      std::string(status.message())));
+      return absl::Status(status.code(), absl::StrCat("http.listen: ", status.message(),
+                                                      "; set another port, or port 0 for any free one"));
     }
     spdlog::info("metrics and health on port {}", http_.port());
   }
@@ -169,8 +202,81 @@ void Daemon::Stop() {
 }
 
 std::string Daemon::Summary() const {
-  return SummaryLine(node_, site_, panels_, fusion_.get(),
-                     uplink_ == nullptr ? link::UplinkCounters() : uplink_->counters(), learner_.get());
+  panel::PanelCounters total;
+  runtime::LatencyHistogram latency;
+  std::optional<source::UdpCounters> datagrams;
+  for (const auto& panel : panels_) {
+    const panel::PanelCounters counters = panel->counters();
+    total.frames += counters.frames;
+    total.surplus_frames += counters.surplus_frames;
+    total.tuples += counters.tuples;
+    total.missed_frames += counters.missed_frames;
+    total.unusable_tuples += counters.unusable_tuples;
+    total.failed_frames += counters.failed_frames;
+    total.restarts += counters.restarts;
+    latency.Merge(panel->latency());
+    if (const auto received = panel->udp_counters()) {
+      if (!datagrams) datagrams.emplace();
+      *datagrams += *received;
+    }
+  }
+  const link::UplinkCounters uplink = uplink_ == nullptr ? link::UplinkCounters() : uplink_->counters();
+  const std::uint64_t refused_tuples = Sum(uplink.refusals.tuples);
+  Json line = {
+      {"node", node_},
+      {"site", site_},
+      {"panels", panels_.size()},
+      {"frames", total.frames},
+      {"surplus_frames", total.surplus_frames},
+      {"tuples", total.tuples},
+      {"missed_frames", total.missed_frames},
+      {"unusable_tuples", total.unusable_tuples},
+      {"failed_frames", total.failed_frames},
+      {"restarts", total.restarts},
+      {"latency_us",
+       {{"p50", Microseconds(latency.QuantileNs(0.5))}, {"p99", Microseconds(latency.QuantileNs(0.99))}}},
+      {"sent_frames", uplink.spool.taken_frames},
+      {"acknowledged_frames", uplink.spool.acknowledged_frames},
+      {"acknowledged_tuples", uplink.spool.acknowledged_tuples},
+      {"dropped_frames", uplink.spool.dropped_frames},
+      {"dropped_tuples", uplink.spool.dropped_tuples},
+      {"refused_frames", Sum(uplink.refusals.frames)},
+      {"refused_tuples", refused_tuples},
+      {"refused_tuples_by_reason", ByReason(uplink.refusals.tuples)},
+      {"resent_duplicate_frames", uplink.refusals.resent_duplicate_frames},
+      {"resent_duplicate_tuples", uplink.refusals.resent_duplicate_tuples},
+      {"connections", uplink.connections},
+      {"lost_tuples", uplink.spool.dropped_tuples + refused_tuples},
+  };
+  if (datagrams) line["udp"] = UdpJson(*datagrams);
+  if (fusion_ != nullptr) {
+    const panel::BoardFusionCounters counters = fusion_->counters();
+    line["fusion"] = {{"slots", counters.slots},
+                      {"incomplete_slots", counters.incomplete_slots},
+                      {"failed_slots", counters.failed_slots},
+                      {"dropped_slots", counters.dropped_slots},
+                      {"late_frames", counters.late_frames},
+                      {"tuples", counters.tuples},
+                      {"unusable_tuples", counters.unusable_tuples}};
+  }
+  if (learner_ != nullptr) {
+    const learner::LearnerCounters rounds = learner_->counters();
+    const link::FederationClient::Counters link = learner_->link_counters();
+    line["learner"] = {{"images", learner_->image_count()},
+                       {"accepted_updates", rounds.accepted},
+                       {"refused_updates", rounds.refused},
+                       {"withdrawn_rounds", rounds.withdrawn},
+                       {"failed_rounds", rounds.failed},
+                       {"round", rounds.round},
+                       {"steps", rounds.steps},
+                       {"training_seconds", rounds.seconds},
+                       {"loss", rounds.loss},
+                       {"spread", rounds.spread},
+                       {"sent_bytes", link.sent_bytes},
+                       {"received_bytes", link.received_bytes},
+                       {"repeated_submissions", link.repeated_submissions}};
+  }
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tributary::node

@@ -37,7 +37,16 @@ class Daemon {
   // Ends the panels, waits for acknowledgements as long as the configuration says, and counts the rest.
   void Stop();
 
-  // The final account of every frame and tuple, as one line of JSON. Call after Stop().
+  // The final account of every frame and tuple. Call after Stop().
+  //
+  // One line of JSON. From the panels: frames (of the sources), tuples (offered), missed_frames,
+  // unusable_tuples, failed_frames, restarts, latency_us {p50, p99} from capture to offer. From the uplink:
+  // sent_frames (repetitions included), acknowledged_*, dropped_*, refused_* by reason, resent_duplicate_*
+  // (repetitions that had arrived before: not lost), connections. tuples = acknowledged_tuples +
+  // dropped_tuples; lost_tuples = dropped + refused. With [fusion] also its counters:
+  // fusion.tuples replace the panels' tuples in that sum, and the panels' latency ends at the fusion. If a
+  // panel takes datagrams, `udp` has datagrams (received), unused_datagrams, the same by reason,
+  // lost_subjects, lost_slots, kernel_drops. With [federation] also the results of its rounds.
   std::string Summary() const;
 
  private:

@@ -11,6 +11,7 @@
 #include "core/nn/encoder/encoder_options.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 
 namespace tributary::node {
 namespace {
@@ -18,99 +19,79 @@ namespace {
 // One model for each file and workload, however many panels run it.
 using Models = std::map<std::pair<std::string, panel::WorkloadKind>, std::shared_ptr<const panel::Model>>;
 
-// A panel with valid keys, and its place in the file.
-class PanelPreparation {
- public:
-  PanelPreparation(const config::ConfigFile& file, const panel::PanelConfig& config, std::size_t index)
-      : file_(file), config_(config), table_(fmt::format("panel[{}]", index)) {}
+std::shared_ptr<const panel::Model> LoadModelInto(Models& models, const config::ConfigFile& file,
+                                                  const std::string& table,
+                                                  const panel::PanelConfig& config) {
+  std::shared_ptr<const panel::Model>& model = models[{config.model, config.workload}];
+  if (model != nullptr) return model;
+  auto loaded = panel::LoadModel(config.workload, config.model);
+  if (loaded.ok()) return model = *std::move(loaded);
+  file.Fault(table + ".model", std::string(loaded.status().message()));
+  return nullptr;
+}
 
-  std::shared_ptr<const panel::Model> LoadModelInto(Models& models) const {
-    std::shared_ptr<const panel::Model>& model = models[{config_.model, config_.workload}];
-    if (model != nullptr) return model;
-    auto loaded = panel::LoadModel(config_.workload, config_.model);
-    if (!loaded.ok()) {
-      file_.Fault(table_ + ".model", std::string(loaded.status().message()));
-      return nullptr;
-    }
-    model = *std::move(loaded);
-    return model;
+// "KEY: what is wrong".
+void FaultAtKey(const config::ConfigFile& file, const std::string& table, const absl::Status& status,
+                const std::string& otherwise) {
+  const std::string message(status.message());
+  const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+  const bool has_key = end != std::string::npos && end > 0 && message.compare(end, 2, ": ") == 0;
+  file.Fault(table + "." + (has_key ? message.substr(0, end) : otherwise),
+             has_key ? message.substr(end + 2) : message);
+}
+
+void FaultOfSource(const config::ConfigFile& file, const std::string& table, const absl::Status& status,
+                   const panel::SourceConfig& source) {
+  std::string named;
+  if (const auto* replay = std::get_if<panel::ReplayConfig>(&source)) named = replay->file;
+  if (const auto* ranges = std::get_if<panel::RangesConfig>(&source)) named = ranges->file;
+  if (named.empty() || !absl::StartsWith(status.message(), named)) {
+    return FaultAtKey(file, table, status, "kind");
   }
+  file.Fault(table + ".file", std::string(status.message()));
+}
 
-  panel::PreparedPanel Prepare(const panel::Model& model, const runtime::Clock& clock) const {
-    panel::PreparedPanel panel;
-    auto workload = panel::PrepareWorkload(config_, model);
-    if (workload.ok()) {
-      panel.workload = *std::move(workload);
-    } else {
-      FaultAtKey(table_, workload.status(), "format");
-    }
-    auto source = panel::PrepareSource(config_, model, clock);
-    if (source.ok()) {
-      panel.source = *std::move(source);
-    } else {
-      FaultOfSource(source.status());
-    }
-    return panel;
-  }
-
- private:
-  // "KEY: what is wrong".
-  void FaultAtKey(const std::string& table, const absl::Status& status, const std::string& otherwise) const {
-    const std::string message(status.message());
-    const std::size_t colon = message.find(": ");
-    const std::string word = message.substr(0, colon);
-    const bool is_key = colon != std::string::npos && !word.empty() &&
-                        word.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
-    file_.Fault(table + "." + (is_key ? word : otherwise), is_key ? message.substr(colon + 2) : message);
-  }
-
-  void FaultOfSource(const absl::Status& status) const {
-    const std::string table = table_ + ".source";
-    std::string named;
-    if (const auto* replay = std::get_if<panel::ReplayConfig>(&config_.source)) named = replay->file;
-    if (const auto* ranges = std::get_if<panel::RangesConfig>(&config_.source)) named = ranges->file;
-    if (!named.empty() && absl::StartsWith(status.message(), named)) {
-      file_.Fault(table + ".file", std::string(status.message()));
-    } else {
-      FaultAtKey(table, status, "kind");
-    }
-  }
-
-  const config::ConfigFile& file_;
-  const panel::PanelConfig& config_;
-  const std::string table_;
-};
+// A panel with valid keys.
+panel::PreparedPanel PreparePanel(const config::ConfigFile& file, const std::string& table,
+                                  const panel::PanelConfig& config, const panel::Model& model,
+                                  const runtime::Clock& clock) {
+  auto workload = panel::PrepareWorkload(config, model);
+  auto source = panel::PrepareSource(config, model, clock);
+  if (!workload.ok()) FaultAtKey(file, table, workload.status(), "format");
+  if (!source.ok()) FaultOfSource(file, table + ".source", source.status(), config.source);
+  if (!workload.ok() || !source.ok()) return {};
+  return {*std::move(source), *std::move(workload)};
+}
 
 void PreparePanels(const config::ConfigFile& file, const runtime::Clock& clock, PreparedNode& node) {
   Models models;
   const panel::Model* first = nullptr;
   for (std::size_t i = 0; i < node.config.panels.size(); ++i) {
     const panel::PanelConfig& config = node.config.panels[i];
-    const PanelPreparation preparation(file, config, i);
+    const std::string table = fmt::format("panel[{}]", i);
     node.models.push_back(nullptr);
     node.panels.emplace_back();
-    if (file.HasFault(fmt::format("panel[{}]", i))) continue;
-    node.models.back() = preparation.LoadModelInto(models);
+    if (file.HasFault(table)) continue;
+    node.models.back() = LoadModelInto(models, file, table, config);
     if (node.models.back() == nullptr) continue;
     const panel::Model& model = *node.models.back();
     if (first == nullptr) first = &model;
     // The hello of the Report stream carries one identity.
     if (!(model.identity == first->identity)) {
       file.Fault(
-          fmt::format("panel[{}].model", i),
+          table + ".model",
           fmt::format("{} is not the model of the panels before it; the panels of one node run one model: "
                       "use a node for each",
                       config.model));
       continue;
     }
-    node.panels.back() = preparation.Prepare(model, clock);
+    node.panels.back() = PreparePanel(file, table, config, model, clock);
   }
 }
 
 void PrepareFusion(const config::ConfigFile& file, const FusionConfig& fusion) {
   if (file.HasFault("fusion")) return;
-  accelerator::AcceleratorConfig accelerator{.kind = fusion.accelerator.kind, .xrt = fusion.accelerator.xrt};
-  if (absl::Status status = accelerator::CheckFusion(accelerator); !status.ok()) {
+  if (absl::Status status = accelerator::CheckFusion(fusion.accelerator); !status.ok()) {
     file.Fault("fusion.xclbin", std::string(status.message()));
   }
 }
@@ -153,14 +134,13 @@ absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const r
   PreparePanels(file, clock, node);
   if (node.config.fusion) PrepareFusion(file, *node.config.fusion);
   if (node.config.federation) PrepareLearning(file, node);
-  if (absl::Status status = file.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(file.Finish());
   return node;
 }
 
 absl::StatusOr<PreparedNode> PrepareNode(const std::string& path, const runtime::Clock& clock) {
-  absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(path);
-  if (!file.ok()) return file.status();
-  return PrepareNode(*file, clock);
+  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
+  return PrepareNode(file, clock);
 }
 
 }  // namespace tributary::node

@@ -13,7 +13,6 @@
 #include "core/images/image_set.h"
 #include "core/runtime/clock.h"
 #include "node/config.h"
-#include "node/panel/model_file.h"
 #include "node/panel/panel_factory.h"
 
 namespace tributary::node {

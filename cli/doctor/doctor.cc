@@ -38,7 +38,7 @@ void AddFaults(const std::string& check, const absl::Status& status, const std::
   }
 }
 
-void NeedBoard(const panel::AcceleratorChoice& choice, DoctorOptions& options) {
+void NeedBoard(const accelerator::AcceleratorConfig& choice, DoctorOptions& options) {
   if (choice.kind != accelerator::AcceleratorKind::kXrt) return;
   options.needs_board = true;
   options.device = choice.xrt.device;

@@ -17,7 +17,7 @@
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
-#include "node/workload/beacon.h"
+#include "node/workload/workload.h"
 
 namespace tributary::cli {
 namespace {
@@ -32,7 +32,7 @@ struct BeaconErrors {
 // One board: its workload, and its errors so far.
 struct Board {
   std::vector<int> anchors;
-  std::unique_ptr<workload::BeaconWorkload> workload;
+  std::unique_ptr<workload::Workload> workload;
   BeaconErrors errors;
 };
 
@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<Board>> MakeBoards(std::span<const nn::BeaconNetwork>
       return absl::InvalidArgumentError(absl::StrCat("tag ", network.tag, " is not in the recording"));
     ASSIGN_OR_RETURN(auto accelerator,
                      accelerator::CreateAccelerator({.format = format, .max_batch = 1}, network));
-    ASSIGN_OR_RETURN(auto workload, workload::BeaconWorkload::Create(std::move(accelerator), network));
+    ASSIGN_OR_RETURN(auto workload, workload::CreateBeacon(std::move(accelerator), network));
     boards.push_back({{network.anchors.begin(), network.anchors.end()}, std::move(workload), {}});
   }
   return boards;

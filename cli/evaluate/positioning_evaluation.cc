@@ -20,7 +20,7 @@
 #include "core/scene/room_channel.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
-#include "node/workload/positioning.h"
+#include "node/workload/workload.h"
 
 namespace tributary::cli {
 namespace {
@@ -58,11 +58,11 @@ nlohmann::ordered_json ToJsonInCm(const ErrorFigures& figures) {
 
 absl::StatusOr<PositioningEvaluation> EvaluatePositioning(const nn::PositioningNetwork& network,
                                                           const PositioningEvaluationOptions& options) {
-  std::vector<std::unique_ptr<workload::PositioningWorkload>> workloads;
+  std::vector<std::unique_ptr<workload::Workload>> workloads;
   for (std::size_t p = 0; p < kPanels; ++p) {
     ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(
                                            {.format = options.format, .max_batch = kBatch}, network));
-    ASSIGN_OR_RETURN(auto workload, workload::PositioningWorkload::Create(
+    ASSIGN_OR_RETURN(auto workload, workload::CreatePositioning(
                                         std::move(accelerator),
                                         {.angle_deg = scene::WallAngleDeg(static_cast<scene::Wall>(p))},
                                         network.covariance_scale));

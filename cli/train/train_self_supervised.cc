@@ -20,7 +20,7 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
-#include "node/learner/create_augmenter.h"
+#include "node/learner/augmentation.h"
 
 namespace tributary::cli {
 namespace {
@@ -31,7 +31,7 @@ struct TrainSelfSupervisedArguments {
   nn::SelfSupervisedOptions options;
   images::ImageSplitOptions split;
   std::size_t part = 0;
-  learner::AugmentationSet augmentation = learner::AugmentationSet::kContinuous;
+  std::string augmentation = "continuous";
   std::size_t buffer = 0;
   bool json = false;
 };
@@ -162,10 +162,8 @@ void AddTrainSelfSupervisedCommand(Commands& train) {
              [&options](const std::string& text) { return ReadChannels(text, options.encoder.channels); })
       ->expected(1, 16);
   command.Number("--grid", options.encoder.grid, "N", "Features: means of grid x grid areas");
-  command.Choice(
-      "--augmentation", arguments.augmentation,
-      {{"continuous", learner::AugmentationSet::kContinuous}, {"table", learner::AugmentationSet::kTable}},
-      "Views of any angle and crop, or from the FPGA kernel's tables (computed on the processor)");
+  command.Choice("--augmentation", arguments.augmentation, {{"continuous", "continuous"}, {"table", "table"}},
+                 "Views of any angle and crop, or from the FPGA kernel's tables (computed on the processor)");
   command.Number(
       "--buffer", arguments.buffer, "N",
       "Keep only the N most novel images; half of each batch is new, half of these (0 = keep all)");

@@ -1,10 +1,10 @@
-#include "node/accelerator/cpu_beacon.h"
-
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "fpga/model/beacon_model.h"
 #include "gtest/gtest.h"
+#include "node/accelerator/cpu.h"
 
 namespace tributary::accelerator {
 namespace {
@@ -22,7 +22,7 @@ nn::BeaconNetwork Network() {
 }
 
 TEST(CpuBeaconTest, EqualsTheBoardsModel) {
-  const auto accelerator = CpuBeacon::Create(Network(), fpga::NumberFormat::kInt16, 4);
+  const auto accelerator = CreateCpuBeacon(Network(), fpga::NumberFormat::kInt16, 4);
   ASSERT_TRUE(accelerator.ok());
   const std::vector<float> features = {1, 2, 3, 7.5f, 0.5f, 20};
   std::vector<float> outputs(4);
@@ -37,7 +37,7 @@ TEST(CpuBeaconTest, EqualsTheBoardsModel) {
 }
 
 TEST(CpuBeaconTest, RangeThatIsNotFiniteGivesNaN) {
-  const auto accelerator = CpuBeacon::Create(Network(), fpga::NumberFormat::kFloat, 4);
+  const auto accelerator = CreateCpuBeacon(Network(), fpga::NumberFormat::kFloat, 4);
   std::vector<float> outputs(4);
   const std::vector<float> features = {1, std::numeric_limits<float>::quiet_NaN(), 3, 1, 2, 3};
   ASSERT_TRUE((*accelerator)->Infer(features, 2, outputs).ok());
@@ -46,9 +46,9 @@ TEST(CpuBeaconTest, RangeThatIsNotFiniteGivesNaN) {
 }
 
 TEST(CpuBeaconTest, RefusesFormatsAndSizesThatDoNotExist) {
-  EXPECT_EQ(CpuBeacon::Create(Network(), fpga::NumberFormat::kInt8, 4).status().code(),
+  EXPECT_EQ(CreateCpuBeacon(Network(), fpga::NumberFormat::kInt8, 4).status().code(),
             absl::StatusCode::kInvalidArgument);
-  const auto accelerator = CpuBeacon::Create(Network(), fpga::NumberFormat::kFloat, 1);
+  const auto accelerator = CreateCpuBeacon(Network(), fpga::NumberFormat::kFloat, 1);
   std::vector<float> outputs(4);
   EXPECT_EQ((*accelerator)->Infer(std::vector<float>(6), 2, outputs).code(),
             absl::StatusCode::kInvalidArgument);

@@ -1,10 +1,11 @@
-#include "node/accelerator/cpu_fusion.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "node/accelerator/cpu.h"
+#include "node/accelerator/fusion_accelerator.h"
 
 namespace tributary::accelerator {
 namespace {
@@ -24,9 +25,9 @@ Row Rows(std::initializer_list<Row> rows) {
 }
 
 Row Fused(std::size_t panels, const Row& tuples) {
-  const auto fusion = CpuFusion::Create(panels, 8);
-  const std::size_t batch = tuples.size() / (panels * CpuFusion::kValues);
-  Row fused(batch * CpuFusion::kValues);
+  const auto fusion = CreateCpuFusion(panels, 8);
+  const std::size_t batch = tuples.size() / (panels * FusionAccelerator::kValues);
+  Row fused(batch * FusionAccelerator::kValues);
   const absl::Status status = (*fusion)->Infer(tuples, batch, fused);
   EXPECT_TRUE(status.ok()) << status;
   return fused;
@@ -53,10 +54,10 @@ TEST(CpuFusionTest, ASubjectThatNobodyHasOrThatIsNotValidIsNan) {
 }
 
 TEST(CpuFusionTest, RefusesWhatTheBlockDoesNotFuse) {
-  EXPECT_TRUE(absl::IsInvalidArgument(CpuFusion::Create(1, 8).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(CpuFusion::Create(5, 8).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(CpuFusion::Create(2, 0).status()));
-  const auto fusion = CpuFusion::Create(2, 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(CreateCpuFusion(1, 8).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(CreateCpuFusion(5, 8).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(CreateCpuFusion(2, 0).status()));
+  const auto fusion = CreateCpuFusion(2, 1);
   Row fused(5);
   EXPECT_TRUE(absl::IsInvalidArgument((*fusion)->Infer(kSouth, 1, fused)));
   Row two(10);

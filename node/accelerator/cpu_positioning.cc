@@ -1,41 +1,81 @@
-#include "node/accelerator/cpu_positioning.h"
-
+// The positioning network on the processor's vector units.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "core/status/macros.h"
+#include "fmt/format.h"
+#include "fpga/model/positioning_model.h"
 #include "hwy/targets.h"
+#include "node/accelerator/cpu.h"
 #include "node/accelerator/positioning_kernels.h"
-#include "node/accelerator/vnni_product.h"
 
 namespace tributary::accelerator {
 namespace {
 
+using Network = nn::PositioningNetwork;
+
 constexpr std::size_t kInputs = fpga::PositioningModel::kInputs;
 constexpr std::size_t kOutputs = fpga::PositioningModel::kOutputs;
-constexpr std::size_t kWidest = BlocksOf(nn::PositioningNetwork::kWidths[1]) * kBlockOutputs;
+
+constexpr std::size_t BlocksOf(std::size_t outputs) { return (outputs + kBlockOutputs - 1) / kBlockOutputs; }
+
+constexpr std::size_t kWidest = BlocksOf(Network::kWidths[1]) * kBlockOutputs;
 
 // 16-bit inputs times the unsigned low half of 16-bit weights: 256 · 2^15 · 255 < 2^31.
 constexpr std::size_t kSplitGroups = 256 / 2;
 
 template <typename T>
-hwy::AlignedFreeUniquePtr<T[]> Zeros(std::size_t count) {
+using Aligned = hwy::AlignedFreeUniquePtr<T[]>;
+
+template <typename T>
+Aligned<T> Filled(std::size_t count, T value = {}) {
   auto values = hwy::AllocateAligned<T>(count);
-  std::fill_n(values.get(), count, T{});
+  std::fill_n(values.get(), count, value);
   return values;
 }
 
 template <typename To, typename From>
-hwy::AlignedFreeUniquePtr<To[]> Padded(const std::vector<From>& values, std::size_t width) {
-  auto padded = Zeros<To>(width);
+Aligned<To> Padded(const std::vector<From>& values, std::size_t width) {
+  auto padded = Filled<To>(width);
   std::transform(values.begin(), values.end(), padded.get(), [](From v) { return static_cast<To>(v); });
   return padded;
 }
 
-void FillNaN(std::span<float> outputs) {
-  std::fill(outputs.begin(), outputs.end(), std::numeric_limits<float>::quiet_NaN());
+// Weights [outputs × inputs] in groups of kGroup inputs. Layer widths are multiples of 4, so that no group is
+// cut.
+template <typename T, std::size_t kGroup, typename Weight, typename Convert>
+PackedWeights<T> Pack(const std::vector<Weight>& weights, std::size_t inputs, std::size_t outputs,
+                      Convert convert) {
+  PackedWeights<T> packed{.groups = inputs / kGroup, .blocks = BlocksOf(outputs), .words = nullptr};
+  const std::size_t block_size = packed.groups * kBlockOutputs * kGroup;
+  packed.words = Filled<T>(packed.blocks * block_size, convert(0));
+  for (std::size_t output = 0; output < outputs; ++output) {
+    T* block = packed.words.get() + output / kBlockOutputs * block_size;
+    for (std::size_t input = 0; input < inputs; ++input) {
+      const std::size_t lane = input / kGroup * kBlockOutputs + output % kBlockOutputs;
+      block[lane * kGroup + input % kGroup] = convert(weights[output * inputs + input]);
+    }
+  }
+  return packed;
+}
+
+// The unsigned operand of an 8-bit dot product.
+PackedWeights<std::uint8_t> PackQuads(const fpga::FixedDense& dense) {
+  const auto convert = [](std::int32_t w) { return static_cast<std::uint8_t>(w + 128); };
+  return Pack<std::uint8_t, 4>(dense.weights, dense.inputs, dense.outputs, convert);
+}
+
+template <typename Convert>
+PackedWeights<std::int16_t> PackPairs(const fpga::FixedDense& dense, Convert convert) {
+  return Pack<std::int16_t, 2>(dense.weights, dense.inputs, dense.outputs,
+                               [&](std::int32_t w) { return static_cast<std::int16_t>(convert(w)); });
 }
 
 const char* TargetName() {
@@ -43,21 +83,67 @@ const char* TargetName() {
   return hwy::TargetName(targets & -targets);  // the lowest bit is the best
 }
 
-}  // namespace
+class CpuPositioning final : public Accelerator {
+ public:
+  CpuPositioning(fpga::PositioningModel model, std::size_t max_batch);
 
-absl::StatusOr<std::unique_ptr<CpuPositioning>> CpuPositioning::Create(const nn::PositioningNetwork& network,
-                                                                       fpga::NumberFormat format,
-                                                                       std::size_t max_batch) {
-  if (max_batch == 0) return absl::InvalidArgumentError("max_batch is 0");
-  absl::StatusOr<fpga::PositioningModel> model = fpga::PositioningModel::Create(network, format);
-  if (!model.ok()) return model.status();
-  return std::unique_ptr<CpuPositioning>(new CpuPositioning(*std::move(model), max_batch));
-}
+  Shape shape() const override { return {.inputs = kInputs, .outputs = kOutputs, .max_batch = max_batch_}; }
+  std::string description() const override {
+    return fmt::format("cpu ({}, {})", fpga::NumberFormatName(model_.format()), TargetName());
+  }
+  absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) override;
+
+ private:
+  // One dense layer, packed for the kernel that runs it. Exactly one of quads, pairs, high and low, and
+  // floats is filled.
+  struct Layer {
+    PackedWeights<std::uint8_t> quads;  // 8-bit inputs and weights, VNNI
+    PackedWeights<std::int16_t> pairs;  // 8-bit weights
+    // 16-bit weights, split as weight = 256 · high + low, low in 0…255, so that sums over 256 inputs of
+    // either part fit 32 bits.
+    PackedWeights<std::int16_t> high, low;
+    PackedWeights<float> floats;
+    std::size_t width = 0;  // outputs, padded to whole blocks
+  };
+
+  void PackFixed();
+  void PackFloat();
+  // Prepares the batch's inputs as [batch × 1024] words, and notes which subjects are finite.
+  template <typename T>
+  void PrepareInputs(std::span<const float> features, std::size_t batch, T* words);
+  void InferFixed(std::span<const float> features, std::size_t batch, std::span<float> outputs);
+  void InferFloat(std::span<const float> features, std::size_t batch, std::span<float> outputs);
+  void InferInt32(std::span<const float> features, std::size_t batch, std::span<float> outputs);
+  // Input words [rows × stride] to result words [rows × width].
+  void RunLayer(std::size_t index, const std::int16_t* input, std::size_t stride, std::size_t rows,
+                std::int16_t* results);
+  void MultiplySplit(const Layer& layer, const std::int16_t* input, std::size_t stride, std::size_t rows);
+
+  const fpga::PositioningModel model_;
+  const std::size_t max_batch_;
+  const bool vnni_;
+  const decltype(&MultiplyPairs) multiply_pairs_;
+  std::array<Layer, 4> layers_;
+
+  Aligned<std::int32_t> norm_scale_, norm_offset_;  // [width of layer 1]
+  Aligned<float> float_scale_, float_offset_;
+
+  Aligned<std::int8_t> bytes_;                            // [max_batch × 1024]
+  Aligned<std::int16_t> words_;                           // [max_batch × 1024]
+  Aligned<std::int16_t> results_[2];                      // [max_batch × 208], taking turns
+  Aligned<std::int32_t> sums_, high_, low_, remainders_;  // [max_batch × 208]
+  Aligned<float> values_[2];                              // [max_batch × 1024], taking turns
+  std::vector<char> finite_;                              // [max_batch]
+};
 
 CpuPositioning::CpuPositioning(fpga::PositioningModel model, std::size_t max_batch)
-    : model_(std::move(model)), max_batch_(max_batch), vnni_(VnniAvailable()), finite_(max_batch) {
+    : model_(std::move(model)),
+      max_batch_(max_batch),
+      vnni_(VnniAvailable()),
+      multiply_pairs_(vnni_ ? VnniMultiplyPairs : MultiplyPairs),
+      finite_(max_batch) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    layers_[i].width = BlocksOf(nn::PositioningNetwork::kWidths[i + 1]) * kBlockOutputs;
+    layers_[i].width = BlocksOf(Network::kWidths[i + 1]) * kBlockOutputs;
   }
   if (model_.format() == fpga::NumberFormat::kFloat) {
     PackFloat();
@@ -73,51 +159,38 @@ void CpuPositioning::PackFixed() {
     if (i == 0 && fixed.input_bits == 8 && vnni_) {
       layers_[i].quads = PackQuads(dense);
     } else if (dense.weight_bits == 8) {
-      layers_[i].pairs = PackPairs(dense);
+      layers_[i].pairs = PackPairs(dense, [](std::int32_t w) { return w; });
     } else {
-      layers_[i].high = PackHighPairs(dense);
-      layers_[i].low = PackLowPairs(dense);
+      layers_[i].high = PackPairs(dense, [](std::int32_t w) { return w >> 8; });
+      layers_[i].low = PackPairs(dense, [](std::int32_t w) { return w & 255; });
     }
   }
   norm_scale_ = Padded<std::int32_t>(fixed.batch_norm.scale, kWidest);
   norm_offset_ = Padded<std::int32_t>(fixed.batch_norm.offset, kWidest);
-  bytes_ = Zeros<std::int8_t>(max_batch_ * kInputs);
-  words_ = Zeros<std::int16_t>(max_batch_ * kInputs);
-  for (auto& results : results_) results = Zeros<std::int16_t>(max_batch_ * kWidest);
-  for (auto* sums : {&sums_, &high_, &low_, &remainders_}) *sums = Zeros<std::int32_t>(max_batch_ * kWidest);
+  bytes_ = Filled<std::int8_t>(max_batch_ * kInputs);
+  words_ = Filled<std::int16_t>(max_batch_ * kInputs);
+  for (auto& results : results_) results = Filled<std::int16_t>(max_batch_ * kWidest);
+  for (auto* sums : {&sums_, &high_, &low_, &remainders_}) *sums = Filled<std::int32_t>(max_batch_ * kWidest);
 }
 
 void CpuPositioning::PackFloat() {
-  const nn::PositioningNetwork& network = model_.network();
+  const Network& network = model_.network();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const std::size_t inputs = nn::PositioningNetwork::kWidths[i];
-    layers_[i].floats = Zeros<float>(layers_[i].width * inputs);
-    for (std::size_t output = 0; output < nn::PositioningNetwork::kWidths[i + 1]; ++output) {
-      float* block = layers_[i].floats.get() + output / kBlockOutputs * inputs * kBlockOutputs;
-      for (std::size_t input = 0; input < inputs; ++input) {
-        block[input * kBlockOutputs + output % kBlockOutputs] = network.weights[i][output * inputs + input];
-      }
-    }
+    layers_[i].floats = Pack<float, 1>(network.weights[i], Network::kWidths[i], Network::kWidths[i + 1],
+                                       [](float w) { return w; });
   }
   float_scale_ = Padded<float>(network.batch_norm_scale, kWidest);
   float_offset_ = Padded<float>(network.batch_norm_shift, kWidest);
-  for (auto& values : values_) values = Zeros<float>(max_batch_ * kInputs);
-}
-
-Accelerator::Shape CpuPositioning::shape() const {
-  return {.inputs = kInputs, .outputs = kOutputs, .max_batch = max_batch_};
-}
-
-std::string CpuPositioning::description() const {
-  return absl::StrCat("cpu (", std::string(fpga::NumberFormatName(model_.format())), ", ", TargetName(), ")");
+  for (auto& values : values_) values = Filled<float>(max_batch_ * kInputs);
 }
 
 absl::Status CpuPositioning::Infer(std::span<const float> features, std::size_t batch,
                                    std::span<float> outputs) {
   if (batch > max_batch_ || features.size() != batch * kInputs || outputs.size() != batch * kOutputs) {
-    return absl::InvalidArgumentError(absl::StrCat("positioning on the cpu: batch ", batch, " of at most ",
-                                                   max_batch_, " with ", features.size(), " features and ",
-                                                   outputs.size(), " outputs; 1024 and 5 each are expected"));
+    return absl::InvalidArgumentError(fmt::format(
+        "positioning on the cpu: batch {} of at most {} with {} features and {} outputs; 1024 and 5 "
+        "each are expected",
+        batch, max_batch_, features.size(), outputs.size()));
   }
   if (model_.format() == fpga::NumberFormat::kFloat) {
     InferFloat(features, batch, outputs);
@@ -127,9 +200,17 @@ absl::Status CpuPositioning::Infer(std::span<const float> features, std::size_t 
     InferFixed(features, batch, outputs);
   }
   for (std::size_t i = 0; i < batch; ++i) {
-    if (!finite_[i]) FillNaN(outputs.subspan(i * kOutputs, kOutputs));
+    if (finite_[i]) continue;
+    std::ranges::fill(outputs.subspan(i * kOutputs, kOutputs), std::numeric_limits<float>::quiet_NaN());
   }
   return absl::OkStatus();
+}
+
+template <typename T>
+void CpuPositioning::PrepareInputs(std::span<const float> features, std::size_t batch, T* words) {
+  for (std::size_t i = 0; i < batch; ++i) {
+    finite_[i] = PrepareInput(model_.input(), features.data() + i * kInputs, words + i * kInputs);
+  }
 }
 
 void CpuPositioning::InferFixed(std::span<const float> features, std::size_t batch,
@@ -138,16 +219,12 @@ void CpuPositioning::InferFixed(std::span<const float> features, std::size_t bat
   const fpga::FixedBatchNorm& norm = fixed.batch_norm;
   std::int16_t* results = results_[0].get();
   if (layers_[0].quads.words != nullptr) {
-    for (std::size_t i = 0; i < batch; ++i) {
-      finite_[i] = PrepareInput(model_.input(), features.data() + i * kInputs, bytes_.get() + i * kInputs);
-    }
+    PrepareInputs(features, batch, bytes_.get());
     const fpga::FixedDense& dense = fixed.dense[0];
     VnniMultiplyQuads(bytes_.get(), kInputs, batch, layers_[0].quads, sums_.get());
     Requantise(sums_.get(), batch * kWidest, dense.shift, dense.result_bits, dense.rectified, results);
   } else {
-    for (std::size_t i = 0; i < batch; ++i) {
-      finite_[i] = PrepareInput(model_.input(), features.data() + i * kInputs, words_.get() + i * kInputs);
-    }
+    PrepareInputs(features, batch, words_.get());
     RunLayer(0, words_.get(), kInputs, batch, results);
   }
   ScaleAndOffset(norm_scale_.get(), norm_offset_.get(), batch, kWidest, norm.shift, norm.result_bits,
@@ -170,7 +247,7 @@ void CpuPositioning::RunLayer(std::size_t index, const std::int16_t* input, std:
   const fpga::FixedDense& dense = model_.fixed().dense[index];
   int shift = dense.shift;
   if (layer.pairs.words != nullptr) {
-    MultiplyWords(input, stride, rows, layer.pairs, 0, layer.pairs.groups, sums_.get());
+    multiply_pairs_(input, stride, rows, layer.pairs, 0, layer.pairs.groups, sums_.get());
   } else {
     MultiplySplit(layer, input, stride, rows);
     shift -= 8;
@@ -186,28 +263,18 @@ void CpuPositioning::MultiplySplit(const Layer& layer, const std::int16_t* input
   std::fill_n(remainders_.get(), count, 0);
   for (std::size_t first = 0; first < layer.low.groups; first += kSplitGroups) {
     const std::size_t groups = std::min(kSplitGroups, layer.low.groups - first);
-    MultiplyWords(input + 2 * first, stride, rows, layer.high, first, groups, high_.get());
-    MultiplyWords(input + 2 * first, stride, rows, layer.low, first, groups, low_.get());
+    multiply_pairs_(input + 2 * first, stride, rows, layer.high, first, groups, high_.get());
+    multiply_pairs_(input + 2 * first, stride, rows, layer.low, first, groups, low_.get());
     AddSplitSums(high_.get(), low_.get(), count, sums_.get(), remainders_.get());
   }
 }
 
-void CpuPositioning::MultiplyWords(const std::int16_t* input, std::size_t stride, std::size_t rows,
-                                   const PackedWeights<std::int16_t>& weights, std::size_t first_group,
-                                   std::size_t groups, std::int32_t* sums) const {
-  if (vnni_) return VnniMultiplyPairs(input, stride, rows, weights, first_group, groups, sums);
-  MultiplyPairs(input, stride, rows, weights, first_group, groups, sums);
-}
-
 void CpuPositioning::InferFloat(std::span<const float> features, std::size_t batch,
                                 std::span<float> outputs) {
-  for (std::size_t i = 0; i < batch; ++i) {
-    finite_[i] = PrepareInput(model_.input(), features.data() + i * kInputs, values_[0].get() + i * kInputs);
-  }
+  PrepareInputs(features, batch, values_[0].get());
   std::size_t stride = kInputs;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    MultiplyFloat(values_[i % 2].get(), stride, batch, layers_[i].floats.get(),
-                  nn::PositioningNetwork::kWidths[i], layers_[i].width / kBlockOutputs, i < 3,
+    MultiplyFloat(values_[i % 2].get(), stride, batch, layers_[i].floats, i < 3,
                   i == 0 ? float_scale_.get() : nullptr, float_offset_.get(), values_[(i + 1) % 2].get());
     stride = layers_[i].width;
   }
@@ -227,6 +294,16 @@ void CpuPositioning::InferInt32(std::span<const float> features, std::size_t bat
       outputs[i * kOutputs + k] = std::ldexp(static_cast<float>(results[k]), -model_.fixed().output_fraction);
     }
   }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateCpuPositioning(const nn::PositioningNetwork& network,
+                                                                  fpga::NumberFormat format,
+                                                                  std::size_t max_batch) {
+  if (max_batch == 0) return absl::InvalidArgumentError("max_batch is 0");
+  ASSIGN_OR_RETURN(fpga::PositioningModel model, fpga::PositioningModel::Create(network, format));
+  return std::make_unique<CpuPositioning>(std::move(model), max_batch);
 }
 
 }  // namespace tributary::accelerator

@@ -1,11 +1,11 @@
-#include "node/accelerator/cpu_positioning.h"
-
 #include <cmath>
 #include <limits>
 
+#include "fpga/model/positioning_model.h"
 #include "fpga/model/random_network.h"
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
+#include "node/accelerator/cpu.h"
 
 namespace tributary::accelerator {
 namespace {
@@ -20,8 +20,8 @@ class CpuPositioningTest : public testing::TestWithParam<std::int64_t> {
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
   void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
 
-  std::unique_ptr<CpuPositioning> Make(const nn::PositioningNetwork& network, fpga::NumberFormat format) {
-    auto accelerator = CpuPositioning::Create(network, format, kMaxBatch);
+  std::unique_ptr<Accelerator> Make(const nn::PositioningNetwork& network, fpga::NumberFormat format) {
+    auto accelerator = CreateCpuPositioning(network, format, kMaxBatch);
     EXPECT_TRUE(accelerator.ok()) << accelerator.status();
     return *std::move(accelerator);
   }

@@ -1,8 +1,7 @@
 #include "node/accelerator/create.h"
 
-#include "node/accelerator/cpu_beacon.h"
-#include "node/accelerator/cpu_fusion.h"
-#include "node/accelerator/cpu_positioning.h"
+#include "core/status/macros.h"
+#include "node/accelerator/cpu.h"
 #include "node/accelerator/xrt_create.h"
 
 namespace tributary::accelerator {
@@ -12,7 +11,7 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::Positio
   if (config.format != fpga::NumberFormat::kInt8Int16) {
     return absl::InvalidArgumentError("format: accelerator = \"xrt\" computes in format = \"int8_16\" only");
   }
-  return CheckXrtPositioning(config.xrt);
+  return CheckXrt(kXrtPositioningKernel, config.xrt);
 }
 
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork&) {
@@ -22,36 +21,27 @@ absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconN
 }
 
 absl::Status CheckFusion(const AcceleratorConfig& config) {
-  return config.kind == AcceleratorKind::kXrt ? CheckXrtFusion(config.xrt) : absl::OkStatus();
+  return config.kind == AcceleratorKind::kXrt ? CheckXrt(kXrtFusionKernel, config.xrt) : absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
                                                                const nn::PositioningNetwork& network) {
-  if (absl::Status status = CheckAccelerator(config, network); !status.ok()) return status;
-  switch (config.kind) {
-    case AcceleratorKind::kCpu:
-      return CpuPositioning::Create(network, config.format, config.max_batch);
-    case AcceleratorKind::kXrt:
-      return CreateXrtPositioning(network, config.max_batch, config.xrt);
-  }
-  return absl::InvalidArgumentError("unknown kind of accelerator");
+  RETURN_IF_ERROR(CheckAccelerator(config, network));
+  if (config.kind == AcceleratorKind::kXrt)
+    return CreateXrtPositioning(network, config.max_batch, config.xrt);
+  return CreateCpuPositioning(network, config.format, config.max_batch);
 }
 
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
                                                                const nn::BeaconNetwork& network) {
-  if (absl::Status status = CheckAccelerator(config, network); !status.ok()) return status;
-  return CpuBeacon::Create(network, config.format, config.max_batch);
+  RETURN_IF_ERROR(CheckAccelerator(config, network));
+  return CreateCpuBeacon(network, config.format, config.max_batch);
 }
 
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateFusion(const AcceleratorConfig& config,
                                                           std::size_t panels) {
-  switch (config.kind) {
-    case AcceleratorKind::kCpu:
-      return CpuFusion::Create(panels, config.max_batch);
-    case AcceleratorKind::kXrt:
-      return CreateXrtFusion(panels, config.max_batch, config.xrt);
-  }
-  return absl::InvalidArgumentError("unknown kind of accelerator");
+  if (config.kind == AcceleratorKind::kXrt) return CreateXrtFusion(panels, config.max_batch, config.xrt);
+  return CreateCpuFusion(panels, config.max_batch);
 }
 
 }  // namespace tributary::accelerator

@@ -9,7 +9,7 @@
 #include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 #include "node/accelerator/accelerator.h"
-#include "node/accelerator/xrt_options.h"
+#include "node/accelerator/xrt_create.h"
 
 namespace tributary::accelerator {
 

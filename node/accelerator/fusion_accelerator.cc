@@ -1,20 +1,32 @@
 #include "node/accelerator/fusion_accelerator.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "core/status/macros.h"
 #include "fmt/format.h"
+#include "node/accelerator/cpu.h"
 
 namespace tributary::accelerator {
 namespace {
 
-constexpr std::size_t kValues = FusionAccelerator::kValues;
+class CpuFusion final : public FusionAccelerator {
+ public:
+  using FusionAccelerator::FusionAccelerator;
 
-void Store(const fpga::FusionTuple& tuple, float* values) {
-  const std::array<float, kValues> ordered = {tuple.x, tuple.y, tuple.l11, tuple.l21, tuple.l22};
-  std::copy(ordered.begin(), ordered.end(), values);
-}
+  std::string description() const override { return "cpu (fusion)"; }
+
+ private:
+  absl::Status Fuse(std::span<const fpga::FusionTuple> tuples, std::size_t panels,
+                    std::span<fpga::FusionTuple> fused) override {
+    for (std::size_t row = 0; row < fused.size(); ++row) {
+      fused[row] = fpga::Fuse(tuples.subspan(row * panels, panels), /*raw=*/false);
+    }
+    return absl::OkStatus();
+  }
+};
 
 }  // namespace
 
@@ -37,7 +49,7 @@ absl::Status FusionAccelerator::Infer(std::span<const float> tuples, std::size_t
         "fusion: batch {} of at most {} with {} values in and {} out; {} and {} each are expected", batch,
         max_batch_, tuples.size(), fused.size(), width, kValues));
   }
-  std::fill(fused.begin(), fused.end(), std::numeric_limits<float>::quiet_NaN());
+  std::ranges::fill(fused, std::numeric_limits<float>::quiet_NaN());
   for (std::size_t panels = 1; panels <= panels_; ++panels) {
     rows_.clear();
     tuples_.clear();
@@ -57,12 +69,20 @@ absl::Status FusionAccelerator::Infer(std::span<const float> tuples, std::size_t
     fused_.resize(rows_.size());
     if (panels == 1) {
       fused_ = tuples_;
-    } else if (absl::Status status = Fuse(tuples_, panels, fused_); !status.ok()) {
-      return status;
+    } else {
+      RETURN_IF_ERROR(Fuse(tuples_, panels, fused_));
     }
-    for (std::size_t i = 0; i < rows_.size(); ++i) Store(fused_[i], &fused[rows_[i] * kValues]);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const auto& [x, y, l11, l21, l22] = fused_[i];
+      std::ranges::copy(std::array{x, y, l11, l21, l22}, &fused[rows_[i] * kValues]);
+    }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Accelerator>> CreateCpuFusion(std::size_t panels, std::size_t max_batch) {
+  RETURN_IF_ERROR(FusionAccelerator::Check(panels, max_batch));
+  return std::make_unique<CpuFusion>(panels, max_batch);
 }
 
 }  // namespace tributary::accelerator

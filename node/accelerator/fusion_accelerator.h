@@ -19,6 +19,8 @@ class FusionAccelerator : public Accelerator {
  public:
   static constexpr std::size_t kValues = 5;  // of a tuple
 
+  FusionAccelerator(std::size_t panels, std::size_t max_batch) : panels_(panels), max_batch_(max_batch) {}
+
   // InvalidArgument unless there are 2 to kFusionPanels panels and max_batch is at least 1.
   static absl::Status Check(std::size_t panels, std::size_t max_batch);
 
@@ -27,8 +29,6 @@ class FusionAccelerator : public Accelerator {
   absl::Status Infer(std::span<const float> tuples, std::size_t batch, std::span<float> fused) final;
 
  protected:
-  FusionAccelerator(std::size_t panels, std::size_t max_batch) : panels_(panels), max_batch_(max_batch) {}
-
   // Fuses rows of `panels` tuples each: tuples [rows × panels], fused [rows]. 2 or more panels, 1 or more
   // rows.
   virtual absl::Status Fuse(std::span<const fpga::FusionTuple> tuples, std::size_t panels,

@@ -75,17 +75,8 @@ bool Prepare(const fpga::PositioningInput& input, const float* features, T* word
          PrepareReference(input, kHalf, 0.0f, words) && finite;
 }
 
-bool PrepareInt8(const fpga::PositioningInput& input, const float* f, std::int8_t* w) {
-  return Prepare(input, f, w);
-}
-bool PrepareInt16(const fpga::PositioningInput& input, const float* f, std::int16_t* w) {
-  return Prepare(input, f, w);
-}
-bool PrepareInt32(const fpga::PositioningInput& input, const float* f, std::int32_t* w) {
-  return Prepare(input, f, w);
-}
-bool PrepareFloat(const fpga::PositioningInput& input, const float* f, float* w) {
-  return Prepare(input, f, w);
+bool PrepareWords(const fpga::PositioningInput& input, const float* features, InputWords words) {
+  return std::visit([&](auto* typed) { return Prepare(input, features, typed); }, words);
 }
 
 #if HWY_TARGET == HWY_SCALAR
@@ -235,15 +226,16 @@ void FloatTile(const float* inputs, std::size_t row_stride, const float* weights
   }
 }
 
-void MultiplyFloatKernel(const float* inputs, std::size_t row_stride, std::size_t rows, const float* weights,
-                         std::size_t columns, std::size_t blocks, bool rectified, const float* scale,
+void MultiplyFloatKernel(const float* inputs, std::size_t row_stride, std::size_t rows,
+                         const PackedWeights<float>& weights, bool rectified, const float* scale,
                          const float* offset, float* results) {
   // As many accumulators as half the registers; 16 rows of AVX-512 hide the latency of 4 at two per cycle.
   constexpr std::size_t kRows = hn::MaxLanes(F32()) > 1 ? hn::MaxLanes(F32()) / 2 : 1;
   const F32 f32;
-  const std::size_t width = blocks * kBlockOutputs;
-  for (std::size_t block = 0; block < blocks; ++block) {
-    const float* block_weights = weights + block * columns * kBlockOutputs;
+  const std::size_t columns = weights.groups;
+  const std::size_t width = weights.blocks * kBlockOutputs;
+  for (std::size_t block = 0; block < weights.blocks; ++block) {
+    const float* block_weights = weights.words.get() + block * columns * kBlockOutputs;
     float* block_results = results + block * kBlockOutputs;
     std::size_t row = 0;
     for (; row + kRows <= rows; row += kRows) {
@@ -271,30 +263,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tributary::accelerator {
 
-HWY_EXPORT(PrepareInt8);
-HWY_EXPORT(PrepareInt16);
-HWY_EXPORT(PrepareInt32);
-HWY_EXPORT(PrepareFloat);
+HWY_EXPORT(PrepareWords);
 HWY_EXPORT(MultiplyPairsKernel);
 HWY_EXPORT(AddSplitKernel);
 HWY_EXPORT(RequantiseKernel);
 HWY_EXPORT(ScaleAndOffsetKernel);
 HWY_EXPORT(MultiplyFloatKernel);
 
-bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int8_t* words) {
-  return HWY_DYNAMIC_DISPATCH(PrepareInt8)(input, features, words);
-}
-
-bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int16_t* words) {
-  return HWY_DYNAMIC_DISPATCH(PrepareInt16)(input, features, words);
-}
-
-bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int32_t* words) {
-  return HWY_DYNAMIC_DISPATCH(PrepareInt32)(input, features, words);
-}
-
-bool PrepareInput(const fpga::PositioningInput& input, const float* features, float* words) {
-  return HWY_DYNAMIC_DISPATCH(PrepareFloat)(input, features, words);
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, InputWords words) {
+  return HWY_DYNAMIC_DISPATCH(PrepareWords)(input, features, words);
 }
 
 void MultiplyPairs(const std::int16_t* inputs, std::size_t row_stride, std::size_t rows,
@@ -320,11 +297,11 @@ void ScaleAndOffset(const std::int32_t* scale, const std::int32_t* offset, std::
   HWY_DYNAMIC_DISPATCH(ScaleAndOffsetKernel)(scale, offset, rows, width, shift, bits, words);
 }
 
-void MultiplyFloat(const float* inputs, std::size_t row_stride, std::size_t rows, const float* weights,
-                   std::size_t columns, std::size_t blocks, bool rectified, const float* scale,
+void MultiplyFloat(const float* inputs, std::size_t row_stride, std::size_t rows,
+                   const PackedWeights<float>& weights, bool rectified, const float* scale,
                    const float* offset, float* results) {
   HWY_DYNAMIC_DISPATCH(MultiplyFloatKernel)
-  (inputs, row_stride, rows, weights, columns, blocks, rectified, scale, offset, results);
+  (inputs, row_stride, rows, weights, rectified, scale, offset, results);
 }
 
 }  // namespace tributary::accelerator

@@ -1,6 +1,6 @@
-#include "node/accelerator/vnni_product.h"
-
+// Integer matrix products by the dot-product instructions of AVX-512 VNNI.
 #include "hwy/targets.h"
+#include "node/accelerator/positioning_kernels.h"
 
 #if HWY_ARCH_X86
 
@@ -90,11 +90,20 @@ void MultiplyRows(const Task<Kind>& task, std::size_t block, std::size_t rows) {
   for (; row < rows; ++row) MultiplyTile<Kind, kBlocks, 1>(task, block, row);
 }
 
-// Three blocks of outputs at a time; two pairs where a single block would be left over.
+// Adds to the sums. Three blocks of outputs at a time; two pairs where a single block would be left over.
 template <typename Kind>
-void Multiply(const Task<Kind>& task, std::size_t blocks, std::size_t rows) {
-  for (std::size_t block = 0; block < blocks;) {
-    const std::size_t left = blocks - block;
+void Multiply(const typename Kind::Input* inputs, std::size_t row_stride, std::size_t rows,
+              const PackedWeights<typename Kind::Weight>& weights, std::size_t first_group,
+              std::size_t groups, std::int32_t* sums) {
+  const Task<Kind> task{.inputs = inputs,
+                        .row_stride = row_stride,
+                        .weights = weights.words.get() + first_group * kBlockOutputs * Kind::kGroup,
+                        .block_stride = weights.groups * kBlockOutputs * Kind::kGroup,
+                        .groups = groups,
+                        .sums = sums,
+                        .sums_stride = weights.blocks * kBlockOutputs};
+  for (std::size_t block = 0; block < weights.blocks;) {
+    const std::size_t left = weights.blocks - block;
     if (left == 1) {
       MultiplyRows<Kind, 1>(task, block, rows);
       block += 1;
@@ -133,29 +142,14 @@ void VnniMultiplyQuads(const std::int8_t* inputs, std::size_t row_stride, std::s
     const std::int32_t offset = OffsetOf(inputs + row * row_stride, weights.groups * Quads::kGroup);
     for (std::size_t i = 0; i < width; ++i) sums[row * width + i] = -offset;
   }
-  const Task<Quads> task{.inputs = inputs,
-                         .row_stride = row_stride,
-                         .weights = weights.words.get(),
-                         .block_stride = weights.groups * kBlockOutputs * Quads::kGroup,
-                         .groups = weights.groups,
-                         .sums = sums,
-                         .sums_stride = width};
-  Multiply(task, weights.blocks, rows);
+  Multiply<Quads>(inputs, row_stride, rows, weights, 0, weights.groups, sums);
 }
 
 void VnniMultiplyPairs(const std::int16_t* inputs, std::size_t row_stride, std::size_t rows,
                        const PackedWeights<std::int16_t>& weights, std::size_t first_group,
                        std::size_t groups, std::int32_t* sums) {
-  const std::size_t width = weights.blocks * kBlockOutputs;
-  std::memset(sums, 0, rows * width * sizeof(*sums));
-  const Task<Pairs> task{.inputs = inputs,
-                         .row_stride = row_stride,
-                         .weights = weights.words.get() + first_group * kBlockOutputs * Pairs::kGroup,
-                         .block_stride = weights.groups * kBlockOutputs * Pairs::kGroup,
-                         .groups = groups,
-                         .sums = sums,
-                         .sums_stride = width};
-  Multiply(task, weights.blocks, rows);
+  std::memset(sums, 0, rows * weights.blocks * kBlockOutputs * sizeof(*sums));
+  Multiply<Pairs>(inputs, row_stride, rows, weights, first_group, groups, sums);
 }
 
 }  // namespace tributary::accelerator

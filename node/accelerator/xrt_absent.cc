@@ -2,7 +2,6 @@
 #include "node/accelerator/xrt_create.h"
 
 namespace tributary::accelerator {
-
 namespace {
 
 absl::Status Absent() {
@@ -12,8 +11,7 @@ absl::Status Absent() {
 
 }  // namespace
 
-absl::Status CheckXrtPositioning(const XrtOptions&) { return Absent(); }
-absl::Status CheckXrtFusion(const XrtOptions&) { return Absent(); }
+absl::Status CheckXrt(std::string_view, const XrtOptions&) { return Absent(); }
 
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const nn::PositioningNetwork&, std::size_t,
                                                                   const XrtOptions&) {

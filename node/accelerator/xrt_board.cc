@@ -1,49 +1,56 @@
 #include "node/accelerator/xrt_board.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <new>
 #include <system_error>
 #include <utility>
 
+#include "core/status/context.h"
+#include "core/status/macros.h"
+
 namespace tributary::accelerator {
 namespace {
 
-absl::Status ErrorOf(int code, const std::string& text) {
-  switch (code) {
-    case EACCES:
-    case EPERM:
-      return absl::PermissionDeniedError(fmt::format(
-          "{}. Install deploy/udev/70-tributary-fpga.rules and add this user to the group fpga", text));
-    case ENODEV:
-    case ENXIO:
-      return absl::UnavailableError(
-          fmt::format("{}. No such board: is the zocl driver loaded, is `device` right?", text));
-    case ENOENT:
-      return absl::NotFoundError(fmt::format("{}. Is this the xclbin of this board?", text));
-    case ENOMEM:
-      return absl::ResourceExhaustedError(
-          fmt::format("{}. The board's contiguous memory is exhausted: boot with a larger cma=", text));
-    case EBUSY:
-      return absl::ResourceExhaustedError(
-          fmt::format("{}. Another process or panel uses the board: stop it, or use one xclbin", text));
-    case EINVAL:
-      return absl::UnavailableError(fmt::format(
-          "{}. If another process loaded its xclbin onto the board, stop it and start this one again", text));
-    default:
-      return absl::UnavailableError(fmt::format("{}. `tributary doctor` checks the board", text));
-  }
-}
+struct Remedy {
+  int error;
+  absl::StatusCode code;
+  const char* text;
+};
+
+constexpr const char* kAccess =
+    "Install deploy/udev/70-tributary-fpga.rules and add this user to the group fpga";
+constexpr const char* kNoBoard = "No such board: is the zocl driver loaded, is `device` right?";
+
+constexpr Remedy kRemedies[] = {
+    {EACCES, absl::StatusCode::kPermissionDenied, kAccess},
+    {EPERM, absl::StatusCode::kPermissionDenied, kAccess},
+    {ENODEV, absl::StatusCode::kUnavailable, kNoBoard},
+    {ENXIO, absl::StatusCode::kUnavailable, kNoBoard},
+    {ENOENT, absl::StatusCode::kNotFound, "Is this the xclbin of this board?"},
+    {ENOMEM, absl::StatusCode::kResourceExhausted,
+     "The board's contiguous memory is exhausted: boot with a larger cma="},
+    {EBUSY, absl::StatusCode::kResourceExhausted,
+     "Another process or panel uses the board: stop it, or use one xclbin"},
+    {EINVAL, absl::StatusCode::kUnavailable,
+     "If another process loaded its xclbin onto the board, stop it and start this one again"},
+};
 
 }  // namespace
 
 absl::Status XrtError(std::string_view doing, const std::exception& exception) {
-  const std::string text = fmt::format("{}: {}", doing, exception.what());
-  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) return ErrorOf(ENOMEM, text);
+  int code = 0;
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) code = ENOMEM;
   if (const auto* error = dynamic_cast<const std::system_error*>(&exception)) {
-    return ErrorOf(std::abs(error->code().value()), text);
+    code = std::abs(error->code().value());
   }
-  return ErrorOf(0, text);
+  const auto* remedy = std::ranges::find(kRemedies, code, &Remedy::error);
+  const bool known = remedy != std::end(kRemedies);
+  return absl::Status(known ? remedy->code : absl::StatusCode::kUnavailable,
+                      fmt::format("{}: {}. {}", doing, exception.what(),
+                                  known ? remedy->text : "`tributary doctor` checks the board"));
 }
 
 absl::Status CheckXclbinUuid(const XclbinSummary& xclbin, const XrtOptions& options) {
@@ -57,26 +64,18 @@ absl::Status CheckXclbinUuid(const XclbinSummary& xclbin, const XrtOptions& opti
 absl::StatusOr<std::unique_ptr<XrtBoard>> XrtBoard::Open(const XrtOptions& options) {
   const std::string device = fmt::format("device {}", options.device);
   absl::StatusOr<XclbinSummary> xclbin = ReadXclbin(options.xclbin);
-  if (!xclbin.ok()) {
-    return absl::Status(xclbin.status().code(),
-                        fmt::format("{}: {}", device, std::string(xclbin.status().message())));
-  }
-  if (absl::Status status = CheckXclbinUuid(*xclbin, options); !status.ok()) {
-    return absl::Status(status.code(), fmt::format("{}: {}", device, std::string(status.message())));
-  }
+  if (!xclbin.ok()) return WithContext(device, xclbin.status());
+  RETURN_IF_ERROR(WithContext(device, CheckXclbinUuid(*xclbin, options)));
   std::unique_ptr<XrtBoard> board(new XrtBoard);
   board->xclbin_ = *std::move(xclbin);
   board->name_ = fmt::format("{}, xclbin {}", device, board->xclbin_.uuid);
-  absl::Status status =
-      GuardXrt(fmt::format("opening {}", device), [&] { board->device_ = xrt::device(options.device); });
-  if (!status.ok()) return status;
-  status = GuardXrt(fmt::format("loading {} on {}", options.xclbin, device),
-                    [&] { board->uuid_ = board->device_.load_xclbin(options.xclbin); });
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(
+      GuardXrt(fmt::format("opening {}", device), [&] { board->device_ = xrt::device(options.device); }));
+  RETURN_IF_ERROR(GuardXrt(fmt::format("loading {} on {}", options.xclbin, device),
+                           [&] { board->uuid_ = board->device_.load_xclbin(options.xclbin); }));
   std::string loaded;
-  status = GuardXrt(fmt::format("asking {} for its xclbin", device),
-                    [&] { loaded = board->device_.get_xclbin_uuid().to_string(); });
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(GuardXrt(fmt::format("asking {} for its xclbin", device),
+                           [&] { loaded = board->device_.get_xclbin_uuid().to_string(); }));
   if (loaded != board->xclbin_.uuid) {
     return absl::FailedPreconditionError(
         fmt::format("{} holds xclbin {}, not {} of {}: another process loaded it. Stop that process", device,

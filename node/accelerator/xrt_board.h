@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "fmt/format.h"
-#include "node/accelerator/xrt_options.h"
+#include "node/accelerator/xrt_create.h"
 #include "node/accelerator/xrt_xclbin.h"
 
 namespace tributary::accelerator {
@@ -47,7 +47,6 @@ class XrtBoard {
   absl::StatusOr<std::vector<xrt::kernel>> TakeUnits(std::string_view kernel, std::size_t count);
 
   xrt::device& device() { return device_; }
-  const XclbinSummary& xclbin() const { return xclbin_; }
   // "device 0, xclbin <uuid>", for messages.
   const std::string& name() const { return name_; }
 

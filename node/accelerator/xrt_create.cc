@@ -4,45 +4,191 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <string>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "node/accelerator/cpu_fusion.h"
-#include "node/accelerator/cpu_positioning.h"
+#include "core/status/context.h"
+#include "core/status/macros.h"
+#include "fpga/model/fusion_model.h"
+#include "fpga/model/positioning_image.h"
+#include "fpga/model/positioning_model.h"
+#include "node/accelerator/cpu.h"
+#include "node/accelerator/fusion_accelerator.h"
+#include "node/accelerator/positioning_kernels.h"
 #include "node/accelerator/xrt_board.h"
-#include "node/accelerator/xrt_fallback.h"
-#include "node/accelerator/xrt_fusion.h"
-#include "node/accelerator/xrt_positioning.h"
-#include "node/accelerator/xrt_xclbin.h"
+#include "node/accelerator/xrt_frames.h"
 
 namespace tributary::accelerator {
 namespace {
 
 using Created = absl::StatusOr<std::unique_ptr<Accelerator>>;
 
+using Model = fpga::PositioningModel;
+
+constexpr std::size_t kInputWords = Model::kInputs / 8;
+constexpr std::size_t kOutputWords = (Model::kOutputs + 1) / 2;
+
+// A frame is a subject.
+class XrtPositioning final : public Accelerator {
+ public:
+  XrtPositioning(Model model, std::size_t max_batch, std::unique_ptr<XrtFrames> frames)
+      : model_(std::move(model)), max_batch_(max_batch), frames_(std::move(frames)), finite_(max_batch) {}
+
+  Shape shape() const override {
+    return {.inputs = Model::kInputs, .outputs = Model::kOutputs, .max_batch = max_batch_};
+  }
+  std::string description() const override {
+    return fmt::format("xrt (int8_16, {})", frames_->description());
+  }
+  Counters counters() const override { return frames_->counters(); }
+  absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) override;
+
+ private:
+  const Model model_;
+  const std::size_t max_batch_;
+  const std::unique_ptr<XrtFrames> frames_;
+  std::vector<char> finite_;  // [max_batch]
+};
+
+absl::Status XrtPositioning::Infer(std::span<const float> features, std::size_t batch,
+                                   std::span<float> outputs) {
+  if (batch > max_batch_ || features.size() != batch * Model::kInputs ||
+      outputs.size() != batch * Model::kOutputs) {
+    return absl::InvalidArgumentError(
+        fmt::format("positioning on xrt: batch {} of at most {} with {} features and {} outputs; {} and {} "
+                    "each are expected",
+                    batch, max_batch_, features.size(), outputs.size(), Model::kInputs, Model::kOutputs));
+  }
+  const auto fill = [&](std::size_t first, std::size_t count, std::span<std::uint64_t> words) {
+    auto* bytes = reinterpret_cast<std::int8_t*>(words.data());
+    for (std::size_t i = first; i < first + count; ++i, bytes += Model::kInputs) {
+      finite_[i] = PrepareInput(model_.input(), &features[i * Model::kInputs], bytes);
+      if (!finite_[i]) std::fill_n(bytes, Model::kInputs, std::int8_t{0});
+    }
+  };
+  const float unit = std::ldexp(1.0f, -model_.fixed().output_fraction);
+  const auto take = [&](std::size_t first, std::size_t count, std::span<const std::uint64_t> words) {
+    std::array<std::int32_t, Model::kOutputs> results;
+    for (std::size_t i = 0; i < count; ++i) {
+      fpga::PositioningResults(words.subspan(i * kOutputWords, kOutputWords), results);
+      std::ranges::transform(results, &outputs[(first + i) * Model::kOutputs], [&](std::int32_t result) {
+        return finite_[first + i] ? unit * static_cast<float>(result)
+                                  : std::numeric_limits<float>::quiet_NaN();
+      });
+    }
+  };
+  return frames_->Run(batch, kInputWords, 0, fill, take);
+}
+
+// A frame of the kernel is a subject; the subjects of a run have equally many tuples.
+class XrtFusion final : public FusionAccelerator {
+ public:
+  XrtFusion(std::size_t panels, std::size_t max_batch, std::unique_ptr<XrtFrames> frames)
+      : FusionAccelerator(panels, max_batch), frames_(std::move(frames)) {}
+
+  std::string description() const override { return fmt::format("xrt (fusion, {})", frames_->description()); }
+  Counters counters() const override { return frames_->counters(); }
+
+ private:
+  absl::Status Fuse(std::span<const fpga::FusionTuple> tuples, std::size_t panels,
+                    std::span<fpga::FusionTuple> fused) override {
+    const auto fill = [&](std::size_t first, std::size_t count, std::span<std::uint64_t> words) {
+      fpga::FusionTupleWords(tuples.subspan(first * panels, count * panels), words);
+    };
+    const auto take = [&](std::size_t first, std::size_t count, std::span<const std::uint64_t> words) {
+      fpga::FusionTuplesFromWords(words, fused.subspan(first, count));
+    };
+    return frames_->Run(fused.size(), panels * fpga::kFusionTupleWords,
+                        fpga::FusionConfiguration(panels, /*raw=*/false), fill, take);
+  }
+
+  const std::unique_ptr<XrtFrames> frames_;
+};
+
+// Offers each batch to the board. If that fails, the processor computes it and gives the same numbers. Logs
+// the begin and the end of such a time, and counts every batch.
+class XrtFallback final : public Accelerator {
+ public:
+  // Both have the same shape. `board` may be null: it could not be opened at the start.
+  XrtFallback(std::unique_ptr<Accelerator> board, std::unique_ptr<Accelerator> cpu)
+      : board_(std::move(board)), cpu_(std::move(cpu)) {}
+
+  Shape shape() const override { return cpu_->shape(); }
+  std::string description() const override {
+    if (board_ == nullptr) return fmt::format("{} for a board that did not open", cpu_->description());
+    return fmt::format("{}, else {}", board_->description(), cpu_->description());
+  }
+  Counters counters() const override {
+    Counters counters = board_ == nullptr ? Counters{} : board_->counters();
+    counters.fallbacks = fallbacks_;
+    return counters;
+  }
+
+  absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
+    if (board_ != nullptr) {
+      const absl::Status status = board_->Infer(features, batch, outputs);
+      if (status.ok() && std::exchange(on_cpu_, false))
+        spdlog::warn("{} computes again", board_->description());
+      if (status.ok() || absl::IsInvalidArgument(status)) return status;
+      if (!std::exchange(on_cpu_, true)) {
+        spdlog::error("{}; fallback = \"cpu\": the processor computes instead",
+                      std::string(status.message()));
+      }
+    }
+    ++fallbacks_;
+    return cpu_->Infer(features, batch, outputs);
+  }
+
+ private:
+  const std::unique_ptr<Accelerator> board_;
+  const std::unique_ptr<Accelerator> cpu_;
+  bool on_cpu_ = false;
+  std::atomic<std::uint64_t> fallbacks_{0};
+};
+
 // The board's accelerator, with the processor as fallback if the options allow that.
 Created WithFallback(Created board, const XrtOptions& options, absl::FunctionRef<Created()> create_cpu) {
   if (!options.fall_back_to_cpu || absl::IsInvalidArgument(board.status())) return board;
-  Created cpu = create_cpu();
-  if (!cpu.ok()) return cpu;
+  ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> cpu, create_cpu());
   if (!board.ok()) {
     spdlog::error("{}; fallback = \"cpu\": the processor computes instead until the next start",
                   std::string(board.status().message()));
-    return std::make_unique<XrtFallback>(nullptr, *std::move(cpu));
+    return std::make_unique<XrtFallback>(nullptr, std::move(cpu));
   }
-  return std::make_unique<XrtFallback>(*std::move(board), *std::move(cpu));
+  return std::make_unique<XrtFallback>(*std::move(board), std::move(cpu));
+}
+
+Created CreateBoardPositioning(const nn::PositioningNetwork& network, std::size_t max_batch,
+                               const XrtOptions& options) {
+  if (max_batch == 0) return absl::InvalidArgumentError("positioning on xrt: the batch is at least 1");
+  ASSIGN_OR_RETURN(Model model, Model::Create(network, fpga::NumberFormat::kInt8Int16));
+  ASSIGN_OR_RETURN(std::vector<std::uint64_t> parameters, fpga::PositioningParameterWords(model.fixed()));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<XrtFrames> frames,
+      XrtFrames::Create(
+          {std::string(kXrtPositioningKernel), kInputWords, kOutputWords, std::move(parameters)}, options));
+  return std::make_unique<XrtPositioning>(std::move(model), max_batch, std::move(frames));
+}
+
+Created CreateBoardFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options) {
+  RETURN_IF_ERROR(FusionAccelerator::Check(panels, max_batch));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<XrtFrames> frames,
+      XrtFrames::Create(
+          {std::string(kXrtFusionKernel), panels * fpga::kFusionTupleWords, fpga::kFusionTupleWords, {}},
+          options));
+  return std::make_unique<XrtFusion>(panels, max_batch, std::move(frames));
 }
 
 absl::Status CheckXclbin(std::string_view kernel, const XrtOptions& options) {
   const absl::StatusOr<XclbinSummary> xclbin = ReadXclbin(options.xclbin);
-  if (!xclbin.ok()) {
-    return absl::Status(xclbin.status().code(),
-                        fmt::format("xclbin: {}", std::string(xclbin.status().message())));
-  }
-  if (absl::Status status = CheckXclbinUuid(*xclbin, options); !status.ok()) {
-    return absl::Status(status.code(), fmt::format("xclbin_uuid: {}", std::string(status.message())));
-  }
+  if (!xclbin.ok()) return WithContext("xclbin", xclbin.status());
+  RETURN_IF_ERROR(WithContext("xclbin_uuid", CheckXclbinUuid(*xclbin, options)));
   const auto is_unit = [kernel](const std::string& unit) {
     return unit.starts_with(fmt::format("{}:", kernel));
   };
@@ -51,29 +197,23 @@ absl::Status CheckXclbin(std::string_view kernel, const XrtOptions& options) {
       fmt::format("xclbin: {} has no compute unit of {}. Build the xclbin with it", options.xclbin, kernel));
 }
 
+}  // namespace
+
 absl::Status CheckXrt(std::string_view kernel, const XrtOptions& options) {
   const absl::Status status = CheckXclbin(kernel, options);
   return options.fall_back_to_cpu && !absl::IsInvalidArgument(status) ? absl::OkStatus() : status;
 }
 
-}  // namespace
-
-absl::Status CheckXrtPositioning(const XrtOptions& options) {
-  return CheckXrt(XrtPositioning::kKernel, options);
-}
-
-absl::Status CheckXrtFusion(const XrtOptions& options) { return CheckXrt(XrtFusion::kKernel, options); }
-
 Created CreateXrtPositioning(const nn::PositioningNetwork& network, std::size_t max_batch,
                              const XrtOptions& options) {
-  return WithFallback(XrtPositioning::Create(network, max_batch, options), options, [&]() -> Created {
-    return CpuPositioning::Create(network, fpga::NumberFormat::kInt8Int16, max_batch);
+  return WithFallback(CreateBoardPositioning(network, max_batch, options), options, [&] {
+    return CreateCpuPositioning(network, fpga::NumberFormat::kInt8Int16, max_batch);
   });
 }
 
 Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options) {
-  return WithFallback(XrtFusion::Create(panels, max_batch, options), options,
-                      [&]() -> Created { return CpuFusion::Create(panels, max_batch); });
+  return WithFallback(CreateBoardFusion(panels, max_batch, options), options,
+                      [&] { return CreateCpuFusion(panels, max_batch); });
 }
 
 }  // namespace tributary::accelerator

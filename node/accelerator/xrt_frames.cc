@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/status/macros.h"
 #include "fpga/model/kernel_interface.h"
 
 namespace tributary::accelerator {
@@ -45,7 +46,7 @@ absl::StatusOr<std::unique_ptr<XrtFrames>> XrtFrames::Create(XrtKernel kernel, c
     return absl::InvalidArgumentError("xrt: compute units and frames per run are at least 1");
   }
   std::unique_ptr<XrtFrames> created(new XrtFrames(std::move(kernel), options));
-  if (absl::Status status = created->OpenBoard(); !status.ok()) return status;
+  RETURN_IF_ERROR(created->OpenBoard());
   return created;
 }
 
@@ -64,9 +65,7 @@ Accelerator::Counters XrtFrames::counters() const {
 }
 
 absl::Status XrtFrames::OpenBoard() {
-  absl::StatusOr<std::unique_ptr<XrtBoard>> board = XrtBoard::Open(options_);
-  if (!board.ok()) return board.status();
-  board_ = *std::move(board);
+  ASSIGN_OR_RETURN(board_, XrtBoard::Open(options_));
   absl::StatusOr<std::vector<xrt::kernel>> kernels = board_->TakeUnits(kernel_.name, options_.compute_units);
   absl::Status status = kernels.status();
   if (kernels.ok() && kernels->size() < options_.compute_units) {
@@ -109,14 +108,13 @@ absl::Status XrtFrames::LoadParameters(Unit& unit) {
   if (kernel_.parameters.empty()) return absl::OkStatus();
   Slot& slot = unit.slots[0];
   slot.frames = 0;
-  absl::Status status = GuardXrt(fmt::format("loading parameters into {}", board_->name()), [&] {
+  RETURN_IF_ERROR(GuardXrt(fmt::format("loading parameters into {}", board_->name()), [&] {
     std::ranges::copy(kernel_.parameters, Words(unit.parameters).begin());
     unit.parameters.sync(XCL_BO_SYNC_BO_TO_DEVICE);
     slot.run.set_arg(fpga::kParameterWordsArgument, static_cast<std::uint32_t>(kernel_.parameters.size()));
-  });
-  if (status.ok()) status = Start(slot, 0, 0);
-  if (status.ok()) status = Wait(slot, options_.load_timeout);
-  if (!status.ok()) return status;
+  }));
+  RETURN_IF_ERROR(Start(slot, 0, 0));
+  RETURN_IF_ERROR(Wait(slot, options_.load_timeout));
   return GuardXrt("preparing runs", [&] { slot.run.set_arg(fpga::kParameterWordsArgument, 0u); });
 }
 
@@ -185,14 +183,13 @@ absl::Status XrtFrames::Start(Slot& slot, std::size_t input_words, std::uint32_t
 absl::Status XrtFrames::Wait(Slot& slot, std::chrono::milliseconds timeout) {
   const std::size_t report_word = slot.frames * kernel_.output_words;
   ert_cmd_state state = ERT_CMD_STATE_MAX;
-  const absl::Status waited = GuardXrt(fmt::format("waiting for {}", board_->name()), [&] {
+  RETURN_IF_ERROR(GuardXrt(fmt::format("waiting for {}", board_->name()), [&] {
     state = slot.run.wait(timeout);
     if (state != ERT_CMD_STATE_TIMEOUT) slot.running = false;
     if (state == ERT_CMD_STATE_COMPLETED) {
       slot.output.sync(XCL_BO_SYNC_BO_FROM_DEVICE, 8 * (report_word + fpga::KernelReport::kWords), 0);
     }
-  });
-  if (!waited.ok()) return waited;
+  }));
   if (state == ERT_CMD_STATE_TIMEOUT) {
     ++timeouts_;
     return absl::DeadlineExceededError(
@@ -214,7 +211,7 @@ absl::Status XrtFrames::Wait(Slot& slot, std::chrono::milliseconds timeout) {
 }
 
 absl::Status XrtFrames::Collect(Slot& slot, Take take) {
-  if (absl::Status status = Wait(slot, options_.run_timeout); !status.ok()) return status;
+  RETURN_IF_ERROR(Wait(slot, options_.run_timeout));
   take(slot.first, slot.frames, slot.output_words.first(slot.frames * kernel_.output_words));
   return absl::OkStatus();
 }
@@ -229,26 +226,22 @@ absl::Status XrtFrames::RunBatch(std::size_t frames, std::size_t input_words, st
   const std::size_t runs = (frames + options_.frames_per_run - 1) / options_.frames_per_run;
   for (std::size_t run = 0; run < runs; ++run) {
     Slot& slot = slot_of(run);
-    if (slot.running) {
-      if (absl::Status status = Collect(slot, take); !status.ok()) return status;
-    }
+    if (slot.running) RETURN_IF_ERROR(Collect(slot, take));
     slot.first = run * options_.frames_per_run;
     slot.frames = std::min(options_.frames_per_run, frames - slot.first);
     fill(slot.first, slot.frames, slot.input_words.first(slot.frames * input_words));
-    if (absl::Status status = Start(slot, input_words, configuration); !status.ok()) return status;
+    RETURN_IF_ERROR(Start(slot, input_words, configuration));
     ++runs_;
   }
   for (std::size_t run = runs - std::min(runs, slots); run < runs; ++run) {
-    if (absl::Status status = Collect(slot_of(run), take); !status.ok()) return status;
+    RETURN_IF_ERROR(Collect(slot_of(run), take));
   }
   return absl::OkStatus();
 }
 
 absl::Status XrtFrames::Run(std::size_t frames, std::size_t input_words, std::uint32_t configuration,
                             Fill fill, Take take) {
-  if (board_ == nullptr) {
-    if (absl::Status status = ReopenIfDue(); !status.ok()) return status;
-  }
+  if (board_ == nullptr) RETURN_IF_ERROR(ReopenIfDue());
   const absl::Status status = RunBatch(frames, input_words, configuration, fill, take);
   if (status.ok()) {
     open_interval_ = options_.reopen_interval;

@@ -15,7 +15,6 @@
 #include "absl/status/statusor.h"
 #include "node/accelerator/accelerator.h"
 #include "node/accelerator/xrt_board.h"
-#include "node/accelerator/xrt_options.h"
 
 namespace tributary::accelerator {
 

@@ -1,6 +1,4 @@
 // The xrt fusion on the software device.
-#include "node/accelerator/xrt_fusion.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +11,8 @@
 #include <vector>
 
 #include "fpga/device/xclbin/xclbin_writer.h"
-#include "node/accelerator/cpu_fusion.h"
+#include "node/accelerator/cpu.h"
+#include "node/accelerator/fusion_accelerator.h"
 #include "node/accelerator/xrt_create.h"
 #include "tests/support/own_folder.h"
 
@@ -51,7 +50,7 @@ class XrtFusionTest : public testing::Test {
   }
 
   static void ExpectAsOnCpu(const std::vector<float>& tuples, const std::vector<float>& fused) {
-    auto cpu = CpuFusion::Create(kPanels, kSubjects);
+    auto cpu = CreateCpuFusion(kPanels, kSubjects);
     std::vector<float> expected(fused.size());
     ASSERT_TRUE((*cpu)->Infer(tuples, kSubjects, expected).ok());
     EXPECT_EQ(std::memcmp(fused.data(), expected.data(), fused.size() * sizeof(float)), 0);
@@ -59,13 +58,13 @@ class XrtFusionTest : public testing::Test {
 
   XrtOptions options_;
   const std::vector<float> tuples_ = Tuples();
-  std::vector<float> fused_ = std::vector<float>(kSubjects * XrtFusion::kValues);
+  std::vector<float> fused_ = std::vector<float>(kSubjects * FusionAccelerator::kValues);
 };
 
 TEST_F(XrtFusionTest, MatchesTheProcessorBitForBitForEveryNumberOfTuples) {
   for (const std::size_t units : {1, 2}) {
     options_.compute_units = units;
-    auto xrt = XrtFusion::Create(kPanels, kSubjects, options_);
+    auto xrt = CreateXrtFusion(kPanels, kSubjects, options_);
     ASSERT_TRUE(xrt.ok()) << xrt.status();
     const absl::Status status = (*xrt)->Infer(tuples_, kSubjects, fused_);
     ASSERT_TRUE(status.ok()) << status;
@@ -76,7 +75,7 @@ TEST_F(XrtFusionTest, MatchesTheProcessorBitForBitForEveryNumberOfTuples) {
 TEST_F(XrtFusionTest, AHungBoardFailsTheBatchAndFusesTheNext) {
   Inject("hang=3");
   options_.run_timeout = std::chrono::milliseconds(300);
-  auto xrt = XrtFusion::Create(kPanels, kSubjects, options_);
+  auto xrt = CreateXrtFusion(kPanels, kSubjects, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
   EXPECT_TRUE(absl::IsDeadlineExceeded((*xrt)->Infer(tuples_, kSubjects, fused_)));
   ::unsetenv("TRIBUTARY_DEVICE_FAULTS");

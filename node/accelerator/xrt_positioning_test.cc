@@ -1,6 +1,4 @@
 // The xrt accelerator on the software device.
-#include "node/accelerator/xrt_positioning.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +11,9 @@
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/kernel_interface.h"
 #include "fpga/model/positioning_image.h"
+#include "fpga/model/positioning_model.h"
 #include "fpga/model/random_network.h"
-#include "node/accelerator/cpu_positioning.h"
+#include "node/accelerator/cpu.h"
 #include "node/accelerator/xrt_create.h"
 #include "tests/support/own_folder.h"
 
@@ -49,11 +48,11 @@ class XrtPositioningTest : public testing::Test {
     return path;
   }
 
-  absl::Status CreationError() const { return XrtPositioning::Create(network_, kBatch, options_).status(); }
+  absl::Status CreationError() const { return CreateXrtPositioning(network_, kBatch, options_).status(); }
 
   std::vector<float> OnCpu(std::span<const float> features) const {
     const std::size_t batch = features.size() / kInputs;
-    auto cpu = CpuPositioning::Create(network_, fpga::NumberFormat::kInt8Int16, batch);
+    auto cpu = CreateCpuPositioning(network_, fpga::NumberFormat::kInt8Int16, batch);
     std::vector<float> outputs(batch * kOutputs);
     EXPECT_TRUE((*cpu)->Infer(features, batch, outputs).ok());
     return outputs;
@@ -73,7 +72,7 @@ class XrtMatchesCpuTest : public XrtPositioningTest, public testing::WithParamIn
 
 TEST_P(XrtMatchesCpuTest, BitForBitWithEveryNumberOfComputeUnits) {
   options_.compute_units = GetParam();
-  auto xrt = XrtPositioning::Create(network_, kBatch, options_);
+  auto xrt = CreateXrtPositioning(network_, kBatch, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
   for (const std::size_t batch : {std::size_t{1}, std::size_t{7}, kBatch}) {
     std::vector<float> features = fpga::RandomFeatures(batch, batch);
@@ -90,13 +89,13 @@ INSTANTIATE_TEST_SUITE_P(Units, XrtMatchesCpuTest, testing::Values(1, 2));
 
 TEST_F(XrtPositioningTest, ACheckOfTheBoardSendsAsManyParametersAsTheKernelTakes) {
   const auto model = fpga::PositioningModel::Create(network_, fpga::NumberFormat::kInt8Int16);
-  const auto probe = std::ranges::find(fpga::kKernelProbes, std::string_view(XrtPositioning::kKernel),
-                                       &fpga::KernelProbe::kernel);
+  const auto probe =
+      std::ranges::find(fpga::kKernelProbes, kXrtPositioningKernel, &fpga::KernelProbe::kernel);
   EXPECT_EQ(probe->parameter_words, fpga::PositioningParameterWords(model->fixed())->size());
 }
 
 TEST_F(XrtPositioningTest, RefusesABatchOfAnotherSize) {
-  auto xrt = XrtPositioning::Create(network_, kBatch, options_);
+  auto xrt = CreateXrtPositioning(network_, kBatch, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
   std::vector<float> outputs(kOutputs);
   EXPECT_TRUE(absl::IsInvalidArgument((*xrt)->Infer({}, 1, outputs)));
@@ -105,7 +104,7 @@ TEST_F(XrtPositioningTest, RefusesABatchOfAnotherSize) {
 TEST_F(XrtPositioningTest, AHungRunFailsTheBatchAndTheNextOneIsComputed) {
   Inject("hang=2");  // the first run loads the parameters
   options_.run_timeout = std::chrono::milliseconds(300);
-  auto xrt = XrtPositioning::Create(network_, kBatch, options_);
+  auto xrt = CreateXrtPositioning(network_, kBatch, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
   ::unsetenv("TRIBUTARY_DEVICE_FAULTS");
   const std::vector<float> features = fpga::RandomFeatures(1, 4);
@@ -146,7 +145,7 @@ TEST_F(XrtPositioningTest, ABoardThatHangsWhileItLoadsIsGivenBack) {
 
 TEST_F(XrtPositioningTest, AFailedTransferOnTheBoardFailsTheBatchOnly) {
   Inject("read_error=2,write_error=4");
-  auto xrt = XrtPositioning::Create(network_, kBatch, options_);
+  auto xrt = CreateXrtPositioning(network_, kBatch, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
   const std::vector<float> features = fpga::RandomFeatures(1, 1);
   std::vector<float> outputs(kOutputs);
@@ -164,7 +163,7 @@ TEST_F(XrtPositioningTest, AFailedTransferOnTheBoardFailsTheBatchOnly) {
 
 TEST_F(XrtPositioningTest, ADeviceThatDisappearsIsUnavailableUntilItIsBack) {
   Inject("disappear=2");
-  auto xrt = XrtPositioning::Create(network_, kBatch, options_);
+  auto xrt = CreateXrtPositioning(network_, kBatch, options_);
   ASSERT_TRUE(xrt.ok()) << xrt.status();
   const std::vector<float> features = fpga::RandomFeatures(1, 1);
   std::vector<float> outputs(kOutputs);
@@ -239,8 +238,8 @@ TEST_F(XrtPositioningTest, TheProcessorComputesABatchThatTheBoardFailedWithTheSa
 }
 
 TEST_F(XrtPositioningTest, TwoPanelsTakeOneComputeUnitEachAndAThirdIsRefused) {
-  auto first = XrtPositioning::Create(network_, kBatch, options_);
-  auto second = XrtPositioning::Create(network_, kBatch, options_);
+  auto first = CreateXrtPositioning(network_, kBatch, options_);
+  auto second = CreateXrtPositioning(network_, kBatch, options_);
   ASSERT_TRUE(first.ok() && second.ok()) << first.status() << second.status();
   EXPECT_TRUE(absl::IsResourceExhausted(CreationError())) << CreationError();
 }

@@ -2,12 +2,16 @@
 
 #include <xclbin.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <sstream>
 
+#include "core/status/macros.h"
 #include "fmt/format.h"
 
 namespace tributary::accelerator {
@@ -34,51 +38,46 @@ absl::Status Truncated(std::string_view what) {
   return absl::DataLossError(fmt::format("{} reaches beyond the end: the file is truncated", what));
 }
 
-std::string UuidText(const unsigned char* uuid) {
-  std::string text;
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", uuid[i]);
-  }
-  return text;
+std::string UuidText(std::span<const unsigned char, 16> uuid) {
+  const std::string digits = fmt::format("{:02x}", fmt::join(uuid, ""));
+  return fmt::format("{}-{}-{}-{}-{}", digits.substr(0, 8), digits.substr(8, 4), digits.substr(12, 4),
+                     digits.substr(16, 4), digits.substr(20));
 }
 
-// Count of a section whose elements begin at `first` and take `size` bytes each; they must lie within it.
-std::optional<std::int32_t> CountOf(std::string_view section, std::size_t first, std::size_t size) {
-  const auto count = Read<std::int32_t>(section, 0);
-  if (!count.has_value() || *count < 0) return std::nullopt;
-  if (*count > 0 && (section.size() < first || (section.size() - first) / size < std::size_t(*count)))
-    return std::nullopt;
-  return count;
-}
+// A section that is a count and elements: they begin at `first` and take `size` bytes each.
+struct Table {
+  std::uint32_t kind;
+  std::size_t first;
+  std::size_t size;
+  const char* name;
+};
 
+constexpr Table kTables[] = {
+    {IP_LAYOUT, offsetof(ip_layout, m_ip_data), sizeof(ip_data), "the table of compute units"},
+    {MEM_TOPOLOGY, offsetof(mem_topology, m_mem_data), sizeof(mem_data), "the table of memories"},
+    {ASK_GROUP_TOPOLOGY, offsetof(mem_topology, m_mem_data), sizeof(mem_data), "the table of memories"},
+    {CONNECTIVITY, offsetof(connectivity, m_connection), sizeof(connection), "the table of connections"},
+    {ASK_GROUP_CONNECTIVITY, offsetof(connectivity, m_connection), sizeof(connection),
+     "the table of connections"},
+};
+
+// All elements must lie within the section.
 absl::Status ParseSection(std::uint32_t kind, std::string_view section, XclbinSummary& summary) {
-  switch (kind) {
-    case IP_LAYOUT: {
-      constexpr std::size_t kFirst = offsetof(ip_layout, m_ip_data);
-      const auto count = CountOf(section, kFirst, sizeof(ip_data));
-      if (!count.has_value()) return Truncated("the table of compute units");
-      for (std::int32_t i = 0; i < *count; ++i) {
-        const ip_data ip = *Read<ip_data>(section, kFirst + static_cast<std::size_t>(i) * sizeof(ip_data));
-        if (ip.m_type == IP_KERNEL) summary.units.push_back(Text(ip.m_name));
-      }
-      return absl::OkStatus();
-    }
-    case MEM_TOPOLOGY:
-    case ASK_GROUP_TOPOLOGY:
-      if (!CountOf(section, offsetof(mem_topology, m_mem_data), sizeof(mem_data)).has_value()) {
-        return Truncated("the table of memories");
-      }
-      return absl::OkStatus();
-    case CONNECTIVITY:
-    case ASK_GROUP_CONNECTIVITY:
-      if (!CountOf(section, offsetof(connectivity, m_connection), sizeof(connection)).has_value()) {
-        return Truncated("the table of connections");
-      }
-      return absl::OkStatus();
-    default:
-      return absl::OkStatus();
+  const auto* table = std::ranges::find(kTables, kind, &Table::kind);
+  if (table == std::end(kTables)) return absl::OkStatus();
+  const auto count = Read<std::int32_t>(section, 0);
+  if (!count.has_value() || *count < 0) return Truncated(table->name);
+  const auto elements = static_cast<std::size_t>(*count);
+  if (elements > 0 &&
+      (section.size() < table->first || (section.size() - table->first) / table->size < elements)) {
+    return Truncated(table->name);
   }
+  if (kind != IP_LAYOUT) return absl::OkStatus();
+  for (std::size_t i = 0; i < elements; ++i) {
+    const ip_data ip = *Read<ip_data>(section, table->first + i * table->size);
+    if (ip.m_type == IP_KERNEL) summary.units.push_back(Text(ip.m_name));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -106,9 +105,8 @@ absl::StatusOr<XclbinSummary> ParseXclbin(std::string_view bytes) {
         section->m_sectionSize > bytes.size() - section->m_sectionOffset) {
       return Truncated(fmt::format("section {}", i));
     }
-    const absl::Status parsed = ParseSection(
-        section->m_sectionKind, bytes.substr(section->m_sectionOffset, section->m_sectionSize), summary);
-    if (!parsed.ok()) return parsed;
+    RETURN_IF_ERROR(ParseSection(section->m_sectionKind,
+                                 bytes.substr(section->m_sectionOffset, section->m_sectionSize), summary));
   }
   if (summary.units.empty()) return absl::InvalidArgumentError("no compute units in it");
   return summary;

@@ -6,6 +6,8 @@
 
 #include "core/images/idx_file.h"
 #include "core/images/image_set.h"
+#include "core/status/context.h"
+#include "core/status/macros.h"
 
 namespace tributary::learner {
 namespace {
@@ -67,16 +69,12 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
 }
 
 absl::StatusOr<images::ImageSet> LoadPart(const FederationConfig& config) {
-  const absl::StatusOr<images::ImageSet> set = config.images == "glyphs"
+  ASSIGN_OR_RETURN(const images::ImageSet set, config.images == "glyphs"
                                                    ? images::DrawGlyphs(config.glyphs, config.split.seed)
-                                                   : images::ReadIdxImages(config.images, config.labels);
-  if (!set.ok()) return set.status();
-  const auto parts = images::SplitImages(set->count(), set->labels, config.split);
-  if (!parts.ok()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: {}", config.images, std::string(parts.status().message())));
-  }
-  return Part(*set, (*parts)[config.shard]);
+                                                   : images::ReadIdxImages(config.images, config.labels));
+  const auto parts = images::SplitImages(set.count(), set.labels, config.split);
+  if (!parts.ok()) return WithContext(config.images, parts.status());
+  return Part(set, (*parts)[config.shard]);
 }
 
 }  // namespace tributary::learner

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <new>
 #include <numeric>
 #include <stdexcept>
@@ -16,8 +15,8 @@
 #include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/file.h"
+#include "core/status/macros.h"
 #include "google/protobuf/util/message_differencer.h"
-#include "node/learner/local_training.h"
 
 namespace tributary::learner {
 namespace {
@@ -28,22 +27,17 @@ link::FederationClientOptions Capable(link::FederationClientOptions options, std
   return options;
 }
 
-bool SameSha(const parameters::Sha256& sha, const std::string& bytes) {
-  return bytes.size() == sha.size() && std::memcmp(sha.data(), bytes.data(), sha.size()) == 0;
-}
-
 // Errors: DataLoss for another model than the task's; read errors.
 absl::StatusOr<nn::EncoderFile> ModelOf(const wire::TrainTask& task, const std::string& file) {
-  const absl::StatusOr<parameters::TensorSet> set = parameters::DecodeSafetensors(file);
-  if (!set.ok()) return set.status();
-  if (!SameSha(parameters::ParameterIdentity(*set), task.train.model_sha256())) {
+  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  const parameters::Sha256 sha = parameters::ParameterIdentity(set);
+  if (task.train.model_sha256() != std::string_view(reinterpret_cast<const char*>(sha.data()), sha.size())) {
     return absl::DataLossError("the model's parameters are not those that the task names");
   }
-  absl::StatusOr<nn::EncoderFile> model = nn::EncoderFromTensors(*set);
-  if (!model.ok()) return model.status();
-  if (model->parameters.size() != task.train.element_count()) {
+  ASSIGN_OR_RETURN(nn::EncoderFile model, nn::EncoderFromTensors(set));
+  if (model.parameters.size() != task.train.element_count()) {
     return absl::InvalidArgumentError(fmt::format("a model of {} parameters, the task says {}",
-                                                  model->parameters.size(), task.train.element_count()));
+                                                  model.parameters.size(), task.train.element_count()));
   }
   return model;
 }
@@ -76,12 +70,13 @@ void Learner::Run() {
     std::optional<parameters::TaskDecline> decline;
     const absl::Status status = DoRoundInMemory(*assignment, decline);
     if (absl::IsCancelled(status)) {
-      metrics_.Withdrawn();
+      ++counted_.withdrawn;
     } else if (!status.ok()) {
-      metrics_.Failed();
+      ++counted_.failed;
       spdlog::error("round {} of {}: {}", assignment->task.round, assignment->task.run, status.ToString());
       if (decline) Decline(*assignment, *decline, std::string(status.message()));
     }
+    metrics_.Publish(counted_);
     client_->Finish(*assignment);
   }
 }
@@ -91,15 +86,15 @@ void Learner::Decline(const link::FederationClient::Assignment& assignment, para
   decline.message = std::move(message);
   metrics_.Declined(decline.reason);
   const absl::Status said = client_->Decline(assignment, decline);
+  const wire::TrainTask& task = assignment.task;
   if (said.ok()) {
     spdlog::warn(
-        "round {} of {}: told the aggregator that this node cannot do it{}", assignment.task.round,
-        assignment.task.run,
+        "round {} of {}: told the aggregator that this node cannot do it{}", task.round, task.run,
         decline.for_good ? "; it asks again after this node has restarted or declares something else" : "");
+  } else if (!absl::IsCancelled(said)) {
+    spdlog::warn("round {} of {}: cannot tell the aggregator that this node declines: {}", task.round,
+                 task.run, said.ToString());
   }
-  if (said.ok() || absl::IsCancelled(said)) return;
-  spdlog::warn("round {} of {}: cannot tell the aggregator that this node declines: {}",
-               assignment.task.round, assignment.task.run, said.ToString());
 }
 
 absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& assignment,
@@ -121,31 +116,32 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
                               std::optional<parameters::TaskDecline>& decline) {
   const wire::TrainTask& task = assignment.task;
   decline = {parameters::DeclineReason::kFetch, false, ""};
-  const absl::StatusOr<std::string> file = client_->FetchModel(assignment);
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<nn::EncoderFile> model = ModelOf(task, *file);
+  ASSIGN_OR_RETURN(const std::string file, client_->FetchModel(assignment));
+  const absl::StatusOr<nn::EncoderFile> model = ModelOf(task, file);
   // A wrong network is the run's fault; damage is this file's.
   decline = {parameters::DeclineReason::kModel, absl::IsInvalidArgument(model.status()), ""};
   if (!model.ok()) return model.status();
   decline = {parameters::DeclineReason::kImages, true, ""};
-  if (absl::Status status = Prepare(task, *model); !status.ok()) return status;
+  RETURN_IF_ERROR(Prepare(task, *model));
   update_.resize(model->parameters.size());
   decline = {parameters::DeclineReason::kTraining, false, ""};
   const std::int64_t begin_ns = clock_.SteadyNs();
-  const auto outcome = workload_->Train(
-      task.round - 1, task.train.settings().local_steps(), model->parameters,
-      [&assignment] { return assignment.withdrawn.stop_requested(); }, update_);
-  if (!outcome.ok()) return outcome.status();
-  const parameters::TrainingMetrics training{outcome->loss, outcome->spread,
+  const auto withdrawn = [&assignment] { return assignment.withdrawn.stop_requested(); };
+  ASSIGN_OR_RETURN(const SelfSupervisedWorkload::Outcome outcome,
+                   workload_->Train(task.round - 1, task.train.settings().local_steps(), model->parameters,
+                                    withdrawn, update_));
+  const parameters::TrainingMetrics training{outcome.loss, outcome.spread,
                                              1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns),
                                              task.train.settings().local_steps()};
-  metrics_.Trained(training);
+  counted_.steps += training.steps;
+  counted_.seconds += training.seconds;
+  counted_.loss = training.loss;
+  counted_.spread = training.spread;
   AddResidualAndClip(task);
   decline = {parameters::DeclineReason::kUpdate, false, ""};
-  const auto answer = Send(assignment, training);
-  if (!answer.ok()) return answer.status();
+  ASSIGN_OR_RETURN(const link::SubmitAnswer answer, Send(assignment, training));
   decline.reset();  // the aggregator has the update
-  return EndRound(task, *answer, training);
+  return EndRound(task, answer, training);
 }
 
 absl::Status Learner::Prepare(const wire::TrainTask& task, const nn::EncoderFile& model) {
@@ -154,13 +150,12 @@ absl::Status Learner::Prepare(const wire::TrainTask& task, const nn::EncoderFile
                     google::protobuf::util::MessageDifferencer::Equals(prepared_for_.train.settings(),
                                                                        task.train.settings());
   if (same) return absl::OkStatus();
-  const auto options = LocalTrainingOf(task, model.options, options_.client.node, options_.buffer);
-  if (!options.ok()) return options.status();
   std::vector<std::uint32_t> all(images_.count());
   std::iota(all.begin(), all.end(), 0U);
-  auto workload = SelfSupervisedWorkload::Create(images_, std::move(all), *options);
-  if (!workload.ok()) return workload.status();
-  workload_ = *std::move(workload);
+  ASSIGN_OR_RETURN(workload_,
+                   SelfSupervisedWorkload::Create(
+                       images_, std::move(all),
+                       LocalTrainingOf(task, model.options, options_.client.node, options_.buffer)));
   prepared_for_ = task;
   residual_.clear();
   remainder_.clear();
@@ -175,19 +170,17 @@ absl::Status Learner::Prepare(const wire::TrainTask& task, const nn::EncoderFile
 
 absl::Status Learner::Restore(const wire::TrainTask& task) {
   if (options_.state_file.empty()) return absl::OkStatus();
-  const auto file = runtime::ReadFile(options_.state_file);
-  if (!file.ok()) return file.status();
-  auto state = DecodeLearnerState(*file);
-  if (!state.ok()) return state.status();
-  if (state->run != task.run) return absl::OkStatus();
-  if (!state->residual.empty() && state->residual.size() != task.train.element_count()) {
+  ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(options_.state_file));
+  ASSIGN_OR_RETURN(LearnerState state, DecodeLearnerState(file));
+  if (state.run != task.run) return absl::OkStatus();
+  if (!state.residual.empty() && state.residual.size() != task.train.element_count()) {
     return absl::InvalidArgumentError("the error feedback that was kept is of another model");
   }
-  residual_ = std::move(state->residual);
-  if (task.train.settings().ema_lambda() > 0 && !state->local.empty()) {
-    if (absl::Status status = workload_->SetLocal(state->local); !status.ok()) return status;
+  residual_ = std::move(state.residual);
+  if (task.train.settings().ema_lambda() > 0 && !state.local.empty()) {
+    RETURN_IF_ERROR(workload_->SetLocal(state.local));
   }
-  return options_.buffer > 0 ? workload_->SetBuffered(state->buffer) : absl::OkStatus();
+  return options_.buffer > 0 ? workload_->SetBuffered(state.buffer) : absl::OkStatus();
 }
 
 void Learner::AddResidualAndClip(const wire::TrainTask& task) {
@@ -232,13 +225,17 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
                                const parameters::TrainingMetrics& training) {
   if (!answer.accepted) {
     metrics_.Refused(answer.reason);
+    ++counted_.refused;
     spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, answer.reason,
                  answer.message);
     return absl::OkStatus();
   }
   workload_->EndRound();
-  metrics_.Buffered(workload_->buffered().size(), workload_->dropped_images());
-  metrics_.Accepted(task.round, task.masking.has_value());
+  ++counted_.accepted;
+  if (task.masking) ++counted_.masked;
+  counted_.round = task.round;
+  counted_.buffered = workload_->buffered().size();
+  counted_.dropped_images = workload_->dropped_images();
   if (!task.masking && task.train.settings().encoding() != v1::UPDATE_ENCODING_FLOAT32) {
     residual_.resize(remainder_.size());
     residual_.swap(remainder_);

@@ -80,6 +80,7 @@ class Learner {
   LearnerMetrics metrics_;
 
   // The learner's thread.
+  LearnerCounters counted_;                           // published after each round
   std::unique_ptr<SelfSupervisedWorkload> workload_;  // of the run below
   wire::TrainTask prepared_for_;
   std::vector<float> update_;

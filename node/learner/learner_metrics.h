@@ -1,14 +1,13 @@
 // The counts of a learner. Docs and dashboards use these names.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "core/link/federation_client.h"
 #include "core/parameters/task_answer.h"
 #include "core/runtime/metrics.h"
+#include "core/runtime/mutex.h"
 
 namespace tributary::learner {
 
@@ -23,6 +22,8 @@ struct LearnerCounters {
   std::uint32_t round = 0;  // of the last accepted update
   double loss = 0;          // of the last training
   double spread = 0;
+  std::uint64_t buffered = 0;        // images in the bounded buffer, after the last accepted round
+  std::uint64_t dropped_images = 0;  // images that it found not novel enough
 };
 
 // Written by the learner's thread, read by any.
@@ -33,13 +34,9 @@ class LearnerMetrics {
   // Registers everything; `client` and this object outlive the last reader.
   void Register(const link::FederationClient& client);
 
-  void Trained(const parameters::TrainingMetrics& training);
-  void Accepted(std::uint32_t round, bool masked);
-  void Refused(const std::string& reason);
-  void Withdrawn() { ++withdrawn_; }
-  void Buffered(std::size_t images, std::uint64_t dropped);
-  void Failed() { ++failed_; }
-  void Declined(parameters::DeclineReason reason);
+  void Publish(const LearnerCounters& counters);
+  void Refused(const std::string& reason) { RefusedFor(reason).Increment(); }
+  void Declined(parameters::DeclineReason reason) { DeclinedFor(reason).Increment(); }
 
   LearnerCounters counters() const;
 
@@ -48,18 +45,8 @@ class LearnerMetrics {
   runtime::Counter& DeclinedFor(parameters::DeclineReason reason);
 
   runtime::Metrics& metrics_;
-  std::atomic<std::uint64_t> accepted_ = 0;
-  std::atomic<std::uint64_t> masked_ = 0;
-  std::atomic<std::uint64_t> refused_ = 0;
-  std::atomic<std::uint64_t> withdrawn_ = 0;
-  std::atomic<std::uint64_t> failed_ = 0;
-  std::atomic<std::uint64_t> buffered_ = 0;
-  std::atomic<std::uint64_t> dropped_images_ = 0;
-  std::atomic<std::uint64_t> steps_ = 0;
-  std::atomic<double> seconds_ = 0;
-  std::atomic<std::uint32_t> round_ = 0;
-  std::atomic<double> loss_ = 0;
-  std::atomic<double> spread_ = 0;
+  mutable runtime::Mutex mutex_;
+  LearnerCounters counters_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tributary::learner

@@ -9,6 +9,7 @@
 
 #include "core/parameters/crc32c.h"
 #include "core/parameters/safetensors.h"
+#include "core/status/macros.h"
 
 namespace tributary::learner {
 namespace {
@@ -26,9 +27,7 @@ void Put(parameters::TensorSet& set, const char* name, std::span<const float> va
 absl::Status Get(const parameters::TensorSet& set, const char* name, std::vector<float>& values) {
   const auto entry = set.tensors.find(name);
   if (entry == set.tensors.end()) return absl::OkStatus();
-  auto read = parameters::FloatValues(name, entry->second, entry->second.shape);
-  if (!read.ok()) return read.status();
-  values = *std::move(read);
+  ASSIGN_OR_RETURN(values, parameters::FloatValues(name, entry->second, entry->second.shape));
   return absl::OkStatus();
 }
 
@@ -50,7 +49,7 @@ void PutBuffer(parameters::TensorSet& set, std::span<const images::KeptImage> bu
 
 absl::Status GetBuffer(const parameters::TensorSet& set, std::vector<images::KeptImage>& buffer) {
   std::vector<float> novelties;
-  if (absl::Status status = Get(set, kNovelties, novelties); !status.ok()) return status;
+  RETURN_IF_ERROR(Get(set, kNovelties, novelties));
   const auto entry = set.tensors.find(kIndices);
   const bool fits = entry == set.tensors.end()
                         ? novelties.empty()
@@ -87,21 +86,19 @@ std::string EncodeLearnerState(const LearnerState& state) {
 }
 
 absl::StatusOr<LearnerState> DecodeLearnerState(std::string_view file) {
-  const auto set = parameters::DecodeSafetensors(file);
-  if (!set.ok()) return set.status();
-  const auto kind = set->metadata.find("kind"), run = set->metadata.find("run");
-  if (kind == set->metadata.end() || kind->second != kKind || run == set->metadata.end()) {
+  ASSIGN_OR_RETURN(parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  const auto run = set.metadata.find("run");
+  if (set.metadata["kind"] != kKind || run == set.metadata.end()) {
     return absl::InvalidArgumentError("not the state of a learner");
   }
-  const auto checksum = set->metadata.find("crc32c");
-  if (checksum == set->metadata.end() || checksum->second != Checksum(*set)) {
+  if (set.metadata["crc32c"] != Checksum(set)) {
     return absl::DataLossError("the state of the learner is damaged");
   }
   LearnerState state;
   state.run = run->second;
-  if (absl::Status status = Get(*set, "residual", state.residual); !status.ok()) return status;
-  if (absl::Status status = Get(*set, "local", state.local); !status.ok()) return status;
-  if (absl::Status status = GetBuffer(*set, state.buffer); !status.ok()) return status;
+  RETURN_IF_ERROR(Get(set, "residual", state.residual));
+  RETURN_IF_ERROR(Get(set, "local", state.local));
+  RETURN_IF_ERROR(GetBuffer(set, state.buffer));
   return state;
 }
 

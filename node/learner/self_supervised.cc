@@ -6,6 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "core/nn/kernel/random_stream.h"
+#include "core/status/macros.h"
+#include "node/learner/augmentation.h"
+
 namespace tributary::learner {
 namespace {
 
@@ -36,7 +40,32 @@ double Distance(std::span<const float> a, std::span<const float> b,
   return std::sqrt(sum);
 }
 
+// Nodes of one run see different views; a node that restarts sees the same (FNV-1a of its name).
+std::uint64_t SeedOf(std::uint64_t run_seed, const std::string& node) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const unsigned char c : node) hash = (hash ^ c) * 0x100000001b3ULL;
+  return nn::RandomStream::Of(run_seed, hash).Bits();
+}
+
 }  // namespace
+
+LocalTrainingOptions LocalTrainingOf(const wire::TrainTask& task, const nn::SelfSupervisedOptions& model,
+                                     const std::string& node, std::size_t buffer) {
+  const v1::ClientSettings& s = task.train.settings();
+  nn::SelfSupervisedOptions trainer = model;
+  trainer.method =
+      s.method() == "byol" ? nn::SelfSupervisedMethod::kByol : nn::SelfSupervisedMethod::kSimSiam;
+  trainer.batch = s.batch();
+  trainer.learning_rate = s.learning_rate();
+  trainer.momentum = s.momentum();
+  trainer.weight_decay = s.weight_decay();
+  trainer.proximal = s.proximal_mu();
+  trainer.target_decay = s.target_decay();
+  trainer.schedule_steps = s.schedule_steps();
+  trainer.seed = SeedOf(s.seed(), node);
+  return {
+      .trainer = trainer, .augmentation = s.augmentation(), .ema_lambda = s.ema_lambda(), .buffer = buffer};
+}
 
 absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::Create(
     const images::ImageSet& images, std::vector<std::uint32_t> part, const LocalTrainingOptions& options) {
@@ -56,12 +85,10 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
         fmt::format("a buffer of {} images and a batch of {}: needs an even batch, and room for half of it",
                     options.buffer, batch));
   }
-  auto augmenter = CreateAugmenter(options.augmentation, images.side);
-  if (!augmenter.ok()) return augmenter.status();
-  auto trainer = nn::SelfSupervisedTrainer::Create(options.trainer, *std::move(augmenter));
-  if (!trainer.ok()) return trainer.status();
+  ASSIGN_OR_RETURN(auto augmenter, CreateAugmenter(options.augmentation, images.side));
+  ASSIGN_OR_RETURN(auto trainer, nn::SelfSupervisedTrainer::Create(options.trainer, std::move(augmenter)));
   return std::unique_ptr<SelfSupervisedWorkload>(
-      new SelfSupervisedWorkload(options, *std::move(trainer), images, std::move(part)));
+      new SelfSupervisedWorkload(options, std::move(trainer), images, std::move(part)));
 }
 
 SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& options,
@@ -128,14 +155,12 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
   if (!AllFinite(global)) {
     return absl::InvalidArgumentError("the model has parameters that are not finite");
   }
-  if (absl::Status status = trainer_->SetParameters(global); !status.ok()) return status;
+  RETURN_IF_ERROR(trainer_->SetParameters(global));
   MeasureStatistics(round * steps);
-  if (absl::Status status = trainer_->SetParameters(Start(global)); !status.ok()) return status;
+  RETURN_IF_ERROR(trainer_->SetParameters(Start(global)));
   // Views, batches and the learning rate depend only on the step, which the round gives, and on the buffer.
   trainer_->SeekStep(round * steps);
-  if (rehearsal_) {
-    if (absl::Status status = rehearsal_->Restore(buffered_); !status.ok()) return status;
-  }
+  if (rehearsal_) RETURN_IF_ERROR(rehearsal_->Restore(buffered_));
   Outcome outcome;
   for (std::uint64_t step = round * steps; step < (round + 1) * steps; ++step) {
     if (interrupted()) return absl::CancelledError("training was interrupted");
@@ -144,7 +169,7 @@ absl::StatusOr<SelfSupervisedWorkload::Outcome> SelfSupervisedWorkload::Train(
     outcome.spread = result.spread;
   }
   const std::span<const float> trained = trainer_->parameters();
-  for (std::size_t i = 0; i < size; ++i) update[i] = trained[i] - global[i];
+  std::ranges::transform(trained, global, update.begin(), std::minus());
   ReportStatistics(global, update);
   if (!AllFinite(update)) {
     return absl::OutOfRangeError("training diverged: lower the learning rate");
@@ -162,7 +187,7 @@ void SelfSupervisedWorkload::EndRound() {
 
 absl::Status SelfSupervisedWorkload::SetBuffered(std::span<const images::KeptImage> kept) {
   if (!rehearsal_) return absl::FailedPreconditionError("this node has no buffer");
-  if (absl::Status status = rehearsal_->Restore(kept); !status.ok()) return status;
+  RETURN_IF_ERROR(rehearsal_->Restore(kept));
   buffered_.assign(kept.begin(), kept.end());
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,13 +15,13 @@
 #include "core/images/images_stream.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
 #include "core/parameters/flat_model.h"
-#include "node/learner/create_augmenter.h"
+#include "core/wire/federation_task.h"
 
 namespace tributary::learner {
 
 struct LocalTrainingOptions {
   nn::SelfSupervisedOptions trainer;
-  AugmentationSet augmentation = AugmentationSet::kContinuous;
+  std::string augmentation = "continuous";  // CreateAugmenter
   // FedEMA ([Zhuang22], [SSL]): a round starts from μ W_k + (1 − μ) W_g with
   // μ = min(ema_lambda ‖W_g − W_k‖, 1), W_k being this node's parameters after its last round; running
   // statistics are left out of the norm. 0: from W_g.
@@ -29,6 +30,10 @@ struct LocalTrainingOptions {
   // image is kept.
   std::size_t buffer = 0;
 };
+
+// This node's training for a task. `model`: the network in the task's model file.
+LocalTrainingOptions LocalTrainingOf(const wire::TrainTask& task, const nn::SelfSupervisedOptions& model,
+                                     const std::string& node, std::size_t buffer);
 
 // Owned and called by one thread; memory is fixed after the first round. Equal rounds give equal updates bit
 // for bit, in any order and number, except for what EndRound carries over: FedEMA's local model and the
@@ -49,7 +54,6 @@ class SelfSupervisedWorkload {
 
   // The model's tensors in the order of the flat vector.
   const std::vector<parameters::TensorShape>& Schema() const { return trainer_->Schema(); }
-  std::size_t image_count() const { return stream_.count(); }
 
   // Makes `steps` steps from `global` and writes w_k − w_g into `update`, of the same length. Running
   // statistics in it do not come from training, which sees augmented views. They are those of the global

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "node/accelerator/fusion_accelerator.h"
-#include "node/panel/device_metrics.h"
+#include "node/panel/panel_metrics.h"
 
 namespace tributary::panel {
 namespace {
@@ -49,30 +49,29 @@ void BoardFusion::Offer(estimate::TupleFrame& frame) {
 
 BoardFusionCounters BoardFusion::counters() const {
   const runtime::MutexLock lock(mutex_);
-  const PanelCollation::Counters& collation = collation_.counters();
-  return {slots_,  incomplete_slots_, failed_slots_, collation.dropped_slots, collation.late_frames,
-          tuples_, unusable_tuples_};
+  BoardFusionCounters counters = published_;
+  counters.dropped_slots = collation_.counters().dropped_slots;
+  counters.late_frames = collation_.counters().late_frames;
+  return counters;
 }
 
 void BoardFusion::AddMetrics(runtime::Metrics& metrics) {
   const runtime::MetricLabels labels = {{"panel", options_.name}};
-  const auto add = [&](const char* name, const char* help, std::uint64_t BoardFusionCounters::*count) {
-    metrics.AddCounterCallback(name, help, labels,
-                               [this, count] { return static_cast<double>(counters().*count); });
-  };
-  add("tributary_board_fusion_slots_total", "Slots that were fused.", &BoardFusionCounters::slots);
-  add("tributary_board_fusion_incomplete_slots_total", "Slots that were fused without some panel.",
-      &BoardFusionCounters::incomplete_slots);
-  add("tributary_board_fusion_failed_slots_total", "Slots lost to an error of the accelerator.",
-      &BoardFusionCounters::failed_slots);
-  add("tributary_board_fusion_dropped_slots_total", "Slots dropped because fusion is slower than the panels.",
-      &BoardFusionCounters::dropped_slots);
-  add("tributary_board_fusion_late_frames_total", "Frames of panels that came after their slot was fused.",
-      &BoardFusionCounters::late_frames);
-  add("tributary_board_fusion_tuples_total", "Fused tuples offered to the uplink.",
-      &BoardFusionCounters::tuples);
-  add("tributary_board_fusion_unusable_tuples_total",
-      "Fused tuples left out: not finite or not positive definite.", &BoardFusionCounters::unusable_tuples);
+  using Counters = BoardFusionCounters;
+  metrics.AddCounts<Counters>(
+      labels, [this] { return counters(); },
+      {{"tributary_board_fusion_slots_total", "Slots that were fused.", &Counters::slots},
+       {"tributary_board_fusion_incomplete_slots_total", "Slots that were fused without some panel.",
+        &Counters::incomplete_slots},
+       {"tributary_board_fusion_failed_slots_total", "Slots lost to an error of the accelerator.",
+        &Counters::failed_slots},
+       {"tributary_board_fusion_dropped_slots_total",
+        "Slots dropped because fusion is slower than the panels.", &Counters::dropped_slots},
+       {"tributary_board_fusion_late_frames_total", "Frames of panels that came after their slot was fused.",
+        &Counters::late_frames},
+       {"tributary_board_fusion_tuples_total", "Fused tuples offered to the uplink.", &Counters::tuples},
+       {"tributary_board_fusion_unusable_tuples_total",
+        "Fused tuples left out: not finite or not positive definite.", &Counters::unusable_tuples}});
   AddDeviceMetrics(metrics, labels, [this] { return accelerator_->counters(); });
 }
 
@@ -86,6 +85,7 @@ void BoardFusion::Run(const std::stop_token& stop) {
       lock.unlock();
       FuseSlot();
       lock.lock();
+      published_ = counted_;
       continue;
     }
     if (stopping) return;
@@ -135,7 +135,7 @@ void BoardFusion::Store(std::size_t row) {
   const float* v = &outputs_[row * kValues];
   if (!std::all_of(v, v + kValues, [](float value) { return std::isfinite(value); }) || !(v[2] > 0) ||
       !(v[4] > 0)) {
-    ++unusable_tuples_;
+    ++counted_.unusable_tuples;
     return;
   }
   fused_.subjects.push_back(subjects_[row]);
@@ -154,7 +154,7 @@ void BoardFusion::FuseSlot() {
         accelerator_->Infer(std::span(inputs_).subspan(first * shape.inputs, batch * shape.inputs), batch,
                             std::span(outputs_).subspan(first * kValues, batch * kValues));
     if (!status.ok()) {
-      ++failed_slots_;
+      ++counted_.failed_slots;
       if (!std::exchange(failing_, true)) {
         spdlog::error("fusion: {}; slots are lost until it works again", std::string(status.message()));
       }
@@ -178,9 +178,9 @@ void BoardFusion::FuseSlot() {
   fused_.contributors.clear();
   for (std::size_t row = 0; row < subjects_.size(); ++row) Store(row);
   if (fused_.subjects.empty()) return;
-  ++slots_;
-  if (slot_.arrived < options_.panels) ++incomplete_slots_;
-  tuples_ += fused_.subjects.size();
+  ++counted_.slots;
+  if (slot_.arrived < options_.panels) ++counted_.incomplete_slots;
+  counted_.tuples += fused_.subjects.size();
   sink_.Offer(fused_);
 }
 

@@ -1,7 +1,6 @@
 // Sends one fused tuple per subject instead of one per panel.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -71,11 +70,10 @@ class BoardFusion final : public link::TupleSink {
   mutable runtime::Mutex mutex_;
   std::condition_variable_any arrived_;
   PanelCollation collation_ GUARDED_BY(mutex_);
-
-  std::atomic<std::uint64_t> slots_ = 0, incomplete_slots_ = 0, failed_slots_ = 0, tuples_ = 0,
-                             unusable_tuples_ = 0;
+  BoardFusionCounters published_ GUARDED_BY(mutex_);  // without the collation's
 
   // The thread's.
+  BoardFusionCounters counted_;
   PanelSlot slot_;
   std::vector<float> inputs_, outputs_;
   std::vector<std::uint64_t> contributors_;  // [rows]

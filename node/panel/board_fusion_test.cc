@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "node/accelerator/cpu_fusion.h"
+#include "node/accelerator/cpu.h"
 
 namespace tributary::panel {
 namespace {
@@ -30,13 +30,13 @@ class FlakyFusion final : public accelerator::Accelerator {
   }
 
  private:
-  std::unique_ptr<accelerator::CpuFusion> cpu_ = *accelerator::CpuFusion::Create(2, 4);
+  std::unique_ptr<accelerator::Accelerator> cpu_ = *accelerator::CreateCpuFusion(2, 4);
   int batches_ = 0;
 };
 
 class BoardFusionTest : public ::testing::Test {
  protected:
-  void Create(std::unique_ptr<accelerator::Accelerator> accelerator = *accelerator::CpuFusion::Create(2, 4)) {
+  void Create(std::unique_ptr<accelerator::Accelerator> accelerator = *accelerator::CreateCpuFusion(2, 4)) {
     fusion_ = std::make_unique<BoardFusion>(BoardFusion::Options{"board", 2, 1'000'000},
                                             std::move(accelerator), clock_, sink_, metrics_);
   }

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "core/link/spool/reconnect.h"
-#include "node/panel/device_metrics.h"
+#include "core/status/macros.h"
+#include "node/panel/panel_metrics.h"
 
 namespace tributary::panel {
 namespace {
@@ -39,7 +40,7 @@ Panel::Panel(Identity identity, PanelParts parts, OpenPanel open, const runtime:
       clock_(clock),
       sink_(sink),
       parts_(std::move(parts)) {
-  udp_.Follow(parts_.source->udp_account());
+  FollowUdp();
   AddMetrics(metrics);
 }
 
@@ -53,31 +54,51 @@ void Panel::Stop() {
 }
 
 PanelCounters Panel::counters() const {
-  return {frames_, surplus_frames_, tuples_, missed_frames_, unusable_tuples_, failed_frames_, restarts_};
+  const runtime::MutexLock lock(mutex_);
+  return published_;
+}
+
+std::optional<source::UdpCounters> Panel::udp_counters() const {
+  const runtime::MutexLock lock(mutex_);
+  if (udp_ == nullptr) return std::nullopt;
+  source::UdpCounters all = earlier_udp_;
+  return all += udp_->counters();
+}
+
+void Panel::FollowUdp() {
+  auto account = parts_.source->udp_account();
+  if (account == nullptr) return;
+  const runtime::MutexLock lock(mutex_);
+  if (udp_ != nullptr) earlier_udp_ += udp_->counters();
+  udp_ = std::move(account);
 }
 
 void Panel::AddMetrics(runtime::Metrics& metrics) {
   const runtime::MetricLabels labels = {{"panel", identity_.name}};
-  const auto add = [&](const char* name, const char* help, const std::atomic<std::uint64_t>& count) {
-    metrics.AddCounterCallback(name, help, labels, [&count] { return static_cast<double>(count.load()); });
-  };
-  add("tributary_panel_frames_total", "Frames that the source gave.", frames_);
-  add("tributary_panel_surplus_frames_total", "Frames left out: their slot had one already.",
-      surplus_frames_);
-  add("tributary_panel_tuples_total", "Tuples estimated.", tuples_);
-  add("tributary_panel_missed_frames_total", "Frames that the source could not give in time, or not read.",
-      missed_frames_);
-  add("tributary_panel_unusable_tuples_total", "Tuples left out: not finite or not positive definite.",
-      unusable_tuples_);
-  add("tributary_panel_failed_frames_total", "Frames lost to an error of the workload.", failed_frames_);
-  add("tributary_panel_restarts_total", "Restarts after an error.", restarts_);
-  AddDeviceMetrics(metrics, labels, [this] {
-    return accelerator::Accelerator::Counters{device_runs_, device_failed_runs_, device_timeouts_,
-                                              device_reopened_, device_fallbacks_};
-  });
+  metrics.AddCounts<PanelCounters>(
+      labels, [this] { return counters(); },
+      {{"tributary_panel_frames_total", "Frames that the source gave.", &PanelCounters::frames},
+       {"tributary_panel_surplus_frames_total", "Frames left out: their slot had one already.",
+        &PanelCounters::surplus_frames},
+       {"tributary_panel_tuples_total", "Tuples estimated.", &PanelCounters::tuples},
+       {"tributary_panel_missed_frames_total", "Frames that the source could not give in time, or not read.",
+        &PanelCounters::missed_frames},
+       {"tributary_panel_unusable_tuples_total", "Tuples left out: not finite or not positive definite.",
+        &PanelCounters::unusable_tuples},
+       {"tributary_panel_failed_frames_total", "Frames lost to an error of the workload.",
+        &PanelCounters::failed_frames},
+       {"tributary_panel_restarts_total", "Restarts after an error.", &PanelCounters::restarts}});
+  AddDeviceMetrics(metrics, labels, [this] { return counters().device; });
+  if (udp_counters()) {
+    AddUdpMetrics(metrics, labels, [this] { return udp_counters().value_or(source::UdpCounters()); });
+    metrics.AddGaugeCallback("tributary_udp_port", "The UDP port that the source is bound to.", labels,
+                             [this] {
+                               const runtime::MutexLock lock(mutex_);
+                               return static_cast<double>(udp_->port());
+                             });
+  }
   metrics.AddGaugeCallback("tributary_panel_running", "1 while frames are produced.", labels,
                            [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
-  udp_.Register(identity_.name, metrics);
   latency_seconds_ = &metrics.AddHistogram(
       "tributary_panel_latency_seconds", "Time from the capture of a slot to the offer of its tuples.",
       {50e-6, 100e-6, 200e-6, 400e-6, 800e-6, 1.6e-3, 3.2e-3, 6.4e-3, 12.8e-3, 25.6e-3, 0.1, 0.4}, labels);
@@ -105,53 +126,54 @@ void Panel::Run(std::stop_token stop) {
     const std::int64_t delay_ns = backoff.Next();
     spdlog::warn("panel {} restarts in {} ms: {}", identity_.name, delay_ns / 1'000'000, status.ToString());
     state_ = PanelState::kRestarting;
-    ++restarts_;
-    earlier_missed_ = missed_frames_;
-    earlier_unusable_ = unusable_tuples_;
-    if (parts_.workload != nullptr)
-      earlier_device_ = earlier_device_ + parts_.workload->accelerator_counters();
+    counted_ = AllCounters();
+    ++counted_.restarts;
     parts_ = {};
+    Publish();
     clock_.SleepFor(delay_ns, stop);
   }
 }
 
 absl::Status Panel::Reopen() {
-  absl::StatusOr<PanelParts> parts = open_();
-  if (!parts.ok()) return parts.status();
-  parts_ = *std::move(parts);
-  udp_.Follow(parts_.source->udp_account());
-  if (device_runs_ > 0) ++earlier_device_.reopened;
+  ASSIGN_OR_RETURN(parts_, open_());
+  FollowUdp();
+  if (counted_.device.runs > 0) ++counted_.device.reopened;
   return absl::OkStatus();
 }
 
-absl::Status Panel::Pump(std::stop_token stop) {
+absl::Status Panel::Pump(const std::stop_token& stop) {
   for (;;) {
-    absl::Status status = parts_.source->Next(stop, samples_);
-    if (status.ok()) {
-      ++frames_;
-      if (IsSurplus()) continue;
-      status = parts_.workload->Run(samples_, frame_);
-      if (!status.ok()) ++failed_frames_;
-    }
-    CountParts();
+    const absl::Status status = Step(stop);
+    Publish();
     if (!status.ok()) return status;
-    last_epoch_ = samples_.epoch;
-    if (frame_.subjects.empty()) continue;
-    frame_.source = identity_.source_index;
-    frame_.revision = 0;
-    frame_.dimension = parts_.workload->dimension();
-    frame_.contributors.clear();
-    tuples_ += frame_.subjects.size();
-    const std::int64_t latency_ns = clock_.UnixNs() - frame_.captured_unix_ns;
-    sink_.Offer(frame_);
-    latency_.Add(latency_ns);
-    latency_seconds_->Observe(1e-9 * static_cast<double>(std::max<std::int64_t>(latency_ns, 0)));
   }
+}
+
+absl::Status Panel::Step(const std::stop_token& stop) {
+  RETURN_IF_ERROR(parts_.source->Next(stop, samples_));
+  ++counted_.frames;
+  if (IsSurplus()) return absl::OkStatus();
+  if (absl::Status status = parts_.workload->Run(samples_, frame_); !status.ok()) {
+    ++counted_.failed_frames;
+    return status;
+  }
+  last_epoch_ = samples_.epoch;
+  if (frame_.subjects.empty()) return absl::OkStatus();
+  frame_.source = identity_.source_index;
+  frame_.revision = 0;
+  frame_.dimension = parts_.workload->dimension();
+  frame_.contributors.clear();
+  counted_.tuples += frame_.subjects.size();
+  const std::int64_t latency_ns = clock_.UnixNs() - frame_.captured_unix_ns;
+  sink_.Offer(frame_);
+  latency_.Add(latency_ns);
+  latency_seconds_->Observe(1e-9 * static_cast<double>(std::max<std::int64_t>(latency_ns, 0)));
+  return absl::OkStatus();
 }
 
 bool Panel::IsSurplus() {
   if (last_epoch_ != samples_.epoch) return false;
-  if (++surplus_frames_ == 1) {
+  if (++counted_.surplus_frames == 1) {
     spdlog::warn(
         "panel {} senses more than once in a slot; the first frame counts, the others are left out and "
         "counted: a shorter slot_ms at node and site would keep them",
@@ -160,18 +182,19 @@ bool Panel::IsSurplus() {
   return true;
 }
 
-void Panel::CountParts() {
-  missed_frames_ = earlier_missed_ + parts_.source->missed_frames();
-  unusable_tuples_ = earlier_unusable_ + parts_.workload->unusable_tuples();
-  CountDevice(earlier_device_ + parts_.workload->accelerator_counters());
+PanelCounters Panel::AllCounters() const {
+  PanelCounters all = counted_;
+  if (parts_.source == nullptr) return all;
+  all.missed_frames += parts_.source->missed_frames();
+  all.unusable_tuples += parts_.workload->unusable_tuples();
+  all.device = all.device + parts_.workload->accelerator_counters();
+  return all;
 }
 
-void Panel::CountDevice(const accelerator::Accelerator::Counters& counters) {
-  device_runs_ = counters.runs;
-  device_failed_runs_ = counters.failed_runs;
-  device_timeouts_ = counters.timeouts;
-  device_reopened_ = counters.reopened;
-  device_fallbacks_ = counters.fallbacks;
+void Panel::Publish() {
+  const PanelCounters all = AllCounters();
+  const runtime::MutexLock lock(mutex_);
+  published_ = all;
 }
 
 }  // namespace tributary::panel

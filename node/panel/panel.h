@@ -16,8 +16,10 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
 #include "core/runtime/metrics.h"
-#include "node/panel/udp_metrics.h"
+#include "core/runtime/mutex.h"
+#include "node/accelerator/accelerator.h"
 #include "node/source/source.h"
+#include "node/source/udp_account.h"
 #include "node/workload/workload.h"
 
 namespace tributary::panel {
@@ -40,6 +42,7 @@ struct PanelCounters {
   std::uint64_t unusable_tuples = 0;  // that the workload left out
   std::uint64_t failed_frames = 0;    // lost to an error of the workload
   std::uint64_t restarts = 0;
+  accelerator::Accelerator::Counters device;
 };
 
 // Owns the thread and the parts. Offers the first frame of each slot at once. Leaves out and counts further
@@ -65,9 +68,8 @@ class Panel {
   // Any thread may call it.
   PanelState state() const { return state_; }
   PanelCounters counters() const;
-  // The account of its datagrams; `following()` is false if its source takes none.
-  const UdpMetrics& udp() const { return udp_; }
-  const std::string& name() const { return identity_.name; }
+  // The counts of its datagrams, over all sources that it has opened; empty if its source takes none.
+  std::optional<source::UdpCounters> udp_counters() const;
 
   // From the end of a slot's capture to its offer. Call after Stop().
   const runtime::LatencyHistogram& latency() const { return latency_; }
@@ -75,13 +77,17 @@ class Panel {
  private:
   void AddMetrics(runtime::Metrics& metrics);
   void Run(std::stop_token stop);
+  absl::Status Reopen();
+  // Adds the datagrams of the open source from now on.
+  void FollowUdp();
   // Runs until the source or the workload fails.
-  absl::Status Pump(std::stop_token stop);
+  absl::Status Pump(const std::stop_token& stop);
+  absl::Status Step(const std::stop_token& stop);
   // Whether the slot of samples_ has a frame already; counts the surplus frame then.
   bool IsSurplus();
-  absl::Status Reopen();
-  void CountParts();
-  void CountDevice(const accelerator::Accelerator::Counters& counters);
+  // With those of the open parts.
+  PanelCounters AllCounters() const;
+  void Publish();
 
   const Identity identity_;
   const OpenPanel open_;
@@ -90,25 +96,14 @@ class Panel {
   runtime::Histogram* latency_seconds_ = nullptr;
 
   std::atomic<PanelState> state_ = PanelState::kRunning;
-  std::atomic<std::uint64_t> frames_ = 0;
-  std::atomic<std::uint64_t> surplus_frames_ = 0;
-  std::atomic<std::uint64_t> tuples_ = 0;
-  std::atomic<std::uint64_t> missed_frames_ = 0;
-  std::atomic<std::uint64_t> unusable_tuples_ = 0;
-  std::atomic<std::uint64_t> failed_frames_ = 0;
-  std::atomic<std::uint64_t> restarts_ = 0;
-  std::atomic<std::uint64_t> device_runs_ = 0;
-  std::atomic<std::uint64_t> device_failed_runs_ = 0;
-  std::atomic<std::uint64_t> device_timeouts_ = 0;
-  std::atomic<std::uint64_t> device_reopened_ = 0;
-  std::atomic<std::uint64_t> device_fallbacks_ = 0;
-  UdpMetrics udp_;
+  mutable runtime::Mutex mutex_;
+  PanelCounters published_ GUARDED_BY(mutex_);
+  source::UdpCounters earlier_udp_ GUARDED_BY(mutex_);  // of sources that were replaced
+  std::shared_ptr<const source::UdpAccount> udp_ GUARDED_BY(mutex_);
 
   // The panel's thread.
   PanelParts parts_;
-  std::uint64_t earlier_missed_ = 0;  // of parts that were replaced
-  std::uint64_t earlier_unusable_ = 0;
-  accelerator::Accelerator::Counters earlier_device_;
+  PanelCounters counted_;                      // without those of the open parts
   std::optional<estimate::Epoch> last_epoch_;  // that was estimated
   source::SensorFrame samples_;
   estimate::TupleFrame frame_;

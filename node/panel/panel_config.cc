@@ -9,7 +9,7 @@
 
 #include "absl/strings/strip.h"
 #include "core/runtime/address.h"
-#include "node/source/slot_stride.h"
+#include "node/source/slot_pace.h"
 
 namespace tributary::panel {
 namespace {
@@ -21,12 +21,12 @@ constexpr double kLeastRateHz = 1e-7;
 
 // The default is what the programmable logic computes.
 fpga::NumberFormat ReadFormat(const config::ConfigSection& section, WorkloadKind workload) {
+  using Names = std::vector<std::string_view>;
   const bool beacon = workload == WorkloadKind::kBeacon;
   const std::string name =
-      beacon ? section.Choice("format", "int16", {"float", "int16"},
-                              "of the arithmetic; for a beacon: float, int16, by default int16")
-             : section.Choice("format", "int8_16", {"float", "int32", "int16", "int8", "int8_16"},
-                              "of the arithmetic; for a beacon: float, int16, by default int16");
+      section.Choice("format", beacon ? "int16" : "int8_16",
+                     beacon ? Names{"float", "int16"} : Names{"float", "int32", "int16", "int8", "int8_16"},
+                     "of the arithmetic; for a beacon: float, int16, by default int16");
   return fpga::ParseNumberFormat(name).value_or(fpga::NumberFormat::kInt8Int16);
 }
 
@@ -119,8 +119,8 @@ RangesConfig ReadRanges(const config::ConfigSection& source, estimate::SlotLengt
   return ranges;
 }
 
-// Numeric only: a name could mean another machine tomorrow. Senders are compared as text, so one form is
-// kept.
+// Numeric only: a name could mean another machine tomorrow. In one form, since addresses are compared as
+// text.
 std::string ReadIpAddress(const config::ConfigSection& source, std::string_view key,
                           const std::string& default_value, config::Help help) {
   const std::string address = source.Text(key, default_value, help);
@@ -167,26 +167,26 @@ SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength
 
 }  // namespace
 
-AcceleratorChoice ReadAccelerator(const config::ConfigSection& section) {
-  AcceleratorChoice choice;
+accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& section) {
+  accelerator::AcceleratorConfig accelerator{.max_batch = kMaxSubjects};
   if (section.Choice("accelerator", "cpu", {"cpu", "xrt"},
                      "xrt: a board, with the keys from xclbin on; [fusion] needs the kernel fusion_kernel in "
                      "the xclbin") == "cpu")
-    return choice;
-  choice.kind = accelerator::AcceleratorKind::kXrt;
-  choice.xrt.xclbin = section.File(section.RequiredText("xclbin", "a file; only with xrt"));
-  choice.xrt.xclbin_uuid = section.Text("xclbin_uuid", "", "refuse an xclbin with another UUID");
-  choice.xrt.device = static_cast<unsigned>(section.Integer("device", 0, {0, 15}, "index of the board"));
-  choice.xrt.compute_units = static_cast<std::size_t>(
+    return accelerator;
+  accelerator.kind = accelerator::AcceleratorKind::kXrt;
+  accelerator::XrtOptions& xrt = accelerator.xrt;
+  xrt.xclbin = section.File(section.RequiredText("xclbin", "a file; only with xrt"));
+  xrt.xclbin_uuid = section.Text("xclbin_uuid", "", "refuse an xclbin with another UUID");
+  xrt.device = static_cast<unsigned>(section.Integer("device", 0, {0, 15}, "index of the board"));
+  xrt.compute_units = static_cast<std::size_t>(
       section.Integer("compute_units", 1, {1, 16}, "of the kernel, for this panel alone"));
-  choice.xrt.frames_per_run = static_cast<std::size_t>(
+  xrt.frames_per_run = static_cast<std::size_t>(
       section.Integer("frames_per_run", 8, {1, 1024}, "subjects per start of a kernel"));
-  choice.xrt.run_timeout = std::chrono::milliseconds(section.Integer(
+  xrt.run_timeout = std::chrono::milliseconds(section.Integer(
       "run_timeout_ms", 2000, {1, 60000}, "then the run is aborted and the board opened again"));
-  choice.xrt.fall_back_to_cpu =
-      section.Choice("fallback", "none", {"none", "cpu"},
-                     "cpu: the processor computes what the board fails to") == "cpu";
-  return choice;
+  xrt.fall_back_to_cpu = section.Choice("fallback", "none", {"none", "cpu"},
+                                        "cpu: the processor computes what the board fails to") == "cpu";
+  return accelerator;
 }
 
 PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength slot) {
@@ -198,7 +198,7 @@ PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength
                        : WorkloadKind::kBeacon;
   panel.model = section.File(section.RequiredText("model", "a file"));
   panel.accelerator = ReadAccelerator(section);
-  panel.format = ReadFormat(section, panel.workload);
+  panel.accelerator.format = ReadFormat(section, panel.workload);
   panel.orientation_deg = section.Real("orientation_deg", 0, {-360, 360},
                                        "of the panel's frame in the site's frame, counter-clockwise");
   panel.x_m =

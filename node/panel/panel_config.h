@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "core/config/config.h"
-#include "fpga/model/number_format.h"
 #include "node/accelerator/create.h"
 #include "node/source/ranges.h"
 #include "node/source/replay.h"
@@ -35,19 +34,14 @@ struct RangesConfig {
 using SourceConfig =
     std::variant<source::RoomSource::Options, ReplayConfig, RangesConfig, source::UdpSourceOptions>;
 
-// Which accelerator, and how it uses a board: the keys common to [[panel]] and [fusion].
-struct AcceleratorChoice {
-  accelerator::AcceleratorKind kind = accelerator::AcceleratorKind::kCpu;
-  accelerator::XrtOptions xrt{};  // for kXrt
-};
-AcceleratorChoice ReadAccelerator(const config::ConfigSection& section);
+// The keys about an accelerator that are common to [[panel]] and [fusion].
+accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& section);
 
 struct PanelConfig {
   std::string name;
   WorkloadKind workload = WorkloadKind::kPositioning;
   std::string model;  // a file
-  AcceleratorChoice accelerator;
-  fpga::NumberFormat format = fpga::NumberFormat::kInt8Int16;
+  accelerator::AcceleratorConfig accelerator;
   double orientation_deg = 0;  // of the panel's frame in the site's, counter-clockwise
   double x_m = 0;              // of the panel's origin in the site's frame
   double y_m = 0;

@@ -2,19 +2,31 @@
 
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
 #include "core/scene/room.h"
-#include "node/workload/beacon.h"
-#include "node/workload/positioning.h"
+#include "core/status/context.h"
+#include "core/status/macros.h"
 
 namespace tributary::panel {
 namespace {
+
+// A model is about 1 MB; a file a hundred times as large is something else.
+constexpr std::size_t kMaxModelBytes = std::size_t{128} << 20;
+
+template <typename Network>
+absl::StatusOr<std::shared_ptr<const Model>> ReadModel(const std::string& path,
+                                                       absl::StatusOr<Network> (*decode)(std::string_view)) {
+  ASSIGN_OR_RETURN(const std::string bytes, runtime::ReadFile(path, kMaxModelBytes));
+  ASSIGN_OR_RETURN(Network network, decode(bytes));
+  ModelIdentity identity{network.name, network.version, absl::HexStringToBytes(network.sha256)};
+  return std::make_shared<const Model>(Model{std::move(network), std::move(identity)});
+}
 
 std::size_t InputWidth(const Model& model) {
   return std::visit([](const auto& network) { return std::decay_t<decltype(network)>::kInputs; },
@@ -22,10 +34,6 @@ std::size_t InputWidth(const Model& model) {
 }
 
 using Opened = absl::StatusOr<std::unique_ptr<source::Source>>;
-
-absl::Status InFile(const std::string& file, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(file, ": ", status.message()));
-}
 
 Opened MakeSource(const source::RoomSource::Options& options, const Model& model,
                   const runtime::Clock& clock) {
@@ -48,15 +56,14 @@ absl::Status CheckShape(const parameters::NpyArray& recording, const Model& mode
 }
 
 Opened MakeSource(const ReplayConfig& config, const Model& model, const runtime::Clock& clock) {
-  const absl::StatusOr<std::string> bytes = runtime::ReadFile(config.file);
-  if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<parameters::NpyArray> recording = parameters::DecodeNpy(*bytes);
-  if (!recording.ok()) return InFile(config.file, recording.status());
+  ASSIGN_OR_RETURN(const std::string bytes, runtime::ReadFile(config.file));
+  absl::StatusOr<parameters::NpyArray> recording = parameters::DecodeNpy(bytes);
+  if (!recording.ok()) return WithContext(config.file, recording.status());
   const absl::Status shape = CheckShape(*recording, model);
-  auto source = source::ReplaySource::Create(*std::move(recording), config.options, clock);
+  Opened source = source::CreateReplay(*std::move(recording), config.options, clock);
   if (!source.ok() && absl::StartsWith(source.status().message(), "rate_hz")) return source;
-  if (!source.ok()) return InFile(config.file, source.status());
-  if (!shape.ok()) return InFile(config.file, shape);
+  if (!source.ok()) return WithContext(config.file, source.status());
+  if (!shape.ok()) return WithContext(config.file, shape);
   return source;
 }
 
@@ -72,70 +79,52 @@ Opened MakeSource(const RangesConfig& config, const Model& model, const runtime:
         "anchors: the model was trained on anchors ", absl::StrJoin(network->anchors, ","), " and tag ",
         network->tag, ", the source has ", absl::StrJoin(options.anchors, ","), " and ", options.tag));
   }
-  const absl::StatusOr<std::string> csv = runtime::ReadFile(config.file);
-  if (!csv.ok()) return csv.status();
-  absl::StatusOr<std::vector<scene::RangeRow>> rows = scene::ParseRanges(*csv);
-  if (!rows.ok()) return InFile(config.file, rows.status());
-  return source::RangesSource::Create(std::make_shared<const std::vector<scene::RangeRow>>(*std::move(rows)),
-                                      options, clock);
+  ASSIGN_OR_RETURN(const std::string csv, runtime::ReadFile(config.file));
+  absl::StatusOr<std::vector<scene::RangeRow>> rows = scene::ParseRanges(csv);
+  if (!rows.ok()) return WithContext(config.file, rows.status());
+  return source::CreateRanges(*std::move(rows), options, clock);
 }
 
 // Its addresses were checked where they were read.
 Opened MakeSource(const source::UdpSourceOptions&, const Model&, const runtime::Clock&) { return nullptr; }
 
-Opened BindSource(const source::UdpSourceOptions& options, const Model& model, const runtime::Clock& clock) {
-  source::UdpSourceOptions fitted = options;
-  fitted.assembler.width = static_cast<std::uint16_t>(InputWidth(model));
-  return source::UdpSource::Create(fitted, clock);
+Opened BindSource(source::UdpSourceOptions options, const Model& model, const runtime::Clock& clock) {
+  options.assembler.width = static_cast<std::uint16_t>(InputWidth(model));
+  return source::CreateUdp(options, clock);
 }
 
-accelerator::AcceleratorConfig AcceleratorOf(const AcceleratorChoice& choice) {
-  accelerator::AcceleratorConfig accelerator;
-  accelerator.kind = choice.kind;
-  accelerator.xrt = choice.xrt;
-  accelerator.max_batch = static_cast<std::size_t>(kMaxSubjects);
-  return accelerator;
+using Made = absl::StatusOr<std::unique_ptr<workload::Workload>>;
+
+Made MakeWorkload(const PanelConfig& config, const nn::PositioningNetwork& network) {
+  ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, network));
+  return workload::CreatePositioning(std::move(accelerator), {config.x_m, config.y_m, config.orientation_deg},
+                                     network.covariance_scale);
 }
 
-accelerator::AcceleratorConfig AcceleratorOf(const PanelConfig& config) {
-  accelerator::AcceleratorConfig accelerator = AcceleratorOf(config.accelerator);
-  accelerator.format = config.format;
-  return accelerator;
-}
-
-absl::StatusOr<std::unique_ptr<workload::Workload>> MakeWorkload(const PanelConfig& config,
-                                                                 const nn::PositioningNetwork& network) {
-  absl::StatusOr<std::unique_ptr<accelerator::Accelerator>> accelerator =
-      accelerator::CreateAccelerator(AcceleratorOf(config), network);
-  if (!accelerator.ok()) return accelerator.status();
-  return workload::PositioningWorkload::Create(
-      *std::move(accelerator), {config.x_m, config.y_m, config.orientation_deg}, network.covariance_scale);
-}
-
-absl::StatusOr<std::unique_ptr<workload::Workload>> MakeWorkload(const PanelConfig& config,
-                                                                 const nn::BeaconNetwork& network) {
-  absl::StatusOr<std::unique_ptr<accelerator::Accelerator>> accelerator =
-      accelerator::CreateAccelerator(AcceleratorOf(config), network);
-  if (!accelerator.ok()) return accelerator.status();
-  return workload::BeaconWorkload::Create(*std::move(accelerator), network);
-}
-
-absl::Status Named(const PanelConfig& config, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("panel ", config.name, ": ", status.message()));
+Made MakeWorkload(const PanelConfig& config, const nn::BeaconNetwork& network) {
+  ASSIGN_OR_RETURN(auto accelerator, accelerator::CreateAccelerator(config.accelerator, network));
+  return workload::CreateBeacon(std::move(accelerator), network);
 }
 
 }  // namespace
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path) {
+  const bool beacon = kind == WorkloadKind::kBeacon;
+  auto model = beacon ? ReadModel(path, nn::DecodeBeacon) : ReadModel(path, nn::DecodePositioning);
+  if (model.ok()) return model;
+  return absl::Status(model.status().code(), absl::StrCat("model ", path, ": ", model.status().message(),
+                                                          "; make one with `tributary train ",
+                                                          beacon ? "beacon" : "positioning", "`"));
+}
 
 absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig& config, const Model& model,
                                                               const runtime::Clock& clock) {
   return std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
 }
 
-absl::StatusOr<std::unique_ptr<workload::Workload>> PrepareWorkload(const PanelConfig& config,
-                                                                    const Model& model) {
-  const auto prepare = [&](const auto& network) -> absl::StatusOr<std::unique_ptr<workload::Workload>> {
-    if (absl::Status status = accelerator::CheckAccelerator(AcceleratorOf(config), network); !status.ok())
-      return status;
+Made PrepareWorkload(const PanelConfig& config, const Model& model) {
+  const auto prepare = [&](const auto& network) -> Made {
+    RETURN_IF_ERROR(accelerator::CheckAccelerator(config.accelerator, network));
     if (config.accelerator.kind == accelerator::AcceleratorKind::kXrt) return nullptr;
     return MakeWorkload(config, network);
   };
@@ -144,39 +133,43 @@ absl::StatusOr<std::unique_ptr<workload::Workload>> PrepareWorkload(const PanelC
 
 absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
                                      const runtime::Clock& clock) {
-  if (prepared.workload == nullptr) {
-    auto workload =
-        std::visit([&](const auto& network) { return MakeWorkload(config, network); }, model.network);
-    if (!workload.ok()) return Named(config, workload.status());
-    prepared.workload = *std::move(workload);
-  }
-  if (prepared.source == nullptr) {
-    auto source = BindSource(std::get<source::UdpSourceOptions>(config.source), model, clock);
-    if (!source.ok()) return Named(config, source.status());
-    prepared.source = *std::move(source);
-  }
+  const auto open = [&]() -> absl::Status {
+    if (prepared.workload == nullptr) {
+      const auto make = [&](const auto& network) { return MakeWorkload(config, network); };
+      ASSIGN_OR_RETURN(prepared.workload, std::visit(make, model.network));
+    }
+    if (prepared.source == nullptr) {
+      ASSIGN_OR_RETURN(prepared.source,
+                       BindSource(std::get<source::UdpSourceOptions>(config.source), model, clock));
+    }
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(WithContext(absl::StrCat("panel ", config.name), open()));
   return PanelParts{std::move(prepared.source), std::move(prepared.workload)};
 }
 
 absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& model,
                                        const runtime::Clock& clock) {
-  auto workload = PrepareWorkload(config, model);
-  if (!workload.ok()) return Named(config, workload.status());
-  auto source = PrepareSource(config, model, clock);
-  if (!source.ok()) return Named(config, source.status());
-  return OpenParts(config, model, {*std::move(source), *std::move(workload)}, clock);
+  const auto prepare = [&]() -> absl::StatusOr<PreparedPanel> {
+    ASSIGN_OR_RETURN(auto workload, PrepareWorkload(config, model));
+    ASSIGN_OR_RETURN(auto source, PrepareSource(config, model, clock));
+    return PreparedPanel{std::move(source), std::move(workload)};
+  };
+  absl::StatusOr<PreparedPanel> prepared = prepare();
+  if (!prepared.ok()) return WithContext(absl::StrCat("panel ", config.name), prepared.status());
+  return OpenParts(config, model, *std::move(prepared), clock);
 }
 
 absl::StatusOr<std::unique_ptr<accelerator::Accelerator>> MakeFusionAccelerator(
-    const node::FusionConfig& config, const std::vector<PanelParts>& panels) {
+    const accelerator::AcceleratorConfig& config, const std::vector<PanelParts>& panels) {
   for (const PanelParts& panel : panels) {
     if (panel.workload->dimension() != 2) {
       return absl::InvalidArgumentError("fusion: the panels' tuples must be two-dimensional");
     }
   }
-  auto accelerator = accelerator::CreateFusion(AcceleratorOf(config.accelerator), panels.size());
-  if (accelerator.ok()) return accelerator;
-  return absl::Status(accelerator.status().code(), absl::StrCat("fusion: ", accelerator.status().message()));
+  auto accelerator = accelerator::CreateFusion(config, panels.size());
+  if (!accelerator.ok()) return WithContext("fusion", accelerator.status());
+  return accelerator;
 }
 
 }  // namespace tributary::panel

@@ -1,18 +1,37 @@
-// Creates a panel's source and workload from its configuration: the only place that knows the
+// Creates a panel's model, source and workload from its configuration: the only place that knows the
 // implementations.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/nn/beacon/beacon_network.h"
+#include "core/nn/positioning/positioning_network.h"
 #include "core/runtime/clock.h"
-#include "node/config.h"
-#include "node/panel/model_file.h"
 #include "node/panel/panel.h"
 #include "node/panel/panel_config.h"
 
 namespace tributary::panel {
+
+struct ModelIdentity {
+  std::string name;
+  std::string version;
+  std::string sha256;  // 32 bytes, of the parameters
+
+  friend bool operator==(const ModelIdentity&, const ModelIdentity&) = default;
+};
+
+struct Model {
+  std::variant<nn::PositioningNetwork, nn::BeaconNetwork> network;
+  ModelIdentity identity;
+};
+
+// Errors name the file and what to do: NotFound or PermissionDenied; InvalidArgument or DataLoss for a file
+// that is not a model of this kind.
+absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path);
 
 // A panel before it binds a port or opens a board.
 struct PreparedPanel {
@@ -37,6 +56,6 @@ absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& m
 // Fuses the tuples of these panels. Errors: as CreateFusion, after "fusion"; InvalidArgument for panels whose
 // tuples are not two-dimensional.
 absl::StatusOr<std::unique_ptr<accelerator::Accelerator>> MakeFusionAccelerator(
-    const node::FusionConfig& config, const std::vector<PanelParts>& panels);
+    const accelerator::AcceleratorConfig& config, const std::vector<PanelParts>& panels);
 
 }  // namespace tributary::panel

@@ -17,7 +17,6 @@ class ScriptedSource final : public source::Source {
  public:
   explicit ScriptedSource(std::deque<absl::Status> script, std::uint64_t frames_per_slot = 1)
       : script_(std::move(script)), frames_per_slot_(frames_per_slot) {}
-  std::size_t width() const override { return 1; }
   absl::Status Next(std::stop_token stop, source::SensorFrame& frame) override {
     if (script_.empty()) {
       // An idle source: no frame is due until somebody stops it.
@@ -36,9 +35,11 @@ class ScriptedSource final : public source::Source {
   std::shared_ptr<const source::UdpAccount> udp_account() const override { return account_; }
 
   // Makes it a source of datagrams that could not use this many.
-  void Discard(int datagrams) {
+  void Discard(std::uint64_t datagrams) {
     account_ = std::make_shared<source::UdpAccount>(7000);
-    for (int i = 0; i < datagrams; ++i) account_->CountUnused(source::UdpFault::kWidth);
+    source::UdpCounters unused;
+    unused.of(source::UdpFault::kWidth) = datagrams;
+    account_->Add(unused);
   }
 
  private:
@@ -174,7 +175,7 @@ TEST_F(PanelTest, StartsAgainAfterAnErrorThatMayPass) {
 
 TEST_F(PanelTest, KeepsTheCountsOfDatagramsWhenItsSourceIsOpenedAgain) {
   Run(PartsOfUdp({kOk, absl::UnavailableError("address lost")}), {{kEnd}});
-  EXPECT_EQ(panel_->udp().counters().of(source::UdpFault::kWidth), 10u) << "of both sources";
+  EXPECT_EQ(panel_->udp_counters()->of(source::UdpFault::kWidth), 10u) << "of both sources";
   EXPECT_THAT(metrics_.Text(),
               HasSubstr("tributary_udp_datagrams_unused_total{panel=\"north\",reason=\"width\"} 10"));
   EXPECT_THAT(metrics_.Text(), HasSubstr("tributary_udp_port{panel=\"north\"} 7000"));

@@ -27,33 +27,11 @@ struct RangesSourceOptions {
 
 // Each frame has one subject and three features: ranges in m. Rows without one of the three are missed
 // frames. The epoch comes from the recording's own time stamp, so boards that play the same recording agree;
-// rows closer than a slot share one. The capture time is the clock's.
-class RangesSource final : public Source {
- public:
-  // `rows` may be shared between sources; the clock outlives the source. Errors: InvalidArgument,
-  // "OPTION: what is allowed".
-  static absl::StatusOr<std::unique_ptr<RangesSource>> Create(
-      std::shared_ptr<const std::vector<scene::RangeRow>> rows, const RangesSourceOptions& options,
-      const runtime::Clock& clock);
-
-  std::size_t width() const override { return options_.anchors.size(); }
-  absl::Status Next(std::stop_token stop, SensorFrame& frame) override;
-  std::uint64_t missed_frames() const override { return missed_frames_; }
-
- private:
-  RangesSource(std::shared_ptr<const std::vector<scene::RangeRow>> rows, const RangesSourceOptions& options,
-               const runtime::Clock& clock, std::size_t first, std::size_t end);
-  bool Complete(const scene::RangeRow& row) const;
-
-  std::shared_ptr<const std::vector<scene::RangeRow>> rows_;
-  const RangesSourceOptions options_;
-  const runtime::Clock& clock_;
-  const std::size_t first_;
-  const std::size_t end_;
-  std::size_t next_;
-  std::int64_t start_unix_ns_;
-  std::uint64_t missed_frames_ = 0;  // rows without one of the three ranges
-};
+// rows closer than a slot share one. The capture time is the clock's, which outlives the source. Errors:
+// InvalidArgument, "OPTION: what is allowed".
+absl::StatusOr<std::unique_ptr<Source>> CreateRanges(std::vector<scene::RangeRow> rows,
+                                                     const RangesSourceOptions& options,
+                                                     const runtime::Clock& clock);
 
 // Index of the first row at or after the given fraction of the recording's time, rows.size() for 1.
 std::size_t RowAtFraction(const std::vector<scene::RangeRow>& rows, double fraction);

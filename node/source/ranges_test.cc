@@ -111,9 +111,8 @@ TEST(MotionCaptureTest, RefusesWhatIsNoPose) {
 
 class RangesSourceTest : public testing::Test {
  protected:
-  std::unique_ptr<RangesSource> Make(const RangesSourceOptions& options, std::string csv = Recording()) {
-    auto rows = std::make_shared<const std::vector<scene::RangeRow>>(*scene::ParseRanges(csv));
-    auto source = RangesSource::Create(rows, options, clock_);
+  std::unique_ptr<Source> Make(const RangesSourceOptions& options, std::string csv = Recording()) {
+    auto source = CreateRanges(*scene::ParseRanges(csv), options, clock_);
     EXPECT_TRUE(source.ok()) << source.status();
     return source.ok() ? *std::move(source) : nullptr;
   }
@@ -162,9 +161,9 @@ TEST_F(RangesSourceTest, PacesRowsFromTheCommonStart) {
 }
 
 TEST_F(RangesSourceTest, RefusesOptionsThatMakeNoSense) {
-  auto rows = std::make_shared<const std::vector<scene::RangeRow>>(*scene::ParseRanges(Recording()));
+  const auto rows = *scene::ParseRanges(Recording());
   const auto error = [&](const RangesSourceOptions& options) {
-    return std::string(RangesSource::Create(rows, options, clock_).status().message());
+    return std::string(CreateRanges(rows, options, clock_).status().message());
   };
   EXPECT_THAT(error({.anchors = {0, 1, 8}}), HasSubstr("anchors: 8"));
   EXPECT_THAT(error({.anchors = {0, 1, 1}}), HasSubstr("named twice"));

@@ -22,8 +22,8 @@ class JumpingClock final : public runtime::Clock {
 
 class ReplaySourceTest : public testing::Test {
  protected:
-  std::unique_ptr<ReplaySource> Make(parameters::NpyArray recording, const ReplayOptions& options) {
-    auto source = ReplaySource::Create(std::move(recording), options, clock_);
+  std::unique_ptr<Source> Make(parameters::NpyArray recording, const ReplayOptions& options) {
+    auto source = CreateReplay(std::move(recording), options, clock_);
     EXPECT_TRUE(source.ok()) << source.status();
     return *std::move(source);
   }
@@ -95,7 +95,7 @@ TEST_F(ReplaySourceTest, StopsWhenAsked) {
 
 TEST_F(ReplaySourceTest, RefusesOtherShapesAndRates) {
   const auto error = [&](parameters::NpyArray recording, const ReplayOptions& options) {
-    return std::string(ReplaySource::Create(std::move(recording), options, clock_).status().message());
+    return std::string(CreateReplay(std::move(recording), options, clock_).status().message());
   };
   EXPECT_THAT(error({.shape = {3}, .values = {1, 2, 3}}, {}), HasSubstr("not [3]"));
   EXPECT_THAT(error({.shape = {0, 4}, .values = {}}, {}), HasSubstr("not [0, 4]"));

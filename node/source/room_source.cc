@@ -8,10 +8,38 @@
 #include "absl/strings/str_cat.h"
 #include "core/scene/gaussian_noise.h"
 #include "core/scene/room_channel.h"
-#include "node/source/noisy_words.h"
-#include "node/source/slot_stride.h"
+#include "core/status/macros.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "node/source/room_source.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tributary::source::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// features[i] = (channel[i] + noise[i]) · step for one user, with a saturating sum.
+void AddNoise(const std::int16_t* channel, const std::int16_t* noise, float step, float* features) {
+  const hn::ScalableTag<float> f32;
+  const hn::Rebind<std::int16_t, decltype(f32)> i16;
+  const hn::RebindToSigned<decltype(f32)> i32;
+  for (std::size_t i = 0; i < scene::kChannelFeatures;
+       i += hn::Lanes(f32)) {  // whole vectors: a power of two
+    const auto sum = hn::SaturatedAdd(hn::LoadU(i16, channel + i), hn::LoadU(i16, noise + i));
+    const auto feature = hn::Mul(hn::ConvertTo(f32, hn::PromoteTo(i32, sum)), hn::Set(f32, step));
+    hn::StoreU(feature, f32, features + i);
+  }
+}
+
+}  // namespace tributary::source::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace tributary::source {
+
+HWY_EXPORT(AddNoise);
+
 namespace {
 
 // A user right below a panel gives the strongest features, below 7. The rounding (variance step²/12) is 60 dB
@@ -27,7 +55,6 @@ std::int16_t WordOf(float feature) {
 }
 
 absl::Status Validate(const RoomSource::Options& options) {
-  if (const auto stride = SlotStride(options.rate_hz, options.slot); !stride.ok()) return stride.status();
   if (options.subjects < 1 || options.subjects > 1024) {
     return absl::InvalidArgumentError(
         absl::StrCat("subjects: ", options.subjects, ", allowed are 1 to 1024"));
@@ -46,12 +73,12 @@ absl::Status Validate(const RoomSource::Options& options) {
 
 absl::StatusOr<std::unique_ptr<RoomSource>> RoomSource::Create(const Options& options,
                                                                const runtime::Clock& clock) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
-  return std::unique_ptr<RoomSource>(new RoomSource(options, clock));
+  ASSIGN_OR_RETURN(const SlotPace pace, SlotPace::Create(options.rate_hz, options.slot, clock));
+  RETURN_IF_ERROR(Validate(options));
+  return std::unique_ptr<RoomSource>(new RoomSource(options, pace));
 }
 
-RoomSource::RoomSource(const Options& options, const runtime::Clock& clock)
-    : options_(options), clock_(clock), stride_(*SlotStride(options.rate_hz, options.slot)) {
+RoomSource::RoomSource(const Options& options, SlotPace pace) : options_(options), pace_(pace) {
   ComputeSnapshots();
   FillNoisePool();
 }
@@ -79,21 +106,9 @@ void RoomSource::FillNoisePool() {
 }
 
 absl::Status RoomSource::Next(std::stop_token stop, SensorFrame& frame) {
-  const auto next_from = [this](estimate::Epoch epoch) { return (epoch / stride_ + 1) * stride_; };
-  const estimate::Epoch now = options_.slot.EpochAt(clock_.UnixNs());
-  if (next_epoch_ == 0) next_epoch_ = next_from(now);
-  // Without this, a clock that was set back would stop the panel until it has caught up.
-  if (next_epoch_ > next_from(now) + stride_) next_epoch_ = next_from(now);
-  if (now > next_epoch_ + MaxLagSlots(stride_, options_.slot)) {
-    const estimate::Epoch resumed = next_from(now);
-    missed_frames_ += (resumed - next_epoch_) / stride_;
-    next_epoch_ = resumed;
-  }
-
-  clock_.SleepUntil(options_.slot.StartNs(next_epoch_), stop);
-  if (stop.stop_requested()) return absl::CancelledError("room source stopped");
-  Sense(next_epoch_, frame);
-  next_epoch_ += stride_;
+  pace_.CatchUp();
+  ASSIGN_OR_RETURN(const estimate::Epoch epoch, pace_.Wait(stop));
+  Sense(epoch, frame);
   return absl::OkStatus();
 }
 
@@ -110,9 +125,11 @@ void RoomSource::Sense(estimate::Epoch epoch, SensorFrame& frame) const {
   for (std::uint32_t i = 0; i < subjects; ++i) {
     frame.subjects[i] = i + 1;
     const std::size_t offset = scene::MixBits(noise_seed, i) % (kPoolWords - scene::kChannelFeatures + 1);
-    AddNoise(snapshots_.data() + first + i * scene::kChannelFeatures, noise_.data() + offset,
-             scene::kChannelFeatures, kFeatureStep, frame.features.data() + i * scene::kChannelFeatures);
+    HWY_DYNAMIC_DISPATCH(AddNoise)
+    (snapshots_.data() + first + i * scene::kChannelFeatures, noise_.data() + offset, kFeatureStep,
+     frame.features.data() + i * scene::kChannelFeatures);
   }
 }
 
 }  // namespace tributary::source
+#endif

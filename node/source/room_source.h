@@ -10,6 +10,7 @@
 #include "core/estimate/slot_length.h"
 #include "core/runtime/clock.h"
 #include "core/scene/room.h"
+#include "node/source/slot_pace.h"
 #include "node/source/source.h"
 
 namespace tributary::source {
@@ -18,8 +19,7 @@ namespace tributary::source {
 // (int16, 2 KiB per user and snapshot: 64 MB by default). A slot is one snapshot plus noise from random
 // places of the pool.
 //
-// Paced by the wall clock: panels that share it give equal epochs equal users. A slow reader gets the slots
-// that it missed, up to MaxLagSlots; older ones are left out and counted. Owned by one thread.
+// Paced by SlotPace: panels that share the wall clock give equal epochs equal users. Owned by one thread.
 class RoomSource final : public Source {
  public:
   struct Options {
@@ -36,28 +36,23 @@ class RoomSource final : public Source {
   static absl::StatusOr<std::unique_ptr<RoomSource>> Create(const Options& options,
                                                             const runtime::Clock& clock);
 
-  std::size_t width() const override { return scene::kChannelFeatures; }
-
   // Features are in units of the line of sight's amplitude at 5 m; the capture time is the start of the slot.
   absl::Status Next(std::stop_token stop, SensorFrame& frame) override;
 
-  std::uint64_t missed_frames() const override { return missed_frames_; }
+  std::uint64_t missed_frames() const override { return pace_.missed_frames(); }
 
   // The panel's features in one slot: depends only on the options and the epoch.
   void Sense(estimate::Epoch epoch, SensorFrame& frame) const;
 
  private:
-  RoomSource(const Options& options, const runtime::Clock& clock);
+  RoomSource(const Options& options, SlotPace pace);
   void ComputeSnapshots();
   void FillNoisePool();
 
   const Options options_;
-  const runtime::Clock& clock_;
-  const std::uint64_t stride_;           // slots from one frame to the next
+  SlotPace pace_;
   std::vector<std::int16_t> snapshots_;  // [snapshots × subjects × 1024], units of kFeatureStep
   std::vector<std::int16_t> noise_;
-  estimate::Epoch next_epoch_ = 0;  // 0: not started
-  std::uint64_t missed_frames_ = 0;
 };
 
 }  // namespace tributary::source

@@ -28,9 +28,6 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // Features per subject.
-  virtual std::size_t width() const = 0;
-
   // Waits until the next frame is due and writes it. Errors: Cancelled once stop is requested, OutOfRange at
   // the end of a finite recording, DataLoss for a recording or datagram that cannot be read further.
   virtual absl::Status Next(std::stop_token stop, SensorFrame& frame) = 0;

@@ -1,7 +1,5 @@
 #include "node/source/udp.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -10,14 +8,21 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/ip/udp.hpp>
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/macros.h"
+#include "node/source/udp_account.h"
 
 namespace tributary::source {
 namespace {
+
+using Endpoint = boost::asio::ip::udp::endpoint;
 
 constexpr int kReceiveBufferBytes = 4 << 20;
 constexpr int kDatagramsAtATime = 256;
@@ -27,51 +32,50 @@ absl::Status SystemError(const std::string& what) {
 }
 
 // Numeric address only: a name could mean another machine tomorrow.
-absl::StatusOr<std::unique_ptr<addrinfo, void (*)(addrinfo*)>> Resolve(const std::string& address,
-                                                                       std::uint16_t port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0 || found == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", address, "\" is not a numeric IP address"));
-  }
-  return std::unique_ptr<addrinfo, void (*)(addrinfo*)>(found, freeaddrinfo);
+absl::StatusOr<Endpoint> EndpointOf(const std::string& address, std::uint16_t port) {
+  boost::system::error_code error;
+  const auto numeric = boost::asio::ip::make_address(address, error);
+  if (!error) return Endpoint(numeric, port);
+  return absl::InvalidArgumentError(absl::StrCat("\"", address, "\" is not a numeric IP address"));
 }
 
-struct Peer {
-  std::string address;
-  std::string port;
+// Owns the socket and the assembler. One thread.
+class UdpSource final : public Source {
+ public:
+  UdpSource(const UdpSourceOptions& options, const runtime::Clock& clock)
+      : options_(options),
+        clock_(clock),
+        assembler_(options.assembler),
+        datagram_(kMaxUdpDatagramBytes + 1) {}
+  ~UdpSource() override;
+  UdpSource(const UdpSource&) = delete;
+  UdpSource& operator=(const UdpSource&) = delete;
+
+  absl::Status Open();
+  absl::Status Next(std::stop_token stop, SensorFrame& frame) override;
+  std::uint64_t missed_frames() const override { return account_->counters().lost_slots; }
+  std::shared_ptr<const UdpAccount> udp_account() const override { return account_; }
+
+ private:
+  // Reads what has arrived, until a frame is ready.
+  absl::Status Receive();
+  void Take(std::span<const std::byte> datagram, const Endpoint& sender);
+  void CountKernelDrops(const msghdr& message);
+  void CountLost(const UdpCounters& lost);
+  void SayWhatWasLost();
+  int WaitMs() const;
+
+  const UdpSourceOptions options_;
+  const runtime::Clock& clock_;
+  UdpAssembler assembler_;
+  std::optional<Endpoint> front_end_;  // of its address alone; none: any sender
+  int socket_ = -1;
+  int wake_ = -1;                        // eventfd
+  std::shared_ptr<UdpAccount> account_;  // from Open on
+  UdpReport report_;
+  std::uint32_t kernel_drops_ = 0;  // as the kernel counts them: since the socket's start, modulo 2^32
+  std::vector<std::byte> datagram_;
 };
-
-// Empty if the system does not tell.
-Peer NumericPeer(const void* address, socklen_t length) {
-  std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-  if (getnameinfo(static_cast<const sockaddr*>(address), length, host.data(), host.size(), port.data(),
-                  port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return {};
-  }
-  return {host.data(), port.data()};
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<UdpSource>> UdpSource::Create(const UdpSourceOptions& options,
-                                                             const runtime::Clock& clock) {
-  if (options.assembler.width == 0 || options.assembler.max_subjects == 0) {
-    return absl::InvalidArgumentError("width and max_subjects are at least 1");
-  }
-  if (!options.front_end.empty()) {
-    if (const auto resolved = Resolve(options.front_end, 0); !resolved.ok()) return resolved.status();
-  }
-  std::unique_ptr<UdpSource> source(new UdpSource(options, clock));
-  if (absl::Status status = source->Open(); !status.ok()) return status;
-  return source;
-}
-
-UdpSource::UdpSource(const UdpSourceOptions& options, const runtime::Clock& clock)
-    : options_(options), clock_(clock), assembler_(options.assembler), datagram_(kMaxUdpDatagramBytes + 1) {}
 
 UdpSource::~UdpSource() {
   if (account_ != nullptr) SayWhatWasLost();
@@ -80,26 +84,25 @@ UdpSource::~UdpSource() {
 }
 
 absl::Status UdpSource::Open() {
-  const auto resolved = Resolve(options_.address, options_.port);
-  if (!resolved.ok()) return resolved.status();
-  const addrinfo& address = **resolved;
-  socket_ = socket(address.ai_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (!options_.front_end.empty()) {
+    ASSIGN_OR_RETURN(front_end_, EndpointOf(options_.front_end, 0));
+  }
+  ASSIGN_OR_RETURN(Endpoint local, EndpointOf(options_.address, options_.port));
+  socket_ = socket(local.protocol().family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket_ < 0) return SystemError("udp socket");
   // The kernel may grant less; losses are counted anyway.
   setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes, sizeof(kReceiveBufferBytes));
-  if (bind(socket_, address.ai_addr, address.ai_addrlen) != 0) {
+  if (bind(socket_, local.data(), static_cast<socklen_t>(local.size())) != 0) {
     return SystemError(absl::StrCat("udp ", options_.address, " port ", options_.port));
   }
   // The kernel then reports its drops with each datagram.
   const int on = 1;
   setsockopt(socket_, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
-  sockaddr_storage bound{};
-  socklen_t length = sizeof(bound);
-  if (getsockname(socket_, reinterpret_cast<sockaddr*>(&bound), &length) != 0) return SystemError("udp port");
-  account_ = std::make_shared<UdpAccount>(
-      ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port
-                                        : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port));
-  spdlog::info("panel {}: takes datagrams on {} port {} (UDP)", options_.panel, options_.address, port());
+  auto length = static_cast<socklen_t>(local.capacity());
+  if (getsockname(socket_, local.data(), &length) != 0) return SystemError("udp port");
+  account_ = std::make_shared<UdpAccount>(local.port());
+  spdlog::info("panel {}: takes datagrams on {} port {} (UDP)", options_.panel, options_.address,
+               local.port());
   wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   return wake_ < 0 ? SystemError("eventfd") : absl::OkStatus();
 }
@@ -112,7 +115,7 @@ absl::Status UdpSource::Next(std::stop_token stop, SensorFrame& frame) {
     if (assembler_.Take(frame)) return absl::OkStatus();
     std::array<pollfd, 2> waiting = {pollfd{socket_, POLLIN, 0}, pollfd{wake_, POLLIN, 0}};
     if (poll(waiting.data(), waiting.size(), WaitMs()) < 0 && errno != EINTR) return SystemError("udp poll");
-    if (absl::Status status = Receive(); !status.ok()) return status;
+    RETURN_IF_ERROR(Receive());
   }
 }
 
@@ -126,12 +129,12 @@ int UdpSource::WaitMs() const {
 absl::Status UdpSource::Receive() {
   // Bounded: a flood on the port must delay neither the stop nor the log.
   for (int taken = 0; taken < kDatagramsAtATime && !assembler_.ready(); ++taken) {
-    sockaddr_storage sender{};
+    Endpoint sender;
     iovec space{datagram_.data(), datagram_.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(std::uint32_t))> control{};
     msghdr message{};
-    message.msg_name = &sender;
-    message.msg_namelen = sizeof(sender);
+    message.msg_name = sender.data();
+    message.msg_namelen = static_cast<socklen_t>(sender.capacity());
     message.msg_iov = &space;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
@@ -142,34 +145,28 @@ absl::Status UdpSource::Receive() {
       if (errno == ECONNREFUSED) continue;  // an ICMP message about something this socket never sent
       return SystemError("udp receive");
     }
+    sender.resize(message.msg_namelen);
     CountKernelDrops(message);
-    Take(std::span(datagram_).first(static_cast<std::size_t>(size)), message);
+    Take(std::span(datagram_).first(static_cast<std::size_t>(size)), sender);
   }
   return absl::OkStatus();
 }
 
-void UdpSource::Take(std::span<const std::byte> datagram, const msghdr& message) {
-  const auto peer = [&message] { return NumericPeer(message.msg_name, message.msg_namelen); };
-  const auto sender = [&peer] {
-    const Peer found = peer();
-    return absl::StrCat(found.address, " port ", found.port);
-  };
-  account_->CountDatagram();
-  const UdpLosses before = assembler_.losses();
+void UdpSource::Take(std::span<const std::byte> datagram, const Endpoint& sender) {
+  account_->Add({.datagrams = 1});
   std::optional<UdpRefusal> refusal;
-  if (!options_.front_end.empty() && peer().address != options_.front_end) {
+  if (front_end_ && sender.address() != front_end_->address()) {
     refusal = UdpRefusal{UdpFault::kSender, absl::StrCat("front_end is ", options_.front_end)};
   } else {
     refusal = assembler_.Add(datagram, clock_.UnixNs());
   }
+  UdpCounters lost = assembler_.TakeLosses();
   if (refusal) {
-    account_->CountUnused(refusal->fault);
-    report_.Note(*refusal, sender, clock_.SteadyNs());
+    report_.Note(*refusal,
+                 [&sender] { return absl::StrCat(sender.address().to_string(), " port ", sender.port()); });
+    lost.of(refusal->fault) = 1;
   }
-  const UdpLosses& after = assembler_.losses();
-  if (after == before) return;
-  account_->CountLost(after.subjects - before.subjects, after.slots - before.slots);
-  report_.Begin(clock_.SteadyNs());
+  if (refusal || lost.lost_subjects > 0) CountLost(lost);
 }
 
 void UdpSource::CountKernelDrops(const msghdr& message) {
@@ -178,14 +175,30 @@ void UdpSource::CountKernelDrops(const msghdr& message) {
   std::uint32_t drops = 0;
   std::memcpy(&drops, CMSG_DATA(control), sizeof(drops));
   if (drops == kernel_drops_) return;
-  account_->CountKernelDrops(drops - kernel_drops_);
+  CountLost({.kernel_drops = drops - kernel_drops_});
   kernel_drops_ = drops;
-  report_.Begin(clock_.SteadyNs());
+}
+
+void UdpSource::CountLost(const UdpCounters& lost) {
+  account_->Add(lost);
+  report_.Add(lost, clock_.SteadyNs());
 }
 
 void UdpSource::SayWhatWasLost() {
-  const std::string line = report_.Take(account_->counters(), clock_.SteadyNs());
+  const std::string line = report_.Take(clock_.SteadyNs());
   if (!line.empty()) spdlog::warn("panel {}: {}", options_.panel, line);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Source>> CreateUdp(const UdpSourceOptions& options,
+                                                  const runtime::Clock& clock) {
+  if (options.assembler.width == 0 || options.assembler.max_subjects == 0) {
+    return absl::InvalidArgumentError("width and max_subjects are at least 1");
+  }
+  auto source = std::make_unique<UdpSource>(options, clock);
+  RETURN_IF_ERROR(source->Open());
+  return source;
 }
 
 }  // namespace tributary::source

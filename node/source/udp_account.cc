@@ -1,6 +1,14 @@
 #include "node/source/udp_account.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
 #include <numeric>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
 
 namespace tributary::source {
 
@@ -10,30 +18,50 @@ std::uint64_t UdpCounters::all_unused() const {
 
 UdpCounters& UdpCounters::operator+=(const UdpCounters& other) {
   datagrams += other.datagrams;
-  for (std::size_t i = 0; i < kUdpFaults; ++i) unused[i] += other.unused[i];
+  std::ranges::transform(unused, other.unused, unused.begin(), std::plus());
   lost_subjects += other.lost_subjects;
   lost_slots += other.lost_slots;
   kernel_drops += other.kernel_drops;
   return *this;
 }
 
-UdpCounters& UdpCounters::operator-=(const UdpCounters& other) {
-  datagrams -= other.datagrams;
-  for (std::size_t i = 0; i < kUdpFaults; ++i) unused[i] -= other.unused[i];
-  lost_subjects -= other.lost_subjects;
-  lost_slots -= other.lost_slots;
-  kernel_drops -= other.kernel_drops;
-  return *this;
+void UdpReport::Add(const UdpCounters& lost, std::int64_t now_ns) {
+  lost_ += lost;
+  if (due_ns_ != kNever) return;
+  since_ns_ = now_ns;
+  due_ns_ = std::max(now_ns + kFirstNs, next_ns_);
 }
 
-UdpCounters UdpAccount::counters() const {
-  UdpCounters counters;
-  counters.datagrams = datagrams_;
-  for (std::size_t i = 0; i < kUdpFaults; ++i) counters.unused[i] = unused_[i];
-  counters.lost_subjects = lost_subjects_;
-  counters.lost_slots = lost_slots_;
-  counters.kernel_drops = kernel_drops_;
-  return counters;
+void UdpReport::Note(const UdpRefusal& refusal, absl::FunctionRef<std::string()> sender) {
+  std::string& example = examples_[static_cast<std::size_t>(refusal.fault)];
+  if (example.empty()) example = fmt::format("{}, from {}", refusal.message, sender());
+}
+
+std::string UdpReport::Take(std::int64_t now_ns) {
+  if (due_ns_ == kNever) return "";
+  const UdpCounters lost = std::exchange(lost_, {});
+  const auto examples = std::exchange(examples_, {});
+  due_ns_ = kNever;
+  next_ns_ = now_ns + kIntervalNs;
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < kUdpFaults; ++i) {
+    if (lost.unused[i] == 0) continue;
+    reasons.push_back(
+        fmt::format("{} {} ({})", lost.unused[i], UdpFaultName(static_cast<UdpFault>(i)), examples[i]));
+  }
+  std::vector<std::string> said;
+  if (!reasons.empty()) {
+    said.push_back(fmt::format("{} datagrams in the last {:.1f} s not used: {}", lost.all_unused(),
+                               1e-9 * static_cast<double>(now_ns - since_ns_), absl::StrJoin(reasons, ", ")));
+  }
+  if (lost.kernel_drops > 0) {
+    said.push_back(
+        fmt::format("{} datagrams dropped by the kernel: the panel is too slow", lost.kernel_drops));
+  }
+  if (lost.lost_subjects > 0) {
+    said.push_back(fmt::format("{} subjects incomplete when their slot was handed on", lost.lost_subjects));
+  }
+  return absl::StrJoin(said, "; ");
 }
 
 }  // namespace tributary::source

@@ -128,9 +128,9 @@ void UdpAssembler::GiveOutThrough(estimate::Epoch epoch) {
 
 void UdpAssembler::GiveOut(Slot& slot) {
   last_epoch_ = slot.epoch;
-  losses_.subjects += slot.expected - slot.complete;
+  losses_.lost_subjects += slot.expected - slot.complete;
   if (slot.complete == 0) {
-    ++losses_.slots;
+    ++losses_.lost_slots;
   } else {
     SensorFrame frame{
         .epoch = slot.epoch, .captured_unix_ns = slot.captured_unix_ns, .subjects = {}, .features = {}};

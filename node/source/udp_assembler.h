@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/estimate/slot_length.h"
 #include "node/source/source.h"
+#include "node/source/udp_account.h"
 #include "node/source/udp_datagram.h"
 
 namespace tributary::source {
@@ -17,14 +19,6 @@ struct UdpAssemblerOptions {
   std::uint16_t width = 1024;       // features per subject
   std::uint16_t max_subjects = 64;  // per slot
   estimate::SlotLength slot;        // what epochs count
-};
-
-// Incomplete data since the start.
-struct UdpLosses {
-  std::uint64_t subjects = 0;  // incomplete when their slot was handed on
-  std::uint64_t slots = 0;     // without a complete subject
-
-  friend bool operator==(const UdpLosses&, const UdpLosses&) = default;
 };
 
 // Holds at most kOpenSlots slots. When a newer slot is complete or needs room, hands on the oldest with its
@@ -46,7 +40,8 @@ class UdpAssembler {
   // Moves the next frame in order into `frame`; false if none is ready.
   bool Take(SensorFrame& frame);
 
-  const UdpLosses& losses() const { return losses_; }
+  // lost_subjects and lost_slots since the last call.
+  UdpCounters TakeLosses() { return std::exchange(losses_, {}); }
 
  private:
   struct Subject {
@@ -76,7 +71,7 @@ class UdpAssembler {
   std::vector<Slot> slots_;         // [kOpenSlots]; epoch 0: free
   std::vector<SensorFrame> ready_;  // oldest first
   estimate::Epoch last_epoch_ = 0;  // handed on
-  UdpLosses losses_;
+  UdpCounters losses_;
 };
 
 }  // namespace tributary::source

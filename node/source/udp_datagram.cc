@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -11,10 +12,8 @@
 namespace tributary::source {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the datagram's numbers are copied as they are");
-
-constexpr char kMagic[4] = {'T', 'R', 'B', 'C'};
-constexpr std::uint8_t kVersion = 1;
+static_assert(std::endian::native == std::endian::little, "the header is copied as it is");
+static_assert(offsetof(UdpFragment, payload) == kUdpHeaderBytes, "without padding");
 
 std::size_t SizeOf(UdpEncoding encoding) { return encoding == UdpEncoding::kFloat32 ? 4 : 2; }
 
@@ -32,36 +31,33 @@ void Append(std::string& bytes, T value) {
 
 }  // namespace
 
+std::string_view UdpFaultName(UdpFault fault) {
+  constexpr std::array<std::string_view, kUdpFaults> kNames = {
+      "header", "magic", "version",  "encoding", "size", "scale",     "sender",
+      "panel",  "width", "subjects", "epoch",    "late", "duplicate", "not_finite"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
 std::variant<UdpFragment, UdpRefusal> DecodeUdpFragment(std::span<const std::byte> datagram) {
   if (datagram.size() < kUdpHeaderBytes) {
     return UdpRefusal{UdpFault::kHeader,
                       fmt::format("{} bytes, the header has {}", datagram.size(), kUdpHeaderBytes)};
   }
-  if (std::memcmp(datagram.data(), kMagic, sizeof(kMagic)) != 0) {
-    const auto byte = [&datagram](std::size_t at) { return Load<std::uint8_t>(datagram, at); };
-    return UdpRefusal{UdpFault::kMagic,
-                      fmt::format("found {:02x} {:02x} {:02x} {:02x}, expected 54 52 42 43 (\"TRBC\")",
-                                  byte(0), byte(1), byte(2), byte(3))};
+  UdpFragment fragment;
+  std::memcpy(static_cast<void*>(&fragment), datagram.data(), kUdpHeaderBytes);
+  fragment.payload = datagram.subspan(kUdpHeaderBytes);
+  if (fragment.magic != UdpFragment().magic) {
+    return UdpRefusal{UdpFault::kMagic, fmt::format("found {:02x}, expected 54 52 42 43 (\"TRBC\")",
+                                                    fmt::join(fragment.magic, " "))};
   }
-  if (const auto version = Load<std::uint8_t>(datagram, 4); version != kVersion) {
-    return UdpRefusal{UdpFault::kFormatVersion, fmt::format("found {}, expected {}", version, kVersion)};
+  if (fragment.version != UdpFragment().version) {
+    return UdpRefusal{UdpFault::kFormatVersion,
+                      fmt::format("found {}, expected {}", fragment.version, UdpFragment().version)};
   }
-  const auto encoding = Load<std::uint8_t>(datagram, 5);
-  if (encoding > static_cast<std::uint8_t>(UdpEncoding::kInt16)) {
-    return UdpRefusal{UdpFault::kEncoding,
-                      fmt::format("found {}, expected 0 (float32) or 1 (int16)", encoding)};
+  if (fragment.encoding > UdpEncoding::kInt16) {
+    return UdpRefusal{UdpFault::kEncoding, fmt::format("found {}, expected 0 (float32) or 1 (int16)",
+                                                       static_cast<int>(fragment.encoding))};
   }
-  const UdpFragment fragment{.encoding = static_cast<UdpEncoding>(encoding),
-                             .panel = Load<std::uint16_t>(datagram, 6),
-                             .epoch = Load<std::uint64_t>(datagram, 8),
-                             .captured_unix_ns = Load<std::int64_t>(datagram, 16),
-                             .subject = Load<std::uint32_t>(datagram, 24),
-                             .subjects = Load<std::uint16_t>(datagram, 28),
-                             .width = Load<std::uint16_t>(datagram, 30),
-                             .first = Load<std::uint16_t>(datagram, 32),
-                             .count = Load<std::uint16_t>(datagram, 34),
-                             .scale = Load<float>(datagram, 36),
-                             .payload = datagram.subspan(kUdpHeaderBytes)};
   if (fragment.subjects == 0) return UdpRefusal{UdpFault::kSubjects, "found 0, expected at least 1"};
   if (fragment.count == 0) return UdpRefusal{UdpFault::kSize, "count is 0, expected at least 1"};
   if (std::size_t{fragment.first} + fragment.count > fragment.width) {
@@ -92,18 +88,7 @@ bool UdpFragment::CopyFeatures(float* features) const {
 }
 
 std::string EncodeUdpFragment(const UdpFragment& fragment, std::span<const float> features) {
-  std::string bytes(kMagic, sizeof(kMagic));
-  Append(bytes, kVersion);
-  Append(bytes, static_cast<std::uint8_t>(fragment.encoding));
-  Append(bytes, fragment.panel);
-  Append(bytes, fragment.epoch);
-  Append(bytes, fragment.captured_unix_ns);
-  Append(bytes, fragment.subject);
-  Append(bytes, fragment.subjects);
-  Append(bytes, fragment.width);
-  Append(bytes, fragment.first);
-  Append(bytes, fragment.count);
-  Append(bytes, fragment.scale);
+  std::string bytes(reinterpret_cast<const char*>(&fragment), kUdpHeaderBytes);
   for (const float feature : features.first(fragment.count)) {
     if (fragment.encoding == UdpEncoding::kFloat32) {
       Append(bytes, feature / fragment.scale);

@@ -1,24 +1,55 @@
 // One datagram of channel state from a front end; docs/udp-datagram.md is the reference. Pure over bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "core/estimate/slot_length.h"
-#include "node/source/udp_fault.h"
 
 namespace tributary::source {
 
 inline constexpr std::size_t kUdpHeaderBytes = 40;
 inline constexpr std::size_t kMaxUdpDatagramBytes = 65'507;
 
+// Why a datagram was not used.
+enum class UdpFault : std::uint8_t {
+  kHeader,  // shorter than the header
+  kMagic,
+  kFormatVersion,
+  kEncoding,
+  kSize,       // first, count, width and the bytes that follow do not fit together
+  kScale,      // not finite or not positive
+  kSender,     // another than the configured front end
+  kPanel,      // another panel's
+  kWidth,      // not the model's
+  kSubjects,   // none, more than max_subjects, or not as in the slot's other datagrams
+  kEpoch,      // too far from this machine's clock
+  kLate,       // its slot has been handed on
+  kDuplicate,  // features that are there already
+  kNotFinite,  // a feature
+};
+inline constexpr std::size_t kUdpFaults = 14;
+
+// "header", "magic" …: the label of a metric.
+std::string_view UdpFaultName(UdpFault fault);
+
+struct UdpRefusal {
+  UdpFault fault = UdpFault::kHeader;
+  std::string message;  // what was found and what is expected
+};
+
 enum class UdpEncoding : std::uint8_t { kFloat32 = 0, kInt16 = 1 };
 
-// A run of one subject's features in one slot.
+// A run of one subject's features in one slot: the header as it stands in the datagram, and a view of the
+// rest.
 struct UdpFragment {
+  std::array<std::uint8_t, 4> magic = {0x54, 0x52, 0x42, 0x43};  // "TRBC"
+  std::uint8_t version = 1;
   UdpEncoding encoding = UdpEncoding::kFloat32;
   std::uint16_t panel = 0;
   estimate::Epoch epoch = 0;

@@ -55,7 +55,6 @@ class UdpAssemblerTest : public testing::Test {
     const std::optional<UdpRefusal> refusal = assembler_.Add(Bytes(datagram), kNowNs);
     return refusal ? std::string(UdpFaultName(refusal->fault)) : "";
   }
-  const UdpLosses& losses() { return assembler_.losses(); }
 
   UdpAssembler assembler_{{.panel = 3, .width = 4, .max_subjects = 2}};
   SensorFrame frame_;
@@ -124,14 +123,14 @@ TEST_F(UdpAssemblerTest, NewerSlotGivesOutTheOlderWithWhatIsComplete) {
   EXPECT_THAT(frame_.subjects, ElementsAre(7));
   ASSERT_TRUE(assembler_.Take(frame_));
   EXPECT_EQ(frame_.epoch, kNow + 1);
-  EXPECT_EQ(losses().subjects, 1);
+  EXPECT_EQ(assembler_.TakeLosses().lost_subjects, 1);
   EXPECT_EQ(Add(Fragment(kNow, 8, 3, 1)), "late");
 }
 
 TEST_F(UdpAssemblerTest, HoldsABoundedNumberOfSlots) {
   for (estimate::Epoch i = 0; i < 100; ++i) Add(Fragment(kNow + i, 7, 0, 1));
   EXPECT_FALSE(assembler_.Take(frame_));
-  EXPECT_EQ(losses().slots, 100 - UdpAssembler::kOpenSlots);
+  EXPECT_EQ(assembler_.TakeLosses().lost_slots, 100 - UdpAssembler::kOpenSlots);
   EXPECT_EQ(Add(Fragment(kNow + 90, 7, 1, 1)), "late");
 }
 
@@ -162,22 +161,20 @@ TEST_F(UdpAssemblerTest, SaysWhyItCannotUseADatagram) {
 class UdpReportTest : public testing::Test {
  protected:
   void Lose(UdpFault fault, const std::string& message) {
-    ++counters_.unused[static_cast<std::size_t>(fault)];
-    report_.Note(
-        {fault, message},
-        [this] {
-          ++senders_asked_;
-          return "10.0.0.9 port 5000";
-        },
-        now_ns_);
+    report_.Note({fault, message}, [this] {
+      ++senders_asked_;
+      return "10.0.0.9 port 5000";
+    });
+    UdpCounters unused;
+    unused.of(fault) = 1;
+    report_.Add(unused, now_ns_);
   }
   std::string SaidAfter(std::int64_t ns) {
     now_ns_ += ns;
-    return now_ns_ >= report_.due_ns() ? report_.Take(counters_, now_ns_) : "";
+    return now_ns_ >= report_.due_ns() ? report_.Take(now_ns_) : "";
   }
 
   UdpReport report_;
-  UdpCounters counters_;
   std::int64_t now_ns_ = 77;
   int senders_asked_ = 0;
 };
@@ -206,9 +203,7 @@ TEST_F(UdpReportTest, WritesOneLineInTenSecondsAtMostAndLosesNoCount) {
 }
 
 TEST_F(UdpReportTest, SaysWhatTheKernelDroppedAndWhatStayedIncomplete) {
-  report_.Begin(now_ns_);
-  counters_.kernel_drops = 12;
-  counters_.lost_subjects = 3;
+  report_.Add({.lost_subjects = 3, .kernel_drops = 12}, now_ns_);
   const std::string said = SaidAfter(UdpReport::kFirstNs);
   EXPECT_THAT(said, HasSubstr("12 datagrams dropped by the kernel"));
   EXPECT_THAT(said, HasSubstr("3 subjects incomplete"));
@@ -250,14 +245,14 @@ class UdpSourceTest : public testing::Test {
 };
 
 TEST_F(UdpSourceTest, ReceivesASlotOverLoopback) {
-  auto source = UdpSource::Create({.assembler = {.panel = 3, .width = 4, .max_subjects = 2}}, clock_);
+  auto source = CreateUdp({.assembler = {.panel = 3, .width = 4, .max_subjects = 2}}, clock_);
   ASSERT_TRUE(source.ok()) << source.status();
-  Send((*source)->port(), "noise");
-  Send((*source)->port(), Datagram(Fragment(kNow, 7)));
-  Send((*source)->port(), Datagram(Fragment(kNow, 8)));
+  Send((*source)->udp_account()->port(), "noise");
+  Send((*source)->udp_account()->port(), Datagram(Fragment(kNow, 7)));
+  Send((*source)->udp_account()->port(), Datagram(Fragment(kNow, 8)));
   ASSERT_TRUE((*source)->Next({}, frame_).ok());
   EXPECT_THAT(frame_.subjects, ElementsAre(7, 8));
-  const UdpCounters counters = (*source)->udp_account()->counters();
+  UdpCounters counters = (*source)->udp_account()->counters();
   EXPECT_EQ(counters.datagrams, 3);
   EXPECT_EQ(counters.of(UdpFault::kHeader), 1);
   EXPECT_EQ(counters.all_unused(), 1);
@@ -265,9 +260,9 @@ TEST_F(UdpSourceTest, ReceivesASlotOverLoopback) {
 
 TEST_F(UdpSourceTest, ListensToItsFrontEndOnly) {
   // Loopback senders are 127.0.0.1.
-  auto closed = UdpSource::Create({.front_end = "127.0.0.2", .assembler = {.panel = 3, .width = 4}}, clock_);
+  auto closed = CreateUdp({.front_end = "127.0.0.2", .assembler = {.panel = 3, .width = 4}}, clock_);
   ASSERT_TRUE(closed.ok()) << closed.status();
-  Send((*closed)->port(), Datagram(Fragment(kNow, 7)));
+  Send((*closed)->udp_account()->port(), Datagram(Fragment(kNow, 7)));
   std::stop_source stop;
   std::jthread reader([&] {
     SensorFrame frame;
@@ -285,11 +280,11 @@ TEST_F(UdpSourceTest, ListensToItsFrontEndOnly) {
 
 // A receive buffer overflows when nobody reads.
 TEST_F(UdpSourceTest, CountsWhatTheKernelDropped) {
-  auto source = UdpSource::Create({.assembler = {.panel = 3, .width = 4, .max_subjects = 2}}, clock_);
+  auto source = CreateUdp({.assembler = {.panel = 3, .width = 4, .max_subjects = 2}}, clock_);
   ASSERT_TRUE(source.ok()) << source.status();
   const std::string noise(32'000, 'x');
   constexpr int kSent = 2'000;  // 64 MB, where 4 MiB were asked for
-  for (int i = 0; i < kSent; ++i) Send((*source)->port(), noise);
+  for (int i = 0; i < kSent; ++i) Send((*source)->udp_account()->port(), noise);
   std::stop_source stop;
   std::jthread reader([&] {
     SensorFrame frame;
@@ -297,18 +292,16 @@ TEST_F(UdpSourceTest, CountsWhatTheKernelDropped) {
   });
   // The kernel tells with the next datagram that finds room.
   const auto account = (*source)->udp_account();
-  while (account->counters().kernel_drops == 0) Send((*source)->port(), "x");
+  while (account->counters().kernel_drops == 0) Send((*source)->udp_account()->port(), "x");
   stop.request_stop();
   reader.join();
-  const UdpCounters counters = account->counters();
+  UdpCounters counters = account->counters();
   EXPECT_GE(counters.kernel_drops + counters.of(UdpFault::kMagic), kSent);
 }
 
 TEST_F(UdpSourceTest, RefusesAddressesThatAreNotNumeric) {
-  EXPECT_EQ(UdpSource::Create({.address = "localhost"}, clock_).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(UdpSource::Create({.front_end = "panel"}, clock_).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CreateUdp({.address = "localhost"}, clock_).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CreateUdp({.front_end = "panel"}, clock_).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
-#include "node/workload/beacon.h"
-
 #include <cmath>
 #include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "node/accelerator/cpu_beacon.h"
+#include "node/accelerator/create.h"
+#include "node/workload/workload.h"
 
 namespace tributary::workload {
 namespace {
@@ -25,16 +24,17 @@ nn::BeaconNetwork Network() {
   return network;
 }
 
-std::unique_ptr<BeaconWorkload> Workload() {
-  return *BeaconWorkload::Create(*accelerator::CpuBeacon::Create(Network(), fpga::NumberFormat::kFloat, 1),
-                                 Network());
+std::unique_ptr<Workload> Make() {
+  return *CreateBeacon(
+      *accelerator::CreateAccelerator({.format = fpga::NumberFormat::kFloat, .max_batch = 1}, Network()),
+      Network());
 }
 
 TEST(BeaconWorkloadTest, GivesPositionAndCovarianceOfEachSubject) {
   const source::SensorFrame frame{
       .epoch = 9, .captured_unix_ns = 77, .subjects = {5, 6}, .features = {1, 2, 3, 4, 5, 6}};
   estimate::TupleFrame tuples;
-  ASSERT_TRUE(Workload()->Run(frame, tuples).ok());
+  ASSERT_TRUE(Make()->Run(frame, tuples).ok());
   EXPECT_EQ(tuples.epoch, 9);
   EXPECT_EQ(tuples.captured_unix_ns, 77);
   EXPECT_THAT(tuples.subjects, ElementsAre(5, 6));
@@ -52,7 +52,7 @@ TEST(BeaconWorkloadTest, LeavesOutAndCountsRangesThatAreNotFinite) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const source::SensorFrame frame{.subjects = {5, 6}, .features = {1, nan, 3, 4, 5, 6}};
   estimate::TupleFrame tuples;
-  const auto workload = Workload();
+  const auto workload = Make();
   ASSERT_TRUE(workload->Run(frame, tuples).ok());
   EXPECT_THAT(tuples.subjects, ElementsAre(6));
   EXPECT_EQ(workload->unusable_tuples(), 1);
@@ -61,7 +61,7 @@ TEST(BeaconWorkloadTest, LeavesOutAndCountsRangesThatAreNotFinite) {
 TEST(BeaconWorkloadTest, RefusesRangesThatDoNotFitTheSubjects) {
   const source::SensorFrame frame{.subjects = {5, 6}, .features = {1, 2, 3}};
   estimate::TupleFrame tuples;
-  EXPECT_EQ(Workload()->Run(frame, tuples).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Make()->Run(frame, tuples).code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "node/workload/positioning.h"
-
 #include <array>
 #include <cmath>
 #include <limits>
@@ -8,6 +6,7 @@
 #include "core/nn/optimise/gaussian_nll.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "node/workload/workload.h"
 
 namespace tributary::workload {
 namespace {
@@ -49,7 +48,7 @@ estimate::TupleFrame RunWith(std::vector<std::array<float, kOutputs>> script, co
                              double scale, std::uint64_t* unusable = nullptr) {
   std::vector<std::uint32_t> subjects;
   for (std::size_t i = 0; i < script.size(); ++i) subjects.push_back(static_cast<std::uint32_t>(100 + i));
-  auto workload = *PositioningWorkload::Create(std::make_unique<Scripted>(std::move(script)), pose, scale);
+  auto workload = *CreatePositioning(std::make_unique<Scripted>(std::move(script)), pose, scale);
   estimate::TupleFrame tuples;
   EXPECT_TRUE(workload->Run(FrameOf(subjects), tuples).ok());
   if (unusable != nullptr) *unusable = workload->unusable_tuples();
@@ -117,7 +116,7 @@ TEST(PositioningWorkloadTest, LeavesOutAndCountsWhatIsNotUsable) {
 TEST(PositioningWorkloadTest, NothingIsLeftAfterADeviceError) {
   auto accelerator = std::make_unique<Scripted>(std::vector<std::array<float, kOutputs>>{{1, 2, 0, 0, 0}},
                                                 absl::UnavailableError("device lost"));
-  auto workload = *PositioningWorkload::Create(std::move(accelerator), {}, 1.0);
+  auto workload = *CreatePositioning(std::move(accelerator), {}, 1.0);
   estimate::TupleFrame tuples;
   EXPECT_EQ(workload->Run(FrameOf({7}), tuples).code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(tuples.subjects.empty());
@@ -127,9 +126,9 @@ TEST(PositioningWorkloadTest, NothingIsLeftAfterADeviceError) {
 }
 
 TEST(PositioningWorkloadTest, RefusesAScaleThatIsNotPositive) {
-  EXPECT_FALSE(PositioningWorkload::Create(
-                   std::make_unique<Scripted>(std::vector<std::array<float, kOutputs>>{}), {}, 0.0)
-                   .ok());
+  EXPECT_FALSE(
+      CreatePositioning(std::make_unique<Scripted>(std::vector<std::array<float, kOutputs>>{}), {}, 0.0)
+          .ok());
 }
 
 }  // namespace

@@ -1,8 +1,13 @@
 // Turns samples into estimates.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/estimate/tuple_frame.h"
+#include "core/nn/beacon/beacon_network.h"
 #include "node/accelerator/accelerator.h"
 #include "node/source/source.h"
 
@@ -18,7 +23,8 @@ class Workload {
 
   // Fills epoch, capture time, subjects, means and Cholesky factors (site frame, m) of `tuples`; the caller
   // sets sequence, source and revision. Leaves out and counts subjects without a usable result. Errors: as
-  // the accelerator's.
+  // the accelerator's; InvalidArgument if the number of features does not fit the subjects. Tuples are empty
+  // after an error.
   virtual absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) = 0;
 
   // Tuples left out since the start because the result was not finite or not positive definite.
@@ -27,5 +33,26 @@ class Workload {
   // Counts of the device since the start; all zero without one.
   virtual accelerator::Accelerator::Counters accelerator_counters() const { return {}; }
 };
+
+// The pose of a panel's frame in the site's: a point p of the panel's frame is at (x_m, y_m) + R(angle) · p,
+// counter-clockwise. The panels of one room share its centre as origin and differ by their angle.
+struct PanelPose {
+  double x_m = 0.0;
+  double y_m = 0.0;
+  double angle_deg = 0.0;
+};
+
+// Turns channel features into positions in the site's frame. covariance_scale multiplies the Cholesky factor
+// (PositioningNetwork::covariance_scale). A run allocates nothing once the vectors have grown to the number
+// of subjects. Errors: InvalidArgument for an accelerator of another shape, a pose that is not finite or a
+// scale that is not positive.
+absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(
+    std::unique_ptr<accelerator::Accelerator> accelerator, const PanelPose& pose, double covariance_scale);
+
+// Turns ranges into positions in the site's frame. The covariance is s²·I + s²·J(JᵀJ)⁻¹Jᵀ: the noise found on
+// held-out data, and the uncertainty that the training set left in the parameters at these ranges. Errors:
+// InvalidArgument for an accelerator of another shape.
+absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<accelerator::Accelerator> accelerator,
+                                                       const nn::BeaconNetwork& network);
 
 }  // namespace tributary::workload

@@ -8,7 +8,7 @@
 
 #include "aggregator/fusion/fusion_fixture.h"
 #include "core/estimate/random_gaussian.h"
-#include "node/accelerator/cpu_fusion.h"
+#include "node/accelerator/cpu.h"
 
 namespace tributary {
 namespace {
@@ -49,7 +49,7 @@ class FusedOnBoardTest : public fusion::FusionFixture {
     runtime::Metrics metrics;
     CollectingSink sink;
     panel::BoardFusion fusion({"board", panels.size(), kMs},
-                              *accelerator::CpuFusion::Create(panels.size(), 256), clock, sink, metrics);
+                              *accelerator::CreateCpuFusion(panels.size(), 256), clock, sink, metrics);
     for (estimate::TupleFrame panel : panels) fusion.Offer(panel);
     fusion.Start();
     fusion.Stop();

@@ -14,7 +14,8 @@
 #include "core/learning/run_config.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/wire/federation_task.h"
-#include "node/learner/local_training.h"
+#include "node/learner/augmentation.h"
+#include "node/learner/self_supervised.h"
 
 namespace tributary {
 namespace {
@@ -117,8 +118,8 @@ TEST(TaskLimitsTest, EveryRunFileThatIsTakenIsATaskThatANodeTakes) {
     nn::SelfSupervisedOptions model;
     model.encoder = config->encoder;
     const auto training = learner::LocalTrainingOf(std::get<wire::TrainTask>(*task), model, "ash", 0);
-    ASSERT_TRUE(training.ok()) << text << training.status();
-    const absl::Status valid = nn::Validate(training->trainer);
+    ASSERT_TRUE(learner::CreateAugmenter(training.augmentation, 28).ok()) << text << training.augmentation;
+    const absl::Status valid = nn::Validate(training.trainer);
     ASSERT_TRUE(valid.ok()) << text << valid;
   }
   EXPECT_GE(taken, kFewest);

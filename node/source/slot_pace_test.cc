@@ -1,4 +1,4 @@
-#include "node/source/slot_stride.h"
+#include "node/source/slot_pace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

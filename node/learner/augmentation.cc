@@ -1,7 +1,14 @@
-#include "node/learner/table_augmentation.h"
+#include "node/learner/augmentation.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/nn/encoder/augmenter.h"
+#include "fpga/model/augmentation.h"
 
 namespace tributary::learner {
 namespace {
@@ -24,7 +31,24 @@ void BlurInto(std::span<const std::uint8_t> image, std::span<std::uint8_t> blurr
   }
 }
 
-}  // namespace
+// The seed of the shift registers is the low 30 bits of the key; one sequence runs over the images of a call,
+// in order, as over a burst on the board.
+//
+// Faster than the model: rotation and crop are one look-up, composed from the model's tables, so they cannot
+// differ from it. Allocates nothing.
+class TableAugmentation final : public nn::Augmenter {
+ public:
+  TableAugmentation();
+
+  void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
+                 std::span<std::uint8_t> views) override;
+
+ private:
+  // The source of each pixel of a view; kImagePixels: none, the pixel is black.
+  using SourceMap = std::array<std::uint16_t, fpga::kImagePixels>;
+
+  std::array<std::array<SourceMap, fpga::kCropSides.size()>, fpga::kRotationDegrees.size()> sources_;
+};
 
 TableAugmentation::TableAugmentation() {
   for (std::size_t rotation = 0; rotation < fpga::kRotationDegrees.size(); ++rotation) {
@@ -58,6 +82,23 @@ void TableAugmentation::MakeViews(std::span<const std::uint8_t> images, std::uin
     const SourceMap& map = sources_[*choice.rotation][*choice.crop];
     for (std::size_t i = 0; i < fpga::kImagePixels; ++i) views[at + i] = image[map[i]];
   }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(std::string_view name, std::size_t side) {
+  if (name == "continuous") {
+    return std::make_unique<nn::ContinuousAugmentation>(nn::ContinuousAugmentationOptions{.side = side});
+  }
+  if (name != "table") {
+    return absl::InvalidArgumentError(
+        fmt::format("augmentation is \"{}\", expected continuous or table", name));
+  }
+  if (side != fpga::kImageSide) {
+    return absl::InvalidArgumentError(
+        fmt::format("the table augmentation takes images of side {}, these have {}", fpga::kImageSide, side));
+  }
+  return std::make_unique<TableAugmentation>();
 }
 
 }  // namespace tributary::learner

@@ -1,4 +1,4 @@
-#include "node/learner/table_augmentation.h"
+#include "node/learner/augmentation.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/nn/kernel/random_stream.h"
-#include "node/learner/create_augmenter.h"
+#include "fpga/model/augmentation.h"
 
 namespace tributary::learner {
 namespace {
@@ -23,10 +23,10 @@ TEST(TableAugmentationTest, GivesTheModelsViewsBitForBit) {
   constexpr std::size_t kImages = 100;
   const std::vector<std::uint8_t> images = RandomImages(kImages);
   std::vector<std::uint8_t> views(images.size());
-  TableAugmentation augmentation;
+  const auto augmentation = *CreateAugmenter("table", fpga::kImageSide);
   for (std::uint64_t key = 0; key < 10; ++key) {
     const std::uint64_t bits = nn::RandomStream(key).Bits();
-    augmentation.MakeViews(images, bits, views);
+    augmentation->MakeViews(images, bits, views);
     fpga::AugmentationSequence sequence(static_cast<std::uint32_t>(bits), {});
     for (std::size_t n = 0; n < kImages; ++n) {
       fpga::Image image, view;
@@ -40,15 +40,13 @@ TEST(TableAugmentationTest, GivesTheModelsViewsBitForBit) {
 }
 
 TEST(CreateAugmenterTest, RefusesTheTablesForImagesOfAnotherSide) {
-  EXPECT_TRUE(CreateAugmenter(AugmentationSet::kTable, 28).ok());
-  EXPECT_EQ(CreateAugmenter(AugmentationSet::kTable, 32).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(CreateAugmenter(AugmentationSet::kContinuous, 32).ok());
+  EXPECT_TRUE(CreateAugmenter("table", 28).ok());
+  EXPECT_EQ(CreateAugmenter("table", 32).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(CreateAugmenter("continuous", 32).ok());
 }
 
 TEST(CreateAugmenterTest, KnowsItsSetsByName) {
-  EXPECT_EQ(*ParseAugmentationSet("table"), AugmentationSet::kTable);
-  EXPECT_EQ(*ParseAugmentationSet("continuous"), AugmentationSet::kContinuous);
-  EXPECT_EQ(ParseAugmentationSet("fast").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CreateAugmenter("fast", 28).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -1,0 +1,54 @@
+// How often a source gives a frame, in slots.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+
+#include "absl/status/statusor.h"
+#include "core/estimate/slot_length.h"
+#include "core/runtime/clock.h"
+
+namespace tributary::source {
+
+// One frame a slot, at most 2000 a second.
+double DefaultRateHz(estimate::SlotLength slot);
+
+// Slots from one frame to the next. InvalidArgument, naming rate_hz: the rate is not that of the slots
+// divided by a whole number, to within a ten-thousandth, or a frame is more than kMaxStride slots from the
+// next. A higher rate would put two frames into one slot.
+absl::StatusOr<std::uint64_t> SlotStride(double rate_hz, estimate::SlotLength slot);
+
+inline constexpr std::uint64_t kMaxStride = 1'000'000;
+
+// The largest lag of a slow reader before slots are left out: 0.2 s, and two frames at least.
+std::uint64_t MaxLagSlots(std::uint64_t stride, estimate::SlotLength slot);
+
+// Paces a source by the wall clock: sources that share it give frames of the same epochs, at the start of
+// their slots. A slow reader gets the slots that it missed, up to MaxLagSlots; older ones are left out and
+// counted. One thread's.
+class SlotPace {
+ public:
+  // `clock` outlives it. Errors: those of SlotStride.
+  static absl::StatusOr<SlotPace> Create(double rate_hz, estimate::SlotLength slot,
+                                         const runtime::Clock& clock);
+
+  // Leaves out what lags too far behind.
+  void CatchUp();
+  // Waits for the start of the next frame's slot. Cancelled once stop is requested.
+  absl::StatusOr<estimate::Epoch> Wait(const std::stop_token& stop);
+
+  std::uint64_t stride() const { return stride_; }
+  std::uint64_t missed_frames() const { return missed_frames_; }
+
+ private:
+  SlotPace(std::uint64_t stride, estimate::SlotLength slot, const runtime::Clock& clock)
+      : stride_(stride), slot_(slot), clock_(&clock) {}
+
+  std::uint64_t stride_;
+  estimate::SlotLength slot_;
+  const runtime::Clock* clock_;
+  estimate::Epoch next_epoch_ = 0;  // 0: not started
+  std::uint64_t missed_frames_ = 0;
+};
+
+}  // namespace tributary::source

@@ -1,0 +1,178 @@
+#include "node/workload/workload.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/nn/optimise/gaussian_nll.h"
+#include "core/nn/positioning/positioning_network.h"
+#include "core/status/macros.h"
+
+namespace tributary::workload {
+namespace {
+
+using Accelerator = accelerator::Accelerator;
+using Factor = std::array<double, 3>;  // l11, l21, l22
+
+// Runs the network and makes a position of each subject's outputs.
+class PositionWorkload : public Workload {
+ public:
+  explicit PositionWorkload(std::unique_ptr<Accelerator> accelerator)
+      : accelerator_(std::move(accelerator)) {}
+
+  std::uint32_t dimension() const override { return 2; }
+  std::uint64_t unusable_tuples() const override { return unusable_tuples_; }
+  Accelerator::Counters accelerator_counters() const override { return accelerator_->counters(); }
+
+  absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override {
+    tuples.epoch = samples.epoch;
+    tuples.captured_unix_ns = samples.captured_unix_ns;
+    tuples.dimension = dimension();
+    tuples.subjects.clear();
+    tuples.means.clear();
+    tuples.cholesky.clear();
+    tuples.contributors.clear();
+    const Accelerator::Shape shape = accelerator_->shape();
+    RETURN_IF_ERROR(Infer(samples, shape));
+    for (std::size_t i = 0; i < samples.subjects.size(); ++i) {
+      Append(samples.subjects[i],
+             PositionOf(&samples.features[i * shape.inputs], &outputs_[i * shape.outputs]), tuples);
+    }
+    return absl::OkStatus();
+  }
+
+ protected:
+  // The position of one subject; not finite if there is none.
+  virtual nn::GaussianPosition PositionOf(const float* features, const float* outputs) const = 0;
+
+ private:
+  // In batches as large as the accelerator takes.
+  absl::Status Infer(const source::SensorFrame& samples, const Accelerator::Shape& shape) {
+    const std::size_t subjects = samples.subjects.size();
+    if (samples.features.size() != subjects * shape.inputs) {
+      return absl::InvalidArgumentError(absl::StrCat(samples.features.size(), " features for ", subjects,
+                                                     " subjects; ", shape.inputs, " each are expected"));
+    }
+    outputs_.resize(subjects * shape.outputs);
+    for (std::size_t first = 0; first < subjects; first += shape.max_batch) {
+      const std::size_t batch = std::min(shape.max_batch, subjects - first);
+      RETURN_IF_ERROR(accelerator_->Infer(
+          std::span(samples.features).subspan(first * shape.inputs, batch * shape.inputs), batch,
+          std::span(outputs_).subspan(first * shape.outputs, batch * shape.outputs)));
+    }
+    return absl::OkStatus();
+  }
+
+  void Append(std::uint32_t subject, const nn::GaussianPosition& position, estimate::TupleFrame& tuples) {
+    const auto to_float = [](double v) { return static_cast<float>(v); };
+    std::array<float, 2> mean;
+    std::array<float, 3> factor;
+    std::ranges::transform(position.mean, mean.begin(), to_float);
+    std::ranges::transform(position.cholesky, factor.begin(), to_float);
+    const auto finite = [](float v) { return std::isfinite(v); };
+    if (!std::ranges::all_of(mean, finite) || !std::ranges::all_of(factor, finite) || !(factor[0] > 0.0f) ||
+        !(factor[2] > 0.0f)) {
+      ++unusable_tuples_;
+      return;
+    }
+    tuples.subjects.push_back(subject);
+    tuples.means.insert(tuples.means.end(), mean.begin(), mean.end());
+    tuples.cholesky.insert(tuples.cholesky.end(), factor.begin(), factor.end());
+  }
+
+  const std::unique_ptr<Accelerator> accelerator_;
+  std::vector<float> outputs_;
+  std::uint64_t unusable_tuples_ = 0;
+};
+
+// The lower factor of R·L·Lᵀ·Rᵀ: R·L brought to lower form by a rotation from the right, which leaves the
+// product with its transpose as it is. The determinant stays l11·l22, so no difference of nearly equal
+// numbers is formed.
+Factor Rotate(const Factor& l, double cosine, double sine) {
+  const double a11 = cosine * l[0] - sine * l[1];
+  const double a12 = -sine * l[2];
+  const double a21 = sine * l[0] + cosine * l[1];
+  const double a22 = cosine * l[2];
+  const double l11 = std::hypot(a11, a12);
+  return {l11, (a11 * a21 + a12 * a22) / l11, l[0] * l[2] / l11};
+}
+
+class Positioning final : public PositionWorkload {
+ public:
+  Positioning(std::unique_ptr<Accelerator> accelerator, const PanelPose& pose, double covariance_scale)
+      : PositionWorkload(std::move(accelerator)),
+        pose_(pose),
+        cosine_(std::cos(pose.angle_deg * std::numbers::pi / 180.0)),
+        sine_(std::sin(pose.angle_deg * std::numbers::pi / 180.0)),
+        covariance_scale_(covariance_scale) {}
+
+ private:
+  nn::GaussianPosition PositionOf(const float*, const float* outputs) const override {
+    std::array<double, nn::kGaussianOutputs> raw;
+    std::copy_n(outputs, raw.size(), raw.begin());
+    const nn::GaussianPosition panel = nn::GaussianHead(raw);
+    Factor site = Rotate(panel.cholesky, cosine_, sine_);
+    for (double& value : site) value *= covariance_scale_;
+    return {{pose_.x_m + cosine_ * panel.mean[0] - sine_ * panel.mean[1],
+             pose_.y_m + sine_ * panel.mean[0] + cosine_ * panel.mean[1]},
+            site};
+  }
+
+  const PanelPose pose_;
+  const double cosine_;
+  const double sine_;
+  const double covariance_scale_;
+};
+
+class Beacon final : public PositionWorkload {
+ public:
+  Beacon(std::unique_ptr<Accelerator> accelerator, const nn::BeaconNetwork& network)
+      : PositionWorkload(std::move(accelerator)), network_(network) {}
+
+ private:
+  nn::GaussianPosition PositionOf(const float* features, const float* outputs) const override {
+    nn::BeaconInputs ranges_m;
+    std::copy_n(features, ranges_m.size(), ranges_m.begin());
+    return {{outputs[0], outputs[1]}, nn::BeaconCholesky(network_, nn::NormaliseRanges(network_, ranges_m))};
+  }
+
+  const nn::BeaconNetwork network_;
+};
+
+absl::Status CheckShape(const char* workload, const Accelerator& accelerator, std::size_t inputs,
+                        std::size_t outputs) {
+  const Accelerator::Shape shape = accelerator.shape();
+  if (shape.inputs == inputs && shape.outputs == outputs && shape.max_batch > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(workload, " needs an accelerator of ", inputs, " inputs and ", outputs, " outputs; ",
+                   accelerator.description(), " has ", shape.inputs, " and ", shape.outputs));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(std::unique_ptr<Accelerator> accelerator,
+                                                            const PanelPose& pose, double covariance_scale) {
+  RETURN_IF_ERROR(
+      CheckShape("positioning", *accelerator, nn::PositioningNetwork::kInputs, nn::kGaussianOutputs));
+  if (!(std::isfinite(pose.x_m) && std::isfinite(pose.y_m) && std::isfinite(pose.angle_deg))) {
+    return absl::InvalidArgumentError("the panel's pose is not finite");
+  }
+  if (!(std::isfinite(covariance_scale) && covariance_scale > 0.0)) {
+    return absl::InvalidArgumentError("covariance_scale is not positive");
+  }
+  return std::make_unique<Positioning>(std::move(accelerator), pose, covariance_scale);
+}
+
+absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<Accelerator> accelerator,
+                                                       const nn::BeaconNetwork& network) {
+  RETURN_IF_ERROR(
+      CheckShape("beacon", *accelerator, nn::BeaconNetwork::kInputs, nn::BeaconNetwork::kOutputs));
+  return std::make_unique<Beacon>(std::move(accelerator), network);
+}
+
+}  // namespace tributary::workload
