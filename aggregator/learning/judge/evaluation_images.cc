@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/images/image_set.h"
+#include "core/status/macros.h"
 
 namespace tributary::learning {
 namespace {
@@ -30,28 +31,23 @@ images::ImageSet TakeEveryOther(images::ImageSet& train) {
 
 absl::StatusOr<images::ImageSet> ReadLabelled(const std::string& images, const std::string& labels,
                                               images::ImageUse use) {
-  absl::StatusOr<images::ImageSet> set = images::ReadImages(images, labels, use);
-  if (!set.ok()) return set.status();
-  if (set->count() > 0 && set->labels.size() == set->count()) return set;
+  ASSIGN_OR_RETURN(images::ImageSet set, images::ReadImages(images, labels, use));
+  if (set.count() > 0 && set.labels.size() == set.count()) return set;
   return absl::InvalidArgumentError(
-      fmt::format("{}: {} images and {} labels, evaluation needs a label for each", images, set->count(),
-                  set->labels.size()));
+      fmt::format("{}: {} images and {} labels, evaluation needs a label for each", images, set.count(),
+                  set.labels.size()));
 }
 
 }  // namespace
 
 absl::StatusOr<EvaluationImages> ReadEvaluationImages(const EvaluationFiles& files) {
-  absl::StatusOr<images::ImageSet> train =
-      ReadLabelled(files.images, files.labels, images::ImageUse::kTraining);
-  if (!train.ok()) return train.status();
-  EvaluationImages images{*std::move(train), {}};
+  EvaluationImages images;
+  ASSIGN_OR_RETURN(images.train, ReadLabelled(files.images, files.labels, images::ImageUse::kTraining));
   if (files.test_images.empty() && files.images != "glyphs") {
     images.test = TakeEveryOther(images.train);
   } else {
     const std::string& name = files.test_images.empty() ? files.images : files.test_images;
-    absl::StatusOr<images::ImageSet> test = ReadLabelled(name, files.test_labels, images::ImageUse::kTest);
-    if (!test.ok()) return test.status();
-    images.test = *std::move(test);
+    ASSIGN_OR_RETURN(images.test, ReadLabelled(name, files.test_labels, images::ImageUse::kTest));
   }
   Keep(images.train, files.max_images);
   Keep(images.test, files.max_images);

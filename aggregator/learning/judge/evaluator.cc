@@ -11,15 +11,14 @@
 #include <vector>
 
 #include "core/nn/encoder/encoder_file.h"
-#include "core/nn/encoder/self_supervised_trainer.h"
+#include "core/status/macros.h"
 
 namespace tributary::learning {
 namespace {
 
 absl::StatusOr<std::string> ReadAll(OpenModel model) {
   std::string file(model.record.file.bytes, '\0');
-  const absl::StatusOr<std::size_t> got = model.file.Read(file.data(), file.size());
-  if (!got.ok()) return got.status();
+  RETURN_IF_ERROR(model.file.Read(file.data(), file.size()).status());
   return file;
 }
 
@@ -42,11 +41,9 @@ absl::StatusOr<std::vector<float>> FeaturesOf(nn::SelfSupervisedTrainer& trainer
 
 absl::StatusOr<nn::EncoderEvaluation> Evaluate(nn::SelfSupervisedTrainer& trainer,
                                                const EvaluationImages& images, const std::stop_token& stop) {
-  const absl::StatusOr<std::vector<float>> train = FeaturesOf(trainer, images.train, stop);
-  if (!train.ok()) return train.status();
-  const absl::StatusOr<std::vector<float>> test = FeaturesOf(trainer, images.test, stop);
-  if (!test.ok()) return test.status();
-  return nn::EvaluateFeatures({*train, images.train.labels}, {*test, images.test.labels},
+  ASSIGN_OR_RETURN(const std::vector<float> train, FeaturesOf(trainer, images.train, stop));
+  ASSIGN_OR_RETURN(const std::vector<float> test, FeaturesOf(trainer, images.test, stop));
+  return nn::EvaluateFeatures({train, images.train.labels}, {test, images.test.labels},
                               trainer.options().encoder.feature_count());
 }
 
@@ -80,11 +77,8 @@ void Evaluator::OnChange() {
     std::uint32_t& seen = seen_[run];
     if (!record->to_judge || *record->to_judge <= seen) continue;
     seen = *record->to_judge;
-    {
-      runtime::MutexLock lock(mutex_);
-      const auto [wanted, added] = wanted_.insert_or_assign(run, seen);
-      if (!added) ++skipped_;
-    }
+    runtime::MutexLock lock(mutex_);
+    if (!wanted_.insert_or_assign(run, seen).second) ++skipped_;
     changed_.notify_one();
   }
 }
@@ -119,29 +113,23 @@ absl::StatusOr<v1::Evaluation> Evaluator::Judge(const std::string& run, std::uin
   std::future<absl::StatusOr<OpenModel>> answer = promise.get_future();
   coordinator_.OpenModelAfter(
       run, round, [&promise](absl::StatusOr<OpenModel> model) { promise.set_value(std::move(model)); });
-  absl::StatusOr<OpenModel> model = answer.get();
-  if (!model.ok()) return model.status();
-  const absl::StatusOr<std::string> file = ReadAll(*std::move(model));
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<nn::EncoderFile> encoder = nn::DecodeEncoder(*file);
-  if (!encoder.ok()) return encoder.status();
-  const auto trainer = nn::SelfSupervisedTrainer::Create(encoder->options);
-  if (!trainer.ok()) return trainer.status();
-  if (images_.train.side != encoder->options.encoder.side) {
+  ASSIGN_OR_RETURN(OpenModel model, answer.get());
+  ASSIGN_OR_RETURN(const std::string file, ReadAll(std::move(model)));
+  ASSIGN_OR_RETURN(const nn::EncoderFile encoder, nn::DecodeEncoder(file));
+  ASSIGN_OR_RETURN(const auto trainer, nn::SelfSupervisedTrainer::Create(encoder.options));
+  if (images_.train.side != encoder.options.encoder.side) {
     return absl::InvalidArgumentError("the operator's images are of another side than the model's");
   }
-  if (absl::Status status = (*trainer)->SetParameters(encoder->parameters); !status.ok()) return status;
-  const absl::StatusOr<nn::EncoderEvaluation> trained = Evaluate(**trainer, images_, stop);
-  if (!trained.ok()) return trained.status();
-  const absl::StatusOr<nn::EncoderEvaluation> random = Baseline(run, encoder->options, stop);
-  if (!random.ok()) return random.status();
+  RETURN_IF_ERROR(trainer->SetParameters(encoder.parameters));
+  ASSIGN_OR_RETURN(const nn::EncoderEvaluation trained, Evaluate(*trainer, images_, stop));
+  ASSIGN_OR_RETURN(const nn::EncoderEvaluation random, Baseline(run, encoder.options, stop));
   v1::Evaluation evaluation;
-  evaluation.set_linear_probe(trained->linear_accuracy);
-  evaluation.set_knn(trained->knn_accuracy);
-  evaluation.set_spread(trained->spread);
-  evaluation.set_random_linear_probe(random->linear_accuracy);
-  evaluation.set_random_knn(random->knn_accuracy);
-  evaluation.set_random_spread(random->spread);
+  evaluation.set_linear_probe(trained.linear_accuracy);
+  evaluation.set_knn(trained.knn_accuracy);
+  evaluation.set_spread(trained.spread);
+  evaluation.set_random_linear_probe(random.linear_accuracy);
+  evaluation.set_random_knn(random.knn_accuracy);
+  evaluation.set_random_spread(random.spread);
   evaluation.set_test_images(static_cast<std::uint32_t>(images_.test.count()));
   return evaluation;
 }
@@ -150,13 +138,11 @@ absl::StatusOr<nn::EncoderEvaluation> Evaluator::Baseline(const std::string& run
                                                           const nn::SelfSupervisedOptions& options,
                                                           const std::stop_token& stop) {
   if (const auto known = baselines_.find(run); known != baselines_.end()) return known->second;
-  const auto random = nn::SelfSupervisedTrainer::Create(options);
-  if (!random.ok()) return random.status();
+  ASSIGN_OR_RETURN(const auto random, nn::SelfSupervisedTrainer::Create(options));
   // A random encoder has seen no batches: without this its norms would do nothing.
-  (*random)->CalibrateStatistics(images_.train.pixels);
-  absl::StatusOr<nn::EncoderEvaluation> evaluation = Evaluate(**random, images_, stop);
-  if (evaluation.ok()) baselines_.emplace(run, *evaluation);
-  return evaluation;
+  random->CalibrateStatistics(images_.train.pixels);
+  ASSIGN_OR_RETURN(const nn::EncoderEvaluation evaluation, Evaluate(*random, images_, stop));
+  return baselines_.emplace(run, evaluation).first->second;
 }
 
 }  // namespace tributary::learning

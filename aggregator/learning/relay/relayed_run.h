@@ -29,14 +29,18 @@ struct PartialSum {
 // for the round.
 //
 // Only the round's model is kept, and only on the disk. One thread at a time.
-class RelayedRun final : public SumSink {
+class RelayedRun {
  public:
   // Called once: with the sum when the round has closed, or with why there is none.
   using SumDone = std::function<void(absl::StatusOr<PartialSum>)>;
 
   // The run outlives it.
-  explicit RelayedRun(Run& run) : run_(run) { run_.SetSink(this); }
-  ~RelayedRun() override { run_.SetSink(nullptr); }
+  explicit RelayedRun(Run& run) : run_(run) {
+    run_.SetSink([this] { OnRoundClosed(); });
+  }
+  ~RelayedRun() { run_.SetSink(nullptr); }
+  RelayedRun(const RelayedRun&) = delete;
+  RelayedRun& operator=(const RelayedRun&) = delete;
 
   // The parent asks for this round, perhaps again. Errors: those of Run::BeginParentRound; `done` is then not
   // called.
@@ -54,9 +58,8 @@ class RelayedRun final : public SumSink {
   // To be called after each Run::Advance: who waits for a sum that will not come is told so.
   void GiveUpIfOver();
 
-  void OnRoundClosed() override;
-
  private:
+  void OnRoundClosed();
   absl::StatusOr<PartialSum> Sum();
 
   Run& run_;

@@ -1,6 +1,4 @@
 // Rounds of FedBuff.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -29,14 +27,12 @@ class BufferedRound final : public Round {
   std::optional<Admission> Refuse(const SubmissionHeader& header, const ParticipantStatus& sender,
                                   std::size_t earlier_models, std::int64_t /*now_ns*/) const override {
     if (step() != RoundStep::kTraining) {
-      return Admission::Refused(SubmissionRefusal::kBusy, fmt::format("round {} is being averaged", number()),
-                                true);
+      return Admission::TryAgain(SubmissionRefusal::kBusy, "round {} is being averaged", number());
     }
     const std::uint32_t staleness = number() - header.round;
     if (header.round == 0 || staleness > earlier_models) {
-      return Admission::Refused(SubmissionRefusal::kStale,
-                                fmt::format("round {} is {} behind, at most {} are taken", header.round,
-                                            staleness, earlier_models));
+      return Admission::Refused(SubmissionRefusal::kStale, "round {} is {} behind, at most {} are taken",
+                                header.round, staleness, earlier_models);
     }
     if (header.round < sender.last_round) {
       return Admission::Refused(SubmissionRefusal::kStale, "a newer update of this node has been taken");

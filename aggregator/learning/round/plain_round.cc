@@ -1,6 +1,7 @@
 // Rounds that end with the asked nodes: plain ones and, with three more steps, those of secure aggregation.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -107,21 +108,19 @@ class PlainRound : public Round {
 std::optional<Admission> PlainRound::Refuse(const SubmissionHeader& header,
                                             const ParticipantStatus& /*sender*/,
                                             std::size_t /*earlier_models*/, std::int64_t now_ns) const {
+  using enum SubmissionRefusal;
   if (header.round < number() || step() > RoundStep::kTraining) {
-    return Admission::Refused(SubmissionRefusal::kStale, fmt::format("round {} is over", header.round));
+    return Admission::Refused(kStale, "round {} is over", header.round);
   }
   if (step() < RoundStep::kTraining || !turnout_.Asked(header.node)) {
-    return Admission::Refused(
-        SubmissionRefusal::kNotAsked,
-        fmt::format("{} was not asked for an update in round {}", header.node, header.round));
+    return Admission::Refused(kNotAsked, "{} was not asked for an update in round {}", header.node,
+                              header.round);
   }
   if (HasDeclined(header.node)) {
-    return Admission::Refused(SubmissionRefusal::kNotAsked,
-                              fmt::format("{} declined round {}", header.node, header.round));
+    return Admission::Refused(kNotAsked, "{} declined round {}", header.node, header.round);
   }
   if (now_ns > deadline_ns()) {
-    return Admission::Refused(SubmissionRefusal::kLate,
-                              fmt::format("the deadline of round {} has passed", header.round));
+    return Admission::Refused(kLate, "the deadline of round {} has passed", header.round);
   }
   return std::nullopt;
 }
@@ -130,39 +129,37 @@ Admission PlainRound::Weigh(const SubmissionHeader& header, double weight) const
   if (auto refusal = RefuseContributors(header)) return *std::move(refusal);
   const AskedNode* asked = Asked(header.node);
   if (weight <= asked->weight) return Admission::Go(weight);
-  return Admission::Refused(
-      SubmissionRefusal::kSampleCount,
-      fmt::format("{} samples, {} had declared {}", header.sample_count, header.node, asked->sample_count));
+  return Admission::Refused(SubmissionRefusal::kSampleCount, "{} samples, {} had declared {}",
+                            header.sample_count, header.node, asked->sample_count);
 }
 
 // Whether the contributors of a partial sum add up, and none of them counts elsewhere. Null if they may
 // count.
 std::optional<Admission> PlainRound::RefuseContributors(const SubmissionHeader& header) const {
   if (header.contributors.empty()) return std::nullopt;
-  const auto refused = [](std::string message) {
-    return Admission::Refused(SubmissionRefusal::kContributors, std::move(message));
-  };
+  using enum SubmissionRefusal;
   std::set<std::string_view> seen;
   std::vector<std::string> elsewhere;
   std::uint64_t samples = 0;
   for (const auto& [node, sample_count] : header.contributors) {
     if (node.empty() || node == header.node || !seen.insert(node).second) {
-      return refused(fmt::format("\"{}\" is empty, named twice or the sender itself", node));
+      return Admission::Refused(kContributors, "\"{}\" is empty, named twice or the sender itself", node);
     }
     // Nobody speaks for a node that speaks for itself, whoever comes first.
     if (turnout_.Asked(node) || updates().Counts(node)) elsewhere.push_back(node);
     if (sample_count == 0 || sample_count > header.sample_count - samples) {
-      return refused(fmt::format("the samples of {} do not fit the sum", node));
+      return Admission::Refused(kContributors, "the samples of {} do not fit the sum", node);
     }
     samples += sample_count;
   }
   if (samples != header.sample_count) {
-    return refused(fmt::format("{} samples, the contributors have {}", header.sample_count, samples));
+    return Admission::Refused(kContributors, "{} samples, the contributors have {}", header.sample_count,
+                              samples);
   }
   if (elsewhere.empty()) return std::nullopt;
-  Admission refusal =
-      refused(fmt::format("{} takes part itself or has been counted already, as {} others of {}",
-                          elsewhere.front(), elsewhere.size() - 1, header.contributors.size()));
+  Admission refusal = Admission::Refused(
+      kContributors, "{} takes part itself or has been counted already, as {} others of {}",
+      elsewhere.front(), elsewhere.size() - 1, header.contributors.size());
   if (elsewhere.size() == header.contributors.size()) return refusal;  // nothing would be left
   elsewhere.resize(std::min(elsewhere.size(), Admission::kNamed));
   refusal.counted_elsewhere = std::move(elsewhere);
@@ -243,14 +240,12 @@ class MaskedRound final : public PlainRound {
 
 }  // namespace
 
-std::unique_ptr<Round> MakePlainRound(const RunConfig& config, RoundStarted started,
-                                      std::int64_t deadline_ns) {
+std::unique_ptr<Round> MakeRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns) {
+  if (config.asynchronous()) return MakeBufferedRound(config, std::move(started), deadline_ns);
+  if (config.privacy.secure_aggregation) {
+    return std::make_unique<MaskedRound>(config, std::move(started), deadline_ns);
+  }
   return std::make_unique<PlainRound>(config, std::move(started), deadline_ns);
-}
-
-std::unique_ptr<Round> MakeMaskedRound(const RunConfig& config, RoundStarted started,
-                                       std::int64_t deadline_ns) {
-  return std::make_unique<MaskedRound>(config, std::move(started), deadline_ns);
 }
 
 }  // namespace tributary::learning

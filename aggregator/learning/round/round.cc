@@ -8,12 +8,6 @@
 
 namespace tributary::learning {
 
-std::unique_ptr<Round> MakeRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns) {
-  if (config.asynchronous()) return MakeBufferedRound(config, std::move(started), deadline_ns);
-  const auto make = config.privacy.secure_aggregation ? MakeMaskedRound : MakePlainRound;
-  return make(config, std::move(started), deadline_ns);
-}
-
 Round::Round(RoundStarted started, RoundStep first, std::int64_t deadline_ns)
     : started_(std::move(started)), step_(first), deadline_ns_(deadline_ns) {}
 
@@ -22,11 +16,15 @@ const AskedNode* Round::Asked(std::string_view node) const {
   return found != started_.asked.end() && found->node == node ? &*found : nullptr;
 }
 
-std::optional<TaskKind> Round::TaskFor(const ParticipantStatus& node) const {
+TaskKind Round::TaskOf(RoundStep step) {
   static constexpr std::array<TaskKind, 4> kTasks = {TaskKind::kAdvertiseKeys, TaskKind::kShareKeys,
                                                      TaskKind::kTrain, TaskKind::kUnmask};
+  return kTasks[static_cast<std::size_t>(step)];
+}
+
+std::optional<TaskKind> Round::TaskFor(const ParticipantStatus& node) const {
   if (step_ == RoundStep::kClosing || StandingOf(node) != Standing::kAwaited) return std::nullopt;
-  return kTasks[static_cast<std::size_t>(step_)];
+  return TaskOf(step_);
 }
 
 void Round::Release(const SubmissionHeader& header) {

@@ -93,6 +93,8 @@ class Round {
   const AskedNode* Asked(std::string_view node) const;  // null: it was not
   bool HasDeclined(std::string_view node) const { return declined_.contains(node); }
 
+  // What a node does in that step, which is not kClosing.
+  static TaskKind TaskOf(RoundStep step);
   // Null: it has nothing to do at present.
   std::optional<TaskKind> TaskFor(const ParticipantStatus& node) const;
   virtual Standing StandingOf(const ParticipantStatus& node) const = 0;
@@ -146,23 +148,22 @@ class Round {
   DeclinedTasks declines_;
 };
 
-// A round in which each asked node sends one update. It is over when every asked node has answered or given
-// up, when so many have declined that the quorum is out of reach, or at the deadline. With fewer updates than
-// the quorum it has failed. `config` must outlive the round, here and below.
-std::unique_ptr<Round> MakePlainRound(const RunConfig& config, RoundStarted started,
-                                      std::int64_t deadline_ns);
-// A round of secure aggregation: a plain round between three more steps (keys, shares, unmasking). Each step
-// goes on with those that have done the one before, and fails with fewer than the quorum or the threshold.
-// Unmasking ends as soon as the threshold is reached: more shares would not tell more.
-std::unique_ptr<Round> MakeMaskedRound(const RunConfig& config, RoundStarted started,
-                                       std::int64_t deadline_ns);
-// A round of FedBuff: one version of the model, which the first updates to come make go on. Every node of the
-// run may send, from this version or one of the few before; a stale update weighs less. The round is over
-// when the buffer is full, or at the deadline if the quorum is there. Otherwise it waits on with another
-// deadline and asks those again that had given up. It never fails by itself.
-std::unique_ptr<Round> MakeBufferedRound(const RunConfig& config, RoundStarted started,
-                                         std::int64_t deadline_ns);
-// The kind that the run asks for.
+// The kind that the run asks for; `config` must outlive it.
+//
+// Plain: each asked node sends one update. The round is over when every asked node has answered or given up,
+// when so many have declined that the quorum is out of reach, or at the deadline. With fewer updates than the
+// quorum it has failed.
+//
+// Secure aggregation: a plain round between three more steps (keys, shares, unmasking). Each step goes on
+// with those that have done the one before, and fails with fewer than the quorum or the threshold. Unmasking
+// ends as soon as the threshold is reached: more shares would not tell more.
+//
+// FedBuff: one version of the model, which the first updates to come make go on. Every node of the run may
+// send, from this version or one of the few before; a stale update weighs less. The round is over when the
+// buffer is full, or at the deadline if the quorum is there. Otherwise it waits on with another deadline and
+// asks those again that had given up. It never fails by itself.
 std::unique_ptr<Round> MakeRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns);
+std::unique_ptr<Round> MakeBufferedRound(const RunConfig& config, RoundStarted started,
+                                         std::int64_t deadline_ns);  // FedBuff's
 
 }  // namespace tributary::learning

@@ -16,68 +16,60 @@ namespace {
 std::optional<Admission> RefuseContents(const SubmissionHeader& header, const RunConfig& config,
                                         const ModelVersions& versions, std::size_t staleness,
                                         bool partial_sums) {
+  using enum SubmissionRefusal;
   const ModelFacts& model = versions.present();
   if (header.schema != model.schema) {
-    return Admission::Refused(SubmissionRefusal::kSchema,
-                              fmt::format("schema {}, this run's is {}", parameters::HexOf(header.schema),
-                                          parameters::HexOf(model.schema)));
+    return Admission::Refused(kSchema, "schema {}, this run's is {}", parameters::HexOf(header.schema),
+                              parameters::HexOf(model.schema));
   }
   if (header.element_count != model.element_count) {
-    return Admission::Refused(
-        SubmissionRefusal::kSchema,
-        fmt::format("{} elements, the model has {}", header.element_count, model.element_count));
+    return Admission::Refused(kSchema, "{} elements, the model has {}", header.element_count,
+                              model.element_count);
   }
   const parameters::Sha256& base = versions.Before(staleness);
   if (header.base_model != base) {
-    return Admission::Refused(
-        SubmissionRefusal::kBaseModel,
-        fmt::format("the update is the difference to {}, round {} starts from {}",
-                    parameters::HexOf(header.base_model), header.round, parameters::HexOf(base)));
+    return Admission::Refused(kBaseModel, "the update is the difference to {}, round {} starts from {}",
+                              parameters::HexOf(header.base_model), header.round, parameters::HexOf(base));
   }
   const bool partial = !header.contributors.empty();
   if (partial != partial_sums) {
-    return Admission::Refused(SubmissionRefusal::kContributors,
-                              fmt::format("{} had {} that its updates are partial sums, this one is{}",
-                                          header.node, partial ? "not said" : "said", partial ? "" : " not"));
+    return Admission::Refused(kContributors, "{} had {} that its updates are partial sums, this one is{}",
+                              header.node, partial ? "not said" : "said", partial ? "" : " not");
   }
   const bool fixed = header.encoding == parameters::UpdateEncoding::kFixed32;
   if (fixed != (partial || config.privacy.secure_aggregation)) {
-    return Admission::Refused(
-        SubmissionRefusal::kEncoding,
-        fmt::format("{}: masked updates and partial sums come as fixed32, others do not",
-                    parameters::UpdateEncodingName(header.encoding)));
+    return Admission::Refused(kEncoding, "{}: masked updates and partial sums come as fixed32, others do not",
+                              parameters::UpdateEncodingName(header.encoding));
   }
   if (header.sample_count == 0 || header.sample_count > config.max_samples) {
-    return Admission::Refused(
-        SubmissionRefusal::kSampleCount,
-        fmt::format("{} samples, expected 1 to {}", header.sample_count, config.max_samples));
+    return Admission::Refused(kSampleCount, "{} samples, expected 1 to {}", header.sample_count,
+                              config.max_samples);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-RoundSequence::RoundSequence(const RunConfig& config) : config_(&config) {
+RoundSequence::RoundSequence(const RunConfig& config, std::uint64_t lots) : config_(&config) {
   if (config.relayed) {
-    source_.reset(parent_ = new ParentRounds(config.weighting));
+    source_ = std::make_unique<ParentRounds>(config.weighting);
+    parent_ = static_cast<ParentRounds*>(source_.get());
   } else {
-    source_.reset(drawn_ = new DrawnRounds(config));
+    source_ = std::make_unique<DrawnRounds>(config, lots);
+    drawn_ = static_cast<DrawnRounds*>(source_.get());
   }
 }
 
 Admission RoundSequence::Judge(const SubmissionHeader& header, const Roster::Node& sender,
                                const ModelVersions& versions, std::int64_t now_ns) const {
+  using enum SubmissionRefusal;
   if (header.round > last_) {
-    return Admission::Refused(SubmissionRefusal::kFutureRound,
-                              fmt::format("round {}, the last is {}", header.round, last_));
+    return Admission::Refused(kFutureRound, "round {}, the last is {}", header.round, last_);
   }
   if (!round_ && config_->asynchronous()) {
-    return Admission::Refused(SubmissionRefusal::kBusy, fmt::format("round {} is being averaged", last_),
-                              true);
+    return Admission::TryAgain(kBusy, "round {} is being averaged", last_);
   }
-  if (!round_) {
-    return Admission::Refused(SubmissionRefusal::kStale, fmt::format("round {} is over", header.round));
-  }
+  if (!round_) return Admission::Refused(kStale, "round {} is over", header.round);
   if (auto refusal = round_->Refuse(header, sender.status, versions.earlier(), now_ns))
     return *std::move(refusal);
   const std::size_t staleness = round_->number() - header.round;

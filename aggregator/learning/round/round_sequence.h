@@ -66,7 +66,8 @@ class ModelVersions {
 // roster's counts of dropped rounds. One thread at a time.
 class RoundSequence {
  public:
-  explicit RoundSequence(const RunConfig& config);  // `config` must outlive it
+  // `config` must outlive it. `lots`: of DrawnRounds.
+  RoundSequence(const RunConfig& config, std::uint64_t lots);
 
   Round* under_way() { return round_.get(); }  // null: none
   const Round* under_way() const { return round_.get(); }

@@ -49,7 +49,7 @@ void DrawnRounds::Rest(std::int64_t deadline_ns, std::int64_t now_ns) {
 
 bool DrawnRounds::Chosen(std::string_view node, std::uint32_t round) const {
   if (config_.sample_fraction >= 1) return true;
-  std::uint64_t state = Mix(config_.client.seed() ^ Mix(config_.privacy.noise_seed) ^ secret_ ^ Mix(round));
+  std::uint64_t state = Mix(config_.client.seed() ^ Mix(config_.privacy.noise_seed) ^ lots_ ^ Mix(round));
   for (const char c : node) state = Mix(state ^ static_cast<unsigned char>(c));
   return static_cast<double>(state >> 11) * 0x1p-53 < config_.sample_fraction;
 }

@@ -40,11 +40,9 @@ class RoundSource {
 // or what is left of the deadline. A draw that misses the quorum again and again rests as well.
 class DrawnRounds final : public RoundSource {
  public:
-  // `config` must outlive it.
-  explicit DrawnRounds(const RunConfig& config) : config_(config) {}
+  // `config` must outlive it. Who is asked is drawn from `lots` as well.
+  DrawnRounds(const RunConfig& config, std::uint64_t lots) : config_(config), lots_(lots) {}
 
-  // Who is asked is drawn from this as well. 0 at first.
-  void DrawLotsBy(std::uint64_t secret) { secret_ = secret; }
   // A round failed before its deadline: too many had declined.
   void Rest(std::int64_t deadline_ns, std::int64_t now_ns);
   // A round was committed: the next rest is a short one.
@@ -63,7 +61,7 @@ class DrawnRounds final : public RoundSource {
   std::size_t required() const { return std::max(config_.min_nodes, config_.quorum); }
 
   const RunConfig& config_;
-  std::uint64_t secret_ = 0;
+  const std::uint64_t lots_;
   std::int64_t rest_ns_ = kFirstRestNs;
   std::int64_t rest_until_ns_ = 0;  // no round starts before; 0: none failed so
 };

@@ -30,7 +30,7 @@ class RoundSourceTest : public ::testing::Test {
 
 TEST_F(RoundSourceTest, ADrawThatNeverHitsTheQuorumIsNotRepeatedByEachNodeThatJoins) {
   config_.sample_fraction = 1e-12;
-  DrawnRounds rounds(config_);
+  DrawnRounds rounds(config_, 0);
   Join("ash");
   EXPECT_FALSE(rounds.Next(roster_, last_, 0));
   EXPECT_EQ(last_, 0u) << "too few nodes: no lots were drawn";
@@ -50,7 +50,7 @@ TEST_F(RoundSourceTest, ADrawThatNeverHitsTheQuorumIsNotRepeatedByEachNodeThatJo
 
 TEST_F(RoundSourceTest, PassesOverNumbersWhoseDrawMissesTheQuorum) {
   config_.sample_fraction = 0.1;
-  DrawnRounds rounds(config_);
+  DrawnRounds rounds(config_, 0);
   for (const char* node : {"ash", "birch", "cedar"}) Join(node);
   const std::optional<RoundPlan> plan = rounds.Next(roster_, last_, 0);
   ASSERT_TRUE(plan);
@@ -63,8 +63,7 @@ TEST_F(RoundSourceTest, PassesOverNumbersWhoseDrawMissesTheQuorum) {
 TEST_F(RoundSourceTest, DrawsTheSameNodesInEveryRelease) {
   config_.sample_fraction = 0.5;
   config_.client.set_seed(3);
-  DrawnRounds rounds(config_);
-  rounds.DrawLotsBy(11);
+  DrawnRounds rounds(config_, 11);
   for (int i = 0; i < 10; ++i) Join("node" + std::to_string(i));
   const std::optional<RoundPlan> plan = rounds.Next(roster_, last_, 0);
   ASSERT_TRUE(plan);

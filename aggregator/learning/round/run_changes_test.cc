@@ -142,13 +142,13 @@ TEST_F(RunChangesTest, AnotherDeadlineConcernsEveryone) {
 
 TEST_F(RunChangesTest, AnOperatorConcernsEveryone) {
   StartWithThree();
-  ASSERT_TRUE(run_->Pause().ok());
+  ASSERT_TRUE(run_->SetPaused(true, now_ns_).ok());
   ExpectEveryone();
-  ASSERT_TRUE(run_->Pause().ok());
+  ASSERT_TRUE(run_->SetPaused(true, now_ns_).ok());
   ExpectNobody();
-  ASSERT_TRUE(run_->Resume(now_ns_).ok());
+  ASSERT_TRUE(run_->SetPaused(false, now_ns_).ok());
   ExpectEveryone();
-  ASSERT_TRUE(run_->Resume(now_ns_).ok());
+  ASSERT_TRUE(run_->SetPaused(false, now_ns_).ok());
   ExpectNobody();
   Take(run_->FailRound(7, "another round", now_ns_));
   ExpectNobody();

@@ -45,8 +45,8 @@ class RunFixture : public ::testing::Test {
     return identity;
   }
 
-  void Create() {
-    auto run = RunState::Create(config_, model_);
+  void Create(std::uint64_t lots = 0) {
+    auto run = RunState::Create(config_, model_, lots);
     ASSERT_TRUE(run.ok()) << run.status();
     run_ = std::move(*run);
     events_.clear();

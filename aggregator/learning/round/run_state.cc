@@ -19,56 +19,48 @@ constexpr SubmissionRefusal kFaultsOfUpdate[] = {
 
 }  // namespace
 
-RunState::RunState(RunConfig config, const ModelFacts& model)
+RunState::RunState(RunConfig config, const ModelFacts& model, std::uint64_t lots)
     : config_(std::make_unique<const RunConfig>(std::move(config))),
       versions_(model, config_->asynchronous() ? config_->buffer.max_staleness : 0),
-      rounds_(*config_) {
+      rounds_(*config_, lots) {
   roster_.changes().AddEveryone();
 }
 
-absl::StatusOr<RunState> RunState::Create(RunConfig config, const ModelFacts& model) {
+absl::StatusOr<RunState> RunState::Create(RunConfig config, const ModelFacts& model, std::uint64_t lots) {
   RETURN_IF_ERROR(Validate(config));
   if (model.element_count == 0) return absl::InvalidArgumentError("the model has no elements");
-  return RunState(std::move(config), model);
-}
-
-void RunState::DrawLotsBy(std::uint64_t secret) {
-  if (rounds_.drawn() != nullptr) rounds_.drawn()->DrawLotsBy(secret);
+  return RunState(std::move(config), model, lots);
 }
 
 // ---- What a restart needs.
 
 RunSnapshot RunState::Snapshot() const {
-  RunSnapshot snapshot;
-  snapshot.round = rounds_.last();
-  snapshot.committed = committed_;
-  snapshot.paused = paused_;
-  snapshot.stopped = stopped_;
-  if (const Round* round = under_way()) {
-    snapshot.open = round->started();
-    snapshot.step = round->step();
-  }
-  snapshot.closed = closed();
-  snapshot.earlier_models = versions_.Earlier();
-  snapshot.participants = roster_.Statuses();
-  return snapshot;
+  const Round* round = under_way();
+  return {.round = rounds_.last(),
+          .committed = committed_,
+          .paused = paused_,
+          .stopped = stopped_,
+          .open = round == nullptr ? std::nullopt : std::optional(round->started()),
+          .step = round == nullptr ? RoundStep::kTraining : round->step(),
+          .accepted = {},
+          .closed = closed(),
+          .earlier_models = versions_.Earlier(),
+          .participants = roster_.Statuses()};
 }
 
 absl::StatusOr<RunState> RunState::Restore(RunConfig config, const ModelFacts& model,
-                                           const RunSnapshot& snapshot) {
-  absl::StatusOr<RunState> state = Create(std::move(config), model);
-  if (!state.ok()) return state;
-  state->committed_ = snapshot.committed;
-  state->paused_ = snapshot.paused;
-  state->stopped_ = snapshot.stopped;
-  state->restored_ = true;
-  state->versions_.RestoreEarlier(snapshot.earlier_models);
-  for (const ParticipantStatus& status : snapshot.participants) state->roster_.Restore(status);
-  state->rounds_.RestoreLast(snapshot.round);
+                                           const RunSnapshot& snapshot, std::uint64_t lots) {
+  ASSIGN_OR_RETURN(RunState state, Create(std::move(config), model, lots));
+  state.committed_ = snapshot.committed;
+  state.paused_ = snapshot.paused;
+  state.stopped_ = snapshot.stopped;
+  state.restored_ = true;
+  state.versions_.RestoreEarlier(snapshot.earlier_models);
+  for (const ParticipantStatus& status : snapshot.participants) state.roster_.Restore(status);
+  state.rounds_.RestoreLast(snapshot.round);
   if (!snapshot.open) return state;
-  RETURN_IF_ERROR(state->rounds_.RestoreRound(*snapshot.open,
-                                              snapshot.closed ? RoundStep::kClosing : snapshot.step,
-                                              snapshot.accepted, state->roster_));
+  const RoundStep step = snapshot.closed ? RoundStep::kClosing : snapshot.step;
+  RETURN_IF_ERROR(state.rounds_.RestoreRound(*snapshot.open, step, snapshot.accepted, state.roster_));
   return state;
 }
 
@@ -103,32 +95,20 @@ bool RunState::CannotTrain(std::string_view node) const {
 }
 
 NodeTask RunState::TaskOf(std::string_view node) const {
-  NodeTask task;
-  if (ended()) {
-    task.kind = TaskKind::kEnded;
-    task.reason = stopped_ ? "the run was stopped" : "all rounds are done";
-    return task;
-  }
+  if (ended()) return {.kind = TaskKind::kEnded, .reason = StatusMessage()};
   const Roster::Node* known = roster_.Find(node);
-  if (known == nullptr) {
-    task.reason = "the node has not joined";
-    return task;
-  }
+  if (known == nullptr) return {.reason = "the node has not joined"};
   const ParticipantStatus& status = known->status;
+  if (known->left_out) return {.reason = status.cannot_train};
   if (!status.cannot_train.empty()) {
-    task.reason = known->left_out
-                      ? status.cannot_train
-                      : fmt::format("this node cannot train in this run: {}", status.cannot_train);
-    return task;
+    return {.reason = fmt::format("this node cannot train in this run: {}", status.cannot_train)};
   }
-  const Round* round = under_way();
-  const std::optional<TaskKind> kind = round != nullptr ? round->TaskFor(status) : std::nullopt;
-  if (!kind) {
-    task.reason =
-        status.sample_count == 0 ? "the node has not said how many samples it has" : StatusMessage();
-    return task;
+  if (const Round* round = under_way()) {
+    const std::optional<TaskKind> kind = round->TaskFor(status);
+    if (kind) return {*kind, round->number(), round->deadline_ns()};
   }
-  return {*kind, round->number(), round->deadline_ns(), ""};
+  if (status.sample_count == 0) return {.reason = "the node has not said how many samples it has"};
+  return {.reason = StatusMessage()};
 }
 
 RunPhase RunState::phase() const {
@@ -160,11 +140,10 @@ bool RunState::AlreadyAccepted(const SubmissionHeader& header) const {
 }
 
 Admission RunState::Judge(const SubmissionHeader& header, std::int64_t now_ns) const {
-  if (ended()) return Admission::Refused(SubmissionRefusal::kNotRunning, StatusMessage());
+  if (ended()) return Admission::Refused(SubmissionRefusal::kNotRunning, "{}", StatusMessage());
   const Roster::Node* sender = roster_.Find(header.node);
   if (sender != nullptr) return rounds_.Judge(header, *sender, versions_, now_ns);
-  return Admission::Refused(SubmissionRefusal::kNotJoined,
-                            fmt::format("{} has not joined this run", header.node));
+  return Admission::Refused(SubmissionRefusal::kNotJoined, "{} has not joined this run", header.node);
 }
 
 void RunState::CountRefusal(const SubmissionHeader& header, const Admission& refusal) {
@@ -186,8 +165,8 @@ Admission RunState::Admit(const SubmissionHeader& header, std::int64_t now_ns) {
   if (AlreadyAccepted(header)) return Admission::AlreadyAccepted();
   Admission admission = Judge(header, now_ns);
   if (admission.go() && rounds_.under_way()->updates().Reserved(header.node)) {
-    admission = Admission::Refused(SubmissionRefusal::kDuplicate,
-                                   fmt::format("another submission of {} is under way", header.node), true);
+    admission = Admission::TryAgain(SubmissionRefusal::kDuplicate, "another submission of {} is under way",
+                                    header.node);
   }
   if (admission.go()) {
     rounds_.under_way()->Reserve(header);
@@ -204,8 +183,7 @@ Acceptance RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns)
   Round* round = rounds_.under_way();
   if (admission.go() && !round->updates().Reserved(header.node)) {
     // FedBuff: the sum that it was added to has been averaged without it.
-    admission =
-        Admission::Refused(SubmissionRefusal::kStale, "the round in which it was admitted is over", true);
+    admission = Admission::TryAgain(SubmissionRefusal::kStale, "the round in which it was admitted is over");
   }
   if (!admission.go()) {
     if (round != nullptr) round->Release(header);
@@ -220,7 +198,7 @@ Acceptance RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns)
 
 void RunState::Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason) {
   if (Round* round = rounds_.under_way()) round->Release(header);
-  if (reason) CountRefusal(header, Admission::Refused(*reason, fmt::format("round {}", header.round)));
+  if (reason) CountRefusal(header, Admission::Refused(*reason, "round {}", header.round));
 }
 
 absl::StatusOr<Declined> RunState::Decline(std::string_view node, std::string_view boot_id,
@@ -230,20 +208,20 @@ absl::StatusOr<Declined> RunState::Decline(std::string_view node, std::string_vi
   if (known == nullptr || known->declaration.boot_id != boot_id) {
     return absl::FailedPreconditionError(fmt::format("{} has not joined this run as this process", node));
   }
-  Round* under_way = rounds_.under_way();
-  if (ended() || under_way == nullptr || closed() || (round != 0 && !under_way->Covers(round))) {
+  Round* open = rounds_.under_way();
+  if (ended() || open == nullptr || closed() || (round != 0 && !open->Covers(round))) {
     return absl::FailedPreconditionError(fmt::format("round {} is not under way", round));
   }
   Declined answer;
   const bool said_so = !decline.for_good || !known->status.cannot_train.empty();
-  if (under_way->HasDeclined(node) && said_so) return answer;
-  if (under_way->StandingOf(known->status) == Standing::kNotAwaited) {
-    return absl::FailedPreconditionError(fmt::format(
-        "{} was not asked in round {}, or its answer has been accepted", node, under_way->number()));
+  if (open->HasDeclined(node) && said_so) return answer;
+  if (open->StandingOf(known->status) == Standing::kNotAwaited) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} was not asked in round {}, or its answer has been accepted", node, open->number()));
   }
   answer.news = true;
-  roster_.CountDeclined(node, under_way->number(), decline);
-  under_way->Decline(node, decline);
+  roster_.CountDeclined(node, open->number(), decline);
+  open->Decline(node, decline);
   EndStepIfDue(now_ns, answer.outcome);
   StartRoundIfReady(now_ns, answer.outcome);
   return answer;
@@ -323,10 +301,10 @@ absl::StatusOr<RunOutcome> RunState::Begin(const ParentRound& round, std::int64_
   if (rounds_.parent() == nullptr || ended()) {
     return absl::FailedPreconditionError("the run is not under way as a parent's");
   }
-  Round* under_way = rounds_.under_way();
+  Round* open = rounds_.under_way();
   RunOutcome outcome;
-  if (under_way != nullptr && under_way->number() == round.round && model().model == round.model) {
-    if (!closed()) under_way->MoveDeadline(round.deadline_ns);
+  if (open != nullptr && open->number() == round.round && model().model == round.model) {
+    if (!closed()) open->MoveDeadline(round.deadline_ns);
     roster_.changes().AddEveryone();
     return outcome;
   }
@@ -336,7 +314,7 @@ absl::StatusOr<RunOutcome> RunState::Begin(const ParentRound& round, std::int64_
         "whose result is known",
         round.round, rounds_.last()));
   }
-  if (under_way != nullptr) {
+  if (open != nullptr) {
     rounds_.Fail(fmt::format("the parent has gone on to round {}", round.round), roster_, outcome);
   }
   versions_.Replace(round.model);
@@ -346,21 +324,11 @@ absl::StatusOr<RunOutcome> RunState::Begin(const ParentRound& round, std::int64_
   return outcome;
 }
 
-absl::StatusOr<RunOutcome> RunState::Pause() {
+absl::StatusOr<RunOutcome> RunState::SetPaused(bool paused, std::int64_t now_ns) {
   if (ended()) return absl::FailedPreconditionError("the run has ended");
   RunOutcome outcome;
-  outcome.state_changed = !paused_;
-  if (!paused_) roster_.changes().AddEveryone();
-  paused_ = true;
-  return outcome;
-}
-
-absl::StatusOr<RunOutcome> RunState::Resume(std::int64_t now_ns) {
-  if (ended()) return absl::FailedPreconditionError("the run has ended");
-  RunOutcome outcome;
-  outcome.state_changed = paused_;
-  if (paused_) roster_.changes().AddEveryone();
-  paused_ = false;
+  outcome.state_changed = paused != paused_;
+  paused_ = paused;
   StartRoundIfReady(now_ns, outcome);
   return outcome;
 }

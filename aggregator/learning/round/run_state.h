@@ -39,7 +39,7 @@ struct NodeTask {
   TaskKind kind = TaskKind::kWait;
   std::uint32_t round = 0;
   std::int64_t deadline_ns = 0;  // steady
-  std::string reason;            // of kWait and kEnded
+  std::string reason = {};       // of kWait and kEnded
 
   friend bool operator==(const NodeTask&, const NodeTask&) = default;
 };
@@ -81,14 +81,16 @@ struct Advanced {
 
 class RunState {
  public:
-  // Errors: those of Validate(config); InvalidArgument for a model without elements.
-  static absl::StatusOr<RunState> Create(RunConfig config, const ModelFacts& model);
+  // `lots`: who is asked is drawn from this as well. With differential privacy it has to be a secret: epsilon
+  // counts on nobody knowing who took part (amplification by sampling). Errors: those of Validate(config);
+  // InvalidArgument for a model without elements.
+  static absl::StatusOr<RunState> Create(RunConfig config, const ModelFacts& model, std::uint64_t lots = 0);
 
   // After a restart: nodes have to join again, and the first Advance gives the round under way a new
   // deadline. A round of secure aggregation cannot go on without its keys: the first Advance fails it. If
   // `closed`, the first Advance returns RoundClosed again. DataLoss: the snapshot contradicts itself.
   static absl::StatusOr<RunState> Restore(RunConfig config, const ModelFacts& model,
-                                          const RunSnapshot& snapshot);
+                                          const RunSnapshot& snapshot, std::uint64_t lots = 0);
   RunSnapshot Snapshot() const;
 
   // A node that is known keeps its place, whatever its boot_id. Errors: those of CheckDeclaration;
@@ -145,15 +147,10 @@ class RunState {
   // Starts rounds and ends those whose deadline has passed.
   Advanced Advance(std::int64_t now_ns);
 
-  // Pause lets the round under way end and starts no other. FailedPrecondition: the run has ended. Repeating
-  // changes nothing.
-  absl::StatusOr<RunOutcome> Pause();
-  absl::StatusOr<RunOutcome> Resume(std::int64_t now_ns);
+  // A pause lets the round under way end and starts no other. FailedPrecondition: the run has ended.
+  // Repeating changes nothing.
+  absl::StatusOr<RunOutcome> SetPaused(bool paused, std::int64_t now_ns);
   absl::StatusOr<RunOutcome> Stop();
-
-  // Who is asked is drawn from this as well. With differential privacy it has to be a secret: epsilon counts
-  // on nobody knowing who took part (amplification by sampling). 0 at first.
-  void DrawLotsBy(std::uint64_t secret);
 
   // The nodes whose task or status may have changed since this was last called.
   ChangedNodes TakeChanged() { return roster_.changes().Take(); }
@@ -171,7 +168,7 @@ class RunState {
   const DeclinedTasks& declined() const;
 
  private:
-  RunState(RunConfig config, const ModelFacts& model);
+  RunState(RunConfig config, const ModelFacts& model, std::uint64_t lots);
 
   bool finished() const { return !config_->relayed && committed_ >= config_->rounds; }
   bool ended() const { return stopped_ || finished(); }

@@ -71,7 +71,7 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
         Leave(AnyNode(), "boot");
         break;
       case 4:
-        if (Draw(8) == 0) paused_ |= run_->Pause().ok();
+        if (Draw(8) == 0) paused_ |= run_->SetPaused(true, now_ns_).ok();
         break;
       case 5:
         Resume();
@@ -103,7 +103,7 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
   }
   void Resume() {
     paused_ = false;
-    (void)Take(run_->Resume(now_ns_));
+    (void)Take(run_->SetPaused(false, now_ns_));
   }
   void RestartQuietly() {
     RunEvents before = std::move(events_);

@@ -229,7 +229,7 @@ TEST_F(RunStateTest, ANodeThatRestartsKeepsItsPlace) {
 TEST_F(RunStateTest, PauseLetsTheRoundEndAndStartsNoOther) {
   JoinThree();
   for (const bool first : {true, false}) {
-    const absl::StatusOr<RunOutcome> paused = run_->Pause();
+    const absl::StatusOr<RunOutcome> paused = run_->SetPaused(true, now_ns_);
     ASSERT_TRUE(paused.ok());
     EXPECT_EQ(paused->state_changed, first);
   }
@@ -238,7 +238,7 @@ TEST_F(RunStateTest, PauseLetsTheRoundEndAndStartsNoOther) {
   EXPECT_EQ(run_->phase(), RunPhase::kPaused);
   EXPECT_EQ(run_->TaskOf("ash").reason, "paused");
   EXPECT_EQ(Advance(kDeadline), kNoDeadline);
-  ASSERT_TRUE(Take(run_->Resume(now_ns_)).ok());
+  ASSERT_TRUE(Take(run_->SetPaused(false, now_ns_)).ok());
   EXPECT_EQ(run_->round(), 2u);
 }
 
@@ -251,7 +251,7 @@ TEST_F(RunStateTest, StopEndsTheRoundUnderWay) {
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
   EXPECT_EQ(Offer("birch", 1).reason, Reason::kNotRunning);
   EXPECT_TRUE(run_->Stop()->empty());
-  EXPECT_FALSE(run_->Resume(now_ns_).ok());
+  EXPECT_FALSE(run_->SetPaused(false, now_ns_).ok());
 }
 
 TEST_F(RunStateTest, FinishesAfterItsRounds) {
@@ -262,7 +262,7 @@ TEST_F(RunStateTest, FinishesAfterItsRounds) {
   }
   EXPECT_EQ(run_->phase(), RunPhase::kFinished);
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
-  EXPECT_FALSE(run_->Pause().ok());
+  EXPECT_FALSE(run_->SetPaused(true, now_ns_).ok());
 }
 
 TEST_F(RunStateTest, ARollbackGivesTheRoundUp) {
@@ -361,8 +361,7 @@ TEST_F(RunStateTest, AsksAShareOfTheNodesRepeatably) {
   Create();
   for (int i = 64; i-- > 0;) Join("node" + std::to_string(i));
   EXPECT_EQ(Last<RoundStarted>().asked, asked);
-  Create();
-  run_->DrawLotsBy(5);
+  Create(5);
   for (int i = 0; i < 64; ++i) Join("node" + std::to_string(i));
   EXPECT_NE(Last<RoundStarted>().asked, asked);
 }

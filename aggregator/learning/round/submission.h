@@ -1,6 +1,8 @@
 // What a node says about an update before it sends it, and the answer: whether it is taken, or why not.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -90,8 +92,13 @@ struct Admission {
 
   static Admission Go(double weight) { return {AdmissionVerdict::kGo, weight}; }
   static Admission AlreadyAccepted() { return {AdmissionVerdict::kAlreadyAccepted}; }
-  static Admission Refused(SubmissionRefusal reason, std::string message, bool try_again = false) {
-    return {AdmissionVerdict::kRefused, 0, reason, std::move(message), try_again};
+  template <class... Args>
+  static Admission Refused(SubmissionRefusal reason, fmt::format_string<Args...> message, Args&&... args) {
+    return {AdmissionVerdict::kRefused, 0, reason, fmt::format(message, std::forward<Args>(args)...)};
+  }
+  template <class... Args>
+  static Admission TryAgain(SubmissionRefusal reason, fmt::format_string<Args...> message, Args&&... args) {
+    return {AdmissionVerdict::kRefused, 0, reason, fmt::format(message, std::forward<Args>(args)...), true};
   }
 };
 

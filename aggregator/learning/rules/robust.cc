@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -90,12 +91,10 @@ class TrimmedMean final : public RobustStrategy {
 };
 
 double SquaredDistance(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = static_cast<double>(a[i]) - b[i];
-    sum += difference * difference;
-  }
-  return sum;
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0, std::plus<>(), [](float left, float right) {
+    const double difference = static_cast<double>(left) - right;
+    return difference * difference;
+  });
 }
 
 // Mean of the `selected` updates whose n − byzantine − 2 nearest neighbours are nearest (sum of squared

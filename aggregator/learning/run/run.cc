@@ -7,13 +7,27 @@
 #include <utility>
 
 #include "aggregator/learning/run/messages.h"
-#include "aggregator/learning/run/noise.h"
 #include "aggregator/learning/run/run_record.h"
 #include "core/parameters/fixed_point.h"
+#include "core/privacy/differential_privacy.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
+namespace {
+
+// Client-level differential privacy: adds the round's noise to the mean of updates of weight 1. Nothing
+// without noise in the configuration.
+absl::Status AddNoise(const RunConfig& config, std::uint32_t round, double total_weight,
+                      std::span<float> combined) {
+  if (config.privacy.noise_multiplier <= 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const privacy::Key32 key, privacy::NoiseKey(config.privacy.noise_seed, round));
+  // The sum's noise is noise_multiplier · clip_norm; the mean has that divided by the number of nodes.
+  return privacy::AddGaussianNoise(
+      key, config.privacy.noise_multiplier * config.client.clip_norm() / total_weight, combined);
+}
+
+}  // namespace
 
 bool Run::Healthy(absl::Status status) {
   if (status.ok()) return true;
@@ -74,8 +88,8 @@ void Run::Apply(const RunOutcome& outcome, bool saved) {
   if (!outcome.closed) return;
   if (!relayed()) {
     Healthy(CommitRound(*outcome.closed));
-  } else if (sink_ != nullptr) {
-    sink_->OnRoundClosed();
+  } else if (sink_) {
+    sink_();
   }
 }
 
@@ -90,19 +104,8 @@ void Run::BeginRound(const RoundStarted& started) {
   }
 }
 
-v1::Round Run::ReportOf(std::uint32_t round, std::size_t dropped, const DeclinedTasks& declined) const {
-  v1::Round line = ReportRound(sum_.updates(), declined);
-  line.set_round(round);
-  line.set_started_unix_ns(account_.round_started_unix_ns);
-  line.set_ended_unix_ns(surroundings_.clock.UnixNs());
-  line.set_asked(account_.asked);
-  line.set_refused(static_cast<std::uint32_t>(account_.round_refused));
-  line.set_dropped(static_cast<std::uint32_t>(dropped));
-  return line;
-}
-
 bool Run::KeepFailure(const RoundFailed& failed) {
-  v1::Round line = ReportOf(failed.round, failed.dropped.size(), failed.declined);
+  v1::Round line = ReportRound(*this, failed.round, failed.dropped.size(), failed.declined);
   line.set_failure(failed.reason);
   sum_.Clear();
   if (!Healthy(journal_.DropRound(Stored(), std::move(line)))) return false;
@@ -112,18 +115,18 @@ bool Run::KeepFailure(const RoundFailed& failed) {
 }
 
 void Run::FailRound(std::uint32_t round, const absl::Status& status) {
-  Apply(state_.FailRound(round, std::string(status.message()), surroundings_.clock.SteadyNs()));
+  Apply(state_.FailRound(round, std::string(status.message()), now_ns()));
 }
 
 absl::Status Run::Join(const NodeDeclaration& declaration) {
   RETURN_IF_ERROR(health_);
   account_.changed = true;
-  return Apply(state_.Join(declaration, surroundings_.clock.SteadyNs()));
+  return Apply(state_.Join(declaration, now_ns()));
 }
 
 void Run::Leave(std::string_view node, std::string_view boot_id) {
   account_.changed = true;
-  Apply(state_.Leave(node, boot_id, surroundings_.clock.SteadyNs()));
+  Apply(state_.Leave(node, boot_id, now_ns()));
 }
 
 void Run::CountRefusal() {
@@ -134,9 +137,9 @@ void Run::CountRefusal() {
 
 Admission Run::Admit(const SubmissionHeader& header) {
   if (!health_.ok()) {
-    return Admission::Refused(SubmissionRefusal::kStore, std::string(health_.message()), true);
+    return Admission::TryAgain(SubmissionRefusal::kStore, "{}", std::string(health_.message()));
   }
-  Admission admission = state_.Admit(header, surroundings_.clock.SteadyNs());
+  Admission admission = state_.Admit(header, now_ns());
   if (admission.verdict == AdmissionVerdict::kRefused) CountRefusal();
   return admission;
 }
@@ -152,50 +155,53 @@ std::unique_ptr<Upload> Run::NewUpload(const SubmissionHeader& header) {
 
 std::vector<Admission> Run::Submit(std::vector<std::unique_ptr<Upload>> uploads) {
   std::vector<Admission> answers;
-  absl::StatusOr<std::vector<KeptUpdate>> staged =
-      health_.ok() ? journal_.Stage(uploads) : absl::StatusOr<std::vector<KeptUpdate>>(health_);
+  auto staged = health_.ok() ? journal_.Stage(uploads) : absl::StatusOr<std::vector<KeptUpdate>>(health_);
   if (!staged.ok()) {
     const std::string why(staged.status().message());
     for (const std::unique_ptr<Upload>& each : uploads) {
       Withdraw(each->header(), SubmissionRefusal::kStore);
-      answers.push_back(Admission::Refused(SubmissionRefusal::kStore, why, true));
+      answers.push_back(Admission::TryAgain(SubmissionRefusal::kStore, "{}", why));
     }
     return answers;
   }
   account_.changed = true;
-  std::vector<Accepted> accepted;  // and not stored yet
+  std::size_t kept = 0;  // of the staged ones; those behind it are accepted and not stored yet
+  // Answers stay in order.
+  const auto keep_up_to = [&](std::size_t end) {
+    Keep(std::span(*staged).subspan(kept, end - kept), std::span(uploads).subspan(kept), answers);
+    kept = end;
+  };
   for (std::size_t i = 0; i < uploads.size(); ++i) {
-    Acceptance acceptance = state_.Accept(uploads[i]->header(), surroundings_.clock.SteadyNs());
-    if (acceptance.admission.verdict == AdmissionVerdict::kGo) {
+    Acceptance acceptance = state_.Accept(uploads[i]->header(), now_ns());
+    if (acceptance.admission.go()) {
       (*staged)[i].weight = acceptance.admission.weight;
-      accepted.push_back({std::move((*staged)[i]), uploads[i]->bytes()});
     } else {
-      Keep(std::exchange(accepted, {}), answers);  // answers stay in order
+      keep_up_to(i);
+      ++kept;
       if (acceptance.admission.verdict == AdmissionVerdict::kRefused) CountRefusal();
       answers.push_back(std::move(acceptance.admission));
     }
     if (acceptance.outcome.empty()) continue;
-    Keep(std::exchange(accepted, {}), answers);
+    keep_up_to(i + 1);
     Apply(acceptance.outcome);
   }
-  Keep(std::move(accepted), answers);
+  keep_up_to(uploads.size());
   return answers;
 }
 
-void Run::Keep(std::vector<Accepted> accepted, std::vector<Admission>& answers) {
-  if (accepted.empty()) return;
-  std::vector<KeptUpdate> updates;
-  for (const Accepted& each : accepted) updates.push_back(each.update);
+void Run::Keep(std::span<KeptUpdate> updates, std::span<const std::unique_ptr<Upload>> uploads,
+               std::vector<Admission>& answers) {
+  if (updates.empty()) return;
   if (health_.ok()) Healthy(journal_.Keep(updates));
-  for (std::size_t i = 0; i < accepted.size(); ++i) {
+  for (std::size_t i = 0; i < updates.size(); ++i) {
     if (!health_.ok()) {
-      answers.push_back(Admission::Refused(SubmissionRefusal::kStore, std::string(health_.message()), true));
+      answers.push_back(Admission::TryAgain(SubmissionRefusal::kStore, "{}", std::string(health_.message())));
       continue;
     }
     // Stored: whatever happens from here on, a restart has it.
     ++account_.accepted;
     answers.push_back(Admission::Go(updates[i].weight));
-    Healthy(sum_.Add(std::move(updates[i]), accepted[i].bytes));
+    Healthy(sum_.Add(std::move(updates[i]), uploads[i]->bytes()));
   }
 }
 
@@ -210,8 +216,7 @@ absl::StatusOr<bool> Run::Decline(std::string_view node, std::string_view boot_i
   RETURN_IF_ERROR(health_);
   const std::uint32_t under_way = state_.round();
   const std::uint32_t before = state_.declined().count;
-  ASSIGN_OR_RETURN(const Declined declined,
-                   state_.Decline(node, boot_id, round, decline, surroundings_.clock.SteadyNs()));
+  ASSIGN_OR_RETURN(const Declined declined, state_.Decline(node, boot_id, round, decline, now_ns()));
   // The first of a round: what a crowd says is in the round's line.
   if (declined.news && before < DeclinedTasks::kNamed) {
     spdlog::warn("run {}: {} does not train in round {}{}: {}: {}", name(), node, under_way,
@@ -225,6 +230,49 @@ absl::StatusOr<bool> Run::Decline(std::string_view node, std::string_view boot_i
   return declined.news;
 }
 
+absl::Status Run::Take(MaskingMessage message) {
+  RETURN_IF_ERROR(health_);
+  const std::uint32_t round = message.round;
+  const RoundStep step = message.step();
+  const std::string node = message.node;
+  if (masking_ && state_.round() == round && masking_->HasTaken(step, node)) return absl::OkStatus();
+  // Whether the node was asked: its words must not even be kept otherwise.
+  const NodeTask task = state_.TaskOf(node);
+  if (!masking_ || task.kind != Round::TaskOf(step) || task.round != round) {
+    return absl::FailedPreconditionError(
+        fmt::format("node \"{}\" was not asked for that in round {}", node, round));
+  }
+  RETURN_IF_ERROR(masking_->Take(std::move(message)));
+  account_.changed = true;
+  if (step == RoundStep::kUnmasking) return FinishUnmasking(round);
+  return Apply(state_.FinishStep(node, round, step, now_ns()));
+}
+
+absl::Status Run::FinishUnmasking(std::uint32_t round) {
+  if (!masking_->CanUnmask()) {
+    if (masking_->AllRevealed()) {
+      FailRound(round, absl::AbortedError("too few good shares of a node's secrets"));
+    }
+    return health_;
+  }
+  // Some of them may have waited for the shares that they lack. The last one closes the round.
+  for (const std::string& node : masking_->revealers()) {
+    if (state_.closed() || state_.round() != round) break;
+    RETURN_IF_ERROR(Apply(state_.FinishStep(node, round, RoundStep::kUnmasking, now_ns())));
+  }
+  return health_;
+}
+
+void Run::LeaveOutLiars(std::uint32_t round) {
+  if (!masking_) return;
+  for (const std::string& node : masking_->at_fault()) {
+    spdlog::warn("run {}: {} is left out from now on: it gave out wrong shares in round {}", name(), node,
+                 round);
+    state_.LeaveOut(node,
+                    fmt::format("left out since round {}: it gave out wrong shares of its secrets", round));
+  }
+}
+
 absl::Status Run::CommitRound(const RoundClosed& closed) {
   if (masking_) {
     if (absl::Status status = masking_->Unmask(sum_.words()); !status.ok()) {
@@ -232,11 +280,15 @@ absl::Status Run::CommitRound(const RoundClosed& closed) {
       return health_;
     }
   }
+  const RunConfig& config = state_.config();
   ASSIGN_OR_RETURN(const std::span<float> combined, sum_.Combine(model_.strategy(), closed.total_weight));
-  RETURN_IF_ERROR(AddNoise(state_.config(), closed.round, closed.total_weight, combined));
-  v1::Round line = ReportOf(closed.round, closed.dropped.size(), state_.declined());
+  RETURN_IF_ERROR(AddNoise(config, closed.round, closed.total_weight, combined));
+  v1::Round line = ReportRound(*this, closed.round, closed.dropped.size(), state_.declined());
   line.set_update_norm(std::sqrt(parameters::SumOfSquares(combined)));
-  account_.epsilon = EpsilonAfter(state_.config(), closed.round);
+  // Spent once so many rounds were drawn, committed or not; 0 without noise.
+  account_.epsilon = privacy::EpsilonAfter(closed.round, config.privacy.noise_multiplier,
+                                           config.sample_fraction, config.privacy.delta)
+                         .value_or(0);
   line.set_epsilon(account_.epsilon);
   if (absl::Status status = model_.Step(combined); !status.ok()) {
     account_.failure = fmt::format("round {}: {}", closed.round, std::string(status.message()));
@@ -249,8 +301,7 @@ absl::Status Run::CommitRound(const RoundClosed& closed) {
                    model_.Write(surroundings_.store, name(), closed.round, identity, line.ended_unix_ns()));
   ASSIGN_OR_RETURN(std::optional<store::DurableFile> remembered,
                    model_.WriteStrategyState(surroundings_.store, name(), closed.round));
-  ASSIGN_OR_RETURN(const RunOutcome outcome,
-                   state_.Commit(closed.round, identity, surroundings_.clock.SteadyNs()));
+  ASSIGN_OR_RETURN(const RunOutcome outcome, state_.Commit(closed.round, identity, now_ns()));
   sum_.Clear();
   RETURN_IF_ERROR(journal_.CommitRound(Stored(), std::move(line), std::move(model), std::move(remembered)));
   spdlog::info("run {}: round {} committed, {} updates, loss {:.4f}", name(), closed.round,
@@ -263,12 +314,12 @@ absl::Status Run::CommitRound(const RoundClosed& closed) {
 
 absl::Status Run::Pause() {
   RETURN_IF_ERROR(OwnOnly());
-  return Apply(state_.Pause());
+  return Apply(state_.SetPaused(true, now_ns()));
 }
 
 absl::Status Run::Resume() {
   RETURN_IF_ERROR(OwnOnly());
-  return Apply(state_.Resume(surroundings_.clock.SteadyNs()));
+  return Apply(state_.SetPaused(false, now_ns()));
 }
 
 absl::Status Run::Stop() {
@@ -281,12 +332,12 @@ absl::Status Run::RollBack(std::uint32_t round) {
   ASSIGN_OR_RETURN(const store::ModelRecord record, surroundings_.store.Model(name(), round));
   // From here on the model in memory is another one.
   if (!Healthy(model_.Load(surroundings_.store, record))) return health_;
-  v1::Round line = ReportOf(round, 0, {});
+  v1::Round line = ReportRound(*this, round, 0, {});
   line.set_rolled_back(true);
   line.set_model_sha256(record.sha256);
   const absl::StatusOr<parameters::Sha256> identity = Bytes32FromWire("model", record.sha256);
   if (!Healthy(identity.status())) return health_;
-  RunOutcome outcome = state_.ReplaceModel(*identity, surroundings_.clock.SteadyNs());
+  RunOutcome outcome = state_.ReplaceModel(*identity, now_ns());
   sum_.Clear();
   account_.changed = true;
   if (!Healthy(journal_.RollBack(Stored(), std::move(line), record))) return health_;
@@ -305,7 +356,7 @@ void Run::AddEvaluation(std::uint32_t round, const std::optional<v1::Evaluation>
 std::int64_t Run::Advance() {
   for (;;) {
     if (!health_.ok()) return kNoDeadline;
-    const Advanced advanced = state_.Advance(surroundings_.clock.SteadyNs());
+    const Advanced advanced = state_.Advance(now_ns());
     if (advanced.outcome.empty()) return advanced.next_ns;
     Apply(advanced.outcome);
   }

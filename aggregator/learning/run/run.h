@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,13 +27,6 @@
 #include "tributary/v1/store.pb.h"
 
 namespace tributary::learning {
-
-// Where the sum of a closed round goes, if not into a model of this aggregator's own.
-class SumSink {
- public:
-  virtual ~SumSink() = default;
-  virtual void OnRoundClosed() = 0;
-};
 
 // What a run knows beside the rules and the store.
 struct RunAccount {
@@ -122,8 +116,8 @@ class Run {
   void EndParentRound(std::uint32_t round, const absl::Status& outcome);
   // The parent's run has ended: the nodes are told.
   void EndRelayed();
-  // Outlives the run.
-  void SetSink(SumSink* sink) { sink_ = sink; }
+  // Called when a round has closed whose sum does not go into a model of this aggregator's own.
+  void SetSink(std::function<void()> on_round_closed) { sink_ = std::move(on_round_closed); }
 
   const absl::Status& health() const { return health_; }
   const std::string& name() const { return state_.config().name; }
@@ -141,6 +135,8 @@ class Run {
   bool TakeChanged() { return std::exchange(account_.changed, false); }
 
  private:
+  std::int64_t now_ns() const { return surroundings_.clock.SteadyNs(); }  // steady
+
   Run(const RunSurroundings& surroundings, std::string_view config, RunState state, RunModel model);
   static absl::StatusOr<std::unique_ptr<Run>> Make(const RunSurroundings& surroundings,
                                                    std::string_view config_text, RunConfig config,
@@ -156,18 +152,14 @@ class Run {
   absl::Status Apply(absl::StatusOr<RunOutcome> outcome);
   bool KeepFailure(const RoundFailed& failed);
   void BeginRound(const RoundStarted& started);
-  // An update that the rules have accepted; its bytes are still in memory if it is small.
-  struct Accepted {
-    KeptUpdate update;
-    std::string_view bytes;
-  };
-  // Stores and adds them up, and gives one answer to each.
-  void Keep(std::vector<Accepted> accepted, std::vector<Admission>& answers);
+  // Stores updates that the rules have accepted and adds them up; gives one answer to each. `uploads`: theirs
+  // first; a small one still has its bytes in memory.
+  void Keep(std::span<KeptUpdate> updates, std::span<const std::unique_ptr<Upload>> uploads,
+            std::vector<Admission>& answers);
   absl::Status CommitRound(const RoundClosed& closed);
   absl::Status FinishUnmasking(std::uint32_t round);
   void LeaveOutLiars(std::uint32_t round);
   void FailRound(std::uint32_t round, const absl::Status& status);
-  v1::Round ReportOf(std::uint32_t round, std::size_t dropped, const DeclinedTasks& declined) const;
   absl::Status OwnOnly() const;
 
   const RunSurroundings surroundings_;
@@ -179,7 +171,7 @@ class Run {
   std::optional<MaskingSession> masking_;
   // For uploads under way, on other threads; null if those of earlier rounds count too.
   std::shared_ptr<std::atomic<std::uint32_t>> round_under_way_;
-  SumSink* sink_ = nullptr;  // null: of this aggregator's own, or the parent has not asked since a restart
+  std::function<void()> sink_;  // null: of this aggregator's own, or nobody waits for the sum
   RunAccount account_;
   absl::Status health_;
 };

@@ -1,11 +1,12 @@
 // How a run comes to be: started by an operator or for a parent, or out of the store.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <utility>
 
 #include "aggregator/learning/run/messages.h"
-#include "aggregator/learning/run/noise.h"
 #include "aggregator/learning/run/run.h"
+#include "core/privacy/differential_privacy.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
@@ -22,6 +23,17 @@ absl::StatusOr<parameters::FlatModel> DecodeGiven(std::string_view file) {
   absl::StatusOr<parameters::FlatModel> model = parameters::DecodeFlatModel(file);
   if (model.ok()) return model;
   return absl::InvalidArgumentError(fmt::format("model: {}", std::string(model.status().message())));
+}
+
+// What the draw of a round's nodes is mixed with. Epsilon counts on nobody knowing who took part
+// (amplification by sampling), so with noise it is a secret of this process; 0 without. Errors: those of the
+// system's entropy.
+absl::StatusOr<std::uint64_t> SecretOfDraws(const PrivacySettings& privacy) {
+  if (privacy.noise_multiplier <= 0 || privacy.noise_seed != 0) return 0;
+  ASSIGN_OR_RETURN(const privacy::Key32 entropy, privacy::NoiseKey(0, 0));
+  std::uint64_t secret = 0;
+  std::memcpy(&secret, entropy.data(), sizeof secret);
+  return secret;
 }
 
 // What the store keeps of a parent's run, and Restore reads. The name is a valid one.
@@ -53,12 +65,11 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Make(const RunSurroundings& surroundin
   const ModelFacts facts{model.layout.schema_sha256,
                          parameters::FlatIdentity(model.layout.tensors, model.values),
                          model.layout.element_count};
-  ASSIGN_OR_RETURN(const std::uint64_t secret, SecretOfDraws(config.privacy));
+  ASSIGN_OR_RETURN(const std::uint64_t lots, SecretOfDraws(config.privacy));
   ASSIGN_OR_RETURN(RunModel kept, RunModel::Create(config.strategy, std::move(model)));
   ASSIGN_OR_RETURN(RunState state, snapshot == nullptr
-                                       ? RunState::Create(std::move(config), facts)
-                                       : RunState::Restore(std::move(config), facts, *snapshot));
-  state.DrawLotsBy(secret);
+                                       ? RunState::Create(std::move(config), facts, lots)
+                                       : RunState::Restore(std::move(config), facts, *snapshot, lots));
   return std::unique_ptr<Run>(new Run(surroundings, config_text, std::move(state), std::move(kept)));
 }
 

@@ -12,22 +12,6 @@ namespace {
 // So many nodes are named in a line; the counts are of all.
 constexpr std::size_t kNamedContributions = 1'000;
 
-v1::RunState StateOf(RunPhase phase) {
-  switch (phase) {
-    case RunPhase::kWaiting:
-      return v1::RUN_STATE_WAITING;
-    case RunPhase::kRunning:
-      return v1::RUN_STATE_RUNNING;
-    case RunPhase::kPaused:
-      return v1::RUN_STATE_PAUSED;
-    case RunPhase::kFinished:
-      return v1::RUN_STATE_FINISHED;
-    case RunPhase::kStopped:
-      return v1::RUN_STATE_STOPPED;
-  }
-  return v1::RUN_STATE_UNSPECIFIED;
-}
-
 std::optional<std::uint32_t> RoundToJudge(const Run& run) {
   const RunState& state = run.state();
   const std::uint32_t every = state.config().evaluation.every_rounds;
@@ -46,7 +30,10 @@ std::optional<std::uint32_t> RoundToJudge(const Run& run) {
 
 // Where it stands, and why.
 void AddState(const RunState& state, const std::string& failure, v1::Run& run) {
-  run.set_state(StateOf(state.phase()));
+  static constexpr v1::RunState kStates[] = {v1::RUN_STATE_WAITING, v1::RUN_STATE_RUNNING,
+                                             v1::RUN_STATE_PAUSED, v1::RUN_STATE_FINISHED,
+                                             v1::RUN_STATE_STOPPED};  // by RunPhase
+  run.set_state(kStates[static_cast<std::size_t>(state.phase())]);
   run.set_message(state.StatusMessage());
   if (!failure.empty()) {
     run.set_state(v1::RUN_STATE_FAILED);
@@ -103,8 +90,17 @@ RunRecord RecordOf(const Run& run) {
   return record;
 }
 
-v1::Round ReportRound(const std::vector<KeptUpdate>& updates, const DeclinedTasks& declined) {
+v1::Round ReportRound(const Run& run, std::uint32_t round, std::size_t dropped,
+                      const DeclinedTasks& declined) {
+  const RunAccount& account = run.account();
+  const std::vector<KeptUpdate>& updates = run.sum().updates();
   v1::Round line;
+  line.set_round(round);
+  line.set_started_unix_ns(account.round_started_unix_ns);
+  line.set_ended_unix_ns(run.surroundings().clock.UnixNs());
+  line.set_asked(account.asked);
+  line.set_refused(static_cast<std::uint32_t>(account.round_refused));
+  line.set_dropped(static_cast<std::uint32_t>(dropped));
   double loss = 0;
   double spread = 0;
   std::uint64_t samples = 0;

@@ -5,10 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "aggregator/learning/round/run_event.h"
-#include "aggregator/learning/run/update_file.h"
 #include "tributary/v1/run.pb.h"
 
 namespace tributary::learning {
@@ -30,8 +28,10 @@ struct RunRecord {
 
 RunRecord RecordOf(const Run& run);
 
-// What the round's updates and declined tasks say of it. The caller adds numbers, times and the result.
-v1::Round ReportRound(const std::vector<KeptUpdate>& updates, const DeclinedTasks& declined);
+// The line of the round that ends now: what its updates, its declined tasks and the run's account say of it.
+// The caller adds the result.
+v1::Round ReportRound(const Run& run, std::uint32_t round, std::size_t dropped,
+                      const DeclinedTasks& declined);
 
 // The line tells of a round whose result is the run's model; it is no failure and no return to an earlier
 // model.

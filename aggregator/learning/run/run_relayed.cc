@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "aggregator/learning/run/run.h"
+#include "aggregator/learning/run/run_record.h"
 #include "core/status/macros.h"
 
 namespace tributary::learning {
@@ -27,7 +28,7 @@ absl::Status Run::BeginParentRound(const ParentRound& round, std::string_view mo
     }
     model = *std::move(decoded);
   }
-  RETURN_IF_ERROR(Apply(state_.Begin(round, surroundings_.clock.SteadyNs())));
+  RETURN_IF_ERROR(Apply(state_.Begin(round, now_ns())));
   account_.changed = true;
   if (model) {
     model_.Replace(std::move(model->values));
@@ -52,9 +53,8 @@ void Run::EndParentRound(std::uint32_t round, const absl::Status& outcome) {
   if (!health_.ok()) return;
   account_.changed = true;
   if (!outcome.ok()) return FailRound(round, outcome);
-  v1::Round line = ReportOf(round, account_.asked - sum_.updates().size(), state_.declined());
-  const absl::StatusOr<RunOutcome> committed =
-      state_.Commit(round, state_.model().model, surroundings_.clock.SteadyNs());
+  v1::Round line = ReportRound(*this, round, account_.asked - sum_.updates().size(), state_.declined());
+  const absl::StatusOr<RunOutcome> committed = state_.Commit(round, state_.model().model, now_ns());
   if (!committed.ok()) return;
   sum_.Clear();
   if (!Healthy(journal_.DropRound(Stored(), std::move(line)))) return;

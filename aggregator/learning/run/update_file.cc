@@ -16,31 +16,38 @@ struct ChunkHead {
 
 absl::Status EndsEarly() { return absl::DataLossError("a stored update ends early"); }
 
-absl::StatusOr<ChunkHead> HeadOf(std::string_view bytes) {
-  ChunkHead head{};
-  std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.bytes > parameters::kMaxChunkBytes)
-    return absl::DataLossError("a stored update has a broken chunk");
-  return head;
-}
-
 absl::Status GiveChunk(const parameters::EncodedElements& chunk, parameters::UpdateEncoding encoding,
                        parameters::UpdateDecoder& decoder, const UpdateSink& sink) {
   if (chunk.payload.size() != parameters::EncodedBytes(encoding, chunk.count)) {
     return absl::DataLossError("a stored update has a chunk of another size");
   }
-  absl::Status status;
-  for (std::uint64_t first = 0; status.ok() && first < chunk.count; first += parameters::kElementsPerPart) {
+  for (std::uint64_t first = 0; first < chunk.count; first += parameters::kElementsPerPart) {
     const auto [offset, count, payload] = parameters::PartOf(encoding, chunk, first);
     if (encoding == parameters::UpdateEncoding::kFixed32) {
-      auto words = decoder.DecodeFixed(offset, count, payload);
-      status = words.ok() ? sink(offset, {}, *words) : absl::DataLossError(words.status().message());
+      const auto words = decoder.DecodeFixed(offset, count, payload);
+      if (!words.ok()) return absl::DataLossError(words.status().message());
+      RETURN_IF_ERROR(sink(offset, {}, *words));
     } else {
-      auto values = decoder.Decode(offset, count, payload);
-      status = values.ok() ? sink(offset, *values, {}) : absl::DataLossError(values.status().message());
+      const auto values = decoder.Decode(offset, count, payload);
+      if (!values.ok()) return absl::DataLossError(values.status().message());
+      RETURN_IF_ERROR(sink(offset, *values, {}));
     }
   }
-  return status;
+  return absl::OkStatus();
+}
+
+// `next` gives so many more bytes; it fails where there are fewer.
+template <class Next>
+absl::Status GiveNextChunk(const Next& next, parameters::UpdateEncoding encoding,
+                           parameters::UpdateDecoder& decoder, const UpdateSink& sink) {
+  ChunkHead head{};
+  ASSIGN_OR_RETURN(const std::string_view bytes, next(sizeof head));
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.bytes > parameters::kMaxChunkBytes) {
+    return absl::DataLossError("a stored update has a broken chunk");
+  }
+  ASSIGN_OR_RETURN(const std::string_view payload, next(head.bytes));
+  return GiveChunk({head.offset, head.count, payload}, encoding, decoder, sink);
 }
 
 }  // namespace
@@ -54,32 +61,26 @@ absl::Status ReadUpdate(store::CheckedReader& file, parameters::UpdateEncoding e
                         std::uint64_t element_count, const UpdateSink& sink) {
   parameters::UpdateDecoder decoder(encoding, element_count);
   std::string bytes;
-  const auto read = [&](std::size_t size) -> absl::Status {
+  const auto next = [&](std::size_t size) -> absl::StatusOr<std::string_view> {
     bytes.resize(size);
     ASSIGN_OR_RETURN(const std::size_t got, file.Read(bytes.data(), size));
-    return got == size ? absl::OkStatus() : EndsEarly();
+    if (got < size) return EndsEarly();
+    return bytes;
   };
-  while (file.remaining() > 0) {
-    RETURN_IF_ERROR(read(sizeof(ChunkHead)));
-    ASSIGN_OR_RETURN(const ChunkHead head, HeadOf(bytes));
-    RETURN_IF_ERROR(read(head.bytes));
-    RETURN_IF_ERROR(GiveChunk({head.offset, head.count, bytes}, encoding, decoder, sink));
-  }
+  while (file.remaining() > 0) RETURN_IF_ERROR(GiveNextChunk(next, encoding, decoder, sink));
   return decoder.complete() ? absl::OkStatus() : EndsEarly();
 }
 
 absl::Status ReadUpdate(std::string_view bytes, parameters::UpdateEncoding encoding,
                         std::uint64_t element_count, const UpdateSink& sink) {
   parameters::UpdateDecoder decoder(encoding, element_count);
-  while (!bytes.empty()) {
-    if (bytes.size() < sizeof(ChunkHead)) return EndsEarly();
-    ASSIGN_OR_RETURN(const ChunkHead head, HeadOf(bytes));
-    bytes.remove_prefix(sizeof head);
-    if (bytes.size() < head.bytes) return EndsEarly();
-    RETURN_IF_ERROR(
-        GiveChunk({head.offset, head.count, bytes.substr(0, head.bytes)}, encoding, decoder, sink));
-    bytes.remove_prefix(head.bytes);
-  }
+  const auto next = [&](std::size_t size) -> absl::StatusOr<std::string_view> {
+    if (bytes.size() < size) return EndsEarly();
+    const std::string_view taken = bytes.substr(0, size);
+    bytes.remove_prefix(size);
+    return taken;
+  };
+  while (!bytes.empty()) RETURN_IF_ERROR(GiveNextChunk(next, encoding, decoder, sink));
   return decoder.complete() ? absl::OkStatus() : EndsEarly();
 }
 

@@ -1,7 +1,5 @@
 #include "aggregator/learning/run/upload.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <utility>
 
@@ -17,9 +15,9 @@ Upload::Upload(SubmissionHeader header, const Limits& limits, NewFile new_file)
       new_file_(std::move(new_file)),
       decoder_(header_.encoding, header_.element_count) {}
 
-std::optional<UploadRefusal> Upload::Take(const UpdateChunk& chunk) {
+std::optional<Admission> Upload::Take(const UpdateChunk& chunk) {
   if (limits_.round_under_way != nullptr && *limits_.round_under_way != header_.round) {
-    return UploadRefusal{SubmissionRefusal::kStale, fmt::format("round {} is over", header_.round)};
+    return Admission::Refused(SubmissionRefusal::kStale, "round {} is over", header_.round);
   }
   if (auto refusal = CheckFrame(chunk)) return refusal;
   for (std::size_t first = 0; first < chunk.count; first += parameters::kElementsPerPart) {
@@ -27,66 +25,60 @@ std::optional<UploadRefusal> Upload::Take(const UpdateChunk& chunk) {
     if (auto refusal = CheckValues(parameters::PartOf(header_.encoding, whole, first))) return refusal;
   }
   if (absl::Status status = Keep(chunk); !status.ok()) {
-    return UploadRefusal{SubmissionRefusal::kStore, std::string(status.message())};
+    return Admission::TryAgain(SubmissionRefusal::kStore, "{}", std::string(status.message()));
   }
   payload_bytes_ += chunk.payload.size();
   return std::nullopt;
 }
 
-std::optional<UploadRefusal> Upload::CheckFrame(const UpdateChunk& chunk) const {
+std::optional<Admission> Upload::CheckFrame(const UpdateChunk& chunk) const {
+  using enum SubmissionRefusal;
   if (chunk.payload.size() > parameters::kMaxChunkBytes) {
-    return UploadRefusal{SubmissionRefusal::kTooLarge,
-                         fmt::format("chunk.payload: {} bytes, at most {} are allowed", chunk.payload.size(),
-                                     parameters::kMaxChunkBytes)};
+    return Admission::Refused(kTooLarge, "chunk.payload: {} bytes, at most {} are allowed",
+                              chunk.payload.size(), parameters::kMaxChunkBytes);
   }
   if (chunk.offset != decoder_.next_offset()) {
-    return UploadRefusal{SubmissionRefusal::kOutOfOrder,
-                         fmt::format("chunk.offset: {}, expected {}", chunk.offset, decoder_.next_offset())};
+    return Admission::Refused(kOutOfOrder, "chunk.offset: {}, expected {}", chunk.offset,
+                              decoder_.next_offset());
   }
   if (chunk.count > header_.element_count - chunk.offset) {
-    return UploadRefusal{SubmissionRefusal::kTooLarge,
-                         fmt::format("chunk.count: {} elements from {} on, the update has {}", chunk.count,
-                                     chunk.offset, header_.element_count)};
+    return Admission::Refused(kTooLarge, "chunk.count: {} elements from {} on, the update has {}",
+                              chunk.count, chunk.offset, header_.element_count);
   }
   const bool last = chunk.offset + chunk.count == header_.element_count;
   if (chunk.count == 0 || (!last && chunk.count % parameters::kEncodingBlock != 0)) {
-    return UploadRefusal{SubmissionRefusal::kCorrupt,
-                         fmt::format("chunk.count: {}, every chunk but the last holds whole blocks of {}",
-                                     chunk.count, parameters::kEncodingBlock)};
+    return Admission::Refused(kCorrupt, "chunk.count: {}, every chunk but the last holds whole blocks of {}",
+                              chunk.count, parameters::kEncodingBlock);
   }
   if (parameters::Crc32c(chunk.payload) != chunk.crc32c) {
-    return UploadRefusal{SubmissionRefusal::kCorrupt,
-                         fmt::format("chunk.crc32c: does not match the payload at {}", chunk.offset)};
+    return Admission::Refused(kCorrupt, "chunk.crc32c: does not match the payload at {}", chunk.offset);
   }
   if (chunk.payload.size() != parameters::EncodedBytes(header_.encoding, chunk.count)) {
-    return UploadRefusal{SubmissionRefusal::kCorrupt,
-                         fmt::format("chunk.payload: {} bytes for {} elements of {}", chunk.payload.size(),
-                                     chunk.count, parameters::UpdateEncodingName(header_.encoding))};
+    return Admission::Refused(kCorrupt, "chunk.payload: {} bytes for {} elements of {}", chunk.payload.size(),
+                              chunk.count, parameters::UpdateEncodingName(header_.encoding));
   }
   return std::nullopt;
 }
 
-std::optional<UploadRefusal> Upload::CheckValues(const parameters::EncodedElements& part) {
+std::optional<Admission> Upload::CheckValues(const parameters::EncodedElements& part) {
+  using enum SubmissionRefusal;
   if (header_.encoding == parameters::UpdateEncoding::kFixed32) {
     const auto words = decoder_.DecodeFixed(part.offset, part.count, part.payload);
     if (words.ok()) return std::nullopt;
-    return UploadRefusal{SubmissionRefusal::kCorrupt, std::string(words.status().message())};
+    return Admission::Refused(kCorrupt, "{}", std::string(words.status().message()));
   }
   const auto values = decoder_.Decode(part.offset, part.count, part.payload);
   // Place, size and checksum are right: what is left is a value or a scale that is not finite.
-  if (!values.ok())
-    return UploadRefusal{SubmissionRefusal::kNotFinite, std::string(values.status().message())};
+  if (!values.ok()) return Admission::Refused(kNotFinite, "{}", std::string(values.status().message()));
   switch (parameters::CheckRange(*values, limits_.max_element)) {
     case parameters::RangeCheck::kGood:
       break;
     case parameters::RangeCheck::kNotFinite:
-      return UploadRefusal{
-          SubmissionRefusal::kNotFinite,
-          fmt::format("chunk.payload: a value that is not finite behind element {}", part.offset)};
+      return Admission::Refused(kNotFinite, "chunk.payload: a value that is not finite behind element {}",
+                                part.offset);
     case parameters::RangeCheck::kOutOfRange:
-      return UploadRefusal{
-          SubmissionRefusal::kOutOfRange,
-          fmt::format("chunk.payload: a value over {} behind element {}", limits_.max_element, part.offset)};
+      return Admission::Refused(kOutOfRange, "chunk.payload: a value over {} behind element {}",
+                                limits_.max_element, part.offset);
   }
   if (limits_.norm) sum_of_squares_ += parameters::SumOfSquares(*values);
   return std::nullopt;
@@ -109,11 +101,10 @@ absl::Status Upload::Keep(const UpdateChunk& chunk) {
   return file_->Append(chunk.payload);
 }
 
-std::optional<UploadRefusal> Upload::Finish() const {
+std::optional<Admission> Upload::Finish() const {
   if (decoder_.complete()) return std::nullopt;
-  return UploadRefusal{
-      SubmissionRefusal::kIncomplete,
-      fmt::format("{} of {} elements have come", decoder_.next_offset(), header_.element_count)};
+  return Admission::Refused(SubmissionRefusal::kIncomplete, "{} of {} elements have come",
+                            decoder_.next_offset(), header_.element_count);
 }
 
 double Upload::norm() const { return std::sqrt(sum_of_squares_); }

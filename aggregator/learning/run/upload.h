@@ -17,11 +17,6 @@
 
 namespace tributary::learning {
 
-struct UploadRefusal {
-  SubmissionRefusal reason = SubmissionRefusal::kUnspecified;
-  std::string message;
-};
-
 // Owns what has come, and one decoded part of a chunk: the first chunk is kept in memory, and all go into a
 // file of their own once there is a second. One thread at a time. After a refusal it is to be given up: what
 // it owns goes with it.
@@ -40,9 +35,9 @@ class Upload {
   Upload(SubmissionHeader header, const Limits& limits, NewFile new_file);
 
   // Nothing: it was taken.
-  std::optional<UploadRefusal> Take(const UpdateChunk& chunk);
+  std::optional<Admission> Take(const UpdateChunk& chunk);
   // Whether all has come.
-  std::optional<UploadRefusal> Finish() const;
+  std::optional<Admission> Finish() const;
 
   const SubmissionHeader& header() const { return header_; }
   double norm() const;  // of what has come; 0 unless wanted
@@ -52,8 +47,8 @@ class Upload {
   std::optional<store::DurableFile> TakeFile() { return std::move(file_); }
 
  private:
-  std::optional<UploadRefusal> CheckFrame(const UpdateChunk& chunk) const;
-  std::optional<UploadRefusal> CheckValues(const parameters::EncodedElements& part);
+  std::optional<Admission> CheckFrame(const UpdateChunk& chunk) const;
+  std::optional<Admission> CheckValues(const parameters::EncodedElements& part);
   absl::Status Keep(const UpdateChunk& chunk);
 
   SubmissionHeader header_;

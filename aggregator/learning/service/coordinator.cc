@@ -102,10 +102,9 @@ void Coordinator::BeginUpload(std::string run, SubmissionHeader header, Done<Beg
   uploads_.Enter(memory, [this, run = std::move(run), header = std::move(header),
                           done = std::move(done)](Gate::Place place) {
     const absl::StatusOr<Run*> found = runs_->Get(run);
-    Admission admission = found.ok()
-                              ? (*found)->Admit(header)
-                              : Admission{AdmissionVerdict::kRefused, 0, SubmissionRefusal::kUnknownRun,
-                                          std::string(found.status().message()), false};
+    Admission admission = found.ok() ? (*found)->Admit(header)
+                                     : Admission::Refused(SubmissionRefusal::kUnknownRun, "{}",
+                                                          std::string(found.status().message()));
     if (admission.verdict == AdmissionVerdict::kGo) {
       return done(BegunUpload{(*found)->NewUpload(header), std::move(place)});
     }

@@ -45,15 +45,16 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
  private:
   void TakeHeader() {
     if (!request_.has_header() || request_.has_chunk()) {
-      return Refuse(
-          {SubmissionRefusal::kMalformed, "the first message must carry the header and nothing else"});
+      return Refuse(Admission::Refused(SubmissionRefusal::kMalformed,
+                                       "the first message must carry the header and nothing else"));
     }
     absl::StatusOr<SubmissionHeader> header = HeaderFromWire(request_.header());
     if (!header.ok()) {
-      return Refuse({SubmissionRefusal::kMalformed, std::string(header.status().message())});
+      return Refuse(
+          Admission::Refused(SubmissionRefusal::kMalformed, "{}", std::string(header.status().message())));
     }
     if (absl::Status status = CheckPeer(*context_.auth_context(), header->node); !status.ok()) {
-      return Refuse({SubmissionRefusal::kIdentity, std::string(status.message())});
+      return Refuse(Admission::Refused(SubmissionRefusal::kIdentity, "{}", std::string(status.message())));
     }
     run_ = request_.header().run();
     idle_.Excuse(true);
@@ -68,27 +69,28 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
 
   void TakeChunk() {
     if (request_.has_header() || !request_.has_chunk()) {
-      return Refuse({SubmissionRefusal::kMalformed, "a message behind the first must carry a chunk"});
+      return Refuse(
+          Admission::Refused(SubmissionRefusal::kMalformed, "a message behind the first must carry a chunk"));
     }
     if (auto refusal = begun_.upload->Take(ChunkFromWire(request_.chunk()))) return Refuse(*refusal);
     StartRead(&request_);
   }
 
   void EndOfChunks() {
-    if (begun_.upload == nullptr) return Refuse({SubmissionRefusal::kMalformed, "the header is missing"});
+    if (begun_.upload == nullptr) {
+      return Refuse(Admission::Refused(SubmissionRefusal::kMalformed, "the header is missing"));
+    }
     if (auto refusal = begun_.upload->Finish()) return Refuse(*refusal);
     idle_.Excuse(true);
     coordinator_.Submit(run_, std::move(begun_),
                         [call = shared_from_this()](const Admission& answer) { call->Answer(answer); });
   }
 
-  void Refuse(const UploadRefusal& refusal) {
+  void Refuse(const Admission& refusal) {
     coordinator_.counters().CountRefused(refusal.reason);
     // Before the answer: the node may come again at once.
     if (begun_.upload != nullptr) coordinator_.GiveUp(run_, std::move(begun_), refusal.reason);
-    // What the store could not keep may be kept later.
-    Answer({AdmissionVerdict::kRefused, 0, refusal.reason, refusal.message,
-            refusal.reason == SubmissionRefusal::kStore});
+    Answer(refusal);
   }
 
   void Answer(const Admission& answer) {
