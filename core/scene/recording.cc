@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
 #include "core/status/macros.h"
@@ -26,7 +27,7 @@ constexpr double kNormTolerance = 1e-3;  // tolerance for a quaternion written w
 
 // One line that is not empty.
 struct RecordingLine {
-  std::size_t number;  // from 1
+  std::size_t number = 0;  // from 1
   std::vector<std::string_view> fields;
 
   // `column` counts from 1.
@@ -38,25 +39,27 @@ struct RecordingLine {
   }
 };
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
+// Removes the text up to the separator, and the separator.
+std::string_view Take(std::string_view& rest, char separator) {
+  const std::string_view taken = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(std::min(taken.size() + 1, rest.size()));
+  return taken;
 }
 
-std::vector<RecordingLine> SplitLines(std::string_view csv) {
-  std::vector<RecordingLine> lines;
-  std::size_t number = 0;
-  for (std::string_view line : Split(csv, '\n')) {
-    ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!line.empty()) lines.push_back({number, Split(line, ',')});
+// Removes the next line that is not empty, and splits it; false at the end. One line at a time: the fields of
+// a whole recording take several times its memory.
+bool TakeLine(std::string_view& rest, RecordingLine& line) {
+  while (!rest.empty()) {
+    std::string_view text = Take(rest, '\n');
+    ++line.number;
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    if (text.empty()) continue;
+    line.fields.clear();
+    const auto commas = std::ranges::count(text, ',');
+    for (auto i = commas; i >= 0; --i) line.fields.push_back(Take(text, ','));
+    return true;
   }
-  return lines;
+  return false;
 }
 
 // A finite decimal number filling the whole field.
@@ -81,6 +84,12 @@ absl::StatusOr<std::int64_t> ParseTimeAfter(const std::vector<Row>& rows, const 
 }  // namespace
 
 std::optional<std::int64_t> ParseRecordingTime(std::string_view text) {
+  // absl::ParseTime takes white space, also none, where the format has a space.
+  const auto is_digit = [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); };
+  if (text.empty() || !is_digit(text.front()) || !is_digit(text.back())) return std::nullopt;
+  if (text.find_first_not_of("0123456789-: .") != text.npos || std::ranges::count(text, ' ') != 1) {
+    return std::nullopt;
+  }
   absl::Time time;
   if (!absl::ParseTime("%Y-%m-%d %H:%M:%E*S", std::string(text), absl::UTCTimeZone(), &time, nullptr)) {
     return std::nullopt;
@@ -92,7 +101,7 @@ std::optional<std::int64_t> ParseRecordingTime(std::string_view text) {
 
 absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv) {
   std::vector<RangeRow> rows;
-  for (const RecordingLine& line : SplitLines(csv)) {
+  for (RecordingLine line; TakeLine(csv, line);) {
     if (line.fields.size() != kRanges + 1) {
       return absl::InvalidArgumentError(fmt::format("line {}: expected time and {} ranges, found {} fields",
                                                     line.number, kRanges, line.fields.size()));
@@ -117,7 +126,7 @@ absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv) {
 
 absl::StatusOr<MotionCapture> MotionCapture::Parse(std::string_view csv) {
   MotionCapture capture;
-  for (const RecordingLine& line : SplitLines(csv)) {
+  for (RecordingLine line; TakeLine(csv, line);) {
     if (line.number == 1 && line.fields[0].starts_with("time")) continue;
     if (line.fields.size() != kPoseFields) {
       return absl::InvalidArgumentError(
