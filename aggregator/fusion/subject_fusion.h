@@ -34,12 +34,11 @@ struct SubjectEstimate {
   std::size_t fused = 0;        // contributions
 };
 
-// Counts no leaf twice: leaves out a contribution whose leaves
-// are all in another one (of two equal ones, the one with the higher source), intersects contributions that
-// overlap in part, and conflates disjoint groups. With kIntersection all are one group. With a `gate` (a
-// chi-square quantile), removes the contribution with the largest innovation above it and fuses the rest
-// again, as long as three independent ones remain. The order of the contributions does not matter. Returns
-// nothing if the result is beyond the range of double.
+// Counts no leaf twice: leaves out a contribution whose leaves are all in another one (of two equal ones, the
+// one with the higher source), intersects contributions that overlap in part, and conflates disjoint groups.
+// With kIntersection all are one group. With a `gate` (a chi-square quantile), removes the contribution with
+// the largest innovation above it and fuses the rest again, as long as three independent ones remain. The
+// order of the contributions does not matter. Returns nothing if the result is beyond the range of double.
 template <int D>
 std::optional<SubjectEstimate<D>> FuseSubject(std::span<Contribution<D>> contributions, FusionMethod method,
                                               std::optional<double> gate);
