@@ -16,6 +16,10 @@ absl::Status UnknownSite(std::string_view name, const std::vector<std::string>& 
 }
 
 absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello) {
+  // Nobody has checked fields that this program does not know, and a node is never forgotten. They are not
+  // removed from the entry itself: it would keep their memory.
+  v1::Hello known = hello;
+  known.DiscardUnknownFields();
   const runtime::MutexLock lock(mutex_);
   const std::pair key(hello.site(), hello.node());
   auto found = nodes_.find(key);
@@ -29,7 +33,7 @@ absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello) {
   Entry& entry = found->second;
   NodeRecord& record = *entry.record;
   if (entry.hello.boot_id() != hello.boot_id()) record.acknowledged_sequence = 0;
-  entry.hello = hello;
+  entry.hello = known;
   const bool superseded_another = record.connected();
   const std::uint64_t stream = ++record.latest_stream;
   record.connected_stream = stream;

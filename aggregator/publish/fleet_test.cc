@@ -1,6 +1,7 @@
 #include "aggregator/publish/fleet.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <string>
 
@@ -41,6 +42,32 @@ TEST(FleetTest, RefusesMoreNodesThanItHolds) {
     ASSERT_TRUE(fleet.Join(Hello("n" + std::to_string(i), 1)).ok());
   EXPECT_EQ(fleet.Join(Hello("one more", 1)).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(fleet.Join(Hello("n0", 2)).ok());
+}
+
+// On the heap; 0 under a sanitizer.
+std::size_t BytesInUse() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+TEST(FleetTest, KeepsNothingOfAHelloThatItDoesNotKnow) {
+  constexpr int kFields = 100'000;
+  Fleet fleet;
+  v1::Hello hello = Hello("north", 1);
+  wire::AddSource(hello, "south", 2, {"south"});
+  const std::size_t before = BytesInUse();
+  for (google::protobuf::Message* message :
+       {static_cast<google::protobuf::Message*>(&hello),
+        static_cast<google::protobuf::Message*>(hello.mutable_sources(0)),
+        static_cast<google::protobuf::Message*>(hello.mutable_model())}) {
+    auto* unknown = message->GetReflection()->MutableUnknownFields(message);
+    for (int i = 0; i < kFields; ++i) unknown->AddVarint(1000, 1);
+  }
+  const std::size_t with_hello = BytesInUse();
+  if (with_hello < before + kFields) GTEST_SKIP() << "a sanitizer's heap does not tell its size";
+  ASSERT_TRUE(fleet.Join(hello).ok());
+  EXPECT_LT(BytesInUse(), with_hello + kFields);
+  EXPECT_EQ(fleet.List("lab")[0].sources(0), "south");
 }
 
 TEST(FleetTest, ASourceHasOneReporterAtATime) {
