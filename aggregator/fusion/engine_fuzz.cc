@@ -71,6 +71,7 @@ void CheckSlot(const estimate::FusedSlot& slot) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tributary;
+  using namespace tributary::fusion;
   Bytes bytes(data, size);
   SiteConfig site;
   site.name = "fuzz";

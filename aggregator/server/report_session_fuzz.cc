@@ -28,6 +28,7 @@ v1::ReportRequest Hello() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace tributary;
+  using namespace tributary::server;
   runtime::Metrics metrics;
   fusion::SiteConfig config;
   config.name = "lab";
