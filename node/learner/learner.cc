@@ -69,14 +69,15 @@ void Learner::Run() {
   while (const auto assignment = client_->Next()) {
     std::optional<parameters::TaskDecline> decline;
     const absl::Status status = DoRoundInMemory(*assignment, decline);
-    if (absl::IsCancelled(status)) {
-      ++counted_.withdrawn;
-    } else if (!status.ok()) {
-      ++counted_.failed;
+    const bool withdrawn = absl::IsCancelled(status);
+    const bool failed = !status.ok() && !withdrawn;
+    counted_.withdrawn += withdrawn;
+    counted_.failed += failed;
+    metrics_.Publish(counted_);
+    if (failed) {
       spdlog::error("round {} of {}: {}", assignment->task.round, assignment->task.run, status.ToString());
       if (decline) Decline(*assignment, *decline, std::string(status.message()));
     }
-    metrics_.Publish(counted_);
     client_->Finish(*assignment);
   }
 }
@@ -137,6 +138,7 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   counted_.seconds += training.seconds;
   counted_.loss = training.loss;
   counted_.spread = training.spread;
+  metrics_.Publish(counted_);  // sending lasts as long as the aggregator is out of reach
   AddResidualAndClip(task);
   decline = {parameters::DeclineReason::kUpdate, false, ""};
   ASSIGN_OR_RETURN(const link::SubmitAnswer answer, Send(assignment, training));

@@ -80,7 +80,7 @@ class Learner {
   LearnerMetrics metrics_;
 
   // The learner's thread.
-  LearnerCounters counted_;                           // published after each round
+  LearnerCounters counted_;                           // published before each call that may be retried
   std::unique_ptr<SelfSupervisedWorkload> workload_;  // of the run below
   wire::TrainTask prepared_for_;
   std::vector<float> update_;

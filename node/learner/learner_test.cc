@@ -327,6 +327,26 @@ TEST_F(LearnerTest, DeclinesAModelThatCannotBeFetched) {
   EXPECT_FALSE(declined.for_good());
 }
 
+// An aggregator that is out of reach is called until the task is withdrawn.
+TEST_F(LearnerTest, CountsATrainingBeforeTheUpdateIsAnswered) {
+  server_.hold_answers = true;
+  Start();
+  server_.Push(Task(1));
+  while (learner_->counters().steps == 0) std::this_thread::yield();
+  EXPECT_GT(learner_->counters().seconds, 0);
+  EXPECT_EQ(learner_->counters().accepted, 0u);
+  server_.Answer();
+  EXPECT_EQ(Await(1).accepted, 1u);
+}
+
+TEST_F(LearnerTest, CountsAFailureBeforeTheAggregatorHasHeardOfIt) {
+  server_.damage_chunks = true;
+  server_.break_declines = 1'000'000;
+  Start();
+  server_.Push(Task(1));
+  EXPECT_EQ(Await(1).failed, 1u);
+}
+
 TEST_F(LearnerTest, DeclinesNothingThatTheAggregatorNoLongerWantsOrRefused) {
   server_.answer.set_accepted(false);
   server_.answer.set_reason(v1::SUBMIT_REFUSAL_LATE);
