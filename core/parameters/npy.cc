@@ -100,9 +100,14 @@ class HeaderReader {
 
 template <class Element>
 std::vector<float> Convert(std::string_view data) {
-  std::vector<Element> elements(data.size() / sizeof(Element));
-  if (!elements.empty()) std::memcpy(elements.data(), data.data(), data.size());
-  return {elements.begin(), elements.end()};
+  // One by one: a recording is large, and a second copy of it is not needed.
+  std::vector<float> values(data.size() / sizeof(Element));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Element element;
+    std::memcpy(&element, data.data() + i * sizeof(Element), sizeof(Element));
+    values[i] = static_cast<float>(element);
+  }
+  return values;
 }
 
 }  // namespace
