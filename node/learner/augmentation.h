@@ -11,9 +11,9 @@
 namespace tributary::learner {
 
 // For images of side × side pixels. "continuous": any angle, any crop, any sigma
-// (core/nn/encoder/augmenter.h). "table": the discrete views of the FPGA kernel, computed on
-// the processor bit for bit as fpga/model/augmentation.h; for images of 28 × 28. Errors: InvalidArgument for
-// another name, or a side that the augmentation does not support.
+// (core/nn/encoder/augmenter.h). "table": the discrete views of the FPGA kernel, computed on the processor
+// bit for bit as fpga/model/augmentation.h; for images of 28 × 28. Errors: InvalidArgument for another name,
+// or a side that the augmentation does not support.
 absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(std::string_view name, std::size_t side);
 
 }  // namespace tributary::learner

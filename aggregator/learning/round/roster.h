@@ -85,8 +85,7 @@ class ChangeLog {
 };
 
 // Owns the nodes, their statuses and the log of what changed. It keeps count as they change: a count costs
-// nothing, a change of one
-// node O(log n). How many may join is the caller's limit. One thread at a time.
+// nothing, a change of one node O(log n). How many may join is the caller's limit. One thread at a time.
 class Roster {
  public:
   struct Node {

@@ -35,9 +35,9 @@ class RoundSource {
 };
 
 // The rounds of an aggregator's own run: each asks a share of the nodes that are ready, drawn by lot. A round
-// that failed before its deadline because nodes declined is not followed by the next at once: rounds
-// would be burnt as fast as nodes decline them. Each such failure in a row doubles the rest, up to a minute
-// or what is left of the deadline. A draw that misses the quorum again and again rests as well.
+// that failed before its deadline because nodes declined is not followed by the next at once: rounds would be
+// burnt as fast as nodes decline them. Each such failure in a row doubles the rest, up to a minute or what is
+// left of the deadline. A draw that misses the quorum again and again rests as well.
 class DrawnRounds final : public RoundSource {
  public:
   // `config` must outlive it. Who is asked is drawn from `lots` as well.
@@ -76,9 +76,9 @@ struct ParentRound {
 };
 
 // The rounds of a relayed run: a parent sets each round's number, model, fixed point and deadline. Gathers
-// the nodes: a round starts as soon as nodes with all those samples are connected, or when kGatherNs
-// have passed (half the time, if that is less). It asks nodes in the order of their names, as far as their
-// samples fit.
+// the nodes: a round starts as soon as nodes with all those samples are connected, or when kGatherNs have
+// passed (half the time, if that is less). It asks nodes in the order of their names, as far as their samples
+// fit.
 class ParentRounds final : public RoundSource {
  public:
   static constexpr std::int64_t kGatherNs = 10'000'000'000;

@@ -36,8 +36,8 @@ class RunModel {
   absl::StatusOr<std::optional<store::DurableFile>> WriteStrategyState(store::Store& store,
                                                                        std::string_view run,
                                                                        std::uint32_t round) const;
-  // Takes the model of that record out of the store, or only what the strategy remembered with it (as
-  // a new one where nothing was kept). DataLoss: what is stored is damaged.
+  // Takes the model of that record out of the store, or only what the strategy remembered with it (where
+  // nothing was kept, the strategy is a new one). DataLoss: what is stored is damaged.
   absl::Status Load(const store::Store& store, const store::ModelRecord& record);
   absl::Status LoadStrategyState(const store::Store& store, const store::ModelRecord& record);
 

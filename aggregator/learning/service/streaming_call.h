@@ -32,7 +32,7 @@ class StreamingCall : public Reactor, public std::enable_shared_from_this<Call> 
   std::shared_ptr<Call> self_;  // until OnDone
 };
 
-// Cancels a call whose peer lets kIdleNs pass without progress: it holds one of few places. Thread-safe.
+// Cancels a call whose peer lets kIdle pass without progress: it holds one of few places. Thread-safe.
 class IdleWatch {
  public:
   static constexpr std::chrono::seconds kIdle{20};
