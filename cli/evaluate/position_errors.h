@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -32,7 +33,8 @@ class PositionErrors {
   ErrorFigures Figures() const {
     if (errors_m_.empty()) return {};
     std::vector<double> sorted = errors_m_;
-    std::ranges::sort(sorted);
+    // NaN, which a network that diverged gives, comes last: a sort needs a strict order.
+    std::ranges::sort(sorted, [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); });
     const auto count = static_cast<double>(sorted.size());
     const auto quantile = [&](double q) { return sorted[static_cast<std::size_t>(q * (count - 1))]; };
     return {.mean_m = std::accumulate(sorted.begin(), sorted.end(), 0.0) / count,
