@@ -32,8 +32,8 @@ struct FusionStep {
 // Deterministic: list scheduling, longest way to the end first. Outputs x, y, l11, l21, l22 in this order.
 std::vector<FusionStep> MakeFusionProgram();
 
-// As SystemVerilog. They are sources, not files read at run time: a Verilated model in a library must not
-// depend on the folder in which it starts.
+// The memories as SystemVerilog. They are sources, not files read at run time: a Verilated model in a library
+// must not depend on the folder in which it starts.
 
 // fpga/rtl/fusion/fusion_table.sv: the segments of FusionFunctionTable.
 std::string FusionTableSource();

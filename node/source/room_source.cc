@@ -24,8 +24,8 @@ void AddNoise(const std::int16_t* channel, const std::int16_t* noise, float step
   const hn::ScalableTag<float> f32;
   const hn::Rebind<std::int16_t, decltype(f32)> i16;
   const hn::RebindToSigned<decltype(f32)> i32;
-  for (std::size_t i = 0; i < scene::kChannelFeatures;
-       i += hn::Lanes(f32)) {  // whole vectors: a power of two
+  static_assert((scene::kChannelFeatures & (scene::kChannelFeatures - 1)) == 0, "whole vectors only");
+  for (std::size_t i = 0; i < scene::kChannelFeatures; i += hn::Lanes(f32)) {
     const auto sum = hn::SaturatedAdd(hn::LoadU(i16, channel + i), hn::LoadU(i16, noise + i));
     const auto feature = hn::Mul(hn::ConvertTo(f32, hn::PromoteTo(i32, sum)), hn::Set(f32, step));
     hn::StoreU(feature, f32, features + i);
