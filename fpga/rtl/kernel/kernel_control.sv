@@ -168,4 +168,12 @@ module kernel_control (
       end
     end
   end
+
+  axi_lite_check check_port (
+    .clk_i, .rst_ni,
+    .awvalid_i(axi_awvalid_i), .awready_i(axi_awready_o), .wvalid_i(axi_wvalid_i), .wready_i(axi_wready_o),
+    .bresp_i(axi_bresp_o), .bvalid_i(axi_bvalid_o), .bready_i(axi_bready_i),
+    .arvalid_i(axi_arvalid_i), .arready_i(axi_arready_o), .rdata_i(axi_rdata_o), .rresp_i(axi_rresp_o),
+    .rvalid_i(axi_rvalid_o), .rready_i(axi_rready_i)
+  );
 endmodule

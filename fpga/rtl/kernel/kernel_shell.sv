@@ -232,4 +232,11 @@ module kernel_shell #(
     if (!rst_ni) state_q <= Idle;
     else state_q <= state_d;
   end
+
+  axi_master_check #(.MAX_BURST(MAX_BURST)) check_port (
+    .clk_i, .rst_ni,
+    .awaddr_i(axi_awaddr_o), .awlen_i(axi_awlen_o), .awvalid_i(axi_awvalid_o), .awready_i(axi_awready_i),
+    .wlast_i(axi_wlast_o), .wvalid_i(axi_wvalid_o), .wready_i(axi_wready_i),
+    .araddr_i(axi_araddr_o), .arlen_i(axi_arlen_o), .arvalid_i(axi_arvalid_o)
+  );
 endmodule
