@@ -11,10 +11,12 @@ namespace tributary::device {
 template <typename Top>
 class VerilatedKernel final : public KernelModel {
  public:
+  // Registers and memories without a reset start with arbitrary values, as on a board, but always the same.
   explicit VerilatedKernel(BusMemory* memory)
-      : context_(std::make_unique<VerilatedContext>()),
-        top_(std::make_unique<Top>(context_.get())),
-        port_(memory) {
+      : context_(std::make_unique<VerilatedContext>()), port_(memory) {
+    context_->randReset(2);
+    context_->randSeed(20'042);
+    top_ = std::make_unique<Top>(context_.get());
     Reset();
   }
   ~VerilatedKernel() override { top_->final(); }

@@ -49,13 +49,12 @@ module round_robin_arbiter #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       last_q    <= IW'(SOURCES - 1);
-      held_q    <= '0;
       holding_q <= 1'b0;
     end else begin
-      held_q    <= choice;
       holding_q <= out_valid_o && !out_ready_i;
       if (out_valid_o && out_ready_i) last_q <= choice;
     end
+    held_q <= choice;
   end
 
   stream_check #(.WIDTH(WIDTH + IW)) check_out (

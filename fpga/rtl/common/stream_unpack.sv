@@ -29,15 +29,10 @@ module stream_unpack #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      valid_q <= 1'b0;
-      left_q  <= '0;
-    end else if (in_ready_o) begin
-      valid_q <= in_valid_i;
-      left_q  <= CW'(COUNT - 1);
-    end else if (out_ready_i) begin
-      left_q <= left_q - 1'b1;
-    end
+    if (!rst_ni) valid_q <= 1'b0;
+    else if (in_ready_o) valid_q <= in_valid_i;
+    if (in_ready_o) left_q <= CW'(COUNT - 1);
+    else if (out_ready_i) left_q <= left_q - 1'b1;
   end
 
   stream_check #(.WIDTH(WIDTH)) check_out (

@@ -42,9 +42,9 @@ module window_3x3 #(
   assign in_ready_o = ahead_q != AW'(3 * WIDTH);
   assign put        = in_valid_i && in_ready_o;
 
-  // The fetch needs the row below, unless there is none.
+  // The fetch needs the row below. The last row has none, and is there as a whole: the row before it needed it.
   logic available;
-  assign available = (y_q == LAST_Y) ? ahead_q != '0 : ahead_q > AW'(WIDTH);
+  assign available = y_q == LAST_Y || ahead_q > AW'(WIDTH);
 
   // The window of a row's last pixel needs no new column. It is emitted with the fetch of the next row's
   // first column or, if that has not arrived, by a step of its own.
@@ -117,14 +117,12 @@ module window_3x3 #(
       y_q         <= '0;
       ahead_q     <= '0;
       pending_q   <= 1'b0;
-      pad_q       <= 1'b0;
       valid_q     <= 1'b0;
     end else begin
       if (put) begin
         write_x_q <= (write_x_q == LAST_X) ? '0 : write_x_q + 1'b1;
         if (write_x_q == LAST_X) write_row_q <= write_row_q + 1'b1;
       end
-      if (fetch && x_q == '0 && y_q == '0) pad_q <= cfg_pad_i;
       if (fetch) begin
         x_q <= (x_q == LAST_X) ? '0 : x_q + 1'b1;
         if (x_q == LAST_X) begin
@@ -136,6 +134,7 @@ module window_3x3 #(
       if (step_free) valid_q <= emit;
       if (step_free) pending_q <= fetch ? pad_q && x_q == LAST_X : pending_q && !emit;
     end
+    if (fetch && x_q == '0 && y_q == '0) pad_q <= cfg_pad_i;
   end
 
   always_ff @(posedge clk_i) begin

@@ -41,6 +41,12 @@ module common_blocks (
   output logic        arbiter_out_valid_o,
   input  logic        arbiter_out_ready_i,
 
+  input  logic        delay_bit_i,
+  output logic        delay_bit_o,
+  input  logic        line_en_i,
+  input  logic [7:0]  line_data_i,
+  output logic [7:0]  line_data_o,
+
   input  logic        mac_en_i,
   input  logic        mac_first_i,
   input  logic [24:0] mac_a_i,
@@ -74,6 +80,11 @@ module common_blocks (
     .clk_i, .rst_ni, .in_data_i(arbiter_in_data_i), .in_valid_i(arbiter_in_valid_i),
     .in_ready_o(arbiter_in_ready_o), .out_data_o(arbiter_out_data_o), .out_source_o(arbiter_out_source_o),
     .out_valid_o(arbiter_out_valid_o), .out_ready_i(arbiter_out_ready_i)
+  );
+
+  delay #(.CYCLES(3)) u_delay (.clk_i, .rst_ni, .bit_i(delay_bit_i), .bit_o(delay_bit_o));
+  delay_line #(.WIDTH(8), .DEPTH(3)) u_line (
+    .clk_i, .en_i(line_en_i), .data_i(line_data_i), .data_o(line_data_o)
   );
 
   // A running sum in either DSP, and a chain of two: c + a·b + (a·b of one cycle earlier).

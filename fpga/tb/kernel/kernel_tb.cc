@@ -201,6 +201,10 @@ TEST(KernelTest, ReportsAFailedWrite) {
   bench.WaitAndAcknowledge();
   EXPECT_TRUE(bench.Report(run).write_failed());
   EXPECT_FALSE(bench.Report(run).read_failed());
+  bench.Start();
+  bench.WaitAndAcknowledge();
+  bench.ExpectResult(run);
+  EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kStatus), 0u);
 }
 
 TEST(KernelTest, WaitsForTheAnswerOfTheLastWriteBeforeItReports) {
@@ -333,6 +337,52 @@ TEST(KernelTest, SaysOnceThatARunWasTaken) {
   EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kCyclesHigh), 0u);
   // The report is written before the run ends: the register has counted those cycles too.
   EXPECT_GE(bench.kernel.ReadRegister(KernelRegister::kCyclesLow), bench.Report(run).cycles);
+}
+
+TEST(KernelTest, CountsTheCyclesOfEachRun) {
+  KernelBench<Vloopback_kernel> bench;
+  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 3, .frame_words = 100};
+  bench.kernel.WriteRegister(KernelRegister::kGlobalInterrupt, 1);
+  bench.kernel.WriteRegister(KernelRegister::kInterruptEnable, 1);
+  bench.Write(run);
+  for (int i = 0; i < 2; ++i) {
+    bench.Start();  // the run is taken in the last clock of this call
+    const std::uint64_t begin = bench.kernel.clocks();
+    while (!bench.kernel.interrupt() && bench.kernel.clocks() - begin < kMaxClocks) bench.kernel.Step();
+    const std::uint64_t end = bench.kernel.clocks();
+    bench.kernel.WriteRegister(KernelRegister::kInterruptStatus, 1);
+    bench.WaitAndAcknowledge();
+    EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kCyclesLow), end - begin);
+    EXPECT_GE(bench.Report(run).cycles, run.frames * run.frame_words);
+    EXPECT_LT(bench.Report(run).cycles, end - begin);
+  }
+}
+
+TEST(KernelTest, KnowsOfNothingAfterAReset) {
+  KernelBench<Vloopback_kernel> bench;
+  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 2, .frame_words = 100};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kControl), KernelControl::kIdle);
+    EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kStatus), 0u);
+    EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kInterruptStatus), 0u);
+    EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kInterruptEnable), 0u);
+    EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kGlobalInterrupt), 0u);
+    // A run that has failed on both ports and was not acknowledged.
+    bench.kernel.WriteRegister(KernelRegister::kGlobalInterrupt, 1);
+    bench.kernel.WriteRegister(KernelRegister::kInterruptEnable, 3);
+    bench.Write(run);
+    bench.kernel.memory_port().FailNextRead();
+    bench.kernel.memory_port().FailNextWrite();
+    bench.Start();
+    for (int clocks = 0; clocks < 2'000; ++clocks) bench.kernel.Step();
+    EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kStatus), 3u);
+    bench.Start();  // it is asked for again, and waits
+    bench.kernel.Reset();
+  }
+  for (int clocks = 0; clocks < 2'000; ++clocks) bench.kernel.Step();
+  EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kFramesDone),
+            run.frames);  // what asked for a run is forgotten
+  EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kControl), KernelControl::kIdle);
 }
 
 TEST(KernelTest, InterruptsWhenARunIsTaken) {

@@ -1,44 +1,71 @@
 #!/usr/bin/env python3
-"""Plants one bug after another in a block's RTL and counts how many its bench catches.
+"""Plants faults in a block's RTL, drawn at random from all that mutants.py finds, and counts how many the checks catch.
 
-usage: mutate.py --folder WORK_FOLDER BLOCK...
+usage: mutate.py --folder WORK_FOLDER [--count N] [--seed N] [--write] BLOCK...
 
-BLOCK.txt beside this file lists the bench's target on the first line ("bench: convolution_tb") and one mutation per
-further line: FILE | TEXT | REPLACEMENT. FILE is relative to fpga/rtl, TEXT must occur in it exactly once. The RTL is
-copied: the tree is never changed. Not part of CI: each mutation is a build.
+All mutants of a block are compiled into one bench, which is then run once for each. What the bench misses is planted
+alone and given to the block's proofs. BLOCK.txt beside this file keeps the list as it was drawn, with what caught each
+mutant; a line `equivalent: FILE: EXPRESSION => MUTANT # REASON` there argues that no check can see that one, and takes it
+out of the count. --write renews the list. The RTL is copied: the tree is never changed. Not part of CI.
+
+Exit status: 0 if at least 95 % of the mutants that are not equivalent were caught, and at least 60 were planted; 1 if not.
 """
 
 import argparse
+import concurrent.futures
+import dataclasses
+import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
 import time
 
+import mutants
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 THRESHOLD = 0.95
-TIMEOUT_S = 120
+LEAST = 60
+SLOWER = 20       # a bench that takes so many times what it takes without a mutant hangs
+SHORTEST_S = 5.0
+ACTIVE = "mutant_pkg::active"
+PACKAGE = """// Which mutant of this model is active: the environment says so when the model is made.
+package mutant_pkg;
+  int active = $c32("::atoi(::getenv(\\"TRIBUTARY_MUTANT\\"))");
+endpackage
+"""
 
 
-def read_block(name):
-    bench, mutations = None, []
-    for line in (HERE / f"{name}.txt").read_text().splitlines():
-        if line.startswith("bench:"):
-            bench = line.split(":", 1)[1].strip()
-        elif line.strip() and not line.startswith("#"):
-            file, text, replacement = (part.strip() for part in line.split(" | "))
-            mutations.append((file, text, replacement))
-    if bench is None or len(mutations) < 10:
-        sys.exit(f"{name}.txt: needs a bench and at least ten mutations")
-    return bench, mutations
+@dataclasses.dataclass(frozen=True)
+class Block:
+    bench: str
+    left_out: tuple = ()  # files whose text the bench does not run, or that a program writes and another test compares
+    proofs: dict = dataclasses.field(default_factory=dict)  # of a file: ctest's regular expression
 
 
-class Bench:
+BLOCKS = {
+    "augmentation": Block("augmentation_tb"),
+    "common": Block("common_tb", ("axi_lite_check.sv", "axi_master_check.sv", "stream_check.sv"), {
+        f"common/{block}.sv": f"formal_{block}$"
+        for block in ("fifo", "round_robin_arbiter", "skid_buffer", "stream_pack", "stream_unpack")}),
+    "convolution": Block("convolution_tb"),
+    "fusion": Block("fusion_tb", ("fusion_program.sv", "fusion_table.sv")),
+    "kernel": Block("kernel_tb", ("augment_convolve_kernel.sv", "fusion_kernel.sv", "positioning_kernel.sv"), {
+        "kernel/axi_burst_plan.sv": "formal_axi_", "kernel/axi_read_master.sv": "formal_axi_read",
+        "kernel/axi_write_master.sv": "formal_axi_write", "kernel/kernel_control.sv": "formal_kernel_control"}),
+    "positioning": Block("positioning_tb", proofs={"positioning/positioning_input.sv": "formal_positioning_input"}),
+}
+
+
+class Tree:
     """A second source tree of links, in which only the RTL is a copy, and its own build folder."""
 
     def __init__(self, name, block, folder):
-        self.name = name
+        self.block = block
+        self.limit_s = 600.0
+        self.proved = set()
         self.rtl = folder / "tree/fpga/rtl"
         self.build = folder / "build"
         shutil.rmtree(folder / "tree", ignore_errors=True)
@@ -49,59 +76,131 @@ class Bench:
         for entry in (ROOT / "fpga").iterdir():
             if entry.name != "rtl":
                 (folder / "tree/fpga" / entry.name).symlink_to(entry)
-        # Renew the time stamps: the previous build was of a mutation.
+        # Renew the time stamps: the previous build may have been of mutants.
         shutil.copytree(ROOT / "fpga/rtl", self.rtl, copy_function=shutil.copy)
-        # A warning of Verilator does not count as caught: the bench must catch the bug.
+        package = folder / "mutant_pkg.sv"
+        package.write_text(PACKAGE)
+        # A warning of Verilator does not count as caught: the bench must catch the fault.
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DTRIBUTARY_GRPC=OFF", "-DTRIBUTARY_XRT=OFF", "-DTRIBUTARY_RTL=ON",
-                   f"-DTRIBUTARY_RTL_BLOCKS={block}", "-DTRIBUTARY_VERILATOR_FLAGS=-Wno-fatal"]
+                   f"-DTRIBUTARY_RTL_BLOCKS={name}", f"-DTRIBUTARY_VERILATOR_FLAGS=-Wno-fatal;-Wno-lint;{package}"]
         subprocess.run(["cmake", "-S", folder / "tree", "-B", self.build, "-G", "Ninja", *options], check=True,
                        stdout=subprocess.DEVNULL)
 
-    def run(self):
-        """Builds and runs; returns (caught, how), caught None if it does not build."""
-        built = subprocess.run(["ninja", "-C", self.build, self.name], capture_output=True, text=True, check=False)
+    def compile(self, drawn):
+        """Builds the bench with all of `drawn`, numbered from 1."""
+        for file in {mutant.file for mutant in drawn}:
+            path = self.rtl / file
+            numbered = [(number, mutant) for number, mutant in enumerate(drawn, 1) if mutant.file == file]
+            path.write_text(mutants.selectable(path.read_text(), numbered, ACTIVE))
+        built = subprocess.run(["ninja", "-C", self.build, self.block.bench], capture_output=True, text=True, check=False)
         if built.returncode:
-            return None, built.stdout[-800:]
-        try:
-            result = subprocess.run([self.build / "bin" / self.name, "--gtest_fail_fast"], capture_output=True,
-                                    timeout=TIMEOUT_S, check=False)
-        except subprocess.TimeoutExpired:
-            return True, "hangs"
-        return result.returncode != 0, "fails"
+            sys.exit(f"the bench with its mutants does not build:\n{built.stdout[-4000:]}")
+        shutil.copytree(ROOT / "fpga/rtl", self.rtl, dirs_exist_ok=True)  # for the proofs, which take one mutant each
 
-
-def run_block(folder, name):
-    bench_name, mutations = read_block(name)
-    caught = 0
-    bench = Bench(bench_name, name, folder)
-    clean, how = bench.run()
-    if clean is not False:
-        sys.exit(f"{name}: the bench does not pass without a mutation: {how}")
-    for number, (file, text, replacement) in enumerate(mutations, 1):
-        path = bench.rtl / file
-        original = path.read_text()
-        if original.count(text) != 1:
-            sys.exit(f"{name}: mutation {number}: {text!r} occurs {original.count(text)} times in {file}")
-        path.write_text(original.replace(text, replacement))
+    def measure(self):
+        """Runs the bench without a mutant: what it takes bounds the others."""
         begin = time.monotonic()
-        result, how = bench.run()
+        if self.bench_catches(0):
+            sys.exit(f"{self.block.bench} does not pass without a mutant")
+        self.limit_s = max(SHORTEST_S, SLOWER * (time.monotonic() - begin))
+
+    def bench_catches(self, number):
+        """What stopped the bench, or None if it passes. 0 is the design without a mutant."""
+        environment = {**os.environ, "TRIBUTARY_MUTANT": str(number)}
+        try:
+            result = subprocess.run([self.build / "bin" / self.block.bench, "--gtest_fail_fast"], env=environment, check=False,
+                                    capture_output=True, timeout=self.limit_s)
+        except subprocess.TimeoutExpired:
+            return "bench (time)"
+        return "bench" if result.returncode else None
+
+    def proves(self, file):
+        """Whether the proofs of a file hold."""
+        return subprocess.run(["ctest", "--test-dir", self.build, "--no-tests=error", "-R", self.block.proofs[file]],
+                              capture_output=True, check=False).returncode == 0
+
+    def proof_catches(self, mutant):
+        """Whether a proof that holds without this mutant fails with it."""
+        if mutant.file not in self.block.proofs:
+            return None
+        path = self.rtl / mutant.file
+        original = (ROOT / "fpga/rtl" / mutant.file).read_text()
+        path.write_text(original[:mutant.site.begin] + mutant.mutated + original[mutant.site.end:])
+        holds = self.proves(mutant.file)
         path.write_text(original)
-        if result is None:
-            sys.exit(f"{name}: mutation {number} does not build: {how}")
-        caught += result
-        print(f"{name} {number:2}: {'caught' if result else 'MISSED'} ({how if result else 'passes'}, "
-              f"{time.monotonic() - begin:.0f} s)  {file}: {text}  ->  {replacement}", flush=True)
-    print(f"{name}: {caught} of {len(mutations)} mutations caught")
-    return caught >= THRESHOLD * len(mutations)
+        if not holds and mutant.file not in self.proved:
+            if not self.proves(mutant.file):
+                sys.exit(f"a proof of {mutant.file} fails without a mutant")
+            self.proved.add(mutant.file)
+        return None if holds else "proof"
+
+
+def equivalents(name):
+    """Reasons by the key of the mutant."""
+    reasons = {}
+    path = HERE / f"{name}.txt"
+    for line in path.read_text().splitlines() if path.exists() else []:
+        outcome, _, rest = line.partition(": ")
+        key, _, reason = rest.partition(" # ")
+        if outcome == "equivalent" and reason:
+            reasons[key] = reason
+    return reasons
+
+
+def draw(name, count, seed):
+    everything = []
+    for path in sorted((ROOT / "fpga/rtl" / name).glob("*.sv")):
+        if path.name not in BLOCKS[name].left_out:
+            everything += mutants.mutants_of(f"{name}/{path.name}", path.read_text())
+    chooser = random.Random(f"{seed} {name}")
+    chosen = chooser.sample(everything, min(count, len(everything)))
+    return len(everything), sorted(chosen, key=lambda mutant: (mutant.file, mutant.line, mutant.mutated))
+
+
+def run_block(name, arguments):
+    available, drawn = draw(name, arguments.count, arguments.seed)
+    reasons = equivalents(name)
+    tree = Tree(name, BLOCKS[name], arguments.folder.resolve() / name)
+    begin = time.monotonic()
+    tree.compile(drawn)
+    print(f"{name}: {len(drawn)} mutants drawn from {available} with seed {arguments.seed}, built in "
+          f"{time.monotonic() - begin:.0f} s", flush=True)
+    tree.measure()
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        outcomes = list(pool.map(tree.bench_catches, range(1, len(drawn) + 1)))
+    lines, missed, equivalent = [], 0, 0
+    for mutant, outcome in zip(drawn, outcomes):
+        key = mutant.key()
+        outcome = outcome or tree.proof_catches(mutant)
+        if outcome is None and key in reasons:
+            equivalent += 1
+            lines.append(f"equivalent: {key} # {reasons[key]}")
+            continue
+        missed += outcome is None
+        lines.append(f"{outcome or 'MISSED'}: {key}")
+        if outcome is None:
+            print(f"MISSED {mutant.file}:{mutant.line}: {key.split(': ', 1)[1]}", flush=True)
+    planted = len(drawn) - equivalent
+    caught = planted - missed
+    summary = f"{name}: {caught} of {planted} caught ({100 * caught / planted:.1f} %), {equivalent} equivalent"
+    print(summary, flush=True)
+    if arguments.write:
+        head = [f"# Drawn by mutate.py with seed {arguments.seed} from {available}. {summary}",
+                "# what caught it: file: expression => as planted, and behind # why no check can see an equivalent one"]
+        (HERE / f"{name}.txt").write_text("\n".join(head + lines) + "\n")
+    return caught >= THRESHOLD * planted and planted >= LEAST
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=pathlib.Path, required=True,
-                        help="kept between runs, so that only RTL is rebuilt")
-    parser.add_argument("blocks", nargs="+")
+    parser.add_argument("--folder", type=pathlib.Path, required=True, help="kept between runs, so that only RTL is rebuilt")
+    parser.add_argument("--count", type=int, default=90, help="mutants of each block (default 90)")
+    parser.add_argument("--seed", type=int, default=1, help="of the drawing (default 1)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="benches at a time (default: processors)")
+    parser.add_argument("--write", action="store_true", help="renew BLOCK.txt")
+    parser.add_argument("blocks", nargs="+", choices=sorted(BLOCKS), metavar="BLOCK")
     arguments = parser.parse_args()
-    sys.exit(0 if all([run_block(arguments.folder.resolve(), block) for block in arguments.blocks]) else 1)
+    sys.exit(0 if all([run_block(name, arguments) for name in arguments.blocks]) else 1)
 
 
 if __name__ == "__main__":
