@@ -16,8 +16,8 @@ constexpr const char* kCertsExamples = R"(Examples:
   tributary certs --out certs --name aggregator=10.0.0.1 --name north --name south
   tributary certs --out certs --name hub=10.0.0.1,hub.lan       reached at either, or as hub
 
-Makes ca.pem, ca.key and for each name NAME.pem, NAME.key (EC P-256, keys readable by the owner only). What exists, is
-valid and holds the addresses is left alone, so that names can be added later. A node is called what its certificate is
+Makes ca.pem, ca.key and for each name NAME.pem, NAME.key (EC P-256, keys readable by the owner only). Files
+that are valid and hold the addresses are left alone, so that names can be added later. A node is called what its certificate is
 called; the addresses are those under which others reach it, for an aggregator. For tests, demos and closed networks: a
 board gets ca.pem and its own two files, never ca.key.)";
 

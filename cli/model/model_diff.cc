@@ -21,8 +21,8 @@ constexpr const char* kModelDiffExamples = R"(Examples:
   tributary model diff run:letters@1 run:letters         how far a run has come
   tributary model diff encoder.safetensors run:letters --json
 
-Of each tensor: L2 norm of the difference, the same divided by the norm of the first, the largest difference of an
-element, and the cosine between the two.)";
+Shows for each tensor the L2 norm of the difference, the same divided by the norm of the first, the largest
+difference of an element, and the cosine between the two.)";
 
 struct ModelDiffArguments {
   ConnectionArguments connection;

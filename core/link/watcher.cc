@@ -12,6 +12,7 @@
 #include "core/link/spool/reconnect.h"
 #include "core/runtime/clock.h"
 #include "core/wire/convert.h"
+#include "core/wire/hello.h"
 #include "core/wire/peer.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 

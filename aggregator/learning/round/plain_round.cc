@@ -18,7 +18,7 @@ class Turnout {
   void Add(std::string_view node) { waiting_ += places_.try_emplace(std::string(node)).second; }
 
   bool Asked(std::string_view node) const { return places_.contains(node); }
-  // Of a node that is asked.
+  // The node is one that was asked.
   Standing StandingOf(std::string_view node) const {
     const Place place = places_.find(node)->second;
     if (place.done) return Standing::kNotAwaited;
