@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/config/config_text.h"
+#include "core/config/nesting.h"
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
 
@@ -269,6 +270,7 @@ ConfigFile& ConfigFile::operator=(ConfigFile&&) noexcept = default;
 ConfigFile::~ConfigFile() = default;
 
 absl::StatusOr<ConfigFile> ConfigFile::Parse(std::string_view text, std::string_view path) {
+  RETURN_IF_ERROR(CheckNesting(text, path));
   auto state = std::make_unique<State>();
   state->path = path;
   try {
