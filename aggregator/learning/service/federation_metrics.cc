@@ -27,8 +27,8 @@ void AddFederationMetrics(const LearningCounters& counters, runtime::Metrics& me
   }
   metrics.AddGaugeCallback("tributary_participants_connected", "Nodes with a stream of tasks.", {},
                            Read(counters.connected));
-  metrics.AddGaugeCallback("tributary_participants_waiting", "Nodes with such a stream that wait for a run.", {},
-                           Read(counters.waiting));
+  metrics.AddGaugeCallback("tributary_participants_waiting", "Nodes with such a stream that wait for a run.",
+                           {}, Read(counters.waiting));
   metrics.AddCounterCallback("tributary_participants_refused_total",
                              "Streams of nodes that were ended at once, with a reason.", {},
                              Read(counters.refused_streams));
@@ -53,8 +53,7 @@ void RefreshRunMetrics(const RunBoard& board, runtime::Metrics& metrics) {
     set("tributary_run_nodes", "Nodes that have joined.", run.joined_nodes());
     set("tributary_run_accepted_updates", "In the round under way.", run.accepted_updates());
     set("tributary_run_connected_nodes", "Nodes of the run that are connected now.", run.connected_nodes());
-    set("tributary_run_unable_nodes", "Connected nodes that cannot train in this run.",
-        run.unable_nodes());
+    set("tributary_run_unable_nodes", "Connected nodes that cannot train in this run.", run.unable_nodes());
     if (run.epsilon() > 0) {
       set("tributary_run_epsilon", "Differential privacy spent, at the run's delta.", run.epsilon());
     }
