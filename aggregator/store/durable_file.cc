@@ -54,7 +54,7 @@ void Descriptor::Close() {
 absl::StatusOr<DurableFile> DurableFile::Create(std::string folder, std::string name, StoreStepHook hook) {
   RETURN_IF_ERROR(AskHook(hook, StoreStep::kCreateFile));
   std::string path = std::move(folder) + "/" + name;
-  Descriptor file(open((path + ".tmp").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  Descriptor file(open((path + ".tmp").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file.open()) return FromErrno("create", path);
   return DurableFile(std::move(file), std::move(path), std::move(name), std::move(hook));
 }

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "aggregator/store/store_folder.h"
 #include "aggregator/store/tables.h"
 #include "core/status/macros.h"
@@ -22,6 +23,13 @@ FileFacts ReadPart(const Statement& row) {
   FileFacts facts = ReadFacts(row, 0);
   facts.offset = row.Number<std::uint64_t>(3);
   return facts;
+}
+
+// An unfinished file, or an update: if the database does not name it, nobody was told that it arrived.
+bool IsLeftByACrash(std::string_view folder, std::string_view name) {
+  if (name.ends_with(".tmp")) return true;
+  if (name.ends_with(".log")) name.remove_suffix(4);
+  return folder == kSubmissions && std::ranges::all_of(name, absl::ascii_isdigit);
 }
 
 }  // namespace
@@ -67,11 +75,31 @@ absl::Status Store::CheckFiles() {
       std::uint64_t number = 0;
       std::from_chars(name.data(), name.data() + name.size(), number);
       if (folder == kSubmissions) next_submission_ = std::max(next_submission_.load(), number + 1);
-      // Removes files that a crash left between a file and its transaction.
-      if (!known.contains(fmt::format("{}/{}", folder, name))) unlink(entry.path().c_str());
+      const std::string path = fmt::format("{}/{}", folder, name);
+      if (known.contains(path)) continue;
+      if (IsLeftByACrash(folder, name)) {
+        unlink(entry.path().c_str());
+      } else {
+        RETURN_IF_ERROR(SetAside(path));
+      }
     }
     if (error) return absl::UnavailableError(fmt::format("{}/{}: {}", folder_, folder, error.message()));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Store::SetAside(const std::string& name) {
+  const std::string orphaned = fmt::format("{}/{}", folder_, kOrphaned);
+  std::error_code error;
+  std::filesystem::create_directory(orphaned, error);
+  // Files of both folders stand side by side here: their names differ.
+  if (!error) {
+    std::filesystem::rename(folder_ + "/" + name, orphaned + name.substr(name.find('/')), error);
+  }
+  if (error)
+    return absl::UnavailableError(
+        fmt::format("{}/{}: cannot move to {}: {}", folder_, name, kOrphaned, error.message()));
+  orphans_.push_back(name);
   return absl::OkStatus();
 }
 

@@ -1,10 +1,12 @@
 // Stores runs: one folder with an SQLite database and the files that it names.
 //
 //   lock  tributary.db  models/RUN.ROUND.safetensors  models/RUN.ROUND.state  submissions/NUMBER[.log]
+//   orphaned/
 //
 // The database is the truth. A file is written, synced and in place before the transaction that names it, and
-// is removed after the transaction that forgets it. Open removes files that nothing names. So a crash at any
-// moment leaves the state before or after a change.
+// is removed after the transaction that forgets it. So a crash at any moment leaves the state before or after
+// a change. Open removes unfinished files and updates that were never answered. It moves all other files that
+// nothing names to orphaned/.
 #pragma once
 
 #include <atomic>
@@ -31,9 +33,9 @@ namespace tributary::store {
 // written. Unavailable: input or output failed. NotFound: no such run or model.
 class Store {
  public:
-  // Creates the folder if its parent exists. FailedPrecondition: another process uses the store, or a newer
-  // version of this program has written it. DataLoss: the database is damaged or a file is missing; nothing
-  // is changed then.
+  // Creates the folder if its parent exists. FailedPrecondition: another process uses the store, a newer
+  // version of this program has written it, or the folder is neither a store nor empty. DataLoss: the
+  // database is damaged or a file is missing; nothing is changed then.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& folder, StoreStepHook hook = {});
 
   // In the order of their start.
@@ -80,10 +82,13 @@ class Store {
   absl::StatusOr<CheckedReader> Read(const FileFacts& file) const;
 
   const std::string& folder() const { return folder_; }
+  // What Open has moved to orphaned/, in its former folder.
+  const std::vector<std::string>& orphans() const { return orphans_; }
 
  private:
   Store(std::string folder, Descriptor lock, Database database, StoreStepHook hook);
   absl::Status CheckFiles();
+  absl::Status SetAside(const std::string& name);
   absl::StatusOr<std::vector<FileFacts>> NamedFiles();
   void Remove(const std::vector<std::string>& names);
 
@@ -108,6 +113,7 @@ class Store {
   Descriptor lock_;
   Database database_;
   StoreStepHook hook_;
+  std::vector<std::string> orphans_;
   std::atomic<std::uint64_t> next_submission_ = 0;
   std::map<std::string, UpdateLog, std::less<>> logs_;  // the logs of the present rounds, by run
 };

@@ -17,16 +17,46 @@ namespace tributary::store {
 namespace {
 
 absl::Status MakeFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
+  if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
   if (errno != EEXIST) return absl::ErrnoToStatus(errno, path + ": cannot create the folder");
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return absl::OkStatus();
   return absl::InvalidArgumentError(path + ": is a file, expected a folder");
 }
 
+// Whether an entry may stand in a folder that has no database: what an interrupted Open leaves, and what a
+// file system puts into its root.
+bool MayStandBeside(const std::filesystem::directory_entry& entry) {
+  std::error_code ignored;
+  const std::string name = entry.path().filename().string();
+  if (name == kModels || name == kSubmissions) return std::filesystem::is_empty(entry.path(), ignored);
+  return name == "lock" || name == "lost+found";
+}
+
+// A folder is a store if it has the database. Without one it must be empty: other people's files are not
+// ours, and a store that has lost its database is not an empty store.
+absl::Status CheckContents(const std::string& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(fmt::format("{}/{}", folder, kDatabase), error)) return absl::OkStatus();
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (MayStandBeside(entry)) continue;
+    const std::string name = entry.path().filename().string();
+    if (name == kModels || name == kSubmissions) {
+      return absl::FailedPreconditionError(fmt::format(
+          "{}: has files in {} but no {}; nothing was changed. Restore the database, or name an empty folder",
+          folder, name, kDatabase));
+    }
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: is not empty ({}) and is no store; nothing was changed. Name an empty folder, or one that does "
+        "not exist",
+        folder, name));
+  }
+  return error ? absl::UnavailableError(fmt::format("{}: {}", folder, error.message())) : absl::OkStatus();
+}
+
 absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
   const std::string path = folder + "/lock";
-  Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.open()) return absl::ErrnoToStatus(errno, path + ": cannot open");
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, path + ": cannot lock");
@@ -48,6 +78,7 @@ absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
 
 absl::StatusOr<Descriptor> TakeStoreFolder(const std::string& folder) {
   RETURN_IF_ERROR(MakeFolder(folder));
+  RETURN_IF_ERROR(CheckContents(folder));
   ASSIGN_OR_RETURN(Descriptor lock, TakeLock(folder));
   for (const std::string_view name : {kModels, kSubmissions}) {
     RETURN_IF_ERROR(MakeFolder(fmt::format("{}/{}", folder, name)));
@@ -77,6 +108,7 @@ absl::Status CheckStoreFolder(const std::string& folder) {
   if (std::filesystem::is_directory(database, ignored)) {
     return absl::InvalidArgumentError(database + ": is a folder, a store has a file there");
   }
+  RETURN_IF_ERROR(CheckContents(folder));
   return runtime::CheckFolderOf(folder + "/lock");
 }
 

@@ -48,6 +48,8 @@ absl::Status PrepareTables(Database& database) {
   ASSIGN_OR_RETURN(const std::int64_t tables,
                    FirstNumber(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'"));
   if (tables == 0) {
+    ASSIGN_OR_RETURN(const std::int64_t others, FirstNumber(database, "SELECT count(*) FROM sqlite_schema"));
+    if (others != 0) return absl::FailedPreconditionError("the database is no store's; nothing was changed");
     RETURN_IF_ERROR(database.Execute(kTables));
     return transaction.Commit();
   }

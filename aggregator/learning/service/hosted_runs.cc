@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "aggregator/store/store_folder.h"
 #include "core/parameters/flat_model.h"
 #include "core/status/macros.h"
 
@@ -39,6 +40,10 @@ absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOption
                                                              const runtime::Clock& clock,
                                                              store::StoreStepHook hook) {
   ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store, store::Store::Open(options.folder, std::move(hook)));
+  if (!store->orphans().empty()) {
+    spdlog::warn("{}: moved {} files that no run names to {}, {} first", options.folder,
+                 store->orphans().size(), store::kOrphaned, store->orphans().front());
+  }
   ASSIGN_OR_RETURN(std::unique_ptr<store::StoreReader> reader, store::StoreReader::Open(options.folder));
   auto runs =
       std::unique_ptr<HostedRuns>(new HostedRuns(std::move(store), std::move(reader), options, clock));

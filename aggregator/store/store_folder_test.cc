@@ -1,0 +1,109 @@
+#include "aggregator/store/store_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "aggregator/store/store.h"
+
+namespace tributary::store {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class StoreFolderTest : public ::testing::Test {
+ protected:
+  StoreFolderTest() {
+    char name[] = "/tmp/store_folder_test.XXXXXX";
+    folder_ = mkdtemp(name);
+  }
+  ~StoreFolderTest() override { fs::remove_all(folder_); }
+
+  void Put(const std::string& name, const std::string& text = "precious") {
+    fs::create_directories(fs::path(folder_ + "/" + name).parent_path());
+    std::ofstream(folder_ + "/" + name) << text;
+  }
+  std::string Read(const std::string& name) {
+    std::ifstream file(folder_ + "/" + name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  // The check before a start and the start itself say the same.
+  std::string Refusal() {
+    const absl::Status check = CheckStoreFolder(folder_), open = Store::Open(folder_).status();
+    EXPECT_EQ(check, open);
+    EXPECT_EQ(open.code(), absl::StatusCode::kFailedPrecondition);
+    return std::string(open.message());
+  }
+  std::vector<std::string> Orphans() {
+    const auto store = Store::Open(folder_);
+    EXPECT_TRUE(store.ok()) << store.status();
+    return store.ok() ? (*store)->orphans() : std::vector<std::string>{};
+  }
+
+  std::string folder_;
+};
+
+TEST_F(StoreFolderTest, TakesAnEmptyFolderForThisUserOnly) {
+  EXPECT_THAT(Orphans(), IsEmpty());
+  EXPECT_EQ(fs::status(folder_ + "/models").permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(folder_ + "/lock").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_THAT(Orphans(), IsEmpty()) << "and takes it again";
+}
+
+TEST_F(StoreFolderTest, TouchesNothingInAFolderThatIsNoStore) {
+  Put("models/positioning.safetensors");
+  Put("README.md");
+  EXPECT_THAT(Refusal(), HasSubstr("nothing was changed"));
+  EXPECT_EQ(Read("models/positioning.safetensors"), "precious");
+  EXPECT_FALSE(fs::exists(folder_ + "/lock"));
+  EXPECT_FALSE(fs::exists(folder_ + "/submissions"));
+}
+
+TEST_F(StoreFolderTest, DoesNotTakeAStoreThatHasLostItsDatabaseForAnEmptyOne) {
+  Orphans();
+  Put("models/letters.3.safetensors");
+  fs::remove(folder_ + "/tributary.db");
+  EXPECT_THAT(Refusal(), HasSubstr("has files in models but no tributary.db"));
+  EXPECT_EQ(Read("models/letters.3.safetensors"), "precious");
+}
+
+TEST_F(StoreFolderTest, TakesAFolderWhoseFirstStartWasCutShort) {
+  Put("lock", "");
+  fs::create_directory(folder_ + "/models");
+  EXPECT_THAT(Orphans(), IsEmpty());
+}
+
+TEST_F(StoreFolderTest, MovesAsideAndNamesWhatNoRunHas) {
+  Orphans();
+  Put("models/mine.safetensors");
+  Put("submissions/notes.txt");
+  EXPECT_THAT(Orphans(), ElementsAre("models/mine.safetensors", "submissions/notes.txt"));
+  EXPECT_EQ(Read("orphaned/mine.safetensors"), "precious");
+  EXPECT_EQ(Read("orphaned/notes.txt"), "precious");
+  EXPECT_THAT(Orphans(), IsEmpty());
+}
+
+TEST_F(StoreFolderTest, RemovesWhatACrashLeft) {
+  Orphans();
+  Put("submissions/17");
+  Put("submissions/18.log");
+  Put("submissions/19.tmp");
+  Put("models/letters.3.safetensors.tmp");
+  EXPECT_THAT(Orphans(), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(folder_ + "/submissions"));
+  EXPECT_TRUE(fs::is_empty(folder_ + "/models"));
+}
+
+TEST_F(StoreFolderTest, LeavesADatabaseOfAnotherProgram) {
+  ASSERT_TRUE(Database::Open(folder_ + "/tributary.db")->Execute("CREATE TABLE theirs (a)").ok());
+  EXPECT_THAT(std::string(Store::Open(folder_).status().message()), HasSubstr("no store's"));
+}
+
+}  // namespace
+}  // namespace tributary::store
