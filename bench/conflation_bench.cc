@@ -9,7 +9,7 @@
 
 #include "core/estimate/conflate_batch.h"
 #include "core/estimate/conflation.h"
-#include "core/estimate/random_gaussian.h"
+#include "core/estimate/random_gaussian_fixture.h"
 
 namespace tributary {
 namespace {

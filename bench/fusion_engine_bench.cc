@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "aggregator/fusion/engine.h"
-#include "core/estimate/random_gaussian.h"
+#include "core/estimate/random_gaussian_fixture.h"
 
 namespace tributary {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "aggregator/fusion/fusion_fixture.h"
 #include "core/estimate/conflation.h"
-#include "core/estimate/random_gaussian.h"
+#include "core/estimate/random_gaussian_fixture.h"
 
 namespace tributary::fusion {
 namespace {

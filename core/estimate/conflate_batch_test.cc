@@ -9,7 +9,7 @@
 
 #include "core/estimate/conflation.h"
 #include "core/estimate/consistency.h"
-#include "core/estimate/random_gaussian.h"
+#include "core/estimate/random_gaussian_fixture.h"
 
 namespace tributary::estimate {
 namespace {

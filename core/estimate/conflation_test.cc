@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/estimate/random_gaussian.h"
+#include "core/estimate/random_gaussian_fixture.h"
 
 namespace tributary::estimate {
 namespace {

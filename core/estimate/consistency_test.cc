@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/estimate/conflation.h"
-#include "core/estimate/random_gaussian.h"
+#include "core/estimate/random_gaussian_fixture.h"
 
 namespace tributary::estimate {
 namespace {

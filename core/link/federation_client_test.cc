@@ -6,7 +6,7 @@
 #include <numeric>
 #include <thread>
 
-#include "core/link/federation_fake_server.h"
+#include "core/link/federation_server_fixture.h"
 #include "core/parameters/update_encoding.h"
 #include "core/wire/federation_task.h"
 

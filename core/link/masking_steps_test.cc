@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "core/link/federation_client.h"
-#include "core/link/federation_fake_server.h"
+#include "core/link/federation_server_fixture.h"
 #include "core/parameters/update_encoding.h"
 
 namespace tributary::link {

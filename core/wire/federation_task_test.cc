@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/link/federation_fake_server.h"
+#include "core/link/federation_server_fixture.h"
 
 namespace tributary::wire {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/images/image_set.h"
-#include "core/link/federation_fake_server.h"
+#include "core/link/federation_server_fixture.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "aggregator/fusion/fusion_fixture.h"
-#include "core/estimate/random_gaussian.h"
+#include "core/estimate/random_gaussian_fixture.h"
 #include "node/accelerator/cpu.h"
 
 namespace tributary {

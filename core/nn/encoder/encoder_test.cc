@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/nn/kernel/random_stream.h"
-#include "core/nn/kernel/random_values.h"
+#include "core/nn/kernel/random_values_fixture.h"
 
 namespace tributary::nn {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/encoder/self_supervised_reference.h"
+#include "core/nn/encoder/self_supervised_fixture.h"
 #include "core/nn/kernel/random_stream.h"
 
 namespace tributary::nn {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/nn/kernel/planes.h"
-#include "core/nn/kernel/random_values.h"
+#include "core/nn/kernel/random_values_fixture.h"
 
 namespace tributary::nn {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/nn/kernel/random_values.h"
+#include "core/nn/kernel/random_values_fixture.h"
 #include "core/nn/optimise/gradient_descent.h"
 
 namespace tributary::nn {

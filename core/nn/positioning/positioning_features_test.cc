@@ -4,7 +4,7 @@
 #include <complex>
 #include <vector>
 
-#include "core/nn/kernel/random_values.h"
+#include "core/nn/kernel/random_values_fixture.h"
 #include "core/nn/positioning/positioning_inference.h"
 
 namespace tributary::nn {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/nn/kernel/random_values.h"
+#include "core/nn/kernel/random_values_fixture.h"
 #include "core/nn/positioning/positioning_trainer.h"
 
 namespace tributary::nn {

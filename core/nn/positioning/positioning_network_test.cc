@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "core/nn/kernel/random_values.h"
+#include "core/nn/kernel/random_values_fixture.h"
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/nn/positioning/positioning_trainer.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/nn/kernel/random_values.h"
+#include "core/nn/kernel/random_values_fixture.h"
 #include "core/nn/optimise/gaussian_nll.h"
 #include "core/nn/positioning/positioning_inference.h"
 
