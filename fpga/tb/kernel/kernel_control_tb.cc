@@ -1,159 +1,14 @@
-// The kernel shell at full size, driven as XRT's driver does, with a memory that stalls and fails.
-#include <gmock/gmock.h>
+// The shell's registers as a host sees them: arguments, start, interrupts, counters, reset.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
-#include <random>
 #include <vector>
 
 #include "Vloopback_kernel.h"
-#include "Vloopback_kernel_axi3.h"
-#include "fpga/device/verilated_kernel.h"
-#include "fpga/model/kernel_interface.h"
+#include "fpga/tb/kernel/kernel_fixture.h"
 
 namespace tributary::fpga {
 namespace {
-
-constexpr std::uint64_t kBase = 0x8'0000'0000;  // beyond 32 bits, so that both halves of a pointer count
-constexpr std::size_t kMemoryWords = 1 << 15;
-constexpr std::uint64_t kUntouched = 0xdead'beef'dead'beef;
-constexpr int kMaxClocks = 2'000'000;
-
-class BenchMemory final : public device::BusMemory {
- public:
-  std::uint8_t* Resolve(std::uint64_t address, std::uint64_t bytes) override {
-    const std::uint64_t size = 8 * words.size();
-    if (address < kBase || address - kBase > size || bytes > size - (address - kBase)) return nullptr;
-    return reinterpret_cast<std::uint8_t*>(words.data()) + (address - kBase);
-  }
-  std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kMemoryWords, kUntouched);
-};
-
-struct RunArguments {
-  std::size_t input = 0, output = kMemoryWords / 2 + 1;  // words from the memory's begin
-  std::uint32_t frames = 0, frame_words = 0;
-  std::size_t parameters = 0;
-  std::uint32_t parameter_words = 0;
-};
-
-template <typename Top>
-class KernelBench {
- public:
-  KernelBench() : kernel(&memory) {
-    for (std::size_t i = 0; i < kMemoryWords / 2; ++i) memory.words[i] = random();
-  }
-
-  void Write(const RunArguments& run) {
-    WritePointer(kInputArgument, run.input);
-    WritePointer(kOutputArgument, run.output);
-    WritePointer(kParametersArgument, run.parameters);
-    WriteScalar(kFramesArgument, run.frames);
-    WriteScalar(kParameterWordsArgument, run.parameter_words);
-    WriteScalar(kConfigurationArgument, run.frame_words);
-  }
-
-  void Start() { kernel.WriteRegister(KernelRegister::kControl, KernelControl::kStart); }
-
-  void WaitAndAcknowledge() {
-    for (int clocks = 0; clocks < kMaxClocks; ++clocks) {
-      kernel.Step();
-      if (clocks % 16 != 0) continue;
-      if ((kernel.ReadRegister(KernelRegister::kControl) & KernelControl::kDone) == 0) continue;
-      kernel.WriteRegister(KernelRegister::kControl, KernelControl::kContinue);
-      return;
-    }
-    FAIL() << "the run did not end";
-  }
-
-  KernelReport Report(const RunArguments& run) const {
-    const std::size_t at = run.output + std::size_t{run.frames} * run.frame_words;
-    return {memory.words[at], memory.words[at + 1]};
-  }
-
-  // The output is the input plus `addend`, the report follows, and nothing else was changed.
-  void ExpectResult(const RunArguments& run, std::uint64_t addend = 0) {
-    const std::size_t total = std::size_t{run.frames} * run.frame_words;
-    std::size_t wrong = 0;
-    for (std::size_t i = 0; i < total; ++i)
-      wrong += memory.words[run.output + i] != memory.words[run.input + i] + addend;
-    EXPECT_EQ(wrong, 0u);
-    const KernelReport report = Report(run);
-    EXPECT_TRUE(report.valid());
-    EXPECT_FALSE(report.read_failed());
-    EXPECT_FALSE(report.write_failed());
-    EXPECT_EQ(report.frames_done(), run.frames);
-    EXPECT_EQ(memory.words[run.output - 1], kUntouched);
-    EXPECT_EQ(memory.words[run.output + total + KernelReport::kWords], kUntouched);
-    EXPECT_THAT(kernel.memory_port().record().violations, testing::IsEmpty());
-  }
-
-  void Forget(const RunArguments& run) {
-    std::fill_n(memory.words.begin() + static_cast<std::ptrdiff_t>(run.output),
-                std::size_t{run.frames} * run.frame_words + KernelReport::kWords, kUntouched);
-  }
-
-  BenchMemory memory;
-  device::VerilatedKernel<Top> kernel;
-  std::mt19937_64 random{7};
-
- private:
-  void WritePointer(int argument, std::size_t word) {
-    const std::uint64_t address = kBase + 8 * word;
-    kernel.WriteRegister(kKernelArguments[argument].offset, static_cast<std::uint32_t>(address));
-    kernel.WriteRegister(kKernelArguments[argument].offset + 4, static_cast<std::uint32_t>(address >> 32));
-  }
-  void WriteScalar(int argument, std::uint32_t value) {
-    kernel.WriteRegister(kKernelArguments[argument].offset, value);
-  }
-};
-
-// Random transfers at random places. The coverage counts must show that the hard cases occurred.
-template <typename Top>
-void RunRandomTransfers(double stall, std::uint32_t max_burst) {
-  KernelBench<Top> bench;
-  bench.kernel.memory_port().set_timing({.latency_clocks = 24, .stall = stall, .seed = 11});
-  constexpr int kRuns = 60;
-  std::uint64_t words = 0;
-  for (int i = 0; i < kRuns; ++i) {
-    RunArguments run;
-    run.input = bench.random() % 2000;
-    run.output = kMemoryWords / 2 + 1 + bench.random() % 2000;
-    run.frames = static_cast<std::uint32_t>(bench.random() % 6);
-    run.frame_words = static_cast<std::uint32_t>(1 + bench.random() % (i % 3 == 0 ? 700 : 9));
-    bench.Write(run);
-    bench.Start();
-    bench.WaitAndAcknowledge();
-    bench.ExpectResult(run);
-    bench.Forget(run);
-    words += std::uint64_t{run.frames} * run.frame_words;
-  }
-  const device::AxiMemoryPort::Record& record = bench.kernel.memory_port().record();
-  EXPECT_EQ(record.read_words, words);
-  EXPECT_EQ(record.written_words, words + kRuns * KernelReport::kWords);
-  EXPECT_EQ(record.longest_burst, max_burst);
-  EXPECT_GE(record.most_reads_outstanding, 3u);
-  EXPECT_GT(words, 10'000u);  // the bench has exercised what it claims
-}
-
-TEST(KernelTest, MovesRandomTransfersWithoutAStall) { RunRandomTransfers<Vloopback_kernel>(0.0, 64); }
-TEST(KernelTest, MovesRandomTransfersThroughAStallingMemory) {
-  RunRandomTransfers<Vloopback_kernel>(0.4, 64);
-}
-TEST(KernelTest, MovesRandomTransfersThroughASlowMemory) { RunRandomTransfers<Vloopback_kernel>(0.85, 64); }
-TEST(KernelTest, KeepsToSixteenWordsPerBurstForAnAxi3Port) {
-  RunRandomTransfers<Vloopback_kernel_axi3>(0.3, 16);
-}
-
-TEST(KernelTest, LoadsParametersBeforeTheFrames) {
-  KernelBench<Vloopback_kernel> bench;
-  RunArguments run{.input = 10, .frames = 3, .frame_words = 50, .parameters = 5, .parameter_words = 300};
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  bench.ExpectResult(run, bench.memory.words[5 + 299]);
-}
 
 TEST(KernelTest, TakesTheNextRunsArgumentsWhileOneIsRunning) {
   KernelBench<Vloopback_kernel> bench;
@@ -174,68 +29,6 @@ TEST(KernelTest, TakesTheNextRunsArgumentsWhileOneIsRunning) {
   bench.WaitAndAcknowledge();
   bench.ExpectResult(second);
   EXPECT_NE(bench.kernel.ReadRegister(KernelRegister::kControl) & KernelControl::kIdle, 0u);
-}
-
-TEST(KernelTest, ReportsAFailedReadAndForgetsItInTheNextRun) {
-  KernelBench<Vloopback_kernel> bench;
-  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 2, .frame_words = 100};
-  bench.Write(run);
-  bench.kernel.memory_port().FailNextRead();
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  EXPECT_TRUE(bench.Report(run).valid());
-  EXPECT_TRUE(bench.Report(run).read_failed());
-  EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kStatus), 1u);
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  bench.ExpectResult(run);
-  EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kStatus), 0u);
-}
-
-TEST(KernelTest, ReportsAFailedWrite) {
-  KernelBench<Vloopback_kernel> bench;
-  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 2, .frame_words = 100};
-  bench.Write(run);
-  bench.kernel.memory_port().FailNextWrite();
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  EXPECT_TRUE(bench.Report(run).write_failed());
-  EXPECT_FALSE(bench.Report(run).read_failed());
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  bench.ExpectResult(run);
-  EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kStatus), 0u);
-}
-
-TEST(KernelTest, WaitsForTheAnswerOfTheLastWriteBeforeItReports) {
-  KernelBench<Vloopback_kernel> bench;
-  bench.kernel.memory_port().set_timing({.latency_clocks = 200});
-  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 1, .frame_words = 8};
-  bench.Write(run);
-  bench.kernel.memory_port().FailNextWrite();
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  EXPECT_TRUE(bench.Report(run).write_failed());
-}
-
-TEST(KernelTest, APointerOutsideOfTheMemoryEndsTheRunWithoutAReport) {
-  KernelBench<Vloopback_kernel> bench;
-  const RunArguments run{.output = kMemoryWords + 512, .frames = 1, .frame_words = 8};
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kStatus), 2u);
-}
-
-TEST(KernelTest, AnEmptyRunOnlyReports) {
-  KernelBench<Vloopback_kernel> bench;
-  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 0, .frame_words = 8};
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  bench.ExpectResult(run);
-  EXPECT_EQ(bench.kernel.memory_port().record().read_bursts, 0u);
-  EXPECT_LT(bench.Report(run).cycles, 64u);
 }
 
 TEST(KernelTest, InterruptsAtTheEndAndUntilAcknowledged) {
@@ -413,32 +206,6 @@ TEST(KernelTest, DoesNotInterruptUnlessItIsEnabledForAll) {
   bench.WaitAndAcknowledge();
   EXPECT_EQ(bench.kernel.ReadRegister(KernelRegister::kInterruptStatus), 1u);
   EXPECT_FALSE(bench.kernel.interrupt());
-}
-
-TEST(KernelTest, MovesAtLeastNineWordsInTenCyclesFromAQuickMemory) {
-  KernelBench<Vloopback_kernel> bench;
-  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 20, .frame_words = 500};
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  bench.ExpectResult(run);
-  const double words_per_cycle = 20.0 * 500.0 / static_cast<double>(bench.Report(run).cycles);
-  std::printf("loopback: %.3f words per cycle\n", words_per_cycle);
-  EXPECT_GT(words_per_cycle, 0.9);
-}
-
-TEST(KernelTest, ForgetsARunningTransferInReset) {
-  KernelBench<Vloopback_kernel> bench;
-  const RunArguments run{.output = kMemoryWords / 2 + 1, .frames = 10, .frame_words = 500};
-  bench.Write(run);
-  bench.Start();
-  for (int i = 0; i < 500; ++i) bench.kernel.Step();
-  bench.kernel.Reset();
-  bench.Forget(run);
-  bench.Write(run);
-  bench.Start();
-  bench.WaitAndAcknowledge();
-  bench.ExpectResult(run);
 }
 
 }  // namespace
