@@ -1,11 +1,16 @@
-# tributary_module(NAME [FOLDERS folder...] [DEPENDS lib...] [TEST_DEPENDS lib...] [EXCLUDE regex])
+# tributary_cold(TARGET): it runs once or rarely and is compiled for a short build. What it calls often lies in other libraries.
+function(tributary_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# tributary_module(NAME [COLD] [FOLDERS folder...] [DEPENDS lib...] [TEST_DEPENDS lib...] [EXCLUDE regex])
 #
 # A folder is a module. Its *.cc (or those of FOLDERS) make the library tributary_NAME, its *_test.cc the test
 # binary NAME_test, its *_fuzz.cc (with TRIBUTARY_FUZZ) one fuzzer each. main.cc belongs to an executable.
-# Files that match EXCLUDE are left to the folder's own CMakeLists.txt. With TRIBUTARY_UNITY
+# COLD is tributary_cold. Files that match EXCLUDE are left to the folder's own CMakeLists.txt. With TRIBUTARY_UNITY
 # (cmake/unity.cmake) names in anonymous namespaces must differ within a module, and within its tests.
 function(tributary_module name)
-  cmake_parse_arguments(ARG "" "EXCLUDE" "FOLDERS;DEPENDS;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "EXCLUDE" "FOLDERS;DEPENDS;TEST_DEPENDS" ${ARGN})
   if(NOT ARG_FOLDERS)
     set(ARG_FOLDERS .)
   endif()
@@ -24,6 +29,9 @@ function(tributary_module name)
     add_library(tributary_${name} STATIC ${sources})
     target_link_libraries(tributary_${name} PUBLIC tributary_options ${ARG_DEPENDS})
     tributary_unity(tributary_${name})
+    if(ARG_COLD)
+      tributary_cold(tributary_${name})
+    endif()
   else()
     add_library(tributary_${name} INTERFACE)
     target_link_libraries(tributary_${name} INTERFACE tributary_options ${ARG_DEPENDS})
@@ -48,8 +56,7 @@ function(tributary_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   tributary_unity(${name})
-  # The libraries do the tests' computing.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  tributary_cold(${name})
   target_compile_definitions(${name} PRIVATE
     TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TRIBUTARY_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
