@@ -1,11 +1,15 @@
 // Fusion of independent estimates, in the information form.
 #pragma once
 
+#include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "core/estimate/gaussian.h"
+#include "core/status/macros.h"
 
 namespace tributary::estimate {
 
@@ -22,21 +26,61 @@ class Information {
   Information() = default;
 
   // InvalidArgument as Validate(gaussian), or if the information is beyond the range of double.
-  static absl::StatusOr<Information> From(const Gaussian<D>& gaussian);
+  static absl::StatusOr<Information> From(const Gaussian<D>& gaussian) {
+    RETURN_IF_ERROR(Validate(gaussian));
+    Information information;
+    information.root_ = InverseOfLower<D>(gaussian.cholesky);
+    information.rhs_ = information.root_ * gaussian.mean;
+    if (!information.root_.allFinite() || !information.rhs_.allFinite()) {
+      return absl::InvalidArgumentError("the information is beyond the range of double");
+    }
+    return information;
+  }
 
   // Λ += weight·Λ', η += weight·η'. Weight 1 conflates independent estimates; the weights of covariance
   // intersection sum to 1. Not negative.
-  void Add(const Information& other, double weight = 1);
+  void Add(const Information& other, double weight = 1) {
+    const double scale = std::sqrt(weight);
+    for (int row = D - 1; row >= 0; --row) {
+      AddRow(scale * other.root_.row(row).transpose(), scale * other.rhs_[row]);
+    }
+  }
 
   // FailedPrecondition if not every direction is known (nothing added yet).
-  absl::StatusOr<Gaussian<D>> ToGaussian() const;
+  absl::StatusOr<Gaussian<D>> ToGaussian() const {
+    for (int k = 0; k < D; ++k) {
+      if (!(root_(k, k) > 0)) {
+        return absl::FailedPreconditionError("the information is not positive definite");
+      }
+    }
+    Gaussian<D> gaussian;
+    gaussian.cholesky = InverseOfLower<D>(root_);
+    gaussian.mean = root_.template triangularView<Eigen::Lower>().solve(rhs_);
+    return gaussian;
+  }
 
   // M, with Λ = MᵀM.
   const Matrix<D>& root() const { return root_; }
 
  private:
   // Rotates one row into the triangle.
-  void AddRow(Vector<D> row, double rhs);
+  void AddRow(Vector<D> row, double rhs) {
+    for (int k = D - 1; k >= 0; --k) {
+      if (row[k] == 0) continue;
+      const double radius = std::hypot(root_(k, k), row[k]);
+      const double cosine = root_(k, k) / radius;
+      const double sine = row[k] / radius;
+      root_(k, k) = radius;
+      for (int j = 0; j < k; ++j) {
+        const double kept = root_(k, j);
+        root_(k, j) = cosine * kept + sine * row[j];
+        row[j] = cosine * row[j] - sine * kept;
+      }
+      const double kept = rhs_[k];
+      rhs_[k] = cosine * kept + sine * rhs;
+      rhs = cosine * rhs - sine * kept;
+    }
+  }
 
   Matrix<D> root_ = Matrix<D>::Zero();
   Vector<D> rhs_ = Vector<D>::Zero();
@@ -46,11 +90,28 @@ class Information {
 // valid (its index is named).
 template <int D>
 absl::StatusOr<std::vector<Information<D>>> InformationOf(std::span<const Gaussian<D>> inputs,
-                                                          const char* purpose);
+                                                          const char* purpose) {
+  if (inputs.empty()) return absl::InvalidArgumentError(absl::StrCat("no estimate to ", purpose));
+  std::vector<Information<D>> all;
+  all.reserve(inputs.size());
+  for (const Gaussian<D>& input : inputs) {
+    absl::StatusOr<Information<D>> one = Information<D>::From(input);
+    if (!one.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("estimate ", all.size(), ": ", one.status().message()));
+    }
+    all.push_back(*std::move(one));
+  }
+  return all;
+}
 
 // The normalised product of the densities [Hill11]: Λ = Σ Λᵢ, η = Σ ηᵢ. Commutative and associative, not
 // idempotent: a source given twice halves its covariance. InvalidArgument as InformationOf.
 template <int D>
-absl::StatusOr<Gaussian<D>> Conflate(std::span<const Gaussian<D>> inputs);
+absl::StatusOr<Gaussian<D>> Conflate(std::span<const Gaussian<D>> inputs) {
+  ASSIGN_OR_RETURN(const std::vector<Information<D>> all, InformationOf(inputs, "conflate"));
+  Information<D> sum;
+  for (const Information<D>& one : all) sum.Add(one);
+  return sum.ToGaussian();
+}
 
 }  // namespace tributary::estimate

@@ -1,6 +1,5 @@
 #include "core/estimate/consistency.h"
 
-#include <Eigen/QR>
 #include <cmath>
 #include <numbers>
 
@@ -28,20 +27,5 @@ double ChiSquareQuantile(int degrees, double probability) {
   }
   return high;
 }
-
-template <int D>
-double NormalisedInnovationSquared(const Gaussian<D>& a, const Gaussian<D>& b) {
-  Eigen::Matrix<double, 2 * D, D> stacked;
-  stacked << a.cholesky.transpose(), b.cholesky.transpose();
-  const Eigen::HouseholderQR<Eigen::Matrix<double, 2 * D, D>> qr(stacked);
-  const Matrix<D> root = qr.matrixQR().template topRows<D>();
-  Vector<D> whitened = a.mean - b.mean;
-  root.transpose().template triangularView<Eigen::Lower>().solveInPlace(whitened);
-  return whitened.squaredNorm();
-}
-
-template double NormalisedInnovationSquared(const Gaussian<1>&, const Gaussian<1>&);
-template double NormalisedInnovationSquared(const Gaussian<2>&, const Gaussian<2>&);
-template double NormalisedInnovationSquared(const Gaussian<3>&, const Gaussian<3>&);
 
 }  // namespace tributary::estimate

@@ -1,6 +1,8 @@
 // Does an estimate's error agree with the covariance that it claims?
 #pragma once
 
+#include <Eigen/QR>
+
 #include "core/estimate/gaussian.h"
 
 namespace tributary::estimate {
@@ -15,6 +17,14 @@ double ChiSquareQuantile(int degrees, double probability);
 // means. Chi-square with D degrees of freedom if both are consistent. The sum of the covariances is factored
 // by rotations, not formed.
 template <int D>
-double NormalisedInnovationSquared(const Gaussian<D>& a, const Gaussian<D>& b);
+double NormalisedInnovationSquared(const Gaussian<D>& a, const Gaussian<D>& b) {
+  Eigen::Matrix<double, 2 * D, D> stacked;
+  stacked << a.cholesky.transpose(), b.cholesky.transpose();
+  const Eigen::HouseholderQR<Eigen::Matrix<double, 2 * D, D>> qr(stacked);
+  const Matrix<D> root = qr.matrixQR().template topRows<D>();
+  Vector<D> whitened = a.mean - b.mean;
+  root.transpose().template triangularView<Eigen::Lower>().solveInPlace(whitened);
+  return whitened.squaredNorm();
+}
 
 }  // namespace tributary::estimate

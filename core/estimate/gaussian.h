@@ -2,9 +2,11 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
 namespace tributary::estimate {
 
@@ -23,22 +25,64 @@ struct Gaussian {
   Matrix<D> cholesky = Matrix<D>::Identity();  // strictly upper part zero
 
   // From the wire's order: d values of the mean, d(d+1)/2 rows of the factor (l11, l21, l22, l31, l32, l33).
-  static Gaussian FromTuple(const float* mean, const float* cholesky);
+  static Gaussian FromTuple(const float* mean, const float* cholesky) {
+    Gaussian gaussian;
+    gaussian.cholesky.setZero();
+    for (int row = 0; row < D; ++row) {
+      gaussian.mean[row] = mean[row];
+      for (int column = 0; column <= row; ++column) gaussian.cholesky(row, column) = *cholesky++;
+    }
+    return gaussian;
+  }
 
   // m²
   Matrix<D> Covariance() const { return cholesky * cholesky.transpose(); }
 
   // (point - mean)ᵀ Σ⁻¹ (point - mean)
-  double SquaredDistance(const Vector<D>& point) const;
+  double SquaredDistance(const Vector<D>& point) const {
+    Vector<D> whitened = point - mean;
+    cholesky.template triangularView<Eigen::Lower>().solveInPlace(whitened);
+    return whitened.squaredNorm();
+  }
 };
 
 // InvalidArgument if a value is not finite or a diagonal element of the factor is not positive.
 template <int D>
-absl::Status Validate(const Gaussian<D>& gaussian);
+absl::Status Validate(const Gaussian<D>& gaussian) {
+  for (int row = 0; row < D; ++row) {
+    if (!std::isfinite(gaussian.mean[row])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("mean[", row, "] is ", gaussian.mean[row], ", not finite"));
+    }
+    for (int column = 0; column <= row; ++column) {
+      const double element = gaussian.cholesky(row, column);
+      if (!std::isfinite(element)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("Cholesky factor (", row, ", ", column, ") is ", element, ", not finite"));
+      }
+    }
+    if (!(gaussian.cholesky(row, row) > 0)) {
+      return absl::InvalidArgumentError(absl::StrCat("diagonal element ", row, " of the Cholesky factor is ",
+                                                     gaussian.cholesky(row, row), ", not positive"));
+    }
+  }
+  return absl::OkStatus();
+}
 
 // Inverse of a lower triangle with a non-zero diagonal, by forward substitution: the error of each element is
 // small relative to that element's own sensitivity, whatever the scale of the rows.
 template <int D>
-Matrix<D> InverseOfLower(const Matrix<D>& lower);
+Matrix<D> InverseOfLower(const Matrix<D>& lower) {
+  Matrix<D> inverse = Matrix<D>::Zero();
+  for (int column = 0; column < D; ++column) {
+    inverse(column, column) = 1 / lower(column, column);
+    for (int row = column + 1; row < D; ++row) {
+      double sum = 0;
+      for (int k = column; k < row; ++k) sum += lower(row, k) * inverse(k, column);
+      inverse(row, column) = -sum / lower(row, row);
+    }
+  }
+  return inverse;
+}
 
 }  // namespace tributary::estimate
