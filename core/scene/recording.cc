@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <ranges>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -25,10 +26,19 @@ constexpr std::array<std::string_view, kPoseFields> kPoseNames = {"time", "x",  
 constexpr std::int64_t kLongestGapNs = 100'000'000;
 constexpr double kNormTolerance = 1e-3;  // tolerance for a quaternion written with nine decimals
 
-// One line that is not empty.
+// One line at a time: the fields of a whole recording take several times its memory.
 struct RecordingLine {
   std::size_t number = 0;  // from 1
   std::vector<std::string_view> fields;
+
+  // Splits the next line; false if it is empty.
+  bool Next(std::string_view text) {
+    ++number;
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    fields.clear();
+    for (const auto field : std::views::split(text, ',')) fields.emplace_back(field.begin(), field.end());
+    return !text.empty();
+  }
 
   // `column` counts from 1.
   absl::Status Fault(std::size_t column, std::string_view name, std::string_view expected) const {
@@ -38,29 +48,6 @@ struct RecordingLine {
                                                   number, column, name, expected, absl::CHexEscape(shown)));
   }
 };
-
-// Removes the text up to the separator, and the separator.
-std::string_view Take(std::string_view& rest, char separator) {
-  const std::string_view taken = rest.substr(0, rest.find(separator));
-  rest.remove_prefix(std::min(taken.size() + 1, rest.size()));
-  return taken;
-}
-
-// Removes the next line that is not empty, and splits it; false at the end. One line at a time: the fields of
-// a whole recording take several times its memory.
-bool TakeLine(std::string_view& rest, RecordingLine& line) {
-  while (!rest.empty()) {
-    std::string_view text = Take(rest, '\n');
-    ++line.number;
-    if (text.ends_with('\r')) text.remove_suffix(1);
-    if (text.empty()) continue;
-    line.fields.clear();
-    const auto commas = std::ranges::count(text, ',');
-    for (auto i = commas; i >= 0; --i) line.fields.push_back(Take(text, ','));
-    return true;
-  }
-  return false;
-}
 
 // A finite decimal number filling the whole field.
 std::optional<double> ParseNumber(std::string_view text) {
@@ -101,7 +88,9 @@ std::optional<std::int64_t> ParseRecordingTime(std::string_view text) {
 
 absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv) {
   std::vector<RangeRow> rows;
-  for (RecordingLine line; TakeLine(csv, line);) {
+  RecordingLine line;
+  for (const auto text : std::views::split(csv, '\n')) {
+    if (!line.Next({text.begin(), text.end()})) continue;
     if (line.fields.size() != kRanges + 1) {
       return absl::InvalidArgumentError(fmt::format("line {}: expected time and {} ranges, found {} fields",
                                                     line.number, kRanges, line.fields.size()));
@@ -126,7 +115,9 @@ absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv) {
 
 absl::StatusOr<MotionCapture> MotionCapture::Parse(std::string_view csv) {
   MotionCapture capture;
-  for (RecordingLine line; TakeLine(csv, line);) {
+  RecordingLine line;
+  for (const auto text : std::views::split(csv, '\n')) {
+    if (!line.Next({text.begin(), text.end()})) continue;
     if (line.number == 1 && line.fields[0].starts_with("time")) continue;
     if (line.fields.size() != kPoseFields) {
       return absl::InvalidArgumentError(
