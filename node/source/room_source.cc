@@ -10,36 +10,7 @@
 #include "core/scene/room_channel.h"
 #include "core/status/macros.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "node/source/room_source.cc"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace tributary::source::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// features[i] = (channel[i] + noise[i]) · step for one user, with a saturating sum.
-void AddNoise(const std::int16_t* channel, const std::int16_t* noise, float step, float* features) {
-  const hn::ScalableTag<float> f32;
-  const hn::Rebind<std::int16_t, decltype(f32)> i16;
-  const hn::RebindToSigned<decltype(f32)> i32;
-  static_assert((scene::kChannelFeatures & (scene::kChannelFeatures - 1)) == 0, "whole vectors only");
-  for (std::size_t i = 0; i < scene::kChannelFeatures; i += hn::Lanes(f32)) {
-    const auto sum = hn::SaturatedAdd(hn::LoadU(i16, channel + i), hn::LoadU(i16, noise + i));
-    const auto feature = hn::Mul(hn::ConvertTo(f32, hn::PromoteTo(i32, sum)), hn::Set(f32, step));
-    hn::StoreU(feature, f32, features + i);
-  }
-}
-
-}  // namespace tributary::source::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace tributary::source {
-
-HWY_EXPORT(AddNoise);
-
 namespace {
 
 // A user right below a panel gives the strongest features, below 7. The rounding (variance step²/12) is 60 dB
@@ -54,27 +25,22 @@ std::int16_t WordOf(float feature) {
   return static_cast<std::int16_t>(std::clamp(std::round(feature / kFeatureStep), -kMaxWord, kMaxWord));
 }
 
-absl::Status Validate(const RoomSource::Options& options) {
-  if (options.subjects < 1 || options.subjects > 1024) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("subjects: ", options.subjects, ", allowed are 1 to 1024"));
-  }
-  const std::uint64_t most =
-      RoomSource::kMaxSnapshotBytes / (options.subjects * scene::kChannelFeatures * sizeof(std::int16_t));
-  if (options.motion.snapshots < 1 || options.motion.snapshots > most) {
-    return absl::InvalidArgumentError(absl::StrCat("snapshots: ", options.motion.snapshots,
-                                                   ", allowed are 1 to ", most, " for ", options.subjects,
-                                                   " subjects"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RoomSource>> RoomSource::Create(const Options& options,
                                                                const runtime::Clock& clock) {
   ASSIGN_OR_RETURN(const SlotPace pace, SlotPace::Create(options.rate_hz, options.slot, clock));
-  RETURN_IF_ERROR(Validate(options));
+  if (options.subjects < 1 || options.subjects > 1024) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("subjects: ", options.subjects, ", allowed are 1 to 1024"));
+  }
+  const std::uint64_t most =
+      kMaxSnapshotBytes / (options.subjects * scene::kChannelFeatures * sizeof(std::int16_t));
+  if (options.motion.snapshots < 1 || options.motion.snapshots > most) {
+    return absl::InvalidArgumentError(absl::StrCat("snapshots: ", options.motion.snapshots,
+                                                   ", allowed are 1 to ", most, " for ", options.subjects,
+                                                   " subjects"));
+  }
   return std::unique_ptr<RoomSource>(new RoomSource(options, pace));
 }
 
@@ -125,11 +91,14 @@ void RoomSource::Sense(estimate::Epoch epoch, SensorFrame& frame) const {
   for (std::uint32_t i = 0; i < subjects; ++i) {
     frame.subjects[i] = i + 1;
     const std::size_t offset = scene::MixBits(noise_seed, i) % (kPoolWords - scene::kChannelFeatures + 1);
-    HWY_DYNAMIC_DISPATCH(AddNoise)
-    (snapshots_.data() + first + i * scene::kChannelFeatures, noise_.data() + offset, kFeatureStep,
-     frame.features.data() + i * scene::kChannelFeatures);
+    const std::int16_t* channel = snapshots_.data() + first + i * scene::kChannelFeatures;
+    const std::int16_t* noise = noise_.data() + offset;
+    float* features = frame.features.data() + i * scene::kChannelFeatures;
+    // int: no sum overflows.
+    for (std::size_t k = 0; k < scene::kChannelFeatures; ++k) {
+      features[k] = kFeatureStep * static_cast<float>(channel[k] + noise[k]);
+    }
   }
 }
 
 }  // namespace tributary::source
-#endif

@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -30,7 +33,7 @@ class UdpAssembler {
   static constexpr std::int64_t kMaxDistanceNs = 5'000'000'000;  // a larger difference means unsynchronised
                                                                  // clocks
 
-  explicit UdpAssembler(const UdpAssemblerOptions& options);
+  explicit UdpAssembler(const UdpAssemblerOptions& options) : options_(options) {}
 
   // Takes one datagram at the time `now_unix_ns` (of this machine's clock), or returns why it cannot be used.
   std::optional<UdpRefusal> Add(std::span<const std::byte> datagram, std::int64_t now_unix_ns);
@@ -44,32 +47,24 @@ class UdpAssembler {
   UdpCounters TakeLosses() { return std::exchange(losses_, {}); }
 
  private:
-  struct Subject {
-    std::uint32_t number = 0;
-    std::size_t received = 0;     // features
-    std::vector<float> features;  // [width]
-    std::vector<char> present;    // [width]
-  };
+  // A row of the frame is a subject; rows are in the order of arrival.
   struct Slot {
-    estimate::Epoch epoch = 0;
-    std::int64_t captured_unix_ns = 0;
-    std::uint16_t expected = 0;  // subjects
-    std::size_t complete = 0;    // subjects
-    std::size_t used = 0;        // of `subjects`, which keep their capacity
-    std::vector<Subject> subjects;
+    SensorFrame frame;
+    std::size_t expected = 0;           // subjects
+    std::size_t complete = 0;           // subjects
+    std::vector<std::size_t> received;  // [subjects]: features
+    std::vector<char> present;          // [subjects × width]
   };
 
-  Slot* SlotFor(const UdpFragment& fragment);
-  Subject* SubjectFor(Slot& slot, std::uint32_t number);
   std::optional<UdpRefusal> Check(const UdpFragment& fragment, std::int64_t now_unix_ns) const;
-  std::optional<UdpRefusal> Place(const UdpFragment& fragment);
-  std::optional<UdpRefusal> Store(Slot& slot, Subject& subject, const UdpFragment& fragment);
+  Slot* SlotFor(const UdpFragment& fragment);
+  std::optional<UdpRefusal> Store(Slot& slot, const UdpFragment& fragment);
   void GiveOutThrough(estimate::Epoch epoch);
-  void GiveOut(Slot& slot);
+  void RemoveIncomplete(Slot& slot) const;
 
   const UdpAssemblerOptions options_;
-  std::vector<Slot> slots_;         // [kOpenSlots]; epoch 0: free
-  std::vector<SensorFrame> ready_;  // oldest first
+  std::map<estimate::Epoch, Slot> open_;
+  std::deque<SensorFrame> ready_;   // oldest first
   estimate::Epoch last_epoch_ = 0;  // handed on
   UdpCounters losses_;
 };

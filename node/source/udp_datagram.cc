@@ -1,7 +1,5 @@
 #include "node/source/udp_datagram.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -40,37 +38,34 @@ std::string_view UdpFaultName(UdpFault fault) {
 
 std::variant<UdpFragment, UdpRefusal> DecodeUdpFragment(std::span<const std::byte> datagram) {
   if (datagram.size() < kUdpHeaderBytes) {
-    return UdpRefusal{UdpFault::kHeader,
-                      fmt::format("{} bytes, the header has {}", datagram.size(), kUdpHeaderBytes)};
+    return Refuse(UdpFault::kHeader, "{} bytes, the header has {}", datagram.size(), kUdpHeaderBytes);
   }
   UdpFragment fragment;
   std::memcpy(static_cast<void*>(&fragment), datagram.data(), kUdpHeaderBytes);
   fragment.payload = datagram.subspan(kUdpHeaderBytes);
   if (fragment.magic != UdpFragment().magic) {
-    return UdpRefusal{UdpFault::kMagic, fmt::format("found {:02x}, expected 54 52 42 43 (\"TRBC\")",
-                                                    fmt::join(fragment.magic, " "))};
+    return Refuse(UdpFault::kMagic, "found {:02x}, expected 54 52 42 43 (\"TRBC\")",
+                  fmt::join(fragment.magic, " "));
   }
   if (fragment.version != UdpFragment().version) {
-    return UdpRefusal{UdpFault::kFormatVersion,
-                      fmt::format("found {}, expected {}", fragment.version, UdpFragment().version)};
+    return Refuse(UdpFault::kFormatVersion, "found {}, expected {}", fragment.version, UdpFragment().version);
   }
   if (fragment.encoding > UdpEncoding::kInt16) {
-    return UdpRefusal{UdpFault::kEncoding, fmt::format("found {}, expected 0 (float32) or 1 (int16)",
-                                                       static_cast<int>(fragment.encoding))};
+    return Refuse(UdpFault::kEncoding, "found {}, expected 0 (float32) or 1 (int16)",
+                  static_cast<int>(fragment.encoding));
   }
-  if (fragment.subjects == 0) return UdpRefusal{UdpFault::kSubjects, "found 0, expected at least 1"};
-  if (fragment.count == 0) return UdpRefusal{UdpFault::kSize, "count is 0, expected at least 1"};
+  if (fragment.subjects == 0) return Refuse(UdpFault::kSubjects, "found 0, expected at least 1");
+  if (fragment.count == 0) return Refuse(UdpFault::kSize, "count is 0, expected at least 1");
   if (std::size_t{fragment.first} + fragment.count > fragment.width) {
-    return UdpRefusal{UdpFault::kSize, fmt::format("features {} to {} of {}", fragment.first,
-                                                   fragment.first + fragment.count, fragment.width)};
+    return Refuse(UdpFault::kSize, "features {} to {} of {}", fragment.first, fragment.first + fragment.count,
+                  fragment.width);
   }
   if (fragment.payload.size() != fragment.count * SizeOf(fragment.encoding)) {
-    return UdpRefusal{UdpFault::kSize,
-                      fmt::format("payload of {} bytes for {} features of {} bytes", fragment.payload.size(),
-                                  fragment.count, SizeOf(fragment.encoding))};
+    return Refuse(UdpFault::kSize, "payload of {} bytes for {} features of {} bytes", fragment.payload.size(),
+                  fragment.count, SizeOf(fragment.encoding));
   }
   if (!(std::isfinite(fragment.scale) && fragment.scale > 0.0f)) {
-    return UdpRefusal{UdpFault::kScale, fmt::format("found {}", fragment.scale)};
+    return Refuse(UdpFault::kScale, "found {}", fragment.scale);
   }
   return fragment;
 }

@@ -1,12 +1,15 @@
 // One datagram of channel state from a front end; docs/udp-datagram.md is the reference. Pure over bytes.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "core/estimate/slot_length.h"
@@ -42,6 +45,11 @@ struct UdpRefusal {
   UdpFault fault = UdpFault::kHeader;
   std::string message;  // what was found and what is expected
 };
+
+template <typename... Values>
+UdpRefusal Refuse(UdpFault fault, fmt::format_string<Values...> message, Values&&... values) {
+  return {fault, fmt::format(message, std::forward<Values>(values)...)};
+}
 
 enum class UdpEncoding : std::uint8_t { kFloat32 = 0, kInt16 = 1 };
 
