@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/http/http_server.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "node/panel/panel_factory.h"
@@ -48,6 +49,16 @@ Json UdpJson(const source::UdpCounters& counters) {
           {"kernel_drops", counters.kernel_drops}};
 }
 
+// Each count under the name of its metric, without the prefix and "_total".
+template <typename Counts, std::size_t N>
+void AddCounts(const Counts& counts, const runtime::CountMetric<Counts> (&metrics)[N],
+               std::string_view prefix, Json& json) {
+  for (const runtime::CountMetric<Counts>& metric : metrics) {
+    const std::string name = metric.name;
+    json[name.substr(prefix.size(), name.rfind("_total") - prefix.size())] = counts.*metric.count;
+  }
+}
+
 double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
 }  // namespace
@@ -76,9 +87,9 @@ void Daemon::AddSources(const NodeConfig& config, const std::vector<panel::Panel
   std::vector<std::string> leaves;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     leaves.push_back(config.panels[i].name);
-    if (!config.fusion) wire::AddSource(hello, leaves[i], parts[i].workload->dimension(), {leaves[i]});
+    if (!config.fusion) wire::AddSource(hello, leaves[i], workload::kDimension, {leaves[i]});
   }
-  if (config.fusion) wire::AddSource(hello, config.fusion->name, 2, leaves);
+  if (config.fusion) wire::AddSource(hello, config.fusion->name, workload::kDimension, leaves);
 }
 
 void Daemon::OpenLearner(PreparedNode& prepared) {
@@ -101,7 +112,9 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   }
   std::unique_ptr<accelerator::Accelerator> fuser;
   if (config.fusion) {
-    ASSIGN_OR_RETURN(fuser, panel::MakeFusionAccelerator(config.fusion->accelerator, parts));
+    auto created = accelerator::CreateFusion(config.fusion->accelerator, parts.size());
+    if (!created.ok()) return WithContext("fusion", created.status());
+    fuser = *std::move(created);
   }
   link::UplinkOptions options{.aggregator = config.aggregator,
                               .tls = prepared.tls,
@@ -130,7 +143,7 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const panel::PanelConfig& panel = config.panels[i];
     panel::OpenPanel open = [this, panel, model = prepared.models[i]] {
-      return panel::ReopenParts(panel, *model, clock_);
+      return panel::OpenParts(panel, *model, {}, clock_);
     };
     panels_.push_back(
         std::make_unique<panel::Panel>(panel::Panel::Identity{panel.name, static_cast<std::uint32_t>(i)},
@@ -207,13 +220,7 @@ std::string Daemon::Summary() const {
   std::optional<source::UdpCounters> datagrams;
   for (const auto& panel : panels_) {
     const panel::PanelCounters counters = panel->counters();
-    total.frames += counters.frames;
-    total.surplus_frames += counters.surplus_frames;
-    total.tuples += counters.tuples;
-    total.missed_frames += counters.missed_frames;
-    total.unusable_tuples += counters.unusable_tuples;
-    total.failed_frames += counters.failed_frames;
-    total.restarts += counters.restarts;
+    for (const auto& metric : panel::kPanelMetrics) total.*metric.count += counters.*metric.count;
     latency.Merge(panel->latency());
     if (const auto received = panel->udp_counters()) {
       if (!datagrams) datagrams.emplace();
@@ -222,17 +229,9 @@ std::string Daemon::Summary() const {
   }
   const link::UplinkCounters uplink = uplink_ == nullptr ? link::UplinkCounters() : uplink_->counters();
   const std::uint64_t refused_tuples = Sum(uplink.refusals.tuples);
-  Json line = {
-      {"node", node_},
-      {"site", site_},
-      {"panels", panels_.size()},
-      {"frames", total.frames},
-      {"surplus_frames", total.surplus_frames},
-      {"tuples", total.tuples},
-      {"missed_frames", total.missed_frames},
-      {"unusable_tuples", total.unusable_tuples},
-      {"failed_frames", total.failed_frames},
-      {"restarts", total.restarts},
+  Json line = {{"node", node_}, {"site", site_}, {"panels", panels_.size()}};
+  AddCounts(total, panel::kPanelMetrics, "tributary_panel_", line);
+  line.update({
       {"latency_us",
        {{"p50", Microseconds(latency.QuantileNs(0.5))}, {"p99", Microseconds(latency.QuantileNs(0.99))}}},
       {"sent_frames", uplink.spool.taken_frames},
@@ -247,17 +246,10 @@ std::string Daemon::Summary() const {
       {"resent_duplicate_tuples", uplink.refusals.resent_duplicate_tuples},
       {"connections", uplink.connections},
       {"lost_tuples", uplink.spool.dropped_tuples + refused_tuples},
-  };
+  });
   if (datagrams) line["udp"] = UdpJson(*datagrams);
   if (fusion_ != nullptr) {
-    const panel::BoardFusionCounters counters = fusion_->counters();
-    line["fusion"] = {{"slots", counters.slots},
-                      {"incomplete_slots", counters.incomplete_slots},
-                      {"failed_slots", counters.failed_slots},
-                      {"dropped_slots", counters.dropped_slots},
-                      {"late_frames", counters.late_frames},
-                      {"tuples", counters.tuples},
-                      {"unusable_tuples", counters.unusable_tuples}};
+    AddCounts(fusion_->counters(), panel::kBoardFusionMetrics, "tributary_board_fusion_", line["fusion"]);
   }
   if (learner_ != nullptr) {
     const learner::LearnerCounters rounds = learner_->counters();

@@ -4,9 +4,7 @@
 
 #include <map>
 #include <utility>
-#include <variant>
 
-#include "absl/strings/match.h"
 #include "core/config/tls.h"
 #include "core/nn/encoder/encoder_options.h"
 #include "core/nn/encoder/training_limits.h"
@@ -40,17 +38,6 @@ void FaultAtKey(const config::ConfigFile& file, const std::string& table, const 
              has_key ? message.substr(end + 2) : message);
 }
 
-void FaultOfSource(const config::ConfigFile& file, const std::string& table, const absl::Status& status,
-                   const panel::SourceConfig& source) {
-  std::string named;
-  if (const auto* replay = std::get_if<panel::ReplayConfig>(&source)) named = replay->file;
-  if (const auto* ranges = std::get_if<panel::RangesConfig>(&source)) named = ranges->file;
-  if (named.empty() || !absl::StartsWith(status.message(), named)) {
-    return FaultAtKey(file, table, status, "kind");
-  }
-  file.Fault(table + ".file", std::string(status.message()));
-}
-
 // A panel with valid keys.
 panel::PreparedPanel PreparePanel(const config::ConfigFile& file, const std::string& table,
                                   const panel::PanelConfig& config, const panel::Model& model,
@@ -58,7 +45,7 @@ panel::PreparedPanel PreparePanel(const config::ConfigFile& file, const std::str
   auto workload = panel::PrepareWorkload(config, model);
   auto source = panel::PrepareSource(config, model, clock);
   if (!workload.ok()) FaultAtKey(file, table, workload.status(), "format");
-  if (!source.ok()) FaultOfSource(file, table + ".source", source.status(), config.source);
+  if (!source.ok()) FaultAtKey(file, table + ".source", source.status(), "kind");
   if (!workload.ok() || !source.ok()) return {};
   return {*std::move(source), *std::move(workload)};
 }

@@ -7,9 +7,9 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -48,9 +48,9 @@ class Metrics {
                         std::function<double()> read);
 
   // The same for several counts; `read` gives them all.
-  template <typename Counts>
+  template <typename Counts, std::size_t N>
   void AddCounts(const MetricLabels& labels, const std::function<Counts()>& read,
-                 std::initializer_list<CountMetric<Counts>> metrics) {
+                 const CountMetric<Counts> (&metrics)[N]) {
     for (const CountMetric<Counts>& metric : metrics) {
       AddCounterCallback(metric.name, metric.help, labels,
                          [read, count = metric.count] { return static_cast<double>(read().*count); });

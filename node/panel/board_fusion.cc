@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <span>
 #include <utility>
 
+#include "core/estimate/tuple_planes.h"
 #include "node/accelerator/fusion_accelerator.h"
 #include "node/panel/panel_metrics.h"
 
@@ -27,17 +27,18 @@ BoardFusion::BoardFusion(Options options, std::unique_ptr<accelerator::Accelerat
       clock_(clock),
       sink_(sink),
       collation_(options_.panels, options_.deadline_ns) {
-  AddMetrics(metrics);
+  const runtime::MetricLabels labels = {{"panel", options_.name}};
+  metrics.AddCounts<BoardFusionCounters>(
+      labels, [this] { return counters(); }, kBoardFusionMetrics);
+  metrics.AddCounts<DeviceCounters>(
+      labels, [this] { return accelerator_->counters(); }, kDeviceMetrics);
 }
 
 void BoardFusion::Start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
-void BoardFusion::Stop() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
-}
+void BoardFusion::Stop() { thread_ = {}; }
 
 void BoardFusion::Offer(estimate::TupleFrame& frame) {
   {
@@ -53,26 +54,6 @@ BoardFusionCounters BoardFusion::counters() const {
   counters.dropped_slots = collation_.counters().dropped_slots;
   counters.late_frames = collation_.counters().late_frames;
   return counters;
-}
-
-void BoardFusion::AddMetrics(runtime::Metrics& metrics) {
-  const runtime::MetricLabels labels = {{"panel", options_.name}};
-  using Counters = BoardFusionCounters;
-  metrics.AddCounts<Counters>(
-      labels, [this] { return counters(); },
-      {{"tributary_board_fusion_slots_total", "Slots that were fused.", &Counters::slots},
-       {"tributary_board_fusion_incomplete_slots_total", "Slots that were fused without some panel.",
-        &Counters::incomplete_slots},
-       {"tributary_board_fusion_failed_slots_total", "Slots lost to an error of the accelerator.",
-        &Counters::failed_slots},
-       {"tributary_board_fusion_dropped_slots_total",
-        "Slots dropped because fusion is slower than the panels.", &Counters::dropped_slots},
-       {"tributary_board_fusion_late_frames_total", "Frames of panels that came after their slot was fused.",
-        &Counters::late_frames},
-       {"tributary_board_fusion_tuples_total", "Fused tuples offered to the uplink.", &Counters::tuples},
-       {"tributary_board_fusion_unusable_tuples_total",
-        "Fused tuples left out: not finite or not positive definite.", &Counters::unusable_tuples}});
-  AddDeviceMetrics(metrics, labels, [this] { return accelerator_->counters(); });
 }
 
 void BoardFusion::Run(const std::stop_token& stop) {
@@ -132,15 +113,16 @@ void BoardFusion::Gather() {
 }
 
 void BoardFusion::Store(std::size_t row) {
-  const float* v = &outputs_[row * kValues];
-  if (!std::all_of(v, v + kValues, [](float value) { return std::isfinite(value); }) || !(v[2] > 0) ||
-      !(v[4] > 0)) {
+  const auto tuple = std::span(outputs_).subspan(row * kValues, kValues);
+  const auto mean = tuple.first(2);
+  const auto cholesky = tuple.subspan(2);
+  if (!estimate::ValidTuples(2, mean, cholesky)) {
     ++counted_.unusable_tuples;
     return;
   }
   fused_.subjects.push_back(subjects_[row]);
-  fused_.means.insert(fused_.means.end(), v, v + 2);
-  fused_.cholesky.insert(fused_.cholesky.end(), v + 2, v + kValues);
+  fused_.means.insert(fused_.means.end(), mean.begin(), mean.end());
+  fused_.cholesky.insert(fused_.cholesky.end(), cholesky.begin(), cholesky.end());
   fused_.contributors.push_back(contributors_[row]);
 }
 

@@ -19,14 +19,29 @@
 namespace tributary::panel {
 
 struct BoardFusionCounters {
-  std::uint64_t slots = 0;             // offered to the sink
-  std::uint64_t incomplete_slots = 0;  // of these: without some panel's frame
-  std::uint64_t failed_slots = 0;      // lost to an error of the accelerator
-  std::uint64_t dropped_slots = 0;     // lost because the accelerator is slower than the panels
-  std::uint64_t late_frames = 0;       // of panels, after their slot was fused
-  std::uint64_t tuples = 0;            // offered to the sink
-  std::uint64_t unusable_tuples = 0;   // left out: not finite or not positive definite
+  std::uint64_t slots = 0;
+  std::uint64_t incomplete_slots = 0;
+  std::uint64_t failed_slots = 0;
+  std::uint64_t dropped_slots = 0;
+  std::uint64_t late_frames = 0;
+  std::uint64_t tuples = 0;
+  std::uint64_t unusable_tuples = 0;
 };
+
+inline constexpr runtime::CountMetric<BoardFusionCounters> kBoardFusionMetrics[] = {
+    {"tributary_board_fusion_slots_total", "Slots that were fused.", &BoardFusionCounters::slots},
+    {"tributary_board_fusion_incomplete_slots_total", "Slots that were fused without some panel.",
+     &BoardFusionCounters::incomplete_slots},
+    {"tributary_board_fusion_failed_slots_total", "Slots lost to an error of the accelerator.",
+     &BoardFusionCounters::failed_slots},
+    {"tributary_board_fusion_dropped_slots_total", "Slots dropped because fusion is slower than the panels.",
+     &BoardFusionCounters::dropped_slots},
+    {"tributary_board_fusion_late_frames_total", "Frames of panels that came after their slot was fused.",
+     &BoardFusionCounters::late_frames},
+    {"tributary_board_fusion_tuples_total", "Fused tuples offered to the uplink.",
+     &BoardFusionCounters::tuples},
+    {"tributary_board_fusion_unusable_tuples_total",
+     "Fused tuples left out: not finite or not positive definite.", &BoardFusionCounters::unusable_tuples}};
 
 // Takes the two-dimensional tuples of the panels (TupleFrame::source is the panel), fuses those of one slot
 // and subject, and offers the result as source 0. Its leaves are the panels, so a tuple's contributors name
@@ -55,7 +70,6 @@ class BoardFusion final : public link::TupleSink {
   BoardFusionCounters counters() const;
 
  private:
-  void AddMetrics(runtime::Metrics& metrics);
   void Run(const std::stop_token& stop);
   void FuseSlot();
   // The tuples of slot_, a row per subject.

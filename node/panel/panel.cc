@@ -48,10 +48,7 @@ void Panel::Start() {
   thread_ = std::jthread([this](std::stop_token stop) { Run(std::move(stop)); });
 }
 
-void Panel::Stop() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
-}
+void Panel::Stop() { thread_ = {}; }
 
 PanelCounters Panel::counters() const {
   const runtime::MutexLock lock(mutex_);
@@ -76,32 +73,40 @@ void Panel::FollowUdp() {
 void Panel::AddMetrics(runtime::Metrics& metrics) {
   const runtime::MetricLabels labels = {{"panel", identity_.name}};
   metrics.AddCounts<PanelCounters>(
-      labels, [this] { return counters(); },
-      {{"tributary_panel_frames_total", "Frames that the source gave.", &PanelCounters::frames},
-       {"tributary_panel_surplus_frames_total", "Frames left out: their slot had one already.",
-        &PanelCounters::surplus_frames},
-       {"tributary_panel_tuples_total", "Tuples estimated.", &PanelCounters::tuples},
-       {"tributary_panel_missed_frames_total", "Frames that the source could not give in time, or not read.",
-        &PanelCounters::missed_frames},
-       {"tributary_panel_unusable_tuples_total", "Tuples left out: not finite or not positive definite.",
-        &PanelCounters::unusable_tuples},
-       {"tributary_panel_failed_frames_total", "Frames lost to an error of the workload.",
-        &PanelCounters::failed_frames},
-       {"tributary_panel_restarts_total", "Restarts after an error.", &PanelCounters::restarts}});
-  AddDeviceMetrics(metrics, labels, [this] { return counters().device; });
-  if (udp_counters()) {
-    AddUdpMetrics(metrics, labels, [this] { return udp_counters().value_or(source::UdpCounters()); });
-    metrics.AddGaugeCallback("tributary_udp_port", "The UDP port that the source is bound to.", labels,
-                             [this] {
-                               const runtime::MutexLock lock(mutex_);
-                               return static_cast<double>(udp_->port());
-                             });
-  }
+      labels, [this] { return counters(); }, kPanelMetrics);
+  metrics.AddCounts<DeviceCounters>(
+      labels, [this] { return counters().device; }, kDeviceMetrics);
+  if (udp_counters()) AddUdpMetrics(metrics, labels);
   metrics.AddGaugeCallback("tributary_panel_running", "1 while frames are produced.", labels,
                            [this] { return state_ == PanelState::kRunning ? 1.0 : 0.0; });
   latency_seconds_ = &metrics.AddHistogram(
       "tributary_panel_latency_seconds", "Time from the capture of a slot to the offer of its tuples.",
       {50e-6, 100e-6, 200e-6, 400e-6, 800e-6, 1.6e-3, 3.2e-3, 6.4e-3, 12.8e-3, 25.6e-3, 0.1, 0.4}, labels);
+}
+
+void Panel::AddUdpMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels) {
+  using Counters = source::UdpCounters;
+  const auto read = [this] { return udp_counters().value_or(Counters()); };
+  metrics.AddCounts<Counters>(
+      labels, read,
+      {{"tributary_udp_datagrams_total", "Datagrams received, used or not.", &Counters::datagrams},
+       {"tributary_udp_lost_subjects_total", "Subjects incomplete when their slot was handed on.",
+        &Counters::lost_subjects},
+       {"tributary_udp_lost_slots_total", "Slots given up: none of their subjects was complete.",
+        &Counters::lost_slots},
+       {"tributary_udp_kernel_drops_total", "Datagrams for which the socket's buffer had no room.",
+        &Counters::kernel_drops}});
+  for (std::size_t i = 0; i < source::kUdpFaults; ++i) {
+    runtime::MetricLabels with_reason = labels;
+    with_reason["reason"] = std::string(source::UdpFaultName(static_cast<source::UdpFault>(i)));
+    metrics.AddCounterCallback("tributary_udp_datagrams_unused_total",
+                               "Datagrams received and not used, by reason.", with_reason,
+                               [read, i] { return static_cast<double>(read().unused[i]); });
+  }
+  metrics.AddGaugeCallback("tributary_udp_port", "The UDP port that the source is bound to.", labels, [this] {
+    const runtime::MutexLock lock(mutex_);
+    return static_cast<double>(udp_->port());
+  });
 }
 
 void Panel::Run(std::stop_token stop) {
@@ -161,8 +166,6 @@ absl::Status Panel::Step(const std::stop_token& stop) {
   if (frame_.subjects.empty()) return absl::OkStatus();
   frame_.source = identity_.source_index;
   frame_.revision = 0;
-  frame_.dimension = parts_.workload->dimension();
-  frame_.contributors.clear();
   counted_.tuples += frame_.subjects.size();
   const std::int64_t latency_ns = clock_.UnixNs() - frame_.captured_unix_ns;
   sink_.Offer(frame_);

@@ -35,15 +35,28 @@ using OpenPanel = std::function<absl::StatusOr<PanelParts>()>;
 enum class PanelState { kRunning, kRestarting, kFinished, kFailed };
 
 struct PanelCounters {
-  std::uint64_t frames = 0;           // frames of the source
-  std::uint64_t surplus_frames = 0;   // of these: left out because their slot had one already
-  std::uint64_t tuples = 0;           // offered to the sink
-  std::uint64_t missed_frames = 0;    // that the source could not deliver in time, or not read
-  std::uint64_t unusable_tuples = 0;  // that the workload left out
-  std::uint64_t failed_frames = 0;    // lost to an error of the workload
+  std::uint64_t frames = 0;
+  std::uint64_t surplus_frames = 0;
+  std::uint64_t tuples = 0;
+  std::uint64_t missed_frames = 0;
+  std::uint64_t unusable_tuples = 0;
+  std::uint64_t failed_frames = 0;
   std::uint64_t restarts = 0;
   accelerator::Accelerator::Counters device;
 };
+
+inline constexpr runtime::CountMetric<PanelCounters> kPanelMetrics[] = {
+    {"tributary_panel_frames_total", "Frames that the source gave.", &PanelCounters::frames},
+    {"tributary_panel_surplus_frames_total", "Frames left out: their slot had one already.",
+     &PanelCounters::surplus_frames},
+    {"tributary_panel_tuples_total", "Tuples estimated.", &PanelCounters::tuples},
+    {"tributary_panel_missed_frames_total", "Frames that the source could not give in time, or not read.",
+     &PanelCounters::missed_frames},
+    {"tributary_panel_unusable_tuples_total", "Tuples left out: not finite or not positive definite.",
+     &PanelCounters::unusable_tuples},
+    {"tributary_panel_failed_frames_total", "Frames lost to an error of the workload.",
+     &PanelCounters::failed_frames},
+    {"tributary_panel_restarts_total", "Restarts after an error.", &PanelCounters::restarts}};
 
 // Owns the thread and the parts. Offers the first frame of each slot at once. Leaves out and counts further
 // frames of the slot: the aggregator would refuse them as duplicates. A source at its end finishes the panel.
@@ -76,6 +89,7 @@ class Panel {
 
  private:
   void AddMetrics(runtime::Metrics& metrics);
+  void AddUdpMetrics(runtime::Metrics& metrics, const runtime::MetricLabels& labels);
   void Run(std::stop_token stop);
   absl::Status Reopen();
   // Adds the datagrams of the open source from now on.

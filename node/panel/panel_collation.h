@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
-#include <optional>
+#include <map>
 #include <vector>
 
 #include "core/estimate/slot_length.h"
@@ -35,7 +36,7 @@ class PanelCollation {
   };
 
   // A slot waits at most `deadline_ns` for its panels, counted from its first frame.
-  PanelCollation(std::size_t panels, std::int64_t deadline_ns);
+  PanelCollation(std::size_t panels, std::int64_t deadline_ns) : panels_(panels), deadline_ns_(deadline_ns) {}
 
   // Takes the frame of a panel; `frame` gets the memory of an old one.
   void Add(std::size_t panel, estimate::TupleFrame& frame, std::int64_t now_ns);
@@ -51,15 +52,13 @@ class PanelCollation {
  private:
   // nullptr: the slot was fused.
   PanelSlot* SlotOf(estimate::Epoch epoch, std::int64_t now_ns);
-  void RemoveOldest();
+  PanelSlot RemoveOldest();
 
   const std::size_t panels_;
   const std::int64_t deadline_ns_;
-  std::vector<PanelSlot> slots_;  // [kCapacity]; the first used_ by ascending epoch
-  std::size_t used_ = 0;
-  std::vector<estimate::Epoch> out_;  // the latest kRemembered fused slots, as a ring
-  std::size_t next_out_ = 0;
-  std::optional<estimate::Epoch> last_complete_;  // among those that wait
+  std::map<estimate::Epoch, PanelSlot> slots_;
+  std::deque<estimate::Epoch> out_;  // the latest kRemembered fused or dropped slots
+  PanelSlot spare_;                  // memory for the next slot
   Counters counters_;
 };
 

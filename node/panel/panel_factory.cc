@@ -33,6 +33,12 @@ std::size_t InputWidth(const Model& model) {
                     model.network);
 }
 
+absl::StatusOr<std::string> ReadRecording(const std::string& path) {
+  absl::StatusOr<std::string> bytes = runtime::ReadFile(path);
+  if (!bytes.ok()) return WithContext("file", bytes.status());
+  return bytes;
+}
+
 using Opened = absl::StatusOr<std::unique_ptr<source::Source>>;
 
 Opened MakeSource(const source::RoomSource::Options& options, const Model& model,
@@ -56,14 +62,15 @@ absl::Status CheckShape(const parameters::NpyArray& recording, const Model& mode
 }
 
 Opened MakeSource(const ReplayConfig& config, const Model& model, const runtime::Clock& clock) {
-  ASSIGN_OR_RETURN(const std::string bytes, runtime::ReadFile(config.file));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadRecording(config.file));
+  const std::string file = absl::StrCat("file: ", config.file);
   absl::StatusOr<parameters::NpyArray> recording = parameters::DecodeNpy(bytes);
-  if (!recording.ok()) return WithContext(config.file, recording.status());
+  if (!recording.ok()) return WithContext(file, recording.status());
   const absl::Status shape = CheckShape(*recording, model);
   Opened source = source::CreateReplay(*std::move(recording), config.options, clock);
   if (!source.ok() && absl::StartsWith(source.status().message(), "rate_hz")) return source;
-  if (!source.ok()) return WithContext(config.file, source.status());
-  if (!shape.ok()) return WithContext(config.file, shape);
+  if (!source.ok()) return WithContext(file, source.status());
+  if (!shape.ok()) return WithContext(file, shape);
   return source;
 }
 
@@ -79,18 +86,19 @@ Opened MakeSource(const RangesConfig& config, const Model& model, const runtime:
         "anchors: the model was trained on anchors ", absl::StrJoin(network->anchors, ","), " and tag ",
         network->tag, ", the source has ", absl::StrJoin(options.anchors, ","), " and ", options.tag));
   }
-  ASSIGN_OR_RETURN(const std::string csv, runtime::ReadFile(config.file));
+  ASSIGN_OR_RETURN(const std::string csv, ReadRecording(config.file));
   absl::StatusOr<std::vector<scene::RangeRow>> rows = scene::ParseRanges(csv);
-  if (!rows.ok()) return WithContext(config.file, rows.status());
+  if (!rows.ok()) return WithContext(absl::StrCat("file: ", config.file), rows.status());
   return source::CreateRanges(*std::move(rows), options, clock);
 }
 
-// Its addresses were checked where they were read.
-Opened MakeSource(const source::UdpSourceOptions&, const Model&, const runtime::Clock&) { return nullptr; }
-
-Opened BindSource(source::UdpSourceOptions options, const Model& model, const runtime::Clock& clock) {
+Opened MakeSource(source::UdpSourceOptions options, const Model& model, const runtime::Clock& clock) {
   options.assembler.width = static_cast<std::uint16_t>(InputWidth(model));
   return source::CreateUdp(options, clock);
+}
+
+Opened MakeSource(const PanelConfig& config, const Model& model, const runtime::Clock& clock) {
+  return std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
 }
 
 using Made = absl::StatusOr<std::unique_ptr<workload::Workload>>;
@@ -106,6 +114,10 @@ Made MakeWorkload(const PanelConfig& config, const nn::BeaconNetwork& network) {
   return workload::CreateBeacon(std::move(accelerator), network);
 }
 
+Made MakeWorkload(const PanelConfig& config, const Model& model) {
+  return std::visit([&](const auto& network) { return MakeWorkload(config, network); }, model.network);
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path) {
@@ -119,57 +131,31 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const 
 
 absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig& config, const Model& model,
                                                               const runtime::Clock& clock) {
-  return std::visit([&](const auto& options) { return MakeSource(options, model, clock); }, config.source);
+  // Its addresses were checked where they were read.
+  if (std::holds_alternative<source::UdpSourceOptions>(config.source)) return nullptr;
+  return MakeSource(config, model, clock);
 }
 
 Made PrepareWorkload(const PanelConfig& config, const Model& model) {
-  const auto prepare = [&](const auto& network) -> Made {
-    RETURN_IF_ERROR(accelerator::CheckAccelerator(config.accelerator, network));
-    if (config.accelerator.kind == accelerator::AcceleratorKind::kXrt) return nullptr;
-    return MakeWorkload(config, network);
-  };
-  return std::visit(prepare, model.network);
+  if (config.accelerator.kind != accelerator::AcceleratorKind::kXrt) return MakeWorkload(config, model);
+  const auto check = [&](const auto& network) { return CheckAccelerator(config.accelerator, network); };
+  RETURN_IF_ERROR(std::visit(check, model.network));
+  return nullptr;
 }
 
 absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
                                      const runtime::Clock& clock) {
   const auto open = [&]() -> absl::Status {
     if (prepared.workload == nullptr) {
-      const auto make = [&](const auto& network) { return MakeWorkload(config, network); };
-      ASSIGN_OR_RETURN(prepared.workload, std::visit(make, model.network));
+      ASSIGN_OR_RETURN(prepared.workload, MakeWorkload(config, model));
     }
     if (prepared.source == nullptr) {
-      ASSIGN_OR_RETURN(prepared.source,
-                       BindSource(std::get<source::UdpSourceOptions>(config.source), model, clock));
+      ASSIGN_OR_RETURN(prepared.source, MakeSource(config, model, clock));
     }
     return absl::OkStatus();
   };
   RETURN_IF_ERROR(WithContext(absl::StrCat("panel ", config.name), open()));
   return PanelParts{std::move(prepared.source), std::move(prepared.workload)};
-}
-
-absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& model,
-                                       const runtime::Clock& clock) {
-  const auto prepare = [&]() -> absl::StatusOr<PreparedPanel> {
-    ASSIGN_OR_RETURN(auto workload, PrepareWorkload(config, model));
-    ASSIGN_OR_RETURN(auto source, PrepareSource(config, model, clock));
-    return PreparedPanel{std::move(source), std::move(workload)};
-  };
-  absl::StatusOr<PreparedPanel> prepared = prepare();
-  if (!prepared.ok()) return WithContext(absl::StrCat("panel ", config.name), prepared.status());
-  return OpenParts(config, model, *std::move(prepared), clock);
-}
-
-absl::StatusOr<std::unique_ptr<accelerator::Accelerator>> MakeFusionAccelerator(
-    const accelerator::AcceleratorConfig& config, const std::vector<PanelParts>& panels) {
-  for (const PanelParts& panel : panels) {
-    if (panel.workload->dimension() != 2) {
-      return absl::InvalidArgumentError("fusion: the panels' tuples must be two-dimensional");
-    }
-  }
-  auto accelerator = accelerator::CreateFusion(config, panels.size());
-  if (!accelerator.ok()) return WithContext("fusion", accelerator.status());
-  return accelerator;
 }
 
 }  // namespace tributary::panel

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
@@ -40,22 +39,15 @@ struct PreparedPanel {
 };
 
 // The two halves of a PreparedPanel. Errors: "KEY: what is wrong", with the key of [panel.source] or
-// [[panel]] at fault; a fault of a file begins with that file.
+// [[panel]] at fault.
 absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig& config, const Model& model,
                                                               const runtime::Clock& clock);
 absl::StatusOr<std::unique_ptr<workload::Workload>> PrepareWorkload(const PanelConfig& config,
                                                                     const Model& model);
 
-// Binds the port and opens the board. Errors: as the implementation's Create, after the panel's name.
+// Makes what was not prepared: binds the port and opens the board. A panel that has failed opens with nothing
+// prepared. Errors: as the implementation's Create, after the panel's name.
 absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
                                      const runtime::Clock& clock);
-// Both steps, for a panel that has failed.
-absl::StatusOr<PanelParts> ReopenParts(const PanelConfig& config, const Model& model,
-                                       const runtime::Clock& clock);
-
-// Fuses the tuples of these panels. Errors: as CreateFusion, after "fusion"; InvalidArgument for panels whose
-// tuples are not two-dimensional.
-absl::StatusOr<std::unique_ptr<accelerator::Accelerator>> MakeFusionAccelerator(
-    const accelerator::AcceleratorConfig& config, const std::vector<PanelParts>& panels);
 
 }  // namespace tributary::panel

@@ -52,10 +52,10 @@ class ScriptedSource final : public source::Source {
 class EchoWorkload final : public workload::Workload {
  public:
   explicit EchoWorkload(absl::Status status) : status_(std::move(status)) {}
-  std::uint32_t dimension() const override { return 1; }
   absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override {
     tuples.epoch = samples.epoch;
     tuples.captured_unix_ns = samples.captured_unix_ns;
+    tuples.dimension = 1;
     tuples.subjects = samples.subjects;
     tuples.means = samples.features;
     tuples.cholesky = samples.features;

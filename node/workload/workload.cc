@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/estimate/tuple_planes.h"
 #include "core/nn/optimise/gaussian_nll.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/status/macros.h"
@@ -25,14 +26,13 @@ class PositionWorkload : public Workload {
   explicit PositionWorkload(std::unique_ptr<Accelerator> accelerator)
       : accelerator_(std::move(accelerator)) {}
 
-  std::uint32_t dimension() const override { return 2; }
   std::uint64_t unusable_tuples() const override { return unusable_tuples_; }
   Accelerator::Counters accelerator_counters() const override { return accelerator_->counters(); }
 
   absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) override {
     tuples.epoch = samples.epoch;
     tuples.captured_unix_ns = samples.captured_unix_ns;
-    tuples.dimension = dimension();
+    tuples.dimension = kDimension;
     tuples.subjects.clear();
     tuples.means.clear();
     tuples.cholesky.clear();
@@ -70,13 +70,11 @@ class PositionWorkload : public Workload {
 
   void Append(std::uint32_t subject, const nn::GaussianPosition& position, estimate::TupleFrame& tuples) {
     const auto to_float = [](double v) { return static_cast<float>(v); };
-    std::array<float, 2> mean;
+    std::array<float, kDimension> mean;
     std::array<float, 3> factor;
     std::ranges::transform(position.mean, mean.begin(), to_float);
     std::ranges::transform(position.cholesky, factor.begin(), to_float);
-    const auto finite = [](float v) { return std::isfinite(v); };
-    if (!std::ranges::all_of(mean, finite) || !std::ranges::all_of(factor, finite) || !(factor[0] > 0.0f) ||
-        !(factor[2] > 0.0f)) {
+    if (!estimate::ValidTuples(kDimension, mean, factor)) {
       ++unusable_tuples_;
       return;
     }

@@ -13,18 +13,18 @@
 
 namespace tributary::workload {
 
+// Of the tuples of every workload: positions in the plane.
+inline constexpr std::uint32_t kDimension = 2;
+
 // Owned and called by one panel thread.
 class Workload {
  public:
   virtual ~Workload() = default;
 
-  // Dimension of the tuples: 1, 2 or 3.
-  virtual std::uint32_t dimension() const = 0;
-
-  // Fills epoch, capture time, subjects, means and Cholesky factors (site frame, m) of `tuples`; the caller
-  // sets sequence, source and revision. Leaves out and counts subjects without a usable result. Errors: as
-  // the accelerator's; InvalidArgument if the number of features does not fit the subjects. Tuples are empty
-  // after an error.
+  // Fills epoch, capture time, dimension, subjects, means and Cholesky factors (site frame, m) of `tuples`;
+  // the caller sets sequence, source and revision. Leaves out and counts subjects without a usable result.
+  // Errors: as the accelerator's; InvalidArgument if the number of features does not fit the subjects. Tuples
+  // are empty after an error.
   virtual absl::Status Run(const source::SensorFrame& samples, estimate::TupleFrame& tuples) = 0;
 
   // Tuples left out since the start because the result was not finite or not positive definite.
