@@ -3,28 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
+
+#include "fpga/model/fusion_algorithm.h"
 
 namespace tributary::fpga {
 namespace {
 
-enum class Unit { kMultiplier, kAdder, kFunction, kOutput, kInput };
-constexpr std::size_t kUnits = 4;  // that issue operations
+// In the order of the banks of operands.
+enum Unit { kMultiplier, kAdder, kFunction, kInput, kOutput };
+constexpr std::size_t kUnits = 5;
 // Cycles from the issue of an operation to the first cycle in which its result can be read.
-constexpr std::array<int, 5> kLatency = {5, 5, 10, 1, 1};
-
-int LatencyOf(Unit unit) { return kLatency[static_cast<std::size_t>(unit)]; }
+constexpr std::array<int, kUnits> kLatency = {5, 5, 10, 1, 1};
 
 struct Node {
-  Unit unit = Unit::kInput;
-  FusionStep::Operation operation = {};
+  Unit unit = kInput;
   std::vector<std::size_t> operands = {};
-  std::size_t index = 0;  // input element, or the number of the result in its unit
-  int ready = 0;          // first cycle in which the result can be read
-  int way = 0;            // cycles from issue to the end of the program, at least
+  std::uint64_t option = 0;  // adder: subtract; function unit: the function
+  std::size_t index = 0;     // input element, or the number of the result in its unit
+  int ready = 0;             // first cycle in which the result can be read
+  int way = 0;               // cycles from issue to the end of the program, at least
   bool issued = false;
 };
 
@@ -33,16 +36,14 @@ class Recorder {
  public:
   using Value = std::size_t;
 
-  Value Input(std::size_t element) { return Push({.unit = Unit::kInput, .index = element, .issued = true}); }
-  Value Multiply(Value a, Value b) { return Push({.unit = Unit::kMultiplier, .operands = {a, b}}); }
-  Value Add(Value a, Value b) { return Push({.unit = Unit::kAdder, .operands = {a, b}}); }
-  Value Subtract(Value a, Value b) {
-    return Push({.unit = Unit::kAdder, .operation = {.subtract = true}, .operands = {a, b}});
-  }
+  Value Input(std::size_t element) { return Push({.unit = kInput, .index = element, .issued = true}); }
+  Value Multiply(Value a, Value b) { return Push({.unit = kMultiplier, .operands = {a, b}}); }
+  Value Add(Value a, Value b) { return Push({.unit = kAdder, .operands = {a, b}}); }
+  Value Subtract(Value a, Value b) { return Push({.unit = kAdder, .operands = {a, b}, .option = 1}); }
   Value Apply(FusionFunction function, Value x) {
-    return Push({.unit = Unit::kFunction, .operation = {.function = function}, .operands = {x}});
+    return Push({.unit = kFunction, .operands = {x}, .option = static_cast<std::uint64_t>(function)});
   }
-  void Output(Value x) { Push({.unit = Unit::kOutput, .operands = {x}}); }
+  void Output(Value x) { Push({.unit = kOutput, .operands = {x}}); }
   std::vector<Node> Take() { return std::move(nodes_); }
 
  private:
@@ -68,17 +69,10 @@ std::vector<Node> Record() {
 
 void MeasureWays(std::vector<Node>& nodes) {
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    node->way += LatencyOf(node->unit);
+    node->way += kLatency[node->unit];
     for (const std::size_t operand : node->operands)
       nodes[operand].way = std::max(nodes[operand].way, node->way);
   }
-}
-
-FusionSource SourceOf(const Node& node) {
-  constexpr std::array kBanks = {FusionSource::kMultiplier, FusionSource::kAdder, FusionSource::kFunction};
-  const bool input = node.unit == Unit::kInput;
-  return {input ? FusionSource::kInput : kBanks[static_cast<std::size_t>(node.unit)],
-          static_cast<int>(node.index)};
 }
 
 // The operation of a unit in this cycle: the ready one with the longest way to the end; outputs in order.
@@ -90,7 +84,7 @@ Node* Choose(std::vector<Node>& nodes, Unit unit, int cycle) {
       return nodes[operand].issued && nodes[operand].ready <= cycle;
     });
     if (possible && (chosen == nullptr || node.way > chosen->way)) chosen = &node;
-    if (unit == Unit::kOutput) break;
+    if (unit == kOutput) break;
   }
   return chosen;
 }
@@ -113,40 +107,49 @@ std::string Rom(std::string_view module, std::string_view comment, int address_b
   return text + "    endcase\n  end\nendmodule\n";
 }
 
-int Encode(const FusionSource& source) { return source.bank << 6 | source.index; }
-
-std::uint64_t Encode(const FusionStep& step, bool last) {
-  return Field(Encode(step.multiply.a), 8, 0) | Field(Encode(step.multiply.b), 8, 8) |
-         Field(step.multiply.valid, 1, 16) | Field(Encode(step.add.a), 8, 17) |
-         Field(Encode(step.add.b), 8, 25) | Field(step.add.subtract, 1, 33) | Field(step.add.valid, 1, 34) |
-         Field(Encode(step.apply.a), 8, 35) | Field(static_cast<int>(step.apply.function), 2, 43) |
-         Field(step.apply.valid, 1, 45) | Field(Encode(step.output.a), 8, 46) |
-         Field(step.output.valid, 1, 54) | Field(last, 1, 55);
+// The operation's part of the word.
+std::uint64_t Encode(const Node& node, const std::vector<Node>& nodes) {
+  const auto source = [&](std::size_t operand) {
+    return std::uint64_t{nodes[operand].unit} << 6 | nodes[operand].index;
+  };
+  const std::uint64_t a = source(node.operands.front());
+  const std::uint64_t b = source(node.operands.back());
+  constexpr std::uint64_t kValid = 1;
+  switch (node.unit) {
+    case kMultiplier:
+      return a | b << 8 | kValid << 16;
+    case kAdder:
+      return a << 17 | b << 25 | node.option << 33 | kValid << 34;
+    case kFunction:
+      return a << 35 | node.option << 43 | kValid << 45;
+    case kOutput:
+      return a << 46 | kValid << 54;
+    case kInput:
+      break;
+  }
+  return 0;
 }
 
 }  // namespace
 
-std::vector<FusionStep> MakeFusionProgram() {
+std::vector<std::uint64_t> MakeFusionProgram() {
+  constexpr std::uint64_t kLast = std::uint64_t{1} << 55;
   std::vector<Node> nodes = Record();
   MeasureWays(nodes);
   std::array<std::size_t, kUnits> results = {};
-  std::vector<FusionStep> program;
+  std::vector<std::uint64_t> program;
   for (int cycle = 0; !std::ranges::all_of(nodes, &Node::issued); ++cycle) {
-    FusionStep& step = program.emplace_back();
-    const std::array<FusionStep::Operation*, kUnits> slots = {&step.multiply, &step.add, &step.apply,
-                                                              &step.output};
+    std::uint64_t& word = program.emplace_back(0);
     for (std::size_t unit = 0; unit < kUnits; ++unit) {
       Node* node = Choose(nodes, static_cast<Unit>(unit), cycle);
       if (node == nullptr) continue;
       node->issued = true;
-      node->ready = cycle + LatencyOf(node->unit);
+      node->ready = cycle + kLatency[unit];
       node->index = results[unit]++;
-      node->operation.valid = true;
-      node->operation.a = SourceOf(nodes[node->operands.front()]);
-      node->operation.b = SourceOf(nodes[node->operands.back()]);
-      *slots[unit] = node->operation;
+      word |= Encode(*node, nodes);
     }
   }
+  program.back() |= kLast;
   return program;
 }
 
@@ -161,11 +164,8 @@ std::string FusionTableSource() {
 }
 
 std::string FusionProgramSource() {
-  const std::vector<FusionStep> program = MakeFusionProgram();
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    words.push_back(fmt::format("{:014x}", Encode(program[i], i + 1 == program.size())));
-  }
+  for (const std::uint64_t word : MakeFusionProgram()) words.push_back(fmt::format("{:014x}", word));
   return Rom("fusion_program",
              "The program. Bits from 0: multiply a 8, b 8, valid; add a 8, b 8, subtract, valid; apply a 8, "
              "function 2,\n"

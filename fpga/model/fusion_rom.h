@@ -2,35 +2,18 @@
 // scheduled onto one multiplier, one adder and one function unit.
 #pragma once
 
-#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "fpga/model/fusion_algorithm.h"
-
 namespace tributary::fpga {
 
-// The source of an operand: the result memory of a unit (results are numbered in the order of issue), or the
-// input memory (index panel·8 + element, elements in the stream's order x, y, l11, l21, l22).
-struct FusionSource {
-  enum Bank { kMultiplier, kAdder, kFunction, kInput };
-  Bank bank = kMultiplier;
-  int index = 0;
-};
-
-// The operations issued in one cycle; each unit takes one per cycle.
-struct FusionStep {
-  struct Operation {
-    bool valid = false;
-    FusionSource a = {}, b = {};                            // b: multiplier and adder only
-    bool subtract = false;                                  // adder only
-    FusionFunction function = FusionFunction::kReciprocal;  // function unit only
-  };
-  Operation multiply, add, apply, output;
-};
-
-// Deterministic: list scheduling, longest way to the end first. Outputs x, y, l11, l21, l22 in this order.
-std::vector<FusionStep> MakeFusionProgram();
+// A word per cycle: the operation that each unit takes in it. Bits from 0: multiply a 8, b 8, valid; add a 8,
+// b 8, subtract, valid; apply a 8, function 2, valid; output a 8, valid; last step. Operands are {bank 2,
+// index 6}: the result memory of the multiplier, the adder or the function unit (results are numbered in the
+// order of issue), or the input memory (index panel·8 + element, elements in the stream's order x, y, l11,
+// l21, l22). Outputs come in this order, too. Deterministic: list scheduling, longest way to the end first.
+std::vector<std::uint64_t> MakeFusionProgram();
 
 // The memories as SystemVerilog. They are sources, not files read at run time: a Verilated model in a library
 // must not depend on the folder in which it starts.
@@ -38,7 +21,7 @@ std::vector<FusionStep> MakeFusionProgram();
 // fpga/rtl/fusion/fusion_table.sv: the segments of FusionFunctionTable.
 std::string FusionTableSource();
 
-// fpga/rtl/fusion/fusion_program.sv: MakeFusionProgram, encoded.
+// fpga/rtl/fusion/fusion_program.sv: MakeFusionProgram.
 std::string FusionProgramSource();
 
 }  // namespace tributary::fpga
