@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "core/status/macros.h"
 #include "fmt/format.h"
 #include "fpga/model/kernel_interface.h"
 
@@ -18,32 +19,19 @@ namespace {
 
 constexpr std::uint64_t kMaxFrameUs = 1'000'000;
 
-absl::Status ApplyFault(std::string_view name, std::optional<std::uint64_t> value, FaultPlan& plan) {
-  using Flag = bool FaultPlan::*;
-  static const std::map<std::string_view, Flag> kFlags = {{"no_device", &FaultPlan::no_device},
-                                                          {"no_permission", &FaultPlan::no_permission},
-                                                          {"wrong_uuid", &FaultPlan::wrong_uuid},
-                                                          {"slow_interrupt", &FaultPlan::slow_interrupt}};
-  using Run = std::optional<std::uint64_t> FaultPlan::*;
-  static const std::map<std::string_view, Run> kRuns = {{"hang", &FaultPlan::hang},
-                                                        {"hang_hard", &FaultPlan::hang_hard},
-                                                        {"hang_after", &FaultPlan::hang_after},
-                                                        {"read_error", &FaultPlan::read_error},
-                                                        {"write_error", &FaultPlan::write_error},
-                                                        {"disappear", &FaultPlan::disappear}};
-  if (const auto flag = kFlags.find(name); flag != kFlags.end()) {
-    plan.*flag->second = true;
-  } else if (const auto run = kRuns.find(name); run != kRuns.end()) {
-    plan.*run->second = value.value_or(1);
-  } else if (name == "frame_us" && value.has_value() && *value <= kMaxFrameUs) {
-    plan.frame_us = *value;
-  } else if (name == "memory_bytes" && value.has_value()) {
-    plan.memory_bytes = *value;
-  } else {
-    return absl::InvalidArgumentError(fmt::format("software device: no such fault: {}", name));
-  }
-  return absl::OkStatus();
-}
+using Fault = std::pair<std::string_view, std::optional<std::uint64_t> FaultPlan::*>;
+constexpr Fault kFaults[] = {{"no_device", &FaultPlan::no_device},
+                             {"no_permission", &FaultPlan::no_permission},
+                             {"wrong_uuid", &FaultPlan::wrong_uuid},
+                             {"slow_interrupt", &FaultPlan::slow_interrupt},
+                             {"hang", &FaultPlan::hang},
+                             {"hang_hard", &FaultPlan::hang_hard},
+                             {"hang_after", &FaultPlan::hang_after},
+                             {"read_error", &FaultPlan::read_error},
+                             {"write_error", &FaultPlan::write_error},
+                             {"disappear", &FaultPlan::disappear},
+                             {"frame_us", &FaultPlan::frame_us},
+                             {"memory_bytes", &FaultPlan::memory_bytes}};
 
 struct Instance {
   std::uint64_t address;
@@ -79,11 +67,17 @@ absl::StatusOr<FaultPlan> FaultPlan::Parse(const std::string& text) {
   FaultPlan plan;
   for (const std::string& word : std::vector<std::string>(absl::StrSplit(text, ',', absl::SkipEmpty()))) {
     const std::size_t equals = std::min(word.find('='), word.size());
-    std::optional<std::uint64_t> value;
-    if (equals < word.size() && !absl::SimpleAtoi(word.substr(equals + 1), &value.emplace())) {
+    const auto* fault = std::ranges::find(kFaults, word.substr(0, equals), &Fault::first);
+    if (fault == std::end(kFaults)) {
+      return absl::InvalidArgumentError(fmt::format("software device: no such fault: {}", word));
+    }
+    std::uint64_t& value = (plan.*fault->second).emplace(1);
+    if (equals < word.size() && !absl::SimpleAtoi(word.substr(equals + 1), &value)) {
       return absl::InvalidArgumentError(fmt::format("software device: not a number: {}", word));
     }
-    RETURN_IF_ERROR(ApplyFault(word.substr(0, equals), value, plan));
+  }
+  if (plan.frame_us > kMaxFrameUs) {
+    return absl::InvalidArgumentError(fmt::format("software device: frame_us is at most {}", kMaxFrameUs));
   }
   return plan;
 }
@@ -148,7 +142,7 @@ std::chrono::microseconds Board::HoldOf(const KernelRun& run) const {
   if (faults_.slow_interrupt) return std::chrono::milliseconds(500);
   constexpr std::size_t kFramesWord = fpga::kKernelArguments[fpga::kFramesArgument].offset / 4;
   if (run.registers.size() <= kFramesWord) return {};
-  return std::chrono::microseconds(faults_.frame_us * run.registers[kFramesWord]);
+  return std::chrono::microseconds(faults_.frame_us.value_or(0) * run.registers[kFramesWord]);
 }
 
 void Board::Start(std::span<const std::uint32_t> unit_mask, KernelRun run) {
@@ -170,15 +164,8 @@ void Board::Start(std::span<const std::uint32_t> unit_mask, KernelRun run) {
   chosen->Start(std::move(run));
 }
 
-bool Board::Abort(const void* client, std::uint32_t packet) {
-  for (const std::unique_ptr<ComputeUnit>& each : units_) {
-    if (each->Abort(client, packet)) return true;
-  }
-  return false;
-}
-
-void Board::AbortAll(const void* client) {
-  for (const std::unique_ptr<ComputeUnit>& each : units_) each->AbortAll(client);
+void Board::Abort(const void* client, std::optional<std::uint32_t> packet) {
+  for (const std::unique_ptr<ComputeUnit>& each : units_) each->Abort(client, packet);
 }
 
 ComputeUnit& Board::unit(std::uint32_t index) {

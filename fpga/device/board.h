@@ -26,21 +26,23 @@ namespace tributary::device {
 // Faults of the software device, for tests of its users. Counts runs from 1 over all compute units since the
 // first user opened the device.
 struct FaultPlan {
-  // A list "name[=value],…"; names as the members below. Errors: InvalidArgument naming the word.
+  // A list "name[=value],…"; names as the members below, a value that is not given is 1. Errors:
+  // InvalidArgument naming the word.
   static absl::StatusOr<FaultPlan> Parse(const std::string& text);
 
-  bool no_device = false;
-  bool no_permission = false;
-  bool wrong_uuid = false;                  // the board holds another xclbin than the one just loaded
-  bool slow_interrupt = false;              // completions are noticed 500 ms late
-  std::optional<std::uint64_t> hang;        // this run never ends
-  std::optional<std::uint64_t> hang_hard;   // nor can it be aborted
-  std::optional<std::uint64_t> hang_after;  // neither this run nor a later one ends
-  std::optional<std::uint64_t> read_error;  // answers the first read burst of this run with an error
+  std::optional<std::uint64_t> no_device;
+  std::optional<std::uint64_t> no_permission;
+  std::optional<std::uint64_t> wrong_uuid;      // the board holds another xclbin than the one just loaded
+  std::optional<std::uint64_t> slow_interrupt;  // completions are noticed 500 ms late
+  std::optional<std::uint64_t> hang;            // this run never ends
+  std::optional<std::uint64_t> hang_hard;       // nor can it be aborted
+  std::optional<std::uint64_t> hang_after;      // neither this run nor a later one ends
+  std::optional<std::uint64_t> read_error;      // answers the first read burst of this run with an error
   std::optional<std::uint64_t> write_error;
   std::optional<std::uint64_t> disappear;  // from this run on, every call fails
-  std::uint64_t frame_us = 0;              // delays the end of a run by this time for each of its frames
-  std::size_t memory_bytes = std::size_t{256} << 20;
+  std::optional<std::uint64_t>
+      frame_us;  // delays the end of a run by this time for each of its frames, at most a second
+  std::optional<std::uint64_t> memory_bytes;
 };
 
 // Any thread may call.
@@ -48,7 +50,8 @@ class Board {
  public:
   using Uuid = std::array<std::uint8_t, 16>;
 
-  explicit Board(const FaultPlan& faults) : faults_(faults), memory_(faults.memory_bytes) {}
+  explicit Board(const FaultPlan& faults)
+      : faults_(faults), memory_(faults.memory_bytes.value_or(std::size_t{256} << 20)) {}
 
   // Loads an xclbin: EINVAL for a malformed one, ENOENT for a kernel that is not in the catalogue, EBUSY
   // while another one is in use. Loading the present one again changes nothing.
@@ -62,8 +65,8 @@ class Board {
 
   // Gives a run to the least loaded of the units whose bits are set.
   void Start(std::span<const std::uint32_t> unit_mask, KernelRun run);
-  bool Abort(const void* client, std::uint32_t packet);
-  void AbortAll(const void* client);
+  // As ComputeUnit::Abort.
+  void Abort(const void* client, std::optional<std::uint32_t> packet);
 
   ComputeUnit& unit(std::uint32_t index);
   DeviceMemory& memory() { return memory_; }

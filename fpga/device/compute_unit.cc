@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "fpga/model/kernel_interface.h"
@@ -36,7 +38,7 @@ ComputeUnit::~ComputeUnit() {
 
 std::size_t ComputeUnit::load() const {
   const std::scoped_lock lock(mutex_);
-  return queue_.size() + (running_ ? 1 : 0);
+  return queue_.size() + (running_ != nullptr ? 1 : 0);
 }
 
 void ComputeUnit::Start(KernelRun run) {
@@ -47,42 +49,20 @@ void ComputeUnit::Start(KernelRun run) {
   wake_.notify_all();
 }
 
-bool ComputeUnit::Abort(const void* client, std::uint32_t packet) {
-  KernelRun dropped;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (running_ && running_client_ == client && running_packet_ == packet) {
-      abort_ = true;
-      wake_.notify_all();
-      return true;
-    }
-    const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const KernelRun& run) {
-      return run.client == client && run.packet == packet;
-    });
-    if (queued == queue_.end()) return false;
-    dropped = std::move(*queued);
-    queue_.erase(queued);
-  }
-  dropped.on_outcome(KernelRun::Outcome::kAborted);
-  return true;
-}
-
-void ComputeUnit::AbortAll(const void* client) {
+void ComputeUnit::Abort(const void* client, std::optional<std::uint32_t> packet) {
+  const auto meant = [&](const KernelRun& run) {
+    return run.client == client && (!packet.has_value() || run.packet == *packet);
+  };
   std::vector<KernelRun> dropped;
   {
     std::unique_lock lock(mutex_);
-    for (auto run = queue_.begin(); run != queue_.end();) {
-      if (run->client != client) {
-        ++run;
-        continue;
-      }
-      dropped.push_back(std::move(*run));
-      run = queue_.erase(run);
-    }
-    if (running_ && running_client_ == client) {
+    const auto first = std::stable_partition(queue_.begin(), queue_.end(), std::not_fn(meant));
+    std::move(first, queue_.end(), std::back_inserter(dropped));
+    queue_.erase(first, queue_.end());
+    if (running_ != nullptr && meant(*running_)) {
       abort_ = true;
       wake_.notify_all();
-      wake_.wait(lock, [&] { return !running_ || running_client_ != client; });
+      if (!packet.has_value()) wake_.wait(lock, [&] { return running_ == nullptr || !meant(*running_); });
     }
   }
   for (const KernelRun& run : dropped) run.on_outcome(KernelRun::Outcome::kAborted);
@@ -105,15 +85,13 @@ void ComputeUnit::Loop() {
     if (stopping_) return;
     KernelRun run = std::move(queue_.front());
     queue_.pop_front();
-    running_client_ = run.client;
-    running_packet_ = run.packet;
-    running_ = true;
+    running_ = &run;
     abort_ = false;
     lock.unlock();
     const KernelRun::Outcome outcome = Execute(run);
     run.on_outcome(outcome);
     lock.lock();
-    running_ = false;
+    running_ = nullptr;
     wake_.notify_all();
   }
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -37,9 +38,9 @@ class ComputeUnit {
   ~ComputeUnit();
 
   void Start(KernelRun run);
-  // True if this unit had the run; its outcome is kAborted unless it ended first.
-  bool Abort(const void* client, std::uint32_t packet);
-  void AbortAll(const void* client);
+  // Aborts a run of the client, if this unit has it, or all of them and waits until none executes. The
+  // outcome is kAborted unless the run ended first.
+  void Abort(const void* client, std::optional<std::uint32_t> packet);
 
   std::uint32_t ReadRegister(std::uint32_t offset);
   void WriteRegister(std::uint32_t offset, std::uint32_t value);
@@ -56,9 +57,7 @@ class ComputeUnit {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<KernelRun> queue_;
-  const void* running_client_ = nullptr;
-  std::uint32_t running_packet_ = 0;
-  bool running_ = false;
+  const KernelRun* running_ = nullptr;
   bool stopping_ = false;
   std::atomic<bool> abort_{false};
 

@@ -1,14 +1,24 @@
-#include "fpga/device/software_device.h"
-
+// The software board as a device of libxrt_coreutil, and the library's entry point: an object that registers
+// itself when the library is opened.
 #include <ert.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
+
+#include "fpga/device/board.h"
+#include "fpga/device/xrt_core_interface.h"
 
 namespace tributary::device {
 namespace {
@@ -16,24 +26,137 @@ namespace {
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::uint32_t kStateMask = 0xf;
 
-Board::Uuid UuidOf(const xuid_t uuid) {
-  Board::Uuid result;
-  std::memcpy(result.data(), uuid, result.size());
-  return result;
-}
+// One opening of the board. Any thread may call. After close_device every call but free_bo and unmap_bo fails
+// with ENODEV.
+class SoftwareDevice final : public xrt_core::device, public std::enable_shared_from_this<SoftwareDevice> {
+ public:
+  SoftwareDevice(unsigned index, std::shared_ptr<Board> board) : device(index), board_(std::move(board)) {}
+  ~SoftwareDevice() override { close_device(); }
 
-}  // namespace
+  xclDeviceHandle get_device_handle() const override { return const_cast<SoftwareDevice*>(this); }
 
-SoftwareDevice::SoftwareDevice(unsigned index, xclDeviceHandle handle, std::shared_ptr<Board> board)
-    : device(index), handle_(handle), board_(std::move(board)) {}
+  const xrt_core::query::request& lookup_query(xrt_core::query::key_type key) const override {
+    throw xrt_core::query::no_such_key(key);
+  }
 
-SoftwareDevice::~SoftwareDevice() { close_device(); }
+  void load_axlf(const axlf* image) override {
+    board()->Load(*image);
+    register_axlf(image);
+  }
 
-std::shared_ptr<Board> SoftwareDevice::board() const {
-  const std::scoped_lock lock(mutex_);
-  if (board_ == nullptr) Throw(ENODEV, "the device is closed");
-  return board_;
-}
+  void open_context(const xuid_t xclbin, unsigned unit, bool shared) override {
+    Board::Uuid uuid;
+    std::memcpy(uuid.data(), xclbin, uuid.size());
+    board()->OpenContext(uuid, unit, shared);
+    const std::scoped_lock lock(mutex_);
+    contexts_.push_back(unit);
+  }
+
+  void close_context(const xuid_t, unsigned unit) override {
+    const std::scoped_lock lock(mutex_);
+    const auto context = std::find(contexts_.begin(), contexts_.end(), unit);
+    if (context == contexts_.end() || board_ == nullptr) return;
+    contexts_.erase(context);
+    board_->CloseContext(unit);
+  }
+
+  void close_device() override;
+
+  xclBufferHandle alloc_bo(std::size_t bytes, unsigned flags) override {
+    auto own = std::make_unique<std::byte[]>(bytes + kPageBytes);
+    void* aligned = own.get();
+    std::size_t space = bytes + kPageBytes;
+    auto* host = static_cast<std::byte*>(std::align(kPageBytes, bytes, aligned, space));
+    return Add({.own = std::move(own), .host = host, .bytes = bytes, .flags = flags});
+  }
+
+  xclBufferHandle alloc_bo(void* host, std::size_t bytes, unsigned flags) override {
+    return Add({.own = {}, .host = static_cast<std::byte*>(host), .bytes = bytes, .flags = flags});
+  }
+
+  void free_bo(xclBufferHandle handle) override {
+    const std::scoped_lock lock(mutex_);
+    const auto buffer = buffers_.find(handle);
+    if (buffer == buffers_.end()) return;
+    if (board_ != nullptr) board_->memory().Free(buffer->second.device_address);
+    buffers_.erase(buffer);
+  }
+
+  void copy_bo(xclBufferHandle to, xclBufferHandle from, std::size_t bytes, std::size_t to_offset,
+               std::size_t from_offset) override {
+    board()->Check();
+    const std::scoped_lock lock(mutex_);
+    std::memmove(DeviceCopy(Find(to), bytes, to_offset), DeviceCopy(Find(from), bytes, from_offset), bytes);
+  }
+
+  void sync_bo(xclBufferHandle buffer, xclBOSyncDirection direction, std::size_t bytes,
+               std::size_t offset) override;
+
+  void* map_bo(xclBufferHandle handle, bool) override {
+    const std::scoped_lock lock(mutex_);
+    return Find(handle).host;
+  }
+
+  void unmap_bo(xclBufferHandle, void*) override {}
+
+  void get_bo_properties(xclBufferHandle handle, xclBOProperties* properties) const override {
+    const std::scoped_lock lock(mutex_);
+    const Buffer& buffer = Find(handle);
+    *properties = {};
+    properties->handle = handle;
+    properties->flags = buffer.flags;
+    properties->size = buffer.bytes;
+    properties->paddr = buffer.device_address;
+  }
+
+  void reg_read(std::uint32_t unit, std::uint32_t offset, std::uint32_t* value) const override {
+    *value = board()->unit(unit).ReadRegister(offset);
+  }
+
+  void reg_write(std::uint32_t unit, std::uint32_t offset, std::uint32_t value) override {
+    board()->unit(unit).WriteRegister(offset, value);
+  }
+
+  void exec_buf(xclBufferHandle packet) override;
+  int exec_wait(int timeout_ms) const override;
+
+ private:
+  // Host and device have separate copies: a forgotten sync gives wrong data.
+  struct Buffer {
+    std::unique_ptr<std::byte[]> own;  // empty for a caller's memory
+    std::byte* host = nullptr;
+    std::size_t bytes = 0;
+    unsigned flags = 0;
+    std::uint64_t device_address = 0;  // 0 for a packet
+  };
+
+  std::shared_ptr<Board> board() const {
+    const std::scoped_lock lock(mutex_);
+    if (board_ == nullptr) Throw(ENODEV, "the device is closed");
+    return board_;
+  }
+
+  xclBufferHandle Add(Buffer buffer);
+
+  const Buffer& Find(xclBufferHandle handle) const {
+    const auto buffer = buffers_.find(handle);
+    if (buffer == buffers_.end()) Throw(EINVAL, "no such buffer");
+    return buffer->second;
+  }
+
+  std::byte* DeviceCopy(const Buffer& buffer, std::size_t bytes, std::size_t offset) const;
+  void Complete(std::uint32_t* header, std::uint32_t state);
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<Board> board_;  // empty when closed
+  std::map<xclBufferHandle, Buffer> buffers_;
+  xclBufferHandle next_buffer_ = 1;
+  std::vector<std::uint32_t> contexts_;  // units, once per opening
+
+  mutable std::mutex completion_mutex_;
+  mutable std::condition_variable completion_;
+  mutable std::uint64_t completions_ = 0;  // not yet returned by exec_wait
+};
 
 void SoftwareDevice::close_device() {
   std::shared_ptr<Board> board;
@@ -43,26 +166,12 @@ void SoftwareDevice::close_device() {
   }
   if (board == nullptr) return;
   // Running jobs would write into the packets freed below.
-  board->AbortAll(this);
+  board->Abort(this, std::nullopt);
   const std::scoped_lock lock(mutex_);
   for (const auto& [handle, buffer] : buffers_) board->memory().Free(buffer.device_address);
   buffers_.clear();
   for (const std::uint32_t unit : contexts_) board->CloseContext(unit);
   contexts_.clear();
-}
-
-void SoftwareDevice::open_context(const xuid_t xclbin, unsigned unit, bool shared) {
-  board()->OpenContext(UuidOf(xclbin), unit, shared);
-  const std::scoped_lock lock(mutex_);
-  contexts_.push_back(unit);
-}
-
-void SoftwareDevice::close_context(const xuid_t, unsigned unit) {
-  const std::scoped_lock lock(mutex_);
-  const auto context = std::find(contexts_.begin(), contexts_.end(), unit);
-  if (context == contexts_.end() || board_ == nullptr) return;
-  contexts_.erase(context);
-  board_->CloseContext(unit);
 }
 
 xclBufferHandle SoftwareDevice::Add(Buffer buffer) {
@@ -80,48 +189,12 @@ xclBufferHandle SoftwareDevice::Add(Buffer buffer) {
   return handle;
 }
 
-xclBufferHandle SoftwareDevice::alloc_bo(std::size_t bytes, unsigned flags) {
-  Buffer buffer;
-  buffer.bytes = bytes;
-  buffer.flags = flags;
-  buffer.own = std::make_unique<std::byte[]>(bytes + kPageBytes);
-  void* aligned = buffer.own.get();
-  std::size_t space = bytes + kPageBytes;
-  buffer.host = static_cast<std::byte*>(std::align(kPageBytes, bytes, aligned, space));
-  return Add(std::move(buffer));
-}
-
-xclBufferHandle SoftwareDevice::alloc_bo(void* host, std::size_t bytes, unsigned flags) {
-  return Add({.own = {}, .host = static_cast<std::byte*>(host), .bytes = bytes, .flags = flags});
-}
-
-void SoftwareDevice::free_bo(xclBufferHandle handle) {
-  const std::scoped_lock lock(mutex_);
-  const auto buffer = buffers_.find(handle);
-  if (buffer == buffers_.end()) return;
-  if (board_ != nullptr) board_->memory().Free(buffer->second.device_address);
-  buffers_.erase(buffer);
-}
-
-const SoftwareDevice::Buffer& SoftwareDevice::Find(xclBufferHandle handle) const {
-  const auto buffer = buffers_.find(handle);
-  if (buffer == buffers_.end()) Throw(EINVAL, "no such buffer");
-  return buffer->second;
-}
-
 std::byte* SoftwareDevice::DeviceCopy(const Buffer& buffer, std::size_t bytes, std::size_t offset) const {
   if (offset > buffer.bytes || bytes > buffer.bytes - offset) Throw(EINVAL, "outside of the buffer");
   std::uint8_t* memory =
       board_ == nullptr ? nullptr : board_->memory().Resolve(buffer.device_address + offset, bytes);
   if (memory == nullptr) Throw(EINVAL, "the buffer has no device memory");
   return reinterpret_cast<std::byte*>(memory);
-}
-
-void SoftwareDevice::copy_bo(xclBufferHandle to, xclBufferHandle from, std::size_t bytes,
-                             std::size_t to_offset, std::size_t from_offset) {
-  board()->Check();
-  const std::scoped_lock lock(mutex_);
-  std::memmove(DeviceCopy(Find(to), bytes, to_offset), DeviceCopy(Find(from), bytes, from_offset), bytes);
 }
 
 void SoftwareDevice::sync_bo(xclBufferHandle handle, xclBOSyncDirection direction, std::size_t bytes,
@@ -140,31 +213,6 @@ void SoftwareDevice::sync_bo(xclBufferHandle handle, xclBOSyncDirection directio
   } else {
     std::memcpy(host, remote, bytes);
   }
-}
-
-void* SoftwareDevice::map_bo(xclBufferHandle handle, bool) {
-  const std::scoped_lock lock(mutex_);
-  return Find(handle).host;
-}
-
-void SoftwareDevice::unmap_bo(xclBufferHandle, void*) {}
-
-void SoftwareDevice::get_bo_properties(xclBufferHandle handle, xclBOProperties* properties) const {
-  const std::scoped_lock lock(mutex_);
-  const Buffer& buffer = Find(handle);
-  *properties = {};
-  properties->handle = handle;
-  properties->flags = buffer.flags;
-  properties->size = buffer.bytes;
-  properties->paddr = buffer.device_address;
-}
-
-void SoftwareDevice::reg_read(std::uint32_t unit, std::uint32_t offset, std::uint32_t* value) const {
-  *value = board()->unit(unit).ReadRegister(offset);
-}
-
-void SoftwareDevice::reg_write(std::uint32_t unit, std::uint32_t offset, std::uint32_t value) {
-  board()->unit(unit).WriteRegister(offset, value);
 }
 
 void SoftwareDevice::Complete(std::uint32_t* header, std::uint32_t state) {
@@ -217,17 +265,6 @@ int SoftwareDevice::exec_wait(int timeout_ms) const {
   return 1;
 }
 
-void SoftwareDevice::load_axlf(const axlf* image) {
-  board()->Load(*image);
-  register_axlf(image);
-}
-
-const xrt_core::query::request& SoftwareDevice::lookup_query(xrt_core::query::key_type key) const {
-  throw xrt_core::query::no_such_key(key);
-}
-
-namespace {
-
 // The faults of TRIBUTARY_DEVICE_FAULTS. A malformed list is an error.
 FaultPlan FaultsFromEnvironment() {
   const char* text = std::getenv("TRIBUTARY_DEVICE_FAULTS");
@@ -236,7 +273,7 @@ FaultPlan FaultsFromEnvironment() {
   return *plan;
 }
 
-// One board, index 0. It exists while somebody has it open; the first opening reads its faults. Openings are
+// One board, index 0. It exists while somebody has it open; the first opening reads its faults. Devices are
 // kept until the process ends: threads of coreutil may still use a closed one.
 class SoftwareSystem final : public xrt_core::system {
  public:
@@ -249,21 +286,20 @@ class SoftwareSystem final : public xrt_core::system {
     const FaultPlan faults = FaultsFromEnvironment();
     if (index != 0 || faults.no_device) Throw(ENODEV, "no device");
     if (faults.no_permission) Throw(EACCES, "cannot open the device node");
-    std::shared_ptr<Opening> opening = std::make_shared<Opening>();
+    std::shared_ptr<SoftwareDevice> device;
     {
       const std::scoped_lock lock(mutex_);
-      opening->board = board_.lock();
-      if (opening->board == nullptr) board_ = opening->board = std::make_shared<Board>(faults);
-      openings_.push_back(opening);
+      std::shared_ptr<Board> board = board_.lock();
+      if (board == nullptr) board_ = board = std::make_shared<Board>(faults);
+      device = std::make_shared<SoftwareDevice>(index, std::move(board));
+      devices_.push_back(device);
     }
     // Calls back the function below.
-    return xrt_core::get_userpf_device(opening.get(), index);
+    return xrt_core::get_userpf_device(device->get_device_handle(), index);
   }
 
-  std::shared_ptr<xrt_core::device> get_userpf_device(xclDeviceHandle handle, unsigned index) const override {
-    auto* opening = static_cast<Opening*>(handle);
-    opening->device = std::make_shared<SoftwareDevice>(index, handle, std::move(opening->board));
-    return opening->device;
+  std::shared_ptr<xrt_core::device> get_userpf_device(xclDeviceHandle handle, unsigned) const override {
+    return static_cast<SoftwareDevice*>(handle)->shared_from_this();
   }
 
   std::shared_ptr<xrt_core::device> get_mgmtpf_device(unsigned) const override {
@@ -271,14 +307,9 @@ class SoftwareSystem final : public xrt_core::system {
   }
 
  private:
-  struct Opening {
-    std::shared_ptr<Board> board;  // until the device has it
-    std::shared_ptr<SoftwareDevice> device;
-  };
-
   mutable std::mutex mutex_;
   mutable std::weak_ptr<Board> board_;
-  mutable std::vector<std::shared_ptr<Opening>> openings_;
+  mutable std::vector<std::shared_ptr<SoftwareDevice>> devices_;
 };
 
 // Never destroyed: coreutil calls until the very end of the process.
