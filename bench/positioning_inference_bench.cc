@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fpga/model/positioning_model.h"
-#include "fpga/model/random_network.h"
+#include "fpga/model/random_network_fixture.h"
 #include "node/accelerator/cpu.h"
 
 namespace tributary {
@@ -24,7 +24,7 @@ class Run {
   explicit Run(fpga::NumberFormat format)
       : accelerator_(*accelerator::CreateCpuPositioning(fpga::RandomPositioningNetwork(1), format, kBatch)),
         features_(fpga::RandomFeatures(1, kBatch)),
-        outputs_(kBatch * fpga::PositioningModel::kOutputs) {}
+        outputs_(kBatch * fpga::FixedPositioning::kOutputs) {}
 
   double MicrosecondsPerBatch(int batches) {
     const auto start = std::chrono::steady_clock::now();

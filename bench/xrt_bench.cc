@@ -13,7 +13,7 @@
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "fpga/model/kernel_interface.h"
 #include "fpga/model/positioning_model.h"
-#include "fpga/model/random_network.h"
+#include "fpga/model/random_network_fixture.h"
 #include "node/accelerator/xrt_board.h"
 #include "node/accelerator/xrt_create.h"
 #include "node/accelerator/xrt_frames.h"
@@ -75,7 +75,7 @@ void BM_SimulatedBatch(benchmark::State& state) {
       accelerator::CreateXrtPositioning(fpga::RandomPositioningNetwork(1), kBatch, options);
   if (!accelerator.ok()) return state.SkipWithError(accelerator.status().ToString().c_str());
   const std::vector<float> features = fpga::RandomFeatures(1, kBatch);
-  std::vector<float> outputs(kBatch * fpga::PositioningModel::kOutputs);
+  std::vector<float> outputs(kBatch * fpga::FixedPositioning::kOutputs);
   for (auto _ : state) {
     const absl::Status status = (*accelerator)->Infer(features, kBatch, outputs);
     if (!status.ok()) return state.SkipWithError(status.ToString().c_str());

@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 
-#include "core/status/macros.h"
 #include "fpga/model/fixed_point.h"
 
 namespace tributary::fpga {
@@ -91,54 +90,35 @@ absl::Status Fault(std::string_view fault) {
   return absl::InvalidArgumentError(fmt::format("positioning network: {}", fault));
 }
 
-absl::Status CheckSize(std::string_view what, std::span<const float> values, std::size_t expected) {
-  if (values.size() != expected) {
-    return Fault(fmt::format("{} has {} elements, expected {}", what, values.size(), expected));
-  }
-  if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) {
-    return Fault(fmt::format("{} is not finite", what));
-  }
-  return absl::OkStatus();
+PositioningInput MakeInput(const nn::PositioningNetwork& network, int fraction, int bits) {
+  PositioningInput input{.mean = network.input_mean,
+                         .gain = network.input_inverse_deviation,
+                         .lowest = static_cast<float>(MinWord(bits)),
+                         // 2^31 - 1 is no float; the next smaller one keeps the conversion in range.
+                         .highest = bits == 32 ? 2147483520.0f : static_cast<float>(MaxWord(bits))};
+  for (float& gain : input.gain) gain = std::ldexp(gain, fraction);
+  return input;
 }
 
 }  // namespace
 
-absl::Status ValidatePositioningNetwork(const nn::PositioningNetwork& network) {
-  constexpr auto& kWidths = nn::PositioningNetwork::kWidths;
-  absl::Status status;
-  status.Update(CheckSize("input_mean", network.input_mean, kWidths[0]));
-  status.Update(CheckSize("input_inverse_deviation", network.input_inverse_deviation, kWidths[0]));
-  for (std::size_t layer = 0; layer < network.weights.size(); ++layer) {
-    status.Update(CheckSize(fmt::format("weights of layer {}", layer + 1), network.weights[layer],
-                            kWidths[layer] * kWidths[layer + 1]));
-  }
-  status.Update(CheckSize("batch_norm_scale", network.batch_norm_scale, kWidths[1]));
-  status.Update(CheckSize("batch_norm_shift", network.batch_norm_shift, kWidths[1]));
-  status.Update(CheckSize("activation_range", network.activation_range, network.activation_range.size()));
-  if (!(std::isfinite(network.covariance_scale) && network.covariance_scale > 0.0f)) {
-    status.Update(Fault("covariance_scale is not positive"));
-  }
-  return status;
-}
-
 absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwork& network,
                                                       NumberFormat format) {
   if (format == NumberFormat::kFloat) return absl::InvalidArgumentError("float is not a fixed-point format");
-  RETURN_IF_ERROR(ValidatePositioningNetwork(network));
   for (const float range : network.activation_range) {
     if (!(range > 0.0f)) return Fault("activation_range is not positive");
   }
   const WordLengths& words = kWordLengths[static_cast<std::size_t>(format)];
   FixedPositioning fixed;
   fixed.input_bits = words.first_layer;
-  fixed.input_fraction = FractionBits(network.activation_range[0], words.first_layer);
   fixed.batch_norm.scale_bits = words.rest;
   fixed.batch_norm.result_bits = words.rest;
 
   // Ranges of the four layers' results within activation_range; the batch norm has number 2.
   constexpr std::array<std::size_t, 4> kRange = {1, 3, 4, 5};
   int bits = fixed.input_bits;
-  int fraction = fixed.input_fraction;
+  int fraction = FractionBits(network.activation_range[0], bits);
+  fixed.input = MakeInput(network, fraction, bits);
   for (std::size_t layer = 0; layer < fixed.dense.size(); ++layer) {
     FixedDense& dense = fixed.dense[layer];
     dense.inputs = nn::PositioningNetwork::kWidths[layer];

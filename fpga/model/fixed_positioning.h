@@ -37,20 +37,29 @@ struct FixedBatchNorm {
       offset;  // at the product's fraction; below 2^(2·scale_bits-3): the sum fits 2·scale_bits
 };
 
+// From features to words: saturate(round((feature - mean) · gain), lowest, highest), ties to even.
+struct PositioningInput {
+  std::vector<float> mean;  // [1024]
+  std::vector<float> gain;  // [1024], inverse deviation · 2^fraction
+  float lowest = 0.0f;
+  float highest = 0.0f;
+};
+
 struct FixedPositioning {
+  static constexpr std::size_t kInputs = nn::PositioningNetwork::kInputs;
+  static constexpr std::size_t kOutputs = nn::PositioningNetwork::kWidths.back();
+
+  PositioningInput input;
   int input_bits = 0;
-  int input_fraction = 0;
   std::array<FixedDense, 4> dense;
   FixedBatchNorm batch_norm;  // after the first layer
   int output_fraction = 0;
 };
 
 // Chooses the power-of-two scales from the network's activation ranges and weights, and rounds the weights.
-// Errors: InvalidArgument for kFloat, and for a network with invalid ranges, weights or sizes.
+// The network is one that nn::PositioningFromTensors accepts. Errors: InvalidArgument for kFloat, ranges that
+// are not positive, and weights too small for their results.
 absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwork& network,
                                                       NumberFormat format);
-
-// Checks sizes, finiteness and positive activation ranges of a network from a file.
-absl::Status ValidatePositioningNetwork(const nn::PositioningNetwork& network);
 
 }  // namespace tributary::fpga

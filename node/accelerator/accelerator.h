@@ -36,9 +36,10 @@ class Accelerator {
     }
   };
 
+  explicit Accelerator(const Shape& shape) : shape_(shape) {}
   virtual ~Accelerator() = default;
 
-  virtual Shape shape() const = 0;
+  const Shape& shape() const { return shape_; }
 
   // For logs and `tributary doctor`: e.g. "cpu (int8_16, AVX3_DL)".
   virtual std::string description() const = 0;
@@ -49,8 +50,13 @@ class Accelerator {
   // Runs the network on `batch` subjects: features [batch × inputs] as the source gives them, outputs [batch
   // × outputs], dequantised, before the head's softplus. Errors: InvalidArgument for wrong sizes; Internal,
   // Unavailable or DeadlineExceeded from a device. `outputs` is unspecified after an error.
-  virtual absl::Status Infer(std::span<const float> features, std::size_t batch,
-                             std::span<float> outputs) = 0;
+  absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs);
+
+ private:
+  // Infer, once the sizes are those of the shape.
+  virtual absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) = 0;
+
+  const Shape shape_;
 };
 
 }  // namespace tributary::accelerator

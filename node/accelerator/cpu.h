@@ -12,17 +12,17 @@
 
 namespace tributary::accelerator {
 
-// The positioning network on the processor's vector units. Same outputs as PositioningModel: bit for bit in
-// the fixed-point formats, up to rounding in float. Chooses the instruction set. Owns all its buffers: Infer
-// allocates nothing, except for kInt32, which runs the model's own scalar layers and serves evaluation only.
-// Errors: InvalidArgument for a network that does not fit or max_batch 0.
+// The positioning network on the processor's vector units. Same outputs as fpga::InferPositioning, bit for
+// bit, in the fixed-point formats. Chooses the instruction set. Owns all its buffers: Infer allocates
+// nothing, except for kInt32, which runs that scalar model and serves evaluation only. Errors: those of
+// MakeFixedPositioning.
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateCpuPositioning(const nn::PositioningNetwork& network,
                                                                   fpga::NumberFormat format,
                                                                   std::size_t max_batch);
 
 // The beacon network: 62 multiplications, without vector units. Features: three ranges in m; outputs: x and y
 // in m, in the site's frame. NaN for a subject whose ranges are not finite. kInt16 is the board's arithmetic
-// (BeaconModel); kFloat the network as trained. Errors: InvalidArgument for another format or max_batch 0.
+// (BeaconModel); kFloat the network as trained. Errors: InvalidArgument for another format.
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateCpuBeacon(const nn::BeaconNetwork& network,
                                                              fpga::NumberFormat format,
                                                              std::size_t max_batch);

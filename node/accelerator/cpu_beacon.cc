@@ -14,24 +14,17 @@ using Beacon = nn::BeaconNetwork;
 class CpuBeacon final : public Accelerator {
  public:
   CpuBeacon(const Beacon& network, fpga::NumberFormat format, std::size_t max_batch)
-      : network_(network), model_(network), format_(format), max_batch_(max_batch) {}
-
-  Shape shape() const override {
-    return {.inputs = Beacon::kInputs, .outputs = Beacon::kOutputs, .max_batch = max_batch_};
-  }
+      : Accelerator({.inputs = Beacon::kInputs, .outputs = Beacon::kOutputs, .max_batch = max_batch}),
+        network_(network),
+        model_(network),
+        format_(format) {}
 
   std::string description() const override {
     return fmt::format("cpu (beacon, {})", fpga::NumberFormatName(format_));
   }
 
-  absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
-    if (batch > max_batch_ || features.size() != batch * Beacon::kInputs ||
-        outputs.size() != batch * Beacon::kOutputs) {
-      return absl::InvalidArgumentError(fmt::format(
-          "beacon on the cpu: batch {} of at most {} with {} features and {} outputs; 3 and 2 each "
-          "are expected",
-          batch, max_batch_, features.size(), outputs.size()));
-    }
+ private:
+  absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
     for (std::size_t i = 0; i < batch; ++i) {
       nn::BeaconInputs ranges;
       std::copy_n(&features[i * Beacon::kInputs], Beacon::kInputs, ranges.begin());
@@ -40,7 +33,6 @@ class CpuBeacon final : public Accelerator {
     return absl::OkStatus();
   }
 
- private:
   void InferOne(const nn::BeaconInputs& ranges, std::span<float> result) const {
     const nn::BeaconInputs inputs = nn::NormaliseRanges(network_, ranges);
     if (!std::ranges::all_of(inputs, [](double v) { return std::isfinite(v); })) {
@@ -57,7 +49,6 @@ class CpuBeacon final : public Accelerator {
   const Beacon network_;
   const fpga::BeaconModel model_;
   const fpga::NumberFormat format_;
-  const std::size_t max_batch_;
 };
 
 }  // namespace
@@ -69,7 +60,6 @@ absl::StatusOr<std::unique_ptr<Accelerator>> CreateCpuBeacon(const nn::BeaconNet
     return absl::InvalidArgumentError(
         fmt::format("the beacon network runs in float or int16, not in {}", fpga::NumberFormatName(format)));
   }
-  if (max_batch == 0) return absl::InvalidArgumentError("max_batch is 0");
   return std::make_unique<CpuBeacon>(network, format, max_batch);
 }
 

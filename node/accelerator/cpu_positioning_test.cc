@@ -1,8 +1,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/nn/positioning/positioning_inference.h"
 #include "fpga/model/positioning_model.h"
-#include "fpga/model/random_network.h"
+#include "fpga/model/random_network_fixture.h"
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
 #include "node/accelerator/cpu.h"
@@ -10,8 +11,8 @@
 namespace tributary::accelerator {
 namespace {
 
-constexpr std::size_t kInputs = fpga::PositioningModel::kInputs;
-constexpr std::size_t kOutputs = fpga::PositioningModel::kOutputs;
+constexpr std::size_t kInputs = fpga::FixedPositioning::kInputs;
+constexpr std::size_t kOutputs = fpga::FixedPositioning::kOutputs;
 constexpr std::size_t kMaxBatch = 17;
 
 // Every instruction set that this processor has and this build contains.
@@ -28,11 +29,11 @@ class CpuPositioningTest : public testing::TestWithParam<std::int64_t> {
 
   std::vector<float> Expected(const nn::PositioningNetwork& network, fpga::NumberFormat format,
                               std::span<const float> features) {
-    const auto model = fpga::PositioningModel::Create(network, format);
+    const auto model = fpga::MakeFixedPositioning(network, format);
     std::vector<float> outputs(features.size() / kInputs * kOutputs);
     for (std::size_t i = 0; i * kInputs < features.size(); ++i) {
-      model->Infer(features.subspan(i * kInputs, kInputs),
-                   std::span(outputs).subspan(i * kOutputs, kOutputs));
+      fpga::InferPositioning(*model, features.subspan(i * kInputs, kInputs),
+                             std::span(outputs).subspan(i * kOutputs, kOutputs));
     }
     return outputs;
   }
@@ -77,7 +78,8 @@ TEST_P(CpuPositioningTest, FloatAgreesUpToRounding) {
   const nn::PositioningNetwork network = fpga::RandomPositioningNetwork(1);
   const auto accelerator = Make(network, fpga::NumberFormat::kFloat);
   const std::vector<float> features = fpga::RandomFeatures(1, kMaxBatch);
-  const std::vector<float> expected = Expected(network, fpga::NumberFormat::kFloat, features);
+  std::vector<float> expected(kMaxBatch * kOutputs);
+  nn::PositioningInference(network, kMaxBatch).Run(features, kMaxBatch, expected);
   std::vector<float> outputs(kMaxBatch * kOutputs);
   ASSERT_TRUE(accelerator->Infer(features, kMaxBatch, outputs).ok());
   // 1024 + 200 + 100 + 20 roundings of 6e-8, in the worst case all one way.

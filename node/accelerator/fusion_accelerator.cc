@@ -37,18 +37,8 @@ absl::Status FusionAccelerator::Check(std::size_t panels, std::size_t max_batch)
                   panels, max_batch, fpga::kFusionPanels));
 }
 
-Accelerator::Shape FusionAccelerator::shape() const {
-  return {.inputs = panels_ * kValues, .outputs = kValues, .max_batch = max_batch_};
-}
-
-absl::Status FusionAccelerator::Infer(std::span<const float> tuples, std::size_t batch,
-                                      std::span<float> fused) {
-  const std::size_t width = panels_ * kValues;
-  if (batch > max_batch_ || tuples.size() != batch * width || fused.size() != batch * kValues) {
-    return absl::InvalidArgumentError(fmt::format(
-        "fusion: batch {} of at most {} with {} values in and {} out; {} and {} each are expected", batch,
-        max_batch_, tuples.size(), fused.size(), width, kValues));
-  }
+absl::Status FusionAccelerator::Run(std::span<const float> tuples, std::size_t batch,
+                                    std::span<float> fused) {
   std::ranges::fill(fused, std::numeric_limits<float>::quiet_NaN());
   for (std::size_t panels = 1; panels <= panels_; ++panels) {
     rows_.clear();
@@ -56,7 +46,7 @@ absl::Status FusionAccelerator::Infer(std::span<const float> tuples, std::size_t
     for (std::size_t row = 0; row < batch; ++row) {
       const std::size_t before = tuples_.size();
       for (std::size_t panel = 0; panel < panels_; ++panel) {
-        const float* v = &tuples[row * width + panel * kValues];
+        const float* v = &tuples[row * shape().inputs + panel * kValues];
         if (!std::isnan(v[2])) tuples_.push_back({v[0], v[1], v[2], v[3], v[4]});
       }
       if (tuples_.size() - before == panels) {

@@ -19,24 +19,22 @@ class FusionAccelerator : public Accelerator {
  public:
   static constexpr std::size_t kValues = 5;  // of a tuple
 
-  FusionAccelerator(std::size_t panels, std::size_t max_batch) : panels_(panels), max_batch_(max_batch) {}
+  FusionAccelerator(std::size_t panels, std::size_t max_batch)
+      : Accelerator({.inputs = panels * kValues, .outputs = kValues, .max_batch = max_batch}),
+        panels_(panels) {}
 
   // InvalidArgument unless there are 2 to kFusionPanels panels and max_batch is at least 1.
   static absl::Status Check(std::size_t panels, std::size_t max_batch);
 
-  Shape shape() const final;
-  // Errors: InvalidArgument for wrong sizes; those of Fuse.
-  absl::Status Infer(std::span<const float> tuples, std::size_t batch, std::span<float> fused) final;
+ private:
+  absl::Status Run(std::span<const float> tuples, std::size_t batch, std::span<float> fused) final;
 
- protected:
   // Fuses rows of `panels` tuples each: tuples [rows × panels], fused [rows]. 2 or more panels, 1 or more
   // rows.
   virtual absl::Status Fuse(std::span<const fpga::FusionTuple> tuples, std::size_t panels,
                             std::span<fpga::FusionTuple> fused) = 0;
 
- private:
   const std::size_t panels_;
-  const std::size_t max_batch_;
   // Rows with the same number of tuples, which are fused together.
   std::vector<std::size_t> rows_;
   std::vector<fpga::FusionTuple> tuples_, fused_;

@@ -1,8 +1,9 @@
 #include "node/accelerator/positioning_kernels.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 // Arrays of vectors, which scalable vectors do not allow: arm64 runs the NEON version.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
@@ -12,27 +13,35 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+// The dot products of AVX-512 VNNI, for which Highway 1.0 has no operations.
+#undef TRIBUTARY_DOT
+#if HWY_TARGET == HWY_AVX3_DL
+#define TRIBUTARY_DOT __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
+#else
+#define TRIBUTARY_DOT
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace tributary::accelerator::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::CappedTag<float, kBlockOutputs>;
 using I32 = hn::CappedTag<std::int32_t, kBlockOutputs>;
+using VF = hn::Vec<F32>;
+using VI = hn::Vec<I32>;
+
+constexpr std::size_t kInputs = fpga::FixedPositioning::kInputs;
+constexpr std::size_t kOutputs = fpga::FixedPositioning::kOutputs;
 
 template <typename T>
-void StoreWords(hn::Vec<F32> values, float lowest, float highest, T* words) {
+void StoreWords(VF values, float lowest, float highest, T* words) {
   const F32 f32;
   const auto clamped = hn::Min(hn::Max(values, hn::Set(f32, lowest)), hn::Set(f32, highest));
-  const auto integers = hn::NearestInt(clamped);
-  if constexpr (sizeof(T) == sizeof(std::int32_t)) {
-    hn::StoreU(integers, I32(), words);
-  } else {
-    const hn::Rebind<T, I32> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, integers), narrow, words);
-  }
+  const hn::Rebind<T, I32> narrow;
+  hn::StoreU(hn::DemoteTo(narrow, hn::NearestInt(clamped)), narrow, words);
 }
 
-void StoreWords(hn::Vec<F32> values, float, float, float* words) { hn::StoreU(values, F32(), words); }
+void StoreWords(VF values, float, float, float* words) { hn::StoreU(values, F32(), words); }
 
 // Antenna 0, subcarrier 0 is real by definition.
 template <typename T>
@@ -49,7 +58,7 @@ bool PrepareReference(const fpga::PositioningInput& input, std::size_t i, float 
 
 template <typename T>
 bool Prepare(const fpga::PositioningInput& input, const float* features, T* words) {
-  constexpr std::size_t kHalf = nn::PositioningNetwork::kInputs / 2;
+  constexpr std::size_t kHalf = kInputs / 2;
   const F32 f32;
   const I32 i32;
   const fpga::PhaseRotation rotation = fpga::AlignmentOf(features[0], features[kHalf]);
@@ -57,7 +66,7 @@ bool Prepare(const fpga::PositioningInput& input, const float* features, T* word
   const auto sine = hn::Set(f32, rotation.sine);
   const auto magnitude_bits = hn::Set(i32, 0x7FFFFFFF);
   auto largest = hn::Zero(i32);
-  const auto standardise = [&](hn::Vec<F32> aligned, std::size_t i) {
+  const auto standardise = [&](VF aligned, std::size_t i) {
     const auto centred = hn::Sub(aligned, hn::LoadU(f32, input.mean.data() + i));
     const auto value = hn::Mul(centred, hn::LoadU(f32, input.gain.data() + i));
     largest = hn::Max(largest, hn::And(hn::BitCast(i32, value), magnitude_bits));
@@ -75,89 +84,155 @@ bool Prepare(const fpga::PositioningInput& input, const float* features, T* word
          PrepareReference(input, kHalf, 0.0f, words) && finite;
 }
 
-bool PrepareWords(const fpga::PositioningInput& input, const float* features, InputWords words) {
-  return std::visit([&](auto* typed) { return Prepare(input, features, typed); }, words);
+bool PrepareBytes(const fpga::PositioningInput& input, const float* features, std::int8_t* words) {
+  return Prepare(input, features, words);
 }
 
-#if HWY_TARGET == HWY_SCALAR
-
-// One lane holds no pair.
-void MultiplyPairsKernel(const std::int16_t* inputs, std::size_t row_stride, std::size_t rows,
-                         const std::int16_t* weights, std::size_t block_stride, std::size_t blocks,
-                         std::size_t groups, std::int32_t* sums) {
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t output = 0; output < blocks * kBlockOutputs; ++output) {
-      const std::int16_t* lane = weights + output / kBlockOutputs * block_stride + output % kBlockOutputs * 2;
-      std::int32_t sum = 0;
-      for (std::size_t group = 0; group < groups; ++group) {
-        const std::int16_t* pair = inputs + row * row_stride + group * 2;
-        sum += pair[0] * lane[group * kBlockOutputs * 2] + pair[1] * lane[group * kBlockOutputs * 2 + 1];
-      }
-      sums[row * blocks * kBlockOutputs + output] = sum;
-    }
+template <typename T>
+void PrepareBatch(const fpga::PositioningInput& input, const float* features, std::size_t batch, T* words,
+                  std::vector<char>& finite) {
+  for (std::size_t i = 0; i < batch; ++i) {
+    finite[i] = Prepare(input, features + i * kInputs, words + i * kInputs);
   }
 }
 
+// The operands of a product: Add adds to each lane the products of a group of inputs and its weights. `other`
+// is used where the instruction set splits the sums over two registers; Total joins them.
+struct Floats {
+  using D = F32;
+  static HWY_INLINE void Add(VF weights, VF inputs, VF& sum, VF&) { sum = hn::MulAdd(weights, inputs, sum); }
+  static HWY_INLINE VF Total(VF sum, VF) { return sum; }
+};
+
+struct Pairs {
+  using D = I32;
+  TRIBUTARY_DOT static HWY_INLINE void Add(VI weights, VI inputs, VI& sum, [[maybe_unused]] VI& other) {
+#if HWY_TARGET == HWY_AVX3_DL
+    sum = VI{_mm512_dpwssd_epi32(sum.raw, weights.raw, inputs.raw)};
+#elif HWY_TARGET == HWY_SCALAR
+    const auto first = [](VI pair) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(pair)); };
+    sum = hn::Add(sum, hn::Mul(first(weights), first(inputs)));
+    sum = hn::Add(sum, hn::Mul(hn::ShiftRight<16>(weights), hn::ShiftRight<16>(inputs)));
 #else
+    const hn::Repartition<std::int16_t, I32> i16;
+    sum =
+        hn::ReorderWidenMulAccumulate(I32(), hn::BitCast(i16, weights), hn::BitCast(i16, inputs), sum, other);
+#endif
+  }
+  static HWY_INLINE VI Total(VI sum, [[maybe_unused]] VI other) {
+#if HWY_TARGET == HWY_SCALAR
+    return sum;
+#else
+    return hn::RearrangeToOddPlusEven(sum, other);
+#endif
+  }
+};
 
-// One block of outputs, kRows rows.
-template <std::size_t kRows>
-void MultiplyTile(const std::int16_t* inputs, std::size_t row_stride, const std::int16_t* weights,
-                  std::size_t groups, std::int32_t* sums, std::size_t sums_stride) {
-  constexpr std::size_t kVectors = kBlockOutputs / hn::MaxLanes(I32());
-  const I32 i32;
-  const hn::Repartition<std::int16_t, I32> i16;
-  hn::Vec<I32> sum[kRows][kVectors];
-  hn::Vec<I32> other[kRows][kVectors];  // used where the instruction set splits the sums over two registers
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = other[r][v] = hn::Zero(i32);
+#if HWY_TARGET == HWY_AVX3_DL
+constexpr bool kTakesQuads = true;
+// Unsigned inputs.
+struct Quads {
+  using D = I32;
+  TRIBUTARY_DOT static HWY_INLINE void Add(VI weights, VI inputs, VI& sum, VI&) {
+    sum = VI{_mm512_dpbusd_epi32(sum.raw, inputs.raw, weights.raw)};
   }
-  for (std::size_t group = 0; group < groups; ++group) {
-    hn::Vec<decltype(i16)> weight[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      weight[v] = hn::LoadU(i16, weights + group * kBlockOutputs * 2 + v * hn::MaxLanes(i16));
-    }
-    for (std::size_t r = 0; r < kRows; ++r) {
-      std::int32_t pair;
-      std::memcpy(&pair, inputs + r * row_stride + group * 2, sizeof(pair));
-      const auto input = hn::BitCast(i16, hn::Set(i32, pair));
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        sum[r][v] = hn::ReorderWidenMulAccumulate(i32, weight[v], input, sum[r][v], other[r][v]);
-      }
-    }
-  }
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      hn::StoreU(hn::RearrangeToOddPlusEven(sum[r][v], other[r][v]), i32,
-                 sums + r * sums_stride + v * hn::MaxLanes(i32));
-    }
-  }
-}
-
-void MultiplyPairsKernel(const std::int16_t* inputs, std::size_t row_stride, std::size_t rows,
-                         const std::int16_t* weights, std::size_t block_stride, std::size_t blocks,
-                         std::size_t groups, std::int32_t* sums) {
-  constexpr std::size_t kRows = hn::MaxLanes(I32()) / 2;  // as many accumulators as half the registers
-  const std::size_t width = blocks * kBlockOutputs;
-  for (std::size_t block = 0; block < blocks; ++block) {
-    const std::int16_t* block_weights = weights + block * block_stride;
-    std::int32_t* block_sums = sums + block * kBlockOutputs;
-    std::size_t row = 0;
-    for (; row + kRows <= rows; row += kRows) {
-      MultiplyTile<kRows>(inputs + row * row_stride, row_stride, block_weights, groups,
-                          block_sums + row * width, width);
-    }
-    for (; row < rows; ++row) {
-      MultiplyTile<1>(inputs + row * row_stride, row_stride, block_weights, groups, block_sums + row * width,
-                      width);
-    }
-  }
-}
-
+  static HWY_INLINE VI Total(VI sum, VI) { return sum; }
+};
+#else
+constexpr bool kTakesQuads = false;
+using Quads = Pairs;  // not called
 #endif
 
-void AddSplitKernel(const std::int32_t* high, const std::int32_t* low, std::size_t count,
-                    std::int32_t* quotient, std::int32_t* remainder) {
+bool Quadruples() { return kTakesQuads; }
+
+template <typename T>
+struct Product {
+  const std::byte* inputs;
+  std::size_t row_bytes;
+  const T* weights;          // of the first group
+  std::size_t block_stride;  // words from one block of outputs to the next
+  std::size_t groups;
+  T* sums;
+  std::size_t width;
+};
+
+template <class Kind, std::size_t kBlocks, std::size_t kRows, typename T = hn::TFromD<typename Kind::D>>
+TRIBUTARY_DOT void MultiplyTile(const Product<T>& product, std::size_t block, std::size_t row) {
+  using V = hn::Vec<typename Kind::D>;
+  constexpr typename Kind::D d;
+  constexpr std::size_t kVectors = kBlockOutputs / hn::MaxLanes(d);  // of a block
+  const std::byte* inputs = product.inputs + row * product.row_bytes;
+  const T* weights = product.weights + block * product.block_stride;
+  V sum[kRows][kBlocks * kVectors];
+  V other[kRows][kBlocks * kVectors];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t v = 0; v < kBlocks * kVectors; ++v) sum[r][v] = other[r][v] = hn::Zero(d);
+  }
+  for (std::size_t group = 0; group < product.groups; ++group) {
+    V weight[kBlocks * kVectors];
+    for (std::size_t v = 0; v < kBlocks * kVectors; ++v) {
+      weight[v] = hn::LoadU(d, weights + v / kVectors * product.block_stride + group * kBlockOutputs +
+                                   v % kVectors * hn::MaxLanes(d));
+    }
+    for (std::size_t r = 0; r < kRows; ++r) {
+      T input;
+      std::memcpy(&input, inputs + r * product.row_bytes + group * sizeof(T), sizeof(T));
+      const V broadcast = hn::Set(d, input);
+      for (std::size_t v = 0; v < kBlocks * kVectors; ++v) {
+        Kind::Add(weight[v], broadcast, sum[r][v], other[r][v]);
+      }
+    }
+  }
+  T* sums = product.sums + row * product.width + block * kBlockOutputs;
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t v = 0; v < kBlocks * kVectors; ++v) {
+      hn::StoreU(Kind::Total(sum[r][v], other[r][v]), d, sums + r * product.width + v * hn::MaxLanes(d));
+    }
+  }
+}
+
+template <class Kind, std::size_t kBlocks, typename T>
+void MultiplyRows(const Product<T>& product, std::size_t block, std::size_t rows) {
+  // With one block, as many accumulators as half the registers.
+  constexpr std::size_t kRows = std::max<std::size_t>(hn::MaxLanes(typename Kind::D()) / 2, 1);
+  std::size_t row = 0;
+  for (; row + kRows <= rows; row += kRows) MultiplyTile<Kind, kBlocks, kRows>(product, block, row);
+  for (; row < rows; ++row) MultiplyTile<Kind, kBlocks, 1>(product, block, row);
+}
+
+// sums [rows × width] = inputs [rows × row_bytes] · weights over `groups` groups from first_group on; inputs
+// points to the first of them. The caller guarantees that no sum overflows.
+template <class Kind, typename T>
+void Multiply(const void* inputs, std::size_t row_bytes, std::size_t rows, const PackedWeights<T>& weights,
+              std::size_t first_group, std::size_t groups, T* sums) {
+  const Product<T> product{.inputs = static_cast<const std::byte*>(inputs),
+                           .row_bytes = row_bytes,
+                           .weights = weights.words.get() + first_group * kBlockOutputs,
+                           .block_stride = weights.groups * kBlockOutputs,
+                           .groups = groups,
+                           .sums = sums,
+                           .width = weights.width()};
+  // With 32 registers, three blocks at a time: a multiply-accumulate has a latency of 4 or 5 and two can
+  // start per cycle, so that a tile needs 10 accumulators. Two pairs where a single block would be left over.
+  constexpr bool kWide = hn::MaxLanes(typename Kind::D()) == kBlockOutputs;
+  for (std::size_t block = 0; block < weights.blocks;) {
+    const std::size_t left = weights.blocks - block;
+    if (!kWide || left == 1) {
+      MultiplyRows<Kind, 1>(product, block, rows);
+      block += 1;
+    } else if (left == 2 || left == 4) {
+      MultiplyRows<Kind, 2>(product, block, rows);
+      block += 2;
+    } else {
+      MultiplyRows<Kind, 3>(product, block, rows);
+      block += 3;
+    }
+  }
+}
+
+// Adds 256 · high + low to the sums that quotient (of 256) and remainder hold; all [count].
+void AddSplitSums(const std::int32_t* high, const std::int32_t* low, std::size_t count,
+                  std::int32_t* quotient, std::int32_t* remainder) {
   const I32 i32;
   for (std::size_t i = 0; i < count; i += hn::Lanes(i32)) {
     const auto sum = hn::Add(hn::LoadU(i32, low + i), hn::LoadU(i32, remainder + i));
@@ -167,94 +242,139 @@ void AddSplitKernel(const std::int32_t* high, const std::int32_t* low, std::size
   }
 }
 
-HWY_INLINE void RoundAndStore(hn::Vec<I32> sum, int shift, hn::Vec<I32> lowest, hn::Vec<I32> highest,
-                              std::int16_t* words) {
-  const I32 i32;
-  const hn::Rebind<std::int16_t, I32> i16;
-  const auto half = hn::Set(i32, 1 << (shift - 1));
-  const auto rounded = hn::ShiftRightSame(hn::Add(sum, half), shift);
-  hn::StoreU(hn::DemoteTo(i16, hn::Min(hn::Max(rounded, lowest), highest)), i16, words);
-}
-
-void RequantiseKernel(const std::int32_t* sums, std::size_t count, int shift, int bits, bool rectified,
-                      std::int16_t* words) {
-  const I32 i32;
-  const auto lowest = hn::Set(i32, rectified ? 0 : static_cast<std::int32_t>(fpga::MinWord(bits)));
-  const auto highest = hn::Set(i32, static_cast<std::int32_t>(fpga::MaxWord(bits)));
-  for (std::size_t i = 0; i < count; i += hn::Lanes(i32)) {
-    RoundAndStore(hn::LoadU(i32, sums + i), shift, lowest, highest, words + i);
+// Leaves floor(sums / 256) in packed.sums. The bits below do not affect the rounding, since at least 9 are
+// dropped.
+void MultiplySplit(PackedFixed& packed, const PackedFixed::Layer& layer, const std::int16_t* inputs,
+                   std::size_t stride, std::size_t rows) {
+  // 16-bit inputs times the unsigned low half of 16-bit weights: 256 · 2^15 · 255 < 2^31.
+  constexpr std::size_t kSplitGroups = 256 / 2;
+  const std::size_t row_bytes = stride * sizeof(*inputs);
+  const std::size_t count = rows * layer.low.width();
+  std::fill_n(packed.sums.get(), count, 0);
+  std::fill_n(packed.remainders.get(), count, 0);
+  for (std::size_t first = 0; first < layer.low.groups; first += kSplitGroups) {
+    const std::size_t groups = std::min(kSplitGroups, layer.low.groups - first);
+    Multiply<Pairs>(inputs + 2 * first, row_bytes, rows, layer.high, first, groups, packed.high.get());
+    Multiply<Pairs>(inputs + 2 * first, row_bytes, rows, layer.low, first, groups, packed.low.get());
+    AddSplitSums(packed.high.get(), packed.low.get(), count, packed.sums.get(), packed.remainders.get());
   }
 }
 
-void ScaleAndOffsetKernel(const std::int32_t* scale, const std::int32_t* offset, std::size_t rows,
-                          std::size_t width, int shift, int bits, std::int16_t* words) {
+// The saturated words of sums, as fpga::RoundShift and fpga::Saturate give them.
+class Rounding {
+ public:
+  Rounding(int shift, int bits, bool rectified)
+      : shift_(shift),
+        half_(hn::Set(I32(), 1 << (shift - 1))),
+        lowest_(hn::Set(I32(), rectified ? 0 : static_cast<std::int32_t>(fpga::MinWord(bits)))),
+        highest_(hn::Set(I32(), static_cast<std::int32_t>(fpga::MaxWord(bits)))) {}
+
+  HWY_INLINE void Store(VI sum, std::int16_t* words) const {
+    const hn::Rebind<std::int16_t, I32> i16;
+    const auto rounded = hn::ShiftRightSame(hn::Add(sum, half_), shift_);
+    hn::StoreU(hn::DemoteTo(i16, hn::Min(hn::Max(rounded, lowest_), highest_)), i16, words);
+  }
+
+ private:
+  int shift_;
+  VI half_, lowest_, highest_;
+};
+
+// One dense layer: input words [rows × stride] to result words [rows × width].
+void RunLayer(PackedFixed& packed, std::size_t index, const std::int16_t* inputs, std::size_t stride,
+              std::size_t rows, std::int16_t* results) {
+  const PackedFixed::Layer& layer = packed.layers[index];
+  const fpga::FixedDense& dense = packed.network.dense[index];
   const I32 i32;
-  const hn::Rebind<std::int16_t, I32> i16;
-  const auto lowest = hn::Set(i32, static_cast<std::int32_t>(fpga::MinWord(bits)));
-  const auto highest = hn::Set(i32, static_cast<std::int32_t>(fpga::MaxWord(bits)));
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < width; i += hn::Lanes(i32)) {
-      std::int16_t* place = words + row * width + i;
-      const auto product = hn::Mul(hn::PromoteTo(i32, hn::LoadU(i16, place)), hn::LoadU(i32, scale + i));
-      RoundAndStore(hn::Add(product, hn::LoadU(i32, offset + i)), shift, lowest, highest, place);
+  const std::size_t width = layer.low.width();
+  std::int32_t* sums = packed.sums.get();
+  int shift = dense.shift;
+  if (layer.high.words != nullptr) {
+    MultiplySplit(packed, layer, inputs, stride, rows);
+    shift -= 8;
+  } else if (index == 0 && packed.quad_offset != nullptr) {
+    Multiply<Quads>(packed.bytes.get(), kInputs, rows, layer.low, 0, layer.low.groups, sums);
+    for (std::size_t i = 0; i < rows * width; i += hn::Lanes(i32)) {
+      const auto offset = hn::LoadU(i32, packed.quad_offset.get() + i % width);
+      hn::StoreU(hn::Add(hn::LoadU(i32, sums + i), offset), i32, sums + i);
     }
+  } else {
+    Multiply<Pairs>(inputs, stride * sizeof(*inputs), rows, layer.low, 0, layer.low.groups, sums);
+  }
+  const Rounding rounding(shift, dense.result_bits, dense.rectified);
+  for (std::size_t i = 0; i < rows * width; i += hn::Lanes(i32)) {
+    rounding.Store(hn::LoadU(i32, sums + i), results + i);
   }
 }
 
-template <std::size_t kRows>
-void FloatTile(const float* inputs, std::size_t row_stride, const float* weights, std::size_t columns,
-               float* results, std::size_t results_stride) {
-  constexpr std::size_t kVectors = kBlockOutputs / hn::MaxLanes(F32());
-  const F32 f32;
-  hn::Vec<F32> sum[kRows][kVectors];
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(f32);
+// words [rows × width of layer 1], in place.
+void RunBatchNorm(const PackedFixed& packed, std::size_t rows, std::int16_t* words) {
+  const I32 i32;
+  const hn::Rebind<std::int16_t, I32> i16;
+  const fpga::FixedBatchNorm& norm = packed.network.batch_norm;
+  const Rounding rounding(norm.shift, norm.result_bits, false);
+  const std::size_t width = packed.layers[0].low.width();
+  for (std::size_t i = 0; i < rows * width; i += hn::Lanes(i32)) {
+    const auto scale = hn::LoadU(i32, packed.norm_scale.get() + i % width);
+    const auto product = hn::Mul(hn::PromoteTo(i32, hn::LoadU(i16, words + i)), scale);
+    rounding.Store(hn::Add(product, hn::LoadU(i32, packed.norm_offset.get() + i % width)), words + i);
   }
-  for (std::size_t column = 0; column < columns; ++column) {
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const auto input = hn::Set(f32, inputs[r * row_stride + column]);
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        const auto weight = hn::LoadU(f32, weights + column * kBlockOutputs + v * hn::MaxLanes(f32));
-        sum[r][v] = hn::MulAdd(weight, input, sum[r][v]);
+}
+
+void FillMissing(const std::vector<char>& finite, std::size_t batch, float* outputs) {
+  for (std::size_t i = 0; i < batch; ++i) {
+    if (!finite[i]) std::fill_n(outputs + i * kOutputs, kOutputs, std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
+void InferFixed(PackedFixed& packed, const float* features, std::size_t batch, float* outputs) {
+  if (packed.quad_offset != nullptr) {
+    std::uint8_t* bytes = packed.bytes.get();
+    PrepareBatch(packed.network.input, features, batch, reinterpret_cast<std::int8_t*>(bytes), packed.finite);
+    // Quads take unsigned inputs: 128 is added here, and taken off by quad_offset.
+    for (std::size_t i = 0; i < batch * kInputs; ++i) bytes[i] ^= 0x80;
+  } else {
+    PrepareBatch(packed.network.input, features, batch, packed.words.get(), packed.finite);
+  }
+  const std::int16_t* inputs = packed.words.get();
+  std::size_t stride = kInputs;
+  for (std::size_t layer = 0; layer < packed.layers.size(); ++layer) {
+    std::int16_t* results = packed.results[layer % 2].get();
+    RunLayer(packed, layer, inputs, stride, batch, results);
+    if (layer == 0) RunBatchNorm(packed, batch, results);
+    inputs = results;
+    stride = packed.layers[layer].low.width();
+  }
+  const float unit = std::ldexp(1.0f, -packed.network.output_fraction);
+  for (std::size_t i = 0; i < batch; ++i) {
+    for (std::size_t k = 0; k < kOutputs; ++k) outputs[i * kOutputs + k] = unit * inputs[i * stride + k];
+  }
+  FillMissing(packed.finite, batch, outputs);
+}
+
+void InferFloat(PackedFloat& packed, const float* features, std::size_t batch, float* outputs) {
+  const F32 f32;
+  const float* inputs = packed.values[1].get();
+  PrepareBatch(packed.input, features, batch, packed.values[1].get(), packed.finite);
+  std::size_t stride = kInputs;
+  for (std::size_t layer = 0; layer < packed.layers.size(); ++layer) {
+    const PackedWeights<float>& weights = packed.layers[layer];
+    float* results = packed.values[layer % 2].get();
+    Multiply<Floats>(inputs, stride * sizeof(float), batch, weights, 0, weights.groups, results);
+    inputs = results;
+    stride = weights.width();
+    if (layer == 3) break;
+    for (std::size_t i = 0; i < batch * stride; i += hn::Lanes(f32)) {
+      auto value = hn::Max(hn::LoadU(f32, results + i), hn::Zero(f32));
+      if (layer == 0) {
+        value = hn::MulAdd(value, hn::LoadU(f32, packed.norm_scale.get() + i % stride),
+                           hn::LoadU(f32, packed.norm_offset.get() + i % stride));
       }
+      hn::StoreU(value, f32, results + i);
     }
   }
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      hn::StoreU(sum[r][v], f32, results + r * results_stride + v * hn::MaxLanes(f32));
-    }
-  }
-}
-
-void MultiplyFloatKernel(const float* inputs, std::size_t row_stride, std::size_t rows,
-                         const PackedWeights<float>& weights, bool rectified, const float* scale,
-                         const float* offset, float* results) {
-  // As many accumulators as half the registers; 16 rows of AVX-512 hide the latency of 4 at two per cycle.
-  constexpr std::size_t kRows = hn::MaxLanes(F32()) > 1 ? hn::MaxLanes(F32()) / 2 : 1;
-  const F32 f32;
-  const std::size_t columns = weights.groups;
-  const std::size_t width = weights.blocks * kBlockOutputs;
-  for (std::size_t block = 0; block < weights.blocks; ++block) {
-    const float* block_weights = weights.words.get() + block * columns * kBlockOutputs;
-    float* block_results = results + block * kBlockOutputs;
-    std::size_t row = 0;
-    for (; row + kRows <= rows; row += kRows) {
-      FloatTile<kRows>(inputs + row * row_stride, row_stride, block_weights, columns,
-                       block_results + row * width, width);
-    }
-    for (; row < rows; ++row) {
-      FloatTile<1>(inputs + row * row_stride, row_stride, block_weights, columns, block_results + row * width,
-                   width);
-    }
-  }
-  for (std::size_t i = 0; i < rows * width; i += hn::Lanes(f32)) {
-    auto value = hn::LoadU(f32, results + i);
-    if (rectified) value = hn::Max(value, hn::Zero(f32));
-    if (scale != nullptr) {
-      value = hn::MulAdd(value, hn::LoadU(f32, scale + i % width), hn::LoadU(f32, offset + i % width));
-    }
-    hn::StoreU(value, f32, results + i);
-  }
+  for (std::size_t i = 0; i < batch; ++i) std::copy_n(inputs + i * stride, kOutputs, outputs + i * kOutputs);
+  FillMissing(packed.finite, batch, outputs);
 }
 
 }  // namespace tributary::accelerator::HWY_NAMESPACE
@@ -263,45 +383,23 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tributary::accelerator {
 
-HWY_EXPORT(PrepareWords);
-HWY_EXPORT(MultiplyPairsKernel);
-HWY_EXPORT(AddSplitKernel);
-HWY_EXPORT(RequantiseKernel);
-HWY_EXPORT(ScaleAndOffsetKernel);
-HWY_EXPORT(MultiplyFloatKernel);
+HWY_EXPORT(Quadruples);
+HWY_EXPORT(InferFixed);
+HWY_EXPORT(InferFloat);
+HWY_EXPORT(PrepareBytes);
 
-bool PrepareInput(const fpga::PositioningInput& input, const float* features, InputWords words) {
-  return HWY_DYNAMIC_DISPATCH(PrepareWords)(input, features, words);
+bool TakesQuads() { return HWY_DYNAMIC_DISPATCH(Quadruples)(); }
+
+void RunFixed(PackedFixed& packed, const float* features, std::size_t batch, float* outputs) {
+  HWY_DYNAMIC_DISPATCH(InferFixed)(packed, features, batch, outputs);
 }
 
-void MultiplyPairs(const std::int16_t* inputs, std::size_t row_stride, std::size_t rows,
-                   const PackedWeights<std::int16_t>& weights, std::size_t first_group, std::size_t groups,
-                   std::int32_t* sums) {
-  HWY_DYNAMIC_DISPATCH(MultiplyPairsKernel)
-  (inputs, row_stride, rows, weights.words.get() + first_group * kBlockOutputs * 2,
-   weights.groups * kBlockOutputs * 2, weights.blocks, groups, sums);
+void RunFloat(PackedFloat& packed, const float* features, std::size_t batch, float* outputs) {
+  HWY_DYNAMIC_DISPATCH(InferFloat)(packed, features, batch, outputs);
 }
 
-void AddSplitSums(const std::int32_t* high, const std::int32_t* low, std::size_t count,
-                  std::int32_t* quotient, std::int32_t* remainder) {
-  HWY_DYNAMIC_DISPATCH(AddSplitKernel)(high, low, count, quotient, remainder);
-}
-
-void Requantise(const std::int32_t* sums, std::size_t count, int shift, int bits, bool rectified,
-                std::int16_t* words) {
-  HWY_DYNAMIC_DISPATCH(RequantiseKernel)(sums, count, shift, bits, rectified, words);
-}
-
-void ScaleAndOffset(const std::int32_t* scale, const std::int32_t* offset, std::size_t rows,
-                    std::size_t width, int shift, int bits, std::int16_t* words) {
-  HWY_DYNAMIC_DISPATCH(ScaleAndOffsetKernel)(scale, offset, rows, width, shift, bits, words);
-}
-
-void MultiplyFloat(const float* inputs, std::size_t row_stride, std::size_t rows,
-                   const PackedWeights<float>& weights, bool rectified, const float* scale,
-                   const float* offset, float* results) {
-  HWY_DYNAMIC_DISPATCH(MultiplyFloatKernel)
-  (inputs, row_stride, rows, weights, rectified, scale, offset, results);
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int8_t* words) {
+  return HWY_DYNAMIC_DISPATCH(PrepareBytes)(input, features, words);
 }
 
 }  // namespace tributary::accelerator

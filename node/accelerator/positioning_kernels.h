@@ -1,10 +1,11 @@
-// The vectorised steps of the positioning network, chosen for the processor at run time (Highway). Each gives
-// exactly the numbers of fpga/model; float products may differ in their last bits.
+// The positioning network on the processor's vector units, chosen at run time (Highway). In fixed point
+// exactly the numbers of fpga/model; in float the last bits may differ.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <variant>
+#include <vector>
 
 #include "fpga/model/positioning_model.h"
 #include "hwy/aligned_allocator.h"
@@ -13,56 +14,62 @@ namespace tributary::accelerator {
 
 inline constexpr std::size_t kBlockOutputs = 16;
 
-// Weights in the order that the integer kernels read: blocks of 16 outputs; in a block the groups of 2 or 4
-// inputs that one multiply-accumulate instruction takes; in a group the 16 outputs. Outputs beyond the
-// layer's have zero weights.
+template <typename T>
+using Aligned = hwy::AlignedFreeUniquePtr<T[]>;
+
+// Weights of a dense layer in the order that the kernels read: blocks of 16 outputs; in a block the groups of
+// inputs that one multiply-accumulate instruction takes; in a group the 16 outputs. A word holds the weights
+// of one output for a group: a float, two of 16 bits or four of 8 bits, the first in the low end. Outputs
+// beyond the layer's have zero weights.
 template <typename T>
 struct PackedWeights {
-  std::size_t groups = 0;                // of inputs, per output
-  std::size_t blocks = 0;                // of outputs
-  hwy::AlignedFreeUniquePtr<T[]> words;  // [blocks × groups × 16 × inputs per group]
+  std::size_t groups = 0;  // of inputs, per output
+  std::size_t blocks = 0;  // of outputs
+  Aligned<T> words;        // [blocks × groups × 16]
+
+  std::size_t width() const { return blocks * kBlockOutputs; }
 };
 
-// Phase-aligns and standardises one subject's features [1024], and quantises them to the type of `words`
-// [1024]. False if a value is not finite; `words` is unspecified then.
-using InputWords = std::variant<std::int8_t*, std::int16_t*, std::int32_t*, float*>;
-bool PrepareInput(const fpga::PositioningInput& input, const float* features, InputWords words);
+// A network in fixed point and the buffers for a batch of up to max_batch subjects.
+struct PackedFixed {
+  struct Layer {
+    // 16-bit weights are split as weight = 256 · high + low, low in 0…255, so that sums over 256 inputs of
+    // either part fit 32 bits. `high` is empty for 8-bit weights.
+    PackedWeights<std::int32_t> low, high;
+  };
 
-// sums [rows × 16·blocks] = inputs [rows × row_stride] · weights over `groups` pairs of inputs from
-// first_group on; inputs points to the first of them. The caller guarantees |sums| < 2^31.
-void MultiplyPairs(const std::int16_t* inputs, std::size_t row_stride, std::size_t rows,
-                   const PackedWeights<std::int16_t>& weights, std::size_t first_group, std::size_t groups,
-                   std::int32_t* sums);
+  fpga::FixedPositioning network;
+  std::array<Layer, 4> layers;
+  Aligned<std::int32_t> norm_scale, norm_offset;  // [width of layer 1]
+  Aligned<std::int32_t> quad_offset;              // [width of layer 1]; null if its inputs are pairs
 
-// Whether this processor has the dot-product instructions of AVX-512 VNNI, for which Highway 1.0 has no
-// operation; false where another target has been forced (hwy::SetSupportedTargetsForTest).
-bool VnniAvailable();
+  Aligned<std::uint8_t> bytes;                        // [max_batch × 1024], inputs of quads
+  Aligned<std::int16_t> words;                        // [max_batch × 1024], inputs of pairs
+  Aligned<std::int16_t> results[2];                   // [max_batch × width of layer 1], taking turns
+  Aligned<std::int32_t> sums, high, low, remainders;  // [max_batch × width of layer 1]
+  std::vector<char> finite;                           // [max_batch]
+};
 
-// As MultiplyPairs, over all groups of 4 inputs and exact; each weight has 128 added: it is the unsigned
-// operand of an 8-bit dot product. Call these two only where VnniAvailable().
-void VnniMultiplyQuads(const std::int8_t* inputs, std::size_t row_stride, std::size_t rows,
-                       const PackedWeights<std::uint8_t>& weights, std::int32_t* sums);
-void VnniMultiplyPairs(const std::int16_t* inputs, std::size_t row_stride, std::size_t rows,
-                       const PackedWeights<std::int16_t>& weights, std::size_t first_group,
-                       std::size_t groups, std::int32_t* sums);
+// A network in single precision and its buffers.
+struct PackedFloat {
+  fpga::PositioningInput input;
+  std::array<PackedWeights<float>, 4> layers;
+  Aligned<float> norm_scale, norm_offset;  // [width of layer 1]
 
-// Adds 256 · high + low to the sums that quotient (of 256) and remainder hold; all [count].
-void AddSplitSums(const std::int32_t* high, const std::int32_t* low, std::size_t count,
-                  std::int32_t* quotient, std::int32_t* remainder);
+  Aligned<float> values[2];  // [max_batch × 1024], taking turns
+  std::vector<char> finite;  // [max_batch]
+};
 
-// words = saturate(round_shift(sums, shift), bits), negative ones zero if rectified; all [count].
-void Requantise(const std::int32_t* sums, std::size_t count, int shift, int bits, bool rectified,
-                std::int16_t* words);
+// Whether the processor multiplies 8-bit inputs by 8-bit weights in groups of four (AVX-512 VNNI): layer 1 of
+// the formats with 8-bit inputs is packed for that.
+bool TakesQuads();
 
-// words [rows × width] = saturate(round_shift(words · scale + offset, shift), bits) with scale, offset
-// [width].
-void ScaleAndOffset(const std::int32_t* scale, const std::int32_t* offset, std::size_t rows,
-                    std::size_t width, int shift, int bits, std::int16_t* words);
+// Raw features [batch × 1024] to outputs [batch × 5]; NaN for a subject with a value that is not finite.
+void RunFixed(PackedFixed& packed, const float* features, std::size_t batch, float* outputs);
+void RunFloat(PackedFloat& packed, const float* features, std::size_t batch, float* outputs);
 
-// results [rows × 16·blocks] = inputs [rows × row_stride] · weights in groups of one, and rectified, then
-// scaled and offset where these are not null.
-void MultiplyFloat(const float* inputs, std::size_t row_stride, std::size_t rows,
-                   const PackedWeights<float>& weights, bool rectified, const float* scale,
-                   const float* offset, float* results);
+// Phase-aligns and standardises one subject's features [1024], and quantises them to 8-bit words [1024].
+// False if a value is not finite; `words` is unspecified then.
+bool PrepareInput(const fpga::PositioningInput& input, const float* features, std::int8_t* words);
 
 }  // namespace tributary::accelerator

@@ -28,7 +28,7 @@ namespace {
 
 using Created = absl::StatusOr<std::unique_ptr<Accelerator>>;
 
-using Model = fpga::PositioningModel;
+using Model = fpga::FixedPositioning;
 
 constexpr std::size_t kInputWords = Model::kInputs / 8;
 constexpr std::size_t kOutputWords = (Model::kOutputs + 1) / 2;
@@ -37,41 +37,34 @@ constexpr std::size_t kOutputWords = (Model::kOutputs + 1) / 2;
 class XrtPositioning final : public Accelerator {
  public:
   XrtPositioning(Model model, std::size_t max_batch, std::unique_ptr<XrtFrames> frames)
-      : model_(std::move(model)), max_batch_(max_batch), frames_(std::move(frames)), finite_(max_batch) {}
+      : Accelerator({.inputs = Model::kInputs, .outputs = Model::kOutputs, .max_batch = max_batch}),
+        model_(std::move(model)),
+        frames_(std::move(frames)),
+        finite_(max_batch) {}
 
-  Shape shape() const override {
-    return {.inputs = Model::kInputs, .outputs = Model::kOutputs, .max_batch = max_batch_};
-  }
   std::string description() const override {
     return fmt::format("xrt (int8_16, {})", frames_->description());
   }
   Counters counters() const override { return frames_->counters(); }
-  absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) override;
 
  private:
+  absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override;
+
   const Model model_;
-  const std::size_t max_batch_;
   const std::unique_ptr<XrtFrames> frames_;
   std::vector<char> finite_;  // [max_batch]
 };
 
-absl::Status XrtPositioning::Infer(std::span<const float> features, std::size_t batch,
-                                   std::span<float> outputs) {
-  if (batch > max_batch_ || features.size() != batch * Model::kInputs ||
-      outputs.size() != batch * Model::kOutputs) {
-    return absl::InvalidArgumentError(
-        fmt::format("positioning on xrt: batch {} of at most {} with {} features and {} outputs; {} and {} "
-                    "each are expected",
-                    batch, max_batch_, features.size(), outputs.size(), Model::kInputs, Model::kOutputs));
-  }
+absl::Status XrtPositioning::Run(std::span<const float> features, std::size_t batch,
+                                 std::span<float> outputs) {
   const auto fill = [&](std::size_t first, std::size_t count, std::span<std::uint64_t> words) {
     auto* bytes = reinterpret_cast<std::int8_t*>(words.data());
     for (std::size_t i = first; i < first + count; ++i, bytes += Model::kInputs) {
-      finite_[i] = PrepareInput(model_.input(), &features[i * Model::kInputs], bytes);
+      finite_[i] = PrepareInput(model_.input, &features[i * Model::kInputs], bytes);
       if (!finite_[i]) std::fill_n(bytes, Model::kInputs, std::int8_t{0});
     }
   };
-  const float unit = std::ldexp(1.0f, -model_.fixed().output_fraction);
+  const float unit = std::ldexp(1.0f, -model_.output_fraction);
   const auto take = [&](std::size_t first, std::size_t count, std::span<const std::uint64_t> words) {
     std::array<std::int32_t, Model::kOutputs> results;
     for (std::size_t i = 0; i < count; ++i) {
@@ -116,9 +109,8 @@ class XrtFallback final : public Accelerator {
  public:
   // Both have the same shape. `board` may be null: it could not be opened at the start.
   XrtFallback(std::unique_ptr<Accelerator> board, std::unique_ptr<Accelerator> cpu)
-      : board_(std::move(board)), cpu_(std::move(cpu)) {}
+      : Accelerator(cpu->shape()), board_(std::move(board)), cpu_(std::move(cpu)) {}
 
-  Shape shape() const override { return cpu_->shape(); }
   std::string description() const override {
     if (board_ == nullptr) return fmt::format("{} for a board that did not open", cpu_->description());
     return fmt::format("{}, else {}", board_->description(), cpu_->description());
@@ -129,12 +121,13 @@ class XrtFallback final : public Accelerator {
     return counters;
   }
 
-  absl::Status Infer(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
+ private:
+  absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
     if (board_ != nullptr) {
       const absl::Status status = board_->Infer(features, batch, outputs);
       if (status.ok() && std::exchange(on_cpu_, false))
         spdlog::warn("{} computes again", board_->description());
-      if (status.ok() || absl::IsInvalidArgument(status)) return status;
+      if (status.ok()) return status;
       if (!std::exchange(on_cpu_, true)) {
         spdlog::error("{}; fallback = \"cpu\": the processor computes instead",
                       std::string(status.message()));
@@ -144,7 +137,6 @@ class XrtFallback final : public Accelerator {
     return cpu_->Infer(features, batch, outputs);
   }
 
- private:
   const std::unique_ptr<Accelerator> board_;
   const std::unique_ptr<Accelerator> cpu_;
   bool on_cpu_ = false;
@@ -165,9 +157,8 @@ Created WithFallback(Created board, const XrtOptions& options, absl::FunctionRef
 
 Created CreateBoardPositioning(const nn::PositioningNetwork& network, std::size_t max_batch,
                                const XrtOptions& options) {
-  if (max_batch == 0) return absl::InvalidArgumentError("positioning on xrt: the batch is at least 1");
-  ASSIGN_OR_RETURN(Model model, Model::Create(network, fpga::NumberFormat::kInt8Int16));
-  ASSIGN_OR_RETURN(std::vector<std::uint64_t> parameters, fpga::PositioningParameterWords(model.fixed()));
+  ASSIGN_OR_RETURN(Model model, fpga::MakeFixedPositioning(network, fpga::NumberFormat::kInt8Int16));
+  ASSIGN_OR_RETURN(std::vector<std::uint64_t> parameters, fpga::PositioningParameterWords(model));
   ASSIGN_OR_RETURN(
       std::unique_ptr<XrtFrames> frames,
       XrtFrames::Create(

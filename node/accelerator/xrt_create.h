@@ -40,9 +40,9 @@ inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
 absl::Status CheckXrt(std::string_view kernel, const XrtOptions& options);
 
 // Positioning on a board, with the processor as fallback if the options allow that. Same outputs as
-// PositioningModel in int8_16, bit for bit. Errors: InvalidArgument for a network that does not fit or
-// max_batch 0; those of XrtFrames::Create unless the processor takes over; Unimplemented in a build without
-// XRT. Infer: those of XrtFrames::Run.
+// fpga::InferPositioning in int8_16, bit for bit. Errors: InvalidArgument for a network that does not fit;
+// those of XrtFrames::Create unless the processor takes over; Unimplemented in a build without XRT. Infer:
+// those of XrtFrames::Run.
 absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const nn::PositioningNetwork& network,
                                                                   std::size_t max_batch,
                                                                   const XrtOptions& options);

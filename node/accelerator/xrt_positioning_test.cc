@@ -12,7 +12,7 @@
 #include "fpga/model/kernel_interface.h"
 #include "fpga/model/positioning_image.h"
 #include "fpga/model/positioning_model.h"
-#include "fpga/model/random_network.h"
+#include "fpga/model/random_network_fixture.h"
 #include "node/accelerator/cpu.h"
 #include "node/accelerator/xrt_create.h"
 #include "tests/support/own_folder.h"
@@ -22,8 +22,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::size_t kInputs = fpga::PositioningModel::kInputs;
-constexpr std::size_t kOutputs = fpga::PositioningModel::kOutputs;
+constexpr std::size_t kInputs = fpga::FixedPositioning::kInputs;
+constexpr std::size_t kOutputs = fpga::FixedPositioning::kOutputs;
 constexpr std::size_t kBatch = 16;
 
 class XrtPositioningTest : public testing::Test {
@@ -88,10 +88,10 @@ TEST_P(XrtMatchesCpuTest, BitForBitWithEveryNumberOfComputeUnits) {
 INSTANTIATE_TEST_SUITE_P(Units, XrtMatchesCpuTest, testing::Values(1, 2));
 
 TEST_F(XrtPositioningTest, ACheckOfTheBoardSendsAsManyParametersAsTheKernelTakes) {
-  const auto model = fpga::PositioningModel::Create(network_, fpga::NumberFormat::kInt8Int16);
+  const auto model = fpga::MakeFixedPositioning(network_, fpga::NumberFormat::kInt8Int16);
   const auto probe =
       std::ranges::find(fpga::kKernelProbes, kXrtPositioningKernel, &fpga::KernelProbe::kernel);
-  EXPECT_EQ(probe->parameter_words, fpga::PositioningParameterWords(model->fixed())->size());
+  EXPECT_EQ(probe->parameter_words, fpga::PositioningParameterWords(*model)->size());
 }
 
 TEST_F(XrtPositioningTest, RefusesABatchOfAnotherSize) {

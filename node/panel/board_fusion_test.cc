@@ -22,14 +22,15 @@ class FusedSink final : public link::TupleSink {
 // A device that fails every other batch.
 class FlakyFusion final : public accelerator::Accelerator {
  public:
-  Shape shape() const override { return cpu_->shape(); }
+  FlakyFusion() : Accelerator(accelerator::CreateCpuFusion(2, 4).value()->shape()) {}
   std::string description() const override { return "flaky"; }
-  absl::Status Infer(std::span<const float> tuples, std::size_t batch, std::span<float> fused) override {
+
+ private:
+  absl::Status Run(std::span<const float> tuples, std::size_t batch, std::span<float> fused) override {
     if (++batches_ % 2 == 1) return absl::UnavailableError("device 0 is gone");
     return cpu_->Infer(tuples, batch, fused);
   }
 
- private:
   std::unique_ptr<accelerator::Accelerator> cpu_ = *accelerator::CreateCpuFusion(2, 4);
   int batches_ = 0;
 };

@@ -20,18 +20,20 @@ constexpr std::size_t kOutputs = 5;
 class Scripted final : public accelerator::Accelerator {
  public:
   explicit Scripted(std::vector<std::array<float, kOutputs>> script, absl::Status status = absl::OkStatus())
-      : script_(std::move(script)), status_(std::move(status)) {}
+      : Accelerator({.inputs = kInputs, .outputs = kOutputs, .max_batch = 2}),
+        script_(std::move(script)),
+        status_(std::move(status)) {}
 
-  Shape shape() const override { return {.inputs = kInputs, .outputs = kOutputs, .max_batch = 2}; }
   std::string description() const override { return "scripted"; }
-  absl::Status Infer(std::span<const float>, std::size_t batch, std::span<float> outputs) override {
+
+ private:
+  absl::Status Run(std::span<const float>, std::size_t batch, std::span<float> outputs) override {
     for (std::size_t i = 0; i < batch; ++i, ++next_) {
       std::copy(script_[next_].begin(), script_[next_].end(), outputs.begin() + i * kOutputs);
     }
     return status_;
   }
 
- private:
   std::vector<std::array<float, kOutputs>> script_;
   absl::Status status_;
   std::size_t next_ = 0;

@@ -1,7 +1,7 @@
 // The full network with half of layer 1's parallelism, for boards with less block RAM
 // (docs/fpga-resources.md).
 #include "Vpositioning_half.h"
-#include "fpga/model/random_network.h"
+#include "fpga/model/random_network_fixture.h"
 #include "fpga/tb/positioning/positioning_bench.h"
 #include "gtest/gtest.h"
 
@@ -25,7 +25,7 @@ TEST(PositioningHalfTest, MatchesTheGoldenModelEvery400Cycles) {
     ASSERT_TRUE(fixed.ok()) << fixed.status();
     bench.Load(*fixed);
     bench.Restart();
-    for (int i = 0; i < 30; ++i) bench.Offer(RandomWords(random, PositioningModel::kInputs, -128, 127));
+    for (int i = 0; i < 30; ++i) bench.Offer(RandomWords(random, FixedPositioning::kInputs, -128, 127));
     bench.Drain();
     const auto& out = bench.output_complete();
     ASSERT_EQ(out.size(), 30u);

@@ -2,14 +2,14 @@
 #include <iostream>
 
 #include "Vpositioning.h"
-#include "fpga/model/random_network.h"
+#include "fpga/model/random_network_fixture.h"
 #include "fpga/tb/positioning/positioning_bench.h"
 #include "gtest/gtest.h"
 
 namespace tributary::fpga {
 namespace {
 
-constexpr std::size_t kInputs = PositioningModel::kInputs;
+constexpr std::size_t kInputs = FixedPositioning::kInputs;
 
 // Latency: from the last input word in to the last result word out. [LIS], table 7.1, has 200 and 429.
 constexpr std::uint64_t kFullInterval = 200;

@@ -1,26 +1,34 @@
-#include "fpga/model/random_network.h"
+// A positioning network with random weights and fitting ranges, for tests and benchmarks without training.
+#pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <random>
+#include <vector>
 
 #include "core/nn/positioning/positioning_inference.h"
+#include "core/nn/positioning/positioning_network.h"
 
 namespace tributary::fpga {
-namespace {
 
-constexpr std::size_t kCalibrationSubjects = 8;
+inline constexpr std::size_t kCalibrationSubjects = 8;
 
-std::vector<float> Normal(std::mt19937_64& random, std::size_t count, float mean, float deviation) {
+inline std::vector<float> Normal(std::mt19937_64& random, std::size_t count, float mean, float deviation) {
   std::normal_distribution<float> distribution(mean, deviation);
   std::vector<float> values(count);
   std::generate(values.begin(), values.end(), [&] { return distribution(random); });
   return values;
 }
 
-}  // namespace
+// Raw features [subjects × 1024], normally distributed.
+inline std::vector<float> RandomFeatures(std::uint64_t seed, std::size_t subjects) {
+  std::mt19937_64 random(seed + 1);
+  return Normal(random, subjects * nn::PositioningNetwork::kInputs, 0.0f, 1.0f);
+}
 
-nn::PositioningNetwork RandomPositioningNetwork(std::uint64_t seed) {
+// Equal seeds give equal networks. The activation ranges are those of RandomFeatures.
+inline nn::PositioningNetwork RandomPositioningNetwork(std::uint64_t seed) {
   constexpr auto& kWidths = nn::PositioningNetwork::kWidths;
   std::mt19937_64 random(seed);
   nn::PositioningNetwork network;
@@ -44,11 +52,6 @@ nn::PositioningNetwork RandomPositioningNetwork(std::uint64_t seed) {
     }
   }
   return network;
-}
-
-std::vector<float> RandomFeatures(std::uint64_t seed, std::size_t subjects) {
-  std::mt19937_64 random(seed + 1);
-  return Normal(random, subjects * nn::PositioningNetwork::kInputs, 0.0f, 1.0f);
 }
 
 }  // namespace tributary::fpga
