@@ -1,20 +1,16 @@
 #include "core/link/federation_calls.h"
 
 #include <fmt/format.h>
+#include <grpcpp/completion_queue.h>
 
 #include <algorithm>
 #include <chrono>
-#include <span>
-#include <utility>
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "core/learning/client_settings.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/update_encoding.h"
 #include "core/status/macros.h"
-#include "core/wire/federation_task.h"
-#include "core/wire/json.h"
 #include "core/wire/peer.h"
 
 namespace tributary::link {
@@ -43,23 +39,6 @@ absl::Status AppendChunk(const v1::FetchModelResponse& chunk, const wire::TrainT
   }
   file += chunk.bytes();
   return absl::OkStatus();
-}
-
-v1::UpdateHeader Header(const FederationClientOptions& self, const wire::TrainTask& task,
-                        const parameters::TrainingMetrics& training) {
-  v1::UpdateHeader header;
-  header.set_run(task.run);
-  header.set_round(task.round);
-  header.set_node(self.node);
-  header.set_boot_id(self.boot_id);
-  header.set_schema_sha256(task.train.schema_sha256());
-  header.set_base_model_sha256(task.train.model_sha256());
-  v1::UpdateMetrics& metrics = *header.mutable_metrics();
-  metrics.set_loss(training.loss);
-  metrics.set_spread(training.spread);
-  metrics.set_seconds(training.seconds);
-  metrics.set_steps(training.steps);
-  return header;
 }
 
 }  // namespace
@@ -118,42 +97,9 @@ absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClie
   return FromGrpc(status);
 }
 
-OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTask& task,
-                        const FinishedTraining& training) {
-  OutgoingUpdate outgoing;
-  outgoing.header = Header(self, task, training.metrics);
-  outgoing.header.set_encoding(task.train.settings().encoding());
-  outgoing.header.set_element_count(training.update.size());
-  outgoing.encode = [training, encoding = learning::EncodingOf(task.train.settings())](
-                        std::size_t first, std::size_t count, std::string& payload) {
-    const std::span<float> values = training.remainder.subspan(first, count);
-    std::ranges::copy(training.update.subspan(first, count), values.begin());
-    return parameters::EncodeChunk(encoding, values, payload);
-  };
-  return outgoing;
-}
-
-OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTask& task,
-                        const FinishedWords& training) {
-  OutgoingUpdate outgoing;
-  outgoing.header = Header(self, task, training.metrics);
-  outgoing.header.set_encoding(v1::UPDATE_ENCODING_FIXED32);
-  outgoing.header.set_element_count(training.words.size());
-  outgoing.header.set_sample_count(training.sample_count);
-  for (const UpdateContributor& contributor : training.contributors) {
-    v1::Contributor& each = *outgoing.header.add_contributors();
-    each.set_node(contributor.node);
-    each.set_sample_count(contributor.sample_count);
-  }
-  outgoing.encode = [words = training.words](std::size_t first, std::size_t count, std::string& payload) {
-    parameters::EncodeFixedChunk(words.subspan(first, count), payload);
-    return absl::OkStatus();
-  };
-  return outgoing;
-}
-
-absl::StatusOr<SubmitAnswer> SubmitOnce(v1::FederationService::Stub& stub, const OutgoingUpdate& update,
-                                        const std::stop_token& withdrawn, const std::stop_token& stopping,
+absl::StatusOr<SubmitAnswer> SubmitOnce(v1::FederationService::Stub& stub, const v1::UpdateHeader& header,
+                                        const EncodeElements& encode, const std::stop_token& withdrawn,
+                                        const std::stop_token& stopping,
                                         std::atomic<std::uint64_t>& sent_bytes) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
@@ -164,41 +110,55 @@ absl::StatusOr<SubmitAnswer> SubmitOnce(v1::FederationService::Stub& stub, const
     if (sent_whole) answered.WaitForNotificationWithTimeout(kAnswerBehindTask);
     context.TryCancel();
   });
-  v1::SubmitUpdateResponse response;
-  const auto writer = stub.SubmitUpdate(&context, &response);
-  const std::size_t elements = update.header.element_count();
-  const std::size_t per_chunk =
-      parameters::ElementsPerChunk(static_cast<parameters::UpdateEncoding>(update.header.encoding()));
-  v1::SubmitUpdateRequest request;
-  *request.mutable_header() = update.header;
+  // gRPC's blocking writer aborts the process if it cannot read the answer. This one reports it.
+  grpc::CompletionQueue queue;
+  const auto completed = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  SubmitAnswer answer;
+  const auto writer = stub.AsyncSubmitUpdate(&context, &answer, &queue, nullptr);
   // A failed write means that the answer is there already or the connection is lost. Finish tells which.
-  bool open = writer->Write(request);
+  bool open = completed();
+  const auto write = [&](const v1::SubmitUpdateRequest& request) {
+    writer->Write(request, nullptr);
+    return completed();
+  };
+  const std::size_t elements = header.element_count();
+  const std::size_t per_chunk =
+      parameters::ElementsPerChunk(static_cast<parameters::UpdateEncoding>(header.encoding()));
+  v1::SubmitUpdateRequest request;
+  *request.mutable_header() = header;
+  open = open && write(request);
   request.clear_header();
+  absl::Status status;
   for (std::size_t first = 0; open && first < elements; first += per_chunk) {
     const std::size_t count = std::min(per_chunk, elements - first);
     v1::UpdateChunk& chunk = *request.mutable_chunk();
     chunk.set_offset(first);
     chunk.set_count(static_cast<std::uint32_t>(count));
-    if (absl::Status status = update.encode(first, count, *chunk.mutable_payload()); !status.ok()) {
-      context.TryCancel();
-      writer->Finish();
-      return status;
-    }
+    status = encode(first, count, *chunk.mutable_payload());
+    if (!status.ok()) break;
     chunk.set_crc32c(parameters::Crc32c(chunk.payload()));
-    open = writer->Write(request);
+    open = write(request);
     if (open) sent_bytes += chunk.payload().size();
   }
-  sent_whole = open;  // before the other side can know
-  if (open) writer->WritesDone();
-  const absl::Status status = FromGrpc(writer->Finish());
+  if (!status.ok()) context.TryCancel();
+  sent_whole = open && status.ok();  // before the other side can know
+  if (sent_whole) {
+    writer->WritesDone(nullptr);
+    completed();
+  }
+  grpc::Status ended;
+  writer->Finish(&ended, nullptr);
+  const bool readable = completed();
   answered.Notify();
   RETURN_IF_ERROR(status);
-  if (response.accepted()) return SubmitAnswer{.accepted = true};
-  return SubmitAnswer{
-      .reason = wire::EnumLabel(response.reason()),
-      .message = wire::PeerText(response.message()),
-      .counted_elsewhere = {response.counted_elsewhere().begin(), response.counted_elsewhere().end()},
-      .try_again = response.try_again()};
+  RETURN_IF_ERROR(FromGrpc(ended));
+  if (!readable) return absl::DataLossError("the aggregator's answer cannot be read");
+  answer.set_message(wire::PeerText(answer.message()));
+  return answer;
 }
 
 }  // namespace tributary::link

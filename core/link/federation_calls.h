@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -32,23 +31,13 @@ absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClie
                          const std::string& run, std::uint32_t round, const parameters::TaskDecline& decline,
                          const std::stop_token& stop);
 
-// An update that is being sent.
-struct OutgoingUpdate {
-  v1::UpdateHeader header;
-  // The elements from `first` on, in the header's encoding.
-  std::function<absl::Status(std::size_t first, std::size_t count, std::string& payload)> encode;
-};
-// The caller sets the sample count of plain training.
-OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTask& task,
-                        const FinishedTraining& training);
-OutgoingUpdate Outgoing(const FederationClientOptions& self, const wire::TrainTask& task,
-                        const FinishedWords& training);
-
 // Sends the update in chunks of at most 1 MiB and adds their payload to `sent_bytes`. `withdrawn` stops the
-// sending at once and the wait for the answer after a second; `stopping` stops both at once. Errors: those of
-// `encode`; those of the call.
-absl::StatusOr<SubmitAnswer> SubmitOnce(v1::FederationService::Stub& stub, const OutgoingUpdate& update,
-                                        const std::stop_token& withdrawn, const std::stop_token& stopping,
+// sending at once and the wait for the answer after a second; `stopping` stops both at once. The answer's
+// message is fit for a log. Errors: those of `encode`; DataLoss for an answer that cannot be read; those of
+// the call.
+absl::StatusOr<SubmitAnswer> SubmitOnce(v1::FederationService::Stub& stub, const v1::UpdateHeader& header,
+                                        const EncodeElements& encode, const std::stop_token& withdrawn,
+                                        const std::stop_token& stopping,
                                         std::atomic<std::uint64_t>& sent_bytes);
 
 }  // namespace tributary::link

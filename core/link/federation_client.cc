@@ -2,18 +2,31 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
+#include "core/learning/client_settings.h"
 #include "core/link/channel.h"
 #include "core/link/federation_calls.h"
 #include "core/status/macros.h"
+#include "core/wire/json.h"
 #include "core/wire/peer.h"
 
 namespace tributary::link {
 namespace {
 
 constexpr std::int64_t kRepeatLogNs = 10'000'000'000;
+
+// What the aggregator must know of an update besides what the node says of it.
+void Address(const FederationClientOptions& self, const wire::TrainTask& task, v1::UpdateHeader& header) {
+  header.set_run(task.run);
+  header.set_round(task.round);
+  header.set_node(self.node);
+  header.set_boot_id(self.boot_id);
+  header.set_schema_sha256(task.train.schema_sha256());
+  header.set_base_model_sha256(task.train.model_sha256());
+}
 
 absl::Status Withdrawn() { return absl::CancelledError("the task was withdrawn"); }
 
@@ -61,25 +74,44 @@ absl::StatusOr<std::string> FederationClient::FetchModel(const Assignment& assig
 }
 
 absl::StatusOr<SubmitAnswer> FederationClient::Submit(const Assignment& assignment,
-                                                      const FinishedTraining& training) {
-  if (training.remainder.size() != training.update.size()) {
+                                                      std::span<const float> update,
+                                                      std::span<float> remainder,
+                                                      const v1::UpdateMetrics& metrics) {
+  if (remainder.size() != update.size()) {
     return absl::InvalidArgumentError("an update and its remainder are of one length");
   }
   if (assignment.task.masking) return absl::FailedPreconditionError("this task is answered with words");
-  OutgoingUpdate update = Outgoing(options_, assignment.task, training);
-  update.header.set_sample_count(Declared().sample_count);
-  return Send(assignment, update);
+  const v1::ClientSettings& settings = assignment.task.train.settings();
+  v1::UpdateHeader header;
+  Address(options_, assignment.task, header);
+  header.set_encoding(settings.encoding());
+  header.set_element_count(update.size());
+  header.set_sample_count(Declared().sample_count);
+  *header.mutable_metrics() = metrics;
+  const parameters::UpdateEncoding encoding = learning::EncodingOf(settings);
+  return Send(assignment, header, [&](std::size_t first, std::size_t count, std::string& payload) {
+    const std::span<float> values = remainder.subspan(first, count);
+    std::ranges::copy(update.subspan(first, count), values.begin());
+    return parameters::EncodeChunk(encoding, values, payload);
+  });
 }
 
 absl::StatusOr<SubmitAnswer> FederationClient::SubmitWords(const Assignment& assignment,
-                                                           const FinishedWords& training) {
+                                                           std::span<std::int32_t> words,
+                                                           v1::UpdateHeader said) {
   if (assignment.task.masking) {
-    const absl::Status status = masking_.Mask(assignment.task, training.words);
+    const absl::Status status = masking_.Mask(assignment.task, words);
     // The keys go with the task.
     if (!status.ok() && assignment.withdrawn.stop_requested()) return Withdrawn();
     RETURN_IF_ERROR(status);
   }
-  return Send(assignment, Outgoing(options_, assignment.task, training));
+  Address(options_, assignment.task, said);
+  said.set_encoding(v1::UPDATE_ENCODING_FIXED32);
+  said.set_element_count(words.size());
+  return Send(assignment, said, [&](std::size_t first, std::size_t count, std::string& payload) {
+    parameters::EncodeFixedChunk(words.subspan(first, count), payload);
+    return absl::OkStatus();
+  });
 }
 
 absl::Status FederationClient::Decline(const Assignment& assignment, const parameters::TaskDecline& decline) {
@@ -143,16 +175,17 @@ absl::Status FederationClient::Insist(const Assignment& assignment,
 }
 
 absl::StatusOr<SubmitAnswer> FederationClient::Send(const Assignment& assignment,
-                                                    const OutgoingUpdate& update) {
+                                                    const v1::UpdateHeader& header,
+                                                    const EncodeElements& encode) {
   SubmitAnswer answer;
   bool first = true;
   RETURN_IF_ERROR(Insist(assignment, [&]() -> absl::Status {
     if (!std::exchange(first, false)) ++repeated_submissions_;
-    ASSIGN_OR_RETURN(answer,
-                     SubmitOnce(*stub_, update, assignment.withdrawn, stopping_.get_token(), sent_bytes_));
-    if (!answer.try_again) return absl::OkStatus();
+    ASSIGN_OR_RETURN(
+        answer, SubmitOnce(*stub_, header, encode, assignment.withdrawn, stopping_.get_token(), sent_bytes_));
+    if (answer.accepted() || !answer.try_again()) return absl::OkStatus();
     SayLater(assignment, answer);
-    return absl::UnavailableError(answer.message);
+    return absl::UnavailableError(answer.message());
   }));
   return answer;
 }
@@ -162,7 +195,7 @@ void FederationClient::SayLater(const Assignment& assignment, const SubmitAnswer
   if (now_ns < next_later_log_ns_) return;
   next_later_log_ns_ = now_ns + kRepeatLogNs;
   spdlog::warn("round {} of {}: {} accepts no update now ({}): {}; retrying", assignment.task.round,
-               assignment.task.run, options_.aggregator, answer.reason, answer.message);
+               assignment.task.run, options_.aggregator, wire::EnumLabel(answer.reason()), answer.message());
 }
 
 void FederationClient::Rest(std::int64_t delay_ns, const std::stop_token& stop) {

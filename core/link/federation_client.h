@@ -52,37 +52,12 @@ enum class FederationState {
 };
 std::string_view FederationStateName(FederationState state);
 
-// An update to send. EncodeChunk writes what the encoding loses to `remainder`.
-struct FinishedTraining {
-  std::span<const float> update;  // the task's element_count
-  std::span<float> remainder;     // of the same length
-  parameters::TrainingMetrics metrics;
-};
+// With `try_again` the client itself sends the update again.
+using SubmitAnswer = v1::SubmitUpdateResponse;
 
-// The contributor's name in a partial sum.
-struct UpdateContributor {
-  std::string node;
-  std::uint64_t sample_count = 0;
-};
-
-// A weighted update in the task's fixed point: masked, or a partial sum.
-struct FinishedWords {
-  std::span<std::int32_t> words;                // the task's element_count
-  std::uint64_t sample_count = 0;               // its weight; for a partial sum, that of all contributors
-  std::vector<UpdateContributor> contributors;  // empty: this node itself
-  parameters::TrainingMetrics metrics;
-};
-
-struct SubmitAnswer {
-  bool accepted = false;
-  std::string reason = {};   // unless accepted: the label of the refusal
-  std::string message = {};  // from the aggregator
-  // For a partial sum: contributors to remove before it is sent again.
-  std::vector<std::string> counted_elsewhere = {};
-  bool try_again = false;  // the same update may be accepted later; the client then sends it again
-};
-
-struct OutgoingUpdate;
+// Gives the elements from `first` on, as they travel.
+using EncodeElements =
+    std::function<absl::Status(std::size_t first, std::size_t count, std::string& payload)>;
 
 // Owns the channel and one thread that reads tasks. One other thread calls Next, FetchModel and Submit…; any
 // thread may call the rest. The client keeps only the newest task: a newer one replaces a task that Next has
@@ -119,15 +94,19 @@ class FederationClient {
   // aggregator.
   absl::StatusOr<std::string> FetchModel(const Assignment& assignment);
 
-  // Sends the update, again from its start after each lost connection while the task stands. The aggregator
-  // takes it once. If the task is withdrawn after the whole update was sent, waits one more second for the
-  // answer: the next task may overtake it. Errors: Cancelled if the task was withdrawn; InvalidArgument for
-  // values that the encoding cannot hold; those of the aggregator. A refusal is an answer, not an error.
-  absl::StatusOr<SubmitAnswer> Submit(const Assignment& assignment, const FinishedTraining& training);
+  // Sends the update, of the task's element_count; `remainder`, as long, gets what the encoding loses. Sends
+  // it again from its start after each lost connection while the task stands. The aggregator takes it once.
+  // If the task is withdrawn after the whole update was sent, waits one more second for the answer: the next
+  // task may overtake it. Errors: Cancelled if the task was withdrawn; InvalidArgument for values that the
+  // encoding cannot hold; those of the aggregator. A refusal is an answer, not an error.
+  absl::StatusOr<SubmitAnswer> Submit(const Assignment& assignment, std::span<const float> update,
+                                      std::span<float> remainder, const v1::UpdateMetrics& metrics);
 
-  // Sends an update of words, masked in place if the task asks for it. Errors: those above, and those of
-  // MaskingNode::Mask.
-  absl::StatusOr<SubmitAnswer> SubmitWords(const Assignment& assignment, const FinishedWords& training);
+  // Sends a weighted update in the task's fixed point: a partial sum, or one that is masked in place if the
+  // task asks for it. `said` has its sample count (of a partial sum, that of all contributors), metrics and
+  // contributors (none: this node itself). Errors: those above, and those of MaskingNode::Mask.
+  absl::StatusOr<SubmitAnswer> SubmitWords(const Assignment& assignment, std::span<std::int32_t> words,
+                                           v1::UpdateHeader said);
 
   // Declines the task with a reason, so that the aggregator continues without this node; see TaskDecline. An
   // aggregator that does not know this call waits until the deadline. Errors: Cancelled if the task was
@@ -153,7 +132,8 @@ class FederationClient {
  private:
   // Retries until the call succeeds, cannot succeed or is no longer wanted.
   absl::Status Insist(const Assignment& assignment, const std::function<absl::Status()>& attempt);
-  absl::StatusOr<SubmitAnswer> Send(const Assignment& assignment, const OutgoingUpdate& update);
+  absl::StatusOr<SubmitAnswer> Send(const Assignment& assignment, const v1::UpdateHeader& header,
+                                    const EncodeElements& encode);
   // The aggregator is connected but takes no update: only this line tells the operator.
   void SayLater(const Assignment& assignment, const SubmitAnswer& answer);
   void Rest(std::int64_t delay_ns, const std::stop_token& stop);

@@ -43,7 +43,9 @@ class FederationClientTest : public ::testing::Test {
     return assignment.value_or(FederationClient::Assignment());
   }
 
-  FinishedTraining Training() { return {update_, remainder_, {0.5, 0.9, 1.5, 2}}; }
+  absl::StatusOr<SubmitAnswer> Submit(const FederationClient::Assignment& assignment) {
+    return client_->Submit(assignment, update_, remainder_, {});
+  }
 
   runtime::SystemClock clock_;
   FakeFederation server_;
@@ -86,9 +88,9 @@ TEST_F(FederationClientTest, TakesNoModelThatIsDamagedOrOfAnotherSize) {
 
 TEST_F(FederationClientTest, SendsAnUpdateInChunksOfAtMostOneMebibyte) {
   const auto assignment = Assigned(3);
-  const auto answer = client_->Submit(assignment, Training());
+  const auto answer = Submit(assignment);
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_TRUE(answer->accepted);
+  EXPECT_TRUE(answer->accepted());
   ASSERT_EQ(server_.submissions.size(), 1u);
   const auto& requests = server_.submissions[0];
   EXPECT_EQ(requests[0].header().round(), 3u);
@@ -111,9 +113,9 @@ TEST_F(FederationClientTest, SendsTheSameUpdateAgainAfterABrokenConnection) {
   const auto assignment = Assigned();
   server_.break_submissions = 2;
   server_.try_again_answers = 1;
-  const auto answer = client_->Submit(assignment, Training());
+  const auto answer = Submit(assignment);
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_TRUE(answer->accepted);
+  EXPECT_TRUE(answer->accepted());
   ASSERT_EQ(server_.submissions.size(), 4u);
   for (const auto& again : server_.submissions) {
     ASSERT_EQ(again.size(), server_.submissions[0].size());
@@ -124,15 +126,28 @@ TEST_F(FederationClientTest, SendsTheSameUpdateAgainAfterABrokenConnection) {
   EXPECT_EQ(client_->counters().repeated_submissions, 3u);
 }
 
+TEST_F(FederationClientTest, SurvivesAnAnswerThatCannotBeRead) {
+  const auto assignment = Assigned();
+  server_.answer.set_message("\xff");  // not UTF-8, as every text of a message must be
+  EXPECT_EQ(Submit(assignment).status().code(), absl::StatusCode::kDataLoss);
+}
+
 TEST_F(FederationClientTest, SendsWordsWithThoseWhoseTheyAre) {
   const auto assignment = Assigned(3);
   std::vector<std::int32_t> words(update_.size());
   std::iota(words.begin(), words.end(), -7);
   server_.break_submissions = 1;
-  const auto answer =
-      client_->SubmitWords(assignment, {words, 110, {{"a", 60}, {"b", 50}}, {0.5, 0.9, 1.5, 2}});
+  v1::UpdateHeader said;
+  said.set_sample_count(110);
+  said.mutable_metrics()->set_loss(0.5);
+  for (const auto& [node, samples] : {std::pair("a", 60), std::pair("b", 50)}) {
+    v1::Contributor& contributor = *said.add_contributors();
+    contributor.set_node(node);
+    contributor.set_sample_count(static_cast<std::uint64_t>(samples));
+  }
+  const auto answer = client_->SubmitWords(assignment, words, said);
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_TRUE(answer->accepted);
+  EXPECT_TRUE(answer->accepted());
   ASSERT_EQ(server_.submissions.size(), 2u);
   const auto& requests = server_.submissions[1];
   const v1::UpdateHeader& header = requests[0].header();
@@ -167,9 +182,9 @@ TEST_F(FederationClientTest, HearsThatItsUpdateCountedAlsoIfTheNextTaskComesFirs
     while (!assignment.withdrawn.stop_requested()) std::this_thread::yield();
     server_.Answer();
   });
-  const auto answer = client_->Submit(assignment, Training());
+  const auto answer = Submit(assignment);
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_TRUE(answer->accepted);
+  EXPECT_TRUE(answer->accepted());
 }
 
 TEST_F(FederationClientTest, StopWaitsForNoAnswer) {
@@ -181,7 +196,7 @@ TEST_F(FederationClientTest, StopWaitsForNoAnswer) {
     while (server_.received() == 0) std::this_thread::yield();
     client_->Stop();
   });
-  EXPECT_EQ(client_->Submit(assignment, Training()).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Submit(assignment).status().code(), absl::StatusCode::kCancelled);
 }
 
 TEST_F(FederationClientTest, DeclaresAnotherSampleCountWithoutLosingItsTask) {
@@ -193,7 +208,7 @@ TEST_F(FederationClientTest, DeclaresAnotherSampleCountWithoutLosingItsTask) {
   EXPECT_EQ(server_.participations.size(), 2u);
   EXPECT_FALSE(assignment.withdrawn.stop_requested());
   EXPECT_TRUE(client_->last_error().ok());
-  const auto answer = client_->Submit(assignment, Training());
+  const auto answer = Submit(assignment);
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(server_.submissions[0][0].header().sample_count(), 90u);
 }
@@ -203,18 +218,18 @@ TEST_F(FederationClientTest, HandsBackARefusalWithItsReason) {
   server_.answer.set_accepted(false);
   server_.answer.set_reason(v1::SUBMIT_REFUSAL_BASE_MODEL);
   server_.answer.set_message("another model");
-  const auto answer = client_->Submit(assignment, Training());
+  const auto answer = Submit(assignment);
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_FALSE(answer->accepted);
-  EXPECT_EQ(answer->reason, "base_model");
-  EXPECT_EQ(answer->message, "another model");
+  EXPECT_FALSE(answer->accepted());
+  EXPECT_EQ(answer->reason(), v1::SUBMIT_REFUSAL_BASE_MODEL);
+  EXPECT_EQ(answer->message(), "another model");
   EXPECT_EQ(server_.submissions.size(), 1u);
 }
 
 TEST_F(FederationClientTest, NeverSendsValuesThatAreNotFinite) {
   const auto assignment = Assigned();
   update_[500'000] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(client_->Submit(assignment, Training()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Submit(assignment).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(FederationClientTest, GivesUpASubmissionOnceAnotherRoundIsAskedFor) {
@@ -224,7 +239,7 @@ TEST_F(FederationClientTest, GivesUpASubmissionOnceAnotherRoundIsAskedFor) {
     while (server_.submission_count() == 0) std::this_thread::yield();
     server_.Push(TrainResponse(2, update_.size(), server_.model.size()));
   });
-  EXPECT_EQ(client_->Submit(assignment, Training()).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Submit(assignment).status().code(), absl::StatusCode::kCancelled);
   EXPECT_TRUE(assignment.withdrawn.stop_requested());
   client_->Finish(assignment);
   const auto next = client_->Next();
@@ -237,9 +252,9 @@ TEST_F(FederationClientTest, KeepsItsTaskThroughALostStream) {
   server_.EndStreams();
   while (client_->counters().streams < 2) std::this_thread::yield();
   EXPECT_FALSE(assignment.withdrawn.stop_requested());
-  const auto answer = client_->Submit(assignment, Training());
+  const auto answer = Submit(assignment);
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_TRUE(answer->accepted);
+  EXPECT_TRUE(answer->accepted());
 }
 
 TEST_F(FederationClientTest, DoesATaskAgainOnlyIfItIsAskedForAgain) {
@@ -258,7 +273,7 @@ TEST_F(FederationClientTest, StopEndsWhatIsUnderWay) {
     while (server_.submission_count() == 0) std::this_thread::yield();
     client_->Stop();
   });
-  EXPECT_EQ(client_->Submit(assignment, Training()).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Submit(assignment).status().code(), absl::StatusCode::kCancelled);
   EXPECT_FALSE(client_->Next().has_value());
 }
 

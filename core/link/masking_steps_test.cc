@@ -120,7 +120,9 @@ class MaskingStepsTest : public ::testing::Test {
   // A copy of the plain words is masked and sent.
   absl::StatusOr<SubmitAnswer> Submit(const FederationClient::Assignment& assignment) {
     std::vector<std::int32_t> words = words_;
-    return client_->SubmitWords(assignment, {words, 70, {}, {}});
+    v1::UpdateHeader said;
+    said.set_sample_count(70);
+    return client_->SubmitWords(assignment, words, said);
   }
 
   void Unmask(const std::vector<std::string>& survivors, const std::vector<std::string>& dropped) {
@@ -194,7 +196,7 @@ TEST_F(MaskingStepsTest, SaysThatItCanMask) {
 // independent uniform words deviates by 1/√4000 = 0.016; the bound is five of them.
 TEST_F(MaskingStepsTest, NoPlainWordLeaves) {
   const auto assignment = Assigned();
-  ASSERT_TRUE(Submit(assignment)->accepted);
+  ASSERT_TRUE(Submit(assignment)->accepted());
   EXPECT_EQ(server_.submissions[0][0].header().encoding(), v1::UPDATE_ENCODING_FIXED32);
   const std::vector<std::int32_t> sent = Sent();
   ASSERT_EQ(sent.size(), words_.size());
@@ -213,7 +215,7 @@ TEST_F(MaskingStepsTest, NoPlainWordLeaves) {
 
 TEST_F(MaskingStepsTest, WhatItRevealsGivesTheSumOfTheSurvivors) {
   const auto assignment = Assigned();
-  ASSERT_TRUE(Submit(assignment)->accepted);
+  ASSERT_TRUE(Submit(assignment)->accepted());
   for (const v1::EncryptedShare& share : server_.shares[0].shares()) {
     sealed_.push_back({share.from(), share.to(), share.ciphertext(), KeyOf(share.seed_digest()),
                        KeyOf(share.key_digest())});
@@ -242,7 +244,7 @@ TEST_F(MaskingStepsTest, MasksAndCountsAShareThatIsNoGood) {
   v1::ParticipateResponse task = Training();
   task.mutable_train()->mutable_masking()->mutable_shares(0)->set_key_digest(std::string(32, 'x'));
   server_.Push(task);
-  EXPECT_TRUE(Submit(*client_->Next())->accepted);
+  EXPECT_TRUE(Submit(*client_->Next())->accepted());
   EXPECT_EQ(client_->counters().unusable_shares, 1u);
 }
 
@@ -273,7 +275,7 @@ TEST_F(MaskingStepsTest, AnswersOnAnotherStreamWhatDidNotGetThrough) {
 // nothing.
 TEST_F(MaskingStepsTest, CountsStepsThatCameTooLateButForUnmasking) {
   const auto assignment = Assigned();
-  ASSERT_TRUE(Submit(assignment)->accepted);
+  ASSERT_TRUE(Submit(assignment)->accepted());
   server_.accept_steps = false;
   Unmask({"east", "south", "west"}, {});
   Await(3);
@@ -285,7 +287,7 @@ TEST_F(MaskingStepsTest, CountsStepsThatCameTooLateButForUnmasking) {
 
 TEST_F(MaskingStepsTest, NeverRevealsBothSharesOfANode) {
   const auto assignment = Assigned();
-  ASSERT_TRUE(Submit(assignment)->accepted);
+  ASSERT_TRUE(Submit(assignment)->accepted());
   Unmask({"east", "south", "west"}, {"east"});
   while (client_->counters().refused_steps < 1) std::this_thread::yield();
   Unmask({"east", "south"}, {"west"});
@@ -317,7 +319,7 @@ TEST_F(MaskingStepsTest, RefusesAThresholdOfHalfAndARosterWithoutItself) {
 
 TEST_F(MaskingStepsTest, MasksOnceOnly) {
   const auto assignment = Assigned();
-  ASSERT_TRUE(Submit(assignment)->accepted);
+  ASSERT_TRUE(Submit(assignment)->accepted());
   EXPECT_EQ(Submit(assignment).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(server_.submissions.size(), 1u);
 }
@@ -342,7 +344,7 @@ TEST_F(MaskingStepsTest, TakesPartInTheNextRoundAfterItLostItsKeys) {
   const auto assignment = client_->Next();
   ASSERT_TRUE(assignment.has_value());
   EXPECT_EQ(assignment->task.round, 2u);
-  EXPECT_TRUE(Submit(*assignment)->accepted);
+  EXPECT_TRUE(Submit(*assignment)->accepted());
 }
 
 TEST_F(MaskingStepsTest, AStepOfTheNextRoundEndsATrainingButUnmaskingDoesNot) {

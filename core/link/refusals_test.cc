@@ -19,7 +19,7 @@ class RefusalsTest : public ::testing::Test {
 };
 
 TEST_F(RefusalsTest, CountsAWholeFrameWithItsTuples) {
-  refusals_.Count(Refusal(v1::REFUSAL_REASON_LATE), Spool::HeldFrame{16, 0, false}, 0);
+  refusals_.Count(Refusal(v1::REFUSAL_REASON_LATE), Spool::HeldFrame{16, false}, 0);
   EXPECT_EQ(refusals_.counters().frames[v1::REFUSAL_REASON_LATE], 1u);
   EXPECT_EQ(refusals_.counters().tuples[v1::REFUSAL_REASON_LATE], 16u);
 }
@@ -31,12 +31,12 @@ TEST_F(RefusalsTest, CountsSingleTuplesWithoutTheFrame) {
 }
 
 TEST_F(RefusalsTest, CountsNoMoreTuplesThanTheFrameHad) {
-  refusals_.Count(Refusal(v1::REFUSAL_REASON_GATED, 1000), Spool::HeldFrame{16, 0, false}, 0);
+  refusals_.Count(Refusal(v1::REFUSAL_REASON_GATED, 1000), Spool::HeldFrame{16, false}, 0);
   EXPECT_EQ(refusals_.counters().tuples[v1::REFUSAL_REASON_GATED], 16u);
 }
 
 TEST_F(RefusalsTest, DoesNotCallAResentFrameThatHadArrivedLost) {
-  const Spool::HeldFrame resent{16, 0, true};
+  const Spool::HeldFrame resent{16, true};
   EXPECT_FALSE(refusals_.Count(Refusal(v1::REFUSAL_REASON_DUPLICATE), resent, 0));
   EXPECT_EQ(refusals_.counters().frames[v1::REFUSAL_REASON_DUPLICATE], 0u);
   EXPECT_EQ(refusals_.counters().resent_duplicate_frames, 1u);
@@ -45,7 +45,7 @@ TEST_F(RefusalsTest, DoesNotCallAResentFrameThatHadArrivedLost) {
 
 TEST_F(RefusalsTest, LogsEachReasonOnceASecond) {
   constexpr std::int64_t kSecondNs = 1'000'000'000;
-  const Spool::HeldFrame frame{1, 0, false};
+  const Spool::HeldFrame frame{1, false};
   EXPECT_TRUE(refusals_.Count(Refusal(v1::REFUSAL_REASON_LATE), frame, 5));
   EXPECT_FALSE(refusals_.Count(Refusal(v1::REFUSAL_REASON_LATE), frame, 6));
   EXPECT_TRUE(refusals_.Count(Refusal(v1::REFUSAL_REASON_SHAPE), frame, 6));

@@ -65,7 +65,6 @@ class ReportUplink final : public Uplink {
       const runtime::MutexLock lock(mutex_);
       if (!stop_deadline_ns_) stop_deadline_ns_ = clock_.SteadyNs() + drain.count() * kMillisecondNs;
     }
-    write_side_.Hurry();
     if (thread_.joinable()) thread_.join();
     return spool_.DropAll();
   }

@@ -4,58 +4,41 @@
 #include "core/wire/json.h"
 
 namespace tributary::link {
-namespace {
-
-struct Figure {
-  const char* name;
-  const char* help;
-  std::uint64_t (*read)(const UplinkCounters& counters);
-};
-
-constexpr Figure kCounters[] = {
-    {"tributary_uplink_offered_frames_total", "Frames offered to the uplink.",
-     [](const UplinkCounters& c) { return c.spool.offered_frames; }},
-    {"tributary_uplink_sent_frames_total", "Frames handed to the stream, repetitions included.",
-     [](const UplinkCounters& c) { return c.spool.taken_frames; }},
-    {"tributary_uplink_resent_frames_total", "Frames handed to the stream again after it was lost.",
-     [](const UplinkCounters& c) { return c.spool.retaken_frames; }},
-    {"tributary_uplink_acknowledged_frames_total", "Frames that the aggregator took or refused.",
-     [](const UplinkCounters& c) { return c.spool.acknowledged_frames; }},
-    {"tributary_uplink_dropped_frames_total",
-     "Frames dropped unacknowledged: the spool was full or the process ended.",
-     [](const UplinkCounters& c) { return c.spool.dropped_frames; }},
-    {"tributary_uplink_dropped_tuples_total", "Tuples in dropped frames.",
-     [](const UplinkCounters& c) { return c.spool.dropped_tuples; }},
-    {"tributary_uplink_resent_duplicate_frames_total",
-     "Frames sent again that had arrived the first time: refused, not lost.",
-     [](const UplinkCounters& c) { return c.refusals.resent_duplicate_frames; }},
-    {"tributary_uplink_resent_duplicate_tuples_total",
-     "Tuples in frames sent again that had arrived the first time.",
-     [](const UplinkCounters& c) { return c.refusals.resent_duplicate_tuples; }},
-    {"tributary_uplink_connections_total", "Streams that the aggregator accepted.",
-     [](const UplinkCounters& c) { return c.connections; }},
-    {"tributary_uplink_messages_total", "Messages of frames written.",
-     [](const UplinkCounters& c) { return c.messages; }},
-};
-
-constexpr Figure kGauges[] = {
-    {"tributary_uplink_spool_frames", "Frames held until they are acknowledged.",
-     [](const UplinkCounters& c) { return c.spool.held_frames; }},
-    {"tributary_uplink_spool_bytes", "Payload of the frames held.",
-     [](const UplinkCounters& c) { return c.spool.held_bytes; }},
-};
-
-}  // namespace
-
 runtime::Histogram& AddUplinkMetrics(const Uplink& uplink, const runtime::MetricLabels& labels,
                                      runtime::Metrics& metrics) {
-  const auto reader = [&uplink](const Figure& figure) {
-    return [&uplink, read = figure.read] { return static_cast<double>(read(uplink.counters())); };
-  };
-  for (const Figure& each : kCounters) {
-    metrics.AddCounterCallback(each.name, each.help, labels, reader(each));
-  }
-  for (const Figure& each : kGauges) metrics.AddGaugeCallback(each.name, each.help, labels, reader(each));
+  metrics.AddCounts<SpoolCounters>(
+      labels, [&uplink] { return uplink.counters().spool; },
+      {{"tributary_uplink_offered_frames_total", "Frames offered to the uplink.",
+        &SpoolCounters::offered_frames},
+       {"tributary_uplink_sent_frames_total", "Frames handed to the stream, repetitions included.",
+        &SpoolCounters::taken_frames},
+       {"tributary_uplink_resent_frames_total", "Frames handed to the stream again after it was lost.",
+        &SpoolCounters::retaken_frames},
+       {"tributary_uplink_acknowledged_frames_total", "Frames that the aggregator took or refused.",
+        &SpoolCounters::acknowledged_frames},
+       {"tributary_uplink_dropped_frames_total",
+        "Frames dropped unacknowledged: the spool was full or the process ended.",
+        &SpoolCounters::dropped_frames},
+       {"tributary_uplink_dropped_tuples_total", "Tuples in dropped frames.",
+        &SpoolCounters::dropped_tuples}});
+  metrics.AddCounts<RefusalCounters>(
+      labels, [&uplink] { return uplink.counters().refusals; },
+      {{"tributary_uplink_resent_duplicate_frames_total",
+        "Frames sent again that had arrived the first time: refused, not lost.",
+        &RefusalCounters::resent_duplicate_frames},
+       {"tributary_uplink_resent_duplicate_tuples_total",
+        "Tuples in frames sent again that had arrived the first time.",
+        &RefusalCounters::resent_duplicate_tuples}});
+  metrics.AddCounts<UplinkCounters>(
+      labels, [&uplink] { return uplink.counters(); },
+      {{"tributary_uplink_connections_total", "Streams that the aggregator accepted.",
+        &UplinkCounters::connections},
+       {"tributary_uplink_messages_total", "Messages of frames written.", &UplinkCounters::messages}});
+  metrics.AddGaugeCallback("tributary_uplink_spool_frames", "Frames held until they are acknowledged.",
+                           labels,
+                           [&uplink] { return static_cast<double>(uplink.counters().spool.held_frames); });
+  metrics.AddGaugeCallback("tributary_uplink_spool_bytes", "Payload of the frames held.", labels,
+                           [&uplink] { return static_cast<double>(uplink.counters().spool.held_bytes); });
   metrics.AddGaugeCallback("tributary_uplink_connected", "1 while the aggregator takes frames.", labels,
                            [&uplink] { return uplink.state() == UplinkState::kReporting ? 1.0 : 0.0; });
   for (std::size_t reason = 0; reason < kRefusalReasonCount; ++reason) {

@@ -26,12 +26,10 @@ bool WantedTask::GoesOn(const wire::TrainTask& task) {
   return true;
 }
 
-void WantedTask::Replace(wire::TrainTask task) {
+void WantedTask::Replace(std::optional<wire::TrainTask> task) {
   std::stop_source earlier(std::nostopstate);
   {
     const runtime::MutexLock lock(mutex_);
-    if (stopped_) return;
-    waiting_for_.clear();
     task_ = std::move(task);
     taken_ = false;
     earlier = std::exchange(withdrawal_, std::stop_source());
@@ -45,9 +43,8 @@ void WantedTask::KeepOnly(const std::string& run, std::uint32_t round) {
     const runtime::MutexLock lock(mutex_);
     waiting_for_.clear();
     if (!task_ || (task_->run == run && task_->round == round)) return;
-    task_.reset();
   }
-  Withdraw();
+  Replace(std::nullopt);
 }
 
 bool WantedTask::Wait(const std::string& reason, bool over) {
@@ -58,9 +55,8 @@ bool WantedTask::Wait(const std::string& reason, bool over) {
     // A round that is paused, or waits for others after a restart, still takes the update under way. A round
     // past its deadline does not.
     if (task_ && clock_.SteadyNs() > task_->deadline_ns) over = true;
-    if (over) task_.reset();
   }
-  if (over) Withdraw();
+  if (over) Replace(std::nullopt);
   return news;
 }
 
@@ -69,17 +65,7 @@ void WantedTask::Stop() {
     const runtime::MutexLock lock(mutex_);
     stopped_ = true;
   }
-  Withdraw();
-  changed_.notify_all();
-}
-
-void WantedTask::Withdraw() {
-  std::stop_source source(std::nostopstate);
-  {
-    const runtime::MutexLock lock(mutex_);
-    source = withdrawal_;
-  }
-  source.request_stop();
+  Replace(std::nullopt);
 }
 
 std::string WantedTask::waiting_for() const {

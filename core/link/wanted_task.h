@@ -35,8 +35,8 @@ class WantedTask {
 
   // Whether the present task is the same work, which then continues. Its deadline may have moved.
   bool GoesOn(const wire::TrainTask& task);
-  // Withdraws the present task.
-  void Replace(wire::TrainTask task);
+  // Withdraws the present task. Nothing: there is none now.
+  void Replace(std::optional<wire::TrainTask> task);
   // Withdraws the present task unless it belongs to this round.
   void KeepOnly(const std::string& run, std::uint32_t round);
   // There is no task now. The present one stands until its deadline, unless the run is over. Returns whether
@@ -48,8 +48,6 @@ class WantedTask {
   std::string waiting_for() const;  // the last reason; empty while there is something to do
 
  private:
-  void Withdraw();
-
   const runtime::Clock& clock_;
   mutable runtime::Mutex mutex_;
   std::condition_variable_any changed_;

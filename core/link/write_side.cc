@@ -25,11 +25,6 @@ void WriteSide::Shut() {
   stream_.reset();
 }
 
-void WriteSide::Hurry() {
-  const runtime::MutexLock lock(mutex_);
-  hurry_ = true;
-}
-
 bool WriteSide::Claim() {
   const runtime::MutexLock lock(mutex_);
   return !std::exchange(claimed_, true);
@@ -51,7 +46,7 @@ void WriteSide::SendIfIdle(bool flush) {
     {
       const runtime::MutexLock lock(mutex_);
       if (stream_ == nullptr || claimed_) return;
-      const std::size_t enough = flush || hurry_ ? 1 : std::max<std::size_t>(frames_per_message_, 1);
+      const std::size_t enough = flush ? 1 : std::max<std::size_t>(frames_per_message_, 1);
       if (spool_.waiting_frames() < enough) return;
       claimed_ = true;
       stream = stream_;

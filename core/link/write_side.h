@@ -31,8 +31,6 @@ class WriteSide {
   // Opens the stream for frames, until Shut.
   void Open(std::shared_ptr<ReportStream> stream);
   void Shut();
-  // A single frame is enough for a message from now on.
-  void Hurry();
 
   // Starts a write if none is under way and enough frames wait; with `flush`, one frame is enough.
   void SendIfIdle(bool flush);
@@ -57,7 +55,6 @@ class WriteSide {
   mutable runtime::Mutex mutex_;
   std::shared_ptr<ReportStream> stream_ GUARDED_BY(mutex_);  // while open
   bool claimed_ GUARDED_BY(mutex_) = false;                  // from before a write to its completion
-  bool hurry_ GUARDED_BY(mutex_) = false;
 
   // Only the thread that holds the claim uses it; reused for each message.
   v1::ReportRequest request_;

@@ -16,6 +16,7 @@
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/file.h"
 #include "core/status/macros.h"
+#include "core/wire/json.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace tributary::learner {
@@ -131,13 +132,15 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   ASSIGN_OR_RETURN(const SelfSupervisedWorkload::Outcome outcome,
                    workload_->Train(task.round - 1, task.train.settings().local_steps(), model->parameters,
                                     withdrawn, update_));
-  const parameters::TrainingMetrics training{outcome.loss, outcome.spread,
-                                             1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns),
-                                             task.train.settings().local_steps()};
-  counted_.steps += training.steps;
-  counted_.seconds += training.seconds;
-  counted_.loss = training.loss;
-  counted_.spread = training.spread;
+  v1::UpdateMetrics training;
+  training.set_loss(outcome.loss);
+  training.set_spread(outcome.spread);
+  training.set_seconds(1e-9 * static_cast<double>(clock_.SteadyNs() - begin_ns));
+  training.set_steps(task.train.settings().local_steps());
+  counted_.steps += training.steps();
+  counted_.seconds += training.seconds();
+  counted_.loss = training.loss();
+  counted_.spread = training.spread();
   metrics_.Publish(counted_);  // sending lasts as long as the aggregator is out of reach
   AddResidualAndClip(task);
   decline = {parameters::DeclineReason::kUpdate, false, ""};
@@ -199,14 +202,14 @@ void Learner::AddResidualAndClip(const wire::TrainTask& task) {
 }
 
 absl::StatusOr<link::SubmitAnswer> Learner::Send(const link::FederationClient::Assignment& assignment,
-                                                 const parameters::TrainingMetrics& training) {
+                                                 const v1::UpdateMetrics& training) {
   if (assignment.task.masking) return SendMasked(assignment, training);
   remainder_.resize(update_.size());
-  return client_->Submit(assignment, {update_, remainder_, training});
+  return client_->Submit(assignment, update_, remainder_, training);
 }
 
 absl::StatusOr<link::SubmitAnswer> Learner::SendMasked(const link::FederationClient::Assignment& assignment,
-                                                       const parameters::TrainingMetrics& training) {
+                                                       const v1::UpdateMetrics& training) {
   const wire::TrainTask& task = assignment.task;
   // Checks what the aggregator cannot: it sees only masked words.
   const parameters::RangeCheck range = parameters::CheckRange(update_, task.fixed_point.bound);
@@ -215,21 +218,28 @@ absl::StatusOr<link::SubmitAnswer> Learner::SendMasked(const link::FederationCli
     const std::string message = finite ? fmt::format("an element is larger than {}", task.fixed_point.bound)
                                        : "an element is not a finite number";
     Decline(assignment, {parameters::DeclineReason::kUpdate, false, ""}, message);
-    return link::SubmitAnswer{false, finite ? "out_of_range" : "not_finite", message};
+    link::SubmitAnswer refused;
+    refused.set_reason(finite ? v1::SUBMIT_REFUSAL_OUT_OF_RANGE : v1::SUBMIT_REFUSAL_NOT_FINITE);
+    refused.set_message(message);
+    return refused;
   }
   words_.resize(update_.size());
   const double weight = task.train.uniform_weight() ? 1 : static_cast<double>(images_.count());
   parameters::ToFixedPoint(update_, parameters::FixedPointFactor(task.fixed_point, weight), words_);
-  return client_->SubmitWords(assignment, {words_, images_.count(), {}, training});
+  v1::UpdateHeader said;
+  said.set_sample_count(images_.count());
+  *said.mutable_metrics() = training;
+  return client_->SubmitWords(assignment, words_, std::move(said));
 }
 
 absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAnswer& answer,
-                               const parameters::TrainingMetrics& training) {
-  if (!answer.accepted) {
-    metrics_.Refused(answer.reason);
+                               const v1::UpdateMetrics& training) {
+  if (!answer.accepted()) {
+    const std::string reason = wire::EnumLabel(answer.reason());
+    metrics_.Refused(reason);
     ++counted_.refused;
-    spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, answer.reason,
-                 answer.message);
+    spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, reason,
+                 answer.message());
     return absl::OkStatus();
   }
   workload_->EndRound();
@@ -243,7 +253,7 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
     residual_.swap(remainder_);
   }
   spdlog::info("round {} of {}: update accepted; loss {:.3f}, spread {:.2f}, trained for {:.1f} s",
-               task.round, task.run, training.loss, training.spread, training.seconds);
+               task.round, task.run, training.loss(), training.spread(), training.seconds());
   return Keep(task.run);
 }
 

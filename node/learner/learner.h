@@ -66,12 +66,12 @@ class Learner {
   absl::Status Restore(const wire::TrainTask& task);
   void AddResidualAndClip(const wire::TrainTask& task);
   absl::StatusOr<link::SubmitAnswer> Send(const link::FederationClient::Assignment& assignment,
-                                          const parameters::TrainingMetrics& training);
+                                          const v1::UpdateMetrics& training);
   absl::StatusOr<link::SubmitAnswer> SendMasked(const link::FederationClient::Assignment& assignment,
-                                                const parameters::TrainingMetrics& training);
+                                                const v1::UpdateMetrics& training);
   // Takes the aggregator's answer to the update into account for later rounds.
   absl::Status EndRound(const wire::TrainTask& task, const link::SubmitAnswer& answer,
-                        const parameters::TrainingMetrics& training);
+                        const v1::UpdateMetrics& training);
   absl::Status Keep(const std::string& run);
 
   const LearnerOptions options_;

@@ -91,18 +91,23 @@ class SimulatedNode {
   }
 
   void Send(const link::FederationClient::Assignment& assignment, const std::vector<float>& update) {
-    const parameters::TrainingMetrics metrics{0.5, 1.0, 0.1, 1};
+    v1::UpdateHeader said;
+    said.set_sample_count(kSamples);
+    said.mutable_metrics()->set_loss(0.5);
+    said.mutable_metrics()->set_spread(1.0);
+    said.mutable_metrics()->set_seconds(0.1);
+    said.mutable_metrics()->set_steps(1);
     const wire::TrainTask& task = assignment.task;
     if (!task.masking) {
       std::vector<float> remainder(update.size());
-      client_.Submit(assignment, {update, remainder, metrics}).IgnoreError();
+      client_.Submit(assignment, update, remainder, said.metrics()).IgnoreError();
       return;
     }
     std::vector<std::int32_t> words(update.size());
     parameters::ToFixedPoint(
         update, parameters::FixedPointFactor(task.fixed_point, task.train.uniform_weight() ? 1 : kSamples),
         words);
-    client_.SubmitWords(assignment, {words, kSamples, {}, metrics}).IgnoreError();
+    client_.SubmitWords(assignment, words, said).IgnoreError();
   }
 
   runtime::SystemClock clock_;

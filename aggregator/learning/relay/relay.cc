@@ -14,6 +14,7 @@
 
 #include "core/runtime/mutex.h"
 #include "core/status/macros.h"
+#include "core/wire/json.h"
 
 namespace tributary::learning {
 namespace {
@@ -100,8 +101,8 @@ void Relay::Do(const Assignment& assignment) {
   const wire::TrainTask& task = assignment.task;
   absl::StatusOr<PartialSum> sum = Gather(assignment);
   const bool sent = sum.ok();
-  const absl::StatusOr<std::size_t> contributors =
-      sent ? Deliver(assignment, *std::move(sum)) : absl::StatusOr<std::size_t>(sum.status());
+  const absl::StatusOr<int> contributors =
+      sent ? Deliver(assignment, *std::move(sum)) : absl::StatusOr<int>(sum.status());
   if (stopping_) return;
   OnRelayed(coordinator_, task.run,
             [round = task.round, outcome = contributors.status()](RelayedRun& relayed, learning::Run&) {
@@ -109,7 +110,7 @@ void Relay::Do(const Assignment& assignment) {
             });
   if (contributors.ok()) {
     ++counters_.accepted;
-    counters_.contributors += *contributors;
+    counters_.contributors += static_cast<std::uint64_t>(*contributors);
     return;
   }
   ++(sent && absl::IsFailedPrecondition(contributors.status()) ? counters_.refused : counters_.abandoned);
@@ -119,25 +120,24 @@ void Relay::Do(const Assignment& assignment) {
   if (!sent) client_->Decline(assignment, DeclineOf(sum.status())).IgnoreError();
 }
 
-absl::StatusOr<std::size_t> Relay::Deliver(const Assignment& assignment, PartialSum sum) {
+absl::StatusOr<int> Relay::Deliver(const Assignment& assignment, PartialSum sum) {
   const wire::TrainTask& task = assignment.task;
   for (;;) {
-    const std::size_t contributors = sum.contributors.size();
-    link::FinishedWords words{sum.words, sum.sample_count, {}, sum.metrics};
-    for (Contribution& each : sum.contributors) {
-      words.contributors.push_back({std::move(each.node), each.sample_count});
+    const int contributors = sum.header.contributors_size();
+    ASSIGN_OR_RETURN(const link::SubmitAnswer answer,
+                     client_->SubmitWords(assignment, sum.words, sum.header));
+    if (answer.accepted()) return contributors;
+    if (answer.counted_elsewhere().empty()) {
+      return absl::FailedPreconditionError(fmt::format("the parent refuses the sum: {}: {}",
+                                                       wire::EnumLabel(answer.reason()), answer.message()));
     }
-    ASSIGN_OR_RETURN(const link::SubmitAnswer answer, client_->SubmitWords(assignment, words));
-    if (answer.accepted) return contributors;
-    if (answer.counted_elsewhere.empty()) {
-      return absl::FailedPreconditionError(
-          fmt::format("the parent refuses the sum: {}: {}", answer.reason, answer.message));
-    }
+    const std::vector<std::string> elsewhere(answer.counted_elsewhere().begin(),
+                                             answer.counted_elsewhere().end());
     // Each time at least one update less, or an error.
     absl::StatusOr<PartialSum> less = Await(assignment, [&](RelayedRun::SumDone done) {
       OnRelayed(
           coordinator_, task.run,
-          [round = task.round, nodes = answer.counted_elsewhere, done](RelayedRun& relayed, learning::Run&) {
+          [round = task.round, nodes = elsewhere, done](RelayedRun& relayed, learning::Run&) {
             done(relayed.LeaveOut(round, nodes));
           },
           [run = task.run, done] { done(NoSuchRun(run)); });
@@ -146,7 +146,7 @@ absl::StatusOr<std::size_t> Relay::Deliver(const Assignment& assignment, Partial
       client_->Decline(assignment, DeclineOf(less.status())).IgnoreError();
       return less.status();
     }
-    counters_.left_out += contributors - less->contributors.size();
+    counters_.left_out += static_cast<std::uint64_t>(contributors - less->header.contributors_size());
     sum = *std::move(less);
   }
 }

@@ -61,7 +61,7 @@ class Relay {
   absl::StatusOr<PartialSum> Await(const Assignment& assignment,
                                    const std::function<void(RelayedRun::SumDone)>& ask);
   // The nodes in the sum that the parent took in the end.
-  absl::StatusOr<std::size_t> Deliver(const Assignment& assignment, PartialSum sum);
+  absl::StatusOr<int> Deliver(const Assignment& assignment, PartialSum sum);
 
   const RelayOptions options_;
   Coordinator& coordinator_;

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
@@ -30,22 +29,31 @@ void RelayedRun::OnRoundClosed() {
 
 absl::StatusOr<PartialSum> RelayedRun::Sum() {
   PartialSum sum;
+  v1::UpdateHeader& said = sum.header;
+  v1::UpdateMetrics& metrics = *said.mutable_metrics();
   sum.words.resize(run_.model().layout().element_count);
   RETURN_IF_ERROR(run_.sum().words().Read(0, sum.words));
   for (const KeptUpdate& each : run_.sum().updates()) {
     const SubmissionHeader& header = each.header;
     const auto samples = static_cast<double>(header.sample_count);
-    sum.sample_count += header.sample_count;
-    sum.metrics.loss += samples * header.metrics.loss;
-    sum.metrics.spread += samples * header.metrics.spread;
-    sum.metrics.seconds = std::max(sum.metrics.seconds, header.metrics.seconds);
-    sum.metrics.steps += header.metrics.steps;
-    if (header.contributors.empty()) sum.contributors.push_back({header.node, header.sample_count});
-    std::ranges::copy(header.contributors, std::back_inserter(sum.contributors));
+    said.set_sample_count(said.sample_count() + header.sample_count);
+    metrics.set_loss(metrics.loss() + samples * header.metrics.loss);
+    metrics.set_spread(metrics.spread() + samples * header.metrics.spread);
+    metrics.set_seconds(std::max(metrics.seconds(), header.metrics.seconds));
+    metrics.set_steps(metrics.steps() + header.metrics.steps);
+    const auto add = [&said](const std::string& node, std::uint64_t sample_count) {
+      v1::Contributor& contributor = *said.add_contributors();
+      contributor.set_node(node);
+      contributor.set_sample_count(sample_count);
+    };
+    if (header.contributors.empty()) add(header.node, header.sample_count);
+    for (const Contribution& contribution : header.contributors) {
+      add(contribution.node, contribution.sample_count);
+    }
   }
-  if (sum.sample_count > 0) {
-    sum.metrics.loss /= static_cast<double>(sum.sample_count);
-    sum.metrics.spread /= static_cast<double>(sum.sample_count);
+  if (said.sample_count() > 0) {
+    metrics.set_loss(metrics.loss() / static_cast<double>(said.sample_count()));
+    metrics.set_spread(metrics.spread() / static_cast<double>(said.sample_count()));
   }
   return sum;
 }

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "aggregator/learning/run/run.h"
-#include "core/parameters/task_answer.h"
+#include "tributary/v1/federation.pb.h"
 
 namespace tributary::learning {
 
@@ -18,9 +18,9 @@ class Coordinator;
 
 struct PartialSum {
   std::vector<std::int32_t> words;  // in the parent's fixed point, one per parameter
-  std::uint64_t sample_count = 0;
-  std::vector<Contribution> contributors;  // the nodes that trained, also those of a child's children
-  parameters::TrainingMetrics metrics;     // means weighted by samples; the longest training; all steps
+  // Sample count; the nodes that trained as contributors, also those of a child's children; metrics: means
+  // weighted by samples, the longest training, all steps.
+  v1::UpdateHeader header;
 };
 
 // What a node of its own notices is a run like any other, with the parent's name, round numbers and models.

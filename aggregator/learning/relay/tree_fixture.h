@@ -120,7 +120,12 @@ class Leaf {
       value = 1e-4f * value + 1e-9f * static_cast<float>(random()) - 2.0f;
     }
     std::vector<float> remainder(model->values.size());
-    client_.Submit(assignment, {model->values, remainder, {0.5, 1.0, 0.1, 1}}).IgnoreError();
+    v1::UpdateMetrics metrics;
+    metrics.set_loss(0.5);
+    metrics.set_spread(1.0);
+    metrics.set_seconds(0.1);
+    metrics.set_steps(1);
+    client_.Submit(assignment, model->values, remainder, metrics).IgnoreError();
   }
 
   const std::string name_;

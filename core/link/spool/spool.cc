@@ -90,7 +90,7 @@ std::optional<Spool::HeldFrame> Spool::Find(std::uint64_t sequence) const {
   const std::uint64_t index = sequence - held_.front().frame->sequence;
   if (index >= held_.size()) return std::nullopt;
   const Entry& entry = held_[index];
-  return HeldFrame{entry.frame->subjects.size(), entry.frame->source, entry.times_taken > 1};
+  return HeldFrame{entry.frame->subjects.size(), entry.times_taken > 1};
 }
 
 void Spool::Close() {

@@ -70,7 +70,6 @@ class Spool {
   // What a held frame contains; nullopt once it is no longer held.
   struct HeldFrame {
     std::size_t tuples;
-    std::uint32_t source;
     bool retaken;
   };
   std::optional<HeldFrame> Find(std::uint64_t sequence) const;
