@@ -4,19 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "core/learning/client_settings.h"
+#include "core/parameters/tensor.h"
 #include "core/status/macros.h"
+#include "core/wire/fields.h"
 
 namespace tributary::wire {
 namespace {
 
-constexpr std::size_t kShaBytes = 32;
-constexpr std::size_t kMaxRunName = 128;
-constexpr std::size_t kMaxNodeName = 128;
 // A nonce, two shares of 32 bytes and a tag take less.
 constexpr std::size_t kMaxSealedShareBytes = 256;
 // 2^96 times a sample count of 2^31 still fits in a float.
@@ -31,8 +29,7 @@ absl::Status MustBe(bool holds, std::string_view field, std::string_view allowed
 }
 
 absl::Status CheckRound(const std::string& run, std::uint32_t round) {
-  RETURN_IF_ERROR(MustBe(!run.empty() && run.size() <= kMaxRunName, "run",
-                         fmt::format("a name of 1 to {} bytes", kMaxRunName)));
+  RETURN_IF_ERROR(CheckName("run", run));
   return MustBe(round >= 1, "round", "at least 1");
 }
 
@@ -48,29 +45,9 @@ absl::StatusOr<parameters::FixedPoint> FixedPointFromWire(const v1::TrainTask& w
   return fixed_point;
 }
 
-absl::Status CheckMaskingName(std::string_view field, const std::string& name) {
-  if (!name.empty() && name.size() <= kMaxNodeName) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("{} must be a name of 1 … {} bytes, found {}", field, kMaxNodeName, name.size()));
-}
-
 absl::Status CheckMaskingCount(std::string_view field, int count) {
-  if (static_cast<std::size_t>(count) <= privacy::kMaxMaskingNodes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("{} must be at most {}, found {}", field, privacy::kMaxMaskingNodes, count));
-}
-
-absl::StatusOr<privacy::Key32> KeyFromWire(std::string_view field, const std::string& bytes) {
-  privacy::Key32 key{};
-  if (bytes.size() != key.size()) {
-    return absl::InvalidArgumentError(fmt::format("{} must have 32 bytes, found {}", field, bytes.size()));
-  }
-  std::memcpy(key.data(), bytes.data(), key.size());
-  return key;
-}
-
-std::string BytesOf(const privacy::Key32& key) {
-  return {reinterpret_cast<const char*>(key.data()), key.size()};
+  return MustBe(static_cast<std::size_t>(count) <= privacy::kMaxMaskingNodes, field,
+                fmt::format("at most {}, found {}", privacy::kMaxMaskingNodes, count));
 }
 
 absl::StatusOr<privacy::MaskingRoster> RosterFromWire(const Repeated<v1::NodeKeys>& wire,
@@ -78,9 +55,9 @@ absl::StatusOr<privacy::MaskingRoster> RosterFromWire(const Repeated<v1::NodeKey
   RETURN_IF_ERROR(CheckMaskingCount("nodes", wire.size()));
   privacy::MaskingRoster roster;
   for (const v1::NodeKeys& each : wire) {
-    RETURN_IF_ERROR(CheckMaskingName("nodes.node", each.node()));
-    ASSIGN_OR_RETURN(const privacy::Key32 cipher, KeyFromWire("nodes.cipher_key", each.cipher_key()));
-    ASSIGN_OR_RETURN(const privacy::Key32 mask, KeyFromWire("nodes.mask_key", each.mask_key()));
+    RETURN_IF_ERROR(CheckName("nodes.node", each.node()));
+    ASSIGN_OR_RETURN(const privacy::Key32 cipher, Bytes32FromWire("nodes.cipher_key", each.cipher_key()));
+    ASSIGN_OR_RETURN(const privacy::Key32 mask, Bytes32FromWire("nodes.mask_key", each.mask_key()));
     roster.push_back({each.node(), cipher, mask, {}});
   }
   if (absl::Status status = privacy::ValidateRoster(roster, threshold); !status.ok()) {
@@ -92,7 +69,7 @@ absl::StatusOr<privacy::MaskingRoster> RosterFromWire(const Repeated<v1::NodeKey
 absl::StatusOr<std::vector<std::string>> NamesFromWire(std::string_view field,
                                                        const Repeated<std::string>& wire) {
   RETURN_IF_ERROR(CheckMaskingCount(field, wire.size()));
-  for (const std::string& name : wire) RETURN_IF_ERROR(CheckMaskingName(field, name));
+  for (const std::string& name : wire) RETURN_IF_ERROR(CheckName(field, name));
   return std::vector<std::string>(wire.begin(), wire.end());
 }
 
@@ -103,23 +80,20 @@ absl::StatusOr<MaskingTask> MaskingFromWire(const v1::MaskingTask& wire) {
   ASSIGN_OR_RETURN(task.nodes, RosterFromWire(wire.nodes(), wire.threshold()));
   RETURN_IF_ERROR(CheckMaskingCount("shares", wire.shares_size()));
   for (const v1::EncryptedShare& share : wire.shares()) {
-    RETURN_IF_ERROR(CheckMaskingName("shares.from", share.from()));
-    RETURN_IF_ERROR(CheckMaskingName("shares.to", share.to()));
-    if (share.ciphertext().size() > kMaxSealedShareBytes) {
-      return absl::InvalidArgumentError(fmt::format("shares.ciphertext must have at most {} bytes, found {}",
-                                                    kMaxSealedShareBytes, share.ciphertext().size()));
-    }
-    ASSIGN_OR_RETURN(const privacy::Key32 seed, KeyFromWire("shares.seed_digest", share.seed_digest()));
-    ASSIGN_OR_RETURN(const privacy::Key32 key, KeyFromWire("shares.key_digest", share.key_digest()));
-    task.shares.push_back({share.from(), share.to(), share.ciphertext(), seed, key});
+    RETURN_IF_ERROR(CheckName("shares.from", share.from()));
+    RETURN_IF_ERROR(CheckName("shares.to", share.to()));
+    RETURN_IF_ERROR(
+        MustBe(share.ciphertext().size() <= kMaxSealedShareBytes, "shares.ciphertext",
+               fmt::format("at most {} bytes, found {}", kMaxSealedShareBytes, share.ciphertext().size())));
+    ASSIGN_OR_RETURN(task.shares.emplace_back(), ShareFromWire(share));
   }
   return task;
 }
 
 absl::StatusOr<FederationTask> TrainFromWire(const std::string& run, const v1::TrainTask& wire) {
   RETURN_IF_ERROR(CheckRound(run, wire.round()));
-  RETURN_IF_ERROR(MustBe(wire.model_sha256().size() == kShaBytes, "model_sha256", "of 32 bytes"));
-  RETURN_IF_ERROR(MustBe(wire.schema_sha256().size() == kShaBytes, "schema_sha256", "of 32 bytes"));
+  RETURN_IF_ERROR(Bytes32FromWire("model_sha256", wire.model_sha256()).status());
+  RETURN_IF_ERROR(Bytes32FromWire("schema_sha256", wire.schema_sha256()).status());
   RETURN_IF_ERROR(MustBe(wire.model_bytes() >= 1 && wire.model_bytes() <= kMaxModelBytes, "model_bytes",
                          fmt::format("from 1 to {}", kMaxModelBytes)));
   RETURN_IF_ERROR(MustBe(wire.element_count() >= 1 && wire.element_count() <= kMaxElements, "element_count",
@@ -162,7 +136,7 @@ void RevealToWire(const std::vector<privacy::RevealedShare>& shares, Repeated<v1
   for (const privacy::RevealedShare& share : shares) {
     v1::RevealedShare& each = *wire.Add();
     each.set_of(share.of);
-    each.set_share(BytesOf(share.share));
+    each.set_share(parameters::BytesOf(share.share));
   }
 }
 
@@ -185,20 +159,13 @@ absl::StatusOr<FederationTask> TaskFromWire(const v1::ParticipateResponse& wire)
 }
 
 void KeysToWire(const privacy::MaskingKeys& keys, v1::AdvertiseKeysRequest& wire) {
-  wire.set_cipher_key(BytesOf(keys.cipher_key));
-  wire.set_mask_key(BytesOf(keys.mask_key));
-  wire.set_seed_digest(BytesOf(keys.seed_digest));
+  wire.set_cipher_key(parameters::BytesOf(keys.cipher_key));
+  wire.set_mask_key(parameters::BytesOf(keys.mask_key));
+  wire.set_seed_digest(parameters::BytesOf(keys.seed_digest));
 }
 
 void SharesToWire(const std::vector<privacy::SealedShare>& shares, v1::ShareKeysRequest& wire) {
-  for (const privacy::SealedShare& share : shares) {
-    v1::EncryptedShare& each = *wire.add_shares();
-    each.set_from(share.from);
-    each.set_to(share.to);
-    each.set_ciphertext(share.ciphertext);
-    each.set_seed_digest(BytesOf(share.seed_digest));
-    each.set_key_digest(BytesOf(share.key_digest));
-  }
+  for (const privacy::SealedShare& share : shares) ShareToWire(share, *wire.add_shares());
 }
 
 void RevealedToWire(const privacy::RevealedShares& shares, v1::UnmaskRequest& wire) {

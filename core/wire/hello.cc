@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 #include <random>
 #include <set>
 
 #include "core/status/macros.h"
+#include "core/wire/fields.h"
 
 namespace tributary::wire {
 namespace {
@@ -16,20 +16,6 @@ constexpr std::size_t kBootIdBytes = 16;
 constexpr std::size_t kMaxNameBytes = 128;
 constexpr int kMaxSources = 256;
 constexpr int kMaxLeaves = 256;
-constexpr std::size_t kSha256Bytes = 32;
-
-absl::Status CheckName(std::string_view field, std::string_view name) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (name.empty()) return absl::InvalidArgumentError(fmt::format("{}: must not be empty", field));
-  if (name.size() > kMaxNameBytes) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: {} bytes, allowed are {}", field, name.size(), kMaxNameBytes));
-  }
-  if (std::ranges::any_of(name, is_control)) {
-    return absl::InvalidArgumentError(fmt::format("{}: control characters are not allowed", field));
-  }
-  return absl::OkStatus();
-}
 
 absl::Status CheckCount(std::string_view field, int count, int max) {
   if (count >= 1 && count <= max) return absl::OkStatus();
@@ -77,10 +63,7 @@ void AddSource(v1::Hello& hello, const std::string& name, std::uint32_t dimensio
 absl::StatusOr<estimate::SlotLength> CheckHello(const v1::Hello& hello) {
   RETURN_IF_ERROR(CheckName("hello.site", hello.site()));
   RETURN_IF_ERROR(CheckName("hello.node", hello.node()));
-  if (hello.boot_id().size() != kBootIdBytes) {
-    return absl::InvalidArgumentError(
-        fmt::format("hello.boot_id: {} bytes, expected {}", hello.boot_id().size(), kBootIdBytes));
-  }
+  RETURN_IF_ERROR(CheckBootId("hello.boot_id", hello.boot_id()));
   RETURN_IF_ERROR(CheckCount("hello.sources", hello.sources_size(), kMaxSources));
   std::set<std::string_view> names;
   for (const v1::Source& source : hello.sources()) {
@@ -91,9 +74,8 @@ absl::StatusOr<estimate::SlotLength> CheckHello(const v1::Hello& hello) {
     }
   }
   const v1::ModelIdentity& model = hello.model();
-  if (!model.sha256().empty() && model.sha256().size() != kSha256Bytes) {
-    return absl::InvalidArgumentError(
-        fmt::format("hello.model.sha256: {} bytes, expected {}", model.sha256().size(), kSha256Bytes));
+  if (!model.sha256().empty()) {
+    RETURN_IF_ERROR(Bytes32FromWire("hello.model.sha256", model.sha256()).status());
   }
   if (model.name().size() > kMaxNameBytes || model.version().size() > kMaxNameBytes) {
     return absl::InvalidArgumentError(

@@ -49,7 +49,7 @@ TEST_F(HelloTest, ANodeThatSaysNoSlotCountsThePilotSlots) {
 TEST_F(HelloTest, EachProcessHasItsOwnBootId) { EXPECT_NE(NewBootId(), NewBootId()); }
 
 TEST_F(HelloTest, NamesTheFieldAtFault) {
-  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.clear_site(); }), HasSubstr("hello.site: must not be empty"));
+  EXPECT_THAT(FaultOf([](v1::Hello& h) { h.clear_site(); }), HasSubstr("hello.site: 0 bytes"));
   EXPECT_THAT(FaultOf([](v1::Hello& h) { h.set_node("a\nb"); }), HasSubstr("hello.node: control"));
   EXPECT_THAT(FaultOf([](v1::Hello& h) { h.set_node(std::string(129, 'a')); }), HasSubstr("129 bytes"));
   EXPECT_THAT(FaultOf([](v1::Hello& h) { h.set_boot_id("short"); }), HasSubstr("hello.boot_id: 5 bytes"));

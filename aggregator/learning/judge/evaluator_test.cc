@@ -10,6 +10,7 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/crc32c.h"
 #include "core/runtime/clock.h"
+#include "core/wire/fields.h"
 
 namespace tributary::learning {
 namespace {
@@ -80,8 +81,8 @@ TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
     SubmissionHeader header;
     header.round = task.round();
     header.node = "a";
-    header.schema = *Bytes32FromWire("schema", task.schema_sha256());
-    header.base_model = *Bytes32FromWire("model", task.model_sha256());
+    header.schema = *wire::Bytes32FromWire("schema", task.schema_sha256());
+    header.base_model = *wire::Bytes32FromWire("model", task.model_sha256());
     header.element_count = task.element_count();
     header.sample_count = 1;
     std::promise<BegunUpload> begun;

@@ -2,19 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "core/status/macros.h"
+#include "core/wire/fields.h"
 
 namespace tributary::learning {
 namespace {
 
-// Long enough for host names; short enough for labels and file names.
-constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kMaxContributors = 65'536;
 
 // Shown, never computed with. NaN and infinity must not reach a table or a metric.
@@ -22,38 +18,19 @@ double Shown(double value) { return std::isfinite(value) ? value : 0; }
 
 }  // namespace
 
-absl::Status CheckName(std::string_view field, const std::string& name) {
-  if (name.empty() || name.size() > kMaxName) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: {} bytes, expected 1 to {}", field, name.size(), kMaxName));
-  }
-  if (std::ranges::any_of(name, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); })) {
-    return absl::InvalidArgumentError(fmt::format("{}: control characters are not allowed", field));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<parameters::Sha256> Bytes32FromWire(std::string_view field, const std::string& bytes) {
-  parameters::Sha256 result{};
-  if (bytes.size() != result.size()) {
-    return absl::InvalidArgumentError(fmt::format("{}: {} bytes, expected 32", field, bytes.size()));
-  }
-  std::memcpy(result.data(), bytes.data(), result.size());
-  return result;
-}
-
 std::optional<parameters::UpdateEncoding> EncodingFromWire(int encoding) {
   if (encoding < v1::UPDATE_ENCODING_FLOAT32 || encoding > v1::UPDATE_ENCODING_FIXED32) return std::nullopt;
   return static_cast<parameters::UpdateEncoding>(encoding);
 }
 
 absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& wire) {
-  RETURN_IF_ERROR(CheckName("header.node", wire.node()));
+  RETURN_IF_ERROR(wire::CheckName("header.node", wire.node()));
   SubmissionHeader header;
   header.round = wire.round();
   header.node = wire.node();
-  ASSIGN_OR_RETURN(header.schema, Bytes32FromWire("header.schema_sha256", wire.schema_sha256()));
-  ASSIGN_OR_RETURN(header.base_model, Bytes32FromWire("header.base_model_sha256", wire.base_model_sha256()));
+  ASSIGN_OR_RETURN(header.schema, wire::Bytes32FromWire("header.schema_sha256", wire.schema_sha256()));
+  ASSIGN_OR_RETURN(header.base_model,
+                   wire::Bytes32FromWire("header.base_model_sha256", wire.base_model_sha256()));
   const std::optional<parameters::UpdateEncoding> encoding = EncodingFromWire(wire.encoding());
   if (!encoding) {
     return absl::InvalidArgumentError(
@@ -69,7 +46,7 @@ absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& wire) {
                                                   wire.contributors_size(), kMaxContributors));
   }
   for (const v1::Contributor& each : wire.contributors()) {
-    RETURN_IF_ERROR(CheckName("header.contributors.node", each.node()));
+    RETURN_IF_ERROR(wire::CheckName("header.contributors.node", each.node()));
     header.contributors.push_back({each.node(), each.sample_count()});
   }
   return header;
@@ -129,7 +106,7 @@ absl::StatusOr<RunSnapshot> SnapshotFromStored(const v1::StoredRun& stored) {
   snapshot.paused = stored.paused();
   snapshot.stopped = stored.stopped();
   for (const std::string& model : stored.earlier_models()) {
-    const auto identity = Bytes32FromWire("earlier_models", model);
+    const auto identity = wire::Bytes32FromWire("earlier_models", model);
     if (!identity.ok()) return absl::DataLossError(identity.status().message());
     snapshot.earlier_models.push_back(*identity);
   }

@@ -17,13 +17,6 @@
 
 namespace tributary::learning {
 
-// A name of 1 to 128 bytes without control characters: it goes into logs and onto terminals. InvalidArgument,
-// naming the field.
-absl::Status CheckName(std::string_view field, const std::string& name);
-
-// A digest or a key. InvalidArgument, naming the field.
-absl::StatusOr<parameters::Sha256> Bytes32FromWire(std::string_view field, const std::string& bytes);
-
 // InvalidArgument, naming the field.
 absl::StatusOr<SubmissionHeader> HeaderFromWire(const v1::UpdateHeader& wire);
 

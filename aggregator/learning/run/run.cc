@@ -12,6 +12,7 @@
 #include "core/privacy/differential_privacy.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
+#include "core/wire/fields.h"
 
 namespace tributary::learning {
 namespace {
@@ -335,7 +336,7 @@ absl::Status Run::RollBack(std::uint32_t round) {
   v1::Round line = ReportRound(*this, round, 0, {});
   line.set_rolled_back(true);
   line.set_model_sha256(record.sha256);
-  const absl::StatusOr<parameters::Sha256> identity = Bytes32FromWire("model", record.sha256);
+  const absl::StatusOr<parameters::Sha256> identity = wire::Bytes32FromWire("model", record.sha256);
   if (!Healthy(identity.status())) return health_;
   RunOutcome outcome = state_.ReplaceModel(*identity, now_ns());
   sum_.Clear();

@@ -7,23 +7,17 @@
 
 #include "aggregator/learning/run/messages.h"
 #include "core/status/macros.h"
+#include "core/wire/fields.h"
 #include "core/wire/peer.h"
 
 namespace tributary::learning {
 namespace {
 
-absl::Status CheckBootId(const std::string& boot_id) {
-  constexpr std::size_t kBootIdBytes = 16;
-  if (boot_id.size() == kBootIdBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("boot_id: {} bytes, expected {}", boot_id.size(), kBootIdBytes));
-}
-
 absl::StatusOr<std::vector<privacy::RevealedShare>> RevealedFromWire(
     std::string_view field, const google::protobuf::RepeatedPtrField<v1::RevealedShare>& wire) {
   std::vector<privacy::RevealedShare> shares;
   for (const v1::RevealedShare& each : wire) {
-    ASSIGN_OR_RETURN(const privacy::Key32 share, Bytes32FromWire(field, each.share()));
+    ASSIGN_OR_RETURN(const privacy::Key32 share, wire::Bytes32FromWire(field, each.share()));
     shares.push_back({each.of(), share});
   }
   return shares;
@@ -44,12 +38,7 @@ void AddMasking(const MaskingSession& masking, const std::string& node, v1::Trai
   task.set_threshold(static_cast<std::uint32_t>(masking.threshold()));
   AddRoster(masking.masked_roster(), *task.mutable_nodes());
   for (const privacy::SealedShare& share : masking.SharesFor(node)) {
-    v1::EncryptedShare& sealed = *task.add_shares();
-    sealed.set_from(share.from);
-    sealed.set_to(share.to);
-    sealed.set_ciphertext(share.ciphertext);
-    sealed.set_seed_digest(parameters::BytesOf(share.seed_digest));
-    sealed.set_key_digest(parameters::BytesOf(share.key_digest));
+    wire::ShareToWire(share, *task.add_shares());
   }
 }
 
@@ -82,8 +71,8 @@ absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node) {
 }
 
 absl::StatusOr<parameters::TaskDecline> DeclineFromWire(const v1::DeclineTaskRequest& request) {
-  RETURN_IF_ERROR(CheckName("node", request.node()));
-  RETURN_IF_ERROR(CheckBootId(request.boot_id()));
+  RETURN_IF_ERROR(wire::CheckName("node", request.node()));
+  RETURN_IF_ERROR(wire::CheckBootId("boot_id", request.boot_id()));
   // A newer node may have other reasons.
   const bool known = v1::DeclineReason_IsValid(request.reason());
   const auto reason = known ? static_cast<parameters::DeclineReason>(request.reason())
@@ -92,13 +81,13 @@ absl::StatusOr<parameters::TaskDecline> DeclineFromWire(const v1::DeclineTaskReq
 }
 
 absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest& request) {
-  RETURN_IF_ERROR(CheckName("node", request.node()));
+  RETURN_IF_ERROR(wire::CheckName("node", request.node()));
   NodeDeclaration declaration;
   declaration.node = request.node();
   declaration.boot_id = request.boot_id();
-  RETURN_IF_ERROR(CheckBootId(declaration.boot_id));
+  RETURN_IF_ERROR(wire::CheckBootId("boot_id", declaration.boot_id));
   if (!request.schema_sha256().empty()) {
-    ASSIGN_OR_RETURN(declaration.schema, Bytes32FromWire("schema_sha256", request.schema_sha256()));
+    ASSIGN_OR_RETURN(declaration.schema, wire::Bytes32FromWire("schema_sha256", request.schema_sha256()));
   }
   declaration.sample_count = request.sample_count();
   declaration.workloads.assign(request.workloads().begin(), request.workloads().end());
@@ -114,18 +103,16 @@ absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest
 absl::StatusOr<MaskingMessage> StepFromWire(const v1::AdvertiseKeysRequest& request) {
   privacy::MaskingKeys keys;
   keys.node = request.node();
-  ASSIGN_OR_RETURN(keys.cipher_key, Bytes32FromWire("cipher_key", request.cipher_key()));
-  ASSIGN_OR_RETURN(keys.mask_key, Bytes32FromWire("mask_key", request.mask_key()));
-  ASSIGN_OR_RETURN(keys.seed_digest, Bytes32FromWire("seed_digest", request.seed_digest()));
+  ASSIGN_OR_RETURN(keys.cipher_key, wire::Bytes32FromWire("cipher_key", request.cipher_key()));
+  ASSIGN_OR_RETURN(keys.mask_key, wire::Bytes32FromWire("mask_key", request.mask_key()));
+  ASSIGN_OR_RETURN(keys.seed_digest, wire::Bytes32FromWire("seed_digest", request.seed_digest()));
   return MaskingMessage{request.round(), request.node(), std::move(keys)};
 }
 
 absl::StatusOr<MaskingMessage> StepFromWire(const v1::ShareKeysRequest& request) {
   std::vector<privacy::SealedShare> shares;
   for (const v1::EncryptedShare& each : request.shares()) {
-    ASSIGN_OR_RETURN(const privacy::Key32 seed, Bytes32FromWire("shares.seed_digest", each.seed_digest()));
-    ASSIGN_OR_RETURN(const privacy::Key32 key, Bytes32FromWire("shares.key_digest", each.key_digest()));
-    shares.push_back({each.from(), each.to(), each.ciphertext(), seed, key});
+    ASSIGN_OR_RETURN(shares.emplace_back(), wire::ShareFromWire(each));
   }
   return MaskingMessage{request.round(), request.node(), std::move(shares)};
 }
