@@ -13,7 +13,10 @@ namespace tributary::learning {
 
 class Relay;
 
-// FederationService, which nodes call; RunService and ModelService, which operators call. `relay`: how the
+// FederationService, which nodes call.
+std::unique_ptr<grpc::Service> MakeFederationService(Coordinator& coordinator);
+
+// It, and RunService and ModelService, which operators call (operator_services.cc). `relay`: how the
 // aggregator stands with its parent; null: there is none. `patience`: how long WatchRun waits for the
 // judgement of a run's last model. Coordinator and relay outlive every call.
 //

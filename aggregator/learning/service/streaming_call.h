@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/runtime/mutex.h"
@@ -30,6 +31,58 @@ class StreamingCall : public Reactor, public std::enable_shared_from_this<Call> 
 
  private:
   std::shared_ptr<Call> self_;  // until OnDone
+};
+
+// A stream of what is new. Whoever has news calls Go, on any thread; one message is under way at a time.
+template <class Call, class Response>
+class NewsCall : public StreamingCall<Call, grpc::ServerWriteReactor<Response>> {
+ public:
+  void OnWriteDone(bool ok) override {
+    {
+      const runtime::MutexLock lock(mutex_);
+      writing_ = false;
+      gone_ = gone_ || !ok;
+    }
+    Go();
+  }
+
+  void OnCancel() override {
+    {
+      const runtime::MutexLock lock(mutex_);
+      gone_ = true;
+    }
+    Go();
+  }
+
+ protected:
+  // Decides under the lock what to do next, and does it outside of it.
+  void Go() {
+    std::optional<grpc::Status> end;
+    {
+      const runtime::MutexLock lock(mutex_);
+      if (writing_ || finished_) return;
+      if (gone_) {
+        end = grpc::Status(grpc::StatusCode::CANCELLED, "the peer has gone");
+      } else {
+        writing_ = Next(response_, end);
+      }
+      finished_ = end.has_value();
+      if (!writing_ && !finished_) return;
+    }
+    if (end) return this->Finish(*end);
+    this->StartWrite(&response_);
+  }
+
+  runtime::Mutex mutex_;
+
+ private:
+  // Whether there is news, then in `response`; without news, perhaps how the stream ends.
+  virtual bool Next(Response& response, std::optional<grpc::Status>& end) REQUIRES(mutex_) = 0;
+
+  bool writing_ GUARDED_BY(mutex_) = false;
+  bool finished_ GUARDED_BY(mutex_) = false;
+  bool gone_ GUARDED_BY(mutex_) = false;
+  Response response_;  // being written
 };
 
 // Cancels a call whose peer lets kIdle pass without progress: it holds one of few places. Thread-safe.

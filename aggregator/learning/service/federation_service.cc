@@ -1,0 +1,277 @@
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "aggregator/learning/run/messages.h"
+#include "aggregator/learning/service/federation_wire.h"
+#include "aggregator/learning/service/model_call.h"
+#include "aggregator/learning/service/services.h"
+#include "aggregator/learning/service/streaming_call.h"
+#include "core/status/macros.h"
+#include "core/wire/peer.h"
+#include "tributary/v1/federation.grpc.pb.h"
+
+namespace tributary::learning {
+namespace {
+
+using ServerContext = grpc::CallbackServerContext;
+using UnaryReactor = grpc::ServerUnaryReactor;
+using RunChange = std::function<absl::Status(Run&)>;
+
+// One Participate stream. Notices come on the coordinator's thread and are written there and then unless a
+// write is under way; then the latest waits. Lives until gRPC is done with it and the coordinator has let go
+// of it.
+class ParticipateCall final : public NewsCall<ParticipateCall, v1::ParticipateResponse>, public TaskSink {
+ public:
+  explicit ParticipateCall(Coordinator& coordinator) : coordinator_(coordinator) {}
+
+  static ParticipateCall* Start(Coordinator& coordinator, const ServerContext& context,
+                                const v1::ParticipateRequest& request) {
+    const std::shared_ptr<ParticipateCall> call = Make(coordinator);
+    absl::StatusOr<NodeDeclaration> declaration = DeclarationFromWire(request);
+    absl::Status status = CheckPeer(*context.auth_context(), request.node());
+    if (status.ok()) status = declaration.status();
+    if (status.ok()) {
+      coordinator.Join(request.run(), *std::move(declaration), call);
+    } else {
+      call->OnEnd(std::move(status));
+    }
+    return call.get();
+  }
+
+  void OnTask(v1::ParticipateResponse message) override {
+    {
+      const runtime::MutexLock lock(mutex_);
+      if (ending_) return;
+      pending_ = std::move(message);
+    }
+    Go();
+  }
+
+  void OnEnd(absl::Status status) override {
+    {
+      const runtime::MutexLock lock(mutex_);
+      if (!ending_) ending_ = wire::ToGrpcStatus(status);
+    }
+    Go();
+  }
+
+  void OnDone() override {
+    coordinator_.Leave(shared_from_this());
+    StreamingCall::OnDone();
+  }
+
+ private:
+  bool Next(v1::ParticipateResponse& response, std::optional<grpc::Status>& end) override REQUIRES(mutex_) {
+    if (!pending_) {
+      end = ending_;
+      return false;
+    }
+    response = *std::exchange(pending_, std::nullopt);
+    return true;
+  }
+
+  Coordinator& coordinator_;
+  std::optional<v1::ParticipateResponse> pending_ GUARDED_BY(mutex_);
+  std::optional<grpc::Status> ending_ GUARDED_BY(mutex_);
+};
+
+// One SubmitUpdate stream. Chunks are checked and written to the store's file on gRPC's thread, one after the
+// other; the coordinator decides before the first and after the last. The next chunk is read when the one
+// before has been taken: a sender is held back by HTTP/2's flow control.
+//
+// A sender that lets IdleWatch::kIdle pass without a chunk is cut off: it holds one of the few places for
+// uploads.
+class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReactor<v1::SubmitUpdateRequest>> {
+ public:
+  SubmitCall(Coordinator& coordinator, ServerContext& context, v1::SubmitUpdateResponse* response)
+      : coordinator_(coordinator), context_(context), response_(response), idle_(context) {}
+
+  SubmitCall* Start() {
+    idle_.Start(weak_from_this());
+    StartRead(&request_);
+    return this;
+  }
+
+  void OnReadDone(bool ok) override {
+    idle_.Progress();
+    if (!ok) return EndOfChunks();
+    begun_.upload == nullptr ? TakeHeader() : TakeChunk();
+  }
+
+  void OnDone() override {
+    idle_.Stop();
+    StreamingCall::OnDone();
+  }
+
+ private:
+  void TakeHeader() {
+    if (!request_.has_header() || request_.has_chunk()) {
+      return Refuse(Admission::Refused(SubmissionRefusal::kMalformed,
+                                       "the first message must carry the header and nothing else"));
+    }
+    absl::StatusOr<SubmissionHeader> header = HeaderFromWire(request_.header());
+    if (!header.ok()) {
+      return Refuse(
+          Admission::Refused(SubmissionRefusal::kMalformed, "{}", std::string(header.status().message())));
+    }
+    if (absl::Status status = CheckPeer(*context_.auth_context(), header->node); !status.ok()) {
+      return Refuse(Admission::Refused(SubmissionRefusal::kIdentity, "{}", std::string(status.message())));
+    }
+    run_ = request_.header().run();
+    idle_.Excuse(true);
+    coordinator_.BeginUpload(run_, *std::move(header), [call = shared_from_this()](Coordinator::Began began) {
+      call->idle_.Progress();
+      call->idle_.Excuse(false);
+      if (const auto* answer = std::get_if<Admission>(&began)) return call->Answer(*answer);
+      call->begun_ = std::get<BegunUpload>(std::move(began));
+      call->StartRead(&call->request_);
+    });
+  }
+
+  void TakeChunk() {
+    if (request_.has_header() || !request_.has_chunk()) {
+      return Refuse(
+          Admission::Refused(SubmissionRefusal::kMalformed, "a message behind the first must carry a chunk"));
+    }
+    if (auto refusal = begun_.upload->Take(ChunkFromWire(request_.chunk()))) return Refuse(*refusal);
+    StartRead(&request_);
+  }
+
+  void EndOfChunks() {
+    if (begun_.upload == nullptr) {
+      return Refuse(Admission::Refused(SubmissionRefusal::kMalformed, "the header is missing"));
+    }
+    if (auto refusal = begun_.upload->Finish()) return Refuse(*refusal);
+    idle_.Excuse(true);
+    coordinator_.Submit(run_, std::move(begun_),
+                        [call = shared_from_this()](const Admission& answer) { call->Answer(answer); });
+  }
+
+  void Refuse(const Admission& refusal) {
+    coordinator_.counters().CountRefused(refusal.reason);
+    // Before the answer: the node may come again at once.
+    if (begun_.upload != nullptr) coordinator_.GiveUp(run_, std::move(begun_), refusal.reason);
+    Answer(refusal);
+  }
+
+  void Answer(const Admission& answer) {
+    *response_ = AnswerToWire(answer);
+    Finish(grpc::Status::OK);
+  }
+
+  Coordinator& coordinator_;
+  ServerContext& context_;
+  v1::SubmitUpdateResponse* const response_;
+  v1::SubmitUpdateRequest request_;  // reused
+  std::string run_;
+  BegunUpload begun_;  // without an upload until the coordinator has admitted it
+  IdleWatch idle_;
+};
+
+class FederationService final : public v1::FederationService::CallbackService {
+ public:
+  explicit FederationService(Coordinator& coordinator) : coordinator_(coordinator) {}
+
+  grpc::ServerWriteReactor<v1::ParticipateResponse>* Participate(
+      ServerContext* context, const v1::ParticipateRequest* request) override {
+    return ParticipateCall::Start(coordinator_, *context, *request);
+  }
+
+  grpc::ServerWriteReactor<v1::FetchModelResponse>* FetchModel(
+      ServerContext* context, const v1::FetchModelRequest* request) override {
+    const auto call = ModelCall<v1::FetchModelResponse>::Make(
+        *context, request->run(), request->offset(),
+        [](const OpenModel& model, const std::string&, v1::FetchModelResponse& response) {
+          response.set_file_bytes(model.record.file.bytes);
+          response.set_sha256(model.record.sha256);
+        });
+    if (absl::Status status = CheckPeer(*context->auth_context(), request->node()); !status.ok()) {
+      call->Opened(status);
+    } else {
+      coordinator_.OpenRoundModel(request->run(), request->round(), [call](absl::StatusOr<OpenModel> model) {
+        call->Opened(std::move(model));
+      });
+    }
+    return call.get();
+  }
+
+  grpc::ServerReadReactor<v1::SubmitUpdateRequest>* SubmitUpdate(
+      ServerContext* context, v1::SubmitUpdateResponse* response) override {
+    return SubmitCall::Make(coordinator_, *context, response)->Start();
+  }
+
+  UnaryReactor* DeclineTask(ServerContext* context, const v1::DeclineTaskRequest* request,
+                            v1::DeclineTaskResponse* response) override {
+    return Tell(*context, *request, *response, Decline(*request));
+  }
+
+  UnaryReactor* AdvertiseKeys(ServerContext* context, const v1::AdvertiseKeysRequest* request,
+                              v1::AdvertiseKeysResponse* response) override {
+    return Tell(*context, *request, *response, Take(StepFromWire(*request)));
+  }
+
+  UnaryReactor* ShareKeys(ServerContext* context, const v1::ShareKeysRequest* request,
+                          v1::ShareKeysResponse* response) override {
+    return Tell(*context, *request, *response, Take(StepFromWire(*request)));
+  }
+
+  UnaryReactor* Unmask(ServerContext* context, const v1::UnmaskRequest* request,
+                       v1::UnmaskResponse* response) override {
+    return Tell(*context, *request, *response, Take(StepFromWire(*request)));
+  }
+
+ private:
+  // Tells the run what the node says. A refusal is an answer, not an error of the call.
+  template <class Request, class Response>
+  UnaryReactor* Tell(ServerContext& context, const Request& request, Response& response,
+                     absl::StatusOr<RunChange> change) {
+    UnaryReactor* reactor = context.DefaultReactor();
+    const auto answer = [reactor, &response](const absl::Status& status) {
+      response.set_accepted(status.ok());
+      response.set_message(std::string(status.message()));
+      reactor->Finish(grpc::Status::OK);
+    };
+    absl::Status status = CheckPeer(*context.auth_context(), request.node());
+    if (status.ok()) status = change.status();
+    if (status.ok()) {
+      coordinator_.Change(request.run(), *std::move(change), answer);
+    } else {
+      answer(status);
+    }
+    return reactor;
+  }
+
+  // The request lives until it is answered.
+  absl::StatusOr<RunChange> Decline(const v1::DeclineTaskRequest& request) {
+    ASSIGN_OR_RETURN(parameters::TaskDecline declined, DeclineFromWire(request));
+    return [this, &request, declined = std::move(declined)](Run& run) {
+      const absl::StatusOr<bool> news =
+          run.Decline(request.node(), request.boot_id(), request.round(), declined);
+      if (news.ok() && *news) ++coordinator_.counters().declined[static_cast<std::size_t>(declined.reason)];
+      return news.status();
+    };
+  }
+
+  // A step of secure aggregation.
+  absl::StatusOr<RunChange> Take(absl::StatusOr<MaskingMessage> step) {
+    if (!step.ok()) return step.status();
+    return [this, message = *std::move(step)](Run& run) {
+      absl::Status status = run.Take(message);
+      if (absl::IsInvalidArgument(status)) ++coordinator_.counters().refused_steps;
+      return status;
+    };
+  }
+
+  Coordinator& coordinator_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeFederationService(Coordinator& coordinator) {
+  return std::make_unique<FederationService>(coordinator);
+}
+
+}  // namespace tributary::learning

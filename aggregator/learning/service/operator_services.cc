@@ -1,0 +1,289 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "aggregator/learning/run/messages.h"
+#include "aggregator/learning/service/model_call.h"
+#include "aggregator/learning/service/run_api.h"
+#include "aggregator/learning/service/services.h"
+#include "aggregator/learning/service/streaming_call.h"
+#include "core/runtime/process.h"
+#include "core/wire/federation_task.h"
+#include "core/wire/peer.h"
+#include "tributary/v1/run.grpc.pb.h"
+
+namespace tributary::learning {
+namespace {
+
+using ServerContext = grpc::CallbackServerContext;
+using UnaryReactor = grpc::ServerUnaryReactor;
+using RunChange = std::function<absl::Status(Run&)>;
+
+// One StartRun call. Holds the file until it is complete: at most kMaxModelBytes, which every node takes.
+class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadReactor<v1::StartRunRequest>> {
+ public:
+  static constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 10;
+
+  StartRunCall(Coordinator& coordinator, const ServerContext& context, v1::StartRunResponse* response)
+      : coordinator_(coordinator), context_(context), response_(response) {}
+
+  StartRunCall* Start() {
+    StartRead(&request_);
+    return this;
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return EndOfChunks();
+    if (absl::Status status = Take(); !status.ok()) return Finish(wire::ToGrpcStatus(status));
+    StartRead(&request_);
+  }
+
+ private:
+  absl::Status Take() {
+    if (config_.empty()) {
+      if (request_.config().empty() || !request_.chunk().empty()) {
+        return absl::InvalidArgumentError("the first message must carry the configuration and nothing else");
+      }
+      if (request_.config().size() > kMaxConfigBytes) {
+        return absl::InvalidArgumentError(fmt::format("config: {} bytes, at most {} are allowed",
+                                                      request_.config().size(), kMaxConfigBytes));
+      }
+      config_ = std::move(*request_.mutable_config());
+      return absl::OkStatus();
+    }
+    if (!request_.config().empty()) return absl::InvalidArgumentError("config: was given before");
+    if (model_.size() + request_.chunk().size() > wire::kMaxModelBytes) {
+      return absl::ResourceExhaustedError(
+          fmt::format("chunk: the model has more than the {} bytes allowed", wire::kMaxModelBytes));
+    }
+    model_ += request_.chunk();
+    return absl::OkStatus();
+  }
+
+  void EndOfChunks() {
+    // A call that breaks off ends like one that is complete.
+    if (context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
+    coordinator_.StartRun(
+        std::move(config_), std::move(model_),
+        [call = shared_from_this()](const absl::StatusOr<std::string>& run) {
+          runtime::ReturnFreedMemory();  // taking a model in needs some times its size for a moment
+          if (!run.ok()) return call->Finish(wire::ToGrpcStatus(run.status()));
+          const auto record = call->coordinator_.board().Find(*run);
+          if (record != nullptr) *call->response_->mutable_run() = record->run;
+          call->Finish(grpc::Status::OK);
+        });
+  }
+
+  Coordinator& coordinator_;
+  const ServerContext& context_;
+  v1::StartRunResponse* const response_;
+  v1::StartRunRequest request_;
+  std::string config_;
+  std::string model_;
+};
+
+// One WatchRun stream. Told of changes on the coordinator's thread; writes what is new when no write is under
+// way. Nothing is queued: a slow reader gets the latest state, and every line of the history. After the run
+// it waits for the judgement of its last model, but no longer than `patience`.
+class WatchRunCall final : public NewsCall<WatchRunCall, v1::WatchRunResponse>, public RunBoard::Listener {
+ public:
+  WatchRunCall(const RunBoard& board, const v1::WatchRunRequest& request, std::chrono::seconds patience)
+      : board_(board), run_(request.run()), after_round_(request.after_round()), patience_(patience) {}
+
+  static WatchRunCall* Start(RunBoard& board, const v1::WatchRunRequest& request,
+                             std::chrono::seconds patience) {
+    const std::shared_ptr<WatchRunCall> call = Make(board, request, patience);
+    board.Add(call);
+    call->OnChange();
+    return call.get();
+  }
+
+  void OnChange() override { Go(); }
+
+ private:
+  bool Next(v1::WatchRunResponse& response, std::optional<grpc::Status>& end) override REQUIRES(mutex_) {
+    const std::shared_ptr<const RunRecord> record = board_.Find(run_);
+    if (record == nullptr) {
+      end = wire::ToGrpcStatus(NoSuchRun(run_));
+      return false;
+    }
+    response.Clear();
+    *response.mutable_run() = record->run;
+    if (changes_ != record->history_changes && AddLines(response)) changes_ = record->history_changes;
+    std::string bytes = response.run().SerializeAsString();
+    if (!response.rounds().empty() || bytes != sent_bytes_) {
+      sent_bytes_ = std::move(bytes);
+      return true;
+    }
+    if (!record->ended()) return false;
+    if (!record->to_judge || impatient_) {
+      end = grpc::Status::OK;
+    } else if (!std::exchange(waiting_, true)) {
+      Wait();
+    }
+    return false;
+  }
+
+  // Lines that are new or amended; false: there are more than a message holds.
+  bool AddLines(v1::WatchRunResponse& response) REQUIRES(mutex_) {
+    std::size_t bytes = 0;
+    while (bytes < kMaxHistoryBytes) {
+      constexpr std::size_t kPage = 64;
+      const auto lines = board_.store().LinesAfter(run_, revision_, kPage);
+      if (!lines.ok() || lines->empty()) return true;
+      for (const store::HistoryRecord& each : *lines) {
+        if (bytes >= kMaxHistoryBytes) return false;
+        revision_ = each.revision;
+        auto line = ParseStored<v1::Round>(each.document, "history");
+        if (!line.ok() || line->round() <= after_round_) continue;
+        bytes += each.document.size();
+        *response.add_rounds() = *std::move(line);
+      }
+    }
+    return false;
+  }
+
+  void Wait() {
+    alarm_.Set(std::chrono::system_clock::now() + patience_, [weak = weak_from_this()](bool expired) {
+      const auto call = weak.lock();
+      if (call == nullptr || !expired) return;
+      {
+        const runtime::MutexLock lock(call->mutex_);
+        call->impatient_ = true;
+      }
+      call->Go();
+    });
+  }
+
+  const RunBoard& board_;
+  const std::string run_;
+  const std::uint32_t after_round_;
+  const std::chrono::seconds patience_;
+  bool waiting_ GUARDED_BY(mutex_) = false;    // for a judgement
+  bool impatient_ GUARDED_BY(mutex_) = false;  // has waited long enough
+  // The history was sent up to this change. `changes_`: the count of changes as of which that is all.
+  std::int64_t revision_ GUARDED_BY(mutex_) = 0;
+  std::optional<std::uint64_t> changes_ GUARDED_BY(mutex_);
+  std::string sent_bytes_ GUARDED_BY(mutex_);  // of the run's state: what did not change is not sent again
+  grpc::Alarm alarm_;
+};
+
+// Answers once the change is in the store, with the run as it is then.
+template <class Request, class Response>
+UnaryReactor* ChangeRun(Coordinator& coordinator, ServerContext& context, const Request& request,
+                        Response& response, RunChange change) {
+  UnaryReactor* reactor = context.DefaultReactor();
+  coordinator.Change(request.run(), std::move(change),
+                     [&coordinator, reactor, &request, &response](const absl::Status& status) {
+                       const auto record = coordinator.board().Find(request.run());
+                       if (status.ok() && record != nullptr) *response.mutable_run() = record->run;
+                       reactor->Finish(wire::ToGrpcStatus(status));
+                     });
+  return reactor;
+}
+
+template <class Response>
+UnaryReactor* AnswerCall(ServerContext& context, absl::StatusOr<Response> answer, Response& response) {
+  UnaryReactor* reactor = context.DefaultReactor();
+  if (answer.ok()) response = *std::move(answer);
+  reactor->Finish(wire::ToGrpcStatus(answer.status()));
+  return reactor;
+}
+
+class RunService final : public v1::RunService::CallbackService {
+ public:
+  RunService(Coordinator& coordinator, const Relay* relay, std::chrono::seconds patience)
+      : coordinator_(coordinator), relay_(relay), patience_(patience) {}
+
+  grpc::ServerReadReactor<v1::StartRunRequest>* StartRun(ServerContext* context,
+                                                         v1::StartRunResponse* response) override {
+    return StartRunCall::Make(coordinator_, *context, response)->Start();
+  }
+
+  UnaryReactor* ListRuns(ServerContext* context, const v1::ListRunsRequest*,
+                         v1::ListRunsResponse* response) override {
+    return AnswerCall<v1::ListRunsResponse>(*context, learning::ListRuns(coordinator_.board(), relay_),
+                                            *response);
+  }
+
+  UnaryReactor* GetRun(ServerContext* context, const v1::GetRunRequest* request,
+                       v1::GetRunResponse* response) override {
+    return AnswerCall(*context, DescribeRun(coordinator_.board(), *request), *response);
+  }
+
+  grpc::ServerWriteReactor<v1::WatchRunResponse>* WatchRun(ServerContext*,
+                                                           const v1::WatchRunRequest* request) override {
+    return WatchRunCall::Start(coordinator_.board(), *request, patience_);
+  }
+
+  UnaryReactor* PauseRun(ServerContext* context, const v1::PauseRunRequest* request,
+                         v1::PauseRunResponse* response) override {
+    return ChangeRun(coordinator_, *context, *request, *response, &Run::Pause);
+  }
+
+  UnaryReactor* ResumeRun(ServerContext* context, const v1::ResumeRunRequest* request,
+                          v1::ResumeRunResponse* response) override {
+    return ChangeRun(coordinator_, *context, *request, *response, &Run::Resume);
+  }
+
+  UnaryReactor* StopRun(ServerContext* context, const v1::StopRunRequest* request,
+                        v1::StopRunResponse* response) override {
+    return ChangeRun(coordinator_, *context, *request, *response, &Run::Stop);
+  }
+
+ private:
+  Coordinator& coordinator_;
+  const Relay* const relay_;
+  const std::chrono::seconds patience_;
+};
+
+class ModelService final : public v1::ModelService::CallbackService {
+ public:
+  explicit ModelService(Coordinator& coordinator) : coordinator_(coordinator) {}
+
+  UnaryReactor* ListModels(ServerContext* context, const v1::ListModelsRequest* request,
+                           v1::ListModelsResponse* response) override {
+    return AnswerCall(*context, learning::ListModels(coordinator_.board(), *request), *response);
+  }
+
+  grpc::ServerWriteReactor<v1::ReadModelResponse>* ReadModel(ServerContext* context,
+                                                             const v1::ReadModelRequest* request) override {
+    const auto call = ModelCall<v1::ReadModelResponse>::Make(
+        *context, request->run(), 0,
+        [](const OpenModel& model, const std::string& run, v1::ReadModelResponse& response) {
+          *response.mutable_model() = ModelMessage(run, model.record, model.current);
+        });
+    coordinator_.OpenModelAfter(request->run(),
+                                request->current() ? std::nullopt : std::optional(request->round()),
+                                [call](absl::StatusOr<OpenModel> model) { call->Opened(std::move(model)); });
+    return call.get();
+  }
+
+  UnaryReactor* RollBackModel(ServerContext* context, const v1::RollBackModelRequest* request,
+                              v1::RollBackModelResponse* response) override {
+    return ChangeRun(coordinator_, *context, *request, *response,
+                     [round = request->round()](Run& run) { return run.RollBack(round); });
+  }
+
+ private:
+  Coordinator& coordinator_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<grpc::Service>> MakeServices(Coordinator& coordinator, const Relay* relay,
+                                                         std::chrono::seconds patience) {
+  std::vector<std::unique_ptr<grpc::Service>> services;
+  services.push_back(MakeFederationService(coordinator));
+  services.push_back(std::make_unique<RunService>(coordinator, relay, patience));
+  services.push_back(std::make_unique<ModelService>(coordinator));
+  return services;
+}
+
+}  // namespace tributary::learning
