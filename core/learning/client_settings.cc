@@ -2,17 +2,21 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 
 namespace tributary::learning {
 namespace {
 
 using google::protobuf::FieldDescriptor;
+using google::protobuf::TextFormat;
 using Settings = v1::ClientSettings;
 
 // All that an unsigned field holds.
@@ -80,54 +84,33 @@ bool IsNumber(const FieldDescriptor& field) {
          field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM;
 }
 
+// As protobuf's text format has the value.
+std::string TextOf(const Settings& settings, const FieldDescriptor& field) {
+  std::string text;
+  TextFormat::PrintFieldValueToString(settings, &field, -1, &text);
+  return text;
+}
+
+void SetText(const std::string& text, const FieldDescriptor& field, Settings& settings) {
+  TextFormat::ParseFieldValueFromString(text, &field, &settings);
+}
+
 double NumberOf(const Settings& settings, const FieldDescriptor& field) {
-  const google::protobuf::Reflection& values = *settings.GetReflection();
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return values.GetUInt32(settings, &field);
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return static_cast<double>(values.GetUInt64(settings, &field));
-    default:
-      return values.GetDouble(settings, &field);
-  }
+  double number = 0;
+  return absl::SimpleAtod(TextOf(settings, field), &number) ? number : std::nan("");
 }
 
-// An integer or a double: a double does not hold every seed.
-void SetNumber(auto value, const FieldDescriptor& field, Settings& settings) {
-  const google::protobuf::Reflection& values = *settings.GetReflection();
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return values.SetUInt32(&settings, &field, static_cast<std::uint32_t>(value));
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return values.SetUInt64(&settings, &field, static_cast<std::uint64_t>(value));
-    default:
-      return values.SetDouble(&settings, &field, static_cast<double>(value));
-  }
-}
-
-// "UPDATE_ENCODING_INT8" is "int8"; empty for a number without a name and for the unspecified one.
-std::string ChoiceNamed(const google::protobuf::EnumDescriptor& type, int number) {
-  const auto* value = type.FindValueByNumber(number);
-  if (value == nullptr || number == 0) return {};
-  return absl::AsciiStrToLower(value->name().substr(value->name().rfind('_') + 1));
-}
-
+// UPDATE_ENCODING_INT8 is "int8".
 std::string ChoiceOf(const Settings& settings, const FieldDescriptor& field) {
-  const google::protobuf::Reflection& values = *settings.GetReflection();
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) return values.GetString(settings, &field);
-  return ChoiceNamed(*field.enum_type(), values.GetEnumValue(settings, &field));
+  if (field.enum_type() == nullptr) return settings.GetReflection()->GetString(settings, &field);
+  const std::string name = TextOf(settings, field);
+  return absl::AsciiStrToLower(name.substr(name.rfind('_') + 1));
 }
 
 void SetChoice(std::string_view choice, const FieldDescriptor& field, Settings& settings) {
-  const google::protobuf::Reflection& values = *settings.GetReflection();
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-    values.SetString(&settings, &field, std::string(choice));
-    return;
-  }
-  for (int i = 0; i < field.enum_type()->value_count(); ++i) {
-    const int number = field.enum_type()->value(i)->number();
-    if (ChoiceNamed(*field.enum_type(), number) == choice) values.SetEnumValue(&settings, &field, number);
-  }
+  if (field.enum_type() == nullptr) return SetText(fmt::format("\"{}\"", choice), field, settings);
+  const std::string& any = field.enum_type()->value(0)->name();
+  SetText(any.substr(0, any.rfind('_') + 1) + absl::AsciiStrToUpper(std::string(choice)), field, settings);
 }
 
 std::optional<std::string> FaultOf(const Settings& settings, const ClientSetting& setting,
@@ -155,21 +138,14 @@ void Read(const config::ConfigSection& section, const ClientSetting& setting, Cl
     }
     SetChoice(section.Choice(key, otherwise, setting.choices, setting.help), field, settings);
   } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
-    SetNumber(section.Real(key, setting.default_value, RealsWithin(setting.limit, limits), setting.help),
-              field, settings);
+    const config::RealLimits reals = RealsWithin(setting.limit, limits);
+    SetText(fmt::format("{}", section.Real(key, setting.default_value, reals, setting.help)), field,
+            settings);
   } else {
-    SetNumber(section.Integer(key, static_cast<std::int64_t>(setting.default_value),
-                              IntegersWithin(setting.limit, limits), setting.help),
-              field, settings);
+    const auto otherwise = static_cast<std::int64_t>(setting.default_value);
+    const config::IntegerLimits integers = IntegersWithin(setting.limit, limits);
+    SetText(fmt::format("{}", section.Integer(key, otherwise, integers, setting.help)), field, settings);
   }
-}
-
-std::string TomlOf(const Settings& settings, const FieldDescriptor& field) {
-  if (!IsNumber(field)) return fmt::format("\"{}\"", ChoiceOf(settings, field));
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
-    return fmt::format("{}", settings.GetReflection()->GetUInt64(settings, &field));
-  }
-  return fmt::format("{}", NumberOf(settings, field));
 }
 
 }  // namespace
@@ -237,7 +213,10 @@ Settings ReadClientSettings(const config::ConfigSection& root, std::uint32_t rou
 std::string ClientSectionOf(const Settings& settings) {
   std::string text = "[client]\n";
   for (const ClientSetting& setting : ClientSettingTable()) {
-    text += fmt::format("{} = {}\n", setting.field->name(), TomlOf(settings, *setting.field));
+    const FieldDescriptor& field = *setting.field;
+    text += fmt::format(
+        "{} = {}\n", field.name(),
+        IsNumber(field) ? TextOf(settings, field) : fmt::format("\"{}\"", ChoiceOf(settings, field)));
   }
   return text + fmt::format("schedule = {}\n", settings.schedule_steps() > 0);
 }
