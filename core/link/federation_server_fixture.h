@@ -45,6 +45,11 @@ class FakeFederation final : public v1::FederationService::Service {
     ++pushed_;
     changed_.notify_all();
   }
+  // The next streams get only what is pushed from now on.
+  void Forget() {
+    const std::lock_guard lock(mutex_);
+    pushed_ = 0;
+  }
   void EndStreams() {
     const std::lock_guard lock(mutex_);
     ++epoch_;
@@ -82,7 +87,7 @@ class FakeFederation final : public v1::FederationService::Service {
     const int epoch = epoch_;
     int sent = 0;
     while (!closing_ && epoch == epoch_ && !context->IsCancelled()) {
-      if (sent != pushed_) {
+      if (sent < pushed_) {
         sent = pushed_;
         const v1::ParticipateResponse task = task_;
         lock.unlock();

@@ -50,6 +50,7 @@ class LearnerTest : public ::testing::Test {
     options.state_file = state_file;
     options.buffer = buffer;
     metrics_.emplace();
+    server_.Forget();  // a node that starts must not be given a task of the one before
     learner_.emplace(options, std::move(images), clock_, *metrics_);
     learner_->Start();
   }
