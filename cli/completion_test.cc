@@ -5,8 +5,12 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/commands.h"
 #include "core/runtime/file.h"
 #include "tests/support/own_folder.h"
@@ -28,6 +32,7 @@ absl::Status Brew(const BrewArguments&) { return absl::OkStatus(); }
 class CompletionTest : public ::testing::Test {
  protected:
   CompletionTest() {
+    std::filesystem::create_directories(folder_);
     Commands beer = program_.Group("beer", "It's all about beer");
     auto [command, arguments] = beer.Add<BrewArguments>("brew", "Brew: what's in the \\recipe", Brew);
     command.Choice("--kind", arguments.kind, {{"ale", "ale"}, {"lager", "lager"}}, "Kind of beer");
@@ -38,35 +43,47 @@ class CompletionTest : public ::testing::Test {
     command.Flag("--dry", arguments.dry, "Without sugar");
     beer.Add<BrewArguments>("bottle", "Fill bottles", Brew);
     AddHelpCommand(program_);
+    AddCompletionCommand(program_);
   }
-  ~CompletionTest() override { std::remove(script_.c_str()); }
+  ~CompletionTest() override { std::filesystem::remove_all(folder_); }
 
-  void Write(Shell shell) {
-    ASSERT_TRUE(runtime::WriteFileAtomically(script_, CompletionScript(app_, shell)).ok());
+  std::string Write(const std::string& name, const std::string& text) {
+    EXPECT_TRUE(runtime::WriteFileAtomically(folder_ + name, text).ok());
+    return folder_ + name;
+  }
+  std::string WriteScript(const std::string& shell) {
+    ::testing::internal::CaptureStdout();
+    app_.parse("completion " + shell);
+    return Write("script", ::testing::internal::GetCapturedStdout());
   }
   static bool Installed(const std::string& shell) {
     return std::system(("command -v " + shell + " > /dev/null").c_str()) == 0;
   }
-  int Check(const std::string& command) { return std::system((command + " '" + script_ + "'").c_str()); }
+  int Check(const std::string& command, const std::string& shell) {
+    return std::system((command + " '" + WriteScript(shell) + "'").c_str());
+  }
 
-  // What bash offers for the last of `words`, which are quoted for it.
+  // What bash offers for the last of `words`, with "''" for an empty one. The program is a function that has
+  // the answer to them.
   std::string Offered(const std::string& words) {
-    Write(Shell::kBash);
-    const std::string line =
-        "cd " + OwnFolder() + "; source '" + script_ + "'; COMP_WORDS=(tributary " + words +
-        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tributary; echo -n \"${COMPREPLY[*]}\"";
-    EXPECT_TRUE(runtime::WriteFileAtomically(line_, line).ok());
+    std::vector<std::string> asked = absl::StrSplit(words, ' ');
+    if (asked.back() == "''") asked.back().clear();
+    const std::string expected = Write("words", absl::StrJoin(asked, "\n"));
+    const std::string answer = Write("answer", Completions(app_, asked));
+    const std::string line = Write(
+        "line", "cd " + folder_ + "; source '" + WriteScript("bash") +
+                    "'; tributary() { [[ $1 == __complete && $(printf '%s\n' \"${@:2}\") == $(< '" +
+                    expected + "') ]] && cat '" + answer + "'; }; COMP_WORDS=(tributary " + words +
+                    "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tributary; echo -n \"${COMPREPLY[*]}\"");
     std::string offered;
-    if (FILE* pipe = ::popen(("bash '" + line_ + "'").c_str(), "r")) {
+    if (FILE* pipe = ::popen(("bash '" + line + "'").c_str(), "r")) {
       for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) offered += static_cast<char>(c);
       EXPECT_EQ(::pclose(pipe), 0) << words;
     }
-    std::remove(line_.c_str());
     return offered;
   }
 
-  const std::string script_ = OwnFolder() + "completion_test.script";
-  const std::string line_ = OwnFolder() + "line.bash";
+  const std::string folder_ = OwnFolder() + "completion_test/";
   CLI::App app_{"", "tributary"};
   int exit_code_ = 0;
   Commands program_{app_, exit_code_};
@@ -90,46 +107,40 @@ TEST_F(CompletionTest, BashCompletesTheWordsThatAnOptionKnows) {
 }
 
 TEST_F(CompletionTest, BashCompletesPathsWhereOneIsExpected) {
-  EXPECT_EQ(Offered("beer brew completion_test.s"), "completion_test.script");
-  EXPECT_EQ(Offered("beer brew --cellar completion_test.s"), "") << "no folder";
-  EXPECT_EQ(Offered("beer brew --heat completion_test.s"), "");
+  EXPECT_EQ(Offered("beer brew scr"), "script");
+  EXPECT_EQ(Offered("beer brew --cellar scr"), "") << "no folder";
+  EXPECT_EQ(Offered("beer brew --heat scr"), "");
 }
 
 TEST_F(CompletionTest, BashCompletesTheCommandsThatHelpTakes) {
-  EXPECT_EQ(Offered("help ''"), "beer help");
+  EXPECT_EQ(Offered("help ''"), "beer help completion");
   EXPECT_EQ(Offered("help beer b"), "brew bottle");
 }
 
-TEST_F(CompletionTest, BashAcceptsItsScript) {
-  Write(Shell::kBash);
-  EXPECT_EQ(Check("bash -n"), 0);
-}
+TEST_F(CompletionTest, BashAcceptsItsScript) { EXPECT_EQ(Check("bash -n", "bash"), 0); }
 
 TEST_F(CompletionTest, ZshAcceptsItsScript) {
   if (!Installed("zsh")) GTEST_SKIP() << "zsh is not installed";
-  Write(Shell::kZsh);
-  EXPECT_EQ(Check("zsh -n"), 0);
+  EXPECT_EQ(Check("zsh -n", "zsh"), 0);
 }
 
 TEST_F(CompletionTest, FishAcceptsItsScript) {
   if (!Installed("fish")) GTEST_SKIP() << "fish is not installed";
-  Write(Shell::kFish);
-  EXPECT_EQ(Check("fish --no-execute"), 0);
+  EXPECT_EQ(Check("fish --no-execute", "fish"), 0);
 }
 
-TEST_F(CompletionTest, ZshAndFishKnowTheSameCommandsWordsAndPaths) {
-  const std::string zsh = CompletionScript(app_, Shell::kZsh);
-  EXPECT_THAT(zsh, HasSubstr("commands=('beer:It'\\''s all about beer'"));
-  EXPECT_THAT(zsh, HasSubstr("('tributary beer brew --kind') compadd -- ale lager; return ;;"));
-  EXPECT_THAT(zsh, HasSubstr("('tributary beer brew --cellar') _files -/; return ;;"));
-  const std::string fish = CompletionScript(app_, Shell::kFish);
-  const std::string brew = "-n '__tributary_at \\'tributary beer brew\\'' ";
-  EXPECT_THAT(
-      fish,
-      HasSubstr("-n '__tributary_at \\'tributary beer\\'' -a brew -d 'Brew: what\\'s in the \\\\recipe'"));
-  EXPECT_THAT(fish, HasSubstr(brew + "-l kind -x -a 'ale lager' -d 'Kind of beer'"));
-  EXPECT_THAT(fish, HasSubstr(brew + "-l dry -d"));
-  EXPECT_THAT(fish, HasSubstr(brew + "-F\n"));
+// zsh and fish show them.
+TEST_F(CompletionTest, DescribesCommandsAndOptions) {
+  EXPECT_THAT(Completions(app_, {""}), HasSubstr("\nbeer\tIt's all about beer\n"));
+  EXPECT_THAT(Completions(app_, {"beer", ""}), HasSubstr("\nbrew\tBrew: what's in the \\recipe\n"));
+  EXPECT_THAT(Completions(app_, {"beer", "brew", "--"}), HasSubstr("\n--dry\tWithout sugar\n"));
+}
+
+// zsh and fish leave an option and its value in one word.
+TEST_F(CompletionTest, CompletesAValueBehindItsOption) {
+  EXPECT_EQ(Completions(app_, {"beer", "brew", "--kind=la"}), "\nale\nlager\n");
+  EXPECT_EQ(Completions(app_, {"beer", "brew", "--cellar="}), "-d\n");
+  EXPECT_EQ(Completions(app_, {"beer", "brew", "x"}), "-f\n");
 }
 
 }  // namespace

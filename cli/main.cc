@@ -1,8 +1,11 @@
 // tributary: trains and inspects models, fuses files, and looks after nodes and aggregators.
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "core/runtime/command_line.h"
 #include "core/runtime/process.h"
 #include "core/runtime/version.h"
@@ -71,6 +74,12 @@ int main(int argc, char** argv) {
   cli::Commands program(app, exit_code);
   cli::AddCommands(program);
   const std::string version = runtime::VersionText("tributary");
+  // What the scripts of `tributary completion` ask.
+  if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+    app.set_version_flag("--version", version);
+    std::fputs(cli::Completions(app, {argv + 2, argv + argc}).c_str(), stdout);
+    return runtime::FinishOutput("tributary", runtime::kExitOk);
+  }
   if (const auto ended = runtime::ParseCommandLine(app, version, argc, argv)) return *ended;
   return runtime::FinishOutput("tributary", exit_code);
 }

@@ -205,7 +205,7 @@ TEST_F(CommandTest, CompletionOffersTheCommandsThatBeginSo) {
   const std::string program = std::string(TRIBUTARY_BIN_DIR) + "/tributary";
   const auto offered = [&](const std::string& words) {
     return Run("/bin/bash",
-               {"-c", "source <(" + program + " completion bash); COMP_WORDS=(tributary " + words +
+               {"-c", "source <(" + program + " completion bash); COMP_WORDS=(" + program + " " + words +
                           "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tributary; echo \"${COMPREPLY[*]}\""})
         .text;
   };
