@@ -114,11 +114,11 @@ nn::PositioningNetwork TrainPositioning(
                                   .peak_learning_rate = options.peak_learning_rate,
                                   .seed = options.seed});
   RoomBatches batches(ExamplesFor(options.seed, Purpose::kTraining), options.batch, network,
-                      options.draw_ahead);
+                      options.threads > 1);
   for (std::uint64_t epoch = 1; epoch <= options.epochs; ++epoch) {
     double loss = 0;
     for (std::uint64_t step = 0; step < steps_per_epoch; ++step) {
-      const RoomBatches::Batch& batch = batches.Next();
+      const RoomBatches::Batch batch = batches.Next();
       loss += trainer.Step(batch.features, batch.targets) / static_cast<double>(steps_per_epoch);
     }
     trainer.Export(network);
@@ -151,7 +151,6 @@ struct TrainPositioningArguments {
   std::string name = "lis-positioning";
   std::string version = "1";
   PositioningTrainingOptions training;
-  int threads = 2;
   bool json = false;
 };
 
@@ -166,11 +165,9 @@ void PrintEpoch(const PositioningTrainingProgress& progress) {
 }
 
 absl::Status Train(const TrainPositioningArguments& arguments) {
-  PositioningTrainingOptions training = arguments.training;
-  training.draw_ahead = arguments.threads > 1;
   PositioningTrainingProgress last;
   nn::PositioningNetwork network =
-      TrainPositioning(training, [&last](const PositioningTrainingProgress& progress) {
+      TrainPositioning(arguments.training, [&last](const PositioningTrainingProgress& progress) {
         last = progress;
         PrintEpoch(progress);
       });
@@ -221,8 +218,7 @@ void AddTrainPositioningCommand(Commands& train) {
   command.Number("--learning-rate", training.peak_learning_rate, "RATE",
                  "Highest learning rate of the one-cycle schedule", {1e-6, 1.0});
   command.Number("--seed", training.seed, "N", "Equal seeds give equal models on equal processors");
-  command.Number("--threads", arguments.threads, "N", "Threads (2 = a second thread draws the users)",
-                 {1, 2});
+  command.Number("--threads", training.threads, "N", "Threads (2 = a second thread draws the users)", {1, 2});
   command.Text("--name", arguments.name, "NAME", "Name of the model");
   command.Text("--model-version", arguments.version, "VERSION", "Version of the model");
   command.Json(arguments.json);

@@ -15,7 +15,7 @@ struct PositioningTrainingOptions {
   std::uint64_t epochs = 40;
   std::size_t batch = 256;
   double peak_learning_rate = 2e-3;
-  bool draw_ahead = true;  // by a second thread
+  int threads = 2;  // the second draws the users
 };
 
 struct PositioningTrainingProgress {

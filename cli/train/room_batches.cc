@@ -1,6 +1,7 @@
 #include "cli/train/room_batches.h"
 
 #include <cmath>
+#include <utility>
 
 #include "core/nn/positioning/positioning_inference.h"
 
@@ -14,51 +15,34 @@ constexpr scene::Wall kTrainingWall = scene::Wall::kSouth;
 
 RoomBatches::RoomBatches(const scene::RoomExamples& examples, std::size_t batch,
                          const nn::PositioningNetwork& network, bool draw_ahead)
-    : examples_(examples), batch_(batch), standardisation_(network) {
-  for (Batch& buffer : buffers_) {
-    buffer.features.resize(batch * scene::kChannelFeatures);
-    buffer.targets.resize(batch * 2);
-  }
-  if (draw_ahead) thread_ = std::jthread([this](std::stop_token stop) { Produce(stop); });
+    : examples_(examples),
+      batch_(batch),
+      standardisation_(network),
+      launch_(draw_ahead ? std::launch::async : std::launch::deferred),
+      next_(Draw()) {}
+
+RoomBatches::Batch RoomBatches::Next() {
+  Batch batch = next_.get();
+  next_ = Draw();
+  return batch;
 }
 
-const RoomBatches::Batch& RoomBatches::Next() {
-  if (!thread_.joinable()) {
-    Fill(buffers_[0]);
-    return buffers_[0];
-  }
-  runtime::MutexLock lock(mutex_);
-  released_ = taken_;
-  changed_.notify_all();
-  while (produced_ <= taken_) changed_.wait(lock);
-  return buffers_[taken_++ % buffers_.size()];
-}
-
-void RoomBatches::Fill(Batch& batch) {
-  for (std::size_t i = 0; i < batch_; ++i, ++next_example_) {
-    const nn::FeatureSpan features(batch.features.data() + i * scene::kChannelFeatures,
-                                   scene::kChannelFeatures);
-    examples_.Sense(next_example_, kTrainingWall, features);
-    nn::AlignPhase(features);
-    nn::Standardise(standardisation_, features);
-    const scene::RoomPosition user = scene::ToPanelFrame(kTrainingWall, examples_.User(next_example_));
-    batch.targets[2 * i] = static_cast<float>(user.x);
-    batch.targets[2 * i + 1] = static_cast<float>(user.y);
-  }
-}
-
-void RoomBatches::Produce(std::stop_token stop) {
-  for (std::uint64_t index = 0;; ++index) {
-    {
-      runtime::MutexLock lock(mutex_);
-      const auto free = [&]() REQUIRES(mutex_) { return index < released_ + buffers_.size(); };
-      if (!changed_.wait(lock, stop, free)) return;
+std::future<RoomBatches::Batch> RoomBatches::Draw() {
+  const std::uint64_t first = std::exchange(next_example_, next_example_ + batch_);
+  return std::async(launch_, [this, first] {
+    Batch batch{std::vector<float>(batch_ * scene::kChannelFeatures), std::vector<float>(batch_ * 2)};
+    for (std::size_t i = 0; i < batch_; ++i) {
+      const nn::FeatureSpan features(batch.features.data() + i * scene::kChannelFeatures,
+                                     scene::kChannelFeatures);
+      examples_.Sense(first + i, kTrainingWall, features);
+      nn::AlignPhase(features);
+      nn::Standardise(standardisation_, features);
+      const scene::RoomPosition user = scene::ToPanelFrame(kTrainingWall, examples_.User(first + i));
+      batch.targets[2 * i] = static_cast<float>(user.x);
+      batch.targets[2 * i + 1] = static_cast<float>(user.y);
     }
-    Fill(buffers_[index % buffers_.size()]);
-    runtime::MutexLock lock(mutex_);
-    ++produced_;
-    changed_.notify_all();
-  }
+    return batch;
+  });
 }
 
 void FitStandardisation(const scene::RoomExamples& examples, std::size_t count,

@@ -1,22 +1,19 @@
 // Training batches of the simulated room, drawn ahead of the training.
 #pragma once
 
-#include <array>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
+#include <future>
 #include <vector>
 
 #include "core/nn/positioning/positioning_network.h"
-#include "core/runtime/mutex.h"
 #include "core/scene/room_channel.h"
 
 namespace tributary::cli {
 
 // Phase-aligned, standardised examples in the panel's frame. No user is drawn twice: every epoch sees new
-// positions and new noise. With `draw_ahead` it owns one thread, which waits while both buffers are full; the
-// destructor stops and joins it. The batches are the same without.
+// positions and new noise. With `draw_ahead` another thread draws the next batch meanwhile; the destructor
+// waits for it. The batches are the same without. One thread's.
 class RoomBatches {
  public:
   struct Batch {
@@ -28,25 +25,17 @@ class RoomBatches {
   RoomBatches(const scene::RoomExamples& examples, std::size_t batch, const nn::PositioningNetwork& network,
               bool draw_ahead);
 
-  // Waits for the next batch; it stays valid until the next call. One thread calls.
-  const Batch& Next() EXCLUDES(mutex_);
+  Batch Next();
 
  private:
-  void Fill(Batch& batch);
-  void Produce(std::stop_token stop) EXCLUDES(mutex_);
+  std::future<Batch> Draw();
 
   const scene::RoomExamples examples_;
   const std::size_t batch_;
   const nn::PositioningNetwork standardisation_;
-  std::array<Batch, 2> buffers_;  // buffer i % 2 belongs to whoever is at batch i
+  const std::launch launch_;
   std::uint64_t next_example_ = 0;
-
-  runtime::Mutex mutex_;
-  std::condition_variable_any changed_;
-  std::uint64_t produced_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t released_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t taken_ = 0;  // the consumer's
-  std::jthread thread_;      // none without draw_ahead; last: stops before the rest goes
+  std::future<Batch> next_;  // last: it uses everything above
 };
 
 // Mean and inverse deviation of the aligned features over `count` examples. A feature that never changes (the

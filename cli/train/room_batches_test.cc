@@ -21,8 +21,8 @@ TEST(RoomBatchesTest, AreTheSameWhetherDrawnAheadOrNot) {
   RoomBatches ahead({5}, kBatch, network, true);
   RoomBatches on_demand({5}, kBatch, network, false);
   for (int i = 0; i < 5; ++i) {
-    const RoomBatches::Batch& a = ahead.Next();
-    const RoomBatches::Batch& b = on_demand.Next();
+    const RoomBatches::Batch a = ahead.Next();
+    const RoomBatches::Batch b = on_demand.Next();
     EXPECT_EQ(a.features, b.features);
     EXPECT_EQ(a.targets, b.targets);
   }
@@ -41,7 +41,8 @@ TEST(RoomBatchesTest, StandardiseTheFeaturesOfOtherUsersToo) {
   double sum = 0, squares = 0;
   std::size_t count = 0;
   for (int i = 0; i < 40; ++i) {
-    for (const float v : batches.Next().features) {
+    const RoomBatches::Batch batch = batches.Next();
+    for (const float v : batch.features) {
       sum += v;
       squares += static_cast<double>(v) * v;
       ++count;
@@ -51,7 +52,7 @@ TEST(RoomBatchesTest, StandardiseTheFeaturesOfOtherUsersToo) {
   EXPECT_NEAR(squares / static_cast<double>(count), 1, 0.05);
 }
 
-TEST(RoomBatchesTest, StopWhileBuffersAreFull) {
+TEST(RoomBatchesTest, StopWhileABatchIsDrawnAhead) {
   const RoomBatches batches({5}, kBatch, Standardisation(), true);
 }
 
