@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <limits>
+#include <random>
 #include <utility>
 
 #include "core/estimate/slot_length.h"
@@ -15,7 +18,7 @@
 namespace tributary::cli {
 namespace {
 
-constexpr std::chrono::seconds kConnectTimeout{5};
+constexpr std::int64_t kConnectMs = 5'000;
 constexpr std::int64_t kDrainNs = 2'000'000'000;
 // Flat out: messages in flight per panel, and by how many one panel may be ahead of another, which bounds the
 // slots that the aggregator has open.
@@ -38,7 +41,81 @@ gpr_timespec Within(std::int64_t ms) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(ms, GPR_TIMESPAN));
 }
 
+// The widest varint is ten bytes; parsers take padded ones.
+constexpr std::size_t kVarintBytes = 10;
+constexpr std::uint64_t kWidest = std::numeric_limits<std::uint64_t>::max();
+// In a Frame, each after its one-byte tag: sequence, epoch, captured_unix_ns.
+constexpr std::size_t kSequenceAt = 1;
+constexpr std::size_t kEpochAt = kSequenceAt + kVarintBytes + 1;
+constexpr std::size_t kCapturedAt = kEpochAt + kVarintBytes + 1;
+
+constexpr float kSigmaM = 0.02f;  // of one panel ([LIS]: about 2 cm)
+
+void PutPaddedVarint(char* at, std::uint64_t value) {
+  for (std::size_t i = 0; i + 1 < kVarintBytes; ++i) {
+    at[i] = static_cast<char>((value & 0x7f) | 0x80);
+    value >>= 7;
+  }
+  at[kVarintBytes - 1] = static_cast<char>(value);
+}
+
+v1::Frame TemplateFrame(std::uint32_t panel, std::size_t source, std::uint32_t users) {
+  v1::Frame frame;
+  frame.set_sequence(kWidest);
+  frame.set_epoch(kWidest);
+  frame.set_captured_unix_ns(1);
+  frame.set_source(static_cast<std::uint32_t>(source));
+  std::mt19937 random(panel + 1);
+  std::normal_distribution<float> error(0, kSigmaM);
+  for (std::uint32_t user = 0; user < users; ++user) {
+    frame.add_subjects(user);
+    frame.add_means(static_cast<float>(user % 8) - 3.5f + error(random));
+    frame.add_means(static_cast<float>(user / 8 % 8) - 3.5f + error(random));
+    for (float element : {kSigmaM, 0.1f * kSigmaM, kSigmaM}) frame.add_cholesky(element);
+  }
+  return frame;
+}
+
 }  // namespace
+
+// A ReportRequest as bytes, built once: between sends only sequence, epoch and stamp of its frames change.
+class LoadMessage {
+ public:
+  // `frames` frames of `users` subjects each, of the stream's source with the index `source`. The positions
+  // of all panels agree within their covariance.
+  LoadMessage(std::uint32_t panel, std::size_t source, std::uint32_t users, std::size_t frames) {
+    v1::ReportRequest one;
+    *one.add_frames() = TemplateFrame(panel, source, users);
+    const std::size_t frame_bytes = one.frames(0).ByteSizeLong();
+    const std::string element = one.SerializeAsString();
+    for (std::size_t i = 0; i < frames; ++i) {
+      bytes_ += element;
+      offsets_.push_back(bytes_.size() - frame_bytes);
+    }
+  }
+
+  void Stamp(std::size_t frame, estimate::Epoch epoch, std::int64_t captured_unix_ns) {
+    char* at = bytes_.data() + offsets_[frame];
+    PutPaddedVarint(at + kEpochAt, epoch);
+    static_assert(std::endian::native == std::endian::little);
+    std::memcpy(at + kCapturedAt, &captured_unix_ns, sizeof captured_unix_ns);
+  }
+
+  // The sequence of its first frame; the others follow.
+  void Number(std::uint64_t first_sequence) {
+    for (const std::size_t offset : offsets_) {
+      PutPaddedVarint(bytes_.data() + offset + kSequenceAt, first_sequence++);
+    }
+  }
+
+  // Varints of sequence and epoch are written at full width, so the message is at most 15 bytes per frame
+  // larger than a node's.
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+  std::vector<std::size_t> offsets_;  // of each frame
+};
 
 LoadClient::LoadClient(const LoadPlan& plan, std::optional<config::TlsMaterial> tls)
     : plan_(plan),
@@ -66,15 +143,8 @@ LoadClient::~LoadClient() {
   }
 }
 
-// The number of a panel's frame in its stream, from 1: message after message, in each the panels in order.
-std::uint64_t LoadClient::Sequence(std::size_t panel, std::uint64_t slot) const {
-  const std::uint64_t frames = plan_.frames_per_message;
-  const std::uint64_t message = slot / frames * panels_per_stream_ + panel % panels_per_stream_;
-  return message * frames + slot % frames + 1;
-}
-
-std::unique_ptr<LoadClient::Connection> LoadClient::MakeConnection(std::size_t index, const char* method) {
-  auto connection = std::make_unique<Connection>(index);
+absl::StatusOr<LoadClient::Connection*> LoadClient::Start(const char* method) {
+  Connection& connection = *connections_.emplace_back(std::make_unique<Connection>(connections_.size()));
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a TCP connection for each
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
@@ -82,55 +152,52 @@ std::unique_ptr<LoadClient::Connection> LoadClient::MakeConnection(std::size_t i
   arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (tls_) credentials = grpc::SslCredentials({tls_->ca_pem, tls_->key_pem, tls_->certificate_pem});
-  connection->stub = std::make_unique<grpc::GenericStub>(
+  connection.stub = std::make_unique<grpc::GenericStub>(
       grpc::CreateCustomChannel(plan_.connection.aggregator, credentials, arguments));
-  connection->stream = connection->stub->PrepareCall(&connection->context, method, &queue_);
-  connection->stream->StartCall(&connection->started);
-  return connection;
+  connection.stream = connection.stub->PrepareCall(&connection.context, method, &queue_);
+  connection.stream->StartCall(&connection.written);
+  RETURN_IF_ERROR(Await(connection.written));
+  return &connection;
+}
+
+absl::Status LoadClient::Await(const Event& awaited) {
+  const gpr_timespec deadline = Within(kConnectMs);
+  void* tag = nullptr;
+  bool ok = true;
+  while (tag != &awaited && ok) {
+    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
+      return FromPeer(absl::UnavailableError("no answer within 5 s"), plan_.connection);
+    }
+  }
+  if (ok) return absl::OkStatus();
+  Connection& ended = *connections_[static_cast<Event*>(tag)->stream];
+  ended.stream->Finish(&ended.status, &ended.written);
+  RETURN_IF_ERROR(Await(ended.written));
+  return FromPeer(
+      ended.status.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "it ended the stream") : ended.status,
+      plan_.connection);
 }
 
 absl::Status LoadClient::Open() {
   for (std::size_t i = 0; i < streams_; ++i) {
-    connections_.push_back(MakeConnection(i, "/tributary.v1.FusionService/Report"));
+    ASSIGN_OR_RETURN(Connection* const panel, Start("/tributary.v1.FusionService/Report"));
+    panel->stream->Write(Encode(Greeting(i)), &panel->written);
+    RETURN_IF_ERROR(Await(panel->written));
+    panel->stream->Read(&panel->incoming, &panel->read);
+    RETURN_IF_ERROR(Await(panel->read));
+    panel->stream->Read(&panel->incoming, &panel->read);
   }
-  connections_.push_back(MakeConnection(watcher(), "/tributary.v1.FusionService/Watch"));
-  std::size_t greeted = 0;
-  const auto deadline = std::chrono::system_clock::now() + kConnectTimeout;
-  while (greeted < connections_.size()) {
-    void* tag = nullptr;
-    bool ok = false;
-    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
-      return FromPeer(absl::UnavailableError("no answer within 5 s"), plan_.connection);
-    }
-    const Event& event = *static_cast<Event*>(tag);
-    Connection& connection = *connections_[event.stream];
-    if (!ok) {
-      grpc::Status status;
-      Event finished{Event::kFinished, 0};
-      connection.stream->Finish(&status, &finished);
-      while (tag != &finished && queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::GOT_EVENT) {
-      }
-      return FromPeer(status, plan_.connection);
-    }
-    const bool watches = event.stream == watcher();
-    const auto read = [&connection] { connection.stream->Read(&connection.incoming, &connection.read); };
-    if (event.kind == Event::kStarted && watches) {
-      v1::WatchRequest request;
-      request.set_site(plan_.site);
-      request.set_max_rate_hz(plan_.watch_rate_hz);
-      connection.stream->WriteLast(Encode(request), grpc::WriteOptions(), &connection.written);
-      read();
-    } else if (event.kind == Event::kStarted) {
-      connection.stream->Write(Encode(Greeting(event.stream)), &connection.written);
-    } else if (event.kind == Event::kWritten && watches) {
-      ++greeted;
-    } else {
-      if (event.kind == Event::kRead && !watches) ++greeted;
-      read();
-    }
-  }
+  ASSIGN_OR_RETURN(Connection* const watch, Start("/tributary.v1.FusionService/Watch"));
+  v1::WatchRequest request;
+  request.set_site(plan_.site);
+  request.set_max_rate_hz(plan_.watch_rate_hz);
+  watch->stream->WriteLast(Encode(request), grpc::WriteOptions(), &watch->written);
+  RETURN_IF_ERROR(Await(watch->written));
+  watch->stream->Read(&watch->incoming, &watch->read);
   return absl::OkStatus();
 }
+
+std::size_t LoadClient::message_bytes() const { return messages_.front().bytes().size(); }
 
 v1::ReportRequest LoadClient::Greeting(std::size_t stream) const {
   v1::ReportRequest request;
@@ -200,21 +267,16 @@ bool LoadClient::Step(gpr_timespec deadline) {
     broken_ = FromPeer(absl::UnavailableError("the connection broke"), plan_.connection);
     return true;
   }
-  if (event.kind == Event::kRead) {
+  if (&event == &connection.read) {
     const bool watches = event.stream == watcher();
     watches ? OnSlot(connection) : OnAcknowledged(connection);
     connection.stream->Read(&connection.incoming, &connection.read);
     if (watches || !flat_out()) return true;
     for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
-  } else if (event.kind == Event::kWritten && event.stream != watcher()) {
+  } else if (event.stream != watcher()) {
     connection.writing = false;
-    if (!connection.waiting.empty()) {
-      grpc::ByteBuffer bytes = std::move(connection.waiting.front());
-      connection.waiting.pop_front();
-      Write(connection, std::move(bytes));
-    } else if (flat_out()) {
-      SendFlatOut(event.stream);
-    }
+    WriteNext(connection);
+    if (flat_out()) SendFlatOut(event.stream);
   }
   return true;
 }
@@ -251,7 +313,7 @@ void LoadClient::SendDueSlots() {
     // Slower than the site's slots, epochs are left out; faster, they run ahead.
     next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(stamp_ns));
     for (std::size_t i = 0; i < plan_.panels; ++i) {
-      messages_[i].Stamp(frame, Sequence(i, next_slot_), next_epoch_, stamp_ns);
+      messages_[i].Stamp(frame, next_epoch_, stamp_ns);
       if (frame + 1 == plan_.frames_per_message) Send(i);
     }
     ++next_slot_;
@@ -273,29 +335,27 @@ void LoadClient::SendFlatOut(std::size_t stream) {
   const std::int64_t stamp_ns = clock_.UnixNs();
   for (std::size_t frame = 0; frame < frames; ++frame) {
     const std::uint64_t slot = connection.messages / panels_per_stream_ * frames + frame;
-    messages_[panel].Stamp(frame, Sequence(panel, slot), next_epoch_ + slot, stamp_ns);
+    messages_[panel].Stamp(frame, next_epoch_ + slot, stamp_ns);
   }
   Send(panel);
 }
 
 void LoadClient::Send(std::size_t panel) {
   Connection& connection = *connections_[panel / panels_per_stream_];
+  messages_[panel].Number(connection.messages++ * plan_.frames_per_message + 1);
   const std::string& bytes = messages_[panel].bytes();
-  ++connection.messages;
   counts_.frames_sent += plan_.frames_per_message;
   if (panel == 0) counts_.slots_sent += plan_.frames_per_message;
   grpc::Slice slice(bytes.data(), bytes.size());
-  grpc::ByteBuffer buffer(&slice, 1);
-  if (connection.writing) {
-    connection.waiting.push_back(std::move(buffer));
-  } else {
-    Write(connection, std::move(buffer));
-  }
+  connection.waiting.emplace_back(&slice, 1);
+  WriteNext(connection);
 }
 
-void LoadClient::Write(Connection& connection, grpc::ByteBuffer bytes) {
+void LoadClient::WriteNext(Connection& connection) {
+  if (connection.writing || connection.waiting.empty()) return;
   connection.writing = true;
-  connection.stream->Write(bytes, &connection.written);
+  connection.stream->Write(connection.waiting.front(), &connection.written);
+  connection.waiting.pop_front();
 }
 
 }  // namespace tributary::cli

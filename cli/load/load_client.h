@@ -16,7 +16,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
-#include "cli/load/load_message.h"
 #include "core/estimate/slot_length.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
@@ -50,6 +49,8 @@ struct LoadCounts {
   std::string first_refusal;
 };
 
+class LoadMessage;
+
 // One thread drives all streams: it writes, reads acknowledgements and receives slots. Each panel has a TCP
 // connection of its own, the watcher another.
 class LoadClient {
@@ -64,12 +65,11 @@ class LoadClient {
   absl::Status Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency);
 
   const LoadCounts& counts() const { return counts_; }
-  std::size_t message_bytes() const { return messages_.front().bytes().size(); }
+  std::size_t message_bytes() const;
 
  private:
-  // What an event of the queue is about; its address is the tag.
+  // The queue gives its address back as the tag.
   struct Event {
-    enum Kind { kStarted, kWritten, kRead, kFinished } kind;
     std::size_t stream;  // index; the watcher is the last
   };
 
@@ -77,25 +77,26 @@ class LoadClient {
     std::unique_ptr<grpc::GenericStub> stub;
     grpc::ClientContext context;
     std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+    grpc::Status status;  // once it has ended
     grpc::ByteBuffer incoming;
-    Event started, written, read;
+    Event written, read;
     bool writing = false;
     std::deque<grpc::ByteBuffer> waiting;  // behind the write that is under way
     std::uint64_t messages = 0;
     std::uint64_t acknowledged = 0;  // sequence
 
-    explicit Connection(std::size_t index)
-        : started{Event::kStarted, index}, written{Event::kWritten, index}, read{Event::kRead, index} {}
+    explicit Connection(std::size_t index) : written{index}, read{index} {}
   };
 
   LoadClient(const LoadPlan& plan, std::optional<config::TlsMaterial> tls);
 
   bool flat_out() const { return plan_.rate_hz == 0; }
   std::size_t watcher() const { return streams_; }
-  std::uint64_t Sequence(std::size_t panel, std::uint64_t slot) const;
 
   absl::Status Open();
-  std::unique_ptr<Connection> MakeConnection(std::size_t index, const char* method);
+  absl::StatusOr<Connection*> Start(const char* method);
+  // While the streams are opened, one after the other. An error is the one that the peer gives.
+  absl::Status Await(const Event& awaited);
   v1::ReportRequest Greeting(std::size_t stream) const;
   // Handles one event or returns false at the deadline.
   bool Step(gpr_timespec deadline);
@@ -106,7 +107,7 @@ class LoadClient {
   void SendDueSlots();
   void SendFlatOut(std::size_t stream);
   void Send(std::size_t panel);
-  void Write(Connection& connection, grpc::ByteBuffer bytes);
+  void WriteNext(Connection& connection);
   bool SlotIsOut() const;
 
   const LoadPlan plan_;
