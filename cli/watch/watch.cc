@@ -1,8 +1,8 @@
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -70,7 +70,13 @@ class WatchSession {
   }
 
   // Empty until the first slot has come.
-  std::optional<WatchView> View();
+  std::optional<WatchView> View() const {
+    const runtime::MutexLock lock(mutex_);
+    if (first_steady_ns_ == 0) return std::nullopt;
+    WatchView view = latest_;
+    view.figures = statistics_.figures();
+    return view;
+  }
 
  private:
   void Run();
@@ -91,18 +97,11 @@ class WatchSession {
   std::int64_t first_steady_ns_ GUARDED_BY(mutex_) = 0;
   std::optional<absl::Status> status_ GUARDED_BY(mutex_);
 
-  // The viewer's: for the rate since the last second.
-  std::uint64_t viewed_fused_ = 0;
-  double viewed_seconds_ = 0;
-  double recent_fused_per_s_ = 0;
-
   std::jthread thread_;  // last: it uses everything above
 };
 
 void WatchSession::Run() {
-  const auto take = [this](const wire::WatchedSlot& slot, const std::vector<std::string>& leaves) {
-    Take(slot, leaves);
-  };
+  const auto take = std::bind_front(&WatchSession::Take, this);
   const auto lost = [this](const absl::Status& error) {
     const runtime::MutexLock lock(mutex_);
     latest_.note = absl::StrCat("link lost (", error.message(), "), trying again");
@@ -137,24 +136,6 @@ void WatchSession::Take(const wire::WatchedSlot& slot, const std::vector<std::st
   }
 }
 
-std::optional<WatchView> WatchSession::View() {
-  WatchView view;
-  {
-    const runtime::MutexLock lock(mutex_);
-    if (first_steady_ns_ == 0) return std::nullopt;
-    view = latest_;
-    view.figures = statistics_.figures();
-  }
-  const double elapsed_s = view.figures.seconds - viewed_seconds_;
-  if (elapsed_s >= 1) {
-    recent_fused_per_s_ = static_cast<double>(view.figures.fused - viewed_fused_) / elapsed_s;
-    viewed_seconds_ = view.figures.seconds;
-    viewed_fused_ = view.figures.fused;
-  }
-  view.fused_per_s = viewed_seconds_ > 0 ? recent_fused_per_s_ : view.figures.fused_per_s;
-  return view;
-}
-
 struct WatchArguments {
   ConnectionArguments connection;
   WatchSession::Options session;
@@ -175,8 +156,14 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  void Show(const WatchView& view, const Truth& truth) {
+  void Show(WatchView view, const Truth& truth) {
     if (quiet_) return;
+    const double elapsed_s = view.figures.seconds - second_.seconds;
+    if (elapsed_s >= 1) {
+      recent_fused_per_s_ = static_cast<double>(view.figures.fused - second_.fused) / elapsed_s;
+      second_ = view.figures;
+    }
+    view.fused_per_s = second_.seconds > 0 ? recent_fused_per_s_ : view.figures.fused_per_s;
     if (terminal_) {
       std::string frame = "\x1b[H";
       for (const std::string& line : TableLines(view, truth)) frame += line + "\x1b[K\n";
@@ -192,20 +179,10 @@ class Screen {
  private:
   const bool quiet_;
   const bool terminal_;
+  WatchFigures second_;  // when the last full second was shown
+  double recent_fused_per_s_ = 0;
   double next_line_s_ = 0;
 };
-
-// Ctrl-C and SIGTERM end the watch in an orderly way; they are blocked in all threads and asked for here.
-// True if one came.
-bool WaitForSignal(std::int64_t ns) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGHUP);
-  const timespec wait{ns / 1'000'000'000, ns % 1'000'000'000};
-  return sigtimedwait(&signals, nullptr, &wait) > 0;
-}
 
 absl::Status Watch(const WatchArguments& arguments) {
   runtime::BlockSignals();
@@ -222,21 +199,20 @@ absl::Status Watch(const WatchArguments& arguments) {
   }
   ASSIGN_OR_RETURN(const auto channel, Connect(arguments.connection));
 
-  constexpr std::int64_t kFrameNs = 100'000'000;
   constexpr std::int64_t kFirstSlotNs = 15'000'000'000;
   const runtime::SystemClock clock;
   const std::int64_t started_ns = clock.SteadyNs();
   WatchSession session(options, channel, truth);
   {
     Screen screen(options.print_slots);
-    while (!session.done() && std::ferror(stdout) == 0 && !WaitForSignal(kFrameNs)) {
+    bool hung_up = false;
+    const auto show = [&] {
+      if (hung_up || session.done() || std::ferror(stdout) != 0) return true;
       const auto view = session.View();
-      if (view) {
-        screen.Show(*view, truth);
-      } else if (options.seconds > 0 && clock.SteadyNs() - started_ns >= kFirstSlotNs) {
-        break;
-      }
-    }
+      if (view) screen.Show(*view, truth);
+      return !view && options.seconds > 0 && clock.SteadyNs() - started_ns >= kFirstSlotNs;
+    };
+    runtime::RunUntilStopped([&hung_up] { hung_up = true; }, [] { return true; }, show);
   }
   session.Stop();
   if (absl::Status status = session.status(); !status.ok()) return FromPeer(status, arguments.connection);
