@@ -45,15 +45,14 @@ void NeedBoard(const accelerator::AcceleratorConfig& choice, DoctorOptions& opti
   if (options.xclbin.empty()) options.xclbin = choice.xrt.xclbin;
 }
 
-void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options, ConnectionArguments& connection) {
+void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
   for (const panel::PanelConfig& panel : config.panels) NeedBoard(panel.accelerator, options);
   if (config.fusion) NeedBoard(config.fusion->accelerator, options);
-  connection.aggregator = config.aggregator;
-  connection.tls = config.tls.value_or(config::TlsFiles());
+  options.connection = {config.aggregator, config.tls.value_or(config::TlsFiles())};
   options.site = config.site;
   options.slot = config.slot;
   if (!config.federation) return;
-  if (config.panels.empty()) connection.aggregator = config.federation->aggregator;
+  if (config.panels.empty()) options.connection.aggregator = config.federation->aggregator;
   if (options.data_folder.empty() && !config.federation->state.empty()) {
     options.data_folder = std::filesystem::path(config.federation->state).parent_path();
   }
@@ -62,11 +61,11 @@ void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options, Connectio
 // Reads `options.config` and the files that it names. Sets what the configuration needs: whether a board and
 // with which xclbin, the aggregator and its certificates, the site, the folder that must have room. An xclbin
 // and a folder of the command line stay.
-void CheckConfiguration(DoctorOptions& options, ConnectionArguments& connection, DoctorReport& report) {
+void CheckConfiguration(DoctorOptions& options, DoctorReport& report) {
   const absl::StatusOr<node::NodeConfig> config = node::ReadNodeConfig(options.config);
   if (!config.ok()) return AddFaults("configuration", config.status(), "Correct the configuration", report);
   report.Ok("configuration", options.config + ": no fault");
-  TakeNeeds(*config, options, connection);
+  TakeNeeds(*config, options);
   const runtime::SystemClock clock;
   const absl::Status files = node::PrepareNode(options.config, clock).status();
   if (files.ok()) return report.Ok("files", "models, images and certificates can be used");
@@ -111,10 +110,10 @@ void CheckDisk(const std::string& folder, DoctorReport& report) {
   }
 }
 
-DoctorReport Examine(DoctorOptions options, ConnectionArguments connection) {
+DoctorReport Examine(DoctorOptions options) {
   DoctorReport report;
   options.needs_board = !options.xclbin.empty();
-  if (!options.config.empty()) CheckConfiguration(options, connection, report);
+  if (!options.config.empty()) CheckConfiguration(options, report);
   if (options.needs_board) {
     CheckBoard(options, report);
   } else {
@@ -123,11 +122,11 @@ DoctorReport Examine(DoctorOptions options, ConnectionArguments connection) {
                          : "not needed: the configuration uses no board");
   }
   report.lines.push_back(CheckSynchronisation(options.slot));
-  if (connection.aggregator.empty()) {
+  if (options.connection.aggregator.empty()) {
     report.Warning("aggregator", "not asked, and its clock not compared",
                    "Give --config FILE or --aggregator HOST:PORT");
-  } else if (CheckAggregator(connection, options.site, report)) {
-    report.lines.push_back(CheckOffset(connection, options.slot));
+  } else if (CheckAggregator(options.connection, options.site, report)) {
+    report.lines.push_back(CheckOffset(options.connection, options.slot));
   }
   CheckDisk(options.data_folder.empty() ? "." : options.data_folder, report);
   return report;
@@ -135,12 +134,11 @@ DoctorReport Examine(DoctorOptions options, ConnectionArguments connection) {
 
 struct DoctorArguments {
   DoctorOptions options;
-  ConnectionArguments connection;
   bool json = false;
 };
 
 absl::Status Doctor(const DoctorArguments& arguments) {
-  const DoctorReport report = Examine(arguments.options, arguments.connection);
+  const DoctorReport report = Examine(arguments.options);
   std::cout << (arguments.json ? report.Json() : report.Text());
   return report.has_fault() ? AlreadyReported(runtime::kExitUnavailable) : absl::OkStatus();
 }
@@ -175,7 +173,6 @@ void AddDoctorCommand(Commands& program) {
   auto [command, arguments] = program.Add<DoctorArguments>(
       "doctor", "Check whether this machine is ready to run a node, with a board or without", Doctor);
   DoctorOptions& options = arguments.options;
-  arguments.connection.aggregator.clear();
   command.Text("--config", options.config, "FILE",
                "Configuration of the node; it decides whether a board is needed, and names the aggregator");
   command.Text("--xclbin", options.xclbin, "FILE", "Bitstream of the board, to check the board with it");
@@ -183,7 +180,7 @@ void AddDoctorCommand(Commands& program) {
   command.Number("--memory-bytes", options.memory_bytes, "BYTES", "Contiguous memory that the node needs");
   command.Text("--data", options.data_folder, "FOLDER", "Folder of spool and logs; its disk must have room");
   command.SlotLength(options.slot);
-  command.Connection(arguments.connection);
+  command.Connection(options.connection);
   command.Json(arguments.json, "Print JSON instead of lines");
   command.Examples(
       "Examples:\n"

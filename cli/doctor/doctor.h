@@ -43,6 +43,7 @@ struct DoctorReport {
 };
 
 struct DoctorOptions {
+  ConnectionArguments connection = {.aggregator = ""};
   std::string config;         // of a node; empty: none
   bool needs_board = false;   // else the absence of XRT is no fault
   std::string site;           // that the aggregator must have; empty: any
