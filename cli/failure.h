@@ -5,8 +5,6 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 
 namespace tributary::cli {
 
@@ -18,13 +16,6 @@ absl::Status WithExitCode(absl::Status status, int exit_code);
 
 // Ends the command with `exit_code` and without an error line: what it printed says all. OK for 0.
 absl::Status AlreadyReported(int exit_code);
-
-// The result; an error gets "NAME: " before its message.
-template <class T>
-absl::StatusOr<T> Named(const std::string& name, absl::StatusOr<T> result) {
-  if (result.ok()) return result;
-  return absl::Status(result.status().code(), absl::StrCat(name, ": ", result.status().message()));
-}
 
 // WriteFileAtomically for what the command was asked to write.
 absl::Status WriteOutput(const std::string& path, std::string_view content);

@@ -9,12 +9,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
-#include "cli/failure.h"
 #include "cli/table.h"
 #include "core/estimate/conflation.h"
 #include "core/nn/beacon/beacon_network.h"
 #include "core/nn/beacon/trilateration.h"
 #include "core/runtime/file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
 #include "node/workload/workload.h"
@@ -22,18 +22,9 @@
 namespace tributary::cli {
 namespace {
 
-struct BeaconErrors {
-  PositionErrors network;
-  PositionErrors gauss_newton;
-
-  BeaconFigures Figures() const { return {network.Figures(), gauss_newton.Figures()}; }
-};
-
-// One board: its workload, and its errors so far.
 struct Board {
   std::vector<int> anchors;
   std::unique_ptr<workload::Workload> workload;
-  BeaconErrors errors;
 };
 
 absl::StatusOr<std::vector<Board>> MakeBoards(std::span<const nn::BeaconNetwork> networks,
@@ -51,7 +42,7 @@ absl::StatusOr<std::vector<Board>> MakeBoards(std::span<const nn::BeaconNetwork>
     ASSIGN_OR_RETURN(auto accelerator,
                      accelerator::CreateAccelerator({.format = format, .max_batch = 1}, network));
     ASSIGN_OR_RETURN(auto workload, workload::CreateBeacon(std::move(accelerator), network));
-    boards.push_back({{network.anchors.begin(), network.anchors.end()}, std::move(workload), {}});
+    boards.push_back({{network.anchors.begin(), network.anchors.end()}, std::move(workload)});
   }
   return boards;
 }
@@ -79,7 +70,8 @@ absl::StatusOr<estimate::Gaussian<2>> RunBoard(Board& board, const scene::RangeR
   return estimate::Gaussian<2>::FromTuple(tuples.means.data(), tuples.cholesky.data());
 }
 
-nlohmann::ordered_json ToJson(const ErrorFigures& figures) {
+nlohmann::ordered_json ToJson(const PositionErrors& errors) {
+  const ErrorFigures figures = errors.Figures();
   nlohmann::ordered_json json{{"mean_m", figures.mean_m}, {"p90_m", figures.p90_m}};
   if (figures.nees > 0.0) json["nees"] = figures.nees;
   return json;
@@ -102,7 +94,7 @@ absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const nn::BeaconNetwo
 
   double height_m = 0;
   for (const auto& sample : samples) height_m += sample.truth_m[2] / static_cast<double>(samples.size());
-  BeaconErrors fused;
+  BeaconEvaluation evaluation{samples.size(), std::vector<BeaconErrors>(boards.size()), {}, height_m};
   source::SensorFrame frame;
   estimate::TupleFrame tuples;
   for (const auto& sample : samples) {
@@ -112,17 +104,15 @@ absl::StatusOr<BeaconEvaluation> EvaluateBeacons(std::span<const nn::BeaconNetwo
       if (position) errors.gauss_newton.Add(*position, truth);
     };
     std::vector<estimate::Gaussian<2>> estimates;
-    for (Board& board : boards) {
-      ASSIGN_OR_RETURN(estimates.emplace_back(), RunBoard(board, *sample.row, tag, frame, tuples));
-      board.errors.network.Add(estimates.back(), truth);
-      add_gauss_newton(board.anchors, board.errors);
+    for (std::size_t i = 0; i < boards.size(); ++i) {
+      ASSIGN_OR_RETURN(estimates.emplace_back(), RunBoard(boards[i], *sample.row, tag, frame, tuples));
+      evaluation.boards[i].network.Add(estimates.back(), truth);
+      add_gauss_newton(boards[i].anchors, evaluation.boards[i]);
     }
     ASSIGN_OR_RETURN(const auto conflated, estimate::Conflate<2>(estimates));
-    fused.network.Add(conflated, truth);
-    add_gauss_newton(all_anchors, fused);
+    evaluation.fused.network.Add(conflated, truth);
+    add_gauss_newton(all_anchors, evaluation.fused);
   }
-  BeaconEvaluation evaluation{samples.size(), {}, fused.Figures(), height_m};
-  for (const Board& board : boards) evaluation.boards.push_back(board.errors.Figures());
   return evaluation;
 }
 
@@ -147,10 +137,10 @@ std::string ToTable(const BeaconEvaluation& evaluation, std::span<const nn::Beac
   Table table({Left("anchors"), Right("mean m"), Right("p90 m"), Right("NEES"), Right("Gauss-Newton"),
                Right("p90 m")});
   const auto fixed = [](double value) { return absl::StrFormat("%.3f", value); };
-  const auto add = [&](const std::string& name, const BeaconFigures& figures) {
-    table.Add(name, fixed(figures.network.mean_m), fixed(figures.network.p90_m),
-              absl::StrFormat("%.2f", figures.network.nees), fixed(figures.gauss_newton.mean_m),
-              fixed(figures.gauss_newton.p90_m));
+  const auto add = [&](const std::string& name, const BeaconErrors& errors) {
+    const ErrorFigures network = errors.network.Figures(), gauss_newton = errors.gauss_newton.Figures();
+    table.Add(name, fixed(network.mean_m), fixed(network.p90_m), absl::StrFormat("%.2f", network.nees),
+              fixed(gauss_newton.mean_m), fixed(gauss_newton.p90_m));
   };
   for (std::size_t i = 0; i < networks.size(); ++i) {
     add(absl::StrJoin(networks[i].anchors, ","), evaluation.boards[i]);
@@ -174,7 +164,7 @@ absl::Status Evaluate(const EvaluateBeaconArguments& arguments) {
   std::vector<nn::BeaconNetwork> networks;
   for (const std::string& path : arguments.models) {
     ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
-    ASSIGN_OR_RETURN(networks.emplace_back(), Named(path, nn::DecodeBeacon(file)));
+    ASSIGN_OR_RETURN(networks.emplace_back(), WithContext(path, nn::DecodeBeacon(file)));
   }
   ASSIGN_OR_RETURN(const auto recording, BeaconRecording::Load(arguments.ranges, arguments.truth));
   ASSIGN_OR_RETURN(const auto figures, EvaluateBeacons(networks, recording, arguments.evaluation));

@@ -16,15 +16,15 @@
 
 namespace tributary::cli {
 
-struct BeaconFigures {
-  ErrorFigures network;
-  ErrorFigures gauss_newton;
+struct BeaconErrors {
+  PositionErrors network;
+  PositionErrors gauss_newton;
 };
 
 struct BeaconEvaluation {
   std::size_t samples = 0;
-  std::vector<BeaconFigures> boards;   // in the order of the networks
-  BeaconFigures fused;                 // conflation of the boards; the ranges of all boards' anchors together
+  std::vector<BeaconErrors> boards;    // in the order of the networks
+  BeaconErrors fused;                  // conflation of the boards; the ranges of all boards' anchors together
   double gauss_newton_height_m = 0.0;  // the tag's mean true height
 };
 

@@ -64,12 +64,12 @@ TEST_F(BeaconRecordingTest, FourBoardsBeatTheBestOfThemAndGaussNewton) {
   }
   const auto figures = EvaluateBeacons(networks, *recording_, {.part = {.start = 0.5, .end = 1.0}});
   ASSERT_TRUE(figures.ok()) << figures.status();
-  EXPECT_LT(figures->fused.network.mean_m, 0.10);
-  EXPECT_LT(figures->fused.network.mean_m, figures->fused.gauss_newton.mean_m);
-  for (const BeaconFigures& board : figures->boards)
-    EXPECT_LT(figures->fused.network.mean_m, board.network.mean_m);
-  EXPECT_GT(figures->fused.network.nees, 1.0);
-  EXPECT_LT(figures->fused.network.nees, 4.0);
+  const ErrorFigures fused = figures->fused.network.Figures();
+  EXPECT_LT(fused.mean_m, 0.10);
+  EXPECT_LT(fused.mean_m, figures->fused.gauss_newton.Figures().mean_m);
+  for (const BeaconErrors& board : figures->boards) EXPECT_LT(fused.mean_m, board.network.Figures().mean_m);
+  EXPECT_GT(fused.nees, 1.0);
+  EXPECT_LT(fused.nees, 4.0);
 }
 
 TEST_F(BeaconRecordingTest, RefusesBoardsOfDifferentTags) {

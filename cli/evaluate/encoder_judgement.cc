@@ -6,10 +6,10 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "core/images/image_set.h"
 #include "core/nn/encoder/encoder_file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::cli {
@@ -69,7 +69,7 @@ struct EvaluateEncoderArguments {
 
 absl::Status Evaluate(const EvaluateEncoderArguments& arguments) {
   ASSIGN_OR_RETURN(const auto file, ReadModelSource(arguments.model, arguments.connection));
-  ASSIGN_OR_RETURN(const auto encoder, Named(arguments.model, nn::DecodeEncoder(file)));
+  ASSIGN_OR_RETURN(const auto encoder, WithContext(arguments.model, nn::DecodeEncoder(file)));
   ASSIGN_OR_RETURN(const auto train,
                    images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining));
   ASSIGN_OR_RETURN(const auto test,

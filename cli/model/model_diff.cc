@@ -8,10 +8,10 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "cli/table.h"
 #include "core/parameters/flat_model.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::cli {
@@ -53,7 +53,7 @@ nlohmann::ordered_json Compare(const std::string& name, std::span<const float> f
 
 absl::StatusOr<parameters::FlatModel> Load(const std::string& source, const ConnectionArguments& connection) {
   ASSIGN_OR_RETURN(const std::string file, ReadModelSource(source, connection));
-  return Named(source, parameters::DecodeFlatModel(file));
+  return WithContext(source, parameters::DecodeFlatModel(file));
 }
 
 std::string TensorsText(const nlohmann::ordered_json& tensors) {

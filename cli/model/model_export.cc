@@ -8,6 +8,7 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::cli {
@@ -36,7 +37,7 @@ absl::Status Write(const std::string& path, const std::string& content) {
 absl::Status WriteOnnx(const ModelExportArguments& arguments, const parameters::TensorSet& set) {
   ASSIGN_OR_RETURN(
       const nn::EncoderFile encoder,
-      Named(arguments.model + ": only encoders can be written as ONNX", nn::EncoderFromTensors(set)));
+      WithContext(arguments.model + ": only encoders can be written as ONNX", nn::EncoderFromTensors(set)));
   ASSIGN_OR_RETURN(const std::string onnx, EncodeOnnx(encoder, set.metadata));
   return Write(arguments.onnx, onnx);
 }

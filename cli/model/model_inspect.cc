@@ -9,12 +9,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
-#include "cli/failure.h"
 #include "cli/model/model_source.h"
 #include "cli/model/onnx_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/parameters/tensor.h"
 #include "core/runtime/file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "core/wire/peer.h"
@@ -95,7 +95,7 @@ absl::StatusOr<parameters::TensorSet> ReadTensors(const std::string& path,
                                                   const ConnectionArguments& connection) {
   if (IsOfARun(path)) return ReadDescribedModel(path, connection);
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
-  return Named(path, parameters::DecodeSafetensors(file));
+  return WithContext(path, parameters::DecodeSafetensors(file));
 }
 
 absl::Status Inspect(const ModelInspectArguments& arguments) {
@@ -104,7 +104,7 @@ absl::Status Inspect(const ModelInspectArguments& arguments) {
   ordered_json model;
   if (onnx) {
     ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
-    ASSIGN_OR_RETURN(model, Named(path, SummariseOnnx(file)));
+    ASSIGN_OR_RETURN(model, WithContext(path, SummariseOnnx(file)));
   } else {
     ASSIGN_OR_RETURN(const auto set, ReadTensors(path, arguments.connection));
     model = SummariseTensors(set);

@@ -18,6 +18,7 @@
 #include "core/parameters/crc32c.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -108,7 +109,7 @@ absl::StatusOr<std::string> ReadModelSource(const std::string& source,
 absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& source,
                                                          const ConnectionArguments& connection) {
   ASSIGN_OR_RETURN(const SourceFile file, Read(source, connection));
-  ASSIGN_OR_RETURN(parameters::TensorSet set, Named(source, parameters::DecodeSafetensors(file.bytes)));
+  ASSIGN_OR_RETURN(parameters::TensorSet set, WithContext(source, parameters::DecodeSafetensors(file.bytes)));
   Describe(set, file.origin);
   return set;
 }
@@ -128,7 +129,7 @@ absl::StatusOr<std::string> FindModelFile(const std::string& given) {
 absl::StatusOr<LoadedPositioningModel> LoadPositioningModel(const std::string& given) {
   ASSIGN_OR_RETURN(std::string path, FindModelFile(given));
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
-  ASSIGN_OR_RETURN(nn::PositioningNetwork network, Named(path, nn::DecodePositioning(file)));
+  ASSIGN_OR_RETURN(nn::PositioningNetwork network, WithContext(path, nn::DecodePositioning(file)));
   return LoadedPositioningModel{std::move(path), std::move(network)};
 }
 

@@ -13,6 +13,7 @@
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/parameters/npy.h"
 #include "core/runtime/file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
 
@@ -30,7 +31,7 @@ struct InferArguments {
 
 absl::StatusOr<parameters::NpyArray> ReadFeatures(const std::string& path) {
   ASSIGN_OR_RETURN(const auto file, runtime::ReadFile(path, std::size_t{16} << 30));
-  ASSIGN_OR_RETURN(parameters::NpyArray array, Named(path, parameters::DecodeNpy(file)));
+  ASSIGN_OR_RETURN(parameters::NpyArray array, WithContext(path, parameters::DecodeNpy(file)));
   if (array.shape.size() != 2 || array.shape[1] != nn::PositioningNetwork::kInputs) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": the array is not [n, ", nn::PositioningNetwork::kInputs, "]"));

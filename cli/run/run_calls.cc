@@ -52,24 +52,16 @@ absl::Status List(const RunArguments& arguments) {
                      RunsText);
 }
 
-template <class Request, class Response>
-using RunMethod = grpc::Status (RunStub::*)(grpc::ClientContext*, const Request&, Response*);
-
 template <class Request, class Response, class Text>
-absl::Status CallForRun(const RunArguments& arguments, RunMethod<Request, Response> method,
+absl::Status CallForRun(const RunArguments& arguments,
+                        grpc::Status (RunStub::*method)(grpc::ClientContext*, const Request&, Response*),
                         const Text& text) {
   Request request;
   request.set_run(arguments.run);
   return PrintAnswer(arguments.connection, arguments.json, method, request, text);
 }
 
-absl::Status Show(const RunArguments& arguments) { return CallForRun(arguments, &RunStub::GetRun, RunText); }
-
-template <class Request, class Response>
-absl::Status Control(const RunArguments& arguments, RunMethod<Request, Response> method) {
-  return CallForRun(arguments, method,
-                    [](const Response& response) { return RunSummary(response.run()) + "\n"; });
-}
+constexpr auto kSummary = [](const auto& response) { return RunSummary(response.run()) + "\n"; };
 
 void AddForRun(Commands& run, const std::string& name, const std::string& description,
                absl::Status (*action)(const RunArguments&), const std::string& json_help,
@@ -92,21 +84,26 @@ void AddRunListCommand(Commands& run) {
 }
 
 void AddRunShowCommand(Commands& run) {
-  AddForRun(run, "show", "Show a run: where it stands, its nodes, its rounds", Show,
-            "Print one JSON object, with the configuration of the run", " --json | jq '.history[].loss'");
+  AddForRun(
+      run, "show", "Show a run: where it stands, its nodes, its rounds",
+      [](const RunArguments& arguments) { return CallForRun(arguments, &RunStub::GetRun, RunText); },
+      "Print one JSON object, with the configuration of the run", " --json | jq '.history[].loss'");
 }
 
 void AddRunControlCommands(Commands& run) {
   const std::string json_help = "Print the run as JSON";
   AddForRun(
       run, "pause", "Let the round under way end and start no other",
-      [](const RunArguments& arguments) { return Control(arguments, &RunStub::PauseRun); }, json_help, "");
+      [](const RunArguments& given) { return CallForRun(given, &RunStub::PauseRun, kSummary); }, json_help,
+      "");
   AddForRun(
       run, "resume", "Go on with a paused run",
-      [](const RunArguments& arguments) { return Control(arguments, &RunStub::ResumeRun); }, json_help, "");
+      [](const RunArguments& given) { return CallForRun(given, &RunStub::ResumeRun, kSummary); }, json_help,
+      "");
   AddForRun(
       run, "stop", "End a run for good",
-      [](const RunArguments& arguments) { return Control(arguments, &RunStub::StopRun); }, json_help, "");
+      [](const RunArguments& given) { return CallForRun(given, &RunStub::StopRun, kSummary); }, json_help,
+      "");
 }
 
 }  // namespace tributary::cli

@@ -17,6 +17,7 @@
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/runtime/process.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "tributary/v1/run.grpc.pb.h"
@@ -52,7 +53,7 @@ struct RunStartArguments {
 // Checked here, where the file has a name.
 absl::StatusOr<std::string> ReadModel(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(path));
-  RETURN_IF_ERROR(Named(path, parameters::DecodeFlatModel(file)).status());
+  RETURN_IF_ERROR(WithContext(path, parameters::DecodeFlatModel(file)).status());
   // The run's models would say that they are of the run that made this one.
   ASSIGN_OR_RETURN(parameters::TensorSet set, parameters::DecodeSafetensors(file));
   RemoveDescription(set);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/failure.h"
 #include "core/runtime/file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "node/source/ranges.h"
 
@@ -16,21 +17,21 @@ namespace tributary::cli {
 absl::StatusOr<BeaconRecording> BeaconRecording::Load(const std::string& ranges_path,
                                                       const std::string& truth_path) {
   ASSIGN_OR_RETURN(const auto ranges_csv, runtime::ReadFile(ranges_path));
-  ASSIGN_OR_RETURN(auto rows, Named(ranges_path, scene::ParseRanges(ranges_csv)));
+  ASSIGN_OR_RETURN(auto rows, WithContext(ranges_path, scene::ParseRanges(ranges_csv)));
   ASSIGN_OR_RETURN(const auto truth_csv, runtime::ReadFile(truth_path));
-  ASSIGN_OR_RETURN(auto motion, Named(truth_path, scene::MotionCapture::Parse(truth_csv)));
-  return BeaconRecording(std::move(rows), std::move(motion));
+  ASSIGN_OR_RETURN(auto motion, WithContext(truth_path, scene::MotionCapture::Parse(truth_csv)));
+  return BeaconRecording{std::move(rows), std::move(motion)};
 }
 
 std::vector<BeaconRecording::Sample> BeaconRecording::Samples(std::span<const int> anchors, int tag,
                                                               const RecordingPart& part) const {
   std::vector<Sample> samples;
-  const std::size_t end = source::RowAtFraction(rows_, part.end);
-  for (std::size_t i = source::RowAtFraction(rows_, part.start); i < end; ++i) {
-    const scene::RangeRow& row = rows_[i];
+  const std::size_t end = source::RowAtFraction(rows, part.end);
+  for (std::size_t i = source::RowAtFraction(rows, part.start); i < end; ++i) {
+    const scene::RangeRow& row = rows[i];
     if (!std::ranges::all_of(anchors, [&](int anchor) { return std::isfinite(row.Range(anchor, tag)); }))
       continue;
-    if (const auto truth = motion_.At(row.unix_ns, scene::kTagPositionsM[static_cast<std::size_t>(tag)])) {
+    if (const auto truth = motion.At(row.unix_ns, scene::kTagPositionsM[static_cast<std::size_t>(tag)])) {
       samples.push_back({.row = &row, .truth_m = *truth});
     }
   }

@@ -19,8 +19,7 @@ struct RecordingPart {
   double end = 1.0;
 };
 
-class BeaconRecording {
- public:
+struct BeaconRecording {
   // Reads both files. Errors: as ReadFile and the parsers, naming the file.
   static absl::StatusOr<BeaconRecording> Load(const std::string& ranges_path, const std::string& truth_path);
 
@@ -37,12 +36,8 @@ class BeaconRecording {
   std::vector<nn::BeaconExample> Examples(const std::array<int, 3>& anchors, int tag,
                                           const RecordingPart& part) const;
 
- private:
-  BeaconRecording(std::vector<scene::RangeRow> rows, scene::MotionCapture motion)
-      : rows_(std::move(rows)), motion_(std::move(motion)) {}
-
-  std::vector<scene::RangeRow> rows_;
-  scene::MotionCapture motion_;
+  std::vector<scene::RangeRow> rows;
+  scene::MotionCapture motion;
 };
 
 // "1,4,6" to three distinct anchors. Errors: InvalidArgument.

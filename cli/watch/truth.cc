@@ -11,6 +11,7 @@
 #include "core/runtime/file.h"
 #include "core/scene/recording.h"
 #include "core/scene/room.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::cli {
@@ -44,7 +45,7 @@ absl::StatusOr<Truth> OpenRoom(const std::string& description) {
 absl::StatusOr<Truth> OpenTruth(const std::string& description) {
   if (absl::StartsWith(description, kRoomPrefix)) return OpenRoom(description);
   ASSIGN_OR_RETURN(const std::string csv, runtime::ReadFile(description));
-  ASSIGN_OR_RETURN(const auto capture, Named(description, scene::MotionCapture::Parse(csv)));
+  ASSIGN_OR_RETURN(const auto capture, WithContext(description, scene::MotionCapture::Parse(csv)));
   // Samples of a recording lie anywhere in their slot: its middle is off by half a slot at most.
   return [capture](std::uint32_t subject, estimate::Epoch epoch, estimate::SlotLength slot) -> PlanePosition {
     if (subject >= scene::kTagPositionsM.size()) return std::nullopt;
