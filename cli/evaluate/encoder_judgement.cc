@@ -69,7 +69,7 @@ struct EvaluateEncoderArguments {
 
 absl::Status Evaluate(const EvaluateEncoderArguments& arguments) {
   ASSIGN_OR_RETURN(const auto file, ReadModelSource(arguments.model, arguments.connection));
-  ASSIGN_OR_RETURN(const auto encoder, WithContext(arguments.model, nn::DecodeEncoder(file)));
+  ASSIGN_OR_RETURN(const auto encoder, WithContext(arguments.model, nn::DecodeEncoder(file.bytes)));
   ASSIGN_OR_RETURN(const auto train,
                    images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining));
   ASSIGN_OR_RETURN(const auto test,

@@ -52,8 +52,8 @@ nlohmann::ordered_json Compare(const std::string& name, std::span<const float> f
 }
 
 absl::StatusOr<parameters::FlatModel> Load(const std::string& source, const ConnectionArguments& connection) {
-  ASSIGN_OR_RETURN(const std::string file, ReadModelSource(source, connection));
-  return WithContext(source, parameters::DecodeFlatModel(file));
+  ASSIGN_OR_RETURN(const ModelFile file, ReadModelSource(source, connection));
+  return WithContext(source, parameters::DecodeFlatModel(file.bytes));
 }
 
 std::string TensorsText(const nlohmann::ordered_json& tensors) {

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/failure.h"
-#include "cli/model/model_description.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/safetensors.h"
@@ -43,18 +42,13 @@ absl::StatusOr<v1::ReadModelRequest> RequestOf(std::string_view run) {
   return request;
 }
 
-struct SourceFile {
-  std::string bytes;
-  ModelOrigin origin;
-};
-
-absl::StatusOr<SourceFile> Fetch(const v1::ReadModelRequest& request, const ConnectionArguments& connection) {
+absl::StatusOr<ModelFile> Fetch(const v1::ReadModelRequest& request, const ConnectionArguments& connection) {
   ASSIGN_OR_RETURN(const auto channel, Connect(connection));
   grpc::ClientContext context;
   SetDeadline(context, std::chrono::seconds(300));
   const auto stub = v1::ModelService::NewStub(channel);
   const auto reader = stub->ReadModel(&context, request);
-  SourceFile source;
+  ModelFile source;
   v1::ReadModelResponse response;
   while (reader->Read(&response)) {
     if (response.has_model()) source.origin = {response.model().run(), response.model().round()};
@@ -68,16 +62,6 @@ absl::StatusOr<SourceFile> Fetch(const v1::ReadModelRequest& request, const Conn
   const grpc::Status status = reader->Finish();
   if (!status.ok()) return FromPeer(status, connection);
   return source;
-}
-
-absl::StatusOr<SourceFile> Read(const std::string& source, const ConnectionArguments& connection) {
-  if (!IsOfARun(source)) {
-    ASSIGN_OR_RETURN(std::string file, runtime::ReadFile(source));
-    return SourceFile{std::move(file), {}};
-  }
-  ASSIGN_OR_RETURN(const v1::ReadModelRequest request,
-                   RequestOf(std::string_view(source).substr(kRunPrefix.size())));
-  return Fetch(request, connection);
 }
 
 std::vector<std::filesystem::path> ModelFolders() {
@@ -100,15 +84,19 @@ std::vector<std::filesystem::path> ModelFolders() {
 
 bool IsOfARun(std::string_view source) { return source.starts_with(kRunPrefix); }
 
-absl::StatusOr<std::string> ReadModelSource(const std::string& source,
-                                            const ConnectionArguments& connection) {
-  ASSIGN_OR_RETURN(SourceFile file, Read(source, connection));
-  return std::move(file.bytes);
+absl::StatusOr<ModelFile> ReadModelSource(const std::string& source, const ConnectionArguments& connection) {
+  if (!IsOfARun(source)) {
+    ASSIGN_OR_RETURN(std::string file, runtime::ReadFile(source));
+    return ModelFile{std::move(file)};
+  }
+  ASSIGN_OR_RETURN(const v1::ReadModelRequest request,
+                   RequestOf(std::string_view(source).substr(kRunPrefix.size())));
+  return Fetch(request, connection);
 }
 
 absl::StatusOr<parameters::TensorSet> ReadDescribedModel(const std::string& source,
                                                          const ConnectionArguments& connection) {
-  ASSIGN_OR_RETURN(const SourceFile file, Read(source, connection));
+  ASSIGN_OR_RETURN(const ModelFile file, ReadModelSource(source, connection));
   ASSIGN_OR_RETURN(parameters::TensorSet set, WithContext(source, parameters::DecodeSafetensors(file.bytes)));
   Describe(set, file.origin);
   return set;

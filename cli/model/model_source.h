@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
+#include "cli/model/model_description.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/parameters/tensor.h"
 
@@ -19,9 +20,15 @@ inline constexpr const char* kModelSourceHelp =
 // Whether it names a run's model, not a file.
 bool IsOfARun(std::string_view source);
 
-// The bytes of the safetensors file. Errors: those of reading a file; InvalidArgument for a round that is no
-// number; the aggregator's; DataLoss for a transfer that does not match its checksums.
-absl::StatusOr<std::string> ReadModelSource(const std::string& source, const ConnectionArguments& connection);
+// A safetensors file, and what its aggregator says of it.
+struct ModelFile {
+  std::string bytes;
+  ModelOrigin origin = {};
+};
+
+// Errors: those of reading a file; a UsageError for a round that is no number; the aggregator's; DataLoss for
+// a transfer that does not match its checksums.
+absl::StatusOr<ModelFile> ReadModelSource(const std::string& source, const ConnectionArguments& connection);
 
 // The same, with what is known of the model (model_description.h). Errors: besides those, of
 // DecodeSafetensors, naming the source.

@@ -172,13 +172,11 @@ absl::StatusOr<nlohmann::ordered_json> Fuse(const Group& group, Method method) {
   if (!fused.mean.allFinite() || !covariance.allFinite()) {
     return absl::OutOfRangeError("the result is beyond the range of double");
   }
-  std::vector<std::vector<double>> rows(D);
+  std::vector<std::vector<double>> rows;
   std::vector<double> triangle;
   for (int row = 0; row < D; ++row) {
-    for (int column = 0; column < D; ++column) {
-      rows[static_cast<std::size_t>(row)].push_back(covariance(row, column));
-      if (column <= row) triangle.push_back(fused.cholesky(row, column));
-    }
+    rows.emplace_back(covariance.row(row).begin(), covariance.row(row).end());
+    for (int column = 0; column <= row; ++column) triangle.push_back(fused.cholesky(row, column));
   }
   std::vector<std::string> contributors;
   for (const EstimateLine& line : group) contributors.push_back(line.source);
