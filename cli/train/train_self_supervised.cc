@@ -72,9 +72,7 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   }
   images::ImageStream stream(set, part, arguments.buffer > 0 ? batch / 2 : batch, arguments.options.seed);
   std::optional<images::ImageRehearsal> rehearsal;
-  if (arguments.buffer > 0) {
-    rehearsal.emplace(stream, batch / 2, set.image_size(), arguments.buffer, arguments.options.seed);
-  }
+  if (arguments.buffer > 0) rehearsal.emplace(stream, arguments.buffer, arguments.options.seed);
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed_s = [start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

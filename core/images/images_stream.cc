@@ -40,84 +40,63 @@ std::span<const std::uint8_t> ImageStream::Batch(std::uint64_t index) {
   return pixels_;
 }
 
-ImageBuffer::ImageBuffer(std::size_t capacity, std::size_t image_size)
-    : capacity_(capacity), image_size_(image_size), pixels_(capacity * image_size) {
+ImageRehearsal::ImageRehearsal(ImageStream& stream, std::size_t capacity, std::uint64_t seed)
+    : stream_(stream), capacity_(capacity), seed_(seed) {
+  const std::size_t half_batch = stream.indices().size();
   kept_.reserve(capacity);
-}
-
-bool ImageBuffer::Offer(std::uint32_t index, std::span<const std::uint8_t> image, double novelty) {
-  std::size_t place = kept_.size();
-  const auto least = std::ranges::min_element(kept_, {}, &KeptImage::novelty);
-  const bool full = place == capacity_;
-  if (image.size() != image_size_ || !std::isfinite(novelty) || capacity_ == 0 ||
-      (full && novelty <= least->novelty)) {
-    ++dropped_;
-    return false;
-  }
-  if (full) {
-    place = static_cast<std::size_t>(least - kept_.begin());
-    kept_[place] = {index, novelty};
-    ++replaced_;
-  } else {
-    kept_.push_back({index, novelty});
-  }
-  std::ranges::copy(image, pixels_.begin() + static_cast<std::ptrdiff_t>(place * image_size_));
-  return true;
-}
-
-ImageRehearsal::ImageRehearsal(ImageStream& stream, std::size_t half_batch, std::size_t image_size,
-                               std::size_t capacity, std::uint64_t seed)
-    : stream_(stream),
-      half_batch_(half_batch),
-      image_size_(image_size),
-      seed_(seed),
-      buffer_(capacity, image_size),
-      pixels_(2 * half_batch * image_size) {
+  pixels_.reserve(2 * half_batch * stream.set().image_size());
   picks_.reserve(half_batch);
 }
 
 std::span<const std::uint8_t> ImageRehearsal::Batch(std::uint64_t index) {
-  const auto place = [&](std::size_t n, std::span<const std::uint8_t> image) {
-    std::ranges::copy(image, pixels_.begin() + static_cast<std::ptrdiff_t>(n * image_size_));
-  };
   const std::span<const std::uint8_t> fresh = stream_.Batch(index);
-  place(0, fresh);
+  pixels_.assign(fresh.begin(), fresh.end());
   picks_.clear();
-  if (buffer_.size() == 0) {
-    place(half_batch_, fresh);
+  if (kept_.empty()) {
+    pixels_.insert(pixels_.end(), fresh.begin(), fresh.end());
     return pixels_;
   }
   nn::RandomStream random = nn::RandomStream::Of(seed_, index);
-  for (std::size_t n = 0; n < half_batch_; ++n) {
-    picks_.push_back(random.Below(buffer_.size()));
-    place(half_batch_ + n, buffer_.image(picks_.back()));
+  for (std::size_t n = 0; n < stream_.indices().size(); ++n) {
+    picks_.push_back(random.Below(kept_.size()));
+    const auto image = stream_.set().image(kept_[picks_.back()].index);
+    pixels_.insert(pixels_.end(), image.begin(), image.end());
   }
   return pixels_;
 }
 
-void ImageRehearsal::Score(std::span<const float> novelty) {
-  // Score these before new images are offered: a new image may replace one that was picked.
-  for (std::size_t n = 0; n < picks_.size(); ++n) buffer_.Rescore(picks_[n], novelty[half_batch_ + n]);
-  for (std::size_t n = 0; n < half_batch_; ++n) {
-    (void)buffer_.Offer(stream_.indices()[n], std::span(pixels_).subspan(n * image_size_, image_size_),
-                        novelty[n]);
+void ImageRehearsal::Offer(const KeptImage& image) {
+  const auto least = std::ranges::min_element(kept_, {}, &KeptImage::novelty);
+  const bool full = kept_.size() == capacity_;
+  if (!std::isfinite(image.novelty) || (full && image.novelty <= least->novelty)) {
+    ++dropped_;
+  } else if (full) {
+    *least = image;
+  } else {
+    kept_.push_back(image);
   }
 }
 
+void ImageRehearsal::Score(std::span<const float> novelty) {
+  const std::span<const std::uint32_t> fresh = stream_.indices();
+  // Score the kept images before new ones are offered: a new image may replace one that was picked.
+  for (std::size_t n = 0; n < picks_.size(); ++n) kept_[picks_[n]].novelty = novelty[fresh.size() + n];
+  for (std::size_t n = 0; n < fresh.size(); ++n) Offer({fresh[n], novelty[n]});
+}
+
 absl::Status ImageRehearsal::Restore(std::span<const KeptImage> kept) {
-  if (kept.size() > buffer_.capacity()) {
+  if (kept.size() > capacity_) {
     return absl::InvalidArgumentError(
-        fmt::format("{} images were kept, the buffer holds {}", kept.size(), buffer_.capacity()));
+        fmt::format("{} images were kept, the buffer holds {}", kept.size(), capacity_));
   }
-  const ImageSet& set = stream_.set();
+  const std::size_t count = stream_.set().count();
   for (const KeptImage& each : kept) {
-    if (each.index >= set.count() || !std::isfinite(each.novelty)) {
+    if (each.index >= count || !std::isfinite(each.novelty)) {
       return absl::InvalidArgumentError(
-          fmt::format("image {} of {} was kept with a novelty of {}", each.index, set.count(), each.novelty));
+          fmt::format("image {} of {} was kept with a novelty of {}", each.index, count, each.novelty));
     }
   }
-  buffer_.Clear();
-  for (const KeptImage& each : kept) (void)buffer_.Offer(each.index, set.image(each.index), each.novelty);
+  kept_.assign(kept.begin(), kept.end());
   picks_.clear();
   return absl::OkStatus();
 }

@@ -25,7 +25,6 @@ class ImageStream {
   // The places of the last batch's images in the set.
   std::span<const std::uint32_t> indices() const { return indices_; }
 
-  std::size_t count() const { return part_.size(); }
   const ImageSet& set() const { return set_; }
 
  private:
@@ -48,71 +47,41 @@ struct KeptImage {
   friend bool operator==(const KeptImage&, const KeptImage&) = default;
 };
 
-// When full, a more novel image replaces the least novel one; a less novel image is dropped. Both are
-// counted. The caller defines novelty, e.g. 1 − cosine between the projections of two views. One thread at a
-// time; allocates nothing after the constructor.
-class ImageBuffer {
- public:
-  ImageBuffer(std::size_t capacity, std::size_t image_size);
-
-  // False if the image was dropped: not novel enough, of another size, or its novelty not finite.
-  bool Offer(std::uint32_t index, std::span<const std::uint8_t> image, double novelty);
-
-  // Updates the score of a kept image: it changes as the encoder learns.
-  void Rescore(std::size_t place, double novelty) { kept_[place].novelty = novelty; }
-
-  void Clear() { kept_.clear(); }
-
-  std::size_t size() const { return kept_.size(); }
-  std::size_t capacity() const { return capacity_; }
-  std::span<const std::uint8_t> image(std::size_t place) const {
-    return std::span(pixels_).subspan(place * image_size_, image_size_);
-  }
-  std::span<const KeptImage> kept() const { return kept_; }
-  std::uint64_t dropped() const { return dropped_; }
-  std::uint64_t replaced() const { return replaced_; }
-
- private:
-  std::size_t capacity_;
-  std::size_t image_size_;
-  std::vector<std::uint8_t> pixels_;
-  std::vector<KeptImage> kept_;
-  std::uint64_t dropped_ = 0;
-  std::uint64_t replaced_ = 0;
-};
-
-// Repeats the most novel images: half of each batch is new, half comes from the buffer ([SSL]). An image
-// comes once from the stream and stays only while it is among the most novel in the buffer. Unlike
-// ImageStream, this class depends on its history: take batches in order and score each before the next. Owns
-// the buffer, keeps a reference to the stream. One thread at a time; allocates nothing after the constructor.
+// Repeats the most novel images: half of each batch is new, half comes from a bounded buffer ([SSL]). An
+// image comes once from the stream and stays only while it is among the most novel. When the buffer is full,
+// a more novel image replaces the least novel one; a less novel image, or one whose novelty is not finite, is
+// dropped and counted. The caller defines novelty, e.g. 1 − cosine between the projections of two views.
+// Unlike ImageStream, this class depends on its history: take batches in order and score each before the
+// next. Keeps a reference to the stream. One thread at a time; allocates nothing after the constructor.
 class ImageRehearsal {
  public:
   // `stream` gives half a batch at a time; `capacity` is at least half a batch.
-  ImageRehearsal(ImageStream& stream, std::size_t half_batch, std::size_t image_size, std::size_t capacity,
-                 std::uint64_t seed);
+  ImageRehearsal(ImageStream& stream, std::size_t capacity, std::uint64_t seed);
 
-  // Batch number `index`, [2 · half_batch × image_size], valid until the next call. The first batch shows its
-  // new images twice.
+  // Batch number `index`, [2 · half a batch × side × side], valid until the next call. The first batch shows
+  // its new images twice.
   std::span<const std::uint8_t> Batch(std::uint64_t index);
 
   // Takes the novelty of the last batch's images, in order: offers the new ones and updates the kept ones.
   void Score(std::span<const float> novelty);
 
   // The state that the next batch depends on, besides stream, seed and number.
-  const ImageBuffer& buffer() const { return buffer_; }
-  // Restores what buffer().kept() returned. Errors, without effect: InvalidArgument for more images than fit,
-  // one that the stream's set lacks, or a novelty that is not finite.
+  std::span<const KeptImage> kept() const { return kept_; }
+  std::uint64_t dropped() const { return dropped_; }
+  // Restores what kept() returned. Errors, without effect: InvalidArgument for more images than fit, one that
+  // the stream's set lacks, or a novelty that is not finite.
   absl::Status Restore(std::span<const KeptImage> kept);
 
  private:
+  void Offer(const KeptImage& image);
+
   ImageStream& stream_;
-  std::size_t half_batch_;
-  std::size_t image_size_;
+  std::size_t capacity_;
   std::uint64_t seed_;
-  ImageBuffer buffer_;
+  std::vector<KeptImage> kept_;
+  std::uint64_t dropped_ = 0;
   std::vector<std::uint8_t> pixels_;
-  std::vector<std::size_t>
-      picks_;  // places of the batch's second half in the buffer; empty for the first batch
+  std::vector<std::size_t> picks_;  // places in kept_ of the batch's second half; empty for the first batch
 };
 
 }  // namespace tributary::images

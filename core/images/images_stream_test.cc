@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -32,19 +34,6 @@ TEST(ImageStreamTest, PassesOverEveryImageAndCanBeEnteredAnywhere) {
   EXPECT_TRUE(std::ranges::equal(other.Batch(1), second));
 }
 
-TEST(ImageBufferTest, KeepsTheMostNovelAndCountsTheRest) {
-  ImageBuffer buffer(2, 1);
-  EXPECT_TRUE(buffer.Offer(1, std::vector<std::uint8_t>{1}, 0.5));
-  EXPECT_TRUE(buffer.Offer(2, std::vector<std::uint8_t>{2}, 0.2));
-  EXPECT_TRUE(buffer.Offer(3, std::vector<std::uint8_t>{3}, 0.3));
-  EXPECT_FALSE(buffer.Offer(4, std::vector<std::uint8_t>{4}, 0.3));
-  EXPECT_FALSE(buffer.Offer(5, std::vector<std::uint8_t>{5, 6}, 9));
-  EXPECT_EQ(buffer.image(0)[0], 1);
-  EXPECT_EQ(buffer.image(1)[0], 3);
-  EXPECT_EQ(buffer.replaced(), 1);
-  EXPECT_EQ(buffer.dropped(), 2);
-}
-
 class ImageRehearsalTest : public ::testing::Test {
  protected:
   // One pixel per image, which is its number.
@@ -59,6 +48,9 @@ class ImageRehearsalTest : public ::testing::Test {
     std::iota(part.begin(), part.end(), 0U);
     return part;
   }
+  static std::vector<KeptImage> Kept(const ImageRehearsal& rehearsal) {
+    return {rehearsal.kept().begin(), rehearsal.kept().end()};
+  }
   // High numbers are novel.
   static void ScoreByNumber(ImageRehearsal& rehearsal, std::span<const std::uint8_t> batch) {
     rehearsal.Score(std::vector<float>(batch.begin(), batch.end()));
@@ -69,7 +61,7 @@ class ImageRehearsalTest : public ::testing::Test {
 };
 
 TEST_F(ImageRehearsalTest, ShowsNewImagesInFrontAndKeptOnesBehind) {
-  ImageRehearsal rehearsal(stream_, 4, 1, 8, 1);
+  ImageRehearsal rehearsal(stream_, 8, 1);
   ImageStream same(set_, All(), 4, 1);
   std::set<std::uint8_t> seen;
   for (std::uint64_t b = 0; b < 10; ++b) {
@@ -83,18 +75,36 @@ TEST_F(ImageRehearsalTest, ShowsNewImagesInFrontAndKeptOnesBehind) {
 }
 
 TEST_F(ImageRehearsalTest, EndsUpWithTheMostNovelOfThePass) {
-  ImageRehearsal rehearsal(stream_, 4, 1, 8, 1);
+  ImageRehearsal rehearsal(stream_, 8, 1);
   for (std::uint64_t b = 0; b < 10; ++b) ScoreByNumber(rehearsal, rehearsal.Batch(b));
   std::multiset<int> kept;
-  for (std::size_t i = 0; i < rehearsal.buffer().size(); ++i) kept.insert(rehearsal.buffer().image(i)[0]);
+  for (const KeptImage& image : rehearsal.kept()) kept.insert(static_cast<int>(image.index));
   EXPECT_EQ(kept, (std::multiset<int>{32, 33, 34, 35, 36, 37, 38, 39}));
 }
 
+TEST_F(ImageRehearsalTest, KeepsTheMostNovelAndCountsTheRest) {
+  ImageStream one_by_one(set_, {1, 2, 3, 4, 5}, 1, 1);
+  ImageRehearsal rehearsal(one_by_one, 2, 1);
+  const std::map<std::uint8_t, float> novelty = {
+      {1, 0.5f}, {2, 0.2f}, {3, 0.3f}, {4, 0.3f}, {5, std::numeric_limits<float>::quiet_NaN()}};
+  std::uint64_t taken = 0;
+  for (std::uint64_t b = 0; b < 5; ++b) {
+    const std::vector<KeptImage> before = Kept(rehearsal);
+    const auto batch = rehearsal.Batch(b);
+    rehearsal.Score(std::vector<float>{novelty.at(batch[0]), novelty.at(batch[1])});
+    taken += Kept(rehearsal) != before;
+  }
+  std::multiset<float> kept;
+  for (const KeptImage& image : rehearsal.kept()) kept.insert(static_cast<float>(image.novelty));
+  EXPECT_EQ(kept, (std::multiset<float>{0.3f, 0.5f}));
+  EXPECT_EQ(rehearsal.dropped(), 5 - taken);
+}
+
 TEST_F(ImageRehearsalTest, GoesOnFromABufferThatWasKept) {
-  ImageRehearsal first(stream_, 4, 1, 8, 1);
+  ImageRehearsal first(stream_, 8, 1);
   for (std::uint64_t b = 0; b < 5; ++b) ScoreByNumber(first, first.Batch(b));
-  const std::vector<KeptImage> kept(first.buffer().kept().begin(), first.buffer().kept().end());
-  ImageRehearsal second(stream_, 4, 1, 8, 1);
+  const std::vector<KeptImage> kept = Kept(first);
+  ImageRehearsal second(stream_, 8, 1);
   ASSERT_TRUE(second.Restore(kept).ok());
   for (std::uint64_t b = 5; b < 10; ++b) {
     const auto batch = first.Batch(b);
@@ -104,31 +114,35 @@ TEST_F(ImageRehearsalTest, GoesOnFromABufferThatWasKept) {
     EXPECT_TRUE(std::ranges::equal(again, expected));
     ScoreByNumber(second, again);
   }
-  EXPECT_TRUE(std::ranges::equal(first.buffer().kept(), second.buffer().kept()));
+  EXPECT_TRUE(std::ranges::equal(first.kept(), second.kept()));
   // And back.
   ASSERT_TRUE(second.Restore(kept).ok());
-  EXPECT_TRUE(std::ranges::equal(second.buffer().kept(), kept));
+  EXPECT_TRUE(std::ranges::equal(second.kept(), kept));
 }
 
 TEST_F(ImageRehearsalTest, TakesNoBufferThatIsNotOfItsSet) {
-  ImageRehearsal rehearsal(stream_, 4, 1, 4, 1);
+  ImageRehearsal rehearsal(stream_, 4, 1);
   ASSERT_TRUE(rehearsal.Restore(std::vector<KeptImage>{{7, 0.5}}).ok());
   EXPECT_FALSE(rehearsal.Restore(std::vector<KeptImage>{{40, 0.5}}).ok());
   EXPECT_FALSE(rehearsal.Restore(std::vector<KeptImage>{{1, std::nan("")}}).ok());
   EXPECT_FALSE(rehearsal.Restore(std::vector<KeptImage>(5)).ok());
-  ASSERT_EQ(rehearsal.buffer().size(), 1u);
-  EXPECT_EQ(rehearsal.buffer().image(0)[0], 7);
+  ASSERT_EQ(rehearsal.kept().size(), 1u);
+  EXPECT_EQ(rehearsal.kept()[0].index, 7);
 }
 
 TEST_F(ImageRehearsalTest, LetsGoOfWhatIsNovelNoLonger) {
-  ImageRehearsal rehearsal(stream_, 4, 1, 4, 1);
+  ImageRehearsal rehearsal(stream_, 4, 1);
   (void)rehearsal.Batch(0);
   rehearsal.Score(std::vector<float>(8, 1.0f));
+  const std::vector<KeptImage> before = Kept(rehearsal);
   (void)rehearsal.Batch(1);
   std::vector<float> novelty(8, 0.5f);
   std::fill(novelty.begin() + 4, novelty.end(), 0.0f);  // the kept ones are learnt by now
   rehearsal.Score(novelty);
-  EXPECT_GT(rehearsal.buffer().replaced(), 0u);
+  const auto still_kept = [&](const KeptImage& image) {
+    return std::ranges::count(rehearsal.kept(), image.index, &KeptImage::index) > 0;
+  };
+  EXPECT_FALSE(std::ranges::all_of(before, still_kept));
 }
 
 }  // namespace

@@ -100,10 +100,7 @@ SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& optio
       stream_(images, std::move(part), options.buffer > 0 ? options.trainer.batch / 2 : options.trainer.batch,
               options.trainer.seed),
       statistics_(parameters::FindStatistics(trainer_->Schema())) {
-  if (options.buffer > 0) {
-    rehearsal_.emplace(stream_, options.trainer.batch / 2, images.image_size(), options.buffer,
-                       options.trainer.seed);
-  }
+  if (options.buffer > 0) rehearsal_.emplace(stream_, options.buffer, options.trainer.seed);
 }
 
 std::span<const float> SelfSupervisedWorkload::Start(std::span<const float> global) {
@@ -181,7 +178,7 @@ void SelfSupervisedWorkload::EndRound() {
   const std::span<const float> trained = trainer_->parameters();
   if (ema_lambda_ > 0) local_.assign(trained.begin(), trained.end());
   if (!rehearsal_) return;
-  const std::span<const images::KeptImage> kept = rehearsal_->buffer().kept();
+  const std::span<const images::KeptImage> kept = rehearsal_->kept();
   buffered_.assign(kept.begin(), kept.end());
 }
 

@@ -76,7 +76,7 @@ class SelfSupervisedWorkload {
   absl::Status SetLocal(std::span<const float> local);
   // Errors: those of ImageRehearsal::Restore; FailedPrecondition without a buffer.
   absl::Status SetBuffered(std::span<const images::KeptImage> kept);
-  std::uint64_t dropped_images() const { return rehearsal_ ? rehearsal_->buffer().dropped() : 0; }
+  std::uint64_t dropped_images() const { return rehearsal_ ? rehearsal_->dropped() : 0; }
 
  private:
   SelfSupervisedWorkload(const LocalTrainingOptions& options,
