@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 #include "core/runtime/file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::images {
@@ -15,60 +17,43 @@ namespace {
 constexpr std::uint32_t kUnsignedBytes = 0x08;
 constexpr std::uint32_t kMaxSide = 256;
 
-// Owns zlib's state.
-class Inflater {
- public:
-  Inflater() { ready_ = inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK; }
-  ~Inflater() {
-    if (ready_) inflateEnd(&stream_);
-  }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-
-  absl::StatusOr<std::string> Unpack(std::string_view packed, std::size_t max_bytes) {
-    if (!ready_) return absl::ResourceExhaustedError("zlib has no memory");
-    if (packed.size() > std::numeric_limits<uInt>::max()) {
-      return absl::ResourceExhaustedError("the gzip file is larger than 4 GiB");
-    }
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-    stream_.avail_in = static_cast<uInt>(packed.size());
-    std::string unpacked;
-    for (int result = Z_OK; result != Z_STREAM_END;) {
-      constexpr std::size_t kChunk = std::size_t{1} << 20;
-      const std::size_t done = unpacked.size();
-      unpacked.resize(done + kChunk);
-      stream_.next_out = reinterpret_cast<Bytef*>(unpacked.data() + done);
-      stream_.avail_out = static_cast<uInt>(kChunk);
-      result = inflate(&stream_, Z_NO_FLUSH);
-      unpacked.resize(done + kChunk - stream_.avail_out);
-      if (unpacked.size() > max_bytes) {
-        return absl::ResourceExhaustedError(fmt::format("unpacks to more than {} bytes", max_bytes));
-      }
-      if (result != Z_OK && result != Z_STREAM_END) {
-        return absl::DataLossError(
-            fmt::format("gzip data broken at offset {}: {}", stream_.total_in,
-                        result == Z_BUF_ERROR ? "it ends early" : "not a valid block"));
-      }
-    }
-    if (stream_.avail_in > 0) {
-      return absl::DataLossError(fmt::format("bytes behind the gzip data, from offset {}", stream_.total_in));
-    }
-    return unpacked;
-  }
-
- private:
-  z_stream stream_{};
-  bool ready_ = false;
-};
-
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 
-absl::Status In(std::string_view place, const absl::Status& status) {
-  return absl::Status(status.code(), fmt::format("{}: {}", place, std::string(status.message())));
+absl::StatusOr<std::string> Unpack(std::string_view packed, std::size_t max_bytes) {
+  if (packed.size() > std::numeric_limits<uInt>::max()) {
+    return absl::ResourceExhaustedError("the gzip file is larger than 4 GiB");
+  }
+  z_stream stream{};
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
+    return absl::ResourceExhaustedError("zlib has no memory");
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, inflateEnd);
+  std::string unpacked;
+  for (int result = Z_OK; result != Z_STREAM_END;) {
+    constexpr std::size_t kChunk = std::size_t{1} << 20;
+    const std::size_t done = unpacked.size();
+    unpacked.resize(done + kChunk);
+    stream.next_out = reinterpret_cast<Bytef*>(unpacked.data() + done);
+    stream.avail_out = static_cast<uInt>(kChunk);
+    result = inflate(&stream, Z_NO_FLUSH);
+    unpacked.resize(done + kChunk - stream.avail_out);
+    if (unpacked.size() > max_bytes) {
+      return absl::ResourceExhaustedError(fmt::format("unpacks to more than {} bytes", max_bytes));
+    }
+    if (result != Z_OK && result != Z_STREAM_END) {
+      return absl::DataLossError(fmt::format("gzip data broken at offset {}: {}", stream.total_in,
+                                             result == Z_BUF_ERROR ? "it ends early" : "not a valid block"));
+    }
+  }
+  if (stream.avail_in > 0) {
+    return absl::DataLossError(fmt::format("bytes behind the gzip data, from offset {}", stream.total_in));
+  }
+  return unpacked;
 }
 
 absl::StatusOr<std::string> Plain(std::string_view file, std::size_t max_bytes) {
-  if (file.starts_with(kGzipMagic)) return Inflater().Unpack(file, max_bytes);
+  if (file.starts_with(kGzipMagic)) return Unpack(file, max_bytes);
   if (file.size() > max_bytes) {
     return absl::ResourceExhaustedError(fmt::format("larger than {} bytes", max_bytes));
   }
@@ -130,7 +115,8 @@ absl::StatusOr<Content> Read(std::string_view file, std::size_t dimensions, std:
   ASSIGN_OR_RETURN(std::string plain, Plain(file, max_bytes));
   absl::StatusOr<std::vector<std::uint32_t>> sizes = Header(plain, dimensions);
   // The offset counts unpacked bytes.
-  if (!sizes.ok()) return file.starts_with(kGzipMagic) ? In("unpacked", sizes.status()) : sizes.status();
+  if (!sizes.ok())
+    return file.starts_with(kGzipMagic) ? WithContext("unpacked", sizes.status()) : sizes.status();
   return Content{std::move(plain), *std::move(sizes)};
 }
 
@@ -152,11 +138,11 @@ absl::StatusOr<std::vector<std::uint8_t>> DecodeIdxLabels(std::string_view file,
 absl::StatusOr<ImageSet> ReadIdxImages(const std::string& images, const std::string& labels) {
   ASSIGN_OR_RETURN(const std::string file, runtime::ReadFile(images));
   auto set = DecodeIdxImages(file);
-  if (!set.ok()) return In(images, set.status());
+  if (!set.ok()) return WithContext(images, set.status());
   if (labels.empty()) return set;
   ASSIGN_OR_RETURN(const std::string label_file, runtime::ReadFile(labels));
   auto values = DecodeIdxLabels(label_file);
-  if (!values.ok()) return In(labels, values.status());
+  if (!values.ok()) return WithContext(labels, values.status());
   if (values->size() < set->count()) {
     return absl::InvalidArgumentError(
         fmt::format("{}: {} labels at offset 4, expected one for each of the {} images in {}", labels,

@@ -90,14 +90,6 @@ Parts DirichletParts(std::span<const std::uint8_t> labels, std::size_t nodes, do
 
 }  // namespace
 
-absl::StatusOr<ImageSplit> ParseImageSplit(std::string_view name) {
-  if (name == "iid") return ImageSplit::kIid;
-  if (name == "shard") return ImageSplit::kShard;
-  if (name == "dirichlet") return ImageSplit::kDirichlet;
-  return absl::InvalidArgumentError(
-      fmt::format("split \"{}\" is none of \"iid\", \"shard\", \"dirichlet\"", name));
-}
-
 absl::StatusOr<Parts> SplitImages(std::size_t count, std::span<const std::uint8_t> labels,
                                   const ImageSplitOptions& options) {
   const std::size_t least = options.kind == ImageSplit::kShard ? 2 * options.nodes : options.nodes;

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,9 +15,6 @@ enum class ImageSplit {
   kShard,      // sorted by label, cut into two shards per node, dealt out (McMahan et al., 2017)
   kDirichlet,  // per class: node shares of each class are drawn from Dirichlet(concentration)
 };
-
-// "iid", "shard", "dirichlet". InvalidArgument otherwise.
-absl::StatusOr<ImageSplit> ParseImageSplit(std::string_view name);
 
 struct ImageSplitOptions {
   ImageSplit kind = ImageSplit::kIid;

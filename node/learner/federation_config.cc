@@ -44,7 +44,8 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
   }
   const std::string split =
       section.Choice("split", "iid", {"iid", "shard", "dirichlet"}, "how nodes share one file");
-  config.split.kind = images::ParseImageSplit(split).value_or(images::ImageSplit::kIid);
+  if (split == "shard") config.split.kind = images::ImageSplit::kShard;
+  if (split == "dirichlet") config.split.kind = images::ImageSplit::kDirichlet;
   config.split.concentration =
       section.Real("alpha", 0.5, {1e-3, 1e6}, "concentration of the Dirichlet split");
   config.split.nodes =
