@@ -74,44 +74,26 @@ namespace {
 HWY_EXPORT(MultiplyBlock);
 HWY_EXPORT(PanelColumns);
 
-constexpr std::size_t kPanelRows = Gemm::kPanelRows;
-
-// Rows [row, row + rows) × columns [depth0, depth0 + depth) of `a`, in panels of kPanelRows rows,
+// Rows [depth0, depth0 + depth) × columns [column, column + columns) of `m`, in panels of `width` columns,
 // depth-major, filled up with zeros.
-void PackA(const MatrixView& a, std::size_t row, std::size_t rows, std::size_t depth0, std::size_t depth,
-           float* packed) {
-  for (std::size_t i = 0; i < rows; i += kPanelRows, packed += kPanelRows * depth) {
-    const std::size_t valid = std::min(kPanelRows, rows - i);
-    const float* source = a.data + (row + i) * a.row_stride + depth0 * a.column_stride;
-    if (valid < kPanelRows) std::fill_n(packed, kPanelRows * depth, 0.0f);
-    for (std::size_t k = 0; k < depth; ++k) {
-      for (std::size_t r = 0; r < valid; ++r) {
-        packed[k * kPanelRows + r] = source[r * a.row_stride + k * a.column_stride];
-      }
-    }
-  }
-}
-
-// Rows [depth0, depth0 + depth) × columns [column, column + columns) of `b`, in panels of `width` columns,
-// depth-major, filled up with zeros.
-void PackB(const MatrixView& b, std::size_t depth0, std::size_t depth, std::size_t column,
-           std::size_t columns, std::size_t width, float* packed) {
+void Pack(const MatrixView& m, std::size_t depth0, std::size_t depth, std::size_t column, std::size_t columns,
+          std::size_t width, float* packed) {
   // Few streams, so that rows a power of two apart do not evict each other from the first-level cache.
   constexpr std::size_t kStreams = 8;
   for (std::size_t j = 0; j < columns; j += width, packed += width * depth) {
     const std::size_t valid = std::min(width, columns - j);
-    const float* source = b.data + depth0 * b.row_stride + (column + j) * b.column_stride;
+    const float* source = m.data + depth0 * m.row_stride + (column + j) * m.column_stride;
     if (valid < width) std::fill_n(packed, width * depth, 0.0f);
-    if (b.column_stride == 1) {
+    if (m.column_stride == 1) {
       for (std::size_t k = 0; k < depth; ++k)
-        std::copy_n(source + k * b.row_stride, valid, packed + k * width);
+        std::copy_n(source + k * m.row_stride, valid, packed + k * width);
       continue;
     }
     for (std::size_t s = 0; s < valid; s += kStreams) {
       const std::size_t end = std::min(s + kStreams, valid);
       for (std::size_t k = 0; k < depth; ++k) {
         for (std::size_t c = s; c < end; ++c) {
-          packed[k * width + c] = source[k * b.row_stride + c * b.column_stride];
+          packed[k * width + c] = source[k * m.row_stride + c * m.column_stride];
         }
       }
     }
@@ -130,10 +112,10 @@ void Gemm::Multiply(const MatrixView& a, const MatrixView& b, float* c, bool acc
     const std::size_t columns = std::min(kBlockColumns, b.columns - column);
     for (std::size_t k = 0; k < a.columns; k += kBlockDepth) {
       const std::size_t depth = std::min(kBlockDepth, a.columns - k);
-      PackB(b, k, depth, column, columns, width, packed_b_.get());
+      Pack(b, k, depth, column, columns, width, packed_b_.get());
       for (std::size_t row = 0; row < a.rows; row += kBlockRows) {
         const std::size_t rows = std::min(kBlockRows, a.rows - row);
-        PackA(a, row, rows, k, depth, packed_a_.get());
+        Pack(Transposed(a), k, depth, row, rows, kPanelRows, packed_a_.get());
         HWY_DYNAMIC_DISPATCH(MultiplyBlock)
         (packed_a_.get(), rows, packed_b_.get(), columns, depth, c + row * b.columns + column, b.columns,
          accumulate || k > 0);
