@@ -52,14 +52,6 @@ absl::StatusOr<std::string> Unpack(std::string_view packed, std::size_t max_byte
   return unpacked;
 }
 
-absl::StatusOr<std::string> Plain(std::string_view file, std::size_t max_bytes) {
-  if (file.starts_with(kGzipMagic)) return Unpack(file, max_bytes);
-  if (file.size() > max_bytes) {
-    return absl::ResourceExhaustedError(fmt::format("larger than {} bytes", max_bytes));
-  }
-  return std::string(file);
-}
-
 // The number of dimensions tells images from labels.
 constexpr std::size_t kLabelDimensions = 1;
 constexpr std::size_t kImageDimensions = 3;
@@ -112,11 +104,14 @@ struct Content {
 };
 
 absl::StatusOr<Content> Read(std::string_view file, std::size_t dimensions, std::size_t max_bytes) {
-  ASSIGN_OR_RETURN(std::string plain, Plain(file, max_bytes));
+  const bool packed = file.starts_with(kGzipMagic);
+  if (!packed && file.size() > max_bytes) {
+    return absl::ResourceExhaustedError(fmt::format("larger than {} bytes", max_bytes));
+  }
+  ASSIGN_OR_RETURN(std::string plain, packed ? Unpack(file, max_bytes) : std::string(file));
   absl::StatusOr<std::vector<std::uint32_t>> sizes = Header(plain, dimensions);
   // The offset counts unpacked bytes.
-  if (!sizes.ok())
-    return file.starts_with(kGzipMagic) ? WithContext("unpacked", sizes.status()) : sizes.status();
+  if (!sizes.ok()) return packed ? WithContext("unpacked", sizes.status()) : sizes.status();
   return Content{std::move(plain), *std::move(sizes)};
 }
 
