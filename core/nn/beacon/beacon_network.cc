@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/parameters/safetensors.h"
+#include "core/status/macros.h"
 
 namespace tributary::nn {
 namespace {
@@ -41,7 +42,7 @@ constexpr Convention kBeaconConventions[] = {
 
 // Every tensor of the file and the member that holds it, for both directions.
 template <class Network, class Visit>
-void VisitBeaconTensors(Network& network, Visit visit) {
+void VisitTensors(Network& network, Visit visit) {
   const auto parameters = std::span(network.parameters);
   visit("layer1.weight", Shape{kHidden, kInputs + 1}, parameters.first(BeaconNetwork::kLayer1));
   visit("layer2.weight", Shape{kOutputs, kHidden + 1}, parameters.last(BeaconNetwork::kLayer2));
@@ -140,41 +141,27 @@ std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconI
   return {s * l11, s * l21, s * std::sqrt(yy - l21 * l21)};
 }
 
-parameters::TensorSet BeaconTensors(const BeaconNetwork& network) {
+std::string EncodeBeacon(const BeaconNetwork& network) {
   parameters::TensorSet set;
-  VisitBeaconTensors(
-      network, [&set](const std::string& name, const Shape& shape, std::span<const double> values) {
-        set.tensors.emplace(name,
-                            parameters::FloatTensor(shape, std::vector<float>(values.begin(), values.end())));
-      });
+  VisitTensors(network, TensorWriter{set});
   WriteMetadata(kBeaconConventions, network, set);
   set.metadata.emplace("anchors", absl::StrJoin(network.anchors, ","));
   set.metadata.emplace("tag", absl::StrCat(network.tag));
-  return set;
+  return parameters::EncodeSafetensors(set);
 }
 
-absl::StatusOr<BeaconNetwork> BeaconFromTensors(const parameters::TensorSet& set) {
+absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file) {
+  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
   BeaconNetwork network;
   RETURN_IF_ERROR(ReadMetadata(set, kBeaconConventions, network));
   absl::Status status;
-  VisitBeaconTensors(network, [&](const std::string& name, const Shape& shape, auto&& values) {
-    status.Update(ReadTensor(set, name, shape, values));
-  });
+  VisitTensors(network, TensorReader{set, status});
   status.Update(ReadAnchorsAndTag(set, network));
   RETURN_IF_ERROR(status);
   if (!(network.residual_deviation_m > 0.0) || !(network.output_scale_m > 0.0)) {
     return absl::InvalidArgumentError("output.scale or calibration.residual_deviation is not positive");
   }
   return network;
-}
-
-std::string EncodeBeacon(const BeaconNetwork& network) {
-  return parameters::EncodeSafetensors(BeaconTensors(network));
-}
-
-absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file) {
-  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
-  return BeaconFromTensors(set);
 }
 
 }  // namespace tributary::nn

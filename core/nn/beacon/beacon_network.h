@@ -10,7 +10,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/nn/kernel/network_file.h"
-#include "core/parameters/tensor.h"
 
 namespace tributary::nn {
 
@@ -64,20 +63,16 @@ BeaconOutputs PositionOf(const BeaconNetwork& network, const BeaconOutputs& outp
 // Lower Cholesky factor l11, l21, l22 (m) of the covariance of the estimate from these normalised inputs.
 std::array<double, 3> BeaconCholesky(const BeaconNetwork& network, const BeaconInputs& inputs);
 
-// Tensors (float32): layer1.weight [10, 4] and layer2.weight [2, 11], each row's bias last; input.offset and
-// input.gain [3]; output.centre [2], output.scale [1]; calibration.residual_deviation [1],
-// calibration.parameter_factor [62, 62]. The identity covers all of them.
+// As a safetensors file. Tensors (float32): layer1.weight [10, 4] and layer2.weight [2, 11], each row's bias
+// last; input.offset and input.gain [3]; output.centre [2], output.scale [1]; calibration.residual_deviation
+// [1], calibration.parameter_factor [62, 62]. The identity covers all of them.
 //
 // Metadata: kind "beacon", name, version, training_set, anchors ("1,4,6"), tag ("0"), and the conventions in
 // words.
-parameters::TensorSet BeaconTensors(const BeaconNetwork& network);
-
-// Errors: InvalidArgument for another kind, convention, shape or type, or values that are not finite.
-absl::StatusOr<BeaconNetwork> BeaconFromTensors(const parameters::TensorSet& set);
-
-// As a safetensors file. Decoding fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as
-// DecodeSafetensors, InvalidArgument as above.
 std::string EncodeBeacon(const BeaconNetwork& network);
+
+// Fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as DecodeSafetensors; InvalidArgument for
+// another kind, convention, shape or type, or values that are not finite.
 absl::StatusOr<BeaconNetwork> DecodeBeacon(std::string_view file);
 
 }  // namespace tributary::nn

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/nn/beacon/beacon_network.h"
+#include "core/parameters/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -96,12 +97,16 @@ TEST(BeaconFileTest, IsReadBackToSinglePrecision) {
 
 TEST(BeaconFileTest, RefusesAnotherKindAndCutFiles) {
   auto network = *TrainBeacon(Walk(1500, 1), Quick());
-  parameters::TensorSet set = BeaconTensors(network);
+  const auto refusal = [](const parameters::TensorSet& set) {
+    return std::string(DecodeBeacon(parameters::EncodeSafetensors(set)).status().message());
+  };
+  const parameters::TensorSet whole = *parameters::DecodeSafetensors(EncodeBeacon(network));
+  parameters::TensorSet set = whole;
   set.metadata["kind"] = "positioning";
-  EXPECT_THAT(std::string(BeaconFromTensors(set).status().message()), HasSubstr("not a beacon model"));
-  set = BeaconTensors(network);
+  EXPECT_THAT(refusal(set), HasSubstr("not a beacon model"));
+  set = whole;
   set.metadata["anchors"] = "1,4";
-  EXPECT_THAT(std::string(BeaconFromTensors(set).status().message()), HasSubstr("anchors"));
+  EXPECT_THAT(refusal(set), HasSubstr("anchors"));
   const std::string file = EncodeBeacon(network);
   EXPECT_FALSE(DecodeBeacon(std::string_view(file).substr(0, file.size() / 2)).ok());
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/parameters/tensor.h"
+#include "core/status/macros.h"
 
 namespace tributary::nn {
 

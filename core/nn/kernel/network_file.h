@@ -13,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/parameters/tensor.h"
-#include "core/status/macros.h"
 
 namespace tributary::nn {
 
@@ -43,14 +42,30 @@ absl::Status ReadMetadata(const parameters::TensorSet& set, Conventions conventi
 absl::StatusOr<std::vector<float>> FiniteValues(const parameters::TensorSet& set, const std::string& name,
                                                 const Shape& shape);
 
-// FiniteValues into a vector, or a span of that size, of float or double.
-template <class Values>
-absl::Status ReadTensor(const parameters::TensorSet& set, const std::string& name, const Shape& shape,
-                        Values& values) {
-  ASSIGN_OR_RETURN(const std::vector<float> read, FiniteValues(set, name, shape));
-  if constexpr (requires { values.resize(read.size()); }) values.resize(read.size());
-  std::ranges::copy(read, values.begin());
-  return absl::OkStatus();
-}
+// A network names its tensors once, with the member that holds each: a vector, or a span of the tensor's
+// size, of float or double. These two take that list.
+struct TensorWriter {
+  parameters::TensorSet& set;
+
+  template <class Values>
+  void operator()(const std::string& name, const Shape& shape, const Values& values) const {
+    set.tensors.emplace(name,
+                        parameters::FloatTensor(shape, std::vector<float>(values.begin(), values.end())));
+  }
+};
+
+struct TensorReader {
+  const parameters::TensorSet& set;
+  absl::Status& status;  // the first error of FiniteValues
+
+  template <class Values>
+  void operator()(const std::string& name, const Shape& shape, Values&& values) const {
+    const auto read = FiniteValues(set, name, shape);
+    status.Update(read.status());
+    if (!read.ok()) return;
+    if constexpr (requires { values.resize(read->size()); }) values.resize(read->size());
+    std::ranges::copy(*read, values.begin());
+  }
+};
 
 }  // namespace tributary::nn

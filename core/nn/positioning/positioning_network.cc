@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/parameters/safetensors.h"
+#include "core/status/macros.h"
 
 namespace tributary::nn {
 namespace {
@@ -42,36 +43,24 @@ void VisitTensors(Network& network, Visit visit) {
 
 }  // namespace
 
-parameters::TensorSet PositioningTensors(const PositioningNetwork& network) {
+std::string EncodePositioning(const PositioningNetwork& network) {
   parameters::TensorSet set;
-  VisitTensors(network, [&set](const std::string& name, const Shape& shape, std::span<const float> values) {
-    set.tensors.emplace(name, parameters::FloatTensor(shape, values));
-  });
+  VisitTensors(network, TensorWriter{set});
   WriteMetadata(kPositioningConventions, network, set);
-  return set;
+  return parameters::EncodeSafetensors(set);
 }
 
-absl::StatusOr<PositioningNetwork> PositioningFromTensors(const parameters::TensorSet& set) {
+absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
+  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
   PositioningNetwork network;
   RETURN_IF_ERROR(ReadMetadata(set, kPositioningConventions, network));
   absl::Status status;
-  VisitTensors(network, [&](const std::string& name, const Shape& shape, auto&& values) {
-    status.Update(ReadTensor(set, name, shape, values));
-  });
+  VisitTensors(network, TensorReader{set, status});
   RETURN_IF_ERROR(status);
   if (!(network.covariance_scale > 0)) {
     return absl::InvalidArgumentError("calibration.covariance_scale is not positive");
   }
   return network;
-}
-
-std::string EncodePositioning(const PositioningNetwork& network) {
-  return parameters::EncodeSafetensors(PositioningTensors(network));
-}
-
-absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file) {
-  ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
-  return PositioningFromTensors(set);
 }
 
 }  // namespace tributary::nn

@@ -10,7 +10,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/nn/kernel/network_file.h"
-#include "core/parameters/tensor.h"
 
 namespace tributary::nn {
 
@@ -41,20 +40,17 @@ struct PositioningNetwork : Provenance {
   std::array<float, 6> activation_range = {};
 };
 
-// Tensors (float32): input.mean and input.inverse_deviation [1024]; layer1.weight [200, 1024], layer2.weight
-// [100, 200], layer3.weight [20, 100], layer4.weight [5, 20]; batch_norm.scale and batch_norm.shift [200];
-// calibration.covariance_scale [1]; calibration.activation_range [6]. The identity covers all of them.
+// As a safetensors file. Tensors (float32): input.mean and input.inverse_deviation [1024]; layer1.weight
+// [200, 1024], layer2.weight [100, 200], layer3.weight [20, 100], layer4.weight [5, 20]; batch_norm.scale and
+// batch_norm.shift [200]; calibration.covariance_scale [1]; calibration.activation_range [6]. The identity
+// covers all of them.
 //
 // Metadata: kind "positioning", name, version, training_set; the rest describes the conventions to a reader
 // of the file: format, layers, input, normalisation, outputs, diagonal, covariance.
-parameters::TensorSet PositioningTensors(const PositioningNetwork& network);
-
-// Errors: InvalidArgument for another kind, convention, shape or type, or values that are not finite.
-absl::StatusOr<PositioningNetwork> PositioningFromTensors(const parameters::TensorSet& set);
-
-// As a safetensors file. Decoding fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as
-// DecodeSafetensors, InvalidArgument as above.
 std::string EncodePositioning(const PositioningNetwork& network);
+
+// Fills sha256 (ParameterIdentity, hexadecimal). Errors: DataLoss as DecodeSafetensors; InvalidArgument for
+// another kind, convention, shape or type, or values that are not finite.
 absl::StatusOr<PositioningNetwork> DecodePositioning(std::string_view file);
 
 }  // namespace tributary::nn

@@ -12,6 +12,7 @@
 #include "core/nn/kernel/random_values_fixture.h"
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/nn/positioning/positioning_trainer.h"
+#include "core/parameters/safetensors.h"
 
 namespace tributary::nn {
 namespace {
@@ -31,8 +32,12 @@ PositioningNetwork Example() {
   return network;
 }
 
+parameters::TensorSet TensorsOf(const PositioningNetwork& network) {
+  return *parameters::DecodeSafetensors(EncodePositioning(network));
+}
+
 void ExpectRefused(const parameters::TensorSet& set, const std::string& why) {
-  const auto network = PositioningFromTensors(set);
+  const auto network = DecodePositioning(parameters::EncodeSafetensors(set));
   ASSERT_FALSE(network.ok());
   EXPECT_EQ(network.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(network.status().message()), HasSubstr(why));
@@ -68,9 +73,9 @@ TEST(PositioningFileTest, IdentityFollowsTheParametersNotTheName) {
 }
 
 TEST(PositioningFileTest, RefusesAnotherConvention) {
-  for (const auto& [key, value] : PositioningTensors(Example()).metadata) {
+  for (const auto& [key, value] : TensorsOf(Example()).metadata) {
     if (key == "name" || key == "version" || key == "training_set") continue;
-    parameters::TensorSet set = PositioningTensors(Example());
+    parameters::TensorSet set = TensorsOf(Example());
     set.metadata[key] = "something else";
     ExpectRefused(set, key);
     set.metadata.erase(key);
@@ -79,20 +84,20 @@ TEST(PositioningFileTest, RefusesAnotherConvention) {
 }
 
 TEST(PositioningFileTest, RefusesMissingMisshapenAndNonFiniteTensors) {
-  for (const auto& [name, tensor] : PositioningTensors(Example()).tensors) {
-    parameters::TensorSet set = PositioningTensors(Example());
+  for (const auto& [name, tensor] : TensorsOf(Example()).tensors) {
+    parameters::TensorSet set = TensorsOf(Example());
     set.tensors.erase(name);
     ExpectRefused(set, name);
-    set = PositioningTensors(Example());
+    set = TensorsOf(Example());
     set.tensors[name].shape.push_back(1);
     ExpectRefused(set, name);
   }
   PositioningNetwork network = Example();
   network.weights[1][5] = std::numeric_limits<float>::quiet_NaN();
-  ExpectRefused(PositioningTensors(network), "not finite at element 5");
+  ExpectRefused(TensorsOf(network), "not finite at element 5");
   network = Example();
   network.covariance_scale = 0;
-  ExpectRefused(PositioningTensors(network), "covariance_scale is not positive");
+  ExpectRefused(TensorsOf(network), "covariance_scale is not positive");
 }
 
 TEST(PositioningFileTest, TheShippedModelIsReadableAndCalibrated) {
