@@ -11,15 +11,14 @@ namespace tributary::nn {
 ParameterLayout::ParameterLayout(std::vector<parameters::TensorShape> tensors)
     : tensors_(std::move(tensors)) {
   std::ranges::sort(tensors_, {}, &parameters::TensorShape::name);
-  for (const parameters::TensorShape& tensor : tensors_) {
-    offsets_.push_back(size_);
-    size_ += tensor.size();
-  }
+  for (const parameters::TensorShape& tensor : tensors_) size_ += tensor.size();
 }
 
 ParameterRange ParameterLayout::Range(std::string_view name) const {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].name == name) return {offsets_[i], tensors_[i].size()};
+  std::size_t offset = 0;
+  for (const parameters::TensorShape& tensor : tensors_) {
+    if (tensor.name == name) return {offset, tensor.size()};
+    offset += tensor.size();
   }
   return {};
 }

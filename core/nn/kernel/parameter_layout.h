@@ -37,7 +37,6 @@ class ParameterLayout {
 
  private:
   std::vector<parameters::TensorShape> tensors_;
-  std::vector<std::size_t> offsets_;
   std::size_t size_ = 0;
 };
 

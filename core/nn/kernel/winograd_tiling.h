@@ -44,7 +44,6 @@ class WinogradTiling {
         images_(std::min(shape.lanes(), block_size)),
         tiles_(std::min(std::max<std::size_t>(block_size / images_, 1), per_row_ * per_row_)) {}
 
-  const PlaneShape& shape() const { return shape_; }
   std::size_t stride() const { return RoundUp(tiles_ * images_, kGranularity) + kLine; }
   std::size_t PointStride(std::size_t channels) const { return Apart(channels * stride()); }
 
