@@ -13,29 +13,16 @@
 #include "hwy/contrib/math/math-inl.h"
 // clang-format on
 
-#ifndef TRIBUTARY_CORE_NN_BEACON_BLOCK
-#define TRIBUTARY_CORE_NN_BEACON_BLOCK
-namespace tributary::nn {
-
-// Patterns computed together.
-inline constexpr std::size_t kBlock = 16;
-
-struct BeaconBlock {
-  double hidden[BeaconNetwork::kHidden][kBlock];
-  double errors[BeaconNetwork::kOutputs][kBlock];
-};
-
-}  // namespace tributary::nn
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace tributary::nn::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // planes: the block's first pattern in the plane of input 0; the next planes follow at `stride`.
-void RunBlock(const double* parameters, const double* planes, std::size_t stride, BeaconBlock& block) {
+void RunBlock(const double* parameters, const double* planes, std::size_t stride,
+              BeaconProblem::Block& block) {
   constexpr std::size_t kInputs = BeaconNetwork::kInputs;
   constexpr std::size_t kHidden = BeaconNetwork::kHidden;
+  constexpr std::size_t kBlock = BeaconProblem::kBlock;
   const hn::CappedTag<double, kBlock> f64;
   for (std::size_t p = 0; p < kBlock; p += hn::Lanes(f64)) {
     for (std::size_t j = 0; j < kHidden; ++j) {
@@ -121,7 +108,7 @@ constexpr std::size_t kUnits = BeaconNetwork::kLayer1;  // h̃(j) [11]
 constexpr std::size_t kErrors = kUnits + kHidden + 1;   // e(o) [2]
 constexpr std::size_t kColumns = kErrors + kOutputs;
 
-void FillRow(const BeaconInputs& inputs, const BeaconBlock& block, std::size_t p, double* row) {
+void FillRow(const BeaconInputs& inputs, const BeaconProblem::Block& block, std::size_t p, double* row) {
   for (std::size_t j = 0; j < kHidden; ++j) {
     const double hidden = block.hidden[j][p];
     const double slope = 1.0 - hidden * hidden;
@@ -175,10 +162,8 @@ void Expand(const GramMatrix& gram, const double* parameters, NormalEquations& e
 
 GramMatrix::GramMatrix(std::size_t columns)
     : stride_((columns + 7) / 8 * 8), sums_(hwy::AllocateAligned<double>(stride_ * stride_)) {
-  Clear();
+  std::fill_n(sums_.get(), stride_ * stride_, 0.0);
 }
-
-void GramMatrix::Clear() { std::fill_n(sums_.get(), stride_ * stride_, 0.0); }
 
 void GramMatrix::Add(const double* rows) { HWY_DYNAMIC_DISPATCH(AddRows)(rows, stride_, sums_.get()); }
 
@@ -194,11 +179,10 @@ BeaconProblem::BeaconProblem(std::span<const BeaconInputs> inputs, std::span<con
 
 void BeaconProblem::Linearise(std::span<const double> parameters, NormalEquations& equations) const {
   // Write all rows of a block before reading them: wide loads of narrow stores still under way would stall.
-  static_assert(kBlock == GramMatrix::kRows);
   GramMatrix gram(kColumns);
   const auto rows = hwy::AllocateAligned<double>(kBlock * gram.stride());
   std::fill_n(rows.get(), kBlock * gram.stride(), 0.0);
-  BeaconBlock block;
+  Block block;
   for (std::size_t first = 0; first < patterns_; first += kBlock) {
     HWY_DYNAMIC_DISPATCH(RunBlock)(parameters.data(), planes_.data() + first, padded_, block);
     const std::size_t count = std::min(kBlock, patterns_ - first);
@@ -214,7 +198,7 @@ void BeaconProblem::Linearise(std::span<const double> parameters, NormalEquation
 }
 
 double BeaconProblem::SquaredError(std::span<const double> parameters) const {
-  BeaconBlock block;
+  Block block;
   double sum = 0.0;
   for (std::size_t first = 0; first < patterns_; first += kBlock) {
     HWY_DYNAMIC_DISPATCH(RunBlock)(parameters.data(), planes_.data() + first, padded_, block);

@@ -12,7 +12,7 @@
 namespace tributary::nn {
 
 // The products of all columns of a tall matrix, accumulated block by block of its rows.
-// Owns its buffers; Clear and Add allocate nothing. One thread at a time.
+// Owns its buffers; Add allocates nothing. One thread at a time.
 class GramMatrix {
  public:
   // Rows handed to Add at once: as many share one load of the sums.
@@ -22,8 +22,6 @@ class GramMatrix {
 
   // Elements from one row of a block to the next: columns, padded to whole vectors.
   std::size_t stride() const { return stride_; }
-
-  void Clear();
 
   // Adds rowsᵀ·rows for kRows rows [kRows × stride], aligned to 64 bytes. Padding and unused rows are zero.
   void Add(const double* rows);
@@ -39,6 +37,13 @@ class GramMatrix {
 // Normalised inputs [n × 3] with normalised targets [n × 2]. Immutable; any thread may call.
 class BeaconProblem final : public LeastSquaresProblem {
  public:
+  // Patterns computed together.
+  static constexpr std::size_t kBlock = GramMatrix::kRows;
+  struct Block {
+    double hidden[BeaconNetwork::kHidden][kBlock];
+    double errors[BeaconNetwork::kOutputs][kBlock];
+  };
+
   BeaconProblem(std::span<const BeaconInputs> inputs, std::span<const BeaconOutputs> targets);
 
   std::size_t parameters() const override { return BeaconNetwork::kParameters; }

@@ -22,6 +22,14 @@ constexpr double kMargin = 1.1;
 // but must not make the matrix singular.
 constexpr double kRidge = 1e-3;
 
+constexpr std::int64_t kHeldOutEvery = 5;  // blocks of time
+
+// Contiguous parts of the examples for the fit of s. Each part is estimated by a network trained on the
+// others: what a board meets later is further from its training set than a block between two that it has
+// seen.
+constexpr std::size_t kCalibrationFolds = 4;
+constexpr int kCalibrationRuns = 3;
+
 struct Patterns {
   std::vector<BeaconInputs> inputs;
   std::vector<BeaconOutputs> targets;
@@ -96,7 +104,7 @@ absl::StatusOr<BeaconNetwork> Fit(std::span<const BeaconExample> examples,
   Patterns held_out;
   for (const BeaconExample& example : examples) {
     const std::int64_t block = (example.unix_ns - examples.front().unix_ns) / options.block_ns;
-    const bool hold = block % options.held_out_every == options.held_out_every - 1;
+    const bool hold = block % kHeldOutEvery == kHeldOutEvery - 1;
     Append(network, example, hold ? held_out : training);
   }
   if (training.inputs.size() < BeaconNetwork::kParameters ||
@@ -144,13 +152,12 @@ double NormalisedSquaredError(const BeaconNetwork& network, const BeaconExample&
 absl::StatusOr<double> CalibratedDeviation(std::span<const BeaconExample> examples,
                                            const BeaconTrainingOptions& options) {
   BeaconTrainingOptions fold_options = options;
-  fold_options.runs = options.calibration_runs;
+  fold_options.runs = kCalibrationRuns;
   fold_options.progress = nullptr;
-  const auto folds = static_cast<std::size_t>(options.calibration_folds);
   double sum = 0.0;
-  for (std::size_t fold = 0; fold < folds; ++fold) {
-    const std::size_t first = examples.size() * fold / folds;
-    const std::size_t end = examples.size() * (fold + 1) / folds;
+  for (std::size_t fold = 0; fold < kCalibrationFolds; ++fold) {
+    const std::size_t first = examples.size() * fold / kCalibrationFolds;
+    const std::size_t end = examples.size() * (fold + 1) / kCalibrationFolds;
     std::vector<BeaconExample> others(examples.begin(),
                                       examples.begin() + static_cast<std::ptrdiff_t>(first));
     others.insert(others.end(), examples.begin() + static_cast<std::ptrdiff_t>(end), examples.end());

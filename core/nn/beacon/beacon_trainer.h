@@ -29,14 +29,8 @@ struct BeaconTrainingOptions {
   std::uint64_t seed = 1;
   int runs = 8;  // from different random weights; the best on held-out data is kept
   int max_epochs = 200;
-  // Holds out whole blocks of time, since neighbouring samples are nearly the same: every fifth block of 2 s.
+  // Holds out whole blocks of time, since neighbouring samples are nearly the same: every fifth one.
   std::int64_t block_ns = 2'000'000'000;
-  int held_out_every = 5;
-  // Contiguous parts of the examples for the fit of s. Each part is estimated by a network trained on the
-  // others: what a board meets later is further from its training set than a block between two that it has
-  // seen.
-  int calibration_folds = 4;
-  int calibration_runs = 3;
   std::function<void(const BeaconTrainingProgress&)> progress;
 };
 

@@ -25,8 +25,6 @@ TEST_P(GramMatrixTest, SumsTheProductsOfAllColumns) {
     }
     gram.Add(rows.get());
   };
-  add(kRows);
-  gram.Clear();
   add(0);
   add(kRows);
   const Eigen::MatrixXd expected = matrix.transpose() * matrix;

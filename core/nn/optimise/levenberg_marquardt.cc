@@ -8,6 +8,12 @@
 namespace tributary::nn {
 namespace {
 
+// The usual damping.
+constexpr double kFirstMu = 1e-3;
+constexpr double kMuDecrease = 0.1;
+constexpr double kMuIncrease = 10.0;
+constexpr double kMaxMu = 1e10;
+
 // One run. State is what the algorithm keeps from epoch to epoch.
 class Minimiser {
  public:
@@ -18,7 +24,6 @@ class Minimiser {
         equations_(problem.parameters()),
         parameters_(start.begin(), start.end()),
         candidate_(parameters_),
-        mu_(options.mu),
         count_(static_cast<double>(problem.errors())) {}
 
   absl::StatusOr<LevenbergMarquardtResult> Run() {
@@ -36,7 +41,6 @@ class Minimiser {
       if (!Step()) return Stop(LevenbergMarquardtStop::kMuMax);
       Linearise();
       ++best_.epochs;
-      if (options_.progress) options_.progress(best_.epochs, equations_.squared_error / count_);
       if (!Remember()) return Stop(LevenbergMarquardtStop::kValidation);
     }
     return Stop(LevenbergMarquardtStop::kEpochs);
@@ -44,7 +48,6 @@ class Minimiser {
 
  private:
   LevenbergMarquardtResult Stop(LevenbergMarquardtStop stop) {
-    best_.mu = mu_;
     best_.stop = stop;
     return best_;
   }
@@ -53,7 +56,7 @@ class Minimiser {
 
   // Raises μ until a step lowers the error, and takes that step. False if μ has reached its limit.
   bool Step() {
-    for (; mu_ <= options_.mu_max; mu_ *= options_.mu_increase) {
+    for (; mu_ <= kMaxMu; mu_ *= kMuIncrease) {
       damped_ = equations_.matrix;
       damped_.diagonal().array() += mu_;
       factor_.compute(damped_);
@@ -64,7 +67,7 @@ class Minimiser {
       }
       if (problem_.SquaredError(candidate_) < equations_.squared_error) {
         parameters_.swap(candidate_);
-        mu_ *= options_.mu_decrease;
+        mu_ *= kMuDecrease;
         return true;
       }
     }
@@ -92,7 +95,7 @@ class Minimiser {
   Eigen::MatrixXd damped_;
   Eigen::VectorXd step_;
   Eigen::LLT<Eigen::MatrixXd> factor_;
-  double mu_;
+  double mu_ = kFirstMu;
   const double count_;
   int failures_ = 0;
   LevenbergMarquardtResult best_;

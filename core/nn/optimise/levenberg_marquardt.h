@@ -36,12 +36,7 @@ class LeastSquaresProblem {
   virtual double SquaredError(std::span<const double> parameters) const = 0;
 };
 
-// The usual defaults.
 struct LevenbergMarquardtOptions {
-  double mu = 1e-3;
-  double mu_decrease = 0.1;
-  double mu_increase = 10.0;
-  double mu_max = 1e10;
   double min_gradient = 1e-7;  // of the mean squared error: largest component of 2·Jᵀe / errors
   double min_mean_squared_error = 0.0;
   int max_epochs = 1000;
@@ -49,8 +44,6 @@ struct LevenbergMarquardtOptions {
   // The error on held-out data for given parameters; the result is the parameters with the lowest one. Empty:
   // no validation.
   std::function<double(std::span<const double>)> validation;
-  // Called after each accepted step with the epoch and mean squared error. Empty: silent.
-  std::function<void(int, double)> progress;
 };
 
 enum class LevenbergMarquardtStop { kGradient, kTarget, kMuMax, kValidation, kEpochs };
@@ -59,7 +52,6 @@ struct LevenbergMarquardtResult {
   std::vector<double> parameters;
   double mean_squared_error = 0.0;  // of these parameters
   double validation = 0.0;          // 0 without validation
-  double mu = 0.0;
   int epochs = 0;
   LevenbergMarquardtStop stop = LevenbergMarquardtStop::kEpochs;
 };

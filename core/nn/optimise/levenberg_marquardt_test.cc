@@ -52,9 +52,10 @@ TEST(LevenbergMarquardtTest, FindsTheParametersBehindTheSamples) {
 TEST(LevenbergMarquardtTest, EachEpochLowersTheError) {
   double last = std::numeric_limits<double>::infinity();
   LevenbergMarquardtOptions options;
-  options.progress = [&](int, double error) {
+  options.validation = [&](std::span<const double> w) {
+    const double error = Exponential().SquaredError(w);
     EXPECT_LT(error, last);
-    last = error;
+    return last = error;
   };
   ASSERT_TRUE(MinimiseLevenbergMarquardt(Exponential(), std::vector<double>{-3.0, 0.5}, options).ok());
 }
