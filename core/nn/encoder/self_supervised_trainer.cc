@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <string_view>
-#include <tuple>
 
 #include "core/nn/encoder/training_limits.h"
 #include "core/nn/kernel/random_stream.h"
@@ -16,18 +14,30 @@
 namespace tributary::nn {
 namespace {
 
-ProjectionHeadShape ProjectorShape(const SelfSupervisedOptions& o) {
-  return {"projector", o.encoder.feature_count(), o.projection, o.projection, o.head_norm, o.head_norm};
+// A head of SimSiam and BYOL: two dense layers with a norm and a ReLU between them, perhaps a norm behind.
+std::vector<DenseStep> HeadSteps(const std::string& name, std::size_t inputs, std::size_t hidden,
+                                 std::size_t outputs, bool norm, bool output_norm) {
+  std::vector<DenseStep> steps = {{DenseStepKind::kDense, inputs, hidden, name + ".linear1"}};
+  if (norm) steps.push_back({DenseStepKind::kNorm, hidden, hidden, name + ".norm1"});
+  steps.push_back({DenseStepKind::kRelu, hidden, hidden});
+  steps.push_back({DenseStepKind::kDense, hidden, outputs, name + ".linear2"});
+  if (output_norm) steps.push_back({DenseStepKind::kNorm, outputs, outputs, name + ".norm2"});
+  return steps;
 }
 
-ProjectionHeadShape PredictorShape(const SelfSupervisedOptions& o) {
-  return {"predictor", o.projection, o.bottleneck, o.projection, o.head_norm, false};
+std::vector<DenseStep> ProjectorSteps(const SelfSupervisedOptions& o) {
+  return HeadSteps("projector", o.encoder.feature_count(), o.projection, o.projection, o.head_norm,
+                   o.head_norm);
+}
+
+std::vector<DenseStep> PredictorSteps(const SelfSupervisedOptions& o) {
+  return HeadSteps("predictor", o.projection, o.bottleneck, o.projection, o.head_norm, false);
 }
 
 ParameterLayout LayoutOf(const SelfSupervisedOptions& o) {
   std::vector<parameters::TensorShape> tensors = EncoderTensors(o.encoder);
-  for (const ProjectionHeadShape& head : {ProjectorShape(o), PredictorShape(o)}) {
-    for (parameters::TensorShape& tensor : ProjectionHeadTensors(head)) tensors.push_back(std::move(tensor));
+  for (const std::vector<DenseStep>& head : {ProjectorSteps(o), PredictorSteps(o)}) {
+    for (parameters::TensorShape& tensor : DenseTensors(head)) tensors.push_back(std::move(tensor));
   }
   return ParameterLayout(std::move(tensors));
 }
@@ -36,20 +46,14 @@ ParameterLayout LayoutOf(const SelfSupervisedOptions& o) {
 
 absl::Status Validate(const SelfSupervisedOptions& options) {
   RETURN_IF_ERROR(Validate(options.encoder));
-  const auto count = [](std::size_t value) { return static_cast<double>(value); };
-  const std::tuple<std::string_view, TrainingLimit, double> checks[] = {
-      {"projection", kProjectionLimit, count(options.projection)},
-      {"bottleneck", kBottleneckLimit, count(options.bottleneck)},
-      {"batch", kBatchLimit, count(options.batch)},
-      {"learning_rate", kLearningRateLimit, options.learning_rate},
-      {"momentum", kMomentumLimit, options.momentum},
-      {"weight_decay", kWeightDecayLimit, options.weight_decay},
-      {"target_decay", kTargetDecayLimit, options.target_decay},
-      {"proximal", kProximalLimit, options.proximal}};
-  for (const auto& [name, limit, value] : checks) {
-    if (!limit.Admits(value)) return absl::InvalidArgumentError(limit.Refusal(name, value));
-  }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(kProjectionLimit.Check("projection", options.projection));
+  RETURN_IF_ERROR(kBottleneckLimit.Check("bottleneck", options.bottleneck));
+  RETURN_IF_ERROR(kBatchLimit.Check("batch", options.batch));
+  RETURN_IF_ERROR(kLearningRateLimit.Check("learning_rate", options.learning_rate));
+  RETURN_IF_ERROR(kMomentumLimit.Check("momentum", options.momentum));
+  RETURN_IF_ERROR(kWeightDecayLimit.Check("weight_decay", options.weight_decay));
+  RETURN_IF_ERROR(kTargetDecayLimit.Check("target_decay", options.target_decay));
+  return kProximalLimit.Check("proximal", options.proximal);
 }
 
 absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> SelfSupervisedTrainer::Create(
@@ -61,8 +65,8 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedTrainer>> SelfSupervisedTrainer::Cr
 SelfSupervisedTrainer::Pass::Pass(const SelfSupervisedOptions& o)
     : encoder(o.encoder, o.batch),
       features(o.encoder.feature_count() * o.batch),
-      projector(ProjectorShape(o), o.batch),
-      predictor(PredictorShape(o), o.batch),
+      projector(ProjectorSteps(o), o.batch),
+      predictor(PredictorSteps(o), o.batch),
       target(o.projection * o.batch) {}
 
 SelfSupervisedTrainer::SelfSupervisedTrainer(const SelfSupervisedOptions& options,
@@ -71,8 +75,8 @@ SelfSupervisedTrainer::SelfSupervisedTrainer(const SelfSupervisedOptions& option
       layout_(LayoutOf(options)),
       augmenter_(std::move(augmenter)),
       encoder_(options.encoder, layout_, options.batch),
-      projector_(ProjectorShape(options), layout_, options.batch),
-      predictor_(PredictorShape(options), layout_, options.batch),
+      projector_(ProjectorSteps(options), layout_, options.batch),
+      predictor_(PredictorSteps(options), layout_, options.batch),
       sgd_(layout_.size(), options.momentum, options.weight_decay),
       parameters_(layout_.size()),
       gradient_(layout_.size()),
@@ -130,7 +134,9 @@ void SelfSupervisedTrainer::Project(std::span<float> parameters, std::span<const
                                     Pass& pass) {
   encoder_.Forward(EncoderStatistics::kBatch, parameters, images, pass.encoder, pass.features);
   encoder_.MixStatistics(pass.encoder, kEncoderNormMomentum, parameters);
-  projector_.Forward(parameters, pass.features, pass.projector);
+  projector_.Forward(parameters,
+                     RowMajor(pass.features.data(), options_.encoder.feature_count(), options_.batch),
+                     pass.projector);
 }
 
 void SelfSupervisedTrainer::Descend() {
@@ -165,21 +171,23 @@ SelfSupervisedTrainer::StepResult SelfSupervisedTrainer::Step(std::span<const st
     Pass& pass = passes_[v];
     if (!target_.empty()) {  // BYOL: what the other view's prediction aims at
       Project(target_, views[v], pass);
-      std::ranges::copy(pass.projector.output, pass.target.begin());
+      std::ranges::copy(pass.projector.result(), pass.target.begin());
     }
     Project(parameters_, views[v], pass);
-    predictor_.Forward(parameters_, pass.projector.output, pass.predictor);
-    if (target_.empty()) std::ranges::copy(pass.projector.output, pass.target.begin());
+    predictor_.Forward(parameters_,
+                       RowMajor(pass.projector.result().data(), options_.projection, options_.batch),
+                       pass.predictor);
+    if (target_.empty()) std::ranges::copy(pass.projector.result(), pass.target.begin());
   }
 
-  Cosines(passes_[0].projector.output, passes_[1].projector.output, options_.batch, novelty_);
+  Cosines(passes_[0].projector.result(), passes_[1].projector.result(), options_.batch, novelty_);
   for (float& value : novelty_) value = 1.0f - value;
 
   std::ranges::fill(gradient_, 0.0f);
-  StepResult result{0, Spread(passes_[0].projector.output, options_.batch, norms_)};
+  StepResult result{0, Spread(passes_[0].projector.result(), options_.batch, norms_)};
   for (std::size_t v = 0; v < 2; ++v) {
     Pass& pass = passes_[v];
-    result.loss += 0.5 * CosineLoss(pass.predictor.output, passes_[1 - v].target, options_.batch, 0.5f,
+    result.loss += 0.5 * CosineLoss(pass.predictor.result(), passes_[1 - v].target, options_.batch, 0.5f,
                                     prediction_gradient_);
     predictor_.Backward(parameters_, pass.predictor, prediction_gradient_, gradient_, projection_gradient_);
     projector_.Backward(parameters_, pass.projector, projection_gradient_, gradient_, feature_gradient_);

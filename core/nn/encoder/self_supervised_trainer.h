@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/nn/encoder/augmenter.h"
 #include "core/nn/encoder/encoder.h"
-#include "core/nn/encoder/projection_head.h"
+#include "core/nn/kernel/dense_stack.h"
 #include "core/nn/optimise/gradient_descent.h"
 
 namespace tributary::nn {
@@ -72,7 +72,6 @@ class SelfSupervisedTrainer {
   // The index of the next step, which picks the views and the learning rate. A node that starts its local
   // steps of round r at r · steps gives the same update after any number of restarts.
   void SeekStep(std::uint64_t step) { step_ = step; }
-  std::uint64_t step() const { return step_; }
 
   // One step on [batch × side × side] pixels.
   StepResult Step(std::span<const std::uint8_t> images);
@@ -98,8 +97,8 @@ class SelfSupervisedTrainer {
 
     EncoderPass encoder;
     std::vector<float> features;
-    ProjectionHeadPass projector;
-    ProjectionHeadPass predictor;
+    DensePass projector;
+    DensePass predictor;
     std::vector<float> target;
   };
 
@@ -112,7 +111,7 @@ class SelfSupervisedTrainer {
   ParameterLayout layout_;
   std::unique_ptr<Augmenter> augmenter_;
   Encoder encoder_;
-  ProjectionHead projector_, predictor_;
+  DenseStack projector_, predictor_;
   Sgd sgd_;
   std::uint64_t step_ = 0;
   std::vector<float> parameters_, gradient_;

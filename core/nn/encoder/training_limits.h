@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+
 namespace tributary::nn {
 
 // Inclusive.
@@ -19,6 +21,12 @@ struct TrainingLimit {
   // The message for a value out of range. ASCII: it crosses the wire.
   std::string Refusal(std::string_view name, double value) const {
     return fmt::format("{} must be from {} to {}, found {}", name, least, most, value);
+  }
+  // InvalidArgument with that message.
+  template <class Number>
+  absl::Status Check(std::string_view name, Number number) const {
+    const auto value = static_cast<double>(number);
+    return Admits(value) ? absl::OkStatus() : absl::InvalidArgumentError(Refusal(name, value));
   }
 };
 

@@ -55,8 +55,6 @@ struct Dense {
   std::size_t inputs;
   std::size_t outputs;
 
-  constexpr std::size_t weight_count() const { return inputs * outputs; }
-
   // y [outputs × x.columns] = weights · x; x is [inputs × batch] with any strides, so row-major samples need
   // no transposition.
   void Forward(Gemm& gemm, const float* weights, const MatrixView& x, float* y) const {

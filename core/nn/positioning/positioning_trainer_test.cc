@@ -52,9 +52,9 @@ double ReferenceLoss(const std::vector<double>& p, const std::vector<float>& fea
   const double* w2 = w1 + PositioningNetwork::kWidths[0] * PositioningNetwork::kWidths[1];
   const double* w3 = w2 + PositioningNetwork::kWidths[1] * PositioningNetwork::kWidths[2];
   const double* w4 = w3 + PositioningNetwork::kWidths[2] * PositioningNetwork::kWidths[3];
-  const double* gamma = w4 + PositioningNetwork::kWidths[3] * PositioningNetwork::kWidths[4];
+  const double* beta = w4 + PositioningNetwork::kWidths[3] * PositioningNetwork::kWidths[4];
   Layer y = Dense(x, w1, PositioningNetwork::kWidths[1], true);
-  Normalise(y, gamma, gamma + PositioningNetwork::kWidths[1]);
+  Normalise(y, beta + PositioningNetwork::kWidths[1], beta);
   y = Dense(
       Dense(Dense(y, w2, PositioningNetwork::kWidths[2], true), w3, PositioningNetwork::kWidths[3], true), w4,
       PositioningNetwork::kWidths[4], false);
