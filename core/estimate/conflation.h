@@ -13,6 +13,27 @@
 
 namespace tributary::estimate {
 
+// Rotates a row and its right-hand side into the lower triangle M and into z: MᵀM += row·rowᵀ, Mᵀz +=
+// row·value.
+template <int D>
+void RotateInto(Matrix<D>& root, Vector<D>& rhs, Vector<D> row, double value) {
+  for (int k = D - 1; k >= 0; --k) {
+    if (row[k] == 0) continue;
+    const double radius = std::hypot(root(k, k), row[k]);
+    const double cosine = root(k, k) / radius;
+    const double sine = row[k] / radius;
+    root(k, k) = radius;
+    for (int j = 0; j < k; ++j) {
+      const double kept = root(k, j);
+      root(k, j) = cosine * kept + sine * row[j];
+      row[j] = cosine * row[j] - sine * kept;
+    }
+    const double kept = rhs[k];
+    rhs[k] = cosine * kept + sine * value;
+    value = cosine * value - sine * kept;
+  }
+}
+
 // Information matrix Λ = Σ⁻¹ and information vector η = Λ·mean of a sum of independent estimates. Empty at
 // first.
 //
@@ -42,7 +63,7 @@ class Information {
   void Add(const Information& other, double weight = 1) {
     const double scale = std::sqrt(weight);
     for (int row = D - 1; row >= 0; --row) {
-      AddRow(scale * other.root_.row(row).transpose(), scale * other.rhs_[row]);
+      RotateInto<D>(root_, rhs_, scale * other.root_.row(row).transpose(), scale * other.rhs_[row]);
     }
   }
 
@@ -55,7 +76,7 @@ class Information {
     }
     Gaussian<D> gaussian;
     gaussian.cholesky = InverseOfLower<D>(root_);
-    gaussian.mean = root_.template triangularView<Eigen::Lower>().solve(rhs_);
+    gaussian.mean = SolveLower<D>(root_, rhs_);
     return gaussian;
   }
 
@@ -63,25 +84,6 @@ class Information {
   const Matrix<D>& root() const { return root_; }
 
  private:
-  // Rotates one row into the triangle.
-  void AddRow(Vector<D> row, double rhs) {
-    for (int k = D - 1; k >= 0; --k) {
-      if (row[k] == 0) continue;
-      const double radius = std::hypot(root_(k, k), row[k]);
-      const double cosine = root_(k, k) / radius;
-      const double sine = row[k] / radius;
-      root_(k, k) = radius;
-      for (int j = 0; j < k; ++j) {
-        const double kept = root_(k, j);
-        root_(k, j) = cosine * kept + sine * row[j];
-        row[j] = cosine * row[j] - sine * kept;
-      }
-      const double kept = rhs_[k];
-      rhs_[k] = cosine * kept + sine * rhs;
-      rhs = cosine * rhs - sine * kept;
-    }
-  }
-
   Matrix<D> root_ = Matrix<D>::Zero();
   Vector<D> rhs_ = Vector<D>::Zero();
 };

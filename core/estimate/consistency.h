@@ -1,9 +1,7 @@
 // Does an estimate's error agree with the covariance that it claims?
 #pragma once
 
-#include <Eigen/QR>
-
-#include "core/estimate/gaussian.h"
+#include "core/estimate/conflation.h"
 
 namespace tributary::estimate {
 
@@ -18,13 +16,13 @@ double ChiSquareQuantile(int degrees, double probability);
 // by rotations, not formed.
 template <int D>
 double NormalisedInnovationSquared(const Gaussian<D>& a, const Gaussian<D>& b) {
-  Eigen::Matrix<double, 2 * D, D> stacked;
-  stacked << a.cholesky.transpose(), b.cholesky.transpose();
-  const Eigen::HouseholderQR<Eigen::Matrix<double, 2 * D, D>> qr(stacked);
-  const Matrix<D> root = qr.matrixQR().template topRows<D>();
-  Vector<D> whitened = a.mean - b.mean;
-  root.transpose().template triangularView<Eigen::Lower>().solveInPlace(whitened);
-  return whitened.squaredNorm();
+  Matrix<D> root = Matrix<D>::Zero();
+  Vector<D> unused = Vector<D>::Zero();
+  for (int column = 0; column < D; ++column) {
+    RotateInto<D>(root, unused, a.cholesky.col(column), 0);
+    RotateInto<D>(root, unused, b.cholesky.col(column), 0);
+  }
+  return (InverseOfLower<D>(root).transpose() * (a.mean - b.mean)).squaredNorm();
 }
 
 }  // namespace tributary::estimate

@@ -15,6 +15,27 @@ using Vector = Eigen::Matrix<double, D, 1>;
 template <int D>
 using Matrix = Eigen::Matrix<double, D, D>;
 
+// L⁻¹·b of a lower triangle with a non-zero diagonal, by forward substitution.
+template <int D>
+Vector<D> SolveLower(const Matrix<D>& lower, Vector<D> b) {
+  for (int row = 0; row < D; ++row) {
+    for (int k = 0; k < row; ++k) b[row] -= lower(row, k) * b[k];
+    b[row] /= lower(row, row);
+  }
+  return b;
+}
+
+// The error of each element is small relative to that element's own sensitivity, whatever the scale of the
+// rows.
+template <int D>
+Matrix<D> InverseOfLower(const Matrix<D>& lower) {
+  Matrix<D> inverse;
+  for (int column = 0; column < D; ++column) {
+    inverse.col(column) = SolveLower<D>(lower, Vector<D>::Unit(column));
+  }
+  return inverse;
+}
+
 // Mean and lower Cholesky factor L of the covariance, Σ = L·Lᵀ; both in m. This stores the factor, not the
 // covariance: its condition is the square root of the covariance's, which keeps twice the digits.
 template <int D>
@@ -40,9 +61,7 @@ struct Gaussian {
 
   // (point - mean)ᵀ Σ⁻¹ (point - mean)
   double SquaredDistance(const Vector<D>& point) const {
-    Vector<D> whitened = point - mean;
-    cholesky.template triangularView<Eigen::Lower>().solveInPlace(whitened);
-    return whitened.squaredNorm();
+    return SolveLower<D>(cholesky, point - mean).squaredNorm();
   }
 };
 
@@ -67,22 +86,6 @@ absl::Status Validate(const Gaussian<D>& gaussian) {
     }
   }
   return absl::OkStatus();
-}
-
-// Inverse of a lower triangle with a non-zero diagonal, by forward substitution: the error of each element is
-// small relative to that element's own sensitivity, whatever the scale of the rows.
-template <int D>
-Matrix<D> InverseOfLower(const Matrix<D>& lower) {
-  Matrix<D> inverse = Matrix<D>::Zero();
-  for (int column = 0; column < D; ++column) {
-    inverse(column, column) = 1 / lower(column, column);
-    for (int row = column + 1; row < D; ++row) {
-      double sum = 0;
-      for (int k = column; k < row; ++k) sum += lower(row, k) * inverse(k, column);
-      inverse(row, column) = -sum / lower(row, row);
-    }
-  }
-  return inverse;
 }
 
 }  // namespace tributary::estimate

@@ -13,7 +13,7 @@
 
 namespace tributary::workload {
 
-// Of the tuples of every workload: positions in the plane.
+// Tuples of every workload are positions in the plane.
 inline constexpr std::uint32_t kDimension = 2;
 
 // Owned and called by one panel thread.
