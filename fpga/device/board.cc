@@ -33,27 +33,20 @@ constexpr Fault kFaults[] = {{"no_device", &FaultPlan::no_device},
                              {"frame_us", &FaultPlan::frame_us},
                              {"memory_bytes", &FaultPlan::memory_bytes}};
 
-struct Instance {
-  std::uint64_t address;
-  std::string name;  // kernel:instance
-};
-
-std::vector<Instance> InstancesOf(const axlf& image) {
+// kernel:instance by address: XRT numbers the compute units in this order.
+std::multimap<std::uint64_t, std::string> InstancesOf(const axlf& image) {
   if (std::memcmp(image.m_magic, "xclbin2", 8) != 0) Throw(EINVAL, "not an xclbin");
   const axlf_section_header* section = xclbin::get_axlf_section(&image, IP_LAYOUT);
   if (section == nullptr) Throw(EINVAL, "the xclbin has no compute units");
   const auto* layout =
       reinterpret_cast<const ip_layout*>(reinterpret_cast<const char*>(&image) + section->m_sectionOffset);
-  std::vector<Instance> instances;
+  std::multimap<std::uint64_t, std::string> instances;
   for (int i = 0; i < layout->m_count; ++i) {
     const ip_data& ip = layout->m_ip_data[i];
     if (ip.m_type != IP_KERNEL) continue;
     const char* name = reinterpret_cast<const char*>(ip.m_name);
-    instances.push_back({ip.m_base_address, std::string(name, strnlen(name, sizeof(ip.m_name)))});
+    instances.emplace(ip.m_base_address, std::string(name, strnlen(name, sizeof(ip.m_name))));
   }
-  // XRT numbers the compute units by address.
-  std::sort(instances.begin(), instances.end(),
-            [](const Instance& a, const Instance& b) { return a.address < b.address; });
   return instances;
 }
 
@@ -89,7 +82,7 @@ void Board::Check() const {
 
 void Board::Load(const axlf& image) {
   Check();
-  const std::vector<Instance> instances = InstancesOf(image);
+  const auto instances = InstancesOf(image);
   const std::scoped_lock lock(mutex_);
   Uuid uuid;
   std::memcpy(uuid.data(), image.m_header.uuid, uuid.size());
@@ -97,11 +90,9 @@ void Board::Load(const axlf& image) {
   if (!uses_.empty()) Throw(EBUSY, "another xclbin is in use");
   // If a file cannot be loaded, the board stays as it was.
   std::vector<std::unique_ptr<ComputeUnit>> units;
-  for (const Instance& instance : instances) {
-    std::unique_ptr<KernelModel> kernel =
-        MakeKernel(instance.name.substr(0, instance.name.find(':')), &memory_);
-    if (kernel == nullptr)
-      Throw(ENOENT, fmt::format("the software device has no kernel for {}", instance.name));
+  for (const auto& [address, name] : instances) {
+    std::unique_ptr<KernelModel> kernel = MakeKernel(name.substr(0, name.find(':')), &memory_);
+    if (kernel == nullptr) Throw(ENOENT, fmt::format("the software device has no kernel for {}", name));
     units.push_back(std::make_unique<ComputeUnit>(std::move(kernel)));
   }
   units_ = std::move(units);
@@ -128,15 +119,6 @@ void Board::CloseContext(std::uint32_t unit) {
   if (use != uses_.end() && --use->second.users == 0) uses_.erase(use);
 }
 
-KernelRun::Fault Board::FaultOf(std::uint64_t run) const {
-  if (faults_.hang == run) return KernelRun::Fault::kHang;
-  if (faults_.hang_hard == run) return KernelRun::Fault::kHangHard;
-  if (faults_.hang_after.has_value() && run >= *faults_.hang_after) return KernelRun::Fault::kHang;
-  if (faults_.read_error == run) return KernelRun::Fault::kReadError;
-  if (faults_.write_error == run) return KernelRun::Fault::kWriteError;
-  return KernelRun::Fault::kNone;
-}
-
 std::chrono::microseconds Board::HoldOf(const KernelRun& run) const {
   // The time in which XRT's driver notices the end of a run by its timer, without an interrupt.
   if (faults_.slow_interrupt) return std::chrono::milliseconds(500);
@@ -151,8 +133,12 @@ void Board::Start(std::span<const std::uint32_t> unit_mask, KernelRun run) {
   {
     const std::scoped_lock lock(mutex_);
     ++runs_;
-    if (faults_.disappear.has_value() && runs_ >= *faults_.disappear) gone_ = true;
-    run.fault = FaultOf(runs_);
+    const auto since = [this](const std::optional<std::uint64_t>& first) { return first && runs_ >= *first; };
+    gone_ = since(faults_.disappear);
+    run.hang = faults_.hang == runs_ || since(faults_.hang_after);
+    run.hang_hard = faults_.hang_hard == runs_;
+    run.read_error = faults_.read_error == runs_;
+    run.write_error = faults_.write_error == runs_;
     run.hold = HoldOf(run);
     for (std::size_t i = 0; i < units_.size() && i < 32 * unit_mask.size(); ++i) {
       if ((unit_mask[i / 32] >> (i % 32) & 1) == 0) continue;

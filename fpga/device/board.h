@@ -75,7 +75,6 @@ class Board {
   void Check() const;
 
  private:
-  KernelRun::Fault FaultOf(std::uint64_t run) const;
   std::chrono::microseconds HoldOf(const KernelRun& run) const;
 
   const FaultPlan faults_;

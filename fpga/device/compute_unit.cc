@@ -97,17 +97,16 @@ void ComputeUnit::Loop() {
 }
 
 KernelRun::Outcome ComputeUnit::Execute(const KernelRun& run) {
-  const bool hard = run.fault == KernelRun::Fault::kHangHard;
-  if (hard || run.fault == KernelRun::Fault::kHang) {
+  if (run.hang_hard || run.hang) {
     std::unique_lock lock(mutex_);
-    wake_.wait(lock, [&] { return hard ? stopping_ : abort_.load(); });
+    wake_.wait(lock, [&] { return run.hang_hard ? stopping_ : abort_.load(); });
     return KernelRun::Outcome::kAborted;
   }
   const auto reported = std::chrono::steady_clock::now() + run.hold;
   {
     const std::scoped_lock lock(kernel_mutex_);
-    if (run.fault == KernelRun::Fault::kReadError) kernel_->memory_port().FailNextRead();
-    if (run.fault == KernelRun::Fault::kWriteError) kernel_->memory_port().FailNextWrite();
+    if (run.read_error) kernel_->memory_port().FailNextRead();
+    if (run.write_error) kernel_->memory_port().FailNextWrite();
     for (std::size_t word = kControlWords; word < run.registers.size(); ++word) {
       kernel_->WriteRegister(static_cast<std::uint32_t>(4 * word), run.registers[word]);
     }

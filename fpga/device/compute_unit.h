@@ -20,12 +20,12 @@ namespace tributary::device {
 // A start packet in XRT's form: register contents from offset 0 (the first four words are control).
 struct KernelRun {
   enum class Outcome { kCompleted, kAborted };
-  enum class Fault { kNone, kHang, kHangHard, kReadError, kWriteError };
 
   const void* client = nullptr;  // the user and its packet number: for Abort
   std::uint32_t packet = 0;
   std::vector<std::uint32_t> registers;
-  Fault fault = Fault::kNone;
+  bool hang = false, hang_hard = false;          // never ends; cannot even be aborted
+  bool read_error = false, write_error = false;  // of its first burst
   std::chrono::microseconds hold{0};        // reports the end at this time after the start at the earliest
   std::function<void(Outcome)> on_outcome;  // called once, on the unit's thread or on Abort's
 };

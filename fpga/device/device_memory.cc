@@ -1,19 +1,14 @@
 #include "fpga/device/device_memory.h"
 
-#include <sys/mman.h>
-
 #include <new>
 
 namespace tributary::device {
 
-DeviceMemory::DeviceMemory(std::size_t bytes) : capacity_(bytes / kPageBytes * kPageBytes) {
-  void* storage =
-      ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (storage == MAP_FAILED) throw std::bad_alloc();
-  storage_ = static_cast<std::uint8_t*>(storage);
+DeviceMemory::DeviceMemory(std::size_t bytes)
+    : capacity_(bytes / kPageBytes * kPageBytes),
+      storage_(static_cast<std::uint8_t*>(std::calloc(capacity_, 1)), &std::free) {
+  if (storage_ == nullptr) throw std::bad_alloc();
 }
-
-DeviceMemory::~DeviceMemory() { ::munmap(storage_, capacity_); }
 
 std::uint64_t DeviceMemory::Allocate(std::size_t bytes) {
   if (bytes == 0 || bytes > capacity_) return 0;
@@ -40,7 +35,7 @@ std::uint8_t* DeviceMemory::Resolve(std::uint64_t address, std::uint64_t bytes) 
   if (after == regions_.begin()) return nullptr;
   const auto& [first, end] = *std::prev(after);
   if (address < first || bytes > end - first || address > end - bytes) return nullptr;
-  return storage_ + (address - kBase);
+  return storage_.get() + (address - kBase);
 }
 
 }  // namespace tributary::device

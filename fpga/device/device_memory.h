@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "fpga/device/axi_memory_port.h"
@@ -18,9 +20,6 @@ class DeviceMemory final : public BusMemory {
 
   // Reserves address space; a page takes memory when it is touched. Throws std::bad_alloc.
   explicit DeviceMemory(std::size_t bytes);
-  ~DeviceMemory() override;
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   // Whole pages; 0 if there is no room.
   std::uint64_t Allocate(std::size_t bytes);
@@ -30,7 +29,7 @@ class DeviceMemory final : public BusMemory {
 
  private:
   const std::size_t capacity_;
-  std::uint8_t* storage_;
+  const std::unique_ptr<std::uint8_t, decltype(&std::free)> storage_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> regions_;  // first address to end
 };

@@ -1,6 +1,8 @@
 #include "fpga/device/kernel_model.h"
 
-#include <array>
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "Vaugment_convolve_kernel.h"
 #include "Vfusion_kernel.h"
@@ -11,28 +13,22 @@
 namespace tributary::device {
 namespace {
 
-struct Entry {
-  std::string_view name;
-  std::unique_ptr<KernelModel> (*make)(BusMemory*);
-};
-
 template <typename Top>
 std::unique_ptr<KernelModel> Make(BusMemory* memory) {
   return std::make_unique<VerilatedKernel<Top>>(memory);
 }
 
-constexpr std::array kEntries{Entry{"loopback_kernel", &Make<Vloopback_kernel>},
-                              Entry{"positioning_kernel", &Make<Vpositioning_kernel>},
-                              Entry{"fusion_kernel", &Make<Vfusion_kernel>},
-                              Entry{"augment_convolve_kernel", &Make<Vaugment_convolve_kernel>}};
+using Entry = std::pair<std::string_view, std::unique_ptr<KernelModel> (*)(BusMemory*)>;
+constexpr Entry kEntries[] = {{"loopback_kernel", &Make<Vloopback_kernel>},
+                              {"positioning_kernel", &Make<Vpositioning_kernel>},
+                              {"fusion_kernel", &Make<Vfusion_kernel>},
+                              {"augment_convolve_kernel", &Make<Vaugment_convolve_kernel>}};
 
 }  // namespace
 
 std::unique_ptr<KernelModel> MakeKernel(std::string_view name, BusMemory* memory) {
-  for (const Entry& entry : kEntries) {
-    if (entry.name == name) return entry.make(memory);
-  }
-  return nullptr;
+  const auto* entry = std::ranges::find(kEntries, name, &Entry::first);
+  return entry == std::end(kEntries) ? nullptr : entry->second(memory);
 }
 
 }  // namespace tributary::device

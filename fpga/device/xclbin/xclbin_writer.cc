@@ -18,6 +18,7 @@ constexpr int kMaxInstances = 16;
 constexpr std::uint64_t kUnitBase = 0xa000'0000;  // where boards with a ZynqMP map their kernels
 constexpr std::uint64_t kUnitBytes = 0x10000;
 constexpr std::uint64_t kMemoryBase = 0x1'0000'0000;
+constexpr std::uint64_t kMemoryKib = 262144;
 constexpr int kClockMhz = 100;
 
 struct Section {
@@ -51,11 +52,11 @@ std::string Counted(std::size_t header_bytes, const std::vector<Element>& elemen
   return bytes;
 }
 
-std::string MemoryTopology(const XclbinContents& contents) {
+std::string MemoryTopology() {
   mem_data bank{};
   bank.m_type = MEM_DDR4;
   bank.m_used = 1;
-  bank.m_size = contents.memory_kib;
+  bank.m_size = kMemoryKib;
   bank.m_base_address = kMemoryBase;
   CopyName(bank.m_tag, "bank0");
   return Counted<mem_data>(offsetof(mem_topology, m_mem_data), {bank});
@@ -76,14 +77,15 @@ std::string IpLayout(const XclbinContents& contents) {
   return Counted(offsetof(ip_layout, m_ip_data), units);
 }
 
+// Every unit's buffers are in the one memory.
 std::string Connectivity(const XclbinContents& contents) {
-  std::vector<connection> connections;
   std::int32_t units = 0;
   for (const XclbinContents::Kernel& kernel : contents.kernels) units += kernel.instances;
+  std::vector<connection> connections;
   for (std::int32_t unit = 0; unit < units; ++unit) {
-    for (std::size_t i = 0; i < fpga::kKernelArguments.size(); ++i) {
-      if (!fpga::kKernelArguments[i].buffer) continue;
-      connections.push_back({static_cast<std::int32_t>(i), unit, 0});
+    for (std::int32_t i = 0; const fpga::KernelArgument& argument : fpga::kKernelArguments) {
+      if (argument.buffer) connections.push_back({i, unit, 0});
+      ++i;
     }
   }
   return Counted(offsetof(connectivity, m_connection), connections);
@@ -155,7 +157,7 @@ absl::Status Validate(const XclbinContents& contents) {
 
 absl::StatusOr<std::string> WriteXclbin(const XclbinContents& contents) {
   RETURN_IF_ERROR(Validate(contents));
-  const Section sections[] = {{MEM_TOPOLOGY, "mem_topology", MemoryTopology(contents)},
+  const Section sections[] = {{MEM_TOPOLOGY, "mem_topology", MemoryTopology()},
                               {IP_LAYOUT, "ip_layout", IpLayout(contents)},
                               {CONNECTIVITY, "connectivity", Connectivity(contents)},
                               {EMBEDDED_METADATA, "metadata", Metadata(contents)}};

@@ -1,7 +1,6 @@
 // Writes an xclbin for the software device: the metadata that XRT reads, without a bitstream.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,6 @@ struct XclbinContents {
   };
   std::vector<Kernel> kernels;
   std::string platform = "tributary:software:device:1.0";  // at most 63 characters
-  std::uint64_t memory_kib = 262144;                       // of the one memory bank
 };
 
 // The file's bytes. Equal contents give equal bytes: the UUID is the beginning of their SHA-256. Errors:
