@@ -12,7 +12,7 @@
 
 #include "fpga/model/positioning_model.h"
 #include "fpga/model/random_network_fixture.h"
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 
 namespace tributary {
 namespace {

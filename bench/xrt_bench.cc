@@ -14,8 +14,8 @@
 #include "fpga/model/kernel_interface.h"
 #include "fpga/model/positioning_model.h"
 #include "fpga/model/random_network_fixture.h"
+#include "node/accelerator/create.h"
 #include "node/accelerator/xrt_board.h"
-#include "node/accelerator/xrt_create.h"
 #include "node/accelerator/xrt_frames.h"
 
 namespace tributary {

@@ -198,13 +198,13 @@ TEST(NodeConfigTest, FusesTwoToFourPanelsOnTheBoardWhenAsked) {
   const NodeConfig fused = Parse(kMinimal + second + "[fusion]\n");
   ASSERT_TRUE(fused.fusion.has_value());
   EXPECT_EQ(fused.fusion->name, "north");
-  EXPECT_EQ(fused.fusion->accelerator.kind, accelerator::AcceleratorKind::kCpu);
+  EXPECT_FALSE(fused.fusion->accelerator.xrt.has_value());
   EXPECT_DOUBLE_EQ(fused.fusion->deadline_ms, 5);
   EXPECT_DOUBLE_EQ(Parse("slot_ms = 100\n" + (kMinimal + second) + "[fusion]\n").fusion->deadline_ms, 104.5);
   const NodeConfig board =
       Parse(kMinimal + second + "[fusion]\naccelerator = \"xrt\"\nxclbin = \"b.xclbin\"\nname = \"roof\"\n");
   EXPECT_EQ(board.fusion->name, "roof");
-  EXPECT_EQ(board.fusion->accelerator.xrt.xclbin, "/etc/tributary/b.xclbin");
+  EXPECT_EQ(board.fusion->accelerator.xrt->xclbin, "/etc/tributary/b.xclbin");
   EXPECT_THAT(Faults(std::string(kMinimal) + "[fusion]\n"), HasSubstr("fuses 2 to 4 panels, found 1"));
   EXPECT_THAT(Faults(kMinimal + second + "[fusion]\naccelerator = \"xrt\"\n"),
               HasSubstr("xclbin: is required"));

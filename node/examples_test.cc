@@ -61,7 +61,7 @@ TEST(NodeExamplesTest, ShowEveryKindOfSourceAndAccelerator) {
     ASSERT_TRUE(config.ok()) << config.status();
     for (const panel::PanelConfig& panel : config->panels) {
       kinds.insert(std::to_string(panel.source.index()));
-      accelerators.insert(panel.accelerator.kind == accelerator::AcceleratorKind::kXrt ? "xrt" : "cpu");
+      accelerators.insert(panel.accelerator.xrt.has_value() ? "xrt" : "cpu");
     }
     if (std::string(name) == "node.toml") {
       EXPECT_TRUE(config->fusion && config->federation && config->tls);

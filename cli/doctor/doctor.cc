@@ -39,10 +39,10 @@ void AddFaults(const std::string& check, const absl::Status& status, const std::
 }
 
 void NeedBoard(const accelerator::AcceleratorConfig& choice, DoctorOptions& options) {
-  if (choice.kind != accelerator::AcceleratorKind::kXrt) return;
+  if (!choice.xrt.has_value()) return;
   options.needs_board = true;
-  options.device = choice.xrt.device;
-  if (options.xclbin.empty()) options.xclbin = choice.xrt.xclbin;
+  options.device = choice.xrt->device;
+  if (options.xclbin.empty()) options.xclbin = choice.xrt->xclbin;
 }
 
 void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {

@@ -15,6 +15,12 @@ inline constexpr std::size_t kFusionPanels = 4;
 template <class Value>
 struct FusionOperands {
   Value x, y, l11, l21, l22;
+
+  // f of each.
+  template <class F>
+  auto Map(F f) const -> FusionOperands<decltype(f(x))> {
+    return {f(x), f(y), f(l11), f(l21), f(l22)};
+  }
 };
 
 // With w = 1/l22², t = l21/l11, u = y - t·x (a panel's knowledge of y given x) and 1/l11² (its knowledge of

@@ -50,14 +50,10 @@ FusionTuple Fuse(std::span<const FusionTuple> panels, bool raw) {
   std::array<FusionOperands<FusionFloat>, kFusionPanels> operands;
   operands.fill({kVoid, kVoid, kVoid, kVoid, kVoid});
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    const FusionTuple& tuple = panels[i];
-    operands[i] = {ToFusionFloat(tuple.x), ToFusionFloat(tuple.y), ToFusionFloat(tuple.l11),
-                   ToFusionFloat(tuple.l21), ToFusionFloat(tuple.l22)};
+    operands[i] = panels[i].Map(ToFusionFloat);
   }
   Calculator calculator(raw);
-  const FusionOperands<FusionFloat> result = FusePanels(calculator, operands);
-  return {ToFloat(result.x), ToFloat(result.y), ToFloat(result.l11), ToFloat(result.l21),
-          ToFloat(result.l22)};
+  return FusePanels(calculator, operands).Map(ToFloat);
 }
 
 void FusionTupleWords(std::span<const FusionTuple> tuples, std::span<std::uint64_t> words) {

@@ -1,8 +1,6 @@
 #include "fpga/model/positioning_image.h"
 
-#include <fmt/format.h>
-
-#include "core/status/macros.h"
+#include <utility>
 
 namespace tributary::fpga {
 namespace {
@@ -22,31 +20,6 @@ class WordWriter {
   std::vector<std::uint64_t> words_;
   int used_ = 0;
 };
-
-absl::Status Check(const FixedPositioning& fixed, const PositioningParallelism& parallelism) {
-  for (std::size_t layer = 0; layer < fixed.dense.size(); ++layer) {
-    const FixedDense& dense = fixed.dense[layer];
-    const int bits = layer == 0 ? 8 : 16;
-    if (dense.weight_bits != bits || dense.result_bits != 16 ||
-        dense.weights.size() != dense.inputs * dense.outputs) {
-      return absl::InvalidArgumentError(
-          fmt::format("layer {}: {}-bit weights, {}-bit results; the logic computes int8_16 only", layer + 1,
-                      dense.weight_bits, dense.result_bits));
-    }
-  }
-  const FixedDense& first = fixed.dense[0];
-  if (parallelism.first_layer_inputs % 8 != 0 || parallelism.first_layer_inputs == 0 ||
-      first.inputs % parallelism.first_layer_inputs != 0 || first.outputs % 2 != 0 ||
-      parallelism.third_layer_inputs == 0) {
-    return absl::InvalidArgumentError(fmt::format("{} × {} in layer 1 does not fit {} parallel inputs",
-                                                  first.inputs, first.outputs,
-                                                  parallelism.first_layer_inputs));
-  }
-  if (fixed.batch_norm.scale.size() != first.outputs || fixed.batch_norm.offset.size() != first.outputs) {
-    return absl::InvalidArgumentError("the batch norm has not one channel per output of layer 1");
-  }
-  return absl::OkStatus();
-}
 
 // Pairs of outputs: the two weights of an input stand side by side.
 void PutPairs(const FixedDense& dense, std::size_t parallel, WordWriter& words) {
@@ -86,9 +59,8 @@ void PutRows(const FixedDense& dense, bool gather, std::size_t lanes, WordWriter
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(
-    const FixedPositioning& fixed, const PositioningParallelism& parallelism) {
-  RETURN_IF_ERROR(Check(fixed, parallelism));
+std::vector<std::uint64_t> PositioningParameterWords(const FixedPositioning& fixed,
+                                                     const PositioningParallelism& parallelism) {
   WordWriter words;
   for (const int shift : {fixed.dense[0].shift, fixed.batch_norm.shift, fixed.dense[1].shift,
                           fixed.dense[2].shift, fixed.dense[3].shift}) {

@@ -7,8 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "fpga/model/fixed_positioning.h"
+#include "fpga/model/positioning_model.h"
 
 namespace tributary::fpga {
 
@@ -18,10 +17,11 @@ struct PositioningParallelism {
   std::size_t third_layer_inputs = 13;   // PARALLEL3
 };
 
-// The load stream, in the order of fpga/rtl/positioning/positioning_loader.sv. Errors: InvalidArgument for a
-// format other than int8_16, or sizes that do not fit the parallelism.
-absl::StatusOr<std::vector<std::uint64_t>> PositioningParameterWords(
-    const FixedPositioning& fixed, const PositioningParallelism& parallelism = {});
+// The load stream, in the order of fpga/rtl/positioning/positioning_loader.sv, of a network in int8_16, the
+// only format of the logic. Layer 1 has an even number of outputs; first_layer_inputs is a multiple of 8 that
+// divides its inputs.
+std::vector<std::uint64_t> PositioningParameterWords(const FixedPositioning& fixed,
+                                                     const PositioningParallelism& parallelism = {});
 
 // Eight features per word, the first in the low byte. The size of `features` is a multiple of 8, each is an
 // int8.

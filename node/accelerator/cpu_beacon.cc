@@ -4,7 +4,7 @@
 
 #include "fmt/format.h"
 #include "fpga/model/beacon_model.h"
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 
 namespace tributary::accelerator {
 namespace {
@@ -53,9 +53,7 @@ class CpuBeacon final : public Accelerator {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateCpuBeacon(const nn::BeaconNetwork& network,
-                                                             fpga::NumberFormat format,
-                                                             std::size_t max_batch) {
+Created CreateCpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format, std::size_t max_batch) {
   if (format != fpga::NumberFormat::kFloat && format != fpga::NumberFormat::kInt16) {
     return absl::InvalidArgumentError(
         fmt::format("the beacon network runs in float or int16, not in {}", fpga::NumberFormatName(format)));

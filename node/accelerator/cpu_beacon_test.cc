@@ -4,7 +4,7 @@
 
 #include "fpga/model/beacon_model.h"
 #include "gtest/gtest.h"
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 
 namespace tributary::accelerator {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 #include "node/accelerator/fusion_accelerator.h"
 
 namespace tributary::accelerator {

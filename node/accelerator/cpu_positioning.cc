@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "core/status/macros.h"
 #include "fmt/format.h"
 #include "fpga/model/positioning_model.h"
 #include "hwy/targets.h"
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 #include "node/accelerator/positioning_kernels.h"
 
 namespace tributary::accelerator {
@@ -114,10 +115,10 @@ PackedFloat PackFloat(const Network& network, std::size_t max_batch) {
   return packed;
 }
 
-// Calls run(features, batch, outputs).
-template <typename RunBatch>
 class CpuPositioning final : public Accelerator {
  public:
+  using RunBatch = absl::AnyInvocable<void(const float* features, std::size_t batch, float* outputs)>;
+
   CpuPositioning(fpga::NumberFormat format, std::size_t max_batch, RunBatch run)
       : Accelerator({.inputs = kInputs, .outputs = kOutputs, .max_batch = max_batch}),
         format_(format),
@@ -139,38 +140,35 @@ class CpuPositioning final : public Accelerator {
   RunBatch run_;
 };
 
-template <typename RunBatch>
-std::unique_ptr<Accelerator> Make(fpga::NumberFormat format, std::size_t max_batch, RunBatch run) {
-  return std::make_unique<CpuPositioning<RunBatch>>(format, max_batch, std::move(run));
-}
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateCpuPositioning(const nn::PositioningNetwork& network,
-                                                                  fpga::NumberFormat format,
-                                                                  std::size_t max_batch) {
+Created CreateCpuPositioning(const nn::PositioningNetwork& network, fpga::NumberFormat format,
+                             std::size_t max_batch) {
   if (format == fpga::NumberFormat::kFloat) {
-    return Make(format, max_batch,
-                [packed = PackFloat(network, max_batch)](const float* features, std::size_t batch,
-                                                         float* outputs) mutable {
-                  RunFloat(packed, features, batch, outputs);
-                });
+    return std::make_unique<CpuPositioning>(
+        format, max_batch,
+        [packed = PackFloat(network, max_batch)](const float* features, std::size_t batch,
+                                                 float* outputs) mutable {
+          RunFloat(packed, features, batch, outputs);
+        });
   }
   ASSIGN_OR_RETURN(fpga::FixedPositioning fixed, fpga::MakeFixedPositioning(network, format));
   if (format == fpga::NumberFormat::kInt32) {
-    return Make(format, max_batch,
-                [fixed = std::move(fixed)](const float* features, std::size_t batch, float* outputs) {
-                  for (std::size_t i = 0; i < batch; ++i) {
-                    fpga::InferPositioning(fixed, {features + i * kInputs, kInputs},
-                                           {outputs + i * kOutputs, kOutputs});
-                  }
-                });
+    return std::make_unique<CpuPositioning>(
+        format, max_batch,
+        [fixed = std::move(fixed)](const float* features, std::size_t batch, float* outputs) {
+          for (std::size_t i = 0; i < batch; ++i) {
+            fpga::InferPositioning(fixed, {features + i * kInputs, kInputs},
+                                   {outputs + i * kOutputs, kOutputs});
+          }
+        });
   }
-  return Make(format, max_batch,
-              [packed = PackFixed(std::move(fixed), max_batch)](const float* features, std::size_t batch,
-                                                                float* outputs) mutable {
-                RunFixed(packed, features, batch, outputs);
-              });
+  return std::make_unique<CpuPositioning>(
+      format, max_batch,
+      [packed = PackFixed(std::move(fixed), max_batch)](const float* features, std::size_t batch,
+                                                        float* outputs) mutable {
+        RunFixed(packed, features, batch, outputs);
+      });
 }
 
 }  // namespace tributary::accelerator

@@ -6,7 +6,7 @@
 #include "fpga/model/random_network_fixture.h"
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 
 namespace tributary::accelerator {
 namespace {

@@ -1,45 +1,93 @@
-// Creates a node's accelerator from its configuration.
+// Creates a node's accelerators: as its configuration says, or on the processor, or on a board.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "core/nn/beacon/beacon_network.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "fpga/model/number_format.h"
 #include "node/accelerator/accelerator.h"
-#include "node/accelerator/xrt_create.h"
 
 namespace tributary::accelerator {
 
-enum class AcceleratorKind {
-  kCpu,  // the integer model on the processor's vector units
-  kXrt,  // a board's programmable logic
+// How a panel uses a board: the keys of [[panel]] beside accelerator = "xrt".
+struct XrtOptions {
+  std::string xclbin;              // file with the positioning kernel
+  std::string xclbin_uuid;         // if not empty: the UUID that the file must have
+  unsigned device = 0;             // index of the board
+  std::size_t compute_units = 1;   // at least 1, to be used in turn; each belongs to one panel
+  std::size_t frames_per_run = 8;  // at least 1; subjects per start of a kernel: a batch is cut into such
+                                   // runs, which overlap
+  bool fall_back_to_cpu = false;   // on a failing board
+  std::chrono::milliseconds run_timeout{2000};
+  std::chrono::milliseconds load_timeout{10000};  // of the run that loads the parameters: 35,000 words
+  std::chrono::milliseconds abort_timeout{2000};  // for a driver to end an aborted run
+  // The wait after a failure before the board is opened again. It doubles up to a hundred times this until a
+  // batch is computed.
+  std::chrono::milliseconds reopen_interval{100};
 };
 
 struct AcceleratorConfig {
-  AcceleratorKind kind = AcceleratorKind::kCpu;
   fpga::NumberFormat format = fpga::NumberFormat::kInt8Int16;
-  std::size_t max_batch = 64;  // subjects per slot
-  XrtOptions xrt{};            // for kXrt
+  std::size_t max_batch = 64;                    // subjects per slot
+  std::optional<XrtOptions> xrt = std::nullopt;  // empty: the processor
 };
 
-// Errors: InvalidArgument for a network that does not fit the format.
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
-                                                               const nn::PositioningNetwork& network);
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateAccelerator(const AcceleratorConfig& config,
-                                                               const nn::BeaconNetwork& network);
+using Created = absl::StatusOr<std::unique_ptr<Accelerator>>;
 
-// Checks that CreateAccelerator makes before it opens a board. Errors: InvalidArgument, FailedPrecondition,
-// NotFound or PermissionDenied, "KEY: what is wrong" with the key of [[panel]] at fault.
+// Errors: InvalidArgument for a network that does not fit the format, those of CheckAccelerator, and those of
+// the board.
+Created CreateAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network);
+Created CreateAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
+
+// Fuses the tuples of a board's panels (FusionAccelerator); the block's own format. Errors: InvalidArgument
+// for a number of panels that the block does not support.
+Created CreateFusion(const AcceleratorConfig& config, std::size_t panels);
+
+// Checks that are made before a board is opened. Errors: InvalidArgument, FailedPrecondition, NotFound or
+// PermissionDenied, "KEY: what is wrong" with the key of [[panel]] at fault.
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::PositioningNetwork& network);
 absl::Status CheckAccelerator(const AcceleratorConfig& config, const nn::BeaconNetwork& network);
 absl::Status CheckFusion(const AcceleratorConfig& config);
 
-// Fuses the tuples of a board's panels (FusionAccelerator); the block's own format. Errors: InvalidArgument
-// for a number of panels that the block does not support.
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateFusion(const AcceleratorConfig& config,
-                                                          std::size_t panels);
+// The positioning network on the processor's vector units. Same outputs as fpga::InferPositioning, bit for
+// bit, in the fixed-point formats. Chooses the instruction set. Owns all its buffers: Infer allocates
+// nothing, except for kInt32, which runs that scalar model and serves evaluation only. Errors: those of
+// MakeFixedPositioning.
+Created CreateCpuPositioning(const nn::PositioningNetwork& network, fpga::NumberFormat format,
+                             std::size_t max_batch);
+
+// The beacon network: 62 multiplications, without vector units. Features: three ranges in m; outputs: x and y
+// in m, in the site's frame. NaN for a subject whose ranges are not finite. kInt16 is the board's arithmetic
+// (BeaconModel); kFloat the network as trained. Errors: InvalidArgument for another format.
+Created CreateCpuBeacon(const nn::BeaconNetwork& network, fpga::NumberFormat format, std::size_t max_batch);
+
+// Fusion by the block's golden model. Errors: as FusionAccelerator::Check.
+Created CreateCpuFusion(std::size_t panels, std::size_t max_batch);
+
+// Kernels in the xclbin.
+inline constexpr std::string_view kXrtPositioningKernel = "positioning_kernel";
+inline constexpr std::string_view kXrtFusionKernel = "fusion_kernel";
+
+// Checks of the xclbin before a board is opened; with fall_back_to_cpu, only those of faults that the
+// processor does not take over. Errors: "KEY: what is wrong" with the key at fault; Unimplemented in a build
+// without XRT.
+absl::Status CheckXrt(std::string_view kernel, const XrtOptions& options);
+
+// Positioning on a board, with the processor as fallback if the options allow that. Same outputs as
+// fpga::InferPositioning in int8_16, bit for bit. Errors: InvalidArgument for a network that does not fit;
+// those of XrtFrames::Create unless the processor takes over; Unimplemented in a build without XRT. Infer:
+// those of XrtFrames::Run.
+Created CreateXrtPositioning(const nn::PositioningNetwork& network, std::size_t max_batch,
+                             const XrtOptions& options);
+
+// The same for the fusion of a board's panels (FusionAccelerator).
+Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options);
 
 }  // namespace tributary::accelerator

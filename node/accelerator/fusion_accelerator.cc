@@ -7,7 +7,7 @@
 
 #include "core/status/macros.h"
 #include "fmt/format.h"
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 
 namespace tributary::accelerator {
 namespace {
@@ -70,7 +70,7 @@ absl::Status FusionAccelerator::Run(std::span<const float> tuples, std::size_t b
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateCpuFusion(std::size_t panels, std::size_t max_batch) {
+Created CreateCpuFusion(std::size_t panels, std::size_t max_batch) {
   RETURN_IF_ERROR(FusionAccelerator::Check(panels, max_batch));
   return std::make_unique<CpuFusion>(panels, max_batch);
 }

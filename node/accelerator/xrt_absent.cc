@@ -1,5 +1,5 @@
 // Stands for xrt_create.cc in a build without XRT.
-#include "node/accelerator/xrt_create.h"
+#include "node/accelerator/create.h"
 
 namespace tributary::accelerator {
 namespace {
@@ -13,13 +13,10 @@ absl::Status Absent() {
 
 absl::Status CheckXrt(std::string_view, const XrtOptions&) { return Absent(); }
 
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtPositioning(const nn::PositioningNetwork&, std::size_t,
-                                                                  const XrtOptions&) {
+Created CreateXrtPositioning(const nn::PositioningNetwork&, std::size_t, const XrtOptions&) {
   return Absent();
 }
 
-absl::StatusOr<std::unique_ptr<Accelerator>> CreateXrtFusion(std::size_t, std::size_t, const XrtOptions&) {
-  return Absent();
-}
+Created CreateXrtFusion(std::size_t, std::size_t, const XrtOptions&) { return Absent(); }
 
 }  // namespace tributary::accelerator

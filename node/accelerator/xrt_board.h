@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "fmt/format.h"
-#include "node/accelerator/xrt_create.h"
+#include "node/accelerator/create.h"
 #include "node/accelerator/xrt_xclbin.h"
 
 namespace tributary::accelerator {

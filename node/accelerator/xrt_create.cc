@@ -1,5 +1,3 @@
-#include "node/accelerator/xrt_create.h"
-
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -17,7 +15,7 @@
 #include "fpga/model/fusion_model.h"
 #include "fpga/model/positioning_image.h"
 #include "fpga/model/positioning_model.h"
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 #include "node/accelerator/fusion_accelerator.h"
 #include "node/accelerator/positioning_kernels.h"
 #include "node/accelerator/xrt_board.h"
@@ -25,8 +23,6 @@
 
 namespace tributary::accelerator {
 namespace {
-
-using Created = absl::StatusOr<std::unique_ptr<Accelerator>>;
 
 using Model = fpga::FixedPositioning;
 
@@ -158,11 +154,10 @@ Created WithFallback(Created board, const XrtOptions& options, absl::FunctionRef
 Created CreateBoardPositioning(const nn::PositioningNetwork& network, std::size_t max_batch,
                                const XrtOptions& options) {
   ASSIGN_OR_RETURN(Model model, fpga::MakeFixedPositioning(network, fpga::NumberFormat::kInt8Int16));
-  ASSIGN_OR_RETURN(std::vector<std::uint64_t> parameters, fpga::PositioningParameterWords(model));
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<XrtFrames> frames,
-      XrtFrames::Create(
-          {std::string(kXrtPositioningKernel), kInputWords, kOutputWords, std::move(parameters)}, options));
+  ASSIGN_OR_RETURN(std::unique_ptr<XrtFrames> frames,
+                   XrtFrames::Create({std::string(kXrtPositioningKernel), kInputWords, kOutputWords,
+                                      fpga::PositioningParameterWords(model)},
+                                     options));
   return std::make_unique<XrtPositioning>(std::move(model), max_batch, std::move(frames));
 }
 

@@ -42,9 +42,6 @@ std::span<std::uint64_t> Words(xrt::bo& buffer) { return {buffer.map<std::uint64
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<XrtFrames>> XrtFrames::Create(XrtKernel kernel, const XrtOptions& options) {
-  if (options.compute_units == 0 || options.frames_per_run == 0) {
-    return absl::InvalidArgumentError("xrt: compute units and frames per run are at least 1");
-  }
   std::unique_ptr<XrtFrames> created(new XrtFrames(std::move(kernel), options));
   RETURN_IF_ERROR(created->OpenBoard());
   return created;

@@ -37,8 +37,8 @@ class XrtFrames {
   using Take =
       absl::FunctionRef<void(std::size_t first, std::size_t count, std::span<const std::uint64_t> words)>;
 
-  // Opens the board and loads the parameters into its compute units. Errors: InvalidArgument for invalid
-  // options; those of XrtBoard::Open and TakeUnits.
+  // Opens the board and loads the parameters into its compute units. Errors: those of XrtBoard::Open and
+  // TakeUnits, and of a run.
   static absl::StatusOr<std::unique_ptr<XrtFrames>> Create(XrtKernel kernel, const XrtOptions& options);
   ~XrtFrames();
 

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "fpga/device/xclbin/xclbin_writer.h"
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 #include "node/accelerator/fusion_accelerator.h"
-#include "node/accelerator/xrt_create.h"
 #include "tests/support/own_folder.h"
 
 namespace tributary::accelerator {

@@ -13,8 +13,7 @@
 #include "fpga/model/positioning_image.h"
 #include "fpga/model/positioning_model.h"
 #include "fpga/model/random_network_fixture.h"
-#include "node/accelerator/cpu.h"
-#include "node/accelerator/xrt_create.h"
+#include "node/accelerator/create.h"
 #include "tests/support/own_folder.h"
 
 namespace tributary::accelerator {
@@ -91,7 +90,7 @@ TEST_F(XrtPositioningTest, ACheckOfTheBoardSendsAsManyParametersAsTheKernelTakes
   const auto model = fpga::MakeFixedPositioning(network_, fpga::NumberFormat::kInt8Int16);
   const auto probe =
       std::ranges::find(fpga::kKernelProbes, kXrtPositioningKernel, &fpga::KernelProbe::kernel);
-  EXPECT_EQ(probe->parameter_words, fpga::PositioningParameterWords(*model)->size());
+  EXPECT_EQ(probe->parameter_words, fpga::PositioningParameterWords(*model).size());
 }
 
 TEST_F(XrtPositioningTest, RefusesABatchOfAnotherSize) {

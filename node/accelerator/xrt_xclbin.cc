@@ -3,14 +3,13 @@
 #include <xclbin.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <span>
-#include <sstream>
 
+#include "core/runtime/file.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "fmt/format.h"
 
@@ -113,23 +112,17 @@ absl::StatusOr<XclbinSummary> ParseXclbin(std::string_view bytes) {
 }
 
 absl::StatusOr<XclbinSummary> ReadXclbin(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    if (errno == EACCES) {
-      return absl::PermissionDeniedError(fmt::format("xclbin {}: no permission to read it", path));
-    }
+  const absl::StatusOr<std::string> bytes = runtime::ReadFile(path);
+  if (absl::IsNotFound(bytes.status())) {
     return absl::NotFoundError(fmt::format(
         "xclbin {}: not found. Install the bitstream of this board there, or set `xclbin` to its place",
         path));
   }
-  std::ostringstream content;
-  content << file.rdbuf();
-  absl::StatusOr<XclbinSummary> summary = ParseXclbin(content.str());
-  if (!summary.ok()) {
-    return absl::Status(summary.status().code(), fmt::format("xclbin {}: {}. Copy it to the board again",
-                                                             path, std::string(summary.status().message())));
-  }
-  return summary;
+  if (!bytes.ok()) return WithContext("xclbin", bytes.status());
+  absl::StatusOr<XclbinSummary> summary = ParseXclbin(*bytes);
+  if (summary.ok()) return summary;
+  return absl::Status(summary.status().code(), fmt::format("xclbin {}: {}. Copy it to the board again", path,
+                                                           std::string(summary.status().message())));
 }
 
 }  // namespace tributary::accelerator

@@ -20,7 +20,8 @@ struct XclbinSummary {
 // file; InvalidArgument for one that is not an xclbin or has no compute units.
 absl::StatusOr<XclbinSummary> ParseXclbin(std::string_view bytes);
 
-// The file's summary. Errors name the file and the remedy: NotFound, PermissionDenied, and ParseXclbin's.
+// The file's summary. Errors name the file: NotFound and ParseXclbin's with the remedy, those of
+// runtime::ReadFile.
 absl::StatusOr<XclbinSummary> ReadXclbin(const std::string& path);
 
 }  // namespace tributary::accelerator

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 
 namespace tributary::panel {
 namespace {

@@ -173,8 +173,7 @@ accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& sect
                      "xrt: a board, with the keys from xclbin on; [fusion] needs the kernel fusion_kernel in "
                      "the xclbin") == "cpu")
     return accelerator;
-  accelerator.kind = accelerator::AcceleratorKind::kXrt;
-  accelerator::XrtOptions& xrt = accelerator.xrt;
+  accelerator::XrtOptions& xrt = accelerator.xrt.emplace();
   xrt.xclbin = section.File(section.RequiredText("xclbin", "a file; only with xrt"));
   xrt.xclbin_uuid = section.Text("xclbin_uuid", "", "refuse an xclbin with another UUID");
   xrt.device = static_cast<unsigned>(section.Integer("device", 0, {0, 15}, "index of the board"));

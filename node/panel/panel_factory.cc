@@ -137,7 +137,7 @@ absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig&
 }
 
 Made PrepareWorkload(const PanelConfig& config, const Model& model) {
-  if (config.accelerator.kind != accelerator::AcceleratorKind::kXrt) return MakeWorkload(config, model);
+  if (!config.accelerator.xrt.has_value()) return MakeWorkload(config, model);
   const auto check = [&](const auto& network) { return CheckAccelerator(config.accelerator, network); };
   RETURN_IF_ERROR(std::visit(check, model.network));
   return nullptr;

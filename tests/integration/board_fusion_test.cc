@@ -8,7 +8,7 @@
 
 #include "aggregator/fusion/fusion_fixture.h"
 #include "core/estimate/random_gaussian_fixture.h"
-#include "node/accelerator/cpu.h"
+#include "node/accelerator/create.h"
 
 namespace tributary {
 namespace {

@@ -37,9 +37,7 @@ class PositioningBench {
   // Inferences under way are still computed with the network before.
   void Load(const FixedPositioning& fixed) {
     Expect(fixed);
-    const auto words = PositioningParameterWords(fixed, parallelism_);
-    ASSERT_TRUE(words.ok()) << words.status();
-    for (const std::uint64_t word : *words) load_.Push(word);
+    for (const std::uint64_t word : PositioningParameterWords(fixed, parallelism_)) load_.Push(word);
     while (!load_.empty() && clock_.Running()) Cycle();
   }
 

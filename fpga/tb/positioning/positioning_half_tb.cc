@@ -14,7 +14,7 @@ constexpr std::uint64_t kInterval = 400;
 TEST(PositioningHalfTest, TakesTheParametersOfTheFullInstance) {
   const auto fixed = MakeFixedPositioning(RandomPositioningNetwork(1), NumberFormat::kInt8Int16);
   ASSERT_TRUE(fixed.ok()) << fixed.status();
-  EXPECT_EQ(*PositioningParameterWords(*fixed, kHalf), *PositioningParameterWords(*fixed));
+  EXPECT_EQ(PositioningParameterWords(*fixed, kHalf), PositioningParameterWords(*fixed));
 }
 
 TEST(PositioningHalfTest, MatchesTheGoldenModelEvery400Cycles) {
