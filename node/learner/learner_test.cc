@@ -237,8 +237,8 @@ TEST(LearnerStateTest, IsReadAsItWasWrittenOrNotAtAll) {
 TEST_F(LearnerTest, ScalesItsUpdateDownToTheClipNorm) {
   v1::ParticipateResponse task = Task(1);
   task.mutable_train()->mutable_settings()->set_clip_norm(1e-3);
-  server_.Push(task);
   Start();
+  server_.Push(task);
   Await(1);
   learner_->Stop();
   EXPECT_NEAR(std::sqrt(parameters::SumOfSquares(Received(server_.submissions[0]))), 1e-3, 1e-8);
@@ -387,8 +387,8 @@ TEST_F(LearnerTest, NothingOfAnImageLeavesTheNode) {
 TEST_F(LearnerTest, StopsInTheMiddleOfATraining) {
   v1::ParticipateResponse task = Task(1);
   task.mutable_train()->mutable_settings()->set_local_steps(10'000'000);
-  server_.Push(task);
   Start();
+  server_.Push(task);
   while (server_.fetches() == 0) std::this_thread::yield();
   learner_->Stop();
   EXPECT_TRUE(server_.submissions.empty());
