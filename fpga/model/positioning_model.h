@@ -59,7 +59,7 @@ struct FixedPositioning {
 };
 
 // Chooses the power-of-two scales from the network's activation ranges and weights, and rounds the weights.
-// The network is one that nn::PositioningFromTensors accepts. Errors: InvalidArgument for kFloat, ranges that
+// The network is one that nn::DecodePositioning accepts. Errors: InvalidArgument for kFloat, ranges that
 // are not positive, and weights too small for their results.
 absl::StatusOr<FixedPositioning> MakeFixedPositioning(const nn::PositioningNetwork& network,
                                                       NumberFormat format);
