@@ -89,24 +89,28 @@ void ServeTcp(int fd, learning::Coordinator& coordinator) {
   ReadFully(fd, &size, sizeof size);
   std::string bytes(size, '\0');
   ReadFully(fd, bytes.data(), bytes.size());
-  v1::UpdateHeader wire;
-  if (!wire.ParseFromString(bytes)) Die("no header");
+  v1::UpdateHeader header;
+  if (!header.ParseFromString(bytes)) Die("no header");
+  const std::string run = header.run();
+  if (!learning::CheckMessage(header).ok()) Die("a wrong header");
   std::promise<learning::Coordinator::Began> began;
-  coordinator.BeginUpload(wire.run(), learning::HeaderFromWire(wire).value(),
+  coordinator.BeginUpload(run, header,
                           [&](learning::Coordinator::Began result) { began.set_value(std::move(result)); });
   learning::Coordinator::Began result = began.get_future().get();
   if (const auto* answer = std::get_if<learning::Admission>(&result)) Die(answer->message);
   auto begun = std::get<learning::BegunUpload>(std::move(result));
-  std::string payload;
+  v1::UpdateChunk chunk;
   for (ChunkHead head{}; head.last == 0;) {
     ReadFully(fd, &head, sizeof head);
-    payload.resize(head.bytes);
-    ReadFully(fd, payload.data(), payload.size());
-    if (auto refusal = begun.upload->Take({head.offset, head.count, payload, head.crc32c}))
-      Die(refusal->message);
+    chunk.mutable_payload()->resize(head.bytes);
+    ReadFully(fd, chunk.mutable_payload()->data(), chunk.payload().size());
+    chunk.set_offset(head.offset);
+    chunk.set_count(head.count);
+    chunk.set_crc32c(head.crc32c);
+    if (auto refusal = begun.upload->Take(chunk)) Die(refusal->message);
   }
   std::promise<learning::AdmissionVerdict> verdict;
-  coordinator.Submit(wire.run(), std::move(begun),
+  coordinator.Submit(run, std::move(begun),
                      [&](const learning::Admission& given) { verdict.set_value(given.verdict); });
   const char accepted = verdict.get_future().get() != learning::AdmissionVerdict::kRefused ? 1 : 0;
   WriteFully(fd, &accepted, 1);

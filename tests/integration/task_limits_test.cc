@@ -87,9 +87,9 @@ v1::ParticipateResponse TaskOf(const learning::RunConfig& config, std::uint64_t 
   learning::RunState state =
       *learning::RunState::Create(config, {.schema = {}, .model = {}, .element_count = 1000});
   for (const char* node : {"ash", "birch"}) {
-    learning::NodeDeclaration declaration;
-    declaration.node = node;
-    declaration.sample_count = std::min(samples, config.max_samples);
+    v1::ParticipateRequest declaration;
+    declaration.set_node(node);
+    declaration.set_sample_count(std::min(samples, config.max_samples));
     EXPECT_TRUE(state.Join(declaration, 0).ok());
   }
   const runtime::ManualClock clock(0);

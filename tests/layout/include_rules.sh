@@ -9,7 +9,8 @@ grpc='grpc|google/protobuf|tributary/v1/'
 asio='boost/'
 xrt='xrt/|experimental/xrt'
 sqlite='sqlite3'
-io="$grpc|$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|sys/|unistd|fcntl|netinet/|fstream"
+local_io="$asio|$xrt|$sqlite|spdlog/|toml|prometheus/|systemd/|sys/|unistd|fcntl|netinet/|fstream"
+io="$grpc|$local_io"
 
 # folder; what its includes must not match; what in `file:line:` frees a finding (regular expression)
 rules=(
@@ -39,7 +40,7 @@ rules=(
   "aggregator/store;$grpc|$asio|$xrt|spdlog/|prometheus/|toml|core/(config|http|link|nn|wire)/|aggregator/(fusion|learning|publish|server)/|node/|cli/;"
   "aggregator/learning;$asio|$xrt|$sqlite|aggregator/(fusion|publish|server)/|node/|cli/;"
   "aggregator/learning/rules;$io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|round|run|service))/;"
-  "aggregator/learning/round;$io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|run|service))/;"
+  "aggregator/learning/round;$services|$local_io|core/(estimate|http|link|wire)/|aggregator/(store|learning/(judge|relay|run|service))/;"
   "aggregator;node/|cli/|fpga/;"
   "cli;aggregator/;"
   # What runs a network is the node's accelerator and workload, and its augmenter in training.

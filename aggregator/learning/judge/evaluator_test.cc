@@ -10,7 +10,6 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/crc32c.h"
 #include "core/runtime/clock.h"
-#include "core/wire/fields.h"
 
 namespace tributary::learning {
 namespace {
@@ -75,25 +74,33 @@ TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
           EXPECT_TRUE(started.ok()) << started.status();
         });
     const auto node = std::make_shared<SilentNode>();
-    (*coordinator)->Join("r", {"a", std::string(16, 'b'), {}, 1, {"self_supervised"}, {}, false}, node);
+    v1::ParticipateRequest declaration;
+    declaration.set_node("a");
+    declaration.set_boot_id(std::string(16, 'b'));
+    declaration.set_sample_count(1);
+    declaration.add_workloads("self_supervised");
+    (*coordinator)->Join("r", declaration, node);
     const v1::TrainTask task = node->Wait();
 
-    SubmissionHeader header;
-    header.round = task.round();
-    header.node = "a";
-    header.schema = *wire::Bytes32FromWire("schema", task.schema_sha256());
-    header.base_model = *wire::Bytes32FromWire("model", task.model_sha256());
-    header.element_count = task.element_count();
-    header.sample_count = 1;
+    v1::UpdateHeader header;
+    header.set_round(task.round());
+    header.set_node("a");
+    header.set_schema_sha256(task.schema_sha256());
+    header.set_base_model_sha256(task.model_sha256());
+    header.set_encoding(v1::UPDATE_ENCODING_FLOAT32);
+    header.set_element_count(task.element_count());
+    header.set_sample_count(1);
     std::promise<BegunUpload> begun;
     (*coordinator)->BeginUpload("r", header, [&](Coordinator::Began began) {
       begun.set_value(std::get<BegunUpload>(std::move(began)));
     });
     BegunUpload upload = begun.get_future().get();
-    const std::string zeros(header.element_count * sizeof(float), '\0');
-    const auto count = static_cast<std::uint32_t>(header.element_count);
-    ASSERT_LT(zeros.size(), parameters::kMaxChunkBytes);
-    ASSERT_FALSE(upload.upload->Take({0, count, zeros, parameters::Crc32c(zeros)}));
+    v1::UpdateChunk zeros;
+    zeros.set_payload(std::string(header.element_count() * sizeof(float), '\0'));
+    zeros.set_count(static_cast<std::uint32_t>(header.element_count()));
+    zeros.set_crc32c(parameters::Crc32c(zeros.payload()));
+    ASSERT_LT(zeros.payload().size(), parameters::kMaxChunkBytes);
+    ASSERT_FALSE(upload.upload->Take(zeros));
     (*coordinator)->Submit("r", std::move(upload), [](const Admission& answer) {
       EXPECT_EQ(answer.verdict, AdmissionVerdict::kGo) << answer.message;
     });

@@ -34,22 +34,18 @@ absl::StatusOr<PartialSum> RelayedRun::Sum() {
   sum.words.resize(run_.model().layout().element_count);
   RETURN_IF_ERROR(run_.sum().words().Read(0, sum.words));
   for (const KeptUpdate& each : run_.sum().updates()) {
-    const SubmissionHeader& header = each.header;
-    const auto samples = static_cast<double>(header.sample_count);
-    said.set_sample_count(said.sample_count() + header.sample_count);
-    metrics.set_loss(metrics.loss() + samples * header.metrics.loss);
-    metrics.set_spread(metrics.spread() + samples * header.metrics.spread);
-    metrics.set_seconds(std::max(metrics.seconds(), header.metrics.seconds));
-    metrics.set_steps(metrics.steps() + header.metrics.steps);
-    const auto add = [&said](const std::string& node, std::uint64_t sample_count) {
-      v1::Contributor& contributor = *said.add_contributors();
-      contributor.set_node(node);
-      contributor.set_sample_count(sample_count);
-    };
-    if (header.contributors.empty()) add(header.node, header.sample_count);
-    for (const Contribution& contribution : header.contributors) {
-      add(contribution.node, contribution.sample_count);
-    }
+    const v1::UpdateHeader& header = each.header();
+    const auto samples = static_cast<double>(header.sample_count());
+    said.set_sample_count(said.sample_count() + header.sample_count());
+    metrics.set_loss(metrics.loss() + samples * header.metrics().loss());
+    metrics.set_spread(metrics.spread() + samples * header.metrics().spread());
+    metrics.set_seconds(std::max(metrics.seconds(), header.metrics().seconds()));
+    metrics.set_steps(metrics.steps() + header.metrics().steps());
+    said.mutable_contributors()->MergeFrom(header.contributors());
+    if (!header.contributors().empty()) continue;
+    v1::Contributor& itself = *said.add_contributors();
+    itself.set_node(header.node());
+    itself.set_sample_count(header.sample_count());
   }
   if (said.sample_count() > 0) {
     metrics.set_loss(metrics.loss() / static_cast<double>(said.sample_count()));
@@ -67,17 +63,18 @@ absl::StatusOr<PartialSum> RelayedRun::LeaveOut(std::uint32_t round, const std::
   const std::vector<KeptUpdate>& updates = run_.sum().updates();
   std::vector<KeptUpdate> kept;
   for (const KeptUpdate& each : updates) {
-    const SubmissionHeader& header = each.header;
-    const bool left_out = elsewhere.contains(header.node) ||
-                          std::ranges::any_of(header.contributors, [&](const Contribution& contribution) {
-                            return elsewhere.contains(contribution.node);
-                          });
+    const v1::UpdateHeader& header = each.header();
+    const bool left_out =
+        elsewhere.contains(header.node()) ||
+        std::ranges::any_of(header.contributors(), [&](const v1::Contributor& contribution) {
+          return elsewhere.contains(contribution.node());
+        });
     if (!left_out) {
       kept.push_back(each);
       continue;
     }
     spdlog::warn("run {}: the update of {} is left out of round {}: the parent counts {} elsewhere",
-                 run_.name(), header.node, round, header.contributors.empty() ? "it" : "a node in it");
+                 run_.name(), header.node(), round, header.contributors().empty() ? "it" : "a node in it");
   }
   if (kept.size() == updates.size() || kept.empty()) {
     return absl::FailedPreconditionError(fmt::format(

@@ -10,38 +10,38 @@ namespace {
 
 class BufferedRound final : public Round {
  public:
-  BufferedRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns)
-      : Round(std::move(started), RoundStep::kTraining, deadline_ns), config_(config) {
-    for (const AskedNode& each : this->started().asked) heaviest_ = std::max(heaviest_, each.weight);
+  BufferedRound(const RunConfig& config, RoundPlan plan)
+      : Round(std::move(plan), RoundStep::kTraining), config_(config) {
+    for (const v1::AskedNode& each : started().asked()) heaviest_ = std::max(heaviest_, each.weight());
   }
 
-  Standing StandingOf(const ParticipantStatus& node) const override {
-    if (node.last_round >= number()) return Standing::kNotAwaited;
+  Standing StandingOf(const v1::Participant& node) const override {
+    if (node.last_round() >= number()) return Standing::kNotAwaited;
     // Without samples it has no task, but may still decline the one that it had.
-    const bool given_up = node.sample_count == 0 || given_up_.contains(node.node);
+    const bool given_up = node.sample_count() == 0 || given_up_.contains(node.node());
     return given_up ? Standing::kGivenUp : Standing::kAwaited;
   }
   // The version that a node trains from may be an older one.
   bool Covers(std::uint32_t round) const override { return round <= number(); }
 
-  std::optional<Admission> Refuse(const SubmissionHeader& header, const ParticipantStatus& sender,
+  std::optional<Admission> Refuse(const v1::UpdateHeader& header, const v1::Participant& sender,
                                   std::size_t earlier_models, std::int64_t /*now_ns*/) const override {
     if (step() != RoundStep::kTraining) {
-      return Admission::TryAgain(SubmissionRefusal::kBusy, "round {} is being averaged", number());
+      return Admission::TryAgain(v1::SUBMIT_REFUSAL_BUSY, "round {} is being averaged", number());
     }
-    const std::uint32_t staleness = number() - header.round;
-    if (header.round == 0 || staleness > earlier_models) {
-      return Admission::Refused(SubmissionRefusal::kStale, "round {} is {} behind, at most {} are taken",
-                                header.round, staleness, earlier_models);
+    const std::uint32_t staleness = number() - header.round();
+    if (header.round() == 0 || staleness > earlier_models) {
+      return Admission::Refused(v1::SUBMIT_REFUSAL_STALE, "round {} is {} behind, at most {} are taken",
+                                header.round(), staleness, earlier_models);
     }
-    if (header.round < sender.last_round) {
-      return Admission::Refused(SubmissionRefusal::kStale, "a newer update of this node has been taken");
+    if (header.round() < sender.last_round()) {
+      return Admission::Refused(v1::SUBMIT_REFUSAL_STALE, "a newer update of this node has been taken");
     }
     return std::nullopt;
   }
-  Admission Weigh(const SubmissionHeader& header, double weight) const override {
+  Admission Weigh(const v1::UpdateHeader& header, double weight) const override {
     return Admission::Go(std::min(weight, heaviest_) *
-                         std::pow(1.0 + (number() - header.round), -config_.buffer.staleness_exponent));
+                         std::pow(1.0 + (number() - header.round()), -config_.buffer.staleness_exponent));
   }
   void GiveUp(std::string_view node) override { given_up_.emplace(node); }
 
@@ -67,9 +67,8 @@ class BufferedRound final : public Round {
 
 }  // namespace
 
-std::unique_ptr<Round> MakeBufferedRound(const RunConfig& config, RoundStarted started,
-                                         std::int64_t deadline_ns) {
-  return std::make_unique<BufferedRound>(config, std::move(started), deadline_ns);
+std::unique_ptr<Round> MakeBufferedRound(const RunConfig& config, RoundPlan plan) {
+  return std::make_unique<BufferedRound>(config, std::move(plan));
 }
 
 }  // namespace tributary::learning

@@ -9,7 +9,6 @@ namespace tributary::learning {
 namespace {
 
 using Verdict = AdmissionVerdict;
-using Reason = SubmissionRefusal;
 
 class BufferedRunTest : public RunFixture {
  protected:
@@ -28,7 +27,7 @@ TEST_F(BufferedRunTest, ClosesWithAFullBuffer) {
   Submit("birch");
   ASSERT_EQ(Count<RoundClosed>(), 1u);
   EXPECT_EQ(Last<RoundClosed>().total_weight, 200);
-  EXPECT_EQ(Offer("cedar", 1).reason, Reason::kBusy);
+  EXPECT_EQ(Offer("cedar", 1).reason, v1::SUBMIT_REFUSAL_BUSY);
   Commit();
   EXPECT_EQ(run_->TaskOf("ash").round, 2u);
 }
@@ -37,10 +36,10 @@ TEST_F(BufferedRunTest, WeighsAStaleUpdateLess) {
   JoinThree();
   const parameters::Sha256 first = model_.model;
   CommitOneRoundOf({"ash", "birch"});
-  SubmissionHeader late = Header("cedar", 1);
-  late.base_model = first;
+  v1::UpdateHeader late = Header("cedar", 1);
+  late.set_base_model_sha256(parameters::BytesOf(first));
   EXPECT_EQ(Offer(late).verdict, Verdict::kGo);
-  EXPECT_DOUBLE_EQ(Last<UpdateAccepted>().update.weight, 100 / std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(Last<UpdateAccepted>().update.weight(), 100 / std::sqrt(2.0));
   Submit("ash");
   EXPECT_DOUBLE_EQ(Last<RoundClosed>().total_weight, 100 + 100 / std::sqrt(2.0));
 }
@@ -48,31 +47,31 @@ TEST_F(BufferedRunTest, WeighsAStaleUpdateLess) {
 TEST_F(BufferedRunTest, RefusesWhatIsTooFarBehindOrNotFromThatVersion) {
   JoinThree();
   const parameters::Sha256 first = model_.model;
-  SubmissionHeader late = Header("cedar", 1);
-  late.base_model = first;
+  v1::UpdateHeader late = Header("cedar", 1);
+  late.set_base_model_sha256(parameters::BytesOf(first));
   for (int round = 0; round < 3; ++round) CommitOneRoundOf({"ash", "birch"});
-  EXPECT_EQ(Offer(late).reason, Reason::kStale);
-  late.round = 2;
-  EXPECT_EQ(Offer(late).reason, Reason::kBaseModel);
+  EXPECT_EQ(Offer(late).reason, v1::SUBMIT_REFUSAL_STALE);
+  late.set_round(2);
+  EXPECT_EQ(Offer(late).reason, v1::SUBMIT_REFUSAL_BASE_MODEL);
 }
 
 TEST_F(BufferedRunTest, CountsNoUpdateTwiceAcrossVersionsAndRestarts) {
   JoinThree();
-  const SubmissionHeader header = Header("ash", 1);
+  const v1::UpdateHeader header = Header("ash", 1);
   CommitOneRoundOf({"ash", "birch"});
   EXPECT_EQ(Offer(header).verdict, Verdict::kAlreadyAccepted);
-  Restart(Stored());
+  Restart();
   EXPECT_EQ(Offer(header).verdict, Verdict::kAlreadyAccepted);
   EXPECT_EQ(Accepted(), 0u);
 }
 
 TEST_F(BufferedRunTest, AnUpdateThatStraddlesAVersionIsSentAgain) {
   JoinThree();
-  const SubmissionHeader header = Header("cedar", 1);
+  const v1::UpdateHeader header = Header("cedar", 1);
   ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
   CommitOneRoundOf({"ash", "birch"});
   const Admission answer = Accept(header);
-  EXPECT_EQ(answer.reason, Reason::kStale);
+  EXPECT_EQ(answer.reason, v1::SUBMIT_REFUSAL_STALE);
   EXPECT_TRUE(answer.try_again);
   EXPECT_EQ(Offer(header).verdict, Verdict::kGo);
 }
@@ -81,9 +80,9 @@ TEST_F(BufferedRunTest, AnUpdateThatStraddlesAVersionIsSentAgain) {
 TEST_F(BufferedRunTest, ANodeThatJoinedLaterAndSendsWhatCanNeverBeTakenRestsUntilTheDeadline) {
   JoinThree();
   Join("dogwood");
-  SubmissionHeader wrong = Header("dogwood", 1);
-  wrong.element_count += 1;
-  EXPECT_EQ(Offer(wrong).reason, Reason::kSchema);
+  v1::UpdateHeader wrong = Header("dogwood", 1);
+  wrong.set_element_count(wrong.element_count() + 1);
+  EXPECT_EQ(Offer(wrong).reason, v1::SUBMIT_REFUSAL_SCHEMA);
   EXPECT_EQ(run_->TaskOf("dogwood").kind, TaskKind::kWait);
   Advance(kDeadline);
   EXPECT_EQ(run_->TaskOf("dogwood").kind, TaskKind::kTrain);
@@ -91,11 +90,11 @@ TEST_F(BufferedRunTest, ANodeThatJoinedLaterAndSendsWhatCanNeverBeTakenRestsUnti
 
 TEST_F(BufferedRunTest, ANodeThatHasLostItsSamplesMayDeclineTheTaskThatItHad) {
   JoinThree();
-  NodeDeclaration empty = Declaration("ash");
-  empty.sample_count = 0;
+  v1::ParticipateRequest empty = Declaration("ash");
+  empty.set_sample_count(0);
   ASSERT_TRUE(RunFixture::Join(empty).ok());
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kWait);
-  EXPECT_TRUE(*Decline("ash", "first boot", 1, {parameters::DeclineReason::kImages, false, "no images"}));
+  EXPECT_TRUE(*Decline("ash", "first boot", 1, Because(v1::DECLINE_REASON_IMAGES, false, "no images")));
 }
 
 TEST_F(BufferedRunTest, TwoUpdatesOfANodeInOneBufferOutliveARestart) {
@@ -103,13 +102,13 @@ TEST_F(BufferedRunTest, TwoUpdatesOfANodeInOneBufferOutliveARestart) {
   Create();
   JoinThree();
   Submit("ash");
-  SubmissionHeader late = Header("cedar", 1);
+  v1::UpdateHeader late = Header("cedar", 1);
   CommitOneRoundOf({"birch", "cedar"});
-  late.node = "dogwood";
+  late.set_node("dogwood");
   Join("dogwood");
   EXPECT_EQ(Offer(late).verdict, Verdict::kGo);
   Submit("dogwood");
-  Restart(Stored());
+  Restart();
   EXPECT_EQ(Accepted(), 2u);
   Submit("ash");
   EXPECT_EQ(Last<RoundClosed>().total_weight, 200 + 100 / std::sqrt(2.0));

@@ -44,13 +44,18 @@ class Turnout {
   std::size_t done() const { return done_; }
   std::size_t waiting() const { return waiting_; }  // neither done nor given up
 
-  // O(n). Ascending: all, or those that are done.
-  std::vector<std::string> Nodes(bool done_only) const {
+  // O(n). Ascending.
+  std::vector<std::string> Nodes() const {
     std::vector<std::string> nodes;
-    for (const auto& [node, place] : places_) {
-      if (place.done || !done_only) nodes.push_back(node);
-    }
+    for (const auto& [node, place] : places_) nodes.push_back(node);
     return nodes;
+  }
+  // O(n). Those that are done are asked again, and nobody else.
+  void BeginNextStep() {
+    std::erase_if(places_, [](const auto& each) { return !each.second.done; });
+    for (auto& [node, place] : places_) place = {};
+    waiting_ = places_.size();
+    done_ = 0;
   }
 
  private:
@@ -68,19 +73,18 @@ class Turnout {
 
 class PlainRound : public Round {
  public:
-  PlainRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns,
-             RoundStep first = RoundStep::kTraining)
-      : Round(std::move(started), first, deadline_ns), config_(config) {
-    for (const AskedNode& each : this->started().asked) turnout_.Add(each.node);
+  PlainRound(const RunConfig& config, RoundPlan plan, RoundStep first = RoundStep::kTraining)
+      : Round(std::move(plan), first), config_(config) {
+    for (const v1::AskedNode& each : started().asked()) turnout_.Add(each.node());
   }
 
-  Standing StandingOf(const ParticipantStatus& node) const override {
-    return turnout_.Asked(node.node) ? turnout_.StandingOf(node.node) : Standing::kNotAwaited;
+  Standing StandingOf(const v1::Participant& node) const override {
+    return turnout_.Asked(node.node()) ? turnout_.StandingOf(node.node()) : Standing::kNotAwaited;
   }
   bool Covers(std::uint32_t round) const override { return round == number(); }
-  std::optional<Admission> Refuse(const SubmissionHeader& header, const ParticipantStatus& sender,
+  std::optional<Admission> Refuse(const v1::UpdateHeader& header, const v1::Participant& sender,
                                   std::size_t earlier_models, std::int64_t now_ns) const override;
-  Admission Weigh(const SubmissionHeader& header, double weight) const override;
+  Admission Weigh(const v1::UpdateHeader& header, double weight) const override;
   void GiveUp(std::string_view node) override { turnout_.GiveUp(node); }
   RoundProgress Advance(std::int64_t now_ns) override;
   std::vector<std::string> Missing() const override;
@@ -98,69 +102,72 @@ class PlainRound : public Round {
   void BeginNextStep(RoundStep step, std::int64_t deadline_ns);
 
  private:
-  std::optional<Admission> RefuseContributors(const SubmissionHeader& header) const;
+  std::optional<Admission> RefuseContributors(const v1::UpdateHeader& header) const;
   std::string WhyTooFew() const;
 
   const RunConfig& config_;
   Turnout turnout_;  // of the present step
 };
 
-std::optional<Admission> PlainRound::Refuse(const SubmissionHeader& header,
-                                            const ParticipantStatus& /*sender*/,
+std::optional<Admission> PlainRound::Refuse(const v1::UpdateHeader& header, const v1::Participant& /*sender*/,
                                             std::size_t /*earlier_models*/, std::int64_t now_ns) const {
-  using enum SubmissionRefusal;
-  if (header.round < number() || step() > RoundStep::kTraining) {
-    return Admission::Refused(kStale, "round {} is over", header.round);
+  if (header.round() < number() || step() > RoundStep::kTraining) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_STALE, "round {} is over", header.round());
   }
-  if (step() < RoundStep::kTraining || !turnout_.Asked(header.node)) {
-    return Admission::Refused(kNotAsked, "{} was not asked for an update in round {}", header.node,
-                              header.round);
+  if (step() < RoundStep::kTraining || !turnout_.Asked(header.node())) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_NOT_ASKED, "{} was not asked for an update in round {}",
+                              header.node(), header.round());
   }
-  if (HasDeclined(header.node)) {
-    return Admission::Refused(kNotAsked, "{} declined round {}", header.node, header.round);
+  if (HasDeclined(header.node())) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_NOT_ASKED, "{} declined round {}", header.node(),
+                              header.round());
   }
   if (now_ns > deadline_ns()) {
-    return Admission::Refused(kLate, "the deadline of round {} has passed", header.round);
+    return Admission::Refused(v1::SUBMIT_REFUSAL_LATE, "the deadline of round {} has passed", header.round());
   }
   return std::nullopt;
 }
 
-Admission PlainRound::Weigh(const SubmissionHeader& header, double weight) const {
+Admission PlainRound::Weigh(const v1::UpdateHeader& header, double weight) const {
   if (auto refusal = RefuseContributors(header)) return *std::move(refusal);
-  const AskedNode* asked = Asked(header.node);
-  if (weight <= asked->weight) return Admission::Go(weight);
-  return Admission::Refused(SubmissionRefusal::kSampleCount, "{} samples, {} had declared {}",
-                            header.sample_count, header.node, asked->sample_count);
+  const v1::AskedNode* asked = Asked(header.node());
+  if (weight <= asked->weight()) return Admission::Go(weight);
+  return Admission::Refused(v1::SUBMIT_REFUSAL_SAMPLE_COUNT, "{} samples, {} had declared {}",
+                            header.sample_count(), header.node(), asked->sample_count());
 }
 
 // Whether the contributors of a partial sum add up, and none of them counts elsewhere. Null if they may
 // count.
-std::optional<Admission> PlainRound::RefuseContributors(const SubmissionHeader& header) const {
-  if (header.contributors.empty()) return std::nullopt;
-  using enum SubmissionRefusal;
+std::optional<Admission> PlainRound::RefuseContributors(const v1::UpdateHeader& header) const {
+  if (header.contributors().empty()) return std::nullopt;
   std::set<std::string_view> seen;
   std::vector<std::string> elsewhere;
+  const auto contributors = static_cast<std::size_t>(header.contributors_size());
   std::uint64_t samples = 0;
-  for (const auto& [node, sample_count] : header.contributors) {
-    if (node.empty() || node == header.node || !seen.insert(node).second) {
-      return Admission::Refused(kContributors, "\"{}\" is empty, named twice or the sender itself", node);
+  for (const v1::Contributor& each : header.contributors()) {
+    const std::string& node = each.node();
+    const std::uint64_t sample_count = each.sample_count();
+    if (node.empty() || node == header.node() || !seen.insert(node).second) {
+      return Admission::Refused(v1::SUBMIT_REFUSAL_CONTRIBUTORS,
+                                "\"{}\" is empty, named twice or the sender itself", node);
     }
     // Nobody speaks for a node that speaks for itself, whoever comes first.
     if (turnout_.Asked(node) || updates().Counts(node)) elsewhere.push_back(node);
-    if (sample_count == 0 || sample_count > header.sample_count - samples) {
-      return Admission::Refused(kContributors, "the samples of {} do not fit the sum", node);
+    if (sample_count == 0 || sample_count > header.sample_count() - samples) {
+      return Admission::Refused(v1::SUBMIT_REFUSAL_CONTRIBUTORS, "the samples of {} do not fit the sum",
+                                node);
     }
     samples += sample_count;
   }
-  if (samples != header.sample_count) {
-    return Admission::Refused(kContributors, "{} samples, the contributors have {}", header.sample_count,
-                              samples);
+  if (samples != header.sample_count()) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_CONTRIBUTORS, "{} samples, the contributors have {}",
+                              header.sample_count(), samples);
   }
   if (elsewhere.empty()) return std::nullopt;
   Admission refusal = Admission::Refused(
-      kContributors, "{} takes part itself or has been counted already, as {} others of {}",
-      elsewhere.front(), elsewhere.size() - 1, header.contributors.size());
-  if (elsewhere.size() == header.contributors.size()) return refusal;  // nothing would be left
+      v1::SUBMIT_REFUSAL_CONTRIBUTORS, "{} takes part itself or has been counted already, as {} others of {}",
+      elsewhere.front(), elsewhere.size() - 1, contributors);
+  if (elsewhere.size() == contributors) return refusal;  // nothing would be left
   elsewhere.resize(std::min(elsewhere.size(), Admission::kNamed));
   refusal.counted_elsewhere = std::move(elsewhere);
   return refusal;
@@ -176,16 +183,14 @@ RoundProgress PlainRound::Advance(std::int64_t now_ns) {
 }
 
 void PlainRound::BeginNextStep(RoundStep step, std::int64_t deadline_ns) {
-  Turnout next;
-  for (const std::string& node : turnout_.Nodes(true)) next.Add(node);
-  turnout_ = std::move(next);
+  turnout_.BeginNextStep();
   BeginStep(step, deadline_ns);
 }
 
 std::vector<std::string> PlainRound::Missing() const {
   std::vector<std::string> missing;
-  for (const AskedNode& each : started().asked) {
-    if (!updates().Counts(each.node)) missing.push_back(each.node);
+  for (const v1::AskedNode& each : started().asked()) {
+    if (!updates().Counts(each.node())) missing.push_back(each.node());
   }
   return missing;
 }
@@ -193,16 +198,16 @@ std::vector<std::string> PlainRound::Missing() const {
 std::string PlainRound::WhyTooFew() const {
   std::string why =
       fmt::format("{} of {} nodes answered, {} are needed", turnout_.done(), turnout_.asked(), Needed());
-  if (declines().count == 0) return why;
-  const DeclinedTasks::One& first = declines().named.front();
-  return why + fmt::format("; {} declined, {} because of {}: {}", declines().count, first.node,
-                           parameters::DeclineReasonName(first.decline.reason), first.decline.message);
+  if (line().declines().empty()) return why;
+  const v1::RoundDecline& first = line().declines(0);
+  return why + fmt::format("; {} declined, {} because of {}: {}", line().declined(), first.node(),
+                           first.reason(), first.message());
 }
 
 class MaskedRound final : public PlainRound {
  public:
-  MaskedRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns)
-      : PlainRound(config, std::move(started), deadline_ns, RoundStep::kKeys) {}
+  MaskedRound(const RunConfig& config, RoundPlan plan)
+      : PlainRound(config, std::move(plan), RoundStep::kKeys) {}
 
   absl::Status FinishStep(std::string_view node, RoundStep at) override {
     if (at != step() || at == RoundStep::kTraining || at == RoundStep::kClosing) {
@@ -215,9 +220,7 @@ class MaskedRound final : public PlainRound {
     Finish(node);
     return absl::OkStatus();
   }
-  std::optional<StepStarted> StepUnderWay() const override {
-    return StepStarted{number(), step(), turnout().Nodes(false)};
-  }
+  std::vector<std::string> StepNodes() const override { return turnout().Nodes(); }
 
  private:
   std::size_t Needed() const override {
@@ -240,12 +243,10 @@ class MaskedRound final : public PlainRound {
 
 }  // namespace
 
-std::unique_ptr<Round> MakeRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns) {
-  if (config.asynchronous()) return MakeBufferedRound(config, std::move(started), deadline_ns);
-  if (config.privacy.secure_aggregation) {
-    return std::make_unique<MaskedRound>(config, std::move(started), deadline_ns);
-  }
-  return std::make_unique<PlainRound>(config, std::move(started), deadline_ns);
+std::unique_ptr<Round> MakeRound(const RunConfig& config, RoundPlan plan) {
+  if (config.asynchronous()) return MakeBufferedRound(config, std::move(plan));
+  if (config.privacy.secure_aggregation) return std::make_unique<MaskedRound>(config, std::move(plan));
+  return std::make_unique<PlainRound>(config, std::move(plan));
 }
 
 }  // namespace tributary::learning

@@ -11,44 +11,18 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "aggregator/learning/round/run_event.h"
 #include "core/learning/run_config.h"
-#include "core/parameters/task_answer.h"
 #include "core/parameters/tensor.h"
-#include "core/parameters/update_encoding.h"
+#include "tributary/v1/federation.pb.h"
+#include "tributary/v1/run.pb.h"
+#include "tributary/v1/store.pb.h"
 
 namespace tributary::learning {
 
-struct NodeDeclaration {
-  std::string node;
-  std::string boot_id;
-  std::optional<parameters::Sha256> schema;  // of a model that it has
-  std::uint64_t sample_count = 0;            // 0: not known yet; not asked until it joins again and says
-  std::vector<std::string> workloads;
-  std::vector<parameters::UpdateEncoding> encodings;  // empty: all
-  bool secure_aggregation = false;
-  bool partial_sums = false;  // its updates are sums of those of nodes of its own
-
-  friend bool operator==(const NodeDeclaration&, const NodeDeclaration&) = default;
-};
-
 // Errors: FailedPrecondition for a schema or a capability that the run cannot use; InvalidArgument for an
 // absurd sample count or an empty name.
-absl::Status CheckDeclaration(const NodeDeclaration& declaration, const RunConfig& config,
+absl::Status CheckDeclaration(const v1::ParticipateRequest& declaration, const RunConfig& config,
                               const parameters::Sha256& schema);
-
-struct ParticipantStatus {
-  std::string node;
-  bool connected = false;
-  std::uint64_t sample_count = 0;
-  std::uint32_t last_round = 0;  // in which an update of it was accepted; 0: none
-  std::uint64_t accepted_updates = 0;
-  std::uint64_t refused_updates = 0;
-  std::uint64_t dropped_rounds = 0;
-  std::string last_refusal;  // of an update of it, or of a task by it
-  std::uint64_t declined_tasks = 0;
-  std::string cannot_train;  // why it is not asked; empty: it is
-};
 
 double WeightOf(UpdateWeighting weighting, std::uint64_t sample_count);
 
@@ -89,38 +63,39 @@ class ChangeLog {
 class Roster {
  public:
   struct Node {
-    ParticipantStatus status;
-    NodeDeclaration declaration;
+    v1::Participant status;
+    v1::ParticipateRequest declaration;
     bool left_out = false;  // it broke the protocol: status.cannot_train says how, until a restart
 
-    bool ready() const { return status.connected && status.sample_count > 0 && status.cannot_train.empty(); }
-    bool unable() const { return status.connected && !status.cannot_train.empty(); }
+    bool unable() const { return status.connected() && !status.cannot_train().empty(); }
+    bool ready() const { return status.connected() && status.sample_count() > 0 && !unable(); }
   };
+
+  using Nodes = std::map<std::string, Node, std::less<>>;
 
   const Node* Find(std::string_view name) const;  // null: unknown
 
   // A known node keeps its place, whatever its boot_id. Unless it was left out, another declaration or
   // boot_id takes back that it cannot train.
-  void Join(const NodeDeclaration& declaration);
+  void Join(const v1::ParticipateRequest& declaration);
   // Returns whether the node is that process; otherwise nothing changes.
   bool Leave(std::string_view name, std::string_view boot_id);
 
   // The following ignore an unknown node.
-  void LeaveOut(std::string_view name, std::string_view reason);
+  void LeaveOut(std::string_view name, const std::string& reason);
   void CountAccepted(std::string_view name, std::uint32_t round);
-  void CountRefused(std::string_view name, std::string_view why);
+  void CountRefused(std::string_view name, const std::string& why);
   void CountDropped(std::string_view name);
-  void CountDeclined(std::string_view name, std::uint32_t round, const parameters::TaskDecline& decline);
+  void CountDeclined(const v1::DeclineTaskRequest& decline, std::uint32_t round);
 
-  // After a restart, each as it was, but not connected.
-  void Restore(const ParticipantStatus& status);
-  // Known even where the stored statuses lack it, so that its submission is recognised.
-  void RestoreAsked(const AskedNode& asked);
-  void RestoreAccepted(std::string_view name, std::uint32_t round);
+  // After a restart: who was asked, and whose updates were accepted. Their submissions are recognised before
+  // they join again.
+  void RestoreAsked(const v1::AskedNode& asked);
+  void RestoreAccepted(const std::string& name, std::uint32_t round);
 
   // O(n). Ascending by name.
-  std::vector<AskedNode> Ready(UpdateWeighting weighting) const;
-  std::vector<ParticipantStatus> Statuses() const;
+  std::vector<v1::AskedNode> Ready(UpdateWeighting weighting) const;
+  const Nodes& nodes() const { return nodes_; }
 
   // Notes every node that an operation above has changed; others may add to it.
   ChangeLog& changes() { return changes_; }
@@ -135,8 +110,9 @@ class Roster {
   // Applies `change` to the node, if it is known, brings the counts up to date and logs the change.
   template <class Change>
   void Update(std::string_view name, Change change);
+  Node& Know(const std::string& name);
 
-  std::map<std::string, Node, std::less<>> nodes_;
+  Nodes nodes_;
   std::size_t connected_ = 0;
   std::size_t ready_ = 0;
   std::size_t unable_ = 0;

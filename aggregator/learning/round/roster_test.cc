@@ -2,39 +2,60 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "google/protobuf/util/message_differencer.h"
 
 namespace tributary::learning {
 namespace {
 
 class RosterTest : public ::testing::Test {
  protected:
-  static NodeDeclaration Declaration(std::string node, std::uint64_t samples = 100,
-                                     std::string boot_id = "first boot") {
-    NodeDeclaration declaration;
-    declaration.node = std::move(node);
-    declaration.boot_id = std::move(boot_id);
-    declaration.sample_count = samples;
+  static v1::ParticipateRequest Declaration(std::string node, std::uint64_t samples = 100,
+                                            std::string boot_id = "first boot") {
+    v1::ParticipateRequest declaration;
+    declaration.set_node(std::move(node));
+    declaration.set_boot_id(std::move(boot_id));
+    declaration.set_sample_count(samples);
     return declaration;
   }
-  void Decline(const char* node, bool for_good) {
-    roster_.CountDeclined(node, 1, {parameters::DeclineReason::kImages, for_good, "side 32"});
+  static v1::AskedNode Asked(std::string node, double weight, std::uint64_t samples, bool partial_sums) {
+    v1::AskedNode asked;
+    asked.set_node(std::move(node));
+    asked.set_weight(weight);
+    asked.set_sample_count(samples);
+    asked.set_partial_sums(partial_sums);
+    return asked;
   }
-  const ParticipantStatus& Status(std::string_view node) const { return roster_.Find(node)->status; }
+  void ExpectReady(UpdateWeighting weighting, const std::vector<v1::AskedNode>& expected) const {
+    const std::vector<v1::AskedNode> ready = roster_.Ready(weighting);
+    EXPECT_TRUE(std::ranges::equal(ready, expected, google::protobuf::util::MessageDifferencer::Equals));
+  }
+  void Decline(const char* node, bool for_good) {
+    v1::DeclineTaskRequest decline;
+    decline.set_node(node);
+    decline.set_reason(v1::DECLINE_REASON_IMAGES);
+    decline.set_for_good(for_good);
+    decline.set_message("side 32");
+    roster_.CountDeclined(decline, 1);
+  }
+  const v1::Participant& Status(std::string_view node) const { return roster_.Find(node)->status; }
   // What the counts have to be, by looking at everybody.
   void ExpectCountsThatAddUp() const {
     std::size_t connected = 0;
     std::size_t unable = 0;
     std::uint64_t samples = 0;
     std::size_t ready = 0;
-    for (const ParticipantStatus& status : roster_.Statuses()) {
-      connected += status.connected;
-      unable += status.connected && !status.cannot_train.empty();
-      if (!status.connected || status.sample_count == 0 || !status.cannot_train.empty()) continue;
+    for (const auto& [name, node] : roster_.nodes()) {
+      const v1::Participant& status = node.status;
+      connected += status.connected();
+      unable += status.connected() && !status.cannot_train().empty();
+      if (!status.connected() || status.sample_count() == 0 || !status.cannot_train().empty()) continue;
       ++ready;
-      samples += status.sample_count;
+      samples += status.sample_count();
     }
     EXPECT_EQ(roster_.connected(), connected);
     EXPECT_EQ(roster_.unable(), unable);
@@ -65,10 +86,8 @@ TEST_F(RosterTest, CountsWhoIsHereAndWhoCanBeAsked) {
 TEST_F(RosterTest, ListsTheReadyOnesByNameWithTheirWeights) {
   roster_.Join(Declaration("birch"));
   roster_.Join(Declaration("ash", 50));
-  EXPECT_EQ(roster_.Ready(UpdateWeighting::kSamples),
-            (std::vector<AskedNode>{{"ash", 50, 50, false}, {"birch", 100, 100, false}}));
-  EXPECT_EQ(roster_.Ready(UpdateWeighting::kUniform),
-            (std::vector<AskedNode>{{"ash", 1, 50, false}, {"birch", 1, 100, false}}));
+  ExpectReady(UpdateWeighting::kSamples, {Asked("ash", 50, 50, false), Asked("birch", 100, 100, false)});
+  ExpectReady(UpdateWeighting::kUniform, {Asked("ash", 1, 50, false), Asked("birch", 1, 100, false)});
 }
 
 TEST_F(RosterTest, TheEndOfAnEarlierProcessLeavesTheNodeConnected) {
@@ -90,16 +109,16 @@ TEST_F(RosterTest, ANewProcessOrDeclarationTakesADeclineBackButNotABreachOfProto
   EXPECT_EQ(roster_.unable(), 2u) << "nothing is new";
   for (const char* node : {"ash", "birch"}) roster_.Join(Declaration(node, 101));
   EXPECT_EQ(roster_.ready(), 1u);
-  EXPECT_EQ(Status("ash").cannot_train, "");
-  EXPECT_EQ(Status("birch").cannot_train, "it gave out wrong shares");
+  EXPECT_EQ(Status("ash").cannot_train(), "");
+  EXPECT_EQ(Status("birch").cannot_train(), "it gave out wrong shares");
 }
 
 TEST_F(RosterTest, ADeclineForNowIsCountedAndNothingElse) {
   roster_.Join(Declaration("ash"));
   Decline("ash", false);
   EXPECT_EQ(roster_.ready(), 1u);
-  EXPECT_EQ(Status("ash").declined_tasks, 1u);
-  EXPECT_EQ(Status("ash").last_refusal, "declined round 1: images: side 32");
+  EXPECT_EQ(Status("ash").declined_tasks(), 1u);
+  EXPECT_EQ(Status("ash").last_refusal(), "declined round 1: images: side 32");
 }
 
 TEST_F(RosterTest, KeepsTheRecordOfANode) {
@@ -107,11 +126,11 @@ TEST_F(RosterTest, KeepsTheRecordOfANode) {
   roster_.CountAccepted("ash", 7);
   roster_.CountRefused("ash", "late: too late");
   roster_.CountDropped("ash");
-  EXPECT_EQ(Status("ash").last_round, 7u);
-  EXPECT_EQ(Status("ash").accepted_updates, 1u);
-  EXPECT_EQ(Status("ash").refused_updates, 1u);
-  EXPECT_EQ(Status("ash").last_refusal, "late: too late");
-  EXPECT_EQ(Status("ash").dropped_rounds, 1u);
+  EXPECT_EQ(Status("ash").last_round(), 7u);
+  EXPECT_EQ(Status("ash").accepted_updates(), 1u);
+  EXPECT_EQ(Status("ash").refused_updates(), 1u);
+  EXPECT_EQ(Status("ash").last_refusal(), "late: too late");
+  EXPECT_EQ(Status("ash").dropped_rounds(), 1u);
 }
 
 TEST_F(RosterTest, DoesNotGetToKnowANodeByWhatIsSaidOfIt) {
@@ -125,18 +144,14 @@ TEST_F(RosterTest, DoesNotGetToKnowANodeByWhatIsSaidOfIt) {
 }
 
 TEST_F(RosterTest, ComesBackFromARestartWithNobodyConnected) {
-  roster_.Join(Declaration("ash"));
-  Decline("ash", true);
-  Roster restored;
-  for (const ParticipantStatus& status : roster_.Statuses()) restored.Restore(status);
-  restored.RestoreAsked({"birch", 60, 60, true});
-  restored.RestoreAccepted("cedar", 4);
-  EXPECT_EQ(restored.joined(), 3u);
-  EXPECT_EQ(restored.connected(), 0u);
-  EXPECT_EQ(restored.Find("ash")->status.declined_tasks, 1u);
-  EXPECT_TRUE(restored.Find("birch")->declaration.partial_sums);
-  EXPECT_EQ(restored.Find("birch")->status.sample_count, 60u);
-  EXPECT_EQ(restored.Find("cedar")->status.last_round, 4u);
+  roster_.RestoreAsked(Asked("birch", 60, 60, true));
+  roster_.RestoreAccepted("cedar", 4);
+  EXPECT_EQ(roster_.joined(), 2u);
+  EXPECT_EQ(roster_.connected(), 0u);
+  EXPECT_TRUE(Status("birch").node() == "birch" && Status("cedar").node() == "cedar");
+  EXPECT_TRUE(roster_.Find("birch")->declaration.partial_sums());
+  EXPECT_EQ(Status("birch").sample_count(), 60u);
+  EXPECT_EQ(Status("cedar").last_round(), 4u);
 }
 
 TEST_F(RosterTest, ItsCountsAddUpWhateverHappens) {
@@ -159,7 +174,7 @@ TEST_F(RosterTest, ItsCountsAddUpWhateverHappens) {
         if (draw(10) == 0) roster_.LeaveOut(node, "why");
         break;
       default:
-        if (const Roster::Node* known = roster_.Find(node)) roster_.Restore(ParticipantStatus(known->status));
+        roster_.RestoreAccepted(node, 1);
     }
     ExpectCountsThatAddUp();
     ASSERT_FALSE(HasFailure()) << "after " << i << " steps";

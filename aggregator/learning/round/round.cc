@@ -8,12 +8,20 @@
 
 namespace tributary::learning {
 
-Round::Round(RoundStarted started, RoundStep first, std::int64_t deadline_ns)
-    : started_(std::move(started)), step_(first), deadline_ns_(deadline_ns) {}
+Round::Round(RoundPlan plan, RoundStep first) : plan_(std::move(plan)), step_(first) {
+  line_.set_round(number());
+  line_.set_asked(static_cast<std::uint32_t>(started().asked_size()));
+}
 
-const AskedNode* Round::Asked(std::string_view node) const {
-  const auto found = std::ranges::lower_bound(started_.asked, node, {}, &AskedNode::node);
-  return found != started_.asked.end() && found->node == node ? &*found : nullptr;
+const v1::AskedNode* Round::Asked(std::string_view node) const {
+  const auto found = std::ranges::lower_bound(started().asked(), node, {}, &v1::AskedNode::node);
+  return found != started().asked().end() && found->node() == node ? &*found : nullptr;
+}
+
+v1::Round Round::Report() const {
+  v1::Round line = line_;
+  line.set_dropped(static_cast<std::uint32_t>(Missing().size()));
+  return line;
 }
 
 TaskKind Round::TaskOf(RoundStep step) {
@@ -22,27 +30,31 @@ TaskKind Round::TaskOf(RoundStep step) {
   return kTasks[static_cast<std::size_t>(step)];
 }
 
-std::optional<TaskKind> Round::TaskFor(const ParticipantStatus& node) const {
+std::optional<TaskKind> Round::TaskFor(const v1::Participant& node) const {
   if (step_ == RoundStep::kClosing || StandingOf(node) != Standing::kAwaited) return std::nullopt;
   return TaskOf(step_);
 }
 
-void Round::Release(const SubmissionHeader& header) {
-  if (Covers(header.round)) updates_.Release(header.node);
+void Round::Release(const v1::UpdateHeader& header) {
+  if (Covers(header.round())) updates_.Release(header.node());
 }
 
-void Round::Accept(const SubmissionHeader& header, double weight) {
-  updates_.Release(header.node);
+void Round::Accept(const v1::UpdateHeader& header, double weight) {
+  updates_.Release(header.node());
   updates_.Add(header, weight);
-  Finish(header.node);
+  Finish(header.node());
 }
 
-void Round::Decline(std::string_view node, const parameters::TaskDecline& decline) {
-  GiveUp(node);
-  if (!declined_.emplace(node).second) return;
+void Round::Decline(const v1::DeclineTaskRequest& decline) {
+  GiveUp(decline.node());
+  if (!declined_.emplace(decline.node()).second) return;
   ++declined_in_step_;
-  ++declines_.count;
-  if (declines_.named.size() < DeclinedTasks::kNamed) declines_.named.push_back({std::string(node), decline});
+  line_.set_declined(line_.declined() + 1);
+  if (line_.declines_size() == kNamedDeclines) return;
+  v1::RoundDecline& named = *line_.add_declines();
+  named.set_node(decline.node());
+  named.set_reason(DeclineName(decline.reason()));
+  named.set_message(decline.message());
 }
 
 absl::Status Round::FinishStep(std::string_view /*node*/, RoundStep /*step*/) {
@@ -53,13 +65,13 @@ void Round::Restore(RoundStep step) {
   if (step == RoundStep::kClosing) {
     Close();
   } else {
-    BeginStep(step, deadline_ns_);
+    BeginStep(step, deadline_ns());
   }
 }
 
 void Round::BeginStep(RoundStep step, std::int64_t deadline_ns) {
   step_ = step;
-  deadline_ns_ = deadline_ns;
+  MoveDeadline(deadline_ns);
   declined_in_step_ = 0;
   if (step > RoundStep::kTraining) updates_.ReleaseAll();
 }
@@ -71,7 +83,8 @@ RoundProgress Round::Close() {
 
 void Round::ForgetDeclines() {
   declined_.clear();
-  declines_ = {};
+  line_.clear_declined();
+  line_.clear_declines();
 }
 
 }  // namespace tributary::learning

@@ -12,12 +12,30 @@
 
 #include "absl/status/status.h"
 #include "aggregator/learning/round/roster.h"
-#include "aggregator/learning/round/run_event.h"
 #include "aggregator/learning/round/submission.h"
 #include "core/learning/run_config.h"
-#include "core/parameters/task_answer.h"
+#include "core/parameters/fixed_point.h"
+#include "tributary/v1/run.pb.h"
+#include "tributary/v1/store.pb.h"
 
 namespace tributary::learning {
+
+inline constexpr std::int64_t kNoDeadline = INT64_MAX;
+
+// The steps of a round, in order. Without secure aggregation: kTraining and kClosing only.
+enum class RoundStep : std::uint8_t { kKeys, kShares, kTraining, kUnmasking, kClosing };
+
+// What a round begins with. FedBuff: `asked` are those that had joined. Every node may send, and weighs at
+// most as much as the heaviest of these.
+struct RoundPlan {
+  std::uint32_t round = 0;
+  v1::StoredRound started = {};  // who is asked, with the largest weight of each, and the fixed point
+  std::int64_t deadline_ns = 0;
+};
+
+inline parameters::FixedPoint FixedPointOf(const v1::StoredRound& round) {
+  return {round.fraction_bits(), round.bound()};
+}
 
 enum class TaskKind : std::uint8_t { kWait, kAdvertiseKeys, kShareKeys, kTrain, kUnmask, kEnded };
 
@@ -35,7 +53,7 @@ enum class Standing : std::uint8_t {
 enum class RoundTurn : std::uint8_t {
   kNone,
   kProlonged,  // another deadline, and nothing else
-  kStep,       // on to StepUnderWay()
+  kStep,       // on to the next step
   kClosed,     // the updates are complete
   kFailed,
 };
@@ -57,9 +75,9 @@ class UpdateTally {
   void Release(std::string_view node) { under_way_.erase(std::string(node)); }
   void ReleaseAll() { under_way_.clear(); }
 
-  void Add(const SubmissionHeader& header, double weight) {
-    counted_.insert(header.node);
-    for (const Contribution& each : header.contributors) counted_.insert(each.node);
+  void Add(const v1::UpdateHeader& header, double weight) {
+    counted_.insert(header.node());
+    for (const v1::Contributor& each : header.contributors()) counted_.insert(each.node());
     ++count_;
     total_weight_ += weight;
   }
@@ -83,37 +101,41 @@ class Round {
  public:
   virtual ~Round() = default;
 
-  const RoundStarted& started() const { return started_; }
-  std::uint32_t number() const { return started_.round; }
+  const v1::StoredRound& started() const { return plan_.started; }
+  std::uint32_t number() const { return plan_.round; }
   RoundStep step() const { return step_; }
-  std::int64_t deadline_ns() const { return deadline_ns_; }
-  void MoveDeadline(std::int64_t deadline_ns) { deadline_ns_ = deadline_ns; }
-  const DeclinedTasks& declines() const { return declines_; }
+  std::int64_t deadline_ns() const { return plan_.deadline_ns; }
+  void MoveDeadline(std::int64_t deadline_ns) { plan_.deadline_ns = deadline_ns; }
   const UpdateTally& updates() const { return updates_; }
-  const AskedNode* Asked(std::string_view node) const;  // null: it was not
+  const v1::AskedNode* Asked(std::string_view node) const;  // null: it was not
   bool HasDeclined(std::string_view node) const { return declined_.contains(node); }
+  // A crowd that declines must not fill the history: so many are named in its line.
+  static constexpr int kNamedDeclines = 8;
+  // The round's line of the history, as far as it knows it: how many were asked, who has declined.
+  const v1::Round& line() const { return line_; }
+  v1::Round Report() const;  // O(n). With how many were dropped.
 
   // What a node does in that step, which is not kClosing.
   static TaskKind TaskOf(RoundStep step);
   // Null: it has nothing to do at present.
-  std::optional<TaskKind> TaskFor(const ParticipantStatus& node) const;
-  virtual Standing StandingOf(const ParticipantStatus& node) const = 0;
+  std::optional<TaskKind> TaskFor(const v1::Participant& node) const;
+  virtual Standing StandingOf(const v1::Participant& node) const = 0;
   // Whether what a node says about the round of that number concerns this one.
   virtual bool Covers(std::uint32_t round) const = 0;
 
   // Why no update of that round is taken from that node at present; null: it may be taken. `earlier_models`:
   // how many versions before the present one are known.
-  virtual std::optional<Admission> Refuse(const SubmissionHeader& header, const ParticipantStatus& sender,
+  virtual std::optional<Admission> Refuse(const v1::UpdateHeader& header, const v1::Participant& sender,
                                           std::size_t earlier_models, std::int64_t now_ns) const = 0;
   // The weight by which an update counts that may be taken and has this weight of its own; or why it does
   // not.
-  virtual Admission Weigh(const SubmissionHeader& header, double weight) const = 0;
+  virtual Admission Weigh(const v1::UpdateHeader& header, double weight) const = 0;
 
-  void Reserve(const SubmissionHeader& header) { updates_.Reserve(header.node); }
+  void Reserve(const v1::UpdateHeader& header) { updates_.Reserve(header.node()); }
   // The upload is over. An upload that outlives its round leaves the node's upload of this round alone.
-  void Release(const SubmissionHeader& header);
-  void Accept(const SubmissionHeader& header, double weight);
-  void Decline(std::string_view node, const parameters::TaskDecline& decline);
+  void Release(const v1::UpdateHeader& header);
+  void Accept(const v1::UpdateHeader& header, double weight);
+  void Decline(const v1::DeclineTaskRequest& decline);
   virtual void GiveUp(std::string_view node) = 0;
   // Secure aggregation: the node has done its part of that step, which is not kTraining.
   virtual absl::Status FinishStep(std::string_view node, RoundStep step);
@@ -123,14 +145,14 @@ class Round {
   // O(n). Asked, and nothing has come; ascending.
   virtual std::vector<std::string> Missing() const = 0;
 
-  // Secure aggregation: the present step with its nodes. Null for other rounds.
-  virtual std::optional<StepStarted> StepUnderWay() const { return std::nullopt; }
+  // Who takes part in the present step, ascending. O(n).
+  virtual std::vector<std::string> StepNodes() const { return {}; }
 
   // After a restart, before what was accepted comes in again.
   void Restore(RoundStep step);
 
  protected:
-  Round(RoundStarted started, RoundStep first, std::int64_t deadline_ns);
+  Round(RoundPlan plan, RoundStep first);
 
   virtual void Finish(std::string_view node) = 0;  // its update has been accepted
   void BeginStep(RoundStep step, std::int64_t deadline_ns);
@@ -139,13 +161,12 @@ class Round {
   std::size_t declined_in_step() const { return declined_in_step_; }
 
  private:
-  RoundStarted started_;
+  RoundPlan plan_;
   RoundStep step_;
-  std::int64_t deadline_ns_;
   UpdateTally updates_;
   std::set<std::string, std::less<>> declined_;  // whatever the step
   std::size_t declined_in_step_ = 0;
-  DeclinedTasks declines_;
+  v1::Round line_;
 };
 
 // The kind that the run asks for; `config` must outlive it.
@@ -162,8 +183,7 @@ class Round {
 // send, from this version or one of the few before; a stale update weighs less. The round is over when the
 // buffer is full, or at the deadline if the quorum is there. Otherwise it waits on with another deadline and
 // asks those again that had given up. It never fails by itself.
-std::unique_ptr<Round> MakeRound(const RunConfig& config, RoundStarted started, std::int64_t deadline_ns);
-std::unique_ptr<Round> MakeBufferedRound(const RunConfig& config, RoundStarted started,
-                                         std::int64_t deadline_ns);  // FedBuff's
+std::unique_ptr<Round> MakeRound(const RunConfig& config, RoundPlan plan);
+std::unique_ptr<Round> MakeBufferedRound(const RunConfig& config, RoundPlan plan);  // FedBuff's
 
 }  // namespace tributary::learning

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +15,6 @@
 #include "aggregator/learning/round/roster.h"
 #include "aggregator/learning/round/round.h"
 #include "aggregator/learning/round/round_source.h"
-#include "aggregator/learning/round/run_event.h"
 #include "core/learning/run_config.h"
 #include "core/parameters/tensor.h"
 
@@ -23,6 +24,20 @@ struct ModelFacts {
   parameters::Sha256 schema{};
   parameters::Sha256 model{};  // of the present parameters
   std::uint64_t element_count = 0;
+};
+
+// What an operation has changed. A caller stores it before it tells anybody.
+struct RunOutcome {
+  // A round that changed nothing in the model: what was accepted is void, and another one follows with the
+  // next number. Its line of the history, with the reason.
+  std::optional<v1::Round> failed;
+  // The following are of the round under way, in the order in which a caller has to act.
+  bool started = false;  // the sum starts afresh
+  bool step = false;     // secure aggregation: it has gone on to the next step
+  bool closed = false;   // it is complete: combine what was accepted, step the model, then RunState::Commit
+  bool state_changed = false;  // paused, resumed, stopped, finished, another model
+
+  bool empty() const { return !failed && !started && !step && !closed && !state_changed; }
 };
 
 // The model that a run trains, and for FedBuff the versions before it. One thread at a time.
@@ -51,10 +66,10 @@ class ModelVersions {
   }
 
   // Oldest first.
-  std::vector<parameters::Sha256> Earlier() const { return {earlier_.begin(), earlier_.end()}; }
-  void RestoreEarlier(const std::vector<parameters::Sha256>& earlier) {
-    earlier_.assign(earlier.begin(), earlier.end());
+  void Store(v1::StoredRun& run) const {
+    for (const parameters::Sha256& model : earlier_) run.add_earlier_models(parameters::BytesOf(model));
   }
+  absl::Status Restore(const v1::StoredRun& run);  // DataLoss: not what Store has written
 
  private:
   ModelFacts present_;
@@ -78,7 +93,7 @@ class RoundSequence {
   const ParentRounds* parent() const { return parent_; }
 
   // Whether the round under way may take that submission, and with which weight.
-  Admission Judge(const SubmissionHeader& header, const Roster::Node& sender, const ModelVersions& versions,
+  Admission Judge(const v1::UpdateHeader& header, const Roster::Node& sender, const ModelVersions& versions,
                   std::int64_t now_ns) const;
 
   // Without effect while a round is under way.
@@ -95,14 +110,13 @@ class RoundSequence {
 
   void RestoreLast(std::uint32_t last) { last_ = last; }
   // DataLoss: the round contradicts itself. `accepted`: in the order of acceptance.
-  absl::Status RestoreRound(RoundStarted open, RoundStep step, const std::vector<AcceptedUpdate>& accepted,
+  absl::Status RestoreRound(const v1::StoredRound& open, std::span<const v1::StoredUpdate> accepted,
                             Roster& roster);
   // A closed round is closed again, one whose keys are lost fails, another one gets a new deadline.
   void GoOnAfterRestart(Roster& roster, std::int64_t now_ns, RunOutcome& outcome);
 
  private:
-  RoundClosed Closed(std::vector<std::string> dropped) const;
-  std::vector<std::string> CountDropped(Roster& roster) const;
+  void CountDropped(Roster& roster) const;
 
   const RunConfig* config_;
   std::unique_ptr<RoundSource> source_;

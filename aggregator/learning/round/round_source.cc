@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -27,14 +26,18 @@ constexpr std::int64_t kMostRestNs = 60'000'000'000;
 
 std::uint64_t Mix(std::uint64_t state) { return nn::RandomStream(state).Bits(); }
 
+void SetFixedPoint(const parameters::FixedPoint& fixed_point, v1::StoredRound& round) {
+  round.set_fraction_bits(fixed_point.fraction_bits);
+  round.set_bound(fixed_point.bound);
+}
+
 // Not an error for a valid configuration, whose weights are positive and bounded.
-absl::StatusOr<parameters::FixedPoint> FixedPointFor(const RunConfig& config,
-                                                     const std::vector<AskedNode>& asked) {
+absl::StatusOr<parameters::FixedPoint> FixedPointFor(const RunConfig& config, const v1::StoredRound& round) {
   double total_weight = 0;
   double heaviest = 0;
-  for (const AskedNode& node : asked) {
-    total_weight += node.weight;
-    heaviest = std::max(heaviest, node.weight);
+  for (const v1::AskedNode& node : round.asked()) {
+    total_weight += node.weight();
+    heaviest = std::max(heaviest, node.weight());
   }
   if (config.asynchronous()) total_weight = config.buffer.size * heaviest;
   return parameters::FixedPoint::For(config.max_element, total_weight, kMaxContributions);
@@ -57,23 +60,26 @@ bool DrawnRounds::Chosen(std::string_view node, std::uint32_t round) const {
 std::optional<RoundPlan> DrawnRounds::Next(const Roster& roster, std::uint32_t& last_round,
                                            std::int64_t now_ns) {
   if (now_ns < rest_until_ns_ || roster.ready() < required()) return std::nullopt;
-  const std::vector<AskedNode> ready = roster.Ready(config_.weighting);
-  RoundStarted round;
-  for (int draw = 0; draw < kDraws && round.asked.size() < config_.quorum; ++draw) {
-    round.round = ++last_round;
-    round.asked.clear();
-    std::ranges::copy_if(ready, std::back_inserter(round.asked),
-                         [&](const AskedNode& node) { return Chosen(node.node, round.round); });
+  const std::vector<v1::AskedNode> ready = roster.Ready(config_.weighting);
+  RoundPlan plan{.deadline_ns = now_ns + config_.deadline_ns};
+  auto& asked = *plan.started.mutable_asked();
+  const auto quorum = static_cast<int>(config_.quorum);
+  for (int draw = 0; draw < kDraws && asked.size() < quorum; ++draw) {
+    plan.round = ++last_round;
+    asked.Clear();
+    for (const v1::AskedNode& node : ready) {
+      if (Chosen(node.node(), plan.round)) *asked.Add() = node;
+    }
   }
-  if (round.asked.size() < config_.quorum) {
+  if (asked.size() < quorum) {
     rest_until_ns_ = now_ns + std::min(kFirstRestNs, config_.deadline_ns);
     return std::nullopt;
   }
-  const absl::StatusOr<parameters::FixedPoint> fixed_point = FixedPointFor(config_, round.asked);
+  const absl::StatusOr<parameters::FixedPoint> fixed_point = FixedPointFor(config_, plan.started);
   if (!fixed_point.ok()) return std::nullopt;
-  round.fixed_point = *fixed_point;
+  SetFixedPoint(*fixed_point, plan.started);
   rest_until_ns_ = 0;
-  return RoundPlan{std::move(round), now_ns + config_.deadline_ns};
+  return plan;
 }
 
 std::int64_t DrawnRounds::next_ns(std::int64_t now_ns) const {
@@ -105,20 +111,21 @@ std::optional<RoundPlan> ParentRounds::Next(const Roster& roster, std::uint32_t&
   // After a restart the nodes come back one after the other.
   const bool in_time = now_ns < gathered_ns_;
   if (in_time && (now_ns < retry_ns_ || roster.ready_samples() < next_->sample_count)) return std::nullopt;
-  RoundPlan plan{{next_->round, {}, next_->fixed_point}, next_->deadline_ns};
+  RoundPlan plan{.round = next_->round, .deadline_ns = next_->deadline_ns};
+  SetFixedPoint(next_->fixed_point, plan.started);
   std::uint64_t left = next_->sample_count;
-  for (AskedNode& node : roster.Ready(weighting_)) {
-    if (node.sample_count > left) continue;
-    left -= node.sample_count;
-    plan.started.asked.push_back(std::move(node));
+  for (v1::AskedNode& node : roster.Ready(weighting_)) {
+    if (node.sample_count() > left) continue;
+    left -= node.sample_count();
+    *plan.started.add_asked() = std::move(node);
   }
   if (left > 0 && in_time) {
     retry_ns_ = std::min(gathered_ns_, now_ns + kRetryNs);
     return std::nullopt;
   }
   next_.reset();
-  if (plan.started.asked.empty()) return std::nullopt;
-  last_round = plan.started.round;
+  if (plan.started.asked().empty()) return std::nullopt;
+  last_round = plan.round;
   return plan;
 }
 

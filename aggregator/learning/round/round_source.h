@@ -8,17 +8,12 @@
 #include <string_view>
 
 #include "aggregator/learning/round/roster.h"
-#include "aggregator/learning/round/run_event.h"
+#include "aggregator/learning/round/round.h"
 #include "core/learning/run_config.h"
 #include "core/parameters/fixed_point.h"
 #include "core/parameters/tensor.h"
 
 namespace tributary::learning {
-
-struct RoundPlan {
-  RoundStarted started;
-  std::int64_t deadline_ns = 0;
-};
 
 class RoundSource {
  public:

@@ -14,9 +14,9 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 class RoundSourceTest : public ::testing::Test {
  protected:
   void Join(std::string node, std::uint64_t samples = 100) {
-    NodeDeclaration declaration;
-    declaration.node = std::move(node);
-    declaration.sample_count = samples;
+    v1::ParticipateRequest declaration;
+    declaration.set_node(std::move(node));
+    declaration.set_sample_count(samples);
     roster_.Join(declaration);
   }
   static ParentRound Round(std::uint64_t samples) {
@@ -54,8 +54,8 @@ TEST_F(RoundSourceTest, PassesOverNumbersWhoseDrawMissesTheQuorum) {
   for (const char* node : {"ash", "birch", "cedar"}) Join(node);
   const std::optional<RoundPlan> plan = rounds.Next(roster_, last_, 0);
   ASSERT_TRUE(plan);
-  EXPECT_GE(plan->started.asked.size(), config_.quorum);
-  EXPECT_EQ(plan->started.round, last_);
+  EXPECT_GE(plan->started.asked_size(), static_cast<int>(config_.quorum));
+  EXPECT_EQ(plan->round, last_);
   EXPECT_EQ(plan->deadline_ns, config_.deadline_ns);
 }
 
@@ -67,9 +67,9 @@ TEST_F(RoundSourceTest, DrawsTheSameNodesInEveryRelease) {
   for (int i = 0; i < 10; ++i) Join("node" + std::to_string(i));
   const std::optional<RoundPlan> plan = rounds.Next(roster_, last_, 0);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->started.round, 1u);
+  EXPECT_EQ(plan->round, 1u);
   std::string asked;
-  for (const AskedNode& node : plan->started.asked) asked += node.node.back();
+  for (const v1::AskedNode& node : plan->started.asked()) asked += node.node().back();
   EXPECT_EQ(asked, "24589");
 }
 
@@ -100,7 +100,7 @@ TEST_F(RoundSourceTest, NodesWhoseSamplesDoNotAddUpAreNotTriedWithEachNodeThatJo
   EXPECT_LT(again_ns, kSecond);
   const std::optional<RoundPlan> plan = rounds.Next(roster_, last_, again_ns);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->started.asked.size(), 2u);
+  EXPECT_EQ(plan->started.asked_size(), 2);
 }
 
 TEST_F(RoundSourceTest, AParentsRoundWithoutAnyNodeIsGivenUp) {

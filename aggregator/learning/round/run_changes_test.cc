@@ -13,10 +13,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const parameters::TaskDecline kForNow = {parameters::DeclineReason::kTraining, false, "training diverged"};
-
 class RunChangesTest : public RunFixture {
  protected:
+  const v1::DeclineTaskRequest kForNow = Because(v1::DECLINE_REASON_TRAINING, false, "training diverged");
+
   // Nobody but these.
   void ExpectNodes(std::vector<std::string> nodes) {
     const ChangedNodes changed = run_->TakeChanged();
@@ -66,20 +66,20 @@ TEST_F(RunChangesTest, ALeaveConcernsTheNode) {
 
 TEST_F(RunChangesTest, ASubmissionConcernsItsNodeUntilItEndsTheRound) {
   StartWithThree();
-  const SubmissionHeader header = Header("ash", 1);
+  const v1::UpdateHeader header = Header("ash", 1);
   ASSERT_TRUE(run_->Admit(header, now_ns_).go());
   ExpectNobody();
   run_->Withdraw(header);
   ExpectNobody();
   ASSERT_TRUE(run_->Admit(header, now_ns_).go());
-  run_->Withdraw(header, SubmissionRefusal::kNotFinite);
+  run_->Withdraw(header, v1::SUBMIT_REFUSAL_NOT_FINITE);
   ExpectNodes({"ash"});
   Submit("ash");
   ExpectNodes({"ash"});
   EXPECT_EQ(Offer("ash", 1).verdict, AdmissionVerdict::kAlreadyAccepted);
-  EXPECT_EQ(Offer("mallory", 1).reason, SubmissionRefusal::kNotJoined);
+  EXPECT_EQ(Offer("mallory", 1).reason, v1::SUBMIT_REFUSAL_NOT_JOINED);
   ExpectNobody();
-  EXPECT_EQ(Offer("birch", 9).reason, SubmissionRefusal::kFutureRound);
+  EXPECT_EQ(Offer("birch", 9).reason, v1::SUBMIT_REFUSAL_FUTURE_ROUND);
   ExpectNodes({"birch"});
   Submit("birch");
   (void)run_->TakeChanged();
@@ -136,7 +136,7 @@ TEST_F(RunChangesTest, AnotherDeadlineConcernsEveryone) {
   ExpectEveryone();
 
   StartWithThree();
-  Restart(Stored());
+  Restart();
   ExpectEveryone();
 }
 
@@ -190,8 +190,8 @@ TEST_F(RunChangesTest, ACrowdIsEveryone) {
   }
   EXPECT_FALSE(run_->TakeChanged().everyone) << "each counts once";
   for (std::size_t i = 0; i <= ChangeLog::kNamed; ++i) {
-    NodeDeclaration declaration = Declaration("node" + std::to_string(i));
-    declaration.sample_count = 0;
+    v1::ParticipateRequest declaration = Declaration("node" + std::to_string(i));
+    declaration.set_sample_count(0);
     ASSERT_TRUE(Join(declaration).ok());
   }
   ExpectEveryone();
@@ -211,7 +211,7 @@ TEST_F(RunChangesTest, OneUpdateAmongTenThousandNodesConcernsOneNode) {
     EXPECT_TRUE(answer.admission.go());
     EXPECT_TRUE(answer.outcome.empty());
     ExpectNodes({node});
-    EXPECT_EQ(run_->under_way()->Asked(node)->node, node);
+    EXPECT_EQ(run_->under_way()->Asked(node)->node(), node);
   }
   Join("node9999");
   ExpectNodes({"node9999"});

@@ -13,18 +13,18 @@ namespace {
 using ::testing::HasSubstr;
 using Verdict = AdmissionVerdict;
 
-const parameters::TaskDecline kForGood = {parameters::DeclineReason::kImages, true,
-                                          "images of side 32, the run's encoder takes 28"};
-const parameters::TaskDecline kDeclinedForNow = {parameters::DeclineReason::kTraining, false,
-                                                 "training diverged"};
-
 class RunDeclinesTest : public RunFixture {
  protected:
-  absl::StatusOr<bool> Decline(const char* node, const parameters::TaskDecline& decline,
+  const v1::DeclineTaskRequest kForGood =
+      Because(v1::DECLINE_REASON_IMAGES, true, "images of side 32, the run's encoder takes 28");
+  const v1::DeclineTaskRequest kDeclinedForNow =
+      Because(v1::DECLINE_REASON_TRAINING, false, "training diverged");
+
+  absl::StatusOr<bool> Decline(const char* node, const v1::DeclineTaskRequest& decline,
                                std::uint32_t round = 0, const char* boot_id = "first boot") {
     return RunFixture::Decline(node, boot_id, round == 0 ? run_->round() : round, decline);
   }
-  void Declines(const char* node, const parameters::TaskDecline& decline) {
+  void Declines(const char* node, const v1::DeclineTaskRequest& decline) {
     const auto news = Decline(node, decline);
     ASSERT_TRUE(news.ok()) << news.status();
     EXPECT_TRUE(*news);
@@ -38,13 +38,14 @@ TEST_F(RunDeclinesTest, TheRoundEndsWithoutTheNodeAndSaysWhy) {
   EXPECT_EQ(Count<RoundClosed>(), 0u);
   Submit("birch");
   EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
-  EXPECT_EQ(run_->declined().count, 1u);
-  ASSERT_EQ(run_->declined().named.size(), 1u);
-  EXPECT_EQ(run_->declined().named[0].node, "cedar");
-  EXPECT_EQ(run_->declined().named[0].decline, kForGood);
-  EXPECT_EQ(Status("cedar").declined_tasks, 1u);
-  EXPECT_EQ(Status("cedar").last_refusal, "declined round 1: images: " + kForGood.message);
-  EXPECT_EQ(Status("cedar").cannot_train, "images: " + kForGood.message);
+  EXPECT_EQ(run_->under_way()->line().declined(), 1u);
+  ASSERT_EQ(run_->under_way()->line().declines_size(), 1);
+  EXPECT_EQ(run_->under_way()->line().declines(0).node(), "cedar");
+  EXPECT_EQ(run_->under_way()->line().declines(0).reason(), "images");
+  EXPECT_EQ(run_->under_way()->line().declines(0).message(), kForGood.message());
+  EXPECT_EQ(Status("cedar").declined_tasks(), 1u);
+  EXPECT_EQ(Status("cedar").last_refusal(), "declined round 1: images: " + kForGood.message());
+  EXPECT_EQ(Status("cedar").cannot_train(), "images: " + kForGood.message());
 }
 
 TEST_F(RunDeclinesTest, ANodeThatCannotTrainIsNotAskedAgainAndTheRunSaysSo) {
@@ -59,14 +60,14 @@ TEST_F(RunDeclinesTest, ANodeThatCannotTrainIsNotAskedAgainAndTheRunSaysSo) {
   EXPECT_EQ(run_->round(), 0u) << "the same process, the same images";
   Join("cedar", "second boot");
   EXPECT_EQ(run_->round(), 2u);
-  EXPECT_EQ(Status("cedar").cannot_train, "");
+  EXPECT_EQ(Status("cedar").cannot_train(), "");
 }
 
 TEST_F(RunDeclinesTest, AnotherDeclarationIsAnotherChance) {
   JoinThree();
   Declines("cedar", kForGood);
-  NodeDeclaration more = Declaration("cedar");
-  more.sample_count += 1;
+  v1::ParticipateRequest more = Declaration("cedar");
+  more.set_sample_count(more.sample_count() + 1);
   ASSERT_TRUE(Join(more).ok());
   EXPECT_FALSE(run_->CannotTrain("cedar"));
 }
@@ -75,7 +76,7 @@ TEST_F(RunDeclinesTest, ANodeThatCannotForNowIsAskedInTheNextRound) {
   JoinThree();
   Declines("cedar", kDeclinedForNow);
   EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
-  EXPECT_EQ(Offer("cedar", 1).reason, SubmissionRefusal::kNotAsked) << "it had its say";
+  EXPECT_EQ(Offer("cedar", 1).reason, v1::SUBMIT_REFUSAL_NOT_ASKED) << "it had its say";
   CommitOneRoundOf({"ash", "birch"});
   EXPECT_EQ(run_->round(), 2u);
   EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kTrain);
@@ -87,10 +88,10 @@ TEST_F(RunDeclinesTest, ARoundWhoseQuorumIsOutOfReachFailsAtOnce) {
   EXPECT_EQ(Count<RoundFailed>(), 0u);
   Declines("cedar", kForGood);
   EXPECT_EQ(Count<RoundFailed>(), 1u);
-  EXPECT_THAT(Last<RoundFailed>().reason,
+  EXPECT_THAT(Last<RoundFailed>().failure(),
               HasSubstr("2 declined, birch because of images: images of side 32"));
-  EXPECT_EQ(Last<RoundFailed>().declined.count, 2u);
-  EXPECT_EQ(Offer("ash", 1).reason, SubmissionRefusal::kStale);
+  EXPECT_EQ(Last<RoundFailed>().declined(), 2u);
+  EXPECT_EQ(Offer("ash", 1).reason, v1::SUBMIT_REFUSAL_STALE);
 }
 
 // Otherwise rounds would be burnt, and written down, as fast as messages come.
@@ -133,9 +134,9 @@ TEST_F(RunDeclinesTest, ARestIsNoLongerThanTheDeadline) {
 TEST_F(RunDeclinesTest, ARefusedUpdateDoesNotPutTheQuorumOutOfReach) {
   JoinThree();
   Declines("cedar", kDeclinedForNow);
-  SubmissionHeader header = Header("birch", 1);
-  header.element_count = 7;
-  EXPECT_EQ(Offer(header).reason, SubmissionRefusal::kSchema);
+  v1::UpdateHeader header = Header("birch", 1);
+  header.set_element_count(7);
+  EXPECT_EQ(Offer(header).reason, v1::SUBMIT_REFUSAL_SCHEMA);
   EXPECT_EQ(Count<RoundFailed>(), 0u);
   Submit("birch");
   Submit("ash");
@@ -146,8 +147,8 @@ TEST_F(RunDeclinesTest, RepeatingItChangesNothing) {
   JoinThree();
   Declines("cedar", kDeclinedForNow);
   EXPECT_EQ(*Decline("cedar", kDeclinedForNow), false);
-  EXPECT_EQ(Status("cedar").declined_tasks, 1u);
-  EXPECT_EQ(run_->declined().count, 1u);
+  EXPECT_EQ(Status("cedar").declined_tasks(), 1u);
+  EXPECT_EQ(run_->under_way()->line().declined(), 1u);
 }
 
 TEST_F(RunDeclinesTest, OnlyWhoIsAskedMayDeclineAndOnlyAsItself) {
@@ -159,7 +160,7 @@ TEST_F(RunDeclinesTest, OnlyWhoIsAskedMayDeclineAndOnlyAsItself) {
   EXPECT_FALSE(Decline("ash", kForGood, 1, "an earlier process").ok());
   Submit("ash");
   EXPECT_FALSE(Decline("ash", kForGood).ok()) << "its update counts";
-  EXPECT_EQ(run_->declined().count, 0u);
+  EXPECT_EQ(run_->under_way()->line().declined(), 0u);
   for (const char* node : {"ash", "dogwood"}) EXPECT_FALSE(run_->CannotTrain(node));
 }
 
@@ -177,8 +178,8 @@ TEST_F(RunDeclinesTest, ACrowdLeavesAFewNamesAndACount) {
   Create();
   for (int i = 0; i < kNodes; ++i) Join("node" + std::to_string(i));
   for (int i = 2; i < kNodes; ++i) Declines(("node" + std::to_string(i)).c_str(), kDeclinedForNow);
-  EXPECT_EQ(run_->declined().count, kNodes - 2u);
-  EXPECT_EQ(run_->declined().named.size(), DeclinedTasks::kNamed);
+  EXPECT_EQ(run_->under_way()->line().declined(), kNodes - 2u);
+  EXPECT_EQ(run_->under_way()->line().declines_size(), Round::kNamedDeclines);
 }
 
 TEST_F(RunDeclinesTest, WithSecureAggregationItIsDroppedAtWhateverStep) {
@@ -197,13 +198,13 @@ TEST_F(RunDeclinesTest, WithSecureAggregationItIsDroppedAtWhateverStep) {
   finish({"ash", "birch", "cedar"}, RoundStep::kShares);
   Declines("cedar", kDeclinedForNow);
   for (const char* node : {"ash", "birch"}) {
-    SubmissionHeader header = Header(node, run_->round());
-    header.encoding = parameters::UpdateEncoding::kFixed32;
+    v1::UpdateHeader header = Header(node, run_->round());
+    header.set_encoding(v1::UPDATE_ENCODING_FIXED32);
     EXPECT_EQ(Offer(header).verdict, Verdict::kGo);
   }
   EXPECT_EQ(Last<StepStarted>().step, RoundStep::kUnmasking);
   EXPECT_EQ(Last<StepStarted>().nodes, (std::vector<std::string>{"ash", "birch"}));
-  EXPECT_EQ(run_->declined().count, 2u) << "of the whole round";
+  EXPECT_EQ(run_->under_way()->line().declined(), 2u) << "of the whole round";
   Declines("birch", kDeclinedForNow);
   EXPECT_EQ(Count<RoundFailed>(), 1u) << "one share of two";
 }

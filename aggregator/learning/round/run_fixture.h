@@ -17,10 +17,24 @@ namespace tributary::learning {
 
 // An update that Accept has taken.
 struct UpdateAccepted {
-  std::uint32_t round = 0;  // under way; header.round is older for a stale update of FedBuff
-  AcceptedUpdate update;
+  std::uint32_t round = 0;  // under way; the header's is older for a stale update of FedBuff
+  v1::StoredUpdate update;
 };
-// What the outcomes say, in order.
+// What the outcomes say, in order, with what the round under way was then.
+using RoundFailed = v1::Round;
+struct RoundStarted {
+  std::uint32_t round = 0;
+  v1::StoredRound started;
+};
+struct StepStarted {
+  RoundStep step = RoundStep::kTraining;
+  std::vector<std::string> nodes;
+};
+struct RoundClosed {
+  std::uint32_t round = 0;
+  double total_weight = 0;
+  std::vector<std::string> dropped;
+};
 using RunEvent = std::variant<RoundFailed, RoundStarted, StepStarted, RoundClosed, UpdateAccepted>;
 using RunEvents = std::vector<RunEvent>;
 
@@ -52,22 +66,16 @@ class RunFixture : public ::testing::Test {
     events_.clear();
     stored_.clear();
   }
-  // What the aggregator stores: the snapshot, and with each accepted update its header.
-  RunSnapshot Stored() const {
-    RunSnapshot snapshot = run_->Snapshot();
-    EXPECT_TRUE(snapshot.accepted.empty());
-    snapshot.accepted = stored_;
-    return snapshot;
-  }
-  // As the aggregator does: from the snapshot and the model that is stored.
-  void Restart(const RunSnapshot& snapshot) {
+  // As the aggregator does: from the snapshot, the accepted updates and the model, which are stored.
+  void Restart() {
     ModelFacts present = model_;
     present.model = run_->model().model;
-    auto run = RunState::Restore(config_, present, snapshot);
+    v1::StoredRun snapshot;
+    ASSERT_TRUE(snapshot.ParseFromString(run_->Snapshot().SerializeAsString()));
+    auto run = RunState::Restore(config_, present, snapshot, stored_);
     ASSERT_TRUE(run.ok()) << run.status();
     run_ = std::move(*run);
     events_.clear();
-    stored_ = snapshot.accepted;
     Advance(now_ns_);
   }
   // Stores what an operation has changed, as a caller has to.
@@ -78,25 +86,32 @@ class RunFixture : public ::testing::Test {
     }
     if (outcome.started) {
       EXPECT_TRUE(stored_.empty());
-      events_.emplace_back(*outcome.started);
+      events_.emplace_back(RoundStarted{run_->round(), run_->under_way()->started()});
     }
-    if (outcome.step) events_.emplace_back(*outcome.step);
-    if (outcome.closed) events_.emplace_back(*outcome.closed);
+    if (outcome.step) {
+      events_.emplace_back(StepStarted{run_->under_way()->step(), run_->under_way()->StepNodes()});
+    }
+    if (outcome.closed) {
+      events_.emplace_back(RoundClosed{run_->round(), run_->under_way()->updates().total_weight(),
+                                       run_->under_way()->Missing()});
+    }
   }
   absl::Status Take(const absl::StatusOr<RunOutcome>& outcome) {
     if (outcome.ok()) Take(*outcome);
     return outcome.status();
   }
 
-  static NodeDeclaration Declaration(std::string node, std::string boot_id = "first boot") {
-    NodeDeclaration declaration;
-    declaration.node = std::move(node);
-    declaration.boot_id = std::move(boot_id);
-    declaration.sample_count = 100;
-    declaration.secure_aggregation = true;
+  static v1::ParticipateRequest Declaration(std::string node, std::string boot_id = "first boot") {
+    v1::ParticipateRequest declaration;
+    declaration.set_node(std::move(node));
+    declaration.set_boot_id(std::move(boot_id));
+    declaration.set_sample_count(100);
+    declaration.set_secure_aggregation(true);
     return declaration;
   }
-  absl::Status Join(const NodeDeclaration& declaration) { return Take(run_->Join(declaration, now_ns_)); }
+  absl::Status Join(const v1::ParticipateRequest& declaration) {
+    return Take(run_->Join(declaration, now_ns_));
+  }
   void Join(std::string node, std::string boot_id = "first boot") {
     const absl::Status status = Join(Declaration(std::move(node), std::move(boot_id)));
     ASSERT_TRUE(status.ok()) << status;
@@ -104,9 +119,19 @@ class RunFixture : public ::testing::Test {
   void Leave(std::string_view node, std::string_view boot_id = "first boot") {
     Take(run_->Leave(node, boot_id, now_ns_));
   }
-  absl::StatusOr<bool> Decline(std::string_view node, std::string_view boot_id, std::uint32_t round,
-                               const parameters::TaskDecline& decline) {
-    const absl::StatusOr<Declined> declined = run_->Decline(node, boot_id, round, decline, now_ns_);
+  static v1::DeclineTaskRequest Because(v1::DeclineReason reason, bool for_good, std::string message) {
+    v1::DeclineTaskRequest decline;
+    decline.set_reason(reason);
+    decline.set_for_good(for_good);
+    decline.set_message(std::move(message));
+    return decline;
+  }
+  absl::StatusOr<bool> Decline(std::string node, std::string boot_id, std::uint32_t round,
+                               v1::DeclineTaskRequest decline) {
+    decline.set_node(std::move(node));
+    decline.set_boot_id(std::move(boot_id));
+    decline.set_round(round);
+    const absl::StatusOr<Declined> declined = run_->Decline(decline, now_ns_);
     if (!declined.ok()) return declined.status();
     Take(declined->outcome);
     return declined->news;
@@ -118,27 +143,29 @@ class RunFixture : public ::testing::Test {
     for (const char* node : {"ash", "birch", "cedar"}) Join(node);
   }
 
-  SubmissionHeader Header(std::string node, std::uint32_t round) const {
-    SubmissionHeader header;
-    header.round = round;
-    header.node = std::move(node);
-    header.schema = model_.schema;
-    header.base_model = run_->model().model;
-    header.element_count = model_.element_count;
-    header.sample_count = 100;
+  v1::UpdateHeader Header(std::string node, std::uint32_t round) const {
+    v1::UpdateHeader header;
+    header.set_round(round);
+    header.set_node(std::move(node));
+    header.set_schema_sha256(parameters::BytesOf(model_.schema));
+    header.set_base_model_sha256(parameters::BytesOf(run_->model().model));
+    header.set_encoding(v1::UPDATE_ENCODING_FLOAT32);
+    header.set_element_count(model_.element_count);
+    header.set_sample_count(100);
     return header;
   }
-  Admission Accept(const SubmissionHeader& header) {
+  Admission Accept(const v1::UpdateHeader& header) {
     const Acceptance answer = run_->Accept(header, now_ns_);
     if (answer.admission.go()) {
-      stored_.push_back({header, answer.admission.weight});
-      events_.emplace_back(UpdateAccepted{run_->Snapshot().round, stored_.back()});
+      *stored_.emplace_back().mutable_header() = header;
+      stored_.back().set_weight(answer.admission.weight);
+      events_.emplace_back(UpdateAccepted{run_->Snapshot().round(), stored_.back()});
     }
     Take(answer.outcome);
     return answer.admission;
   }
   // Admit and, if that goes, Accept.
-  Admission Offer(const SubmissionHeader& header) {
+  Admission Offer(const v1::UpdateHeader& header) {
     const Admission admission = run_->Admit(header, now_ns_);
     return admission.go() ? Accept(header) : admission;
   }
@@ -178,9 +205,9 @@ class RunFixture : public ::testing::Test {
     ADD_FAILURE() << "no such event";
     return {};
   }
-  ParticipantStatus Status(std::string_view node) const {
+  v1::Participant Status(std::string_view node) const {
     const Roster::Node* known = run_->roster().Find(node);
-    return known == nullptr ? ParticipantStatus{} : known->status;
+    return known == nullptr ? v1::Participant() : known->status;
   }
   // Updates in the round under way.
   std::size_t Accepted() const {
@@ -191,7 +218,7 @@ class RunFixture : public ::testing::Test {
   ModelFacts model_;
   std::optional<RunState> run_;
   RunEvents events_;
-  std::vector<AcceptedUpdate> stored_;  // of the round under way
+  std::vector<v1::StoredUpdate> stored_;  // of the round under way
   std::int64_t now_ns_ = 0;
 };
 

@@ -7,23 +7,34 @@
 namespace tributary::learning {
 namespace {
 
-using Reason = SubmissionRefusal;
 using Verdict = AdmissionVerdict;
+
+// Names and samples.
+using Contributors = std::vector<std::pair<std::string, std::uint64_t>>;
+
+void SetContributors(const Contributors& contributors, v1::UpdateHeader& header) {
+  header.clear_contributors();
+  for (const auto& [node, samples] : contributors) {
+    v1::Contributor& contributor = *header.add_contributors();
+    contributor.set_node(node);
+    contributor.set_sample_count(samples);
+  }
+}
 
 class PartialSumTest : public RunFixture {
  protected:
   // ash and birch train, hall adds up nodes of its own.
   void JoinWithAChild() {
-    NodeDeclaration hall = Declaration("hall");
-    hall.partial_sums = true;
+    v1::ParticipateRequest hall = Declaration("hall");
+    hall.set_partial_sums(true);
     ASSERT_TRUE(Join(hall).ok());
     Join("ash");
     Join("birch");
   }
-  SubmissionHeader Sum(std::vector<Contribution> contributors) const {
-    SubmissionHeader header = Header("hall", 1);
-    header.encoding = parameters::UpdateEncoding::kFixed32;
-    header.contributors = std::move(contributors);
+  v1::UpdateHeader Sum(const Contributors& contributors) const {
+    v1::UpdateHeader header = Header("hall", 1);
+    header.set_encoding(v1::UPDATE_ENCODING_FIXED32);
+    SetContributors(contributors, header);
     return header;
   }
 };
@@ -35,17 +46,17 @@ TEST_F(PartialSumTest, CountsWithTheSamplesOfItsContributors) {
 }
 
 TEST_F(PartialSumTest, WithContributorsThatDoNotAddUpIsRefused) {
-  const std::vector<std::vector<Contribution>> wrong = {{{"elm", 60}, {"oak", 41}},
-                                                        {{"elm", 60}, {"oak", 39}},
-                                                        {{"elm", 50}, {"elm", 50}},
-                                                        {{"elm", 100}, {"oak", 0}},
-                                                        {{"elm", UINT64_MAX}, {"oak", 101}},
-                                                        {{"", 100}},
-                                                        {{"hall", 100}}};
-  for (const std::vector<Contribution>& contributors : wrong) {
+  const std::vector<Contributors> wrong = {{{"elm", 60}, {"oak", 41}},
+                                           {{"elm", 60}, {"oak", 39}},
+                                           {{"elm", 50}, {"elm", 50}},
+                                           {{"elm", 100}, {"oak", 0}},
+                                           {{"elm", UINT64_MAX}, {"oak", 101}},
+                                           {{"", 100}},
+                                           {{"hall", 100}}};
+  for (const Contributors& contributors : wrong) {
     Create();
     JoinWithAChild();
-    EXPECT_EQ(Offer(Sum(contributors)).reason, Reason::kContributors);
+    EXPECT_EQ(Offer(Sum(contributors)).reason, v1::SUBMIT_REFUSAL_CONTRIBUTORS);
     EXPECT_EQ(Accepted(), 0u);
   }
 }
@@ -56,15 +67,15 @@ TEST_F(PartialSumTest, CannotSpeakForANodeThatIsAskedItselfWhoeverComesFirst) {
     JoinWithAChild();
     if (!first) Submit("ash");
     const Admission refused = Offer(Sum({{"ash", 60}, {"oak", 40}}));
-    EXPECT_EQ(refused.reason, Reason::kContributors);
+    EXPECT_EQ(refused.reason, v1::SUBMIT_REFUSAL_CONTRIBUTORS);
     EXPECT_THAT(refused.counted_elsewhere, ::testing::ElementsAre("ash"));
     if (first) Submit("ash");
     Submit("birch");
     // What is left of the sum is waited for.
     Advance(now_ns_);
     EXPECT_EQ(Count<RoundClosed>(), 0u);
-    SubmissionHeader rest = Sum({{"oak", 40}});
-    rest.sample_count = 40;
+    v1::UpdateHeader rest = Sum({{"oak", 40}});
+    rest.set_sample_count(40);
     EXPECT_EQ(Offer(rest).weight, 40);
     EXPECT_EQ(Last<RoundClosed>().total_weight, 240);
   }
@@ -73,7 +84,7 @@ TEST_F(PartialSumTest, CannotSpeakForANodeThatIsAskedItselfWhoeverComesFirst) {
 TEST_F(PartialSumTest, OfWhichNothingWouldBeLeftIsNotWaitedFor) {
   JoinWithAChild();
   const Admission refused = Offer(Sum({{"ash", 60}, {"birch", 40}}));
-  EXPECT_EQ(refused.reason, Reason::kContributors);
+  EXPECT_EQ(refused.reason, v1::SUBMIT_REFUSAL_CONTRIBUTORS);
   EXPECT_TRUE(refused.counted_elsewhere.empty());
   Submit("ash");
   Submit("birch");
@@ -83,37 +94,38 @@ TEST_F(PartialSumTest, OfWhichNothingWouldBeLeftIsNotWaitedFor) {
 // The answer has to fit a message; the rest is named when the sum comes again.
 TEST_F(PartialSumTest, ThatIsMostlyCountedElsewhereIsToldSoInParts) {
   for (const char* name : {"attic", "hall"}) {
-    NodeDeclaration child = Declaration(name);
-    child.partial_sums = true;
-    child.sample_count = 5'000;
+    v1::ParticipateRequest child = Declaration(name);
+    child.set_partial_sums(true);
+    child.set_sample_count(5'000);
     ASSERT_TRUE(Join(child).ok());
   }
   Join("ash");
-  std::vector<Contribution> leaves;
+  Contributors leaves;
   for (int i = 0; i < 4'999; ++i) leaves.push_back({"leaf " + std::to_string(i), 1});
-  SubmissionHeader sum = Sum(leaves);
-  sum.sample_count = 4'999;
+  v1::UpdateHeader sum = Sum(leaves);
+  sum.set_sample_count(4'999);
   ASSERT_EQ(Offer(sum).verdict, Verdict::kGo);
-  sum.node = "attic";
-  sum.sample_count = 5'000;
-  sum.contributors.push_back({"oak", 1});
+  sum.set_node("attic");
+  sum.set_sample_count(5'000);
+  sum.add_contributors()->set_node("oak");
+  sum.mutable_contributors()->rbegin()->set_sample_count(1);
   EXPECT_EQ(Offer(sum).counted_elsewhere.size(), Admission::kNamed);
 }
 
 TEST_F(PartialSumTest, CountsALeafOfTwoChildrenOnce) {
   for (const char* name : {"attic", "hall"}) {
-    NodeDeclaration child = Declaration(name);
-    child.partial_sums = true;
+    v1::ParticipateRequest child = Declaration(name);
+    child.set_partial_sums(true);
     ASSERT_TRUE(Join(child).ok());
   }
   Join("ash");
   EXPECT_EQ(Offer(Sum({{"elm", 60}, {"oak", 40}})).verdict, Verdict::kGo);
-  SubmissionHeader again = Sum({{"oak", 40}, {"yew", 10}});
-  again.node = "attic";
-  again.sample_count = 50;
+  v1::UpdateHeader again = Sum({{"oak", 40}, {"yew", 10}});
+  again.set_node("attic");
+  again.set_sample_count(50);
   EXPECT_THAT(Offer(again).counted_elsewhere, ::testing::ElementsAre("oak"));
-  again.contributors = {{"yew", 10}};
-  again.sample_count = 10;
+  SetContributors({{"yew", 10}}, again);
+  again.set_sample_count(10);
   EXPECT_EQ(Offer(again).weight, 10);
   Submit("ash");
   EXPECT_EQ(Last<RoundClosed>().total_weight, 210);
@@ -121,18 +133,18 @@ TEST_F(PartialSumTest, CountsALeafOfTwoChildrenOnce) {
 
 TEST_F(PartialSumTest, ComesFromWhoSaidSoAndFromNobodyElse) {
   JoinWithAChild();
-  SubmissionHeader plain = Header("hall", 1);
-  EXPECT_EQ(Offer(plain).reason, Reason::kContributors);
-  SubmissionHeader sum = Sum({{"elm", 100}});
-  sum.node = "ash";
-  EXPECT_EQ(Offer(sum).reason, Reason::kContributors);
+  v1::UpdateHeader plain = Header("hall", 1);
+  EXPECT_EQ(Offer(plain).reason, v1::SUBMIT_REFUSAL_CONTRIBUTORS);
+  v1::UpdateHeader sum = Sum({{"elm", 100}});
+  sum.set_node("ash");
+  EXPECT_EQ(Offer(sum).reason, v1::SUBMIT_REFUSAL_CONTRIBUTORS);
 }
 
 TEST_F(PartialSumTest, IsKnownAsOneAfterARestartBeforeTheChildHasJoinedAgain) {
   JoinWithAChild();
-  Restart(Stored());
+  Restart();
   EXPECT_EQ(Offer(Sum({{"elm", 100}})).verdict, Verdict::kGo);
-  Restart(Stored());
+  Restart();
   EXPECT_EQ(Offer(Sum({{"elm", 100}})).verdict, Verdict::kAlreadyAccepted);
 }
 
@@ -141,8 +153,8 @@ TEST_F(PartialSumTest, IsRefusedAtTheDoorOfARunThatLooksAtSingleUpdates) {
   const auto status = [this](auto change) {
     change(config_);
     Create();
-    NodeDeclaration hall = Declaration("hall");
-    hall.partial_sums = true;
+    v1::ParticipateRequest hall = Declaration("hall");
+    hall.set_partial_sums(true);
     return Join(hall);
   };
   const auto expect = [&](auto change, std::string_view why) {
@@ -167,19 +179,20 @@ TEST_F(PartialSumTest, IsRefusedAtTheDoorOfARunThatLooksAtSingleUpdates) {
 TEST_F(PartialSumTest, OfTensOfThousandsOfNodesCounts) {
   constexpr std::uint64_t kLeaves = 65'536;
   for (const char* name : {"attic", "hall"}) {
-    NodeDeclaration child = Declaration(name);
-    child.partial_sums = true;
-    child.sample_count = kLeaves;
+    v1::ParticipateRequest child = Declaration(name);
+    child.set_partial_sums(true);
+    child.set_sample_count(kLeaves);
     ASSERT_TRUE(Join(child).ok());
   }
   Join("ash");
   for (const char* name : {"attic", "hall"}) {
-    SubmissionHeader header = Sum({});
-    header.node = name;
-    header.sample_count = kLeaves;
+    Contributors leaves;
     for (std::uint64_t leaf = 0; leaf < kLeaves; ++leaf) {
-      header.contributors.push_back({std::string("leaf ") + name + std::to_string(leaf), 1});
+      leaves.emplace_back(std::string("leaf ") + name + std::to_string(leaf), 1);
     }
+    v1::UpdateHeader header = Sum(leaves);
+    header.set_node(name);
+    header.set_sample_count(kLeaves);
     EXPECT_EQ(Offer(header).verdict, Verdict::kGo);
   }
   Submit("ash");
@@ -203,7 +216,7 @@ class RelayedRunTest : public RunFixture {
   }
   std::vector<std::string> Asked() const {
     std::vector<std::string> names;
-    for (const AskedNode& node : run_->under_way()->started().asked) names.push_back(node.node);
+    for (const v1::AskedNode& node : run_->under_way()->started().asked()) names.push_back(node.node());
     return names;
   }
 };
@@ -220,7 +233,7 @@ TEST_F(RelayedRunTest, TakesNumberModelFixedPointAndDeadlineFromTheParent) {
   Begin(Round(7));
   EXPECT_EQ(run_->round(), 7u);
   EXPECT_EQ(run_->model().model, Identity(7));
-  EXPECT_EQ(Last<RoundStarted>().fixed_point.fraction_bits, 7);
+  EXPECT_EQ(Last<RoundStarted>().started.fraction_bits(), 7);
   EXPECT_EQ(run_->TaskOf("ash").deadline_ns, 1'000'000);
   for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
   EXPECT_TRUE(run_->closed());
@@ -255,7 +268,7 @@ TEST_F(RelayedRunTest, GoesOnWithTheSameRoundAfterARestart) {
   Begin(Round(3));
   Submit("ash");
   model_.model = Identity(3);
-  Restart(Stored());
+  Restart();
   ParentRound later = Round(3);
   later.deadline_ns = 2'000'000;
   Begin(later);
@@ -269,7 +282,7 @@ TEST_F(RelayedRunTest, LeavesARoundThatTheParentHasLeft) {
   Begin(Round(1));
   Submit("ash");
   Begin(Round(2));
-  EXPECT_EQ(Last<RoundFailed>().reason, "the parent has gone on to round 2");
+  EXPECT_EQ(Last<RoundFailed>().failure(), "the parent has gone on to round 2");
   EXPECT_EQ(run_->round(), 2u);
   EXPECT_EQ(Accepted(), 0u);
   EXPECT_EQ(run_->Begin(Round(1), now_ns_).status().code(), absl::StatusCode::kFailedPrecondition);

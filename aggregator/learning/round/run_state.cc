@@ -12,10 +12,10 @@ namespace tributary::learning {
 namespace {
 
 // The update itself is at fault, so that sending it again cannot help.
-constexpr SubmissionRefusal kFaultsOfUpdate[] = {
-    SubmissionRefusal::kSchema,      SubmissionRefusal::kBaseModel,   SubmissionRefusal::kEncoding,
-    SubmissionRefusal::kSampleCount, SubmissionRefusal::kNotFinite,   SubmissionRefusal::kOutOfRange,
-    SubmissionRefusal::kTooLarge,    SubmissionRefusal::kContributors};
+constexpr v1::SubmitRefusal kFaultsOfUpdate[] = {
+    v1::SUBMIT_REFUSAL_SCHEMA,       v1::SUBMIT_REFUSAL_BASE_MODEL,  v1::SUBMIT_REFUSAL_ENCODING,
+    v1::SUBMIT_REFUSAL_SAMPLE_COUNT, v1::SUBMIT_REFUSAL_NOT_FINITE,  v1::SUBMIT_REFUSAL_OUT_OF_RANGE,
+    v1::SUBMIT_REFUSAL_TOO_LARGE,    v1::SUBMIT_REFUSAL_CONTRIBUTORS};
 
 }  // namespace
 
@@ -34,41 +34,52 @@ absl::StatusOr<RunState> RunState::Create(RunConfig config, const ModelFacts& mo
 
 // ---- What a restart needs.
 
-RunSnapshot RunState::Snapshot() const {
-  const Round* round = under_way();
-  return {.round = rounds_.last(),
-          .committed = committed_,
-          .paused = paused_,
-          .stopped = stopped_,
-          .open = round == nullptr ? std::nullopt : std::optional(round->started()),
-          .step = round == nullptr ? RoundStep::kTraining : round->step(),
-          .accepted = {},
-          .closed = closed(),
-          .earlier_models = versions_.Earlier(),
-          .participants = roster_.Statuses()};
+v1::StoredRun RunState::Snapshot() const {
+  v1::StoredRun stored;
+  stored.set_round(rounds_.last());
+  stored.set_committed(committed_);
+  stored.set_paused(paused_);
+  stored.set_stopped(stopped_);
+  versions_.Store(stored);
+  if (config_->asynchronous()) {
+    // What is older is refused as stale.
+    for (const auto& [name, node] : roster_.nodes()) {
+      const std::uint32_t round = node.status.last_round();
+      if (round > 0 && round + config_->buffer.max_staleness >= rounds_.last()) {
+        (*stored.mutable_accepted_rounds())[name] = round;
+      }
+    }
+  }
+  if (const Round* round = under_way()) {
+    *stored.mutable_open() = round->started();
+    stored.mutable_open()->set_step(static_cast<std::uint32_t>(round->step()));
+    stored.mutable_open()->set_closed(closed());
+  }
+  return stored;
 }
 
 absl::StatusOr<RunState> RunState::Restore(RunConfig config, const ModelFacts& model,
-                                           const RunSnapshot& snapshot, std::uint64_t lots) {
+                                           const v1::StoredRun& stored,
+                                           std::span<const v1::StoredUpdate> accepted, std::uint64_t lots) {
   ASSIGN_OR_RETURN(RunState state, Create(std::move(config), model, lots));
-  state.committed_ = snapshot.committed;
-  state.paused_ = snapshot.paused;
-  state.stopped_ = snapshot.stopped;
-  state.restored_ = true;
-  state.versions_.RestoreEarlier(snapshot.earlier_models);
-  for (const ParticipantStatus& status : snapshot.participants) state.roster_.Restore(status);
-  state.rounds_.RestoreLast(snapshot.round);
-  if (!snapshot.open) return state;
-  const RoundStep step = snapshot.closed ? RoundStep::kClosing : snapshot.step;
-  RETURN_IF_ERROR(state.rounds_.RestoreRound(*snapshot.open, step, snapshot.accepted, state.roster_));
+  state.committed_ = stored.committed();
+  state.paused_ = stored.paused();
+  state.stopped_ = stored.stopped();
+  state.restored_ = stored.has_open();
+  RETURN_IF_ERROR(state.versions_.Restore(stored));
+  for (const auto& [node, round] : stored.accepted_rounds()) state.roster_.RestoreAccepted(node, round);
+  state.rounds_.RestoreLast(stored.round());
+  if (stored.has_open()) {
+    RETURN_IF_ERROR(state.rounds_.RestoreRound(stored.open(), accepted, state.roster_));
+  }
   return state;
 }
 
 // ---- Who takes part.
 
-absl::StatusOr<RunOutcome> RunState::Join(const NodeDeclaration& declaration, std::int64_t now_ns) {
+absl::StatusOr<RunOutcome> RunState::Join(const v1::ParticipateRequest& declaration, std::int64_t now_ns) {
   RETURN_IF_ERROR(CheckDeclaration(declaration, *config_, model().schema));
-  if (roster_.joined() >= config_->max_nodes && roster_.Find(declaration.node) == nullptr) {
+  if (roster_.joined() >= config_->max_nodes && roster_.Find(declaration.node()) == nullptr) {
     return absl::ResourceExhaustedError(fmt::format("{} nodes have joined, no more may", config_->max_nodes));
   }
   roster_.Join(declaration);
@@ -83,7 +94,7 @@ RunOutcome RunState::Leave(std::string_view node, std::string_view boot_id, std:
   return outcome;
 }
 
-void RunState::LeaveOut(std::string_view node, std::string_view reason) {
+void RunState::LeaveOut(std::string_view node, const std::string& reason) {
   if (roster_.Find(node) == nullptr) return;
   roster_.LeaveOut(node, reason);
   if (Round* round = rounds_.under_way()) round->GiveUp(node);
@@ -91,23 +102,23 @@ void RunState::LeaveOut(std::string_view node, std::string_view reason) {
 
 bool RunState::CannotTrain(std::string_view node) const {
   const Roster::Node* known = roster_.Find(node);
-  return known != nullptr && !known->status.cannot_train.empty();
+  return known != nullptr && !known->status.cannot_train().empty();
 }
 
 NodeTask RunState::TaskOf(std::string_view node) const {
   if (ended()) return {.kind = TaskKind::kEnded, .reason = StatusMessage()};
   const Roster::Node* known = roster_.Find(node);
   if (known == nullptr) return {.reason = "the node has not joined"};
-  const ParticipantStatus& status = known->status;
-  if (known->left_out) return {.reason = status.cannot_train};
-  if (!status.cannot_train.empty()) {
-    return {.reason = fmt::format("this node cannot train in this run: {}", status.cannot_train)};
+  const v1::Participant& status = known->status;
+  if (known->left_out) return {.reason = status.cannot_train()};
+  if (!status.cannot_train().empty()) {
+    return {.reason = fmt::format("this node cannot train in this run: {}", status.cannot_train())};
   }
   if (const Round* round = under_way()) {
     const std::optional<TaskKind> kind = round->TaskFor(status);
     if (kind) return {*kind, round->number(), round->deadline_ns()};
   }
-  if (status.sample_count == 0) return {.reason = "the node has not said how many samples it has"};
+  if (status.sample_count() == 0) return {.reason = "the node has not said how many samples it has"};
   return {.reason = StatusMessage()};
 }
 
@@ -127,46 +138,40 @@ std::string RunState::StatusMessage() const {
   return rounds_.StatusMessage(roster_);
 }
 
-const DeclinedTasks& RunState::declined() const {
-  static const DeclinedTasks kNobody;
-  return under_way() != nullptr ? under_way()->declines() : kNobody;
-}
-
 // ---- Which updates count.
 
-bool RunState::AlreadyAccepted(const SubmissionHeader& header) const {
-  const Roster::Node* sender = roster_.Find(header.node);
-  return header.round != 0 && sender != nullptr && sender->status.last_round == header.round;
+bool RunState::AlreadyAccepted(const v1::UpdateHeader& header) const {
+  const Roster::Node* sender = roster_.Find(header.node());
+  return header.round() != 0 && sender != nullptr && sender->status.last_round() == header.round();
 }
 
-Admission RunState::Judge(const SubmissionHeader& header, std::int64_t now_ns) const {
-  if (ended()) return Admission::Refused(SubmissionRefusal::kNotRunning, "{}", StatusMessage());
-  const Roster::Node* sender = roster_.Find(header.node);
+Admission RunState::Judge(const v1::UpdateHeader& header, std::int64_t now_ns) const {
+  if (ended()) return Admission::Refused(v1::SUBMIT_REFUSAL_NOT_RUNNING, "{}", StatusMessage());
+  const Roster::Node* sender = roster_.Find(header.node());
   if (sender != nullptr) return rounds_.Judge(header, *sender, versions_, now_ns);
-  return Admission::Refused(SubmissionRefusal::kNotJoined, "{} has not joined this run", header.node);
+  return Admission::Refused(v1::SUBMIT_REFUSAL_NOT_JOINED, "{} has not joined this run", header.node());
 }
 
-void RunState::CountRefusal(const SubmissionHeader& header, const Admission& refusal) {
-  const Roster::Node* sender = roster_.Find(header.node);
+void RunState::CountRefusal(const v1::UpdateHeader& header, const Admission& refusal) {
+  const Roster::Node* sender = roster_.Find(header.node());
   if (sender == nullptr) return;
   Round* round = rounds_.under_way();
   const bool now =
-      round != nullptr && round->step() == RoundStep::kTraining && round->number() == header.round;
+      round != nullptr && round->step() == RoundStep::kTraining && round->number() == header.round();
   const bool for_good = std::ranges::find(kFaultsOfUpdate, refusal.reason) != std::end(kFaultsOfUpdate) &&
                         refusal.counted_elsewhere.empty();
   if (now && for_good && round->StandingOf(sender->status) != Standing::kNotAwaited) {
-    round->GiveUp(header.node);
+    round->GiveUp(header.node());
   }
-  roster_.CountRefused(header.node,
-                       fmt::format("{}: {}", SubmissionRefusalName(refusal.reason), refusal.message));
+  roster_.CountRefused(header.node(), fmt::format("{}: {}", RefusalName(refusal.reason), refusal.message));
 }
 
-Admission RunState::Admit(const SubmissionHeader& header, std::int64_t now_ns) {
+Admission RunState::Admit(const v1::UpdateHeader& header, std::int64_t now_ns) {
   if (AlreadyAccepted(header)) return Admission::AlreadyAccepted();
   Admission admission = Judge(header, now_ns);
-  if (admission.go() && rounds_.under_way()->updates().Reserved(header.node)) {
-    admission = Admission::TryAgain(SubmissionRefusal::kDuplicate, "another submission of {} is under way",
-                                    header.node);
+  if (admission.go() && rounds_.under_way()->updates().Reserved(header.node())) {
+    admission = Admission::TryAgain(v1::SUBMIT_REFUSAL_DUPLICATE, "another submission of {} is under way",
+                                    header.node());
   }
   if (admission.go()) {
     rounds_.under_way()->Reserve(header);
@@ -176,14 +181,14 @@ Admission RunState::Admit(const SubmissionHeader& header, std::int64_t now_ns) {
   return admission;
 }
 
-Acceptance RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns) {
+Acceptance RunState::Accept(const v1::UpdateHeader& header, std::int64_t now_ns) {
   if (AlreadyAccepted(header)) return {Admission::AlreadyAccepted(), {}};
   Acceptance answer{Judge(header, now_ns), {}};
   Admission& admission = answer.admission;
   Round* round = rounds_.under_way();
-  if (admission.go() && !round->updates().Reserved(header.node)) {
+  if (admission.go() && !round->updates().Reserved(header.node())) {
     // FedBuff: the sum that it was added to has been averaged without it.
-    admission = Admission::TryAgain(SubmissionRefusal::kStale, "the round in which it was admitted is over");
+    admission = Admission::TryAgain(v1::SUBMIT_REFUSAL_STALE, "the round in which it was admitted is over");
   }
   if (!admission.go()) {
     if (round != nullptr) round->Release(header);
@@ -191,37 +196,37 @@ Acceptance RunState::Accept(const SubmissionHeader& header, std::int64_t now_ns)
     return answer;
   }
   round->Accept(header, admission.weight);
-  roster_.CountAccepted(header.node, header.round);
+  roster_.CountAccepted(header.node(), header.round());
   EndStepIfDue(now_ns, answer.outcome);
   return answer;
 }
 
-void RunState::Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason) {
+void RunState::Withdraw(const v1::UpdateHeader& header, std::optional<v1::SubmitRefusal> reason) {
   if (Round* round = rounds_.under_way()) round->Release(header);
-  if (reason) CountRefusal(header, Admission::Refused(*reason, "round {}", header.round));
+  if (reason) CountRefusal(header, Admission::Refused(*reason, "round {}", header.round()));
 }
 
-absl::StatusOr<Declined> RunState::Decline(std::string_view node, std::string_view boot_id,
-                                           std::uint32_t round, const parameters::TaskDecline& decline,
-                                           std::int64_t now_ns) {
+absl::StatusOr<Declined> RunState::Decline(const v1::DeclineTaskRequest& decline, std::int64_t now_ns) {
+  const std::string& node = decline.node();
   const Roster::Node* known = roster_.Find(node);
-  if (known == nullptr || known->declaration.boot_id != boot_id) {
+  if (known == nullptr || known->declaration.boot_id() != decline.boot_id()) {
     return absl::FailedPreconditionError(fmt::format("{} has not joined this run as this process", node));
   }
   Round* open = rounds_.under_way();
-  if (ended() || open == nullptr || closed() || (round != 0 && !open->Covers(round))) {
-    return absl::FailedPreconditionError(fmt::format("round {} is not under way", round));
+  const bool covered = open != nullptr && (decline.round() == 0 || open->Covers(decline.round()));
+  if (ended() || !covered || closed()) {
+    return absl::FailedPreconditionError(fmt::format("round {} is not under way", decline.round()));
   }
   Declined answer;
-  const bool said_so = !decline.for_good || !known->status.cannot_train.empty();
+  const bool said_so = !decline.for_good() || !known->status.cannot_train().empty();
   if (open->HasDeclined(node) && said_so) return answer;
   if (open->StandingOf(known->status) == Standing::kNotAwaited) {
     return absl::FailedPreconditionError(
         fmt::format("{} was not asked in round {}, or its answer has been accepted", node, open->number()));
   }
   answer.news = true;
-  roster_.CountDeclined(node, open->number(), decline);
-  open->Decline(node, decline);
+  roster_.CountDeclined(decline, open->number());
+  open->Decline(decline);
   EndStepIfDue(now_ns, answer.outcome);
   StartRoundIfReady(now_ns, answer.outcome);
   return answer;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,6 @@
 #include "aggregator/learning/round/round.h"
 #include "aggregator/learning/round/round_sequence.h"
 #include "aggregator/learning/round/round_source.h"
-#include "aggregator/learning/round/run_event.h"
 #include "aggregator/learning/round/submission.h"
 #include "core/learning/run_config.h"
 #include "core/parameters/tensor.h"
@@ -45,24 +45,6 @@ struct NodeTask {
 };
 
 enum class RunPhase : std::uint8_t { kWaiting, kRunning, kPaused, kFinished, kStopped };
-
-// All that a restart needs.
-struct RunSnapshot {
-  std::uint32_t round = 0;      // the last one started
-  std::uint32_t committed = 0;  // rounds
-  bool paused = false;
-  bool stopped = false;
-  // The round under way, if any.
-  std::optional<RoundStarted> open;
-  RoundStep step = RoundStep::kTraining;
-  // In the order of acceptance. RunState::Snapshot leaves it empty: the caller stores each accepted update
-  // and fills it in for RunState::Restore.
-  std::vector<AcceptedUpdate> accepted;
-  bool closed = false;  // RoundClosed is out, Commit is due
-  // FedBuff: the models of the versions before this one, oldest first.
-  std::vector<parameters::Sha256> earlier_models;
-  std::vector<ParticipantStatus> participants;  // without them, what was accepted earlier is not recognised
-};
 
 struct Acceptance {
   Admission admission;
@@ -86,16 +68,19 @@ class RunState {
   // InvalidArgument for a model without elements.
   static absl::StatusOr<RunState> Create(RunConfig config, const ModelFacts& model, std::uint64_t lots = 0);
 
+  // All that a restart needs, but for the accepted updates of the round under way: those have records of
+  // their own, and Restore takes them in the order of acceptance.
+  v1::StoredRun Snapshot() const;
   // After a restart: nodes have to join again, and the first Advance gives the round under way a new
   // deadline. A round of secure aggregation cannot go on without its keys: the first Advance fails it. If
-  // `closed`, the first Advance returns RoundClosed again. DataLoss: the snapshot contradicts itself.
+  // the round had closed, the first Advance closes it again. DataLoss: what is stored contradicts itself.
   static absl::StatusOr<RunState> Restore(RunConfig config, const ModelFacts& model,
-                                          const RunSnapshot& snapshot, std::uint64_t lots = 0);
-  RunSnapshot Snapshot() const;
+                                          const v1::StoredRun& stored,
+                                          std::span<const v1::StoredUpdate> accepted, std::uint64_t lots = 0);
 
   // A node that is known keeps its place, whatever its boot_id. Errors: those of CheckDeclaration;
   // ResourceExhausted beyond max_nodes.
-  absl::StatusOr<RunOutcome> Join(const NodeDeclaration& declaration, std::int64_t now_ns);
+  absl::StatusOr<RunOutcome> Join(const v1::ParticipateRequest& declaration, std::int64_t now_ns);
   // Its stream ended. Without effect if the node has joined again since with another boot_id.
   RunOutcome Leave(std::string_view node, std::string_view boot_id, std::int64_t now_ns);
 
@@ -103,18 +88,17 @@ class RunState {
   NodeTask TaskOf(std::string_view node) const;
 
   // Before the first chunk. kGo reserves the node's place until Accept or Withdraw.
-  Admission Admit(const SubmissionHeader& header, std::int64_t now_ns);
+  Admission Admit(const v1::UpdateHeader& header, std::int64_t now_ns);
   // After the last chunk; what was admitted may have become stale meanwhile and is then refused.
-  Acceptance Accept(const SubmissionHeader& header, std::int64_t now_ns);
+  Acceptance Accept(const v1::UpdateHeader& header, std::int64_t now_ns);
   // A submission that was admitted broke off, or its contents were refused for that reason, which is counted.
   // The caller takes what it had added off the sum, unless the sum has been started afresh since.
-  void Withdraw(const SubmissionHeader& header, std::optional<SubmissionRefusal> reason = std::nullopt);
+  void Withdraw(const v1::UpdateHeader& header, std::optional<v1::SubmitRefusal> reason = std::nullopt);
 
   // The node does not do its part of the round (0: the one under way), and the round goes on without it. If
   // it says for_good, it is not asked again before it joins with another declaration or boot_id. Errors:
   // FailedPrecondition unless it was asked for that, as the process that it is now.
-  absl::StatusOr<Declined> Decline(std::string_view node, std::string_view boot_id, std::uint32_t round,
-                                   const parameters::TaskDecline& decline, std::int64_t now_ns);
+  absl::StatusOr<Declined> Decline(const v1::DeclineTaskRequest& decline, std::int64_t now_ns);
   // Whether it is here and is not asked: it declined for good, or was left out.
   bool CannotTrain(std::string_view node) const;
 
@@ -122,12 +106,12 @@ class RunState {
   // FailedPrecondition unless it was asked for that in this round.
   absl::StatusOr<RunOutcome> FinishStep(std::string_view node, std::uint32_t round, RoundStep step,
                                         std::int64_t now_ns);
-  // An open round cannot be completed (too few shares, damaged ones): RoundFailed.
+  // An open round cannot be completed (too few shares, damaged ones): RunOutcome::failed.
   RunOutcome FailRound(std::uint32_t round, std::string_view reason, std::int64_t now_ns);
 
   // The node has broken the protocol: until a restart it is asked no more, nor waited for in a round that has
   // just begun.
-  void LeaveOut(std::string_view node, std::string_view reason);
+  void LeaveOut(std::string_view node, const std::string& reason);
 
   // The result of the closed round is stored; `model` is its identity. Errors: FailedPrecondition unless that
   // round is closed.
@@ -165,7 +149,6 @@ class RunState {
   // The following are of the round under way.
   std::uint32_t round() const { return under_way() ? under_way()->number() : 0; }  // 0: none
   std::int64_t deadline_ns() const { return under_way() ? under_way()->deadline_ns() : kNoDeadline; }
-  const DeclinedTasks& declined() const;
 
  private:
   RunState(RunConfig config, const ModelFacts& model, std::uint64_t lots);
@@ -176,10 +159,10 @@ class RunState {
   void StartRoundIfReady(std::int64_t now_ns, RunOutcome& outcome);
   void EndStepIfDue(std::int64_t now_ns, RunOutcome& outcome);
 
-  bool AlreadyAccepted(const SubmissionHeader& header) const;
+  bool AlreadyAccepted(const v1::UpdateHeader& header) const;
   // kGo: the header may be taken.
-  Admission Judge(const SubmissionHeader& header, std::int64_t now_ns) const;
-  void CountRefusal(const SubmissionHeader& header, const Admission& refusal);
+  Admission Judge(const v1::UpdateHeader& header, std::int64_t now_ns) const;
+  void CountRefusal(const v1::UpdateHeader& header, const Admission& refusal);
 
   std::unique_ptr<const RunConfig> config_;  // the parts below refer to it
   ModelVersions versions_;

@@ -11,9 +11,12 @@ namespace tributary::learning {
 namespace {
 
 using Verdict = AdmissionVerdict;
-using Reason = SubmissionRefusal;
 
-class RunStateTest : public RunFixture {};
+class RunStateTest : public RunFixture {
+ protected:
+  // Who was asked last, with all that was said of them.
+  std::string Asked() const { return Last<RoundStarted>().started.SerializeAsString(); }
+};
 
 TEST_F(RunStateTest, StartsWhenEnoughNodesHaveJoined) {
   Join("ash");
@@ -22,7 +25,7 @@ TEST_F(RunStateTest, StartsWhenEnoughNodesHaveJoined) {
   EXPECT_EQ(run_->TaskOf("ash").reason, "2 of 3 required nodes connected");
   Join("cedar");
   ASSERT_EQ(Count<RoundStarted>(), 1u);
-  EXPECT_EQ(Last<RoundStarted>().asked.size(), 3u);
+  EXPECT_EQ(Last<RoundStarted>().started.asked_size(), 3);
   EXPECT_EQ(run_->TaskOf("ash"), (NodeTask{TaskKind::kTrain, 1, kDeadline, ""}));
 }
 
@@ -50,7 +53,7 @@ TEST_F(RunStateTest, ADeadNodeHoldsNoRoundBeyondItsDeadline) {
   Advance(kDeadline);
   ASSERT_EQ(Count<RoundClosed>(), 1u);
   EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
-  EXPECT_EQ(Status("cedar").dropped_rounds, 1u);
+  EXPECT_EQ(Status("cedar").dropped_rounds(), 1u);
 }
 
 TEST_F(RunStateTest, ARoundWithoutQuorumChangesNothing) {
@@ -58,11 +61,11 @@ TEST_F(RunStateTest, ARoundWithoutQuorumChangesNothing) {
   Submit("ash");
   Advance(kDeadline);
   ASSERT_EQ(Count<RoundFailed>(), 1u);
-  EXPECT_EQ(Last<RoundFailed>().reason, "1 of 3 nodes answered, 2 are needed");
+  EXPECT_EQ(Last<RoundFailed>().failure(), "1 of 3 nodes answered, 2 are needed");
   EXPECT_EQ(run_->round(), 2u);
   EXPECT_EQ(run_->committed(), 0u);
   EXPECT_EQ(Accepted(), 0u);
-  EXPECT_EQ(Offer("birch", 1).reason, Reason::kStale);
+  EXPECT_EQ(Offer("birch", 1).reason, v1::SUBMIT_REFUSAL_STALE);
 }
 
 TEST_F(RunStateTest, ASecondSubmissionIsAnsweredLikeTheFirstAndChangesNothing) {
@@ -79,64 +82,64 @@ TEST_F(RunStateTest, ASecondSubmissionIsAnsweredLikeTheFirstAndChangesNothing) {
 
 TEST_F(RunStateTest, RefusesWhatBelongsToAnotherRound) {
   JoinThree();
-  EXPECT_EQ(Offer("ash", 2).reason, Reason::kFutureRound);
+  EXPECT_EQ(Offer("ash", 2).reason, v1::SUBMIT_REFUSAL_FUTURE_ROUND);
   Submit("ash");
   Submit("birch");
   Advance(kDeadline);
-  EXPECT_EQ(Offer("cedar", 1).reason, Reason::kStale);
+  EXPECT_EQ(Offer("cedar", 1).reason, v1::SUBMIT_REFUSAL_STALE);
   Commit();
-  EXPECT_EQ(Offer("cedar", 1).reason, Reason::kStale);
-  EXPECT_EQ(Offer("cedar", 0).reason, Reason::kStale);
-  EXPECT_EQ(Status("cedar").refused_updates, 3u);
+  EXPECT_EQ(Offer("cedar", 1).reason, v1::SUBMIT_REFUSAL_STALE);
+  EXPECT_EQ(Offer("cedar", 0).reason, v1::SUBMIT_REFUSAL_STALE);
+  EXPECT_EQ(Status("cedar").refused_updates(), 3u);
 }
 
 TEST_F(RunStateTest, RefusesAnUpdateAfterTheDeadlineThatNobodyHasNoticedYet) {
   JoinThree();
   now_ns_ = kDeadline + 1;
-  EXPECT_EQ(Offer("ash", 1).reason, Reason::kLate);
+  EXPECT_EQ(Offer("ash", 1).reason, v1::SUBMIT_REFUSAL_LATE);
 }
 
 TEST_F(RunStateTest, RefusesANodeThatDidNotJoinOrWasNotAsked) {
   JoinThree();
-  EXPECT_EQ(Offer("mallory", 1).reason, Reason::kNotJoined);
+  EXPECT_EQ(Offer("mallory", 1).reason, v1::SUBMIT_REFUSAL_NOT_JOINED);
   Join("fir");
   EXPECT_EQ(run_->TaskOf("fir").reason, "round 1 is under way");
-  EXPECT_EQ(Offer("fir", 1).reason, Reason::kNotAsked);
+  EXPECT_EQ(Offer("fir", 1).reason, v1::SUBMIT_REFUSAL_NOT_ASKED);
 }
 
 TEST_F(RunStateTest, RefusesHeadersThatDoNotFitTheModel) {
   JoinThree();
-  SubmissionHeader header = Header("ash", 1);
-  header.schema = Identity(99);
-  EXPECT_EQ(Offer(header).reason, Reason::kSchema);
+  v1::UpdateHeader header = Header("ash", 1);
+  header.set_schema_sha256(parameters::BytesOf(Identity(99)));
+  EXPECT_EQ(Offer(header).reason, v1::SUBMIT_REFUSAL_SCHEMA);
   header = Header("ash", 1);
-  header.element_count *= 10;
-  EXPECT_EQ(Offer(header).reason, Reason::kSchema);
+  header.set_element_count(header.element_count() * 10);
+  EXPECT_EQ(Offer(header).reason, v1::SUBMIT_REFUSAL_SCHEMA);
   header = Header("ash", 1);
-  header.base_model = Identity(98);
-  EXPECT_EQ(Offer(header).reason, Reason::kBaseModel);
+  header.set_base_model_sha256(parameters::BytesOf(Identity(98)));
+  EXPECT_EQ(Offer(header).reason, v1::SUBMIT_REFUSAL_BASE_MODEL);
   header = Header("ash", 1);
-  header.encoding = parameters::UpdateEncoding::kFixed32;
-  EXPECT_EQ(Offer(header).reason, Reason::kEncoding);
+  header.set_encoding(v1::UPDATE_ENCODING_FIXED32);
+  EXPECT_EQ(Offer(header).reason, v1::SUBMIT_REFUSAL_ENCODING);
   for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{101}, UINT64_MAX}) {
     header = Header("ash", 1);
-    header.sample_count = count;
-    EXPECT_EQ(Offer(header).reason, Reason::kSampleCount) << count;
+    header.set_sample_count(count);
+    EXPECT_EQ(Offer(header).reason, v1::SUBMIT_REFUSAL_SAMPLE_COUNT) << count;
   }
   EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kGo);
 }
 
 TEST_F(RunStateTest, OneSubmissionOfANodeAtATime) {
   JoinThree();
-  const SubmissionHeader header = Header("ash", 1);
+  const v1::UpdateHeader header = Header("ash", 1);
   EXPECT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
   const Admission second = run_->Admit(header, now_ns_);
-  EXPECT_EQ(second.reason, Reason::kDuplicate);
+  EXPECT_EQ(second.reason, v1::SUBMIT_REFUSAL_DUPLICATE);
   EXPECT_TRUE(second.try_again);
   run_->Withdraw(header);
   EXPECT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
-  run_->Withdraw(header, Reason::kNotFinite);
-  EXPECT_EQ(Status("ash").last_refusal, "not_finite: round 1");
+  run_->Withdraw(header, v1::SUBMIT_REFUSAL_NOT_FINITE);
+  EXPECT_EQ(Status("ash").last_refusal(), "not_finite: round 1");
   Submit("ash");
   EXPECT_EQ(Accepted(), 1u);
 }
@@ -146,11 +149,11 @@ TEST_F(RunStateTest, AnUploadThatOutlivesItsRoundLeavesTheNextOneAlone) {
   for (const bool complete : {true, false}) {
     SCOPED_TRACE(complete);
     ASSERT_EQ(run_->Admit(Header("ash", run_->round()), now_ns_).verdict, Verdict::kGo);
-    const SubmissionHeader late = Header("ash", run_->round());
+    const v1::UpdateHeader late = Header("ash", run_->round());
     Advance(now_ns_ + kDeadline);
     ASSERT_EQ(run_->Admit(Header("ash", run_->round()), now_ns_).verdict, Verdict::kGo);
     if (complete) {
-      EXPECT_EQ(Accept(late).reason, Reason::kStale);
+      EXPECT_EQ(Accept(late).reason, v1::SUBMIT_REFUSAL_STALE);
     } else {
       run_->Withdraw(late);
     }
@@ -161,12 +164,12 @@ TEST_F(RunStateTest, AnUploadThatOutlivesItsRoundLeavesTheNextOneAlone) {
 
 TEST_F(RunStateTest, ANodeWhoseUpdateCanNeverBeTakenHoldsNobodyUp) {
   JoinThree();
-  const SubmissionHeader header = Header("cedar", 1);
+  const v1::UpdateHeader header = Header("cedar", 1);
   ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
   Submit("ash");
   Submit("birch");
   EXPECT_EQ(Count<RoundClosed>(), 0u);
-  run_->Withdraw(header, Reason::kOutOfRange);
+  run_->Withdraw(header, v1::SUBMIT_REFUSAL_OUT_OF_RANGE);
   EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kWait);
   Advance(1);
   ASSERT_EQ(Count<RoundClosed>(), 1u);
@@ -177,9 +180,9 @@ TEST_F(RunStateTest, ANodeWhoseUpdateCanNeverBeTakenHoldsNobodyUp) {
 
 TEST_F(RunStateTest, ANodeThatMendsItsUpdateIsTaken) {
   JoinThree();
-  SubmissionHeader header = Header("ash", 1);
-  header.schema = Identity(99);
-  EXPECT_EQ(Offer(header).reason, Reason::kSchema);
+  v1::UpdateHeader header = Header("ash", 1);
+  header.set_schema_sha256(parameters::BytesOf(Identity(99)));
+  EXPECT_EQ(Offer(header).reason, v1::SUBMIT_REFUSAL_SCHEMA);
   Submit("birch");
   Submit("ash");
   Advance(1);
@@ -191,10 +194,10 @@ TEST_F(RunStateTest, ANodeThatMendsItsUpdateIsTaken) {
 // What breaks on its way, or belongs to another round, says nothing of this round's update.
 TEST_F(RunStateTest, WaitsForANodeWhoseUpdateWasDamagedOnItsWay) {
   JoinThree();
-  const SubmissionHeader header = Header("cedar", 1);
+  const v1::UpdateHeader header = Header("cedar", 1);
   ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
-  run_->Withdraw(header, Reason::kIncomplete);
-  EXPECT_EQ(Offer("cedar", 7).reason, Reason::kFutureRound);
+  run_->Withdraw(header, v1::SUBMIT_REFUSAL_INCOMPLETE);
+  EXPECT_EQ(Offer("cedar", 7).reason, v1::SUBMIT_REFUSAL_FUTURE_ROUND);
   Submit("ash");
   Submit("birch");
   Advance(1);
@@ -204,26 +207,26 @@ TEST_F(RunStateTest, WaitsForANodeWhoseUpdateWasDamagedOnItsWay) {
 
 TEST_F(RunStateTest, AnUpdateThatIsNotCompleteBeforeTheRoundEndsIsRefused) {
   JoinThree();
-  const SubmissionHeader header = Header("cedar", 1);
+  const v1::UpdateHeader header = Header("cedar", 1);
   ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
   Submit("ash");
   Submit("birch");
   Advance(kDeadline);
   Commit();
-  EXPECT_EQ(Accept(header).reason, Reason::kStale);
+  EXPECT_EQ(Accept(header).reason, v1::SUBMIT_REFUSAL_STALE);
 }
 
 TEST_F(RunStateTest, ANodeThatRestartsKeepsItsPlace) {
   JoinThree();
   Join("ash", "second boot");
   Leave("ash", "first boot");  // of the older stream: without effect
-  EXPECT_TRUE(Status("ash").connected);
+  EXPECT_TRUE(Status("ash").connected());
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kTrain);
   Leave("ash", "second boot");
-  EXPECT_FALSE(Status("ash").connected);
+  EXPECT_FALSE(Status("ash").connected());
   Join("ash", "third boot");
   Submit("ash");
-  EXPECT_EQ(run_->roster().Statuses().size(), 3u);
+  EXPECT_EQ(run_->roster().joined(), 3u);
 }
 
 TEST_F(RunStateTest, PauseLetsTheRoundEndAndStartsNoOther) {
@@ -249,7 +252,7 @@ TEST_F(RunStateTest, StopEndsTheRoundUnderWay) {
   EXPECT_EQ(Count<RoundFailed>(), 1u);
   EXPECT_EQ(run_->phase(), RunPhase::kStopped);
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
-  EXPECT_EQ(Offer("birch", 1).reason, Reason::kNotRunning);
+  EXPECT_EQ(Offer("birch", 1).reason, v1::SUBMIT_REFUSAL_NOT_RUNNING);
   EXPECT_TRUE(run_->Stop()->empty());
   EXPECT_FALSE(run_->SetPaused(false, now_ns_).ok());
 }
@@ -271,18 +274,18 @@ TEST_F(RunStateTest, ARollbackGivesTheRoundUp) {
   Take(run_->ReplaceModel(Identity(77), now_ns_));
   EXPECT_EQ(Count<RoundFailed>(), 1u);
   EXPECT_EQ(run_->round(), 2u);
-  EXPECT_EQ(Header("birch", 2).base_model, Identity(77));
+  EXPECT_EQ(Header("birch", 2).base_model_sha256(), parameters::BytesOf(Identity(77)));
   Submit("birch");
 }
 
 TEST_F(RunStateTest, GoesOnAfterARestart) {
   JoinThree();
   Submit("ash");
-  const RunSnapshot snapshot = Stored();
-  Restart(snapshot);
+  const parameters::FixedPoint fixed_point = FixedPointOf(run_->under_way()->started());
+  Restart();
   EXPECT_EQ(run_->round(), 1u);
   EXPECT_EQ(Accepted(), 1u);
-  EXPECT_EQ(run_->under_way()->started().fixed_point, snapshot.open->fixed_point);
+  EXPECT_EQ(FixedPointOf(run_->under_way()->started()), fixed_point);
   EXPECT_EQ(Offer("ash", 1).verdict, Verdict::kAlreadyAccepted);
   Join("birch");
   EXPECT_EQ(run_->TaskOf("birch").kind, TaskKind::kTrain);
@@ -294,7 +297,7 @@ TEST_F(RunStateTest, GoesOnAfterARestart) {
 TEST_F(RunStateTest, AClosedRoundIsClosedAgainAfterARestart) {
   JoinThree();
   for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
-  Restart(Stored());
+  Restart();
   EXPECT_EQ(Count<RoundClosed>(), 1u);
   EXPECT_EQ(Last<RoundClosed>().total_weight, 300);
   Commit();
@@ -306,36 +309,44 @@ TEST_F(RunStateTest, ARoundThatIsClosedAgainDropsNobodyTwice) {
   Submit("ash");
   Submit("birch");
   Advance(kDeadline);
-  Restart(Stored());
+  Restart();
   EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
-  EXPECT_EQ(Status("cedar").dropped_rounds, 1u);
+  EXPECT_EQ(Status("cedar").dropped_rounds(), 0u) << "counts are since the start";
 }
 
 TEST_F(RunStateTest, RefusesASnapshotThatContradictsItself) {
   JoinThree();
   Submit("ash");
-  RunSnapshot snapshot = Stored();
-  snapshot.accepted.push_back(snapshot.accepted.front());
-  EXPECT_EQ(RunState::Restore(config_, model_, snapshot).status().code(), absl::StatusCode::kDataLoss);
-  snapshot = Stored();
-  snapshot.round = 9;
-  EXPECT_EQ(RunState::Restore(config_, model_, snapshot).status().code(), absl::StatusCode::kDataLoss);
+  const auto restore = [this](const v1::StoredRun& snapshot) {
+    return RunState::Restore(config_, model_, snapshot, stored_).status().code();
+  };
+  v1::StoredRun snapshot = run_->Snapshot();
+  EXPECT_EQ(restore(snapshot), absl::StatusCode::kOk);
+  snapshot.add_earlier_models("short");
+  EXPECT_EQ(restore(snapshot), absl::StatusCode::kDataLoss);
+  snapshot = run_->Snapshot();
+  for (const std::uint32_t step : {9u, 256u}) {
+    snapshot.mutable_open()->set_step(step);
+    EXPECT_EQ(restore(snapshot), absl::StatusCode::kDataLoss);
+  }
+  stored_.push_back(stored_.front());
+  EXPECT_EQ(restore(run_->Snapshot()), absl::StatusCode::kDataLoss);
 }
 
 TEST_F(RunStateTest, RefusesNodesThatTheRunCannotUse) {
-  NodeDeclaration node = Declaration("ash");
-  node.schema = Identity(50);
+  v1::ParticipateRequest node = Declaration("ash");
+  node.set_schema_sha256(parameters::BytesOf(Identity(50)));
   EXPECT_EQ(Join(node).code(), absl::StatusCode::kFailedPrecondition);
   node = Declaration("ash");
-  node.workloads = {"positioning"};
+  node.add_workloads("positioning");
   EXPECT_EQ(Join(node).code(), absl::StatusCode::kFailedPrecondition);
   node = Declaration("ash");
-  node.encodings = {parameters::UpdateEncoding::kInt8};
+  node.add_encodings(v1::UPDATE_ENCODING_INT8);
   EXPECT_EQ(Join(node).code(), absl::StatusCode::kFailedPrecondition);
   node = Declaration("");
   EXPECT_EQ(Join(node).code(), absl::StatusCode::kInvalidArgument);
   node = Declaration("ash");
-  node.sample_count = UINT64_MAX;
+  node.set_sample_count(UINT64_MAX);
   EXPECT_EQ(Join(node).code(), absl::StatusCode::kInvalidArgument);
   for (std::uint32_t i = 0; i < config_.max_nodes; ++i) Join("node" + std::to_string(i));
   EXPECT_EQ(Join(Declaration("one more")).code(), absl::StatusCode::kResourceExhausted);
@@ -343,8 +354,8 @@ TEST_F(RunStateTest, RefusesNodesThatTheRunCannotUse) {
 
 TEST_F(RunStateTest, ANodeThatDoesNotKnowItsSamplesIsNotAsked) {
   JoinThree();
-  NodeDeclaration node = Declaration("fir");
-  node.sample_count = 0;
+  v1::ParticipateRequest node = Declaration("fir");
+  node.set_sample_count(0);
   ASSERT_TRUE(Join(node).ok());
   EXPECT_EQ(run_->TaskOf("fir").reason, "the node has not said how many samples it has");
 }
@@ -355,15 +366,15 @@ TEST_F(RunStateTest, AsksAShareOfTheNodesRepeatably) {
   config_.min_nodes = 64;
   Create();
   for (int i = 0; i < 64; ++i) Join("node" + std::to_string(i));
-  const std::vector<AskedNode> asked = Last<RoundStarted>().asked;
+  const std::string asked = Asked();
   // Binomial(64, 1/2): within five standard deviations.
-  EXPECT_NEAR(static_cast<double>(asked.size()), 32, 20);
+  EXPECT_NEAR(Last<RoundStarted>().started.asked_size(), 32, 20);
   Create();
   for (int i = 64; i-- > 0;) Join("node" + std::to_string(i));
-  EXPECT_EQ(Last<RoundStarted>().asked, asked);
+  EXPECT_EQ(Asked(), asked);
   Create(5);
   for (int i = 0; i < 64; ++i) Join("node" + std::to_string(i));
-  EXPECT_NE(Last<RoundStarted>().asked, asked);
+  EXPECT_NE(Asked(), asked);
 }
 
 }  // namespace

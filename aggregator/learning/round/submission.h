@@ -1,78 +1,33 @@
-// What a node says about an update before it sends it, and the answer: whether it is taken, or why not.
+// What a node is answered to an update: whether it is taken, or why not.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/parameters/task_answer.h"
-#include "core/parameters/tensor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
 #include "core/parameters/update_encoding.h"
+#include "tributary/v1/federation.pb.h"
 
 namespace tributary::learning {
 
-struct Contribution {
-  std::string node;
-  std::uint64_t sample_count = 0;
-
-  friend bool operator==(const Contribution&, const Contribution&) = default;
-};
-
-struct SubmissionHeader {
-  std::uint32_t round = 0;
-  std::string node;
-  parameters::Sha256 schema{};
-  parameters::Sha256 base_model{};
-  parameters::UpdateEncoding encoding = parameters::UpdateEncoding::kFloat32;
-  std::uint64_t element_count = 0;
-  std::uint64_t sample_count = 0;  // a partial sum's: that of its contributors together
-  parameters::TrainingMetrics metrics;
-  std::vector<Contribution> contributors;  // of a partial sum; empty: the node itself
-};
-
-// As SubmitRefusal of federation.proto; the numbers are equal.
-enum class SubmissionRefusal : std::uint8_t {
-  kUnspecified = 0,
-  kUnknownRun = 1,
-  kNotRunning = 2,
-  kNotJoined = 3,
-  kNotAsked = 4,
-  kStale = 5,
-  kFutureRound = 6,
-  kLate = 7,
-  kIdentity = 8,
-  kSchema = 9,
-  kBaseModel = 10,
-  kEncoding = 11,
-  kSampleCount = 12,
-  kNotFinite = 13,
-  kOutOfRange = 14,
-  kCorrupt = 15,
-  kOutOfOrder = 16,
-  kIncomplete = 17,
-  kTooLarge = 18,
-  kDuplicate = 19,
-  kContributors = 20,
-  kStore = 21,
-  kMalformed = 22,
-  kBusy = 23,
-};
-inline constexpr auto kSubmissionRefusalNames = std::to_array<std::string_view>(
-    {"unspecified",  "unknown_run", "not_running",  "not_joined", "not_asked",    "stale",
-     "future_round", "late",        "identity",     "schema",     "base_model",   "encoding",
-     "sample_count", "not_finite",  "out_of_range", "corrupt",    "out_of_order", "incomplete",
-     "too_large",    "duplicate",   "contributors", "store",      "malformed",    "busy"});
-inline constexpr std::size_t kSubmissionRefusals = kSubmissionRefusalNames.size();
-
 // "stale", "not_finite" …: the label of a metric.
-constexpr std::string_view SubmissionRefusalName(SubmissionRefusal refusal) {
-  return kSubmissionRefusalNames[static_cast<std::size_t>(refusal)];
+inline std::string RefusalName(v1::SubmitRefusal reason) {
+  return absl::AsciiStrToLower(absl::StripPrefix(v1::SubmitRefusal_Name(reason), "SUBMIT_REFUSAL_"));
+}
+// The same of "images", "memory" …
+inline std::string DeclineName(v1::DeclineReason reason) {
+  return absl::AsciiStrToLower(absl::StripPrefix(v1::DeclineReason_Name(reason), "DECLINE_REASON_"));
+}
+
+// The numbers are equal.
+inline parameters::UpdateEncoding EncodingOf(const v1::UpdateHeader& header) {
+  return static_cast<parameters::UpdateEncoding>(header.encoding());
 }
 
 enum class AdmissionVerdict : std::uint8_t { kGo, kAlreadyAccepted, kRefused };
@@ -81,7 +36,7 @@ enum class AdmissionVerdict : std::uint8_t { kGo, kAlreadyAccepted, kRefused };
 struct Admission {
   AdmissionVerdict verdict = AdmissionVerdict::kRefused;
   double weight = 0;  // kGo: by which to add the update
-  SubmissionRefusal reason = SubmissionRefusal::kUnspecified;
+  v1::SubmitRefusal reason = v1::SUBMIT_REFUSAL_UNSPECIFIED;
   std::string message = {};  // which field, what was found, what is allowed
   bool try_again = false;    // the same update may be taken later
   // Set if a partial sum can be taken without these contributors. Names the first kNamed of them.
@@ -93,11 +48,11 @@ struct Admission {
   static Admission Go(double weight) { return {AdmissionVerdict::kGo, weight}; }
   static Admission AlreadyAccepted() { return {AdmissionVerdict::kAlreadyAccepted}; }
   template <class... Args>
-  static Admission Refused(SubmissionRefusal reason, fmt::format_string<Args...> message, Args&&... args) {
+  static Admission Refused(v1::SubmitRefusal reason, fmt::format_string<Args...> message, Args&&... args) {
     return {AdmissionVerdict::kRefused, 0, reason, fmt::format(message, std::forward<Args>(args)...)};
   }
   template <class... Args>
-  static Admission TryAgain(SubmissionRefusal reason, fmt::format_string<Args...> message, Args&&... args) {
+  static Admission TryAgain(v1::SubmitRefusal reason, fmt::format_string<Args...> message, Args&&... args) {
     return {AdmissionVerdict::kRefused, 0, reason, fmt::format(message, std::forward<Args>(args)...), true};
   }
 };

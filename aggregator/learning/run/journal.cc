@@ -52,7 +52,10 @@ absl::StatusOr<std::vector<KeptUpdate>> Journal::Stage(std::span<const std::uniq
   std::vector<KeptUpdate> staged;
   std::vector<store::ArrivedUpdate> arrived;
   for (const std::unique_ptr<Upload>& each : uploads) {
-    staged.push_back({each->header(), 0, each->norm(), each->payload_bytes(), {}});
+    v1::StoredUpdate& record = staged.emplace_back().record;
+    *record.mutable_header() = each->header();
+    record.set_norm(each->norm());
+    record.set_payload_bytes(each->payload_bytes());
     arrived.push_back({each->bytes(), each->TakeFile()});
   }
   absl::StatusOr<std::vector<store::FileFacts>> places = surroundings_.store.Stage(run_, arrived);
@@ -74,7 +77,9 @@ void Journal::SayRefused(std::string_view why) {
 
 absl::Status Journal::Keep(std::span<const KeptUpdate> updates) {
   std::vector<store::SubmissionRecord> records;
-  for (const KeptUpdate& each : updates) records.push_back({each.header.node, EncodeUpdate(each), each.file});
+  for (const KeptUpdate& each : updates) {
+    records.push_back({each.header().node(), each.record.SerializeAsString(), each.file});
+  }
   return surroundings_.store.AddSubmissions(run_, records);
 }
 

@@ -49,19 +49,19 @@ absl::Status MaskingSession::Take(MaskingMessage message) {
   return AddRevealed(std::get<privacy::RevealedShares>(message.content));
 }
 
-absl::Status MaskingSession::Begin(const StepStarted& step) {
-  switch (step.step) {
+absl::Status MaskingSession::Begin(RoundStep step, std::vector<std::string> nodes) {
+  switch (step) {
     case RoundStep::kShares:
-      for (const std::string& node : step.nodes) {
+      for (const std::string& node : nodes) {
         if (const auto found = keys_.find(node); found != keys_.end()) roster_.push_back(found->second);
       }
-      threshold_ = MaskingThreshold(step.nodes.size());
+      threshold_ = MaskingThreshold(nodes.size());
       return privacy::ValidateRoster(roster_, threshold_);
     case RoundStep::kTraining:
-      masked_ = step.nodes;
+      masked_ = std::move(nodes);
       break;
     case RoundStep::kUnmasking:
-      survivors_ = step.nodes;
+      survivors_ = std::move(nodes);
       std::ranges::set_difference(masked_, survivors_, std::back_inserter(dropped_));
       for (const std::string& node : masked_) shares_of_[node] = 0;
       break;

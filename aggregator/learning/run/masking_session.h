@@ -42,9 +42,9 @@ class MaskingSession {
 
   // Errors: InvalidArgument, naming what is wrong.
   absl::Status Take(MaskingMessage message);
-  // The step's nodes are those of the message, ascending by name. Errors: InvalidArgument for a roster that
+  // `nodes` take part in the step, ascending by name. Errors: InvalidArgument for a roster that
   // cannot mask together.
-  absl::Status Begin(const StepStarted& step);
+  absl::Status Begin(RoundStep step, std::vector<std::string> nodes);
 
   // Whether the node's message of that step is here: sent again, it is answered as the first was.
   bool HasTaken(RoundStep step, std::string_view node) const;

@@ -18,14 +18,14 @@ void RoundSum::Start(const parameters::FixedPoint& fixed_point) {
 }
 
 double RoundSum::ScaleOf(const KeptUpdate& update) const {
-  return clip_norm_ > 0 && update.norm > clip_norm_ ? clip_norm_ / update.norm : 1.0;
+  return clip_norm_ > 0 && update.record.norm() > clip_norm_ ? clip_norm_ / update.record.norm() : 1.0;
 }
 
 absl::Status RoundSum::Give(const KeptUpdate& update, std::string_view bytes, const UpdateSink& sink) const {
-  const SubmissionHeader& header = update.header;
-  if (!bytes.empty()) return ReadUpdate(bytes, header.encoding, header.element_count, sink);
+  const v1::UpdateHeader& header = update.header();
+  if (!bytes.empty()) return ReadUpdate(bytes, EncodingOf(header), header.element_count(), sink);
   ASSIGN_OR_RETURN(store::CheckedReader reader, store_.Read(update.file));
-  return ReadUpdate(reader, header.encoding, header.element_count, sink);
+  return ReadUpdate(reader, EncodingOf(header), header.element_count(), sink);
 }
 
 absl::Status RoundSum::Add(KeptUpdate update, std::string_view bytes) {
@@ -37,10 +37,10 @@ absl::Status RoundSum::Add(KeptUpdate update, std::string_view bytes) {
   return Give(kept, bytes,
               [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int32_t> words) {
                 if (!words.empty()) return sum_->AddFixed(offset, words);
-                if (scale == 1) return sum_->Add(offset, values, kept.weight);
+                if (scale == 1) return sum_->Add(offset, values, kept.record.weight());
                 scaled.assign(values.begin(), values.end());
                 for (float& value : scaled) value *= scale;
-                return sum_->Add(offset, scaled, kept.weight);
+                return sum_->Add(offset, scaled, kept.record.weight());
               });
 }
 
@@ -64,7 +64,7 @@ absl::StatusOr<std::span<float>> RoundSum::Combine(const Strategy& strategy, dou
                                       [scale](float value) { return value * scale; });
                return absl::OkStatus();
              }));
-    nodes.push_back({updates_[i].header.node, updates_[i].weight, deltas[i]});
+    nodes.push_back({updates_[i].header().node(), updates_[i].record.weight(), deltas[i]});
   }
   combined_.resize(element_count_);
   RETURN_IF_ERROR(strategy.Combine(nodes, combined_));

@@ -48,7 +48,7 @@ absl::Status Run::OwnOnly() const {
 }
 
 v1::StoredRun Run::Stored() const {
-  v1::StoredRun stored = SnapshotToStored(state_.Snapshot());
+  v1::StoredRun stored = state_.Snapshot();
   const bool open = stored.has_open();
   stored.set_failure(account_.failure);
   stored.set_relayed(relayed());
@@ -76,42 +76,41 @@ void Run::Apply(const RunOutcome& outcome, bool saved) {
     if (!KeepFailure(*outcome.failed)) return;
     saved = !outcome.started;
   }
-  if (outcome.started) BeginRound(*outcome.started);
+  if (outcome.started) BeginRound();
   // A round of one's own that has closed needs no record: it is committed now, or closes again.
   const bool only_closed = outcome.closed && !relayed() && !outcome.state_changed;
   saved = saved && !outcome.started;
   if (!saved && !only_closed && !Healthy(journal_.Save(Stored()))) return;
   if (outcome.step && masking_) {
-    if (absl::Status status = masking_->Begin(*outcome.step); !status.ok()) {
-      return FailRound(outcome.step->round, status);
+    const Round& round = *state_.under_way();
+    if (absl::Status status = masking_->Begin(round.step(), round.StepNodes()); !status.ok()) {
+      return FailRound(round.number(), status);
     }
   }
   if (!outcome.closed) return;
   if (!relayed()) {
-    Healthy(CommitRound(*outcome.closed));
+    Healthy(CommitRound());
   } else if (sink_) {
     sink_();
   }
 }
 
-void Run::BeginRound(const RoundStarted& started) {
+void Run::BeginRound() {
   account_.round_started_unix_ns = surroundings_.clock.UnixNs();
   account_.round_refused = 0;
-  account_.asked = static_cast<std::uint32_t>(started.asked.size());
-  sum_.Start(started.fixed_point);
+  sum_.Start(FixedPointOf(state_.under_way()->started()));
   masking_.reset();
   if (state_.config().privacy.secure_aggregation) {
-    masking_.emplace(privacy::MaskingContext(name(), started.round));
+    masking_.emplace(privacy::MaskingContext(name(), state_.round()));
   }
 }
 
-bool Run::KeepFailure(const RoundFailed& failed) {
-  v1::Round line = ReportRound(*this, failed.round, failed.dropped.size(), failed.declined);
-  line.set_failure(failed.reason);
+bool Run::KeepFailure(v1::Round line) {
+  AddAccount(*this, line);
   sum_.Clear();
-  if (!Healthy(journal_.DropRound(Stored(), std::move(line)))) return false;
-  spdlog::warn("run {}: round {} changed nothing: {}", name(), failed.round, failed.reason);
-  LeaveOutLiars(failed.round);
+  if (!Healthy(journal_.DropRound(Stored(), line))) return false;
+  spdlog::warn("run {}: round {} changed nothing: {}", name(), line.round(), line.failure());
+  LeaveOutLiars(line.round());
   return true;
 }
 
@@ -119,7 +118,7 @@ void Run::FailRound(std::uint32_t round, const absl::Status& status) {
   Apply(state_.FailRound(round, std::string(status.message()), now_ns()));
 }
 
-absl::Status Run::Join(const NodeDeclaration& declaration) {
+absl::Status Run::Join(const v1::ParticipateRequest& declaration) {
   RETURN_IF_ERROR(health_);
   account_.changed = true;
   return Apply(state_.Join(declaration, now_ns()));
@@ -136,16 +135,16 @@ void Run::CountRefusal() {
   account_.changed = true;
 }
 
-Admission Run::Admit(const SubmissionHeader& header) {
+Admission Run::Admit(const v1::UpdateHeader& header) {
   if (!health_.ok()) {
-    return Admission::TryAgain(SubmissionRefusal::kStore, "{}", std::string(health_.message()));
+    return Admission::TryAgain(v1::SUBMIT_REFUSAL_STORE, "{}", std::string(health_.message()));
   }
   Admission admission = state_.Admit(header, now_ns());
   if (admission.verdict == AdmissionVerdict::kRefused) CountRefusal();
   return admission;
 }
 
-std::unique_ptr<Upload> Run::NewUpload(const SubmissionHeader& header) {
+std::unique_ptr<Upload> Run::NewUpload(const v1::UpdateHeader& header) {
   const RunConfig& config = state_.config();
   if (round_under_way_) *round_under_way_ = state_.round();
   return std::make_unique<Upload>(
@@ -160,8 +159,8 @@ std::vector<Admission> Run::Submit(std::vector<std::unique_ptr<Upload>> uploads)
   if (!staged.ok()) {
     const std::string why(staged.status().message());
     for (const std::unique_ptr<Upload>& each : uploads) {
-      Withdraw(each->header(), SubmissionRefusal::kStore);
-      answers.push_back(Admission::TryAgain(SubmissionRefusal::kStore, "{}", why));
+      Withdraw(each->header(), v1::SUBMIT_REFUSAL_STORE);
+      answers.push_back(Admission::TryAgain(v1::SUBMIT_REFUSAL_STORE, "{}", why));
     }
     return answers;
   }
@@ -175,7 +174,7 @@ std::vector<Admission> Run::Submit(std::vector<std::unique_ptr<Upload>> uploads)
   for (std::size_t i = 0; i < uploads.size(); ++i) {
     Acceptance acceptance = state_.Accept(uploads[i]->header(), now_ns());
     if (acceptance.admission.go()) {
-      (*staged)[i].weight = acceptance.admission.weight;
+      (*staged)[i].record.set_weight(acceptance.admission.weight);
     } else {
       keep_up_to(i);
       ++kept;
@@ -196,33 +195,32 @@ void Run::Keep(std::span<KeptUpdate> updates, std::span<const std::unique_ptr<Up
   if (health_.ok()) Healthy(journal_.Keep(updates));
   for (std::size_t i = 0; i < updates.size(); ++i) {
     if (!health_.ok()) {
-      answers.push_back(Admission::TryAgain(SubmissionRefusal::kStore, "{}", std::string(health_.message())));
+      answers.push_back(Admission::TryAgain(v1::SUBMIT_REFUSAL_STORE, "{}", std::string(health_.message())));
       continue;
     }
     // Stored: whatever happens from here on, a restart has it.
     ++account_.accepted;
-    answers.push_back(Admission::Go(updates[i].weight));
+    answers.push_back(Admission::Go(updates[i].record.weight()));
     Healthy(sum_.Add(std::move(updates[i]), uploads[i]->bytes()));
   }
 }
 
-void Run::Withdraw(const SubmissionHeader& header, SubmissionRefusal reason) {
-  if (reason == SubmissionRefusal::kStore && health_.ok()) journal_.SayRefused("its file cannot be written");
+void Run::Withdraw(const v1::UpdateHeader& header, v1::SubmitRefusal reason) {
+  if (reason == v1::SUBMIT_REFUSAL_STORE && health_.ok()) journal_.SayRefused("its file cannot be written");
   CountRefusal();
   state_.Withdraw(header, reason);
 }
 
-absl::StatusOr<bool> Run::Decline(std::string_view node, std::string_view boot_id, std::uint32_t round,
-                                  const parameters::TaskDecline& decline) {
+absl::StatusOr<bool> Run::Decline(const v1::DeclineTaskRequest& decline) {
   RETURN_IF_ERROR(health_);
   const std::uint32_t under_way = state_.round();
-  const std::uint32_t before = state_.declined().count;
-  ASSIGN_OR_RETURN(const Declined declined, state_.Decline(node, boot_id, round, decline, now_ns()));
+  const bool named = under_way != 0 && state_.under_way()->line().declines_size() < Round::kNamedDeclines;
+  ASSIGN_OR_RETURN(const Declined declined, state_.Decline(decline, now_ns()));
   // The first of a round: what a crowd says is in the round's line.
-  if (declined.news && before < DeclinedTasks::kNamed) {
-    spdlog::warn("run {}: {} does not train in round {}{}: {}: {}", name(), node, under_way,
-                 decline.for_good ? ", nor is it asked again" : "",
-                 parameters::DeclineReasonName(decline.reason), decline.message);
+  if (declined.news && named) {
+    spdlog::warn("run {}: {} does not train in round {}{}: {}: {}", name(), decline.node(), under_way,
+                 decline.for_good() ? ", nor is it asked again" : "", DeclineName(decline.reason()),
+                 decline.message());
   }
   if (declined.news) ++account_.declined;
   account_.changed = true;
@@ -274,38 +272,40 @@ void Run::LeaveOutLiars(std::uint32_t round) {
   }
 }
 
-absl::Status Run::CommitRound(const RoundClosed& closed) {
+absl::Status Run::CommitRound() {
+  v1::Round line = state_.under_way()->Report();
   if (masking_) {
     if (absl::Status status = masking_->Unmask(sum_.words()); !status.ok()) {
-      FailRound(closed.round, status);
+      FailRound(line.round(), status);
       return health_;
     }
   }
   const RunConfig& config = state_.config();
-  ASSIGN_OR_RETURN(const std::span<float> combined, sum_.Combine(model_.strategy(), closed.total_weight));
-  RETURN_IF_ERROR(AddNoise(config, closed.round, closed.total_weight, combined));
-  v1::Round line = ReportRound(*this, closed.round, closed.dropped.size(), state_.declined());
+  const double total_weight = state_.under_way()->updates().total_weight();
+  ASSIGN_OR_RETURN(const std::span<float> combined, sum_.Combine(model_.strategy(), total_weight));
+  RETURN_IF_ERROR(AddNoise(config, line.round(), total_weight, combined));
+  AddAccount(*this, line);
   line.set_update_norm(std::sqrt(parameters::SumOfSquares(combined)));
   // Spent once so many rounds were drawn, committed or not; 0 without noise.
-  account_.epsilon = privacy::EpsilonAfter(closed.round, config.privacy.noise_multiplier,
+  account_.epsilon = privacy::EpsilonAfter(line.round(), config.privacy.noise_multiplier,
                                            config.sample_fraction, config.privacy.delta)
                          .value_or(0);
   line.set_epsilon(account_.epsilon);
   if (absl::Status status = model_.Step(combined); !status.ok()) {
-    account_.failure = fmt::format("round {}: {}", closed.round, std::string(status.message()));
+    account_.failure = fmt::format("round {}: {}", line.round(), std::string(status.message()));
     RETURN_IF_ERROR(state_.Stop().status());
     return journal_.Save(Stored());
   }
   const parameters::Sha256 identity = model_.Identity();
   line.set_model_sha256(parameters::BytesOf(identity));
   ASSIGN_OR_RETURN(WrittenModel model,
-                   model_.Write(surroundings_.store, name(), closed.round, identity, line.ended_unix_ns()));
+                   model_.Write(surroundings_.store, name(), line.round(), identity, line.ended_unix_ns()));
   ASSIGN_OR_RETURN(std::optional<store::DurableFile> remembered,
-                   model_.WriteStrategyState(surroundings_.store, name(), closed.round));
-  ASSIGN_OR_RETURN(const RunOutcome outcome, state_.Commit(closed.round, identity, now_ns()));
+                   model_.WriteStrategyState(surroundings_.store, name(), line.round()));
+  ASSIGN_OR_RETURN(const RunOutcome outcome, state_.Commit(line.round(), identity, now_ns()));
   sum_.Clear();
   RETURN_IF_ERROR(journal_.CommitRound(Stored(), std::move(line), std::move(model), std::move(remembered)));
-  spdlog::info("run {}: round {} committed, {} updates, loss {:.4f}", name(), closed.round,
+  spdlog::info("run {}: round {} committed, {} updates, loss {:.4f}", name(), journal_.last()->round(),
                journal_.last()->accepted(), journal_.last()->loss());
   runtime::ReturnFreedMemory();
   // Already stored, but for a round that begins at once.
@@ -333,8 +333,10 @@ absl::Status Run::RollBack(std::uint32_t round) {
   ASSIGN_OR_RETURN(const store::ModelRecord record, surroundings_.store.Model(name(), round));
   // From here on the model in memory is another one.
   if (!Healthy(model_.Load(surroundings_.store, record))) return health_;
-  v1::Round line = ReportRound(*this, round, 0, {});
+  v1::Round line;
+  line.set_round(round);
   line.set_rolled_back(true);
+  AddAccount(*this, line);
   line.set_model_sha256(record.sha256);
   const absl::StatusOr<parameters::Sha256> identity = wire::Bytes32FromWire("model", record.sha256);
   if (!Healthy(identity.status())) return health_;

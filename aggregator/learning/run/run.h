@@ -36,7 +36,6 @@ struct RunAccount {
   double epsilon = 0;
   std::int64_t round_started_unix_ns = 0;
   std::uint64_t round_refused = 0;      // in the round under way
-  std::uint32_t asked = 0;              // in it
   std::string failure;                  // why the run cannot go on: its model has diverged
   std::uint32_t unjudgeable_round = 0;  // 0: none
   bool changed = true;
@@ -72,19 +71,18 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  absl::Status Join(const NodeDeclaration& declaration);
+  absl::Status Join(const v1::ParticipateRequest& declaration);
   void Leave(std::string_view node, std::string_view boot_id);
 
   // kGo: send the update through NewUpload, then Submit or Withdraw.
-  Admission Admit(const SubmissionHeader& header);
-  std::unique_ptr<Upload> NewUpload(const SubmissionHeader& header);
+  Admission Admit(const v1::UpdateHeader& header);
+  std::unique_ptr<Upload> NewUpload(const v1::UpdateHeader& header);
   // Uploads that have arrived together are made durable together. The answers are in their order.
   std::vector<Admission> Submit(std::vector<std::unique_ptr<Upload>> uploads);
-  void Withdraw(const SubmissionHeader& header, SubmissionRefusal reason);
+  void Withdraw(const v1::UpdateHeader& header, v1::SubmitRefusal reason);
 
   // RunState::Decline; whether it is news.
-  absl::StatusOr<bool> Decline(std::string_view node, std::string_view boot_id, std::uint32_t round,
-                               const parameters::TaskDecline& decline);
+  absl::StatusOr<bool> Decline(const v1::DeclineTaskRequest& decline);
 
   // Secure aggregation. Errors: FailedPrecondition unless the node was asked for that in this round;
   // InvalidArgument for what cannot be taken.
@@ -140,7 +138,9 @@ class Run {
   Run(const RunSurroundings& surroundings, std::string_view config, RunState state, RunModel model);
   static absl::StatusOr<std::unique_ptr<Run>> Make(const RunSurroundings& surroundings,
                                                    std::string_view config_text, RunConfig config,
-                                                   parameters::FlatModel model, const RunSnapshot* snapshot);
+                                                   parameters::FlatModel model,
+                                                   const v1::StoredRun& stored = {},
+                                                   std::span<const v1::StoredUpdate> accepted = {});
   // Into the store, with its model after `model_round`.
   absl::Status Add(std::uint32_t model_round);
 
@@ -150,13 +150,13 @@ class Run {
   v1::StoredRun Stored() const;
   void Apply(const RunOutcome& outcome, bool saved = false);
   absl::Status Apply(absl::StatusOr<RunOutcome> outcome);
-  bool KeepFailure(const RoundFailed& failed);
-  void BeginRound(const RoundStarted& started);
+  bool KeepFailure(v1::Round line);
+  void BeginRound();
   // Stores updates that the rules have accepted and adds them up; gives one answer to each. `uploads`: theirs
   // first; a small one still has its bytes in memory.
   void Keep(std::span<KeptUpdate> updates, std::span<const std::unique_ptr<Upload>> uploads,
             std::vector<Admission>& answers);
-  absl::Status CommitRound(const RoundClosed& closed);
+  absl::Status CommitRound();
   absl::Status FinishUnmasking(std::uint32_t round);
   void LeaveOutLiars(std::uint32_t round);
   void FailRound(std::uint32_t round, const absl::Status& status);

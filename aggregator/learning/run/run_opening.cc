@@ -61,15 +61,14 @@ Run::Run(const RunSurroundings& surroundings, std::string_view config, RunState 
 
 absl::StatusOr<std::unique_ptr<Run>> Run::Make(const RunSurroundings& surroundings,
                                                std::string_view config_text, RunConfig config,
-                                               parameters::FlatModel model, const RunSnapshot* snapshot) {
+                                               parameters::FlatModel model, const v1::StoredRun& stored,
+                                               std::span<const v1::StoredUpdate> accepted) {
   const ModelFacts facts{model.layout.schema_sha256,
                          parameters::FlatIdentity(model.layout.tensors, model.values),
                          model.layout.element_count};
   ASSIGN_OR_RETURN(const std::uint64_t lots, SecretOfDraws(config.privacy));
   ASSIGN_OR_RETURN(RunModel kept, RunModel::Create(config.strategy, std::move(model)));
-  ASSIGN_OR_RETURN(RunState state, snapshot == nullptr
-                                       ? RunState::Create(std::move(config), facts, lots)
-                                       : RunState::Restore(std::move(config), facts, *snapshot, lots));
+  ASSIGN_OR_RETURN(RunState state, RunState::Restore(std::move(config), facts, stored, accepted, lots));
   return std::unique_ptr<Run>(new Run(surroundings, config_text, std::move(state), std::move(kept)));
 }
 
@@ -77,8 +76,7 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Start(const RunSurroundings& surroundi
                                                 std::string_view model_file) {
   ASSIGN_OR_RETURN(RunConfig parsed, ParseRunConfig(config, "run"));
   ASSIGN_OR_RETURN(parameters::FlatModel model, DecodeGiven(model_file));
-  ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
-                   Make(surroundings, config, std::move(parsed), std::move(model), nullptr));
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, Make(surroundings, config, std::move(parsed), std::move(model)));
   RETURN_IF_ERROR(run->Add(0));
   return run;
 }
@@ -91,8 +89,7 @@ absl::StatusOr<std::unique_ptr<Run>> Run::StartRelayed(const RunSurroundings& su
   ASSIGN_OR_RETURN(RunConfig parsed, ParseStoredRunConfig(text, "the parent's run"));
   parsed.relayed = true;
   ASSIGN_OR_RETURN(parameters::FlatModel model, DecodeGiven(model_file));
-  ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
-                   Make(surroundings, text, std::move(parsed), std::move(model), nullptr));
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, Make(surroundings, text, std::move(parsed), std::move(model)));
   if (run->state().model().model != round.model) {
     return absl::InvalidArgumentError(
         fmt::format("the parent's model of round {} is not the one that it announced", round.round));
@@ -113,7 +110,6 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Restore(const RunSurroundings& surroun
   ASSIGN_OR_RETURN(RunConfig config, ParseStoredRunConfig(record.config, record.name));
   ASSIGN_OR_RETURN(const auto stored, ParseStored<v1::StoredRun>(record.document, "run"));
   config.relayed = stored.relayed();
-  ASSIGN_OR_RETURN(RunSnapshot snapshot, SnapshotFromStored(stored));
   const absl::StatusOr<store::ModelRecord> present =
       surroundings.store.Model(record.name, record.model_round);
   if (!present.ok()) return absl::DataLossError(present.status().message());
@@ -122,15 +118,14 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Restore(const RunSurroundings& surroun
   if (!model.ok()) return absl::DataLossError(model.status().message());
 
   ASSIGN_OR_RETURN(const auto submissions, surroundings.store.Submissions(record.name));
+  std::vector<v1::StoredUpdate> accepted;
   std::vector<KeptUpdate> updates;
   for (const store::SubmissionRecord& each : submissions) {
-    ASSIGN_OR_RETURN(KeptUpdate update, DecodeUpdate(each.document));
-    update.file = each.file;
-    snapshot.accepted.push_back({update.header, update.weight});
-    updates.push_back(std::move(update));
+    ASSIGN_OR_RETURN(accepted.emplace_back(), ParseUpdate(each.document));
+    updates.push_back({accepted.back(), each.file});
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
-                   Make(surroundings, record.config, std::move(config), *std::move(model), &snapshot));
+                   Make(surroundings, record.config, std::move(config), *std::move(model), stored, accepted));
   RETURN_IF_ERROR(run->model_.LoadStrategyState(surroundings.store, *present));
   RETURN_IF_ERROR(run->journal_.Reload(*present));
   const Round* open = run->state_.under_way();
@@ -142,10 +137,9 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Restore(const RunSurroundings& surroun
                    .epsilon = stored.epsilon(),
                    .round_started_unix_ns = stored.open().started_unix_ns(),
                    .round_refused = refused,
-                   .asked = open == nullptr ? 0 : static_cast<std::uint32_t>(open->started().asked.size()),
                    .failure = stored.failure()};
   if (open == nullptr) return run;
-  RETURN_IF_ERROR(run->sum_.AddUpAgain(open->started().fixed_point, std::move(updates)));
+  RETURN_IF_ERROR(run->sum_.AddUpAgain(FixedPointOf(open->started()), std::move(updates)));
   return run;
 }
 

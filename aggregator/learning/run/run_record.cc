@@ -67,7 +67,7 @@ RunRecord RecordOf(const Run& run) {
   shown.set_quorum(config.quorum);
   if (state.round() != 0) {
     shown.set_round(state.round());
-    shown.set_asked_nodes(account.asked);
+    shown.set_asked_nodes(state.under_way()->line().asked());
     shown.set_round_refused_updates(static_cast<std::uint32_t>(account.round_refused));
   }
   if (state.deadline_ns() != kNoDeadline) {
@@ -90,53 +90,40 @@ RunRecord RecordOf(const Run& run) {
   return record;
 }
 
-v1::Round ReportRound(const Run& run, std::uint32_t round, std::size_t dropped,
-                      const DeclinedTasks& declined) {
+void AddAccount(const Run& run, v1::Round& line) {
   const RunAccount& account = run.account();
   const std::vector<KeptUpdate>& updates = run.sum().updates();
-  v1::Round line;
-  line.set_round(round);
   line.set_started_unix_ns(account.round_started_unix_ns);
   line.set_ended_unix_ns(run.surroundings().clock.UnixNs());
-  line.set_asked(account.asked);
   line.set_refused(static_cast<std::uint32_t>(account.round_refused));
-  line.set_dropped(static_cast<std::uint32_t>(dropped));
   double loss = 0;
   double spread = 0;
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;
-  std::vector<const KeptUpdate*> named;
+  std::vector<const v1::UpdateHeader*> named;
   for (const KeptUpdate& each : updates) {
-    const auto weight = static_cast<double>(each.header.sample_count);
-    loss += weight * each.header.metrics.loss;
-    spread += weight * each.header.metrics.spread;
-    samples += each.header.sample_count;
-    bytes += each.payload_bytes;
-    named.push_back(&each);
+    const v1::UpdateHeader& header = each.header();
+    const auto weight = static_cast<double>(header.sample_count());
+    loss += weight * header.metrics().loss();
+    spread += weight * header.metrics().spread();
+    samples += header.sample_count();
+    bytes += each.record.payload_bytes();
+    named.push_back(&header);
   }
   line.set_accepted(static_cast<std::uint32_t>(updates.size()));
   line.set_sample_count(samples);
   line.set_loss(samples > 0 ? loss / static_cast<double>(samples) : 0);
   line.set_spread(samples > 0 ? spread / static_cast<double>(samples) : 0);
   line.set_received_bytes(bytes);
-  std::ranges::sort(named, {},
-                    [](const KeptUpdate* each) -> const std::string& { return each->header.node; });
+  std::ranges::sort(named, {}, &v1::UpdateHeader::node);
   named.resize(std::min(named.size(), kNamedContributions));
-  for (const KeptUpdate* each : named) {
+  for (const v1::UpdateHeader* each : named) {
     v1::RoundContribution& contribution = *line.add_contributions();
-    contribution.set_node(each->header.node);
-    contribution.set_sample_count(each->header.sample_count);
-    contribution.set_loss(each->header.metrics.loss);
-    contribution.set_seconds(each->header.metrics.seconds);
+    contribution.set_node(each->node());
+    contribution.set_sample_count(each->sample_count());
+    contribution.set_loss(each->metrics().loss());
+    contribution.set_seconds(each->metrics().seconds());
   }
-  line.set_declined(declined.count);
-  for (const DeclinedTasks::One& each : declined.named) {
-    v1::RoundDecline& decline = *line.add_declines();
-    decline.set_node(each.node);
-    decline.set_reason(std::string(parameters::DeclineReasonName(each.decline.reason)));
-    decline.set_message(each.decline.message);
-  }
-  return line;
 }
 
 }  // namespace tributary::learning

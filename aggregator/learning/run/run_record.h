@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "aggregator/learning/round/run_event.h"
 #include "tributary/v1/run.pb.h"
 
 namespace tributary::learning {
@@ -28,10 +27,8 @@ struct RunRecord {
 
 RunRecord RecordOf(const Run& run);
 
-// The line of the round that ends now: what its updates, its declined tasks and the run's account say of it.
-// The caller adds the result.
-v1::Round ReportRound(const Run& run, std::uint32_t round, std::size_t dropped,
-                      const DeclinedTasks& declined);
+// Adds to a line of the history what the round's updates and the run's account say.
+void AddAccount(const Run& run, v1::Round& line);
 
 // The line tells of a round whose result is the run's model; it is no failure and no return to an earlier
 // model.

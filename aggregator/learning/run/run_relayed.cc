@@ -45,7 +45,7 @@ absl::Status Run::SumAgain(std::vector<KeptUpdate> updates) {
   RETURN_IF_ERROR(health_);
   const Round* open = state_.under_way();
   if (open == nullptr) return absl::FailedPreconditionError("no round is under way");
-  Healthy(sum_.AddUpAgain(open->started().fixed_point, std::move(updates)));
+  Healthy(sum_.AddUpAgain(FixedPointOf(open->started()), std::move(updates)));
   return health_;
 }
 
@@ -53,7 +53,11 @@ void Run::EndParentRound(std::uint32_t round, const absl::Status& outcome) {
   if (!health_.ok()) return;
   account_.changed = true;
   if (!outcome.ok()) return FailRound(round, outcome);
-  v1::Round line = ReportRound(*this, round, account_.asked - sum_.updates().size(), state_.declined());
+  if (!state_.closed() || state_.round() != round) return;
+  v1::Round line = state_.under_way()->line();
+  AddAccount(*this, line);
+  // With those whose updates the parent counts elsewhere.
+  line.set_dropped(line.asked() - line.accepted());
   const absl::StatusOr<RunOutcome> committed = state_.Commit(round, state_.model().model, now_ns());
   if (!committed.ok()) return;
   sum_.Clear();

@@ -52,8 +52,8 @@ absl::Status GiveNextChunk(const Next& next, parameters::UpdateEncoding encoding
 
 }  // namespace
 
-std::string ChunkHeadBytes(const UpdateChunk& chunk) {
-  const ChunkHead head{chunk.offset, chunk.count, static_cast<std::uint32_t>(chunk.payload.size())};
+std::string ChunkHeadBytes(const v1::UpdateChunk& chunk) {
+  const ChunkHead head{chunk.offset(), chunk.count(), static_cast<std::uint32_t>(chunk.payload().size())};
   return {reinterpret_cast<const char*>(&head), sizeof head};
 }
 

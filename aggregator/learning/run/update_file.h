@@ -11,28 +11,20 @@
 #include "aggregator/learning/round/submission.h"
 #include "aggregator/store/durable_file.h"
 #include "core/parameters/update_encoding.h"
+#include "tributary/v1/store.pb.h"
 
 namespace tributary::learning {
 
 // An accepted update: what its node said of it, and where its elements are.
 struct KeptUpdate {
-  SubmissionHeader header;
-  double weight = 0;  // by which it is added
-  double norm = 0;    // L2, of the elements as they arrived; 0 for words that are masked or summed already
-  std::uint64_t payload_bytes = 0;
+  v1::StoredUpdate record;
   store::FileFacts file;
-};
 
-// A chunk as it travels and as it is kept.
-struct UpdateChunk {
-  std::uint64_t offset = 0;  // elements
-  std::uint32_t count = 0;
-  std::string_view payload;
-  std::uint32_t crc32c = 0;
+  const v1::UpdateHeader& header() const { return record.header(); }
 };
 
 // The bytes that are kept of a chunk: a head, then the payload.
-std::string ChunkHeadBytes(const UpdateChunk& chunk);
+std::string ChunkHeadBytes(const v1::UpdateChunk& chunk);
 
 // Gets the decoded elements from `offset` on; one of the two is empty. What it returns ends the reading.
 using UpdateSink = std::function<absl::Status(std::uint64_t offset, std::span<const float> values,

@@ -9,87 +9,91 @@
 
 namespace tributary::learning {
 
-Upload::Upload(SubmissionHeader header, const Limits& limits, NewFile new_file)
+Upload::Upload(v1::UpdateHeader header, const Limits& limits, NewFile new_file)
     : header_(std::move(header)),
       limits_(limits),
       new_file_(std::move(new_file)),
-      decoder_(header_.encoding, header_.element_count) {}
+      decoder_(EncodingOf(header_), header_.element_count()) {}
 
-std::optional<Admission> Upload::Take(const UpdateChunk& chunk) {
-  if (limits_.round_under_way != nullptr && *limits_.round_under_way != header_.round) {
-    return Admission::Refused(SubmissionRefusal::kStale, "round {} is over", header_.round);
+std::optional<Admission> Upload::Take(const v1::UpdateChunk& chunk) {
+  if (limits_.round_under_way != nullptr && *limits_.round_under_way != header_.round()) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_STALE, "round {} is over", header_.round());
   }
   if (auto refusal = CheckFrame(chunk)) return refusal;
-  for (std::size_t first = 0; first < chunk.count; first += parameters::kElementsPerPart) {
-    const parameters::EncodedElements whole{chunk.offset, chunk.count, chunk.payload};
-    if (auto refusal = CheckValues(parameters::PartOf(header_.encoding, whole, first))) return refusal;
+  for (std::size_t first = 0; first < chunk.count(); first += parameters::kElementsPerPart) {
+    const parameters::EncodedElements whole{chunk.offset(), chunk.count(), chunk.payload()};
+    if (auto refusal = CheckValues(parameters::PartOf(EncodingOf(header_), whole, first))) return refusal;
   }
   if (absl::Status status = Keep(chunk); !status.ok()) {
-    return Admission::TryAgain(SubmissionRefusal::kStore, "{}", std::string(status.message()));
+    return Admission::TryAgain(v1::SUBMIT_REFUSAL_STORE, "{}", std::string(status.message()));
   }
-  payload_bytes_ += chunk.payload.size();
+  payload_bytes_ += chunk.payload().size();
   return std::nullopt;
 }
 
-std::optional<Admission> Upload::CheckFrame(const UpdateChunk& chunk) const {
-  using enum SubmissionRefusal;
-  if (chunk.payload.size() > parameters::kMaxChunkBytes) {
-    return Admission::Refused(kTooLarge, "chunk.payload: {} bytes, at most {} are allowed",
-                              chunk.payload.size(), parameters::kMaxChunkBytes);
+std::optional<Admission> Upload::CheckFrame(const v1::UpdateChunk& chunk) const {
+  if (chunk.payload().size() > parameters::kMaxChunkBytes) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_TOO_LARGE, "chunk.payload: {} bytes, at most {} are allowed",
+                              chunk.payload().size(), parameters::kMaxChunkBytes);
   }
-  if (chunk.offset != decoder_.next_offset()) {
-    return Admission::Refused(kOutOfOrder, "chunk.offset: {}, expected {}", chunk.offset,
-                              decoder_.next_offset());
+  if (chunk.offset() != decoder_.next_offset()) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_OUT_OF_ORDER, "chunk.offset: {}, expected {}",
+                              chunk.offset(), decoder_.next_offset());
   }
-  if (chunk.count > header_.element_count - chunk.offset) {
-    return Admission::Refused(kTooLarge, "chunk.count: {} elements from {} on, the update has {}",
-                              chunk.count, chunk.offset, header_.element_count);
+  if (chunk.count() > header_.element_count() - chunk.offset()) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_TOO_LARGE,
+                              "chunk.count: {} elements from {} on, the update has {}", chunk.count(),
+                              chunk.offset(), header_.element_count());
   }
-  const bool last = chunk.offset + chunk.count == header_.element_count;
-  if (chunk.count == 0 || (!last && chunk.count % parameters::kEncodingBlock != 0)) {
-    return Admission::Refused(kCorrupt, "chunk.count: {}, every chunk but the last holds whole blocks of {}",
-                              chunk.count, parameters::kEncodingBlock);
+  const bool last = chunk.offset() + chunk.count() == header_.element_count();
+  if (chunk.count() == 0 || (!last && chunk.count() % parameters::kEncodingBlock != 0)) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_CORRUPT,
+                              "chunk.count: {}, every chunk but the last holds whole blocks of {}",
+                              chunk.count(), parameters::kEncodingBlock);
   }
-  if (parameters::Crc32c(chunk.payload) != chunk.crc32c) {
-    return Admission::Refused(kCorrupt, "chunk.crc32c: does not match the payload at {}", chunk.offset);
+  if (parameters::Crc32c(chunk.payload()) != chunk.crc32c()) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_CORRUPT, "chunk.crc32c: does not match the payload at {}",
+                              chunk.offset());
   }
-  if (chunk.payload.size() != parameters::EncodedBytes(header_.encoding, chunk.count)) {
-    return Admission::Refused(kCorrupt, "chunk.payload: {} bytes for {} elements of {}", chunk.payload.size(),
-                              chunk.count, parameters::UpdateEncodingName(header_.encoding));
+  if (chunk.payload().size() != parameters::EncodedBytes(EncodingOf(header_), chunk.count())) {
+    return Admission::Refused(v1::SUBMIT_REFUSAL_CORRUPT, "chunk.payload: {} bytes for {} elements of {}",
+                              chunk.payload().size(), chunk.count(),
+                              parameters::UpdateEncodingName(EncodingOf(header_)));
   }
   return std::nullopt;
 }
 
 std::optional<Admission> Upload::CheckValues(const parameters::EncodedElements& part) {
-  using enum SubmissionRefusal;
-  if (header_.encoding == parameters::UpdateEncoding::kFixed32) {
+  if (EncodingOf(header_) == parameters::UpdateEncoding::kFixed32) {
     const auto words = decoder_.DecodeFixed(part.offset, part.count, part.payload);
     if (words.ok()) return std::nullopt;
-    return Admission::Refused(kCorrupt, "{}", std::string(words.status().message()));
+    return Admission::Refused(v1::SUBMIT_REFUSAL_CORRUPT, "{}", std::string(words.status().message()));
   }
   const auto values = decoder_.Decode(part.offset, part.count, part.payload);
   // Place, size and checksum are right: what is left is a value or a scale that is not finite.
-  if (!values.ok()) return Admission::Refused(kNotFinite, "{}", std::string(values.status().message()));
+  if (!values.ok())
+    return Admission::Refused(v1::SUBMIT_REFUSAL_NOT_FINITE, "{}", std::string(values.status().message()));
   switch (parameters::CheckRange(*values, limits_.max_element)) {
     case parameters::RangeCheck::kGood:
       break;
     case parameters::RangeCheck::kNotFinite:
-      return Admission::Refused(kNotFinite, "chunk.payload: a value that is not finite behind element {}",
-                                part.offset);
+      return Admission::Refused(v1::SUBMIT_REFUSAL_NOT_FINITE,
+                                "chunk.payload: a value that is not finite behind element {}", part.offset);
     case parameters::RangeCheck::kOutOfRange:
-      return Admission::Refused(kOutOfRange, "chunk.payload: a value over {} behind element {}",
-                                limits_.max_element, part.offset);
+      return Admission::Refused(v1::SUBMIT_REFUSAL_OUT_OF_RANGE,
+                                "chunk.payload: a value over {} behind element {}", limits_.max_element,
+                                part.offset);
   }
   if (limits_.norm) sum_of_squares_ += parameters::SumOfSquares(*values);
   return std::nullopt;
 }
 
-absl::Status Upload::Keep(const UpdateChunk& chunk) {
+absl::Status Upload::Keep(const v1::UpdateChunk& chunk) {
   const std::string head = ChunkHeadBytes(chunk);
   if (payload_bytes_ == 0) {
-    bytes_.reserve(head.size() + chunk.payload.size());
+    bytes_.reserve(head.size() + chunk.payload().size());
     bytes_ = head;
-    bytes_ += chunk.payload;
+    bytes_ += chunk.payload();
     return absl::OkStatus();
   }
   if (!file_) {
@@ -98,13 +102,13 @@ absl::Status Upload::Keep(const UpdateChunk& chunk) {
     RETURN_IF_ERROR(file_->Append(std::exchange(bytes_, {})));
   }
   RETURN_IF_ERROR(file_->Append(head));
-  return file_->Append(chunk.payload);
+  return file_->Append(chunk.payload());
 }
 
 std::optional<Admission> Upload::Finish() const {
   if (decoder_.complete()) return std::nullopt;
-  return Admission::Refused(SubmissionRefusal::kIncomplete, "{} of {} elements have come",
-                            decoder_.next_offset(), header_.element_count);
+  return Admission::Refused(v1::SUBMIT_REFUSAL_INCOMPLETE, "{} of {} elements have come",
+                            decoder_.next_offset(), header_.element_count());
 }
 
 double Upload::norm() const { return std::sqrt(sum_of_squares_); }

@@ -32,14 +32,14 @@ class Upload {
 
   // `header` was admitted. `new_file` makes the file for what is larger than a chunk; thread-safe.
   using NewFile = std::function<absl::StatusOr<store::DurableFile>()>;
-  Upload(SubmissionHeader header, const Limits& limits, NewFile new_file);
+  Upload(v1::UpdateHeader header, const Limits& limits, NewFile new_file);
 
   // Nothing: it was taken.
-  std::optional<Admission> Take(const UpdateChunk& chunk);
+  std::optional<Admission> Take(const v1::UpdateChunk& chunk);
   // Whether all has come.
   std::optional<Admission> Finish() const;
 
-  const SubmissionHeader& header() const { return header_; }
+  const v1::UpdateHeader& header() const { return header_; }
   double norm() const;  // of what has come; 0 unless wanted
   std::uint64_t payload_bytes() const { return payload_bytes_; }
   // Once it is whole.
@@ -47,11 +47,11 @@ class Upload {
   std::optional<store::DurableFile> TakeFile() { return std::move(file_); }
 
  private:
-  std::optional<Admission> CheckFrame(const UpdateChunk& chunk) const;
+  std::optional<Admission> CheckFrame(const v1::UpdateChunk& chunk) const;
   std::optional<Admission> CheckValues(const parameters::EncodedElements& part);
-  absl::Status Keep(const UpdateChunk& chunk);
+  absl::Status Keep(const v1::UpdateChunk& chunk);
 
-  SubmissionHeader header_;
+  v1::UpdateHeader header_;
   Limits limits_;
   NewFile new_file_;
   std::string bytes_;  // as ReadUpdate takes them; empty once there is a file

@@ -27,9 +27,9 @@ class UploadTest : public ::testing::TestWithParam<parameters::UpdateEncoding> {
   ~UploadTest() override { std::filesystem::remove_all(folder_); }
 
   Upload Begin() {
-    SubmissionHeader header;
-    header.encoding = GetParam();
-    header.element_count = kUploadElements;
+    v1::UpdateHeader header;
+    header.set_encoding(static_cast<v1::UpdateEncoding>(GetParam()));
+    header.set_element_count(kUploadElements);
     return Upload(header, {8.0f, true}, [this] { return store::DurableFile::Create(folder_, "update", {}); });
   }
 
@@ -39,10 +39,12 @@ class UploadTest : public ::testing::TestWithParam<parameters::UpdateEncoding> {
       const std::size_t count = std::min(parameters::kEncodingBlock, kUploadElements - at);
       std::vector<float> block(values_.begin() + static_cast<std::ptrdiff_t>(at),
                                values_.begin() + static_cast<std::ptrdiff_t>(at + count));
-      std::string payload;
-      ASSERT_TRUE(parameters::EncodeChunk(GetParam(), block, payload).ok());
-      const auto refusal =
-          upload.Take({at, static_cast<std::uint32_t>(count), payload, parameters::Crc32c(payload)});
+      v1::UpdateChunk chunk;
+      ASSERT_TRUE(parameters::EncodeChunk(GetParam(), block, *chunk.mutable_payload()).ok());
+      chunk.set_offset(at);
+      chunk.set_count(static_cast<std::uint32_t>(count));
+      chunk.set_crc32c(parameters::Crc32c(chunk.payload()));
+      const auto refusal = upload.Take(chunk);
       ASSERT_FALSE(refusal.has_value()) << refusal->message;
     }
     EXPECT_FALSE(upload.Finish().has_value());
@@ -108,9 +110,13 @@ TEST_P(UploadTest, LeavesNoFileWhenItIsGivenUp) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
   {
     Upload upload = Begin();
-    const auto refusal = upload.Take({parameters::kEncodingBlock, 1, "x", 0});
+    v1::UpdateChunk chunk;
+    chunk.set_offset(parameters::kEncodingBlock);
+    chunk.set_count(1);
+    chunk.set_payload("x");
+    const auto refusal = upload.Take(chunk);
     ASSERT_TRUE(refusal.has_value());
-    EXPECT_EQ(refusal->reason, SubmissionRefusal::kOutOfOrder);
+    EXPECT_EQ(refusal->reason, v1::SUBMIT_REFUSAL_OUT_OF_ORDER);
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }

@@ -17,7 +17,7 @@ absl::Status Draining() { return absl::UnavailableError("the aggregator is shutt
 
 }  // namespace
 
-void Attendance::Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink) {
+void Attendance::Join(std::string run, v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink) {
   Stream stream{std::move(run), std::move(declaration), std::move(sink), clock_.SteadyNs()};
   if (streams_.size() >= kMaxNodes) {
     return Refuse(
@@ -27,23 +27,23 @@ void Attendance::Join(std::string run, NodeDeclaration declaration, std::shared_
   if (added == nullptr) return;
   const auto more = lines_.Admit(clock_.SteadyNs());
   if (!more) return;
-  spdlog::info("node \"{}\" takes part with {} samples, {}{}", added->declaration.node,
-               added->declaration.sample_count,
+  spdlog::info("node \"{}\" takes part with {} samples, {}{}", added->declaration.node(),
+               added->declaration.sample_count(),
                added->joined ? fmt::format("in run {}", added->run) : "and waits for a run", *more);
 }
 
 void Attendance::Leave(const TaskSink* sink) {
   if (!by_sink_.contains(sink)) return;  // ended by us
   const Stream left = Remove(sink);
-  const NodeDeclaration& node = left.declaration;
+  const v1::ParticipateRequest& node = left.declaration;
   const std::int64_t now_ns = clock_.SteadyNs();
   if (const auto more = lines_.Admit(now_ns)) {
-    spdlog::info("node \"{}\" takes no more part{} after {:.1f} s: its stream of tasks ended{}", node.node,
+    spdlog::info("node \"{}\" takes no more part{} after {:.1f} s: its stream of tasks ended{}", node.node(),
                  left.joined ? fmt::format(" in run {}", left.run) : "",
                  1e-9 * static_cast<double>(now_ns - left.since_ns), *more);
   }
   Hosted* hosted = left.joined ? runs_.Find(left.run) : nullptr;
-  if (hosted != nullptr) hosted->run->Leave(node.node, node.boot_id);
+  if (hosted != nullptr) hosted->run->Leave(node.node(), node.boot_id());
 }
 
 void Attendance::Drain() {
@@ -58,7 +58,7 @@ Attendance::Stream Attendance::Remove(const TaskSink* sink) {
     counters_.waiting = waiting_.size();
   }
   const Stream& stream = *by_sink_.extract(sink).mapped();
-  Stream removed = std::move(streams_.extract({stream.run, stream.declaration.node}).mapped());
+  Stream removed = std::move(streams_.extract({stream.run, stream.declaration.node()}).mapped());
   counters_.connected = streams_.size();
   TouchRoster();
   return removed;
@@ -95,7 +95,7 @@ const Attendance::Stream* Attendance::Assign(Stream stream) {
     Refuse(stream, std::move(status));
     return nullptr;
   }
-  Key key(stream.run, stream.declaration.node);
+  Key key(stream.run, stream.declaration.node());
   if (const auto older = streams_.find(key); older != streams_.end()) {
     Drop(older->second.sink.get(), absl::AbortedError("a newer stream of this node has taken its place"));
   }
@@ -110,7 +110,7 @@ const Attendance::Stream* Attendance::Assign(Stream stream) {
 void Attendance::LetWait(Stream& stream) {
   {
     const runtime::MutexLock lock(mutex_);
-    waiting_[stream.sink.get()] = {stream.declaration.node, stream.declaration.sample_count};
+    waiting_[stream.sink.get()] = {stream.declaration.node(), stream.declaration.sample_count()};
     counters_.waiting = waiting_.size();
   }
   stream.told.emplace();
@@ -146,14 +146,14 @@ void Attendance::Tell(Run& run, const ChangedNodes& changed) {
 void Attendance::Tell(Run& run, Stream& stream) {
   if (!stream.joined) return;
   if (!run.health().ok()) return Drop(stream.sink.get(), run.health());
-  const NodeDeclaration& node = stream.declaration;
-  NodeTask task = run.state().TaskOf(node.node);
+  const v1::ParticipateRequest& node = stream.declaration;
+  NodeTask task = run.state().TaskOf(node.node());
   if (stream.told == task) return;
   stream.sink->OnTask(
-      TaskMessage(run.state(), run.model().layout().file_bytes(), run.masking(), node.node, task, clock_));
+      TaskMessage(run.state(), run.model().layout().file_bytes(), run.masking(), node.node(), task, clock_));
   stream.told = std::move(task);
   if (stream.told->kind != TaskKind::kEnded) return;
-  run.Leave(node.node, node.boot_id);
+  run.Leave(node.node(), node.boot_id());
   Drop(stream.sink.get(), absl::OkStatus());
 }
 
@@ -174,11 +174,12 @@ RosterSize Attendance::CountRoster() {
   RosterSize roster;
   for (const auto& [key, stream] : streams_) {
     const Hosted* hosted = stream.joined ? runs_.Find(stream.run) : nullptr;
-    const bool available = hosted == nullptr || (hosted->relayed != nullptr &&
-                                                 !hosted->run->state().CannotTrain(stream.declaration.node));
-    if (!available || stream.declaration.sample_count == 0) continue;
+    const bool available =
+        hosted == nullptr ||
+        (hosted->relayed != nullptr && !hosted->run->state().CannotTrain(stream.declaration.node()));
+    if (!available || stream.declaration.sample_count() == 0) continue;
     ++roster.nodes;
-    roster.sample_count += stream.declaration.sample_count;
+    roster.sample_count += stream.declaration.sample_count();
   }
   return roster;
 }

@@ -61,7 +61,7 @@ class Attendance {
 
   // A stream of the same node and run that joined before is ended with Aborted; one beyond kMaxNodes with
   // ResourceExhausted.
-  void Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink);
+  void Join(std::string run, v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink);
   // Without effect if the stream was ended.
   void Leave(const TaskSink* sink);
   // Ends all streams, also those that join from now on, with Unavailable.
@@ -84,7 +84,7 @@ class Attendance {
  private:
   struct Stream {
     std::string run;  // the one it takes part in; while it waits: the one it asked for, or empty
-    NodeDeclaration declaration;
+    v1::ParticipateRequest declaration;
     std::shared_ptr<TaskSink> sink;
     std::int64_t since_ns = 0;          // steady
     bool joined = false;                // otherwise it waits for a run

@@ -13,11 +13,11 @@ namespace {
 
 // What an upload takes of kUploadBytes: its first chunk as a message and as it is kept, one decoded part, and
 // itself.
-std::size_t MemoryOf(const SubmissionHeader& header) {
+std::size_t MemoryOf(const v1::UpdateHeader& header) {
   constexpr std::size_t kItself = 8'192;
-  const std::size_t elements = std::min<std::uint64_t>(header.element_count, parameters::kMaxChunkBytes);
+  const std::size_t elements = std::min<std::uint64_t>(header.element_count(), parameters::kMaxChunkBytes);
   const std::size_t chunk =
-      std::min(parameters::EncodedBytes(header.encoding, elements), parameters::kMaxChunkBytes);
+      std::min(parameters::EncodedBytes(EncodingOf(header), elements), parameters::kMaxChunkBytes);
   return kItself + 2 * chunk + sizeof(float) * std::min(elements, parameters::kElementsPerPart);
 }
 
@@ -87,7 +87,7 @@ void Coordinator::Drain() {
   thread_.Post([this] { nodes_.Drain(); });
 }
 
-void Coordinator::Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink) {
+void Coordinator::Join(std::string run, v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink) {
   thread_.Post([this, run = std::move(run), declaration = std::move(declaration), sink = std::move(sink)] {
     nodes_.Join(run, declaration, sink);
   });
@@ -97,13 +97,13 @@ void Coordinator::Leave(std::shared_ptr<TaskSink> sink) {
   thread_.Post([this, sink = std::move(sink)] { nodes_.Leave(sink.get()); });
 }
 
-void Coordinator::BeginUpload(std::string run, SubmissionHeader header, Done<Began> done) {
+void Coordinator::BeginUpload(std::string run, v1::UpdateHeader header, Done<Began> done) {
   const std::size_t memory = MemoryOf(header);
   uploads_.Enter(memory, [this, run = std::move(run), header = std::move(header),
                           done = std::move(done)](Gate::Place place) {
     const absl::StatusOr<Run*> found = runs_->Get(run);
     Admission admission = found.ok() ? (*found)->Admit(header)
-                                     : Admission::Refused(SubmissionRefusal::kUnknownRun, "{}",
+                                     : Admission::Refused(v1::SUBMIT_REFUSAL_UNKNOWN_RUN, "{}",
                                                           std::string(found.status().message()));
     if (admission.verdict == AdmissionVerdict::kGo) {
       return done(BegunUpload{(*found)->NewUpload(header), std::move(place)});
@@ -121,7 +121,7 @@ void Coordinator::Submit(std::string run, BegunUpload begun, Done<const Admissio
   });
 }
 
-void Coordinator::GiveUp(std::string run, BegunUpload begun, SubmissionRefusal reason) {
+void Coordinator::GiveUp(std::string run, BegunUpload begun, v1::SubmitRefusal reason) {
   thread_.Post([this, run = std::move(run), reason, begun = std::make_shared<BegunUpload>(std::move(begun))] {
     runs_->Find(run)->run->Withdraw(begun->upload->header(), reason);
   });

@@ -64,15 +64,15 @@ class Coordinator {
 
   // A node takes part until Leave or until its sink was ended: Attendance::Join. `run` empty: the first run
   // that has not ended, or the next to start.
-  void Join(std::string run, NodeDeclaration declaration, std::shared_ptr<TaskSink> sink);
+  void Join(std::string run, v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink);
   void Leave(std::shared_ptr<TaskSink> sink);
 
   using Began = std::variant<Admission, BegunUpload>;
   // With an upload it is to be filled and then given to Submit or GiveUp.
-  void BeginUpload(std::string run, SubmissionHeader header, Done<Began> done);
+  void BeginUpload(std::string run, v1::UpdateHeader header, Done<Began> done);
   void Submit(std::string run, BegunUpload upload, Done<const Admission&> done);
   // It was refused by its contents or broke off.
-  void GiveUp(std::string run, BegunUpload upload, SubmissionRefusal reason);
+  void GiveUp(std::string run, BegunUpload upload, v1::SubmitRefusal reason);
 
   void StartRun(std::string config, std::string model, Done<absl::StatusOr<std::string>> done);
   // What a node or an operator changes: &Run::Pause …

@@ -13,14 +13,14 @@ std::function<double()> Read(const std::atomic<std::uint64_t>& count) {
 }  // namespace
 
 void AddFederationMetrics(const LearningCounters& counters, runtime::Metrics& metrics) {
-  for (std::size_t i = 1; i < kSubmissionRefusals; ++i) {
-    const std::string reason(kSubmissionRefusalNames[i]);
+  for (int i = 1; i < v1::SubmitRefusal_ARRAYSIZE; ++i) {
+    const std::string reason = RefusalName(static_cast<v1::SubmitRefusal>(i));
     metrics.AddCounterCallback("tributary_updates_refused_total",
                                "Updates of nodes that were refused, by reason.", {{"reason", reason}},
                                Read(counters.refused[i]));
   }
-  for (std::size_t i = 0; i < parameters::kDeclineReasons; ++i) {
-    const std::string reason(parameters::DeclineReasonName(static_cast<parameters::DeclineReason>(i)));
+  for (int i = 0; i < v1::DeclineReason_ARRAYSIZE; ++i) {
+    const std::string reason = DeclineName(static_cast<v1::DeclineReason>(i));
     metrics.AddCounterCallback("tributary_tasks_declined_total",
                                "Tasks that nodes said they cannot do, by reason.", {{"reason", reason}},
                                Read(counters.declined[i]));

@@ -8,16 +8,14 @@
 
 #include "aggregator/learning/round/submission.h"
 #include "aggregator/learning/service/run_board.h"
-#include "core/parameters/task_answer.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::learning {
 
 // Thread-safe.
 struct LearningCounters {
-  std::array<std::atomic<std::uint64_t>, kSubmissionRefusals> refused = {};  // updates, by SubmissionRefusal
-  // Tasks, by DeclineReason.
-  std::array<std::atomic<std::uint64_t>, parameters::kDeclineReasons> declined = {};
+  std::array<std::atomic<std::uint64_t>, v1::SubmitRefusal_ARRAYSIZE> refused = {};   // updates
+  std::array<std::atomic<std::uint64_t>, v1::DeclineReason_ARRAYSIZE> declined = {};  // tasks
   std::atomic<std::uint64_t> refused_streams = 0;  // ended at once: beyond a limit, or of no use to the run
   std::atomic<std::uint64_t> refused_steps = 0;    // messages of secure aggregation that could not be taken
   std::atomic<std::uint64_t> received_bytes = 0;   // payload of accepted updates
@@ -25,7 +23,7 @@ struct LearningCounters {
   std::atomic<std::uint64_t> waiting = 0;          // of these
   std::atomic<bool> healthy = true;  // whether the store could be written when that was last tried
 
-  void CountRefused(SubmissionRefusal reason) { ++refused[static_cast<std::size_t>(reason)]; }
+  void CountRefused(v1::SubmitRefusal reason) { ++refused[static_cast<std::size_t>(reason)]; }
 };
 
 // The counters outlive the metrics' readers.

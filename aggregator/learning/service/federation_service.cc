@@ -28,13 +28,14 @@ class ParticipateCall final : public NewsCall<ParticipateCall, v1::ParticipateRe
   explicit ParticipateCall(Coordinator& coordinator) : coordinator_(coordinator) {}
 
   static ParticipateCall* Start(Coordinator& coordinator, const ServerContext& context,
-                                const v1::ParticipateRequest& request) {
+                                v1::ParticipateRequest request) {
     const std::shared_ptr<ParticipateCall> call = Make(coordinator);
-    absl::StatusOr<NodeDeclaration> declaration = DeclarationFromWire(request);
     absl::Status status = CheckPeer(*context.auth_context(), request.node());
-    if (status.ok()) status = declaration.status();
+    if (status.ok()) status = CheckMessage(request);
     if (status.ok()) {
-      coordinator.Join(request.run(), *std::move(declaration), call);
+      const std::string run = request.run();
+      request.clear_run();
+      coordinator.Join(run, std::move(request), call);
     } else {
       call->OnEnd(std::move(status));
     }
@@ -109,20 +110,19 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
  private:
   void TakeHeader() {
     if (!request_.has_header() || request_.has_chunk()) {
-      return Refuse(Admission::Refused(SubmissionRefusal::kMalformed,
+      return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_MALFORMED,
                                        "the first message must carry the header and nothing else"));
     }
-    absl::StatusOr<SubmissionHeader> header = HeaderFromWire(request_.header());
-    if (!header.ok()) {
-      return Refuse(
-          Admission::Refused(SubmissionRefusal::kMalformed, "{}", std::string(header.status().message())));
+    v1::UpdateHeader& header = *request_.mutable_header();
+    run_ = header.run();
+    if (absl::Status status = CheckMessage(header); !status.ok()) {
+      return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_MALFORMED, "{}", std::string(status.message())));
     }
-    if (absl::Status status = CheckPeer(*context_.auth_context(), header->node); !status.ok()) {
-      return Refuse(Admission::Refused(SubmissionRefusal::kIdentity, "{}", std::string(status.message())));
+    if (absl::Status status = CheckPeer(*context_.auth_context(), header.node()); !status.ok()) {
+      return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_IDENTITY, "{}", std::string(status.message())));
     }
-    run_ = request_.header().run();
     idle_.Excuse(true);
-    coordinator_.BeginUpload(run_, *std::move(header), [call = shared_from_this()](Coordinator::Began began) {
+    coordinator_.BeginUpload(run_, std::move(header), [call = shared_from_this()](Coordinator::Began began) {
       call->idle_.Progress();
       call->idle_.Excuse(false);
       if (const auto* answer = std::get_if<Admission>(&began)) return call->Answer(*answer);
@@ -134,15 +134,15 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
   void TakeChunk() {
     if (request_.has_header() || !request_.has_chunk()) {
       return Refuse(
-          Admission::Refused(SubmissionRefusal::kMalformed, "a message behind the first must carry a chunk"));
+          Admission::Refused(v1::SUBMIT_REFUSAL_MALFORMED, "a message behind the first must carry a chunk"));
     }
-    if (auto refusal = begun_.upload->Take(ChunkFromWire(request_.chunk()))) return Refuse(*refusal);
+    if (auto refusal = begun_.upload->Take(request_.chunk())) return Refuse(*refusal);
     StartRead(&request_);
   }
 
   void EndOfChunks() {
     if (begun_.upload == nullptr) {
-      return Refuse(Admission::Refused(SubmissionRefusal::kMalformed, "the header is missing"));
+      return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_MALFORMED, "the header is missing"));
     }
     if (auto refusal = begun_.upload->Finish()) return Refuse(*refusal);
     idle_.Excuse(true);
@@ -244,13 +244,11 @@ class FederationService final : public v1::FederationService::CallbackService {
     return reactor;
   }
 
-  // The request lives until it is answered.
-  absl::StatusOr<RunChange> Decline(const v1::DeclineTaskRequest& request) {
-    ASSIGN_OR_RETURN(parameters::TaskDecline declined, DeclineFromWire(request));
-    return [this, &request, declined = std::move(declined)](Run& run) {
-      const absl::StatusOr<bool> news =
-          run.Decline(request.node(), request.boot_id(), request.round(), declined);
-      if (news.ok() && *news) ++coordinator_.counters().declined[static_cast<std::size_t>(declined.reason)];
+  absl::StatusOr<RunChange> Decline(v1::DeclineTaskRequest decline) {
+    RETURN_IF_ERROR(CheckMessage(decline));
+    return [this, decline = std::move(decline)](Run& run) {
+      const absl::StatusOr<bool> news = run.Decline(decline);
+      if (news.ok() && *news) ++coordinator_.counters().declined[static_cast<std::size_t>(decline.reason())];
       return news.status();
     };
   }

@@ -48,10 +48,11 @@ void AddTraining(const RunState& state, const std::string& node, v1::TrainTask& 
   wire.set_schema_sha256(parameters::BytesOf(state.model().schema));
   wire.set_element_count(state.model().element_count);
   *wire.mutable_settings() = config.client;
-  wire.set_fraction_bits(state.under_way()->started().fixed_point.fraction_bits);
+  wire.set_fraction_bits(state.under_way()->started().fraction_bits());
   wire.set_max_element(static_cast<float>(config.max_element));
   wire.set_uniform_weight(config.weighting == UpdateWeighting::kUniform);
-  if (const AskedNode* asked = state.under_way()->Asked(node)) wire.set_max_sample_count(asked->sample_count);
+  const v1::AskedNode* asked = state.under_way()->Asked(node);
+  if (asked != nullptr) wire.set_max_sample_count(asked->sample_count());
 }
 
 template <class Task>
@@ -70,34 +71,23 @@ absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node) {
       fmt::format("node: \"{}\" calls with the certificate of \"{}\"; they must be equal", node, *name));
 }
 
-absl::StatusOr<parameters::TaskDecline> DeclineFromWire(const v1::DeclineTaskRequest& request) {
+absl::Status CheckMessage(v1::DeclineTaskRequest& request) {
   RETURN_IF_ERROR(wire::CheckName("node", request.node()));
   RETURN_IF_ERROR(wire::CheckBootId("boot_id", request.boot_id()));
   // A newer node may have other reasons.
-  const bool known = v1::DeclineReason_IsValid(request.reason());
-  const auto reason = known ? static_cast<parameters::DeclineReason>(request.reason())
-                            : parameters::DeclineReason::kUnspecified;
-  return parameters::TaskDecline{reason, request.for_good(), wire::PeerText(request.message())};
+  if (!v1::DeclineReason_IsValid(request.reason())) request.clear_reason();
+  request.set_message(wire::PeerText(request.message()));
+  return absl::OkStatus();
 }
 
-absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest& request) {
+absl::Status CheckMessage(v1::ParticipateRequest& request) {
   RETURN_IF_ERROR(wire::CheckName("node", request.node()));
-  NodeDeclaration declaration;
-  declaration.node = request.node();
-  declaration.boot_id = request.boot_id();
-  RETURN_IF_ERROR(wire::CheckBootId("boot_id", declaration.boot_id));
+  RETURN_IF_ERROR(wire::CheckBootId("boot_id", request.boot_id()));
   if (!request.schema_sha256().empty()) {
-    ASSIGN_OR_RETURN(declaration.schema, wire::Bytes32FromWire("schema_sha256", request.schema_sha256()));
+    RETURN_IF_ERROR(wire::Bytes32FromWire("schema_sha256", request.schema_sha256()).status());
   }
-  declaration.sample_count = request.sample_count();
-  declaration.workloads.assign(request.workloads().begin(), request.workloads().end());
-  for (const int encoding : request.encodings()) {
-    // One that is not known here (a newer node) can not be asked for either.
-    if (const auto known = EncodingFromWire(encoding)) declaration.encodings.push_back(*known);
-  }
-  declaration.secure_aggregation = request.secure_aggregation();
-  declaration.partial_sums = request.partial_sums();
-  return declaration;
+  request.DiscardUnknownFields();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<MaskingMessage> StepFromWire(const v1::AdvertiseKeysRequest& request) {
@@ -125,17 +115,13 @@ absl::StatusOr<MaskingMessage> StepFromWire(const v1::UnmaskRequest& request) {
   return MaskingMessage{request.round(), request.node(), std::move(revealed)};
 }
 
-UpdateChunk ChunkFromWire(const v1::UpdateChunk& chunk) {
-  return {chunk.offset(), chunk.count(), chunk.payload(), chunk.crc32c()};
-}
-
 v1::SubmitUpdateResponse AnswerToWire(const Admission& answer) {
   v1::SubmitUpdateResponse response;
   if (answer.verdict != AdmissionVerdict::kRefused) {
     response.set_accepted(true);
     return response;
   }
-  response.set_reason(static_cast<v1::SubmitRefusal>(answer.reason));
+  response.set_reason(answer.reason);
   response.set_message(answer.message);
   response.set_try_again(answer.try_again);
   response.mutable_counted_elsewhere()->Assign(answer.counted_elsewhere.begin(),

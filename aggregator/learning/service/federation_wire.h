@@ -11,8 +11,6 @@
 #include "aggregator/learning/round/run_state.h"
 #include "aggregator/learning/round/submission.h"
 #include "aggregator/learning/run/masking_session.h"
-#include "aggregator/learning/run/update_file.h"
-#include "core/parameters/task_answer.h"
 #include "core/runtime/clock.h"
 #include "tributary/v1/federation.pb.h"
 
@@ -21,15 +19,14 @@ namespace tributary::learning {
 // PermissionDenied if the peer's certificate is another's than `node`; OK where TLS is off.
 absl::Status CheckPeer(const grpc::AuthContext& peer, const std::string& node);
 
+// What a node says. InvalidArgument, naming the field. Leaves nothing unknown, and text that can be shown.
+absl::Status CheckMessage(v1::ParticipateRequest& request);
+absl::Status CheckMessage(v1::DeclineTaskRequest& request);
+
 // InvalidArgument, naming the field.
-absl::StatusOr<NodeDeclaration> DeclarationFromWire(const v1::ParticipateRequest& request);
-absl::StatusOr<parameters::TaskDecline> DeclineFromWire(const v1::DeclineTaskRequest& request);
 absl::StatusOr<MaskingMessage> StepFromWire(const v1::AdvertiseKeysRequest& request);
 absl::StatusOr<MaskingMessage> StepFromWire(const v1::ShareKeysRequest& request);
 absl::StatusOr<MaskingMessage> StepFromWire(const v1::UnmaskRequest& request);
-
-// Views into `chunk`.
-UpdateChunk ChunkFromWire(const v1::UpdateChunk& chunk);
 
 v1::SubmitUpdateResponse AnswerToWire(const Admission& answer);
 

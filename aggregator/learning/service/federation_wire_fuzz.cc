@@ -19,22 +19,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }();
   v1::ParticipateRequest participate;
   if (participate.ParseFromArray(data, static_cast<int>(size))) {
-    learning::DeclarationFromWire(participate).status().IgnoreError();
+    learning::CheckMessage(participate).IgnoreError();
   }
   v1::DeclineTaskRequest decline;
   if (decline.ParseFromArray(data, static_cast<int>(size))) {
-    const auto declined = learning::DeclineFromWire(decline);
+    const absl::Status declined = learning::CheckMessage(decline);
     // Each byte of a peer's text is four at most once it is escaped.
     constexpr std::size_t kMostBytes = 4 * 240;
-    if (declined.ok() && declined->message.size() > kMostBytes) __builtin_trap();
+    if (declined.ok() && decline.message().size() > kMostBytes) __builtin_trap();
   }
   v1::SubmitUpdateRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
-  auto header = learning::HeaderFromWire(request.header());
+  v1::UpdateHeader& header = *request.mutable_header();
   // What a run would refuse before it allocates.
-  if (!header.ok() || header->element_count == 0 || header->element_count > (1 << 20)) return 0;
-  learning::Upload upload(*std::move(header), {8.0f, true},
+  if (!learning::CheckMessage(header).ok()) return 0;
+  if (header.element_count() == 0 || header.element_count() > (1 << 20)) return 0;
+  learning::Upload upload(header, {8.0f, true},
                           [] { return store::DurableFile::Create(folder, "update", {}); });
-  if (!upload.Take(learning::ChunkFromWire(request.chunk()))) (void)upload.Finish();
+  if (!upload.Take(request.chunk())) (void)upload.Finish();
   return 0;
 }

@@ -11,25 +11,6 @@
 #include "core/status/macros.h"
 
 namespace tributary::learning {
-namespace {
-
-v1::Participant ParticipantMessage(const ParticipantStatus& status) {
-  v1::Participant participant;
-  participant.set_node(status.node);
-  participant.set_connected(status.connected);
-  participant.set_sample_count(status.sample_count);
-  participant.set_last_round(status.last_round);
-  participant.set_accepted_updates(status.accepted_updates);
-  participant.set_refused_updates(status.refused_updates);
-  participant.set_dropped_rounds(status.dropped_rounds);
-  participant.set_last_refusal(status.last_refusal);
-  participant.set_declined_tasks(status.declined_tasks);
-  participant.set_cannot_train(status.cannot_train);
-  return participant;
-}
-
-}  // namespace
-
 HostedRuns::HostedRuns(std::unique_ptr<store::Store> store, std::unique_ptr<store::StoreReader> reader,
                        const HostingOptions& options, const runtime::Clock& clock)
     : store_(std::move(store)),
@@ -119,13 +100,11 @@ std::optional<ChangedNodes> HostedRuns::Publish(Run& run) {
   if (!run.TakeChanged() && !nodes) return std::nullopt;
   std::vector<v1::Participant> participants;
   if (changed.everyone) {
-    for (const ParticipantStatus& each : run.state().roster().Statuses()) {
-      participants.push_back(ParticipantMessage(each));
-    }
+    for (const auto& [name, node] : run.state().roster().nodes()) participants.push_back(node.status);
   }
   for (const std::string& node : changed.nodes) {
     if (const Roster::Node* known = run.state().roster().Find(node)) {
-      participants.push_back(ParticipantMessage(known->status));
+      participants.push_back(known->status);
     }
   }
   board_.Publish(RecordOf(run), std::move(participants));

@@ -58,11 +58,9 @@ class HostileTest : public ::testing::Test {
     return delta;
   }
 
-  void ExpectRefusal(const v1::SubmitUpdateResponse& response, SubmissionRefusal reason) {
+  void ExpectRefusal(const v1::SubmitUpdateResponse& response, v1::SubmitRefusal reason) {
     EXPECT_FALSE(response.accepted());
-    EXPECT_EQ(SubmissionRefusalName(static_cast<SubmissionRefusal>(response.reason())),
-              SubmissionRefusalName(reason))
-        << response.message();
+    EXPECT_EQ(RefusalName(response.reason()), RefusalName(reason)) << response.message();
     EXPECT_FALSE(response.message().empty());
     EXPECT_EQ(host_.coordinator().counters().refused[static_cast<std::size_t>(reason)], 1u);
   }
@@ -76,111 +74,111 @@ class HostileTest : public ::testing::Test {
 
 TEST_F(HostileTest, ValuesThatAreNotFinite) {
   ExpectRefusal(hostile_->Submit(header_, Delta(1, std::numeric_limits<float>::quiet_NaN(), 1)),
-                SubmissionRefusal::kNotFinite);
+                v1::SUBMIT_REFUSAL_NOT_FINITE);
 }
 
 TEST_F(HostileTest, ValuesBeyondTheRunsBound) {
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1e9f, 1)), SubmissionRefusal::kOutOfRange);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1e9f, 1)), v1::SUBMIT_REFUSAL_OUT_OF_RANGE);
 }
 
 TEST_F(HostileTest, AnotherSchema) {
   header_.set_schema_sha256(std::string(32, 's'));
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kSchema);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_SCHEMA);
 }
 
 TEST_F(HostileTest, TenTimesTheSize) {
   header_.set_element_count(30 * kBlock);
-  ExpectRefusal(hostile_->Submit(header_, std::vector<float>(30 * kBlock, 1.0f)), SubmissionRefusal::kSchema);
+  ExpectRefusal(hostile_->Submit(header_, std::vector<float>(30 * kBlock, 1.0f)), v1::SUBMIT_REFUSAL_SCHEMA);
 }
 
 TEST_F(HostileTest, MoreElementsThanAnnounced) {
   ExpectRefusal(hostile_->Submit(header_, std::vector<float>(30 * kBlock, 1.0f)),
-                SubmissionRefusal::kTooLarge);
+                v1::SUBMIT_REFUSAL_TOO_LARGE);
 }
 
 TEST_F(HostileTest, AnotherBaseModel) {
   header_.set_base_model_sha256(std::string(32, 'b'));
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kBaseModel);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_BASE_MODEL);
 }
 
 TEST_F(HostileTest, NoSamples) {
   header_.set_sample_count(0);
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kSampleCount);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_SAMPLE_COUNT);
 }
 
 TEST_F(HostileTest, AnAbsurdNumberOfSamples) {
   header_.set_sample_count(std::numeric_limits<std::uint64_t>::max());
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kSampleCount);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_SAMPLE_COUNT);
 }
 
 TEST_F(HostileTest, AnotherRun) {
   header_.set_run("another");
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kUnknownRun);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_UNKNOWN_RUN);
 }
 
 TEST_F(HostileTest, ARoundThatIsNotYet) {
   header_.set_round(2);
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kFutureRound);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_FUTURE_ROUND);
 }
 
 TEST_F(HostileTest, ANodeThatDidNotJoin) {
   header_.set_node("stranger");
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kNotJoined);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_NOT_JOINED);
 }
 
 TEST_F(HostileTest, TruncatedChunks) {
   ExpectRefusal(hostile_->Submit(header_, std::vector<float>(2 * kBlock, 1.0f)),
-                SubmissionRefusal::kIncomplete);
+                v1::SUBMIT_REFUSAL_INCOMPLETE);
 }
 
 TEST_F(HostileTest, ReorderedChunks) {
   auto messages = TestNode::Messages(header_, Delta(1, 2, 3), kBlock);
   std::swap(messages[1], messages[2]);
-  ExpectRefusal(hostile_->Send(messages), SubmissionRefusal::kOutOfOrder);
+  ExpectRefusal(hostile_->Send(messages), v1::SUBMIT_REFUSAL_OUT_OF_ORDER);
 }
 
 TEST_F(HostileTest, ReplayedChunks) {
   auto messages = TestNode::Messages(header_, Delta(1, 2, 3), kBlock);
   messages.insert(messages.begin() + 1, messages[1]);
-  ExpectRefusal(hostile_->Send(messages), SubmissionRefusal::kOutOfOrder);
+  ExpectRefusal(hostile_->Send(messages), v1::SUBMIT_REFUSAL_OUT_OF_ORDER);
 }
 
 TEST_F(HostileTest, APayloadThatDoesNotMatchItsChecksum) {
   auto messages = TestNode::Messages(header_, Delta(1, 2, 3), 3 * kBlock);
   messages[1].mutable_chunk()->set_crc32c(1);
-  ExpectRefusal(hostile_->Send(messages), SubmissionRefusal::kCorrupt);
+  ExpectRefusal(hostile_->Send(messages), v1::SUBMIT_REFUSAL_CORRUPT);
 }
 
 TEST_F(HostileTest, ACountThatThePayloadDoesNotHave) {
   auto messages = TestNode::Messages(header_, Delta(1, 2, 3), 3 * kBlock);
   messages[1].mutable_chunk()->set_count(2 * kBlock);
-  ExpectRefusal(hostile_->Send(messages), SubmissionRefusal::kCorrupt);
+  ExpectRefusal(hostile_->Send(messages), v1::SUBMIT_REFUSAL_CORRUPT);
 }
 
 TEST_F(HostileTest, AChunkThatEndsWithinABlock) {
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1), 1000), SubmissionRefusal::kCorrupt);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1), 1000), v1::SUBMIT_REFUSAL_CORRUPT);
 }
 
 TEST_F(HostileTest, NoHeader) {
   auto messages = TestNode::Messages(header_, Delta(1, 2, 3), 3 * kBlock);
   messages.erase(messages.begin());
-  ExpectRefusal(hostile_->Send(messages), SubmissionRefusal::kMalformed);
+  ExpectRefusal(hostile_->Send(messages), v1::SUBMIT_REFUSAL_MALFORMED);
 }
 
 TEST_F(HostileTest, TwoHeaders) {
   auto messages = TestNode::Messages(header_, Delta(1, 2, 3), 3 * kBlock);
   messages.insert(messages.begin(), messages[0]);
-  ExpectRefusal(hostile_->Send(messages), SubmissionRefusal::kMalformed);
+  ExpectRefusal(hostile_->Send(messages), v1::SUBMIT_REFUSAL_MALFORMED);
 }
 
 TEST_F(HostileTest, ADigestOfAnotherLength) {
   header_.set_schema_sha256("short");
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_MALFORMED);
 }
 
 TEST_F(HostileTest, AnEncodingThatIsNone) {
   header_.set_encoding(v1::UPDATE_ENCODING_UNSPECIFIED);
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_MALFORMED);
 }
 
 TEST_F(HostileTest, APartialSumOfANodeThatHasNotSaidThatItSendsThem) {
@@ -188,7 +186,7 @@ TEST_F(HostileTest, APartialSumOfANodeThatHasNotSaidThatItSendsThem) {
   v1::Contributor& leaf = *header_.add_contributors();
   leaf.set_node("leaf");
   leaf.set_sample_count(1);
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kContributors);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_CONTRIBUTORS);
 }
 
 TEST_F(HostileTest, MoreContributorsThanAnyTreeHas) {
@@ -197,17 +195,17 @@ TEST_F(HostileTest, MoreContributorsThanAnyTreeHas) {
     leaf.set_node(std::to_string(i));
     leaf.set_sample_count(1);
   }
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_MALFORMED);
 }
 
 TEST_F(HostileTest, AContributorWithAnEndlessName) {
   header_.add_contributors()->set_node(std::string(129, 'n'));
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_MALFORMED);
 }
 
 TEST_F(HostileTest, ANameThatWouldWriteOnATerminal) {
   header_.set_node("\x1b[2J");
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_MALFORMED);
   for (const char* name : {"\x1b[2J", "two\nlines", "\x7f"}) {
     EXPECT_EQ(TestNode(host_, name).End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
@@ -215,7 +213,7 @@ TEST_F(HostileTest, ANameThatWouldWriteOnATerminal) {
 
 TEST_F(HostileTest, AContributorWithoutAName) {
   header_.add_contributors()->set_sample_count(1);
-  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), SubmissionRefusal::kMalformed);
+  ExpectRefusal(hostile_->Submit(header_, Delta(1, 1, 1)), v1::SUBMIT_REFUSAL_MALFORMED);
 }
 
 }  // namespace

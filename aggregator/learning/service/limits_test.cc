@@ -107,9 +107,9 @@ class SilentSink final : public TaskSink {
 TEST_F(LimitsTest, LetsNoMoreNodesWaitForARunThanARunMayHave) {
   std::vector<std::shared_ptr<SilentSink>> crowd;
   for (std::size_t i = 0; i < Attendance::kMaxNodes + 3; ++i) {
-    NodeDeclaration declaration;
-    declaration.node = "n" + std::to_string(i);
-    declaration.sample_count = 1;
+    v1::ParticipateRequest declaration;
+    declaration.set_node("n" + std::to_string(i));
+    declaration.set_sample_count(1);
     crowd.push_back(std::make_shared<SilentSink>());
     host_.coordinator().Join("", declaration, crowd.back());
   }
@@ -123,9 +123,9 @@ TEST_F(LimitsTest, LetsNoMoreNodesWaitForARunThanARunMayHave) {
 class WaitingTest : public LimitsTest {
  protected:
   std::shared_ptr<SilentSink> Join(const std::string& run, const std::string& node, std::uint64_t samples) {
-    NodeDeclaration declaration;
-    declaration.node = node;
-    declaration.sample_count = samples;
+    v1::ParticipateRequest declaration;
+    declaration.set_node(node);
+    declaration.set_sample_count(samples);
     auto sink = std::make_shared<SilentSink>();
     host_.coordinator().Join(run, declaration, sink);
     return sink;
