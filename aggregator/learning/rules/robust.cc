@@ -1,12 +1,13 @@
-#include "aggregator/learning/rules/robust.h"
-
+// Combinations that a minority of hostile updates cannot steer.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <vector>
 
+#include "aggregator/learning/rules/strategy.h"
 #include "core/parameters/fixed_point.h"
 
 namespace tributary::learning {

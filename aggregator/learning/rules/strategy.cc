@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "aggregator/learning/rules/robust.h"
 #include "core/parameters/fixed_point.h"
 #include "core/status/macros.h"
 

@@ -73,4 +73,8 @@ class Strategy {
   std::vector<parameters::StatisticRange> statistics_;
 };
 
+// robust.cc: strategies that a minority of hostile updates cannot steer. Null unless the kind is kMedian,
+// kTrimmedMean or kMultiKrum.
+std::unique_ptr<Strategy> MakeRobust(const StrategyOptions& options, std::size_t element_count);
+
 }  // namespace tributary::learning
