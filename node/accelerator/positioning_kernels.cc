@@ -294,9 +294,11 @@ void RunLayer(PackedFixed& packed, std::size_t index, const std::int16_t* inputs
     shift -= 8;
   } else if (index == 0 && packed.quad_offset != nullptr) {
     Multiply<Quads>(packed.bytes.get(), kInputs, rows, layer.low, 0, layer.low.groups, sums);
-    for (std::size_t i = 0; i < rows * width; i += hn::Lanes(i32)) {
-      const auto offset = hn::LoadU(i32, packed.quad_offset.get() + i % width);
-      hn::StoreU(hn::Add(hn::LoadU(i32, sums + i), offset), i32, sums + i);
+    for (std::size_t i = 0; i < width; i += hn::Lanes(i32)) {
+      const auto offset = hn::LoadU(i32, packed.quad_offset.get() + i);
+      for (std::int32_t* sum = sums + i; sum < sums + rows * width; sum += width) {
+        hn::StoreU(hn::Add(hn::LoadU(i32, sum), offset), i32, sum);
+      }
     }
   } else {
     Multiply<Pairs>(inputs, stride * sizeof(*inputs), rows, layer.low, 0, layer.low.groups, sums);
@@ -314,10 +316,13 @@ void RunBatchNorm(const PackedFixed& packed, std::size_t rows, std::int16_t* wor
   const fpga::FixedBatchNorm& norm = packed.network.batch_norm;
   const Rounding rounding(norm.shift, norm.result_bits, false);
   const std::size_t width = packed.layers[0].low.width();
-  for (std::size_t i = 0; i < rows * width; i += hn::Lanes(i32)) {
-    const auto scale = hn::LoadU(i32, packed.norm_scale.get() + i % width);
-    const auto product = hn::Mul(hn::PromoteTo(i32, hn::LoadU(i16, words + i)), scale);
-    rounding.Store(hn::Add(product, hn::LoadU(i32, packed.norm_offset.get() + i % width)), words + i);
+  for (std::size_t i = 0; i < width; i += hn::Lanes(i32)) {
+    const auto scale = hn::LoadU(i32, packed.norm_scale.get() + i);
+    const auto offset = hn::LoadU(i32, packed.norm_offset.get() + i);
+    for (std::int16_t* word = words + i; word < words + rows * width; word += width) {
+      const auto product = hn::Mul(hn::PromoteTo(i32, hn::LoadU(i16, word)), scale);
+      rounding.Store(hn::Add(product, offset), word);
+    }
   }
 }
 
