@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include "core/status/macros.h"
+#include <utility>
 
 namespace tributary::store {
 namespace {
@@ -31,48 +31,40 @@ absl::StatusCode CodeOf(int result) {
   }
 }
 
-absl::Status Failure(sqlite3* database, int result) {
+std::string FileOf(sqlite3* database) {
   const char* file = sqlite3_db_filename(database, "main");
-  return absl::Status(CodeOf(result),
-                      fmt::format("{}: {}", file == nullptr ? "store" : file, sqlite3_errmsg(database)));
+  return file == nullptr ? "store" : file;
 }
+
+absl::Status Failure(sqlite3* database, int result) {
+  return absl::Status(CodeOf(result), fmt::format("{}: {}", FileOf(database), sqlite3_errmsg(database)));
+}
+
+// Binds copies. Gives SQLite's result.
+struct Binder {
+  sqlite3_stmt* statement;
+  int index;
+
+  int operator()(std::int64_t number) const { return sqlite3_bind_int64(statement, index, number); }
+  int operator()(std::string_view text) const {
+    return sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  }
+  int operator()(Blob blob) const {
+    return sqlite3_bind_blob64(statement, index, blob.bytes.data(), blob.bytes.size(), SQLITE_TRANSIENT);
+  }
+};
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
 
 }  // namespace
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+std::int64_t Row::NumberAt(int column) const { return sqlite3_column_int64(statement_, column); }
 
-void Statement::BindAt(int index, std::int64_t value) {
-  bind_result_ |= sqlite3_bind_int64(statement_.get(), index, value);
-}
-
-void Statement::BindAt(int index, std::string_view value) {
-  bind_result_ |=
-      sqlite3_bind_text64(statement_.get(), index, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
-void Statement::BindAt(int index, Blob value) {
-  bind_result_ |=
-      sqlite3_bind_blob64(statement_.get(), index, value.bytes.data(), value.bytes.size(), SQLITE_TRANSIENT);
-}
-
-absl::StatusOr<bool> Statement::Step() {
-  if (bind_result_ != SQLITE_OK) return absl::InternalError("a value could not be bound");
-  const int result = sqlite3_step(statement_.get());
-  if (result == SQLITE_ROW) return true;
-  if (result == SQLITE_DONE) return false;
-  return Failure(database_, result);
-}
-
-void Statement::Reset() {
-  sqlite3_reset(statement_.get());
-  bind_result_ = SQLITE_OK;
-}
-
-std::int64_t Statement::NumberAt(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-
-std::string Statement::Bytes(int column) const {
-  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+std::string Row::Bytes(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
   return bytes == nullptr ? std::string() : std::string(bytes, size);
 }
 
@@ -90,50 +82,47 @@ absl::StatusOr<Database> Database::Connect(const std::string& path, int flags) {
 
 absl::StatusOr<Database> Database::Open(const std::string& path) {
   ASSIGN_OR_RETURN(Database database, Connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-  RETURN_IF_ERROR(database.Configure());
-  return database;
+  RETURN_IF_ERROR(
+      database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
+  const auto text = [](const Row& row) { return row.Bytes(0); };
+  ASSIGN_OR_RETURN(const std::vector<std::string> findings, database.Query(text, "PRAGMA quick_check(1)"));
+  if (findings.size() == 1 && findings[0] == "ok") return database;
+  return absl::DataLossError(fmt::format("{}: is damaged: {}", FileOf(database.database_.get()),
+                                         findings.empty() ? std::string() : findings[0]));
 }
 
 absl::StatusOr<Database> Database::OpenToRead(const std::string& path) {
   return Connect(path, SQLITE_OPEN_READONLY);
 }
 
-absl::Status Database::Configure() {
-  RETURN_IF_ERROR(Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
-  ASSIGN_OR_RETURN(Statement check, Prepare("PRAGMA quick_check(1)"));
-  ASSIGN_OR_RETURN(const bool found, check.Step());
-  if (found && check.Bytes(0) == "ok") return absl::OkStatus();
-  return absl::DataLossError(
-      fmt::format("{}: is damaged: {}", sqlite3_db_filename(database_.get(), "main"), check.Bytes(0)));
-}
-
-absl::StatusOr<Statement> Database::Parse(std::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
-  const int result =
-      sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
-  if (result != SQLITE_OK) return Failure(database_.get(), result);
-  return Statement(database_.get(), statement);
-}
-
-absl::Status Database::Execute(const std::string& sql) {
-  const int result = sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr);
-  return result == SQLITE_OK ? absl::OkStatus() : Failure(database_.get(), result);
-}
-
-absl::StatusOr<Transaction> Transaction::Begin(Database& database) {
-  RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE"));
-  return Transaction(database);
-}
-
-Transaction::~Transaction() {
-  // SQLite may have rolled back by itself; then nothing is left to do.
-  if (database_ != nullptr) database_->Execute("ROLLBACK").IgnoreError();
-}
-
-absl::Status Transaction::Commit() {
-  RETURN_IF_ERROR(database_->Execute("COMMIT"));
-  database_ = nullptr;
+absl::Status Database::Run(std::string_view sql, const std::vector<Value>& values,
+                           const std::function<void(const Row&)>& read) {
+  while (!sql.empty()) {
+    sqlite3_stmt* raw = nullptr;
+    const char* rest = nullptr;
+    int result = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &raw, &rest);
+    const std::unique_ptr<sqlite3_stmt, Finalize> statement(raw);
+    if (result != SQLITE_OK) return Failure(database_.get(), result);
+    sql.remove_prefix(static_cast<std::size_t>(rest - sql.data()));
+    if (statement == nullptr) continue;  // only blanks were left
+    int index = 0;
+    for (const Value& value : values) {
+      result = std::visit(Binder{raw, ++index}, value);
+      if (result != SQLITE_OK) return Failure(database_.get(), result);
+    }
+    while ((result = sqlite3_step(raw)) == SQLITE_ROW) read(Row(raw));
+    if (result != SQLITE_DONE) return Failure(database_.get(), result);
+  }
   return absl::OkStatus();
+}
+
+absl::Status Database::Transact(const std::function<absl::Status()>& change) {
+  RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
+  absl::Status status = change();
+  if (status.ok()) status = Execute("COMMIT");
+  // SQLite may have rolled back by itself; then nothing is left to do.
+  if (!status.ok()) Execute("ROLLBACK").IgnoreError();
+  return status;
 }
 
 }  // namespace tributary::store

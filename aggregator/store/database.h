@@ -3,11 +3,13 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,33 +26,9 @@ struct Blob {
   std::string_view bytes;
 };
 
-// A prepared statement. Valid as long as its Database. Step returns the errors of binding, too.
-class Statement {
+// A row of a result; columns from 0.
+class Row {
  public:
-  // Binds the parameters, all of them, as copies, and begins anew.
-  template <typename... Values>
-  Statement& Bind(const Values&... values) {
-    Reset();
-    int index = 0;
-    (BindAt(++index, values), ...);
-    return *this;
-  }
-
-  // True while there is a row to read with the functions below (columns from 0).
-  absl::StatusOr<bool> Step();
-  // Runs a statement without rows.
-  absl::Status Run() { return Step().status(); }
-  // All rows, read by `read`.
-  template <typename Read>
-  auto Rows(Read read) -> absl::StatusOr<std::vector<std::invoke_result_t<Read, const Statement&>>> {
-    std::vector<std::invoke_result_t<Read, const Statement&>> rows;
-    for (;;) {
-      ASSIGN_OR_RETURN(const bool found, Step());
-      if (!found) return rows;
-      rows.push_back(read(*this));
-    }
-  }
-
   template <std::integral Integer = std::int64_t>
   Integer Number(int column) const {
     return static_cast<Integer>(NumberAt(column));
@@ -60,23 +38,10 @@ class Statement {
 
  private:
   friend class Database;
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const;
-  };
-  Statement(sqlite3* database, sqlite3_stmt* statement) : database_(database), statement_(statement) {}
-  void Reset();
-  void BindAt(int index, std::int64_t value);
-  void BindAt(int index, std::string_view value);
-  void BindAt(int index, Blob value);
-  template <std::integral Integer>
-  void BindAt(int index, Integer value) {
-    BindAt(index, static_cast<std::int64_t>(value));
-  }
+  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
   std::int64_t NumberAt(int column) const;
 
-  sqlite3* database_;
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
-  int bind_result_ = 0;
+  sqlite3_stmt* statement_;
 };
 
 // One connection; one thread at a time. Write-ahead log, synchronous = FULL: a commit is on the disk.
@@ -90,40 +55,38 @@ class Database {
   // Opens a second connection to an open file; it reads while the first one writes.
   static absl::StatusOr<Database> OpenToRead(const std::string& path);
 
+  // Runs a statement with these parameters, or several without any.
   template <typename... Values>
-  absl::StatusOr<Statement> Prepare(std::string_view sql, const Values&... values) {
-    ASSIGN_OR_RETURN(Statement statement, Parse(sql));
-    statement.Bind(values...);
-    return statement;
+  absl::Status Execute(std::string_view sql, const Values&... values) {
+    return Run(sql, {Parameter(values)...}, [](const Row&) {});
   }
-  // Runs statements without parameters.
-  absl::Status Execute(const std::string& sql);
+  // The rows of a statement, each as `read` reads it.
+  template <typename Read, typename... Values>
+  auto Query(Read read, std::string_view sql, const Values&... values)
+      -> absl::StatusOr<std::vector<std::invoke_result_t<Read, const Row&>>> {
+    std::vector<std::invoke_result_t<Read, const Row&>> rows;
+    RETURN_IF_ERROR(Run(sql, {Parameter(values)...}, [&](const Row& row) { rows.push_back(read(row)); }));
+    return rows;
+  }
+
+  // Commits what `change` does; rolls back if it fails.
+  absl::Status Transact(const std::function<absl::Status()>& change);
 
  private:
+  using Value = std::variant<std::int64_t, std::string_view, Blob>;
+  static Value Parameter(std::string_view text) { return text; }
+  static Value Parameter(Blob blob) { return blob; }
+  static Value Parameter(std::integral auto number) { return static_cast<std::int64_t>(number); }
+
   struct Close {
     void operator()(sqlite3* database) const;
   };
   explicit Database(std::unique_ptr<sqlite3, Close> database) : database_(std::move(database)) {}
   static absl::StatusOr<Database> Connect(const std::string& path, int flags);
-  absl::Status Configure();
-  absl::StatusOr<Statement> Parse(std::string_view sql);
+  absl::Status Run(std::string_view sql, const std::vector<Value>& values,
+                   const std::function<void(const Row&)>& read);
 
   std::unique_ptr<sqlite3, Close> database_;
-};
-
-// Rolls back unless committed.
-class Transaction {
- public:
-  static absl::StatusOr<Transaction> Begin(Database& database);
-  ~Transaction();
-  Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
-  Transaction& operator=(Transaction&&) = delete;
-
-  absl::Status Commit();
-
- private:
-  explicit Transaction(Database& database) : database_(&database) {}
-  Database* database_;
 };
 
 }  // namespace tributary::store

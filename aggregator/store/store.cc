@@ -19,7 +19,7 @@ namespace tributary::store {
 namespace {
 
 // From four columns: file, bytes, crc32c, offset.
-FileFacts ReadPart(const Statement& row) {
+FileFacts ReadPart(const Row& row) {
   FileFacts facts = ReadFacts(row, 0);
   facts.offset = row.Number<std::uint64_t>(3);
   return facts;
@@ -51,12 +51,10 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, St
 }
 
 absl::StatusOr<std::vector<FileFacts>> Store::NamedFiles() {
-  ASSIGN_OR_RETURN(
-      Statement files,
-      database_.Prepare("SELECT file, bytes, crc32c, 0 FROM model UNION ALL "
-                        "SELECT file, bytes, crc32c, offset FROM submission UNION ALL "
-                        "SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''"));
-  return files.Rows(ReadPart);
+  return database_.Query(ReadPart,
+                         "SELECT file, bytes, crc32c, 0 FROM model UNION ALL "
+                         "SELECT file, bytes, crc32c, offset FROM submission UNION ALL "
+                         "SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''");
 }
 
 absl::Status Store::CheckFiles() {
@@ -103,109 +101,82 @@ absl::Status Store::SetAside(const std::string& name) {
   return absl::OkStatus();
 }
 
-void Store::Remove(const std::vector<std::string>& names) {
-  // The small updates of a round share a file.
-  for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
+absl::Status Store::Transact(const std::function<absl::Status()>& change) {
+  forgotten_.clear();
+  RETURN_IF_ERROR(AskHook(hook_, StoreStep::kBegin));
+  const auto change_all = [&]() -> absl::Status {
+    RETURN_IF_ERROR(change());
+    return AskHook(hook_, StoreStep::kCommit);
+  };
+  RETURN_IF_ERROR(database_.Transact(change_all));
+  for (const std::string& name : forgotten_) {
     if (name.empty() || !AskHook(hook_, StoreStep::kRemoveFile).ok()) continue;
     // The next Open removes what stays.
     unlink((folder_ + "/" + name).c_str());
   }
-}
-
-absl::StatusOr<Transaction> Store::Begin() {
-  RETURN_IF_ERROR(AskHook(hook_, StoreStep::kBegin));
-  return Transaction::Begin(database_);
+  return absl::OkStatus();
 }
 
 template <typename... Values>
-absl::StatusOr<Statement> Store::Change(std::string_view sql, const Values&... values) {
+absl::Status Store::Change(std::string_view sql, const Values&... values) {
   RETURN_IF_ERROR(AskHook(hook_, StoreStep::kChangeRow));
-  return database_.Prepare(sql, values...);
-}
-
-absl::Status Store::Commit(Transaction& transaction) {
-  RETURN_IF_ERROR(AskHook(hook_, StoreStep::kCommit));
-  return transaction.Commit();
+  const auto forget = [this](const Row& row) {
+    forgotten_.insert({row.Bytes(0), row.Bytes(1)});
+    return true;
+  };
+  return database_.Query(forget, sql, values...).status();
 }
 
 absl::Status Store::InsertModel(std::string_view run, const ModelRecord& model) {
   const FileFacts& file = model.file;
   const FileFacts& state = model.strategy_state;
-  ASSIGN_OR_RETURN(Statement insert,
-                   Change("INSERT INTO model VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", run, model.round,
-                          Blob{model.sha256}, model.element_count, model.created_unix_ns, file.name,
-                          file.bytes, file.crc32c, state.name, state.bytes, state.crc32c));
-  return insert.Run();
+  return Change("INSERT INTO model VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", run, model.round,
+                Blob{model.sha256}, model.element_count, model.created_unix_ns, file.name, file.bytes,
+                file.crc32c, state.name, state.bytes, state.crc32c);
 }
 
 absl::Status Store::InsertHistory(std::string_view run, const HistoryRecord& line, bool committed) {
-  ASSIGN_OR_RETURN(
-      Statement insert,
-      Change("INSERT INTO history (run, revision, round, committed, evaluated, document) "
-             "SELECT ?1, coalesce(max(revision), 0) + 1, ?2, ?3, 0, ?4 FROM history WHERE run = ?1",
-             run, line.round, committed, Blob{line.document}));
-  return insert.Run();
+  return Change(
+      "INSERT INTO history (run, revision, round, committed, evaluated, document) "
+      "SELECT ?1, coalesce(max(revision), 0) + 1, ?2, ?3, 0, ?4 FROM history WHERE run = ?1",
+      run, line.round, committed, Blob{line.document});
 }
 
 absl::Status Store::UpdateRun(std::string_view run, std::string_view document,
                               std::optional<std::uint32_t> model_round) {
   const std::int64_t round = model_round ? std::int64_t{*model_round} : -1;
-  ASSIGN_OR_RETURN(
-      Statement update,
-      Change("UPDATE run SET document = ?2, model_round = IIF(?3 < 0, model_round, ?3) WHERE name = ?1", run,
-             Blob{document}, round));
-  return update.Run();
+  return Change("UPDATE run SET document = ?2, model_round = IIF(?3 < 0, model_round, ?3) WHERE name = ?1",
+                run, Blob{document}, round);
 }
 
-template <typename... Values>
-absl::StatusOr<std::vector<std::string>> Store::Forget(std::string_view sql, const Values&... values) {
-  ASSIGN_OR_RETURN(Statement erase, Change(sql, values...));
-  std::vector<std::string> names;
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool found, erase.Step());
-    if (!found) return names;
-    names.push_back(erase.Bytes(0));
-    names.push_back(erase.Bytes(1));
-  }
-}
-
-absl::Status Store::EndRound(Transaction transaction, std::string_view run, std::string_view document,
-                             std::optional<std::uint32_t> model_round,
-                             const std::vector<std::string>& forgotten_models) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> submissions,
-                   Forget("DELETE FROM submission WHERE run = ? RETURNING file, ''", run));
-  RETURN_IF_ERROR(UpdateRun(run, document, model_round));
-  RETURN_IF_ERROR(Commit(transaction));
-  Remove(submissions);
-  Remove(forgotten_models);
-  logs_.erase(std::string(run));
-  return absl::OkStatus();
+absl::Status Store::EndRound(std::string_view run, std::string_view document,
+                             std::optional<std::uint32_t> model_round) {
+  RETURN_IF_ERROR(Change("DELETE FROM submission WHERE run = ? RETURNING file, ''", run));
+  logs_.erase(std::string(run));  // even if the transaction fails: the next update begins another one
+  return UpdateRun(run, document, model_round);
 }
 
 absl::StatusOr<std::vector<RunRecord>> Store::Runs() {
-  ASSIGN_OR_RETURN(Statement runs,
-                   database_.Prepare("SELECT name, config, document, started_unix_ns, model_round FROM run "
-                                     "ORDER BY started_unix_ns, name"));
-  return runs.Rows([](const Statement& row) {
+  const auto read = [](const Row& row) {
     return RunRecord{row.Bytes(0), row.Bytes(1), row.Bytes(2), row.Number(3), row.Number<std::uint32_t>(4)};
-  });
+  };
+  return database_.Query(read,
+                         "SELECT name, config, document, started_unix_ns, model_round FROM run "
+                         "ORDER BY started_unix_ns, name");
 }
 
 absl::Status Store::AddRun(const RunRecord& run, ModelRecord model, DurableFile file) {
   RETURN_IF_ERROR(file.Commit());
   model.file = file.facts();
-  ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  ASSIGN_OR_RETURN(Statement insert, Change("INSERT INTO run VALUES (?, ?, ?, ?, ?)", run.name, run.config,
-                                            Blob{run.document}, run.started_unix_ns, run.model_round));
-  RETURN_IF_ERROR(insert.Run());
-  RETURN_IF_ERROR(InsertModel(run.name, model));
-  return Commit(transaction);
+  return Transact([&]() -> absl::Status {
+    RETURN_IF_ERROR(Change("INSERT INTO run VALUES (?, ?, ?, ?, ?)", run.name, run.config, Blob{run.document},
+                           run.started_unix_ns, run.model_round));
+    return InsertModel(run.name, model);
+  });
 }
 
 absl::Status Store::SaveDocument(std::string_view run, std::string_view document) {
-  ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  RETURN_IF_ERROR(UpdateRun(run, document, std::nullopt));
-  return Commit(transaction);
+  return Transact([&] { return UpdateRun(run, document, std::nullopt); });
 }
 
 absl::StatusOr<DurableFile> Store::NewSubmission() {
@@ -239,33 +210,34 @@ absl::StatusOr<std::vector<FileFacts>> Store::Stage(std::string_view run, std::s
 }
 
 absl::Status Store::AddSubmissions(std::string_view run, std::span<const SubmissionRecord> submissions) {
-  ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  ASSIGN_OR_RETURN(Statement insert,
-                   Change("INSERT INTO submission (run, node, document, file, bytes, crc32c, offset) "
-                          "VALUES (?, ?, ?, ?, ?, ?, ?)"));
-  for (const SubmissionRecord& each : submissions) {
-    const FileFacts& file = each.file;
-    insert.Bind(run, each.node, Blob{each.document}, file.name, file.bytes, file.crc32c, file.offset);
-    RETURN_IF_ERROR(insert.Run());
-  }
-  return Commit(transaction);
+  return Transact([&]() -> absl::Status {
+    for (const SubmissionRecord& each : submissions) {
+      const FileFacts& file = each.file;
+      RETURN_IF_ERROR(
+          Change("INSERT INTO submission (run, node, document, file, bytes, crc32c, offset) "
+                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                 run, each.node, Blob{each.document}, file.name, file.bytes, file.crc32c, file.offset));
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<std::vector<SubmissionRecord>> Store::Submissions(std::string_view run) {
-  ASSIGN_OR_RETURN(Statement submissions,
-                   database_.Prepare("SELECT file, bytes, crc32c, offset, node, document FROM submission "
-                                     "WHERE run = ? ORDER BY number",
-                                     run));
-  return submissions.Rows([](const Statement& row) {
+  const auto read = [](const Row& row) {
     return SubmissionRecord{row.Bytes(4), row.Bytes(5), ReadPart(row)};
-  });
+  };
+  return database_.Query(read,
+                         "SELECT file, bytes, crc32c, offset, node, document FROM submission "
+                         "WHERE run = ? ORDER BY number",
+                         run);
 }
 
 absl::Status Store::DropSubmissions(std::string_view run, std::string_view document,
                                     const HistoryRecord& line) {
-  ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  RETURN_IF_ERROR(InsertHistory(run, line, false));
-  return EndRound(std::move(transaction), run, document, std::nullopt);
+  return Transact([&]() -> absl::Status {
+    RETURN_IF_ERROR(InsertHistory(run, line, false));
+    return EndRound(run, document, std::nullopt);
+  });
 }
 
 absl::StatusOr<DurableFile> Store::NewModel(std::string_view run, std::uint32_t round) {
@@ -285,70 +257,68 @@ absl::Status Store::CommitRound(std::string_view run, std::string_view document,
     RETURN_IF_ERROR(strategy_state->Commit());
     model.strategy_state = strategy_state->facts();
   }
-  ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  RETURN_IF_ERROR(InsertModel(run, model));
-  RETURN_IF_ERROR(InsertHistory(run, line, true));
-  std::vector<std::string> forgotten;
-  if (keep_models > 0) {
-    ASSIGN_OR_RETURN(forgotten,
-                     Forget("DELETE FROM model WHERE run = ?1 AND round > 0 AND round NOT IN "
-                            "(SELECT round FROM model WHERE run = ?1 ORDER BY round DESC LIMIT ?2) "
-                            "RETURNING file, state_file",
-                            run, keep_models));
-  }
-  return EndRound(std::move(transaction), run, document, model.round, forgotten);
+  return Transact([&]() -> absl::Status {
+    RETURN_IF_ERROR(InsertModel(run, model));
+    RETURN_IF_ERROR(InsertHistory(run, line, true));
+    if (keep_models > 0) {
+      RETURN_IF_ERROR(
+          Change("DELETE FROM model WHERE run = ?1 AND round > 0 AND round NOT IN "
+                 "(SELECT round FROM model WHERE run = ?1 ORDER BY round DESC LIMIT ?2) "
+                 "RETURNING file, state_file",
+                 run, keep_models));
+    }
+    return EndRound(run, document, model.round);
+  });
 }
 
 absl::Status Store::ReplaceModels(std::string_view run, std::string_view document, ModelRecord model,
                                   DurableFile file) {
   RETURN_IF_ERROR(file.Commit());
   model.file = file.facts();
-  ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  ASSIGN_OR_RETURN(
-      const std::vector<std::string> earlier,
-      Forget("DELETE FROM model WHERE run = ? AND round != ? RETURNING file, state_file", run, model.round));
-  RETURN_IF_ERROR(InsertModel(run, model));
-  RETURN_IF_ERROR(UpdateRun(run, document, model.round));
-  RETURN_IF_ERROR(Commit(transaction));
-  Remove(earlier);
-  return absl::OkStatus();
+  return Transact([&]() -> absl::Status {
+    RETURN_IF_ERROR(Change("DELETE FROM model WHERE run = ? AND round != ? RETURNING file, state_file", run,
+                           model.round));
+    RETURN_IF_ERROR(InsertModel(run, model));
+    return UpdateRun(run, document, model.round);
+  });
 }
 
 absl::Status Store::RollBack(std::string_view run, std::uint32_t round, std::string_view document,
                              const HistoryRecord& line) {
   RETURN_IF_ERROR(Model(run, round).status());
-  ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  RETURN_IF_ERROR(InsertHistory(run, line, false));
-  return EndRound(std::move(transaction), run, document, round);
+  return Transact([&]() -> absl::Status {
+    RETURN_IF_ERROR(InsertHistory(run, line, false));
+    return EndRound(run, document, round);
+  });
 }
 
 absl::Status Store::AmendHistory(std::string_view run, std::uint32_t round, std::string_view document) {
-  ASSIGN_OR_RETURN(Transaction transaction, Begin());
-  ASSIGN_OR_RETURN(Statement update, Change("UPDATE history SET document = ?1, evaluated = 1, revision = "
-                                            "(SELECT max(revision) + 1 FROM history WHERE run = ?2) "
-                                            "WHERE run = ?2 AND round = ?3 AND committed = 1",
-                                            Blob{document}, run, round));
-  RETURN_IF_ERROR(update.Run());
-  return Commit(transaction);
+  return Transact([&] {
+    return Change(
+        "UPDATE history SET document = ?1, evaluated = 1, revision = "
+        "(SELECT max(revision) + 1 FROM history WHERE run = ?2) "
+        "WHERE run = ?2 AND round = ?3 AND committed = 1",
+        Blob{document}, run, round);
+  });
 }
 
 absl::StatusOr<std::string> Store::CommittedLine(std::string_view run, std::uint32_t round) {
   ASSIGN_OR_RETURN(
-      Statement line,
-      database_.Prepare("SELECT document FROM history WHERE run = ? AND round = ? AND committed = 1", run,
-                        round));
-  ASSIGN_OR_RETURN(const bool found, line.Step());
-  if (found) return line.Bytes(0);
+      std::vector<std::string> lines,
+      database_.Query([](const Row& row) { return row.Bytes(0); },
+                      "SELECT document FROM history WHERE run = ? AND round = ? AND committed = 1", run,
+                      round));
+  if (!lines.empty()) return std::move(lines.front());
   return absl::NotFoundError(fmt::format("run \"{}\": round {} is not committed", run, round));
 }
 
 absl::StatusOr<ModelRecord> Store::Model(std::string_view run, std::uint32_t round) {
   ASSIGN_OR_RETURN(
-      Statement model,
-      database_.Prepare(fmt::format("SELECT {} FROM model WHERE run = ? AND round = ?", kModelColumns), run,
-                        round));
-  ASSIGN_OR_RETURN(const bool found, model.Step());
-  if (found) return ReadModel(model);
+      std::vector<ModelRecord> models,
+      database_.Query(ReadModel,
+                      fmt::format("SELECT {} FROM model WHERE run = ? AND round = ?", kModelColumns), run,
+                      round));
+  if (!models.empty()) return std::move(models.front());
   return absl::NotFoundError(fmt::format("run \"{}\": the model of round {} is not kept", run, round));
 }
 

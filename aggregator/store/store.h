@@ -11,9 +11,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,24 +92,20 @@ class Store {
   absl::Status CheckFiles();
   absl::Status SetAside(const std::string& name);
   absl::StatusOr<std::vector<FileFacts>> NamedFiles();
-  void Remove(const std::vector<std::string>& names);
 
-  absl::StatusOr<Transaction> Begin();
-  absl::Status Commit(Transaction& transaction);
+  // Commits all of `change`, or nothing; then removes the files that it forgot.
+  absl::Status Transact(const std::function<absl::Status()>& change);
+  // For `change`: a statement that changes rows. A DELETE returns the names of two files that it forgets.
   template <typename... Values>
-  absl::StatusOr<Statement> Change(std::string_view sql, const Values&... values);
-  // Runs a DELETE that returns the names of two files.
-  template <typename... Values>
-  absl::StatusOr<std::vector<std::string>> Forget(std::string_view sql, const Values&... values);
+  absl::Status Change(std::string_view sql, const Values&... values);
   absl::Status InsertModel(std::string_view run, const ModelRecord& model);
   absl::Status InsertHistory(std::string_view run, const HistoryRecord& line, bool committed);
   // nullopt: the model stays.
   absl::Status UpdateRun(std::string_view run, std::string_view document,
                          std::optional<std::uint32_t> model_round);
-  // Forgets the submissions, updates the run and commits; then removes the files that nothing names any more.
-  absl::Status EndRound(Transaction transaction, std::string_view run, std::string_view document,
-                        std::optional<std::uint32_t> model_round,
-                        const std::vector<std::string>& forgotten_models = {});
+  // For `change`: forgets the submissions and updates the run.
+  absl::Status EndRound(std::string_view run, std::string_view document,
+                        std::optional<std::uint32_t> model_round);
 
   std::string folder_;
   Descriptor lock_;
@@ -115,6 +113,7 @@ class Store {
   StoreStepHook hook_;
   std::vector<std::string> orphans_;
   std::atomic<std::uint64_t> next_submission_ = 0;
+  std::set<std::string> forgotten_;  // files of this transaction; the small updates of a round share one
   std::map<std::string, UpdateLog, std::less<>> logs_;  // the logs of the present rounds, by run
 };
 

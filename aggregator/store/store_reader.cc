@@ -20,15 +20,14 @@ absl::StatusOr<std::vector<HistoryRecord>> StoreReader::Lines(std::string_view c
                                                               std::string_view run, std::int64_t bound,
                                                               std::size_t count) const {
   const runtime::MutexLock lock(mutex_);
-  ASSIGN_OR_RETURN(
-      Statement lines,
-      database_.Prepare(
-          fmt::format("SELECT number, revision, round, document FROM history WHERE run = ?1 AND {} LIMIT ?3",
-                      condition),
-          run, bound, count));
-  return lines.Rows([](const Statement& row) {
+  const auto read = [](const Row& row) {
     return HistoryRecord{row.Number(0), row.Number(1), row.Number<std::uint32_t>(2), row.Bytes(3)};
-  });
+  };
+  return database_.Query(
+      read,
+      fmt::format("SELECT number, revision, round, document FROM history WHERE run = ?1 AND {} LIMIT ?3",
+                  condition),
+      run, bound, count);
 }
 
 absl::StatusOr<std::vector<HistoryRecord>> StoreReader::LinesBefore(std::string_view run, std::int64_t number,
@@ -54,12 +53,10 @@ absl::StatusOr<std::optional<HistoryRecord>> StoreReader::Last(std::string_view 
 absl::StatusOr<std::vector<ModelRecord>> StoreReader::Models(std::string_view run, std::uint32_t round,
                                                              std::size_t count) const {
   const runtime::MutexLock lock(mutex_);
-  ASSIGN_OR_RETURN(Statement models,
-                   database_.Prepare(
-                       fmt::format("SELECT {} FROM model WHERE run = ? AND round >= ? ORDER BY round LIMIT ?",
-                                   kModelColumns),
-                       run, round, count));
-  return models.Rows(ReadModel);
+  return database_.Query(
+      ReadModel,
+      fmt::format("SELECT {} FROM model WHERE run = ? AND round >= ? ORDER BY round LIMIT ?", kModelColumns),
+      run, round, count);
 }
 
 }  // namespace tributary::store

@@ -36,22 +36,18 @@ CREATE INDEX history_evaluated ON history (run, number) WHERE evaluated = 1;
 
 // 0 if there is no row.
 absl::StatusOr<std::int64_t> FirstNumber(Database& database, std::string_view sql) {
-  ASSIGN_OR_RETURN(Statement statement, database.Prepare(sql));
-  ASSIGN_OR_RETURN(const bool found, statement.Step());
-  return found ? statement.Number(0) : 0;
+  ASSIGN_OR_RETURN(const std::vector<std::int64_t> numbers,
+                   database.Query([](const Row& row) { return row.Number(0); }, sql));
+  return numbers.empty() ? 0 : numbers.front();
 }
 
-}  // namespace
-
-absl::Status PrepareTables(Database& database) {
-  ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
+absl::Status CreateOrCheck(Database& database) {
   ASSIGN_OR_RETURN(const std::int64_t tables,
                    FirstNumber(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'"));
   if (tables == 0) {
     ASSIGN_OR_RETURN(const std::int64_t others, FirstNumber(database, "SELECT count(*) FROM sqlite_schema"));
     if (others != 0) return absl::FailedPreconditionError("the database is no store's; nothing was changed");
-    RETURN_IF_ERROR(database.Execute(kTables));
-    return transaction.Commit();
+    return database.Execute(kTables);
   }
   ASSIGN_OR_RETURN(const std::int64_t version, FirstNumber(database, "SELECT version FROM schema_version"));
   if (version == kVersion) return absl::OkStatus();
@@ -61,11 +57,17 @@ absl::Status PrepareTables(Database& database) {
       version, kVersion));
 }
 
-FileFacts ReadFacts(const Statement& row, int column) {
+}  // namespace
+
+absl::Status PrepareTables(Database& database) {
+  return database.Transact([&database] { return CreateOrCheck(database); });
+}
+
+FileFacts ReadFacts(const Row& row, int column) {
   return {row.Bytes(column), row.Number<std::uint64_t>(column + 1), row.Number<std::uint32_t>(column + 2)};
 }
 
-ModelRecord ReadModel(const Statement& row) {
+ModelRecord ReadModel(const Row& row) {
   return {row.Number<std::uint32_t>(0),
           row.Bytes(1),
           row.Number<std::uint64_t>(2),

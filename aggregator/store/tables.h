@@ -13,12 +13,12 @@ namespace tributary::store {
 absl::Status PrepareTables(Database& database);
 
 // From three columns: file, bytes, crc32c.
-FileFacts ReadFacts(const Statement& row, int column);
+FileFacts ReadFacts(const Row& row, int column);
 
 inline constexpr std::string_view kModelColumns =
     "round, sha256, element_count, created_unix_ns, file, bytes, crc32c, state_file, state_bytes, "
     "state_crc32c";
 // From kModelColumns.
-ModelRecord ReadModel(const Statement& row);
+ModelRecord ReadModel(const Row& row);
 
 }  // namespace tributary::store
