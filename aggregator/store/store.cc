@@ -50,15 +50,13 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, St
   return store;
 }
 
-absl::StatusOr<std::vector<FileFacts>> Store::NamedFiles() {
-  return database_.Query(ReadPart,
-                         "SELECT file, bytes, crc32c, 0 FROM model UNION ALL "
-                         "SELECT file, bytes, crc32c, offset FROM submission UNION ALL "
-                         "SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''");
-}
-
 absl::Status Store::CheckFiles() {
-  ASSIGN_OR_RETURN(const std::vector<FileFacts> named, NamedFiles());
+  ASSIGN_OR_RETURN(
+      const std::vector<FileFacts> named,
+      database_.Query(ReadPart,
+                      "SELECT file, bytes, crc32c, 0 FROM model UNION ALL "
+                      "SELECT file, bytes, crc32c, offset FROM submission UNION ALL "
+                      "SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''"));
   std::set<std::string> known;
   for (const FileFacts& file : named) {
     // Checks sizes here; contents are checked when they are read.

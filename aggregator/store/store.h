@@ -91,7 +91,6 @@ class Store {
   Store(std::string folder, Descriptor lock, Database database, StoreStepHook hook);
   absl::Status CheckFiles();
   absl::Status SetAside(const std::string& name);
-  absl::StatusOr<std::vector<FileFacts>> NamedFiles();
 
   // Commits all of `change`, or nothing; then removes the files that it forgot.
   absl::Status Transact(const std::function<absl::Status()>& change);
