@@ -82,20 +82,6 @@ SiteSettings ReadSite(const config::ConfigSection& section) {
   fusion.name = section.RequiredName("name", "unique; nodes give the same");
   fusion.dimension = static_cast<std::uint32_t>(section.Integer("dimension", 2, {1, 3}, "of the tuples"));
   fusion.leaves = section.Texts("sources", "required; the leaf sources of a complete slot");
-  if (fusion.leaves.empty() || fusion.leaves.size() > fusion::kMaxLeaves) {
-    section.Fault("sources", fmt::format("expected the names of 1 to {} sources", fusion::kMaxLeaves));
-  }
-  std::set<std::string_view> names;
-  for (const std::string& leaf : fusion.leaves) {
-    if (!names.insert(leaf).second) section.Fault("sources", fmt::format("\"{}\" is named twice", leaf));
-    // What no hello may carry can never report.
-    constexpr std::size_t kMaxNameBytes = 128;
-    const bool controls = std::any_of(leaf.begin(), leaf.end(), absl::ascii_iscntrl);
-    if (leaf.empty() || leaf.size() > kMaxNameBytes || controls) {
-      section.Fault("sources",
-                    fmt::format("expected names of 1 to {} bytes without control characters", kMaxNameBytes));
-    }
-  }
   fusion.max_subjects = static_cast<std::uint32_t>(
       section.Integer("max_subjects", 64, {1, 4096}, "in one frame; a frame with more is refused"));
   fusion.slot = ReadSlot(section);
@@ -109,9 +95,7 @@ SiteSettings ReadSite(const config::ConfigSection& section) {
                       "rounded up to a power of two"));
   fusion.tuning = ReadTuning(section, fusion.slot);
   site.model_sha256 = ReadDigest(section);
-  // What the engine alone can judge; the single faults above name their key.
-  if (absl::Status status = fusion::Validate(fusion); !status.ok())
-    section.Fault("", std::string(status.message()));
+  for (const fusion::SettingFault& fault : fusion::FaultsOf(fusion)) section.Fault(fault.key, fault.message);
   return site;
 }
 

@@ -52,14 +52,7 @@ class ParentLink final : public publish::SlotSink {
     // Held during the offer, which does not block: frames of one source go up in order.
     const runtime::MutexLock lock(mutex_);
     for (const estimate::FusedSlot& slot : slots) {
-      frame_.epoch = slot.epoch;
-      frame_.captured_unix_ns = slot.captured_unix_ns;
-      frame_.revision = slot.revision;
-      frame_.dimension = slot.dimension;
-      frame_.subjects = slot.subjects;
-      frame_.means = slot.means;
-      frame_.cholesky = slot.cholesky;
-      frame_.contributors = slot.contributors;
+      static_cast<estimate::SlotTuples&>(frame_) = slot;
       uplink_->Offer(frame_);
     }
   }

@@ -14,18 +14,18 @@ class ConsistencyMonitor {
   // The limit of a single tuple's contribution, so that an outlier does not dominate a whole window.
   static constexpr double kLargest = 1e4;
 
-  ConsistencyMonitor(std::uint32_t dimension, std::uint32_t window_tuples)
-      : dimension_(dimension), largest_(kLargest * dimension), window_tuples_(window_tuples) {}
+  // Time constant of the exponential mean.
+  static constexpr double kWindowTuples = 4096;
 
-  // Time constant of the exponential mean; the present mean is kept.
-  void SetWindow(std::uint32_t tuples) { window_tuples_ = tuples; }
+  explicit ConsistencyMonitor(std::uint32_t dimension)
+      : dimension_(dimension), largest_(kLargest * dimension) {}
 
   // Innovations of one source in one slot: their sum (each at most Bounded) and number.
   void Add(std::uint32_t source, double sum, std::size_t count) {
     if (count == 0) return;
     if (source >= averages_.size()) averages_.resize(source + 1);
     Average& average = averages_[source];
-    const double kept = std::max(0.0, 1 - static_cast<double>(count) / window_tuples_);
+    const double kept = std::max(0.0, 1 - static_cast<double>(count) / kWindowTuples);
     average.sum = kept * average.sum + sum / dimension_;
     average.weight = kept * average.weight + static_cast<double>(count);
   }
@@ -47,7 +47,6 @@ class ConsistencyMonitor {
 
   const double dimension_;
   const double largest_;
-  double window_tuples_;
   std::vector<Average> averages_;  // by source
 };
 

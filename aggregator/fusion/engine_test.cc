@@ -337,7 +337,7 @@ TEST_F(FusionEngineTest, ConfigurationNamesEveryFault) {
   site_.tuning.deadline_ns = 0;
   const std::string message(FusionEngine::Create(site_).status().message());
   for (const char* part :
-       {"dimension is 4", "'north' is listed twice", "window of 8", "gate probability", "deadline"}) {
+       {"dimension is 4", "\"north\" is named twice", "window of 8", "gate probability", "deadline"}) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
   }
 }
@@ -346,11 +346,11 @@ TEST_F(FusionEngineTest, AFaultyReconfigurationChangesNothing) {
   Start();
   FusionTuning tuning = site_.tuning;
   tuning.deadline_ns = 7 * kMs;
-  tuning.consistency_window = 0;
+  tuning.gate_probability = 1.5;
   EXPECT_FALSE(engine_->Reconfigure(tuning).ok());
   Offer("north", Frame(kEpoch, {1.0f}));
   EXPECT_EQ(engine_->NextDeadline(), 5 * kMs);
-  tuning.consistency_window = 10;
+  tuning.gate_probability = 0.9;
   EXPECT_TRUE(engine_->Reconfigure(tuning).ok());
   EXPECT_EQ(engine_->NextDeadline(), 7 * kMs);
 }

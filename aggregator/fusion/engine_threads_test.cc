@@ -40,7 +40,7 @@ TEST_F(EngineThreadsTest, EveryTupleHasOneEndWhoeverBroughtIt) {
         EXPECT_EQ(engine_->sources().size(), 4u);
         EXPECT_EQ(engine_->leaves().size(), 4u);
         FusionTuning tuning = site_.tuning;
-        tuning.consistency_window = 100;
+        tuning.deadline_ns += 1;
         EXPECT_TRUE(engine_->Reconfigure(tuning).ok());
       }
     });

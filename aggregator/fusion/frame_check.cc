@@ -92,11 +92,18 @@ std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
                  absl::StrCat("subjects lists ", *twice, " twice, must be distinct")};
 }
 
+void KeepRows(std::span<const std::uint32_t> rows, estimate::SlotTuples& tuples) {
+  if (tuples.subjects.empty()) return;
+  KeepRows(rows, tuples.contributors.size() / tuples.subjects.size(), tuples.contributors);
+  KeepRows(rows, 1, tuples.subjects);
+  KeepRows(rows, tuples.dimension, tuples.means);
+  KeepRows(rows, estimate::TriangleSize(tuples.dimension), tuples.cholesky);
+}
+
 std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame) {
   const std::size_t n = frame.subjects.size();
   const std::size_t d = frame.dimension;
   const std::size_t triangle = estimate::TriangleSize(d);
-  const std::size_t words = n == 0 ? 0 : frame.contributors.size() / n;
   Refusal not_finite{RefusalReason::kNotFinite, "means or cholesky has a value that is NaN or infinite"};
   Refusal not_positive{RefusalReason::kNotPositive, "cholesky has a diagonal element that is not positive"};
 
@@ -113,10 +120,7 @@ std::vector<Refusal> RemoveUnsoundTuples(estimate::TupleFrame& frame) {
       sound.push_back(row);
     }
   }
-  KeepRows(sound, 1, frame.subjects);
-  KeepRows(sound, d, frame.means);
-  KeepRows(sound, triangle, frame.cholesky);
-  KeepRows(sound, words, frame.contributors);
+  KeepRows(sound, frame);
 
   std::vector<Refusal> refusals;
   if (!not_finite.subjects.empty()) refusals.push_back(std::move(not_finite));

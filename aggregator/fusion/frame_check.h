@@ -40,5 +40,6 @@ void KeepRows(std::span<const std::uint32_t> rows, std::size_t width, std::vecto
   }
   values.erase(end, values.end());
 }
+void KeepRows(std::span<const std::uint32_t> rows, estimate::SlotTuples& tuples);
 
 }  // namespace tributary::fusion

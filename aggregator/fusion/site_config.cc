@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -15,32 +16,41 @@ constexpr std::int64_t kSmallestDefaultWindow = 16;
 constexpr std::uint32_t kLargestWindow = 1u << 20;
 constexpr std::uint32_t kMostSubjects = 65'536;
 
-absl::Status ToStatus(const std::vector<std::string>& faults) {
+// What no hello may carry can never report.
+constexpr std::size_t kMaxNameBytes = 128;
+
+absl::Status ToStatus(const std::vector<SettingFault>& faults) {
   if (faults.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(faults, "; "));
+  return absl::InvalidArgumentError(absl::StrJoin(
+      faults, "; ", [](std::string* out, const SettingFault& fault) { *out += fault.message; }));
 }
 
-std::vector<std::string> Faults(const FusionTuning& tuning) {
-  std::vector<std::string> faults;
+template <typename... Parts>
+void Add(std::vector<SettingFault>& faults, std::string_view key, const Parts&... parts) {
+  faults.push_back({key, absl::StrCat(parts...)});
+}
+
+std::vector<SettingFault> FaultsOf(const FusionTuning& tuning) {
+  std::vector<SettingFault> faults;
   if (tuning.deadline_ns <= 0) {
-    faults.push_back(absl::StrCat("deadline is ", tuning.deadline_ns, " ns, must be positive"));
+    Add(faults, "deadline_ms", "deadline is ", tuning.deadline_ns, " ns, must be positive");
   }
-  if (tuning.gate_probability && !(*tuning.gate_probability > 0 && *tuning.gate_probability < 1)) {
-    faults.push_back(
-        absl::StrCat("gate probability is ", *tuning.gate_probability, ", must lie between 0 and 1"));
+  const double gate = tuning.gate_probability.value_or(0.5);
+  if (!(gate > 0 && gate < 1)) {
+    Add(faults, "gate_probability", "gate probability is ", gate, ", must lie between 0 and 1");
   }
-  if (tuning.track &&
-      !(tuning.track->acceleration_density > 0 && std::isfinite(tuning.track->acceleration_density))) {
-    faults.push_back(absl::StrCat("acceleration density of the track is ", tuning.track->acceleration_density,
-                                  " m²/s³, must be positive and finite"));
+  const double density = tuning.track.value_or(TrackConfig()).acceleration_density;
+  if (!(density > 0 && std::isfinite(density))) {
+    Add(faults, "track", "acceleration density of the track is ", density,
+        " m²/s³, must be positive and finite");
   }
-  if (tuning.consistency_window == 0) faults.push_back("consistency window is 0 tuples, must be at least 1");
   return faults;
 }
 
 }  // namespace
 
-absl::Status Validate(const FusionTuning& tuning) { return ToStatus(Faults(tuning)); }
+absl::Status Validate(const FusionTuning& tuning) { return ToStatus(FaultsOf(tuning)); }
+absl::Status Validate(const SiteConfig& config) { return ToStatus(FaultsOf(config)); }
 
 std::optional<std::int64_t> AdmittedSlots(const SiteConfig& config) {
   if (!config.max_age_ns || !config.max_lead_ns) return std::nullopt;
@@ -57,34 +67,36 @@ std::uint32_t DefaultWindowSlots(const SiteConfig& config) {
   return std::bit_ceil(static_cast<std::uint32_t>(window));
 }
 
-absl::Status Validate(const SiteConfig& config) {
-  std::vector<std::string> faults = Faults(config.tuning);
-  if (config.name.empty()) faults.push_back("the site has no name");
+std::vector<SettingFault> FaultsOf(const SiteConfig& config) {
+  std::vector<SettingFault> faults = FaultsOf(config.tuning);
+  if (config.name.empty()) Add(faults, "name", "the site has no name");
   if (config.dimension < 1 || config.dimension > 3) {
-    faults.push_back(absl::StrCat("dimension is ", config.dimension, ", must be 1, 2 or 3"));
+    Add(faults, "dimension", "dimension is ", config.dimension, ", must be 1, 2 or 3");
   }
   if (config.leaves.empty() || config.leaves.size() > kMaxLeaves) {
-    faults.push_back(absl::StrCat(config.leaves.size(), " leaves, must be 1 to ", kMaxLeaves));
+    Add(faults, "sources", "expected the names of 1 to ", kMaxLeaves, " sources");
   }
-  std::set<std::string> seen;
+  std::set<std::string_view> seen;
   for (const std::string& leaf : config.leaves) {
-    if (leaf.empty()) faults.push_back("a leaf has no name");
-    if (!seen.insert(leaf).second) faults.push_back(absl::StrCat("leaf '", leaf, "' is listed twice"));
+    if (!seen.insert(leaf).second) Add(faults, "sources", "\"", leaf, "\" is named twice");
+    const bool controls = std::any_of(leaf.begin(), leaf.end(), absl::ascii_iscntrl);
+    if (leaf.empty() || leaf.size() > kMaxNameBytes || controls) {
+      Add(faults, "sources", "expected names of 1 to ", kMaxNameBytes, " bytes without control characters");
+    }
   }
   if (config.max_subjects < 1 || config.max_subjects > kMostSubjects) {
-    faults.push_back(absl::StrCat("max subjects is ", config.max_subjects, ", must be 1 to ", kMostSubjects));
+    Add(faults, "max_subjects", "max subjects is ", config.max_subjects, ", must be 1 to ", kMostSubjects);
   }
   if (config.window_slots < 1 || config.window_slots > kLargestWindow) {
-    faults.push_back(
-        absl::StrCat("window is ", config.window_slots, " slots, must be 1 to ", kLargestWindow));
+    Add(faults, "window_slots", "window is ", config.window_slots, " slots, must be 1 to ", kLargestWindow);
   }
-  if (config.max_age_ns.value_or(0) < 0) faults.push_back("max age is negative");
-  if (config.max_lead_ns.value_or(0) < 0) faults.push_back("max lead is negative");
+  if (config.max_age_ns.value_or(0) < 0) Add(faults, "max_age_s", "max age is negative");
+  if (config.max_lead_ns.value_or(0) < 0) Add(faults, "max_lead_s", "max lead is negative");
   if (const auto admitted = AdmittedSlots(config); admitted && *admitted > config.window_slots) {
-    faults.push_back(absl::StrCat("max age and max lead span ", *admitted, " slots of ", config.slot.Text(),
-                                  ", more than the window of ", config.window_slots));
+    Add(faults, "window_slots", "max age and max lead span ", *admitted, " slots of ", config.slot.Text(),
+        ", more than the window of ", config.window_slots);
   }
-  return ToStatus(faults);
+  return faults;
 }
 
 }  // namespace tributary::fusion

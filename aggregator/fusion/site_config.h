@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -61,8 +62,6 @@ struct FusionTuning {
   // wrong.
   std::optional<double> gate_probability;
   std::optional<TrackConfig> track;
-  // Tuples over which a source's consistency is averaged (time constant of an exponential mean).
-  std::uint32_t consistency_window = 4096;
 };
 
 struct SiteConfig {
@@ -88,6 +87,13 @@ struct SiteConfig {
 std::optional<std::int64_t> AdmittedSlots(const SiteConfig& config);
 // The smallest sufficient power of two; 8192 for an unlimited span, 16 to 2^20.
 std::uint32_t DefaultWindowSlots(const SiteConfig& config);
+
+// A setting that is wrong: its key in [[site]], and why.
+struct SettingFault {
+  std::string_view key;
+  std::string message;
+};
+std::vector<SettingFault> FaultsOf(const SiteConfig& config);
 
 // InvalidArgument, naming every fault.
 absl::Status Validate(const SiteConfig& config);

@@ -50,12 +50,11 @@ void WriteRow(const SubjectEstimate<D>& estimate, std::size_t row, estimate::Fus
 SlotFusion::SlotFusion(const SiteConfig& site)
     : dimension_(site.dimension),
       contributor_words_(static_cast<std::uint32_t>(LeafWords(site.leaves.size()))),
-      monitor_(site.dimension, site.tuning.consistency_window) {
+      monitor_(site.dimension) {
   Configure(site.tuning);
 }
 
 void SlotFusion::Configure(const FusionTuning& tuning) {
-  monitor_.SetWindow(tuning.consistency_window);
   method_ = tuning.method;
   gate_.reset();
   if (tuning.gate_probability)
@@ -266,11 +265,8 @@ void SlotFusion::RemoveUnusable(estimate::FusedSlot& out) {
   }
   tally_.unusable += out.subjects.size() - kept_.size();
   if (kept_.size() == out.subjects.size()) return;
-  KeepRows(kept_, 1, out.subjects);
+  KeepRows(kept_, out);
   KeepRows(kept_, 1, out.consistency);
-  KeepRows(kept_, d, out.means);
-  KeepRows(kept_, triangle, out.cholesky);
-  KeepRows(kept_, contributor_words_, out.contributors);
 }
 
 }  // namespace tributary::fusion

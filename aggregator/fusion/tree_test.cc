@@ -30,13 +30,8 @@ class TreeTest : public FusionFixture {
 
   static estimate::TupleFrame AsFrame(const estimate::FusedSlot& slot, bool with_contributors) {
     estimate::TupleFrame frame;
-    frame.epoch = slot.epoch;
-    frame.captured_unix_ns = slot.captured_unix_ns;
-    frame.dimension = slot.dimension;
-    frame.subjects = slot.subjects;
-    frame.means = slot.means;
-    frame.cholesky = slot.cholesky;
-    if (with_contributors) frame.contributors = slot.contributors;
+    static_cast<estimate::SlotTuples&>(frame) = slot;
+    if (!with_contributors) frame.contributors.clear();
     return frame;
   }
 

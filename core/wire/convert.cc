@@ -21,26 +21,26 @@ void CopyFromWire(const Field& field, Values& values) {
 }
 
 // What a frame and a fused slot share.
-template <typename Estimates, typename Message>
-void EstimatesToWire(const Estimates& estimates, Message& wire) {
-  wire.set_epoch(estimates.epoch);
-  wire.set_captured_unix_ns(estimates.captured_unix_ns);
-  wire.set_revision(estimates.revision);
-  CopyToWire(estimates.subjects, wire.mutable_subjects());
-  CopyToWire(estimates.means, wire.mutable_means());
-  CopyToWire(estimates.cholesky, wire.mutable_cholesky());
-  CopyToWire(estimates.contributors, wire.mutable_contributors());
+template <typename Message>
+void TuplesToWire(const estimate::SlotTuples& tuples, Message& wire) {
+  wire.set_epoch(tuples.epoch);
+  wire.set_captured_unix_ns(tuples.captured_unix_ns);
+  wire.set_revision(tuples.revision);
+  CopyToWire(tuples.subjects, wire.mutable_subjects());
+  CopyToWire(tuples.means, wire.mutable_means());
+  CopyToWire(tuples.cholesky, wire.mutable_cholesky());
+  CopyToWire(tuples.contributors, wire.mutable_contributors());
 }
 
-template <typename Message, typename Estimates>
-void EstimatesFromWire(const Message& wire, Estimates& estimates) {
-  estimates.epoch = wire.epoch();
-  estimates.captured_unix_ns = wire.captured_unix_ns();
-  estimates.revision = wire.revision();
-  CopyFromWire(wire.subjects(), estimates.subjects);
-  CopyFromWire(wire.means(), estimates.means);
-  CopyFromWire(wire.cholesky(), estimates.cholesky);
-  CopyFromWire(wire.contributors(), estimates.contributors);
+template <typename Message>
+void TuplesFromWire(const Message& wire, estimate::SlotTuples& tuples) {
+  tuples.epoch = wire.epoch();
+  tuples.captured_unix_ns = wire.captured_unix_ns();
+  tuples.revision = wire.revision();
+  CopyFromWire(wire.subjects(), tuples.subjects);
+  CopyFromWire(wire.means(), tuples.means);
+  CopyFromWire(wire.cholesky(), tuples.cholesky);
+  CopyFromWire(wire.contributors(), tuples.contributors);
 }
 
 // The values of a field, and how many of them belong to one subject.
@@ -81,7 +81,7 @@ std::optional<std::string> ContributorFault(const v1::Frame& wire, std::size_t l
 void FrameToWire(const estimate::TupleFrame& frame, v1::Frame& wire) {
   wire.set_sequence(frame.sequence);
   wire.set_source(frame.source);
-  EstimatesToWire(frame, wire);
+  TuplesToWire(frame, wire);
 }
 
 std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits& limits,
@@ -103,14 +103,14 @@ std::optional<WireFault> FrameFromWire(const v1::Frame& wire, const FrameLimits&
   frame.sequence = wire.sequence();
   frame.source = wire.source();
   frame.dimension = limits.dimension;
-  EstimatesFromWire(wire, frame);
+  TuplesFromWire(wire, frame);
   return std::nullopt;
 }
 
 void SlotToWire(const estimate::FusedSlot& slot, v1::FusedSlot& wire) {
   wire.set_fused_unix_ns(slot.fused_unix_ns);
   wire.set_dimension(slot.dimension);
-  EstimatesToWire(slot, wire);
+  TuplesToWire(slot, wire);
   CopyToWire(slot.consistency, wire.mutable_consistency());
   CopyToWire(slot.velocities, wire.mutable_velocities());
 }
@@ -146,7 +146,7 @@ absl::Status SlotFromWire(const v1::WatchResponse& wire, std::size_t leaves, Wat
   slot.dimension = fused.dimension();
   slot.contributor_words = static_cast<std::uint32_t>(words);
   slot.skipped_slots = wire.skipped_slots();
-  EstimatesFromWire(fused, slot);
+  TuplesFromWire(fused, slot);
   CopyFromWire(fused.consistency(), slot.consistency);
   CopyFromWire(fused.velocities(), slot.velocities);
   return absl::OkStatus();
