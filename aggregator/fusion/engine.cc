@@ -12,8 +12,14 @@
 namespace tributary::fusion {
 namespace {
 
-std::uint64_t& Of(std::array<std::uint64_t, kRefusalReasons>& counts, RefusalReason reason) {
+std::uint64_t& Of(ReasonCounts& counts, RefusalReason reason) {
   return counts[static_cast<std::size_t>(reason)];
+}
+
+// Null if the source has not reported.
+SlotInput* Find(SlotPayload& payload, SourceHandle source) {
+  const auto found = std::ranges::find(payload.all(), source, &SlotInput::source);
+  return found == payload.all().end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -60,7 +66,7 @@ OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame&
                                                       config_.window_slots, " slots")});
   }
   SlotInput* earlier = nullptr;
-  if (known && slot.payload != Slot::kNone) earlier = ring_.PayloadOf(slot).Find(handle);
+  if (known && slot.payload != nullptr) earlier = Find(*slot.payload, handle);
   const bool repeated = known && slot.reported[handle];
   if (repeated && frame.revision <= (earlier ? earlier->revision : 0)) {
     return Refuse(handle, {RefusalReason::kDuplicate,
@@ -68,7 +74,7 @@ OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame&
                                         source.status.name, "' has been taken")});
   }
   const bool fused = known && slot.state == Slot::State::kFused;
-  if (fused && (tuning_.late == LatePolicy::kCount || slot.payload == Slot::kNone)) {
+  if (fused && (tuning_.late == LatePolicy::kCount || slot.payload == nullptr)) {
     return Refuse(
         handle, {RefusalReason::kLate, absl::StrCat("epoch ", frame.epoch, " was fused without this frame")});
   }
@@ -158,13 +164,12 @@ void FusionEngine::Take(Slot& slot, SourceHandle handle) {
   source.status.last_epoch = std::max(source.status.last_epoch, slot.epoch);
   slot.reported.set(handle);
   slot.covered |= stage_.leaves;
-  SlotPayload& payload = ring_.PayloadOf(slot);
-  if (SlotInput* const earlier = payload.Find(handle)) {
+  if (SlotInput* const earlier = Find(*slot.payload, handle)) {
     ++counters_.frames_replaced;
     counters_.tuples_replaced += earlier->subjects.size();
     std::swap(*earlier, stage_);
   } else {
-    payload.Add(stage_);
+    std::swap(slot.payload->Append(), stage_);
   }
 }
 
@@ -181,7 +186,7 @@ void FusionEngine::Emit(Slot& slot, FusionTime now, FusedSlots& out) {
   fused.epoch = slot.epoch;
   fused.fused_unix_ns = now.unix_ns;
   fused.revision = slot.revision;
-  const SlotTally& tally = fusion_.Fuse(ring_.PayloadOf(slot).inputs(), fused);
+  const SlotTally& tally = fusion_.Fuse(slot.payload->all(), fused);
   for (const GatedTuple& tuple : tally.gated) ++sources_[tuple.source].status.tuples_gated;
   out.gated.insert(out.gated.end(), tally.gated.begin(), tally.gated.end());
   Of(counters_.tuples_refused, RefusalReason::kGated) += tally.gated.size();

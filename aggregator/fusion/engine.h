@@ -41,31 +41,19 @@ struct OfferResult {
   std::vector<Refusal> refusals;
 };
 
-// Slots in the order in which they were fused. One thread's; buffers are reused from Clear to Clear.
-class FusedSlots {
+// Slots in the order in which they were fused. One thread's.
+class FusedSlots : public Recycled<estimate::FusedSlot> {
  public:
-  // Forgets the slots, keeps their memory.
   void Clear() {
-    size_ = 0;
+    Recycled::Clear();
     gated.clear();
   }
-
-  // A slot to fill; its vectors have unspecified contents and old capacity. Valid until the next Append.
-  estimate::FusedSlot& Append() {
-    if (size_ == slots_.size()) slots_.emplace_back();
-    return slots_[size_++];
-  }
-
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  std::span<const estimate::FusedSlot> slots() const { return {slots_.data(), size_}; }
-  const estimate::FusedSlot& operator[](std::size_t i) const { return slots_[i]; }
+  std::span<const estimate::FusedSlot> slots() const { return all(); }
+  std::size_t size() const { return all().size(); }
+  bool empty() const { return all().empty(); }
+  const estimate::FusedSlot& operator[](std::size_t i) const { return all()[i]; }
 
   std::vector<GatedTuple> gated;
-
- private:
-  std::vector<estimate::FusedSlot> slots_;
-  std::size_t size_ = 0;
 };
 
 class SubjectTracks;

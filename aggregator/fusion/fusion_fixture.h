@@ -38,7 +38,8 @@ class FusionFixture : public ::testing::Test {
   void StartEmpty() {
     auto engine = FusionEngine::Create(site_);
     ASSERT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
+    owned_ = *std::move(engine);
+    engine_ = owned_.get();
   }
   void Join(const std::string& name, const std::vector<std::string>& leaves) {
     const auto handle = engine_->Join({name, site_.dimension, leaves});
@@ -89,7 +90,8 @@ class FusionFixture : public ::testing::Test {
 
   SiteConfig site_;
   FusionTime now_;
-  std::unique_ptr<FusionEngine> engine_;
+  std::unique_ptr<FusionEngine> owned_;
+  FusionEngine* engine_ = nullptr;
   std::map<std::string, SourceHandle> handles_;
   FusedSlots out_;
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -35,13 +36,17 @@ struct Refusal {
   std::vector<std::uint32_t> subjects = {};  // empty: the whole frame is refused
 };
 
+using ReasonCounts = std::array<std::uint64_t, kRefusalReasons>;
+inline std::uint64_t Sum(const ReasonCounts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
 // All since the engine was created.
 struct FusionCounters {
   std::uint64_t frames_accepted = 0;
   std::uint64_t frames_replaced = 0;  // of the accepted: replaced an earlier revision
-  std::array<std::uint64_t, kRefusalReasons> frames_refused = {};
-  std::array<std::uint64_t, kRefusalReasons> tuples_refused =
-      {};  // in frames otherwise accepted; includes gated ones
+  ReasonCounts frames_refused = {};
+  ReasonCounts tuples_refused = {};  // in frames otherwise accepted; includes gated ones
 
   std::uint64_t tuples_accepted = 0;   // taken into the window
   std::uint64_t tuples_replaced = 0;   // of the accepted: in frames that a later revision replaced

@@ -1,6 +1,7 @@
 #include "aggregator/fusion/slot_ring.h"
 
 #include <bit>
+#include <utility>
 
 namespace tributary::fusion {
 
@@ -12,13 +13,9 @@ void SlotRing::Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns) {
   slot.epoch = epoch;
   slot.first_steady_ns = steady_ns;
   slot.state = Slot::State::kOpen;
-  if (free_.empty()) {
-    slot.payload = static_cast<std::uint32_t>(pool_.size());
-    pool_.emplace_back();
-  } else {
-    slot.payload = free_.back();
-    free_.pop_back();
-  }
+  if (pool_.empty()) pool_.push_back(std::make_unique<SlotPayload>());
+  slot.payload = std::move(pool_.back());
+  pool_.pop_back();
   slot.previous = newest_;
   const std::uint32_t index = IndexOf(slot);
   (newest_ == Slot::kNone ? oldest_ : slots_[newest_].next) = index;
@@ -35,10 +32,9 @@ void SlotRing::Close(Slot& slot) {
 }
 
 void SlotRing::Release(Slot& slot) {
-  if (slot.payload == Slot::kNone) return;
-  pool_[slot.payload].Clear();
-  free_.push_back(slot.payload);
-  slot.payload = Slot::kNone;
+  if (slot.payload == nullptr) return;
+  slot.payload->Clear();
+  pool_.push_back(std::move(slot.payload));
 }
 
 }  // namespace tributary::fusion

@@ -1,12 +1,11 @@
 // The remembered slots with their frames: those that wait, in the order of arrival, and those fused lately.
 #pragma once
 
-#include <algorithm>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "aggregator/fusion/site_config.h"
@@ -35,29 +34,26 @@ struct SlotInput {
   const LeafSet& LeavesOf(std::size_t row) const { return tuple_leaves.empty() ? leaves : tuple_leaves[row]; }
 };
 
-// The frames of one slot. Recycled with their buffers.
-class SlotPayload {
+// Elements that keep their memory when they are cleared.
+template <typename T>
+class Recycled {
  public:
-  std::span<SlotInput> inputs() { return {inputs_.data(), size_}; }
-
-  // Null if the source has not reported.
-  SlotInput* Find(std::uint32_t source) {
-    const std::span<SlotInput> all = inputs();
-    const auto found = std::ranges::find(all, source, &SlotInput::source);
-    return found == all.end() ? nullptr : &*found;
-  }
-
-  // Moves the contents of `input` here, and gives it old buffers.
-  void Add(SlotInput& input) {
-    if (size_ == inputs_.size()) inputs_.emplace_back();
-    std::swap(inputs_[size_++], input);
+  // An element to fill; its contents are unspecified. Valid until the next Append.
+  T& Append() {
+    if (size_ == elements_.size()) elements_.emplace_back();
+    return elements_[size_++];
   }
   void Clear() { size_ = 0; }
+  std::span<T> all() { return {elements_.data(), size_}; }
+  std::span<const T> all() const { return {elements_.data(), size_}; }
 
  private:
-  std::vector<SlotInput> inputs_;
+  std::vector<T> elements_;
   std::size_t size_ = 0;
 };
+
+// The frames of one slot.
+using SlotPayload = Recycled<SlotInput>;
 
 struct Slot {
   enum class State : std::uint8_t { kEmpty, kOpen, kFused };
@@ -65,12 +61,12 @@ struct Slot {
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   estimate::Epoch epoch = 0;
-  std::int64_t first_steady_ns = 0;  // arrival of its first frame
-  LeafSet covered;                   // leaves of the sources that reported in time, or in a revision
-  std::bitset<256> reported;         // sources, by handle
-  std::uint32_t revision = 0;        // of the last output
-  std::uint32_t payload = kNone;     // in the ring's pool
-  std::uint32_t previous = kNone;    // open slots, by arrival
+  std::int64_t first_steady_ns = 0;      // arrival of its first frame
+  LeafSet covered;                       // leaves of the sources that reported in time, or in a revision
+  std::bitset<256> reported;             // sources, by handle
+  std::uint32_t revision = 0;            // of the last output
+  std::unique_ptr<SlotPayload> payload;  // null once it is released
+  std::uint32_t previous = kNone;        // open slots, by arrival
   std::uint32_t next = kNone;
   State state = State::kEmpty;
 };
@@ -96,7 +92,6 @@ class SlotRing {
   Slot* Oldest() { return oldest_ == Slot::kNone ? nullptr : &slots_[oldest_]; }
   const Slot* Oldest() const { return oldest_ == Slot::kNone ? nullptr : &slots_[oldest_]; }
 
-  SlotPayload& PayloadOf(const Slot& slot) { return pool_[slot.payload]; }
   std::size_t open_slots() const { return open_slots_; }
 
  private:
@@ -104,8 +99,7 @@ class SlotRing {
 
   std::vector<Slot> slots_;
   const std::uint64_t mask_;
-  std::vector<SlotPayload> pool_;
-  std::vector<std::uint32_t> free_;  // of the pool
+  std::vector<std::unique_ptr<SlotPayload>> pool_;  // those that are free
   std::uint32_t oldest_ = Slot::kNone;
   std::uint32_t newest_ = Slot::kNone;
   std::size_t open_slots_ = 0;
