@@ -47,26 +47,30 @@ Histogram& Metrics::AddHistogram(const std::string& name, const std::string& hel
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_).Add(labels, bounds);
 }
 
-void Metrics::AddCallback(const std::string& name, const std::string& help, prometheus::MetricType type,
-                          const MetricLabels& labels, std::function<double()> read) {
-  const MutexLock lock(mutex_);
-  auto& [family, reads] = callbacks_[name];
+prometheus::ClientMetric& Reading::Add(prometheus::MetricType type, const std::string& name,
+                                       const std::string& help, const MetricLabels& labels) {
+  prometheus::MetricFamily& family = families_[name];
   family.name = name;
   family.help = help;
   family.type = type;
   prometheus::ClientMetric& metric = family.metric.emplace_back();
   for (const auto& [label, value] : labels) metric.label.push_back({label, value});
-  reads.push_back(std::move(read));
+  return metric;
+}
+
+void Metrics::AddCollector(std::function<void(Reading&)> collect) {
+  const MutexLock lock(mutex_);
+  collectors_.push_back(std::move(collect));
 }
 
 void Metrics::AddCounterCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
                                  std::function<double()> read) {
-  AddCallback(name, help, prometheus::MetricType::Counter, labels, std::move(read));
+  AddCollector([=, read = std::move(read)](Reading& to) { to.Counter(name, help, labels, read()); });
 }
 
 void Metrics::AddGaugeCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
                                std::function<double()> read) {
-  AddCallback(name, help, prometheus::MetricType::Gauge, labels, std::move(read));
+  AddCollector([=, read = std::move(read)](Reading& to) { to.Gauge(name, help, labels, read()); });
 }
 
 void Metrics::AddProcessMetrics() {
@@ -80,15 +84,12 @@ void Metrics::AddProcessMetrics() {
 
 std::string Metrics::Text() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
-  const MutexLock lock(mutex_);
-  for (const auto& [name, callbacks] : callbacks_) {
-    prometheus::MetricFamily& family = families.emplace_back(callbacks.metrics);
-    for (std::size_t i = 0; i < family.metric.size(); ++i) {
-      const double value = callbacks.reads[i]();
-      family.metric[i].counter.value = value;
-      family.metric[i].gauge.value = value;
-    }
+  Reading reading;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& collect : collectors_) collect(reading);
   }
+  for (auto& [name, family] : reading.families_) families.push_back(std::move(family));
   return prometheus::TextSerializer().Serialize(families);
 }
 

@@ -7,6 +7,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,28 @@ using MetricLabels = std::map<std::string, std::string>;
 using prometheus::Counter;
 using prometheus::Gauge;
 using prometheus::Histogram;
+
+// What one reading of the metrics finds, beside the handles.
+class Reading {
+ public:
+  void Counter(const std::string& name, const std::string& help, const MetricLabels& labels, double value) {
+    Add(prometheus::MetricType::Counter, name, help, labels).counter.value = value;
+  }
+  void Counter(const std::string& name, const std::string& help, const MetricLabels& labels,
+               std::uint64_t count) {
+    Counter(name, help, labels, static_cast<double>(count));
+  }
+  void Gauge(const std::string& name, const std::string& help, const MetricLabels& labels, double value) {
+    Add(prometheus::MetricType::Gauge, name, help, labels).gauge.value = value;
+  }
+
+ private:
+  friend class Metrics;
+  prometheus::ClientMetric& Add(prometheus::MetricType type, const std::string& name, const std::string& help,
+                                const MetricLabels& labels);
+
+  std::map<std::string, prometheus::MetricFamily> families_;
+};
 
 // A counter of Metrics::AddCounts.
 template <typename Counts>
@@ -40,8 +63,9 @@ class Metrics {
   Histogram& AddHistogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                           const MetricLabels& labels = {});
 
-  // A callback that reads the value when metrics are scraped, on the reader's thread: for counts that a class
-  // keeps anyway.
+  // Called when metrics are scraped, on the reader's thread: for what a class counts anyway.
+  void AddCollector(std::function<void(Reading&)> collect);
+  // A collector of one value.
   void AddCounterCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
                           std::function<double()> read);
   void AddGaugeCallback(const std::string& name, const std::string& help, const MetricLabels& labels,
@@ -51,10 +75,10 @@ class Metrics {
   template <typename Counts, std::size_t N>
   void AddCounts(const MetricLabels& labels, const std::function<Counts()>& read,
                  const CountMetric<Counts> (&metrics)[N]) {
-    for (const CountMetric<Counts>& metric : metrics) {
-      AddCounterCallback(metric.name, metric.help, labels,
-                         [read, count = metric.count] { return static_cast<double>(read().*count); });
-    }
+    AddCollector([labels, read, metrics = std::to_array(metrics)](Reading& reading) {
+      const Counts counts = read();
+      for (const auto& each : metrics) reading.Counter(each.name, each.help, labels, counts.*each.count);
+    });
   }
 
   // Resident memory, CPU seconds, open files and start time, under Prometheus' standard process_* names.
@@ -64,16 +88,9 @@ class Metrics {
   std::string Text() const;
 
  private:
-  struct CallbackFamily {
-    prometheus::MetricFamily metrics;  // their values as yet unread
-    std::vector<std::function<double()>> reads;
-  };
-  void AddCallback(const std::string& name, const std::string& help, prometheus::MetricType type,
-                   const MetricLabels& labels, std::function<double()> read);
-
   prometheus::Registry registry_;
   mutable Mutex mutex_;
-  std::map<std::string, CallbackFamily> callbacks_ GUARDED_BY(mutex_);
+  std::vector<std::function<void(Reading&)>> collectors_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tributary::runtime
