@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,42 +14,14 @@
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
 #include "aggregator/publish/readiness.h"
-#include "aggregator/publish/site_metrics.h"
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
 #include "core/status/macros.h"
-#include "core/wire/json.h"
 
 namespace tributary::aggregator {
 namespace {
 
 constexpr std::chrono::milliseconds kParentDrain{1000};
-
-void AddIngestMetrics(const server::IngestServer& server, const server::SiteTable& sites,
-                      runtime::Metrics& metrics) {
-  for (std::size_t i = 0; i < server::kStreamFaults; ++i) {
-    const auto fault = static_cast<server::StreamFault>(i);
-    metrics.AddCounterCallback("tributary_streams_refused_total",
-                               "Report streams ended by the aggregator, by reason.",
-                               {{"reason", std::string(server::StreamFaultName(fault))}},
-                               [&server, fault] { return static_cast<double>(server.refusals().of(fault)); });
-  }
-  for (const auto& site : sites.all()) {
-    for (v1::RefusalReason reason :
-         {v1::REFUSAL_REASON_SHAPE, v1::REFUSAL_REASON_UNKNOWN_SOURCE, v1::REFUSAL_REASON_TOO_LARGE}) {
-      metrics.AddCounterCallback(
-          "tributary_frames_malformed_total", "Frames refused for their structure, before fusion.",
-          {{"site", site->name()}, {"reason", wire::EnumLabel(reason)}},
-          [&site = *site, reason] { return static_cast<double>(site.refused_on_wire(reason)); });
-    }
-  }
-  metrics.AddCounterCallback(
-      "tributary_watch_skipped_slots_total",
-      "Slots not sent to watchers because of their rate limit, their speed or their share.", {},
-      [&server] { return static_cast<double>(server.skipped_slots()); });
-  metrics.AddGaugeCallback("tributary_watch_streams", "Open Watch streams.", {},
-                           [&server] { return static_cast<double>(server.readers()); });
-}
 
 }  // namespace
 
@@ -64,25 +35,26 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   const std::optional<config::TlsMaterial>& tls = prepared.tls;
   RETURN_IF_ERROR(daemon->MakeSites());
   RETURN_IF_ERROR(daemon->StartParent(tls));
-  server::IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}, {}};
+  server::IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}};
   if (config.federation) {
     ASSIGN_OR_RETURN(daemon->federation_,
                      FederationHost::Start(*config.federation, std::move(prepared.evaluation), tls, clock,
                                            daemon->metrics_));
     options.services = daemon->federation_->services();
-    options.learners = daemon->ListLearners();
+    daemon->state_.learners = [host = daemon->federation_.get()] { return host->Learners(); };
+    daemon->state_.store_healthy = [host = daemon->federation_.get()] { return host->store_healthy(); };
   }
   absl::StatusOr<std::unique_ptr<server::IngestServer>> server =
-      server::IngestServer::Start(options, *daemon->sites_, daemon->fleet_, clock);
+      server::IngestServer::Start(options, daemon->state_);
   if (!server.ok()) {
     return absl::Status(server.status().code(),
                         fmt::format("listen: {}", std::string(server.status().message())));
   }
   daemon->server_ = *std::move(server);
   daemon->started_steady_ns_ = clock.SteadyNs();
-  daemon->MakeReadiness();
+  daemon->state_.takes_streams = [server = daemon->server_.get()] { return server->serving(); };
   daemon->metrics_.AddProcessMetrics();
-  AddIngestMetrics(*daemon->server_, *daemon->sites_, daemon->metrics_);
+  daemon->metrics_.AddCollector([&daemon = *daemon](runtime::Reading& reading) { daemon.Collect(reading); });
   RETURN_IF_ERROR(daemon->StartHttp());
   spdlog::info("aggregator listens on {} (port {}{}), {} site(s), HTTP port {}", config.listen,
                daemon->port(), tls ? ", mutual TLS" : "", config.sites.size(), daemon->http_port());
@@ -90,7 +62,6 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
 }
 
 absl::Status Daemon::MakeSites() {
-  std::vector<std::unique_ptr<server::Site>> sites;
   for (const SiteSettings& settings : config_.sites) {
     ASSIGN_OR_RETURN(std::unique_ptr<fusion::FusionEngine> engine,
                      fusion::FusionEngine::Create(settings.fusion));
@@ -99,18 +70,14 @@ absl::Status Daemon::MakeSites() {
           "{}: deadline_ms is shorter than a slot of {}: sensors that share no phase are fused apart",
           settings.fusion.name, settings.fusion.slot.Text());
     }
-    runtime::Histogram& latency = publish::AddSiteMetrics(*engine, metrics_);
-    sites.push_back(std::make_unique<server::Site>(std::move(engine), settings.model_sha256, latency));
-    boards_.push_back(std::make_shared<publish::SiteBoard>());
-    sites.back()->feed().Add(boards_.back());
+    state_.sites.Add(std::move(engine), settings.model_sha256, metrics_);
   }
-  sites_ = std::make_unique<server::SiteTable>(std::move(sites));
   return absl::OkStatus();
 }
 
 absl::Status Daemon::StartParent(const std::optional<config::TlsMaterial>& tls) {
   if (!config_.parent) return absl::OkStatus();
-  for (const auto& site : sites_->all()) {
+  for (const auto& site : state_.sites.all()) {
     ASSIGN_OR_RETURN(const std::shared_ptr<ParentLink> link,
                      ParentLink::Create(*config_.parent, site->engine().config(), tls, clock_, metrics_));
     parents_.push_back(link);
@@ -119,40 +86,18 @@ absl::Status Daemon::StartParent(const std::optional<config::TlsMaterial>& tls) 
   return absl::OkStatus();
 }
 
-publish::ListLearners Daemon::ListLearners() const {
-  if (federation_ == nullptr) return nullptr;
-  return [host = federation_.get()] { return host->Learners(); };
-}
-
-void Daemon::MakeReadiness() {
-  publish::Readiness::Parts parts;
-  parts.takes_streams = [this] { return server_->serving(); };
-  if (federation_ != nullptr)
-    parts.store_healthy = [host = federation_.get()] { return host->store_healthy(); };
-  parts.fleet = &fleet_;
-  parts.clock = &clock_;
-  for (std::size_t i = 0; i < boards_.size(); ++i) {
-    parts.sites.push_back({&sites_->all()[i]->engine(), boards_[i]});
-  }
-  readiness_ = std::make_unique<publish::Readiness>(std::move(parts));
-  readiness_->Register(metrics_);
+void Daemon::Collect(runtime::Reading& reading) const {
+  for (const auto& site : state_.sites.all()) site->Collect(reading);
+  publish::CollectReadiness(state_, reading);
+  server_->Collect(reading);
+  if (federation_ != nullptr) learning::CollectRuns(federation_->board(), reading);
 }
 
 absl::Status Daemon::StartHttp() {
   if (config_.http_listen.empty()) return absl::OkStatus();
   http_ = std::make_unique<http::HttpServer>();
   http::AddHttpMetrics(*http_, metrics_);
-  const publish::KnownNodes nodes(fleet_, ListLearners(), sites_->names(), clock_);
-  auto sources = std::make_shared<std::vector<publish::SourceMetrics>>();
-  for (const publish::PublishedSite& each : readiness_->sites()) {
-    sources->emplace_back(*each.engine, metrics_);
-  }
-  const auto metrics_text = [this, sources] {
-    for (publish::SourceMetrics& each : *sources) each.Refresh();
-    if (federation_ != nullptr) learning::RefreshRunMetrics(federation_->board(), metrics_);
-    return metrics_.Text();
-  };
-  publish::AddApiRoutes(*http_, nodes, *readiness_, metrics_text);
+  publish::AddApiRoutes(*http_, state_, metrics_);
   if (federation_ != nullptr) learning::AddRunRoutes(*http_, federation_->board(), federation_->relay());
   const absl::Status status = http_->Start(config_.http_listen);
   if (status.ok()) return status;
@@ -167,15 +112,14 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
   if (config.sites.size() != config_.sites.size()) {
     return absl::FailedPreconditionError("the number of sites differs: restart to change it");
   }
-  // All is checked before anything changes.
+  // All is checked before anything changes; the tuning was, when it was read.
   for (std::size_t i = 0; i < config.sites.size(); ++i) {
     if (config.sites[i].fusion.name != config_.sites[i].fusion.name) {
       return absl::FailedPreconditionError("the names or the order of sites differ: restart to change them");
     }
-    RETURN_IF_ERROR(fusion::Validate(config.sites[i].fusion.tuning));
   }
   for (std::size_t i = 0; i < config.sites.size(); ++i) {
-    server::Site& site = *sites_->all()[i];
+    publish::Site& site = *state_.sites.all()[i];
     RETURN_IF_ERROR(site.engine().Reconfigure(config.sites[i].fusion.tuning));
     site.set_model_sha256(config.sites[i].model_sha256);
   }
@@ -200,19 +144,16 @@ void Daemon::Stop() {
 
 void Daemon::SayWhatWasServed() const {
   const double seconds = 1e-9 * static_cast<double>(clock_.SteadyNs() - started_steady_ns_);
-  const auto sum = [](const auto& counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  };
-  for (const auto& site : sites_->all()) {
+  for (const auto& site : state_.sites.all()) {
     const fusion::FusionCounters counters = site->engine().counters();
     spdlog::info(
         "{}: served {:.1f} s: {} nodes, {} frames taken, {} refused; {} slots complete, {} incomplete; {} "
         "tuples "
         "fused, {} refused",
-        site->name(), seconds, fleet_.CountNodes(site->name()).known, counters.frames_accepted,
-        sum(counters.frames_refused) + site->refused_on_wire(), counters.slots_complete,
+        site->name(), seconds, state_.fleet.PresenceIn(site->name()).known, counters.frames_accepted,
+        fusion::Sum(counters.frames_refused) + site->refused_on_wire(), counters.slots_complete,
         counters.slots_at_deadline + counters.slots_evicted + counters.slots_drained, counters.tuples_fused,
-        sum(counters.tuples_refused));
+        fusion::Sum(counters.tuples_refused));
   }
   if (federation_ != nullptr) {
     for (const auto& record : federation_->board().Runs()) {

@@ -10,19 +10,14 @@
 #include "absl/status/statusor.h"
 #include "aggregator/config.h"
 #include "aggregator/prepare.h"
-#include "aggregator/publish/fleet.h"
+#include "aggregator/publish/aggregator_state.h"
 #include "aggregator/server/ingest_server.h"
-#include "aggregator/server/site.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::http {
 class HttpServer;
 }
-namespace tributary::publish {
-class Readiness;
-class SiteBoard;
-}  // namespace tributary::publish
 
 namespace tributary::aggregator {
 
@@ -54,20 +49,16 @@ class Daemon {
   absl::Status MakeSites();
   absl::Status StartParent(const std::optional<config::TlsMaterial>& tls);
   absl::Status StartHttp();
-  publish::ListLearners ListLearners() const;  // empty: no federated learning
-  void MakeReadiness();
+  void Collect(runtime::Reading& reading) const;
   void SayWhatWasServed() const;
 
   AggregatorConfig config_;
   const runtime::Clock& clock_;
   runtime::Metrics metrics_;
-  publish::Fleet fleet_;
-  std::unique_ptr<server::SiteTable> sites_;
-  std::vector<std::shared_ptr<publish::SiteBoard>> boards_;
+  publish::AggregatorState state_{clock_};
   std::vector<std::shared_ptr<ParentLink>> parents_;
   std::unique_ptr<FederationHost> federation_;
   std::unique_ptr<server::IngestServer> server_;
-  std::unique_ptr<publish::Readiness> readiness_;
   std::unique_ptr<http::HttpServer> http_;
   std::int64_t started_steady_ns_ = 0;
   bool said_what_was_served_ = false;

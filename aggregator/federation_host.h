@@ -13,7 +13,7 @@
 #include "aggregator/learning/judge/evaluator.h"
 #include "aggregator/learning/relay/relay.h"
 #include "aggregator/learning/service/coordinator.h"
-#include "aggregator/publish/fleet.h"
+#include "aggregator/publish/aggregator_state.h"
 #include "core/config/tls.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"

@@ -1,15 +1,14 @@
 #include "aggregator/publish/api.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "aggregator/publish/readiness.h"
 #include "core/wire/convert.h"
 #include "core/wire/json.h"
 #include "tributary/v1/fleet.pb.h"
@@ -29,23 +28,17 @@ std::string Query(const http::HttpRequest& request, const std::string& key) {
   return found == request.query.end() ? std::string() : found->second;
 }
 
-const PublishedSite* FindSite(const std::vector<PublishedSite>& sites, const std::string& name) {
-  const auto found = std::ranges::find(sites, name, &PublishedSite::name);
-  return found == sites.end() ? nullptr : &*found;
+http::HttpResponse NoSuchSite(const SiteTable& sites, const std::string& name) {
+  return http::HttpProblem(404, std::string(sites.Unknown(name).message()));
 }
 
-v1::WatchResponse SlotOf(const PublishedSite& site, const BoardSlot& latest) {
-  const fusion::SiteConfig& config = site.engine->config();
+v1::WatchResponse SlotOf(const Site& site, const BoardSlot& latest) {
+  const fusion::SiteConfig& config = site.engine().config();
   return wire::SlotMessage(config.name, latest.slot, config.slot, config.leaves, latest.skipped);
 }
 
-using ReasonCounts = std::array<std::uint64_t, fusion::kRefusalReasons>;
-
-std::uint64_t Sum(const ReasonCounts& counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-}
-
-void SetByReason(const ReasonCounts& counts, google::protobuf::Map<std::string, std::uint64_t>& reasons) {
+void SetByReason(const fusion::ReasonCounts& counts,
+                 google::protobuf::Map<std::string, std::uint64_t>& reasons) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     reasons[wire::EnumLabel(static_cast<v1::RefusalReason>(i))] = counts[i];
@@ -54,10 +47,10 @@ void SetByReason(const ReasonCounts& counts, google::protobuf::Map<std::string, 
 
 void SetCounters(const fusion::FusionCounters& from, v1::SiteCounters& to) {
   to.set_accepted_frames(from.frames_accepted);
-  to.set_refused_frames(Sum(from.frames_refused));
+  to.set_refused_frames(fusion::Sum(from.frames_refused));
   SetByReason(from.frames_refused, *to.mutable_refused_frames_by_reason());
   to.set_accepted_tuples(from.tuples_accepted);
-  to.set_refused_tuples(Sum(from.tuples_refused));
+  to.set_refused_tuples(fusion::Sum(from.tuples_refused));
   SetByReason(from.tuples_refused, *to.mutable_refused_tuples_by_reason());
   to.set_fused_tuples(from.tuples_fused);
   to.set_complete_slots(from.slots_complete);
@@ -92,26 +85,26 @@ v1::Site SiteMessage(const fusion::FusionEngine& engine) {
   return site;
 }
 
-http::HttpResponse Sites(const std::vector<PublishedSite>& sites) {
+http::HttpResponse Sites(const SiteTable& sites) {
   v1::ListSitesResponse response;
-  for (const PublishedSite& site : sites) *response.add_sites() = SiteMessage(*site.engine);
+  for (const auto& site : sites.all()) *response.add_sites() = SiteMessage(site->engine());
   return Answer(response);
 }
 
-http::HttpResponse LatestOfSite(const std::vector<PublishedSite>& sites, const std::string& name) {
-  const PublishedSite* site = FindSite(sites, name);
-  if (site == nullptr) return NoSuchSite(name, sites);
-  const std::optional<BoardSlot> latest = site->board->Latest();
+http::HttpResponse LatestOfSite(const SiteTable& sites, const std::string& name) {
+  const Site* site = sites.Find(name);
+  if (site == nullptr) return NoSuchSite(sites, name);
+  const std::optional<BoardSlot> latest = site->board().Latest();
   if (!latest) return {204, "application/json", ""};
   return Answer(SlotOf(*site, *latest));
 }
 
-std::variant<http::HttpEventStream, http::HttpResponse> Events(const std::vector<PublishedSite>& sites,
+std::variant<http::HttpEventStream, http::HttpResponse> Events(const SiteTable& sites,
                                                                const http::HttpRequest& request) {
   const std::string name = Query(request, "site");
   // With one site there is nothing to choose.
-  const PublishedSite* site = name.empty() && sites.size() == 1 ? &sites.front() : FindSite(sites, name);
-  if (site == nullptr) return NoSuchSite(name, sites);
+  const Site* site = name.empty() && sites.all().size() == 1 ? sites.all().front().get() : sites.Find(name);
+  if (site == nullptr) return NoSuchSite(sites, name);
   double rate_hz = kDefaultEventRateHz;
   const std::string rate = Query(request, "rate_hz");
   if (!rate.empty() &&
@@ -121,7 +114,7 @@ std::variant<http::HttpEventStream, http::HttpResponse> Events(const std::vector
   http::HttpEventStream stream;
   stream.interval = std::chrono::microseconds(std::llround(1e6 / rate_hz));
   stream.next = [site, seen = std::uint64_t{0}]() mutable -> std::optional<std::string> {
-    const std::optional<BoardSlot> latest = site->board->LatestAfter(seen);
+    const std::optional<BoardSlot> latest = site->board().LatestAfter(seen);
     if (!latest) return std::nullopt;
     return wire::MessageJson(SlotOf(*site, *latest));
   };
@@ -130,21 +123,20 @@ std::variant<http::HttpEventStream, http::HttpResponse> Events(const std::vector
 
 }  // namespace
 
-void AddApiRoutes(http::HttpServer& server, const KnownNodes& nodes, const Readiness& readiness,
-                  std::function<std::string()> metrics_text) {
-  const std::vector<PublishedSite>& sites = readiness.sites();
-  server.Route("/metrics", [metrics_text = std::move(metrics_text)](const http::HttpRequest&) {
-    return http::HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics_text()};
+void AddApiRoutes(http::HttpServer& server, const AggregatorState& state, const runtime::Metrics& metrics) {
+  const SiteTable& sites = state.sites;
+  server.Route("/metrics", [&metrics](const http::HttpRequest&) {
+    return http::HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics.Text()};
   });
   server.Route("/healthz", [](const http::HttpRequest&) { return http::HttpResponse{.body = "ok\n"}; });
-  server.Route("/readyz", [&readiness](const http::HttpRequest& request) {
-    return readiness.Answer(Query(request, "site"));
+  server.Route("/readyz", [&state](const http::HttpRequest& request) {
+    return AnswerReadiness(state, Query(request, "site"));
   });
   server.Route("/api/v1/sites", [&sites](const http::HttpRequest&) { return Sites(sites); });
   server.Route("/api/v1/sites/",
                [&sites](const http::HttpRequest& request) { return LatestOfSite(sites, request.rest); });
-  server.Route("/api/v1/nodes", [nodes](const http::HttpRequest& request) {
-    const absl::StatusOr<v1::ListNodesResponse> known = nodes.List(Query(request, "site"));
+  server.Route("/api/v1/nodes", [&state](const http::HttpRequest& request) {
+    const absl::StatusOr<v1::ListNodesResponse> known = ListNodes(state, Query(request, "site"));
     return known.ok() ? Answer(*known) : http::HttpProblem(404, std::string(known.status().message()));
   });
   server.RouteStream("/api/v1/events",

@@ -1,18 +1,15 @@
 // The HTTP interface of the aggregator.
 #pragma once
 
-#include <functional>
-#include <string>
-
-#include "aggregator/publish/fleet.h"
-#include "aggregator/publish/readiness.h"
+#include "aggregator/publish/aggregator_state.h"
 #include "core/http/http_server.h"
+#include "core/runtime/metrics.h"
 
 namespace tributary::publish {
 
 // GET /metrics                             Prometheus text
 // GET /healthz                             200 "ok": the process answers
-// GET /readyz?site=                        Readiness::Answer
+// GET /readyz?site=                        AnswerReadiness
 // GET /api/v1/sites                        ListSitesResponse: configuration, counters, sources, leaves
 // GET /api/v1/sites/{site}                 WatchResponse: the latest fused slot; 204 none yet, 404 unknown
 //                                          site
@@ -22,8 +19,7 @@ namespace tributary::publish {
 //                                          there are several
 //
 // The messages are printed with wire::MessageJson. A fault is answered with HttpProblem.
-// `metrics_text`, `readiness` and what they use outlive the server.
-void AddApiRoutes(http::HttpServer& server, const KnownNodes& nodes, const Readiness& readiness,
-                  std::function<std::string()> metrics_text);
+// The state and the metrics outlive the server.
+void AddApiRoutes(http::HttpServer& server, const AggregatorState& state, const runtime::Metrics& metrics);
 
 }  // namespace tributary::publish

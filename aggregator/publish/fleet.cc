@@ -2,18 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <set>
-
-#include "absl/strings/str_join.h"
-
 namespace tributary::publish {
-
-absl::Status UnknownSite(std::string_view name, const std::vector<std::string>& known) {
-  return absl::NotFoundError(fmt::format("\"{}\" is not a site of this aggregator, which has {}", name,
-                                         known.empty() ? "no sites" : absl::StrJoin(known, ", ")));
-}
 
 absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello) {
   // Nobody has checked fields that this program does not know, and a node is never forgotten. They are not
@@ -57,27 +46,19 @@ absl::Status Fleet::CheckSourcesFree(const v1::Hello& hello) const {
   return absl::OkStatus();
 }
 
-Fleet::Count Fleet::CountNodes(const std::string& site) const {
-  Count count;
+Fleet::Presence Fleet::PresenceIn(const std::string& site) const {
+  Presence presence;
   const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     if (key.first != site) continue;
-    ++count.known;
-    count.connected += entry.record->connected();
-  }
-  return count;
-}
-
-std::set<std::string> Fleet::ConnectedLeaves(const std::string& site) const {
-  std::set<std::string> leaves;
-  const runtime::MutexLock lock(mutex_);
-  for (const auto& [key, entry] : nodes_) {
-    if (key.first != site || !entry.record->connected()) continue;
+    ++presence.known;
+    if (!entry.record->connected()) continue;
+    ++presence.connected;
     for (const v1::Source& source : entry.hello.sources()) {
-      leaves.insert(source.leaves().begin(), source.leaves().end());
+      presence.leaves.insert(source.leaves().begin(), source.leaves().end());
     }
   }
-  return leaves;
+  return presence;
 }
 
 std::vector<v1::Node> Fleet::List(const std::string& site) const {
@@ -100,36 +81,6 @@ std::vector<v1::Node> Fleet::List(const std::string& site) const {
     node.set_model_sha256(entry.hello.model().sha256());
   }
   return nodes;
-}
-
-KnownNodes::KnownNodes(const Fleet& fleet, ListLearners learners, std::vector<std::string> sites,
-                       const runtime::Clock& clock)
-    : fleet_(&fleet), learners_(std::move(learners)), sites_(std::move(sites)), clock_(&clock) {}
-
-absl::StatusOr<v1::ListNodesResponse> KnownNodes::List(const std::string& site) const {
-  if (!site.empty() && std::ranges::find(sites_, site) == sites_.end()) return UnknownSite(site, sites_);
-  std::map<std::string, std::vector<v1::Learning>> learns;  // by node
-  if (learners_) {
-    for (Learner& each : learners_()) learns[each.node].push_back(std::move(each.learning));
-  }
-  v1::ListNodesResponse response;
-  std::set<std::string> reporting;
-  for (v1::Node& node : fleet_->List(site)) {
-    const auto found = learns.find(node.name());
-    if (found != learns.end()) node.mutable_learns()->Assign(found->second.begin(), found->second.end());
-    reporting.insert(node.name());
-    *response.add_nodes() = std::move(node);
-  }
-  for (const auto& [name, runs] : learns) {
-    if (!site.empty() || reporting.contains(name)) continue;
-    v1::Node& node = *response.add_nodes();
-    node.set_name(name);
-    node.set_connected(std::ranges::any_of(runs, &v1::Learning::connected));
-    node.mutable_learns()->Assign(runs.begin(), runs.end());
-  }
-  response.mutable_sites()->Assign(sites_.begin(), sites_.end());
-  response.set_answered_unix_ns(clock_->UnixNs());
-  return response;
 }
 
 }  // namespace tributary::publish

@@ -1,30 +1,24 @@
-// The nodes that an aggregator knows: those that report and those that learn.
+// The nodes that report to an aggregator.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/runtime/clock.h"
 #include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/fleet.pb.h"
 #include "tributary/v1/fusion.pb.h"
 
 namespace tributary::publish {
-
-// NotFound; names the known sites.
-absl::Status UnknownSite(std::string_view name, const std::vector<std::string>& known);
 
 // One node in one site, over all its streams. The ingest thread of the node's stream writes the counts; any
 // thread reads.
@@ -63,13 +57,13 @@ class Fleet {
   // time; otherwise a stranger's tuples could pass for a panel's.
   absl::Status CheckSourcesFree(const v1::Hello& hello) const;
 
-  struct Count {
+  // The nodes of one site.
+  struct Presence {
     std::size_t known = 0;
     std::size_t connected = 0;
+    std::set<std::string> leaves;  // that the connected ones report
   };
-  Count CountNodes(const std::string& site) const;
-  // The leaves that connected nodes of the site report.
-  std::set<std::string> ConnectedLeaves(const std::string& site) const;
+  Presence PresenceIn(const std::string& site) const;
 
   // Ascending by site and name; an empty site: all. Without what they learn.
   std::vector<v1::Node> List(const std::string& site) const;
@@ -82,34 +76,6 @@ class Fleet {
 
   mutable runtime::Mutex mutex_;
   std::map<std::pair<std::string, std::string>, Entry> nodes_ GUARDED_BY(mutex_);
-};
-
-// A node in one run of federated learning.
-struct Learner {
-  std::string node;
-  v1::Learning learning;
-};
-
-// From any thread; returns at once.
-using ListLearners = std::function<std::vector<Learner>()>;
-
-// Thread-safe. Fleet and clock outlive it.
-class KnownNodes {
- public:
-  // `learners` may be empty: no federated learning. `sites`: the names of all sites.
-  KnownNodes(const Fleet& fleet, ListLearners learners, std::vector<std::string> sites,
-             const runtime::Clock& clock);
-
-  // By site and name. With a site: the nodes that report to it. Without: those of every site, then those that
-  // only learn. A node is known by its name: what learns under the name of a node that reports is that node.
-  // NotFound: no such site.
-  absl::StatusOr<v1::ListNodesResponse> List(const std::string& site) const;
-
- private:
-  const Fleet* fleet_;
-  ListLearners learners_;
-  std::vector<std::string> sites_;
-  const runtime::Clock* clock_;
 };
 
 }  // namespace tributary::publish

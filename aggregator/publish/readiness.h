@@ -2,53 +2,34 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "aggregator/fusion/engine.h"
-#include "aggregator/publish/fleet.h"
-#include "aggregator/publish/slot_feed.h"
+#include "aggregator/publish/aggregator_state.h"
 #include "core/http/http_server.h"
-#include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::publish {
 
-// One site, as it is published. The engine outlives the readers.
-struct PublishedSite {
-  const fusion::FusionEngine* engine;
-  std::shared_ptr<const SiteBoard> board;
-
-  const std::string& name() const { return engine->config().name; }
-};
-
-// 404; names the known sites.
-http::HttpResponse NoSuchSite(std::string_view name, const std::vector<PublishedSite>& known);
-
-// The state of an expected source: connected and in the slots, connected but not in them, or without a
+// The states of an expected source: connected and in the slots, connected but not in them, or without a
 // connected node.
-enum class SourcePresence : std::uint8_t { kPresent, kSilent, kAbsent };
-// The state of a site: everything is there; some sources are missing; no source is present, or no slot comes.
-enum class SiteCondition : std::uint8_t { kOk, kDegraded, kSilent };
-
-std::string_view SourcePresenceName(SourcePresence presence);  // "present" …
-std::string_view SiteConditionName(SiteCondition condition);   // "ok" …
+inline constexpr std::string_view kPresent = "present", kSilent = "silent", kAbsent = "absent";
+// The states of a site: everything is there; some sources are missing; kSilent: no source is present, or no
+// slot comes.
+inline constexpr std::string_view kOk = "ok", kDegraded = "degraded";
 
 struct SourceReadiness {
   std::string name;
-  SourcePresence presence = SourcePresence::kAbsent;
+  std::string_view state;
   std::uint32_t missed_in_a_row = 0;  // slots fused without it since the last one with it
 };
 
 struct SiteReadiness {
   std::string name;
-  SiteCondition condition = SiteCondition::kSilent;
-  Fleet::Count nodes;
+  std::string_view state;
+  Fleet::Presence nodes;
   std::vector<SourceReadiness> sources;            // in the order of the configuration
   std::optional<std::int64_t> since_last_slot_ns;  // none yet
 
@@ -64,33 +45,12 @@ inline constexpr std::int64_t kSilentAfterNs = 10'000'000'000;
 SiteReadiness JudgeSite(const fusion::FusionEngine& engine, const Fleet& fleet,
                         std::optional<std::int64_t> last_slot_unix_ns, std::int64_t now_unix_ns);
 
-// The readiness of one aggregator. Thread-safe, as its parts are, which outlive it.
-class Readiness {
- public:
-  struct Parts {
-    std::function<bool()> takes_streams;
-    std::function<bool()> store_healthy;  // empty: there is no store
-    const Fleet* fleet = nullptr;
-    const runtime::Clock* clock = nullptr;
-    std::vector<PublishedSite> sites = {};
-  };
-  explicit Readiness(Parts parts) : parts_(std::move(parts)) {}
+// With an empty `site`: 200 while streams are taken, else 503; the body has the state of every site. A site
+// without nodes must not make a load balancer send its nodes elsewhere. With a `site`: also 503 if the site
+// is silent, 404 if it is unknown.
+http::HttpResponse AnswerReadiness(const AggregatorState& state, const std::string& site);
 
-  const std::vector<PublishedSite>& sites() const { return parts_.sites; }
-
-  // With an empty `site`: 200 while streams are taken, else 503; the body has the state of every site. A site
-  // without nodes must not make a load balancer send its nodes elsewhere. With a `site`: also 503 if the site
-  // is silent, 404 if it is unknown.
-  http::HttpResponse Answer(const std::string& site) const;
-
-  // Expected and present sources, and the age of the latest slot, of each site. This object outlives the
-  // metrics' last reader.
-  void Register(runtime::Metrics& metrics) const;
-
- private:
-  SiteReadiness Judge(const PublishedSite& site) const;
-
-  const Parts parts_;
-};
+// Expected and present sources, and the age of the latest slot, of each site, as metrics.
+void CollectReadiness(const AggregatorState& state, runtime::Reading& reading);
 
 }  // namespace tributary::publish

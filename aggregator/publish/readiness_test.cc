@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "aggregator/fusion/fusion_fixture.h"
 #include "core/wire/hello.h"
 
@@ -10,7 +12,10 @@ namespace {
 
 class ReadinessTest : public fusion::FusionFixture {
  protected:
-  ReadinessTest() { Start(); }
+  ReadinessTest() {
+    Start();
+    site_of_state_ = &state_.sites.Add(std::move(owned_), "", metrics_);
+  }
 
   // A node of each leaf.
   void Connect(const std::vector<std::string>& leaves) {
@@ -19,7 +24,7 @@ class ReadinessTest : public fusion::FusionFixture {
       hello.set_site("hall");
       hello.set_node("node-" + leaf);
       wire::AddSource(hello, leaf, 2, {leaf});
-      const auto membership = fleet_.Join(hello);
+      const auto membership = state_.fleet.Join(hello);
       ASSERT_TRUE(membership.ok());
       records_[leaf] = membership->record;
     }
@@ -32,51 +37,45 @@ class ReadinessTest : public fusion::FusionFixture {
       SetTime(epoch_, steady_ns_ += 10 * kMs);  // past the deadline
       engine_->Advance(now_, out_);
       out_.Clear();
-      board_->OnSlots(std::vector<estimate::FusedSlot>{SlotAt(now_.unix_ns)});
+      published_.Clear();
+      published_.Append().fused_unix_ns = now_.unix_ns;
+      site_of_state_->Publish(published_);
     }
     clock_.Advance(now_.unix_ns - clock_.UnixNs());
   }
-  static estimate::FusedSlot SlotAt(std::int64_t unix_ns) {
-    estimate::FusedSlot slot;
-    slot.fused_unix_ns = unix_ns;
-    return slot;
-  }
   SiteReadiness Judge() {
-    const auto latest = board_->Latest();
-    return JudgeSite(*engine_, fleet_, latest ? std::optional(latest->slot.fused_unix_ns) : std::nullopt,
-                     clock_.UnixNs());
+    const auto latest = site_of_state_->board().Latest();
+    return JudgeSite(*engine_, state_.fleet,
+                     latest ? std::optional(latest->slot.fused_unix_ns) : std::nullopt, clock_.UnixNs());
   }
   std::string PresenceOf(const std::string& leaf) {
     for (const SourceReadiness& source : Judge().sources) {
-      if (source.name == leaf) return std::string(SourcePresenceName(source.presence));
+      if (source.name == leaf) return std::string(source.state);
     }
     return "";
   }
-  http::HttpResponse Answer(const std::string& site = "") {
-    Readiness readiness({[this] { return takes_streams_; },
-                         [this] { return store_healthy_; },
-                         &fleet_,
-                         &clock_,
-                         {{&*engine_, board_}}});
-    return readiness.Answer(site);
-  }
+  http::HttpResponse Answer(const std::string& site = "") { return AnswerReadiness(state_, site); }
   std::string State() { return nlohmann::json::parse(Answer().body)["state"]; }
 
   const std::vector<std::string> kAll = {"north", "east", "south", "west"};
-  Fleet fleet_;
   std::map<std::string, std::shared_ptr<NodeRecord>> records_;
-  std::shared_ptr<SiteBoard> board_ = std::make_shared<SiteBoard>();
   estimate::Epoch epoch_ = kEpoch;
   std::int64_t steady_ns_ = 0;
   runtime::ManualClock clock_{0};
   bool takes_streams_ = true;
   bool store_healthy_ = true;
+  runtime::Metrics metrics_;
+  AggregatorState state_{.clock = clock_,
+                         .takes_streams = [this] { return takes_streams_; },
+                         .store_healthy = [this] { return store_healthy_; }};
+  Site* site_of_state_ = nullptr;
+  fusion::FusedSlots published_;
 };
 
 TEST_F(ReadinessTest, ASiteWithAllItsSourcesAndSlotsIsOk) {
   Connect(kAll);
   Fuse(kAll, 3);
-  EXPECT_EQ(Judge().condition, SiteCondition::kOk);
+  EXPECT_EQ(Judge().state, kOk);
   EXPECT_EQ(Judge().present(), 4u);
   EXPECT_EQ(State(), "ok");
   EXPECT_EQ(Answer().status, 200);
@@ -106,17 +105,17 @@ TEST_F(ReadinessTest, ASourceThatIsConnectedAndMissesSlotsIsSilent) {
   Connect(kAll);
   Fuse({"north", "east", "south"}, kSilentAfterSlots);
   EXPECT_EQ(PresenceOf("west"), "silent");
-  EXPECT_EQ(Judge().condition, SiteCondition::kDegraded);
+  EXPECT_EQ(Judge().state, kDegraded);
   Fuse(kAll, 1);
   EXPECT_EQ(PresenceOf("west"), "present");
 }
 
 TEST_F(ReadinessTest, ASiteWithoutSlotsIsSilent) {
   Connect(kAll);
-  EXPECT_EQ(Judge().condition, SiteCondition::kSilent) << "none yet";
+  EXPECT_EQ(Judge().state, kSilent) << "none yet";
   Fuse(kAll, 3);
   clock_.Advance(kSilentAfterNs + 2 * kMs);
-  EXPECT_EQ(Judge().condition, SiteCondition::kSilent);
+  EXPECT_EQ(Judge().state, kSilent);
   EXPECT_GT(*Judge().since_last_slot_ns, kSilentAfterNs);
   EXPECT_EQ(PresenceOf("west"), "silent") << "connected, and in no slot";
 }
@@ -127,10 +126,10 @@ TEST_F(ReadinessTest, ASiteOfLongSlotsIsNotSilentBetweenTwoOfThem) {
   Connect(kAll);
   constexpr std::int64_t kNowNs = 1'700'000'000'000'000'000;
   const auto after = [&](std::int64_t seconds) {
-    return JudgeSite(*engine_, fleet_, kNowNs - seconds * 1'000'000'000, kNowNs).condition;
+    return JudgeSite(*engine_, state_.fleet, kNowNs - seconds * 1'000'000'000, kNowNs).state;
   };
-  EXPECT_EQ(after(119), SiteCondition::kOk);
-  EXPECT_EQ(after(131), SiteCondition::kSilent);
+  EXPECT_EQ(after(119), kOk);
+  EXPECT_EQ(after(131), kSilent);
 }
 
 TEST_F(ReadinessTest, IsNotReadyWhileItTakesNoStreams) {
@@ -154,10 +153,8 @@ TEST_F(ReadinessTest, AnUnknownSiteIsNotFound) { EXPECT_EQ(Answer("nowhere").sta
 TEST_F(ReadinessTest, ExportsWhatIsExpectedAndWhatIsPresent) {
   Connect({"north", "east"});
   Fuse({"north", "east"}, 1);
-  runtime::Metrics metrics;
-  const Readiness readiness({[] { return true; }, {}, &fleet_, &clock_, {{&*engine_, board_}}});
-  readiness.Register(metrics);
-  const std::string text = metrics.Text();
+  metrics_.AddCollector([this](runtime::Reading& reading) { CollectReadiness(state_, reading); });
+  const std::string text = metrics_.Text();
   EXPECT_NE(text.find("tributary_sources_expected{site=\"hall\"} 4"), std::string::npos) << text;
   EXPECT_NE(text.find("tributary_sources_present{site=\"hall\"} 2"), std::string::npos) << text;
   EXPECT_NE(text.find("tributary_nodes_connected{site=\"hall\"} 2"), std::string::npos) << text;

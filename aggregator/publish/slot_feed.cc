@@ -21,7 +21,6 @@ void SlotFeed::Remove(const SlotSink* sink) {
 }
 
 void SlotFeed::Publish(std::span<const estimate::FusedSlot> slots) const {
-  if (slots.empty()) return;
   std::shared_ptr<const Sinks> sinks;
   {
     const runtime::MutexLock lock(mutex_);

@@ -42,11 +42,12 @@ struct BoardSlot {
 
 // Thread-safe. Takes a copy at most every kIntervalNs, so that readers never cost the fusing thread more than
 // that.
-class SiteBoard final : public SlotSink {
+class SiteBoard {
  public:
   static constexpr std::int64_t kIntervalNs = 10'000'000;
 
-  void OnSlots(std::span<const estimate::FusedSlot> slots) override;
+  // As a SlotSink; at least one.
+  void OnSlots(std::span<const estimate::FusedSlot> slots);
 
   // Nothing before the first slot.
   std::optional<BoardSlot> Latest() const;

@@ -37,14 +37,14 @@ void IngestQueue::Run() {
       case grpc::CompletionQueue::SHUTDOWN:
         return;
       case grpc::CompletionQueue::GOT_EVENT:
-        static_cast<Completion*>(tag)->Complete(ok);
+        (*static_cast<Completion*>(tag))(ok);
         break;
       case grpc::CompletionQueue::TIMEOUT:
         break;
     }
     if (published_) rests_ = true;
     FuseOverdue();
-    const std::int64_t now_ns = context_.clock.SteadyNs();
+    const std::int64_t now_ns = context_.state.clock.SteadyNs();
     if (!published_ && now_ns >= next_read_ns_) rests_ = false;
     if (published_ || !rests_) ReadOnAll();
     // Not in the middle of a slot.
@@ -64,22 +64,23 @@ void IngestQueue::Discard() {
 gpr_timespec IngestQueue::WaitLimit() const {
   const std::int64_t next_answer_ns = resting_.empty() ? next_answer_ns_ : next_read_ns_;
   std::int64_t next_ns = std::min({next_read_ns_, next_answer_ns, next_check_up_ns_});
-  for (const auto& site : context_.sites.all()) next_ns = std::min(next_ns, site->engine().NextDeadline());
-  const std::int64_t left_ns = std::max<std::int64_t>(next_ns - context_.clock.SteadyNs(), 0);
+  for (const auto& site : context_.state.sites.all())
+    next_ns = std::min(next_ns, site->engine().NextDeadline());
+  const std::int64_t left_ns = std::max<std::int64_t>(next_ns - context_.state.clock.SteadyNs(), 0);
   // gRPC rounds up to whole milliseconds: a slot is fused up to 2 ms after its deadline.
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left_ns, GPR_TIMESPAN));
 }
 
 void IngestQueue::FuseOverdue() {
   const fusion::FusionTime now = context_.Now();
-  for (const auto& site : context_.sites.all()) {
+  for (const auto& site : context_.state.sites.all()) {
     if (site->engine().NextDeadline() > now.steady_ns) continue;
     site->engine().Advance(now, fused_);
     PublishFused(*site);
   }
 }
 
-void IngestQueue::PublishFused(Site& site) {
+void IngestQueue::PublishFused(publish::Site& site) {
   site.Publish(fused_);
   published_ |= !fused_.empty();
   // This thread's stream is told directly; the engine counts all gated tuples.
@@ -104,7 +105,7 @@ void IngestQueue::AnswerAll() {
 void IngestQueue::ReadSoon(ReportCall* call) {
   resting_.push_back(call);
   if (next_read_ns_ == fusion::FusionEngine::kNoDeadline)
-    next_read_ns_ = context_.clock.SteadyNs() + kReadDelayNs;
+    next_read_ns_ = context_.state.clock.SteadyNs() + kReadDelayNs;
 }
 
 void IngestQueue::ReadOnAll() {
@@ -134,7 +135,7 @@ void IngestQueue::WaitUntilEnded(std::chrono::milliseconds limit) {
 }
 
 void IngestQueue::CheckUp() {
-  const std::int64_t now_ns = context_.clock.SteadyNs();
+  const std::int64_t now_ns = context_.state.clock.SteadyNs();
   next_check_up_ns_ = now_ns + kCheckUpNs;
   for (ReportCall* call : reports_) call->CheckUp(now_ns);
   for (WatchCall* call : watches_) call->CheckUp();
@@ -155,7 +156,7 @@ bool IngestQueue::Add(WatchCall* call) {
 
 void IngestQueue::Stop() { stop_.Set(queue_.get(), gpr_inf_past(GPR_CLOCK_MONOTONIC), &stop_tag_); }
 
-void IngestQueue::OnStop(bool) {
+void IngestQueue::OnStop() {
   draining_ = true;
   for (ReportCall* call : reports_) call->End(absl::UnavailableError("the aggregator is shutting down"));
   for (WatchCall* call : watches_) call->Drain();

@@ -4,21 +4,21 @@
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "aggregator/fusion/engine.h"
-#include "aggregator/publish/fleet.h"
+#include "aggregator/publish/aggregator_state.h"
 #include "aggregator/publish/watch_queue.h"
-#include "aggregator/server/site.h"
 #include "aggregator/server/stream_refusal.h"
-#include "core/runtime/clock.h"
 #include "core/runtime/log.h"
 #include "tributary/v1/fusion.grpc.pb.h"
 
@@ -27,29 +27,9 @@ namespace tributary::server {
 class ReportCall;
 class WatchCall;
 
-// A tag of the completion queue that carries its handler.
-class Completion {
- public:
-  // Called on the queue's thread. `ok` is gRPC's for the operation. May delete the owner of this tag.
-  virtual void Complete(bool ok) = 0;
-
- protected:
-  ~Completion() = default;
-};
-
-// Calls a member function: CompletionOf<&Call::OnRead> read_{this};
-template <auto Reaction>
-class CompletionOf;
-
-template <typename Owner, void (Owner::*Reaction)(bool)>
-class CompletionOf<Reaction> final : public Completion {
- public:
-  explicit CompletionOf(Owner* owner) : owner_(owner) {}
-  void Complete(bool ok) override { (owner_->*Reaction)(ok); }
-
- private:
-  Owner* const owner_;
-};
+// A tag of the completion queue: called on the queue's thread with gRPC's `ok` of the operation. It may
+// delete its owner.
+using Completion = std::function<void(bool ok)>;
 
 // Report is raw, so that a message that does not parse can be answered.
 using FusionServiceOnQueue = v1::FusionService::WithRawMethod_Report<
@@ -57,16 +37,14 @@ using FusionServiceOnQueue = v1::FusionService::WithRawMethod_Report<
 
 // What all queues share; outlives them.
 struct IngestContext {
-  const SiteTable& sites;
-  publish::Fleet& fleet;
-  const runtime::Clock& clock;
+  publish::AggregatorState& state;
   const std::size_t max_message_bytes;
   publish::ReaderShare readers;
-  StreamRefusalCounts refusals = {};
+  std::array<std::atomic<std::uint64_t>, kStreamFaults> refusals = {};
   runtime::LogLimit refusal_lines{20, 1'000'000'000};  // of streams whose node is not known
   std::atomic<std::uint64_t> skipped_slots = 0;
 
-  fusion::FusionTime Now() const { return {clock.SteadyNs(), clock.UnixNs()}; }
+  fusion::FusionTime Now() const { return {state.clock.SteadyNs(), state.clock.UnixNs()}; }
 };
 
 // Run() is the thread; calls live on it. Other threads may call only Stop() and the functions that
@@ -102,7 +80,7 @@ class IngestQueue {
   // Offer appends to it; empty between calls.
   fusion::FusedSlots& fused() { return fused_; }
   // Publishes fused() and empties it.
-  void PublishFused(Site& site);
+  void PublishFused(publish::Site& site);
   // Reads on once the frame's slot is published, or after a millisecond. Each read makes gRPC send a window
   // update, which would delay the other frames of the slot and wake their senders.
   void ReadSoon(ReportCall* call);
@@ -115,7 +93,7 @@ class IngestQueue {
   bool draining() const { return draining_; }
 
  private:
-  void OnStop(bool ok);
+  void OnStop();
   void NoteIfEnded();
   void FuseOverdue();
   void AnswerAll();
@@ -140,7 +118,7 @@ class IngestQueue {
 
   absl::Notification ended_;  // stopped, and every call has ended
   grpc::Alarm stop_;
-  CompletionOf<&IngestQueue::OnStop> stop_tag_{this};
+  Completion stop_tag_ = [this](bool) { OnStop(); };
 };
 
 }  // namespace tributary::server

@@ -34,17 +34,17 @@ constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
 // events from thread to thread.
 class FleetService final : public v1::FleetService::Service {
  public:
-  explicit FleetService(publish::KnownNodes nodes) : nodes_(std::move(nodes)) {}
+  explicit FleetService(const publish::AggregatorState& state) : state_(state) {}
 
   grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override {
-    absl::StatusOr<v1::ListNodesResponse> nodes = nodes_.List(request->site());
+    absl::StatusOr<v1::ListNodesResponse> nodes = publish::ListNodes(state_, request->site());
     if (nodes.ok()) *response = *std::move(nodes);
     return wire::ToGrpcStatus(nodes.status());
   }
 
  private:
-  const publish::KnownNodes nodes_;
+  const publish::AggregatorState& state_;
 };
 
 // gRPC's health checking protocol. Knows the process ("") and the project's two services.
@@ -108,23 +108,17 @@ void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
 
 }  // namespace
 
-IngestServer::IngestServer(const IngestOptions& options, const SiteTable& sites, publish::Fleet& fleet,
-                           const runtime::Clock& clock)
-    : context_{.sites = sites,
-               .fleet = fleet,
-               .clock = clock,
+IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorState& state)
+    : context_{.state = state,
                .max_message_bytes = options.max_message_bytes,
                .readers = publish::ReaderShare(options.threads)} {
-  rare_.push_back(
-      std::make_unique<FleetService>(publish::KnownNodes(fleet, options.learners, sites.names(), clock)));
+  rare_.push_back(std::make_unique<FleetService>(state));
   rare_.push_back(std::make_unique<HealthService>(serving_));
 }
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
-                                                                  const SiteTable& sites,
-                                                                  publish::Fleet& fleet,
-                                                                  const runtime::Clock& clock) {
-  auto server = std::unique_ptr<IngestServer>(new IngestServer(options, sites, fleet, clock));
+                                                                  publish::AggregatorState& state) {
+  auto server = std::unique_ptr<IngestServer>(new IngestServer(options, state));
   static const bool reflection = (grpc::reflection::InitProtoReflectionServerBuilderPlugin(), true);
   (void)reflection;
   grpc::ServerBuilder builder;
@@ -153,13 +147,26 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   return server;
 }
 
+void IngestServer::Collect(runtime::Reading& reading) const {
+  for (std::size_t i = 0; i < kStreamFaults; ++i) {
+    reading.Counter("tributary_streams_refused_total", "Report streams ended by the aggregator, by reason.",
+                    {{"reason", std::string(StreamFaultName(static_cast<StreamFault>(i)))}},
+                    context_.refusals[i].load());
+  }
+  reading.Counter("tributary_watch_skipped_slots_total",
+                  "Slots not sent to watchers because of their rate limit, their speed or their share.", {},
+                  context_.skipped_slots.load());
+  reading.Gauge("tributary_watch_streams", "Open Watch streams.", {},
+                static_cast<double>(context_.readers.readers()));
+}
+
 IngestServer::~IngestServer() {
   if (serving_) Shutdown();
 }
 
 void IngestServer::FuseWhatWaits() {
   fusion::FusedSlots fused;
-  for (const auto& site : context_.sites.all()) {
+  for (const auto& site : context_.state.sites.all()) {
     fused.Clear();
     site->engine().Drain(context_.Now(), fused);
     site->Publish(fused);

@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "aggregator/publish/fleet.h"
+#include "aggregator/publish/aggregator_state.h"
 #include "aggregator/server/ingest_queue.h"
 #include "core/config/tls.h"
+#include "core/runtime/metrics.h"
 
 namespace tributary::server {
 
@@ -28,30 +29,26 @@ struct IngestOptions {
   // more streams and larger messages: one connection may carry the streams of many nodes, and models travel
   // in chunks of 1 MiB.
   std::vector<grpc::Service*> services;
-  publish::ListLearners learners;  // for FleetService; may be empty
 };
 
 class IngestServer {
  public:
-  // All arguments but the options outlive the server. Unavailable: the address cannot be bound.
+  // The state outlives the server. Unavailable: the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<IngestServer>> Start(const IngestOptions& options,
-                                                             const SiteTable& sites, publish::Fleet& fleet,
-                                                             const runtime::Clock& clock);
+                                                             publish::AggregatorState& state);
   ~IngestServer();
 
   int port() const { return port_; }
   bool serving() const { return serving_; }
-  const StreamRefusalCounts& refusals() const { return context_.refusals; }
-  std::uint64_t skipped_slots() const { return context_.skipped_slots; }
-  std::int64_t readers() const { return context_.readers.readers(); }
+  // The counts, as metrics.
+  void Collect(runtime::Reading& reading) const;
 
   // Fuses what waits, sends the last acknowledgements and slots, and ends all streams. Cuts streams that do
   // not end within two seconds. Call once.
   void Shutdown();
 
  private:
-  IngestServer(const IngestOptions& options, const SiteTable& sites, publish::Fleet& fleet,
-               const runtime::Clock& clock);
+  IngestServer(const IngestOptions& options, publish::AggregatorState& state);
   void FuseWhatWaits();
 
   IngestContext context_;

@@ -52,8 +52,8 @@ void ReportCall::OnStarted(bool ok) {
     return;
   }
   Listen(queue_);
-  started_steady_ns_ = shared_.clock.SteadyNs();
-  session_.emplace(shared_.sites, shared_.fleet, wire::PeerCertificateName(*context_.auth_context()));
+  started_steady_ns_ = shared_.state.clock.SteadyNs();
+  session_.emplace(shared_.state, wire::PeerCertificateName(*context_.auth_context()));
   registered_ = queue_.Add(this);
   if (!registered_) {
     End({StreamFault::kTooMany, absl::ResourceExhaustedError("too many Report streams")});
@@ -145,10 +145,10 @@ void ReportCall::OnWritten(bool ok) {
 }
 
 void ReportCall::End(const StreamRefusal& refusal) {
-  shared_.refusals.Count(refusal.fault);
+  ++shared_.refusals[static_cast<std::size_t>(refusal.fault)];
   if (session_->admitted()) {
     refused_ = true;  // SayThatItLeft logs the reason
-  } else if (const auto more = shared_.refusal_lines.Admit(shared_.clock.SteadyNs())) {
+  } else if (const auto more = shared_.refusal_lines.Admit(shared_.state.clock.SteadyNs())) {
     spdlog::warn("report stream from {} refused: {}{}", context_.peer(),
                  std::string(refusal.status.message()), *more);
   }
@@ -180,7 +180,7 @@ void ReportCall::DeleteIfDone() {
 }
 
 void ReportCall::SayThatItCame() {
-  const auto more = session_->log_limit().Admit(shared_.clock.SteadyNs());
+  const auto more = session_->log_limit().Admit(shared_.state.clock.SteadyNs());
   if (!more) return;
   spdlog::info("{}: node \"{}\" reports from {} ({} source(s)){}{}", session_->site()->name(),
                session_->node(), context_.peer(), request_.hello().sources_size(),
@@ -188,7 +188,7 @@ void ReportCall::SayThatItCame() {
 }
 
 void ReportCall::SayThatItLeft(bool delivered) {
-  const std::int64_t now_ns = shared_.clock.SteadyNs();
+  const std::int64_t now_ns = shared_.state.clock.SteadyNs();
   const auto more = session_->log_limit().Admit(now_ns);
   if (!more) return;
   const bool lost = !delivered && !refused_;

@@ -68,10 +68,10 @@ class ReportCall {
   bool finishing_ = false;
   bool finished_ = false;
 
-  CompletionOf<&ReportCall::OnStarted> started_{this};
-  CompletionOf<&ReportCall::OnRead> read_{this};
-  CompletionOf<&ReportCall::OnWritten> written_{this};
-  CompletionOf<&ReportCall::OnFinished> finish_{this};
+  Completion started_ = [this](bool ok) { OnStarted(ok); };
+  Completion read_ = [this](bool ok) { OnRead(ok); };
+  Completion written_ = [this](bool ok) { OnWritten(ok); };
+  Completion finish_ = [this](bool ok) { OnFinished(ok); };
 };
 
 }  // namespace tributary::server

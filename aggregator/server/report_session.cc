@@ -21,7 +21,7 @@ std::string Digest(const std::string& sha256) {
 
 // The node and the site count the same slots and run the same model.
 std::optional<StreamRefusal> CheckAgreement(const v1::Hello& hello, estimate::SlotLength slot,
-                                            const Site& site) {
+                                            const publish::Site& site) {
   const fusion::SiteConfig& config = site.engine().config();
   if (slot != config.slot) {
     // With another length the same epoch names another time: no frame of such a node could match its slot.
@@ -95,12 +95,10 @@ std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estima
                              "hello.node: \"{}\" reports with the certificate of \"{}\"; they must be equal",
                              hello.node(), *certificate_name_))};
   }
-  Site* site = sites_.Find(hello.site());
-  if (site == nullptr) {
-    return StreamRefusal{StreamFault::kUnknownSite, publish::UnknownSite(hello.site(), sites_.names())};
-  }
+  publish::Site* site = state_.sites.Find(hello.site());
+  if (site == nullptr) return StreamRefusal{StreamFault::kUnknownSite, state_.sites.Unknown(hello.site())};
   if (std::optional<StreamRefusal> refusal = CheckAgreement(hello, slot, *site)) return refusal;
-  if (absl::Status status = fleet_.CheckSourcesFree(hello); !status.ok()) {
+  if (absl::Status status = state_.fleet.CheckSourcesFree(hello); !status.ok()) {
     return StreamRefusal{StreamFault::kSourceTaken, status};
   }
 
@@ -119,7 +117,7 @@ std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estima
                        {source.dimension(), static_cast<std::size_t>(source.leaves_size()),
                         site->engine().config().max_subjects}});
   }
-  absl::StatusOr<publish::Fleet::Membership> membership = fleet_.Join(hello);
+  absl::StatusOr<publish::Fleet::Membership> membership = state_.fleet.Join(hello);
   if (!membership.ok()) return StreamRefusal{StreamFault::kTooMany, membership.status()};
   site_ = site;
   node_ = hello.node();
@@ -130,7 +128,7 @@ std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estima
 
 void ReportSession::TakeFrame(const v1::Frame& wire, fusion::FusionTime now, fusion::FusedSlots& out) {
   publish::NodeRecord& record = *membership_.record;
-  Site& site = *site_;
+  publish::Site& site = *site_;
   answer_.set_acknowledged_sequence(
       std::max<std::uint64_t>(wire.sequence(), answer_.acknowledged_sequence()));
   if (wire.source() >= admitted_.size()) {

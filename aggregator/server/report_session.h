@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "aggregator/fusion/engine.h"
-#include "aggregator/publish/fleet.h"
-#include "aggregator/server/site.h"
+#include "aggregator/publish/aggregator_state.h"
 #include "aggregator/server/stream_refusal.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/wire/convert.h"
@@ -26,9 +25,9 @@ class ReportSession {
   // The limit of one message: frames, i.e. slots of one source. Bounds the answer to one message.
   static constexpr int kMaxFrames = 1024;
 
-  // All arguments outlive the session. `certificate_name`: the peer's, with TLS.
-  ReportSession(const SiteTable& sites, publish::Fleet& fleet, std::optional<std::string> certificate_name)
-      : sites_(sites), fleet_(fleet), certificate_name_(std::move(certificate_name)) {}
+  // The state outlives the session. `certificate_name`: the peer's, with TLS.
+  ReportSession(publish::AggregatorState& state, std::optional<std::string> certificate_name)
+      : state_(state), certificate_name_(std::move(certificate_name)) {}
   ~ReportSession() { Leave(); }
   ReportSession(const ReportSession&) = delete;
   ReportSession& operator=(const ReportSession&) = delete;
@@ -48,7 +47,7 @@ class ReportSession {
   StreamRefusal Superseded() const;
   bool admitted() const { return site_ != nullptr; }
   // Null before the hello.
-  Site* site() const { return site_; }
+  publish::Site* site() const { return site_; }
   const std::string& node() const { return node_; }
   bool superseded_another() const { return membership_.superseded_another; }
   // The node's, over all its streams.
@@ -79,10 +78,9 @@ class ReportSession {
   void Refuse(std::uint64_t sequence, v1::RefusalReason reason, std::string message,
               const std::vector<std::uint32_t>& subjects);
 
-  const SiteTable& sites_;
-  publish::Fleet& fleet_;
+  publish::AggregatorState& state_;
   const std::optional<std::string> certificate_name_;
-  Site* site_ = nullptr;  // set with the admission, as the next three
+  publish::Site* site_ = nullptr;  // set with the admission, as the next three
   std::string node_;
   std::vector<Source> admitted_;  // by the index in frames
   publish::Fleet::Membership membership_;

@@ -36,12 +36,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   config.window_slots = 64;
   config.max_age_ns.reset();
   config.max_lead_ns.reset();
-  std::vector<std::unique_ptr<Site>> list;
-  list.push_back(std::make_unique<Site>(*fusion::FusionEngine::Create(config), "",
-                                        metrics.AddHistogram("latency", "", {1.0})));
-  const SiteTable sites(std::move(list));
-  publish::Fleet fleet;
-  ReportSession session(sites, fleet, std::nullopt);
+  const runtime::ManualClock clock{0};
+  publish::AggregatorState state{clock};
+  state.sites.Add(*fusion::FusionEngine::Create(config), "", metrics);
+  ReportSession session(state, std::nullopt);
   fusion::FusedSlots fused;
   // An even first byte: the peer has sent a valid hello.
   if (size > 0 && *bytes % 2 == 0) session.Take(Hello(), {0, 0}, fused);

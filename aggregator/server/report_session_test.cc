@@ -23,11 +23,8 @@ class ReportSessionTest : public ::testing::Test {
     fusion::SiteConfig config;
     config.name = "lab";
     config.leaves = {"north", "east"};
-    std::vector<std::unique_ptr<Site>> sites;
-    sites.push_back(std::make_unique<Site>(*fusion::FusionEngine::Create(config), "",
-                                           metrics_.AddHistogram("latency", "", {1.0})));
-    sites_.emplace(std::move(sites));
-    session_.emplace(*sites_, fleet_, std::nullopt);
+    state_.sites.Add(*fusion::FusionEngine::Create(config), "", metrics_);
+    session_.emplace(state_, std::nullopt);
   }
 
   static v1::ReportRequest Hello(const std::string& leaf = "north") {
@@ -69,8 +66,8 @@ class ReportSessionTest : public ::testing::Test {
   void Greet() { ASSERT_FALSE(Take(Hello()).has_value()); }
 
   runtime::Metrics metrics_;
-  std::optional<SiteTable> sites_;
-  publish::Fleet fleet_;
+  runtime::ManualClock clock_{0};
+  publish::AggregatorState state_{clock_};
   std::optional<ReportSession> session_;
   fusion::FusedSlots fused_;
 };
@@ -79,7 +76,7 @@ TEST_F(ReportSessionTest, AnswersTheHelloWithTheSequenceItKnows) {
   Greet();
   EXPECT_EQ(session_->unanswered(), 1u);
   ASSERT_FALSE(Take(Frame(5)).has_value());
-  session_.emplace(*sites_, fleet_, std::nullopt);  // the node reconnects
+  session_.emplace(state_, std::nullopt);  // the node reconnects
   Greet();
   v1::ReportResponse response;
   session_->TakeAnswer(response);
@@ -93,7 +90,7 @@ TEST_F(ReportSessionTest, TakesAFrameAndAcknowledgesIt) {
   session_->TakeAnswer(response);
   EXPECT_EQ(response.acknowledged_sequence(), 1u);
   EXPECT_EQ(response.refusals_size(), 0);
-  EXPECT_EQ(sites_->Find("lab")->engine().counters().frames_accepted, 1u);
+  EXPECT_EQ(state_.sites.Find("lab")->engine().counters().frames_accepted, 1u);
 }
 
 TEST_F(ReportSessionTest, RefusesAFrameBeforeTheHello) {
@@ -118,7 +115,7 @@ TEST_F(ReportSessionTest, RefusesALeafThatTheSiteDoesNotList) {
 }
 
 TEST_F(ReportSessionTest, RefusesAnotherModelAndSaysWhichDiffers) {
-  sites_->Find("lab")->set_model_sha256(std::string(32, 'm'));
+  state_.sites.Find("lab")->set_model_sha256(std::string(32, 'm'));
   const auto refusal = Take(Hello());
   EXPECT_EQ(refusal->status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refusal->status.message()), HasSubstr("model.sha256"));
@@ -152,18 +149,16 @@ TEST_F(ReportSessionTest, RefusesANodeThatDoesNotKnowOfOtherLengthsWhereTheSiteH
   config.name = "lab";
   config.leaves = {"north"};
   config.slot = *estimate::SlotLength::FromMs(10);
-  std::vector<std::unique_ptr<Site>> sites;
-  sites.push_back(std::make_unique<Site>(*fusion::FusionEngine::Create(config), "",
-                                         metrics_.AddHistogram("other", "", {1.0})));
-  const SiteTable table(std::move(sites));
-  ReportSession session(table, fleet_, std::nullopt);
+  publish::AggregatorState state{clock_};
+  state.sites.Add(*fusion::FusionEngine::Create(config), "", metrics_);
+  ReportSession session(state, std::nullopt);
   const auto refusal = session.Take(Hello(), {kNowNs, kNowNs}, fused_);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_EQ(refusal->fault, StreamFault::kSlotDiffers);
 }
 
 TEST_F(ReportSessionTest, RefusesANodeThatIsNotItsCertificate) {
-  session_.emplace(*sites_, fleet_, "mallory");
+  session_.emplace(state_, "mallory");
   EXPECT_EQ(Take(Hello())->status.code(), absl::StatusCode::kPermissionDenied);
 }
 
@@ -198,12 +193,12 @@ TEST_F(ReportSessionTest, RefusesAMessageOfMoreFramesThanItAnswersFor) {
 
 TEST_F(ReportSessionTest, YieldsToANewerStreamOfItsNode) {
   Greet();
-  ReportSession newer(*sites_, fleet_, std::nullopt);
+  ReportSession newer(state_, std::nullopt);
   ASSERT_FALSE(newer.Take(Hello(), {kNowNs, kNowNs}, fused_).has_value());
   EXPECT_TRUE(newer.superseded_another());
   EXPECT_EQ(Take(Frame(1))->fault, StreamFault::kSuperseded);
   EXPECT_FALSE(newer.superseded());
-  EXPECT_TRUE(fleet_.List("lab")[0].connected());
+  EXPECT_TRUE(state_.fleet.List("lab")[0].connected());
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -42,18 +41,6 @@ constexpr std::string_view StreamFaultName(StreamFault fault) {
 struct StreamRefusal {
   StreamFault fault = StreamFault::kMalformed;
   absl::Status status;
-};
-
-// Thread-safe.
-class StreamRefusalCounts {
- public:
-  void Count(StreamFault fault) {
-    counts_[static_cast<std::size_t>(fault)].fetch_add(1, std::memory_order_relaxed);
-  }
-  std::uint64_t of(StreamFault fault) const { return counts_[static_cast<std::size_t>(fault)]; }
-
- private:
-  std::array<std::atomic<std::uint64_t>, kStreamFaults> counts_ = {};
 };
 
 }  // namespace tributary::server

@@ -24,10 +24,9 @@ void WatchCall::OnStarted(bool ok) {
   }
   Listen(queue_);
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
-  site_ = shared_.sites.Find(request_.site());
-  if (site_ == nullptr) {
-    return End(publish::UnknownSite(request_.site(), shared_.sites.names()));
-  }
+  const publish::SiteTable& sites = shared_.state.sites;
+  site_ = sites.Find(request_.site());
+  if (site_ == nullptr) return End(sites.Unknown(request_.site()));
   if (!(request_.max_rate_hz() >= 0)) {
     return End(absl::InvalidArgumentError(
         fmt::format("max_rate_hz: {}, expected 0 (every slot) or a positive rate", request_.max_rate_hz())));
@@ -72,7 +71,7 @@ void WatchCall::OnSlots(std::span<const estimate::FusedSlot> slots) {
 }
 
 void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bool more) {
-  const std::int64_t began_ns = shared_.clock.SteadyNs();
+  const std::int64_t began_ns = shared_.state.clock.SteadyNs();
   wire::SlotToWire(slot, *response_.mutable_slot());
   response_.set_skipped_slots(skipped);
   response_.clear_leaves();
@@ -89,7 +88,7 @@ void WatchCall::Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bo
   grpc::WriteOptions options;
   if (more) options.set_buffer_hint();
   stream_.Write(response_, options, &written_);
-  const std::int64_t now_ns = shared_.clock.SteadyNs();
+  const std::int64_t now_ns = shared_.state.clock.SteadyNs();
   shared_.readers.Spent(now_ns - began_ns, now_ns);
 }
 
@@ -143,7 +142,7 @@ void WatchCall::End(absl::Status status) {
 
 void WatchCall::Drain() { End(absl::UnavailableError("the aggregator is shutting down")); }
 
-void WatchCall::OnFinished(bool) {
+void WatchCall::OnFinished() {
   {
     const runtime::MutexLock lock(mutex_);
     writing_ = false;
@@ -151,7 +150,7 @@ void WatchCall::OnFinished(bool) {
   ReleaseIfDone();
 }
 
-void WatchCall::OnDone(bool) {
+void WatchCall::OnDone() {
   {
     const runtime::MutexLock lock(mutex_);
     if (!ending_) ending_ = absl::CancelledError("the watcher has gone");

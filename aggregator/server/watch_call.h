@@ -36,8 +36,8 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
 
   void OnStarted(bool ok);
   void OnWritten(bool ok);
-  void OnFinished(bool ok);
-  void OnDone(bool ok);
+  void OnFinished();
+  void OnDone();
 
   void Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bool more);
   void End(absl::Status status);
@@ -49,7 +49,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   v1::WatchRequest request_;
   grpc::ServerAsyncWriter<v1::WatchResponse> stream_{&context_};
   std::shared_ptr<WatchCall> self_;  // until the last completion
-  Site* site_ = nullptr;
+  publish::Site* site_ = nullptr;
   bool registered_ = false;
 
   runtime::Mutex mutex_;
@@ -64,10 +64,10 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   v1::WatchResponse response_;  // reused
   bool leaves_sent_ = false;
 
-  CompletionOf<&WatchCall::OnStarted> started_{this};
-  CompletionOf<&WatchCall::OnWritten> written_{this};
-  CompletionOf<&WatchCall::OnFinished> finish_{this};
-  CompletionOf<&WatchCall::OnDone> done_tag_{this};
+  Completion started_ = [this](bool ok) { OnStarted(ok); };
+  Completion written_ = [this](bool ok) { OnWritten(ok); };
+  Completion finish_ = [this](bool) { OnFinished(); };
+  Completion done_tag_ = [this](bool) { OnDone(); };
 };
 
 }  // namespace tributary::server

@@ -99,21 +99,19 @@ class WatchCallTest : public ::testing::Test {
     fusion::SiteConfig config;
     config.name = "lab";
     config.leaves = {"north"};
-    std::vector<std::unique_ptr<Site>> sites;
-    sites.push_back(std::make_unique<Site>(*fusion::FusionEngine::Create(config), "",
-                                           metrics_.AddHistogram("latency", "", {1.0})));
-    sites_.emplace(std::move(sites));
+    state_.sites.Add(*fusion::FusionEngine::Create(config), "", metrics_);
     IngestOptions options;
     options.listen = "127.0.0.1:0";
-    server_ = *IngestServer::Start(options, *sites_, fleet_, clock_);
+    server_ = *IngestServer::Start(options, state_);
   }
 
-  void Publish(const std::vector<estimate::FusedSlot>& slots) { sites_->Find("lab")->feed().Publish(slots); }
+  void Publish(const std::vector<estimate::FusedSlot>& slots) {
+    state_.sites.Find("lab")->feed().Publish(slots);
+  }
 
   runtime::SystemClock clock_;
   runtime::Metrics metrics_;
-  std::optional<SiteTable> sites_;
-  publish::Fleet fleet_;
+  publish::AggregatorState state_{clock_};
   std::unique_ptr<IngestServer> server_;
 };
 

@@ -41,11 +41,11 @@ void AddFederationMetrics(const LearningCounters& counters, runtime::Metrics& me
                            [&counters] { return counters.healthy ? 1.0 : 0.0; });
 }
 
-void RefreshRunMetrics(const RunBoard& board, runtime::Metrics& metrics) {
+void CollectRuns(const RunBoard& board, runtime::Reading& reading) {
   for (const auto& record : board.Runs()) {
     const v1::Run& run = record->run;
     const auto set = [&](const char* name, const char* help, double value) {
-      metrics.AddGauge(name, help, {{"run", run.name()}}).Set(value);
+      reading.Gauge(name, help, {{"run", run.name()}}, value);
     };
     set("tributary_run_committed_rounds", "Rounds whose result is stored.", run.committed_rounds());
     set("tributary_run_state", "0 waiting, 1 running, 2 paused, 3 finished, 4 stopped, 5 failed.",

@@ -29,7 +29,7 @@ struct LearningCounters {
 // The counters outlive the metrics' readers.
 void AddFederationMetrics(const LearningCounters& counters, runtime::Metrics& metrics);
 
-// Sets the gauges of each run: call before each reading of the metrics. One thread at a time.
-void RefreshRunMetrics(const RunBoard& board, runtime::Metrics& metrics);
+// The gauges of each run.
+void CollectRuns(const RunBoard& board, runtime::Reading& reading);
 
 }  // namespace tributary::learning

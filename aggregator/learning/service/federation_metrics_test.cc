@@ -34,7 +34,7 @@ TEST(RunMetricsTest, ShowsTheLatestFiguresBesideTheRandomEncoders) {
   evaluation.set_random_spread(0.25);
   record.last_evaluated = std::make_shared<const v1::Round>(evaluated);
   board.Publish(record);
-  RefreshRunMetrics(board, metrics);
+  metrics.AddCollector([&board](runtime::Reading& reading) { CollectRuns(board, reading); });
   for (const char* line : {"linear_probe{run=\"letters\"} 0.875", "knn{run=\"letters\"} 0.75",
                            "test_spread{run=\"letters\"} 0.5", "random_linear_probe{run=\"letters\"} 0.625",
                            "random_knn{run=\"letters\"} 0.375", "random_test_spread{run=\"letters\"} 0.25"}) {
@@ -55,7 +55,7 @@ TEST(RunMetricsTest, ShowsTheLossOfTheLastCommittedRound) {
   committed.set_loss(-0.75);
   record.last_committed = std::make_shared<const v1::Round>(committed);
   board.Publish(record);
-  RefreshRunMetrics(board, metrics);
+  metrics.AddCollector([&board](runtime::Reading& reading) { CollectRuns(board, reading); });
   for (const char* line :
        {"loss{run=\"letters\"} -0.75", "round_seconds{run=\"letters\"} 2.5", "nodes{run=\"letters\"} 3",
         "connected_nodes{run=\"letters\"} 2", "unable_nodes{run=\"letters\"} 1"}) {
@@ -68,7 +68,7 @@ TEST(RunMetricsTest, ShowsNoFiguresWhereNobodyJudges) {
   RunBoard board(nullptr);
   runtime::Metrics metrics;
   board.Publish(RecordOf(3));
-  RefreshRunMetrics(board, metrics);
+  metrics.AddCollector([&board](runtime::Reading& reading) { CollectRuns(board, reading); });
   EXPECT_THAT(metrics.Text(), HasSubstr("tributary_run_committed_rounds{run=\"letters\"} 3"));
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("linear_probe")));
 }

@@ -1,0 +1,38 @@
+// The state of an aggregator: what its servers work on and its readers see.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "aggregator/publish/fleet.h"
+#include "aggregator/publish/site.h"
+#include "core/runtime/clock.h"
+#include "tributary/v1/fleet.pb.h"
+
+namespace tributary::publish {
+
+// A node in one run of federated learning.
+struct Learner {
+  std::string node;
+  v1::Learning learning;
+};
+
+// Thread-safe once the servers start. The functions are called from any thread and return at once.
+struct AggregatorState {
+  const runtime::Clock& clock;
+  SiteTable sites = {};
+  Fleet fleet = {};
+  std::function<bool()> takes_streams = [] { return true; };
+  // Without federated learning these two are empty.
+  std::function<std::vector<Learner>()> learners = nullptr;
+  std::function<bool()> store_healthy = nullptr;
+};
+
+// The nodes that report and those that learn, by site and name. With a site: the nodes that report to it.
+// Without: those of every site, then those that only learn. A node is known by its name: what learns under
+// the name of a node that reports is that node. NotFound: no such site.
+absl::StatusOr<v1::ListNodesResponse> ListNodes(const AggregatorState& state, const std::string& site);
+
+}  // namespace tributary::publish

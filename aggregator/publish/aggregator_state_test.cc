@@ -1,0 +1,96 @@
+#include "aggregator/publish/aggregator_state.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tributary::publish {
+namespace {
+
+class ListNodesTest : public ::testing::Test {
+ protected:
+  ListNodesTest() {
+    for (const char* name : {"lab", "hall"}) {
+      fusion::SiteConfig site;
+      site.name = name;
+      site.leaves = {"north"};
+      state_.sites.Add(*fusion::FusionEngine::Create(site), "", metrics_);
+    }
+  }
+  void Report(const std::string& site, const std::string& node) {
+    v1::Hello hello;
+    hello.set_site(site);
+    hello.set_node(node);
+    ASSERT_TRUE(state_.fleet.Join(hello).ok());
+  }
+  void Learn(const std::string& node, const std::string& run, bool connected) {
+    Learner learner{node, {}};
+    learner.learning.set_run(run);
+    learner.learning.set_connected(connected);
+    learners_.push_back(std::move(learner));
+  }
+  absl::StatusOr<v1::ListNodesResponse> List(const std::string& site) const {
+    return ListNodes(state_, site);
+  }
+  // "site/node: run run …" of each node.
+  std::vector<std::string> Names(const std::string& site) const {
+    const absl::StatusOr<v1::ListNodesResponse> response = List(site);
+    std::vector<std::string> names;
+    for (const v1::Node& node : response->nodes()) {
+      std::string name = node.site() + "/" + node.name() + ":";
+      for (const v1::Learning& each : node.learns()) name += " " + each.run();
+      names.push_back(name);
+    }
+    return names;
+  }
+
+  const runtime::SystemClock clock_;
+  runtime::Metrics metrics_;
+  std::vector<Learner> learners_;
+  AggregatorState state_{.clock = clock_, .learners = [this] { return learners_; }};
+};
+
+using Strings = std::vector<std::string>;
+
+TEST_F(ListNodesTest, ListsNodesThatOnlyLearnAfterThoseThatReport) {
+  Report("lab", "south");
+  Learn("board", "letters", true);
+  EXPECT_EQ(Names(""), (Strings{"lab/south:", "/board: letters"}));
+}
+
+TEST_F(ListNodesTest, ANodeThatReportsAndLearnsIsOneNode) {
+  Report("lab", "south");
+  Learn("south", "letters", true);
+  Learn("south", "digits", false);
+  EXPECT_EQ(Names(""), (Strings{"lab/south: letters digits"}));
+}
+
+TEST_F(ListNodesTest, ASiteHasTheNodesThatReportToItAlone) {
+  Report("lab", "south");
+  Report("hall", "north");
+  Learn("board", "letters", true);
+  Learn("south", "letters", true);
+  EXPECT_EQ(Names("lab"), (Strings{"lab/south: letters"}));
+}
+
+TEST_F(ListNodesTest, ANodeThatOnlyLearnsIsConnectedInOneOfItsRuns) {
+  Learn("board", "letters", false);
+  EXPECT_FALSE(List("")->nodes(0).connected());
+  Learn("board", "digits", true);
+  EXPECT_TRUE(List("")->nodes(0).connected());
+}
+
+TEST_F(ListNodesTest, AnAggregatorWithoutFederationListsWhatReports) {
+  Report("lab", "south");
+  state_.learners = nullptr;
+  EXPECT_EQ(List("")->nodes_size(), 1);
+}
+
+TEST_F(ListNodesTest, NamesTheSitesWhateverIsAskedFor) {
+  EXPECT_EQ(List("lab")->sites_size(), 2);
+  EXPECT_EQ(List("nope").status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace tributary::publish
