@@ -16,19 +16,15 @@ void SlotRing::Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns) {
   if (pool_.empty()) pool_.push_back(std::make_unique<SlotPayload>());
   slot.payload = std::move(pool_.back());
   pool_.pop_back();
-  slot.previous = newest_;
-  const std::uint32_t index = IndexOf(slot);
-  (newest_ == Slot::kNone ? oldest_ : slots_[newest_].next) = index;
-  newest_ = index;
-  ++open_slots_;
+  if (spare_.empty()) spare_.emplace_back();
+  slot.arrival = spare_.begin();
+  *slot.arrival = &slot;
+  open_.splice(open_.end(), spare_, slot.arrival);
 }
 
 void SlotRing::Close(Slot& slot) {
-  (slot.previous == Slot::kNone ? oldest_ : slots_[slot.previous].next) = slot.next;
-  (slot.next == Slot::kNone ? newest_ : slots_[slot.next].previous) = slot.previous;
-  slot.previous = slot.next = Slot::kNone;
+  spare_.splice(spare_.begin(), open_, slot.arrival);
   slot.state = Slot::State::kFused;
-  --open_slots_;
 }
 
 void SlotRing::Release(Slot& slot) {

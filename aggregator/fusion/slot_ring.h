@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -58,16 +59,13 @@ using SlotPayload = Recycled<SlotInput>;
 struct Slot {
   enum class State : std::uint8_t { kEmpty, kOpen, kFused };
 
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-
   estimate::Epoch epoch = 0;
   std::int64_t first_steady_ns = 0;      // arrival of its first frame
   LeafSet covered;                       // leaves of the sources that reported in time, or in a revision
   std::bitset<256> reported;             // sources, by handle
   std::uint32_t revision = 0;            // of the last output
   std::unique_ptr<SlotPayload> payload;  // null once it is released
-  std::uint32_t previous = kNone;        // open slots, by arrival
-  std::uint32_t next = kNone;
+  std::list<Slot*>::iterator arrival;    // in the order of arrival, while it is open
   State state = State::kEmpty;
 };
 
@@ -89,20 +87,16 @@ class SlotRing {
   void Release(Slot& slot);
 
   // The open slot that arrived first, or null.
-  Slot* Oldest() { return oldest_ == Slot::kNone ? nullptr : &slots_[oldest_]; }
-  const Slot* Oldest() const { return oldest_ == Slot::kNone ? nullptr : &slots_[oldest_]; }
+  Slot* Oldest() const { return open_.empty() ? nullptr : open_.front(); }
 
-  std::size_t open_slots() const { return open_slots_; }
+  std::size_t open_slots() const { return open_.size(); }
 
  private:
-  std::uint32_t IndexOf(const Slot& slot) const { return static_cast<std::uint32_t>(&slot - slots_.data()); }
-
   std::vector<Slot> slots_;
   const std::uint64_t mask_;
   std::vector<std::unique_ptr<SlotPayload>> pool_;  // those that are free
-  std::uint32_t oldest_ = Slot::kNone;
-  std::uint32_t newest_ = Slot::kNone;
-  std::size_t open_slots_ = 0;
+  std::list<Slot*> open_;                           // by arrival
+  std::list<Slot*> spare_;                          // nodes for open_, so that opening does not allocate
 };
 
 }  // namespace tributary::fusion
