@@ -43,13 +43,6 @@ absl::StatusOr<std::vector<HistoryRecord>> StoreReader::LinesAfter(std::string_v
   return Lines("revision > ?2 ORDER BY revision", run, revision, count);
 }
 
-absl::StatusOr<std::optional<HistoryRecord>> StoreReader::Last(std::string_view condition,
-                                                               std::string_view run) const {
-  ASSIGN_OR_RETURN(auto lines,
-                   Lines(fmt::format("{} AND number > ?2 ORDER BY number DESC", condition), run, 0, 1));
-  return lines.empty() ? std::nullopt : std::optional(std::move(lines.front()));
-}
-
 absl::StatusOr<std::vector<ModelRecord>> StoreReader::Models(std::string_view run, std::uint32_t round,
                                                              std::size_t count) const {
   const runtime::MutexLock lock(mutex_);

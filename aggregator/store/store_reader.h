@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,12 +28,12 @@ class StoreReader {
   // The first `count` lines written or changed after that revision, in the order of the changes.
   absl::StatusOr<std::vector<HistoryRecord>> LinesAfter(std::string_view run, std::int64_t revision,
                                                         std::size_t count) const;
-  // nullopt: there is none yet.
-  absl::StatusOr<std::optional<HistoryRecord>> LastCommitted(std::string_view run) const {
-    return Last("committed = 1", run);
+  // The newest one, or none yet.
+  absl::StatusOr<std::vector<HistoryRecord>> LastCommitted(std::string_view run) const {
+    return Lines("committed = 1 AND number > ?2 ORDER BY number DESC", run, 0, 1);
   }
-  absl::StatusOr<std::optional<HistoryRecord>> LastEvaluated(std::string_view run) const {
-    return Last("evaluated = 1", run);
+  absl::StatusOr<std::vector<HistoryRecord>> LastEvaluated(std::string_view run) const {
+    return Lines("evaluated = 1 AND number > ?2 ORDER BY number DESC", run, 0, 1);
   }
 
   // Ascending by round, from the first one at or after `round`.
@@ -45,7 +44,6 @@ class StoreReader {
   explicit StoreReader(Database database) : database_(std::move(database)) {}
   absl::StatusOr<std::vector<HistoryRecord>> Lines(std::string_view condition, std::string_view run,
                                                    std::int64_t bound, std::size_t count) const;
-  absl::StatusOr<std::optional<HistoryRecord>> Last(std::string_view condition, std::string_view run) const;
 
   mutable runtime::Mutex mutex_;
   mutable Database database_ GUARDED_BY(mutex_);

@@ -70,10 +70,10 @@ TEST_F(StoreReaderTest, GivesWhatHasChangedSinceARevision) {
 }
 
 TEST_F(StoreReaderTest, FindsTheLastCommittedAndTheLastEvaluatedLine) {
-  EXPECT_EQ((*reader_->LastCommitted("r"))->document, "line 4");
-  EXPECT_FALSE(reader_->LastEvaluated("r")->has_value());
+  EXPECT_EQ(reader_->LastCommitted("r")->front().document, "line 4");
+  EXPECT_THAT(Documents(reader_->LastEvaluated("r")), IsEmpty());
   ASSERT_TRUE(store_->AmendHistory("r", 3, "judged").ok());
-  EXPECT_EQ((*reader_->LastEvaluated("r"))->document, "judged");
+  EXPECT_EQ(reader_->LastEvaluated("r")->front().document, "judged");
 }
 
 TEST_F(StoreReaderTest, GivesModelsFromARoundOn) {

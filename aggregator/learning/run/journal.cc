@@ -17,9 +17,9 @@ store::HistoryRecord HistoryOf(const v1::Round& line) {
 }
 
 // Null: there is none, or it cannot be read.
-Journal::Line LineOf(const absl::StatusOr<std::optional<store::HistoryRecord>>& record) {
-  if (!record.ok() || !*record) return nullptr;
-  auto line = ParseStored<v1::Round>((*record)->document, "history");
+Journal::Line LineOf(const absl::StatusOr<std::vector<store::HistoryRecord>>& records) {
+  if (!records.ok() || records->empty()) return nullptr;
+  auto line = ParseStored<v1::Round>(records->front().document, "history");
   return line.ok() ? std::make_shared<const v1::Round>(*std::move(line)) : nullptr;
 }
 
