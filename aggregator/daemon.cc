@@ -16,6 +16,7 @@
 #include "aggregator/publish/readiness.h"
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::aggregator {
@@ -33,8 +34,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   auto daemon = std::unique_ptr<Daemon>(new Daemon(prepared.config, clock));
   const AggregatorConfig& config = daemon->config_;
   const std::optional<config::TlsMaterial>& tls = prepared.tls;
-  RETURN_IF_ERROR(daemon->MakeSites());
-  RETURN_IF_ERROR(daemon->StartParent(tls));
+  RETURN_IF_ERROR(daemon->MakeSites(tls));
   server::IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}};
   if (config.federation) {
     ASSIGN_OR_RETURN(daemon->federation_,
@@ -46,10 +46,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   }
   absl::StatusOr<std::unique_ptr<server::IngestServer>> server =
       server::IngestServer::Start(options, daemon->state_);
-  if (!server.ok()) {
-    return absl::Status(server.status().code(),
-                        fmt::format("listen: {}", std::string(server.status().message())));
-  }
+  if (!server.ok()) return WithContext("listen", server.status());
   daemon->server_ = *std::move(server);
   daemon->started_steady_ns_ = clock.SteadyNs();
   daemon->state_.takes_streams = [server = daemon->server_.get()] { return server->serving(); };
@@ -61,7 +58,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   return daemon;
 }
 
-absl::Status Daemon::MakeSites() {
+absl::Status Daemon::MakeSites(const std::optional<config::TlsMaterial>& tls) {
   for (const SiteSettings& settings : config_.sites) {
     ASSIGN_OR_RETURN(std::unique_ptr<fusion::FusionEngine> engine,
                      fusion::FusionEngine::Create(settings.fusion));
@@ -70,18 +67,12 @@ absl::Status Daemon::MakeSites() {
           "{}: deadline_ms is shorter than a slot of {}: sensors that share no phase are fused apart",
           settings.fusion.name, settings.fusion.slot.Text());
     }
-    state_.sites.Add(std::move(engine), settings.model_sha256, metrics_);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Daemon::StartParent(const std::optional<config::TlsMaterial>& tls) {
-  if (!config_.parent) return absl::OkStatus();
-  for (const auto& site : state_.sites.all()) {
+    publish::Site& site = state_.sites.Add(std::move(engine), settings.model_sha256, metrics_);
+    if (!config_.parent) continue;
     ASSIGN_OR_RETURN(const std::shared_ptr<ParentLink> link,
-                     ParentLink::Create(*config_.parent, site->engine().config(), tls, clock_, metrics_));
+                     ParentLink::Create(*config_.parent, settings.fusion, tls, clock_, metrics_));
     parents_.push_back(link);
-    site->feed().Add(link);
+    site.feed().Add(link);
   }
   return absl::OkStatus();
 }

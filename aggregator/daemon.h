@@ -46,8 +46,8 @@ class Daemon {
 
  private:
   Daemon(const AggregatorConfig& config, const runtime::Clock& clock);
-  absl::Status MakeSites();
-  absl::Status StartParent(const std::optional<config::TlsMaterial>& tls);
+  // With their links to the parent.
+  absl::Status MakeSites(const std::optional<config::TlsMaterial>& tls);
   absl::Status StartHttp();
   void Collect(runtime::Reading& reading) const;
   void SayWhatWasServed() const;

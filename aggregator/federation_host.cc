@@ -26,12 +26,10 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
         {}, [evaluator = host->evaluator_] { return static_cast<double>(evaluator->skipped_rounds()); });
   }
   if (settings.parent) {
-    learning::RelayOptions options;
-    options.parent.aggregator = settings.parent->aggregator;
-    options.parent.tls = tls;
-    options.parent.node = settings.parent->node;
-    options.parent.run = settings.parent->run;
-    options.min_nodes = settings.parent->min_nodes;
+    const FederationParentSettings& parent = *settings.parent;
+    learning::RelayOptions options{
+        .parent = {.aggregator = parent.aggregator, .tls = tls, .node = parent.node, .run = parent.run},
+        .min_nodes = parent.min_nodes};
     host->relay_ = std::make_unique<learning::Relay>(std::move(options), *host->coordinator_, clock);
     host->relay_->Register(metrics);
   }
@@ -82,12 +80,6 @@ std::vector<publish::Learner> FederationHost::Learners() const {
     if (!listed.contains(name)) learners.push_back(std::move(learning));
   }
   return learners;
-}
-
-std::vector<grpc::Service*> FederationHost::services() const {
-  std::vector<grpc::Service*> services;
-  for (const auto& each : services_) services.push_back(each.get());
-  return services;
 }
 
 void FederationHost::Drain() {

@@ -31,7 +31,7 @@ class FederationHost {
   // The evaluator first: it waits for answers of the coordinator too.
   ~FederationHost();
 
-  std::vector<grpc::Service*> services() const;
+  const std::vector<std::unique_ptr<grpc::Service>>& services() const { return services_; }
   const learning::RunBoard& board() const { return coordinator_->board(); }
   bool store_healthy() const { return coordinator_->counters().healthy; }
   // Every node that takes part: in each run that has not ended, waiting for one, or in the last that ended.

@@ -126,7 +126,7 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   builder.AddListeningPort(options.listen, Credentials(options.tls), &server->port_);
   builder.RegisterService(&server->fusion_);
   for (const auto& service : server->rare_) builder.RegisterService(service.get());
-  for (grpc::Service* service : options.services) builder.RegisterService(service);
+  for (const auto& service : options.services) builder.RegisterService(service.get());
   for (std::size_t i = 0; i < options.threads; ++i) {
     server->queues_.push_back(
         std::make_unique<IngestQueue>(server->context_, server->fusion_, builder.AddCompletionQueue()));

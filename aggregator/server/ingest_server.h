@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,7 +29,7 @@ struct IngestOptions {
   // Services of other modules on the same port; they outlive the server. With any of them the server accepts
   // more streams and larger messages: one connection may carry the streams of many nodes, and models travel
   // in chunks of 1 MiB.
-  std::vector<grpc::Service*> services;
+  std::span<const std::unique_ptr<grpc::Service>> services;
 };
 
 class IngestServer {
