@@ -167,9 +167,9 @@ http::HttpResponse Daemon::Ready() const {
   const auto answer = [](bool ready, std::string_view state) {
     return ready ? http::HttpResponse{.body = std::string(state) + "\n"} : http::HttpProblem(503, state);
   };
-  const bool participates = learner_ == nullptr || learner_->state() == link::FederationState::kParticipating;
+  const bool participates = learner_ == nullptr || learner_->state() == v1::PARENT_STATE_PARTICIPATING;
   if (uplink_ == nullptr || (uplink_->state() == link::UplinkState::kReporting && !participates)) {
-    return answer(participates, link::FederationStateName(learner_->state()));
+    return answer(participates, wire::EnumLabel(learner_->state()));
   }
   return answer(uplink_->state() == link::UplinkState::kReporting, link::UplinkStateName(uplink_->state()));
 }

@@ -78,21 +78,18 @@ absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationC
 }
 
 absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
-                         const std::string& run, std::uint32_t round, const parameters::TaskDecline& decline,
+                         const std::string& run, std::uint32_t round, v1::DeclineTaskRequest decline,
                          const std::stop_token& stop) {
-  v1::DeclineTaskRequest request;
-  request.set_run(run);
-  request.set_round(round);
-  request.set_node(self.node);
-  request.set_boot_id(self.boot_id);
-  request.set_reason(static_cast<v1::DeclineReason>(decline.reason));
-  request.set_for_good(decline.for_good);
-  request.set_message(wire::PeerText(decline.message));
+  decline.set_run(run);
+  decline.set_round(round);
+  decline.set_node(self.node);
+  decline.set_boot_id(self.boot_id);
+  decline.set_message(wire::PeerText(decline.message()));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kSmallAttempt);
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   v1::DeclineTaskResponse response;
-  const grpc::Status status = stub.DeclineTask(&context, request, &response);
+  const grpc::Status status = stub.DeclineTask(&context, decline, &response);
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return absl::OkStatus();
   return FromGrpc(status);
 }

@@ -25,10 +25,10 @@ absl::Status FromGrpc(const grpc::Status& status);
 absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
                             const wire::TrainTask& task, const std::stop_token& withdrawn, std::string& file);
 
-// Declines the task of `round` (0: the present task). It is no error if the aggregator does not know this
-// call or no longer needs it. Errors: those of the call.
+// Declines the task of `round` (0: the present task), with the reason, scope and message of `decline`. It is
+// no error if the aggregator does not know this call or no longer needs it. Errors: those of the call.
 absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
-                         const std::string& run, std::uint32_t round, const parameters::TaskDecline& decline,
+                         const std::string& run, std::uint32_t round, v1::DeclineTaskRequest decline,
                          const std::stop_token& stop);
 
 // Sends the update in chunks of at most 1 MiB and adds their payload to `sent_bytes`. `withdrawn` stops the

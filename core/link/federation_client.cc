@@ -114,7 +114,7 @@ absl::StatusOr<SubmitAnswer> FederationClient::SubmitWords(const Assignment& ass
   });
 }
 
-absl::Status FederationClient::Decline(const Assignment& assignment, const parameters::TaskDecline& decline) {
+absl::Status FederationClient::Decline(const Assignment& assignment, const v1::DeclineTaskRequest& decline) {
   return Insist(assignment, [&] {
     return DeclineOnce(*stub_, options_, assignment.task.run, assignment.task.round, decline,
                        assignment.withdrawn);
@@ -136,10 +136,10 @@ void FederationClient::Stop() {
   wanted_.Stop();
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  SetState(FederationState::kStopped, last_error());
+  SetState(v1::PARENT_STATE_STOPPED, last_error());
 }
 
-FederationState FederationClient::state() const {
+v1::ParentState FederationClient::state() const {
   const runtime::MutexLock lock(mutex_);
   return state_;
 }
@@ -217,12 +217,12 @@ void FederationClient::Participate(std::stop_token stop) {
     if (declaration.replaced.stop_requested()) continue;
     const std::int64_t now_ns = clock_.SteadyNs();
     const bool ended = absl::IsNotFound(status) && answered;
-    if (!ended && (state() == FederationState::kParticipating || now_ns >= next_log_ns)) {
+    if (!ended && (state() == v1::PARENT_STATE_PARTICIPATING || now_ns >= next_log_ns)) {
       spdlog::warn("no tasks from {} for {}: {}; retrying", options_.aggregator, options_.node,
                    status.ToString());
       next_log_ns = now_ns + kRepeatLogNs;
     }
-    SetState(Reconnect::IsRefusal(status) ? FederationState::kRefused : FederationState::kConnecting, status);
+    SetState(Reconnect::IsRefusal(status) ? v1::PARENT_STATE_REFUSED : v1::PARENT_STATE_CONNECTING, status);
     Rest(reconnect.DelayNs(status), stop);
   }
 }
@@ -252,7 +252,7 @@ absl::Status FederationClient::ReadTasks(const std::stop_token& stop, const Decl
     if (!answered) {
       answered = true;
       ++streams_;
-      SetState(FederationState::kParticipating, absl::OkStatus());
+      SetState(v1::PARENT_STATE_PARTICIPATING, absl::OkStatus());
     }
     ended = response.has_ended();
     if (absl::Status status = Take(response, stop); !status.ok()) {
@@ -278,10 +278,11 @@ absl::Status FederationClient::DeclineUnread(const v1::ParticipateResponse& resp
                        response.has_share_keys() || response.has_unmask();
   // A run's settings are the same in every round. Its masking is not: it depends on the other nodes of the
   // round.
-  parameters::TaskDecline decline{
-      masking ? parameters::DeclineReason::kKeys : parameters::DeclineReason::kTask, !masking,
-      std::string(why.message())};
-  return DeclineOnce(*stub_, options_, response.run(), RoundOf(response), decline, stop);
+  v1::DeclineTaskRequest decline;
+  decline.set_reason(masking ? v1::DECLINE_REASON_KEYS : v1::DECLINE_REASON_TASK);
+  decline.set_for_good(!masking);
+  decline.set_message(std::string(why.message()));
+  return DeclineOnce(*stub_, options_, response.run(), RoundOf(response), std::move(decline), stop);
 }
 
 template <class Step>
@@ -321,15 +322,10 @@ absl::Status FederationClient::Take(const v1::ParticipateResponse& response, con
                     *std::move(task));
 }
 
-void FederationClient::SetState(FederationState state, absl::Status error) {
+void FederationClient::SetState(v1::ParentState state, absl::Status error) {
   const runtime::MutexLock lock(mutex_);
   state_ = state;
   last_error_ = std::move(error);
-}
-
-std::string_view FederationStateName(FederationState state) {
-  constexpr std::string_view kNames[] = {"connecting", "participating", "refused", "stopped"};
-  return kNames[static_cast<std::size_t>(state)];
 }
 
 }  // namespace tributary::link

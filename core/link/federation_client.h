@@ -20,13 +20,13 @@
 #include "core/link/masking_steps.h"
 #include "core/link/spool/reconnect.h"
 #include "core/link/wanted_task.h"
-#include "core/parameters/task_answer.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/mutex.h"
 #include "core/wire/federation_task.h"
 #include "core/wire/hello.h"
 #include "tributary/v1/federation.grpc.pb.h"
+#include "tributary/v1/run.pb.h"
 
 namespace tributary::link {
 
@@ -43,14 +43,6 @@ struct FederationClientOptions {
   // This run is over for this node. Called on the client's thread; returns at once.
   std::function<void(const std::string& run)> on_ended = nullptr;
 };
-
-enum class FederationState {
-  kConnecting,     // or waiting to try again
-  kParticipating,  // the aggregator has said what to do
-  kRefused,        // the aggregator refuses this node (see last_error()); tried again slowly
-  kStopped,
-};
-std::string_view FederationStateName(FederationState state);
 
 // With `try_again` the client itself sends the update again.
 using SubmitAnswer = v1::SubmitUpdateResponse;
@@ -108,10 +100,10 @@ class FederationClient {
   absl::StatusOr<SubmitAnswer> SubmitWords(const Assignment& assignment, std::span<std::int32_t> words,
                                            v1::UpdateHeader said);
 
-  // Declines the task with a reason, so that the aggregator continues without this node; see TaskDecline. An
-  // aggregator that does not know this call waits until the deadline. Errors: Cancelled if the task was
-  // withdrawn; those of the aggregator.
-  absl::Status Decline(const Assignment& assignment, const parameters::TaskDecline& decline);
+  // Declines the task, with the reason, scope and message of `decline`: the aggregator continues without this
+  // node. An aggregator that does not know this call waits until the deadline. Errors: Cancelled if the task
+  // was withdrawn; those of the aggregator.
+  absl::Status Decline(const Assignment& assignment, const v1::DeclineTaskRequest& decline);
 
   // Changes the declared sample count. A new count restarts the stream of tasks; the present task continues.
   void SetSampleCount(std::uint64_t sample_count);
@@ -123,7 +115,9 @@ class FederationClient {
   // Cancels the calls under way and ends the thread.
   void Stop();
 
-  FederationState state() const;
+  // Connecting also means waiting to try again. Participating: the aggregator has said what to do. Refused:
+  // see last_error(); tried again slowly.
+  v1::ParentState state() const;
   absl::Status last_error() const;  // of the stream of tasks; OK while it is well
   // What the aggregator said last instead of a task; may be empty.
   std::string waiting_for() const { return wanted_.waiting_for(); }
@@ -156,7 +150,7 @@ class FederationClient {
   absl::Status Do(wire::TrainTask task, const std::stop_token& stop);
   template <class Step>
   absl::Status Do(const Step& step, const std::stop_token& stop);
-  void SetState(FederationState state, absl::Status error);
+  void SetState(v1::ParentState state, absl::Status error);
 
   const FederationClientOptions options_;
   const runtime::Clock& clock_;
@@ -176,7 +170,7 @@ class FederationClient {
   WantedTask wanted_;
 
   mutable runtime::Mutex mutex_;
-  FederationState state_ GUARDED_BY(mutex_) = FederationState::kConnecting;
+  v1::ParentState state_ GUARDED_BY(mutex_) = v1::PARENT_STATE_CONNECTING;
   absl::Status last_error_ GUARDED_BY(mutex_);
   std::uint64_t sample_count_ GUARDED_BY(mutex_);
   std::stop_source redeclared_ GUARDED_BY(mutex_);  // since the present stream began

@@ -59,7 +59,7 @@ TEST_F(FederationClientTest, SaysWhoItIsAndReadsItsTask) {
   EXPECT_EQ(assignment.task.run, "run");
   EXPECT_EQ(assignment.task.round, 7u);
   EXPECT_EQ(assignment.task.train.settings().local_steps(), 2u);
-  EXPECT_EQ(client_->state(), FederationState::kParticipating);
+  EXPECT_EQ(client_->state(), v1::PARENT_STATE_PARTICIPATING);
   ASSERT_EQ(server_.participations.size(), 1u);
   EXPECT_EQ(server_.participations[0].node(), "south");
   EXPECT_EQ(server_.participations[0].sample_count(), 70u);
@@ -326,7 +326,11 @@ TEST_F(FederationClientTest, SaysAgainThatItCannotDoATaskIfThatDidNotGetThrough)
   server_.AwaitDecline(2);
   const auto assignment = Assigned();
   server_.break_declines = 1;
-  EXPECT_TRUE(client_->Decline(assignment, {parameters::DeclineReason::kImages, true, "of side 32"}).ok());
+  v1::DeclineTaskRequest decline;
+  decline.set_reason(v1::DECLINE_REASON_IMAGES);
+  decline.set_for_good(true);
+  decline.set_message("of side 32");
+  EXPECT_TRUE(client_->Decline(assignment, decline).ok());
   EXPECT_EQ(server_.AwaitDecline(4).message(), "of side 32");
 }
 
@@ -339,7 +343,11 @@ TEST_F(FederationClientTest, GoesOnWithAnAggregatorThatTakesNoDeclines) {
   while (client_->counters().malformed_tasks == 0) std::this_thread::yield();
   const auto assignment = Assigned();
   EXPECT_EQ(assignment.task.round, 1u);
-  EXPECT_TRUE(client_->Decline(assignment, {parameters::DeclineReason::kImages, true, "of side 32"}).ok());
+  v1::DeclineTaskRequest decline;
+  decline.set_reason(v1::DECLINE_REASON_IMAGES);
+  decline.set_for_good(true);
+  decline.set_message("of side 32");
+  EXPECT_TRUE(client_->Decline(assignment, decline).ok());
   EXPECT_EQ(client_->counters().streams, 1u);
 }
 

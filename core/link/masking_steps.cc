@@ -24,9 +24,11 @@ MaskingSteps::MaskingSteps(v1::FederationService::Stub& stub, const FederationCl
 absl::Status MaskingSteps::Skip(const std::string& run, std::uint32_t round, const absl::Status& why,
                                 const std::stop_token& stop) {
   CountSkipped(run, round, why);
-  const std::string message =
-      absl::IsNotFound(why) ? "this node has lost the keys of that round" : std::string(why.message());
-  return DeclineOnce(stub_, self_, run, round, {parameters::DeclineReason::kKeys, false, message}, stop);
+  v1::DeclineTaskRequest decline;
+  decline.set_reason(v1::DECLINE_REASON_KEYS);
+  decline.set_message(absl::IsNotFound(why) ? "this node has lost the keys of that round"
+                                            : std::string(why.message()));
+  return DeclineOnce(stub_, self_, run, round, std::move(decline), stop);
 }
 
 void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, const absl::Status& why) {

@@ -265,7 +265,7 @@ TEST_F(MaskingStepsTest, AnswersOnAnotherStreamWhatDidNotGetThrough) {
   AdvertiseKeys();
   Await(2);
   server_.MendSteps();
-  while (client_->state() != FederationState::kParticipating) std::this_thread::yield();
+  while (client_->state() != v1::PARENT_STATE_PARTICIPATING) std::this_thread::yield();
   ShareKeys();
   while (server_.share_requests() == 0) std::this_thread::yield();
   EXPECT_EQ(client_->counters().refused_steps, 0u);

@@ -43,6 +43,14 @@ absl::StatusOr<nn::EncoderFile> ModelOf(const wire::TrainTask& task, const std::
   return model;
 }
 
+// `for_good`: every task of the run would be declined.
+v1::DeclineTaskRequest Because(v1::DeclineReason reason, bool for_good = false) {
+  v1::DeclineTaskRequest decline;
+  decline.set_reason(reason);
+  decline.set_for_good(for_good);
+  return decline;
+}
+
 }  // namespace
 
 Learner::Learner(LearnerOptions options, images::ImageSet images, const runtime::Clock& clock,
@@ -68,7 +76,7 @@ void Learner::Stop() {
 
 void Learner::Run() {
   while (const auto assignment = client_->Next()) {
-    std::optional<parameters::TaskDecline> decline;
+    std::optional<v1::DeclineTaskRequest> decline;
     const absl::Status status = DoRoundInMemory(*assignment, decline);
     const bool withdrawn = absl::IsCancelled(status);
     const bool failed = !status.ok() && !withdrawn;
@@ -83,16 +91,16 @@ void Learner::Run() {
   }
 }
 
-void Learner::Decline(const link::FederationClient::Assignment& assignment, parameters::TaskDecline decline,
+void Learner::Decline(const link::FederationClient::Assignment& assignment, v1::DeclineTaskRequest decline,
                       std::string message) {
-  decline.message = std::move(message);
-  metrics_.Declined(decline.reason);
+  decline.set_message(std::move(message));
+  metrics_.Declined(decline.reason());
   const absl::Status said = client_->Decline(assignment, decline);
   const wire::TrainTask& task = assignment.task;
   if (said.ok()) {
     spdlog::warn(
         "round {} of {}: told the aggregator that this node cannot do it{}", task.round, task.run,
-        decline.for_good ? "; it asks again after this node has restarted or declares something else" : "");
+        decline.for_good() ? "; it asks again after this node has restarted or declares something else" : "");
   } else if (!absl::IsCancelled(said)) {
     spdlog::warn("round {} of {}: cannot tell the aggregator that this node declines: {}", task.round,
                  task.run, said.ToString());
@@ -100,7 +108,7 @@ void Learner::Decline(const link::FederationClient::Assignment& assignment, para
 }
 
 absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& assignment,
-                                      std::optional<parameters::TaskDecline>& decline) {
+                                      std::optional<v1::DeclineTaskRequest>& decline) {
   // The run chooses network and batch; the memory is this board's.
   try {
     return DoRound(assignment, decline);
@@ -108,25 +116,25 @@ absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& 
   } catch (const std::length_error&) {
   }
   workload_.reset();
-  decline = {parameters::DeclineReason::kMemory, true, ""};
+  decline = Because(v1::DECLINE_REASON_MEMORY, true);
   return absl::ResourceExhaustedError(fmt::format("no memory for {} parameters and a batch of {}",
                                                   assignment.task.train.element_count(),
                                                   assignment.task.train.settings().batch()));
 }
 
 absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignment,
-                              std::optional<parameters::TaskDecline>& decline) {
+                              std::optional<v1::DeclineTaskRequest>& decline) {
   const wire::TrainTask& task = assignment.task;
-  decline = {parameters::DeclineReason::kFetch, false, ""};
+  decline = Because(v1::DECLINE_REASON_FETCH);
   ASSIGN_OR_RETURN(const std::string file, client_->FetchModel(assignment));
   const absl::StatusOr<nn::EncoderFile> model = ModelOf(task, file);
   // A wrong network is the run's fault; damage is this file's.
-  decline = {parameters::DeclineReason::kModel, absl::IsInvalidArgument(model.status()), ""};
+  decline = Because(v1::DECLINE_REASON_MODEL, absl::IsInvalidArgument(model.status()));
   if (!model.ok()) return model.status();
-  decline = {parameters::DeclineReason::kImages, true, ""};
+  decline = Because(v1::DECLINE_REASON_IMAGES, true);
   RETURN_IF_ERROR(Prepare(task, *model));
   update_.resize(model->parameters.size());
-  decline = {parameters::DeclineReason::kTraining, false, ""};
+  decline = Because(v1::DECLINE_REASON_TRAINING);
   const std::int64_t begin_ns = clock_.SteadyNs();
   const auto withdrawn = [&assignment] { return assignment.withdrawn.stop_requested(); };
   ASSIGN_OR_RETURN(const SelfSupervisedWorkload::Outcome outcome,
@@ -143,7 +151,7 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   counted_.spread = training.spread();
   metrics_.Publish(counted_);  // sending lasts as long as the aggregator is out of reach
   AddResidualAndClip(task);
-  decline = {parameters::DeclineReason::kUpdate, false, ""};
+  decline = Because(v1::DECLINE_REASON_UPDATE);
   ASSIGN_OR_RETURN(const link::SubmitAnswer answer, Send(assignment, training));
   decline.reset();  // the aggregator has the update
   return EndRound(task, answer, training);
@@ -217,7 +225,7 @@ absl::StatusOr<link::SubmitAnswer> Learner::SendMasked(const link::FederationCli
     const bool finite = range == parameters::RangeCheck::kOutOfRange;
     const std::string message = finite ? fmt::format("an element is larger than {}", task.fixed_point.bound)
                                        : "an element is not a finite number";
-    Decline(assignment, {parameters::DeclineReason::kUpdate, false, ""}, message);
+    Decline(assignment, Because(v1::DECLINE_REASON_UPDATE), message);
     link::SubmitAnswer refused;
     refused.set_reason(finite ? v1::SUBMIT_REFUSAL_OUT_OF_RANGE : v1::SUBMIT_REFUSAL_NOT_FINITE);
     refused.set_message(message);

@@ -48,7 +48,7 @@ class Learner {
   // Stops the round under way; returns within one step's time.
   void Stop();
 
-  link::FederationState state() const { return client_->state(); }
+  v1::ParentState state() const { return client_->state(); }
   LearnerCounters counters() const { return metrics_.counters(); }
   link::FederationClient::Counters link_counters() const { return client_->counters(); }
   std::size_t image_count() const { return images_.count(); }
@@ -57,10 +57,10 @@ class Learner {
   void Run();
   // `decline`: the error's meaning for the aggregator; empty: none.
   absl::Status DoRound(const link::FederationClient::Assignment& assignment,
-                       std::optional<parameters::TaskDecline>& decline);
+                       std::optional<v1::DeclineTaskRequest>& decline);
   absl::Status DoRoundInMemory(const link::FederationClient::Assignment& assignment,
-                               std::optional<parameters::TaskDecline>& decline);
-  void Decline(const link::FederationClient::Assignment& assignment, parameters::TaskDecline decline,
+                               std::optional<v1::DeclineTaskRequest>& decline);
+  void Decline(const link::FederationClient::Assignment& assignment, v1::DeclineTaskRequest decline,
                std::string message);
   absl::Status Prepare(const wire::TrainTask& task, const nn::EncoderFile& model);
   absl::Status Restore(const wire::TrainTask& task);

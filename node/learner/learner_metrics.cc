@@ -34,12 +34,12 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
   for (int reason = 1; reason < v1::SubmitRefusal_ARRAYSIZE; ++reason) {
     RefusedFor(wire::EnumLabel(static_cast<v1::SubmitRefusal>(reason)));
   }
-  for (std::size_t reason = 1; reason < parameters::kDeclineReasons; ++reason) {
-    DeclinedFor(static_cast<parameters::DeclineReason>(reason));
+  for (int reason = 1; reason < v1::DeclineReason_ARRAYSIZE; ++reason) {
+    DeclinedFor(static_cast<v1::DeclineReason>(reason));
   }
   metrics_.AddGaugeCallback(
       "tributary_learner_participating", "1 while the aggregator gives tasks.", {},
-      [&client] { return client.state() == link::FederationState::kParticipating ? 1.0 : 0.0; });
+      [&client] { return client.state() == v1::PARENT_STATE_PARTICIPATING ? 1.0 : 0.0; });
   using Link = link::FederationClient::Counters;
   metrics_.AddCounts<Link>(
       {}, [&client] { return client.counters(); },
@@ -76,9 +76,9 @@ runtime::Counter& LearnerMetrics::RefusedFor(const std::string& reason) {
                              "Updates that the aggregator refused.", {{"reason", reason}});
 }
 
-runtime::Counter& LearnerMetrics::DeclinedFor(parameters::DeclineReason reason) {
+runtime::Counter& LearnerMetrics::DeclinedFor(v1::DeclineReason reason) {
   return metrics_.AddCounter("tributary_learner_declined_tasks_total", "Tasks that this node declined.",
-                             {{"reason", std::string(parameters::DeclineReasonName(reason))}});
+                             {{"reason", wire::EnumLabel(reason)}});
 }
 
 }  // namespace tributary::learner

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "core/link/federation_client.h"
-#include "core/parameters/task_answer.h"
 #include "core/runtime/metrics.h"
 #include "core/runtime/mutex.h"
 
@@ -36,13 +35,13 @@ class LearnerMetrics {
 
   void Publish(const LearnerCounters& counters);
   void Refused(const std::string& reason) { RefusedFor(reason).Increment(); }
-  void Declined(parameters::DeclineReason reason) { DeclinedFor(reason).Increment(); }
+  void Declined(v1::DeclineReason reason) { DeclinedFor(reason).Increment(); }
 
   LearnerCounters counters() const;
 
  private:
   runtime::Counter& RefusedFor(const std::string& reason);
-  runtime::Counter& DeclinedFor(parameters::DeclineReason reason);
+  runtime::Counter& DeclinedFor(v1::DeclineReason reason);
 
   runtime::Metrics& metrics_;
   mutable runtime::Mutex mutex_;

@@ -36,19 +36,25 @@ ParentRound RoundOf(const wire::TrainTask& task, const runtime::Clock& clock) {
 }
 
 // Why there is no sum.
-parameters::TaskDecline DeclineOf(const absl::Status& why) {
-  const auto message = std::string(why.message());
+v1::DeclineTaskRequest DeclineOf(const absl::Status& why) {
+  v1::DeclineTaskRequest decline;
+  decline.set_message(std::string(why.message()));
   switch (why.code()) {
     case absl::StatusCode::kUnimplemented:
     case absl::StatusCode::kAlreadyExists:
-      return {parameters::DeclineReason::kTask, true, message};
+      decline.set_reason(v1::DECLINE_REASON_TASK);
+      decline.set_for_good(true);
+      break;
     case absl::StatusCode::kInvalidArgument:
-      return {parameters::DeclineReason::kModel, false, message};
+      decline.set_reason(v1::DECLINE_REASON_MODEL);
+      break;
     case absl::StatusCode::kDataLoss:
-      return {parameters::DeclineReason::kFetch, false, message};
+      decline.set_reason(v1::DECLINE_REASON_FETCH);
+      break;
     default:
-      return {parameters::DeclineReason::kNodes, false, message};
+      decline.set_reason(v1::DECLINE_REASON_NODES);
   }
+  return decline;
 }
 
 }  // namespace
@@ -196,9 +202,8 @@ void Relay::Register(runtime::Metrics& metrics) const {
           counters_.contributors);
   counter("tributary_relay_left_out_total",
           "Nodes left out of a partial sum: the parent counts them elsewhere.", {}, counters_.left_out);
-  metrics.AddGaugeCallback(
-      "tributary_relay_participating", "1 while the parent says what to do.", {},
-      [this] { return client_->state() == link::FederationState::kParticipating ? 1.0 : 0.0; });
+  metrics.AddGaugeCallback("tributary_relay_participating", "1 while the parent says what to do.", {},
+                           [this] { return client_->state() == v1::PARENT_STATE_PARTICIPATING ? 1.0 : 0.0; });
 }
 
 absl::StatusOr<RunConfig> RelayedConfig(const wire::TrainTask& task) {

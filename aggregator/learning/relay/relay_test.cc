@@ -282,8 +282,7 @@ TEST_F(RelayTest, TakesPartWithAClockThatIsSetWrong) {
 TEST_F(RelayTest, DeclaresACrowdOfNodesInFewStreams) {
   StartRun(parent_, Config(2), 3);
   Child hall(parent_, "hall", 1);
-  EXPECT_TRUE(
-      Eventually([&] { return hall.relay().client().state() == link::FederationState::kParticipating; }));
+  EXPECT_TRUE(Eventually([&] { return hall.relay().client().state() == v1::PARENT_STATE_PARTICIPATING; }));
   const auto streams = [&] { return hall.relay().client().counters().streams; };
   const std::uint64_t before = streams();
   const auto begin = std::chrono::steady_clock::now();
@@ -303,7 +302,7 @@ TEST_F(RelayTest, ARunThatTakesNoPartialSumsSaysSoAtTheDoor) {
   Child hall(parent_, "hall", 1);
   TestNode below(hall.host(), "a", 1, "");
   EXPECT_EQ(below.Next().wait().reason(), "the parent has not asked for a round");
-  EXPECT_TRUE(Eventually([&] { return hall.relay().client().state() == link::FederationState::kRefused; }));
+  EXPECT_TRUE(Eventually([&] { return hall.relay().client().state() == v1::PARENT_STATE_REFUSED; }));
   EXPECT_THAT(std::string(hall.relay().client().last_error().message()),
               HasSubstr("takes no partial sums: it scales single updates down"));
   EXPECT_EQ(hall.relay().counters().rounds, 0u);

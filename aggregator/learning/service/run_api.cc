@@ -41,14 +41,12 @@ absl::Status AddHistory(const RunBoard& board, const v1::GetRunRequest& request,
 }
 
 v1::Parent ParentMessage(const Relay& relay) {
-  constexpr v1::ParentState kStates[] = {v1::PARENT_STATE_CONNECTING, v1::PARENT_STATE_PARTICIPATING,
-                                         v1::PARENT_STATE_REFUSED, v1::PARENT_STATE_STOPPED};
   const Relay::Counters& counters = relay.counters();
   const absl::Status error = relay.client().last_error();
   v1::Parent parent;
   parent.set_aggregator(relay.parent().aggregator);
   parent.set_node(relay.parent().node);
-  parent.set_state(kStates[static_cast<std::size_t>(relay.client().state())]);
+  parent.set_state(relay.client().state());
   parent.set_message(error.ok() ? relay.client().waiting_for() : std::string(error.message()));
   parent.set_rounds(counters.rounds);
   parent.set_accepted_sums(counters.accepted);
