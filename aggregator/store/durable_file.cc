@@ -47,10 +47,6 @@ absl::Status SyncFile(const Descriptor& file, const std::string& path, const Sto
 
 }  // namespace
 
-void Descriptor::Close() {
-  if (open()) close(std::exchange(fd_, -1));
-}
-
 absl::StatusOr<DurableFile> DurableFile::Create(std::string folder, std::string name, StoreStepHook hook) {
   RETURN_IF_ERROR(AskHook(hook, StoreStep::kCreateFile));
   std::string path = std::move(folder) + "/" + name;

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/runtime/descriptor.h"
 
 namespace tributary::store {
 
@@ -44,24 +45,7 @@ struct FileFacts {
 };
 inline constexpr std::string_view kLogEnding = ".log";
 
-// A file descriptor; closes it. Negative: none.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { Close(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-
-  void Close();
-  bool open() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
+using runtime::Descriptor;
 
 // A file that is being written. Without Commit the destructor removes it. One thread at a time. Errors name
 // the path; ResourceExhausted: the disk is full.

@@ -18,22 +18,12 @@
 #include <utility>
 
 #include "core/runtime/clock.h"
+#include "core/runtime/descriptor.h"
 
 namespace tributary::cli {
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
+using runtime::Descriptor;
 
 absl::Status Failed(const char* what) {
   return absl::UnavailableError(fmt::format("echo: {}: {}", what, std::strerror(errno)));

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "core/status/macros.h"
 
@@ -28,9 +28,23 @@ absl::Status AddressFault(std::string_view address, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("\"{}\": {}", address, what));
 }
 
-template <typename Bytes>
-bool IsNumeric(int family, const std::string& text, Bytes& bytes) {
-  return inet_pton(family, text.c_str(), &bytes) == 1;
+struct NumericAddress {
+  int family;
+  bool loopback;
+  std::string normal;  // as the system writes it
+};
+
+std::optional<NumericAddress> Numeric(const std::string& text) {
+  std::array<char, INET6_ADDRSTRLEN> normal{};
+  in_addr v4{};
+  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) {
+    return NumericAddress{AF_INET, ntohl(v4.s_addr) >> 24 == 127,
+                          inet_ntop(AF_INET, &v4, normal.data(), normal.size())};
+  }
+  in6_addr v6{};
+  if (inet_pton(AF_INET6, text.c_str(), &v6) != 1) return std::nullopt;
+  return NumericAddress{AF_INET6, IN6_IS_ADDR_LOOPBACK(&v6) != 0,
+                        inet_ntop(AF_INET6, &v6, normal.data(), normal.size())};
 }
 
 bool IsLabel(std::string_view label) {
@@ -48,17 +62,11 @@ bool IsHostName(std::string_view host) {
          !std::ranges::all_of(labels.back(), [](char c) { return absl::ascii_isdigit(c); });
 }
 
-bool IsHost(const std::string& host) {
-  in_addr address{};
-  return IsNumeric(AF_INET, host, address) || IsHostName(host);
-}
-
 std::optional<std::uint16_t> ParsePort(std::string_view text) {
-  int port = 0;
-  const bool digits = !text.empty() && text.size() <= 5 &&
-                      std::ranges::all_of(text, [](char c) { return absl::ascii_isdigit(c); });
-  if (!digits || !absl::SimpleAtoi(std::string(text), &port) || port > 65'535) return std::nullopt;
-  return static_cast<std::uint16_t>(port);
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && text.size() <= 5 ? std::optional(port) : std::nullopt;
 }
 
 }  // namespace
@@ -76,8 +84,8 @@ absl::StatusOr<HostPort> ParseHostPort(std::string_view address) {
   std::string host(address.substr(0, colon));
   if (bracketed) {
     host = host.substr(1, host.size() - 2);
-    in6_addr ignored{};
-    if (bracket + 1 != colon || !IsNumeric(AF_INET6, host, ignored)) {
+    const auto numeric = Numeric(host);
+    if (bracket + 1 != colon || !numeric || numeric->family != AF_INET6) {
       return AddressFault(address, "expected an IPv6 address in the brackets: [::1]:port");
     }
     return HostPort{host, *port};
@@ -87,7 +95,7 @@ absl::StatusOr<HostPort> ParseHostPort(std::string_view address) {
   if (host.find(':') != std::string::npos) {
     return AddressFault(address, "expected host:port, with an IPv6 address in brackets: [::1]:port");
   }
-  if (!IsHost(host))
+  if (!Numeric(host) && !IsHostName(host))
     return AddressFault(address, fmt::format("\"{}\" is neither a host name nor an IP address", host));
   return HostPort{host, *port};
 }
@@ -111,19 +119,12 @@ bool IsLoopback(std::string_view address) {
   const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
   if (!parsed.ok()) return false;
   if (absl::AsciiStrToLower(parsed->host) == "localhost") return true;
-  in_addr v4{};
-  if (IsNumeric(AF_INET, parsed->host, v4)) return ntohl(v4.s_addr) >> 24 == 127;
-  in6_addr v6{};
-  return IsNumeric(AF_INET6, parsed->host, v6) && IN6_IS_ADDR_LOOPBACK(&v6);
+  const auto numeric = Numeric(parsed->host);
+  return numeric && numeric->loopback;
 }
 
 absl::StatusOr<std::string> NormalIpAddress(std::string_view address) {
-  const std::string text(address);
-  std::array<char, INET6_ADDRSTRLEN> normal{};
-  in_addr v4{};
-  if (IsNumeric(AF_INET, text, v4)) return inet_ntop(AF_INET, &v4, normal.data(), normal.size());
-  in6_addr v6{};
-  if (IsNumeric(AF_INET6, text, v6)) return inet_ntop(AF_INET6, &v6, normal.data(), normal.size());
+  if (const auto numeric = Numeric(std::string(address))) return numeric->normal;
   return AddressFault(address, "is not a numeric IPv4 or IPv6 address");
 }
 

@@ -9,7 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
-#include <utility>
+
+#include "core/runtime/descriptor.h"
 
 namespace tributary::runtime {
 namespace {
@@ -18,27 +19,11 @@ absl::Status FromErrno(int error, std::string_view action, const std::string& pa
   return absl::ErrnoToStatus(error, fmt::format("{}: cannot {}", path, action));
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  int Close() { return close(std::exchange(fd_, -1)); }
-
- private:
-  int fd_;
-};
-
 // Writes a new file and syncs it, or writes into the device, pipe or socket that is there. `path` is named in
 // errors.
 absl::Status Write(const std::string& to, bool create, std::string_view content, const std::string& path) {
   Descriptor file(open(to.c_str(), O_WRONLY | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0), 0644));
-  if (file.get() < 0) return FromErrno(errno, create ? "create" : "open", path);
+  if (!file.open()) return FromErrno(errno, create ? "create" : "open", path);
   while (!content.empty()) {
     const ssize_t written = write(file.get(), content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
@@ -53,7 +38,7 @@ absl::Status Write(const std::string& to, bool create, std::string_view content,
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return FromErrno(errno, "open", path);
+  if (!file.open()) return FromErrno(errno, "open", path);
   struct stat about {};
   if (fstat(file.get(), &about) != 0) return FromErrno(errno, "read", path);
   if (S_ISDIR(about.st_mode)) {
@@ -98,7 +83,7 @@ absl::Status WriteFileAtomically(const std::string& named, std::string_view cont
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || fsync(directory.get()) != 0) return FromErrno(errno, "sync the folder of", path);
+  if (!directory.open() || fsync(directory.get()) != 0) return FromErrno(errno, "sync the folder of", path);
   return absl::OkStatus();
 }
 
