@@ -4,38 +4,36 @@
 #include <cstddef>
 #include <cstring>
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/parameters/crc32c.cc"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "hwy/highway.h"
+#ifdef __x86_64__
+#include <nmmintrin.h>
+#endif
 
-#ifndef TRIBUTARY_CORE_PARAMETERS_CRC32C_TABLES
-#define TRIBUTARY_CORE_PARAMETERS_CRC32C_TABLES
 namespace tributary::parameters {
 namespace {
 
 using Table = std::array<std::uint32_t, 256>;
 
-constexpr std::uint32_t kPolynomial = 0x82f63b78;  // reflected
-
-// Eight tables: entry [k][b] is the CRC of byte b followed by k zero bytes.
-constexpr std::array<Table, 8> MakeByteTables() {
-  std::array<Table, 8> tables{};
+constexpr Table MakeByteTable() {
+  constexpr std::uint32_t kPolynomial = 0x82f63b78;  // reflected
+  Table table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t crc = byte;
     for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0);
-    tables[0][byte] = crc;
+    table[byte] = crc;
   }
-  for (std::size_t k = 1; k < tables.size(); ++k) {
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      tables[k][byte] = (tables[k - 1][byte] >> 8) ^ tables[0][tables[k - 1][byte] & 0xff];
-    }
-  }
-  return tables;
+  return table;
 }
-constexpr std::array<Table, 8> kBytes = MakeByteTables();
+constexpr Table kBytes = MakeByteTable();
 
-// Three streams hide the latency of the processor's instruction; each this long.
+// For processors without an instruction of their own.
+std::uint32_t Extend(std::uint32_t crc, std::string_view bytes) {
+  for (const char c : bytes) crc = (crc >> 8) ^ kBytes[(crc ^ static_cast<unsigned char>(c)) & 0xff];
+  return crc;
+}
+
+#ifdef __x86_64__
+
+// Three streams hide the latency of the instruction; each this long.
 constexpr std::size_t kStream = 1024;
 
 // Entry [k][b]: what byte k of a CRC becomes when kStream zero bytes follow.
@@ -44,7 +42,7 @@ constexpr std::array<Table, 4> MakeShiftTables() {
   std::array<std::uint32_t, 32> shifted{};  // of each single bit; the shift is linear
   for (std::size_t bit = 0; bit < 32; ++bit) {
     std::uint32_t crc = std::uint32_t{1} << bit;
-    for (std::size_t i = 0; i < kStream; ++i) crc = (crc >> 8) ^ kBytes[0][crc & 0xff];
+    for (std::size_t i = 0; i < kStream; ++i) crc = (crc >> 8) ^ kBytes[crc & 0xff];
     shifted[bit] = crc;
   }
   for (std::size_t k = 0; k < 4; ++k) {
@@ -58,28 +56,19 @@ constexpr std::array<Table, 4> MakeShiftTables() {
 }
 constexpr std::array<Table, 4> kShift = MakeShiftTables();
 
-inline std::uint32_t ShiftByStream(std::uint32_t crc) {
+std::uint32_t ShiftByStream(std::uint32_t crc) {
   return kShift[0][crc & 0xff] ^ kShift[1][crc >> 8 & 0xff] ^ kShift[2][crc >> 16 & 0xff] ^
          kShift[3][crc >> 24];
 }
 
-inline std::uint64_t Load(const char* bytes) {
+std::uint64_t Load(const char* bytes) {
   std::uint64_t word;
   std::memcpy(&word, bytes, sizeof(word));
   return word;
 }
 
-}  // namespace
-}  // namespace tributary::parameters
-#endif
-
-HWY_BEFORE_NAMESPACE();
-namespace tributary::parameters {
-namespace HWY_NAMESPACE {
-
-#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_SSE4
-
-std::uint32_t Extend(std::uint32_t crc, const char* bytes, std::size_t n) {
+__attribute__((target("sse4.2"))) std::uint32_t ExtendByInstruction(std::uint32_t crc, const char* bytes,
+                                                                    std::size_t n) {
   for (; n >= 3 * kStream; n -= 3 * kStream, bytes += 3 * kStream) {
     std::uint64_t a = crc, b = 0, c = 0;
     for (std::size_t i = 0; i < kStream; i += 8) {
@@ -95,32 +84,16 @@ std::uint32_t Extend(std::uint32_t crc, const char* bytes, std::size_t n) {
   return crc;
 }
 
-#else
-
-std::uint32_t Extend(std::uint32_t crc, const char* bytes, std::size_t n) {
-  for (; n >= 8; n -= 8, bytes += 8) {
-    const std::uint64_t word = Load(bytes) ^ crc;
-    crc = 0;
-    for (std::size_t k = 0; k < 8; ++k) crc ^= kBytes[7 - k][word >> 8 * k & 0xff];
-  }
-  for (; n > 0; --n, ++bytes) crc = (crc >> 8) ^ kBytes[0][(crc ^ static_cast<unsigned char>(*bytes)) & 0xff];
-  return crc;
-}
-
 #endif
 
-}  // namespace HWY_NAMESPACE
-}  // namespace tributary::parameters
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace tributary::parameters {
-
-HWY_EXPORT(Extend);
+}  // namespace
 
 std::uint32_t Crc32c(std::string_view bytes, std::uint32_t crc) {
-  return ~HWY_DYNAMIC_DISPATCH(Extend)(~crc, bytes.data(), bytes.size());
+#ifdef __x86_64__
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+  if (has_instruction) return ~ExtendByInstruction(~crc, bytes.data(), bytes.size());
+#endif
+  return ~Extend(~crc, bytes);
 }
 
 }  // namespace tributary::parameters
-#endif  // HWY_ONCE

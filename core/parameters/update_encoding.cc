@@ -16,27 +16,11 @@
 namespace tributary::parameters {
 namespace {
 
-std::size_t BlockBytes(UpdateEncoding encoding, std::size_t elements) {
-  switch (encoding) {
-    case UpdateEncoding::kFloat16:
-      return 2 * elements;
-    case UpdateEncoding::kInt8:
-      return elements == 0 ? 0 : sizeof(float) + elements;
-    case UpdateEncoding::kInt12:
-      return elements == 0 ? 0 : sizeof(float) + (elements + 1) / 2 * 3;
-    case UpdateEncoding::kFloat32:
-    case UpdateEncoding::kFixed32:
-      break;
-  }
-  return 4 * elements;
-}
-
 static_assert(std::endian::native == std::endian::little, "the encodings are little-endian");
 
-constexpr float kLargest = 3.402823466e38f;
+constexpr float kLargest = std::numeric_limits<float>::max();
 
-// The fault in the bytes of a block, if there is one.
-enum class BlockFault { kNone, kNotFinite, kPadding };
+// The decoders below say whether the values of their block are finite.
 
 // IEEE 754 binary16, rounded half to even; |value| ≤ 65,504.
 std::uint16_t ToHalf(float value) {
@@ -66,7 +50,7 @@ void EncodeHalves(std::span<float> values, char* bytes) {
   }
 }
 
-BlockFault DecodeHalves(const char* bytes, std::span<float> values) {
+bool DecodeHalves(const char* bytes, std::span<float> values) {
   std::array<std::uint16_t, kEncodingBlock> halves;
   std::memcpy(halves.data(), bytes, values.size() * sizeof(std::uint16_t));
   std::uint32_t largest = 0;
@@ -74,7 +58,7 @@ BlockFault DecodeHalves(const char* bytes, std::span<float> values) {
     largest = std::max(largest, std::uint32_t{halves[i] & 0x7fffu});
     values[i] = FromHalf(halves[i]);
   }
-  return largest < 0x7c00 ? BlockFault::kNone : BlockFault::kNotFinite;
+  return largest < 0x7c00;
 }
 
 // Writes the integers nearest to value / scale within ±limit, and subtracts from the values what these stand
@@ -128,106 +112,102 @@ bool ReadScale(const char*& bytes, int limit, float& scale) {
   return scale >= 0 && scale <= kLargest / static_cast<float>(limit);
 }
 
-BlockFault DecodeInt8(const char* bytes, std::span<float> values) {
+bool DecodeInt8(const char* bytes, std::span<float> values) {
   float scale;
-  if (!ReadScale(bytes, 128, scale)) return BlockFault::kNotFinite;
+  if (!ReadScale(bytes, 128, scale)) return false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>(static_cast<signed char>(bytes[i])) * scale;
   }
-  return BlockFault::kNone;
+  return true;
 }
 
 float SignedNibbles(unsigned bits) { return static_cast<float>(static_cast<int>(bits << 20) >> 20); }
 
-BlockFault DecodeInt12(const char* bytes, std::span<float> values) {
+bool DecodeInt12(const char* bytes, std::span<float> values) {
   float scale;
-  if (!ReadScale(bytes, 2048, scale)) return BlockFault::kNotFinite;
+  if (!ReadScale(bytes, 2048, scale)) return false;
   const auto* source = reinterpret_cast<const unsigned char*>(bytes);
   for (std::size_t i = 0; i < values.size(); i += 2, source += 3) {
-    const unsigned second = source[1] >> 4 | unsigned{source[2]} << 4;
     values[i] = SignedNibbles(source[0] | (source[1] & 0xfu) << 8) * scale;
     if (i + 1 < values.size()) {
-      values[i + 1] = SignedNibbles(second) * scale;
-    } else if (second != 0) {
-      return BlockFault::kPadding;
+      values[i + 1] = SignedNibbles(source[1] >> 4 | unsigned{source[2]} << 4) * scale;
     }
   }
-  return BlockFault::kNone;
+  return true;
 }
 
-// Writes the bytes of a block and leaves the encoding's error in `values`. Not for kFixed32.
-void EncodeBlock(UpdateEncoding encoding, std::span<float> values, char* bytes) {
-  switch (encoding) {
-    case UpdateEncoding::kFloat32:
-      std::memcpy(bytes, values.data(), values.size_bytes());
-      std::ranges::fill(values, 0.0f);
-      return;
-    case UpdateEncoding::kFloat16:
-      return EncodeHalves(values, bytes);
-    case UpdateEncoding::kInt8:
-      return EncodeInt8(values, bytes);
-    case UpdateEncoding::kInt12:
-      return EncodeInt12(values, bytes);
-    case UpdateEncoding::kFixed32:
-      return;
-  }
+void EncodeFloats(std::span<float> values, char* bytes) {
+  std::memcpy(bytes, values.data(), values.size_bytes());
+  std::ranges::fill(values, 0.0f);
 }
 
-// Reads the bytes of a block. Not for kFixed32.
-BlockFault DecodeBlock(UpdateEncoding encoding, const char* bytes, std::span<float> values) {
-  switch (encoding) {
-    case UpdateEncoding::kFloat32:
-      std::memcpy(values.data(), bytes, values.size_bytes());
-      return CheckRange(values, kLargest) == RangeCheck::kGood ? BlockFault::kNone : BlockFault::kNotFinite;
-    case UpdateEncoding::kFloat16:
-      return DecodeHalves(bytes, values);
-    case UpdateEncoding::kInt8:
-      return DecodeInt8(bytes, values);
-    case UpdateEncoding::kInt12:
-      return DecodeInt12(bytes, values);
-    case UpdateEncoding::kFixed32:
-      break;
-  }
-  return BlockFault::kNone;
+bool DecodeFloats(const char* bytes, std::span<float> values) {
+  std::memcpy(values.data(), bytes, values.size_bytes());
+  return CheckRange(values, kLargest) == RangeCheck::kGood;
+}
+
+struct Codec {
+  std::string_view name;
+  std::size_t scale_bytes;    // before each block
+  std::size_t unit_elements;  // are packed into unit_bytes
+  std::size_t unit_bytes;
+  // Writes the bytes of a block and leaves the encoding's error in the values. Null: words, not values.
+  void (*encode)(std::span<float> values, char* bytes);
+  bool (*decode)(const char* bytes, std::span<float> values);
+};
+
+// In the order of UpdateEncoding.
+constexpr std::array<Codec, 6> kCodecs = {{{"unknown", 0, 1, 4, nullptr, nullptr},
+                                           {"float32", 0, 1, 4, EncodeFloats, DecodeFloats},
+                                           {"float16", 0, 1, 2, EncodeHalves, DecodeHalves},
+                                           {"int8", sizeof(float), 1, 1, EncodeInt8, DecodeInt8},
+                                           {"int12", sizeof(float), 2, 3, EncodeInt12, DecodeInt12},
+                                           {"fixed32", 0, 1, 4, nullptr, nullptr}}};
+
+const Codec& CodecOf(UpdateEncoding encoding) {
+  const auto place = static_cast<std::size_t>(encoding);
+  return kCodecs[place < kCodecs.size() ? place : 0];
+}
+
+std::size_t BlockBytes(const Codec& codec, std::size_t elements) {
+  const std::size_t units = (elements + codec.unit_elements - 1) / codec.unit_elements;
+  return units == 0 ? 0 : codec.scale_bytes + units * codec.unit_bytes;
 }
 
 }  // namespace
 
-std::string_view UpdateEncodingName(UpdateEncoding encoding) {
-  static constexpr std::array<std::string_view, 5> kNames = {"float32", "float16", "int8", "int12",
-                                                             "fixed32"};
-  const std::size_t place = static_cast<std::size_t>(encoding) - 1;
-  return place < kNames.size() ? kNames[place] : "unknown";
-}
+std::string_view UpdateEncodingName(UpdateEncoding encoding) { return CodecOf(encoding).name; }
 
 std::size_t EncodedBytes(UpdateEncoding encoding, std::size_t elements) {
-  return elements / kEncodingBlock * BlockBytes(encoding, kEncodingBlock) +
-         BlockBytes(encoding, elements % kEncodingBlock);
+  const Codec& codec = CodecOf(encoding);
+  return elements / kEncodingBlock * BlockBytes(codec, kEncodingBlock) +
+         BlockBytes(codec, elements % kEncodingBlock);
 }
 
 std::size_t ElementsPerChunk(UpdateEncoding encoding) {
-  return kMaxChunkBytes / BlockBytes(encoding, kEncodingBlock) * kEncodingBlock;
+  return kMaxChunkBytes / BlockBytes(CodecOf(encoding), kEncodingBlock) * kEncodingBlock;
 }
 
 absl::Status EncodeChunk(UpdateEncoding encoding, std::span<float> values, std::string& payload) {
   constexpr float kLargestHalf = 65504;
-  if (encoding == UpdateEncoding::kFixed32) {
-    return absl::InvalidArgumentError("fixed32 takes words, not values");
+  const Codec& codec = CodecOf(encoding);
+  if (codec.encode == nullptr) {
+    return absl::InvalidArgumentError(fmt::format("{} takes words, not values", codec.name));
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool fits = encoding == UpdateEncoding::kFloat16 ? std::fabs(values[i]) <= kLargestHalf
                                                            : std::isfinite(values[i]);
     if (!fits) {
       return absl::InvalidArgumentError(
-          fmt::format("element {} is {}, which {} cannot say", i, values[i], UpdateEncodingName(encoding)));
+          fmt::format("element {} is {}, which {} cannot say", i, values[i], codec.name));
     }
   }
   payload.resize(EncodedBytes(encoding, values.size()));
   char* bytes = payload.data();
   for (std::size_t begin = 0; begin < values.size(); begin += kEncodingBlock) {
     const std::span<float> block = values.subspan(begin, std::min(kEncodingBlock, values.size() - begin));
-    EncodeBlock(encoding, block, bytes);
-    bytes += BlockBytes(encoding, block.size());
+    codec.encode(block, bytes);
+    bytes += BlockBytes(codec, block.size());
   }
   return absl::OkStatus();
 }
@@ -267,18 +247,23 @@ absl::Status UpdateDecoder::CheckChunk(std::uint64_t offset, std::uint64_t count
     return absl::DataLossError(
         fmt::format("chunk of {} elements, all but the last hold whole blocks of {}", count, kEncodingBlock));
   }
+  const bool padded = encoding_ == UpdateEncoding::kInt12 && count % 2 == 1;
+  if (padded && (payload.back() != 0 || (payload[payload.size() - 2] & 0xf0) != 0)) {
+    return absl::DataLossError("the padding behind the last element is not zero");
+  }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::span<const float>> UpdateDecoder::Decode(std::uint64_t offset, std::uint64_t count,
                                                              std::string_view payload) {
-  if (encoding_ == UpdateEncoding::kFixed32) return absl::InternalError("fixed32 is read by DecodeFixed");
+  const Codec& codec = CodecOf(encoding_);
+  if (codec.decode == nullptr) return absl::InternalError("fixed32 is read by DecodeFixed");
   RETURN_IF_ERROR(CheckChunk(offset, count, payload));
   if (encoding_ == UpdateEncoding::kFloat32 &&
       reinterpret_cast<std::uintptr_t>(payload.data()) % alignof(float) == 0) {
     // The bytes are the values. A copy would cost as much as adding them up.
     const std::span<const float> values(reinterpret_cast<const float*>(payload.data()), count);
-    if (CheckRange(values, std::numeric_limits<float>::max()) != RangeCheck::kGood) {
+    if (CheckRange(values, kLargest) != RangeCheck::kGood) {
       return absl::InvalidArgumentError(fmt::format("a value from element {} on is not finite", offset));
     }
     next_ += count;
@@ -289,16 +274,11 @@ absl::StatusOr<std::span<const float>> UpdateDecoder::Decode(std::uint64_t offse
   const char* bytes = payload.data();
   for (std::size_t begin = 0; begin < count; begin += kEncodingBlock) {
     const std::span<float> block = values.subspan(begin, std::min(kEncodingBlock, values.size() - begin));
-    switch (DecodeBlock(encoding_, bytes, block)) {
-      case BlockFault::kNone:
-        break;
-      case BlockFault::kNotFinite:
-        return absl::InvalidArgumentError(
-            fmt::format("a value from element {} on is not finite", offset + begin));
-      case BlockFault::kPadding:
-        return absl::DataLossError("the padding behind the last element is not zero");
+    if (!codec.decode(bytes, block)) {
+      return absl::InvalidArgumentError(
+          fmt::format("a value from element {} on is not finite", offset + begin));
     }
-    bytes += EncodedBytes(encoding_, block.size());
+    bytes += BlockBytes(codec, block.size());
   }
   next_ += count;
   return values;
