@@ -99,8 +99,7 @@ http::HttpResponse LatestOfSite(const SiteTable& sites, const std::string& name)
   return Answer(SlotOf(*site, *latest));
 }
 
-std::variant<http::HttpEventStream, http::HttpResponse> Events(const SiteTable& sites,
-                                                               const http::HttpRequest& request) {
+http::HttpAnswer Events(const SiteTable& sites, const http::HttpRequest& request) {
   const std::string name = Query(request, "site");
   // With one site there is nothing to choose.
   const Site* site = name.empty() && sites.all().size() == 1 ? sites.all().front().get() : sites.Find(name);
@@ -139,8 +138,8 @@ void AddApiRoutes(http::HttpServer& server, const AggregatorState& state, const 
     const absl::StatusOr<v1::ListNodesResponse> known = ListNodes(state, Query(request, "site"));
     return known.ok() ? Answer(*known) : http::HttpProblem(404, std::string(known.status().message()));
   });
-  server.RouteStream("/api/v1/events",
-                     [&sites](const http::HttpRequest& request) { return Events(sites, request); });
+  server.Route("/api/v1/events",
+               [&sites](const http::HttpRequest& request) { return Events(sites, request); });
 }
 
 }  // namespace tributary::publish

@@ -1,5 +1,3 @@
-#include "core/http/http_message.h"
-
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
+#include "core/http/http_server.h"
 #include "core/status/macros.h"
 
 namespace tributary::http {

@@ -15,7 +15,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/http/http_message.h"
 #include "core/runtime/address.h"
 #include "core/status/macros.h"
 
@@ -39,49 +38,18 @@ HttpResponse HttpProblem(int status, std::string_view error) {
           problem.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
 }
 
-class HttpServer::Impl {
- public:
-  class Connection;
-
-  explicit Impl(HttpLimits limits) : limits_(limits) {}
-
-  absl::Status Start(const std::string& listen);
-  void Stop();
-  void Accept();
-
-  using AnyHandler = std::variant<Handler, StreamHandler>;
-  // The longest route that matches, with the request's `rest` filled in; null: none.
-  const AnyHandler* Find(HttpRequest& request) const {
-    const AnyHandler* found = nullptr;
-    std::size_t longest = 0;
-    for (const auto& [path, handler] : routes_) {
-      const bool prefix = path.back() == '/' && request.path.starts_with(path);
-      if ((prefix || path == request.path) && path.size() > longest) {
-        found = &handler;
-        longest = path.size();
-      }
-    }
-    if (found != nullptr) request.rest = request.path.substr(longest);
-    return found;
-  }
-
-  const HttpLimits limits_;
-  std::map<std::string, AnyHandler> routes_;
-  HttpCounters counters_;
-
-  // Destroyed before the members that connections refer to.
-  asio::io_context io_{1};
-  asio::ip::tcp::acceptor acceptor_{io_};
-  asio::steady_timer accept_retry_{io_};
-  std::jthread thread_;
-  int port_ = 0;
+struct HttpServer::Sockets {
+  asio::io_context io{1};
+  asio::ip::tcp::acceptor acceptor{io};
+  asio::steady_timer accept_retry{io};
+  std::jthread thread;
 };
 
 // One connection: request, response, request … or request, events. Its pending operation keeps it alive.
-class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connection> {
+class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Impl& server, asio::ip::tcp::socket socket)
-      : server_(server), stream_(std::move(socket)), timer_(server.io_) {
+  Connection(HttpServer& server, asio::ip::tcp::socket socket)
+      : server_(server), stream_(std::move(socket)), timer_(server.sockets_->io) {
     ++server_.counters_.open_connections;
   }
   ~Connection() {
@@ -123,17 +91,12 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
   }
 
   void Answer(HttpRequest& request) {
-    const AnyHandler* handler = server_.Find(request);
+    const Handler* handler = server_.Find(request);
     if (handler == nullptr) return Send(HttpProblem(404, "no such path"));
-    if (const auto* stream = std::get_if<StreamHandler>(handler)) return AnswerStream(*stream, request);
-    Send(std::get<Handler>(*handler)(request));
-  }
-
-  void AnswerStream(const StreamHandler& handler, const HttpRequest& request) {
+    HttpAnswer answer = (*handler)(request);
+    if (auto* response = std::get_if<HttpResponse>(&answer)) return Send(std::move(*response));
     if (server_.counters_.open_streams >= server_.limits_.streams)
       return Reject(503, "too many event streams");
-    std::variant<HttpEventStream, HttpResponse> answer = handler(request);
-    if (auto* refusal = std::get_if<HttpResponse>(&answer)) return Send(std::move(*refusal));
     if (head_) return Send({200, "text/event-stream", ""});
     events_ = std::move(std::get<HttpEventStream>(answer));
     events_->interval = std::max<std::chrono::microseconds>(events_->interval, kMinInterval);
@@ -196,7 +159,7 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
     WaitForEvent();
   }
 
-  Impl& server_;
+  HttpServer& server_;
   beast::tcp_stream stream_;
   asio::steady_timer timer_;
   beast::flat_buffer buffer_{64 * 1024};
@@ -211,30 +174,45 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
   std::chrono::steady_clock::time_point last_write_;
 };
 
-absl::Status HttpServer::Impl::Start(const std::string& listen) {
+HttpServer::HttpServer(HttpLimits limits) : limits_(limits), sockets_(std::make_unique<Sockets>()) {}
+HttpServer::~HttpServer() { Stop(); }
+
+const HttpServer::Handler* HttpServer::Find(HttpRequest& request) const {
+  const Handler* found = nullptr;
+  std::size_t longest = 0;
+  for (const auto& [path, handler] : routes_) {
+    const bool prefix = path.back() == '/' && request.path.starts_with(path);
+    if ((prefix || path == request.path) && path.size() > longest) {
+      found = &handler;
+      longest = path.size();
+    }
+  }
+  if (found != nullptr) request.rest = request.path.substr(longest);
+  return found;
+}
+
+absl::Status HttpServer::Start(const std::string& listen) {
   ASSIGN_OR_RETURN(const runtime::HostPort address, runtime::ParseHostPort(listen));
   error_code error;
-  asio::ip::tcp::resolver resolver(io_);
+  asio::ip::tcp::resolver resolver(sockets_->io);
   const auto found =
       resolver.resolve(address.host, std::to_string(address.port), asio::ip::tcp::resolver::passive, error);
   if (error || found.empty()) {
     return absl::UnavailableError(fmt::format("{}: cannot listen there: the host is not known", listen));
   }
-  const asio::ip::tcp::endpoint endpoint = found.begin()->endpoint();
-  if (!error) acceptor_.open(endpoint.protocol(), error);
-  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error)
+  try {
+    sockets_->acceptor = asio::ip::tcp::acceptor(sockets_->io, found.begin()->endpoint());
+  } catch (const boost::system::system_error& fault) {
     return absl::UnavailableError(
-        fmt::format("{}: cannot listen there: {}", listen, std::string(error.message())));
-  port_ = acceptor_.local_endpoint(error).port();
+        fmt::format("{}: cannot listen there: {}", listen, std::string(fault.code().message())));
+  }
+  port_ = sockets_->acceptor.local_endpoint(error).port();
   Accept();
-  thread_ = std::jthread([this] {
+  sockets_->thread = std::jthread([this] {
     prctl(PR_SET_NAME, "http");
     while (true) {
       try {
-        io_.run();
+        sockets_->io.run();
         return;
       } catch (const std::exception&) {
         // A handler that throws costs its connection, not the server.
@@ -245,13 +223,13 @@ absl::Status HttpServer::Impl::Start(const std::string& listen) {
   return absl::OkStatus();
 }
 
-void HttpServer::Impl::Accept() {
-  acceptor_.async_accept([this](error_code error, asio::ip::tcp::socket socket) {
+void HttpServer::Accept() {
+  sockets_->acceptor.async_accept([this](error_code error, asio::ip::tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) {
       // Probably out of file descriptors: do not retry in a tight loop.
-      accept_retry_.expires_after(std::chrono::milliseconds(100));
-      accept_retry_.async_wait([this](error_code stopped) {
+      sockets_->accept_retry.expires_after(std::chrono::milliseconds(100));
+      sockets_->accept_retry.async_wait([this](error_code stopped) {
         if (!stopped) Accept();
       });
       return;
@@ -271,29 +249,12 @@ void HttpServer::Impl::Accept() {
   });
 }
 
-void HttpServer::Impl::Stop() {
-  io_.stop();
-  if (thread_.joinable()) thread_.join();
+void HttpServer::Stop() {
+  sockets_->io.stop();
+  if (sockets_->thread.joinable()) sockets_->thread.join();
   error_code ignored;
-  acceptor_.close(ignored);
+  sockets_->acceptor.close(ignored);
 }
-
-HttpServer::HttpServer(HttpLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
-HttpServer::~HttpServer() { Stop(); }
-
-void HttpServer::Route(std::string path, Handler handler) {
-  impl_->routes_.insert_or_assign(std::move(path), std::move(handler));
-}
-
-void HttpServer::RouteStream(std::string path, StreamHandler handler) {
-  impl_->routes_.insert_or_assign(std::move(path), std::move(handler));
-}
-
-absl::Status HttpServer::Start(const std::string& listen) { return impl_->Start(listen); }
-void HttpServer::Stop() { impl_->Stop(); }
-int HttpServer::port() const { return impl_->port_; }
-
-const HttpCounters& HttpServer::counters() const { return impl_->counters_; }
 
 void AddHttpMetrics(const HttpServer& server, runtime::Metrics& metrics) {
   const auto reader = [&server](HttpCounters::Count HttpCounters::*count) {

@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::http {
@@ -23,6 +24,10 @@ struct HttpRequest {
   std::map<std::string, std::string> query;  // decoded; a repeated key has its last value
   std::string rest;                          // the part after the route's prefix
 };
+
+// Parses "/api/v1/events?site=lab&rate_hz=5". Errors: InvalidArgument for a target that does not begin with
+// '/', has a broken percent escape, or decodes to a control character.
+absl::StatusOr<HttpRequest> ParseHttpTarget(std::string_view target);
 
 struct HttpResponse {
   int status = 200;
@@ -40,6 +45,8 @@ struct HttpEventStream {
   std::chrono::microseconds interval{100'000};
   std::function<std::optional<std::string>()> next;
 };
+
+using HttpAnswer = std::variant<HttpResponse, HttpEventStream>;
 
 struct HttpLimits {
   std::size_t connections = 64;               // answers 503 beyond
@@ -63,29 +70,37 @@ struct HttpCounters {
 // or as a prefix if it ends in '/'; the longest one wins. No TLS: use it on loopback or behind a proxy.
 class HttpServer {
  public:
-  using Handler = std::function<HttpResponse(const HttpRequest&)>;
-  // The handler may return a response to refuse the stream.
-  using StreamHandler = std::function<std::variant<HttpEventStream, HttpResponse>(const HttpRequest&)>;
+  using Handler = std::function<HttpAnswer(const HttpRequest&)>;
 
   explicit HttpServer(HttpLimits limits = {});
   ~HttpServer();  // Stop()
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  void Route(std::string path, Handler handler);
-  void RouteStream(std::string path, StreamHandler handler);
+  void Route(std::string path, Handler handler) {
+    routes_.insert_or_assign(std::move(path), std::move(handler));
+  }
 
   // "host:port"; port 0: any. InvalidArgument: not an address. Unavailable: it cannot be bound.
   absl::Status Start(const std::string& listen);
   // Closes all connections and ends the thread.
   void Stop();
 
-  int port() const;
-  const HttpCounters& counters() const;
+  int port() const { return port_; }
+  const HttpCounters& counters() const { return counters_; }
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  class Connection;
+  struct Sockets;
+  void Accept();
+  // The longest route that matches, with the request's `rest` filled in; null: none.
+  const Handler* Find(HttpRequest& request) const;
+
+  const HttpLimits limits_;
+  std::map<std::string, Handler> routes_;
+  HttpCounters counters_;
+  int port_ = 0;
+  std::unique_ptr<Sockets> sockets_;  // destroyed before what connections refer to
 };
 
 // The counts as metrics, which read them when they are scraped: the server must outlive their last reader.

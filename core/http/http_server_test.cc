@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/http/http_message.h"
-
 namespace tributary::http {
 namespace {
 
@@ -43,7 +41,7 @@ class HttpServerTest : public ::testing::Test {
     server_->Route("/hello", [](const HttpRequest&) { return HttpResponse{.body = "world\n"}; });
     server_->Route("/under/", [](const HttpRequest& request) { return HttpResponse{.body = request.rest}; });
     server_->Route("/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("no"); });
-    server_->RouteStream("/events", [](const HttpRequest&) -> std::variant<HttpEventStream, HttpResponse> {
+    server_->Route("/events", [](const HttpRequest&) {
       return HttpEventStream{std::chrono::milliseconds(10),
                              [n = 0]() mutable -> std::optional<std::string> { return std::to_string(n++); }};
     });
