@@ -40,9 +40,9 @@ struct FederationSettings {
 };
 
 struct AggregatorConfig {
-  std::string listen;
+  std::string listen = "127.0.0.1:7400";
   bool insecure = false;  // gRPC may leave the loopback without TLS
-  std::string log_level;
+  std::string log_level = "info";
   std::optional<config::TlsFiles> tls;
   std::size_t ingest_threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;

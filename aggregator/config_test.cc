@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/status/macros.h"
+#include "tests/support/parse_config.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -12,10 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 absl::StatusOr<AggregatorConfig> ParseAggregatorConfig(std::string_view text, std::string_view path) {
-  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Parse(text, path));
-  AggregatorConfig config = ReadAggregatorConfig(file);
-  RETURN_IF_ERROR(file.Finish());
-  return config;
+  return testing::ParseConfig(ReadAggregatorConfig, text, path);
 }
 
 std::string Faults(std::string_view text) {

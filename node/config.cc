@@ -9,7 +9,6 @@
 
 #include "core/config/config.h"
 #include "core/config/config_address.h"
-#include "core/status/macros.h"
 #include "fpga/model/fusion_model.h"
 
 namespace tributary::node {
@@ -40,12 +39,13 @@ std::optional<FusionConfig> ReadFusion(const config::ConfigSection& root, const 
   if (!root.Has("fusion")) return std::nullopt;
   const config::ConfigSection section = root.Section("fusion");
   FusionConfig fusion;
-  fusion.name = section.Text("name", config.node, "of the source; default: the node's name");
-  if (section.Has("name")) section.RequiredName("name", "of the source; default: the node's name");
+  fusion.name = config.node;
+  section.Read("name", fusion.name, "of the source; default: the node's name");
+  if (section.Has("name")) section.ReadName("name", fusion.name);
   fusion.accelerator = panel::ReadAccelerator(section);
-  fusion.deadline_ms =
-      section.Real("deadline_ms", 1e-6 * static_cast<double>(estimate::DefaultDeadlineNs(config.slot)),
-                   {0.1, kMaxDeadlineMs}, "how long a slot waits for the slower panels");
+  fusion.deadline_ms = 1e-6 * static_cast<double>(estimate::DefaultDeadlineNs(config.slot));
+  section.Read("deadline_ms", fusion.deadline_ms, {0.1, kMaxDeadlineMs},
+               "how long a slot waits for the slower panels");
   if (config.panels.size() < 2 || config.panels.size() > fpga::kFusionPanels) {
     root.Fault("fusion",
                fmt::format("fuses 2 to {} panels, found {}", fpga::kFusionPanels, config.panels.size()));
@@ -58,35 +58,36 @@ std::optional<FusionConfig> ReadFusion(const config::ConfigSection& root, const 
 NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
   const config::ConfigSection root = file.Root();
   NodeConfig config;
-  config.node = root.RequiredName("node", "the name on its certificate if TLS is on");
+  root.ReadName("node", config.node, "the name on its certificate if TLS is on");
   const bool learns = root.Has("federation");
-  config.site = learns && !root.Has("panel")
-                    ? root.Text("site", "", "optional for a node that only learns")
-                    : root.RequiredName("site", "optional for a node that only learns");
-  const double slot_ms = root.Real("slot_ms", config.slot.ms(),
-                                   {estimate::SlotLength::kShortestMs, estimate::SlotLength::kLongestMs},
-                                   "length of the site's slots; must equal the site's slot_ms");
+  constexpr const char* kSiteHelp = "optional for a node that only learns";
+  if (learns && !root.Has("panel")) {
+    root.Read("site", config.site, kSiteHelp);
+  } else {
+    root.ReadName("site", config.site, kSiteHelp);
+  }
+  double slot_ms = config.slot.ms();
+  root.Read("slot_ms", slot_ms, {estimate::SlotLength::kShortestMs, estimate::SlotLength::kLongestMs},
+            "length of the site's slots; must equal the site's slot_ms");
   config.slot = estimate::SlotLength::FromMs(slot_ms).value_or(estimate::SlotLength());
-  config.log_level = root.Choice("log_level", "info", {"debug", "info", "warn", "error"},
-                                 config::Hot("least severe line that is logged"));
+  root.Choose("log_level", config.log_level, {"debug", "info", "warn", "error"},
+              config::Hot("least severe line that is logged"));
   config.tls = config::ReadTlsFiles(root.Section("tls"));
 
   const config::ConfigSection uplink = root.Section("uplink");
-  config.aggregator =
-      uplink.Text("aggregator", "127.0.0.1:7400", "host:port, [IPv6 address]:port or unix:path");
-  const bool insecure = uplink.Boolean("insecure", false, "true: gRPC may leave the loopback without [tls]");
+  uplink.Read("aggregator", config.aggregator, "host:port, [IPv6 address]:port or unix:path");
+  bool insecure = false;
+  uplink.Read("insecure", insecure, "true: gRPC may leave the loopback without [tls]");
   const config::AddressReach reach{
       insecure || config.tls.has_value(),
       "give certificate, key and ca in [tls], or say insecure = true in [uplink]"};
   config::CheckAddressKey(uplink, "aggregator", config.aggregator, runtime::AddressUse::kDial, reach);
-  config.spool.frames = static_cast<std::size_t>(uplink.Integer(
-      "spool_frames", 16384, {1, 1 << 24},
-      "frames kept while the aggregator is away; a full spool drops the oldest and counts it"));
-  config.spool.bytes = static_cast<std::size_t>(
-      uplink.Integer("spool_bytes", 16 << 20, {4096, 1LL << 40}, "the same limit in bytes"));
-  config.frames_per_message = static_cast<std::size_t>(uplink.Integer(
-      "frames_per_message", 1, {1, 256}, "4 cut the aggregator's CPU time by 3 for 2 ms of latency"));
-  config.drain_s = uplink.Real("drain_s", 5, {0, 3600}, "how long SIGTERM waits for acknowledgements");
+  uplink.Read("spool_frames", config.spool.frames, {1, 1 << 24},
+              "frames kept while the aggregator is away; a full spool drops the oldest and counts it");
+  uplink.Read("spool_bytes", config.spool.bytes, {4096, 1LL << 40}, "the same limit in bytes");
+  uplink.Read("frames_per_message", config.frames_per_message, {1, 256},
+              "4 cut the aggregator's CPU time by 3 for 2 ms of latency");
+  uplink.Read("drain_s", config.drain_s, {0, 3600}, "how long SIGTERM waits for acknowledgements");
 
   config.http_listen = config::ReadHttpListen(root.Section("http"), kDefaultHttp);
 
@@ -111,20 +112,6 @@ NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
                fmt::format("expected 1 to {} [[panel]] tables, found {}", kMaxPanels, config.panels.size()));
   }
   config.fusion = ReadFusion(root, config);
-  return config;
-}
-
-absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path) {
-  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
-  NodeConfig config = ReadNodeConfig(file);
-  RETURN_IF_ERROR(file.Finish());
-  return config;
-}
-
-absl::StatusOr<NodeConfig> ParseNodeConfig(std::string_view text, const std::string& path) {
-  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Parse(text, path));
-  NodeConfig config = ReadNodeConfig(file);
-  RETURN_IF_ERROR(file.Finish());
   return config;
 }
 

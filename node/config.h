@@ -4,10 +4,8 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/config/config.h"
 #include "core/config/tls.h"
 #include "core/estimate/slot_length.h"
@@ -28,8 +26,8 @@ struct NodeConfig {
   std::string node;           // equals the certificate's name where TLS is on
   std::string site;           // may be empty where there are no panels
   estimate::SlotLength slot;  // the site's
-  std::string log_level;
-  std::string aggregator;
+  std::string log_level = "info";
+  std::string aggregator = "127.0.0.1:7400";
   link::SpoolLimits spool;
   std::size_t frames_per_message = 1;
   double drain_s = 5;  // how long a stopping node waits for acknowledgements
@@ -40,12 +38,8 @@ struct NodeConfig {
   std::optional<learner::FederationConfig> federation;
 };
 
-// Records its faults in `file`, whose Finish() tells them.
+// Resolves relative paths of files against the folder of `file`. Records its faults in `file`, whose Finish()
+// tells them.
 NodeConfig ReadNodeConfig(const config::ConfigFile& file);
-
-// Relative paths of files are resolved against the folder of `path`. Errors: InvalidArgument with one line
-// per fault; NotFound or PermissionDenied naming the file.
-absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path);
-absl::StatusOr<NodeConfig> ParseNodeConfig(std::string_view text, const std::string& path);
 
 }  // namespace tributary::node

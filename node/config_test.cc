@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/parse_config.h"
+
 namespace tributary::node {
 namespace {
 
@@ -20,13 +22,13 @@ kind = "room"
 )";
 
 NodeConfig Parse(const std::string& text) {
-  auto config = ParseNodeConfig(text, "/etc/tributary/node.toml");
+  auto config = testing::ParseConfig(ReadNodeConfig, text, "/etc/tributary/node.toml");
   EXPECT_TRUE(config.ok()) << config.status();
   return config.value_or(NodeConfig());
 }
 
 std::string Faults(const std::string& text) {
-  const auto config = ParseNodeConfig(text, "/etc/tributary/node.toml");
+  const auto config = testing::ParseConfig(ReadNodeConfig, text, "/etc/tributary/node.toml");
   EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(config.status().message());
 }

@@ -7,6 +7,7 @@
 
 #include "node/config.h"
 #include "tests/support/example_keys.h"
+#include "tests/support/parse_config.h"
 
 namespace tributary::node {
 namespace {
@@ -57,7 +58,7 @@ TEST(NodeExamplesTest, SayOfEachKeyWhatItsReaderSays) {
 TEST(NodeExamplesTest, ShowEveryKindOfSourceAndAccelerator) {
   std::set<std::string> kinds, accelerators;
   for (const char* name : {"node.toml", "node-ranges.toml"}) {
-    const auto config = ParseNodeConfig(Example(name).text, kExamples + name);
+    const auto config = testing::ParseConfig(ReadNodeConfig, Example(name).text, kExamples + name);
     ASSERT_TRUE(config.ok()) << config.status();
     for (const panel::PanelConfig& panel : config->panels) {
       kinds.insert(std::to_string(panel.source.index()));

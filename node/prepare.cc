@@ -125,9 +125,4 @@ absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const r
   return node;
 }
 
-absl::StatusOr<PreparedNode> PrepareNode(const std::string& path, const runtime::Clock& clock) {
-  ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
-  return PrepareNode(file, clock);
-}
-
 }  // namespace tributary::node

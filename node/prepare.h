@@ -27,8 +27,7 @@ struct PreparedNode {
 };
 
 // Reads the configuration and the files that it names. `clock` outlives the result. Errors: InvalidArgument
-// with a line for every fault: file, line, key. NotFound or PermissionDenied naming the configuration.
-absl::StatusOr<PreparedNode> PrepareNode(const std::string& path, const runtime::Clock& clock);
+// with a line for every fault: file, line, key.
 absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const runtime::Clock& clock);
 
 }  // namespace tributary::node

@@ -336,8 +336,8 @@ TEST_F(FusionEngineTest, ConfigurationNamesEveryFault) {
   site_.tuning.gate_probability = 1.5;
   site_.tuning.deadline_ns = 0;
   const std::string message(FusionEngine::Create(site_).status().message());
-  for (const char* part :
-       {"dimension is 4", "\"north\" is named twice", "window of 8", "gate probability", "deadline"}) {
+  for (const char* part : {"dimension: must be from 1 to 3, found 4", "\"north\" is named twice",
+                           "window of 8", "gate_probability: ", "deadline_ms: "}) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
   }
 }

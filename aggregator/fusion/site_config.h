@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "core/estimate/slot_length.h"
+#include "core/status/faults.h"
 
 namespace tributary::fusion {
 
@@ -88,13 +89,8 @@ std::optional<std::int64_t> AdmittedSlots(const SiteConfig& config);
 // The smallest sufficient power of two; 8192 for an unlimited span, 16 to 2^20.
 std::uint32_t DefaultWindowSlots(const SiteConfig& config);
 
-// A setting that is wrong: its key in [[site]], and why.
-struct SettingFault {
-  std::string_view key;
-  std::string message;
-};
-std::vector<SettingFault> FaultsOf(const SiteConfig& config);
-
+// Everything that is wrong, by the keys of [[site]].
+Faults FaultsOf(const SiteConfig& config);
 // InvalidArgument, naming every fault.
 absl::Status Validate(const SiteConfig& config);
 absl::Status Validate(const FusionTuning& tuning);

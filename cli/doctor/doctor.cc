@@ -62,12 +62,16 @@ void TakeNeeds(const node::NodeConfig& config, DoctorOptions& options) {
 // with which xclbin, the aggregator and its certificates, the site, the folder that must have room. An xclbin
 // and a folder of the command line stay.
 void CheckConfiguration(DoctorOptions& options, DoctorReport& report) {
-  const absl::StatusOr<node::NodeConfig> config = node::ReadNodeConfig(options.config);
-  if (!config.ok()) return AddFaults("configuration", config.status(), "Correct the configuration", report);
+  const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(options.config);
+  if (!file.ok()) return AddFaults("configuration", file.status(), "Correct the configuration", report);
+  const node::NodeConfig config = node::ReadNodeConfig(*file);
+  if (const absl::Status faults = file->Finish(); !faults.ok()) {
+    return AddFaults("configuration", faults, "Correct the configuration", report);
+  }
   report.Ok("configuration", options.config + ": no fault");
-  TakeNeeds(*config, options);
+  TakeNeeds(config, options);
   const runtime::SystemClock clock;
-  const absl::Status files = node::PrepareNode(options.config, clock).status();
+  const absl::Status files = node::PrepareNode(*file, clock).status();
   if (files.ok()) return report.Ok("files", "models, images and certificates can be used");
   AddFaults("files", files, "Install the file, or correct the key that names it", report);
 }

@@ -94,40 +94,39 @@ struct ConfigSection::Node {
     const toml::source_region place = node == nullptr ? toml::source_region{} : node->source();
     state->faults.insert(state->FaultAt(place, name, what));
   }
-  // The value of a key that `take` gives; `otherwise` where it gives nothing, which is a fault.
+  // Takes a key into `value` if `take` gives something; it is a fault if not.
   template <typename T>
-  T Read(std::string_view key, Help help, ConfigKey declared, T otherwise, std::string_view expected,
-         const auto& take) const {
-    declared.default_value = AsToml(toml::value<T>(otherwise), declared.type);
+  void Read(std::string_view key, T& value, Help help, ConfigKey declared, std::string_view expected,
+            const auto& take) const {
+    if (!help.required) declared.default_value = AsToml(toml::value<T>(value), declared.type);
     const toml::node* node = Declare(key, help, std::move(declared));
-    if (node == nullptr) return otherwise;
-    if (std::optional<T> value = take(*node)) return *std::move(value);
-    Fault(node, key, Expected(expected, *node));
-    return otherwise;
+    if (node == nullptr) {
+      if (help.required) Fault(node, key, fmt::format("is required ({})", expected));
+    } else if (std::optional<T> taken = take(*node)) {
+      value = *std::move(taken);
+    } else {
+      Fault(node, key, Expected(expected, *node));
+    }
   }
-  // The elements of an array that `take` gives; each for which it gives nothing is a fault.
+  // The same for the elements of an array.
   template <typename T>
-  std::vector<T> ReadArray(std::string_view key, Help help, ConfigKey declared, std::vector<T> otherwise,
-                           std::string_view expected, const auto& take) const {
+  void ReadArray(std::string_view key, std::vector<T>& values, Help help, ConfigKey declared,
+                 std::string_view expected, const auto& take) const {
     toml::array default_value;
-    for (const T& value : otherwise) default_value.push_back(value);
+    for (const T& value : values) default_value.push_back(value);
     declared.default_value = AsToml(default_value, declared.type);
     const std::string array = fmt::format("an {}", declared.type);
     const toml::node* node = Declare(key, help, std::move(declared));
-    if (node == nullptr) return otherwise;
-    if (!node->is_array()) {
-      Fault(node, key, Expected(array, *node));
-      return otherwise;
-    }
-    std::vector<T> values;
+    if (node == nullptr) return;
+    if (!node->is_array()) return Fault(node, key, Expected(array, *node));
+    values.clear();
     for (const toml::node& element : *node->as_array()) {
-      if (std::optional<T> value = take(element)) {
-        values.push_back(*std::move(value));
+      if (std::optional<T> taken = take(element)) {
+        values.push_back(*std::move(taken));
       } else {
         Fault(&element, key, Expected(expected, element));
       }
     }
-    return values;
   }
 };
 
@@ -141,38 +140,59 @@ auto TakeWithin(const Limits<T>& limits) {
     // An integer is a number, too.
     std::optional<T> value =
         std::is_integral_v<T> || !node.is_number() ? node.value_exact<T>() : node.value<T>();
-    if (value && !(*value >= limits.min && *value <= limits.max)) value.reset();  // NaN fails both
+    if (value && !limits.Admits(*value)) value.reset();
     return value;
   };
 }
 
+constexpr std::size_t kMaxNameBytes = 128;
+
 }  // namespace
 
-std::string ConfigSection::Text(std::string_view key, std::string_view default_value, Help help) const {
-  return node_->Read(key, help, {.type = "text"}, std::string(default_value), "text in quotes", TakeText);
+bool IsName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes &&
+         std::ranges::none_of(name, [](unsigned char c) { return absl::ascii_iscntrl(c); });
 }
 
-std::string ConfigSection::RequiredText(std::string_view key, Help help) const {
-  node_->Declare(key, help, {.type = "text"});
-  if (!Has(key)) {
-    Fault(key, "is required (text in quotes)");
-    return {};
-  }
-  std::string value = Text(key, "");
-  if (value.empty() && node_->table->get(key)->is_string()) {
-    node_->Fault(node_->table->get(key), key, "must not be empty");
-  }
-  return value;
+void ConfigSection::Read(std::string_view key, std::string& value, Help help) const {
+  node_->Read(key, value, help, {.type = "text"}, "text in quotes", TakeText);
+  if (help.required && Is(key, "")) Fault(key, "must not be empty");
 }
 
-std::string ConfigSection::RequiredName(std::string_view key, Help help) const {
-  constexpr std::size_t kMaxBytes = 128;
-  std::string name = RequiredText(key, help);
-  const bool controls = std::ranges::any_of(name, [](unsigned char c) { return absl::ascii_iscntrl(c); });
-  if (name.size() > kMaxBytes || controls) {
-    Fault(key, fmt::format("expected a name of at most {} bytes without control characters", kMaxBytes));
-  }
-  return name;
+void ConfigSection::Read(std::string_view key, bool& value, Help help) const {
+  node_->Read(key, value, help, {.type = "boolean"}, "true or false",
+              [](const toml::node& node) { return node.value_exact<bool>(); });
+}
+
+void ConfigSection::Read(std::string_view key, double& value, RealLimits limits, Help help) const {
+  node_->Read(key, value, help, {.type = std::string(kNumber), .limits = Bounds(limits)}, Range(limits),
+              TakeWithin(limits));
+}
+
+void ConfigSection::Read(std::string_view key, std::int64_t& value, IntegerLimits limits, Help help) const {
+  node_->Read(key, value, help, {.type = "integer", .limits = Bounds(limits)}, Range(limits),
+              TakeWithin(limits));
+}
+
+void ConfigSection::Read(std::string_view key, std::vector<std::string>& value, Help help) const {
+  node_->ReadArray(key, value, help, {.type = "array of texts"}, "texts in the array", TakeText);
+}
+
+void ConfigSection::Read(std::string_view key, std::vector<std::int64_t>& value, IntegerLimits limits,
+                         Help help) const {
+  node_->ReadArray(key, value, help, {.type = "array of integers", .limits = Bounds(limits)},
+                   "in the array: " + Range(limits), TakeWithin(limits));
+}
+
+void ConfigSection::ReadName(std::string_view key, std::string& value, Help help) const {
+  Read(key, value, Required(help));
+  if (value.empty() || IsName(value)) return;
+  Fault(key, fmt::format("expected a name of at most {} bytes without control characters", kMaxNameBytes));
+}
+
+void ConfigSection::ReadFile(std::string_view key, std::string& value, Help help) const {
+  Read(key, value, help);
+  value = File(value);
 }
 
 std::string ConfigSection::File(const std::string& named) const {
@@ -180,49 +200,14 @@ std::string ConfigSection::File(const std::string& named) const {
   return (std::filesystem::path(node_->state->path).parent_path() / named).lexically_normal().string();
 }
 
-std::string ConfigSection::Choice(std::string_view key, std::string_view default_value,
-                                  const std::vector<std::string_view>& allowed, Help help) const {
+void ConfigSection::Choose(std::string_view key, std::string& value, const Names& allowed, Help help) const {
   const std::string choices = fmt::format("{}", fmt::join(allowed, ", "));
-  node_->Declare(key, help, {.type = "text", .limits = choices, .default_value = TextToml(default_value)});
-  std::string value = Text(key, default_value);
-  if (std::ranges::count(allowed, value) > 0) return value;
-  Fault(key, fmt::format("expected one of {}, found \"{}\"", choices, value));
-  return std::string(default_value);
-}
-
-std::int64_t ConfigSection::Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits,
-                                    Help help) const {
-  return node_->Read(key, help, {.type = "integer", .limits = Bounds(limits)}, default_value, Range(limits),
-                     TakeWithin(limits));
-}
-
-std::int64_t ConfigSection::RequiredInteger(std::string_view key, IntegerLimits limits, Help help) const {
-  node_->Declare(key, help, {.type = "integer", .limits = Bounds(limits)});
-  if (Has(key)) return Integer(key, limits.min, limits, help);
-  Fault(key, fmt::format("is required ({})", Range(limits)));
-  return limits.min;
-}
-
-double ConfigSection::Real(std::string_view key, double default_value, RealLimits limits, Help help) const {
-  return node_->Read(key, help, {.type = std::string(kNumber), .limits = Bounds(limits)}, default_value,
-                     Range(limits), TakeWithin(limits));
-}
-
-bool ConfigSection::Boolean(std::string_view key, bool default_value, Help help) const {
-  return node_->Read(key, help, {.type = "boolean"}, default_value, "true or false",
-                     [](const toml::node& node) { return node.value_exact<bool>(); });
-}
-
-std::vector<std::string> ConfigSection::Texts(std::string_view key, Help help) const {
-  return node_->ReadArray(key, help, {.type = "array of texts"}, std::vector<std::string>(),
-                          "texts in the array", TakeText);
-}
-
-std::vector<std::int64_t> ConfigSection::Integers(std::string_view key,
-                                                  std::vector<std::int64_t> default_value,
-                                                  IntegerLimits limits, Help help) const {
-  return node_->ReadArray(key, help, {.type = "array of integers", .limits = Bounds(limits)},
-                          std::move(default_value), "in the array: " + Range(limits), TakeWithin(limits));
+  const auto take = [&allowed](const toml::node& node) {
+    std::optional<std::string> name = TakeText(node);
+    if (name && std::ranges::count(allowed, *name) == 0) name.reset();
+    return name;
+  };
+  node_->Read(key, value, help, {.type = "text", .limits = choices}, "one of " + choices, take);
 }
 
 ConfigSection ConfigSection::Section(std::string_view key) const {
@@ -264,14 +249,9 @@ void ConfigSection::Fault(std::string_view key, std::string_view what) const {
   node_->Fault(node, key, what);
 }
 
-ConfigFile::ConfigFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
-ConfigFile::ConfigFile(ConfigFile&&) noexcept = default;
-ConfigFile& ConfigFile::operator=(ConfigFile&&) noexcept = default;
-ConfigFile::~ConfigFile() = default;
-
 absl::StatusOr<ConfigFile> ConfigFile::Parse(std::string_view text, std::string_view path) {
   RETURN_IF_ERROR(CheckNesting(text, path));
-  auto state = std::make_unique<State>();
+  auto state = std::make_shared<State>();
   state->path = path;
   try {
     state->root = toml::parse(text, path);

@@ -2,6 +2,9 @@
 // allowed.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -17,25 +20,47 @@
 
 namespace tributary::config {
 
-// Inclusive.
+// What a number may be. The ends belong to it, unless they are open.
 template <typename T>
 struct Limits {
   T min = std::numeric_limits<T>::lowest();
   T max = std::numeric_limits<T>::max();
+  bool above_min = false;
+  bool below_max = false;
+
+  // False for NaN.
+  constexpr bool Admits(T value) const {
+    return (above_min ? value > min : value >= min) && (below_max ? value < max : value <= max);
+  }
 };
 using IntegerLimits = Limits<std::int64_t>;
 using RealLimits = Limits<double>;
+
+// "an integer from 1 to 9", "a number of at least 1", "a number above 0", "a number".
+std::string Range(const IntegerLimits& limits);
+std::string Range(const RealLimits& limits);
 
 // What a key means, said where it is read: the reference and the answer to SIGHUP come from it. Empty for a
 // key whose reader says nothing yet.
 struct Help {
   // NOLINTNEXTLINE(google-explicit-constructor): a text is help
-  constexpr Help(const char* meaning = "", bool reread = false) : text(meaning), hot(reread) {}
+  constexpr Help(const char* meaning = "") : text(meaning) {}
 
   std::string_view text;
-  bool hot;  // SIGHUP reads the key again; every other key needs a restart
+  bool hot = false;       // SIGHUP reads the key again; every other key needs a restart
+  bool required = false;  // it has no default
 };
-constexpr Help Hot(const char* meaning) { return {meaning, true}; }
+constexpr Help Hot(Help help) {
+  help.hot = true;
+  return help;
+}
+constexpr Help Required(Help help) {
+  help.required = true;
+  return help;
+}
+
+// Whether peers and logs take this as a name: 1 to 128 bytes without control characters.
+bool IsName(std::string_view name);
 
 // What a reader asked for: the declaration of one key, as documentation and tests need it.
 struct ConfigKey {
@@ -49,25 +74,42 @@ struct ConfigKey {
   unsigned line = 0;       // of the file; 0: not given
 };
 
-// One table of a configuration file. A reader takes each key once, with its default and limits; what was
-// never taken is an unknown key. A value of the wrong type or outside its limits is recorded as a fault and
-// the default returned, so that reading goes on to the next fault. Valid as long as its ConfigFile.
+// One table of a configuration file. A reader takes each key once, into a variable that holds the default;
+// what was never taken is an unknown key. A value of the wrong type or outside its limits is recorded as a
+// fault and the default stays, so that reading goes on to the next fault. Valid as long as its ConfigFile.
 class ConfigSection {
  public:
-  std::string Text(std::string_view key, std::string_view default_value, Help help = {}) const;
-  std::string RequiredText(std::string_view key, Help help = {}) const;
-  // Required, and one that peers and logs take: at most 128 bytes, no control characters.
-  std::string RequiredName(std::string_view key, Help help = {}) const;
-  std::string Choice(std::string_view key, std::string_view default_value,
-                     const std::vector<std::string_view>& allowed, Help help = {}) const;
-  std::int64_t Integer(std::string_view key, std::int64_t default_value, IntegerLimits limits = {},
-                       Help help = {}) const;
-  std::int64_t RequiredInteger(std::string_view key, IntegerLimits limits = {}, Help help = {}) const;
-  double Real(std::string_view key, double default_value, RealLimits limits = {}, Help help = {}) const;
-  bool Boolean(std::string_view key, bool default_value, Help help = {}) const;
-  std::vector<std::string> Texts(std::string_view key, Help help = {}) const;
-  std::vector<std::int64_t> Integers(std::string_view key, std::vector<std::int64_t> default_value,
-                                     IntegerLimits limits = {}, Help help = {}) const;
+  // A required text must not be empty.
+  void Read(std::string_view key, std::string& value, Help help = {}) const;
+  void Read(std::string_view key, bool& value, Help help = {}) const;
+  void Read(std::string_view key, double& value, RealLimits limits = {}, Help help = {}) const;
+  void Read(std::string_view key, std::int64_t& value, IntegerLimits limits = {}, Help help = {}) const;
+  void Read(std::string_view key, std::vector<std::string>& value, Help help = {}) const;
+  void Read(std::string_view key, std::vector<std::int64_t>& value, IntegerLimits limits = {},
+            Help help = {}) const;
+
+  // An integer of another type, which holds the limits.
+  template <std::integral T>
+  void Read(std::string_view key, T& value, IntegerLimits limits = {}, Help help = {}) const {
+    auto integer = static_cast<std::int64_t>(value);
+    Read(key, integer, limits, help);
+    value = static_cast<T>(integer);
+  }
+
+  // A name as in IsName, and required.
+  void ReadName(std::string_view key, std::string& value, Help help = {}) const;
+  // A path, made absolute by File.
+  void ReadFile(std::string_view key, std::string& value, Help help = {}) const;
+
+  using Names = std::vector<std::string_view>;
+  void Choose(std::string_view key, std::string& value, const Names& allowed, Help help = {}) const;
+  // The names of the values from 0 on, in their order.
+  template <typename Value>
+  void Choose(std::string_view key, Value& value, const Names& names, Help help = {}) const {
+    std::string name(names[static_cast<std::size_t>(value)]);
+    Choose(key, name, names, help);
+    value = static_cast<Value>(std::ranges::find(names, name) - names.begin());
+  }
 
   // Where a file lies that the configuration names: relative to the configuration's own folder, wherever the
   // program was started. Empty stays empty.
@@ -99,10 +141,6 @@ class ConfigFile {
   // Errors: NotFound or PermissionDenied naming the file; InvalidArgument as Parse.
   static absl::StatusOr<ConfigFile> Read(const std::string& path);
 
-  ConfigFile(ConfigFile&&) noexcept;
-  ConfigFile& operator=(ConfigFile&&) noexcept;
-  ~ConfigFile();
-
   ConfigSection Root() const;
   const std::string& path() const;
 
@@ -130,8 +168,8 @@ class ConfigFile {
  private:
   friend class ConfigSection;
   struct State;
-  explicit ConfigFile(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit ConfigFile(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;  // a copy records into the same file
 };
 
 }  // namespace tributary::config

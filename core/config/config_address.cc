@@ -16,11 +16,12 @@ void CheckAddressKey(const ConfigSection& section, std::string_view key, std::st
 }
 
 std::string ReadHttpListen(const ConfigSection& http, std::string_view default_listen) {
-  std::string listen = http.Text("listen", default_listen,
-                                 "\"\": no HTTP. Several daemons on one machine need a port each; port 0 "
-                                 "takes a free one, which the log names");
-  const bool insecure =
-      http.Boolean("insecure", false, "true: HTTP, which has no TLS, may leave the loopback");
+  std::string listen(default_listen);
+  bool insecure = false;
+  http.Read("listen", listen,
+            "\"\": no HTTP. Several daemons on one machine need a port each; port 0 takes a free one, which "
+            "the log names");
+  http.Read("insecure", insecure, "true: HTTP, which has no TLS, may leave the loopback");
   if (listen.empty()) return listen;
   CheckAddressKey(
       http, "listen", listen, runtime::AddressUse::kListenHttp,

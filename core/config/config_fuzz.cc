@@ -10,12 +10,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       tributary::config::ConfigFile::Parse(text, "fuzz.toml");
   if (!file.ok()) return 0;
   const tributary::config::ConfigSection root = file->Root();
-  root.RequiredText("a");
-  root.Integer("b", 1, {.min = 0, .max = 9});
-  root.Real("c", 1.0);
-  root.Texts("d");
-  root.Section("e").Boolean("f", false);
-  for (const tributary::config::ConfigSection& item : root.List("g")) item.Choice("h", "x", {"x", "y"});
+  std::string text_value;
+  std::vector<std::string> texts;
+  int integer = 1;
+  double real = 1;
+  bool flag = false;
+  root.Read("a", text_value, tributary::config::Required(""));
+  root.Read("b", integer, {.min = 0, .max = 9});
+  root.Read("c", real);
+  root.Read("d", texts);
+  root.Section("e").Read("f", flag);
+  for (const tributary::config::ConfigSection& item : root.List("g")) item.Choose("h", flag, {"x", "y"});
   (void)file->Finish();
   return 0;
 }

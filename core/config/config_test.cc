@@ -17,6 +17,16 @@ class ConfigTest : public ::testing::Test {
     file_ = std::make_unique<ConfigFile>(*ConfigFile::Parse(text, "node.toml"));
     return file_->Root();
   }
+  using Texts = std::vector<std::string>;
+  // What a key gives to a variable that has this default.
+  template <typename T>
+  static T Value(const ConfigSection& section, std::string_view key, T value) {
+    section.Read(key, value);
+    return value;
+  }
+  static std::string Value(const ConfigSection& section, std::string_view key, const char* value) {
+    return Value(section, key, std::string(value));
+  }
   std::string Faults() const { return std::string(file_->Finish().message()); }
 
   std::unique_ptr<ConfigFile> file_;
@@ -25,37 +35,59 @@ class ConfigTest : public ::testing::Test {
 TEST_F(ConfigTest, GivesValuesAndDefaults) {
   const ConfigSection root =
       Root("name = \"north\"\nrate = 3\nleaves = [\"a\", \"b\"]\n[uplink]\nspool = 12\n");
-  EXPECT_EQ(root.RequiredText("name"), "north");
-  EXPECT_EQ(root.Real("rate", 1.0), 3.0) << "an integer is a number";
-  EXPECT_EQ(root.Integer("absent", 7), 7);
-  EXPECT_THAT(root.Texts("leaves"), ElementsAre("a", "b"));
-  EXPECT_EQ(root.Section("uplink").Integer("spool", 1), 12);
-  EXPECT_EQ(root.Section("nothing").Boolean("here", true), true);
+  EXPECT_EQ(Value(root, "name", ""), "north");
+  EXPECT_EQ(Value(root, "rate", 1.0), 3.0) << "an integer is a number";
+  EXPECT_EQ(Value(root, "absent", 7), 7);
+  EXPECT_THAT(Value(root, "leaves", Texts()), ElementsAre("a", "b"));
+  EXPECT_EQ(Value(root.Section("uplink"), "spool", std::uint16_t{1}), 12);
+  EXPECT_EQ(Value(root.Section("nothing"), "here", true), true);
   EXPECT_TRUE(file_->Finish().ok()) << Faults();
 }
 
 TEST_F(ConfigTest, ReportsEveryFaultInTheOrderOfTheFile) {
   const ConfigSection root = Root("rate = \"fast\"\nspool = -1\ncolour = 1\nkind = \"rom\"\n");
-  root.Integer("spool", 5, {.min = 1, .max = 9});
-  root.Real("rate", 1.0);
-  root.Choice("kind", "room", {"room", "replay"});
-  root.RequiredText("node");
+  int spool = 5;
+  root.Read("spool", spool, {.min = 1, .max = 9});
+  Value(root, "rate", 1.0);
+  std::string kind = "room", node;
+  root.Choose("kind", kind, {"room", "replay"});
+  root.Read("node", node, Required(""));
+  EXPECT_EQ(spool, 5);
+  EXPECT_EQ(kind, "room");
   EXPECT_EQ(Faults(),
             "node.toml:1: node: is required (text in quotes)\n"
-            "node.toml:1: rate: expected a number, found the text \"fast\"\n"
+            "node.toml:1: rate: expected a number, found \"fast\"\n"
             "node.toml:2: spool: expected an integer from 1 to 9, found -1\n"
             "node.toml:3: colour: unknown key\n"
             "node.toml:4: kind: expected one of room, replay, found \"rom\"");
 }
 
 TEST_F(ConfigTest, AFaultyValueFallsBackToTheDefaultSoThatReadingGoesOn) {
-  EXPECT_EQ(Root("rate = nan").Real("rate", 2.0, {.min = 0}), 2.0);
+  double rate = 2;
+  Root("rate = nan").Read("rate", rate, {.min = 0});
+  EXPECT_EQ(rate, 2.0);
   EXPECT_THAT(Faults(), HasSubstr("found nan"));
+}
+
+TEST_F(ConfigTest, AnOpenEndDoesNotBelongToItsRange) {
+  const ConfigSection root = Root("a = 0\nb = 1\nc = 0\nd = 0.5\n");
+  const RealLimits open = {.min = 0, .max = 1, .above_min = true, .below_max = true};
+  const RealLimits half = {.min = 0, .max = 1, .below_max = true};
+  double a = 0.1, b = 0.1, c = 0.1, d = 0.1;
+  root.Read("a", a, open);
+  root.Read("b", b, half);
+  root.Read("c", c, half);
+  root.Read("d", d, {.min = 0.5, .above_min = true});
+  EXPECT_EQ(c, 0);
+  EXPECT_EQ(Faults(),
+            "node.toml:1: a: expected a number above 0, below 1, found 0\n"
+            "node.toml:2: b: expected a number from 0 to below 1, found 1\n"
+            "node.toml:4: d: expected a number above 0.5, found 0.5");
 }
 
 TEST_F(ConfigTest, FindsUnknownKeysInNestedTables) {
   const ConfigSection root = Root("[[site]]\nname = \"lab\"\nrang = 1\n[other]\nx = 1\n");
-  for (const ConfigSection& site : root.List("site")) site.RequiredText("name");
+  for (const ConfigSection& site : root.List("site")) Value(site, "name", "");
   EXPECT_THAT(Faults(), HasSubstr("node.toml:3: site[0].rang: unknown key"));
   EXPECT_THAT(Faults(), HasSubstr("node.toml:4: other: unknown key"));
   EXPECT_THAT(Faults(), Not(HasSubstr("other.x"))) << "an unknown table is reported once";
@@ -63,9 +95,9 @@ TEST_F(ConfigTest, FindsUnknownKeysInNestedTables) {
 
 TEST_F(ConfigTest, RefusesATableWhereAnotherTypeStands) {
   const ConfigSection root = Root("uplink = 1\nsite = 2\nleaves = [1, \"a\"]\n");
-  root.Section("uplink").Integer("spool", 1);
+  Value(root.Section("uplink"), "spool", 1);
   EXPECT_TRUE(root.List("site").empty());
-  EXPECT_THAT(root.Texts("leaves"), ElementsAre("a"));
+  EXPECT_THAT(Value(root, "leaves", Texts()), ElementsAre("a"));
   EXPECT_THAT(Faults(), HasSubstr("uplink: expected a table [uplink], found 1"));
   EXPECT_THAT(Faults(), HasSubstr("site: expected tables [[site]], found 2"));
   EXPECT_THAT(Faults(), HasSubstr("leaves: expected texts in the array, found 1"));
@@ -85,7 +117,7 @@ TEST_F(ConfigTest, AMissingFileIsNamed) {
 
 TEST_F(ConfigTest, AFaultOfTheReaderIsReportedAtItsKey) {
   const ConfigSection root = Root("\n\nlisten = \"0.0.0.0:1\"\n");
-  root.Text("listen", "");
+  Value(root, "listen", "");
   root.Fault("listen", "leaves the loopback without [tls]");
   EXPECT_EQ(Faults(), "node.toml:3: listen: leaves the loopback without [tls]");
 }
@@ -93,8 +125,8 @@ TEST_F(ConfigTest, AFaultOfTheReaderIsReportedAtItsKey) {
 TEST_F(ConfigTest, AFaultFoundLaterIsReportedWhereTheKeyStands) {
   Root("[[panel]]\nname = \"a\"\n[[panel]]\nname = \"b\"\n[panel.source]\nfile = \"x\"\n");
   for (const ConfigSection& panel : file_->Root().List("panel")) {
-    panel.Text("name", "");
-    panel.Section("source").Text("file", "");
+    Value(panel, "name", "");
+    Value(panel.Section("source"), "file", "");
   }
   file_->Fault("panel[1].source.file", "is not there");
   file_->Fault("panel[1].source.rate_hz", "is odd");
@@ -106,9 +138,9 @@ TEST_F(ConfigTest, AFaultFoundLaterIsReportedWhereTheKeyStands) {
 }
 
 TEST_F(ConfigTest, AFaultOfAFileIsReportedAtTheKeyThatNamesIt) {
-  Root("[tls]\nkey = \"a.key\"\nca = \"a\"\n").Section("tls").Texts("x");
-  file_->Root().Section("tls").Text("key", "");
-  file_->Root().Section("tls").Text("ca", "");
+  const ConfigSection tls = Root("[tls]\nkey = \"a.key\"\nca = \"a\"\n").Section("tls");
+  Value(tls, "key", "");
+  Value(tls, "ca", "");
   file_->Fault("tls", {{"tls.ca", "a"}, {"tls.key", "a.key"}, {"tls.certificate", ""}},
                absl::NotFoundError("a.key: is not there\na: is empty\nall is lost"));
   EXPECT_EQ(Faults(),
@@ -119,7 +151,7 @@ TEST_F(ConfigTest, AFaultOfAFileIsReportedAtTheKeyThatNamesIt) {
 
 TEST_F(ConfigTest, KnowsWhetherATableHasAFault) {
   const ConfigSection root = Root("[[panel]]\nname = 1\n[[panel]]\nname = \"b\"\n[panels]\n");
-  for (const ConfigSection& panel : root.List("panel")) panel.Text("name", "");
+  for (const ConfigSection& panel : root.List("panel")) Value(panel, "name", "");
   EXPECT_TRUE(file_->HasFault("panel[0]"));
   EXPECT_TRUE(file_->HasFault("panel"));
   EXPECT_FALSE(file_->HasFault("panel[1]"));
@@ -128,9 +160,9 @@ TEST_F(ConfigTest, KnowsWhetherATableHasAFault) {
 
 TEST_F(ConfigTest, RefusesANameThatCannotBeSent) {
   const ConfigSection root = Root("a = \"" + std::string(129, 'x') + "\"\nb = \"x\\ny\"\nc = \"hall 2\"\n");
-  EXPECT_EQ(root.RequiredName("c"), "hall 2");
-  root.RequiredName("a");
-  root.RequiredName("b");
+  std::string name;
+  for (const char* key : {"a", "b", "c"}) root.ReadName(key, name);
+  EXPECT_EQ(name, "hall 2");
   EXPECT_THAT(Faults(), HasSubstr("node.toml:1: a: expected a name of at most 128 bytes"));
   EXPECT_THAT(Faults(), HasSubstr("node.toml:2: b: expected a name of at most 128 bytes"));
 }
@@ -139,10 +171,11 @@ TEST_F(ConfigTest, TellsWhichChangedKeysNeedARestart) {
   const auto read = [](std::string_view text) {
     ConfigFile file = *ConfigFile::Parse(text, "node.toml");
     const ConfigSection root = file.Root();
-    root.Text("level", "info", Hot("of the log"));
-    root.Integer("port", 7, {}, "to listen on");
-    root.Boolean("late", false, "takes them");
-    for (const ConfigSection& site : root.List("site")) site.Texts("sources", "of a slot");
+    std::string level = "info";
+    root.Read("level", level, Hot("of the log"));
+    Value(root, "port", 7);
+    Value(root, "late", false);
+    for (const ConfigSection& site : root.List("site")) Value(site, "sources", Texts());
     return file;
   };
   const ConfigFile started =
@@ -155,12 +188,15 @@ TEST_F(ConfigTest, TellsWhichChangedKeysNeedARestart) {
 
 TEST_F(ConfigTest, TellsWhichKeysWereAskedFor) {
   const ConfigSection root = Root("rate = 3\n[[site]]\nkind = \"b\"\n[[site]]\nname = \"x\"\nkind = \"a\"\n");
-  root.Real("rate", 1, {.min = 0, .max = 5});
+  double rate = 1;
+  root.Read("rate", rate, {.min = 0, .max = 5, .above_min = true});
   for (const ConfigSection& site : root.List("site")) {
-    site.Choice("kind", "a", {"a", "b"});
-    site.Text("name", "");
+    enum class Kind { kA, kB } kind = Kind::kA;
+    site.Choose("kind", kind, {"a", "b"});
+    Value(site, "name", "");
   }
-  root.Section("tls").Integer("depth", 2, {.min = 1});
+  int depth = 2;
+  root.Section("tls").Read("depth", depth, {.min = 1});
   const std::vector<ConfigKey> keys = file_->Keys();
   ASSERT_EQ(keys.size(), 4u);
   const auto about = [&keys](std::size_t i) {
@@ -168,7 +204,7 @@ TEST_F(ConfigTest, TellsWhichKeysWereAskedFor) {
     return key.name + "|" + key.type + "|" + key.limits + "|" + key.default_value + "|" + key.given + "|" +
            std::to_string(key.line);
   };
-  EXPECT_EQ(about(0), "rate|number|0 to 5|1.0|3.0|1");
+  EXPECT_EQ(about(0), "rate|number|above 0, at most 5|1.0|3.0|1");
   EXPECT_EQ(about(1), "site[].kind|text|a, b|\"a\"|\"b\"|3");
   EXPECT_EQ(about(2), "site[].name|text||\"\"|\"x\"|5");
   EXPECT_EQ(about(3), "tls.depth|integer|at least 1|2||0");

@@ -94,9 +94,11 @@ absl::Status Verify(X509* certificate, X509* ca, const TlsFiles& files) {
 }  // namespace
 
 std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls) {
-  TlsFiles files{tls.File(tls.Text("certificate", "", "PEM file; default: none")),
-                 tls.File(tls.Text("key", "", "PEM file; default: none")),
-                 tls.File(tls.Text("ca", "", "PEM file; default: none"))};
+  constexpr const char* kHelp = "PEM file; default: none";
+  TlsFiles files;
+  tls.ReadFile("certificate", files.certificate, kHelp);
+  tls.ReadFile("key", files.key, kHelp);
+  tls.ReadFile("ca", files.ca, kHelp);
   const int given = !files.certificate.empty() + !files.key.empty() + !files.ca.empty();
   if (given == 0) return std::nullopt;
   if (given < 3) tls.Fault("", "certificate, key and ca must be given together");

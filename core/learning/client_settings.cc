@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -113,16 +112,21 @@ void SetChoice(std::string_view choice, const FieldDescriptor& field, Settings& 
   SetText(any.substr(0, any.rfind('_') + 1) + absl::AsciiStrToUpper(std::string(choice)), field, settings);
 }
 
-std::optional<std::string> FaultOf(const Settings& settings, const ClientSetting& setting,
-                                   ClientLimits limits) {
-  if (IsNumber(*setting.field)) {
-    const double value = NumberOf(settings, *setting.field);
-    nn::TrainingLimit limit = setting.limit;
-    if (limits == ClientLimits::kStored) limit.most = std::numeric_limits<double>::max();
-    return limit.Admits(value) ? std::nullopt : std::optional(limit.Refusal("", value).substr(1));
+void Check(const Settings& settings, const ClientSetting& setting, ClientLimits limits, Faults& faults) {
+  const FieldDescriptor& field = *setting.field;
+  if (!IsNumber(field)) {
+    return faults.Check(std::ranges::count(setting.choices, ChoiceOf(settings, field)) > 0, field.name(),
+                        fmt::format("must be {}", fmt::join(setting.choices, " or ")));
   }
-  if (std::ranges::count(setting.choices, ChoiceOf(settings, *setting.field)) > 0) return std::nullopt;
-  return fmt::format("must be {}", fmt::join(setting.choices, " or "));
+  const double value = NumberOf(settings, field);
+  nn::TrainingLimit limit = setting.limit;
+  if (limits == ClientLimits::kStored) limit.most = std::numeric_limits<double>::max();
+  faults.Check(limit.Admits(value), field.name(), limit.Refusal("", value).substr(1));
+}
+
+config::RealLimits RealsWithin(const nn::TrainingLimit& limit, ClientLimits limits) {
+  if (limits == ClientLimits::kStored) return {0, std::numeric_limits<double>::max()};
+  return {limit.least, limit.most};
 }
 
 void Read(const config::ConfigSection& section, const ClientSetting& setting, ClientLimits limits,
@@ -130,21 +134,23 @@ void Read(const config::ConfigSection& section, const ClientSetting& setting, Cl
   const FieldDescriptor& field = *setting.field;
   const std::string& key = field.name();
   if (!IsNumber(field)) {
-    const std::string_view otherwise = setting.choices.front();
+    std::string choice(setting.choices.front());
     if (!setting.former.empty() && section.Is(key, setting.former)) {
-      section.Text(key, otherwise, setting.help);
+      std::string former;
+      section.Read(key, former, setting.help);
       section.Fault(key, setting.renamed);
-      return SetChoice(otherwise, field, settings);
+    } else {
+      section.Choose(key, choice, setting.choices, setting.help);
     }
-    SetChoice(section.Choice(key, otherwise, setting.choices, setting.help), field, settings);
+    SetChoice(choice, field, settings);
   } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
-    const config::RealLimits reals = RealsWithin(setting.limit, limits);
-    SetText(fmt::format("{}", section.Real(key, setting.default_value, reals, setting.help)), field,
-            settings);
+    double number = setting.default_value;
+    section.Read(key, number, RealsWithin(setting.limit, limits), setting.help);
+    SetText(fmt::format("{}", number), field, settings);
   } else {
-    const auto otherwise = static_cast<std::int64_t>(setting.default_value);
-    const config::IntegerLimits integers = IntegersWithin(setting.limit, limits);
-    SetText(fmt::format("{}", section.Integer(key, otherwise, integers, setting.help)), field, settings);
+    auto number = static_cast<std::int64_t>(setting.default_value);
+    section.Read(key, number, IntegersWithin(setting.limit, limits), setting.help);
+    SetText(fmt::format("{}", number), field, settings);
   }
 }
 
@@ -169,11 +175,9 @@ Settings DefaultClientSettings() {
   return settings;
 }
 
-std::vector<ClientFault> FaultsOf(const Settings& settings, ClientLimits limits) {
-  std::vector<ClientFault> faults;
-  const auto check = [&](const ClientSetting& setting) {
-    if (auto fault = FaultOf(settings, setting, limits)) faults.push_back({&setting, *std::move(fault)});
-  };
+Faults FaultsOf(const Settings& settings, ClientLimits limits) {
+  Faults faults;
+  const auto check = [&](const ClientSetting& setting) { Check(settings, setting, limits, faults); };
   std::ranges::for_each(ClientSettingTable(), check);
   check(ClipNormSetting());
   return faults;
@@ -193,10 +197,10 @@ absl::Status AdoptFromTask(Settings& settings, bool masked) {
     }
     plain.set_encoding(v1::UPDATE_ENCODING_FLOAT32);
   }
-  const std::vector<ClientFault> faults = FaultsOf(plain, ClientLimits::kTraining);
-  if (faults.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("settings.{} {}", faults.front().setting->field->name(), faults.front().what));
+  const Faults faults = FaultsOf(plain, ClientLimits::kTraining);
+  if (faults.begin() == faults.end()) return absl::OkStatus();
+  const auto& [field, what] = *faults.begin();
+  return absl::InvalidArgumentError(fmt::format("settings.{} {}", field, what));
 }
 
 Settings ReadClientSettings(const config::ConfigSection& root, std::uint32_t rounds, ClientLimits limits) {
@@ -204,8 +208,8 @@ Settings ReadClientSettings(const config::ConfigSection& root, std::uint32_t rou
   Read(root, ClipNormSetting(), limits, settings);
   const config::ConfigSection section = root.Section("client");
   for (const ClientSetting& setting : ClientSettingTable()) Read(section, setting, limits, settings);
-  const bool schedule =
-      section.Boolean("schedule", true, "cosine over the steps of all rounds; false: a constant rate");
+  bool schedule = true;
+  section.Read("schedule", schedule, "cosine over the steps of all rounds; false: a constant rate");
   if (schedule) settings.set_schedule_steps(std::uint64_t{rounds} * settings.local_steps());
   return settings;
 }
@@ -232,11 +236,6 @@ config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimit
   const auto least = static_cast<std::int64_t>(limit.least);
   if (limit.most >= static_cast<double>(kMost)) return {least, kMost};
   return {least, limits == ClientLimits::kStored ? kMostStored : static_cast<std::int64_t>(limit.most)};
-}
-
-config::RealLimits RealsWithin(const nn::TrainingLimit& limit, ClientLimits limits) {
-  if (limits == ClientLimits::kStored) return {0, std::numeric_limits<double>::max()};
-  return {limit.least, limit.most};
 }
 
 }  // namespace tributary::learning

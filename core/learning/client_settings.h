@@ -12,6 +12,7 @@
 #include "core/config/config.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/parameters/update_encoding.h"
+#include "core/status/faults.h"
 #include "tributary/v1/federation.pb.h"
 
 namespace tributary::learning {
@@ -44,12 +45,8 @@ enum class ClientLimits {
   kStored,    // for a run that was taken before: the lower ones alone, without which settings mean nothing
 };
 
-// What is wrong with one field; "must be from 2 to 4096, found 1". ASCII: it crosses the wire.
-struct ClientFault {
-  const ClientSetting* setting = nullptr;
-  std::string what;
-};
-std::vector<ClientFault> FaultsOf(const v1::ClientSettings& settings, ClientLimits limits);
+// What is wrong, by field: "must be from 2 to 4096, found 1". ASCII: it crosses the wire.
+Faults FaultsOf(const v1::ClientSettings& settings, ClientLimits limits);
 
 // Settings that came with a task: fills in what the task may lack and drops fields that are not known here.
 // `masked`: the task masks updates, which travel as fixed32 and no otherwise. Errors: InvalidArgument naming
@@ -64,8 +61,7 @@ std::string ClientSectionOf(const v1::ClientSettings& settings);
 
 parameters::UpdateEncoding EncodingOf(const v1::ClientSettings& settings);
 
-// How a section's keys are limited by the training's limits.
+// How a section's integers are limited by the training's limits.
 config::IntegerLimits IntegersWithin(const nn::TrainingLimit& limit, ClientLimits limits);
-config::RealLimits RealsWithin(const nn::TrainingLimit& limit, ClientLimits limits);
 
 }  // namespace tributary::learning

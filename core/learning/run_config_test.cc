@@ -125,8 +125,8 @@ TEST(RunConfigTest, ThePagesOfKeysAreCurrent) {
 
 TEST(RunConfigTest, GivesEachFaultALine) {
   const std::string message = Message("name = \"a\"\n[privacy]\nnoise_multiplier = 1.0\n");
-  EXPECT_THAT(message, HasSubstr("privacy.noise_multiplier needs clip_norm above 0\n"));
-  EXPECT_THAT(message, HasSubstr("privacy.noise_multiplier needs weighting = \"uniform\""));
+  EXPECT_THAT(message, HasSubstr("run.toml:3: privacy.noise_multiplier: needs clip_norm above 0\n"));
+  EXPECT_THAT(message, HasSubstr("privacy.noise_multiplier: needs weighting = \"uniform\""));
 }
 
 TEST(RunConfigTest, NamesEveryFaultWithItsPlace) {
@@ -135,6 +135,24 @@ TEST(RunConfigTest, NamesEveryFaultWithItsPlace) {
       AllOf(HasSubstr("name: is required"), HasSubstr("run.toml:1: rounds"),
             HasSubstr("run.toml:2: batches: unknown key"), HasSubstr("run.toml:4: strategy.kind"),
             HasSubstr("run.toml:6: client.encoding")));
+}
+
+// One table says the limits to the reader and to Validate.
+TEST(RunConfigTest, ANumberBeyondItsLimitsIsRefusedAtItsLineAndInASetting) {
+  EXPECT_THAT(Message("name = \"a\"\nmax_nodes = 10001\n[strategy]\nmomentum = 1\n[privacy]\ndelta = 0"),
+              AllOf(HasSubstr("run.toml:2: max_nodes: expected an integer from 1 to 10000, found 10001"),
+                    HasSubstr("run.toml:4: strategy.momentum: expected a number from 0 to below 1, found 1"),
+                    HasSubstr("run.toml:6: privacy.delta: expected a number above 0, below 1, found 0")));
+  RunConfig config;
+  config.name = "a";
+  EXPECT_TRUE(Validate(config).ok()) << Validate(config);
+  config.max_nodes = 10'001;
+  config.strategy.trim = 0.5;
+  config.privacy.delta = 1;
+  EXPECT_THAT(std::string(Validate(config).message()),
+              AllOf(HasSubstr("max_nodes: must be an integer from 1 to 10000, found 10001"),
+                    HasSubstr("strategy.trim: must be a number from 0 to below 0.5, found 0.5"),
+                    HasSubstr("privacy.delta: must be a number above 0, below 1, found 1")));
 }
 
 TEST(RunConfigTest, SaysWhatTheFormerNameOfAnAugmentationIsCalled) {
@@ -154,7 +172,7 @@ TEST(RunConfigTest, RefusesSettingsThatDoNotGoTogether) {
               AllOf(HasSubstr("clip_norm"), HasSubstr("uniform")));
   EXPECT_THAT(Message("name = \"a\"\nmin_nodes = 3\n[strategy]\nkind = \"fedbuff\"\n[buffer]\nsize = 4"),
               HasSubstr("buffer.size"));
-  EXPECT_THAT(Message("name = \"../a\""), HasSubstr("name must be"));
+  EXPECT_THAT(Message("name = \"../a\""), HasSubstr("name: must be"));
   EXPECT_THAT(Message("name = \"a\"\nmin_nodes = 300"), HasSubstr("min_nodes"));
 }
 

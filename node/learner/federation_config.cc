@@ -30,42 +30,35 @@ images::ImageSet Part(const images::ImageSet& set, const std::vector<std::uint32
 
 FederationConfig ReadFederation(const config::ConfigSection& section, const std::string& default_aggregator) {
   FederationConfig config;
-  config.aggregator = section.Text("aggregator", default_aggregator, "default: the uplink's");
-  config.run = section.Text("run", "", "\"\": the run that is active, or the next to start");
-  config.images = section.RequiredText("images", "an idx file, or \"glyphs\" for the built-in ones");
-  config.labels = section.File(section.Text("labels", "", "idx file; needed to split by label only"));
+  images::ImageSplitOptions& split = config.split;
+  config.aggregator = default_aggregator;
+  section.Read("aggregator", config.aggregator, "default: the uplink's");
+  section.Read("run", config.run, "\"\": the run that is active, or the next to start");
+  section.Read("images", config.images, config::Required("an idx file, or \"glyphs\" for the built-in ones"));
+  section.ReadFile("labels", config.labels, "idx file; needed to split by label only");
   const bool drawn = config.images == "glyphs";
   if (drawn) {
-    config.glyphs = static_cast<std::size_t>(
-        section.Integer("glyphs", 7'000, {10, 1'000'000}, "how many to draw, with images = \"glyphs\""));
+    section.Read("glyphs", config.glyphs, {10, 1'000'000}, "how many to draw, with images = \"glyphs\"");
     if (!config.labels.empty()) section.Fault("labels", "the built-in glyphs have their own");
   } else {
     config.images = section.File(config.images);
   }
-  const std::string split =
-      section.Choice("split", "iid", {"iid", "shard", "dirichlet"}, "how nodes share one file");
-  if (split == "shard") config.split.kind = images::ImageSplit::kShard;
-  if (split == "dirichlet") config.split.kind = images::ImageSplit::kDirichlet;
-  config.split.concentration =
-      section.Real("alpha", 0.5, {1e-3, 1e6}, "concentration of the Dirichlet split");
-  config.split.nodes =
-      static_cast<std::size_t>(section.Integer("shards", 1, {1, kMaxNodes}, "how many nodes share the file"));
-  config.split.seed =
-      static_cast<std::uint64_t>(section.Integer("seed", 1, {0}, "of the split and of the glyphs"));
-  config.shard = static_cast<std::size_t>(
-      section.Integer("shard_index", 0, {0, kMaxNodes - 1}, "which part is this node's"));
-  if (config.shard >= config.split.nodes) {
+  section.Choose("split", split.kind, {"iid", "shard", "dirichlet"}, "how nodes share one file");
+  section.Read("alpha", split.concentration, {1e-3, 1e6}, "concentration of the Dirichlet split");
+  section.Read("shards", split.nodes, {1, kMaxNodes}, "how many nodes share the file");
+  section.Read("seed", split.seed, {0}, "of the split and of the glyphs");
+  section.Read("shard_index", config.shard, {0, kMaxNodes - 1}, "which part is this node's");
+  if (config.shard >= split.nodes) {
     section.Fault("shard_index",
-                  fmt::format("expected less than shards = {}, found {}", config.split.nodes, config.shard));
+                  fmt::format("expected less than shards = {}, found {}", split.nodes, config.shard));
   }
-  if (config.split.kind != images::ImageSplit::kIid && !drawn && config.labels.empty()) {
-    section.Fault("labels", fmt::format("a {} split needs the labels of the images", split));
+  if (split.kind != images::ImageSplit::kIid && !drawn && config.labels.empty()) {
+    section.Fault("labels", "a shard or dirichlet split needs the labels of the images");
   }
-  config.state = section.File(
-      section.Text("state", "", "file that keeps error feedback and the buffer over a restart; \"\": none"));
-  config.buffer = static_cast<std::size_t>(
-      section.Integer("buffer", 0, {0, kMaxBuffer},
-                      "learn from a stream and keep this many of the most novel images; 0: keep all"));
+  section.ReadFile("state", config.state,
+                   "file that keeps error feedback and the buffer over a restart; \"\": none");
+  section.Read("buffer", config.buffer, {0, kMaxBuffer},
+               "learn from a stream and keep this many of the most novel images; 0: keep all");
   return config;
 }
 

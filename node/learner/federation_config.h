@@ -16,7 +16,7 @@ struct FederationConfig {
   std::string run;                  // empty: the run that is active, or the next to start
   std::string images;               // an idx file, or "glyphs"
   std::string labels;               // for splits by label; they stay here
-  std::size_t glyphs = 0;           // how many, where images are "glyphs"
+  std::size_t glyphs = 7000;        // how many, where images are "glyphs"
   images::ImageSplitOptions split;  // of the set over `split.nodes` nodes
   std::size_t shard = 0;            // which part is this node's
   std::string state;                // file that keeps what a restart must not lose; empty: none

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "node/config.h"
+#include "tests/support/parse_config.h"
 
 namespace tributary::learner {
 namespace {
@@ -16,13 +17,13 @@ using ::testing::HasSubstr;
 constexpr const char* kMinimalFederation = "node = \"south\"\n[federation]\nimages = \"glyphs\"\n";
 
 node::NodeConfig ParseFederation(const std::string& text) {
-  auto config = node::ParseNodeConfig(text, "/etc/tributary/node.toml");
+  auto config = testing::ParseConfig(node::ReadNodeConfig, text, "/etc/tributary/node.toml");
   EXPECT_TRUE(config.ok()) << config.status();
   return config.value_or(node::NodeConfig());
 }
 
 std::string FederationFaults(const std::string& text) {
-  const auto config = node::ParseNodeConfig(text, "/etc/tributary/node.toml");
+  const auto config = testing::ParseConfig(node::ReadNodeConfig, text, "/etc/tributary/node.toml");
   EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(config.status().message());
 }

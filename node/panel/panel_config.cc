@@ -21,12 +21,12 @@ constexpr double kLeastRateHz = 1e-7;
 
 // The default is what the programmable logic computes.
 fpga::NumberFormat ReadFormat(const config::ConfigSection& section, WorkloadKind workload) {
-  using Names = std::vector<std::string_view>;
+  using Names = config::ConfigSection::Names;
   const bool beacon = workload == WorkloadKind::kBeacon;
-  const std::string name =
-      section.Choice("format", beacon ? "int16" : "int8_16",
-                     beacon ? Names{"float", "int16"} : Names{"float", "int32", "int16", "int8", "int8_16"},
-                     "of the arithmetic; for a beacon: float, int16, by default int16");
+  std::string name = beacon ? "int16" : "int8_16";
+  section.Choose("format", name,
+                 beacon ? Names{"float", "int16"} : Names{"float", "int32", "int16", "int8", "int8_16"},
+                 "of the arithmetic; for a beacon: float, int16, by default int16");
   return fpga::ParseNumberFormat(name).value_or(fpga::NumberFormat::kInt8Int16);
 }
 
@@ -36,24 +36,26 @@ scene::Wall ReadWall(const config::ConfigSection& source, const config::ConfigSe
   constexpr scene::Wall kWalls[] = {scene::Wall::kSouth, scene::Wall::kEast, scene::Wall::kNorth,
                                     scene::Wall::kWest};
   const bool named = source.Has("wall");
-  const std::string name = source.Choice("wall", "south", {"south", "east", "north", "west"},
-                                         "default: follows from orientation_deg");
+  scene::Wall wall_named = scene::Wall::kSouth;
+  source.Choose("wall", wall_named, {"south", "east", "north", "west"},
+                "default: follows from orientation_deg");
   for (const scene::Wall wall : kWalls) {
     const bool fits = std::abs(std::remainder(orientation_deg - scene::WallAngleDeg(wall), 360.0)) < 1e-6;
-    if (named ? scene::WallName(wall) == name && (fits || !panel.Has("orientation_deg")) : fits) return wall;
+    if (named ? wall == wall_named && (fits || !panel.Has("orientation_deg")) : fits) return wall;
   }
   panel.Fault(
       "orientation_deg",
-      named ? fmt::format("{} does not fit the {} wall of the simulated room", orientation_deg, name)
+      named ? fmt::format("{} does not fit the {} wall of the simulated room", orientation_deg,
+                          scene::WallName(wall_named))
             : fmt::format("expected 0, 90, 180 or 270 for a simulated room, found {}", orientation_deg));
   return scene::Wall::kSouth;
 }
 
 // The rate of a source that is paced by the slots.
 double ReadRate(const config::ConfigSection& source, estimate::SlotLength slot) {
-  const double rate_hz = source.Real(
-      "rate_hz", source::DefaultRateHz(slot), {kLeastRateHz, kMostRateHz},
-      "1000 / slot_ms divided by a whole number; default: one frame per slot, at most 2000 a second");
+  double rate_hz = source::DefaultRateHz(slot);
+  source.Read("rate_hz", rate_hz, {kLeastRateHz, kMostRateHz},
+              "1000 / slot_ms divided by a whole number; default: one frame per slot, at most 2000 a second");
   if (const auto stride = source::SlotStride(rate_hz, slot); !stride.ok()) {
     // Fault adds the key.
     source.Fault("rate_hz", std::string(absl::StripPrefix(stride.status().message(), "rate_hz: ")));
@@ -67,68 +69,64 @@ source::RoomSource::Options ReadRoom(const config::ConfigSection& source, const 
   room.slot = slot;
   room.wall = ReadWall(source, panel, config.orientation_deg);
   config.orientation_deg = scene::WallAngleDeg(room.wall);
-  room.subjects =
-      static_cast<std::uint32_t>(source.Integer("subjects", 16, {1, kMaxSubjects}, "users in the room"));
+  source.Read("subjects", room.subjects, {1, kMaxSubjects}, "users in the room");
   room.rate_hz = ReadRate(source, slot);
-  room.motion.seed = static_cast<std::uint64_t>(source.Integer("seed", 1, {0}, "of users and noise"));
-  room.motion.snapshots = static_cast<std::uint32_t>(
-      source.Integer("snapshots", room.motion.snapshots, {1, 1 << 20},
-                     "positions of each user; 2 KiB of memory for each user and snapshot"));
+  source.Read("seed", room.motion.seed, {0}, "of users and noise");
+  source.Read("snapshots", room.motion.snapshots, {1, 1 << 20},
+              "positions of each user; 2 KiB of memory for each user and snapshot");
   return room;
 }
 
 ReplayConfig ReadReplay(const config::ConfigSection& source, estimate::SlotLength slot) {
   ReplayConfig replay;
   replay.options.slot = slot;
-  replay.file =
-      source.File(source.RequiredText("file", "one array [slots, features] or [slots, subjects, features]"));
+  source.ReadFile("file", replay.file,
+                  config::Required("one array [slots, features] or [slots, subjects, features]"));
   replay.options.rate_hz = ReadRate(source, slot);
-  replay.options.loop = source.Boolean("loop", replay.options.loop, "true: begin again at the end");
-  replay.options.first_subject = static_cast<std::uint32_t>(
-      source.Integer("first_subject", 1, {0, 1 << 30}, "subjects are numbered from here"));
+  source.Read("loop", replay.options.loop, "true: begin again at the end");
+  source.Read("first_subject", replay.options.first_subject, {0, 1 << 30}, "subjects are numbered from here");
   return replay;
 }
 
 RangesConfig ReadRanges(const config::ConfigSection& source, estimate::SlotLength slot) {
   RangesConfig ranges;
-  ranges.options.slot = slot;
-  ranges.file = source.File(source.RequiredText("file", "CSV recording"));
+  source::RangesSourceOptions& options = ranges.options;
+  options.slot = slot;
+  source.ReadFile("file", ranges.file, config::Required("CSV recording"));
   ranges.triple_given = source.Has("anchors") || source.Has("tag");
   if (ranges.triple_given) {
-    const std::vector<std::int64_t> anchors =
-        source.Integers("anchors", {}, {0, scene::kAnchors - 1},
-                        "default: the model's. If anchors and tag are given, they must be the model's");
-    if (anchors.size() != ranges.options.anchors.size()) {
+    std::vector<std::int64_t> anchors;
+    source.Read("anchors", anchors, {0, scene::kAnchors - 1},
+                "default: the model's. If anchors and tag are given, they must be the model's");
+    if (anchors.size() != options.anchors.size()) {
       source.Fault(
           "anchors",
           fmt::format("expected {} anchors, found {}; without anchors and tag, the model's are taken",
-                      ranges.options.anchors.size(), anchors.size()));
+                      options.anchors.size(), anchors.size()));
     } else {
-      std::copy(anchors.begin(), anchors.end(), ranges.options.anchors.begin());
+      std::ranges::copy(anchors, options.anchors.begin());
     }
-    ranges.options.tag =
-        static_cast<int>(source.Integer("tag", 0, {0, scene::kTags - 1}, "default: the model's"));
+    source.Read("tag", options.tag, {0, scene::kTags - 1}, "default: the model's");
   }
-  ranges.options.start_fraction =
-      source.Real("start_fraction", 0, {0, 1}, "the part of the recording that is played, by time");
-  ranges.options.end_fraction =
-      source.Real("end_fraction", 1, {0, 1}, "the part of the recording that is played, by time");
-  ranges.options.speed = source.Real("speed", 1, {0, 1e6}, "times real time; 0: as fast as the node reads");
-  ranges.options.start_unix_ns =
-      source.Integer("start_unix_ns", 0, {0}, "when the first row is due; 0: at once");
+  source.Read("start_fraction", options.start_fraction, {0, 1},
+              "the part of the recording that is played, by time");
+  source.Read("end_fraction", options.end_fraction, {0, 1},
+              "the part of the recording that is played, by time");
+  source.Read("speed", options.speed, {0, 1e6}, "times real time; 0: as fast as the node reads");
+  source.Read("start_unix_ns", options.start_unix_ns, {0}, "when the first row is due; 0: at once");
   return ranges;
 }
 
 // Numeric only: a name could mean another machine tomorrow. In one form, since addresses are compared as
 // text.
-std::string ReadIpAddress(const config::ConfigSection& source, std::string_view key,
-                          const std::string& default_value, config::Help help) {
-  const std::string address = source.Text(key, default_value, help);
-  if (address.empty() && default_value.empty()) return address;
+void ReadIpAddress(const config::ConfigSection& source, std::string_view key, std::string& address,
+                   config::Help help) {
+  const std::string otherwise = address;
+  source.Read(key, address, help);
+  if (address.empty() && otherwise.empty()) return;
   const absl::StatusOr<std::string> normal = runtime::NormalIpAddress(address);
-  if (normal.ok()) return *normal;
-  source.Fault(key, std::string(normal.status().message()));
-  return default_value;
+  if (!normal.ok()) source.Fault(key, std::string(normal.status().message()));
+  address = normal.value_or(otherwise);
 }
 
 bool IsIpv6(const std::string& address) { return address.find(':') != std::string::npos; }
@@ -138,27 +136,24 @@ source::UdpSourceOptions ReadUdp(const config::ConfigSection& source, estimate::
   source::UdpSourceOptions udp;
   udp.assembler.slot = slot;
   udp.panel = panel;
-  udp.address = ReadIpAddress(source, "address", udp.address, "numeric address to listen on");
-  udp.port = static_cast<std::uint16_t>(
-      source.RequiredInteger("port", {0, 65'535}, "0: any free port, which the log names"));
-  udp.front_end = ReadIpAddress(source, "front_end", udp.front_end,
-                                "numeric address of the only sender that is heard; \"\": any");
+  ReadIpAddress(source, "address", udp.address, "numeric address to listen on");
+  source.Read("port", udp.port, {0, 65'535}, config::Required("0: any free port, which the log names"));
+  ReadIpAddress(source, "front_end", udp.front_end,
+                "numeric address of the only sender that is heard; \"\": any");
   if (!udp.front_end.empty() && IsIpv6(udp.front_end) != IsIpv6(udp.address)) {
     source.Fault("front_end", fmt::format("{} cannot send to address = \"{}\": one is IPv6, the other IPv4",
                                           udp.front_end, udp.address));
   }
-  udp.assembler.panel = static_cast<std::uint16_t>(
-      source.Integer("panel", 0, {0, 65'535}, "number of this panel in the datagrams"));
-  udp.assembler.max_subjects = static_cast<std::uint16_t>(
-      source.Integer("max_subjects", udp.assembler.max_subjects, {1, kMaxSubjects}, "per slot"));
+  source.Read("panel", udp.assembler.panel, {0, 65'535}, "number of this panel in the datagrams");
+  source.Read("max_subjects", udp.assembler.max_subjects, {1, kMaxSubjects}, "per slot");
   return udp;
 }
 
 SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength slot, PanelConfig& config) {
   const config::ConfigSection source = panel.Section("source");
   if (!panel.Has("source")) panel.Fault("source", "a table [panel.source] with its kind is required");
-  const std::string kind =
-      source.Choice("kind", "room", {"room", "replay", "ranges", "udp"}, "where its samples come from");
+  std::string kind = "room";
+  source.Choose("kind", kind, {"room", "replay", "ranges", "udp"}, "where its samples come from");
   if (kind == "replay") return ReadReplay(source, slot);
   if (kind == "ranges") return ReadRanges(source, slot);
   if (kind == "udp") return ReadUdp(source, slot, config.name);
@@ -169,41 +164,38 @@ SourceConfig ReadSource(const config::ConfigSection& panel, estimate::SlotLength
 
 accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& section) {
   accelerator::AcceleratorConfig accelerator{.max_batch = kMaxSubjects};
-  if (section.Choice("accelerator", "cpu", {"cpu", "xrt"},
-                     "xrt: a board, with the keys from xclbin on; [fusion] needs the kernel fusion_kernel in "
-                     "the xclbin") == "cpu")
-    return accelerator;
+  bool board = false;
+  section.Choose("accelerator", board, {"cpu", "xrt"},
+                 "xrt: a board, with the keys from xclbin on; [fusion] needs the kernel fusion_kernel in the "
+                 "xclbin");
+  if (!board) return accelerator;
   accelerator::XrtOptions& xrt = accelerator.xrt.emplace();
-  xrt.xclbin = section.File(section.RequiredText("xclbin", "a file; only with xrt"));
-  xrt.xclbin_uuid = section.Text("xclbin_uuid", "", "refuse an xclbin with another UUID");
-  xrt.device = static_cast<unsigned>(section.Integer("device", 0, {0, 15}, "index of the board"));
-  xrt.compute_units = static_cast<std::size_t>(
-      section.Integer("compute_units", 1, {1, 16}, "of the kernel, for this panel alone"));
-  xrt.frames_per_run = static_cast<std::size_t>(
-      section.Integer("frames_per_run", 8, {1, 1024}, "subjects per start of a kernel"));
-  xrt.run_timeout = std::chrono::milliseconds(section.Integer(
-      "run_timeout_ms", 2000, {1, 60000}, "then the run is aborted and the board opened again"));
-  xrt.fall_back_to_cpu = section.Choice("fallback", "none", {"none", "cpu"},
-                                        "cpu: the processor computes what the board fails to") == "cpu";
+  section.ReadFile("xclbin", xrt.xclbin, config::Required("a file; only with xrt"));
+  section.Read("xclbin_uuid", xrt.xclbin_uuid, "refuse an xclbin with another UUID");
+  section.Read("device", xrt.device, {0, 15}, "index of the board");
+  section.Read("compute_units", xrt.compute_units, {1, 16}, "of the kernel, for this panel alone");
+  section.Read("frames_per_run", xrt.frames_per_run, {1, 1024}, "subjects per start of a kernel");
+  std::int64_t timeout_ms = xrt.run_timeout.count();
+  section.Read("run_timeout_ms", timeout_ms, {1, 60000},
+               "then the run is aborted and the board opened again");
+  xrt.run_timeout = std::chrono::milliseconds(timeout_ms);
+  section.Choose("fallback", xrt.fall_back_to_cpu, {"none", "cpu"},
+                 "cpu: the processor computes what the board fails to");
   return accelerator;
 }
 
 PanelConfig ReadPanel(const config::ConfigSection& section, estimate::SlotLength slot) {
   PanelConfig panel;
-  panel.name = section.RequiredName("name", "a source of the site");
-  panel.workload = section.Choice("workload", "positioning", {"positioning", "beacon"},
-                                  "what the panel estimates") == "positioning"
-                       ? WorkloadKind::kPositioning
-                       : WorkloadKind::kBeacon;
-  panel.model = section.File(section.RequiredText("model", "a file"));
+  section.ReadName("name", panel.name, "a source of the site");
+  section.Choose("workload", panel.workload, {"positioning", "beacon"}, "what the panel estimates");
+  section.ReadFile("model", panel.model, config::Required("a file"));
   panel.accelerator = ReadAccelerator(section);
   panel.accelerator.format = ReadFormat(section, panel.workload);
-  panel.orientation_deg = section.Real("orientation_deg", 0, {-360, 360},
-                                       "of the panel's frame in the site's frame, counter-clockwise");
-  panel.x_m =
-      section.Real("x_m", 0, {-kMaxDistanceM, kMaxDistanceM}, "the panel's origin in the site's frame");
-  panel.y_m =
-      section.Real("y_m", 0, {-kMaxDistanceM, kMaxDistanceM}, "the panel's origin in the site's frame");
+  section.Read("orientation_deg", panel.orientation_deg, {-360, 360},
+               "of the panel's frame in the site's frame, counter-clockwise");
+  for (const auto& [key, origin_m] : {std::pair("x_m", &panel.x_m), std::pair("y_m", &panel.y_m)}) {
+    section.Read(key, *origin_m, {-kMaxDistanceM, kMaxDistanceM}, "the panel's origin in the site's frame");
+  }
   panel.source = ReadSource(section, slot, panel);
   return panel;
 }
