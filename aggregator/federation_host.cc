@@ -69,11 +69,11 @@ std::vector<publish::Learner> FederationHost::Learners() const {
       }
     }
   }
-  for (learning::WaitingNode& node : coordinator_->Waiting()) {
-    publish::Learner waiting{node.node, {}};
+  for (const v1::ParticipateRequest& node : coordinator_->Waiting()) {
+    publish::Learner waiting{node.node(), {}};
     waiting.learning.set_connected(true);
-    waiting.learning.set_sample_count(node.sample_count);
-    listed.insert(node.node);
+    waiting.learning.set_sample_count(node.sample_count());
+    listed.insert(node.node());
     learners.push_back(std::move(waiting));
   }
   for (auto& [name, learning] : ended) {

@@ -79,7 +79,8 @@ TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
     declaration.set_boot_id(std::string(16, 'b'));
     declaration.set_sample_count(1);
     declaration.add_workloads("self_supervised");
-    (*coordinator)->Join("r", declaration, node);
+    declaration.set_run("r");
+    (*coordinator)->Join(declaration, node);
     const v1::TrainTask task = node->Wait();
 
     v1::UpdateHeader header;

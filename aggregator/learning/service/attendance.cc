@@ -17,8 +17,8 @@ absl::Status Draining() { return absl::UnavailableError("the aggregator is shutt
 
 }  // namespace
 
-void Attendance::Join(std::string run, v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink) {
-  Stream stream{std::move(run), std::move(declaration), std::move(sink), clock_.SteadyNs()};
+void Attendance::Join(v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink) {
+  Stream stream{std::move(declaration), std::move(sink), clock_.SteadyNs()};
   if (streams_.size() >= kMaxNodes) {
     return Refuse(
         stream, absl::ResourceExhaustedError(fmt::format("{} nodes are connected, no more may", kMaxNodes)));
@@ -29,7 +29,8 @@ void Attendance::Join(std::string run, v1::ParticipateRequest declaration, std::
   if (!more) return;
   spdlog::info("node \"{}\" takes part with {} samples, {}{}", added->declaration.node(),
                added->declaration.sample_count(),
-               added->joined ? fmt::format("in run {}", added->run) : "and waits for a run", *more);
+               added->joined ? fmt::format("in run {}", added->declaration.run()) : "and waits for a run",
+               *more);
 }
 
 void Attendance::Leave(const TaskSink* sink) {
@@ -39,10 +40,10 @@ void Attendance::Leave(const TaskSink* sink) {
   const std::int64_t now_ns = clock_.SteadyNs();
   if (const auto more = lines_.Admit(now_ns)) {
     spdlog::info("node \"{}\" takes no more part{} after {:.1f} s: its stream of tasks ended{}", node.node(),
-                 left.joined ? fmt::format(" in run {}", left.run) : "",
+                 left.joined ? fmt::format(" in run {}", node.run()) : "",
                  1e-9 * static_cast<double>(now_ns - left.since_ns), *more);
   }
-  Hosted* hosted = left.joined ? runs_.Find(left.run) : nullptr;
+  Hosted* hosted = left.joined ? runs_.Find(node.run()) : nullptr;
   if (hosted != nullptr) hosted->run->Leave(node.node(), node.boot_id());
 }
 
@@ -58,7 +59,8 @@ Attendance::Stream Attendance::Remove(const TaskSink* sink) {
     counters_.waiting = waiting_.size();
   }
   const Stream& stream = *by_sink_.extract(sink).mapped();
-  Stream removed = std::move(streams_.extract({stream.run, stream.declaration.node()}).mapped());
+  Stream removed =
+      std::move(streams_.extract({stream.declaration.run(), stream.declaration.node()}).mapped());
   counters_.connected = streams_.size();
   TouchRoster();
   return removed;
@@ -72,8 +74,8 @@ void Attendance::Refuse(const Stream& stream, absl::Status why) {
 }
 
 Run* Attendance::RunFor(const Stream& stream) {
-  if (stream.run.empty()) return runs_.Active();
-  Hosted* hosted = runs_.Find(stream.run);
+  if (stream.declaration.run().empty()) return runs_.Active();
+  Hosted* hosted = runs_.Find(stream.declaration.run());
   return hosted == nullptr ? nullptr : hosted->run.get();
 }
 
@@ -85,17 +87,17 @@ const Attendance::Stream* Attendance::Assign(Stream stream) {
   Run* run = RunFor(stream);
   absl::Status status;
   if (run != nullptr) {
+    stream.declaration.set_run(run->name());
     status = run->Join(stream.declaration);
-    stream.run = run->name();
     stream.joined = true;
-  } else if (!stream.run.empty() && !parent_.watch) {
-    status = NoSuchRun(stream.run);
+  } else if (!stream.declaration.run().empty() && !parent_.watch) {
+    status = NoSuchRun(stream.declaration.run());
   }
   if (!status.ok()) {
     Refuse(stream, std::move(status));
     return nullptr;
   }
-  Key key(stream.run, stream.declaration.node());
+  Key key(stream.declaration.run(), stream.declaration.node());
   if (const auto older = streams_.find(key); older != streams_.end()) {
     Drop(older->second.sink.get(), absl::AbortedError("a newer stream of this node has taken its place"));
   }
@@ -110,7 +112,7 @@ const Attendance::Stream* Attendance::Assign(Stream stream) {
 void Attendance::LetWait(Stream& stream) {
   {
     const runtime::MutexLock lock(mutex_);
-    waiting_[stream.sink.get()] = {stream.declaration.node(), stream.declaration.sample_count()};
+    waiting_[stream.sink.get()] = stream.declaration;
     counters_.waiting = waiting_.size();
   }
   stream.told.emplace();
@@ -133,7 +135,8 @@ void Attendance::Tell(Run& run, const ChangedNodes& changed) {
   if (run.relayed()) TouchRoster();
   if (changed.everyone || !run.health().ok()) {
     auto each = streams_.lower_bound({run.name(), ""});
-    while (each != streams_.end() && each->second.run == run.name()) Tell(run, (each++)->second);
+    while (each != streams_.end() && each->second.declaration.run() == run.name())
+      Tell(run, (each++)->second);
     return;
   }
   for (const std::string& node : changed.nodes) {
@@ -173,7 +176,7 @@ std::optional<std::int64_t> Attendance::TellParent() {
 RosterSize Attendance::CountRoster() {
   RosterSize roster;
   for (const auto& [key, stream] : streams_) {
-    const Hosted* hosted = stream.joined ? runs_.Find(stream.run) : nullptr;
+    const Hosted* hosted = stream.joined ? runs_.Find(stream.declaration.run()) : nullptr;
     const bool available =
         hosted == nullptr ||
         (hosted->relayed != nullptr && !hosted->run->state().CannotTrain(stream.declaration.node()));
@@ -184,9 +187,9 @@ RosterSize Attendance::CountRoster() {
   return roster;
 }
 
-std::vector<WaitingNode> Attendance::Waiting() const {
+std::vector<v1::ParticipateRequest> Attendance::Waiting() const {
   const runtime::MutexLock lock(mutex_);
-  std::vector<WaitingNode> nodes;
+  std::vector<v1::ParticipateRequest> nodes;
   for (const auto& [sink, node] : waiting_) nodes.push_back(node);
   return nodes;
 }

@@ -42,12 +42,6 @@ struct RosterSize {
   friend bool operator==(const RosterSize&, const RosterSize&) = default;
 };
 
-// A node that is connected and in no run yet.
-struct WaitingNode {
-  std::string node;
-  std::uint64_t sample_count = 0;  // 0: it has not said
-};
-
 // One thread at a time, but for Waiting. A node that asks for a run that has not started waits if the parent
 // may start it; without a name it gets the first run that has not ended, or the next to start.
 class Attendance {
@@ -61,7 +55,7 @@ class Attendance {
 
   // A stream of the same node and run that joined before is ended with Aborted; one beyond kMaxNodes with
   // ResourceExhausted.
-  void Join(std::string run, v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink);
+  void Join(v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink);
   // Without effect if the stream was ended.
   void Leave(const TaskSink* sink);
   // Ends all streams, also those that join from now on, with Unavailable.
@@ -78,13 +72,12 @@ class Attendance {
   // Tells the parent if it is time; the steady time at which to call again, or nothing.
   std::optional<std::int64_t> TellParent();
 
-  // Any thread.
-  std::vector<WaitingNode> Waiting() const;
+  // Any thread: the nodes that are connected and in no run yet.
+  std::vector<v1::ParticipateRequest> Waiting() const;
 
  private:
   struct Stream {
-    std::string run;  // the one it takes part in; while it waits: the one it asked for, or empty
-    v1::ParticipateRequest declaration;
+    v1::ParticipateRequest declaration;  // its run: the one it takes part in; while it waits: as it asked
     std::shared_ptr<TaskSink> sink;
     std::int64_t since_ns = 0;          // steady
     bool joined = false;                // otherwise it waits for a run
@@ -120,7 +113,7 @@ class Attendance {
   bool draining_ = false;
   runtime::LogLimit lines_{100, 1'000'000'000};  // nodes come and go in crowds
   mutable runtime::Mutex mutex_;
-  std::map<const TaskSink*, WaitingNode> waiting_ GUARDED_BY(mutex_);
+  std::map<const TaskSink*, v1::ParticipateRequest> waiting_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tributary::learning

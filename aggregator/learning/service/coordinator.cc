@@ -87,9 +87,9 @@ void Coordinator::Drain() {
   thread_.Post([this] { nodes_.Drain(); });
 }
 
-void Coordinator::Join(std::string run, v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink) {
-  thread_.Post([this, run = std::move(run), declaration = std::move(declaration), sink = std::move(sink)] {
-    nodes_.Join(run, declaration, sink);
+void Coordinator::Join(v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink) {
+  thread_.Post([this, declaration = std::move(declaration), sink = std::move(sink)] {
+    nodes_.Join(declaration, sink);
   });
 }
 

@@ -62,9 +62,9 @@ class Coordinator {
   // Ends the thread; what is queued is done before. Every call that waits for an answer must have ended.
   void Stop() { thread_.Stop(); }
 
-  // A node takes part until Leave or until its sink was ended: Attendance::Join. `run` empty: the first run
-  // that has not ended, or the next to start.
-  void Join(std::string run, v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink);
+  // A node takes part until Leave or until its sink was ended: Attendance::Join. Without the name of a
+  // run: the first one that has not ended, or the next to start.
+  void Join(v1::ParticipateRequest declaration, std::shared_ptr<TaskSink> sink);
   void Leave(std::shared_ptr<TaskSink> sink);
 
   using Began = std::variant<Admission, BegunUpload>;
@@ -90,7 +90,7 @@ class Coordinator {
 
   RunBoard& board() { return runs_->board(); }
   // Connected, and in no run yet.
-  std::vector<WaitingNode> Waiting() const { return nodes_.Waiting(); }
+  std::vector<v1::ParticipateRequest> Waiting() const { return nodes_.Waiting(); }
   LearningCounters& counters() { return counters_; }
 
  private:

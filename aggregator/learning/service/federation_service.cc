@@ -33,9 +33,7 @@ class ParticipateCall final : public NewsCall<ParticipateCall, v1::ParticipateRe
     absl::Status status = CheckPeer(*context.auth_context(), request.node());
     if (status.ok()) status = CheckMessage(request);
     if (status.ok()) {
-      const std::string run = request.run();
-      request.clear_run();
-      coordinator.Join(run, std::move(request), call);
+      coordinator.Join(std::move(request), call);
     } else {
       call->OnEnd(std::move(status));
     }

@@ -111,7 +111,7 @@ TEST_F(LimitsTest, LetsNoMoreNodesWaitForARunThanARunMayHave) {
     declaration.set_node("n" + std::to_string(i));
     declaration.set_sample_count(1);
     crowd.push_back(std::make_shared<SilentSink>());
-    host_.coordinator().Join("", declaration, crowd.back());
+    host_.coordinator().Join(declaration, crowd.back());
   }
   TestNode late(host_, "late", 1, "");
   EXPECT_EQ(late.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -126,8 +126,9 @@ class WaitingTest : public LimitsTest {
     v1::ParticipateRequest declaration;
     declaration.set_node(node);
     declaration.set_sample_count(samples);
+    declaration.set_run(run);
     auto sink = std::make_shared<SilentSink>();
-    host_.coordinator().Join(run, declaration, sink);
+    host_.coordinator().Join(declaration, sink);
     return sink;
   }
   // "node: samples", once the coordinator has done what was asked of it before.
@@ -136,8 +137,8 @@ class WaitingTest : public LimitsTest {
     host_.coordinator().Change("nosuch", &Run::Pause, [&](const absl::Status&) { done.set_value(); });
     done.get_future().wait();
     std::vector<std::string> nodes;
-    for (const WaitingNode& each : host_.coordinator().Waiting()) {
-      nodes.push_back(each.node + ": " + std::to_string(each.sample_count));
+    for (const v1::ParticipateRequest& each : host_.coordinator().Waiting()) {
+      nodes.push_back(each.node() + ": " + std::to_string(each.sample_count()));
     }
     return nodes;
   }
