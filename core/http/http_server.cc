@@ -257,22 +257,17 @@ void HttpServer::Stop() {
 }
 
 void AddHttpMetrics(const HttpServer& server, runtime::Metrics& metrics) {
-  const auto reader = [&server](HttpCounters::Count HttpCounters::*count) {
-    return [&server, count] { return static_cast<double>((server.counters().*count).load()); };
-  };
-  const auto counter = [&](const char* name, const char* help, HttpCounters::Count HttpCounters::*member) {
-    metrics.AddCounterCallback(name, help, {}, reader(member));
-  };
-  const auto gauge = [&](const char* name, const char* help, HttpCounters::Count HttpCounters::*member) {
-    metrics.AddGaugeCallback(name, help, {}, reader(member));
-  };
-  counter("tributary_http_requests_total", "HTTP requests answered.", &HttpCounters::requests);
-  counter("tributary_http_requests_rejected_total", "HTTP requests answered with a status of 400 or more.",
-          &HttpCounters::rejected_requests);
-  counter("tributary_http_connections_rejected_total", "HTTP connections beyond the limit.",
-          &HttpCounters::rejected_connections);
-  gauge("tributary_http_open_connections", "Open HTTP connections.", &HttpCounters::open_connections);
-  gauge("tributary_http_event_streams", "Open event streams.", &HttpCounters::open_streams);
+  metrics.AddCollector([&counters = server.counters()](runtime::Reading& to) {
+    to.Counter("tributary_http_requests_total", "HTTP requests answered.", {}, counters.requests.load());
+    to.Counter("tributary_http_requests_rejected_total",
+               "HTTP requests answered with a status of 400 or more.", {}, counters.rejected_requests.load());
+    to.Counter("tributary_http_connections_rejected_total", "HTTP connections beyond the limit.", {},
+               counters.rejected_connections.load());
+    to.Gauge("tributary_http_open_connections", "Open HTTP connections.", {},
+             static_cast<double>(counters.open_connections));
+    to.Gauge("tributary_http_event_streams", "Open event streams.", {},
+             static_cast<double>(counters.open_streams));
+  });
 }
 
 }  // namespace tributary::http
