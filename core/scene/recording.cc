@@ -6,11 +6,11 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <ranges>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "core/status/macros.h"
 
@@ -26,6 +26,9 @@ constexpr std::array<std::string_view, kPoseFields> kPoseNames = {"time", "x",  
 constexpr std::int64_t kLongestGapNs = 100'000'000;
 constexpr double kNormTolerance = 1e-3;  // tolerance for a quaternion written with nine decimals
 
+// As Abseil takes it.
+absl::string_view Bytes(std::string_view text) { return {text.data(), text.size()}; }
+
 // One line at a time: the fields of a whole recording take several times its memory.
 struct RecordingLine {
   std::size_t number = 0;  // from 1
@@ -36,7 +39,9 @@ struct RecordingLine {
     ++number;
     if (text.ends_with('\r')) text.remove_suffix(1);
     fields.clear();
-    for (const auto field : std::views::split(text, ',')) fields.emplace_back(field.begin(), field.end());
+    for (const absl::string_view field : absl::StrSplit(Bytes(text), ',')) {
+      fields.emplace_back(field.data(), field.size());
+    }
     return !text.empty();
   }
 
@@ -89,8 +94,8 @@ std::optional<std::int64_t> ParseRecordingTime(std::string_view text) {
 absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv) {
   std::vector<RangeRow> rows;
   RecordingLine line;
-  for (const auto text : std::views::split(csv, '\n')) {
-    if (!line.Next({text.begin(), text.end()})) continue;
+  for (const absl::string_view text : absl::StrSplit(Bytes(csv), '\n')) {
+    if (!line.Next({text.data(), text.size()})) continue;
     if (line.fields.size() != kRanges + 1) {
       return absl::InvalidArgumentError(fmt::format("line {}: expected time and {} ranges, found {} fields",
                                                     line.number, kRanges, line.fields.size()));
@@ -116,8 +121,8 @@ absl::StatusOr<std::vector<RangeRow>> ParseRanges(std::string_view csv) {
 absl::StatusOr<MotionCapture> MotionCapture::Parse(std::string_view csv) {
   MotionCapture capture;
   RecordingLine line;
-  for (const auto text : std::views::split(csv, '\n')) {
-    if (!line.Next({text.begin(), text.end()})) continue;
+  for (const absl::string_view text : absl::StrSplit(Bytes(csv), '\n')) {
+    if (!line.Next({text.data(), text.size()})) continue;
     if (line.number == 1 && line.fields[0].starts_with("time")) continue;
     if (line.fields.size() != kPoseFields) {
       return absl::InvalidArgumentError(

@@ -1,5 +1,6 @@
 #include "fpga/model/fusion_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>

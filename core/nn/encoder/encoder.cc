@@ -34,7 +34,8 @@ absl::Status Validate(const EncoderOptions& options) {
   if (last_side < 1) {
     return absl::InvalidArgumentError("encoder.channels: too many stages for the side of the images");
   }
-  RETURN_IF_ERROR(TrainingLimit(1, static_cast<double>(last_side)).Check("encoder.grid", options.grid));
+  const TrainingLimit areas = {1, static_cast<double>(last_side)};
+  RETURN_IF_ERROR(areas.Check("encoder.grid", options.grid));
   if (options.quantised &&
       (options.norm != EncoderNorm::kNone || options.activation != EncoderActivation::kHardClip)) {
     return absl::InvalidArgumentError(
