@@ -22,7 +22,7 @@ struct RangesSourceOptions {
   double end_fraction = 1.0;
   double speed = 1.0;              // times real time; 0: as fast as it is read
   std::int64_t start_unix_ns = 0;  // when the first row is due; 0: at the first Next
-  estimate::SlotLength slot;       // what epochs count
+  estimate::SlotLength slot{};     // what epochs count
 };
 
 // Each frame has one subject and three features: ranges in m. Rows without one of the three are missed

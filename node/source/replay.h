@@ -16,7 +16,7 @@ struct ReplayOptions {
   double rate_hz = 2000.0;          // of frames: see SlotStride
   bool loop = false;                // else OutOfRange after the last slot
   std::uint32_t first_subject = 1;  // subjects are numbered from here
-  estimate::SlotLength slot;        // what epochs count
+  estimate::SlotLength slot{};      // what epochs count
 };
 
 // Plays [slots × subjects × width], or [slots × width] with one subject, paced by SlotPace. With `loop` the

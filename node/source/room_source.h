@@ -27,7 +27,7 @@ class RoomSource final : public Source {
     std::uint32_t subjects = 16;  // numbered from 1
     double rate_hz = 2000;        // of frames: see SlotStride
     scene::RoomMotion motion;     // its seed also seeds the noise
-    estimate::SlotLength slot;    // what epochs count
+    estimate::SlotLength slot{};  // what epochs count
   };
 
   static constexpr std::size_t kMaxSnapshotBytes = 256u << 20;  // the limit

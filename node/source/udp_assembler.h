@@ -21,7 +21,7 @@ struct UdpAssemblerOptions {
   std::uint16_t panel = 0;
   std::uint16_t width = 1024;       // features per subject
   std::uint16_t max_subjects = 64;  // per slot
-  estimate::SlotLength slot;        // what epochs count
+  estimate::SlotLength slot{};      // what epochs count
 };
 
 // Holds at most kOpenSlots slots. When a newer slot is complete or needs room, hands on the oldest with its

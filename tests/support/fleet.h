@@ -41,7 +41,7 @@ class AggregatorProcess {
 
 // Differences from a panel on the processor at 200 slots/s.
 struct PanelSettings {
-  std::string keys;  // lines of [[panel]]
+  std::string keys{};  // lines of [[panel]]
   double rate_hz = 200;
 };
 
