@@ -3,10 +3,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,29 +21,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-using Reasons = std::array<std::uint64_t, link::kRefusalReasonCount>;
-
-std::uint64_t Sum(const Reasons& counts) {
+std::uint64_t Sum(std::span<const std::uint64_t> counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-Json ByReason(const Reasons& counts) {
+// Those that occurred; `name` gives the name of a reason's number.
+template <typename Name>
+Json ByReason(std::span<const std::uint64_t> counts, Name name) {
   Json reasons = Json::object();
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 0) reasons[wire::EnumLabel(static_cast<v1::RefusalReason>(i))] = counts[i];
+    if (counts[i] > 0) reasons[std::string(name(i))] = counts[i];
   }
   return reasons;
 }
 
 Json UdpJson(const source::UdpCounters& counters) {
-  Json reasons = Json::object();
-  for (std::size_t i = 0; i < source::kUdpFaults; ++i) {
-    if (counters.unused[i] > 0)
-      reasons[std::string(source::UdpFaultName(static_cast<source::UdpFault>(i)))] = counters.unused[i];
-  }
+  const auto name = [](std::size_t i) { return UdpFaultName(static_cast<source::UdpFault>(i)); };
   return {{"datagrams", counters.datagrams},
           {"unused_datagrams", counters.all_unused()},
-          {"unused_datagrams_by_reason", std::move(reasons)},
+          {"unused_datagrams_by_reason", ByReason(counters.unused, name)},
           {"lost_subjects", counters.lost_subjects},
           {"lost_slots", counters.lost_slots},
           {"kernel_drops", counters.kernel_drops}};
@@ -63,85 +59,76 @@ double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
 }  // namespace
 
-Daemon::Daemon(const NodeConfig& config, const runtime::Clock& clock)
-    : clock_(clock),
-      node_(config.node),
-      site_(config.site),
-      drain_s_(config.drain_s),
-      http_listen_(config.http_listen) {
+Daemon::Daemon(NodeConfig config, const runtime::Clock& clock) : clock_(clock), config_(std::move(config)) {
   metrics_.AddProcessMetrics();
   http::AddHttpMetrics(http_, metrics_);
   AddRoutes();
 }
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, const runtime::Clock& clock) {
-  std::unique_ptr<Daemon> daemon(new Daemon(prepared.config, clock));
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(prepared.config), clock));
   if (prepared.images) daemon->OpenLearner(prepared);
-  if (prepared.config.panels.empty()) return daemon;
-  RETURN_IF_ERROR(daemon->OpenPanels(std::move(prepared)));
+  if (!prepared.panels.empty()) RETURN_IF_ERROR(daemon->OpenPanels(std::move(prepared)));
   return daemon;
 }
 
-void Daemon::AddSources(const NodeConfig& config, const std::vector<panel::PanelParts>& parts,
-                        v1::Hello& hello) {
+void Daemon::AddSources(v1::Hello& hello) const {
   std::vector<std::string> leaves;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    leaves.push_back(config.panels[i].name);
-    if (!config.fusion) wire::AddSource(hello, leaves[i], workload::kDimension, {leaves[i]});
+  for (const panel::PanelConfig& panel : config_.panels) {
+    leaves.push_back(panel.name);
+    if (!config_.fusion) wire::AddSource(hello, panel.name, workload::kDimension, {panel.name});
   }
-  if (config.fusion) wire::AddSource(hello, config.fusion->name, workload::kDimension, leaves);
+  if (config_.fusion) wire::AddSource(hello, config_.fusion->name, workload::kDimension, leaves);
 }
 
 void Daemon::OpenLearner(PreparedNode& prepared) {
-  const NodeConfig& config = prepared.config;
   learner::LearnerOptions options{
-      .client = {config.federation->aggregator, prepared.tls, config.node, config.federation->run},
-      .state_file = config.federation->state,
-      .buffer = config.federation->buffer};
+      .client = {config_.federation->aggregator, prepared.tls, config_.node, config_.federation->run},
+      .state_file = config_.federation->state,
+      .buffer = config_.federation->buffer};
   learner_ =
       std::make_unique<learner::Learner>(std::move(options), *std::move(prepared.images), clock_, metrics_);
 }
 
 absl::Status Daemon::OpenPanels(PreparedNode prepared) {
-  const NodeConfig& config = prepared.config;
   std::vector<panel::PanelParts> parts;
-  for (std::size_t i = 0; i < config.panels.size(); ++i) {
-    ASSIGN_OR_RETURN(panel::PanelParts opened, panel::OpenParts(config.panels[i], *prepared.models[i],
+  for (std::size_t i = 0; i < config_.panels.size(); ++i) {
+    ASSIGN_OR_RETURN(panel::PanelParts opened, panel::OpenParts(config_.panels[i], *prepared.models[i],
                                                                 std::move(prepared.panels[i]), clock_));
     parts.push_back(std::move(opened));
   }
   std::unique_ptr<accelerator::Accelerator> fuser;
-  if (config.fusion) {
-    auto created = accelerator::CreateFusion(config.fusion->accelerator, parts.size());
+  if (config_.fusion) {
+    auto created = accelerator::CreateFusion(config_.fusion->accelerator, parts.size());
     if (!created.ok()) return WithContext("fusion", created.status());
     fuser = *std::move(created);
   }
-  link::UplinkOptions options{.aggregator = config.aggregator,
+  link::UplinkOptions options{.aggregator = config_.aggregator,
                               .tls = prepared.tls,
-                              .spool = config.spool,
-                              .frames_per_message = config.frames_per_message,
+                              .spool = config_.spool,
+                              .frames_per_message = config_.frames_per_message,
                               .metric_labels = {}};
   v1::Hello hello;
-  hello.set_site(config.site);
-  hello.set_node(config.node);
+  hello.set_site(config_.site);
+  hello.set_node(config_.node);
   hello.set_boot_id(wire::NewBootId());
   const panel::ModelIdentity& model = prepared.models.front()->identity;
   hello.mutable_model()->set_name(model.name);
   hello.mutable_model()->set_version(model.version);
   hello.mutable_model()->set_sha256(model.sha256);
-  hello.set_slot_ns(static_cast<std::uint64_t>(config.slot.ns()));
-  AddSources(config, parts, hello);
+  hello.set_slot_ns(static_cast<std::uint64_t>(config_.slot.ns()));
+  AddSources(hello);
   ASSIGN_OR_RETURN(uplink_, link::Uplink::Create(std::move(options), std::move(hello), clock_, metrics_));
   if (fuser != nullptr) {
-    panel::BoardFusion::Options fusion{config.fusion->name, parts.size(),
-                                       static_cast<std::int64_t>(1e6 * config.fusion->deadline_ms)};
+    panel::BoardFusion::Options fusion{config_.fusion->name, parts.size(),
+                                       static_cast<std::int64_t>(1e6 * config_.fusion->deadline_ms)};
     fusion_ =
         std::make_unique<panel::BoardFusion>(std::move(fusion), std::move(fuser), clock_, *uplink_, metrics_);
   }
   link::TupleSink& sink = fusion_ == nullptr ? static_cast<link::TupleSink&>(*uplink_) : *fusion_;
 
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const panel::PanelConfig& panel = config.panels[i];
+    const panel::PanelConfig& panel = config_.panels[i];
     panel::OpenPanel open = [this, panel, model = prepared.models[i]] {
       return panel::OpenParts(panel, *model, {}, clock_);
     };
@@ -175,8 +162,8 @@ http::HttpResponse Daemon::Ready() const {
 }
 
 absl::Status Daemon::Start() {
-  if (!http_listen_.empty()) {
-    if (absl::Status status = http_.Start(http_listen_); !status.ok()) {
+  if (!config_.http_listen.empty()) {
+    if (absl::Status status = http_.Start(config_.http_listen); !status.ok()) {
       return absl::Status(status.code(), absl::StrCat("http.listen: ", status.message(),
                                                       "; set another port, or port 0 for any free one"));
     }
@@ -184,10 +171,10 @@ absl::Status Daemon::Start() {
   }
   if (fusion_ != nullptr) fusion_->Start();
   for (const auto& panel : panels_) panel->Start();
-  if (!panels_.empty()) spdlog::info("{} of site {}: {} panels", node_, site_, panels_.size());
+  if (!panels_.empty()) spdlog::info("{} of site {}: {} panels", config_.node, config_.site, panels_.size());
   if (learner_ != nullptr) {
     learner_->Start();
-    spdlog::info("{} learns from {} images", node_, learner_->image_count());
+    spdlog::info("{} learns from {} images", config_.node, learner_->image_count());
   }
   return absl::OkStatus();
 }
@@ -210,8 +197,9 @@ void Daemon::Stop() {
   if (learner_ != nullptr) learner_->Stop();
   if (uplink_ == nullptr) return;
   const std::uint64_t left =
-      uplink_->Stop(std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * drain_s_)));
-  if (left > 0) spdlog::error("{} frames were not acknowledged within {} s and are lost", left, drain_s_);
+      uplink_->Stop(std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * config_.drain_s)));
+  if (left > 0)
+    spdlog::error("{} frames were not acknowledged within {} s and are lost", left, config_.drain_s);
 }
 
 std::string Daemon::Summary() const {
@@ -228,8 +216,9 @@ std::string Daemon::Summary() const {
     }
   }
   const link::UplinkCounters uplink = uplink_ == nullptr ? link::UplinkCounters() : uplink_->counters();
+  const auto reason_name = [](std::size_t i) { return wire::EnumLabel(static_cast<v1::RefusalReason>(i)); };
   const std::uint64_t refused_tuples = Sum(uplink.refusals.tuples);
-  Json line = {{"node", node_}, {"site", site_}, {"panels", panels_.size()}};
+  Json line = {{"node", config_.node}, {"site", config_.site}, {"panels", panels_.size()}};
   AddCounts(total, panel::kPanelMetrics, "tributary_panel_", line);
   line.update({
       {"latency_us",
@@ -241,7 +230,7 @@ std::string Daemon::Summary() const {
       {"dropped_tuples", uplink.spool.dropped_tuples},
       {"refused_frames", Sum(uplink.refusals.frames)},
       {"refused_tuples", refused_tuples},
-      {"refused_tuples_by_reason", ByReason(uplink.refusals.tuples)},
+      {"refused_tuples_by_reason", ByReason(uplink.refusals.tuples, reason_name)},
       {"resent_duplicate_frames", uplink.refusals.resent_duplicate_frames},
       {"resent_duplicate_tuples", uplink.refusals.resent_duplicate_tuples},
       {"connections", uplink.connections},
@@ -268,7 +257,7 @@ std::string Daemon::Summary() const {
                        {"received_bytes", link.received_bytes},
                        {"repeated_submissions", link.repeated_submissions}};
   }
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return wire::DumpJson(line);
 }
 
 }  // namespace tributary::node

@@ -50,20 +50,16 @@ class Daemon {
   std::string Summary() const;
 
  private:
-  Daemon(const NodeConfig& config, const runtime::Clock& clock);
+  Daemon(NodeConfig config, const runtime::Clock& clock);
   absl::Status OpenPanels(PreparedNode prepared);
   void OpenLearner(PreparedNode& prepared);
   http::HttpResponse Ready() const;
   // The sources: the panels, or their fusion.
-  static void AddSources(const NodeConfig& config, const std::vector<panel::PanelParts>& parts,
-                         v1::Hello& hello);
+  void AddSources(v1::Hello& hello) const;
   void AddRoutes();
 
   const runtime::Clock& clock_;
-  const std::string node_;
-  const std::string site_;
-  const double drain_s_;
-  const std::string http_listen_;
+  const NodeConfig config_;
   runtime::Metrics metrics_;
   std::unique_ptr<link::Uplink> uplink_;        // none without panels
   std::unique_ptr<panel::BoardFusion> fusion_;  // none: every panel reports for itself

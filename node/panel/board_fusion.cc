@@ -79,36 +79,26 @@ void BoardFusion::Run(const std::stop_token& stop) {
 }
 
 void BoardFusion::Gather() {
-  struct Place {
-    std::uint32_t subject;
-    std::uint32_t panel;
-    std::size_t row;
-  };
-  std::vector<Place> places;
-  for (std::uint32_t panel = 0; panel < options_.panels; ++panel) {
-    const estimate::TupleFrame& frame = slot_.frames[panel];
-    for (std::size_t row = 0; row < frame.subjects.size(); ++row)
-      places.push_back({frame.subjects[row], panel, row});
-  }
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-    return std::pair(a.subject, a.panel) < std::pair(b.subject, b.panel);
-  });
-
   subjects_.clear();
-  contributors_.clear();
-  inputs_.clear();
+  for (const estimate::TupleFrame& frame : slot_.frames) {
+    subjects_.insert(subjects_.end(), frame.subjects.begin(), frame.subjects.end());
+  }
+  std::ranges::sort(subjects_);
+  subjects_.erase(std::ranges::unique(subjects_).begin(), subjects_.end());
+
   const std::size_t width = options_.panels * kValues;
-  for (const Place& place : places) {
-    if (subjects_.empty() || subjects_.back() != place.subject) {
-      subjects_.push_back(place.subject);
-      contributors_.push_back(0);
-      inputs_.resize(inputs_.size() + width, std::numeric_limits<float>::quiet_NaN());
+  contributors_.assign(subjects_.size(), 0);
+  inputs_.assign(subjects_.size() * width, std::numeric_limits<float>::quiet_NaN());
+  for (std::size_t panel = 0; panel < options_.panels; ++panel) {
+    const estimate::TupleFrame& frame = slot_.frames[panel];
+    for (std::size_t i = 0; i < frame.subjects.size(); ++i) {
+      const auto place = std::ranges::lower_bound(subjects_, frame.subjects[i]) - subjects_.begin();
+      const auto row = static_cast<std::size_t>(place);
+      contributors_[row] |= std::uint64_t{1} << panel;
+      float* values = &inputs_[row * width + panel * kValues];
+      std::copy_n(&frame.means[2 * i], 2, values);
+      std::copy_n(&frame.cholesky[3 * i], 3, values + 2);
     }
-    contributors_.back() |= std::uint64_t{1} << place.panel;
-    const estimate::TupleFrame& frame = slot_.frames[place.panel];
-    float* values = &inputs_[inputs_.size() - width + place.panel * kValues];
-    std::copy_n(&frame.means[2 * place.row], 2, values);
-    std::copy_n(&frame.cholesky[3 * place.row], 3, values + 2);
   }
 }
 

@@ -69,11 +69,10 @@ class PositionWorkload : public Workload {
   }
 
   void Append(std::uint32_t subject, const nn::GaussianPosition& position, estimate::TupleFrame& tuples) {
-    const auto to_float = [](double v) { return static_cast<float>(v); };
     std::array<float, kDimension> mean;
     std::array<float, 3> factor;
-    std::ranges::transform(position.mean, mean.begin(), to_float);
-    std::ranges::transform(position.cholesky, factor.begin(), to_float);
+    std::ranges::copy(position.mean, mean.begin());
+    std::ranges::copy(position.cholesky, factor.begin());
     if (!estimate::ValidTuples(kDimension, mean, factor)) {
       ++unusable_tuples_;
       return;
