@@ -185,7 +185,7 @@ TEST_F(NodeUplinkTest, SendsAgainWhatAKilledServerHadNotAcknowledged) {
     EXPECT_EQ(times, sequence > 50 && sequence <= 80 ? 2 : 1) << sequence;
   }
   // A frame may still have gone into the connection that was about to end.
-  EXPECT_THAT(Spooled().retaken_frames, testing::AllOf(testing::Ge(30u), testing::Le(50u)));
+  EXPECT_THAT(Spooled().retaken_frames, ::testing::AllOf(::testing::Ge(30u), ::testing::Le(50u)));
   EXPECT_EQ(Spooled().dropped_frames, 0u);
 }
 
