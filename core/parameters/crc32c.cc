@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <cstring>
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #include <nmmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace tributary::parameters {
@@ -31,7 +35,15 @@ std::uint32_t Extend(std::uint32_t crc, std::string_view bytes) {
   return crc;
 }
 
-#ifdef __x86_64__
+[[maybe_unused]] std::uint64_t Load(const char* bytes) {
+  std::uint64_t word;
+  std::memcpy(&word, bytes, sizeof(word));
+  return word;
+}
+
+#if defined(__x86_64__)
+
+bool HasInstruction() { return __builtin_cpu_supports("sse4.2"); }
 
 // Three streams hide the latency of the instruction; each this long.
 constexpr std::size_t kStream = 1024;
@@ -61,12 +73,6 @@ std::uint32_t ShiftByStream(std::uint32_t crc) {
          kShift[3][crc >> 24];
 }
 
-std::uint64_t Load(const char* bytes) {
-  std::uint64_t word;
-  std::memcpy(&word, bytes, sizeof(word));
-  return word;
-}
-
 __attribute__((target("sse4.2"))) std::uint32_t ExtendByInstruction(std::uint32_t crc, const char* bytes,
                                                                     std::size_t n) {
   for (; n >= 3 * kStream; n -= 3 * kStream, bytes += 3 * kStream) {
@@ -84,15 +90,30 @@ __attribute__((target("sse4.2"))) std::uint32_t ExtendByInstruction(std::uint32_
   return crc;
 }
 
+#elif defined(__aarch64__)
+
+bool HasInstruction() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
+
+__attribute__((target("+crc"))) std::uint32_t ExtendByInstruction(std::uint32_t crc, const char* bytes,
+                                                                  std::size_t n) {
+  for (; n >= 8; n -= 8, bytes += 8) crc = __crc32cd(crc, Load(bytes));
+  for (; n > 0; --n, ++bytes) crc = __crc32cb(crc, static_cast<unsigned char>(*bytes));
+  return crc;
+}
+
+#else
+
+bool HasInstruction() { return false; }
+
+std::uint32_t ExtendByInstruction(std::uint32_t crc, const char*, std::size_t) { return crc; }
+
 #endif
 
 }  // namespace
 
 std::uint32_t Crc32c(std::string_view bytes, std::uint32_t crc) {
-#ifdef __x86_64__
-  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+  static const bool has_instruction = HasInstruction();
   if (has_instruction) return ~ExtendByInstruction(~crc, bytes.data(), bytes.size());
-#endif
   return ~Extend(~crc, bytes);
 }
 
