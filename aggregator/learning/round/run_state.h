@@ -1,7 +1,6 @@
 // One run of federated learning: who takes part, which round is under way, which updates count.
 //
-//   Join, Leave ─► Advance (Begin) ─► RoundStarted ─► Admit → Accept | Withdraw … ─► RoundClosed ─► Commit ─►
-//   …
+//   Join, Leave ─► Advance (Begin) ─► started ─► Admit → Accept | Withdraw … ─► closed ─► Commit ─► …
 //
 // Round numbers ascend from 1 and are never used twice. A round that misses its quorum has failed: the next
 // one has the next number and starts from the same model. A round ends when every asked node has sent its
@@ -72,8 +71,9 @@ class RunState {
   // their own, and Restore takes them in the order of acceptance.
   v1::StoredRun Snapshot() const;
   // After a restart: nodes have to join again, and the first Advance gives the round under way a new
-  // deadline. A round of secure aggregation cannot go on without its keys: the first Advance fails it. If
-  // the round had closed, the first Advance closes it again. DataLoss: what is stored contradicts itself.
+  // deadline. A round of secure aggregation cannot go on without its keys: the first Advance fails it,
+  // closed or not. Another round that had closed is closed again. DataLoss: what is stored contradicts
+  // itself.
   static absl::StatusOr<RunState> Restore(RunConfig config, const ModelFacts& model,
                                           const v1::StoredRun& stored,
                                           std::span<const v1::StoredUpdate> accepted, std::uint64_t lots = 0);
@@ -126,7 +126,7 @@ class RunState {
   absl::StatusOr<RunOutcome> Begin(const ParentRound& round, std::int64_t now_ns);
   // A round is under way, or waits for its nodes.
   bool begun() const { return under_way() != nullptr || (rounds_.parent() && rounds_.parent()->gathering()); }
-  bool closed() const { return rounds_.closed(); }  // RoundClosed is out
+  bool closed() const { return rounds_.closed(); }  // Commit is next
 
   // Starts rounds and ends those whose deadline has passed.
   Advanced Advance(std::int64_t now_ns);

@@ -77,6 +77,7 @@ absl::Status CheckMessage(v1::DeclineTaskRequest& request) {
   // A newer node may have other reasons.
   if (!v1::DeclineReason_IsValid(request.reason())) request.clear_reason();
   request.set_message(wire::PeerText(request.message()));
+  request.DiscardUnknownFields();
   return absl::OkStatus();
 }
 
@@ -86,6 +87,15 @@ absl::Status CheckMessage(v1::ParticipateRequest& request) {
   if (!request.schema_sha256().empty()) {
     RETURN_IF_ERROR(wire::Bytes32FromWire("schema_sha256", request.schema_sha256()).status());
   }
+  if (!request.run().empty()) RETURN_IF_ERROR(wire::CheckName("run", request.run()));
+  // The message is kept as long as the node is known: a million empty texts fit in 2 MB on the wire.
+  constexpr int kMostListed = 64;
+  if (request.workloads_size() > kMostListed || request.encodings_size() > kMostListed) {
+    return absl::InvalidArgumentError(
+        fmt::format("workloads, encodings: {} and {} of them, at most {} each are allowed",
+                    request.workloads_size(), request.encodings_size(), kMostListed));
+  }
+  for (const std::string& each : request.workloads()) RETURN_IF_ERROR(wire::CheckName("workloads", each));
   request.DiscardUnknownFields();
   return absl::OkStatus();
 }

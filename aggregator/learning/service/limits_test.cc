@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "aggregator/learning/service/federation_wire.h"
 #include "aggregator/learning/service/rounds_fixture.h"
 #include "aggregator/store/database.h"
 
@@ -118,6 +119,49 @@ TEST_F(LimitsTest, LetsNoMoreNodesWaitForARunThanARunMayHave) {
   EXPECT_EQ(host_.coordinator().counters().refused_streams, 4u);
   EXPECT_FALSE(crowd.front()->ended.has_value());
   EXPECT_EQ(crowd.back()->ended->code(), absl::StatusCode::kResourceExhausted);
+}
+
+// What a node declares is kept for as long as it is known.
+TEST(DeclarationTest, ListsNoMoreThanThereCanBeAndNothingEndless) {
+  const auto refused = [](const v1::ParticipateRequest& declaration) {
+    v1::ParticipateRequest checked = declaration;
+    return CheckMessage(checked).code() == absl::StatusCode::kInvalidArgument;
+  };
+  v1::ParticipateRequest good;
+  good.set_node("a");
+  good.set_boot_id(std::string(16, 'b'));
+  good.add_workloads("self_supervised");
+  for (int i = 0; i < 64; ++i) good.add_encodings(v1::UPDATE_ENCODING_INT8);
+  EXPECT_FALSE(refused(good));
+  for (const std::string& workload : {std::string(), std::string(129, 'w'), std::string("\x1b[2J")}) {
+    v1::ParticipateRequest bad = good;
+    bad.add_workloads(workload);
+    EXPECT_TRUE(refused(bad));
+    bad = good;
+    bad.set_run(workload);
+    EXPECT_EQ(refused(bad), !workload.empty());
+  }
+  v1::ParticipateRequest many = good;
+  for (int i = 0; i < 64; ++i) many.add_workloads("another");
+  EXPECT_TRUE(refused(many));
+  many = good;
+  many.add_encodings(v1::UPDATE_ENCODING_INT8);
+  EXPECT_TRUE(refused(many));
+}
+
+template <class Message>
+void ExpectNothingUnknownIsKept() {
+  Message message;
+  message.set_node("a");
+  message.set_boot_id(std::string(16, 'b'));
+  message.GetReflection()->MutableUnknownFields(&message)->AddVarint(999, 1);
+  ASSERT_TRUE(CheckMessage(message).ok());
+  EXPECT_TRUE(message.GetReflection()->GetUnknownFields(message).empty());
+}
+
+TEST(DeclarationTest, KeepsNothingUnknown) {
+  ExpectNothingUnknownIsKept<v1::ParticipateRequest>();
+  ExpectNothingUnknownIsKept<v1::DeclineTaskRequest>();
 }
 
 class WaitingTest : public LimitsTest {
