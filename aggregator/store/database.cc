@@ -54,10 +54,6 @@ struct Binder {
   }
 };
 
-struct Finalize {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-
 }  // namespace
 
 std::int64_t Row::NumberAt(int column) const { return sqlite3_column_int64(statement_, column); }
@@ -69,6 +65,8 @@ std::string Row::Bytes(int column) const {
 }
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
+
+void Database::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 absl::StatusOr<Database> Database::Connect(const std::string& path, int flags) {
   sqlite3* raw = nullptr;
@@ -98,20 +96,30 @@ absl::StatusOr<Database> Database::OpenToRead(const std::string& path) {
 absl::Status Database::Run(std::string_view sql, const std::vector<Value>& values,
                            const std::function<void(const Row&)>& read) {
   while (!sql.empty()) {
-    sqlite3_stmt* raw = nullptr;
-    const char* rest = nullptr;
-    int result = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &raw, &rest);
-    const std::unique_ptr<sqlite3_stmt, Finalize> statement(raw);
-    if (result != SQLITE_OK) return Failure(database_.get(), result);
-    sql.remove_prefix(static_cast<std::size_t>(rest - sql.data()));
-    if (statement == nullptr) continue;  // only blanks were left
+    std::size_t length = sql.size();
+    if (statement_ == nullptr || sql != sqlite3_sql(statement_.get())) {
+      statement_.reset();  // before the next one: it would change the error of that one
+      sqlite3_stmt* parsed = nullptr;
+      const char* rest = nullptr;
+      const int result =
+          sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(length), &parsed, &rest);
+      statement_.reset(parsed);
+      if (result != SQLITE_OK) return Failure(database_.get(), result);
+      length = static_cast<std::size_t>(rest - sql.data());
+    }
+    sql.remove_prefix(length);
+    if (statement_ == nullptr) continue;  // only blanks were left
     int index = 0;
     for (const Value& value : values) {
-      result = std::visit(Binder{raw, ++index}, value);
+      const int result = std::visit(Binder{statement_.get(), ++index}, value);
       if (result != SQLITE_OK) return Failure(database_.get(), result);
     }
-    while ((result = sqlite3_step(raw)) == SQLITE_ROW) read(Row(raw));
-    if (result != SQLITE_DONE) return Failure(database_.get(), result);
+    int result = SQLITE_ROW;
+    while ((result = sqlite3_step(statement_.get())) == SQLITE_ROW) read(Row(statement_.get()));
+    const absl::Status status = result == SQLITE_DONE ? absl::OkStatus() : Failure(database_.get(), result);
+    // A statement that failed would otherwise count as running and block a commit.
+    sqlite3_reset(statement_.get());
+    RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();
 }

@@ -81,12 +81,17 @@ class Database {
   struct Close {
     void operator()(sqlite3* database) const;
   };
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
   explicit Database(std::unique_ptr<sqlite3, Close> database) : database_(std::move(database)) {}
   static absl::StatusOr<Database> Connect(const std::string& path, int flags);
   absl::Status Run(std::string_view sql, const std::vector<Value>& values,
                    const std::function<void(const Row&)>& read);
 
   std::unique_ptr<sqlite3, Close> database_;
+  // The last one: rows that are added together share it, and are not parsed one by one.
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
 }  // namespace tributary::store
