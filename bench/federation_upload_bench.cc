@@ -129,10 +129,9 @@ void ServeTcp(int fd, learning::Coordinator& coordinator) {
   // The aggregator's own server, for its settings.
   server::IngestOptions options;
   options.listen = "127.0.0.1:0";
-  for (const auto& each : services) options.services.push_back(each.get());
-  const server::SiteTable sites({});
-  publish::Fleet fleet;
-  const auto server = server::IngestServer::Start(options, sites, fleet, clock);
+  options.services = services;
+  publish::AggregatorState state{clock};
+  const auto server = server::IngestServer::Start(options, state);
   if (!server.ok()) Die(std::string(server.status().message()));
   ports.grpc = (*server)->port();
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
