@@ -24,6 +24,8 @@ class RoomBatches {
   // `network` gives the standardisation.
   RoomBatches(const scene::RoomExamples& examples, std::size_t batch, const nn::PositioningNetwork& network,
               bool draw_ahead);
+  RoomBatches(const RoomBatches&) = delete;
+  RoomBatches& operator=(const RoomBatches&) = delete;
 
   Batch Next();
 
