@@ -89,7 +89,7 @@ std::optional<std::int64_t> AdmittedSlots(const SiteConfig& config);
 // The smallest sufficient power of two; 8192 for an unlimited span, 16 to 2^20.
 std::uint32_t DefaultWindowSlots(const SiteConfig& config);
 
-// Everything that is wrong, by the keys of [[site]].
+// Everything that is wrong, by the keys of [[site]]; the reader of the configuration checks the names.
 Faults FaultsOf(const SiteConfig& config);
 // InvalidArgument, naming every fault.
 absl::Status Validate(const SiteConfig& config);
