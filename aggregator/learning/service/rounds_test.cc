@@ -148,6 +148,26 @@ TEST_F(RoundsTest, StartsTheSameRunOnceAndRefusesAnotherOfItsName) {
       grpc::StatusCode::ALREADY_EXISTS);
 }
 
+// The node did not get its answer and sends the update again.
+TEST_F(RoundsTest, CountsAnUpdateOfFedBuffOnceThoughTheAggregatorRestartsAfterItsCommit) {
+  StartRun("name = \"r\"\nrounds = 9\nmin_nodes = 1\nmax_nodes = 1\n[strategy]\nkind = \"fedbuff\"\n");
+  v1::UpdateHeader header;
+  {
+    TestNode a(host_, "a");
+    header = a.Header(a.NextTrain());
+    EXPECT_TRUE(a.Submit(header, {4, 4, 4}).accepted());
+    host_.WaitForRound(1);
+  }
+  host_.Restart();
+  TestNode a(host_, "a");
+  const v1::TrainTask next = a.NextTrain();
+  EXPECT_TRUE(a.Submit(header, {4, 4, 4}).accepted());
+  EXPECT_TRUE(a.Submit(next, {0, 0, 0}).accepted());
+  host_.WaitForRound(next.round());
+  EXPECT_THAT(host_.Parameters(next.round()), ElementsAre(4, 5, 6));
+  EXPECT_EQ(host_.Run().run().total_accepted_updates(), 2u);
+}
+
 TEST_F(RoundsTest, SaysEveryFaultOfARunThatCannotBe) {
   const grpc::Status status =
       host_.StartRun("name = \"\"\nrounds = 0\ncolour = 1\n", RoundsHost::ModelFile(3));
