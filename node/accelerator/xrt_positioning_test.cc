@@ -222,6 +222,14 @@ TEST_F(XrtPositioningTest, TheProcessorTakesOverOnlyWhereTheConfigurationAllowsI
   EXPECT_THAT((*fallback)->description(), HasSubstr("cpu"));
 }
 
+TEST_F(XrtPositioningTest, TheProcessorDoesNotHideAFolderInPlaceOfTheXclbin) {
+  options_.xclbin = OwnFolder();
+  options_.fall_back_to_cpu = true;
+  const absl::Status status = CheckXrt(kXrtPositioningKernel, options_);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is a directory"));
+}
+
 TEST_F(XrtPositioningTest, TheProcessorComputesABatchThatTheBoardFailedWithTheSameNumbers) {
   Inject("read_error=2");
   options_.fall_back_to_cpu = true;

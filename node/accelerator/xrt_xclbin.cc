@@ -118,6 +118,10 @@ absl::StatusOr<XclbinSummary> ReadXclbin(const std::string& path) {
         "xclbin {}: not found. Install the bitstream of this board there, or set `xclbin` to its place",
         path));
   }
+  // A folder is a fault of the configuration: no fallback hides it.
+  if (absl::IsFailedPrecondition(bytes.status())) {
+    return absl::InvalidArgumentError(fmt::format("xclbin {}", std::string(bytes.status().message())));
+  }
   if (!bytes.ok()) return WithContext("xclbin", bytes.status());
   absl::StatusOr<XclbinSummary> summary = ParseXclbin(*bytes);
   if (summary.ok()) return summary;

@@ -20,8 +20,8 @@ struct XclbinSummary {
 // file; InvalidArgument for one that is not an xclbin or has no compute units.
 absl::StatusOr<XclbinSummary> ParseXclbin(std::string_view bytes);
 
-// The file's summary. Errors name the file: NotFound and ParseXclbin's with the remedy, those of
-// runtime::ReadFile.
+// The file's summary. Errors name the file: NotFound and ParseXclbin's with the remedy, InvalidArgument for a
+// folder, and the others of runtime::ReadFile.
 absl::StatusOr<XclbinSummary> ReadXclbin(const std::string& path);
 
 }  // namespace tributary::accelerator
