@@ -84,7 +84,7 @@ void BoardFusion::Gather() {
     subjects_.insert(subjects_.end(), frame.subjects.begin(), frame.subjects.end());
   }
   std::ranges::sort(subjects_);
-  subjects_.erase(std::ranges::unique(subjects_).begin(), subjects_.end());
+  subjects_.erase(std::unique(subjects_.begin(), subjects_.end()), subjects_.end());
 
   const std::size_t width = options_.panels * kValues;
   contributors_.assign(subjects_.size(), 0);
