@@ -38,7 +38,7 @@ std::string BoundsOf(const Limits<T>& limits) {
   const Limits<T> none;
   const bool bounded = limits.max != none.max;
   if (limits.above_min) {
-    const std::string above = fmt::format("above {}", limits.min);
+    std::string above = fmt::format("above {}", limits.min);
     if (!bounded) return above;
     return fmt::format("{}, {} {}", above, limits.below_max ? "below" : "at most", limits.max);
   }
