@@ -231,13 +231,13 @@ absl::StatusOr<link::SubmitAnswer> Learner::SendMasked(const link::FederationCli
     refused.set_message(message);
     return refused;
   }
-  words_.resize(update_.size());
+  std::vector<std::int32_t> words(update_.size());
   const double weight = task.train.uniform_weight() ? 1 : static_cast<double>(images_.count());
-  parameters::ToFixedPoint(update_, parameters::FixedPointFactor(task.fixed_point, weight), words_);
+  parameters::ToFixedPoint(update_, parameters::FixedPointFactor(task.fixed_point, weight), words);
   v1::UpdateHeader said;
   said.set_sample_count(images_.count());
   *said.mutable_metrics() = training;
-  return client_->SubmitWords(assignment, words_, std::move(said));
+  return client_->SubmitWords(assignment, words, std::move(said));
 }
 
 absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAnswer& answer,

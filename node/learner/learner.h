@@ -84,9 +84,8 @@ class Learner {
   std::unique_ptr<SelfSupervisedWorkload> workload_;  // of the run below
   wire::TrainTask prepared_for_;
   std::vector<float> update_;
-  std::vector<float> residual_;      // of the last accepted update
-  std::vector<float> remainder_;     // of the update under way
-  std::vector<std::int32_t> words_;  // that are masked
+  std::vector<float> residual_;   // of the last accepted update
+  std::vector<float> remainder_;  // of the update under way
 
   std::unique_ptr<link::FederationClient> client_;
   std::jthread thread_;  // last: it uses everything above
