@@ -71,7 +71,7 @@ Relay::Relay(RelayOptions options, Coordinator& coordinator, const runtime::Cloc
         options.parent.sample_count = 0;  // until nodes are here
         options.parent.partial_sums = true;
         options.parent.on_ended = [&coordinator](const std::string& ended) {
-          OnRelayed(coordinator, ended, [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
+          OnRelayed(coordinator, ended, [](RelayedRun& run) { run.End(); });
         };
         return std::move(options);
       }()),
@@ -111,7 +111,7 @@ void Relay::Do(const Assignment& assignment) {
       sent ? Deliver(assignment, *std::move(sum)) : absl::StatusOr<int>(sum.status());
   if (stopping_) return;
   OnRelayed(coordinator_, task.run,
-            [round = task.round, outcome = contributors.status()](RelayedRun& relayed, learning::Run&) {
+            [round = task.round, outcome = contributors.status()](RelayedRun& relayed) {
               relayed.EndRound(round, outcome);
             });
   if (contributors.ok()) {
@@ -143,7 +143,7 @@ absl::StatusOr<int> Relay::Deliver(const Assignment& assignment, PartialSum sum)
     absl::StatusOr<PartialSum> less = Await(assignment, [&](RelayedRun::SumDone done) {
       OnRelayed(
           coordinator_, task.run,
-          [round = task.round, nodes = elsewhere, done](RelayedRun& relayed, learning::Run&) {
+          [round = task.round, nodes = elsewhere, done](RelayedRun& relayed) {
             done(relayed.LeaveOut(round, nodes));
           },
           [run = task.run, done] { done(NoSuchRun(run)); });
@@ -228,6 +228,32 @@ absl::StatusOr<RunConfig> RelayedConfig(const wire::TrainTask& task) {
   config.max_element = task.fixed_point.bound;
   config.client = settings;
   return config;
+}
+
+void BeginRelayed(Coordinator& coordinator, RunConfig config, ParentRound round, std::string model_file,
+                  RelayedRun::SumDone done) {
+  coordinator.Post([config = std::move(config), round, model_file = std::move(model_file),
+                    done = std::move(done)](HostedRuns& runs, Attendance& nodes) {
+    const bool here = runs.Find(config.name) != nullptr;
+    const absl::StatusOr<Run*> run = runs.StartRelayed(config, model_file, round);
+    if (!run.ok()) return done(run.status());
+    if (!here) nodes.AssignWaiting();
+    const absl::Status status = (*run)->relayed()->BeginRound(round, model_file, done);
+    if (!status.ok()) done(status);
+  });
+}
+
+void OnRelayed(Coordinator& coordinator, std::string run, std::function<void(RelayedRun&)> act,
+               std::function<void()> missing) {
+  coordinator.Post([run = std::move(run), act = std::move(act), missing = std::move(missing)](
+                       HostedRuns& runs, Attendance&) {
+    Run* hosted = runs.Find(run);
+    if (hosted != nullptr && hosted->relayed() != nullptr) {
+      act(*hosted->relayed());
+    } else if (missing) {
+      missing();
+    }
+  });
 }
 
 }  // namespace tributary::learning

@@ -77,4 +77,15 @@ class Relay {
 // updates cannot answer.
 absl::StatusOr<RunConfig> RelayedConfig(const wire::TrainTask& task);
 
+// The following may be called from any thread and return at once; what they are given is called on the
+// coordinator's thread and returns at once.
+
+// The parent asks for a round of a run (HostedRuns::StartRelayed, RelayedRun::BeginRound); another relayed
+// run ends. `done` is called once, with the sum or why there is none.
+void BeginRelayed(Coordinator& coordinator, RunConfig config, ParentRound round, std::string model_file,
+                  RelayedRun::SumDone done);
+// Without effect on a run that is this aggregator's own. `missing` is called if there is no such relayed run.
+void OnRelayed(Coordinator& coordinator, std::string run, std::function<void(RelayedRun&)> act,
+               std::function<void()> missing = {});
+
 }  // namespace tributary::learning

@@ -380,7 +380,7 @@ TEST_F(RelayTest, LeavesARunOfItsOwnUnderThatNameAlone) {
                  EXPECT_EQ(sum.status().code(), absl::StatusCode::kAlreadyExists);
                  told = true;
                });
-  OnRelayed(child.coordinator(), "r", [](RelayedRun&, learning::Run& run) { run.EndRelayed(); });
+  OnRelayed(child.coordinator(), "r", [](RelayedRun& run) { run.End(); });
   child.Stop();
   EXPECT_TRUE(told);
 }

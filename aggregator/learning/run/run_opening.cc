@@ -1,11 +1,11 @@
-// How a run comes to be: started by an operator or for a parent, or out of the store.
+#include "aggregator/learning/run/run_opening.h"
+
 #include <fmt/format.h>
 
 #include <cstring>
 #include <utility>
 
 #include "aggregator/learning/run/messages.h"
-#include "aggregator/learning/run/run.h"
 #include "core/privacy/differential_privacy.h"
 #include "core/status/macros.h"
 
@@ -36,7 +36,7 @@ absl::StatusOr<std::uint64_t> SecretOfDraws(const PrivacySettings& privacy) {
   return secret;
 }
 
-// What the store keeps of a parent's run, and Restore reads. The name is a valid one.
+// What the store keeps of a parent's run, and RestoreRun reads. The name is a valid one.
 std::string RelayedRunFile(const RunConfig& config) {
   return fmt::format(
       "# Relayed: the parent's settings, as far as nodes need them.\nname = \"{}\"\nrounds = {}\nmin_nodes = "
@@ -46,67 +46,59 @@ std::string RelayedRunFile(const RunConfig& config) {
       ClientSectionOf(config.client));
 }
 
-}  // namespace
-
-Run::Run(const RunSurroundings& surroundings, std::string_view config, RunState state, RunModel model)
-    : surroundings_(surroundings),
-      config_text_(std::make_shared<const std::string>(config)),
-      state_(std::move(state)),
-      model_(std::move(model)),
-      sum_(surroundings.store, model_.layout().element_count, model_.strategy().needs_every_update(),
-           state_.config().client.clip_norm()),
-      journal_(surroundings, state_.config().name),
-      round_under_way_(state_.config().asynchronous() ? nullptr
-                                                      : std::make_shared<std::atomic<std::uint32_t>>(0)) {}
-
-absl::StatusOr<std::unique_ptr<Run>> Run::Make(const RunSurroundings& surroundings,
+absl::StatusOr<std::unique_ptr<RunParts>> Make(const RunSurroundings& surroundings,
                                                std::string_view config_text, RunConfig config,
-                                               parameters::FlatModel model, const v1::StoredRun& stored,
-                                               std::span<const v1::StoredUpdate> accepted) {
+                                               parameters::FlatModel model, const v1::StoredRun& stored = {},
+                                               std::span<const v1::StoredUpdate> accepted = {}) {
   const ModelFacts facts{model.layout.schema_sha256,
                          parameters::FlatIdentity(model.layout.tensors, model.values),
                          model.layout.element_count};
   ASSIGN_OR_RETURN(const std::uint64_t lots, SecretOfDraws(config.privacy));
   ASSIGN_OR_RETURN(RunModel kept, RunModel::Create(config.strategy, std::move(model)));
   ASSIGN_OR_RETURN(RunState state, RunState::Restore(std::move(config), facts, stored, accepted, lots));
-  return std::unique_ptr<Run>(new Run(surroundings, config_text, std::move(state), std::move(kept)));
+  return std::make_unique<RunParts>(surroundings, config_text, std::move(state), std::move(kept));
 }
 
-absl::StatusOr<std::unique_ptr<Run>> Run::Start(const RunSurroundings& surroundings, std::string_view config,
-                                                std::string_view model_file) {
+// Into the store, with its model after `model_round`.
+absl::StatusOr<std::unique_ptr<Run>> Add(std::unique_ptr<RunParts> run, std::uint32_t model_round) {
+  run->account.started_unix_ns = run->surroundings.clock.UnixNs();
+  ASSIGN_OR_RETURN(WrittenModel model,
+                   run->model.Write(run->surroundings.store, run->name(), model_round,
+                                    run->state.model().model, run->account.started_unix_ns));
+  RETURN_IF_ERROR(run->journal.AddRun(*run->config_text, run->Stored(), std::move(model)));
+  return std::make_unique<Run>(std::move(run));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Run>> StartRun(const RunSurroundings& surroundings, std::string_view config,
+                                              std::string_view model_file) {
   ASSIGN_OR_RETURN(RunConfig parsed, ParseRunConfig(config, "run"));
   ASSIGN_OR_RETURN(parameters::FlatModel model, DecodeGiven(model_file));
-  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, Make(surroundings, config, std::move(parsed), std::move(model)));
-  RETURN_IF_ERROR(run->Add(0));
-  return run;
+  ASSIGN_OR_RETURN(std::unique_ptr<RunParts> run,
+                   Make(surroundings, config, std::move(parsed), std::move(model)));
+  return Add(std::move(run), 0);
 }
 
-absl::StatusOr<std::unique_ptr<Run>> Run::StartRelayed(const RunSurroundings& surroundings,
-                                                       const RunConfig& config, std::string_view model_file,
-                                                       const ParentRound& round) {
+absl::StatusOr<std::unique_ptr<Run>> StartRelayedRun(const RunSurroundings& surroundings,
+                                                     const RunConfig& config, std::string_view model_file,
+                                                     const ParentRound& round) {
   RETURN_IF_ERROR(Validate(config));
   const std::string text = RelayedRunFile(config);
   ASSIGN_OR_RETURN(RunConfig parsed, ParseStoredRunConfig(text, "the parent's run"));
   parsed.relayed = true;
   ASSIGN_OR_RETURN(parameters::FlatModel model, DecodeGiven(model_file));
-  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, Make(surroundings, text, std::move(parsed), std::move(model)));
-  if (run->state().model().model != round.model) {
+  ASSIGN_OR_RETURN(std::unique_ptr<RunParts> run,
+                   Make(surroundings, text, std::move(parsed), std::move(model)));
+  if (run->state.model().model != round.model) {
     return absl::InvalidArgumentError(
         fmt::format("the parent's model of round {} is not the one that it announced", round.round));
   }
-  RETURN_IF_ERROR(run->Add(round.round - 1));
-  return run;
+  return Add(std::move(run), round.round - 1);
 }
 
-absl::Status Run::Add(std::uint32_t model_round) {
-  account_.started_unix_ns = surroundings_.clock.UnixNs();
-  ASSIGN_OR_RETURN(WrittenModel model, model_.Write(surroundings_.store, name(), model_round,
-                                                    state_.model().model, account_.started_unix_ns));
-  return journal_.AddRun(*config_text_, Stored(), std::move(model));
-}
-
-absl::StatusOr<std::unique_ptr<Run>> Run::Restore(const RunSurroundings& surroundings,
-                                                  const store::RunRecord& record) {
+absl::StatusOr<std::unique_ptr<Run>> RestoreRun(const RunSurroundings& surroundings,
+                                                const store::RunRecord& record) {
   ASSIGN_OR_RETURN(RunConfig config, ParseStoredRunConfig(record.config, record.name));
   ASSIGN_OR_RETURN(const auto stored, ParseStored<v1::StoredRun>(record.document, "run"));
   config.relayed = stored.relayed();
@@ -124,23 +116,24 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Restore(const RunSurroundings& surroun
     ASSIGN_OR_RETURN(accepted.emplace_back(), ParseUpdate(each.document));
     updates.push_back({accepted.back(), each.file});
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Run> run,
+  ASSIGN_OR_RETURN(std::unique_ptr<RunParts> run,
                    Make(surroundings, record.config, std::move(config), *std::move(model), stored, accepted));
-  RETURN_IF_ERROR(run->model_.LoadStrategyState(surroundings.store, *present));
-  RETURN_IF_ERROR(run->journal_.Reload(*present));
-  const Round* open = run->state_.under_way();
+  RETURN_IF_ERROR(run->model.LoadStrategyState(surroundings.store, *present));
+  RETURN_IF_ERROR(run->journal.Reload(*present));
+  const Round* open = run->state.under_way();
   const std::uint64_t refused = stored.open().refused_updates();
-  run->account_ = {.started_unix_ns = record.started_unix_ns,
-                   .accepted = stored.accepted_updates() + updates.size(),
-                   .refused = stored.refused_updates() + refused,
-                   .declined = stored.declined_tasks(),
-                   .epsilon = stored.epsilon(),
-                   .round_started_unix_ns = stored.open().started_unix_ns(),
-                   .round_refused = refused,
-                   .failure = stored.failure()};
-  if (open == nullptr) return run;
-  RETURN_IF_ERROR(run->sum_.AddUpAgain(FixedPointOf(open->started()), std::move(updates)));
-  return run;
+  run->account = {.started_unix_ns = record.started_unix_ns,
+                  .accepted = stored.accepted_updates() + updates.size(),
+                  .refused = stored.refused_updates() + refused,
+                  .declined = stored.declined_tasks(),
+                  .epsilon = stored.epsilon(),
+                  .round_started_unix_ns = stored.open().started_unix_ns(),
+                  .round_refused = refused,
+                  .failure = stored.failure()};
+  if (open != nullptr) {
+    RETURN_IF_ERROR(run->sum.AddUpAgain(FixedPointOf(open->started()), std::move(updates)));
+  }
+  return std::make_unique<Run>(std::move(run));
 }
 
 }  // namespace tributary::learning

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "aggregator/learning/run/run.h"
+#include "aggregator/learning/run/run_parts.h"
 
 namespace tributary::learning {
 namespace {
@@ -12,19 +12,19 @@ namespace {
 // So many nodes are named in a line; the counts are of all.
 constexpr std::size_t kNamedContributions = 1'000;
 
-std::optional<std::uint32_t> RoundToJudge(const Run& run) {
-  const RunState& state = run.state();
+std::optional<std::uint32_t> RoundToJudge(const RunParts& run) {
+  const RunState& state = run.state;
   const std::uint32_t every = state.config().evaluation.every_rounds;
-  const Journal::Line& last = run.journal().last();
-  if (!run.surroundings().judged || run.relayed() || !run.health().ok() || every == 0 || last == nullptr) {
+  const Journal::Line& last = run.journal.last();
+  if (!run.surroundings.judged || run.relayed() || !run.health.ok() || every == 0 || last == nullptr) {
     return std::nullopt;
   }
-  if (!IsCommitted(*last) || last->has_evaluation() || last->round() == run.account().unjudgeable_round) {
+  if (!IsCommitted(*last) || last->has_evaluation() || last->round() == run.account.unjudgeable_round) {
     return std::nullopt;
   }
   const RunPhase phase = state.phase();
   const bool over =
-      phase == RunPhase::kFinished || phase == RunPhase::kStopped || !run.account().failure.empty();
+      phase == RunPhase::kFinished || phase == RunPhase::kStopped || !run.account.failure.empty();
   return over || state.committed() % every == 0 ? std::optional(last->round()) : std::nullopt;
 }
 
@@ -46,16 +46,16 @@ void AddState(const RunState& state, const std::string& failure, v1::Run& run) {
 
 }  // namespace
 
-RunRecord RecordOf(const Run& run) {
-  const RunState& state = run.state();
+RunRecord RecordOf(const RunParts& run) {
+  const RunState& state = run.state;
   const RunConfig& config = state.config();
-  const RunAccount& account = run.account();
-  const Journal& journal = run.journal();
-  const runtime::Clock& clock = run.surroundings().clock;
+  const RunAccount& account = run.account;
+  const Journal& journal = run.journal;
+  const runtime::Clock& clock = run.surroundings.clock;
   RunRecord record;
   v1::Run& shown = record.run;
   shown.set_name(config.name);
-  AddState(state, run.health().ok() ? account.failure : std::string(run.health().message()), shown);
+  AddState(state, run.health.ok() ? account.failure : std::string(run.health.message()), shown);
   shown.set_strategy(config.relayed ? "relayed" : std::string(StrategyName(config.strategy.kind)));
   // A parent that keeps its schedule to itself does not tell how many.
   if (!config.relayed || config.client.schedule_steps() > 0) shown.set_rounds(config.rounds);
@@ -63,7 +63,7 @@ RunRecord RecordOf(const Run& run) {
   shown.set_joined_nodes(static_cast<std::uint32_t>(state.roster().joined()));
   shown.set_connected_nodes(static_cast<std::uint32_t>(state.roster().connected()));
   shown.set_unable_nodes(static_cast<std::uint32_t>(state.roster().unable()));
-  shown.set_accepted_updates(static_cast<std::uint32_t>(run.sum().updates().size()));
+  shown.set_accepted_updates(static_cast<std::uint32_t>(run.sum.updates().size()));
   shown.set_quorum(config.quorum);
   if (state.round() != 0) {
     shown.set_round(state.round());
@@ -76,12 +76,12 @@ RunRecord RecordOf(const Run& run) {
   shown.set_refused_updates(account.refused);
   shown.set_total_accepted_updates(account.accepted);
   shown.set_total_declined_tasks(account.declined);
-  shown.set_element_count(run.model().layout().element_count);
+  shown.set_element_count(run.model.layout().element_count);
   shown.set_model_sha256(journal.model().sha256);
   shown.set_started_unix_ns(account.started_unix_ns);
   shown.set_epsilon(account.epsilon);
   shown.set_delta(config.privacy.delta);
-  record.config = run.config_text();
+  record.config = run.config_text;
   record.model_round = journal.model().round;
   record.history_changes = journal.history_changes();
   record.last_committed = journal.last_committed();
@@ -90,11 +90,11 @@ RunRecord RecordOf(const Run& run) {
   return record;
 }
 
-void AddAccount(const Run& run, v1::Round& line) {
-  const RunAccount& account = run.account();
-  const std::vector<KeptUpdate>& updates = run.sum().updates();
+void AddAccount(const RunParts& run, v1::Round& line) {
+  const RunAccount& account = run.account;
+  const std::vector<KeptUpdate>& updates = run.sum.updates();
   line.set_started_unix_ns(account.round_started_unix_ns);
-  line.set_ended_unix_ns(run.surroundings().clock.UnixNs());
+  line.set_ended_unix_ns(run.surroundings.clock.UnixNs());
   line.set_refused(static_cast<std::uint32_t>(account.round_refused));
   double loss = 0;
   double spread = 0;

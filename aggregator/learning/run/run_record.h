@@ -10,7 +10,7 @@
 
 namespace tributary::learning {
 
-class Run;
+struct RunParts;
 
 // A copy, made by the thread that owns the run.
 struct RunRecord {
@@ -25,10 +25,10 @@ struct RunRecord {
   bool ended() const { return run.state() >= v1::RUN_STATE_FINISHED; }
 };
 
-RunRecord RecordOf(const Run& run);
+RunRecord RecordOf(const RunParts& run);
 
 // Adds to a line of the history what the round's updates and the run's account say.
-void AddAccount(const Run& run, v1::Round& line);
+void AddAccount(const RunParts& run, v1::Round& line);
 
 // The line tells of a round whose result is the run's model; it is no failure and no return to an earlier
 // model.

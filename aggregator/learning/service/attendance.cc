@@ -43,8 +43,8 @@ void Attendance::Leave(const TaskSink* sink) {
                  left.joined ? fmt::format(" in run {}", node.run()) : "",
                  1e-9 * static_cast<double>(now_ns - left.since_ns), *more);
   }
-  Hosted* hosted = left.joined ? runs_.Find(node.run()) : nullptr;
-  if (hosted != nullptr) hosted->run->Leave(node.node(), node.boot_id());
+  Run* run = left.joined ? runs_.Find(node.run()) : nullptr;
+  if (run != nullptr) run->Leave(node.node(), node.boot_id());
 }
 
 void Attendance::Drain() {
@@ -74,9 +74,7 @@ void Attendance::Refuse(const Stream& stream, absl::Status why) {
 }
 
 Run* Attendance::RunFor(const Stream& stream) {
-  if (stream.declaration.run().empty()) return runs_.Active();
-  Hosted* hosted = runs_.Find(stream.declaration.run());
-  return hosted == nullptr ? nullptr : hosted->run.get();
+  return stream.declaration.run().empty() ? runs_.Active() : runs_.Find(stream.declaration.run());
 }
 
 const Attendance::Stream* Attendance::Assign(Stream stream) {
@@ -132,7 +130,7 @@ void Attendance::AssignWaiting() {
 }
 
 void Attendance::Tell(Run& run, const ChangedNodes& changed) {
-  if (run.relayed()) TouchRoster();
+  if (run.relayed() != nullptr) TouchRoster();
   if (changed.everyone || !run.health().ok()) {
     auto each = streams_.lower_bound({run.name(), ""});
     while (each != streams_.end() && each->second.declaration.run() == run.name())
@@ -176,10 +174,9 @@ std::optional<std::int64_t> Attendance::TellParent() {
 RosterSize Attendance::CountRoster() {
   RosterSize roster;
   for (const auto& [key, stream] : streams_) {
-    const Hosted* hosted = stream.joined ? runs_.Find(stream.declaration.run()) : nullptr;
+    Run* run = stream.joined ? runs_.Find(stream.declaration.run()) : nullptr;
     const bool available =
-        hosted == nullptr ||
-        (hosted->relayed != nullptr && !hosted->run->state().CannotTrain(stream.declaration.node()));
+        run == nullptr || (run->relayed() != nullptr && !run->state().CannotTrain(stream.declaration.node()));
     if (!available || stream.declaration.sample_count() == 0) continue;
     ++roster.nodes;
     roster.sample_count += stream.declaration.sample_count();

@@ -42,11 +42,11 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const HostingOpt
 std::int64_t Coordinator::Settle() {
   SubmitArrived();
   std::int64_t next_ns = CommandThread::kNever;
-  for (Hosted* each : runs_->all()) {
-    const std::int64_t run_ns = each->run->Advance();
+  for (Run* each : runs_->all()) {
+    const std::int64_t run_ns = each->Advance();
     if (run_ns != kNoDeadline) next_ns = std::min(next_ns, run_ns);
-    if (each->relayed != nullptr) each->relayed->GiveUpIfOver();
-    Publish(*each->run);
+    if (each->relayed() != nullptr) each->relayed()->AnswerIfOver();
+    Publish(*each);
   }
   counters_.healthy = runs_->healthy();
   return std::min(next_ns, nodes_.TellParent().value_or(CommandThread::kNever));
@@ -56,7 +56,7 @@ void Coordinator::SubmitArrived() {
   // By run, in the order of arrival: what is made durable together is of one run.
   std::map<Run*, std::vector<Arrived>> by_run;
   for (Arrived& each : std::exchange(arrived_, {})) {
-    by_run[runs_->Find(each.run)->run.get()].push_back(std::move(each));
+    by_run[runs_->Find(each.run)].push_back(std::move(each));
   }
   for (auto& [run, batch] : by_run) {
     std::vector<std::unique_ptr<Upload>> uploads;
@@ -123,7 +123,7 @@ void Coordinator::Submit(std::string run, BegunUpload begun, Done<const Admissio
 
 void Coordinator::GiveUp(std::string run, BegunUpload begun, v1::SubmitRefusal reason) {
   thread_.Post([this, run = std::move(run), reason, begun = std::make_shared<BegunUpload>(std::move(begun))] {
-    runs_->Find(run)->run->Withdraw(begun->upload->header(), reason);
+    runs_->Find(run)->Withdraw(begun->upload->header(), reason);
   });
 }
 

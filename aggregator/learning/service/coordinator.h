@@ -77,7 +77,7 @@ class Coordinator {
   void StartRun(std::string config, std::string model, Done<absl::StatusOr<std::string>> done);
   // What a node or an operator changes: &Run::Pause …
   void Change(std::string run, std::function<absl::Status(Run&)> change, Done<absl::Status> done);
-  // What a parent changes (relayed_run.h).
+  // What a parent changes (relay.h).
   void Post(std::function<void(HostedRuns&, Attendance&)> command);
   // Nothing: the model cannot be judged.
   void AddEvaluation(std::string run, std::uint32_t round, std::optional<v1::Evaluation> evaluation);

@@ -6,11 +6,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "aggregator/learning/run/run_opening.h"
 #include "aggregator/store/store_folder.h"
 #include "core/parameters/flat_model.h"
 #include "core/status/macros.h"
+#include "google/protobuf/util/message_differencer.h"
 
 namespace tributary::learning {
+namespace {
+
+// Whether nodes are told the same: all that a relayed run takes from its parent.
+bool SameForNodes(const RunConfig& a, const RunConfig& b) {
+  return a.rounds == b.rounds && static_cast<float>(a.max_element) == static_cast<float>(b.max_element) &&
+         google::protobuf::util::MessageDifferencer::Equals(a.client, b.client);
+}
+
+}  // namespace
+
 HostedRuns::HostedRuns(std::unique_ptr<store::Store> store, std::unique_ptr<store::StoreReader> reader,
                        const HostingOptions& options, const runtime::Clock& clock)
     : store_(std::move(store)),
@@ -30,68 +42,85 @@ absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOption
       std::unique_ptr<HostedRuns>(new HostedRuns(std::move(store), std::move(reader), options, clock));
   ASSIGN_OR_RETURN(const std::vector<store::RunRecord> records, runs->store_->Runs());
   for (const store::RunRecord& record : records) {
-    absl::StatusOr<std::unique_ptr<Run>> run = Run::Restore(runs->surroundings_, record);
+    absl::StatusOr<std::unique_ptr<Run>> run = RestoreRun(runs->surroundings_, record);
     if (!run.ok()) {
       return absl::Status(run.status().code(), fmt::format("{}: run \"{}\": {}", options.folder, record.name,
                                                            std::string(run.status().message())));
     }
     spdlog::info("run {}: goes on after {} committed rounds", record.name, (*run)->state().committed());
-    runs->Publish(*runs->Add(*std::move(run)).run);
+    runs->Publish(runs->Add(*std::move(run)));
   }
   return runs;
 }
 
-Hosted* HostedRuns::Find(std::string_view name) {
+Run* HostedRuns::Find(std::string_view name) {
   const auto found = runs_.find(name);
-  return found == runs_.end() ? nullptr : &found->second;
+  return found == runs_.end() ? nullptr : found->second.get();
 }
 
 absl::StatusOr<Run*> HostedRuns::Get(std::string_view name) {
-  if (Hosted* found = Find(name)) return found->run.get();
+  if (Run* found = Find(name)) return found;
   return NoSuchRun(name);
 }
 
 Run* HostedRuns::Active() const {
-  for (const Hosted* each : order_) {
-    const RunPhase phase = each->run->state().phase();
+  for (Run* each : order_) {
+    const RunPhase phase = each->state().phase();
     const bool over = phase == RunPhase::kFinished || phase == RunPhase::kStopped;
-    if (!over && each->run->health().ok()) return each->run.get();
+    if (!over && each->health().ok()) return each;
   }
   return nullptr;
 }
 
 bool HostedRuns::healthy() const {
-  return std::ranges::all_of(order_, [](const Hosted* each) {
-    return each->run->health().ok() && each->run->journal().takes_updates();
-  });
+  return std::ranges::all_of(
+      order_, [](const Run* each) { return each->health().ok() && each->journal().takes_updates(); });
 }
 
 absl::StatusOr<Run*> HostedRuns::Start(const std::string& config, const std::string& model) {
   ASSIGN_OR_RETURN(const RunConfig parsed, ParseRunConfig(config, "run"));
-  if (const Hosted* present = Find(parsed.name)) {
+  if (Run* present = Find(parsed.name)) {
     absl::StatusOr<parameters::FlatModel> given = parameters::DecodeFlatModel(model);
     if (!given.ok()) return absl::InvalidArgumentError(given.status().message());
     const std::string sha =
         parameters::BytesOf(parameters::FlatIdentity(given->layout.tensors, given->values));
     const absl::StatusOr<store::ModelRecord> initial = store_->Model(parsed.name, 0);
-    if (*present->run->config_text() == config && initial.ok() && initial->sha256 == sha) {
-      return present->run.get();
+    if (*present->parts().config_text == config && initial.ok() && initial->sha256 == sha) {
+      return present;
     }
     return absl::AlreadyExistsError(
         fmt::format("there is a run \"{}\" with another configuration or model: give this one another name",
                     parsed.name));
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, Run::Start(surroundings_, config, model));
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, StartRun(surroundings_, config, model));
   spdlog::info("run {}: started, {} parameters", parsed.name, run->model().layout().element_count);
-  return Add(std::move(run)).run.get();
+  return &Add(std::move(run));
 }
 
-Hosted& HostedRuns::Add(std::unique_ptr<Run> run) {
-  Hosted& hosted = runs_[run->name()];
-  if (run->relayed()) hosted.relayed = std::make_unique<RelayedRun>(*run);
-  hosted.run = std::move(run);
-  order_.push_back(&hosted);
-  return hosted;
+absl::StatusOr<Run*> HostedRuns::StartRelayed(const RunConfig& config, std::string_view model_file,
+                                              const ParentRound& round) {
+  Run* present = Find(config.name);
+  if (present != nullptr && present->relayed() == nullptr) {
+    return absl::AlreadyExistsError(fmt::format("this aggregator has a run \"{}\" of its own", config.name));
+  }
+  if (present != nullptr && !SameForNodes(present->state().config(), config)) {
+    return absl::AlreadyExistsError(
+        fmt::format("the parent's run \"{}\" was another one before: give it another name", config.name));
+  }
+  for (Run* other : order_) {
+    if (other->relayed() != nullptr && other != present) other->relayed()->End();
+  }
+  if (present != nullptr) return present;
+  ASSIGN_OR_RETURN(std::unique_ptr<Run> run, StartRelayedRun(surroundings_, config, model_file, round));
+  spdlog::info("run {}: relayed for the parent, {} parameters", config.name,
+               run->model().layout().element_count);
+  return &Add(std::move(run));
+}
+
+Run& HostedRuns::Add(std::unique_ptr<Run> run) {
+  order_.push_back(run.get());
+  runs_[run->name()] = std::move(run);
+  return *order_.back();
 }
 
 std::optional<ChangedNodes> HostedRuns::Publish(Run& run) {
@@ -107,7 +136,7 @@ std::optional<ChangedNodes> HostedRuns::Publish(Run& run) {
       participants.push_back(known->status);
     }
   }
-  board_.Publish(RecordOf(run), std::move(participants));
+  board_.Publish(RecordOf(run.parts()), std::move(participants));
   return changed;
 }
 

@@ -12,7 +12,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "aggregator/learning/relay/relayed_run.h"
 #include "aggregator/learning/run/run.h"
 #include "aggregator/learning/service/run_board.h"
 #include "aggregator/store/store.h"
@@ -26,23 +25,18 @@ struct HostingOptions {
   bool judged = false;  // somebody calls AddEvaluation for every RunRecord::to_judge
 };
 
-struct Hosted {
-  std::unique_ptr<Run> run;
-  std::unique_ptr<RelayedRun> relayed;  // null: of this aggregator's own
-};
-
 // Owns the store, the runs in it and the board that shows them. One thread at a time.
 class HostedRuns {
  public:
-  // Opens the store and goes on with its runs. Errors: those of Store::Open and Run::Restore. The hook is for
+  // Opens the store and goes on with its runs. Errors: those of Store::Open and RestoreRun. The hook is for
   // tests.
   static absl::StatusOr<std::unique_ptr<HostedRuns>> Open(const HostingOptions& options,
                                                           const runtime::Clock& clock,
                                                           store::StoreStepHook hook);
 
-  Hosted* Find(std::string_view name);                  // null: no run of that name
-  absl::StatusOr<Run*> Get(std::string_view name);      // NotFound
-  const std::vector<Hosted*>& all() { return order_; }  // in the order of their starts
+  Run* Find(std::string_view name);                  // null: no run of that name
+  absl::StatusOr<Run*> Get(std::string_view name);   // NotFound
+  const std::vector<Run*>& all() { return order_; }  // in the order of their starts
   // The first run that can go on; null: none.
   Run* Active() const;
   // Whether the store can be written.
@@ -51,13 +45,15 @@ class HostedRuns {
   // A run of this aggregator's own; the present one, if it was started with the same. AlreadyExists: another
   // one has that name.
   absl::StatusOr<Run*> Start(const std::string& config, const std::string& model);
-  Hosted& Add(std::unique_ptr<Run> run);
+  // A parent's run, started if it is not here; others of the parent end. AlreadyExists: it has other settings
+  // here, or is a run of this aggregator's own. Errors: those of StartRelayedRun.
+  absl::StatusOr<Run*> StartRelayed(const RunConfig& config, std::string_view model_file,
+                                    const ParentRound& round);
 
   // Puts what has changed of the run on the board; the nodes that it concerns, if it has changed.
   std::optional<ChangedNodes> Publish(Run& run);
 
   store::Store& store() { return *store_; }
-  const RunSurroundings& surroundings() const { return surroundings_; }
   RunBoard& board() { return board_; }
   const RunBoard& board() const { return board_; }
 
@@ -65,10 +61,12 @@ class HostedRuns {
   HostedRuns(std::unique_ptr<store::Store> store, std::unique_ptr<store::StoreReader> reader,
              const HostingOptions& options, const runtime::Clock& clock);
 
+  Run& Add(std::unique_ptr<Run> run);
+
   const std::unique_ptr<store::Store> store_;
   const RunSurroundings surroundings_;
-  std::map<std::string, Hosted, std::less<>> runs_;
-  std::vector<Hosted*> order_;
+  std::map<std::string, std::unique_ptr<Run>, std::less<>> runs_;
+  std::vector<Run*> order_;
   RunBoard board_;
 };
 

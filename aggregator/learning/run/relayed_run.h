@@ -9,12 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "aggregator/learning/run/run.h"
+#include "aggregator/learning/run/round_course.h"
+#include "aggregator/learning/run/run_parts.h"
 #include "tributary/v1/federation.pb.h"
 
 namespace tributary::learning {
-
-class Coordinator;
 
 struct PartialSum {
   std::vector<std::int32_t> words;  // in the parent's fixed point, one per parameter
@@ -23,10 +22,10 @@ struct PartialSum {
   v1::UpdateHeader header;
 };
 
-// What a node of its own notices is a run like any other, with the parent's name, round numbers and models.
-// Its rounds begin and end with the parent's; what its nodes send is admitted, stored and added up as in a
-// run of its own, so that it survives a crash. When a round has closed, its sum is handed to whoever asked
-// for the round.
+// What a parent asks of a run. To a node it is a run like any other, with the parent's name, round numbers
+// and models. Its rounds begin and end with the parent's; what its nodes send is admitted, stored and added
+// up as in a run of its own, so that it survives a crash. When a round has closed, its sum is handed to
+// whoever asked for the round.
 //
 // Only the round's model is kept, and only on the disk. One thread at a time.
 class RelayedRun {
@@ -34,17 +33,17 @@ class RelayedRun {
   // Called once: with the sum when the round has closed, or with why there is none.
   using SumDone = std::function<void(absl::StatusOr<PartialSum>)>;
 
-  // The run outlives it.
-  explicit RelayedRun(Run& run) : run_(run) {
-    run_.SetSink([this] { OnRoundClosed(); });
-  }
-  ~RelayedRun() { run_.SetSink(nullptr); }
-  RelayedRun(const RelayedRun&) = delete;
-  RelayedRun& operator=(const RelayedRun&) = delete;
+  // Both outlive it.
+  RelayedRun(RunParts& run, RoundCourse& rounds) : run_(run), rounds_(rounds) {}
 
-  // The parent asks for this round, perhaps again. Errors: those of Run::BeginParentRound; `done` is then not
-  // called.
+  // The parent asks for this round, perhaps again; `model_file` may be empty if the present model is the
+  // round's. Errors: InvalidArgument for a model that is not the one that the round names, or has another
+  // schema; those of RunState::Begin; the run's health. `done` is then not called.
   absl::Status BeginRound(const ParentRound& round, std::string_view model_file, SumDone done);
+
+  // To be called after each Run::Advance: gives the closed round's sum to who waits for it, or why it will
+  // not come. After a restart nobody waits until the parent asks again.
+  void AnswerIfOver();
 
   // The round's sum afresh, without what these nodes have a part in: the parent counts them elsewhere. An
   // update that is itself a sum is left out as a whole. Errors: FailedPrecondition unless that round has
@@ -54,27 +53,17 @@ class RelayedRun {
   // The parent has taken the sum, or it has not and the round's updates are void here too. Without effect on
   // another round.
   void EndRound(std::uint32_t round, const absl::Status& outcome);
-
-  // To be called after each Run::Advance: who waits for a sum that will not come is told so.
-  void GiveUpIfOver();
+  // The parent's run has ended: the nodes are told.
+  void End();
 
  private:
-  void OnRoundClosed();
-  absl::StatusOr<PartialSum> Sum();
+  absl::Status Begin(const ParentRound& round, std::string_view model_file);
+  absl::StatusOr<PartialSum> Outcome() const;
+  absl::StatusOr<PartialSum> Sum() const;
 
-  Run& run_;
+  RunParts& run_;
+  RoundCourse& rounds_;
   SumDone done_;  // of the round that the parent asks for
 };
-
-// The following may be called from any thread and return at once; what they are given is called on the
-// coordinator's thread and returns at once.
-
-// The parent asks for a round of a run (Run::StartRelayed, RelayedRun::BeginRound); another relayed run ends.
-// `done` is called once, with the sum or why there is none.
-void BeginRelayed(Coordinator& coordinator, RunConfig config, ParentRound round, std::string model_file,
-                  RelayedRun::SumDone done);
-// Without effect on a run that is this aggregator's own. `missing` is called if there is no such relayed run.
-void OnRelayed(Coordinator& coordinator, std::string run, std::function<void(RelayedRun&, Run&)> act,
-               std::function<void()> missing = {});
 
 }  // namespace tributary::learning

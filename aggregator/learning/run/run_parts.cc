@@ -1,0 +1,50 @@
+#include "aggregator/learning/run/run_parts.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace tributary::learning {
+
+RunParts::RunParts(const RunSurroundings& around, std::string_view config, RunState rules, RunModel present)
+    : surroundings(around),
+      config_text(std::make_shared<const std::string>(config)),
+      state(std::move(rules)),
+      model(std::move(present)),
+      sum(around.store, model.layout().element_count, model.strategy().needs_every_update(),
+          state.config().client.clip_norm()),
+      journal(around, name()) {}
+
+v1::StoredRun RunParts::Stored() const {
+  v1::StoredRun stored = state.Snapshot();
+  const bool open = stored.has_open();
+  stored.set_failure(account.failure);
+  stored.set_relayed(relayed());
+  stored.set_accepted_updates(account.accepted - (open ? sum.updates().size() : 0));
+  stored.set_refused_updates(account.refused - (open ? account.round_refused : 0));
+  stored.set_declined_tasks(account.declined);
+  stored.set_epsilon(account.epsilon);
+  if (!open) return stored;
+  stored.mutable_open()->set_started_unix_ns(account.round_started_unix_ns);
+  stored.mutable_open()->set_refused_updates(account.round_refused);
+  return stored;
+}
+
+bool RunParts::Healthy(absl::Status status) {
+  if (status.ok()) return true;
+  spdlog::error("run {} stops until a restart, nothing is overwritten: {}", name(),
+                std::string(status.message()));
+  health = absl::UnavailableError(
+      fmt::format("run \"{}\" has stopped until a restart: {}", name(), std::string(status.message())));
+  account.changed = true;
+  return false;
+}
+
+void RunParts::CountRefusal() {
+  ++account.round_refused;
+  ++account.refused;
+  account.changed = true;
+}
+
+}  // namespace tributary::learning
