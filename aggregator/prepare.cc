@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "aggregator/store/store.h"
-#include "aggregator/store/store_folder.h"
 #include "core/config/tls.h"
 #include "core/nn/encoder/training_limits.h"
 #include "core/status/macros.h"
@@ -54,6 +53,7 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
   PreparedAggregator prepared;
   prepared.config = ReadAggregatorConfig(file);
   const AggregatorConfig& config = prepared.config;
+  absl::Status damage;
   if (config.tls) {
     std::string_view reports_as, learns_as;
     if (config.parent) reports_as = config.parent->node;
@@ -62,7 +62,11 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
                                       {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
   }
   if (config.federation && !config.federation->store.empty()) {
-    if (absl::Status status = store::CheckStoreFolder(config.federation->store); !status.ok()) {
+    const absl::Status status = store::Store::Check(config.federation->store);
+    // A damaged store is no fault of the configuration.
+    if (absl::IsDataLoss(status)) {
+      damage = status;
+    } else if (!status.ok()) {
       file.Fault("federation.store", std::string(status.message()));
     }
   }
@@ -70,6 +74,7 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
     prepared.evaluation = PrepareEvaluation(file, *config.federation->evaluation);
   }
   RETURN_IF_ERROR(file.Finish());
+  RETURN_IF_ERROR(damage);
   return prepared;
 }
 

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
+
+#include "absl/strings/str_replace.h"
 
 namespace tributary::store {
 namespace {
@@ -82,10 +86,29 @@ absl::StatusOr<Database> Database::Open(const std::string& path) {
   ASSIGN_OR_RETURN(Database database, Connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   RETURN_IF_ERROR(
       database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
+  RETURN_IF_ERROR(database.CheckPages());
+  return database;
+}
+
+absl::StatusOr<Database> Database::OpenToCheck(const std::string& path) {
+  std::string named = path;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path + "-wal", ignored)) {
+    // Else SQLite creates a log and an index of it, and leaves them.
+    const std::string whole = std::filesystem::absolute(path, ignored).string();
+    named = fmt::format("file://{}?immutable=1",
+                        absl::StrReplaceAll(whole, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}}));
+  }
+  ASSIGN_OR_RETURN(Database database, Connect(named, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+  RETURN_IF_ERROR(database.CheckPages());
+  return database;
+}
+
+absl::Status Database::CheckPages() {
   const auto text = [](const Row& row) { return row.Bytes(0); };
-  ASSIGN_OR_RETURN(const std::vector<std::string> findings, database.Query(text, "PRAGMA quick_check(1)"));
-  if (findings.size() == 1 && findings[0] == "ok") return database;
-  return absl::DataLossError(fmt::format("{}: is damaged: {}", FileOf(database.database_.get()),
+  ASSIGN_OR_RETURN(const std::vector<std::string> findings, Query(text, "PRAGMA quick_check(1)"));
+  if (findings.size() == 1 && findings[0] == "ok") return absl::OkStatus();
+  return absl::DataLossError(fmt::format("{}: is damaged: {}", FileOf(database_.get()),
                                          findings.empty() ? std::string() : findings[0]));
 }
 

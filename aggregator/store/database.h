@@ -54,6 +54,8 @@ class Database {
   static absl::StatusOr<Database> Open(const std::string& path);
   // Opens a second connection to an open file; it reads while the first one writes.
   static absl::StatusOr<Database> OpenToRead(const std::string& path);
+  // Checks the whole file as Open does, and neither changes nor adds a file.
+  static absl::StatusOr<Database> OpenToCheck(const std::string& path);
 
   // Runs a statement with these parameters, or several without any.
   template <typename... Values>
@@ -86,6 +88,7 @@ class Database {
   };
   explicit Database(std::unique_ptr<sqlite3, Close> database) : database_(std::move(database)) {}
   static absl::StatusOr<Database> Connect(const std::string& path, int flags);
+  absl::Status CheckPages();
   absl::Status Run(std::string_view sql, const std::vector<Value>& values,
                    const std::function<void(const Row&)>& read);
 

@@ -32,6 +32,23 @@ bool IsLeftByACrash(std::string_view folder, std::string_view name) {
   return folder == kSubmissions && std::ranges::all_of(name, absl::ascii_isdigit);
 }
 
+// The files that the database names. DataLoss: one is missing or of another size.
+absl::StatusOr<std::set<std::string>> NamedFiles(const std::string& folder, Database& database) {
+  ASSIGN_OR_RETURN(
+      const std::vector<FileFacts> named,
+      database.Query(ReadPart,
+                     "SELECT file, bytes, crc32c, 0 FROM model UNION ALL "
+                     "SELECT file, bytes, crc32c, offset FROM submission UNION ALL "
+                     "SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''"));
+  std::set<std::string> known;
+  for (const FileFacts& file : named) {
+    // Checks sizes here; contents are checked when they are read.
+    RETURN_IF_ERROR(CheckedReader::Open(folder, file).status());
+    known.insert(file.name);
+  }
+  return known;
+}
+
 }  // namespace
 
 Store::Store(std::string folder, Descriptor lock, Database database, StoreStepHook hook)
@@ -43,26 +60,27 @@ Store::Store(std::string folder, Descriptor lock, Database database, StoreStepHo
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& folder, StoreStepHook hook) {
   ASSIGN_OR_RETURN(Descriptor lock, TakeStoreFolder(folder));
   ASSIGN_OR_RETURN(Database database, Database::Open(fmt::format("{}/{}", folder, kDatabase)));
+  ASSIGN_OR_RETURN(const bool has_tables, HasTables(database));
+  if (!has_tables) {
+    RETURN_IF_ERROR(CheckNewStore(folder));
+    RETURN_IF_ERROR(CreateTables(database));
+  }
   auto store =
       std::unique_ptr<Store>(new Store(folder, std::move(lock), std::move(database), std::move(hook)));
-  RETURN_IF_ERROR(PrepareTables(store->database_));
   RETURN_IF_ERROR(store->CheckFiles());
   return store;
 }
 
+absl::Status Store::Check(const std::string& folder) {
+  RETURN_IF_ERROR(CheckStoreFolder(folder));
+  if (!HasDatabase(folder)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(Database database, Database::OpenToCheck(fmt::format("{}/{}", folder, kDatabase)));
+  ASSIGN_OR_RETURN(const bool has_tables, HasTables(database));
+  return has_tables ? NamedFiles(folder, database).status() : CheckNewStore(folder);
+}
+
 absl::Status Store::CheckFiles() {
-  ASSIGN_OR_RETURN(
-      const std::vector<FileFacts> named,
-      database_.Query(ReadPart,
-                      "SELECT file, bytes, crc32c, 0 FROM model UNION ALL "
-                      "SELECT file, bytes, crc32c, offset FROM submission UNION ALL "
-                      "SELECT state_file, state_bytes, state_crc32c, 0 FROM model WHERE state_file <> ''"));
-  std::set<std::string> known;
-  for (const FileFacts& file : named) {
-    // Checks sizes here; contents are checked when they are read.
-    RETURN_IF_ERROR(Read(file).status());
-    known.insert(file.name);
-  }
+  ASSIGN_OR_RETURN(const std::set<std::string> known, NamedFiles(folder_, database_));
   for (const std::string_view folder : {kModels, kSubmissions}) {
     std::error_code error;
     for (const auto& entry :

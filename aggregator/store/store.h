@@ -40,6 +40,9 @@ class Store {
   // database is damaged or a file is missing; nothing is changed then.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& folder, StoreStepHook hook = {});
 
+  // What Open would say, without a change to the folder; it may be in use.
+  static absl::Status Check(const std::string& folder);
+
   // In the order of their start.
   absl::StatusOr<std::vector<RunRecord>> Runs();
   // Adds a run with its initial model's file. AlreadyExists: a run of that name.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
 
@@ -24,34 +25,21 @@ absl::Status MakeFolder(const std::string& path) {
   return absl::InvalidArgumentError(path + ": is a file, expected a folder");
 }
 
-// Whether an entry may stand in a folder that has no database: what an interrupted Open leaves, and what a
-// file system puts into its root.
+// Whether an entry may stand in a folder whose database is missing or empty: what an interrupted Open leaves,
+// and what a file system puts into its root.
 bool MayStandBeside(const std::filesystem::directory_entry& entry) {
   std::error_code ignored;
   const std::string name = entry.path().filename().string();
   if (name == kModels || name == kSubmissions) return std::filesystem::is_empty(entry.path(), ignored);
+  if (name.starts_with(kDatabase)) {
+    const std::string_view ending = std::string_view(name).substr(kDatabase.size());
+    return ending.empty() || ending == "-journal" || ending == "-wal" || ending == "-shm";
+  }
   return name == "lock" || name == "lost+found";
 }
 
-// A folder is a store if it has the database. Without one it must be empty: other people's files are not
-// ours, and a store that has lost its database is not an empty store.
 absl::Status CheckContents(const std::string& folder) {
-  std::error_code error;
-  if (std::filesystem::exists(fmt::format("{}/{}", folder, kDatabase), error)) return absl::OkStatus();
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (MayStandBeside(entry)) continue;
-    const std::string name = entry.path().filename().string();
-    if (name == kModels || name == kSubmissions) {
-      return absl::FailedPreconditionError(fmt::format(
-          "{}: has files in {} but no {}; nothing was changed. Restore the database, or name an empty folder",
-          folder, name, kDatabase));
-    }
-    return absl::FailedPreconditionError(fmt::format(
-        "{}: is not empty ({}) and is no store; nothing was changed. Name an empty folder, or one that does "
-        "not exist",
-        folder, name));
-  }
-  return error ? absl::UnavailableError(fmt::format("{}: {}", folder, error.message())) : absl::OkStatus();
+  return HasDatabase(folder) ? absl::OkStatus() : CheckNewStore(folder);
 }
 
 absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
@@ -75,6 +63,31 @@ absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
 }
 
 }  // namespace
+
+bool HasDatabase(const std::string& folder) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(fmt::format("{}/{}", folder, kDatabase), error);
+  return !error && bytes > 0;
+}
+
+absl::Status CheckNewStore(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (MayStandBeside(entry)) continue;
+    const std::string name = entry.path().filename().string();
+    if (name == kModels || name == kSubmissions) {
+      return absl::FailedPreconditionError(
+          fmt::format("{}: has files in {} but {} is missing or empty; nothing was changed. Restore the "
+                      "database, or name an empty folder",
+                      folder, name, kDatabase));
+    }
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: is not empty ({}) and is no store; nothing was changed. Name an empty folder, or one that does "
+        "not exist",
+        folder, name));
+  }
+  return error ? absl::UnavailableError(fmt::format("{}: {}", folder, error.message())) : absl::OkStatus();
+}
 
 absl::StatusOr<Descriptor> TakeStoreFolder(const std::string& folder) {
   RETURN_IF_ERROR(MakeFolder(folder));

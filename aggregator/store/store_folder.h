@@ -15,9 +15,16 @@ inline constexpr std::string_view kModels = "models";            // a folder
 inline constexpr std::string_view kSubmissions = "submissions";  // a folder
 inline constexpr std::string_view kOrphaned = "orphaned";        // a folder: what the database does not name
 
+// Whether it has a database that is not an empty file.
+bool HasDatabase(const std::string& folder);
+
+// A store whose database is missing or empty must be new: other people's files are not ours, and a store that
+// has lost its database is not an empty store. FailedPrecondition: the folder has files.
+absl::Status CheckNewStore(const std::string& folder);
+
 // Checks the folder for Store::Open without changing anything: it can be written to, or created. Errors begin
 // with the folder: NotFound, PermissionDenied; InvalidArgument where a file is in the way; FailedPrecondition
-// where the folder has no database and is not empty.
+// as CheckNewStore.
 absl::Status CheckStoreFolder(const std::string& folder);
 
 // Creates what is missing of the folders, for this user only, and locks the store for this process until the

@@ -35,7 +35,7 @@ class StoreFolderTest : public ::testing::Test {
   }
   // The check before a start and the start itself say the same.
   std::string Refusal() {
-    const absl::Status check = CheckStoreFolder(folder_), open = Store::Open(folder_).status();
+    const absl::Status check = Store::Check(folder_), open = Store::Open(folder_).status();
     EXPECT_EQ(check, open);
     EXPECT_EQ(open.code(), absl::StatusCode::kFailedPrecondition);
     return std::string(open.message());
@@ -69,8 +69,24 @@ TEST_F(StoreFolderTest, DoesNotTakeAStoreThatHasLostItsDatabaseForAnEmptyOne) {
   Orphans();
   Put("models/letters.3.safetensors");
   fs::remove(folder_ + "/tributary.db");
-  EXPECT_THAT(Refusal(), HasSubstr("has files in models but no tributary.db"));
+  EXPECT_THAT(Refusal(), HasSubstr("has files in models but tributary.db is missing or empty"));
   EXPECT_EQ(Read("models/letters.3.safetensors"), "precious");
+}
+
+TEST_F(StoreFolderTest, DoesNotTakeAStoreWithAnEmptyDatabaseForANewOne) {
+  for (const bool has_pages : {false, true}) {
+    fs::remove(folder_ + "/tributary.db");
+    if (has_pages) {
+      ASSERT_TRUE(Database::Open(folder_ + "/tributary.db").ok());
+    } else {
+      Put("tributary.db", "");
+    }
+    Put("models/letters.3.safetensors");
+    Put("submissions/17");
+    EXPECT_THAT(Refusal(), HasSubstr("tributary.db is missing or empty"));
+    EXPECT_EQ(Read("models/letters.3.safetensors"), "precious");
+    EXPECT_EQ(Read("submissions/17"), "precious");
+  }
 }
 
 TEST_F(StoreFolderTest, TakesAFolderWhoseFirstStartWasCutShort) {
@@ -102,7 +118,27 @@ TEST_F(StoreFolderTest, RemovesWhatACrashLeft) {
 
 TEST_F(StoreFolderTest, LeavesADatabaseOfAnotherProgram) {
   ASSERT_TRUE(Database::Open(folder_ + "/tributary.db")->Execute("CREATE TABLE theirs (a)").ok());
-  EXPECT_THAT(std::string(Store::Open(folder_).status().message()), HasSubstr("no store's"));
+  EXPECT_THAT(Refusal(), HasSubstr("no store's"));
+}
+
+TEST_F(StoreFolderTest, TheCheckFindsTheDamageThatAStartFinds) {
+  Orphans();
+  ASSERT_TRUE(
+      Database::Open(folder_ + "/tributary.db")->Execute("UPDATE schema_version SET version = 99").ok());
+  EXPECT_THAT(Refusal(), HasSubstr("format 99"));
+  Put("tributary.db", std::string(8192, 'x'));
+  EXPECT_TRUE(absl::IsDataLoss(Store::Check(folder_)));
+  EXPECT_EQ(Store::Check(folder_), Store::Open(folder_).status());
+}
+
+TEST_F(StoreFolderTest, TheCheckAddsNoFileAndReadsAStoreInUse) {
+  Orphans();
+  fs::remove_all(folder_ + "/lock");
+  EXPECT_TRUE(Store::Check(folder_).ok());
+  EXPECT_FALSE(fs::exists(folder_ + "/tributary.db-wal"));
+  EXPECT_FALSE(fs::exists(folder_ + "/lock"));
+  const auto open = Store::Open(folder_);
+  EXPECT_TRUE(Store::Check(folder_).ok()) << Store::Check(folder_);
 }
 
 }  // namespace

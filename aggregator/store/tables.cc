@@ -41,26 +41,26 @@ absl::StatusOr<std::int64_t> FirstNumber(Database& database, std::string_view sq
   return numbers.empty() ? 0 : numbers.front();
 }
 
-absl::Status CreateOrCheck(Database& database) {
+}  // namespace
+
+absl::StatusOr<bool> HasTables(Database& database) {
   ASSIGN_OR_RETURN(const std::int64_t tables,
                    FirstNumber(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'"));
   if (tables == 0) {
     ASSIGN_OR_RETURN(const std::int64_t others, FirstNumber(database, "SELECT count(*) FROM sqlite_schema"));
     if (others != 0) return absl::FailedPreconditionError("the database is no store's; nothing was changed");
-    return database.Execute(kTables);
+    return false;
   }
   ASSIGN_OR_RETURN(const std::int64_t version, FirstNumber(database, "SELECT version FROM schema_version"));
-  if (version == kVersion) return absl::OkStatus();
+  if (version == kVersion) return true;
   return absl::FailedPreconditionError(fmt::format(
       "the store has format {}, this program keeps format {}; nothing was changed. Start the release "
       "that wrote it, or move the folder away to begin with an empty store",
       version, kVersion));
 }
 
-}  // namespace
-
-absl::Status PrepareTables(Database& database) {
-  return database.Transact([&database] { return CreateOrCheck(database); });
+absl::Status CreateTables(Database& database) {
+  return database.Transact([&database] { return database.Execute(kTables); });
 }
 
 FileFacts ReadFacts(const Row& row, int column) {

@@ -4,13 +4,16 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/records.h"
 
 namespace tributary::store {
 
-// Creates the tables in an empty database. FailedPrecondition: a newer version of this program has made them.
-absl::Status PrepareTables(Database& database);
+// False: the database is empty. FailedPrecondition: the tables are another program's, or of another format.
+absl::StatusOr<bool> HasTables(Database& database);
+// In an empty database.
+absl::Status CreateTables(Database& database);
 
 // From three columns: file, bytes, crc32c.
 FileFacts ReadFacts(const Row& row, int column);
