@@ -210,14 +210,16 @@ void FederationClient::Participate(std::stop_token stop) {
   std::int64_t next_log_ns = 0;
   while (!stop.stop_requested()) {
     bool answered = false;
+    const std::int64_t began_ns = clock_.SteadyNs();
     const Declaration declaration = Declared();
     const absl::Status status = ReadTasks(stop, declaration, answered);
     if (stop.stop_requested()) return;
-    if (answered) reconnect.Recovered();
-    if (declaration.replaced.stop_requested()) continue;
     const std::int64_t now_ns = clock_.SteadyNs();
     const bool ended = absl::IsNotFound(status) && answered;
-    if (!ended && (state() == v1::PARENT_STATE_PARTICIPATING || now_ns >= next_log_ns)) {
+    if (ended) reconnect.Recovered();
+    if (answered) reconnect.Lasted(now_ns - began_ns);
+    if (declaration.replaced.stop_requested()) continue;
+    if (!ended && now_ns >= next_log_ns) {
       spdlog::warn("no tasks from {} for {}: {}; retrying", options_.aggregator, options_.node,
                    status.ToString());
       next_log_ns = now_ns + kRepeatLogNs;

@@ -71,10 +71,11 @@ absl::Status WatchSlots(const std::shared_ptr<grpc::Channel>& channel, const Wat
   bool ever_connected = false;
   while (!stop.stop_requested()) {
     bool connected = false;
+    const std::int64_t began_ns = clock.SteadyNs();
     const absl::Status status = ReadStream(*stub, options, stop, on_slot, connected);
     if (stop.stop_requested()) break;
     if (!Reconnect::MayPass(status)) return status;
-    if (connected) reconnect.Recovered();
+    if (connected) reconnect.Lasted(clock.SteadyNs() - began_ns);
     ever_connected = ever_connected || connected;
     if (!ever_connected && clock.SteadyNs() >= give_up_ns) return status;
     if (connected) on_lost(status);

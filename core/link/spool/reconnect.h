@@ -41,13 +41,19 @@ class Reconnect {
   // Whether the peer refuses this caller.
   static bool IsRefusal(const absl::Status& error);
 
-  // Call when a stream has worked: the next delays are the first ones again.
+  // Call when a call or stream has worked: the next delays are the first ones again.
   void Recovered();
+  // After a stream that was answered and lasted this long. A short one counts as a failed attempt: a peer
+  // that answers and hangs up would else be called without a pause.
+  void Lasted(std::int64_t ns) {
+    if (ns >= kGoodStreamNs) Recovered();
+  }
 
   // How long to wait after a stream that ended with this error.
   std::int64_t DelayNs(const absl::Status& error);
 
  private:
+  static constexpr std::int64_t kGoodStreamNs = 2'000'000'000;
   static constexpr Backoff::Limits kLostLink{20'000'000, 400'000'000};
   static constexpr Backoff::Limits kRefused{1'000'000'000, 30'000'000'000};
 
