@@ -12,6 +12,20 @@ bool Says(std::string_view message, std::string_view words) {
   return message.find(words) != std::string_view::npos;
 }
 
+// At most 4 kB in gRPC's percent-encoding, with an ellipsis if something was cut off.
+std::string Shortened(std::string text) {
+  constexpr std::size_t kMaxBytes = 4096;
+  std::size_t sent = 0, character = 0, end = 0;  // `character`: where the present one begins
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xc0) != 0x80) character = i;
+    if (sent + 9 <= kMaxBytes) end = character;  // an ellipsis has three bytes, each sent as three
+    sent += byte < 0x20 || byte > 0x7e || byte == '%' ? 3 : 1;
+  }
+  if (sent > kMaxBytes) text.replace(end, std::string::npos, "…");
+  return text;
+}
+
 }  // namespace
 
 std::string PeerText(const std::string& text) {
@@ -50,7 +64,7 @@ absl::Status StreamEnd(const grpc::Status& status) {
 }
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), Shortened(std::string(status.message())));
 }
 
 std::optional<std::string> PeerCertificateName(const grpc::AuthContext& context) {

@@ -25,7 +25,7 @@ absl::Status StreamEnd(const grpc::Status& status);
 // How to mend a failed TLS handshake, if gRPC's message tells of one in OpenSSL's words; else empty.
 std::string HandshakeAdvice(std::string_view grpc_message);
 
-// The status for a peer, with the same code.
+// The status for a peer, with the same code. The message is cut to 4 kB: a client takes 8 kB of metadata.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // The common name of the peer's certificate; nothing where TLS is off.

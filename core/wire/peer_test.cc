@@ -39,5 +39,23 @@ TEST(PeerStatusTest, KeepsCodeAndOtherWords) {
   EXPECT_EQ(status, absl::NotFoundError("no \\x1b site"));
 }
 
+TEST(ToGrpcStatusTest, CutsALongMessageBetweenCharacters) {
+  for (const std::string prefix : {"", "a", "aa", "aaa"}) {
+    std::string text = prefix;
+    while (text.size() < 3'000) text += "ä";  // sent as six bytes each
+    const std::string sent = ToGrpcStatus(absl::InvalidArgumentError(text)).error_message();
+    EXPECT_THAT(sent, ::testing::EndsWith("ä…"));
+    EXPECT_THAT(sent.size(), ::testing::AllOf(::testing::Gt(1350u), ::testing::Le(1370u)));
+    EXPECT_EQ(sent.substr(0, sent.size() - 3), text.substr(0, sent.size() - 3));
+  }
+}
+
+TEST(ToGrpcStatusTest, KeepsAMessageOfFourKilobytes) {
+  const std::string fits(4096, 'x');
+  EXPECT_EQ(ToGrpcStatus(absl::InvalidArgumentError(fits)).error_message(), fits);
+  EXPECT_EQ(ToGrpcStatus(absl::InvalidArgumentError(fits + "x")).error_message(),
+            std::string(4087, 'x') + "…");
+}
+
 }  // namespace
 }  // namespace tributary::wire
