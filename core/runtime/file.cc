@@ -37,12 +37,17 @@ absl::Status Write(const std::string& to, bool create, std::string_view content,
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Pipes of the shell stand in /dev: standard input, and what a process substitution names.
+  const bool device = path.starts_with("/dev/");
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | (device ? 0 : O_NONBLOCK)));
   if (!file.open()) return FromErrno(errno, "open", path);
   struct stat about {};
   if (fstat(file.get(), &about) != 0) return FromErrno(errno, "read", path);
   if (S_ISDIR(about.st_mode)) {
     return absl::FailedPreconditionError(path + ": is a directory, expected a file");
+  }
+  if (!device && !S_ISREG(about.st_mode)) {
+    return absl::FailedPreconditionError(path + ": is a pipe or a device, expected a file");
   }
   std::string content;
   if (S_ISREG(about.st_mode)) content.reserve(std::min(static_cast<std::size_t>(about.st_size), max_bytes));

@@ -11,7 +11,8 @@
 namespace tributary::runtime {
 
 // Errors name the path: NotFound, PermissionDenied, FailedPrecondition for a directory, ResourceExhausted for
-// more than `max_bytes`, Unavailable for a read that fails.
+// more than `max_bytes`, Unavailable for a read that fails. FailedPrecondition also for a pipe or a device
+// outside /dev: nobody may ever write into a named pipe.
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_bytes = std::size_t{1} << 30);
 
 // Replaces the file as a whole: writes beside it, syncs, renames. After a crash the file has the old or the

@@ -73,6 +73,20 @@ TEST_F(FileTest, WritesIntoAPipeInsteadOfReplacingIt) {
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
+TEST_F(FileTest, DoesNotWaitForTheWriterOfANamedPipe) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(ReadFile(Path("pipe")).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(FileTest, ReadsAPipeOfTheShell) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "text", 4), 4);
+  close(ends[1]);
+  EXPECT_EQ(*ReadFile("/dev/fd/" + std::to_string(ends[0])), "text");
+  close(ends[0]);
+}
+
 TEST_F(FileTest, ReplacesWhatALinkLeadsToAndKeepsTheLink) {
   ASSERT_TRUE(WriteFileAtomically(Path("target"), "old").ok());
   std::filesystem::create_symlink("target", Path("link"));
