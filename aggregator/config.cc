@@ -84,7 +84,9 @@ SiteSettings ReadSite(const config::ConfigSection& section) {
   }
   section.Read("max_subjects", fusion.max_subjects, {1, 4096}, "in one frame; a frame with more is refused");
   fusion.slot = ReadSlot(section);
-  ReadLimit(section, "max_age_s", fusion.max_age_ns, "older frames are refused; 0: no limit");
+  ReadLimit(
+      section, "max_age_s", fusion.max_age_ns,
+      "older frames are refused, also those that a node kept while the aggregator was away; 0: no limit");
   ReadLimit(section, "max_lead_s", fusion.max_lead_ns,
             "frames further in the future are refused; 0: no limit");
   fusion.window_slots = fusion::DefaultWindowSlots(fusion);

@@ -115,7 +115,7 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     site.set_model_sha256(config.sites[i].model_sha256);
   }
   RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
-  spdlog::info("configuration reloaded");
+  spdlog::info("reload: log level {}, tuning and models of {} sites", config.log_level, config.sites.size());
   return absl::OkStatus();
 }
 

@@ -55,7 +55,7 @@ absl::Status Reload(Daemon& daemon, const config::ConfigFile& started) {
   RETURN_IF_ERROR(file.Finish());
   RETURN_IF_ERROR(daemon.Reload(config));
   const std::vector<std::string> keys = started.NeedRestart(file);
-  if (!keys.empty()) spdlog::warn("{} change with a restart only", fmt::join(keys, ", "));
+  if (!keys.empty()) spdlog::warn("reload: restart to apply {}", fmt::join(keys, ", "));
   return absl::OkStatus();
 }
 

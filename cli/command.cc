@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "cli/failure.h"
+#include "core/runtime/address.h"
 #include "core/runtime/command_line.h"
 #include "core/runtime/process.h"
 
@@ -101,7 +102,11 @@ void Command::Flag(const std::string& name, bool& value, const std::string& help
 void Command::Json(bool& value, const std::string& help) { Flag("--json", value, help); }
 
 void Command::Connection(ConnectionArguments& arguments, const std::string& help) {
-  Text("--aggregator", arguments.aggregator, "HOST:PORT", help)->envname("TRIBUTARY_AGGREGATOR");
+  Text("--aggregator", arguments.aggregator, "HOST:PORT", help)
+      ->envname("TRIBUTARY_AGGREGATOR")
+      ->check([](const std::string& address) {
+        return std::string(runtime::CheckAddress(address, runtime::AddressUse::kDial).message());
+      });
   Text("--certificate", arguments.tls.certificate, "FILE", "Certificate of this client, for mutual TLS")
       ->envname("TRIBUTARY_CERTIFICATE");
   Text("--key", arguments.tls.key, "FILE", "Private key of that certificate")->envname("TRIBUTARY_KEY");

@@ -83,7 +83,8 @@ NodeConfig ReadNodeConfig(const config::ConfigFile& file) {
       "give certificate, key and ca in [tls], or say insecure = true in [uplink]"};
   config::CheckAddressKey(uplink, "aggregator", config.aggregator, runtime::AddressUse::kDial, reach);
   uplink.Read("spool_frames", config.spool.frames, {1, 1 << 24},
-              "frames kept while the aggregator is away; a full spool drops the oldest and counts it");
+              "frames kept while the aggregator is away; a full spool drops the oldest and counts it. The "
+              "site refuses frames older than its max_age_s");
   uplink.Read("spool_bytes", config.spool.bytes, {4096, 1LL << 40}, "the same limit in bytes");
   uplink.Read("frames_per_message", config.frames_per_message, {1, 256},
               "4 cut the aggregator's CPU time by 3 for 2 ms of latency");

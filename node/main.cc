@@ -53,7 +53,7 @@ absl::Status Reload(const config::ConfigFile& started) {
   RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
   spdlog::info("reload: log level {}", config.log_level);
   const std::vector<std::string> keys = started.NeedRestart(file);
-  if (!keys.empty()) spdlog::warn("{} change with a restart only", fmt::join(keys, ", "));
+  if (!keys.empty()) spdlog::warn("reload: restart to apply {}", fmt::join(keys, ", "));
   return absl::OkStatus();
 }
 

@@ -107,7 +107,7 @@ http::HttpAnswer Events(const SiteTable& sites, const http::HttpRequest& request
   double rate_hz = kDefaultEventRateHz;
   const std::string rate = Query(request, "rate_hz");
   if (!rate.empty() &&
-      (!absl::SimpleAtod(rate, &rate_hz) || !(rate_hz > 0.01 && rate_hz <= kMaxEventRateHz))) {
+      (!absl::SimpleAtod(rate, &rate_hz) || !(rate_hz >= 0.01 && rate_hz <= kMaxEventRateHz))) {
     return http::HttpProblem(400, "rate_hz: expected a number from 0.01 to 50");
   }
   http::HttpEventStream stream;
@@ -128,18 +128,23 @@ void AddApiRoutes(http::HttpServer& server, const AggregatorState& state, const 
     return http::HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics.Text()};
   });
   server.Route("/healthz", [](const http::HttpRequest&) { return http::HttpResponse{.body = "ok\n"}; });
-  server.Route("/readyz", [&state](const http::HttpRequest& request) {
-    return AnswerReadiness(state, Query(request, "site"));
-  });
+  server.Route(
+      "/readyz",
+      [&state](const http::HttpRequest& request) { return AnswerReadiness(state, Query(request, "site")); },
+      {"site"});
   server.Route("/api/v1/sites", [&sites](const http::HttpRequest&) { return Sites(sites); });
   server.Route("/api/v1/sites/",
                [&sites](const http::HttpRequest& request) { return LatestOfSite(sites, request.rest); });
-  server.Route("/api/v1/nodes", [&state](const http::HttpRequest& request) {
-    const absl::StatusOr<v1::ListNodesResponse> known = ListNodes(state, Query(request, "site"));
-    return known.ok() ? Answer(*known) : http::HttpProblem(404, std::string(known.status().message()));
-  });
+  server.Route("/api/v1/nodes",
+               [&state](const http::HttpRequest& request) {
+                 const absl::StatusOr<v1::ListNodesResponse> known = ListNodes(state, Query(request, "site"));
+                 return known.ok() ? Answer(*known)
+                                   : http::HttpProblem(404, std::string(known.status().message()));
+               },
+               {"site"});
   server.Route("/api/v1/events",
-               [&sites](const http::HttpRequest& request) { return Events(sites, request); });
+               [&sites](const http::HttpRequest& request) { return Events(sites, request); },
+               {"site", "rate_hz"});
 }
 
 }  // namespace tributary::publish

@@ -236,8 +236,8 @@ constexpr const char* kCertsExamples = R"(Examples:
   tributary certs --out certs --name hub=10.0.0.1,hub.lan       reached at either, or as hub
 
 Makes ca.pem, ca.key and for each name NAME.pem, NAME.key (EC P-256, keys readable by the owner only). Files
-that are valid and hold the addresses are left alone, so that names can be added later. A node is called what its certificate is
-called; the addresses are those under which others reach it, for an aggregator. For tests, demos and closed networks: a
+that are valid and hold the addresses are left alone, so that names can be added later. A node's name
+must be the name in its certificate. An aggregator needs the addresses at which others reach it. For tests, demos and closed networks: a
 board gets ca.pem and its own two files, never ca.key.)";
 
 struct CertsArguments {

@@ -182,7 +182,8 @@ void AddDoctorCommand(Commands& program) {
   command.Text("--xclbin", options.xclbin, "FILE", "Bitstream of the board, to check the board with it");
   command.Number("--device", options.device, "N", "Index of the board");
   command.Number("--memory-bytes", options.memory_bytes, "BYTES", "Contiguous memory that the node needs");
-  command.Text("--data", options.data_folder, "FOLDER", "Folder of spool and logs; its disk must have room");
+  command.Text("--data", options.data_folder, "FOLDER",
+               "Folder of what the node keeps, such as images and summaries; its disk must have room");
   command.SlotLength(options.slot);
   command.Connection(options.connection);
   command.Json(arguments.json, "Print JSON instead of lines");

@@ -22,7 +22,7 @@ constexpr const char* kModelDiffExamples = R"(Examples:
   tributary model diff encoder.safetensors run:letters --json
 
 Shows for each tensor the L2 norm of the difference, the same divided by the norm of the first, the largest
-difference of an element, and the cosine between the two.)";
+difference of an element, and the cosine between the two; - where one is all zero.)";
 
 struct ModelDiffArguments {
   ConnectionArguments connection;
@@ -30,7 +30,7 @@ struct ModelDiffArguments {
   bool json = false;
 };
 
-// norm, relative (to the norm of the first; 0 if that is all zero), largest, cosine of one tensor.
+// norm, relative (to the norm of the first), largest, cosine of one tensor; null where a norm is zero.
 nlohmann::ordered_json Compare(const std::string& name, std::span<const float> first,
                                std::span<const float> second) {
   double squares = 0, dot = 0, first_squares = 0, second_squares = 0, largest = 0;
@@ -46,9 +46,9 @@ nlohmann::ordered_json Compare(const std::string& name, std::span<const float> f
   return {{"name", name},
           {"elements", first.size()},
           {"norm", std::sqrt(squares)},
-          {"relative", first_squares > 0 ? std::sqrt(squares / first_squares) : 0},
+          {"relative", first_squares > 0 ? nlohmann::json(std::sqrt(squares / first_squares)) : nullptr},
           {"largest", largest},
-          {"cosine", comparable ? dot / std::sqrt(first_squares * second_squares) : 0}};
+          {"cosine", comparable ? nlohmann::json(dot / std::sqrt(first_squares * second_squares)) : nullptr}};
 }
 
 absl::StatusOr<parameters::FlatModel> Load(const std::string& source, const ConnectionArguments& connection) {
@@ -60,10 +60,11 @@ std::string TensorsText(const nlohmann::ordered_json& tensors) {
   Table table({Left("TENSOR"), Right("ELEMENTS"), Right("NORM"), Right("RELATIVE"), Right("LARGEST"),
                Right("COSINE")});
   for (const auto& each : tensors) {
-    const auto number = [&each](const char* key) { return each[key].get<double>(); };
-    table.Add(each["name"].get<std::string>(), each["elements"].get<std::size_t>(),
-              fmt::format("{:.4g}", number("norm")), fmt::format("{:.4f}", number("relative")),
-              fmt::format("{:.4g}", number("largest")), fmt::format("{:.6f}", number("cosine")));
+    const auto number = [&each](const char* key, int digits) {
+      return each[key].is_null() ? "-" : fmt::format("{:.{}g}", each[key].get<double>(), digits);
+    };
+    table.Add(each["name"].get<std::string>(), each["elements"].get<std::size_t>(), number("norm", 4),
+              number("relative", 4), number("largest", 4), number("cosine", 6));
   }
   return table.Text();
 }

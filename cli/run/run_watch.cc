@@ -26,8 +26,8 @@ constexpr const char* kRunWatchExamples = R"(Examples:
   tributary run watch letters                               a line per round, until the run has ended
   tributary run watch letters --json | jq '.rounds[].loss'  one object per change of the run
 
-A round that is evaluated after it was committed is shown again; after the last one this waits for its evaluation. An
-aggregator that goes away is waited for up to a minute. Ends with 0 when the run has finished, with 1 when it was stopped
+A round that is evaluated after it was committed is shown again; after the last one this waits for its evaluation. If the
+aggregator goes away, this tries again for up to a minute. Ends with 0 when the run has finished, with 1 when it was stopped
 or failed.)";
 
 constexpr std::chrono::seconds kPatience{60};

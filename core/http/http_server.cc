@@ -1,6 +1,7 @@
 #include "core/http/http_server.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -91,9 +92,15 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void Answer(HttpRequest& request) {
-    const Handler* handler = server_.Find(request);
-    if (handler == nullptr) return Send(HttpProblem(404, "no such path"));
-    HttpAnswer answer = (*handler)(request);
+    const Target* target = server_.Find(request);
+    if (target == nullptr) return Send(HttpProblem(404, "no such path"));
+    for (const auto& [key, value] : request.query) {
+      if (target->parameters.contains(key)) continue;
+      return Send(HttpProblem(400, fmt::format("{}: no such parameter here{}{}", key,
+                                               target->parameters.empty() ? "" : "; there are: ",
+                                               fmt::join(target->parameters, ", "))));
+    }
+    HttpAnswer answer = target->handler(request);
     if (auto* response = std::get_if<HttpResponse>(&answer)) return Send(std::move(*response));
     if (server_.counters_.open_streams >= server_.limits_.streams)
       return Reject(503, "too many event streams");
@@ -177,13 +184,13 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 HttpServer::HttpServer(HttpLimits limits) : limits_(limits), sockets_(std::make_unique<Sockets>()) {}
 HttpServer::~HttpServer() { Stop(); }
 
-const HttpServer::Handler* HttpServer::Find(HttpRequest& request) const {
-  const Handler* found = nullptr;
+const HttpServer::Target* HttpServer::Find(HttpRequest& request) const {
+  const Target* found = nullptr;
   std::size_t longest = 0;
-  for (const auto& [path, handler] : routes_) {
+  for (const auto& [path, target] : routes_) {
     const bool prefix = path.back() == '/' && request.path.starts_with(path);
     if ((prefix || path == request.path) && path.size() > longest) {
-      found = &handler;
+      found = &target;
       longest = path.size();
     }
   }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -77,8 +78,9 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  void Route(std::string path, Handler handler) {
-    routes_.insert_or_assign(std::move(path), std::move(handler));
+  // `parameters`: what the query may hold; anything else is answered with 400.
+  void Route(std::string path, Handler handler, std::set<std::string> parameters = {}) {
+    routes_.insert_or_assign(std::move(path), Target{std::move(handler), std::move(parameters)});
   }
 
   // "host:port"; port 0: any. InvalidArgument: not an address. Unavailable: it cannot be bound.
@@ -92,12 +94,16 @@ class HttpServer {
  private:
   class Connection;
   struct Sockets;
+  struct Target {
+    Handler handler;
+    std::set<std::string> parameters;
+  };
   void Accept();
   // The longest route that matches, with the request's `rest` filled in; null: none.
-  const Handler* Find(HttpRequest& request) const;
+  const Target* Find(HttpRequest& request) const;
 
   const HttpLimits limits_;
-  std::map<std::string, Handler> routes_;
+  std::map<std::string, Target> routes_;
   HttpCounters counters_;
   int port_ = 0;
   std::unique_ptr<Sockets> sockets_;  // destroyed before what connections refer to

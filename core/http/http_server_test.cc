@@ -83,6 +83,13 @@ TEST_F(HttpServerTest, GivesAPrefixRouteTheRest) {
   EXPECT_THAT(Get("/under/a/b"), HasSubstr("\r\n\r\na/b"));
 }
 
+TEST_F(HttpServerTest, RefusesAParameterThatTheRouteDoesNotHave) {
+  Start();
+  const std::string answer = Get("/hello?sit=lab");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(answer, HasSubstr("sit: no such parameter"));
+}
+
 TEST_F(HttpServerTest, AnswersSeveralRequestsOnOneConnection) {
   Start();
   const std::string answer = Send(

@@ -61,7 +61,8 @@ void RunNumbers(auto& run, ClientLimits limits, const auto& take) {
        "connected nodes that a round needs to start; with fewer the run waits; at most max_nodes");
   take("max_nodes", run.max_nodes, config::IntegerLimits{1, 10'000}, "nodes that may join");
   take("quorum", run.quorum, kFromOne,
-       "updates that a round needs; with fewer it changes nothing; default: min_nodes");
+       "updates that a round needs; with fewer it changes nothing; more than min_nodes: a round waits for as "
+       "many nodes; default: min_nodes");
   take("sample_fraction", run.sample_fraction, config::RealLimits{.min = 0, .max = 1, .above_min = true},
        "probability that a connected node is asked; drawn again if fewer than the quorum are");
   take("max_samples", run.max_samples, config::IntegerLimits{1},
@@ -248,7 +249,8 @@ RunConfig ReadRun(const config::ConfigFile& file, ClientLimits limits) {
   if (!buffer.Has("size")) config.buffer.size = config.min_nodes;
   root.Section("evaluation")
       .Read("every_rounds", config.evaluation.every_rounds, kAny,
-            "the aggregator judges the model after so many rounds; 0: never");
+            "the aggregator judges the model after so many rounds, and leaves out those that come while it "
+            "is judging; 0: never");
   // What single limits cannot say.
   for (const auto& [key, what] : FaultsOf(config)) file.Fault(key, what);
   if (limits == ClientLimits::kStored) return config;

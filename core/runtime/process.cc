@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -78,7 +80,10 @@ int FinishOutput(std::string_view program, int exit_code) {
   errno = 0;
   std::cout.flush();
   const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
-  if (!failed || exit_code != kExitOk) return exit_code;
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  // Whoever reads, `head` for one, may have enough.
+  const bool unread = errno == EPIPE || (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0);
+  if (!failed || exit_code != kExitOk || unread) return exit_code;
   const std::string reason = errno == 0 ? "" : fmt::format(": {}", std::strerror(errno));
   std::fputs(fmt::format("{}: standard output cannot be written{}\n", program, reason).c_str(), stderr);
   return kExitCantCreate;

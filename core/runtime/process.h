@@ -43,8 +43,9 @@ void BlockSignals();
 void RunUntilStopped(const std::function<void()>& reload, const std::function<bool()>& healthy,
                      const std::function<bool()>& finished);
 
-// Call last in main(): flushes standard output. If it has failed since the start (full disk, closed pipe),
-// says so on standard error and returns kExitCantCreate instead of success; a failing exit code stays.
+// Call last in main(): flushes standard output. If it has failed since the start (full disk), says so on
+// standard error and returns kExitCantCreate instead of success; a failing exit code stays, and so does the
+// code of a program whose reader has gone.
 int FinishOutput(std::string_view program, int exit_code);
 
 }  // namespace tributary::runtime

@@ -213,6 +213,9 @@ TEST_F(CommandTest, CompletionOffersTheCommandsThatBeginSo) {
   EXPECT_EQ(offered("conflate --method ''"), "intersection product\n");
   EXPECT_EQ(offered("model rollback --c"), "--certificate --ca\n");
   EXPECT_EQ(Run({"completion", "tcsh"}).exit_code, 64);
+  for (const char* address : {"127.0.0.1:92936", "127.0.0.1", "foo", ""}) {
+    EXPECT_EQ(Run({"status", "--aggregator", address}).exit_code, 64) << address;
+  }
 }
 
 // The words of the library that parses command lines are for its users, not for ours.

@@ -36,7 +36,7 @@ class ReloadTest : public ::testing::Test {
 
 TEST_F(ReloadTest, TakesTheNewDeadlineWithoutLosingAStream) {
   Change("deadline_ms = 50.0", "deadline_ms = 60000.0");
-  ASSERT_TRUE(Logged("configuration reloaded"));
+  ASSERT_TRUE(Logged("reload: log level"));
   const Collector fused(aggregator_.ingest_port());
   Reporter south("south", aggregator_.ingest_port());
   ASSERT_TRUE(WaitFor([&] { return south.Reporting(); }));
@@ -64,7 +64,7 @@ TEST_F(ReloadTest, RefusesAWrongFileAndGoesOn) {
 
 TEST_F(ReloadTest, SaysWhatNeedsARestart) {
   Change("sources = [\"south\", \"east\"]", "sources = [\"south\", \"west\"]");
-  EXPECT_TRUE(Logged("site[0].sources change with a restart only"));
+  EXPECT_TRUE(Logged("reload: restart to apply site[0].sources"));
 }
 
 }  // namespace

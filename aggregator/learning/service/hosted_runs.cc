@@ -21,6 +21,11 @@ bool SameForNodes(const RunConfig& a, const RunConfig& b) {
          google::protobuf::util::MessageDifferencer::Equals(a.client, b.client);
 }
 
+bool IsOver(const Run& run) {
+  const RunPhase phase = run.state().phase();
+  return phase == RunPhase::kFinished || phase == RunPhase::kStopped;
+}
+
 }  // namespace
 
 HostedRuns::HostedRuns(std::unique_ptr<store::Store> store, std::unique_ptr<store::StoreReader> reader,
@@ -47,7 +52,8 @@ absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOption
       return absl::Status(run.status().code(), fmt::format("{}: run \"{}\": {}", options.folder, record.name,
                                                            std::string(run.status().message())));
     }
-    spdlog::info("run {}: goes on after {} committed rounds", record.name, (*run)->state().committed());
+    spdlog::info("run {}: {} after {} committed rounds", record.name, IsOver(**run) ? "ended" : "goes on",
+                 (*run)->state().committed());
     runs->Publish(runs->Add(*std::move(run)));
   }
   return runs;
@@ -65,9 +71,7 @@ absl::StatusOr<Run*> HostedRuns::Get(std::string_view name) {
 
 Run* HostedRuns::Active() const {
   for (Run* each : order_) {
-    const RunPhase phase = each->state().phase();
-    const bool over = phase == RunPhase::kFinished || phase == RunPhase::kStopped;
-    if (!over && each->health().ok()) return each;
+    if (!IsOver(*each) && each->health().ok()) return each;
   }
   return nullptr;
 }

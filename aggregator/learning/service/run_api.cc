@@ -152,12 +152,14 @@ absl::StatusOr<v1::GetRunRequest> GetRunRequestOf(const http::HttpRequest& reque
 void AddRunRoutes(http::HttpServer& server, const RunBoard& board, const Relay* relay) {
   server.Route("/api/v1/runs",
                [&board, relay](const http::HttpRequest&) { return Answer(ListRuns(board, relay)); });
-  server.Route("/api/v1/runs/", [&board](const http::HttpRequest& request) {
-    const absl::StatusOr<v1::GetRunRequest> wanted = GetRunRequestOf(request);
-    if (!wanted.ok()) return Problem(wanted.status());
-    const absl::StatusOr<v1::GetRunResponse> run = DescribeRun(board, *wanted);
-    return run.ok() ? Answer(*run) : Problem(run.status());
-  });
+  server.Route("/api/v1/runs/",
+               [&board](const http::HttpRequest& request) {
+                 const absl::StatusOr<v1::GetRunRequest> wanted = GetRunRequestOf(request);
+                 if (!wanted.ok()) return Problem(wanted.status());
+                 const absl::StatusOr<v1::GetRunResponse> run = DescribeRun(board, *wanted);
+                 return run.ok() ? Answer(*run) : Problem(run.status());
+               },
+               {"rounds", "before", "nodes", "after_node"});
 }
 
 }  // namespace tributary::learning
