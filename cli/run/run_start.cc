@@ -11,6 +11,7 @@
 #include "cli/model/model_description.h"
 #include "cli/run/run_messages.h"
 #include "core/learning/run_config.h"
+#include "core/link/request_stream.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/nn/encoder/self_supervised_trainer.h"
 #include "core/parameters/flat_model.h"
@@ -87,20 +88,22 @@ absl::StatusOr<v1::StartRunResponse> Send(const RunStartArguments& arguments, co
   SetDeadline(context, std::chrono::seconds(300));
   v1::StartRunResponse response;
   const auto stub = v1::RunService::NewStub(channel);
-  const auto writer = stub->StartRun(&context, &response);
+  link::RequestStream<v1::StartRunRequest> stream(
+      [&](grpc::CompletionQueue* queue) { return stub->AsyncStartRun(&context, &response, queue, nullptr); });
   v1::StartRunRequest request;
   request.set_config(config);
-  bool sent = writer->Write(request);
+  stream.Write(request);
   request.clear_config();
-  while (sent && !model.empty()) {
+  while (stream.open() && !model.empty()) {
     const std::string_view chunk = model.substr(0, kChunkBytes);
     request.set_chunk(chunk.data(), chunk.size());
     model.remove_prefix(chunk.size());
-    sent = writer->Write(request);
+    stream.Write(request);
   }
-  writer->WritesDone();
-  const grpc::Status status = writer->Finish();
+  const grpc::Status status = stream.Finish();
   if (!status.ok()) return FromPeer(status, arguments.connection);
+  if (!response.has_run())
+    return FromPeer(absl::DataLossError("the answer names no run"), arguments.connection);
   return response;
 }
 

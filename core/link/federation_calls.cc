@@ -1,13 +1,13 @@
 #include "core/link/federation_calls.h"
 
 #include <fmt/format.h>
-#include <grpcpp/completion_queue.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "core/link/request_stream.h"
 #include "core/parameters/crc32c.h"
 #include "core/parameters/update_encoding.h"
 #include "core/status/macros.h"
@@ -107,30 +107,19 @@ absl::StatusOr<SubmitAnswer> SubmitOnce(v1::FederationService::Stub& stub, const
     if (sent_whole) answered.WaitForNotificationWithTimeout(kAnswerBehindTask);
     context.TryCancel();
   });
-  // gRPC's blocking writer aborts the process if it cannot read the answer. This one reports it.
-  grpc::CompletionQueue queue;
-  const auto completed = [&queue] {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue.Next(&tag, &ok) && ok;
-  };
   SubmitAnswer answer;
-  const auto writer = stub.AsyncSubmitUpdate(&context, &answer, &queue, nullptr);
-  // A failed write means that the answer is there already or the connection is lost. Finish tells which.
-  bool open = completed();
-  const auto write = [&](const v1::SubmitUpdateRequest& request) {
-    writer->Write(request, nullptr);
-    return completed();
-  };
+  RequestStream<v1::SubmitUpdateRequest> stream([&](grpc::CompletionQueue* queue) {
+    return stub.AsyncSubmitUpdate(&context, &answer, queue, nullptr);
+  });
   const std::size_t elements = header.element_count();
   const std::size_t per_chunk =
       parameters::ElementsPerChunk(static_cast<parameters::UpdateEncoding>(header.encoding()));
   v1::SubmitUpdateRequest request;
   *request.mutable_header() = header;
-  open = open && write(request);
+  stream.Write(request);
   request.clear_header();
   absl::Status status;
-  for (std::size_t first = 0; open && first < elements; first += per_chunk) {
+  for (std::size_t first = 0; stream.open() && first < elements; first += per_chunk) {
     const std::size_t count = std::min(per_chunk, elements - first);
     v1::UpdateChunk& chunk = *request.mutable_chunk();
     chunk.set_offset(first);
@@ -138,22 +127,14 @@ absl::StatusOr<SubmitAnswer> SubmitOnce(v1::FederationService::Stub& stub, const
     status = encode(first, count, *chunk.mutable_payload());
     if (!status.ok()) break;
     chunk.set_crc32c(parameters::Crc32c(chunk.payload()));
-    open = write(request);
-    if (open) sent_bytes += chunk.payload().size();
+    if (stream.Write(request)) sent_bytes += chunk.payload().size();
   }
   if (!status.ok()) context.TryCancel();
-  sent_whole = open && status.ok();  // before the other side can know
-  if (sent_whole) {
-    writer->WritesDone(nullptr);
-    completed();
-  }
-  grpc::Status ended;
-  writer->Finish(&ended, nullptr);
-  const bool readable = completed();
+  sent_whole = stream.open() && status.ok();  // before the other side can know
+  const grpc::Status ended = stream.Finish();
   answered.Notify();
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(FromGrpc(ended));
-  if (!readable) return absl::DataLossError("the aggregator's answer cannot be read");
   answer.set_message(wire::PeerText(answer.message()));
   return answer;
 }
