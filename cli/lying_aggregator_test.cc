@@ -10,6 +10,9 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/model/model_source.h"
+#include "core/parameters/crc32c.h"
+#include "core/wire/federation_task.h"
 #include "tests/support/own_folder.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -20,15 +23,19 @@ using ::testing::HasSubstr;
 
 constexpr const char* kNotUtf8 = "\xff";  // no text of a message may be this: it cannot be parsed
 
-class LyingAggregatorTest : public ::testing::Test, public v1::RunService::Service {
+class LyingAggregatorTest : public ::testing::Test,
+                            public v1::RunService::Service,
+                            public v1::ModelService::Service {
  protected:
   LyingAggregatorTest() {
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(this);
+    builder.RegisterService(static_cast<v1::RunService::Service*>(this));
+    builder.RegisterService(static_cast<v1::ModelService::Service*>(this));
     server_ = builder.BuildAndStart();
     connection_.aggregator = "127.0.0.1:" + std::to_string(port);
+    chunk_.mutable_model()->set_file_bytes(2'000);
   }
   ~LyingAggregatorTest() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
@@ -37,6 +44,19 @@ class LyingAggregatorTest : public ::testing::Test, public v1::RunService::Servi
     v1::StartRunRequest request;
     while (reader->Read(&request)) continue;
     *response = started_;
+    return grpc::Status::OK;
+  }
+
+  // Chunks that fit together, until the reader has enough of them.
+  grpc::Status ReadModel(grpc::ServerContext*, const v1::ReadModelRequest*,
+                         grpc::ServerWriter<v1::ReadModelResponse>* writer) override {
+    for (; chunk_.offset() < sent_bytes_; chunk_.set_offset(chunk_.offset() + chunk_.bytes().size())) {
+      chunk_.set_bytes(std::string(1'000, 'x'));
+      chunk_.set_crc32c(parameters::Crc32c(chunk_.bytes()));
+      if (!writer->Write(chunk_)) break;
+      chunk_.clear_model();
+      if (second_is_malformed_) chunk_.mutable_model()->set_run(kNotUtf8);
+    }
     return grpc::Status::OK;
   }
 
@@ -52,7 +72,12 @@ class LyingAggregatorTest : public ::testing::Test, public v1::RunService::Servi
     return ::testing::internal::GetCapturedStderr();
   }
 
+  absl::Status FetchFault() { return ReadModelSource("run:letters", connection_).status(); }
+
   v1::StartRunResponse started_;
+  v1::ReadModelResponse chunk_;
+  std::size_t sent_bytes_ = 2'000;
+  bool second_is_malformed_ = false;
   ConnectionArguments connection_;
   int exit_code_ = -1;
   std::unique_ptr<grpc::Server> server_;
@@ -67,6 +92,35 @@ TEST_F(LyingAggregatorTest, EndsRunStartWithDataLossIfTheAnswerCannotBeRead) {
 TEST_F(LyingAggregatorTest, EndsRunStartWithDataLossIfTheAnswerNamesNoRun) {
   EXPECT_THAT(StartAndFail(), HasSubstr(connection_.aggregator + ": the answer names no run"));
   EXPECT_EQ(exit_code_, 65);
+}
+
+TEST_F(LyingAggregatorTest, SendsNoMoreOfAModelThanItDeclared) {
+  EXPECT_EQ(FetchFault(), absl::OkStatus());
+  chunk_.set_offset(0);
+  chunk_.mutable_model()->set_file_bytes(2'500);
+  sent_bytes_ = 1'000'000'000;
+  const absl::Status fault = FetchFault();
+  EXPECT_EQ(fault.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(fault.message()), HasSubstr(connection_.aggregator + ": a chunk of 1000 bytes"));
+}
+
+TEST_F(LyingAggregatorTest, DeclaresNoModelThatIsLargerThanAnyMayBe) {
+  chunk_.mutable_model()->set_file_bytes(wire::kMaxModelBytes + 1);
+  EXPECT_THAT(std::string(FetchFault().message()),
+              HasSubstr(connection_.aggregator + ": a model of 1073741825 bytes"));
+}
+
+TEST_F(LyingAggregatorTest, CannotPassABrokenModelForAWholeOne) {
+  chunk_.mutable_model()->set_file_bytes(3'000);
+  EXPECT_THAT(std::string(FetchFault().message()), HasSubstr("ends after 2000 of 3000 bytes"));
+  chunk_.set_offset(0);
+  chunk_.mutable_model()->set_file_bytes(2'000);
+  second_is_malformed_ = true;
+  EXPECT_THAT(std::string(FetchFault().message()),
+              HasSubstr(connection_.aggregator + ": the model ends after 1000 of 2000"));
+  chunk_.set_offset(0);
+  sent_bytes_ = 0;
+  EXPECT_FALSE(FetchFault().ok()) << "nothing at all";
 }
 
 }  // namespace

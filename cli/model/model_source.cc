@@ -13,12 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/failure.h"
+#include "core/link/federation_calls.h"
 #include "core/nn/positioning/positioning_network.h"
-#include "core/parameters/crc32c.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
+#include "core/wire/federation_task.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {
@@ -50,17 +51,24 @@ absl::StatusOr<ModelFile> Fetch(const v1::ReadModelRequest& request, const Conne
   const auto reader = stub->ReadModel(&context, request);
   ModelFile source;
   v1::ReadModelResponse response;
-  while (reader->Read(&response)) {
-    if (response.has_model()) source.origin = {response.model().run(), response.model().round()};
-    if (response.offset() != source.bytes.size() ||
-        response.crc32c() != parameters::Crc32c(response.bytes())) {
-      context.TryCancel();
-      return absl::DataLossError(fmt::format("{}: a chunk arrived damaged", connection.aggregator));
+  std::uint64_t file_bytes = 0;
+  absl::Status fault;
+  while (fault.ok() && reader->Read(&response)) {
+    if (source.bytes.empty()) {
+      source.origin = {response.model().run(), response.model().round()};
+      file_bytes = response.model().file_bytes();
     }
-    source.bytes += response.bytes();
+    fault = file_bytes > wire::kMaxModelBytes
+                ? absl::DataLossError(fmt::format("a model of {} bytes, at most {} expected", file_bytes,
+                                                  wire::kMaxModelBytes))
+                : link::AppendChunk(response.bytes(), response.offset(), response.crc32c(), file_bytes,
+                                    source.bytes);
   }
+  if (!fault.ok()) context.TryCancel();
   const grpc::Status status = reader->Finish();
-  if (!status.ok()) return FromPeer(status, connection);
+  if (fault.ok() && !status.ok()) return FromPeer(status, connection);
+  if (fault.ok()) fault = link::MustBeWhole(source.bytes, file_bytes);
+  RETURN_IF_ERROR(FromPeer(fault, connection));
   return source;
 }
 

@@ -27,7 +27,7 @@ struct ModelFile {
 };
 
 // Errors: those of reading a file; a UsageError for a round that is no number; the aggregator's; DataLoss for
-// a transfer that does not match its checksums.
+// a transfer that does not match its checksums or its declared size.
 absl::StatusOr<ModelFile> ReadModelSource(const std::string& source, const ConnectionArguments& connection);
 
 // The same, with what is known of the model (model_description.h). Errors: besides those, of

@@ -24,23 +24,6 @@ constexpr std::chrono::seconds kSmallAttempt{30};
 // The aggregator sends an answer and the next task at the same time, on two streams.
 constexpr absl::Duration kAnswerBehindTask = absl::Seconds(1);
 
-absl::Status AppendChunk(const v1::FetchModelResponse& chunk, const wire::TrainTask& task,
-                         std::string& file) {
-  if (chunk.offset() != file.size()) {
-    return absl::DataLossError(
-        fmt::format("a chunk of the model at {}, expected {}", chunk.offset(), file.size()));
-  }
-  if (chunk.bytes().empty() || chunk.bytes().size() > task.train.model_bytes() - file.size()) {
-    return absl::DataLossError(fmt::format("a chunk of {} bytes where {} of the model are missing",
-                                           chunk.bytes().size(), task.train.model_bytes() - file.size()));
-  }
-  if (chunk.crc32c() != parameters::Crc32c(chunk.bytes())) {
-    return absl::DataLossError(fmt::format("the chunk of the model at {} is damaged", chunk.offset()));
-  }
-  file += chunk.bytes();
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status FromGrpc(const grpc::Status& status) {
@@ -49,6 +32,27 @@ absl::Status FromGrpc(const grpc::Status& status) {
     return absl::UnimplementedError("the aggregator's configuration has no [federation]");
   }
   return wire::PeerStatus(status);
+}
+
+absl::Status AppendChunk(std::string_view bytes, std::uint64_t offset, std::uint32_t crc32c,
+                         std::uint64_t file_bytes, std::string& file) {
+  if (offset != file.size()) {
+    return absl::DataLossError(fmt::format("a chunk of the model at {}, expected {}", offset, file.size()));
+  }
+  if (bytes.empty() || bytes.size() > file_bytes - file.size()) {
+    return absl::DataLossError(fmt::format("a chunk of {} bytes where {} of the model are missing",
+                                           bytes.size(), file_bytes - file.size()));
+  }
+  if (crc32c != parameters::Crc32c(bytes)) {
+    return absl::DataLossError(fmt::format("the chunk of the model at {} is damaged", offset));
+  }
+  file += bytes;
+  return absl::OkStatus();
+}
+
+absl::Status MustBeWhole(const std::string& file, std::uint64_t file_bytes) {
+  if (file_bytes > 0 && file.size() == file_bytes) return absl::OkStatus();
+  return absl::DataLossError(fmt::format("the model ends after {} of {} bytes", file.size(), file_bytes));
 }
 
 absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
@@ -65,16 +69,16 @@ absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationC
   const auto reader = stub.FetchModel(&context, request);
   v1::FetchModelResponse chunk;
   while (reader->Read(&chunk)) {
-    if (absl::Status status = AppendChunk(chunk, task, file); !status.ok()) {
+    absl::Status status =
+        AppendChunk(chunk.bytes(), chunk.offset(), chunk.crc32c(), task.train.model_bytes(), file);
+    if (!status.ok()) {
       context.TryCancel();
       reader->Finish();
       return status;
     }
   }
   RETURN_IF_ERROR(FromGrpc(reader->Finish()));
-  if (file.size() == task.train.model_bytes()) return absl::OkStatus();
-  return absl::DataLossError(
-      fmt::format("the model ends after {} of {} bytes", file.size(), task.train.model_bytes()));
+  return MustBeWhole(file, task.train.model_bytes());
 }
 
 absl::Status DeclineOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,9 +20,18 @@ namespace tributary::link {
 
 absl::Status FromGrpc(const grpc::Status& status);
 
+// Appends the next chunk of a model of `file_bytes` to what has arrived of it. DataLoss for a chunk that does
+// not follow, holds nothing or too much, or whose checksum differs.
+absl::Status AppendChunk(std::string_view bytes, std::uint64_t offset, std::uint32_t crc32c,
+                         std::uint64_t file_bytes, std::string& file);
+
+// Call at the end of the stream. DataLoss if a part is missing: a chunk that cannot be parsed ends the
+// stream.
+absl::Status MustBeWhole(const std::string& file, std::uint64_t file_bytes);
+
 // Appends to `file` the missing part of the model of `task`, and checks each chunk. After an error `file`
-// keeps what has arrived, so the next attempt resumes there. Errors: DataLoss for a chunk that does not
-// follow or whose checksum differs; those of the call.
+// keeps what has arrived, so the next attempt resumes there. Errors: those of AppendChunk, MustBeWhole and
+// the call.
 absl::Status FetchModelOnce(v1::FederationService::Stub& stub, const FederationClientOptions& self,
                             const wire::TrainTask& task, const std::stop_token& withdrawn, std::string& file);
 
