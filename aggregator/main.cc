@@ -16,6 +16,7 @@
 #include "core/runtime/clock.h"
 #include "core/runtime/command_line.h"
 #include "core/runtime/log.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/runtime/version.h"
 #include "core/status/macros.h"
@@ -32,7 +33,7 @@ Signals: SIGTERM stops, SIGHUP reads log_level and what fuses again.)";
 
 // Says the error; gives the exit status.
 int Ended(const absl::Status& status) {
-  if (!status.ok()) std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  if (!status.ok()) std::fprintf(stderr, "%s\n", runtime::Printable(std::string(status.message())).c_str());
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return runtime::kExitOk;

@@ -8,6 +8,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "core/runtime/file.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 
 namespace tributary::cli {
@@ -61,7 +62,8 @@ int ExitCode(const absl::Status& status) {
 
 int ReportFailure(std::string_view command, const absl::Status& status) {
   const std::string message(status.message());
-  if (!message.empty()) std::fputs(fmt::format("{}: {}\n", command, message).c_str(), stderr);
+  if (!message.empty())
+    std::fputs(fmt::format("{}: {}\n", command, runtime::Printable(message)).c_str(), stderr);
   return ExitCode(status);
 }
 

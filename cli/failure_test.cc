@@ -49,5 +49,11 @@ TEST(FailureTest, EndsWith1WhereTheAggregatorRefusesAnd69WhereItIsAway) {
   EXPECT_EQ(ExitCode(FromPeer(grpc::Status(grpc::StatusCode::DATA_LOSS, "damaged"), {})), 65);
 }
 
+TEST(FailureTest, PrintsNoTerminalCodeOfWhatItNames) {
+  ::testing::internal::CaptureStderr();
+  ReportFailure("tributary", absl::InvalidArgumentError("tensor \x1b[31m"));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "tributary: tensor \\x1b[31m\n");
+}
+
 }  // namespace
 }  // namespace tributary::cli

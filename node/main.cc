@@ -14,6 +14,7 @@
 #include "core/runtime/command_line.h"
 #include "core/runtime/file.h"
 #include "core/runtime/log.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/runtime/version.h"
 #include "core/status/macros.h"
@@ -40,7 +41,7 @@ struct Arguments {
 
 // An absent or busy device may be there at the next start; other faults must be mended by somebody.
 int Fault(const absl::Status& status) {
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  std::fprintf(stderr, "%s\n", runtime::Printable(std::string(status.message())).c_str());
   const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
                         absl::IsDeadlineExceeded(status) || absl::IsInternal(status);
   return may_pass ? runtime::kExitUnavailable : runtime::kExitConfig;
@@ -69,7 +70,8 @@ int Run(const Arguments& arguments) {
   absl::StatusOr<PreparedNode> prepared = PrepareNode(*file, clock);
   if (!prepared.ok()) return Fault(prepared.status());
   if (arguments.check) {
-    for (const std::string& remark : prepared->remarks) std::printf("%s\n", remark.c_str());
+    for (const std::string& remark : prepared->remarks)
+      std::printf("%s\n", runtime::Printable(remark).c_str());
     std::printf("%s: no fault found\n", arguments.config.c_str());
     return runtime::kExitOk;
   }

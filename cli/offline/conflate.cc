@@ -24,6 +24,7 @@
 #include "core/estimate/covariance_intersection.h"
 #include "core/estimate/gaussian.h"
 #include "core/estimate/tuple_frame.h"
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 
@@ -219,7 +220,7 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
     absl::StatusOr<EstimateLine> line = ParseEstimateLine(text);
     const absl::Status status = line.ok() ? add(*std::move(line)) : line.status();
     if (status.ok()) continue;
-    error << "line " << number << ": " << status.message() << '\n';
+    error << "line " << number << ": " << runtime::Printable(std::string(status.message())) << '\n';
     exit_code = EX_DATAERR;
   }
   for (const Group& group : groups) {
@@ -229,8 +230,8 @@ int RunConflate(std::istream& in, std::ostream& out, std::ostream& error, const 
       continue;
     }
     const EstimateLine& first = group[0];
-    error << "site '" << first.site << "', epoch " << first.epoch << ", subject " << first.subject << ": "
-          << fused.status().message() << '\n';
+    error << "site '" << runtime::Printable(first.site) << "', epoch " << first.epoch << ", subject "
+          << first.subject << ": " << runtime::Printable(std::string(fused.status().message())) << '\n';
     exit_code = EX_DATAERR;
   }
   return exit_code;

@@ -55,6 +55,13 @@ TEST_F(ConflateCommandTest, FusesTheSourcesOfASubject) {
   EXPECT_EQ(results_[0]["contributors"], nlohmann::json({"p1", "p2"}));
 }
 
+TEST_F(ConflateCommandTest, PrintsNoTerminalCodeOfASite) {
+  const std::string line =
+      R"({"site":"\u001b[31m","epoch":1,"subject":1,"source":"p","mean":[1],"scale_tril":[1]})";
+  EXPECT_EQ(Run(line + '\n' + line + '\n'), 65);
+  EXPECT_EQ(error_.find('\x1b'), std::string::npos) << error_;
+}
+
 // An epoch is a 64-bit integer, which JSON gives back as a string; a person writes a number.
 TEST_F(ConflateCommandTest, TakesAnEpochAsAStringOrANumber) {
   const std::string rest = R"(,"subject":1,"mean":[1],"scale_tril":[1],"source":)";

@@ -55,6 +55,7 @@ TEST_F(RefusalsTest, LogsEachReasonOnceASecond) {
 
 TEST(PeerTextTest, IsShortAndPrintable) {
   EXPECT_EQ(wire::PeerText("a\nb\x1b[2J"), "a\\nb\\x1b[2J");
+  EXPECT_EQ(wire::PeerText(wire::PeerText("\x1b[2J\\")), "\\x1b[2J\\") << "escaped once";
   EXPECT_EQ(wire::PeerText("site \"lab\" isn't known"), "site \"lab\" isn't known");
   EXPECT_LE(wire::PeerText(std::string(1'000'000, '\n')).size(), 1000u);
 }

@@ -1,12 +1,15 @@
 #include "core/runtime/log.h"
 
 #include <fmt/format.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
 #include <memory>
 #include <utility>
+
+#include "core/runtime/printable.h"
 
 namespace tributary::runtime {
 namespace {
@@ -18,10 +21,20 @@ class JournalFormatter final : public spdlog::formatter {
     constexpr std::string_view kPrefix[] = {"<7>", "<7>", "<6>", "<4>", "<3>", "<2>", "<6>"};
     const std::string_view prefix = kPrefix[message.level];
     out.append(prefix.data(), prefix.data() + prefix.size());
-    out.append(message.payload.data(), message.payload.data() + message.payload.size());
+    out.append(Printable({message.payload.data(), message.payload.size()}));
     out.push_back('\n');
   }
   std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JournalFormatter>(); }
+};
+
+class PrintableMessage final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+    out.append(Printable({message.payload.data(), message.payload.size()}));
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<PrintableMessage>();
+  }
 };
 
 }  // namespace
@@ -37,7 +50,9 @@ absl::Status SetUpLog(std::string_view level) {
     if (std::getenv("JOURNAL_STREAM") != nullptr) {
       logger->set_formatter(std::make_unique<JournalFormatter>());
     } else {
-      logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+      auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+      formatter->add_flag<PrintableMessage>('v').set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v");
+      logger->set_formatter(std::move(formatter));
     }
     logger->flush_on(spdlog::level::info);
     spdlog::set_default_logger(std::move(logger));

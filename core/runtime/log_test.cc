@@ -1,6 +1,8 @@
 #include "core/runtime/log.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 namespace tributary::runtime {
 namespace {
@@ -29,6 +31,13 @@ TEST(LogLimitTest, BoundsTheLinesOfAFlood) {
   int lines = 0;
   for (std::int64_t ms = 0; ms < 3'600'000; ++ms) lines += limit.Admit(ms).has_value();
   EXPECT_EQ(lines, 8 + 119);
+}
+
+TEST(LogTest, LetsNoTerminalCodeOfAMessageThrough) {
+  ASSERT_EQ(SetUpLog("info"), absl::OkStatus());
+  ::testing::internal::CaptureStderr();
+  spdlog::info("site \x1b[31m");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("site \\x1b[31m\n"));
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ std::string Shortened(std::string text) {
 
 std::string PeerText(const std::string& text) {
   constexpr std::size_t kMaxBytes = 240;
-  // Quotes are harmless, and common in messages.
-  return absl::StrReplaceAll(absl::CHexEscape(text.substr(0, kMaxBytes)), {{"\\\"", "\""}, {"\\'", "'"}});
+  // Quotes are harmless, and common in messages. So are backslashes: what is escaped already stays as it is.
+  return absl::StrReplaceAll(absl::CHexEscape(text.substr(0, kMaxBytes)),
+                             {{"\\\"", "\""}, {"\\'", "'"}, {"\\\\", "\\"}});
 }
 
 std::string HandshakeAdvice(std::string_view message) {

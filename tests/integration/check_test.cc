@@ -69,6 +69,8 @@ const std::string kGoodTls = Tls("certs/south.pem", "certs/south.key", "certs/ca
 std::vector<Broken> NodeFaults() {
   const std::string learner = "node = \"south\"\n[federation]\nimages = \"glyphs\"\nglyphs = 20\n";
   return {
+      {"TerminalCode", kNode, "log_level = \"\\u001b[31m\"\n" + learner, 1, "log_level",
+       "found \"\\x1b[31m\""},
       {"NoModel", kNode,
        "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"none\"\n[panel.source]\n", 5,
        "panel[0].model", "cannot open"},
@@ -135,6 +137,8 @@ std::vector<Broken> NodeFaults() {
 std::vector<Broken> AggregatorFaults() {
   const std::string images = "[federation.evaluation]\n";
   return {
+      {"TerminalCode", kAggregator, Site("log_level = \"\\u001b[31m\"\n"), 1, "log_level",
+       "found \"\\x1b[31m\""},
       {"ListenWithoutPort", kAggregator, Site("listen = \"127.0.0.1\"\n"), 1, "listen", "has no port"},
       {"ListenOnNoPort", kAggregator, Site("listen = \"127.0.0.1:x\"\n"), 1, "listen",
        "a number from 0 to 65535"},
