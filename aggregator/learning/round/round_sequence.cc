@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "core/status/macros.h"
 
 namespace tributary::learning {
 namespace {
@@ -51,6 +53,30 @@ std::optional<Admission> RefuseContents(const v1::UpdateHeader& header, const Ru
                               header.sample_count(), config.max_samples);
   }
   return std::nullopt;
+}
+
+// Whether the arithmetic of a round can take what the store has of it. NaN fails everywhere.
+absl::Status CheckStored(const v1::StoredRound& open, std::span<const v1::StoredUpdate> accepted) {
+  const auto is_weight = [](double weight) { return weight > 0 && std::isfinite(weight); };
+  if (open.step() > static_cast<std::uint32_t>(RoundStep::kClosing)) {
+    return absl::DataLossError("the stored round is at a step that does not exist");
+  }
+  if (!std::isnormal(std::ldexp(1.0F, open.fraction_bits())) || !(open.bound() > 0) ||
+      !(std::ldexp(open.bound(), open.fraction_bits()) < 0x1p31F)) {
+    return absl::DataLossError(fmt::format("the stored round has no fixed point: {} fraction bits, bound {}",
+                                           open.fraction_bits(), open.bound()));
+  }
+  for (const v1::AskedNode& asked : open.asked()) {
+    if (is_weight(asked.weight())) continue;
+    return absl::DataLossError(
+        fmt::format("the stored round gives {} the weight {}", asked.node(), asked.weight()));
+  }
+  for (const v1::StoredUpdate& update : accepted) {
+    if (is_weight(update.weight()) && update.norm() >= 0) continue;
+    return absl::DataLossError(fmt::format("the stored update of {} has the weight {} and the norm {}",
+                                           update.header().node(), update.weight(), update.norm()));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -150,9 +176,7 @@ void RoundSequence::CountDropped(Roster& roster) const {
 
 absl::Status RoundSequence::RestoreRound(const v1::StoredRound& open,
                                          std::span<const v1::StoredUpdate> accepted, Roster& roster) {
-  if (open.step() > static_cast<std::uint32_t>(RoundStep::kClosing)) {
-    return absl::DataLossError("the stored round is at a step that does not exist");
-  }
+  RETURN_IF_ERROR(CheckStored(open, accepted));
   for (const v1::AskedNode& asked : open.asked()) roster.RestoreAsked(asked);
   round_ = MakeRound(*config_, {last_, open, kNoDeadline});
   round_->Restore(open.closed() ? RoundStep::kClosing : static_cast<RoundStep>(open.step()));

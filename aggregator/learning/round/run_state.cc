@@ -62,6 +62,12 @@ absl::StatusOr<RunState> RunState::Restore(RunConfig config, const ModelFacts& m
                                            const v1::StoredRun& stored,
                                            std::span<const v1::StoredUpdate> accepted, std::uint64_t lots) {
   ASSIGN_OR_RETURN(RunState state, Create(std::move(config), model, lots));
+  const std::uint32_t most =
+      state.config_->relayed ? stored.round() : std::min(stored.round(), state.config_->rounds);
+  if (stored.committed() > most) {
+    return absl::DataLossError(
+        fmt::format("{} rounds are stored as committed, at most {} can be", stored.committed(), most));
+  }
   state.committed_ = stored.committed();
   state.paused_ = stored.paused();
   state.stopped_ = stored.stopped();

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -331,6 +334,39 @@ TEST_F(RunStateTest, RefusesASnapshotThatContradictsItself) {
   }
   stored_.push_back(stored_.front());
   EXPECT_EQ(restore(run_->Snapshot()), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(RunStateTest, RefusesASnapshotWithNumbersThatTheArithmeticCannotTake) {
+  JoinThree();
+  Submit("ash");
+  const v1::StoredRun good = run_->Snapshot();
+  const std::vector<v1::StoredUpdate> updates = stored_;
+  const auto restore = [&](auto damage) {
+    v1::StoredRun run = good;
+    std::vector<v1::StoredUpdate> accepted = updates;
+    damage(run, *run.mutable_open(), accepted.front());
+    return RunState::Restore(config_, model_, run, accepted).status().code();
+  };
+  const double nan = std::nan("");
+  using Run = v1::StoredRun;
+  using Open = v1::StoredRound;
+  using Update = v1::StoredUpdate;
+  EXPECT_EQ(restore([](Run&, Open&, Update&) {}), absl::StatusCode::kOk);
+  const std::vector<std::function<void(Run&, Open&, Update&)>> damages = {
+      [](Run& run, Open&, Update&) { run.set_committed(5000); },
+      [](Run& run, Open&, Update&) { run.set_committed(run.round() + 1); },
+      [](Run&, Open& open, Update&) { open.set_fraction_bits(INT32_MIN); },
+      [](Run&, Open& open, Update&) { open.set_fraction_bits(500); },
+      [=](Run&, Open& open, Update&) { open.set_bound(static_cast<float>(nan)); },
+      [](Run&, Open& open, Update&) { open.set_bound(0); },
+      [=](Run&, Open& open, Update&) { open.mutable_asked(1)->set_weight(nan); },
+      [](Run&, Open& open, Update&) { open.mutable_asked(0)->set_weight(-1); },
+      [=](Run&, Open&, Update& update) { update.set_weight(nan); },
+      [](Run&, Open&, Update& update) { update.set_weight(INFINITY); },
+      [=](Run&, Open&, Update& update) { update.set_norm(nan); }};
+  for (std::size_t i = 0; i < damages.size(); ++i) {
+    EXPECT_EQ(restore(damages[i]), absl::StatusCode::kDataLoss) << i;
+  }
 }
 
 TEST_F(RunStateTest, RefusesNodesThatTheRunCannotUse) {
