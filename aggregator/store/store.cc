@@ -76,6 +76,7 @@ absl::Status Store::Check(const std::string& folder) {
   if (!HasDatabase(folder)) return absl::OkStatus();
   ASSIGN_OR_RETURN(Database database, Database::OpenToCheck(fmt::format("{}/{}", folder, kDatabase)));
   ASSIGN_OR_RETURN(const bool has_tables, HasTables(database));
+  if (InUse(folder)) return absl::OkStatus();
   return has_tables ? NamedFiles(folder, database).status() : CheckNewStore(folder);
 }
 

@@ -70,6 +70,11 @@ bool HasDatabase(const std::string& folder) {
   return !error && bytes > 0;
 }
 
+bool InUse(const std::string& folder) {
+  const Descriptor lock(open((folder + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
+  return lock.open() && flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 absl::Status CheckNewStore(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {

@@ -18,6 +18,9 @@ inline constexpr std::string_view kOrphaned = "orphaned";        // a folder: wh
 // Whether it has a database that is not an empty file.
 bool HasDatabase(const std::string& folder);
 
+// Whether a process holds the store now.
+bool InUse(const std::string& folder);
+
 // A store whose database is missing or empty must be new: other people's files are not ours, and a store that
 // has lost its database is not an empty store. FailedPrecondition: the folder has files.
 absl::Status CheckNewStore(const std::string& folder);

@@ -141,5 +141,17 @@ TEST_F(StoreFolderTest, TheCheckAddsNoFileAndReadsAStoreInUse) {
   EXPECT_TRUE(Store::Check(folder_).ok()) << Store::Check(folder_);
 }
 
+TEST_F(StoreFolderTest, TheCheckLeavesTheFilesOfAStoreInUseToItsAggregator) {
+  auto open = Store::Open(folder_);
+  ASSERT_TRUE(open.ok());
+  const char* const rows =
+      "INSERT INTO run VALUES ('r', '', x'', 0, 0);"
+      "INSERT INTO submission VALUES (1, 'r', 'a', x'', 'submissions/1.log', 4, 0, 0)";
+  ASSERT_TRUE(Database::Open(folder_ + "/tributary.db")->Execute(rows).ok());
+  EXPECT_TRUE(Store::Check(folder_).ok()) << Store::Check(folder_);
+  open->reset();
+  EXPECT_THAT(std::string(Store::Check(folder_).message()), HasSubstr("is missing from the store"));
+}
+
 }  // namespace
 }  // namespace tributary::store
