@@ -100,7 +100,7 @@ struct RunConfig {
   // Largest |element| of an update; more is refused. Sets the fixed point's bound. Weights move by less than
   // one in a round, the running variances of batch norms by hundreds.
   double max_element = 1024;
-  // A parent's run, of which this aggregator adds up a part: its rounds begin by RunState::Begin and it ends
+  // A parent's run, of which this aggregator adds up a part: its rounds begin by RunRules::Begin and it ends
   // by Stop alone, however many rounds there were. Not a key of a file.
   bool relayed = false;
   PrivacySettings privacy;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/learning/round/run_state.h"
+#include "aggregator/learning/round/run_rules.h"
 #include "aggregator/learning/service/federation_wire.h"
 #include "core/learning/run_config.h"
 #include "core/nn/encoder/training_limits.h"
@@ -84,14 +84,15 @@ class RandomRunFile {
 
 // The task that the aggregator sends to the first of two nodes, as it arrives.
 v1::ParticipateResponse TaskOf(const learning::RunConfig& config, std::uint64_t samples) {
-  learning::RunState state =
-      *learning::RunState::Create(config, {.schema = {}, .model = {}, .element_count = 1000});
+  learning::RunRules rules =
+      *learning::RunRules::Restore(config, {.schema = {}, .model = {}, .element_count = 1000});
   for (const char* node : {"ash", "birch"}) {
     v1::ParticipateRequest declaration;
     declaration.set_node(node);
     declaration.set_sample_count(std::min(samples, config.max_samples));
-    EXPECT_TRUE(state.Join(declaration, 0).ok());
+    EXPECT_TRUE(rules.Join(declaration, 0).ok());
   }
+  const learning::RunState& state = rules.state();
   const runtime::ManualClock clock(0);
   v1::ParticipateResponse response;
   EXPECT_TRUE(response.ParseFromString(

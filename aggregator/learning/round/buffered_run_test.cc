@@ -68,7 +68,7 @@ TEST_F(BufferedRunTest, CountsNoUpdateTwiceAcrossVersionsAndRestarts) {
 TEST_F(BufferedRunTest, AnUpdateThatStraddlesAVersionIsSentAgain) {
   JoinThree();
   const v1::UpdateHeader header = Header("cedar", 1);
-  ASSERT_EQ(run_->Admit(header, now_ns_).verdict, Verdict::kGo);
+  ASSERT_EQ(rules_->submissions().Admit(header, now_ns_).verdict, Verdict::kGo);
   CommitOneRoundOf({"ash", "birch"});
   const Admission answer = Accept(header);
   EXPECT_EQ(answer.reason, v1::SUBMIT_REFUSAL_STALE);

@@ -85,7 +85,7 @@ TEST_F(MaskedRunTest, AClosedRoundIsNotAveragedWithoutItsKeysAfterARestart) {
 TEST_F(MaskedRunTest, ANodeThatIsLeftOutAfterItsPartOfAStepDoesNotEndTheStep) {
   JoinThree();
   for (const char* node : {"ash", "birch"}) ASSERT_TRUE(FinishStep(node, RoundStep::kKeys).ok());
-  run_->LeaveOut("ash", "it gave out wrong shares");
+  rules_->LeaveOut("ash", "it gave out wrong shares");
   Advance(1);
   EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kAdvertiseKeys);
   ASSERT_TRUE(FinishStep("cedar", RoundStep::kKeys).ok());

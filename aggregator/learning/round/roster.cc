@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
-#include "aggregator/learning/round/submission.h"
+#include "aggregator/learning/round/admission.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace tributary::learning {

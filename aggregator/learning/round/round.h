@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "aggregator/learning/round/admission.h"
 #include "aggregator/learning/round/roster.h"
-#include "aggregator/learning/round/submission.h"
 #include "core/learning/run_config.h"
 #include "core/parameters/fixed_point.h"
 #include "tributary/v1/run.pb.h"

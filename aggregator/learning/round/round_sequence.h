@@ -34,7 +34,7 @@ struct RunOutcome {
   // The following are of the round under way, in the order in which a caller has to act.
   bool started = false;  // the sum starts afresh
   bool step = false;     // secure aggregation: it has gone on to the next step
-  bool closed = false;   // it is complete: combine what was accepted, step the model, then RunState::Commit
+  bool closed = false;   // it is complete: combine what was accepted, step the model, then RunRules::Commit
   bool state_changed = false;  // paused, resumed, stopped, finished, another model
 
   bool empty() const { return !failed && !started && !step && !closed && !state_changed; }

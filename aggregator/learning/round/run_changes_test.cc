@@ -19,12 +19,12 @@ class RunChangesTest : public RunFixture {
 
   // Nobody but these.
   void ExpectNodes(std::vector<std::string> nodes) {
-    const ChangedNodes changed = run_->TakeChanged();
+    const ChangedNodes changed = rules_->TakeChanged();
     EXPECT_FALSE(changed.everyone);
     EXPECT_EQ(changed.nodes, nodes);
   }
   void ExpectEveryone() {
-    const ChangedNodes changed = run_->TakeChanged();
+    const ChangedNodes changed = rules_->TakeChanged();
     EXPECT_TRUE(changed.everyone);
     EXPECT_THAT(changed.nodes, IsEmpty());
   }
@@ -32,7 +32,7 @@ class RunChangesTest : public RunFixture {
   void StartWithThree() {
     Create();
     JoinThree();
-    (void)run_->TakeChanged();
+    (void)rules_->TakeChanged();
   }
 };
 
@@ -42,7 +42,7 @@ TEST_F(RunChangesTest, EveryoneIsNewToARunThatBegins) {
 }
 
 TEST_F(RunChangesTest, AJoinConcernsTheNodeUntilItMakesARoundBegin) {
-  (void)run_->TakeChanged();
+  (void)rules_->TakeChanged();
   Join("birch");
   ExpectNodes({"birch"});
   Join("ash");
@@ -67,12 +67,12 @@ TEST_F(RunChangesTest, ALeaveConcernsTheNode) {
 TEST_F(RunChangesTest, ASubmissionConcernsItsNodeUntilItEndsTheRound) {
   StartWithThree();
   const v1::UpdateHeader header = Header("ash", 1);
-  ASSERT_TRUE(run_->Admit(header, now_ns_).go());
+  ASSERT_TRUE(rules_->submissions().Admit(header, now_ns_).go());
   ExpectNobody();
-  run_->Withdraw(header);
+  rules_->submissions().Withdraw(header);
   ExpectNobody();
-  ASSERT_TRUE(run_->Admit(header, now_ns_).go());
-  run_->Withdraw(header, v1::SUBMIT_REFUSAL_NOT_FINITE);
+  ASSERT_TRUE(rules_->submissions().Admit(header, now_ns_).go());
+  rules_->submissions().Withdraw(header, v1::SUBMIT_REFUSAL_NOT_FINITE);
   ExpectNodes({"ash"});
   Submit("ash");
   ExpectNodes({"ash"});
@@ -82,7 +82,7 @@ TEST_F(RunChangesTest, ASubmissionConcernsItsNodeUntilItEndsTheRound) {
   EXPECT_EQ(Offer("birch", 9).reason, v1::SUBMIT_REFUSAL_FUTURE_ROUND);
   ExpectNodes({"birch"});
   Submit("birch");
-  (void)run_->TakeChanged();
+  (void)rules_->TakeChanged();
   Submit("cedar");
   ExpectEveryone();
   Commit();
@@ -102,9 +102,9 @@ TEST_F(RunChangesTest, ADeclineConcernsTheNodeUntilItEndsTheRound) {
 
 TEST_F(RunChangesTest, LeavingANodeOutConcernsIt) {
   StartWithThree();
-  run_->LeaveOut("ash", "it gave out wrong shares");
+  rules_->LeaveOut("ash", "it gave out wrong shares");
   ExpectNodes({"ash"});
-  run_->LeaveOut("mallory", "it is unknown");
+  rules_->LeaveOut("mallory", "it is unknown");
   ExpectNobody();
 }
 
@@ -132,7 +132,7 @@ TEST_F(RunChangesTest, TheClockConcernsNobodyUntilTheDeadline) {
 TEST_F(RunChangesTest, AnotherDeadlineConcernsEveryone) {
   config_.strategy.kind = StrategyKind::kFedBuff;
   StartWithThree();
-  EXPECT_TRUE(run_->Advance(kDeadline).outcome.empty()) << "nothing is to be stored";
+  EXPECT_TRUE(rules_->Advance(kDeadline).outcome.empty()) << "nothing is to be stored";
   ExpectEveryone();
 
   StartWithThree();
@@ -142,23 +142,23 @@ TEST_F(RunChangesTest, AnotherDeadlineConcernsEveryone) {
 
 TEST_F(RunChangesTest, AnOperatorConcernsEveryone) {
   StartWithThree();
-  ASSERT_TRUE(run_->SetPaused(true, now_ns_).ok());
+  ASSERT_TRUE(rules_->SetPaused(true, now_ns_).ok());
   ExpectEveryone();
-  ASSERT_TRUE(run_->SetPaused(true, now_ns_).ok());
+  ASSERT_TRUE(rules_->SetPaused(true, now_ns_).ok());
   ExpectNobody();
-  ASSERT_TRUE(run_->SetPaused(false, now_ns_).ok());
+  ASSERT_TRUE(rules_->SetPaused(false, now_ns_).ok());
   ExpectEveryone();
-  ASSERT_TRUE(run_->SetPaused(false, now_ns_).ok());
+  ASSERT_TRUE(rules_->SetPaused(false, now_ns_).ok());
   ExpectNobody();
-  Take(run_->FailRound(7, "another round", now_ns_));
+  Take(rules_->FailRound(7, "another round", now_ns_));
   ExpectNobody();
-  Take(run_->FailRound(1, "too few shares", now_ns_));
+  Take(rules_->FailRound(1, "too few shares", now_ns_));
   ExpectEveryone();
-  Take(run_->ReplaceModel(Identity(77), now_ns_));
+  Take(rules_->ReplaceModel(Identity(77), now_ns_));
   ExpectEveryone();
-  ASSERT_TRUE(run_->Stop().ok());
+  ASSERT_TRUE(rules_->Stop().ok());
   ExpectEveryone();
-  ASSERT_TRUE(run_->Stop().ok());
+  ASSERT_TRUE(rules_->Stop().ok());
   ExpectNobody();
 }
 
@@ -167,11 +167,11 @@ TEST_F(RunChangesTest, AParentsRoundConcernsEveryone) {
   config_.quorum = 1;
   StartWithThree();
   ParentRound round{1, Identity(1), {.fraction_bits = 7, .bound = 8}, 300, 1'000'000};
-  EXPECT_TRUE(run_->Begin(round, now_ns_)->state_changed);
+  EXPECT_TRUE(rules_->Begin(round, now_ns_)->state_changed);
   Advance(now_ns_);
   ExpectEveryone();
   round.deadline_ns += 1;
-  EXPECT_TRUE(run_->Begin(round, now_ns_)->empty()) << "nothing is to be stored";
+  EXPECT_TRUE(rules_->Begin(round, now_ns_)->empty()) << "nothing is to be stored";
   ExpectEveryone();
 }
 
@@ -179,16 +179,16 @@ TEST_F(RunChangesTest, ACrowdIsEveryone) {
   config_.max_nodes = ChangeLog::kNamed + 1;
   config_.min_nodes = ChangeLog::kNamed + 1;
   Create();
-  (void)run_->TakeChanged();
+  (void)rules_->TakeChanged();
   for (std::size_t i = 0; i < ChangeLog::kNamed; ++i) Join("node" + std::to_string(i));
-  EXPECT_EQ(run_->TakeChanged().nodes.size(), ChangeLog::kNamed);
+  EXPECT_EQ(rules_->TakeChanged().nodes.size(), ChangeLog::kNamed);
   for (std::size_t i = 0; i < ChangeLog::kNamed; ++i) Leave("node" + std::to_string(i));
-  EXPECT_FALSE(run_->TakeChanged().everyone);
+  EXPECT_FALSE(rules_->TakeChanged().everyone);
   for (std::size_t i = 0; i < ChangeLog::kNamed; ++i) {
     Join("node" + std::to_string(i));
     Leave("node" + std::to_string(i));
   }
-  EXPECT_FALSE(run_->TakeChanged().everyone) << "each counts once";
+  EXPECT_FALSE(rules_->TakeChanged().everyone) << "each counts once";
   for (std::size_t i = 0; i <= ChangeLog::kNamed; ++i) {
     v1::ParticipateRequest declaration = Declaration("node" + std::to_string(i));
     declaration.set_sample_count(0);
@@ -204,10 +204,10 @@ TEST_F(RunChangesTest, OneUpdateAmongTenThousandNodesConcernsOneNode) {
   Create();
   for (std::uint32_t i = 0; i < kNodes; ++i) Join("node" + std::to_string(i));
   ASSERT_EQ(run_->round(), 1u);
-  (void)run_->TakeChanged();
+  (void)rules_->TakeChanged();
   for (const char* node : {"node7", "node9998"}) {
-    ASSERT_TRUE(run_->Admit(Header(node, 1), now_ns_).go());
-    const Acceptance answer = run_->Accept(Header(node, 1), now_ns_);
+    ASSERT_TRUE(rules_->submissions().Admit(Header(node, 1), now_ns_).go());
+    const Acceptance answer = rules_->submissions().Accept(Header(node, 1), now_ns_);
     EXPECT_TRUE(answer.admission.go());
     EXPECT_TRUE(answer.outcome.empty());
     ExpectNodes({node});
@@ -216,7 +216,7 @@ TEST_F(RunChangesTest, OneUpdateAmongTenThousandNodesConcernsOneNode) {
   Join("node9999");
   ExpectNodes({"node9999"});
   EXPECT_EQ(run_->under_way()->Asked("node9999"), nullptr);
-  EXPECT_EQ(run_->roster().connected(), kNodes + 1);
+  EXPECT_EQ(run_->roster.connected(), kNodes + 1);
 }
 
 }  // namespace

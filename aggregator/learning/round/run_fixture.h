@@ -1,4 +1,4 @@
-// Tests of RunState in few words: one run of three nodes or more, at a time that the test sets.
+// Tests of RunRules in few words: one run of three nodes or more, at a time that the test sets.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "aggregator/learning/round/run_state.h"
+#include "aggregator/learning/round/run_rules.h"
 
 namespace tributary::learning {
 
@@ -60,11 +60,8 @@ class RunFixture : public ::testing::Test {
   }
 
   void Create(std::uint64_t lots = 0) {
-    auto run = RunState::Create(config_, model_, lots);
-    ASSERT_TRUE(run.ok()) << run.status();
-    run_ = std::move(*run);
-    events_.clear();
     stored_.clear();
+    Restore(model_, {}, lots);
   }
   // As the aggregator does: from the snapshot, the accepted updates and the model, which are stored.
   void Restart() {
@@ -72,11 +69,15 @@ class RunFixture : public ::testing::Test {
     present.model = run_->model().model;
     v1::StoredRun snapshot;
     ASSERT_TRUE(snapshot.ParseFromString(run_->Snapshot().SerializeAsString()));
-    auto run = RunState::Restore(config_, present, snapshot, stored_);
-    ASSERT_TRUE(run.ok()) << run.status();
-    run_ = std::move(*run);
-    events_.clear();
+    Restore(present, snapshot);
     Advance(now_ns_);
+  }
+  void Restore(const ModelFacts& model, const v1::StoredRun& snapshot, std::uint64_t lots = 0) {
+    auto rules = RunRules::Restore(config_, model, snapshot, stored_, lots);
+    ASSERT_TRUE(rules.ok()) << rules.status();
+    rules_ = std::move(*rules);
+    run_ = &rules_->state();
+    events_.clear();
   }
   // Stores what an operation has changed, as a caller has to.
   void Take(const RunOutcome& outcome) {
@@ -110,14 +111,14 @@ class RunFixture : public ::testing::Test {
     return declaration;
   }
   absl::Status Join(const v1::ParticipateRequest& declaration) {
-    return Take(run_->Join(declaration, now_ns_));
+    return Take(rules_->Join(declaration, now_ns_));
   }
   void Join(std::string node, std::string boot_id = "first boot") {
     const absl::Status status = Join(Declaration(std::move(node), std::move(boot_id)));
     ASSERT_TRUE(status.ok()) << status;
   }
   void Leave(std::string_view node, std::string_view boot_id = "first boot") {
-    Take(run_->Leave(node, boot_id, now_ns_));
+    Take(rules_->Leave(node, boot_id, now_ns_));
   }
   static v1::DeclineTaskRequest Because(v1::DeclineReason reason, bool for_good, std::string message) {
     v1::DeclineTaskRequest decline;
@@ -131,13 +132,13 @@ class RunFixture : public ::testing::Test {
     decline.set_node(std::move(node));
     decline.set_boot_id(std::move(boot_id));
     decline.set_round(round);
-    const absl::StatusOr<Declined> declined = run_->Decline(decline, now_ns_);
+    const absl::StatusOr<Declined> declined = rules_->submissions().Decline(decline, now_ns_);
     if (!declined.ok()) return declined.status();
     Take(declined->outcome);
     return declined->news;
   }
   absl::Status FinishStep(std::string_view node, RoundStep step) {
-    return Take(run_->FinishStep(node, run_->round(), step, now_ns_));
+    return Take(rules_->FinishStep(node, run_->round(), step, now_ns_));
   }
   void JoinThree() {
     for (const char* node : {"ash", "birch", "cedar"}) Join(node);
@@ -155,7 +156,7 @@ class RunFixture : public ::testing::Test {
     return header;
   }
   Admission Accept(const v1::UpdateHeader& header) {
-    const Acceptance answer = run_->Accept(header, now_ns_);
+    const Acceptance answer = rules_->submissions().Accept(header, now_ns_);
     if (answer.admission.go()) {
       *stored_.emplace_back().mutable_header() = header;
       stored_.back().set_weight(answer.admission.weight);
@@ -166,7 +167,7 @@ class RunFixture : public ::testing::Test {
   }
   // Admit and, if that goes, Accept.
   Admission Offer(const v1::UpdateHeader& header) {
-    const Admission admission = run_->Admit(header, now_ns_);
+    const Admission admission = rules_->submissions().Admit(header, now_ns_);
     return admission.go() ? Accept(header) : admission;
   }
   Admission Offer(std::string node, std::uint32_t round) { return Offer(Header(std::move(node), round)); }
@@ -175,7 +176,7 @@ class RunFixture : public ::testing::Test {
     ASSERT_EQ(admission.verdict, AdmissionVerdict::kGo) << admission.message;
   }
   absl::Status Commit(const parameters::Sha256& model) {
-    const absl::StatusOr<RunOutcome> outcome = run_->Commit(run_->round(), model, now_ns_);
+    const absl::StatusOr<RunOutcome> outcome = rules_->Commit(run_->round(), model, now_ns_);
     if (outcome.ok()) stored_.clear();
     return Take(outcome);
   }
@@ -186,7 +187,7 @@ class RunFixture : public ::testing::Test {
   }
   std::int64_t Advance(std::int64_t now_ns) {
     now_ns_ = now_ns;
-    const Advanced advanced = run_->Advance(now_ns);
+    const Advanced advanced = rules_->Advance(now_ns);
     Take(advanced.outcome);
     return advanced.next_ns;
   }
@@ -206,7 +207,7 @@ class RunFixture : public ::testing::Test {
     return {};
   }
   v1::Participant Status(std::string_view node) const {
-    const Roster::Node* known = run_->roster().Find(node);
+    const Roster::Node* known = run_->roster.Find(node);
     return known == nullptr ? v1::Participant() : known->status;
   }
   // Updates in the round under way.
@@ -216,7 +217,8 @@ class RunFixture : public ::testing::Test {
 
   RunConfig config_;
   ModelFacts model_;
-  std::optional<RunState> run_;
+  std::optional<RunRules> rules_;
+  const RunState* run_ = nullptr;  // of the rules
   RunEvents events_;
   std::vector<v1::StoredUpdate> stored_;  // of the round under way
   std::int64_t now_ns_ = 0;

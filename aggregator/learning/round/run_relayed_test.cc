@@ -211,7 +211,7 @@ class RelayedRunTest : public RunFixture {
     return {number, Identity(number), {.fraction_bits = 7, .bound = 8}, samples, 1'000'000};
   }
   void Begin(const ParentRound& round) {
-    ASSERT_TRUE(Take(run_->Begin(round, now_ns_)).ok());
+    ASSERT_TRUE(Take(rules_->Begin(round, now_ns_)).ok());
     Advance(now_ns_);
   }
   std::vector<std::string> Asked() const {
@@ -285,12 +285,12 @@ TEST_F(RelayedRunTest, LeavesARoundThatTheParentHasLeft) {
   EXPECT_EQ(Last<RoundFailed>().failure(), "the parent has gone on to round 2");
   EXPECT_EQ(run_->round(), 2u);
   EXPECT_EQ(Accepted(), 0u);
-  EXPECT_EQ(run_->Begin(Round(1), now_ns_).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(rules_->Begin(Round(1), now_ns_).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(RelayedRunTest, ForgetsARoundThatIsGivenUpBeforeItStarted) {
   Begin(Round(1));
-  Take(run_->FailRound(1, "withdrawn", now_ns_));
+  Take(rules_->FailRound(1, "withdrawn", now_ns_));
   JoinThree();
   EXPECT_FALSE(run_->begun());
   EXPECT_EQ(Advance(now_ns_), kNoDeadline);
@@ -305,7 +305,7 @@ TEST_F(RelayedRunTest, GoesOnForAsManyRoundsAsTheParentWants) {
   }
   EXPECT_EQ(run_->phase(), RunPhase::kWaiting);
   Begin(Round(99));
-  ASSERT_TRUE(Take(run_->Stop()).ok());
+  ASSERT_TRUE(Take(rules_->Stop()).ok());
   EXPECT_EQ(Advance(now_ns_), kNoDeadline);
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
 }

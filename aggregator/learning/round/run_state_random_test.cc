@@ -41,15 +41,15 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
       header.set_base_model_sha256(parameters::BytesOf(base->second));
     if (kind_ == Kind::kMasked) header.set_encoding(v1::UPDATE_ENCODING_FIXED32);
     header.set_sample_count(1 + Draw(Draw(10) == 0 ? 400 : 100));
-    const Admission admission = run_->Admit(header, now_ns_);
+    const Admission admission = rules_->submissions().Admit(header, now_ns_);
     if (admission.verdict == AdmissionVerdict::kRefused) {
       EXPECT_NE(admission.reason, v1::SUBMIT_REFUSAL_UNSPECIFIED);
       EXPECT_FALSE(admission.message.empty());
     }
     if (admission.verdict != AdmissionVerdict::kGo) return;
-    if (Draw(6) == 0) return run_->Withdraw(header, v1::SUBMIT_REFUSAL_NOT_FINITE);
+    if (Draw(6) == 0) return rules_->submissions().Withdraw(header, v1::SUBMIT_REFUSAL_NOT_FINITE);
     if (Draw(6) == 0) Tick();  // the upload takes its time
-    if (Accept(header).verdict == AdmissionVerdict::kRefused) run_->Withdraw(header);
+    if (Accept(header).verdict == AdmissionVerdict::kRefused) rules_->submissions().Withdraw(header);
   }
   void DeclineSomething() {
     const v1::DeclineTaskRequest decline = Because(v1::DECLINE_REASON_TRAINING, Draw(4) == 0, "diverged");
@@ -72,13 +72,13 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
         Leave(AnyNode(), "boot");
         break;
       case 4:
-        if (Draw(8) == 0) paused_ |= run_->SetPaused(true, now_ns_).ok();
+        if (Draw(8) == 0) paused_ |= rules_->SetPaused(true, now_ns_).ok();
         break;
       case 5:
         Resume();
         break;
       case 6:
-        if (Draw(20) == 0) Take(run_->ReplaceModel(Identity(static_cast<unsigned>(random_())), now_ns_));
+        if (Draw(20) == 0) Take(rules_->ReplaceModel(Identity(static_cast<unsigned>(random_())), now_ns_));
         break;
       case 7:
         if (Draw(4) == 0) RestartQuietly();
@@ -104,7 +104,7 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
   }
   void Resume() {
     paused_ = false;
-    (void)Take(run_->SetPaused(false, now_ns_));
+    (void)Take(rules_->SetPaused(false, now_ns_));
   }
   void RestartQuietly() {
     RunEvents before = std::move(events_);
@@ -190,7 +190,7 @@ TEST_P(RandomRunTest, KeepsItsPromises) {
     Check(std::exchange(events_, {}));
     closed_ = run_->closed();
     ASSERT_FALSE(HasFailure()) << "after " << i << " steps";
-    EXPECT_LE(run_->committed(), config_.rounds);
+    EXPECT_LE(run_->committed, config_.rounds);
     // No round outlives its deadline: the next Advance ends it, or FedBuff waits on.
     if (run_->deadline_ns() != kNoDeadline && kind_ != Kind::kBuffered) {
       EXPECT_LE(run_->deadline_ns(), now_ns_ + kDeadline);

@@ -30,7 +30,7 @@ struct MaskingMessage {
   }
 };
 
-// One round; one thread at a time. The steps follow RunState's; what a node sends again changes nothing. Lost
+// One round; one thread at a time. The steps follow RunRules'; what a node sends again changes nothing. Lost
 // with the process: the round then fails.
 //
 // What would keep all others from going on is refused when it comes: keys that nobody can agree with, shares

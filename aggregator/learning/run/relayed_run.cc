@@ -37,7 +37,7 @@ absl::Status RelayedRun::Begin(const ParentRound& round, std::string_view model_
     }
     model = *std::move(decoded);
   }
-  RETURN_IF_ERROR(rounds_.Apply(run_.state.Begin(round, run_.now_ns())));
+  RETURN_IF_ERROR(rounds_.Apply(run_.rules.Begin(round, run_.now_ns())));
   run_.account.changed = true;
   if (model) {
     run_.model.Replace(std::move(model->values));
@@ -132,7 +132,7 @@ void RelayedRun::EndRound(std::uint32_t round, const absl::Status& outcome) {
   // With those whose updates the parent counts elsewhere.
   line.set_dropped(line.asked() - line.accepted());
   const absl::StatusOr<RunOutcome> committed =
-      run_.state.Commit(round, run_.state.model().model, run_.now_ns());
+      run_.rules.Commit(round, run_.state.model().model, run_.now_ns());
   if (!committed.ok()) return;
   run_.sum.Clear();
   if (!run_.Healthy(run_.journal.DropRound(run_.Stored(), std::move(line)))) return;
@@ -143,7 +143,7 @@ void RelayedRun::EndRound(std::uint32_t round, const absl::Status& outcome) {
 
 void RelayedRun::End() {
   if (!run_.health.ok()) return;
-  rounds_.Apply(run_.state.Stop()).IgnoreError();
+  rounds_.Apply(run_.rules.Stop()).IgnoreError();
 }
 
 }  // namespace tributary::learning

@@ -38,7 +38,7 @@ class RelayedRun {
 
   // The parent asks for this round, perhaps again; `model_file` may be empty if the present model is the
   // round's. Errors: InvalidArgument for a model that is not the one that the round names, or has another
-  // schema; those of RunState::Begin; the run's health. `done` is then not called.
+  // schema; those of RunRules::Begin; the run's health. `done` is then not called.
   absl::Status BeginRound(const ParentRound& round, std::string_view model_file, SumDone done);
 
   // To be called after each Run::Advance: gives the closed round's sum to who waits for it, or why it will

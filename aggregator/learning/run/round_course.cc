@@ -32,8 +32,8 @@ absl::Status AddNoise(const RunConfig& config, std::uint32_t round, double total
 
 RoundCourse::RoundCourse(RunParts& run)
     : run_(run),
-      under_way_(run.state.config().asynchronous() ? nullptr
-                                                   : std::make_shared<std::atomic<std::uint32_t>>(0)) {}
+      under_way_(run.state.config.asynchronous() ? nullptr
+                                                 : std::make_shared<std::atomic<std::uint32_t>>(0)) {}
 
 std::shared_ptr<const std::atomic<std::uint32_t>> RoundCourse::UnderWay() {
   if (under_way_) *under_way_ = run_.state.round();
@@ -73,7 +73,7 @@ void RoundCourse::BeginRound() {
   run_.account.round_refused = 0;
   run_.sum.Start(FixedPointOf(run_.state.under_way()->started()));
   masking_.reset();
-  if (run_.state.config().privacy.secure_aggregation) {
+  if (run_.state.config.privacy.secure_aggregation) {
     masking_.emplace(privacy::MaskingContext(run_.name(), run_.state.round()));
   }
 }
@@ -88,7 +88,7 @@ bool RoundCourse::KeepFailure(v1::Round line) {
 }
 
 void RoundCourse::FailRound(std::uint32_t round, const absl::Status& status) {
-  Apply(run_.state.FailRound(round, std::string(status.message()), run_.now_ns()));
+  Apply(run_.rules.FailRound(round, std::string(status.message()), run_.now_ns()));
 }
 
 absl::Status RoundCourse::Take(MaskingMessage message) {
@@ -106,7 +106,7 @@ absl::Status RoundCourse::Take(MaskingMessage message) {
   RETURN_IF_ERROR(masking_->Take(std::move(message)));
   run_.account.changed = true;
   if (step == RoundStep::kUnmasking) return FinishUnmasking(round);
-  return Apply(run_.state.FinishStep(node, round, step, run_.now_ns()));
+  return Apply(run_.rules.FinishStep(node, round, step, run_.now_ns()));
 }
 
 absl::Status RoundCourse::FinishUnmasking(std::uint32_t round) {
@@ -119,7 +119,7 @@ absl::Status RoundCourse::FinishUnmasking(std::uint32_t round) {
   // Some of them may have waited for the shares that they lack. The last one closes the round.
   for (const std::string& node : masking_->revealers()) {
     if (run_.state.closed() || run_.state.round() != round) break;
-    RETURN_IF_ERROR(Apply(run_.state.FinishStep(node, round, RoundStep::kUnmasking, run_.now_ns())));
+    RETURN_IF_ERROR(Apply(run_.rules.FinishStep(node, round, RoundStep::kUnmasking, run_.now_ns())));
   }
   return run_.health;
 }
@@ -129,7 +129,7 @@ void RoundCourse::LeaveOutLiars(std::uint32_t round) {
   for (const std::string& node : masking_->at_fault()) {
     spdlog::warn("run {}: {} is left out from now on: it gave out wrong shares in round {}", run_.name(),
                  node, round);
-    run_.state.LeaveOut(
+    run_.rules.LeaveOut(
         node, fmt::format("left out since round {}: it gave out wrong shares of its secrets", round));
   }
 }
@@ -142,7 +142,7 @@ absl::Status RoundCourse::CommitRound() {
       return run_.health;
     }
   }
-  const RunConfig& config = run_.state.config();
+  const RunConfig& config = run_.state.config;
   const double total_weight = run_.state.under_way()->updates().total_weight();
   ASSIGN_OR_RETURN(const std::span<float> combined, run_.sum.Combine(run_.model.strategy(), total_weight));
   RETURN_IF_ERROR(AddNoise(config, line.round(), total_weight, combined));
@@ -155,7 +155,7 @@ absl::Status RoundCourse::CommitRound() {
   line.set_epsilon(run_.account.epsilon);
   if (absl::Status status = run_.model.Step(combined); !status.ok()) {
     run_.account.failure = fmt::format("round {}: {}", line.round(), std::string(status.message()));
-    RETURN_IF_ERROR(run_.state.Stop().status());
+    RETURN_IF_ERROR(run_.rules.Stop().status());
     return run_.journal.Save(run_.Stored());
   }
   const parameters::Sha256 identity = run_.model.Identity();
@@ -164,7 +164,7 @@ absl::Status RoundCourse::CommitRound() {
                                                         identity, line.ended_unix_ns()));
   ASSIGN_OR_RETURN(std::optional<store::DurableFile> remembered,
                    run_.model.WriteStrategyState(run_.surroundings.store, run_.name(), line.round()));
-  ASSIGN_OR_RETURN(const RunOutcome outcome, run_.state.Commit(line.round(), identity, run_.now_ns()));
+  ASSIGN_OR_RETURN(const RunOutcome outcome, run_.rules.Commit(line.round(), identity, run_.now_ns()));
   run_.sum.Clear();
   RETURN_IF_ERROR(
       run_.journal.CommitRound(run_.Stored(), std::move(line), std::move(model), std::move(remembered)));

@@ -25,25 +25,25 @@ absl::Status Run::OwnOnly() const {
 absl::Status Run::Join(const v1::ParticipateRequest& declaration) {
   RETURN_IF_ERROR(run_.health);
   run_.account.changed = true;
-  return rounds_.Apply(run_.state.Join(declaration, run_.now_ns()));
+  return rounds_.Apply(run_.rules.Join(declaration, run_.now_ns()));
 }
 
 void Run::Leave(std::string_view node, std::string_view boot_id) {
   run_.account.changed = true;
-  rounds_.Apply(run_.state.Leave(node, boot_id, run_.now_ns()));
+  rounds_.Apply(run_.rules.Leave(node, boot_id, run_.now_ns()));
 }
 
 Admission Run::Admit(const v1::UpdateHeader& header) {
   if (!run_.health.ok()) {
     return Admission::TryAgain(v1::SUBMIT_REFUSAL_STORE, "{}", std::string(run_.health.message()));
   }
-  Admission admission = run_.state.Admit(header, run_.now_ns());
+  Admission admission = run_.rules.submissions().Admit(header, run_.now_ns());
   if (admission.verdict == AdmissionVerdict::kRefused) run_.CountRefusal();
   return admission;
 }
 
 std::unique_ptr<Upload> Run::NewUpload(const v1::UpdateHeader& header) {
-  const RunConfig& config = run_.state.config();
+  const RunConfig& config = run_.state.config;
   return std::make_unique<Upload>(header,
                                   Upload::Limits{static_cast<float>(config.max_element),
                                                  config.client.clip_norm() > 0, rounds_.UnderWay()},
@@ -70,7 +70,7 @@ std::vector<Admission> Run::Submit(std::vector<std::unique_ptr<Upload>> uploads)
     kept = end;
   };
   for (std::size_t i = 0; i < uploads.size(); ++i) {
-    Acceptance acceptance = run_.state.Accept(uploads[i]->header(), run_.now_ns());
+    Acceptance acceptance = run_.rules.submissions().Accept(uploads[i]->header(), run_.now_ns());
     if (acceptance.admission.go()) {
       (*staged)[i].record.set_weight(acceptance.admission.weight);
     } else {
@@ -108,14 +108,14 @@ void Run::Withdraw(const v1::UpdateHeader& header, v1::SubmitRefusal reason) {
   if (reason == v1::SUBMIT_REFUSAL_STORE && run_.health.ok())
     run_.journal.SayRefused("its file cannot be written");
   run_.CountRefusal();
-  run_.state.Withdraw(header, reason);
+  run_.rules.submissions().Withdraw(header, reason);
 }
 
 absl::StatusOr<bool> Run::Decline(const v1::DeclineTaskRequest& decline) {
   RETURN_IF_ERROR(run_.health);
   const std::uint32_t under_way = run_.state.round();
   const bool named = under_way != 0 && run_.state.under_way()->line().declines_size() < Round::kNamedDeclines;
-  ASSIGN_OR_RETURN(const Declined declined, run_.state.Decline(decline, run_.now_ns()));
+  ASSIGN_OR_RETURN(const Declined declined, run_.rules.submissions().Decline(decline, run_.now_ns()));
   // The first of a round: what a crowd says is in the round's line.
   if (declined.news && named) {
     spdlog::warn("run {}: {} does not train in round {}{}: {}: {}", run_.name(), decline.node(), under_way,
@@ -131,17 +131,17 @@ absl::StatusOr<bool> Run::Decline(const v1::DeclineTaskRequest& decline) {
 
 absl::Status Run::Pause() {
   RETURN_IF_ERROR(OwnOnly());
-  return rounds_.Apply(run_.state.SetPaused(true, run_.now_ns()));
+  return rounds_.Apply(run_.rules.SetPaused(true, run_.now_ns()));
 }
 
 absl::Status Run::Resume() {
   RETURN_IF_ERROR(OwnOnly());
-  return rounds_.Apply(run_.state.SetPaused(false, run_.now_ns()));
+  return rounds_.Apply(run_.rules.SetPaused(false, run_.now_ns()));
 }
 
 absl::Status Run::Stop() {
   RETURN_IF_ERROR(OwnOnly());
-  return rounds_.Apply(run_.state.Stop());
+  return rounds_.Apply(run_.rules.Stop());
 }
 
 absl::Status Run::RollBack(std::uint32_t round) {
@@ -156,7 +156,7 @@ absl::Status Run::RollBack(std::uint32_t round) {
   line.set_model_sha256(record.sha256);
   const absl::StatusOr<parameters::Sha256> identity = wire::Bytes32FromWire("model", record.sha256);
   if (!run_.Healthy(identity.status())) return run_.health;
-  RunOutcome outcome = run_.state.ReplaceModel(*identity, run_.now_ns());
+  RunOutcome outcome = run_.rules.ReplaceModel(*identity, run_.now_ns());
   run_.sum.Clear();
   run_.account.changed = true;
   if (!run_.Healthy(run_.journal.RollBack(run_.Stored(), std::move(line), record))) return run_.health;
@@ -175,7 +175,7 @@ void Run::AddEvaluation(std::uint32_t round, const std::optional<v1::Evaluation>
 std::int64_t Run::Advance() {
   for (;;) {
     if (!run_.health.ok()) return kNoDeadline;
-    const Advanced advanced = run_.state.Advance(run_.now_ns());
+    const Advanced advanced = run_.rules.Advance(run_.now_ns());
     if (advanced.outcome.empty()) return advanced.next_ns;
     rounds_.Apply(advanced.outcome);
   }

@@ -45,7 +45,7 @@ class Run {
   std::vector<Admission> Submit(std::vector<std::unique_ptr<Upload>> uploads);
   void Withdraw(const v1::UpdateHeader& header, v1::SubmitRefusal reason);
 
-  // RunState::Decline; whether it is news.
+  // Submissions::Decline; whether it is news.
   absl::StatusOr<bool> Decline(const v1::DeclineTaskRequest& decline);
 
   // Secure aggregation. Errors: FailedPrecondition unless the node was asked for that in this round;
@@ -77,7 +77,7 @@ class Run {
   const RunParts& parts() const { return run_; }
   // What has changed since this was last called: nodes whose task or status may be another one; whether
   // RecordOf is.
-  ChangedNodes TakeChangedNodes() { return run_.state.TakeChanged(); }
+  ChangedNodes TakeChangedNodes() { return run_.rules.TakeChanged(); }
   bool TakeChanged() { return std::exchange(run_.account.changed, false); }
 
  private:

@@ -55,8 +55,8 @@ absl::StatusOr<std::unique_ptr<RunParts>> Make(const RunSurroundings& surroundin
                          model.layout.element_count};
   ASSIGN_OR_RETURN(const std::uint64_t lots, SecretOfDraws(config.privacy));
   ASSIGN_OR_RETURN(RunModel kept, RunModel::Create(config.strategy, std::move(model)));
-  ASSIGN_OR_RETURN(RunState state, RunState::Restore(std::move(config), facts, stored, accepted, lots));
-  return std::make_unique<RunParts>(surroundings, config_text, std::move(state), std::move(kept));
+  ASSIGN_OR_RETURN(RunRules rules, RunRules::Restore(std::move(config), facts, stored, accepted, lots));
+  return std::make_unique<RunParts>(surroundings, config_text, std::move(rules), std::move(kept));
 }
 
 // Into the store, with its model after `model_round`.

@@ -7,13 +7,15 @@
 
 namespace tributary::learning {
 
-RunParts::RunParts(const RunSurroundings& around, std::string_view config, RunState rules, RunModel present)
+RunParts::RunParts(const RunSurroundings& around, std::string_view config, RunRules decisions,
+                   RunModel present)
     : surroundings(around),
       config_text(std::make_shared<const std::string>(config)),
-      state(std::move(rules)),
+      rules(std::move(decisions)),
+      state(rules.state()),
       model(std::move(present)),
       sum(around.store, model.layout().element_count, model.strategy().needs_every_update(),
-          state.config().client.clip_norm()),
+          state.config.client.clip_norm()),
       journal(around, name()) {}
 
 v1::StoredRun RunParts::Stored() const {

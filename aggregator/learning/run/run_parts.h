@@ -1,4 +1,4 @@
-// What a run consists of: the rules' state, the model, the round's sum, its place in the store, its account.
+// What a run consists of: the rules, the model, the round's sum, its place in the store, its account.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "aggregator/learning/round/run_state.h"
+#include "aggregator/learning/round/run_rules.h"
 #include "aggregator/learning/run/journal.h"
 #include "aggregator/learning/run/round_sum.h"
 #include "aggregator/learning/run/run_model.h"
@@ -33,10 +33,10 @@ struct RunAccount {
 // Memory: the model and the sum, one float and one word per parameter, beside what the strategy remembers;
 // the robust strategies hold every update of a round while they combine them.
 struct RunParts {
-  RunParts(const RunSurroundings& surroundings, std::string_view config, RunState state, RunModel model);
+  RunParts(const RunSurroundings& surroundings, std::string_view config, RunRules rules, RunModel model);
 
-  const std::string& name() const { return state.config().name; }
-  bool relayed() const { return state.config().relayed; }
+  const std::string& name() const { return state.config.name; }
+  bool relayed() const { return state.config.relayed; }
   std::int64_t now_ns() const { return surroundings.clock.SteadyNs(); }  // steady
 
   // What the store keeps of it beside models and updates.
@@ -47,7 +47,8 @@ struct RunParts {
 
   const RunSurroundings surroundings;
   const std::shared_ptr<const std::string> config_text;
-  RunState state;
+  RunRules rules;
+  const RunState& state;  // of the rules
   RunModel model;
   RoundSum sum;
   Journal journal;

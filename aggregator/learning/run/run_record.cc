@@ -14,7 +14,7 @@ constexpr std::size_t kNamedContributions = 1'000;
 
 std::optional<std::uint32_t> RoundToJudge(const RunParts& run) {
   const RunState& state = run.state;
-  const std::uint32_t every = state.config().evaluation.every_rounds;
+  const std::uint32_t every = state.config.evaluation.every_rounds;
   const Journal::Line& last = run.journal.last();
   if (!run.surroundings.judged || run.relayed() || !run.health.ok() || every == 0 || last == nullptr) {
     return std::nullopt;
@@ -25,7 +25,7 @@ std::optional<std::uint32_t> RoundToJudge(const RunParts& run) {
   const RunPhase phase = state.phase();
   const bool over =
       phase == RunPhase::kFinished || phase == RunPhase::kStopped || !run.account.failure.empty();
-  return over || state.committed() % every == 0 ? std::optional(last->round()) : std::nullopt;
+  return over || state.committed % every == 0 ? std::optional(last->round()) : std::nullopt;
 }
 
 // Where it stands, and why.
@@ -38,7 +38,7 @@ void AddState(const RunState& state, const std::string& failure, v1::Run& run) {
   if (!failure.empty()) {
     run.set_state(v1::RUN_STATE_FAILED);
     run.set_message(failure);
-  } else if (state.config().relayed && run.state() == v1::RUN_STATE_STOPPED) {
+  } else if (state.config.relayed && run.state() == v1::RUN_STATE_STOPPED) {
     run.set_state(v1::RUN_STATE_FINISHED);
     run.set_message("the parent's run has ended");
   }
@@ -48,7 +48,7 @@ void AddState(const RunState& state, const std::string& failure, v1::Run& run) {
 
 RunRecord RecordOf(const RunParts& run) {
   const RunState& state = run.state;
-  const RunConfig& config = state.config();
+  const RunConfig& config = state.config;
   const RunAccount& account = run.account;
   const Journal& journal = run.journal;
   const runtime::Clock& clock = run.surroundings.clock;
@@ -59,10 +59,10 @@ RunRecord RecordOf(const RunParts& run) {
   shown.set_strategy(config.relayed ? "relayed" : std::string(StrategyName(config.strategy.kind)));
   // A parent that keeps its schedule to itself does not tell how many.
   if (!config.relayed || config.client.schedule_steps() > 0) shown.set_rounds(config.rounds);
-  shown.set_committed_rounds(state.committed());
-  shown.set_joined_nodes(static_cast<std::uint32_t>(state.roster().joined()));
-  shown.set_connected_nodes(static_cast<std::uint32_t>(state.roster().connected()));
-  shown.set_unable_nodes(static_cast<std::uint32_t>(state.roster().unable()));
+  shown.set_committed_rounds(state.committed);
+  shown.set_joined_nodes(static_cast<std::uint32_t>(state.roster.joined()));
+  shown.set_connected_nodes(static_cast<std::uint32_t>(state.roster.connected()));
+  shown.set_unable_nodes(static_cast<std::uint32_t>(state.roster.unable()));
   shown.set_accepted_updates(static_cast<std::uint32_t>(run.sum.updates().size()));
   shown.set_quorum(config.quorum);
   if (state.round() != 0) {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "aggregator/learning/round/submission.h"
+#include "aggregator/learning/round/admission.h"
 #include "aggregator/store/durable_file.h"
 #include "core/parameters/update_encoding.h"
 #include "tributary/v1/store.pb.h"

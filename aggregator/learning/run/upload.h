@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "aggregator/learning/round/submission.h"
+#include "aggregator/learning/round/admission.h"
 #include "aggregator/learning/run/update_file.h"
 #include "aggregator/store/durable_file.h"
 #include "core/parameters/update_encoding.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "aggregator/learning/round/submission.h"
+#include "aggregator/learning/round/admission.h"
 #include "aggregator/learning/service/run_board.h"
 #include "core/runtime/metrics.h"
 

@@ -43,7 +43,7 @@ void AddMasking(const MaskingSession& masking, const std::string& node, v1::Trai
 }
 
 void AddTraining(const RunState& state, const std::string& node, v1::TrainTask& wire) {
-  const RunConfig& config = state.config();
+  const RunConfig& config = state.config;
   wire.set_model_sha256(parameters::BytesOf(state.model().model));
   wire.set_schema_sha256(parameters::BytesOf(state.model().schema));
   wire.set_element_count(state.model().element_count);
@@ -179,11 +179,11 @@ v1::ParticipateResponse TaskMessage(const RunState& state, std::uint64_t model_b
     }
     case TaskKind::kEnded:
       message.mutable_ended()->set_reason(task.reason);
-      message.mutable_ended()->set_rounds(state.committed());
+      message.mutable_ended()->set_rounds(state.committed);
       message.mutable_ended()->set_model_sha256(parameters::BytesOf(state.model().model));
       break;
   }
-  message.set_run(state.config().name);
+  message.set_run(state.config.name);
   return message;
 }
 

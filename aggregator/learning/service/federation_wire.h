@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "aggregator/learning/round/admission.h"
 #include "aggregator/learning/round/run_state.h"
-#include "aggregator/learning/round/submission.h"
 #include "aggregator/learning/run/masking_session.h"
 #include "core/runtime/clock.h"
 #include "tributary/v1/federation.pb.h"

@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOption
                                                            std::string(run.status().message())));
     }
     spdlog::info("run {}: {} after {} committed rounds", record.name, IsOver(**run) ? "ended" : "goes on",
-                 (*run)->state().committed());
+                 (*run)->state().committed);
     runs->Publish(runs->Add(*std::move(run)));
   }
   return runs;
@@ -107,7 +107,7 @@ absl::StatusOr<Run*> HostedRuns::StartRelayed(const RunConfig& config, std::stri
   if (present != nullptr && present->relayed() == nullptr) {
     return absl::AlreadyExistsError(fmt::format("this aggregator has a run \"{}\" of its own", config.name));
   }
-  if (present != nullptr && !SameForNodes(present->state().config(), config)) {
+  if (present != nullptr && !SameForNodes(present->state().config, config)) {
     return absl::AlreadyExistsError(
         fmt::format("the parent's run \"{}\" was another one before: give it another name", config.name));
   }
@@ -133,10 +133,10 @@ std::optional<ChangedNodes> HostedRuns::Publish(Run& run) {
   if (!run.TakeChanged() && !nodes) return std::nullopt;
   std::vector<v1::Participant> participants;
   if (changed.everyone) {
-    for (const auto& [name, node] : run.state().roster().nodes()) participants.push_back(node.status);
+    for (const auto& [name, node] : run.state().roster.nodes()) participants.push_back(node.status);
   }
   for (const std::string& node : changed.nodes) {
-    if (const Roster::Node* known = run.state().roster().Find(node)) {
+    if (const Roster::Node* known = run.state().roster.Find(node)) {
       participants.push_back(known->status);
     }
   }

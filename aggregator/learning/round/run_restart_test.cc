@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "aggregator/learning/round/run_fixture.h"
+#include "aggregator/learning/round/run_rules.h"
+
+namespace tributary::learning {
+namespace {
+
+class RunRestartTest : public RunFixture {};
+
+TEST_F(RunRestartTest, GoesOnAfterARestart) {
+  JoinThree();
+  Submit("ash");
+  const parameters::FixedPoint fixed_point = FixedPointOf(run_->under_way()->started());
+  Restart();
+  EXPECT_EQ(run_->round(), 1u);
+  EXPECT_EQ(Accepted(), 1u);
+  EXPECT_EQ(FixedPointOf(run_->under_way()->started()), fixed_point);
+  EXPECT_EQ(Offer("ash", 1).verdict, AdmissionVerdict::kAlreadyAccepted);
+  Join("birch");
+  EXPECT_EQ(run_->TaskOf("birch").kind, TaskKind::kTrain);
+  Submit("birch");
+  Submit("cedar");
+  EXPECT_EQ(Count<RoundClosed>(), 1u);
+}
+
+TEST_F(RunRestartTest, AClosedRoundIsClosedAgainAfterARestart) {
+  JoinThree();
+  for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
+  Restart();
+  EXPECT_EQ(Count<RoundClosed>(), 1u);
+  EXPECT_EQ(Last<RoundClosed>().total_weight, 300);
+  Commit();
+  EXPECT_EQ(run_->committed, 1u);
+}
+
+TEST_F(RunRestartTest, ARoundThatIsClosedAgainDropsNobodyTwice) {
+  JoinThree();
+  Submit("ash");
+  Submit("birch");
+  Advance(kDeadline);
+  Restart();
+  EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
+  EXPECT_EQ(Status("cedar").dropped_rounds(), 0u) << "counts are since the start";
+}
+
+TEST_F(RunRestartTest, RefusesASnapshotThatContradictsItself) {
+  JoinThree();
+  Submit("ash");
+  const auto restore = [this](const v1::StoredRun& snapshot) {
+    return RunRules::Restore(config_, model_, snapshot, stored_).status().code();
+  };
+  v1::StoredRun snapshot = run_->Snapshot();
+  EXPECT_EQ(restore(snapshot), absl::StatusCode::kOk);
+  snapshot.add_earlier_models("short");
+  EXPECT_EQ(restore(snapshot), absl::StatusCode::kDataLoss);
+  snapshot = run_->Snapshot();
+  for (const std::uint32_t step : {9u, 256u}) {
+    snapshot.mutable_open()->set_step(step);
+    EXPECT_EQ(restore(snapshot), absl::StatusCode::kDataLoss);
+  }
+  stored_.push_back(stored_.front());
+  EXPECT_EQ(restore(run_->Snapshot()), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(RunRestartTest, RefusesASnapshotWithNumbersThatTheArithmeticCannotTake) {
+  JoinThree();
+  Submit("ash");
+  const v1::StoredRun good = run_->Snapshot();
+  const std::vector<v1::StoredUpdate> updates = stored_;
+  const auto restore = [&](auto damage) {
+    v1::StoredRun run = good;
+    std::vector<v1::StoredUpdate> accepted = updates;
+    damage(run, *run.mutable_open(), accepted.front());
+    return RunRules::Restore(config_, model_, run, accepted).status().code();
+  };
+  const double nan = std::nan("");
+  using Run = v1::StoredRun;
+  using Open = v1::StoredRound;
+  using Update = v1::StoredUpdate;
+  EXPECT_EQ(restore([](Run&, Open&, Update&) {}), absl::StatusCode::kOk);
+  const std::vector<std::function<void(Run&, Open&, Update&)>> damages = {
+      [](Run& run, Open&, Update&) { run.set_committed(5000); },
+      [](Run& run, Open&, Update&) { run.set_committed(run.round() + 1); },
+      [](Run&, Open& open, Update&) { open.set_fraction_bits(INT32_MIN); },
+      [](Run&, Open& open, Update&) { open.set_fraction_bits(500); },
+      [=](Run&, Open& open, Update&) { open.set_bound(static_cast<float>(nan)); },
+      [](Run&, Open& open, Update&) { open.set_bound(0); },
+      [=](Run&, Open& open, Update&) { open.mutable_asked(1)->set_weight(nan); },
+      [](Run&, Open& open, Update&) { open.mutable_asked(0)->set_weight(-1); },
+      [=](Run&, Open&, Update& update) { update.set_weight(nan); },
+      [](Run&, Open&, Update& update) { update.set_weight(INFINITY); },
+      [=](Run&, Open&, Update& update) { update.set_norm(nan); }};
+  for (std::size_t i = 0; i < damages.size(); ++i) {
+    EXPECT_EQ(restore(damages[i]), absl::StatusCode::kDataLoss) << i;
+  }
+}
+
+}  // namespace
+}  // namespace tributary::learning
