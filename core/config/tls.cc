@@ -13,23 +13,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/runtime/file.h"
+#include "core/status/freed_by.h"
 #include "core/status/macros.h"
 
 namespace tributary::config {
 namespace {
 
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Store = std::unique_ptr<X509_STORE, Deleter<X509_STORE_free>>;
-using StoreContext = std::unique_ptr<X509_STORE_CTX, Deleter<X509_STORE_CTX_free>>;
+using Bio = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, FreedBy<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
+using Store = std::unique_ptr<X509_STORE, FreedBy<X509_STORE_free>>;
+using StoreContext = std::unique_ptr<X509_STORE_CTX, FreedBy<X509_STORE_CTX_free>>;
 
 // Reads a file, keeps its text and parses it by one of OpenSSL's readers; `fault` says what is wrong and what
 // to do where it does not parse.

@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/status/freed_by.h"
 
 namespace tributary::parameters {
 namespace {
@@ -55,10 +56,7 @@ class Digest {
   }
 
  private:
-  struct Free {
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  };
-  std::unique_ptr<EVP_MD_CTX, Free> context_{EVP_MD_CTX_new()};
+  std::unique_ptr<EVP_MD_CTX, FreedBy<EVP_MD_CTX_free>> context_{EVP_MD_CTX_new()};
 };
 
 }  // namespace
