@@ -18,6 +18,7 @@
 #include "core/config/config_text.h"
 #include "core/config/nesting.h"
 #include "core/runtime/file.h"
+#include "core/runtime/nearest.h"
 #include "core/status/macros.h"
 
 namespace tributary::config {
@@ -302,6 +303,21 @@ void Walk(const toml::table& table, const std::string& prefix, const Visitor& vi
   }
 }
 
+// The key or table beside `unknown` that was most likely meant; empty if none is near.
+std::string Meant(const std::vector<ConfigKey>& keys, std::string_view unknown) {
+  const std::string name = WithoutIndices(unknown);
+  const std::size_t begin = name.rfind('.') + 1;  // 0 at the top
+  std::vector<std::string> beside;
+  for (const ConfigKey& key : keys) {
+    if (!key.name.starts_with(name.substr(0, begin))) continue;
+    beside.push_back(key.name.substr(begin, key.name.find_first_of(".[", begin) - begin));
+  }
+  return runtime::Nearest(name.substr(begin), beside);
+}
+
+// The file may be a stranger's, with as many unknown keys as it holds.
+constexpr int kMostSuggestions = 100;
+
 }  // namespace
 
 void ConfigFile::Fault(std::string_view key, std::string_view what) const {
@@ -355,10 +371,12 @@ std::vector<std::string> ConfigFile::NeedRestart(const ConfigFile& now) const {
 
 absl::Status ConfigFile::Finish() const {
   Faults faults = state_->faults;
+  int unknown = 0;
   Walk(state_->root, "", [&](const std::string& name, const toml::node& node) {
-    const bool known = state_->taken.contains(&node);
-    if (!known) faults.insert(state_->FaultAt(node.source(), name, "unknown key"));
-    return known;
+    if (state_->taken.contains(&node)) return true;
+    const std::string meant = ++unknown > kMostSuggestions ? "" : Meant(state_->keys, name);
+    faults.insert(state_->FaultAt(node.source(), name, "unknown key" + runtime::DidYouMean(meant)));
+    return false;
   });
   if (faults.empty()) return absl::OkStatus();
   const auto line = [](std::string* report, const auto& entry) { report->append(entry.second.line); };

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "absl/strings/str_split.h"
+
 namespace tributary::config {
 namespace {
 
@@ -91,6 +95,32 @@ TEST_F(ConfigTest, FindsUnknownKeysInNestedTables) {
   EXPECT_THAT(Faults(), HasSubstr("node.toml:3: site[0].rang: unknown key"));
   EXPECT_THAT(Faults(), HasSubstr("node.toml:4: other: unknown key"));
   EXPECT_THAT(Faults(), Not(HasSubstr("other.x"))) << "an unknown table is reported once";
+}
+
+TEST_F(ConfigTest, AsksWhatAMistypedKeyOrTableWasMeantToBe) {
+  const ConfigSection root = Root("spol = 1\n[[site]]\nnmae = \"lab\"\nspool = 1\n[uplnik]\ndrain = 1\n");
+  Value(root, "spool", 1);
+  for (const ConfigSection& site : root.List("site")) Value(site, "name", "");
+  Value(root.Section("uplink"), "drain", 1);
+  EXPECT_EQ(Faults(),
+            "node.toml:1: spol: unknown key; did you mean spool?\n"
+            "node.toml:3: site[0].nmae: unknown key; did you mean name?\n"
+            "node.toml:4: site[0].spool: unknown key\n"
+            "node.toml:5: uplnik: unknown key; did you mean uplink?");
+}
+
+// A run's file comes from a stranger, and each search compares all keys.
+TEST_F(ConfigTest, LooksForTheMeaningOfTheFirstHundredUnknownKeysOnly) {
+  std::string text;
+  for (char first = 'a'; first <= 'z'; ++first) {
+    for (char second = 'a'; second <= 'z'; ++second) text += std::string("rate") + first + second + " = 1\n";
+  }
+  Value(Root(text), "rate", 1.0);
+  const std::vector<std::string> lines = absl::StrSplit(Faults(), '\n');
+  EXPECT_EQ(lines.size(), 26u * 26u);
+  EXPECT_EQ(
+      std::ranges::count_if(lines, [](const auto& line) { return line.ends_with("did you mean rate?"); }),
+      100);
 }
 
 TEST_F(ConfigTest, RefusesATableWhereAnotherTypeStands) {

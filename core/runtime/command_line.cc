@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/runtime/nearest.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 
 namespace tributary::runtime {
@@ -37,39 +37,18 @@ std::string InAGroup(const CLI::App& app, std::string_view name) {
   return "";
 }
 
-// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
-std::size_t Edits(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  std::iota(edits[0].begin(), edits[0].end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    edits[i][0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t differs = a[i - 1] == b[j - 1] ? 0 : 1;
-      edits[i][j] = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1, edits[i - 1][j - 1] + differs});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        edits[i][j] = std::min(edits[i][j], edits[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return edits[a.size()][b.size()];
-}
-
-std::string Question(const std::string& meant) {
-  return meant.empty() ? "" : fmt::format("; did you mean {}?", meant);
-}
-
 std::string UnknownCommand(const CLI::App& app, const std::string& word) {
   std::string meant = Nearest(word, NamesOf(app));
   if (meant.empty()) meant = InAGroup(app, word);
   const std::string choice =
-      meant.empty() ? "; there are " + absl::StrJoin(NamesOf(app), ", ") : Question(meant);
+      meant.empty() ? "; there are " + absl::StrJoin(NamesOf(app), ", ") : DidYouMean(meant);
   return fmt::format("\"{}\" is not a command{}", word, choice);
 }
 
 std::string UnexpectedArgument(const CLI::App& app, const std::string& word) {
   if (!word.starts_with("-")) return fmt::format("unexpected argument \"{}\"", word);
   const std::string name = word.substr(0, word.find('='));
-  return fmt::format("\"{}\" is not an option{}", name, Question(Nearest(name, OptionsOf(app))));
+  return fmt::format("\"{}\" is not an option{}", name, DidYouMean(Nearest(name, OptionsOf(app))));
 }
 
 // CLI11 names the option first, then says "1 required FILE missing" or "At Most 1 required but received 2".
@@ -123,21 +102,6 @@ std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::string nearest;
-  // Longer words than any of ours are not compared: the cost is their product.
-  std::size_t least = word.size() > 64 ? 0 : word.size() > 3 ? 3 : 2;
-  for (const std::string& candidate : candidates) {
-    if (least == 0) break;
-    const std::size_t faults = Edits(word, candidate);
-    // One letter in place of another is no misspelling of a single letter.
-    if (faults >= least || faults >= candidate.size()) continue;
-    least = faults;
-    nearest = candidate;
-  }
-  return nearest;
-}
-
 std::string CommandLineFault(const CLI::App* app, const CLI::Error& error) {
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
   const std::string path = CommandPath(*app);
@@ -151,7 +115,7 @@ std::string CommandLineFault(const CLI::App* app, const CLI::Error& error) {
   } else if (!CommandsOf(*app).empty()) {
     what = "a command is missing; there are " + absl::StrJoin(NamesOf(*app), ", ");
   }
-  return fmt::format("{}: {}\n`{} --help` says more.\n", path, what, path);
+  return fmt::format("{}: {}\n`{} --help` says more.\n", path, Printable(what), path);
 }
 
 }  // namespace tributary::runtime

@@ -34,8 +34,4 @@ std::string HelpText(const CLI::App& app);
 // In the order of their declaration.
 std::vector<const CLI::App*> CommandsOf(const CLI::App& app);
 
-// The candidate that `word` was most likely meant to be; empty if none is near. Two letters that changed
-// places count as one fault. Two faults are admitted, one in words of up to three letters.
-std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
-
 }  // namespace tributary::runtime

@@ -91,15 +91,9 @@ TEST(CommandLineTest, FindsACommandByItsWords) {
   EXPECT_EQ(find({"run", "start", "now"}).status().message(), "\"tributary run start\" has no commands");
 }
 
-TEST(CommandLineTest, CountsSwappedNeighboursAsOneFaultAndStaysSilentWhereNothingIsNear) {
-  EXPECT_EQ(Nearest("ab", {"ba"}), "ba");
-  EXPECT_EQ(Nearest("watch", {"wtach", "match"}), "wtach") << "the first of two that are as near";
-  EXPECT_EQ(Nearest("x", {"y"}), "");
-  EXPECT_EQ(Nearest("", {"run"}), "");
-  EXPECT_EQ(Nearest("rollbakc", {"rollback"}), "rollback");
-  EXPECT_EQ(Nearest("self_supervised", {"self_supervision"}), "") << "three edits, however long the word";
-  EXPECT_EQ(Nearest("evaluate", {"validate", "run"}), "");
-  EXPECT_EQ(Nearest(std::string(100'000, 'a'), {"run"}), "");
+TEST(CommandLineTest, EscapesWhatATerminalWouldObey) {
+  EXPECT_THAT(FaultOf({"sta\x1b[31mtus"}), StartsWith("tributary: \"sta\\x1b[31mtus\" is not a command"));
+  EXPECT_THAT(FaultOf({"--a\x1b[31m", "status"}), HasSubstr("\"--a\\x1b[31m\" is not an option"));
 }
 
 }  // namespace
