@@ -31,8 +31,8 @@ absl::Status AlreadyReported(int exit_code) {
   return exit_code == runtime::kExitOk ? absl::OkStatus() : WithExitCode(absl::UnknownError(""), exit_code);
 }
 
-absl::Status WriteOutput(const std::string& path, std::string_view content) {
-  absl::Status status = runtime::WriteFileAtomically(path, content);
+absl::Status WriteOutput(const std::string& path, std::string_view content, mode_t mode) {
+  absl::Status status = runtime::WriteFileAtomically(path, content, mode);
   return status.ok() ? status : WithExitCode(std::move(status), runtime::kExitCantCreate);
 }
 

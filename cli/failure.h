@@ -1,6 +1,8 @@
 // How a command fails: what it says and its exit status. docs/running.md has the table of all of them.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 
@@ -18,7 +20,7 @@ absl::Status WithExitCode(absl::Status status, int exit_code);
 absl::Status AlreadyReported(int exit_code);
 
 // WriteFileAtomically for what the command was asked to write.
-absl::Status WriteOutput(const std::string& path, std::string_view content);
+absl::Status WriteOutput(const std::string& path, std::string_view content, mode_t mode = 0644);
 
 // By WithExitCode, or by the code of a status that arose here: 69 for Unavailable and DeadlineExceeded, 66
 // for a file that cannot be read (NotFound, PermissionDenied, FailedPrecondition), 65 for content that is not

@@ -1,17 +1,12 @@
 #include "cli/certs/certificate_authority.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/bio.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <initializer_list>
 #include <utility>
@@ -21,7 +16,9 @@
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "core/runtime/address.h"
 #include "core/runtime/file.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 
@@ -37,7 +34,7 @@ std::string Path(const std::string& folder, const std::string& file) {
   return (std::filesystem::path(folder) / file).string();
 }
 
-using Bio = std::unique_ptr<BIO, FreeOpenSsl>;
+using Bio = std::unique_ptr<BIO, FreedBy<BIO_free>>;
 
 std::string Content(const Bio& memory) {
   char* text = nullptr;
@@ -57,32 +54,13 @@ CertificateAndKey FromPem(const std::string& certificate_pem, const std::string&
   return fits ? std::move(read) : CertificateAndKey();
 }
 
-absl::Status CannotWrite(int error, const std::string& path) {
-  return WithExitCode(absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot write")),
-                      runtime::kExitCantCreate);
-}
-
-// A key is never readable by others, not even for a moment.
-absl::Status WriteKey(const std::string& path, const std::string& pem) {
-  const std::string beside = path + ".new";
-  unlink(beside.c_str());
-  const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return CannotWrite(errno, beside);
-  const bool written =
-      write(file, pem.data(), pem.size()) == static_cast<ssize_t>(pem.size()) && fsync(file) == 0;
-  const int error = errno;
-  close(file);
-  if (!written) return CannotWrite(error, beside);
-  if (rename(beside.c_str(), path.c_str()) != 0) return CannotWrite(errno, path);
-  return absl::OkStatus();
-}
-
 absl::Status Write(const CertificateAndKey& pair, const std::string& certificate_path,
                    const std::string& key_path) {
+  constexpr mode_t kOwnerOnly = 0600;
   const Bio certificate(BIO_new(BIO_s_mem())), key(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(certificate.get(), pair.certificate.get());
   PEM_write_bio_PrivateKey(key.get(), pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  RETURN_IF_ERROR(WriteKey(key_path, Content(key)));
+  RETURN_IF_ERROR(WriteOutput(key_path, Content(key), kOwnerOnly));
   return WriteOutput(certificate_path, Content(certificate));
 }
 
@@ -93,11 +71,9 @@ bool Sign(X509* certificate, X509* issuer, EVP_PKEY* issuer_key,
   for (const auto& [nid, value] : extensions) {
     X509V3_CTX context;
     X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-    X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str());
-    if (extension == nullptr) return false;
-    const bool added = X509_add_ext(certificate, extension, -1) == 1;
-    X509_EXTENSION_free(extension);
-    if (!added) return false;
+    const std::unique_ptr<X509_EXTENSION, FreedBy<X509_EXTENSION_free>> extension(
+        X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
+    if (extension == nullptr || X509_add_ext(certificate, extension.get(), -1) != 1) return false;
   }
   return X509_sign(certificate, issuer_key, EVP_sha256()) != 0;
 }
@@ -112,9 +88,8 @@ CertificateAndKey NewCertificate(const std::string& name, long days) {
   unsigned char serial[8];
   RAND_bytes(serial, sizeof serial);
   serial[0] = static_cast<unsigned char>((serial[0] & 0x7f) | 1);  // positive and not zero
-  BIGNUM* number = BN_bin2bn(serial, sizeof serial, nullptr);
-  BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate));
-  BN_free(number);
+  const std::unique_ptr<BIGNUM, FreedBy<BN_free>> number(BN_bin2bn(serial, sizeof serial, nullptr));
+  BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate));
   // An hour back, for clocks that are not quite together.
   X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
   X509_gmtime_adj(X509_getm_notAfter(certificate), days * kDayS);
@@ -132,10 +107,7 @@ bool IsHostName(const std::string& name) {
          std::ranges::all_of(name, allowed);
 }
 
-bool IsIpAddress(const std::string& address) {
-  unsigned char bytes[sizeof(in6_addr)];
-  return inet_pton(AF_INET, address.c_str(), bytes) == 1 || inet_pton(AF_INET6, address.c_str(), bytes) == 1;
-}
+bool IsIpAddress(const std::string& address) { return runtime::NormalIpAddress(address).ok(); }
 
 bool Holds(X509* certificate, const std::string& address) {
   if (IsIpAddress(address)) return X509_check_ip_asc(certificate, address.c_str(), 0) == 1;
@@ -193,25 +165,32 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::Make(const std::strin
   return CertificateAuthority(std::move(made), true);
 }
 
-bool CertificateAuthority::StillServes(const std::string& certificate_path, const std::string& key_path,
-                                       const std::vector<std::string>& addresses) const {
+std::string CertificateAuthority::Judge(const std::string& certificate_path, const std::string& key_path,
+                                        const std::vector<std::string>& addresses) const {
   const absl::StatusOr<std::string> certificate_pem = runtime::ReadFile(certificate_path);
   const absl::StatusOr<std::string> key_pem = runtime::ReadFile(key_path);
-  if (!certificate_pem.ok() || !key_pem.ok()) return false;
+  if (!certificate_pem.ok() || !key_pem.ok()) return "made";
   const CertificateAndKey read = FromPem(*certificate_pem, *key_pem);
+  if (!read.key) return "made again: the files were not a certificate and its key";
   X509* const certificate = read.certificate.get();
+  if (X509_verify(certificate, own_.key.get()) != 1) return "made again: another CA had signed it";
   time_t renew = time(nullptr) + kRenewDays * kDayS;
-  return read.key && X509_verify(certificate, own_.key.get()) == 1 &&
-         X509_cmp_time(X509_get0_notAfter(certificate), &renew) > 0 &&
-         std::ranges::all_of(addresses, [&](const std::string& each) { return Holds(certificate, each); });
+  if (X509_cmp_time(X509_get0_notAfter(certificate), &renew) <= 0) {
+    return absl::StrCat("made again: it was valid for less than ", kRenewDays, " days");
+  }
+  for (const std::string& address : addresses) {
+    if (!Holds(certificate, address)) return "made again: it did not hold the address " + address;
+  }
+  return kThereAlready;
 }
 
-absl::StatusOr<bool> CertificateAuthority::Issue(const std::string& folder, const std::string& name,
-                                                 const std::vector<std::string>& addresses) const {
+absl::StatusOr<std::string> CertificateAuthority::Issue(const std::string& folder, const std::string& name,
+                                                        const std::vector<std::string>& addresses) const {
   RETURN_IF_ERROR(CheckCertificateName(name, addresses));
   const std::string certificate_path = Path(folder, name + ".pem");
   const std::string key_path = Path(folder, name + ".key");
-  if (StillServes(certificate_path, key_path, addresses)) return false;
+  std::string done = Judge(certificate_path, key_path, addresses);
+  if (done == kThereAlready) return done;
 
   std::string reached_at = absl::StrCat("DNS:", name, ",DNS:localhost,IP:127.0.0.1,IP:::1");
   for (const std::string& address : addresses) {
@@ -226,7 +205,7 @@ absl::StatusOr<bool> CertificateAuthority::Issue(const std::string& folder, cons
     return absl::InternalError(absl::StrCat("OpenSSL could not make the certificate of ", name));
   }
   RETURN_IF_ERROR(Write(made, certificate_path, key_path));
-  return true;
+  return done;
 }
 
 namespace {
@@ -268,10 +247,11 @@ absl::StatusOr<std::vector<Request>> Requests(const std::vector<std::string>& na
 absl::Status Issue(const CertsArguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<Request> requests, Requests(arguments.names));
   ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::Open(arguments.out));
-  std::printf("%s/ca.pem: %s\n", arguments.out.c_str(), authority.made() ? "made" : "there already");
+  const std::string folder = runtime::Printable(arguments.out);
+  fmt::print("{}/ca.pem: {}\n", folder, authority.made() ? "made" : kThereAlready);
   for (const auto& [name, addresses] : requests) {
-    ASSIGN_OR_RETURN(const bool made, authority.Issue(arguments.out, name, addresses));
-    std::printf("%s/%s.pem: %s\n", arguments.out.c_str(), name.c_str(), made ? "made" : "there already");
+    ASSIGN_OR_RETURN(const std::string done, authority.Issue(arguments.out, name, addresses));
+    fmt::print("{}/{}.pem: {}\n", folder, name, done);
   }
   return absl::OkStatus();
 }

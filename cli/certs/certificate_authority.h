@@ -1,7 +1,6 @@
 // A small certificate authority for tests, demos and closed networks: EC P-256, SHA-256.
 #pragma once
 
-#include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
@@ -12,23 +11,20 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/status/freed_by.h"
 
 namespace tributary::cli {
 
-struct FreeOpenSsl {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-
 struct CertificateAndKey {
-  std::unique_ptr<X509, FreeOpenSsl> certificate;
-  std::unique_ptr<EVP_PKEY, FreeOpenSsl> key;
+  std::unique_ptr<X509, FreedBy<X509_free>> certificate;
+  std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>> key;
 };
 
 // InvalidArgument for a name that is no file or host name, or an address that is neither an IP address nor a
 // host name.
 absl::Status CheckCertificateName(const std::string& name, const std::vector<std::string>& addresses);
+
+inline constexpr char kThereAlready[] = "there already";
 
 // Owns the authority's key and certificate. One thread's.
 class CertificateAuthority {
@@ -39,10 +35,11 @@ class CertificateAuthority {
 
   // Makes NAME.pem and NAME.key in `folder`, for a server and a client that is called NAME, reached as NAME,
   // localhost, on the loopback or at one of `addresses` (IP addresses or host names); valid for two years.
-  // Leaves files alone that verify, hold these addresses and stay valid for 30 days. Returns whether they
-  // were made. Errors: InvalidArgument as CheckCertificateName; as WriteOutput.
-  absl::StatusOr<bool> Issue(const std::string& folder, const std::string& name,
-                             const std::vector<std::string>& addresses = {}) const;
+  // Leaves files alone that verify, hold these addresses and stay valid for 30 days. Returns what it did:
+  // kThereAlready, "made", or "made again" with the reason. Errors: InvalidArgument as CheckCertificateName;
+  // as WriteOutput.
+  absl::StatusOr<std::string> Issue(const std::string& folder, const std::string& name,
+                                    const std::vector<std::string>& addresses = {}) const;
 
   bool made() const { return made_; }
 
@@ -50,8 +47,9 @@ class CertificateAuthority {
   CertificateAuthority(CertificateAndKey own, bool made) : own_(std::move(own)), made_(made) {}
   static absl::StatusOr<CertificateAuthority> Make(const std::string& certificate_path,
                                                    const std::string& key_path);
-  bool StillServes(const std::string& certificate_path, const std::string& key_path,
-                   const std::vector<std::string>& addresses) const;
+  // What Issue is to do, as it returns it.
+  std::string Judge(const std::string& certificate_path, const std::string& key_path,
+                    const std::vector<std::string>& addresses) const;
 
   CertificateAndKey own_;
   bool made_;

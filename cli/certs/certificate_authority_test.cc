@@ -32,7 +32,7 @@ class CertificateAuthorityTest : public ::testing::Test {
 TEST_F(CertificateAuthorityTest, IssuesWhatTheDaemonsAccept) {
   const auto authority = CertificateAuthority::Open(folder_);
   ASSERT_TRUE(authority.ok()) << authority.status();
-  ASSERT_TRUE(authority->Issue(folder_, "north").value());
+  EXPECT_EQ(authority->Issue(folder_, "north").value(), "made");
   const auto material = config::LoadTls(Files("north"));
   ASSERT_TRUE(material.ok()) << material.status();
   EXPECT_EQ(material->name, "north");
@@ -49,21 +49,22 @@ TEST_F(CertificateAuthorityTest, KeepsKeysToTheirOwner) {
 }
 
 TEST_F(CertificateAuthorityTest, LeavesAloneWhatIsThere) {
-  ASSERT_TRUE(CertificateAuthority::Open(folder_)->Issue(folder_, "north").value());
+  ASSERT_EQ(CertificateAuthority::Open(folder_)->Issue(folder_, "north").value(), "made");
   const std::string before = runtime::ReadFile(folder_ + "/north.pem").value();
   const auto again = CertificateAuthority::Open(folder_);
   ASSERT_TRUE(again.ok());
   EXPECT_FALSE(again->made());
-  EXPECT_FALSE(again->Issue(folder_, "north").value());
+  EXPECT_EQ(again->Issue(folder_, "north").value(), kThereAlready);
   EXPECT_EQ(runtime::ReadFile(folder_ + "/north.pem").value(), before);
-  EXPECT_TRUE(again->Issue(folder_, "south").value());
+  EXPECT_EQ(again->Issue(folder_, "south").value(), "made");
 }
 
 TEST_F(CertificateAuthorityTest, ReplacesACertificateOfAnotherAuthority) {
-  ASSERT_TRUE(CertificateAuthority::Open(folder_)->Issue(folder_, "north").value());
+  ASSERT_EQ(CertificateAuthority::Open(folder_)->Issue(folder_, "north").value(), "made");
   std::filesystem::remove(folder_ + "/ca.pem");
   std::filesystem::remove(folder_ + "/ca.key");
-  EXPECT_TRUE(CertificateAuthority::Open(folder_)->Issue(folder_, "north").value());
+  EXPECT_EQ(CertificateAuthority::Open(folder_)->Issue(folder_, "north").value(),
+            "made again: another CA had signed it");
   EXPECT_TRUE(config::LoadTls(Files("north")).ok());
 }
 
@@ -86,16 +87,27 @@ bool Holds(const std::string& pem, const std::string& address) {
 
 TEST_F(CertificateAuthorityTest, MakesAServerReachableAtItsAddresses) {
   const auto authority = CertificateAuthority::Open(folder_);
-  ASSERT_TRUE(authority->Issue(folder_, "hub").value());
+  ASSERT_EQ(authority->Issue(folder_, "hub").value(), "made");
   EXPECT_FALSE(Holds(runtime::ReadFile(folder_ + "/hub.pem").value(), "10.0.0.1"));
-  ASSERT_TRUE(authority->Issue(folder_, "hub", {"10.0.0.1", "fd00::1", "hub.lan"}).value())
-      << "it lacks them";
+  EXPECT_EQ(authority->Issue(folder_, "hub", {"10.0.0.1", "fd00::1", "hub.lan"}).value(),
+            "made again: it did not hold the address 10.0.0.1");
   const std::string pem = runtime::ReadFile(folder_ + "/hub.pem").value();
   for (const char* address : {"10.0.0.1", "fd00::1", "hub.lan", "hub", "localhost", "127.0.0.1"}) {
     EXPECT_TRUE(Holds(pem, address)) << address;
   }
-  EXPECT_FALSE(authority->Issue(folder_, "hub", {"hub.lan"}).value()) << "it holds it already";
-  EXPECT_FALSE(authority->Issue(folder_, "hub").value());
+  EXPECT_EQ(authority->Issue(folder_, "hub", {"hub.lan"}).value(), kThereAlready);
+  EXPECT_EQ(authority->Issue(folder_, "hub").value(), kThereAlready);
+}
+
+TEST_F(CertificateAuthorityTest, SaysWhyItMakesACertificateAgain) {
+  const auto authority = CertificateAuthority::Open(folder_);
+  ASSERT_TRUE(authority->Issue(folder_, "hub", {"10.0.0.1"}).ok());
+  EXPECT_EQ(authority->Issue(folder_, "hub", {"10.0.0.1", "10.0.0.2"}).value(),
+            "made again: it did not hold the address 10.0.0.2");
+  std::filesystem::copy_file(folder_ + "/ca.key", folder_ + "/hub.key",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(authority->Issue(folder_, "hub").value(),
+            "made again: the files were not a certificate and its key");
 }
 
 TEST_F(CertificateAuthorityTest, RefusesAddressesThatAreNone) {

@@ -21,8 +21,9 @@ absl::Status FromErrno(int error, std::string_view action, const std::string& pa
 
 // Writes a new file and syncs it, or writes into the device, pipe or socket that is there. `path` is named in
 // errors.
-absl::Status Write(const std::string& to, bool create, std::string_view content, const std::string& path) {
-  Descriptor file(open(to.c_str(), O_WRONLY | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0), 0644));
+absl::Status Write(const std::string& to, bool create, std::string_view content, const std::string& path,
+                   mode_t mode) {
+  Descriptor file(open(to.c_str(), O_WRONLY | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), mode));
   if (!file.open()) return FromErrno(errno, create ? "create" : "open", path);
   while (!content.empty()) {
     const ssize_t written = write(file.get(), content.data(), content.size());
@@ -65,12 +66,12 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_by
   }
 }
 
-absl::Status WriteFileAtomically(const std::string& named, std::string_view content) {
+absl::Status WriteFileAtomically(const std::string& named, std::string_view content, mode_t mode) {
   // Replaces the target of a link, not the link.
   std::error_code ignored;
   const std::filesystem::file_status about = std::filesystem::status(named, ignored);
   if (std::filesystem::exists(about) && std::filesystem::is_other(about)) {
-    return Write(named, /*create=*/false, content, named);
+    return Write(named, /*create=*/false, content, named, mode);
   }
   std::string path = named;
   if (std::filesystem::is_symlink(std::filesystem::symlink_status(named, ignored))) {
@@ -78,7 +79,8 @@ absl::Status WriteFileAtomically(const std::string& named, std::string_view cont
     if (!ignored) path = target.string();
   }
   const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
-  absl::Status status = Write(beside, /*create=*/true, content, path);
+  unlink(beside.c_str());  // what a crash has left, whoever may read it
+  absl::Status status = Write(beside, /*create=*/true, content, path, mode);
   if (status.ok() && rename(beside.c_str(), path.c_str()) != 0) status = FromErrno(errno, "replace", path);
   if (!status.ok()) {
     unlink(beside.c_str());

@@ -1,6 +1,8 @@
 // Reads and replaces whole files.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -16,8 +18,9 @@ namespace tributary::runtime {
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_bytes = std::size_t{1} << 30);
 
 // Replaces the file as a whole: writes beside it, syncs, renames. After a crash the file has the old or the
-// new content. Errors as ReadFile; ResourceExhausted for a full disk.
-absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
+// new content. At no moment may anybody read it beyond `mode`. Errors as ReadFile; ResourceExhausted for a
+// full disk.
+absl::Status WriteFileAtomically(const std::string& path, std::string_view content, mode_t mode = 0644);
 
 // Whether a file can be written there: its folder exists and is writable. Errors begin with `path`: NotFound,
 // PermissionDenied; FailedPrecondition where the folder is a file or `path` is a folder.
