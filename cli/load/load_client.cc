@@ -143,7 +143,7 @@ LoadClient::~LoadClient() {
   }
 }
 
-absl::StatusOr<LoadClient::Connection*> LoadClient::Start(const char* method) {
+LoadClient::Connection& LoadClient::Start(const char* method) {
   Connection& connection = *connections_.emplace_back(std::make_unique<Connection>(connections_.size()));
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a TCP connection for each
@@ -154,46 +154,46 @@ absl::StatusOr<LoadClient::Connection*> LoadClient::Start(const char* method) {
   if (tls_) credentials = grpc::SslCredentials({tls_->ca_pem, tls_->key_pem, tls_->certificate_pem});
   connection.stub = std::make_unique<grpc::GenericStub>(
       grpc::CreateCustomChannel(plan_.connection.aggregator, credentials, arguments));
+  connection.context.set_initial_metadata_corked(true);  // it goes out with the first message
   connection.stream = connection.stub->PrepareCall(&connection.context, method, &queue_);
-  connection.stream->StartCall(&connection.written);
-  RETURN_IF_ERROR(Await(connection.written));
-  return &connection;
-}
-
-absl::Status LoadClient::Await(const Event& awaited) {
-  const gpr_timespec deadline = Within(kConnectMs);
-  void* tag = nullptr;
-  bool ok = true;
-  while (tag != &awaited && ok) {
-    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
-      return FromPeer(absl::UnavailableError("no answer within 5 s"), plan_.connection);
-    }
-  }
-  if (ok) return absl::OkStatus();
-  Connection& ended = *connections_[static_cast<Event*>(tag)->stream];
-  ended.stream->Finish(&ended.status, &ended.written);
-  RETURN_IF_ERROR(Await(ended.written));
-  return FromPeer(
-      ended.status.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "it ended the stream") : ended.status,
-      plan_.connection);
+  connection.stream->StartCall(nullptr);
+  return connection;
 }
 
 absl::Status LoadClient::Open() {
   for (std::size_t i = 0; i < streams_; ++i) {
-    ASSIGN_OR_RETURN(Connection* const panel, Start("/tributary.v1.FusionService/Report"));
-    panel->stream->Write(Encode(Greeting(i)), &panel->written);
-    RETURN_IF_ERROR(Await(panel->written));
-    panel->stream->Read(&panel->incoming, &panel->read);
-    RETURN_IF_ERROR(Await(panel->read));
-    panel->stream->Read(&panel->incoming, &panel->read);
+    Connection& panel = Start("/tributary.v1.FusionService/Report");
+    panel.stream->Write(Encode(Greeting(i)), &panel.written);
+    panel.stream->Read(&panel.incoming, &panel.read);
   }
-  ASSIGN_OR_RETURN(Connection* const watch, Start("/tributary.v1.FusionService/Watch"));
+  Connection& watch = Start("/tributary.v1.FusionService/Watch");
   v1::WatchRequest request;
   request.set_site(plan_.site);
   request.set_max_rate_hz(plan_.watch_rate_hz);
-  watch->stream->WriteLast(Encode(request), grpc::WriteOptions(), &watch->written);
-  RETURN_IF_ERROR(Await(watch->written));
-  watch->stream->Read(&watch->incoming, &watch->read);
+  watch.stream->WriteLast(Encode(request), grpc::WriteOptions(), &watch.written);
+
+  const gpr_timespec deadline = Within(kConnectMs);
+  for (std::size_t awaited = 2 * streams_ + 1; awaited > 0;) {
+    void* tag = nullptr;
+    bool ok = true;
+    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
+      return FromPeer(absl::UnavailableError("no answer within 5 s"), plan_.connection);
+    }
+    const auto* event = static_cast<const Event*>(tag);
+    Connection& connection = *connections_[event->stream];
+    if (event == &connection.ended) {
+      const bool said_why = !connection.status->ok();
+      return FromPeer(
+          said_why ? *connection.status : grpc::Status(grpc::StatusCode::UNAVAILABLE, "it ended the stream"),
+          plan_.connection);
+    }
+    if (ok) {
+      --awaited;
+    } else if (!connection.status) {
+      connection.stream->Finish(&connection.status.emplace(), &connection.ended);
+    }
+  }
+  for (const auto& each : connections_) each->stream->Read(&each->incoming, &each->read);
   return absl::OkStatus();
 }
 

@@ -77,15 +77,15 @@ class LoadClient {
     std::unique_ptr<grpc::GenericStub> stub;
     grpc::ClientContext context;
     std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
-    grpc::Status status;  // once it has ended
+    std::optional<grpc::Status> status;  // asked for once the stream has failed
     grpc::ByteBuffer incoming;
-    Event written, read;
+    Event written, read, ended;
     bool writing = false;
     std::deque<grpc::ByteBuffer> waiting;  // behind the write that is under way
     std::uint64_t messages = 0;
     std::uint64_t acknowledged = 0;  // sequence
 
-    explicit Connection(std::size_t index) : written{index}, read{index} {}
+    explicit Connection(std::size_t index) : written{index}, read{index}, ended{index} {}
   };
 
   LoadClient(const LoadPlan& plan, std::optional<config::TlsMaterial> tls);
@@ -93,10 +93,9 @@ class LoadClient {
   bool flat_out() const { return plan_.rate_hz == 0; }
   std::size_t watcher() const { return streams_; }
 
+  // Opens all streams together. An error is the first one that the peer gives.
   absl::Status Open();
-  absl::StatusOr<Connection*> Start(const char* method);
-  // While the streams are opened, one after the other. An error is the one that the peer gives.
-  absl::Status Await(const Event& awaited);
+  Connection& Start(const char* method);
   v1::ReportRequest Greeting(std::size_t stream) const;
   // Handles one event or returns false at the deadline.
   bool Step(gpr_timespec deadline);

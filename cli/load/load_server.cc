@@ -48,7 +48,7 @@ absl::StatusOr<std::string> Get(const std::string& address, const std::string& p
     }
     return response.body();
   } catch (const boost::system::system_error& error) {
-    return absl::UnavailableError(fmt::format("{}: {}", address, error.what()));
+    return absl::UnavailableError(fmt::format("{}: {}", address, error.code().message()));
   }
 }
 
