@@ -14,6 +14,12 @@
 namespace tributary::cli {
 namespace {
 
+// gRPC's words where no process listens at an address; at a unix socket the file may be absent.
+bool NobodyListens(const std::string& message) {
+  return absl::StrContains(message, "failed to connect to all addresses") &&
+         (message.ends_with(": Connection refused") || message.ends_with(": No such file or directory"));
+}
+
 // What to do, where that is known.
 std::string Advice(const absl::Status& status, const std::string& text,
                    const ConnectionArguments& connection) {
@@ -54,6 +60,10 @@ absl::Status FromPeer(const absl::Status& status, const ConnectionArguments& con
                     connection.aggregator));
   }
   const std::string message(status.message());
+  if (NobodyListens(message)) {
+    return absl::UnavailableError(
+        fmt::format("nobody listens at {}; is the aggregator running?", connection.aggregator));
+  }
   const std::string handshake = wire::HandshakeAdvice(message);
   const std::string text = handshake.empty() ? wire::PeerText(message) : handshake;
   const absl::Status ours(
