@@ -69,7 +69,7 @@ absl::Status Run(const std::string& path, bool check_only) {
   ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
   ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
   if (check_only) {
-    std::printf("%s: no fault found\n", path.c_str());
+    std::printf("%s: no fault found\n", runtime::Printable(path).c_str());
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cli/doctor/doctor.h"
+#include "core/runtime/printable.h"
 #include "fmt/format.h"
 #include "fpga/model/kernel_interface.h"
 #include "node/accelerator/xrt_board.h"
@@ -197,8 +198,8 @@ void CheckBoard(const DoctorOptions& options, DoctorReport& report) {
   }
   const absl::StatusOr<accelerator::XclbinSummary> xclbin = accelerator::ReadXclbin(options.xclbin);
   if (!xclbin.ok()) return report.Fault("xclbin", Message(xclbin.status()), "Install the xclbin again");
-  report.Ok("xclbin", fmt::format("{}: UUID {}, built for {}, {} compute units", options.xclbin, xclbin->uuid,
-                                  xclbin->platform, xclbin->units.size()));
+  report.Ok("xclbin", fmt::format("{}: UUID {}, built for {}, {}", options.xclbin, xclbin->uuid,
+                                  xclbin->platform, runtime::Counted(xclbin->units.size(), "compute unit")));
   if (!opened.ok()) return;
   accelerator::XrtOptions board_options;
   board_options.xclbin = options.xclbin;

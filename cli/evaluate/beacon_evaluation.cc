@@ -14,6 +14,7 @@
 #include "core/nn/beacon/beacon_network.h"
 #include "core/nn/beacon/trilateration.h"
 #include "core/runtime/file.h"
+#include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "node/accelerator/create.h"
@@ -146,8 +147,8 @@ std::string ToTable(const BeaconEvaluation& evaluation, std::span<const nn::Beac
     add(absl::StrJoin(networks[i].anchors, ","), evaluation.boards[i]);
   }
   if (networks.size() > 1) add("fused", evaluation.fused);
-  return table.Text() +
-         absl::StrFormat("%d samples; NEES is 2 for a consistent estimator\n", evaluation.samples);
+  return table.Text() + runtime::Counted(evaluation.samples, "sample") +
+         "; NEES is 2 for a consistent estimator\n";
 }
 
 namespace {

@@ -16,6 +16,7 @@
 #include "cli/table.h"
 #include "core/estimate/conflation.h"
 #include "core/estimate/gaussian.h"
+#include "core/runtime/printable.h"
 #include "core/scene/gaussian_noise.h"
 #include "core/scene/room_channel.h"
 #include "core/status/macros.h"
@@ -114,8 +115,8 @@ absl::Status Evaluate(const EvaluatePositioningArguments& arguments) {
   const Table table({Left("format", 8), Right("panels"), Right("mean", 8), Right("p90", 8), Right("p99", 8),
                      Right("max", 8), Right("NEES", 8)});
   if (!arguments.json) {
-    std::cout << fmt::format("{}, {} users; errors in cm, ideal NEES 2\n{}\n", model.path,
-                             arguments.evaluation.points, table.Heading());
+    std::cout << fmt::format("{}, {}; errors in cm, ideal NEES 2\n{}\n", runtime::Printable(model.path),
+                             runtime::Counted(arguments.evaluation.points, "user"), table.Heading());
   }
   for (const fpga::NumberFormat format : arguments.formats) {
     PositioningEvaluationOptions options = arguments.evaluation;

@@ -8,6 +8,7 @@
 #include "core/nn/encoder/encoder_file.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
+#include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
@@ -30,7 +31,7 @@ struct ModelExportArguments {
 // What was written, so that a script's log says it.
 absl::Status Write(const std::string& path, const std::string& content) {
   RETURN_IF_ERROR(WriteOutput(path, content));
-  std::cout << path << ": " << content.size() << " bytes\n";
+  std::cout << runtime::Printable(path) << ": " << content.size() << " bytes\n";
   return absl::OkStatus();
 }
 

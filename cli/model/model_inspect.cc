@@ -14,6 +14,7 @@
 #include "core/parameters/safetensors.h"
 #include "core/parameters/tensor.h"
 #include "core/runtime/file.h"
+#include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
@@ -62,7 +63,7 @@ void PrintMetadata(const ordered_json& metadata, bool with_producer) {
 }
 
 void PrintTensors(const std::string& path, const ordered_json& model) {
-  std::cout << path << "\nsha256 " << model["sha256"].get<std::string>() << "\n\n";
+  std::cout << runtime::Printable(path) << "\nsha256 " << model["sha256"].get<std::string>() << "\n\n";
   PrintMetadata(model["metadata"], true);
   std::cout << "\n";
   for (const auto& tensor : model["tensors"]) {
@@ -77,7 +78,7 @@ void PrintTensors(const std::string& path, const ordered_json& model) {
 }
 
 void PrintOnnx(const std::string& path, const ordered_json& model) {
-  std::cout << path << "\n\n"
+  std::cout << runtime::Printable(path) << "\n\n"
             << absl::StrFormat("%-18s %s\n%-18s %s\n", "producer", Text(model["producer"]), "opset",
                                wire::DumpJson(model["opset"]));
   PrintMetadata(model["metadata"], false);

@@ -17,6 +17,7 @@
 #include "core/parameters/flat_model.h"
 #include "core/parameters/safetensors.h"
 #include "core/runtime/file.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
@@ -132,7 +133,7 @@ absl::StatusOr<PreparedRun> Prepare(const RunStartArguments& arguments) {
 absl::Status Start(const RunStartArguments& arguments) {
   ASSIGN_OR_RETURN(const PreparedRun prepared, Prepare(arguments));
   if (arguments.check) {
-    std::cout << arguments.config << ": no fault found\n";
+    std::cout << runtime::Printable(arguments.config) << ": no fault found\n";
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const v1::StartRunResponse response, Send(arguments, prepared.config, prepared.model));

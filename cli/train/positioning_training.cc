@@ -20,6 +20,7 @@
 #include "core/nn/positioning/positioning_inference.h"
 #include "core/nn/positioning/positioning_network.h"
 #include "core/nn/positioning/positioning_trainer.h"
+#include "core/runtime/printable.h"
 #include "core/scene/gaussian_noise.h"
 #include "core/status/macros.h"
 
@@ -198,8 +199,8 @@ absl::Status Train(const TrainPositioningArguments& arguments) {
     std::cout << absl::StrFormat(
         "%s: %d bytes, sha256 %s\n%.0f s of training, covariance scale %.3f\n"
         "four panels, %d held-out users: mean %.2f cm, p90 %.2f cm, NEES %.2f (ideal 2)\n",
-        arguments.out, file.size(), written.sha256, last.elapsed_s, written.covariance_scale, held_out.points,
-        100 * fused.mean_m, 100 * fused.p90_m, fused.nees);
+        runtime::Printable(arguments.out), file.size(), written.sha256, last.elapsed_s,
+        written.covariance_scale, held_out.points, 100 * fused.mean_m, 100 * fused.p90_m, fused.nees);
   }
   return absl::OkStatus();
 }

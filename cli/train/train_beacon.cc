@@ -14,7 +14,7 @@
 #include "cli/train/beacon_recording.h"
 #include "core/nn/beacon/beacon_network.h"
 #include "core/nn/beacon/beacon_trainer.h"
-#include "core/runtime/file.h"
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 
 namespace tributary::cli {
@@ -80,10 +80,9 @@ absl::Status Train(const TrainBeaconArguments& arguments) {
                      .dump()
               << "\n";
   } else {
-    std::cout << absl::StrFormat(
-                     "%s: %d bytes, sha256 %s\n%d examples, held-out deviation %.3f m per coordinate\n\n",
-                     arguments.out, file.size(), written.sha256, examples.size(),
-                     written.residual_deviation_m)
+    std::cout << absl::StrFormat("%s: %d bytes, sha256 %s\n%s, held-out deviation %.3f m per coordinate\n\n",
+                                 runtime::Printable(arguments.out), file.size(), written.sha256,
+                                 runtime::Counted(examples.size(), "example"), written.residual_deviation_m)
               << "On the part of the recording that was not trained on:\n"
               << ToTable(figures, {&written, 1});
   }

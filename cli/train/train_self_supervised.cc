@@ -18,7 +18,7 @@
 #include "core/images/images_stream.h"
 #include "core/images/split.h"
 #include "core/nn/encoder/encoder_file.h"
-#include "core/runtime/file.h"
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "node/learner/augmentation.h"
 
@@ -113,8 +113,9 @@ absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
   if (arguments.json) {
     std::cout << figures.dump() << "\n";
   } else {
-    std::cout << fmt::format("{}: {} steps on {} images in {:.0f} s\n", arguments.out, arguments.steps,
-                             part.size(), seconds);
+    std::cout << fmt::format("{}: {} on {} in {:.0f} s\n", runtime::Printable(arguments.out),
+                             runtime::Counted(arguments.steps, "step"),
+                             runtime::Counted(part.size(), "image"), seconds);
   }
   return absl::OkStatus();
 }

@@ -79,7 +79,9 @@ std::optional<std::string> LogLimit::Admit(std::int64_t now_ns) {
   }
   ++written_;
   const std::uint64_t held_back = std::exchange(held_back_, 0);
-  return held_back == 0 ? "" : fmt::format("; {} lines like this one were left out", held_back);
+  return held_back == 0 ? ""
+                        : fmt::format("; {} like this one {} left out", Counted(held_back, "line"),
+                                      held_back == 1 ? "was" : "were");
 }
 
 }  // namespace tributary::runtime

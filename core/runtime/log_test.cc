@@ -25,6 +25,12 @@ TEST(LogLimitTest, AllowsAWholeBurstAgainAfterAQuietTime) {
   EXPECT_EQ(limit.Admit(30), std::nullopt);
 }
 
+TEST(LogLimitTest, CountsASingleLineAsOne) {
+  LogLimit limit(1, 10);
+  for (int i = 0; i < 2; ++i) limit.Admit(0);
+  EXPECT_EQ(limit.Admit(10), "; 1 line like this one was left out");
+}
+
 // A peer connects and leaves a thousand times a second.
 TEST(LogLimitTest, BoundsTheLinesOfAFlood) {
   LogLimit limit(8, 30'000);

@@ -41,4 +41,8 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
+std::string Counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 }  // namespace tributary::runtime

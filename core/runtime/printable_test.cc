@@ -17,5 +17,11 @@ TEST(PrintableTest, ChangesNothingTheSecondTime) {
   EXPECT_EQ(Printable(once), once);
 }
 
+TEST(CountedTest, SaysOneThingAndManyThings) {
+  EXPECT_EQ(Counted(1, "panel"), "1 panel");
+  EXPECT_EQ(Counted(0, "panel"), "0 panels");
+  EXPECT_EQ(Counted(12, "panel"), "12 panels");
+}
+
 }  // namespace
 }  // namespace tributary::runtime
