@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct Case {
   std::size_t side;
   std::size_t grid;
 };
+void PrintTo(const Case& shown, std::ostream* out) { *out << shown.name; }
 
 class EncoderOnnxTest : public ::testing::TestWithParam<Case> {
  protected:
@@ -93,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"filter_response", nn::EncoderNorm::kFilterResponse, nn::EncoderActivation::kRelu, false, 15, 1},
         Case{"hard_clip", nn::EncoderNorm::kBatch, nn::EncoderActivation::kHardClip, false, 12, 2},
         Case{"quantised", nn::EncoderNorm::kNone, nn::EncoderActivation::kHardClip, true, 28, 7}),
-    [](const auto& c) { return std::string(c.param.name); });
+    ::testing::PrintToStringParamName());
 
 // What somebody needs who finds the file without us.
 class ModelMetadataTest : public ::testing::Test {

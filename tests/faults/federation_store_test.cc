@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <ostream>
 
 #include "core/runtime/process.h"
 #include "tests/faults/federation_small_run.h"
@@ -37,6 +38,7 @@ struct Damage {
   const char* file;  // in the store; a folder stands for its first file
   std::function<void(std::string& content)> inflict;
 };
+void PrintTo(const Damage& shown, std::ostream* out) { *out << shown.name; }
 
 class DamagedStoreTest : public ::testing::TestWithParam<Damage> {
  protected:
@@ -99,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Files, DamagedStoreTest,
                          ::testing::Values(Damage{"Database", "tributary.db", Overwrite},
                                            Damage{"ShortInitialModel", "models/r.0.safetensors", CutInHalf},
                                            Damage{"ChangedUpdate", "submissions", FlipAByte}),
-                         [](const auto& instance) { return std::string(instance.param.name); });
+                         ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace tributary::testing

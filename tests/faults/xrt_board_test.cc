@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "fpga/device/xclbin/xclbin_writer.h"
 #include "tests/support/fleet.h"
@@ -57,6 +58,7 @@ struct Hopeless {
   const char* says;
   const char* remedy;
 };
+void PrintTo(const Hopeless& shown, std::ostream* out) { *out << shown.name; }
 
 class XrtStartTest : public XrtBoardTest, public ::testing::WithParamInterface<Hopeless> {};
 
@@ -91,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         Hopeless{"BoardHoldsAnotherXclbin", "wrong_uuid", "", "", kUnavailable, "another UUID",
                  "stop it and start"},
         Hopeless{"BufferTooLarge", "memory_bytes=65536", "", "", kUnavailable, "allocating buffers", "cma="}),
-    [](const auto& test) { return std::string(test.param.name); });
+    ::testing::PrintToStringParamName());
 
 struct Passing {
   const char* name;
@@ -99,6 +101,7 @@ struct Passing {
   const char* metric;
   const char* says;
 };
+void PrintTo(const Passing& shown, std::ostream* out) { *out << shown.name; }
 
 class XrtRunTest : public XrtBoardTest, public ::testing::WithParamInterface<Passing> {};
 
@@ -131,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
         Passing{"NeverEnds", "hang=3", "tributary_accelerator_timeouts_total", "did not end within 1000 ms"},
         Passing{"ReportsAnError", "read_error=3", "tributary_accelerator_failed_runs_total", "a failed read"},
         Passing{"DeviceDisappears", "disappear=3", "tributary_accelerator_reopened_total", "zocl driver"}),
-    [](const auto& test) { return std::string(test.param.name); });
+    ::testing::PrintToStringParamName());
 
 TEST_F(XrtBoardTest, ARunThatCannotBeAbortedHoldsUpNeitherThePanelNorItsStop) {
   aggregator_.Start();

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 
 #include "fpga/device/xclbin/xclbin_writer.h"
@@ -103,6 +104,7 @@ struct Ailment {
   const char* found;
   const char* remedy;
 };
+void PrintTo(const Ailment& shown, std::ostream* out) { *out << shown.name; }
 
 class XrtAilmentTest : public XrtDoctorTest, public ::testing::WithParamInterface<Ailment> {};
 
@@ -131,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
         Ailment{"CannotWrite", "write_error=1", "", "write", "did not arrive in memory", "memory bank"},
         Ailment{"Disappears", "disappear=2", "", "run", "No such board", "reboot"},
         Ailment{"DiskFull", "", "--data /proc", "disk", "0 MiB free", "Free at least"}),
-    [](const auto& test) { return std::string(test.param.name); });
+    ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace tributary::testing
