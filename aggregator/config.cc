@@ -57,9 +57,7 @@ fusion::FusionTuning ReadTuning(const config::ConfigSection& site, estimate::Slo
   site.Read("gate_probability", gate, {0, 1 - 1e-9},
             config::Hot("e.g. 0.999: leave out tuples outside this chi-square probability; 0: off"));
   if (gate > 0) tuning.gate_probability = gate;
-  bool track = false;
-  site.Read("track", track, config::Hot("constant-velocity track of each subject"));
-  if (track) tuning.track.emplace();
+  site.Read("track", tuning.track, config::Hot("constant-velocity track of each subject"));
   return tuning;
 }
 

@@ -193,7 +193,7 @@ void FusionEngine::Emit(Slot& slot, FusionTime now, FusedSlots& out) {
   counters_.tuples_redundant += tally.redundant;
   counters_.tuples_unusable += tally.unusable;
   if (slot.revision == 0) counters_.tuples_fused += fused.subjects.size();
-  if (tracks_) tracks_->Update(*tuning_.track, fused);
+  if (tracks_) tracks_->Update(fused);
 }
 
 std::int64_t FusionEngine::Deadline() const {

@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (options & 8) site.tuning.late = LatePolicy::kRevise;
   if (options & 16) site.tuning.method = FusionMethod::kIntersection;
   if (options & 32) site.tuning.gate_probability = 0.9;
-  if (options & 64) site.tuning.track = TrackConfig{.smooth = (options & 128) != 0};
+  site.tuning.track = (options & 64) != 0;
   const auto engine = *FusionEngine::Create(site);
   for (const auto& leaves :
        std::vector<std::vector<std::string>>{{"a"}, {"b"}, {"a", "b"}, {"b", "c"}, {"c"}}) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -20,10 +19,6 @@ void Check(const FusionTuning& tuning, Faults& faults) {
   const double gate = tuning.gate_probability.value_or(0.5);
   faults.Check(gate > 0 && gate < 1, "gate_probability",
                absl::StrCat("must lie between 0 and 1, found ", gate));
-  const double density = tuning.track.value_or(TrackConfig()).acceleration_density;
-  faults.Check(
-      density > 0 && std::isfinite(density), "track",
-      absl::StrCat("the acceleration density must be positive and finite, found ", density, " m²/s³"));
 }
 
 void CheckCount(std::uint32_t count, std::uint32_t most, std::string_view key, Faults& faults) {

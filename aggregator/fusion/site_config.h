@@ -40,15 +40,6 @@ enum class FusionMethod {
   kIntersection,  // covariance intersection: their correlation is unknown
 };
 
-// A constant-velocity track per subject.
-struct TrackConfig {
-  // Spectral density of the white acceleration, m²/s³. About (speed change)² per second of travel: a walking
-  // person changes by 1 m/s within a second.
-  double acceleration_density = 1.0;
-  // The filtered position replaces the fused one.
-  bool smooth = false;
-};
-
 // Settings that may change while the engine runs.
 struct FusionTuning {
   // A slot is fused at the latest this long after its first frame.
@@ -62,7 +53,7 @@ struct FusionTuning {
   // (chi-square test, e.g. 0.999). Needs at least three contributions: with two nobody can tell which is
   // wrong.
   std::optional<double> gate_probability;
-  std::optional<TrackConfig> track;
+  bool track = false;  // a constant-velocity track of each subject
 };
 
 struct SiteConfig {

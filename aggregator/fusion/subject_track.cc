@@ -11,6 +11,9 @@
 namespace tributary::fusion {
 namespace {
 
+// Spectral density of the white acceleration, m²/s³. About (speed change)² per second of travel: a walking
+// person changes by 1 m/s within a second.
+constexpr double kAccelerationDensity = 1.0;
 constexpr std::int64_t kLongestGapNs = 1'000'000'000;
 constexpr std::int64_t kLongestStepBackNs = 10'000'000'000;
 constexpr estimate::Epoch kLeastGapSlots = 4;
@@ -90,30 +93,17 @@ class SubjectTracksOf final : public SubjectTracks {
   explicit SubjectTracksOf(const SiteConfig& site)
       : slot_(site.slot), capacity_(std::size_t{4} * site.max_subjects) {}
 
-  void Update(const TrackConfig& config, estimate::FusedSlot& slot) override {
+  void Update(estimate::FusedSlot& slot) override {
     const std::size_t n = slot.subjects.size();
     slot.velocities.resize(n * D);
     for (std::size_t row = 0; row < n; ++row) {
-      float* const mean = &slot.means[row * D];
-      float* factor = &slot.cholesky[row * estimate::TriangleSize(D)];
       SubjectTrack<D>& track = Find(slot.subjects[row]);
-      const bool used = track.Update(slot.epoch, estimate::Gaussian<D>::FromTuple(mean, factor),
-                                     config.acceleration_density);
+      track.Update(slot.epoch,
+                   estimate::Gaussian<D>::FromTuple(&slot.means[row * D],
+                                                    &slot.cholesky[row * estimate::TriangleSize(D)]),
+                   kAccelerationDensity);
       for (int i = 0; i < D; ++i) {
         slot.velocities[row * D + static_cast<std::size_t>(i)] = static_cast<float>(track.velocity()[i]);
-      }
-      if (!config.smooth || !used) continue;
-      const Eigen::LLT<estimate::Matrix<D>> root(track.position_covariance());
-      const estimate::Matrix<D> lower = root.matrixL();
-      // Keep the measurement where the filter's result does not fit in fp32.
-      const Eigen::Matrix<float, D, 1> position = track.position().template cast<float>();
-      const Eigen::Matrix<float, D, D> single = lower.template cast<float>();
-      const bool sound = root.info() == Eigen::Success && position.allFinite() && single.allFinite() &&
-                         single.diagonal().minCoeff() > 0;
-      if (!sound) continue;
-      for (int i = 0; i < D; ++i) {
-        mean[i] = position[i];
-        for (int j = 0; j <= i; ++j) *factor++ = single(i, j);
       }
     }
   }

@@ -30,7 +30,6 @@ class SubjectTrack {
   estimate::Epoch epoch() const { return epoch_; }
   estimate::Vector<D> position() const { return state_.template head<D>(); }
   estimate::Vector<D> velocity() const { return state_.template tail<D>(); }
-  estimate::Matrix<D> position_covariance() const { return covariance_.template topLeftCorner<D, D>(); }
 
  private:
   // The limit of a subject's speed, m/s: a higher one comes from measurements that contradict each other.
@@ -59,9 +58,8 @@ class SubjectTracks {
   static std::unique_ptr<SubjectTracks> Create(const SiteConfig& site);
   virtual ~SubjectTracks() = default;
 
-  // Fills slot.velocities (0 for a track that has just started), and replaces the positions if the
-  // configuration says so.
-  virtual void Update(const TrackConfig& config, estimate::FusedSlot& slot) = 0;
+  // Fills slot.velocities (0 for a track that has just started).
+  virtual void Update(estimate::FusedSlot& slot) = 0;
 };
 
 }  // namespace tributary::fusion
