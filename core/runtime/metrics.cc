@@ -38,10 +38,6 @@ Counter& Metrics::AddCounter(const std::string& name, const std::string& help, c
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry_).Add(labels);
 }
 
-Gauge& Metrics::AddGauge(const std::string& name, const std::string& help, const MetricLabels& labels) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry_).Add(labels);
-}
-
 Histogram& Metrics::AddHistogram(const std::string& name, const std::string& help,
                                  const std::vector<double>& bounds, const MetricLabels& labels) {
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_).Add(labels, bounds);
@@ -74,12 +70,14 @@ void Metrics::AddGaugeCallback(const std::string& name, const std::string& help,
 }
 
 void Metrics::AddProcessMetrics() {
-  AddGaugeCallback("process_resident_memory_bytes", "Resident memory size in bytes.", {}, ResidentBytes);
-  AddCounterCallback("process_cpu_seconds_total", "Total user and system CPU time in seconds.", {},
-                     CpuSeconds);
-  AddGaugeCallback("process_open_fds", "Number of open file descriptors.", {}, OpenFiles);
-  AddGauge("process_start_time_seconds", "Start time of the process since the Unix epoch in seconds.")
-      .Set(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  AddCollector([start_s = std::chrono::duration<double>(since).count()](Reading& to) {
+    to.Gauge("process_resident_memory_bytes", "Resident memory size in bytes.", {}, ResidentBytes());
+    to.Counter("process_cpu_seconds_total", "Total user and system CPU time in seconds.", {}, CpuSeconds());
+    to.Gauge("process_open_fds", "Number of open file descriptors.", {}, OpenFiles());
+    to.Gauge("process_start_time_seconds", "Start time of the process since the Unix epoch in seconds.", {},
+             start_s);
+  });
 }
 
 std::string Metrics::Text() const {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <prometheus/counter.h>
-#include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
@@ -21,7 +20,6 @@ namespace tributary::runtime {
 
 using MetricLabels = std::map<std::string, std::string>;
 using prometheus::Counter;
-using prometheus::Gauge;
 using prometheus::Histogram;
 
 // What one reading of the metrics finds, beside the handles.
@@ -59,7 +57,6 @@ class Metrics {
  public:
   // The same name and labels give the same handle.
   Counter& AddCounter(const std::string& name, const std::string& help, const MetricLabels& labels = {});
-  Gauge& AddGauge(const std::string& name, const std::string& help, const MetricLabels& labels = {});
   Histogram& AddHistogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                           const MetricLabels& labels = {});
 

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 TEST(MetricsTest, ShowsCountersGaugesAndHistograms) {
   Metrics metrics;
   metrics.AddCounter("frames_total", "Frames.", {{"site", "lab"}}).Increment(3);
-  metrics.AddGauge("depth", "Depth.").Set(2);
+  metrics.AddCollector([](Reading& to) { to.Gauge("depth", "Depth.", {}, 2); });
   metrics.AddHistogram("seconds", "Seconds.", {0.1, 1.0}).Observe(0.5);
   const std::string text = metrics.Text();
   EXPECT_THAT(text, HasSubstr("# TYPE frames_total counter"));
