@@ -69,12 +69,6 @@ end
 complete -c tributary -f -a '(__tributary_offered)'
 )";
 
-const CLI::App* FindCommandOf(const CLI::App& group, const std::string& name) {
-  const std::vector<const CLI::App*> commands = runtime::CommandsOf(group);
-  const auto found = std::ranges::find(commands, name, [](const CLI::App* each) { return each->get_name(); });
-  return found == commands.end() ? nullptr : *found;
-}
-
 std::vector<const CLI::Option*> ArgumentsOf(const CLI::App& command) {
   return command.get_options([](const CLI::Option* option) { return option->get_positional(); });
 }
@@ -142,10 +136,10 @@ std::string Completions(const CLI::App& program, std::vector<std::string> words)
   const CLI::App* command = &program;
   const CLI::App* group = &program;  // whose commands may follow
   for (const std::string& each : words) {
-    const CLI::App* next = FindCommandOf(*group, each);
-    if (next == nullptr) continue;
-    if (!TakesCommands(*command)) command = next;
-    group = TakesCommands(*next) ? &program : next;
+    const absl::StatusOr<const CLI::App*> next = runtime::FindCommand(*group, {&each, 1});
+    if (!next.ok()) continue;
+    if (!TakesCommands(*command)) command = *next;
+    group = TakesCommands(**next) ? &program : *next;
   }
 
   Offer offer;
