@@ -40,7 +40,7 @@ class Store {
   // database is damaged or a file is missing; nothing is changed then.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& folder, StoreStepHook hook = {});
 
-  // What Open would say, without a change to the folder. Of a store that is in use it reads no files: they
+  // What Open would say, without a change to the folder. It reads no files of a store that is in use: they
   // come and go with every round, and its aggregator has checked them.
   static absl::Status Check(const std::string& folder);
 
