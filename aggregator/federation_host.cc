@@ -1,7 +1,6 @@
 #include "aggregator/federation_host.h"
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -21,9 +20,11 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
   auto host = std::unique_ptr<FederationHost>(new FederationHost(std::move(coordinator)));
   if (evaluation) {
     host->evaluator_ = learning::Evaluator::Start(*host->coordinator_, *std::move(evaluation));
-    metrics.AddCounterCallback(
-        "tributary_evaluations_skipped_total", "Rounds that were not evaluated because a newer one had come.",
-        {}, [evaluator = host->evaluator_] { return static_cast<double>(evaluator->skipped_rounds()); });
+    metrics.AddCollector([evaluator = host->evaluator_](runtime::Reading& to) {
+      to.Counter("tributary_evaluations_skipped_total",
+                 "Rounds that were not evaluated because a newer one had come.", {},
+                 evaluator->skipped_rounds());
+    });
   }
   if (settings.parent) {
     const FederationParentSettings& parent = *settings.parent;
@@ -39,46 +40,40 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
 
 namespace {
 
-publish::Learner LearningIn(const v1::Run& run, const v1::Participant& node) {
-  publish::Learner learner{node.node(), {}};
-  learner.learning.set_run(run.name());
-  learner.learning.set_connected(node.connected());
-  learner.learning.set_sample_count(node.sample_count());
-  learner.learning.set_last_round(node.last_round());
-  learner.learning.set_accepted_updates(node.accepted_updates());
-  learner.learning.set_refused_updates(node.refused_updates());
-  learner.learning.set_dropped_rounds(node.dropped_rounds());
-  learner.learning.set_last_refusal(node.last_refusal());
-  return learner;
+v1::Learning LearningIn(const v1::Run& run, const v1::Participant& node) {
+  v1::Learning learning;
+  learning.set_run(run.name());
+  learning.set_connected(node.connected());
+  learning.set_sample_count(node.sample_count());
+  learning.set_last_round(node.last_round());
+  learning.set_accepted_updates(node.accepted_updates());
+  learning.set_refused_updates(node.refused_updates());
+  learning.set_dropped_rounds(node.dropped_rounds());
+  learning.set_last_refusal(node.last_refusal());
+  return learning;
 }
 
 }  // namespace
 
-std::vector<publish::Learner> FederationHost::Learners() const {
-  std::vector<publish::Learner> learners;
-  std::map<std::string, publish::Learner> ended;  // by node, in the last run that it took part in
-  std::set<std::string> listed;
+publish::Learners FederationHost::Learners() const {
+  publish::Learners learners;
+  std::map<std::string, v1::Learning> ended;  // by node, in the last run that it took part in
   for (const auto& record : board().Runs()) {
     const v1::Run& run = record->run;
     for (const v1::Participant& node : board().Nodes(run.name(), "", learning::Attendance::kMaxNodes)) {
       if (record->ended()) {
         ended[node.node()] = LearningIn(run, node);
       } else {
-        listed.insert(node.node());
-        learners.push_back(LearningIn(run, node));
+        learners[node.node()].push_back(LearningIn(run, node));
       }
     }
   }
   for (const v1::ParticipateRequest& node : coordinator_->Waiting()) {
-    publish::Learner waiting{node.node(), {}};
-    waiting.learning.set_connected(true);
-    waiting.learning.set_sample_count(node.sample_count());
-    listed.insert(node.node());
-    learners.push_back(std::move(waiting));
+    v1::Learning& waiting = learners[node.node()].emplace_back();
+    waiting.set_connected(true);
+    waiting.set_sample_count(node.sample_count());
   }
-  for (auto& [name, learning] : ended) {
-    if (!listed.contains(name)) learners.push_back(std::move(learning));
-  }
+  for (auto& [name, learning] : ended) learners.try_emplace(name, std::vector{std::move(learning)});
   return learners;
 }
 

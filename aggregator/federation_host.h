@@ -35,7 +35,7 @@ class FederationHost {
   const learning::RunBoard& board() const { return coordinator_->board(); }
   bool store_healthy() const { return coordinator_->counters().healthy; }
   // Every node that takes part: in each run that has not ended, waiting for one, or in the last that ended.
-  std::vector<publish::Learner> Learners() const;
+  publish::Learners Learners() const;
   const learning::Relay* relay() const { return relay_.get(); }  // null: there is no parent
 
   // Before the gRPC server shuts down: takes no more part itself, tells the nodes.

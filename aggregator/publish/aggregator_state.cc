@@ -1,7 +1,6 @@
 #include "aggregator/publish/aggregator_state.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -9,10 +8,7 @@ namespace tributary::publish {
 
 absl::StatusOr<v1::ListNodesResponse> ListNodes(const AggregatorState& state, const std::string& site) {
   if (!site.empty() && state.sites.Find(site) == nullptr) return state.sites.Unknown(site);
-  std::map<std::string, std::vector<v1::Learning>> learns;  // by node
-  if (state.learners) {
-    for (Learner& each : state.learners()) learns[each.node].push_back(std::move(each.learning));
-  }
+  const Learners learns = state.learners ? state.learners() : Learners();
   v1::ListNodesResponse response;
   std::set<std::string> reporting;
   for (v1::Node& node : state.fleet.List(site)) {

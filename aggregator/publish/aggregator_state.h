@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,8 @@
 
 namespace tributary::publish {
 
-// A node in one run of federated learning.
-struct Learner {
-  std::string node;
-  v1::Learning learning;
-};
+// By node: its part in runs of federated learning.
+using Learners = std::map<std::string, std::vector<v1::Learning>>;
 
 // Thread-safe once the servers start. The functions are called from any thread and return at once.
 struct AggregatorState {
@@ -26,7 +24,7 @@ struct AggregatorState {
   Fleet fleet = {};
   std::function<bool()> takes_streams = [] { return true; };
   // Without federated learning these two are empty.
-  std::function<std::vector<Learner>()> learners = nullptr;
+  std::function<Learners()> learners = nullptr;
   std::function<bool()> store_healthy = nullptr;
 };
 

@@ -25,10 +25,9 @@ class ListNodesTest : public ::testing::Test {
     ASSERT_TRUE(state_.fleet.Join(hello).ok());
   }
   void Learn(const std::string& node, const std::string& run, bool connected) {
-    Learner learner{node, {}};
-    learner.learning.set_run(run);
-    learner.learning.set_connected(connected);
-    learners_.push_back(std::move(learner));
+    v1::Learning& learning = learners_[node].emplace_back();
+    learning.set_run(run);
+    learning.set_connected(connected);
   }
   absl::StatusOr<v1::ListNodesResponse> List(const std::string& site) const {
     return ListNodes(state_, site);
@@ -47,7 +46,7 @@ class ListNodesTest : public ::testing::Test {
 
   const runtime::SystemClock clock_;
   runtime::Metrics metrics_;
-  std::vector<Learner> learners_;
+  Learners learners_;
   AggregatorState state_{.clock = clock_, .learners = [this] { return learners_; }};
 };
 
