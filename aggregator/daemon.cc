@@ -16,11 +16,14 @@
 #include "aggregator/publish/readiness.h"
 #include "core/http/http_server.h"
 #include "core/runtime/log.h"
+#include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::aggregator {
 namespace {
+
+using runtime::Counted;
 
 constexpr std::chrono::milliseconds kParentDrain{1000};
 
@@ -53,8 +56,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   daemon->metrics_.AddProcessMetrics();
   daemon->metrics_.AddCollector([&daemon = *daemon](runtime::Reading& reading) { daemon.Collect(reading); });
   RETURN_IF_ERROR(daemon->StartHttp());
-  spdlog::info("aggregator listens on {} (port {}{}), {} site(s), HTTP port {}", config.listen,
-               daemon->port(), tls ? ", mutual TLS" : "", config.sites.size(), daemon->http_port());
+  spdlog::info("aggregator listens on {} (port {}{}), {}, HTTP port {}", config.listen, daemon->port(),
+               tls ? ", mutual TLS" : "", Counted(config.sites.size(), "site"), daemon->http_port());
   return daemon;
 }
 
@@ -87,14 +90,10 @@ void Daemon::Collect(runtime::Reading& reading) const {
 absl::Status Daemon::StartHttp() {
   if (config_.http_listen.empty()) return absl::OkStatus();
   http_ = std::make_unique<http::HttpServer>();
-  http::AddHttpMetrics(*http_, metrics_);
-  publish::AddApiRoutes(*http_, state_, metrics_);
+  http::AddDaemonRoutes(*http_, metrics_);
+  publish::AddApiRoutes(*http_, state_);
   if (federation_ != nullptr) learning::AddRunRoutes(*http_, federation_->board(), federation_->relay());
-  const absl::Status status = http_->Start(config_.http_listen);
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      fmt::format("http.listen: {}; set another port, or port 0 for any free one",
-                                  std::string(status.message())));
+  return WithContext("http.listen", http_->Start(config_.http_listen));
 }
 
 int Daemon::http_port() const { return http_ == nullptr ? 0 : http_->port(); }
@@ -115,7 +114,8 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     site.set_model_sha256(config.sites[i].model_sha256);
   }
   RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
-  spdlog::info("reload: log level {}, tuning and models of {} sites", config.log_level, config.sites.size());
+  spdlog::info("reload: log level {}, tuning and models of {}", config.log_level,
+               Counted(config.sites.size(), "site"));
   return absl::OkStatus();
 }
 
@@ -125,7 +125,7 @@ void Daemon::Stop() {
   if (server_->serving()) server_->Shutdown();
   for (const auto& parent : parents_) {
     if (const std::uint64_t lost = parent->Stop(kParentDrain); lost > 0) {
-      spdlog::error("{} fused slots were not acknowledged by the parent and are lost", lost);
+      spdlog::error("lost {}: the parent did not acknowledge them", Counted(lost, "fused slot"));
     }
   }
   if (http_ != nullptr) http_->Stop();
@@ -138,19 +138,19 @@ void Daemon::SayWhatWasServed() const {
   for (const auto& site : state_.sites.all()) {
     const fusion::FusionCounters counters = site->engine().counters();
     spdlog::info(
-        "{}: served {:.1f} s: {} nodes, {} frames taken, {} refused; {} slots complete, {} incomplete; {} "
-        "tuples "
-        "fused, {} refused",
-        site->name(), seconds, state_.fleet.PresenceIn(site->name()).known, counters.frames_accepted,
-        fusion::Sum(counters.frames_refused) + site->refused_on_wire(), counters.slots_complete,
-        counters.slots_at_deadline + counters.slots_evicted + counters.slots_drained, counters.tuples_fused,
-        fusion::Sum(counters.tuples_refused));
+        "{}: served {:.1f} s: {}, {} taken, {} refused; {} complete, {} incomplete; {} fused, {} refused",
+        site->name(), seconds, Counted(state_.fleet.PresenceIn(site->name()).known, "node"),
+        Counted(counters.frames_accepted, "frame"),
+        fusion::Sum(counters.frames_refused) + site->refused_on_wire(),
+        Counted(counters.slots_complete, "slot"),
+        counters.slots_at_deadline + counters.slots_evicted + counters.slots_drained,
+        Counted(counters.tuples_fused, "tuple"), fusion::Sum(counters.tuples_refused));
   }
   if (federation_ != nullptr) {
     for (const auto& record : federation_->board().Runs()) {
       const v1::Run& run = record->run;
-      spdlog::info("run {}: {} of {} rounds done, {} updates refused: {}", run.name(), run.committed_rounds(),
-                   run.rounds(), run.refused_updates(), run.message());
+      spdlog::info("run {}: {} of {} rounds done, {} refused: {}", run.name(), run.committed_rounds(),
+                   run.rounds(), Counted(run.refused_updates(), "update"), run.message());
     }
   }
   spdlog::info("aggregator stopped after {:.1f} s", seconds);

@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/http/http_server.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
@@ -61,8 +60,8 @@ double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
 Daemon::Daemon(NodeConfig config, const runtime::Clock& clock) : clock_(clock), config_(std::move(config)) {
   metrics_.AddProcessMetrics();
-  http::AddHttpMetrics(http_, metrics_);
-  AddRoutes();
+  http::AddDaemonRoutes(http_, metrics_);
+  http_.Route("/readyz", [this](const http::HttpRequest&) { return Ready(); });
 }
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, const runtime::Clock& clock) {
@@ -139,16 +138,6 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   return absl::OkStatus();
 }
 
-void Daemon::AddRoutes() {
-  http_.Route("/metrics", [this](const http::HttpRequest&) {
-    return http::HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics_.Text()};
-  });
-  http_.Route("/healthz", [](const http::HttpRequest&) {
-    return http::HttpResponse{200, "text/plain", "ok\n"};
-  });
-  http_.Route("/readyz", [this](const http::HttpRequest&) { return Ready(); });
-}
-
 // Frames sensed now reach the aggregator, and the learner takes tasks.
 http::HttpResponse Daemon::Ready() const {
   const auto answer = [](bool ready, std::string_view state) {
@@ -163,10 +152,7 @@ http::HttpResponse Daemon::Ready() const {
 
 absl::Status Daemon::Start() {
   if (!config_.http_listen.empty()) {
-    if (absl::Status status = http_.Start(config_.http_listen); !status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("http.listen: ", status.message(),
-                                                      "; set another port, or port 0 for any free one"));
-    }
+    RETURN_IF_ERROR(WithContext("http.listen", http_.Start(config_.http_listen)));
     spdlog::info("metrics and health on port {}", http_.port());
   }
   if (fusion_ != nullptr) fusion_->Start();

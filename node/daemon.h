@@ -56,7 +56,6 @@ class Daemon {
   http::HttpResponse Ready() const;
   // The sources: the panels, or their fusion.
   void AddSources(v1::Hello& hello) const;
-  void AddRoutes();
 
   const runtime::Clock& clock_;
   const NodeConfig config_;

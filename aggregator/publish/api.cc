@@ -20,12 +20,7 @@ constexpr double kDefaultEventRateHz = 10;
 constexpr double kMaxEventRateHz = 50;
 
 http::HttpResponse Answer(const google::protobuf::Message& message) {
-  return {200, "application/json", wire::MessageJson(message) + "\n"};
-}
-
-std::string Query(const http::HttpRequest& request, const std::string& key) {
-  const auto found = request.query.find(key);
-  return found == request.query.end() ? std::string() : found->second;
+  return http::HttpJson(wire::MessageJson(message));
 }
 
 http::HttpResponse NoSuchSite(const SiteTable& sites, const std::string& name) {
@@ -100,12 +95,12 @@ http::HttpResponse LatestOfSite(const SiteTable& sites, const std::string& name)
 }
 
 http::HttpAnswer Events(const SiteTable& sites, const http::HttpRequest& request) {
-  const std::string name = Query(request, "site");
+  const std::string name = request.Parameter("site");
   // With one site there is nothing to choose.
   const Site* site = name.empty() && sites.all().size() == 1 ? sites.all().front().get() : sites.Find(name);
   if (site == nullptr) return NoSuchSite(sites, name);
   double rate_hz = kDefaultEventRateHz;
-  const std::string rate = Query(request, "rate_hz");
+  const std::string rate = request.Parameter("rate_hz");
   if (!rate.empty() &&
       (!absl::SimpleAtod(rate, &rate_hz) || !(rate_hz >= 0.01 && rate_hz <= kMaxEventRateHz))) {
     return http::HttpProblem(400, "rate_hz: expected a number from 0.01 to 50");
@@ -122,26 +117,23 @@ http::HttpAnswer Events(const SiteTable& sites, const http::HttpRequest& request
 
 }  // namespace
 
-void AddApiRoutes(http::HttpServer& server, const AggregatorState& state, const runtime::Metrics& metrics) {
+void AddApiRoutes(http::HttpServer& server, const AggregatorState& state) {
   const SiteTable& sites = state.sites;
-  server.Route("/metrics", [&metrics](const http::HttpRequest&) {
-    return http::HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics.Text()};
-  });
-  server.Route("/healthz", [](const http::HttpRequest&) { return http::HttpResponse{.body = "ok\n"}; });
-  server.Route(
-      "/readyz",
-      [&state](const http::HttpRequest& request) { return AnswerReadiness(state, Query(request, "site")); },
-      {"site"});
+  server.Route("/readyz",
+               [&state](const http::HttpRequest& request) {
+                 return AnswerReadiness(state, request.Parameter("site"));
+               },
+               {"site"});
   server.Route("/api/v1/sites", [&sites](const http::HttpRequest&) { return Sites(sites); });
   server.Route("/api/v1/sites/",
                [&sites](const http::HttpRequest& request) { return LatestOfSite(sites, request.rest); });
-  server.Route("/api/v1/nodes",
-               [&state](const http::HttpRequest& request) {
-                 const absl::StatusOr<v1::ListNodesResponse> known = ListNodes(state, Query(request, "site"));
-                 return known.ok() ? Answer(*known)
-                                   : http::HttpProblem(404, std::string(known.status().message()));
-               },
-               {"site"});
+  server.Route(
+      "/api/v1/nodes",
+      [&state](const http::HttpRequest& request) {
+        const absl::StatusOr<v1::ListNodesResponse> known = ListNodes(state, request.Parameter("site"));
+        return known.ok() ? Answer(*known) : http::HttpProblem(404, std::string(known.status().message()));
+      },
+      {"site"});
   server.Route("/api/v1/events",
                [&sites](const http::HttpRequest& request) { return Events(sites, request); },
                {"site", "rate_hz"});

@@ -3,12 +3,9 @@
 
 #include "aggregator/publish/aggregator_state.h"
 #include "core/http/http_server.h"
-#include "core/runtime/metrics.h"
 
 namespace tributary::publish {
 
-// GET /metrics                             Prometheus text
-// GET /healthz                             200 "ok": the process answers
 // GET /readyz?site=                        AnswerReadiness
 // GET /api/v1/sites                        ListSitesResponse: configuration, counters, sources, leaves
 // GET /api/v1/sites/{site}                 WatchResponse: the latest fused slot; 204 none yet, 404 unknown
@@ -19,7 +16,7 @@ namespace tributary::publish {
 //                                          there are several
 //
 // The messages are printed with wire::MessageJson. A fault is answered with HttpProblem.
-// The state and the metrics outlive the server.
-void AddApiRoutes(http::HttpServer& server, const AggregatorState& state, const runtime::Metrics& metrics);
+// The state outlives the server.
+void AddApiRoutes(http::HttpServer& server, const AggregatorState& state);
 
 }  // namespace tributary::publish

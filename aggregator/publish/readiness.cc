@@ -33,7 +33,7 @@ Json SiteStateJson(const SiteReadiness& site) {
 }
 
 http::HttpResponse Respond(int status, const Json& value) {
-  return {status, "application/json", wire::DumpJson(value) + "\n"};
+  return http::HttpJson(wire::DumpJson(value), status);
 }
 
 SiteReadiness Judge(const AggregatorState& state, const Site& site) {

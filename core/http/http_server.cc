@@ -33,10 +33,13 @@ constexpr std::chrono::milliseconds kMinInterval{10};
 
 }  // namespace
 
+HttpResponse HttpJson(const std::string& json, int status) {
+  return {status, "application/json", json + "\n"};
+}
+
 HttpResponse HttpProblem(int status, std::string_view error) {
   const nlohmann::json problem = {{"error", error}};
-  return {status, "application/json",
-          problem.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
+  return HttpJson(problem.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), status);
 }
 
 struct HttpServer::Sockets {
@@ -211,7 +214,8 @@ absl::Status HttpServer::Start(const std::string& listen) {
     sockets_->acceptor = asio::ip::tcp::acceptor(sockets_->io, found.begin()->endpoint());
   } catch (const boost::system::system_error& fault) {
     return absl::UnavailableError(
-        fmt::format("{}: cannot listen there: {}", listen, std::string(fault.code().message())));
+        fmt::format("{}: cannot listen there: {}; set another port, or port 0 for any free one", listen,
+                    std::string(fault.code().message())));
   }
   port_ = sockets_->acceptor.local_endpoint(error).port();
   Accept();
@@ -263,7 +267,11 @@ void HttpServer::Stop() {
   sockets_->acceptor.close(ignored);
 }
 
-void AddHttpMetrics(const HttpServer& server, runtime::Metrics& metrics) {
+void AddDaemonRoutes(HttpServer& server, runtime::Metrics& metrics) {
+  server.Route("/metrics", [&metrics](const HttpRequest&) {
+    return HttpResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics.Text()};
+  });
+  server.Route("/healthz", [](const HttpRequest&) { return HttpResponse{.body = "ok\n"}; });
   metrics.AddCollector([&counters = server.counters()](runtime::Reading& to) {
     to.Counter("tributary_http_requests_total", "HTTP requests answered.", {}, counters.requests.load());
     to.Counter("tributary_http_requests_rejected_total",

@@ -24,6 +24,12 @@ struct HttpRequest {
   std::string path;                          // decoded, without the query
   std::map<std::string, std::string> query;  // decoded; a repeated key has its last value
   std::string rest;                          // the part after the route's prefix
+
+  // A parameter of the query; empty if it is absent.
+  std::string Parameter(const std::string& key) const {
+    const auto found = query.find(key);
+    return found == query.end() ? std::string() : found->second;
+  }
 };
 
 // Parses "/api/v1/events?site=lab&rate_hz=5". Errors: InvalidArgument for a target that does not begin with
@@ -35,6 +41,9 @@ struct HttpResponse {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
 };
+
+// One line of JSON.
+HttpResponse HttpJson(const std::string& json, int status = 200);
 
 // The answer to every fault, of the server and of handlers: {"error": "what is wrong"}, application/json.
 HttpResponse HttpProblem(int status, std::string_view error);
@@ -109,7 +118,9 @@ class HttpServer {
   std::unique_ptr<Sockets> sockets_;  // destroyed before what connections refer to
 };
 
-// The counts as metrics, which read them when they are scraped: the server must outlive their last reader.
-void AddHttpMetrics(const HttpServer& server, runtime::Metrics& metrics);
+// What every daemon serves: /metrics, with the server's own counts among them, and /healthz, which says that
+// the process answers. The metrics read the counts when they are scraped: each must outlive the other's last
+// reader.
+void AddDaemonRoutes(HttpServer& server, runtime::Metrics& metrics);
 
 }  // namespace tributary::http

@@ -13,7 +13,6 @@ class LatencyHistogram {
   // Negative durations (the clock stepped back) count as 0.
   void Add(std::int64_t duration_ns);
   void Merge(const LatencyHistogram& other);
-  void Clear() { *this = LatencyHistogram(); }
 
   std::uint64_t count() const { return count_; }
   double mean_ns() const { return count_ == 0 ? 0 : sum_ns_ / static_cast<double>(count_); }

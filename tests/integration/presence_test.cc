@@ -81,7 +81,7 @@ TEST_F(PresenceTest, SaysAtItsEndWhatItServed) {
   aggregator_.process().Signal(SIGTERM);
   ASSERT_EQ(aggregator_.process().Wait(std::chrono::seconds(20)), 0);
   EXPECT_THAT(AggregatorLog(),
-              ContainsRegex("room: served [0-9.]+ s: 1 nodes, [1-9][0-9]* frames taken, [0-9]+ refused"));
+              ContainsRegex("room: served [0-9.]+ s: 1 node, [1-9][0-9]* frames? taken, [0-9]+ refused"));
   EXPECT_THAT(AggregatorLog(), HasSubstr("\"south\" left after"));
   EXPECT_THAT(AggregatorLog(), HasSubstr("aggregator stopped after"));
 }

@@ -56,7 +56,7 @@ v1::Parent ParentMessage(const Relay& relay) {
 }
 
 http::HttpResponse Answer(const google::protobuf::Message& message) {
-  return {200, "application/json", wire::MessageJson(message) + "\n"};
+  return http::HttpJson(wire::MessageJson(message));
 }
 
 http::HttpResponse Problem(const absl::Status& status) {
@@ -143,9 +143,7 @@ absl::StatusOr<v1::GetRunRequest> GetRunRequestOf(const http::HttpRequest& reque
   RETURN_IF_ERROR(ReadCount(request, "rounds", &v1::GetRunRequest::set_rounds, wanted));
   RETURN_IF_ERROR(ReadCount(request, "before", &v1::GetRunRequest::set_before, wanted));
   RETURN_IF_ERROR(ReadCount(request, "nodes", &v1::GetRunRequest::set_nodes, wanted));
-  if (const auto after = request.query.find("after_node"); after != request.query.end()) {
-    wanted.set_after_node(after->second);
-  }
+  wanted.set_after_node(request.Parameter("after_node"));
   return wanted;
 }
 
