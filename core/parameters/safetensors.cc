@@ -17,34 +17,51 @@ namespace {
 using Json = nlohmann::json;  // its objects are trees: a header of very many names is not slow to read
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kMaxDepth = 4;  // { tensor: { shape: [ n ] } } has three levels
-// A longer header is refused before it is parsed: room for some 100,000 tensors.
+constexpr std::size_t kMaxDepth = 3;  // { tensor: { shape: [ n ] } }
+// A longer header is refused before it is parsed: room for kMaxNames tensors with long names.
 constexpr std::size_t kMaxHeader = std::size_t{16} << 20;
+// A tensor has five and one for each of its dimensions. The parser keeps some 100 bytes for each value.
+constexpr std::ptrdiff_t kMaxCommas = 16 * kMaxNames;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
 absl::Status Fault(std::size_t offset, std::string_view what) {
   return absl::DataLossError(absl::StrCat("safetensors: ", std::string(what), " (offset ", offset, ")"));
 }
 
-// The JSON library keeps the last of two equal keys and nests without a bound. This refuses both while it
-// parses: after a fault nothing more is kept.
-class HeaderGuard {
+// Builds the tree of a header and ends the parsing at the first fault. The JSON library by itself keeps the
+// last of two equal keys, and bounds neither depth nor number.
+class HeaderParser : public nlohmann::detail::json_sax_dom_parser<Json> {
  public:
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    if (static_cast<std::size_t>(depth) >= kMaxDepth) fault_ = "header nested too deeply";
-    if (!fault_.empty()) return false;
-    if (event == Json::parse_event_t::object_start) keys_.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys_.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
-      fault_ = absl::StrCat("duplicate name \"", parsed.get_ref<const std::string&>(), "\" in the header");
-    }
-    return true;
+  explicit HeaderParser(Json& header) : json_sax_dom_parser(header, /*allow_exceptions=*/false) {}
+
+  bool start_object(std::size_t size) { return Enter() && json_sax_dom_parser::start_object(size); }
+  bool start_array(std::size_t size) { return Enter() && json_sax_dom_parser::start_array(size); }
+  bool end_object() { return Leave() && json_sax_dom_parser::end_object(); }
+  bool end_array() { return Leave() && json_sax_dom_parser::end_array(); }
+  bool key(std::string& name) {
+    if (!keys_.back().insert(name).second)
+      return Fail(absl::StrCat("duplicate name \"", name, "\" in the header"));
+    if (keys_.back().size() > kMaxNames) return Fail(absl::StrCat("more than ", kMaxNames, " names"));
+    return json_sax_dom_parser::key(name);
   }
   const std::string& fault() const { return fault_; }
 
  private:
-  std::vector<std::set<std::string>> keys_;
+  bool Enter() {
+    if (keys_.size() == kMaxDepth) return Fail("header nested too deeply");
+    keys_.emplace_back();
+    return true;
+  }
+  bool Leave() {
+    keys_.pop_back();
+    return true;
+  }
+  bool Fail(std::string fault) {
+    fault_ = std::move(fault);
+    return false;
+  }
+
+  std::vector<std::set<std::string>> keys_;  // of each object or list that is open
   std::string fault_;
 };
 
@@ -115,10 +132,12 @@ absl::StatusOr<TensorSet> DecodeSafetensors(std::string_view file) {
   const std::string_view header = file.substr(kLengthBytes, length);
   const std::string_view data = file.substr(kLengthBytes + length);
 
-  HeaderGuard guard;
-  const Json json = Json::parse(header.begin(), header.end(), std::ref(guard), /*allow_exceptions=*/false);
-  if (!guard.fault().empty()) return Fault(kLengthBytes, guard.fault());
-  if (!json.is_object()) return Fault(kLengthBytes, "header is not a JSON object");
+  if (std::ranges::count(header, ',') > kMaxCommas) return Fault(kLengthBytes, "header has too many values");
+  Json json;
+  HeaderParser parser(json);
+  const bool parsed = Json::sax_parse(header.begin(), header.end(), &parser);
+  if (!parser.fault().empty()) return Fault(kLengthBytes, parser.fault());
+  if (!parsed || !json.is_object()) return Fault(kLengthBytes, "header is not a JSON object");
 
   TensorSet set;
   std::vector<Entry> entries;
@@ -160,21 +179,24 @@ std::string EncodeSafetensors(const TensorSet& set) {
   std::ranges::stable_sort(order, std::greater<>(),
                            [](const auto* item) { return ElementSize(item->second.type); });
 
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  // Appended: to look each name up in an ordered object first is slow with many tensors.
+  nlohmann::ordered_json::object_t header;
   if (!set.metadata.empty()) {
-    auto& metadata = header[std::string(kMetadataKey)];
-    for (const auto& [key, value] : set.metadata) metadata[key] = value;
+    nlohmann::ordered_json::object_t metadata(set.metadata.begin(), set.metadata.end());
+    header.emplace_back(kMetadataKey, std::move(metadata));
   }
   std::uint64_t position = 0;
   for (const auto* item : order) {
     const auto& [name, tensor] = *item;
     const std::uint64_t end = position + tensor.bytes.size();
-    header[name] = {
-        {"dtype", ElementTypeName(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {position, end}}};
+    header.emplace_back(name, nlohmann::ordered_json{{"dtype", ElementTypeName(tensor.type)},
+                                                     {"shape", tensor.shape},
+                                                     {"data_offsets", {position, end}}});
     position = end;
   }
 
-  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = nlohmann::ordered_json(std::move(header))
+                         .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const std::uint64_t length = text.size();
   std::string file(reinterpret_cast<const char*>(&length), kLengthBytes);

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
+#include <limits>
 #include <string>
 
 namespace tributary::parameters {
@@ -87,6 +90,43 @@ TEST(SafetensorsTest, RefusesAHeaderThatIsNotAnObject) {
 
 TEST(SafetensorsTest, RefusesDeepNestingBeforeItIsParsed) {
   ExpectRefused(File("{\"a\":" + std::string(1'000'000, '[')), "nested too deeply");
+}
+
+TEST(SafetensorsTest, RefusesABroadHeaderBeforeItIsParsed) {
+  std::string zeros = "{\"a\":{\"shape\":[0";
+  while (zeros.size() < 15'000'000) zeros += ",0";
+  ExpectRefused(File(zeros), "too many values");
+}
+
+std::string EmptyTensors(std::size_t count) {
+  std::string header = "{";
+  for (std::size_t i = 0; i < count; ++i) {
+    header += (i == 0 ? "\"t" : ",\"t") + std::to_string(i) +
+              "\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}";
+  }
+  return File(header + "}");
+}
+
+TEST(SafetensorsTest, RefusesMoreTensorsThanTheLimit) {
+  EXPECT_EQ(DecodeSafetensors(EmptyTensors(kMaxNames))->tensors.size(), kMaxNames);
+  ExpectRefused(EmptyTensors(kMaxNames + 1), "more than 100000 names");
+}
+
+// Ten times the tensors take about ten times as long; where each looked at all the others, a hundred times.
+TEST(SafetensorsTest, ReadsAndWritesManyEmptyTensorsInLinearTime) {
+  const auto cpu_time = [](std::size_t count) {
+    const std::string file = EmptyTensors(count);
+    std::clock_t shortest = std::numeric_limits<std::clock_t>::max();
+    for (int i = 0; i < 2; ++i) {
+      const std::clock_t start = std::clock();
+      const auto set = DecodeSafetensors(file);
+      EXPECT_EQ(set->tensors.size(), count);
+      EXPECT_EQ(DecodeSafetensors(EncodeSafetensors(*set))->tensors.size(), count);
+      shortest = std::min(shortest, std::clock() - start);
+    }
+    return static_cast<double>(shortest);
+  };
+  EXPECT_LT(cpu_time(50'000), 40 * cpu_time(5'000));
 }
 
 TEST(SafetensorsTest, RefusesDuplicateNames) {
