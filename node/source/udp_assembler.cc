@@ -19,6 +19,11 @@ std::optional<UdpRefusal> UdpAssembler::Add(std::span<const std::byte> datagram,
   return refusal;
 }
 
+bool UdpAssembler::NearSlot(std::int64_t unix_ns, estimate::Epoch epoch) const {
+  return unix_ns - options_.slot.EndNs(epoch) < kMaxDistanceNs &&
+         options_.slot.StartNs(epoch) - unix_ns <= kMaxDistanceNs;
+}
+
 std::optional<UdpRefusal> UdpAssembler::Check(const UdpFragment& fragment, std::int64_t now_unix_ns) const {
   if (fragment.panel != options_.panel) {
     return Refuse(UdpFault::kPanel, "found {}, expected {}", fragment.panel, options_.panel);
@@ -31,10 +36,14 @@ std::optional<UdpRefusal> UdpAssembler::Check(const UdpFragment& fragment, std::
                   options_.max_subjects);
   }
   const std::int64_t now_ns = std::max<std::int64_t>(now_unix_ns, 0);
-  if (now_ns - options_.slot.EndNs(fragment.epoch) >= kMaxDistanceNs ||
-      options_.slot.StartNs(fragment.epoch) - now_ns > kMaxDistanceNs) {
+  if (!NearSlot(now_ns, fragment.epoch)) {
     return Refuse(UdpFault::kEpoch, "found {}, this machine's clock says {}; a slot may be {} s away",
                   fragment.epoch, options_.slot.EpochAt(now_ns), kMaxDistanceNs / 1'000'000'000);
+  }
+  if (fragment.captured_unix_ns < 0 || !NearSlot(fragment.captured_unix_ns, fragment.epoch)) {
+    return Refuse(UdpFault::kCaptured, "found {} ns, epoch {} begins at {} ns; its slot may be {} s away",
+                  fragment.captured_unix_ns, fragment.epoch, options_.slot.StartNs(fragment.epoch),
+                  kMaxDistanceNs / 1'000'000'000);
   }
   if (fragment.epoch <= last_epoch_) {
     return Refuse(UdpFault::kLate, "epoch {}, {} has been handed on", fragment.epoch, last_epoch_);

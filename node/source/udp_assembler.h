@@ -30,8 +30,8 @@ struct UdpAssemblerOptions {
 class UdpAssembler {
  public:
   static constexpr std::size_t kOpenSlots = 4;
-  static constexpr std::int64_t kMaxDistanceNs = 5'000'000'000;  // a larger difference means unsynchronised
-                                                                 // clocks
+  // Of a slot from this machine's clock and from its capture: more means unsynchronised clocks.
+  static constexpr std::int64_t kMaxDistanceNs = 5'000'000'000;
 
   explicit UdpAssembler(const UdpAssemblerOptions& options) : options_(options) {}
 
@@ -56,6 +56,8 @@ class UdpAssembler {
     std::vector<char> present;          // [subjects × width]
   };
 
+  // Whether a time (not negative) lies in the slot or at most kMaxDistanceNs beside it.
+  bool NearSlot(std::int64_t unix_ns, estimate::Epoch epoch) const;
   std::optional<UdpRefusal> Check(const UdpFragment& fragment, std::int64_t now_unix_ns) const;
   Slot* SlotFor(const UdpFragment& fragment);
   std::optional<UdpRefusal> Store(Slot& slot, const UdpFragment& fragment);

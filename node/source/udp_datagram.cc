@@ -31,8 +31,8 @@ void Append(std::string& bytes, T value) {
 
 std::string_view UdpFaultName(UdpFault fault) {
   constexpr std::array<std::string_view, kUdpFaults> kNames = {
-      "header", "magic", "version",  "encoding", "size", "scale",     "sender",
-      "panel",  "width", "subjects", "epoch",    "late", "duplicate", "not_finite"};
+      "header", "magic",    "version", "encoding", "size", "scale",     "sender",    "panel",
+      "width",  "subjects", "epoch",   "captured", "late", "duplicate", "not_finite"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

@@ -32,11 +32,12 @@ enum class UdpFault : std::uint8_t {
   kWidth,      // not the model's
   kSubjects,   // none, more than max_subjects, or not as in the slot's other datagrams
   kEpoch,      // too far from this machine's clock
+  kCaptured,   // too far from its slot
   kLate,       // its slot has been handed on
   kDuplicate,  // features that are there already
   kNotFinite,  // a feature
 };
-inline constexpr std::size_t kUdpFaults = 14;
+inline constexpr std::size_t kUdpFaults = 15;
 
 // "header", "magic" …: the label of a metric.
 std::string_view UdpFaultName(UdpFault fault);

@@ -29,7 +29,7 @@ UdpFragment Fragment(estimate::Epoch epoch, std::uint32_t subject, std::uint16_t
                      std::uint16_t count = 4) {
   return {.panel = 3,
           .epoch = epoch,
-          .captured_unix_ns = 77,
+          .captured_unix_ns = estimate::SlotLength().StartNs(epoch) + 77,
           .subject = subject,
           .subjects = 2,
           .width = 4,
@@ -71,7 +71,7 @@ TEST(UdpDatagramTest, IsReadBack) {
     ASSERT_TRUE(std::holds_alternative<UdpFragment>(result));
     const auto* decoded = &std::get<UdpFragment>(result);
     EXPECT_EQ(decoded->epoch, kNow);
-    EXPECT_EQ(decoded->captured_unix_ns, 77);
+    EXPECT_EQ(decoded->captured_unix_ns, kNowNs + 77);
     EXPECT_EQ(decoded->subject, 5);
     float features[3];
     EXPECT_TRUE(decoded->CopyFeatures(features));
@@ -108,7 +108,7 @@ TEST_F(UdpAssemblerTest, PutsFragmentsInAnyOrderTogether) {
   Add(Fragment(kNow, 8, 0, 2));
   ASSERT_TRUE(assembler_.Take(frame_));
   EXPECT_EQ(frame_.epoch, kNow);
-  EXPECT_EQ(frame_.captured_unix_ns, 77);
+  EXPECT_EQ(frame_.captured_unix_ns, kNowNs + 77);
   EXPECT_THAT(frame_.subjects, ElementsAre(8, 7));
   EXPECT_THAT(frame_.features, ElementsAre(80, 81, 82, 83, 70, 71, 72, 73));
 }
@@ -156,6 +156,23 @@ TEST_F(UdpAssemblerTest, SaysWhyItCannotUseADatagram) {
   const std::vector<float> nan(4, std::numeric_limits<float>::quiet_NaN());
   EXPECT_EQ(Add(EncodeUdpFragment(Fragment(kNow, 8), nan)), "not_finite");
   EXPECT_EQ(Add(Fragment(kNow, 9)), "subjects") << "a third where two were announced: 8 has been seen";
+}
+
+TEST_F(UdpAssemblerTest, RefusesACaptureFarFromItsSlot) {
+  const auto captured = [&](std::int64_t unix_ns) {
+    UdpFragment fragment = Fragment(kNow, 7);
+    fragment.captured_unix_ns = unix_ns;
+    return Add(fragment);
+  };
+  const std::int64_t end_ns = estimate::SlotLength().EndNs(kNow);
+  for (const std::int64_t hostile :
+       {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, std::int64_t{0},
+        kNowNs - UdpAssembler::kMaxDistanceNs - 1, end_ns + UdpAssembler::kMaxDistanceNs,
+        std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_EQ(captured(hostile), "captured") << hostile;
+  }
+  EXPECT_EQ(captured(kNowNs - UdpAssembler::kMaxDistanceNs), "");
+  EXPECT_EQ(captured(end_ns + UdpAssembler::kMaxDistanceNs - 1), "duplicate") << "its time is good";
 }
 
 class UdpReportTest : public testing::Test {
@@ -215,7 +232,9 @@ TEST(UdpWindowTest, JudgesASlotByItsTime) {
   const estimate::Epoch now = 28'000'000;
   const auto taken = [&](estimate::Epoch epoch, std::int64_t after_start_ns) {
     UdpAssembler assembler({.panel = 3, .width = 4, .max_subjects = 2, .slot = minute});
-    return !assembler.Add(Bytes(Datagram(Fragment(epoch, 7))), minute.StartNs(now) + after_start_ns);
+    UdpFragment fragment = Fragment(epoch, 7);
+    fragment.captured_unix_ns = minute.StartNs(epoch);
+    return !assembler.Add(Bytes(Datagram(fragment)), minute.StartNs(now) + after_start_ns);
   };
   EXPECT_TRUE(taken(now, 59'000'000'000)) << "the slot began 59 s ago and lasts";
   EXPECT_TRUE(taken(now - 1, 4'999'999'999));
