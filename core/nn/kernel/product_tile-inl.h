@@ -23,8 +23,8 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
 constexpr std::size_t kLanes = HWY_LANES(float);
-// 24 accumulators need 32 vector registers, 8 fit into 16.
-constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON;
+// 24 accumulators need 32 vector registers, as AVX-512 and arm64 have them; 8 fit into 16.
+constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64;
 constexpr std::size_t kTileRows = kManyRegisters ? 8 : 4;
 constexpr std::size_t kTileVectors = kManyRegisters ? 3 : 2;
 
