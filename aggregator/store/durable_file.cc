@@ -85,25 +85,22 @@ absl::StatusOr<UpdateLog> UpdateLog::Create(const std::string& folder, std::stri
 }
 
 absl::StatusOr<std::vector<FileFacts>> UpdateLog::Append(std::span<const std::string_view> parts) {
-  absl::StatusOr<std::vector<FileFacts>> facts = Write(parts);
-  // The next batch overwrites what stays behind the end.
-  if (!facts.ok() && ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
-    return FromErrno("shorten", path_);
-  }
-  return facts;
-}
-
-absl::StatusOr<std::vector<FileFacts>> UpdateLog::Write(std::span<const std::string_view> parts) {
   std::vector<FileFacts> facts;
   std::uint64_t end = size_;
-  for (const std::string_view part : parts) {
-    RETURN_IF_ERROR(WriteAt(file_, path_, part, end, hook_));
-    facts.push_back({name_, part.size(), parameters::Crc32c(part), end});
-    end += part.size();
+  absl::Status status;
+  for (auto part = parts.begin(); part != parts.end() && status.ok(); ++part) {
+    status = WriteAt(file_, path_, *part, end, hook_);
+    facts.push_back({name_, part->size(), parameters::Crc32c(*part), end});
+    end += part->size();
   }
-  RETURN_IF_ERROR(SyncFile(file_, path_, hook_));
-  size_ = end;
-  return facts;
+  if (status.ok()) status = SyncFile(file_, path_, hook_);
+  if (status.ok()) {
+    size_ = end;  // moves only if all is on the disk
+    return facts;
+  }
+  // The next batch overwrites what stays behind the end.
+  if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) return FromErrno("shorten", path_);
+  return status;
 }
 
 absl::StatusOr<CheckedReader> CheckedReader::Open(const std::string& folder, const FileFacts& facts) {

@@ -90,8 +90,6 @@ class UpdateLog {
  private:
   UpdateLog(Descriptor file, std::string path, std::string name, StoreStepHook hook)
       : file_(std::move(file)), path_(std::move(path)), name_(std::move(name)), hook_(std::move(hook)) {}
-  // From the end on, which moves only if all is on the disk.
-  absl::StatusOr<std::vector<FileFacts>> Write(std::span<const std::string_view> parts);
 
   Descriptor file_;
   std::string path_;

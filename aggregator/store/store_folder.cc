@@ -18,11 +18,8 @@ namespace tributary::store {
 namespace {
 
 absl::Status MakeFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
-  if (errno != EEXIST) return absl::ErrnoToStatus(errno, path + ": cannot create the folder");
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return absl::OkStatus();
-  return absl::InvalidArgumentError(path + ": is a file, expected a folder");
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, path + ": cannot create the folder");
 }
 
 // Whether an entry may stand in a folder whose database is missing or empty: what an interrupted Open leaves,
@@ -36,10 +33,6 @@ bool MayStandBeside(const std::filesystem::directory_entry& entry) {
     return ending.empty() || ending == "-journal" || ending == "-wal" || ending == "-shm";
   }
   return name == "lock" || name == "lost+found";
-}
-
-absl::Status CheckContents(const std::string& folder) {
-  return HasDatabase(folder) ? absl::OkStatus() : CheckNewStore(folder);
 }
 
 absl::StatusOr<Descriptor> TakeLock(const std::string& folder) {
@@ -95,8 +88,8 @@ absl::Status CheckNewStore(const std::string& folder) {
 }
 
 absl::StatusOr<Descriptor> TakeStoreFolder(const std::string& folder) {
+  RETURN_IF_ERROR(CheckStoreFolder(folder));
   RETURN_IF_ERROR(MakeFolder(folder));
-  RETURN_IF_ERROR(CheckContents(folder));
   ASSIGN_OR_RETURN(Descriptor lock, TakeLock(folder));
   for (const std::string_view name : {kModels, kSubmissions}) {
     RETURN_IF_ERROR(MakeFolder(fmt::format("{}/{}", folder, name)));
@@ -126,7 +119,7 @@ absl::Status CheckStoreFolder(const std::string& folder) {
   if (std::filesystem::is_directory(database, ignored)) {
     return absl::InvalidArgumentError(database + ": is a folder, a store has a file there");
   }
-  RETURN_IF_ERROR(CheckContents(folder));
+  if (!HasDatabase(folder)) RETURN_IF_ERROR(CheckNewStore(folder));
   return runtime::CheckFolderOf(folder + "/lock");
 }
 

@@ -31,8 +31,8 @@ absl::Status CheckNewStore(const std::string& folder);
 absl::Status CheckStoreFolder(const std::string& folder);
 
 // Creates what is missing of the folders, for this user only, and locks the store for this process until the
-// result is destroyed; the kernel releases it when the process ends, also by SIGKILL. FailedPrecondition if
-// another process holds it (naming that process), or as CheckStoreFolder; else the error of errno.
+// result is destroyed; the kernel releases it when the process ends, also by SIGKILL. Errors: as
+// CheckStoreFolder; FailedPrecondition if another process holds it (naming that process); else that of errno.
 absl::StatusOr<Descriptor> TakeStoreFolder(const std::string& folder);
 
 }  // namespace tributary::store
