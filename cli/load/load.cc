@@ -17,6 +17,7 @@
 #include "cli/load/load_server.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
+#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 
@@ -68,36 +69,27 @@ json Quantiles(const runtime::LatencyHistogram& latency) {
           {"count", latency.count()}};
 }
 
-// One turn of load, with the aggregator's metrics around it.
-absl::Status LoadTurn(LoadClient& client, const std::string& http, double seconds,
-                      runtime::LatencyHistogram& latency, Measured& measured) {
-  MetricSamples before;
-  if (!http.empty()) {
-    ASSIGN_OR_RETURN(before, ReadMetrics(http));
-  }
-  const runtime::SystemClock clock;
-  const std::int64_t start_ns = clock.SteadyNs();
-  RETURN_IF_ERROR(client.Run(std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds)), latency));
-  measured.sending_s += 1e-9 * static_cast<double>(clock.SteadyNs() - start_ns);
-  if (http.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(MetricSamples after, ReadMetrics(http));
-  for (const auto& [name, value] : after) measured.gained[name] += value - before[name];
-  measured.resident_bytes.push_back(after["process_resident_memory_bytes"]);
-  return absl::OkStatus();
-}
-
 absl::Status Measure(const LoadPlan& plan, double seconds, const EchoPeer& echo, LoadClient& client,
                      const std::string& http, Measured& measured) {
   const EchoPeer::Load echo_load{
       plan.panels, client.message_bytes(),
       (plan.rate_hz > 0 ? plan.rate_hz : kMostSlotsPerS) / static_cast<double>(plan.frames_per_message)};
+  const auto read_metrics = [&http]() -> absl::StatusOr<MetricSamples> {
+    return http.empty() ? MetricSamples() : ReadMetrics(http);
+  };
+  const runtime::SystemClock clock;
   const int turns = plan.rate_hz > 0 ? std::max(1, static_cast<int>(seconds / kTurnS)) : 1;
+  const std::chrono::nanoseconds turn_time(static_cast<std::int64_t>(1e9 * seconds / turns));
   for (int turn = 0; turn < turns; ++turn) {
-    runtime::LatencyHistogram message;
-    runtime::LatencyHistogram burst;
-    runtime::LatencyHistogram slot;
+    runtime::LatencyHistogram message, burst, slot;
     RETURN_IF_ERROR(echo.Run(echo_load, kEchoTurn, message, burst));
-    RETURN_IF_ERROR(LoadTurn(client, http, seconds / turns, slot, measured));
+    ASSIGN_OR_RETURN(MetricSamples before, read_metrics());
+    const std::int64_t start_ns = clock.SteadyNs();
+    RETURN_IF_ERROR(client.Run(turn_time, slot));
+    measured.sending_s += 1e-9 * static_cast<double>(clock.SteadyNs() - start_ns);
+    ASSIGN_OR_RETURN(MetricSamples after, read_metrics());
+    for (const auto& [name, value] : after) measured.gained[name] += value - before[name];
+    if (!http.empty()) measured.resident_bytes.push_back(after["process_resident_memory_bytes"]);
     const auto ratio = [&](double q) {
       return static_cast<double>(slot.QuantileNs(q)) / static_cast<double>(burst.QuantileNs(q));
     };
@@ -174,9 +166,9 @@ void Print(const json& report) {
     print(name, fmt::format("p50 {:.1f}  p90 {:.1f}  p99 {:.1f}  max {:.1f} us", number(us, "p50"),
                             number(us, "p90"), number(us, "p99"), number(us, "max")));
   };
-  print("sent",
-        fmt::format("{:.0f} slots/s of {} panels × {} users for {:.1f} s", number(report, "slots_per_s"),
-                    count("panels"), count("users"), number(report, "seconds")));
+  print("sent", fmt::format("{:.0f} slots/s of {} × {} for {:.1f} s", number(report, "slots_per_s"),
+                            runtime::Counted(count("panels"), "panel"),
+                            runtime::Counted(count("users"), "user"), number(report, "seconds")));
   if (report.contains("tuples_per_s")) {
     print("fused", fmt::format("{:.0f} tuples/s in, {:.0f} fused/s out", number(report, "tuples_per_s"),
                                number(report, "fused_per_s")));
@@ -220,8 +212,8 @@ absl::Status Run(const Options& options) {
     // Flat out a panel may be behind the others for longer.
     const double deadline_ms = plan.rate_hz > 0 ? options.deadline_ms : 2000;
     ASSIGN_OR_RETURN(server, LoadServer::Start(plan, deadline_ms));
-    plan.connection = {.aggregator = server->address()};
-    http = server->http_address();
+    plan.connection = {.aggregator = server->address};
+    http = server->http_address;
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<LoadClient> client, LoadClient::Connect(plan));
   Measured measured;

@@ -106,6 +106,10 @@ absl::StatusOr<MetricSamples> ReadMetrics(const std::string& http_address) {
   return samples;
 }
 
+LoadServer::LoadServer()
+    : address(fmt::format("127.0.0.1:{}", FreePort())),
+      http_address(fmt::format("127.0.0.1:{}", FreePort())) {}
+
 absl::StatusOr<std::unique_ptr<LoadServer>> LoadServer::Start(const LoadPlan& plan, double deadline_ms) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -114,12 +118,10 @@ absl::StatusOr<std::unique_ptr<LoadServer>> LoadServer::Start(const LoadPlan& pl
     return absl::NotFoundError(program + ": not found; build it, or name a running one with --aggregator");
   }
   auto server = std::unique_ptr<LoadServer>(new LoadServer());
-  server->address_ = fmt::format("127.0.0.1:{}", FreePort());
-  server->http_address_ = fmt::format("127.0.0.1:{}", FreePort());
   server->config_path_ =
       (std::filesystem::temp_directory_path(error) / fmt::format("tributary-load-{}.toml", getpid()))
           .string();
-  const std::string text = Configuration(plan, deadline_ms, server->address_, server->http_address_);
+  const std::string text = Configuration(plan, deadline_ms, server->address, server->http_address);
   RETURN_IF_ERROR(runtime::WriteFileAtomically(server->config_path_, text));
   const char* const arguments[] = {program.c_str(), "--config", server->config_path_.c_str(), nullptr};
   if (posix_spawn(&server->pid_, program.c_str(), nullptr, nullptr, const_cast<char* const*>(arguments),
@@ -129,7 +131,7 @@ absl::StatusOr<std::unique_ptr<LoadServer>> LoadServer::Start(const LoadPlan& pl
   }
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (std::chrono::steady_clock::now() < deadline) {
-    if (Get(server->http_address_, "/readyz").ok()) return server;
+    if (Get(server->http_address, "/readyz").ok()) return server;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return absl::UnavailableError(program + ": not ready within ten seconds");

@@ -25,15 +25,13 @@ class LoadServer {
   static absl::StatusOr<std::unique_ptr<LoadServer>> Start(const LoadPlan& plan, double deadline_ms);
   ~LoadServer();
 
-  const std::string& address() const { return address_; }
-  const std::string& http_address() const { return http_address_; }
+  const std::string address;
+  const std::string http_address;
 
  private:
-  LoadServer() = default;
+  LoadServer();
   int pid_ = -1;
   std::string config_path_;
-  std::string address_;
-  std::string http_address_;
 };
 
 }  // namespace tributary::cli
