@@ -74,11 +74,11 @@ void Read(benchmark::State& state) {
 BENCHMARK(Read)->Unit(benchmark::kMillisecond);
 
 // One update, chunk by chunk. The source comes from memory, or is one chunk that stays in the cache.
-void AddUpdate(benchmark::State& state, bool from_cache) {
+void AddUpdate(benchmark::State& state, bool from_cache, int word_bits = 32) {
   const std::vector<float> values = Update();
   const std::span<const float> all = values;
   learning::Accumulator sum(kElements);
-  sum.Start(*parameters::FixedPoint::For(8, 100'000, 100));
+  sum.Start(*parameters::FixedPoint::For(8, 100'000, 100, word_bits));
   for (auto _ : state) {
     bool good = true;
     for (std::size_t offset = 0; offset < kElements; offset += kChunk) {
@@ -87,12 +87,15 @@ void AddUpdate(benchmark::State& state, bool from_cache) {
     }
     benchmark::DoNotOptimize(good);
   }
-  Report(state, from_cache ? 2 * sizeof(float) : 3 * sizeof(float));
+  const std::size_t word = static_cast<std::size_t>(word_bits) / 8;
+  Report(state, (from_cache ? 0 : sizeof(float)) + 2 * word);
 }
 void Accumulate(benchmark::State& state) { AddUpdate(state, false); }
 BENCHMARK(Accumulate)->Unit(benchmark::kMillisecond);
 void AccumulateFromCache(benchmark::State& state) { AddUpdate(state, true); }
 BENCHMARK(AccumulateFromCache)->Unit(benchmark::kMillisecond);
+void AccumulateWide(benchmark::State& state) { AddUpdate(state, false, 64); }
+BENCHMARK(AccumulateWide)->Unit(benchmark::kMillisecond);
 
 // The other work on a received chunk: its checksum and its decoding. Bytes of the payload.
 void Checksum(benchmark::State& state) {

@@ -96,20 +96,36 @@ absl::StatusOr<SubmitAnswer> FederationClient::Submit(const Assignment& assignme
   });
 }
 
-absl::StatusOr<SubmitAnswer> FederationClient::SubmitWords(const Assignment& assignment,
-                                                           std::span<std::int32_t> words,
-                                                           v1::UpdateHeader said) {
-  if (assignment.task.masking) {
-    const absl::Status status = masking_.Mask(assignment.task, words);
-    // The keys go with the task.
-    if (!status.ok() && assignment.withdrawn.stop_requested()) return Withdrawn();
-    RETURN_IF_ERROR(status);
-  }
+absl::StatusOr<SubmitAnswer> FederationClient::SubmitMasked(const Assignment& assignment,
+                                                            std::span<std::int32_t> words,
+                                                            v1::UpdateHeader said) {
+  const absl::Status status = masking_.Mask(assignment.task, words);
+  // The keys go with the task.
+  if (!status.ok() && assignment.withdrawn.stop_requested()) return Withdrawn();
+  RETURN_IF_ERROR(status);
   Address(options_, assignment.task, said);
   said.set_encoding(v1::UPDATE_ENCODING_FIXED32);
   said.set_element_count(words.size());
   return Send(assignment, said, [&](std::size_t first, std::size_t count, std::string& payload) {
     parameters::EncodeFixedChunk(words.subspan(first, count), payload);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<SubmitAnswer> FederationClient::SubmitSum(const Assignment& assignment,
+                                                         std::span<const std::int64_t> words,
+                                                         v1::UpdateHeader said) {
+  const bool wide = assignment.task.fixed_point.wide();
+  Address(options_, assignment.task, said);
+  said.set_encoding(wide ? v1::UPDATE_ENCODING_FIXED64 : v1::UPDATE_ENCODING_FIXED32);
+  said.set_element_count(words.size());
+  return Send(assignment, said, [&](std::size_t first, std::size_t count, std::string& payload) {
+    const std::span<const std::int64_t> chunk = words.subspan(first, count);
+    if (wide) {
+      parameters::EncodeFixedChunk(chunk, payload);
+    } else {
+      parameters::EncodeFixedChunk(std::vector<std::int32_t>(chunk.begin(), chunk.end()), payload);
+    }
     return absl::OkStatus();
   });
 }

@@ -94,11 +94,14 @@ class FederationClient {
   absl::StatusOr<SubmitAnswer> Submit(const Assignment& assignment, std::span<const float> update,
                                       std::span<float> remainder, const v1::UpdateMetrics& metrics);
 
-  // Sends a weighted update in the task's fixed point: a partial sum, or one that is masked in place if the
-  // task asks for it. `said` has its sample count (of a partial sum, that of all contributors), metrics and
-  // contributors (none: this node itself). Errors: those above, and those of MaskingNode::Mask.
-  absl::StatusOr<SubmitAnswer> SubmitWords(const Assignment& assignment, std::span<std::int32_t> words,
-                                           v1::UpdateHeader said);
+  // Masks a weighted update in place and sends it. `said` has its sample count and metrics. Errors: those
+  // above, and those of MaskingNode::Mask.
+  absl::StatusOr<SubmitAnswer> SubmitMasked(const Assignment& assignment, std::span<std::int32_t> words,
+                                            v1::UpdateHeader said);
+  // Sends a partial sum in the task's fixed point. `said` has the sample count of all contributors, metrics
+  // and contributors. Errors: those above.
+  absl::StatusOr<SubmitAnswer> SubmitSum(const Assignment& assignment, std::span<const std::int64_t> words,
+                                         v1::UpdateHeader said);
 
   // Declines the task, with the reason, scope and message of `decline`: the aggregator continues without this
   // node. An aggregator that does not know this call waits until the deadline. Errors: Cancelled if the task

@@ -173,7 +173,7 @@ TEST_F(FederationClientTest, SurvivesAnAnswerThatCannotBeRead) {
 
 TEST_F(FederationClientTest, SendsWordsWithThoseWhoseTheyAre) {
   const auto assignment = Assigned(3);
-  std::vector<std::int32_t> words(update_.size());
+  std::vector<std::int64_t> words(update_.size());
   std::iota(words.begin(), words.end(), -7);
   server_.break_submissions = 1;
   v1::UpdateHeader said;
@@ -184,7 +184,7 @@ TEST_F(FederationClientTest, SendsWordsWithThoseWhoseTheyAre) {
     contributor.set_node(node);
     contributor.set_sample_count(static_cast<std::uint64_t>(samples));
   }
-  const auto answer = client_->SubmitWords(assignment, words, said);
+  const auto answer = client_->SubmitSum(assignment, words, said);
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_TRUE(answer->accepted());
   ASSERT_EQ(server_.submissions.size(), 2u);
@@ -198,7 +198,7 @@ TEST_F(FederationClientTest, SendsWordsWithThoseWhoseTheyAre) {
   EXPECT_EQ(header.contributors(1).sample_count(), 50u);
   EXPECT_EQ(header.metrics().loss(), 0.5);
   parameters::UpdateDecoder decoder(parameters::UpdateEncoding::kFixed32, words.size());
-  std::vector<std::int32_t> received;
+  std::vector<std::int64_t> received;
   for (std::size_t i = 1; i < requests.size(); ++i) {
     const v1::UpdateChunk& chunk = requests[i].chunk();
     EXPECT_EQ(chunk.crc32c(), parameters::Crc32c(chunk.payload()));

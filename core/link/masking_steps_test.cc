@@ -122,7 +122,7 @@ class MaskingStepsTest : public ::testing::Test {
     std::vector<std::int32_t> words = words_;
     v1::UpdateHeader said;
     said.set_sample_count(70);
-    return client_->SubmitWords(assignment, words, said);
+    return client_->SubmitMasked(assignment, words, said);
   }
 
   void Unmask(const std::vector<std::string>& survivors, const std::vector<std::string>& dropped) {

@@ -56,7 +56,16 @@ HWY_EXPORT(ConvertAll);
 
 double FixedPoint::scale() const { return std::ldexp(1.0, fraction_bits); }
 
-absl::StatusOr<FixedPoint> FixedPoint::For(double bound, double total_weight, std::size_t contributions) {
+// A word is off by half a unit from rounding and by one part in 2^23 from the two roundings of the factor and
+// of the product, in float; 64-bit words are rounded in double.
+constexpr double kRounding = 1 + 0x1p-22;
+
+double FixedPoint::LargestWord(double total_weight, std::size_t contributions) const {
+  return bound * total_weight * scale() * kRounding + static_cast<double>(contributions);
+}
+
+absl::StatusOr<FixedPoint> FixedPoint::For(double bound, double total_weight, std::size_t contributions,
+                                           int word_bits) {
   constexpr std::size_t kMaxContributions = 1 << 16;
   const double largest = bound * total_weight;
   if (!(bound > 0) || !(total_weight > 0) || !std::isfinite(largest) || !(bound <= 1e30)) {
@@ -67,10 +76,8 @@ absl::StatusOr<FixedPoint> FixedPoint::For(double bound, double total_weight, st
     return absl::InvalidArgumentError(
         fmt::format("{} contributions, expected 1 to {}", contributions, kMaxContributions));
   }
-  // A word is off by half a unit from rounding and by one part in 2^23 from the two roundings of the factor
-  // and of the product, in float.
-  const double room = (std::ldexp(1.0, 31) - 1 - static_cast<double>(contributions)) / (1 + 0x1p-22);
-  FixedPoint result;
+  const double room = (std::ldexp(1.0, word_bits - 1) - 1 - static_cast<double>(contributions)) / kRounding;
+  FixedPoint result{.word_bits = word_bits};
   result.fraction_bits = static_cast<int>(std::floor(std::log2(room / largest)));
   while (std::ldexp(largest, result.fraction_bits) > room) --result.fraction_bits;
   result.bound = static_cast<float>(bound);

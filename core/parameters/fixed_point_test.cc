@@ -13,11 +13,14 @@ namespace {
 TEST(FixedPointTest, NeverOverflowsAndWastesLessThanOneBit) {
   for (const double bound : {0.01, 1.0, 8.0, 1e6}) {
     for (const double weight : {1.0, 7011.0, 1e9, 1e12}) {
-      const auto fixed_point = FixedPoint::For(bound, weight, 1 << 16);
-      ASSERT_TRUE(fixed_point.ok());
-      const double largest = bound * weight * fixed_point->scale() * (1 + 0x1p-22) + (1 << 16);
-      EXPECT_LE(largest, 0x1p31 - 1);
-      EXPECT_GT(2.1 * largest, 0x1p31);
+      for (const int word_bits : {32, 64}) {
+        const auto fixed_point = FixedPoint::For(bound, weight, 1 << 16, word_bits);
+        ASSERT_TRUE(fixed_point.ok());
+        const double largest = bound * weight * fixed_point->scale() * (1 + 0x1p-22) + (1 << 16);
+        EXPECT_LE(largest, std::ldexp(1.0, word_bits - 1) - 1);
+        EXPECT_GT(2.1 * largest, std::ldexp(1.0, word_bits - 1));
+        EXPECT_GE(fixed_point->LargestWord(weight, 1 << 16), 0.999999 * largest);
+      }
     }
   }
 }

@@ -157,12 +157,13 @@ struct Codec {
 };
 
 // In the order of UpdateEncoding.
-constexpr std::array<Codec, 6> kCodecs = {{{"unknown", 0, 1, 4, nullptr, nullptr},
+constexpr std::array<Codec, 7> kCodecs = {{{"unknown", 0, 1, 4, nullptr, nullptr},
                                            {"float32", 0, 1, 4, EncodeFloats, DecodeFloats},
                                            {"float16", 0, 1, 2, EncodeHalves, DecodeHalves},
                                            {"int8", sizeof(float), 1, 1, EncodeInt8, DecodeInt8},
                                            {"int12", sizeof(float), 2, 3, EncodeInt12, DecodeInt12},
-                                           {"fixed32", 0, 1, 4, nullptr, nullptr}}};
+                                           {"fixed32", 0, 1, 4, nullptr, nullptr},
+                                           {"fixed64", 0, 1, 8, nullptr, nullptr}}};
 
 const Codec& CodecOf(UpdateEncoding encoding) {
   const auto place = static_cast<std::size_t>(encoding);
@@ -213,8 +214,11 @@ absl::Status EncodeChunk(UpdateEncoding encoding, std::span<float> values, std::
 }
 
 void EncodeFixedChunk(std::span<const std::int32_t> words, std::string& payload) {
-  payload.resize(words.size_bytes());
-  if (!words.empty()) std::memcpy(payload.data(), words.data(), words.size_bytes());
+  payload.assign(reinterpret_cast<const char*>(words.data()), words.size_bytes());
+}
+
+void EncodeFixedChunk(std::span<const std::int64_t> words, std::string& payload) {
+  payload.assign(reinterpret_cast<const char*>(words.data()), words.size_bytes());
 }
 
 EncodedElements PartOf(UpdateEncoding encoding, const EncodedElements& chunk, std::uint64_t first) {
@@ -257,7 +261,7 @@ absl::Status UpdateDecoder::CheckChunk(std::uint64_t offset, std::uint64_t count
 absl::StatusOr<std::span<const float>> UpdateDecoder::Decode(std::uint64_t offset, std::uint64_t count,
                                                              std::string_view payload) {
   const Codec& codec = CodecOf(encoding_);
-  if (codec.decode == nullptr) return absl::InternalError("fixed32 is read by DecodeFixed");
+  if (codec.decode == nullptr) return absl::InternalError("words are read by DecodeFixed");
   RETURN_IF_ERROR(CheckChunk(offset, count, payload));
   if (encoding_ == UpdateEncoding::kFloat32 &&
       reinterpret_cast<std::uintptr_t>(payload.data()) % alignof(float) == 0) {
@@ -284,15 +288,23 @@ absl::StatusOr<std::span<const float>> UpdateDecoder::Decode(std::uint64_t offse
   return values;
 }
 
-absl::StatusOr<std::span<const std::int32_t>> UpdateDecoder::DecodeFixed(std::uint64_t offset,
+absl::StatusOr<std::span<const std::int64_t>> UpdateDecoder::DecodeFixed(std::uint64_t offset,
                                                                          std::uint64_t count,
                                                                          std::string_view payload) {
-  if (encoding_ != UpdateEncoding::kFixed32) return absl::InternalError("only fixed32 has words");
+  if (!has_words()) return absl::InternalError("values are read by Decode");
   RETURN_IF_ERROR(CheckChunk(offset, count, payload));
   words_.resize(std::max<std::size_t>(words_.size(), count));
-  std::memcpy(words_.data(), payload.data(), payload.size());
+  if (encoding_ == UpdateEncoding::kFixed64) {
+    std::memcpy(words_.data(), payload.data(), payload.size());
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::int32_t word;
+      std::memcpy(&word, payload.data() + i * sizeof word, sizeof word);
+      words_[i] = word;
+    }
+  }
   next_ += count;
-  return std::span<const std::int32_t>(words_.data(), count);
+  return std::span<const std::int64_t>(words_.data(), count);
 }
 
 double SumOfSquares(std::span<const float> values) {

@@ -1,6 +1,6 @@
 // How the elements of an update travel from node to aggregator: chunks of a flat vector, encoded.
 //
-// Bytes per element, little-endian: float32 4; float16 2; int8 1; int12 1.5; fixed32 4 (words of
+// Bytes per element, little-endian: float32 4; float16 2; int8 1; int12 1.5; fixed32 4, fixed64 8 (words of
 // fixed_point.h, already weighted). Two int12 take three bytes: low byte of the first, its high nibble below
 // the low nibble of the second, high byte of the second. The second nibble and byte after an odd last element
 // are zero. int8 and int12 come in blocks of kEncodingBlock elements (the last one of an update may be
@@ -20,10 +20,22 @@
 namespace tributary::parameters {
 
 // The numbers are those of UpdateEncoding in federation.proto.
-enum class UpdateEncoding : std::uint8_t { kFloat32 = 1, kFloat16 = 2, kInt8 = 3, kInt12 = 4, kFixed32 = 5 };
+enum class UpdateEncoding : std::uint8_t {
+  kFloat32 = 1,
+  kFloat16 = 2,
+  kInt8 = 3,
+  kInt12 = 4,
+  kFixed32 = 5,
+  kFixed64 = 6,
+};
 
-// "float32", "float16", "int8", "int12", "fixed32".
+// "float32", "float16", "int8", "int12", "fixed32", "fixed64".
 std::string_view UpdateEncodingName(UpdateEncoding encoding);
+
+// Whether elements come as words of the round's fixed point, not as values.
+constexpr bool HasWords(UpdateEncoding encoding) {
+  return encoding == UpdateEncoding::kFixed32 || encoding == UpdateEncoding::kFixed64;
+}
 
 inline constexpr std::size_t kEncodingBlock = 1024;
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 20;
@@ -50,12 +62,13 @@ EncodedElements PartOf(UpdateEncoding encoding, const EncodedElements& chunk, st
 
 // Replaces `payload` by the encoded values (any number, from the start of a block), and the values by the
 // encoding's error (value − decoded; zero for float32). For error feedback a node adds that to the same
-// elements of its next update. Not for kFixed32. Errors, without effect: InvalidArgument, naming the element,
+// elements of its next update. Not for words. Errors, without effect: InvalidArgument, naming the element,
 // for a value that is not finite or, as float16, over 65,504.
 absl::Status EncodeChunk(UpdateEncoding encoding, std::span<float> values, std::string& payload);
 
-// Encodes the words of a partial sum or a masked update.
+// Encodes words as kFixed32 (a masked update, a partial sum) or kFixed64 (a partial sum).
 void EncodeFixedChunk(std::span<const std::int32_t> words, std::string& payload);
+void EncodeFixedChunk(std::span<const std::int64_t> words, std::string& payload);
 
 // Takes the chunks of one update in order. Keeps one chunk. One thread at a time.
 //
@@ -69,12 +82,13 @@ class UpdateDecoder {
       : encoding_(encoding), element_count_(element_count) {}
 
   // `offset` and `count` in elements; the result has `count`. It is valid until the next call and as long as
-  // `payload`, since aligned float32 is read in place. Not for kFixed32.
+  // `payload`, since aligned float32 is read in place. Not for words.
   absl::StatusOr<std::span<const float>> Decode(std::uint64_t offset, std::uint64_t count,
                                                 std::string_view payload);
-  // Decodes words; kFixed32 only.
-  absl::StatusOr<std::span<const std::int32_t>> DecodeFixed(std::uint64_t offset, std::uint64_t count,
+  // Decodes words.
+  absl::StatusOr<std::span<const std::int64_t>> DecodeFixed(std::uint64_t offset, std::uint64_t count,
                                                             std::string_view payload);
+  bool has_words() const { return HasWords(encoding_); }
 
   // Whether all elements have arrived.
   bool complete() const { return next_ == element_count_; }
@@ -87,7 +101,7 @@ class UpdateDecoder {
   std::size_t element_count_;
   std::size_t next_ = 0;
   std::vector<float> values_;
-  std::vector<std::int32_t> words_;
+  std::vector<std::int64_t> words_;
 };
 
 // The squared L2 norm, for clipping; in double, the same on every processor.

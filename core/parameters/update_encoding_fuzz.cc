@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   constexpr std::size_t kElements = 2500;
   if (size < 1) return 0;
-  const auto encoding = static_cast<tributary::parameters::UpdateEncoding>(1 + bytes[0] % 5);
+  const auto encoding = static_cast<tributary::parameters::UpdateEncoding>(1 + bytes[0] % 6);
   tributary::parameters::UpdateDecoder decoder(encoding, kElements);
   std::string_view rest(reinterpret_cast<const char*>(bytes) + 1, size - 1);
   while (rest.size() >= 4) {
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     std::size_t length = tributary::parameters::EncodedBytes(encoding, count) + (byte(3) == 255 ? 1 : 0);
     rest.remove_prefix(4);
     length = length < rest.size() ? length : rest.size();
-    if (encoding == tributary::parameters::UpdateEncoding::kFixed32) {
+    if (decoder.has_words()) {
       if (!decoder.DecodeFixed(offset, count, rest.substr(0, length)).ok()) return 0;
     } else {
       const auto values = decoder.Decode(offset, count, rest.substr(0, length));

@@ -46,7 +46,8 @@ TEST(UpdateEncodingTest, HasNames) {
   EXPECT_EQ(UpdateEncodingName(UpdateEncoding::kFloat32), "float32");
   EXPECT_EQ(UpdateEncodingName(UpdateEncoding::kFixed32), "fixed32");
   EXPECT_EQ(UpdateEncodingName(static_cast<UpdateEncoding>(0)), "unknown");
-  EXPECT_EQ(UpdateEncodingName(static_cast<UpdateEncoding>(6)), "unknown");
+  EXPECT_EQ(UpdateEncodingName(UpdateEncoding::kFixed64), "fixed64");
+  EXPECT_EQ(UpdateEncodingName(static_cast<UpdateEncoding>(7)), "unknown");
 }
 
 // What arrives and what is left add up to what was sent, up to the rounding of that subtraction.
@@ -157,6 +158,18 @@ TEST(UpdateEncodingTest, KeepsWordsAsTheyAre) {
   ASSERT_TRUE(decoded.ok());
   EXPECT_TRUE(std::ranges::equal(*decoded, words));
   EXPECT_TRUE(decoder.complete());
+  EXPECT_FALSE(decoder.Decode(0, 4, payload).ok());
+}
+
+TEST(UpdateEncodingTest, KeepsWideWordsAsTheyAre) {
+  const std::vector<std::int64_t> words = {0, -1, INT64_MIN, INT64_MAX};
+  std::string payload;
+  EncodeFixedChunk(words, payload);
+  UpdateDecoder decoder(UpdateEncoding::kFixed64, 4);
+  EXPECT_FALSE(decoder.DecodeFixed(0, 4, std::string_view(payload).substr(16)).ok());
+  const auto decoded = decoder.DecodeFixed(0, 4, payload);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_TRUE(std::ranges::equal(*decoded, words));
 }
 
 TEST(SumOfSquaresTest, TakesEveryElementOnce) {

@@ -34,14 +34,17 @@ absl::Status CheckRound(const std::string& run, std::uint32_t round) {
 }
 
 absl::StatusOr<parameters::FixedPoint> FixedPointFromWire(const v1::TrainTask& wire) {
-  const parameters::FixedPoint fixed_point{wire.fraction_bits(), wire.max_element()};
+  const std::uint32_t bits = wire.word_bits();
+  RETURN_IF_ERROR(MustBe(bits == 0 || bits == 32 || bits == 64, "word_bits", "32 or 64"));
+  RETURN_IF_ERROR(MustBe(bits != 64 || !wire.has_masking(), "word_bits", "32 where updates are masked"));
+  const parameters::FixedPoint fixed_point{wire.fraction_bits(), wire.max_element(), bits == 64 ? 64 : 32};
   RETURN_IF_ERROR(
       MustBe(std::abs(fixed_point.fraction_bits) <= kMaxFractionBits, "fraction_bits",
              fmt::format("from -{0} to {0}, found {1}", kMaxFractionBits, fixed_point.fraction_bits)));
   // NaN fails here, too. With a weight of 1 the largest element must fit in a word.
-  RETURN_IF_ERROR(
-      MustBe(fixed_point.bound > 0 && std::ldexp(fixed_point.bound, fixed_point.fraction_bits) < 0x1p31,
-             "max_element", "positive and below 2^(31 - fraction_bits)"));
+  RETURN_IF_ERROR(MustBe(
+      fixed_point.bound > 0 && fixed_point.LargestWord(1, 0) < std::ldexp(1, fixed_point.word_bits - 1),
+      "max_element", "positive and below 2^(word_bits - 1 - fraction_bits)"));
   return fixed_point;
 }
 

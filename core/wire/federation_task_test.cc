@@ -53,6 +53,21 @@ TEST(FederationTaskTest, ReadsWithWhomToMask) {
   EXPECT_EQ(train.masking->shares[0].ciphertext, "sealed");
 }
 
+TEST(FederationTaskTest, TakesWordsOf32Or64BitsAndMasksOnlyTheFormer) {
+  v1::ParticipateResponse response = TrainResponse(3, 10, 10);
+  for (const std::uint32_t bits : {0u, 32u, 64u}) {
+    response.mutable_train()->set_word_bits(bits);
+    const auto task = TaskFromWire(response);
+    ASSERT_TRUE(task.ok()) << task.status();
+    EXPECT_EQ(std::get<TrainTask>(*task).fixed_point.wide(), bits == 64);
+  }
+  response.mutable_train()->set_word_bits(33);
+  EXPECT_THAT(std::string(TaskFromWire(response).status().message()), HasSubstr("word_bits"));
+  response = MaskedTraining();
+  response.mutable_train()->set_word_bits(64);
+  EXPECT_THAT(std::string(TaskFromWire(response).status().message()), HasSubstr("word_bits"));
+}
+
 TEST(FederationTaskTest, NamesTheFieldAtFault) {
   const auto fault = [](auto&& spoil) {
     v1::ParticipateResponse response = MaskedTraining();

@@ -237,7 +237,7 @@ absl::StatusOr<link::SubmitAnswer> Learner::SendMasked(const link::FederationCli
   v1::UpdateHeader said;
   said.set_sample_count(images_.count());
   *said.mutable_metrics() = training;
-  return client_->SubmitWords(assignment, words, std::move(said));
+  return client_->SubmitMasked(assignment, words, std::move(said));
 }
 
 absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAnswer& answer,

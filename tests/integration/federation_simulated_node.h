@@ -107,7 +107,7 @@ class SimulatedNode {
     parameters::ToFixedPoint(
         update, parameters::FixedPointFactor(task.fixed_point, task.train.uniform_weight() ? 1 : kSamples),
         words);
-    client_.SubmitWords(assignment, words, said).IgnoreError();
+    client_.SubmitMasked(assignment, words, said).IgnoreError();
   }
 
   runtime::SystemClock clock_;

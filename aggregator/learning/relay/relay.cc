@@ -130,8 +130,7 @@ absl::StatusOr<int> Relay::Deliver(const Assignment& assignment, PartialSum sum)
   const wire::TrainTask& task = assignment.task;
   for (;;) {
     const int contributors = sum.header.contributors_size();
-    ASSIGN_OR_RETURN(const link::SubmitAnswer answer,
-                     client_->SubmitWords(assignment, sum.words, sum.header));
+    ASSIGN_OR_RETURN(const link::SubmitAnswer answer, client_->SubmitSum(assignment, sum.words, sum.header));
     if (answer.accepted()) return contributors;
     if (answer.counted_elsewhere().empty()) {
       return absl::FailedPreconditionError(fmt::format("the parent refuses the sum: {}: {}",

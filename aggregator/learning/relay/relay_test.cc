@@ -36,10 +36,11 @@ class RelayTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status.error_message();
   }
   // The parameters after each round of the same nodes without aggregators in between.
-  static std::vector<std::vector<float>> Flat(const std::vector<std::string>& names) {
+  static std::vector<std::vector<float>> Flat(const std::vector<std::string>& names,
+                                              const std::string& more = "") {
     RoundsHost host;
     host.Start();
-    StartRun(host, Config(names.size()));
+    StartRun(host, Config(names.size(), more));
     std::vector<std::unique_ptr<Leaf>> leaves;
     for (const std::string& name : names) leaves.push_back(std::make_unique<Leaf>(host, name));
     return AllRounds(host);
@@ -75,6 +76,40 @@ TEST_F(RelayTest, ATreeGivesWhatTheSameNodesGiveWithoutOneBitForBit) {
   EXPECT_EQ(parent_.coordinator().counters().received_bytes, kRounds * 3 * kElements * sizeof(float));
   EXPECT_TRUE(Eventually([&] { return hall.relay().counters().accepted == kRounds; }));
   EXPECT_EQ(hall.relay().counters().contributors, 2 * kRounds);
+}
+
+// One node's update weighs forty times another's and the quorum is one: words of 64 bits.
+TEST_F(RelayTest, ATreeOfUnequalNodesGivesTheSameBitsToo) {
+  const std::string heavy(40, 'h');
+  StartRun(parent_, Config(2, "quorum = 1\n"));
+  Child hall(parent_, "hall", 2);
+  Leaf a(parent_, "a"), b(hall.host(), "birch"), c(hall.host(), heavy);
+  EXPECT_EQ(AllRounds(parent_), Flat({"a", "birch", heavy}, "quorum = 1\n"));
+  // A value of "a" and a word of the child each round.
+  EXPECT_EQ(parent_.coordinator().counters().received_bytes,
+            kRounds * kElements * (sizeof(float) + sizeof(std::int64_t)));
+}
+
+TEST_F(RelayTest, ASumThatItsContributorsCannotHaveIsRefused) {
+  StartRun(parent_, Config(2));
+  Leaf a(parent_, "ash");
+  link::FederationClientOptions options;
+  options.aggregator = "127.0.0.1:" + std::to_string(parent_.port());
+  options.node = "liar";
+  options.sample_count = 10;
+  options.partial_sums = true;
+  runtime::SystemClock clock;
+  link::FederationClient liar(options, clock);
+  const auto assignment = liar.Next();
+  ASSERT_TRUE(assignment);
+  v1::UpdateHeader said;
+  said.set_sample_count(10);
+  said.add_contributors()->set_node("nobody");
+  said.mutable_contributors(0)->set_sample_count(10);
+  const std::vector<std::int64_t> most(kElements, INT32_MAX);
+  const auto answer = liar.SubmitSum(*assignment, most, said);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->reason(), v1::SUBMIT_REFUSAL_OUT_OF_RANGE) << answer->message();
 }
 
 TEST_F(RelayTest, AChildOfAChildAddsUpTheSame) {

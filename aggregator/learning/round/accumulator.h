@@ -1,4 +1,5 @@
-// The weighted sum of a round's updates, taken as they arrive: memory of one model, however many nodes.
+// The weighted sum of a round's updates, taken as they arrive: memory of one model, or of two where words
+// have 64 bits, however many nodes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@
 
 namespace tributary::learning {
 
-// Owns element_count 32-bit words. Exact modulo 2^32: the sum does not depend on the order of the chunks.
+// Owns element_count words of 32 or 64 bits, as the round's fixed point says. Exact modulo 2^word_bits: the
+// sum does not depend on the order of the chunks.
 // The caller sees to it that the weights stay within what the fixed point was made for. One thread at a time.
 //
 //   Start → Add, AddFixed … → TakeMean (or Read for a partial sum) → Start
@@ -31,11 +33,11 @@ class Accumulator {
   absl::Status Add(std::size_t offset, std::span<const float> values, double weight);
 
   // The same for words that are in the round's fixed point already: partial sums, masked updates, and the
-  // masks themselves.
-  absl::Status AddFixed(std::size_t offset, std::span<const std::int32_t> words);
+  // masks themselves. Of 32-bit words the lower half counts.
+  absl::Status AddFixed(std::size_t offset, std::span<const std::int64_t> words);
 
   // The words from `offset` on: what a child aggregator sends to its parent.
-  absl::Status Read(std::size_t offset, std::span<std::int32_t> words) const;
+  absl::Status Read(std::size_t offset, std::span<std::int64_t> words) const;
 
   // The sum divided by total_weight, in place of the words: no further memory. Valid until Start. Errors:
   // InvalidArgument unless total_weight is positive and finite.
@@ -45,10 +47,15 @@ class Accumulator {
 
  private:
   absl::Status CheckPlace(std::size_t offset, std::size_t count) const;
+  std::size_t WordBytes(const parameters::FixedPoint& fixed_point) const;
+  // What the memory holds now: the words while adding, floats after TakeMean.
+  template <typename Word>
+  Word* words() const {
+    return reinterpret_cast<Word*>(memory_.get());
+  }
 
   std::size_t element_count_;
-  // Words while adding, floats after TakeMean: only vector loads and stores touch it as words.
-  hwy::AlignedFreeUniquePtr<float[]> words_;
+  hwy::AlignedFreeUniquePtr<float[]> memory_;
   parameters::FixedPoint fixed_point_;
   bool started_ = false;
 };

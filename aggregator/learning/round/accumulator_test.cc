@@ -33,8 +33,8 @@ class AccumulatorTest : public ::testing::Test {
     sum_.Start(fixed_point_);
   }
 
-  std::vector<std::int32_t> Words(const Accumulator& sum) {
-    std::vector<std::int32_t> words(kElements);
+  std::vector<std::int64_t> Words(const Accumulator& sum) {
+    std::vector<std::int64_t> words(kElements);
     EXPECT_TRUE(sum.Read(0, words).ok());
     return words;
   }
@@ -89,7 +89,7 @@ TEST_F(AccumulatorTest, DoesNotDependOnTheOrderOfChunks) {
 
 TEST_F(AccumulatorTest, TakesNothingOfAChunkThatItRefuses) {
   AddAll(sum_);
-  const std::vector<std::int32_t> before = Words(sum_);
+  const std::vector<std::int64_t> before = Words(sum_);
   const float infinity = std::numeric_limits<float>::infinity();
   for (const std::size_t place : {0ul, 1500ul, 2998ul, 2999ul}) {
     for (const float bad : {std::nanf(""), infinity, -infinity}) {
@@ -114,7 +114,7 @@ TEST_F(AccumulatorTest, RefusesPlacesAndWeightsThatDoNotExist) {
     EXPECT_EQ(sum_.Add(0, values, weight).code(), absl::StatusCode::kOutOfRange) << weight;
   }
   EXPECT_FALSE(sum_.TakeMean(0).ok());
-  EXPECT_EQ(Words(sum_), std::vector<std::int32_t>(kElements));
+  EXPECT_EQ(Words(sum_), std::vector<std::int64_t>(kElements));
 }
 
 TEST_F(AccumulatorTest, AChildsPartialSumAddsExactly) {
@@ -126,7 +126,7 @@ TEST_F(AccumulatorTest, AChildsPartialSumAddsExactly) {
     Accumulator& sum = node < 4 ? child : parent;
     ASSERT_TRUE(sum.Add(0, updates_[node].values, updates_[node].weight).ok());
   }
-  const std::vector<std::int32_t> partial = Words(child);
+  const std::vector<std::int64_t> partial = Words(child);
   ASSERT_TRUE(parent.AddFixed(0, partial).ok());
   EXPECT_EQ(Words(parent), Words(sum_));
 }
@@ -139,7 +139,7 @@ TEST_F(AccumulatorTest, TakesWordsThatANodeMadeItself) {
   std::vector<std::int32_t> words(kElements);
   for (const Update& update : updates_) {
     parameters::ToFixedPoint(update.values, parameters::FixedPointFactor(fixed_point_, update.weight), words);
-    ASSERT_TRUE(words_only.AddFixed(0, words).ok());
+    ASSERT_TRUE(words_only.AddFixed(0, std::vector<std::int64_t>(words.begin(), words.end())).ok());
   }
   EXPECT_EQ(Words(words_only), Words(sum_));
 }
@@ -151,7 +151,66 @@ TEST_F(AccumulatorTest, HoldsNoSumAfterTheMean) {
   EXPECT_EQ(sum_.Add(0, values, 1).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(sum_.TakeMean(1).status().code(), absl::StatusCode::kFailedPrecondition);
   sum_.Start(fixed_point_);
-  EXPECT_EQ(Words(sum_), std::vector<std::int32_t>(kElements));
+  EXPECT_EQ(Words(sum_), std::vector<std::int64_t>(kElements));
+}
+
+TEST_F(AccumulatorTest, TakesWordsModuloTheirWidth) {
+  const std::vector<std::int64_t> most(kElements, INT32_MAX), one(kElements, 1);
+  ASSERT_TRUE(sum_.AddFixed(0, most).ok());
+  ASSERT_TRUE(sum_.AddFixed(0, one).ok());
+  EXPECT_EQ(Words(sum_).front(), INT32_MIN);
+  sum_.Start(*parameters::FixedPoint::For(kBound, 1, 1, 64));
+  ASSERT_TRUE(sum_.AddFixed(0, most).ok());
+  ASSERT_TRUE(sum_.AddFixed(0, one).ok());
+  EXPECT_EQ(Words(sum_).back(), std::int64_t{1} << 31);
+}
+
+// Updates as a training step makes them, under the widest bound, from nodes with 10, 1,000 and 10^9 samples.
+class UnequalWeightsTest : public ::testing::TestWithParam<bool> {
+ protected:
+  static constexpr double kWidest = 1024;
+
+  UnequalWeightsTest() {
+    std::mt19937_64 random(11);
+    std::normal_distribution<float> normal(0, 0.003f);
+    for (const double weight : {10.0, 1e3, 1e9}) {
+      updates_.push_back({std::vector<float>(kElements), weight});
+      for (float& value : updates_.back().values) value = normal(random);
+    }
+    if (!GetParam()) updates_.pop_back();
+  }
+
+  // Of the mean, relative to its length, against double precision. What the largest declares sets the scale,
+  // whether it answers or not.
+  double Error(int word_bits) {
+    Accumulator sum(kElements);
+    sum.Start(*parameters::FixedPoint::For(kWidest, 1e9 + 1010, 1 << 16, word_bits));
+    double total_weight = 0;
+    for (const Update& update : updates_) {
+      EXPECT_TRUE(sum.Add(0, update.values, update.weight).ok());
+      total_weight += update.weight;
+    }
+    const std::span<float> mean = *sum.TakeMean(total_weight);
+    double error = 0, length = 0;
+    for (std::size_t i = 0; i < kElements; ++i) {
+      double expected = 0;
+      for (const Update& update : updates_) expected += update.weight * update.values[i] / total_weight;
+      error += std::pow(mean[i] - expected, 2);
+      length += std::pow(expected, 2);
+    }
+    return std::sqrt(error / length);
+  }
+
+  std::vector<Update> updates_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Nodes, UnequalWeightsTest, ::testing::Bool(), [](const auto& parameter) {
+  return parameter.param ? "TheLargestAnswers" : "TheLargestNeverAnswers";
+});
+
+TEST_P(UnequalWeightsTest, CostNoPrecisionInWideWords) {
+  EXPECT_LT(Error(64), 1e-6);
+  EXPECT_GT(Error(32), 1e-5) << "why the width is chosen";
 }
 
 }  // namespace

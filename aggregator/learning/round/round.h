@@ -34,7 +34,7 @@ struct RoundPlan {
 };
 
 inline parameters::FixedPoint FixedPointOf(const v1::StoredRound& round) {
-  return {round.fraction_bits(), round.bound()};
+  return {round.fraction_bits(), round.bound(), round.word_bits() == 64 ? 64 : 32};
 }
 
 enum class TaskKind : std::uint8_t { kWait, kAdvertiseKeys, kShareKeys, kTrain, kUnmask, kEnded };

@@ -16,10 +16,10 @@ namespace {
 
 // Whether the contents of a submission, as its header states them, fit the run. `staleness`: by how many
 // versions the update is behind; at most versions.earlier(). `partial_sums`: what the sender has declared.
-// Null if the contents fit.
+// `words`: what has words in this round. Null if the contents fit.
 std::optional<Admission> RefuseContents(const v1::UpdateHeader& header, const RunConfig& config,
                                         const ModelVersions& versions, std::size_t staleness,
-                                        bool partial_sums) {
+                                        bool partial_sums, parameters::UpdateEncoding words) {
   const ModelFacts& model = versions.present();
   if (header.schema_sha256() != parameters::BytesOf(model.schema)) {
     return Admission::Refused(v1::SUBMIT_REFUSAL_SCHEMA, "schema {}, this run's is {}",
@@ -42,11 +42,13 @@ std::optional<Admission> RefuseContents(const v1::UpdateHeader& header, const Ru
                               "{} had {} that its updates are partial sums, this one is{}", header.node(),
                               partial ? "not said" : "said", partial ? "" : " not");
   }
-  const bool fixed = header.encoding() == v1::UPDATE_ENCODING_FIXED32;
-  if (fixed != (partial || config.privacy.secure_aggregation)) {
+  const parameters::UpdateEncoding encoding = EncodingOf(header);
+  const bool needs_words = partial || config.privacy.secure_aggregation;
+  if (needs_words ? encoding != words : parameters::HasWords(encoding)) {
     return Admission::Refused(v1::SUBMIT_REFUSAL_ENCODING,
-                              "{}: masked updates and partial sums come as fixed32, others do not",
-                              parameters::UpdateEncodingName(EncodingOf(header)));
+                              "{}: masked updates and partial sums come as {} in this round, others do not",
+                              parameters::UpdateEncodingName(encoding),
+                              parameters::UpdateEncodingName(words));
   }
   if (header.sample_count() == 0 || header.sample_count() > config.max_samples) {
     return Admission::Refused(v1::SUBMIT_REFUSAL_SAMPLE_COUNT, "{} samples, expected 1 to {}",
@@ -62,7 +64,8 @@ absl::Status CheckStored(const v1::StoredRound& open, std::span<const v1::Stored
     return absl::DataLossError("the stored round is at a step that does not exist");
   }
   if (!std::isnormal(std::ldexp(1.0F, open.fraction_bits())) || !(open.bound() > 0) ||
-      !(std::ldexp(open.bound(), open.fraction_bits()) < 0x1p31F)) {
+      !(std::ldexp(open.bound(), open.fraction_bits()) <
+        std::ldexp(1.0F, FixedPointOf(open).word_bits - 1))) {
     return absl::DataLossError(fmt::format("the stored round has no fixed point: {} fraction bits, bound {}",
                                            open.fraction_bits(), open.bound()));
   }
@@ -116,7 +119,10 @@ Admission RoundSequence::Judge(const v1::UpdateHeader& header, const Roster::Nod
     return *std::move(refusal);
   const std::size_t staleness = round_->number() - header.round();
   const bool partial_sums = sender.declaration.partial_sums();
-  if (auto refusal = RefuseContents(header, *config_, versions, staleness, partial_sums)) {
+  const parameters::UpdateEncoding words = FixedPointOf(round_->started()).wide()
+                                               ? parameters::UpdateEncoding::kFixed64
+                                               : parameters::UpdateEncoding::kFixed32;
+  if (auto refusal = RefuseContents(header, *config_, versions, staleness, partial_sums, words)) {
     return *std::move(refusal);
   }
   return round_->Weigh(header, WeightOf(config_->weighting, header.sample_count()));

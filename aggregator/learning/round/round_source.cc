@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -29,18 +30,39 @@ std::uint64_t Mix(std::uint64_t state) { return nn::RandomStream(state).Bits(); 
 void SetFixedPoint(const parameters::FixedPoint& fixed_point, v1::StoredRound& round) {
   round.set_fraction_bits(fixed_point.fraction_bits);
   round.set_bound(fixed_point.bound);
+  round.set_word_bits(static_cast<std::uint32_t>(fixed_point.word_bits));
 }
 
-// Not an error for a valid configuration, whose weights are positive and bounded.
+// The scale follows from what is declared: where the heaviest nodes never answer, the others' sum has lost
+// bits. Up to this share 32 bits bear it.
+constexpr double kUnequal = 16;
+
+// Words have 64 bits if the lightest updates that could end the round may weigh so little. Masked words have
+// 32 always. Not an error for a valid configuration, whose weights are positive and bounded.
 absl::StatusOr<parameters::FixedPoint> FixedPointFor(const RunConfig& config, const v1::StoredRound& round) {
-  double total_weight = 0;
-  double heaviest = 0;
-  for (const v1::AskedNode& node : round.asked()) {
-    total_weight += node.weight();
-    heaviest = std::max(heaviest, node.weight());
+  std::vector<double> weights;
+  for (const v1::AskedNode& node : round.asked()) weights.push_back(node.weight());
+  std::ranges::sort(weights);
+  double total_weight = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double least = std::accumulate(weights.begin(), weights.begin() + config.quorum, 0.0);
+  if (config.asynchronous()) {
+    total_weight = config.buffer.size * weights.back();
+    least = config.quorum * weights.front();
   }
-  if (config.asynchronous()) total_weight = config.buffer.size * heaviest;
-  return parameters::FixedPoint::For(config.max_element, total_weight, kMaxContributions);
+  const bool wide = !config.privacy.secure_aggregation && least * kUnequal < total_weight;
+  return parameters::FixedPoint::For(config.max_element, total_weight, kMaxContributions, wide ? 64 : 32);
+}
+
+// Whose weight would drown the others in the 32-bit words of a masked sum: nobody sees a single update there,
+// and the words' width is that of the masks. Returns how many were left out.
+std::size_t LeaveOutHeavy(std::vector<v1::AskedNode>& nodes) {
+  if (nodes.empty()) return 0;
+  std::vector<double> weights;
+  for (const v1::AskedNode& node : nodes) weights.push_back(node.weight());
+  const auto middle = weights.begin() + static_cast<std::ptrdiff_t>((weights.size() - 1) / 2);
+  std::ranges::nth_element(weights, middle);
+  return std::erase_if(
+      nodes, [most = kUnequal * *middle](const v1::AskedNode& node) { return node.weight() > most; });
 }
 
 }  // namespace
@@ -60,7 +82,8 @@ bool DrawnRounds::Chosen(std::string_view node, std::uint32_t round) const {
 std::optional<RoundPlan> DrawnRounds::Next(const Roster& roster, std::uint32_t& last_round,
                                            std::int64_t now_ns) {
   if (now_ns < rest_until_ns_ || roster.ready() < required()) return std::nullopt;
-  const std::vector<v1::AskedNode> ready = roster.Ready(config_.weighting);
+  std::vector<v1::AskedNode> ready = roster.Ready(config_.weighting);
+  too_heavy_ = config_.privacy.secure_aggregation ? LeaveOutHeavy(ready) : 0;
   RoundPlan plan{.deadline_ns = now_ns + config_.deadline_ns};
   auto& asked = *plan.started.mutable_asked();
   const auto quorum = static_cast<int>(config_.quorum);
@@ -87,11 +110,17 @@ std::int64_t DrawnRounds::next_ns(std::int64_t now_ns) const {
 }
 
 std::string DrawnRounds::StatusMessage(const Roster& roster, std::uint32_t last_round) const {
-  if (rest_until_ns_ > 0 && roster.ready() >= required()) {
+  if (rest_until_ns_ > 0 && roster.ready() >= required() + too_heavy_) {
     return fmt::format("round {} came to nothing; another one follows in seconds", last_round);
   }
   std::string message = fmt::format("{} of {} required nodes connected", roster.ready(), required());
   if (roster.unable() > 0) message += fmt::format(", {} more cannot train", roster.unable());
+  if (too_heavy_ > 0) {
+    message += fmt::format(
+        ", {} of them declare over {} times the samples that half of the nodes have and are not asked: a "
+        "masked sum would lose the others",
+        too_heavy_, kUnequal);
+  }
   return message;
 }
 

@@ -59,6 +59,7 @@ class DrawnRounds final : public RoundSource {
   const std::uint64_t lots_;
   std::int64_t rest_ns_ = kFirstRestNs;
   std::int64_t rest_until_ns_ = 0;  // no round starts before; 0: none failed so
+  std::size_t too_heavy_ = 0;       // nodes that the last draw left out
 };
 
 // A round of a relayed run, as the parent asks for it.

@@ -48,6 +48,33 @@ TEST_F(RoundSourceTest, ADrawThatNeverHitsTheQuorumIsNotRepeatedByEachNodeThatJo
   EXPECT_EQ(last_, 2 * drawn);
 }
 
+TEST_F(RoundSourceTest, WordsAreWideWhereTheLightestCouldEndARoundAlone) {
+  DrawnRounds rounds(config_, 0);
+  Join("ash", 10);
+  Join("birch", 1'000);
+  EXPECT_EQ(rounds.Next(roster_, last_, 0)->started.word_bits(), 32u) << "both must answer";
+  Join("cedar", 1'000'000'000);
+  const std::optional<RoundPlan> plan = rounds.Next(roster_, last_, 0);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->started.word_bits(), 64u);
+  EXPECT_EQ(plan->started.asked_size(), 3);
+}
+
+TEST_F(RoundSourceTest, AMaskedRoundDoesNotAskWhoWouldDrownTheOthers) {
+  config_.privacy.secure_aggregation = true;
+  DrawnRounds rounds(config_, 0);
+  Join("ash", 10);
+  Join("birch", 1'000'000'000);
+  EXPECT_FALSE(rounds.Next(roster_, last_, 0)) << "a quorum of two";
+  EXPECT_THAT(rounds.StatusMessage(roster_, last_), ::testing::HasSubstr("1 of them declare over 16 times"));
+  Join("cedar", 100);
+  const std::optional<RoundPlan> plan = rounds.Next(roster_, last_, 2 * kSecond);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->started.word_bits(), 32u);
+  ASSERT_EQ(plan->started.asked_size(), 2);
+  EXPECT_EQ(plan->started.asked(1).node(), "cedar");
+}
+
 TEST_F(RoundSourceTest, PassesOverNumbersWhoseDrawMissesTheQuorum) {
   config_.sample_fraction = 0.1;
   DrawnRounds rounds(config_, 0);

@@ -173,11 +173,13 @@ absl::Status MaskingSession::Unmask(Accumulator& sum) {
       const privacy::MaskRecovery recovery,
       privacy::MaskRecovery::Create(roster_, threshold_, context_, masked_, survivors_, revealed, &liar_));
   constexpr std::size_t kBlock = std::size_t{1} << 16;  // stays in the cache
-  std::vector<std::int32_t> words;
+  std::vector<std::int32_t> masks;
+  std::vector<std::int64_t> words;
   for (std::size_t offset = 0; offset < sum.element_count(); offset += kBlock) {
     // Zero minus the masks, added.
-    words.assign(std::min(kBlock, sum.element_count() - offset), 0);
-    RETURN_IF_ERROR(recovery.Subtract(offset, words));
+    masks.assign(std::min(kBlock, sum.element_count() - offset), 0);
+    RETURN_IF_ERROR(recovery.Subtract(offset, masks));
+    words.assign(masks.begin(), masks.end());
     RETURN_IF_ERROR(sum.AddFixed(offset, words));
   }
   return absl::OkStatus();

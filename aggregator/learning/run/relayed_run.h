@@ -16,7 +16,7 @@
 namespace tributary::learning {
 
 struct PartialSum {
-  std::vector<std::int32_t> words;  // in the parent's fixed point, one per parameter
+  std::vector<std::int64_t> words;  // in the parent's fixed point, one per parameter
   // Sample count; the nodes that trained as contributors, also those of a child's children; metrics: means
   // weighted by samples, the longest training, all steps.
   v1::UpdateHeader header;

@@ -170,6 +170,10 @@ absl::Status RoundCourse::CommitRound() {
       run_.journal.CommitRound(run_.Stored(), std::move(line), std::move(model), std::move(remembered)));
   spdlog::info("run {}: round {} committed, {} updates, loss {:.4f}", run_.name(),
                run_.journal.last()->round(), run_.journal.last()->accepted(), run_.journal.last()->loss());
+  if (run_.journal.last()->update_norm() == 0) {
+    spdlog::warn("run {}: round {} left the model as it was: its updates add up to nothing", run_.name(),
+                 run_.journal.last()->round());
+  }
   runtime::ReturnFreedMemory();
   // Already stored, but for a round that begins at once.
   Apply(outcome, true);

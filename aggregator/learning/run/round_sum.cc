@@ -35,7 +35,7 @@ absl::Status RoundSum::Add(KeptUpdate update, std::string_view bytes) {
   const auto scale = static_cast<float>(ScaleOf(kept));
   std::vector<float> scaled;
   return Give(kept, bytes,
-              [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int32_t> words) {
+              [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int64_t> words) {
                 if (!words.empty()) return sum_->AddFixed(offset, words);
                 if (scale == 1) return sum_->Add(offset, values, kept.record.weight());
                 scaled.assign(values.begin(), values.end());
@@ -59,7 +59,7 @@ absl::StatusOr<std::span<float>> RoundSum::Combine(const Strategy& strategy, dou
     const auto scale = static_cast<float>(ScaleOf(updates_[i]));
     RETURN_IF_ERROR(
         Give(updates_[i], {},
-             [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int32_t>) {
+             [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int64_t>) {
                std::ranges::transform(values, deltas[i].begin() + static_cast<std::ptrdiff_t>(offset),
                                       [scale](float value) { return value * scale; });
                return absl::OkStatus();

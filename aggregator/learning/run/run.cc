@@ -44,9 +44,15 @@ Admission Run::Admit(const v1::UpdateHeader& header) {
 
 std::unique_ptr<Upload> Run::NewUpload(const v1::UpdateHeader& header) {
   const RunConfig& config = run_.state.config;
-  return std::make_unique<Upload>(header,
-                                  Upload::Limits{static_cast<float>(config.max_element),
-                                                 config.client.clip_norm() > 0, rounds_.UnderWay()},
+  Upload::Limits limits{.max_element = static_cast<float>(config.max_element),
+                        .norm = config.client.clip_norm() > 0,
+                        .round_under_way = rounds_.UnderWay()};
+  if (!header.contributors().empty()) {
+    limits.max_word = FixedPointOf(run_.state.under_way()->started())
+                          .LargestWord(static_cast<double>(header.sample_count()),
+                                       static_cast<std::size_t>(header.contributors_size()));
+  }
+  return std::make_unique<Upload>(header, limits,
                                   [&store = run_.surroundings.store] { return store.NewSubmission(); });
 }
 

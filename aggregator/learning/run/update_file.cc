@@ -23,7 +23,7 @@ absl::Status GiveChunk(const parameters::EncodedElements& chunk, parameters::Upd
   }
   for (std::uint64_t first = 0; first < chunk.count; first += parameters::kElementsPerPart) {
     const auto [offset, count, payload] = parameters::PartOf(encoding, chunk, first);
-    if (encoding == parameters::UpdateEncoding::kFixed32) {
+    if (decoder.has_words()) {
       const auto words = decoder.DecodeFixed(offset, count, payload);
       if (!words.ok()) return absl::DataLossError(words.status().message());
       RETURN_IF_ERROR(sink(offset, {}, *words));

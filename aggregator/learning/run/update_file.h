@@ -28,7 +28,7 @@ std::string ChunkHeadBytes(const v1::UpdateChunk& chunk);
 
 // Gets the decoded elements from `offset` on; one of the two is empty. What it returns ends the reading.
 using UpdateSink = std::function<absl::Status(std::uint64_t offset, std::span<const float> values,
-                                              std::span<const std::int32_t> words)>;
+                                              std::span<const std::int64_t> words)>;
 
 // Reads the whole update, chunk by chunk. DataLoss if it is not what was written: what the sink has got must
 // then not be used.

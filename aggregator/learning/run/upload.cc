@@ -1,5 +1,6 @@
 #include "aggregator/learning/run/upload.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -64,10 +65,19 @@ std::optional<Admission> Upload::CheckFrame(const v1::UpdateChunk& chunk) const 
 }
 
 std::optional<Admission> Upload::CheckValues(const parameters::EncodedElements& part) {
-  if (EncodingOf(header_) == parameters::UpdateEncoding::kFixed32) {
+  if (decoder_.has_words()) {
     const auto words = decoder_.DecodeFixed(part.offset, part.count, part.payload);
-    if (words.ok()) return std::nullopt;
-    return Admission::Refused(v1::SUBMIT_REFUSAL_CORRUPT, "{}", std::string(words.status().message()));
+    if (!words.ok()) {
+      return Admission::Refused(v1::SUBMIT_REFUSAL_CORRUPT, "{}", std::string(words.status().message()));
+    }
+    const auto fits = [this](std::int64_t word) {
+      return std::fabs(static_cast<double>(word)) <= limits_.max_word;
+    };
+    if (std::ranges::all_of(*words, fits)) return std::nullopt;
+    return Admission::Refused(v1::SUBMIT_REFUSAL_OUT_OF_RANGE,
+                              "chunk.payload: a sum behind element {} is larger than {} contributors with {} "
+                              "samples can have",
+                              part.offset, header_.contributors_size(), header_.sample_count());
   }
   const auto values = decoder_.Decode(part.offset, part.count, part.payload);
   // Place, size and checksum are right: what is left is a value or a scale that is not finite.

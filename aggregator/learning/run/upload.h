@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ class Upload {
   struct Limits {
     float max_element = 0;  // largest |element|
     bool norm = false;      // whether the L2 norm is wanted
+    // Largest |word| of a partial sum: what its contributors could have. Masked words have any value.
+    double max_word = std::numeric_limits<double>::infinity();
     // The round under way, where only its updates can be taken: another one's gives up its place at the next
     // chunk. Null: any.
     std::shared_ptr<const std::atomic<std::uint32_t>> round_under_way = nullptr;

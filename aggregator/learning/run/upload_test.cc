@@ -71,7 +71,7 @@ TEST_P(UploadTest, KeepsWhatArrivedUntilItIsReadAgain) {
   double sum_of_squares = 0;
   const absl::Status status =
       ReadUpdate(*reader, GetParam(), kUploadElements,
-                 [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int32_t>) {
+                 [&](std::uint64_t offset, std::span<const float> values, std::span<const std::int64_t>) {
                    EXPECT_EQ(offset, next);
                    for (const float value : values) {
                      // A step of int8 is 1/127 of the block's largest, which is about 1 here.

@@ -62,6 +62,8 @@ void CollectRuns(const RunBoard& board, runtime::Reading& reading) {
           last->loss());
       set("tributary_run_spread", "Collapse check of that round: near 1 if healthy, 0 if collapsed.",
           last->spread());
+      set("tributary_run_update_norm", "L2 norm of that round's combined update; 0: it changed nothing.",
+          last->update_norm());
       set("tributary_run_round_seconds", "How long that round took.",
           1e-9 * static_cast<double>(last->ended_unix_ns() - last->started_unix_ns()));
     }

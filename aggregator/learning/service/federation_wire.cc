@@ -49,6 +49,7 @@ void AddTraining(const RunState& state, const std::string& node, v1::TrainTask& 
   wire.set_element_count(state.model().element_count);
   *wire.mutable_settings() = config.client;
   wire.set_fraction_bits(state.under_way()->started().fraction_bits());
+  wire.set_word_bits(state.under_way()->started().word_bits());
   wire.set_max_element(static_cast<float>(config.max_element));
   wire.set_uniform_weight(config.weighting == UpdateWeighting::kUniform);
   const v1::AskedNode* asked = state.under_way()->Asked(node);

@@ -47,6 +47,17 @@ TEST_F(RoundsTest, AveragesTheUpdatesOfTwoNodesByTheirSamples) {
   EXPECT_THAT(host_.Parameters(1), ElementsAre(1, 4, -1));
 }
 
+TEST_F(RoundsTest, ANodeThatDeclaresABillionSamplesAndNeverAnswersErasesNothing) {
+  StartRun("name = \"r\"\nrounds = 3\nmin_nodes = 3\nquorum = 2\ndeadline_s = 1\n");
+  TestNode a(host_, "a", 10), b(host_, "b", 1'000), liar(host_, "liar", 1'000'000'000);
+  EXPECT_TRUE(a.Submit(a.NextTrain(), {0.01f, 0, 0}).accepted());
+  EXPECT_TRUE(b.Submit(b.NextTrain(), {0, 0.01f, 0}).accepted());
+  EXPECT_EQ(host_.WaitForRound(1).accepted(), 2u);
+  const std::vector<float> model = host_.Parameters(1);
+  EXPECT_NEAR(model[0], 0.01 * 10 / 1010, 1e-9);
+  EXPECT_NEAR(model[1], 1 + 0.01 * 1000 / 1010, 1e-7);
+}
+
 TEST_F(RoundsTest, EndsEveryNodesStreamAfterTheLastRound) {
   StartRun();
   TestNode a(host_, "a"), b(host_, "b");
