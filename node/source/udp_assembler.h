@@ -30,7 +30,7 @@ struct UdpAssemblerOptions {
 class UdpAssembler {
  public:
   static constexpr std::size_t kOpenSlots = 4;
-  // Of a slot from this machine's clock and from its capture: more means unsynchronised clocks.
+  // A slot lies no further from this machine's clock and from its capture: more means unsynchronised clocks.
   static constexpr std::int64_t kMaxDistanceNs = 5'000'000'000;
 
   explicit UdpAssembler(const UdpAssemblerOptions& options) : options_(options) {}

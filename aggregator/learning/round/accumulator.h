@@ -33,7 +33,7 @@ class Accumulator {
   absl::Status Add(std::size_t offset, std::span<const float> values, double weight);
 
   // The same for words that are in the round's fixed point already: partial sums, masked updates, and the
-  // masks themselves. Of 32-bit words the lower half counts.
+  // masks themselves. A round of 32-bit words takes their lower halves.
   absl::Status AddFixed(std::size_t offset, std::span<const std::int64_t> words);
 
   // The words from `offset` on: what a child aggregator sends to its parent.

@@ -180,8 +180,8 @@ class UnequalWeightsTest : public ::testing::TestWithParam<bool> {
     if (!GetParam()) updates_.pop_back();
   }
 
-  // Of the mean, relative to its length, against double precision. What the largest declares sets the scale,
-  // whether it answers or not.
+  // How far the mean is off in double precision, relative to its length. What the largest declares sets the
+  // scale, whether it answers or not.
   double Error(int word_bits) {
     Accumulator sum(kElements);
     sum.Start(*parameters::FixedPoint::For(kWidest, 1e9 + 1010, 1 << 16, word_bits));
