@@ -38,10 +38,39 @@ void BlurInto(std::span<const std::uint8_t> image, std::span<std::uint8_t> blurr
 // differ from it. Allocates nothing.
 class TableAugmentation final : public nn::Augmenter {
  public:
-  TableAugmentation();
+  TableAugmentation() {
+    for (std::size_t rotation = 0; rotation < fpga::kRotationDegrees.size(); ++rotation) {
+      for (std::size_t crop = 0; crop < fpga::kCropSides.size(); ++crop) {
+        for (std::size_t i = 0; i < fpga::kImagePixels; ++i) {
+          // The crop comes last, so its source is the input position of the rotation.
+          const fpga::PixelPosition cropped{
+              static_cast<std::uint8_t>(fpga::CropSource(crop, i / fpga::kImageSide)),
+              static_cast<std::uint8_t>(fpga::CropSource(crop, i % fpga::kImageSide))};
+          const auto from = fpga::RotationSource(rotation, cropped);
+          sources_[rotation][crop][i] = static_cast<std::uint16_t>(
+              from ? from->row * fpga::kImageSide + from->column : fpga::kImagePixels);
+        }
+      }
+    }
+  }
 
   void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
-                 std::span<std::uint8_t> views) override;
+                 std::span<std::uint8_t> views) override {
+    fpga::AugmentationSequence sequence(static_cast<std::uint32_t>(key), {});
+    std::array<std::uint8_t, fpga::kImagePixels + 1>
+        image{};  // a black pixel at the end, for positions outside the image
+    for (std::size_t at = 0; at + fpga::kImagePixels <= images.size(); at += fpga::kImagePixels) {
+      const fpga::AugmentationChoice choice = sequence.Next();
+      const std::span<const std::uint8_t> source = images.subspan(at, fpga::kImagePixels);
+      if (choice.blur) {
+        BlurInto(source, image);
+      } else {
+        std::ranges::copy(source, image.begin());
+      }
+      const SourceMap& map = sources_[*choice.rotation][*choice.crop];
+      for (std::size_t i = 0; i < fpga::kImagePixels; ++i) views[at + i] = image[map[i]];
+    }
+  }
 
  private:
   // The source of each pixel of a view; kImagePixels: none, the pixel is black.
@@ -50,46 +79,10 @@ class TableAugmentation final : public nn::Augmenter {
   std::array<std::array<SourceMap, fpga::kCropSides.size()>, fpga::kRotationDegrees.size()> sources_;
 };
 
-TableAugmentation::TableAugmentation() {
-  for (std::size_t rotation = 0; rotation < fpga::kRotationDegrees.size(); ++rotation) {
-    for (std::size_t crop = 0; crop < fpga::kCropSides.size(); ++crop) {
-      for (std::size_t i = 0; i < fpga::kImagePixels; ++i) {
-        // The crop comes last, so its source is the input position of the rotation.
-        const fpga::PixelPosition cropped{
-            static_cast<std::uint8_t>(fpga::CropSource(crop, i / fpga::kImageSide)),
-            static_cast<std::uint8_t>(fpga::CropSource(crop, i % fpga::kImageSide))};
-        const auto from = fpga::RotationSource(rotation, cropped);
-        sources_[rotation][crop][i] = static_cast<std::uint16_t>(
-            from ? from->row * fpga::kImageSide + from->column : fpga::kImagePixels);
-      }
-    }
-  }
-}
-
-void TableAugmentation::MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
-                                  std::span<std::uint8_t> views) {
-  fpga::AugmentationSequence sequence(static_cast<std::uint32_t>(key), {});
-  std::array<std::uint8_t, fpga::kImagePixels + 1>
-      image{};  // a black pixel at the end, for positions outside the image
-  for (std::size_t at = 0; at + fpga::kImagePixels <= images.size(); at += fpga::kImagePixels) {
-    const fpga::AugmentationChoice choice = sequence.Next();
-    const std::span<const std::uint8_t> source = images.subspan(at, fpga::kImagePixels);
-    if (choice.blur) {
-      BlurInto(source, image);
-    } else {
-      std::ranges::copy(source, image.begin());
-    }
-    const SourceMap& map = sources_[*choice.rotation][*choice.crop];
-    for (std::size_t i = 0; i < fpga::kImagePixels; ++i) views[at + i] = image[map[i]];
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<nn::Augmenter>> CreateAugmenter(std::string_view name, std::size_t side) {
-  if (name == "continuous") {
-    return std::make_unique<nn::ContinuousAugmentation>(nn::ContinuousAugmentationOptions{.side = side});
-  }
+  if (name == "continuous") return nn::CreateContinuousAugmenter({.side = side});
   if (name != "table") {
     return absl::InvalidArgumentError(
         fmt::format("augmentation is \"{}\", expected continuous or table", name));

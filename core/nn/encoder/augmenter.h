@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 namespace tributary::nn {
 
@@ -31,21 +31,6 @@ struct ContinuousAugmentationOptions {
 };
 
 // Blur, then rotation and crop in one bilinear step; outside of the image it is black. Owns its buffers.
-class ContinuousAugmentation : public Augmenter {
- public:
-  explicit ContinuousAugmentation(const ContinuousAugmentationOptions& options);
-
-  void MakeViews(std::span<const std::uint8_t> images, std::uint64_t key,
-                 std::span<std::uint8_t> views) override;
-
- private:
-  void Blur(double sigma);
-  void Resample(double angle, double scale, double centre_x, double centre_y, std::uint8_t* view) const;
-
-  ContinuousAugmentationOptions options_;
-  std::size_t pitch_;          // of source_, with a border of two black pixels
-  std::vector<float> source_;  // [pitch × pitch]
-  std::vector<float> scratch_;
-};
+std::unique_ptr<Augmenter> CreateContinuousAugmenter(const ContinuousAugmentationOptions& options);
 
 }  // namespace tributary::nn

@@ -26,7 +26,7 @@ ContinuousAugmentationOptions Nothing() {
 
 Pixels Views(const ContinuousAugmentationOptions& options, const Pixels& images, std::uint64_t key) {
   Pixels views(images.size());
-  ContinuousAugmentation(options).MakeViews(images, key, views);
+  CreateContinuousAugmenter(options)->MakeViews(images, key, views);
   return views;
 }
 
@@ -45,11 +45,11 @@ TEST(ContinuousAugmentationTest, EqualKeysGiveEqualViewsAndOthersDoNot) {
 
 TEST(ContinuousAugmentationTest, ViewsDoNotDependOnWhatWasMadeBefore) {
   const Pixels images = RandomPixels(5);
-  ContinuousAugmentation augmentation({});
+  const auto augmentation = CreateContinuousAugmenter({});
   Pixels first(images.size()), again(images.size());
-  augmentation.MakeViews(images, 7, first);
-  augmentation.MakeViews(images, 8, again);
-  augmentation.MakeViews(images, 7, again);
+  augmentation->MakeViews(images, 7, first);
+  augmentation->MakeViews(images, 8, again);
+  augmentation->MakeViews(images, 7, again);
   EXPECT_EQ(first, again);
 }
 

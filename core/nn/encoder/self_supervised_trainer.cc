@@ -87,11 +87,7 @@ SelfSupervisedTrainer::SelfSupervisedTrainer(const SelfSupervisedOptions& option
       feature_gradient_(options.encoder.feature_count() * options.batch),
       novelty_(options.batch),
       norms_(options.batch) {
-  if (!augmenter_) {
-    ContinuousAugmentationOptions continuous;
-    continuous.side = options.encoder.side;
-    augmenter_ = std::make_unique<ContinuousAugmentation>(continuous);
-  }
+  if (!augmenter_) augmenter_ = CreateContinuousAugmenter({.side = options.encoder.side});
   Initialise();
   anchor_ = parameters_;
   if (options_.method == SelfSupervisedMethod::kByol) target_ = parameters_;

@@ -27,9 +27,7 @@ DenseStack::DenseStack(const std::vector<DenseStep>& steps, const ParameterLayou
     : batch_(batch) {
   for (const DenseStep& step : steps) {
     const bool inner_layer = step.kind == DenseStepKind::kDense && !steps_.empty();
-    steps_.push_back({step.kind,
-                      {step.inputs, step.outputs},
-                      layout.Range(step.name + ".weight"),
+    steps_.push_back({step.kind, step.inputs, step.outputs, layout.Range(step.name + ".weight"),
                       layout.Range(step.name + ".bias"),
                       std::vector<float>(inner_layer ? step.inputs * batch : 0)});
     weight_gradient_.resize(std::max(weight_gradient_.size(), step.outputs));
@@ -39,7 +37,7 @@ DenseStack::DenseStack(const std::vector<DenseStep>& steps, const ParameterLayou
 
 MatrixView DenseStack::Input(const DensePass& pass, std::size_t step) const {
   if (step == 0) return pass.input;
-  return RowMajor(pass.outputs[step - 1].data(), steps_[step].dense.inputs, batch_);
+  return RowMajor(pass.outputs[step - 1].data(), steps_[step].inputs, batch_);
 }
 
 void DenseStack::Forward(std::span<const float> parameters, const MatrixView& input, DensePass& pass) {
@@ -48,7 +46,8 @@ void DenseStack::Forward(std::span<const float> parameters, const MatrixView& in
     const Step& step = steps_[i];
     std::vector<float>& output = pass.outputs[i];
     if (step.kind == DenseStepKind::kDense) {
-      step.dense.Forward(gemm_, step.weight.Of(parameters).data(), Input(pass, i), output.data());
+      gemm_.Multiply(RowMajor(step.weight.Of(parameters).data(), step.outputs, step.inputs), Input(pass, i),
+                     output.data());
       continue;
     }
     std::ranges::copy(pass.outputs[i - 1], output.begin());
@@ -78,11 +77,13 @@ void DenseStack::Backward(std::span<const float> parameters, const DensePass& pa
     if (step.kind == DenseStepKind::kRelu) ReluBackward(pass.outputs[i], values);
     if (step.kind == DenseStepKind::kNorm) BackwardNorm(parameters, step, pass.norms[i], values, gradient);
     if (step.kind != DenseStepKind::kDense) continue;
-    step.dense.BackwardWeights(gemm_, Input(pass, i), values.data(), step.weight.Of(gradient).data(),
-                               /*accumulate=*/true);
+    const MatrixView above = RowMajor(values.data(), step.outputs, batch_);
+    gemm_.Multiply(above, Transposed(Input(pass, i)), step.weight.Of(gradient).data(),
+                   /*accumulate=*/true);
     const std::span<float> below = i == 0 ? input_gradient : std::span(step.input_gradient);
     if (below.empty()) return;
-    step.dense.BackwardInput(gemm_, step.weight.Of(parameters).data(), values.data(), batch_, below.data());
+    gemm_.Multiply(Transposed(RowMajor(step.weight.Of(parameters).data(), step.outputs, step.inputs)), above,
+                   below.data());
     values = below;
   }
 }

@@ -36,8 +36,9 @@ struct DensePass {
   std::vector<BatchNorm> norms;             // of each step; without features unless it is a norm
 };
 
-// Always norms by the batch. The parameters are the caller's flat vector. One thread at a time; nothing is
-// allocated after the constructor.
+// Activations are feature-major [features × batch], weights row-major [outputs × inputs]; there are no
+// biases. Always norms by the batch. The parameters are the caller's flat vector. One thread at a time;
+// nothing is allocated after the constructor.
 class DenseStack {
  public:
   // The first step is a dense layer.
@@ -54,7 +55,7 @@ class DenseStack {
  private:
   struct Step {
     DenseStepKind kind;
-    Dense dense;
+    std::size_t inputs, outputs;
     ParameterRange weight, bias;
     std::vector<float> input_gradient;  // of a dense layer behind the first step
   };

@@ -1,4 +1,4 @@
-// Single-precision matrix product, and the dense layer on it. The product is blocked and packed as in Goto &
+// Single-precision matrix product, and ReLUs. The product is blocked and packed as in Goto &
 // van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008); the micro-kernel is chosen for
 // the processor at run time.
 #pragma once
@@ -47,32 +47,6 @@ class Gemm {
  private:
   hwy::AlignedFreeUniquePtr<float[]> packed_a_;
   hwy::AlignedFreeUniquePtr<float[]> packed_b_;
-};
-
-// Fully connected layer without bias. Activations are feature-major: [features × batch];
-// weights and gradients are the caller's, row-major [outputs × inputs].
-struct Dense {
-  std::size_t inputs;
-  std::size_t outputs;
-
-  // y [outputs × x.columns] = weights · x; x is [inputs × batch] with any strides, so row-major samples need
-  // no transposition.
-  void Forward(Gemm& gemm, const float* weights, const MatrixView& x, float* y) const {
-    gemm.Multiply(RowMajor(weights, outputs, inputs), x, y);
-  }
-
-  // weight_gradient = or += y_gradient · xᵀ, summed over the batch.
-  void BackwardWeights(Gemm& gemm, const MatrixView& x, const float* y_gradient, float* weight_gradient,
-                       bool accumulate = false) const {
-    gemm.Multiply(RowMajor(y_gradient, outputs, x.columns), Transposed(x), weight_gradient, accumulate);
-  }
-
-  // x_gradient [inputs × batch] = weightsᵀ · y_gradient.
-  void BackwardInput(Gemm& gemm, const float* weights, const float* y_gradient, std::size_t batch,
-                     float* x_gradient) const {
-    gemm.Multiply(Transposed(RowMajor(weights, outputs, inputs)), RowMajor(y_gradient, outputs, batch),
-                  x_gradient);
-  }
 };
 
 // In place: values = max(values, 0); NaN becomes 0.

@@ -57,14 +57,14 @@ void PositioningInference::Run(std::span<const float> features, std::size_t batc
   MatrixView x = Transposed(RowMajor(input.data(), batch, kInputs));
   std::size_t activation = 1;
   for (std::size_t l = 0; l < network_.weights.size(); ++l) {
-    const Dense layer = PositioningLayer(l);
+    const std::size_t inputs = PositioningNetwork::kWidths[l], width = PositioningNetwork::kWidths[l + 1];
     std::vector<float>& y = activations_[activation++];
-    layer.Forward(gemm_, network_.weights[l].data(), x, y.data());
-    x = RowMajor(y.data(), layer.outputs, batch);
-    if (l + 1 < network_.weights.size()) ReluForward({y.data(), layer.outputs * batch});
+    gemm_.Multiply(RowMajor(network_.weights[l].data(), width, inputs), x, y.data());
+    x = RowMajor(y.data(), width, batch);
+    if (l + 1 < network_.weights.size()) ReluForward({y.data(), width * batch});
     if (l > 0) continue;
     std::vector<float>& normalised = activations_[activation++];
-    for (std::size_t f = 0; f < layer.outputs; ++f) {
+    for (std::size_t f = 0; f < width; ++f) {
       for (std::size_t i = f * batch; i < (f + 1) * batch; ++i) {
         normalised[i] = y[i] * network_.batch_norm_scale[f] + network_.batch_norm_shift[f];
       }

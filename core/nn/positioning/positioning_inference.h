@@ -13,10 +13,6 @@
 
 namespace tributary::nn {
 
-constexpr Dense PositioningLayer(std::size_t index) {
-  return {PositioningNetwork::kWidths[index], PositioningNetwork::kWidths[index + 1]};
-}
-
 // Raw features of one user: 512 real parts, antenna-major and subcarrier-minor, then the 512 imaginary parts.
 // Any common scale of the source's; the training unit is the amplitude of the line of sight at 5 m.
 using FeatureSpan = std::span<float, PositioningNetwork::kInputs>;

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/nn/optimise/gaussian_nll.h"
-#include "core/nn/positioning/positioning_inference.h"
 
 namespace tributary::nn {
 namespace {
@@ -20,7 +19,7 @@ std::string LayerName(std::size_t layer) { return absl::StrCat("layer", layer + 
 std::vector<DenseStep> Steps() {
   std::vector<DenseStep> steps;
   for (std::size_t l = 0; l < kLayers; ++l) {
-    const auto [inputs, outputs] = PositioningLayer(l);
+    const std::size_t inputs = PositioningNetwork::kWidths[l], outputs = PositioningNetwork::kWidths[l + 1];
     steps.push_back({DenseStepKind::kDense, inputs, outputs, LayerName(l)});
     if (l + 1 < kLayers) steps.push_back({DenseStepKind::kRelu, outputs, outputs});
     if (l == 0) steps.push_back({DenseStepKind::kNorm, outputs, outputs, "norm"});
@@ -44,7 +43,8 @@ PositioningTrainer::PositioningTrainer(const Options& options)
   // a standard deviation of centimetres and an error of metres the likelihood would explode.
   std::mt19937_64 random(options.seed);
   for (std::size_t l = 0; l < kLayers; ++l) {
-    const float variance = (l + 1 < kLayers ? 2.0f : 0.01f) / static_cast<float>(PositioningLayer(l).inputs);
+    const float variance =
+        (l + 1 < kLayers ? 2.0f : 0.01f) / static_cast<float>(PositioningNetwork::kWidths[l]);
     const float limit = std::sqrt(3.0f * variance);
     for (float& weight : layout_.Range(LayerName(l) + ".weight").Of(std::span(parameters_))) {
       const float uniform =
