@@ -40,7 +40,7 @@ TEST(NodeConfigTest, TakesDefaultsForWhatIsNotGiven) {
   EXPECT_EQ(config.frames_per_message, 1u);
   ASSERT_EQ(config.panels.size(), 1u);
   EXPECT_EQ(config.panels[0].accelerator.format, fpga::NumberFormat::kInt8Int16);
-  const auto& room = std::get<source::RoomSource::Options>(config.panels[0].source);
+  const auto& room = std::get<source::RoomSourceOptions>(config.panels[0].source);
   EXPECT_EQ(room.subjects, 16u);
   EXPECT_EQ(room.wall, scene::Wall::kSouth);
 }
@@ -93,8 +93,8 @@ TEST(NodeConfigTest, EverySourceCountsTheSlotsOfTheSite) {
   EXPECT_EQ(Parse(kMinimal).slot, estimate::SlotLength());
   const NodeConfig room = Parse(head + "[panel.source]\nkind = \"room\"\n");
   EXPECT_EQ(room.slot, slot);
-  EXPECT_EQ(std::get<source::RoomSource::Options>(room.panels[0].source).slot, slot);
-  EXPECT_DOUBLE_EQ(std::get<source::RoomSource::Options>(room.panels[0].source).rate_hz, 10);
+  EXPECT_EQ(std::get<source::RoomSourceOptions>(room.panels[0].source).slot, slot);
+  EXPECT_DOUBLE_EQ(std::get<source::RoomSourceOptions>(room.panels[0].source).rate_hz, 10);
   const NodeConfig replay =
       Parse(head + "[panel.source]\nkind = \"replay\"\nfile = \"x.npy\"\nrate_hz = 5\n");
   EXPECT_EQ(std::get<panel::ReplayConfig>(replay.panels[0].source).options.slot, slot);
@@ -162,7 +162,7 @@ TEST(NodeConfigTest, NeedsAPanelWithASource) {
 TEST(NodeConfigTest, DerivesTheWallFromTheOrientationAndViceVersa) {
   const std::string head = "node = \"a\"\nsite = \"b\"\n[[panel]]\nname = \"p\"\nmodel = \"m\"\n";
   const NodeConfig turned = Parse(head + "orientation_deg = 180.0\n[panel.source]\nkind = \"room\"\n");
-  EXPECT_EQ(std::get<source::RoomSource::Options>(turned.panels[0].source).wall, scene::Wall::kNorth);
+  EXPECT_EQ(std::get<source::RoomSourceOptions>(turned.panels[0].source).wall, scene::Wall::kNorth);
   const NodeConfig named = Parse(head + "[panel.source]\nkind = \"room\"\nwall = \"east\"\n");
   EXPECT_EQ(named.panels[0].orientation_deg, scene::WallAngleDeg(scene::Wall::kEast));
   EXPECT_THAT(Faults(head + "orientation_deg = 45.0\n[panel.source]\nkind = \"room\"\n"),

@@ -9,7 +9,9 @@
 #include <span>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "core/http/http_server.h"
+#include "core/runtime/printable.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
@@ -111,10 +113,10 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
   hello.set_site(config_.site);
   hello.set_node(config_.node);
   hello.set_boot_id(wire::NewBootId());
-  const panel::ModelIdentity& model = prepared.models.front()->identity;
+  const nn::Provenance& model = panel::ProvenanceOf(*prepared.models.front());
   hello.mutable_model()->set_name(model.name);
   hello.mutable_model()->set_version(model.version);
-  hello.mutable_model()->set_sha256(model.sha256);
+  hello.mutable_model()->set_sha256(absl::HexStringToBytes(model.sha256));
   hello.set_slot_ns(static_cast<std::uint64_t>(config_.slot.ns()));
   AddSources(hello);
   ASSIGN_OR_RETURN(uplink_, link::Uplink::Create(std::move(options), std::move(hello), clock_, metrics_));
@@ -157,24 +159,25 @@ absl::Status Daemon::Start() {
   }
   if (fusion_ != nullptr) fusion_->Start();
   for (const auto& panel : panels_) panel->Start();
-  if (!panels_.empty()) spdlog::info("{} of site {}: {} panels", config_.node, config_.site, panels_.size());
+  if (!panels_.empty())
+    spdlog::info("{} of site {}: {}", config_.node, config_.site, runtime::Counted(panels_.size(), "panel"));
   if (learner_ != nullptr) {
     learner_->Start();
-    spdlog::info("{} learns from {} images", config_.node, learner_->image_count());
+    spdlog::info("{} learns from {}", config_.node, runtime::Counted(learner_->image_count(), "image"));
   }
   return absl::OkStatus();
 }
 
 bool Daemon::finished() const {
-  return learner_ == nullptr && std::all_of(panels_.begin(), panels_.end(), [](const auto& panel) {
+  return learner_ == nullptr && std::ranges::all_of(panels_, [](const auto& panel) {
            return panel->state() == panel::PanelState::kFinished ||
                   panel->state() == panel::PanelState::kFailed;
          });
 }
 
 bool Daemon::failed() const {
-  return std::any_of(panels_.begin(), panels_.end(),
-                     [](const auto& panel) { return panel->state() == panel::PanelState::kFailed; });
+  return std::ranges::any_of(panels_,
+                             [](const auto& panel) { return panel->state() == panel::PanelState::kFailed; });
 }
 
 void Daemon::Stop() {
@@ -185,7 +188,8 @@ void Daemon::Stop() {
   const std::uint64_t left =
       uplink_->Stop(std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * config_.drain_s)));
   if (left > 0)
-    spdlog::error("{} frames were not acknowledged within {} s and are lost", left, config_.drain_s);
+    spdlog::error("{} not acknowledged within {} s and lost", runtime::Counted(left, "frame"),
+                  config_.drain_s);
 }
 
 std::string Daemon::Summary() const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/config/tls.h"
@@ -38,10 +39,15 @@ void FaultAtKey(const config::ConfigFile& file, const std::string& table, const 
              has_key ? message.substr(end + 2) : message);
 }
 
+auto IdentityOf(const panel::Model& model) {
+  const nn::Provenance& provenance = panel::ProvenanceOf(model);
+  return std::tie(provenance.name, provenance.version, provenance.sha256);
+}
+
 // A panel with valid keys.
-panel::PreparedPanel PreparePanel(const config::ConfigFile& file, const std::string& table,
-                                  const panel::PanelConfig& config, const panel::Model& model,
-                                  const runtime::Clock& clock) {
+panel::PanelParts PreparePanel(const config::ConfigFile& file, const std::string& table,
+                               const panel::PanelConfig& config, const panel::Model& model,
+                               const runtime::Clock& clock) {
   auto workload = panel::PrepareWorkload(config, model);
   auto source = panel::PrepareSource(config, model, clock);
   if (!workload.ok()) FaultAtKey(file, table, workload.status(), "format");
@@ -64,7 +70,7 @@ void PreparePanels(const config::ConfigFile& file, const runtime::Clock& clock, 
     const panel::Model& model = *node.models.back();
     if (first == nullptr) first = &model;
     // The hello of the Report stream carries one identity.
-    if (!(model.identity == first->identity)) {
+    if (IdentityOf(model) != IdentityOf(*first)) {
       file.Fault(
           table + ".model",
           fmt::format("{} is not the model of the panels before it; the panels of one node run one model: "

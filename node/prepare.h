@@ -21,7 +21,7 @@ struct PreparedNode {
   NodeConfig config;
   std::optional<config::TlsMaterial> tls;
   std::vector<std::shared_ptr<const panel::Model>> models;  // of config.panels, in their order
-  std::vector<panel::PreparedPanel> panels;                 // in the same order
+  std::vector<panel::PanelParts> panels;                    // in the same order
   std::optional<images::ImageSet> images;                   // of config.federation
   std::vector<std::string> remarks;                         // no faults, but worth a line at start
 };

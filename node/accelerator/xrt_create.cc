@@ -44,35 +44,32 @@ class XrtPositioning final : public Accelerator {
   Counters counters() const override { return frames_->counters(); }
 
  private:
-  absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override;
+  absl::Status Run(std::span<const float> features, std::size_t batch, std::span<float> outputs) override {
+    const auto fill = [&](std::size_t first, std::size_t count, std::span<std::uint64_t> words) {
+      auto* bytes = reinterpret_cast<std::int8_t*>(words.data());
+      for (std::size_t i = first; i < first + count; ++i, bytes += Model::kInputs) {
+        finite_[i] = PrepareInput(model_.input, &features[i * Model::kInputs], bytes);
+        if (!finite_[i]) std::fill_n(bytes, Model::kInputs, std::int8_t{0});
+      }
+    };
+    const float unit = std::ldexp(1.0f, -model_.output_fraction);
+    const auto take = [&](std::size_t first, std::size_t count, std::span<const std::uint64_t> words) {
+      std::array<std::int32_t, Model::kOutputs> results;
+      for (std::size_t i = 0; i < count; ++i) {
+        fpga::PositioningResults(words.subspan(i * kOutputWords, kOutputWords), results);
+        std::ranges::transform(results, &outputs[(first + i) * Model::kOutputs], [&](std::int32_t result) {
+          return finite_[first + i] ? unit * static_cast<float>(result)
+                                    : std::numeric_limits<float>::quiet_NaN();
+        });
+      }
+    };
+    return frames_->Run(batch, kInputWords, 0, fill, take);
+  }
 
   const Model model_;
   const std::unique_ptr<XrtFrames> frames_;
   std::vector<char> finite_;  // [max_batch]
 };
-
-absl::Status XrtPositioning::Run(std::span<const float> features, std::size_t batch,
-                                 std::span<float> outputs) {
-  const auto fill = [&](std::size_t first, std::size_t count, std::span<std::uint64_t> words) {
-    auto* bytes = reinterpret_cast<std::int8_t*>(words.data());
-    for (std::size_t i = first; i < first + count; ++i, bytes += Model::kInputs) {
-      finite_[i] = PrepareInput(model_.input, &features[i * Model::kInputs], bytes);
-      if (!finite_[i]) std::fill_n(bytes, Model::kInputs, std::int8_t{0});
-    }
-  };
-  const float unit = std::ldexp(1.0f, -model_.output_fraction);
-  const auto take = [&](std::size_t first, std::size_t count, std::span<const std::uint64_t> words) {
-    std::array<std::int32_t, Model::kOutputs> results;
-    for (std::size_t i = 0; i < count; ++i) {
-      fpga::PositioningResults(words.subspan(i * kOutputWords, kOutputWords), results);
-      std::ranges::transform(results, &outputs[(first + i) * Model::kOutputs], [&](std::int32_t result) {
-        return finite_[first + i] ? unit * static_cast<float>(result)
-                                  : std::numeric_limits<float>::quiet_NaN();
-      });
-    }
-  };
-  return frames_->Run(batch, kInputWords, 0, fill, take);
-}
 
 // A frame of the kernel is a subject; the subjects of a run have equally many tuples.
 class XrtFusion final : public FusionAccelerator {
@@ -151,26 +148,6 @@ Created WithFallback(Created board, const XrtOptions& options, absl::FunctionRef
   return std::make_unique<XrtFallback>(*std::move(board), std::move(cpu));
 }
 
-Created CreateBoardPositioning(const nn::PositioningNetwork& network, std::size_t max_batch,
-                               const XrtOptions& options) {
-  ASSIGN_OR_RETURN(Model model, fpga::MakeFixedPositioning(network, fpga::NumberFormat::kInt8Int16));
-  ASSIGN_OR_RETURN(std::unique_ptr<XrtFrames> frames,
-                   XrtFrames::Create({std::string(kXrtPositioningKernel), kInputWords, kOutputWords,
-                                      fpga::PositioningParameterWords(model)},
-                                     options));
-  return std::make_unique<XrtPositioning>(std::move(model), max_batch, std::move(frames));
-}
-
-Created CreateBoardFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options) {
-  RETURN_IF_ERROR(FusionAccelerator::Check(panels, max_batch));
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<XrtFrames> frames,
-      XrtFrames::Create(
-          {std::string(kXrtFusionKernel), panels * fpga::kFusionTupleWords, fpga::kFusionTupleWords, {}},
-          options));
-  return std::make_unique<XrtFusion>(panels, max_batch, std::move(frames));
-}
-
 absl::Status CheckXclbin(std::string_view kernel, const XrtOptions& options) {
   const absl::StatusOr<XclbinSummary> xclbin = ReadXclbin(options.xclbin);
   if (!xclbin.ok()) return WithContext("xclbin", xclbin.status());
@@ -192,14 +169,29 @@ absl::Status CheckXrt(std::string_view kernel, const XrtOptions& options) {
 
 Created CreateXrtPositioning(const nn::PositioningNetwork& network, std::size_t max_batch,
                              const XrtOptions& options) {
-  return WithFallback(CreateBoardPositioning(network, max_batch, options), options, [&] {
+  const auto create_board = [&]() -> Created {
+    ASSIGN_OR_RETURN(Model model, fpga::MakeFixedPositioning(network, fpga::NumberFormat::kInt8Int16));
+    ASSIGN_OR_RETURN(auto frames, XrtFrames::Create({std::string(kXrtPositioningKernel), kInputWords,
+                                                     kOutputWords, fpga::PositioningParameterWords(model)},
+                                                    options));
+    return std::make_unique<XrtPositioning>(std::move(model), max_batch, std::move(frames));
+  };
+  return WithFallback(create_board(), options, [&] {
     return CreateCpuPositioning(network, fpga::NumberFormat::kInt8Int16, max_batch);
   });
 }
 
 Created CreateXrtFusion(std::size_t panels, std::size_t max_batch, const XrtOptions& options) {
-  return WithFallback(CreateBoardFusion(panels, max_batch, options), options,
-                      [&] { return CreateCpuFusion(panels, max_batch); });
+  const auto create_board = [&]() -> Created {
+    RETURN_IF_ERROR(FusionAccelerator::Check(panels, max_batch));
+    ASSIGN_OR_RETURN(
+        auto frames,
+        XrtFrames::Create(
+            {std::string(kXrtFusionKernel), panels * fpga::kFusionTupleWords, fpga::kFusionTupleWords, {}},
+            options));
+    return std::make_unique<XrtFusion>(panels, max_batch, std::move(frames));
+  };
+  return WithFallback(create_board(), options, [&] { return CreateCpuFusion(panels, max_batch); });
 }
 
 }  // namespace tributary::accelerator

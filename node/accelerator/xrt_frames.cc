@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "fpga/model/kernel_interface.h"
 
@@ -54,7 +55,7 @@ XrtFrames::~XrtFrames() { Close(); }
 
 std::string XrtFrames::description() const {
   if (board_ == nullptr) return fmt::format("device {}, not open", options_.device);
-  return fmt::format("{}, {} compute units", board_->name(), units_.size());
+  return fmt::format("{}, {}", board_->name(), runtime::Counted(units_.size(), "compute unit"));
 }
 
 Accelerator::Counters XrtFrames::counters() const {
@@ -66,8 +67,8 @@ absl::Status XrtFrames::OpenBoard() {
   absl::StatusOr<std::vector<xrt::kernel>> kernels = board_->TakeUnits(kernel_.name, options_.compute_units);
   absl::Status status = kernels.status();
   if (kernels.ok() && kernels->size() < options_.compute_units) {
-    spdlog::warn("{}: {} of {} compute units of {} are free", board_->name(), kernels->size(),
-                 options_.compute_units, kernel_.name);
+    spdlog::warn("{}: of {} of {}, {} free", board_->name(),
+                 runtime::Counted(options_.compute_units, "compute unit"), kernel_.name, kernels->size());
   }
   for (std::size_t i = 0; status.ok() && i < kernels->size(); ++i) status = AllocateUnit((*kernels)[i]);
   for (std::size_t i = 0; status.ok() && i < units_.size(); ++i) status = LoadParameters(units_[i]);

@@ -15,6 +15,7 @@
 #include "core/parameters/tensor.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/file.h"
+#include "core/runtime/printable.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -94,7 +95,7 @@ void Learner::Run() {
 void Learner::Decline(const link::FederationClient::Assignment& assignment, v1::DeclineTaskRequest decline,
                       std::string message) {
   decline.set_message(std::move(message));
-  metrics_.Declined(decline.reason());
+  metrics_.Declined(decline.reason()).Increment();
   const absl::Status said = client_->Decline(assignment, decline);
   const wire::TrainTask& task = assignment.task;
   if (said.ok()) {
@@ -172,8 +173,9 @@ absl::Status Learner::Prepare(const wire::TrainTask& task, const nn::EncoderFile
   prepared_for_ = task;
   residual_.clear();
   remainder_.clear();
-  spdlog::info("this node takes part in run {} with {} images, {} parameters, from round {}", task.run,
-               images_.count(), model.parameters.size(), task.round);
+  spdlog::info("this node takes part in run {} with {}, {}, from round {}", task.run,
+               runtime::Counted(images_.count(), "image"),
+               runtime::Counted(model.parameters.size(), "parameter"), task.round);
   if (const absl::Status status = Restore(task); !status.ok() && !absl::IsNotFound(status)) {
     spdlog::warn("{}: the learner starts without its saved state: {}", options_.state_file,
                  status.ToString());
@@ -244,7 +246,7 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
                                const v1::UpdateMetrics& training) {
   if (!answer.accepted()) {
     const std::string reason = wire::EnumLabel(answer.reason());
-    metrics_.Refused(reason);
+    metrics_.Refused(reason).Increment();
     ++counted_.refused;
     spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, reason,
                  answer.message());

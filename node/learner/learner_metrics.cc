@@ -32,10 +32,10 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
   gauge("tributary_learner_spread", "Collapse check of the last training: near 1 if healthy.",
         &Counts::spread);
   for (int reason = 1; reason < v1::SubmitRefusal_ARRAYSIZE; ++reason) {
-    RefusedFor(wire::EnumLabel(static_cast<v1::SubmitRefusal>(reason)));
+    Refused(wire::EnumLabel(static_cast<v1::SubmitRefusal>(reason)));
   }
   for (int reason = 1; reason < v1::DeclineReason_ARRAYSIZE; ++reason) {
-    DeclinedFor(static_cast<v1::DeclineReason>(reason));
+    Declined(static_cast<v1::DeclineReason>(reason));
   }
   metrics_.AddGaugeCallback(
       "tributary_learner_participating", "1 while the aggregator gives tasks.", {},
@@ -70,13 +70,12 @@ LearnerCounters LearnerMetrics::counters() const {
   return counters_;
 }
 
-// Rare, so looked up each time. A newer aggregator may give a reason that this program does not know.
-runtime::Counter& LearnerMetrics::RefusedFor(const std::string& reason) {
+runtime::Counter& LearnerMetrics::Refused(const std::string& reason) {
   return metrics_.AddCounter("tributary_learner_refused_updates_total",
                              "Updates that the aggregator refused.", {{"reason", reason}});
 }
 
-runtime::Counter& LearnerMetrics::DeclinedFor(v1::DeclineReason reason) {
+runtime::Counter& LearnerMetrics::Declined(v1::DeclineReason reason) {
   return metrics_.AddCounter("tributary_learner_declined_tasks_total", "Tasks that this node declined.",
                              {{"reason", wire::EnumLabel(reason)}});
 }

@@ -34,15 +34,13 @@ class LearnerMetrics {
   void Register(const link::FederationClient& client);
 
   void Publish(const LearnerCounters& counters);
-  void Refused(const std::string& reason) { RefusedFor(reason).Increment(); }
-  void Declined(v1::DeclineReason reason) { DeclinedFor(reason).Increment(); }
+  // Rare, so looked up each time. A newer aggregator may give a reason that this program does not know.
+  runtime::Counter& Refused(const std::string& reason);
+  runtime::Counter& Declined(v1::DeclineReason reason);
 
   LearnerCounters counters() const;
 
  private:
-  runtime::Counter& RefusedFor(const std::string& reason);
-  runtime::Counter& DeclinedFor(v1::DeclineReason reason);
-
   runtime::Metrics& metrics_;
   mutable runtime::Mutex mutex_;
   LearnerCounters counters_ GUARDED_BY(mutex_);

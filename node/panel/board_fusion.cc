@@ -10,7 +10,7 @@
 
 #include "core/estimate/tuple_planes.h"
 #include "node/accelerator/fusion_accelerator.h"
-#include "node/panel/panel_metrics.h"
+#include "node/panel/panel.h"
 
 namespace tributary::panel {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "core/link/spool/reconnect.h"
 #include "core/status/macros.h"
-#include "node/panel/panel_metrics.h"
 
 namespace tributary::panel {
 namespace {

@@ -58,6 +58,21 @@ inline constexpr runtime::CountMetric<PanelCounters> kPanelMetrics[] = {
      &PanelCounters::failed_frames},
     {"tributary_panel_restarts_total", "Restarts after an error.", &PanelCounters::restarts}};
 
+// Counts of a panel's device, and of the one that fuses on the board.
+using DeviceCounters = accelerator::Accelerator::Counters;
+
+inline constexpr runtime::CountMetric<DeviceCounters> kDeviceMetrics[] = {
+    {"tributary_accelerator_runs_total", "Runs of kernels that were started on a device.",
+     &DeviceCounters::runs},
+    {"tributary_accelerator_failed_runs_total", "Runs that a device ended with an error.",
+     &DeviceCounters::failed_runs},
+    {"tributary_accelerator_timeouts_total", "Runs that a device did not end in time.",
+     &DeviceCounters::timeouts},
+    {"tributary_accelerator_reopened_total", "Times that a device was opened again after a failure.",
+     &DeviceCounters::reopened},
+    {"tributary_accelerator_fallback_batches_total",
+     "Batches that the processor computed because the device failed.", &DeviceCounters::fallbacks}};
+
 // Owns the thread and the parts. Offers the first frame of each slot at once. Leaves out and counts further
 // frames of the slot: the aggregator would refuse them as duplicates. A source at its end finishes the panel.
 // An error that may pass (Unavailable, ResourceExhausted, DeadlineExceeded, Internal, Aborted, Unknown)

@@ -63,9 +63,9 @@ double ReadRate(const config::ConfigSection& source, estimate::SlotLength slot) 
   return rate_hz;
 }
 
-source::RoomSource::Options ReadRoom(const config::ConfigSection& source, const config::ConfigSection& panel,
-                                     estimate::SlotLength slot, PanelConfig& config) {
-  source::RoomSource::Options room;
+source::RoomSourceOptions ReadRoom(const config::ConfigSection& source, const config::ConfigSection& panel,
+                                   estimate::SlotLength slot, PanelConfig& config) {
+  source::RoomSourceOptions room;
   room.slot = slot;
   room.wall = ReadWall(source, panel, config.orientation_deg);
   config.orientation_deg = scene::WallAngleDeg(room.wall);

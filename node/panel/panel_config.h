@@ -32,7 +32,7 @@ struct RangesConfig {
 
 // The source of the samples; one alternative per `kind`.
 using SourceConfig =
-    std::variant<source::RoomSource::Options, ReplayConfig, RangesConfig, source::UdpSourceOptions>;
+    std::variant<source::RoomSourceOptions, ReplayConfig, RangesConfig, source::UdpSourceOptions>;
 
 // The keys about an accelerator that are common to [[panel]] and [fusion].
 accelerator::AcceleratorConfig ReadAccelerator(const config::ConfigSection& section);

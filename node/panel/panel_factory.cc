@@ -3,8 +3,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/parameters/npy.h"
@@ -24,13 +22,11 @@ absl::StatusOr<std::shared_ptr<const Model>> ReadModel(const std::string& path,
                                                        absl::StatusOr<Network> (*decode)(std::string_view)) {
   ASSIGN_OR_RETURN(const std::string bytes, runtime::ReadFile(path, kMaxModelBytes));
   ASSIGN_OR_RETURN(Network network, decode(bytes));
-  ModelIdentity identity{network.name, network.version, absl::HexStringToBytes(network.sha256)};
-  return std::make_shared<const Model>(Model{std::move(network), std::move(identity)});
+  return std::make_shared<const Model>(std::move(network));
 }
 
 std::size_t InputWidth(const Model& model) {
-  return std::visit([](const auto& network) { return std::decay_t<decltype(network)>::kInputs; },
-                    model.network);
+  return std::visit([](const auto& network) { return std::decay_t<decltype(network)>::kInputs; }, model);
 }
 
 absl::StatusOr<std::string> ReadRecording(const std::string& path) {
@@ -41,9 +37,8 @@ absl::StatusOr<std::string> ReadRecording(const std::string& path) {
 
 using Opened = absl::StatusOr<std::unique_ptr<source::Source>>;
 
-Opened MakeSource(const source::RoomSource::Options& options, const Model& model,
-                  const runtime::Clock& clock) {
-  if (InputWidth(model) == scene::kChannelFeatures) return source::RoomSource::Create(options, clock);
+Opened MakeSource(const source::RoomSourceOptions& options, const Model& model, const runtime::Clock& clock) {
+  if (InputWidth(model) == scene::kChannelFeatures) return source::CreateRoom(options, clock);
   return absl::InvalidArgumentError(absl::StrCat("kind: a room gives ", scene::kChannelFeatures,
                                                  " features, the model takes ", InputWidth(model)));
 }
@@ -68,7 +63,6 @@ Opened MakeSource(const ReplayConfig& config, const Model& model, const runtime:
   if (!recording.ok()) return WithContext(file, recording.status());
   const absl::Status shape = CheckShape(*recording, model);
   Opened source = source::CreateReplay(*std::move(recording), config.options, clock);
-  if (!source.ok() && absl::StartsWith(source.status().message(), "rate_hz")) return source;
   if (!source.ok()) return WithContext(file, source.status());
   if (!shape.ok()) return WithContext(file, shape);
   return source;
@@ -76,7 +70,7 @@ Opened MakeSource(const ReplayConfig& config, const Model& model, const runtime:
 
 Opened MakeSource(const RangesConfig& config, const Model& model, const runtime::Clock& clock) {
   source::RangesSourceOptions options = config.options;
-  const auto* network = std::get_if<nn::BeaconNetwork>(&model.network);
+  const auto* network = std::get_if<nn::BeaconNetwork>(&model);
   if (network == nullptr) return absl::InvalidArgumentError("kind: ranges are for the workload beacon");
   if (!config.triple_given) {
     options.anchors = network->anchors;
@@ -115,7 +109,7 @@ Made MakeWorkload(const PanelConfig& config, const nn::BeaconNetwork& network) {
 }
 
 Made MakeWorkload(const PanelConfig& config, const Model& model) {
-  return std::visit([&](const auto& network) { return MakeWorkload(config, network); }, model.network);
+  return std::visit([&](const auto& network) { return MakeWorkload(config, network); }, model);
 }
 
 }  // namespace
@@ -139,11 +133,11 @@ absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig&
 Made PrepareWorkload(const PanelConfig& config, const Model& model) {
   if (!config.accelerator.xrt.has_value()) return MakeWorkload(config, model);
   const auto check = [&](const auto& network) { return CheckAccelerator(config.accelerator, network); };
-  RETURN_IF_ERROR(std::visit(check, model.network));
+  RETURN_IF_ERROR(std::visit(check, model));
   return nullptr;
 }
 
-absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
+absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PanelParts prepared,
                                      const runtime::Clock& clock) {
   const auto open = [&]() -> absl::Status {
     if (prepared.workload == nullptr) {
@@ -155,7 +149,7 @@ absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& mod
     return absl::OkStatus();
   };
   RETURN_IF_ERROR(WithContext(absl::StrCat("panel ", config.name), open()));
-  return PanelParts{std::move(prepared.source), std::move(prepared.workload)};
+  return prepared;
 }
 
 }  // namespace tributary::panel

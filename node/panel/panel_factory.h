@@ -15,31 +15,19 @@
 
 namespace tributary::panel {
 
-struct ModelIdentity {
-  std::string name;
-  std::string version;
-  std::string sha256;  // 32 bytes, of the parameters
+using Model = std::variant<nn::PositioningNetwork, nn::BeaconNetwork>;
 
-  friend bool operator==(const ModelIdentity&, const ModelIdentity&) = default;
-};
-
-struct Model {
-  std::variant<nn::PositioningNetwork, nn::BeaconNetwork> network;
-  ModelIdentity identity;
-};
+inline const nn::Provenance& ProvenanceOf(const Model& model) {
+  return std::visit([](const nn::Provenance& provenance) -> const nn::Provenance& { return provenance; },
+                    model);
+}
 
 // Errors name the file and what to do: NotFound or PermissionDenied; InvalidArgument or DataLoss for a file
 // that is not a model of this kind.
 absl::StatusOr<std::shared_ptr<const Model>> LoadModel(WorkloadKind kind, const std::string& path);
 
-// A panel before it binds a port or opens a board.
-struct PreparedPanel {
-  std::unique_ptr<source::Source> source;        // null: it binds a port
-  std::unique_ptr<workload::Workload> workload;  // null: it runs on a board
-};
-
-// The two halves of a PreparedPanel. Errors: "KEY: what is wrong", with the key of [panel.source] or
-// [[panel]] at fault.
+// The parts of a panel before it binds a port or opens a board: null if it needs that. Errors: "KEY: what is
+// wrong", with the key of [panel.source] or [[panel]] at fault.
 absl::StatusOr<std::unique_ptr<source::Source>> PrepareSource(const PanelConfig& config, const Model& model,
                                                               const runtime::Clock& clock);
 absl::StatusOr<std::unique_ptr<workload::Workload>> PrepareWorkload(const PanelConfig& config,
@@ -47,7 +35,7 @@ absl::StatusOr<std::unique_ptr<workload::Workload>> PrepareWorkload(const PanelC
 
 // Makes what was not prepared: binds the port and opens the board. A panel that has failed opens with nothing
 // prepared. Errors: as the implementation's Create, after the panel's name.
-absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PreparedPanel prepared,
+absl::StatusOr<PanelParts> OpenParts(const PanelConfig& config, const Model& model, PanelParts prepared,
                                      const runtime::Clock& clock);
 
 }  // namespace tributary::panel

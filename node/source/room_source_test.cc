@@ -25,27 +25,34 @@ class RoomClock final : public runtime::Clock {
 
 class RoomSourceTest : public ::testing::Test {
  protected:
-  static RoomSource::Options Small() {
-    RoomSource::Options options;
+  static RoomSourceOptions Small() {
+    RoomSourceOptions options;
     options.subjects = 3;
     options.motion.snapshots = 20;
     return options;
   }
 
-  std::unique_ptr<RoomSource> Make(const RoomSource::Options& options = Small()) {
-    auto source = RoomSource::Create(options, clock_);
+  std::unique_ptr<Source> Make(const RoomSourceOptions& options = Small()) {
+    auto source = CreateRoom(options, clock_);
     EXPECT_TRUE(source.ok()) << source.status();
     return *std::move(source);
   }
 
-  estimate::Epoch NextEpoch(RoomSource& source) {
+  estimate::Epoch NextEpoch(Source& source) {
     EXPECT_TRUE(source.Next({}, frame_).ok());
     return frame_.epoch;
   }
 
-  static void ExpectRefused(const RoomSource::Options& options) {
+  // What a new source senses in that slot.
+  SensorFrame Sensed(const RoomSourceOptions& options, estimate::Epoch epoch) {
+    clock_.now_ns = options.slot.StartNs(epoch) - 1;
+    EXPECT_EQ(NextEpoch(*Make(options)), epoch);
+    return frame_;
+  }
+
+  static void ExpectRefused(const RoomSourceOptions& options) {
     const RoomClock clock;
-    EXPECT_EQ(RoomSource::Create(options, clock).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(CreateRoom(options, clock).status().code(), absl::StatusCode::kInvalidArgument);
   }
 
   RoomClock clock_;
@@ -62,7 +69,7 @@ TEST_F(RoomSourceTest, GivesOneFramePerSlotStampedWithItsStart) {
 }
 
 TEST_F(RoomSourceTest, SensesTheChannelOfTheTrueUsersPlusNoise) {
-  const RoomSource::Options options = Small();
+  const RoomSourceOptions options = Small();
   const auto source = Make(options);
   const std::size_t n = options.subjects * scene::kChannelFeatures;
   double squares = 0;
@@ -87,17 +94,13 @@ TEST_F(RoomSourceTest, SensesTheChannelOfTheTrueUsersPlusNoise) {
 }
 
 TEST_F(RoomSourceTest, GivesTheSameSampleForTheSameEpochAndFreshNoiseForAnother) {
-  const auto source = Make();
-  SensorFrame a, b;
-  source->Sense(1000, a);
-  source->Sense(1000, b);
-  EXPECT_EQ(a.features, b.features);
-  source->Sense(1001, b);  // the same snapshot
-  EXPECT_NE(a.features, b.features);
+  const SensorFrame frame = Sensed(Small(), 1000);
+  EXPECT_EQ(frame.features, Sensed(Small(), 1000).features);
+  EXPECT_NE(frame.features, Sensed(Small(), 1001).features) << "of the same snapshot";
 }
 
 TEST_F(RoomSourceTest, LowersTheRateOnEpochsThatAllPanelsShare) {
-  RoomSource::Options options = Small();
+  RoomSourceOptions options = Small();
   options.rate_hz = 500;
   const auto source = Make(options);
   const estimate::Epoch first = NextEpoch(*source);
@@ -106,7 +109,7 @@ TEST_F(RoomSourceTest, LowersTheRateOnEpochsThatAllPanelsShare) {
 }
 
 TEST_F(RoomSourceTest, GivesOneFrameInEachSlotOfTheSite) {
-  RoomSource::Options options = Small();
+  RoomSourceOptions options = Small();
   options.slot = *estimate::SlotLength::FromMs(100);
   options.rate_hz = 10;
   const auto source = Make(options);
@@ -121,16 +124,14 @@ TEST_F(RoomSourceTest, GivesOneFrameInEachSlotOfTheSite) {
 
 // Users do not walk faster when slots are longer.
 TEST_F(RoomSourceTest, SensesTheSamePlacesAtTheSameTimeWhateverTheSlots) {
-  RoomSource::Options options = Small();
-  const auto fine = Make(options);
-  options.slot = *estimate::SlotLength::FromMs(8);
-  options.rate_hz = 125;
-  const auto coarse = Make(options);
-  SensorFrame a, b;
+  const RoomSourceOptions fine = Small();
+  RoomSourceOptions coarse = fine;
+  coarse.slot = *estimate::SlotLength::FromMs(8);
+  coarse.rate_hz = 125;
   double difference = 0;
   for (estimate::Epoch epoch = 1'000; epoch < 1'050; ++epoch) {
-    coarse->Sense(epoch, a);
-    fine->Sense(estimate::SlotLength().EpochAt(options.slot.StartNs(epoch)), b);
+    const SensorFrame a = Sensed(coarse, epoch);
+    const SensorFrame b = Sensed(fine, fine.slot.EpochAt(coarse.slot.StartNs(epoch)));
     ASSERT_EQ(a.captured_unix_ns, b.captured_unix_ns);
     for (std::size_t i = 0; i < a.features.size(); ++i) {
       difference += std::pow(a.features[i] - b.features[i], 2) / static_cast<double>(a.features.size() * 50);
@@ -173,11 +174,11 @@ TEST_F(RoomSourceTest, IsCancelledOnceStopIsRequested) {
 
 TEST_F(RoomSourceTest, RefusesOptionsOutOfRange) {
   for (const double rate : {0.0, -1.0, 3000.0, 1999.0, std::nan("")}) {
-    RoomSource::Options options = Small();
+    RoomSourceOptions options = Small();
     options.rate_hz = rate;
     ExpectRefused(options);
   }
-  RoomSource::Options options = Small();
+  RoomSourceOptions options = Small();
   options.subjects = 0;
   ExpectRefused(options);
   options = Small();

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/runtime/printable.h"
 
 namespace tributary::source {
 
@@ -51,15 +53,17 @@ std::string UdpReport::Take(std::int64_t now_ns) {
   }
   std::vector<std::string> said;
   if (!reasons.empty()) {
-    said.push_back(fmt::format("{} datagrams in the last {:.1f} s not used: {}", lost.all_unused(),
+    said.push_back(fmt::format("{} in the last {:.1f} s not used: {}",
+                               runtime::Counted(lost.all_unused(), "datagram"),
                                1e-9 * static_cast<double>(now_ns - since_ns_), absl::StrJoin(reasons, ", ")));
   }
   if (lost.kernel_drops > 0) {
-    said.push_back(
-        fmt::format("{} datagrams dropped by the kernel: the panel is too slow", lost.kernel_drops));
+    said.push_back(absl::StrCat(runtime::Counted(lost.kernel_drops, "datagram"),
+                                " dropped by the kernel: the panel is too slow"));
   }
   if (lost.lost_subjects > 0) {
-    said.push_back(fmt::format("{} subjects incomplete when their slot was handed on", lost.lost_subjects));
+    said.push_back(absl::StrCat(runtime::Counted(lost.lost_subjects, "subject"),
+                                " incomplete when the slot was handed on"));
   }
   return absl::StrJoin(said, "; ");
 }

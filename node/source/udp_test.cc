@@ -208,6 +208,15 @@ TEST_F(UdpReportTest, SaysEachReasonOnceWithItsCountAndAnExample) {
   EXPECT_EQ(senders_asked_, 2);
 }
 
+TEST_F(UdpReportTest, SaysASingleLossInTheSingular) {
+  Lose(UdpFault::kMagic, "found");
+  report_.Add({.lost_subjects = 1, .kernel_drops = 1}, now_ns_);
+  EXPECT_EQ(SaidAfter(UdpReport::kFirstNs),
+            "1 datagram in the last 1.0 s not used: 1 magic (found, from 10.0.0.9 port 5000); "
+            "1 datagram dropped by the kernel: the panel is too slow; "
+            "1 subject incomplete when the slot was handed on");
+}
+
 TEST_F(UdpReportTest, WritesOneLineInTenSecondsAtMostAndLosesNoCount) {
   Lose(UdpFault::kMagic, "first");
   ASSERT_THAT(SaidAfter(UdpReport::kFirstNs), HasSubstr("1 magic (first"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <span>
 #include <utility>
@@ -20,11 +21,14 @@ namespace {
 using Accelerator = accelerator::Accelerator;
 using Factor = std::array<double, 3>;  // l11, l21, l22
 
+// The position of a subject from its features and the network's outputs; not finite if there is none.
+using PositionOf = std::function<nn::GaussianPosition(const float* features, const float* outputs)>;
+
 // Runs the network and makes a position of each subject's outputs.
-class PositionWorkload : public Workload {
+class PositionWorkload final : public Workload {
  public:
-  explicit PositionWorkload(std::unique_ptr<Accelerator> accelerator)
-      : accelerator_(std::move(accelerator)) {}
+  PositionWorkload(std::unique_ptr<Accelerator> accelerator, PositionOf position_of)
+      : accelerator_(std::move(accelerator)), position_of_(std::move(position_of)) {}
 
   std::uint64_t unusable_tuples() const override { return unusable_tuples_; }
   Accelerator::Counters accelerator_counters() const override { return accelerator_->counters(); }
@@ -41,14 +45,10 @@ class PositionWorkload : public Workload {
     RETURN_IF_ERROR(Infer(samples, shape));
     for (std::size_t i = 0; i < samples.subjects.size(); ++i) {
       Append(samples.subjects[i],
-             PositionOf(&samples.features[i * shape.inputs], &outputs_[i * shape.outputs]), tuples);
+             position_of_(&samples.features[i * shape.inputs], &outputs_[i * shape.outputs]), tuples);
     }
     return absl::OkStatus();
   }
-
- protected:
-  // The position of one subject; not finite if there is none.
-  virtual nn::GaussianPosition PositionOf(const float* features, const float* outputs) const = 0;
 
  private:
   // In batches as large as the accelerator takes.
@@ -83,6 +83,7 @@ class PositionWorkload : public Workload {
   }
 
   const std::unique_ptr<Accelerator> accelerator_;
+  const PositionOf position_of_;
   std::vector<float> outputs_;
   std::uint64_t unusable_tuples_ = 0;
 };
@@ -98,48 +99,6 @@ Factor Rotate(const Factor& l, double cosine, double sine) {
   const double l11 = std::hypot(a11, a12);
   return {l11, (a11 * a21 + a12 * a22) / l11, l[0] * l[2] / l11};
 }
-
-class Positioning final : public PositionWorkload {
- public:
-  Positioning(std::unique_ptr<Accelerator> accelerator, const PanelPose& pose, double covariance_scale)
-      : PositionWorkload(std::move(accelerator)),
-        pose_(pose),
-        cosine_(std::cos(pose.angle_deg * std::numbers::pi / 180.0)),
-        sine_(std::sin(pose.angle_deg * std::numbers::pi / 180.0)),
-        covariance_scale_(covariance_scale) {}
-
- private:
-  nn::GaussianPosition PositionOf(const float*, const float* outputs) const override {
-    std::array<double, nn::kGaussianOutputs> raw;
-    std::copy_n(outputs, raw.size(), raw.begin());
-    const nn::GaussianPosition panel = nn::GaussianHead(raw);
-    Factor site = Rotate(panel.cholesky, cosine_, sine_);
-    for (double& value : site) value *= covariance_scale_;
-    return {{pose_.x_m + cosine_ * panel.mean[0] - sine_ * panel.mean[1],
-             pose_.y_m + sine_ * panel.mean[0] + cosine_ * panel.mean[1]},
-            site};
-  }
-
-  const PanelPose pose_;
-  const double cosine_;
-  const double sine_;
-  const double covariance_scale_;
-};
-
-class Beacon final : public PositionWorkload {
- public:
-  Beacon(std::unique_ptr<Accelerator> accelerator, const nn::BeaconNetwork& network)
-      : PositionWorkload(std::move(accelerator)), network_(network) {}
-
- private:
-  nn::GaussianPosition PositionOf(const float* features, const float* outputs) const override {
-    nn::BeaconInputs ranges_m;
-    std::copy_n(features, ranges_m.size(), ranges_m.begin());
-    return {{outputs[0], outputs[1]}, nn::BeaconCholesky(network_, nn::NormaliseRanges(network_, ranges_m))};
-  }
-
-  const nn::BeaconNetwork network_;
-};
 
 absl::Status CheckShape(const char* workload, const Accelerator& accelerator, std::size_t inputs,
                         std::size_t outputs) {
@@ -162,14 +121,31 @@ absl::StatusOr<std::unique_ptr<Workload>> CreatePositioning(std::unique_ptr<Acce
   if (!(std::isfinite(covariance_scale) && covariance_scale > 0.0)) {
     return absl::InvalidArgumentError("covariance_scale is not positive");
   }
-  return std::make_unique<Positioning>(std::move(accelerator), pose, covariance_scale);
+  const double angle = pose.angle_deg * std::numbers::pi / 180.0;
+  const auto position_of = [pose, covariance_scale, cosine = std::cos(angle), sine = std::sin(angle)](
+                               const float*, const float* outputs) -> nn::GaussianPosition {
+    std::array<double, nn::kGaussianOutputs> raw;
+    std::copy_n(outputs, raw.size(), raw.begin());
+    const nn::GaussianPosition panel = nn::GaussianHead(raw);
+    Factor site = Rotate(panel.cholesky, cosine, sine);
+    for (double& value : site) value *= covariance_scale;
+    return {{pose.x_m + cosine * panel.mean[0] - sine * panel.mean[1],
+             pose.y_m + sine * panel.mean[0] + cosine * panel.mean[1]},
+            site};
+  };
+  return std::make_unique<PositionWorkload>(std::move(accelerator), position_of);
 }
 
 absl::StatusOr<std::unique_ptr<Workload>> CreateBeacon(std::unique_ptr<Accelerator> accelerator,
                                                        const nn::BeaconNetwork& network) {
   RETURN_IF_ERROR(
       CheckShape("beacon", *accelerator, nn::BeaconNetwork::kInputs, nn::BeaconNetwork::kOutputs));
-  return std::make_unique<Beacon>(std::move(accelerator), network);
+  const auto position_of = [network](const float* features, const float* outputs) -> nn::GaussianPosition {
+    nn::BeaconInputs ranges_m;
+    std::copy_n(features, ranges_m.size(), ranges_m.begin());
+    return {{outputs[0], outputs[1]}, nn::BeaconCholesky(network, nn::NormaliseRanges(network, ranges_m))};
+  };
+  return std::make_unique<PositionWorkload>(std::move(accelerator), position_of);
 }
 
 }  // namespace tributary::workload
