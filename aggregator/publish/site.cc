@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "core/runtime/elapsed.h"
 #include "core/wire/json.h"
 
 namespace tributary::publish {
@@ -97,7 +98,7 @@ void Site::Publish(const fusion::FusedSlots& fused) {
   feed_.Publish(fused.slots());
   for (const estimate::FusedSlot& slot : fused.slots()) {
     if (slot.revision > 0) continue;  // its lateness is the sender's
-    latency_.Observe(1e-9 * static_cast<double>(slot.fused_unix_ns - slot.captured_unix_ns));
+    latency_.Observe(runtime::ElapsedSeconds(slot.captured_unix_ns, slot.fused_unix_ns));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/estimate/slot_length.h"
+#include "core/runtime/elapsed.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
 #include "core/wire/hello.h"
@@ -301,7 +302,7 @@ void LoadClient::OnSlot(Connection& connection) {
     return std::popcount(word) == static_cast<int>(plan_.panels);
   });
   if (!complete) ++counts_.slots_incomplete;
-  if (latency_ != nullptr) latency_->Add(now_ns - slot.captured_unix_ns());
+  if (latency_ != nullptr) latency_->Add(runtime::ElapsedNs(slot.captured_unix_ns(), now_ns));
 }
 
 void LoadClient::SendDueSlots() {

@@ -18,6 +18,7 @@
 #include "cli/watch/watch_statistics.h"
 #include "core/link/watcher.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/elapsed.h"
 #include "core/runtime/mutex.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
@@ -124,7 +125,7 @@ void WatchSession::Take(const wire::WatchedSlot& slot, const std::vector<std::st
     statistics_.Add(slot, leaves.size(), unix_ns, steady_ns);
     latest_.slot = slot;
     latest_.leaves = leaves.size();
-    latest_.latency_us = 1e-3 * static_cast<double>(unix_ns - slot.captured_unix_ns);
+    latest_.latency_us = 1e-3 * static_cast<double>(runtime::ElapsedNs(slot.captured_unix_ns, unix_ns));
     latest_.note.clear();
   }
   if (options_.print_slots) {

@@ -10,6 +10,7 @@
 
 #include "cli/table.h"
 #include "core/estimate/tuple_frame.h"
+#include "core/runtime/elapsed.h"
 
 namespace tributary::cli {
 namespace {
@@ -95,7 +96,7 @@ void WatchStatistics::Add(const wire::WatchedSlot& slot, std::size_t leaves, std
   }
   last_steady_ns_ = received_steady_ns;
   totals_.fused += slot.subjects.size();
-  latency_.Add(received_unix_ns - slot.captured_unix_ns);
+  latency_.Add(runtime::ElapsedNs(slot.captured_unix_ns, received_unix_ns));
   bool complete = true;
   for (std::size_t i = 0; i < slot.subjects.size(); ++i) {
     complete = complete && ContributorCount(slot, i) == leaves;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace tributary::cli {
@@ -86,6 +87,17 @@ TEST_F(WatchStatisticsTest, JudgesByTheTimeThatAnEpochHasInItsSite) {
 TEST_F(WatchStatisticsTest, MeasuresFromCaptureToReader) {
   Add(Slot(0, 0), 1000 + 30);
   EXPECT_DOUBLE_EQ(statistics_.figures().latency_p50_us, 0.03);
+}
+
+TEST_F(WatchStatisticsTest, ACaptureTimeThatNoClockCanShowOverflowsNothing) {
+  wire::WatchedSlot slot = Slot(0, 0);
+  slot.captured_unix_ns = std::numeric_limits<std::int64_t>::min();
+  Add(slot, 1);
+  slot.captured_unix_ns = std::numeric_limits<std::int64_t>::max();
+  Add(slot, -2);
+  EXPECT_EQ(statistics_.figures().slots, 2u);
+  EXPECT_GT(statistics_.figures().latency_p99_us, 9e15);
+  EXPECT_EQ(statistics_.figures().latency_p50_us, 0);
 }
 
 TEST_F(WatchStatisticsTest, CountsIncompleteSlotsAndSkippedOnes) {

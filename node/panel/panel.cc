@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/link/spool/reconnect.h"
+#include "core/runtime/elapsed.h"
 #include "core/status/macros.h"
 
 namespace tributary::panel {
@@ -166,7 +167,7 @@ absl::Status Panel::Step(const std::stop_token& stop) {
   frame_.source = identity_.source_index;
   frame_.revision = 0;
   counted_.tuples += frame_.subjects.size();
-  const std::int64_t latency_ns = clock_.UnixNs() - frame_.captured_unix_ns;
+  const std::int64_t latency_ns = runtime::ElapsedNs(frame_.captured_unix_ns, clock_.UnixNs());
   sink_.Offer(frame_);
   latency_.Add(latency_ns);
   latency_seconds_->Observe(1e-9 * static_cast<double>(std::max<std::int64_t>(latency_ns, 0)));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <limits>
 #include <thread>
 
 namespace tributary::panel {
@@ -26,7 +27,7 @@ class ScriptedSource final : public source::Source {
     const absl::Status status = script_.front();
     script_.pop_front();
     frame.epoch = 1 + given_++ / frames_per_slot_;
-    frame.captured_unix_ns = 0;
+    frame.captured_unix_ns = captured_unix_ns_;
     frame.subjects = {1, 2};
     frame.features = {1, 2};
     return status;
@@ -34,6 +35,7 @@ class ScriptedSource final : public source::Source {
   std::uint64_t missed_frames() const override { return 3; }
   std::shared_ptr<const source::UdpAccount> udp_account() const override { return account_; }
 
+  void CaptureAt(std::int64_t unix_ns) { captured_unix_ns_ = unix_ns; }
   // Makes it a source of datagrams that could not use this many.
   void Discard(std::uint64_t datagrams) {
     account_ = std::make_shared<source::UdpAccount>(7000);
@@ -46,6 +48,7 @@ class ScriptedSource final : public source::Source {
   std::deque<absl::Status> script_;
   const std::uint64_t frames_per_slot_;
   std::uint64_t given_ = 0;
+  std::int64_t captured_unix_ns_ = 0;
   std::shared_ptr<source::UdpAccount> account_;
 };
 
@@ -150,6 +153,14 @@ TEST_F(PanelTest, OffersWhatTheSourceGivesAndFinishesAtItsEnd) {
   EXPECT_EQ(panel_->counters().missed_frames, 3u);
   EXPECT_EQ(panel_->latency().count(), 2u);
   EXPECT_EQ(panel_->latency().max_ns(), 5'000);
+}
+
+// Whoever can send a datagram says when it was captured.
+TEST_F(PanelTest, ACaptureTimeThatNoClockCanShowHasTheLongestLatency) {
+  auto source = std::make_unique<ScriptedSource>(Script{kOk, kEnd});
+  source->CaptureAt(std::numeric_limits<std::int64_t>::min());
+  Run({std::move(source), std::make_unique<EchoWorkload>(absl::OkStatus())});
+  EXPECT_EQ(panel_->latency().max_ns(), std::numeric_limits<std::int64_t>::max());
 }
 
 // A second frame of a source and slot is refused as a duplicate.
