@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/config/config_text.h"
+#include "core/config/fault_report.h"
 #include "core/config/nesting.h"
 #include "core/runtime/file.h"
 #include "core/runtime/nearest.h"
@@ -24,13 +25,6 @@
 namespace tributary::config {
 
 namespace {
-
-struct Fault {
-  std::string key;
-  std::string line;  // as it is reported
-};
-// Keyed by (line, column) so that the report follows the file.
-using Faults = std::multimap<std::pair<unsigned, unsigned>, Fault>;
 
 std::string WithoutIndices(std::string_view prefix) {
   std::string name;
@@ -45,18 +39,14 @@ std::string WithoutIndices(std::string_view prefix) {
 }  // namespace
 
 struct ConfigFile::State {
+  explicit State(std::string_view file) : path(file) {}
+
   std::string path;
   toml::table root;
   std::set<const toml::node*> taken;
-  Faults faults;
+  FaultReport faults{path};
   std::vector<ConfigKey> keys;
 
-  Faults::value_type FaultAt(const toml::source_region& place, std::string_view key,
-                             std::string_view what) const {
-    const std::pair<unsigned, unsigned> at(place.begin.line, place.begin.column);
-    const std::string where = at.first == 0 ? path : fmt::format("{}:{}", path, at.first);
-    return {at, {std::string(key), fmt::format("{}: {}{}{}", where, key, key.empty() ? "" : ": ", what)}};
-  }
   // The declaration of a key, "site[].name"; null if nobody has asked for it.
   ConfigKey* Find(std::string_view name) {
     const auto found = std::ranges::find(keys, name, &ConfigKey::name);
@@ -93,7 +83,7 @@ struct ConfigSection::Node {
     std::string name = prefix + std::string(key);
     if (name.ends_with('.')) name.pop_back();
     const toml::source_region place = node == nullptr ? toml::source_region{} : node->source();
-    state->faults.insert(state->FaultAt(place, name, what));
+    state->faults.Add(place, name, what);
   }
   // Takes a key into `value` if `take` gives something; it is a fault if not.
   template <typename T>
@@ -252,8 +242,7 @@ void ConfigSection::Fault(std::string_view key, std::string_view what) const {
 
 absl::StatusOr<ConfigFile> ConfigFile::Parse(std::string_view text, std::string_view path) {
   RETURN_IF_ERROR(CheckNesting(text, path));
-  auto state = std::make_shared<State>();
-  state->path = path;
+  auto state = std::make_shared<State>(path);
   try {
     state->root = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
@@ -321,7 +310,7 @@ constexpr int kMostSuggestions = 100;
 }  // namespace
 
 void ConfigFile::Fault(std::string_view key, std::string_view what) const {
-  state_->faults.insert(state_->FaultAt(Nearest(state_->root, key).source(), key, what));
+  state_->faults.Add(Nearest(state_->root, key).source(), key, what);
 }
 
 void ConfigFile::Fault(std::string_view table, std::initializer_list<NamedFile> files,
@@ -336,12 +325,7 @@ void ConfigFile::Fault(std::string_view table, std::initializer_list<NamedFile> 
   }
 }
 
-bool ConfigFile::HasFault(std::string_view key) const {
-  return std::ranges::any_of(state_->faults, [key](const auto& entry) {
-    const std::string_view at = entry.second.key;
-    return at.starts_with(key) && (at.size() == key.size() || at[key.size()] == '.' || at[key.size()] == '[');
-  });
-}
+bool ConfigFile::HasFault(std::string_view key) const { return state_->faults.Has(key); }
 
 std::vector<ConfigKey> ConfigFile::Keys() const { return state_->keys; }
 
@@ -370,17 +354,15 @@ std::vector<std::string> ConfigFile::NeedRestart(const ConfigFile& now) const {
 }
 
 absl::Status ConfigFile::Finish() const {
-  Faults faults = state_->faults;
+  FaultReport faults = state_->faults;
   int unknown = 0;
   Walk(state_->root, "", [&](const std::string& name, const toml::node& node) {
     if (state_->taken.contains(&node)) return true;
     const std::string meant = ++unknown > kMostSuggestions ? "" : Meant(state_->keys, name);
-    faults.insert(state_->FaultAt(node.source(), name, "unknown key" + runtime::DidYouMean(meant)));
+    faults.Add(node.source(), name, "unknown key" + runtime::DidYouMean(meant));
     return false;
   });
-  if (faults.empty()) return absl::OkStatus();
-  const auto line = [](std::string* report, const auto& entry) { report->append(entry.second.line); };
-  return absl::InvalidArgumentError(absl::StrJoin(faults, "\n", line));
+  return faults.Result();
 }
 
 }  // namespace tributary::config

@@ -66,6 +66,15 @@ TEST_F(ConfigTest, ReportsEveryFaultInTheOrderOfTheFile) {
             "node.toml:4: kind: expected one of room, replay, found \"rom\"");
 }
 
+TEST_F(ConfigTest, TellsTheFirstThousandFaultsAndCountsTheOthers) {
+  std::string text = "leaves = [";
+  for (int i = 0; i < 1005; ++i) text += "1, ";
+  Value(Root(text + "]"), "leaves", Texts());
+  const std::string faults = Faults();
+  EXPECT_EQ(std::ranges::count(faults, '\n'), 1000);
+  EXPECT_TRUE(faults.ends_with("\nnode.toml: 5 more faults"));
+}
+
 TEST_F(ConfigTest, AFaultyValueFallsBackToTheDefaultSoThatReadingGoesOn) {
   double rate = 2;
   Root("rate = nan").Read("rate", rate, {.min = 0});
