@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = offsetof(axlf, m_sections);
 constexpr std::uint32_t kMaxSections = 256;
+// Sections may lie over each other: without a bound, those of a file of 1 MB give three million units.
+constexpr std::size_t kMaxUnits = 1024;
 
 template <typename T>
 std::optional<T> Read(std::string_view bytes, std::size_t offset) {
@@ -72,6 +74,9 @@ absl::Status ParseSection(std::uint32_t kind, std::string_view section, XclbinSu
     return Truncated(table->name);
   }
   if (kind != IP_LAYOUT) return absl::OkStatus();
+  if (elements > kMaxUnits - summary.units.size()) {
+    return absl::InvalidArgumentError(fmt::format("more than {} compute units", kMaxUnits));
+  }
   for (std::size_t i = 0; i < elements; ++i) {
     const ip_data ip = *Read<ip_data>(section, table->first + i * table->size);
     if (ip.m_type == IP_KERNEL) summary.units.push_back(Text(ip.m_name));
