@@ -15,11 +15,12 @@ std::string Table::Text() const {
   Table fitted(columns_);
   for (const std::vector<std::string>& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      fitted.columns_[i].width = std::max(fitted.columns_[i].width, row[i].size());
+      fitted.columns_[i].width = std::max(fitted.columns_[i].width, std::min(row[i].size(), kMaxWidth));
     }
   }
   std::string text = fitted.Heading() + "\n";
   for (const std::vector<std::string>& row : rows_) text += fitted.Line(row) + "\n";
+  if (more_rows_ > 0) text += fmt::format("{} more\n", more_rows_);
   return text;
 }
 
@@ -29,9 +30,10 @@ std::string Table::Heading() const {
   return Line(headings);
 }
 
-std::vector<std::string> Table::Escaped(std::vector<std::string> cells) {
-  for (std::string& cell : cells) cell = wire::PeerText(cell);
-  return cells;
+std::string Table::Escaped(std::string_view cell) {
+  // PeerText shortens it further. A long name in many rows is not copied for each.
+  constexpr std::size_t kMaxBytes = 1024;
+  return wire::PeerText(std::string(cell.substr(0, kMaxBytes)));
 }
 
 std::string Table::Line(const std::vector<std::string>& cells) const {

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -26,34 +28,53 @@ inline Column Right(std::string heading, std::size_t width = 0) {
   return {std::move(heading), Align::kRight, width};
 }
 
-// Cells may come from a peer: they are shortened, and control characters in them are escaped.
+// Cells may come from a peer: they are shortened, and control characters in them are escaped. Rows may, too:
+// an answer of 4 MB holds two million empty ones.
 class Table {
  public:
+  // More than the nodes of the largest run; the rest is counted.
+  static constexpr std::size_t kMaxRows = 10'000;
+  // A column is no wider, so that one long cell does not widen every row. The longest name fits.
+  static constexpr std::size_t kMaxWidth = 128;
+
   explicit Table(std::vector<Column> columns);
 
   // A cell for each column, of anything that fmt prints. Columns without one stay empty.
   template <class... Cells>
   void Add(const Cells&... cells) {
-    rows_.push_back(Escaped({fmt::format("{}", cells)...}));
+    if (rows_.size() < kMaxRows) {
+      rows_.push_back({Cell(cells)...});
+    } else {
+      ++more_rows_;
+    }
   }
 
   bool empty() const { return rows_.empty(); }
-  // The headings and all rows. A column is as wide as its longest cell.
+  // The headings and the rows, and how many more there are. A column is as wide as its longest cell.
   std::string Text() const;
 
   // For rows that are shown one by one, with the declared widths; without line break.
   std::string Heading() const;
   template <class... Cells>
   std::string Row(const Cells&... cells) const {
-    return Line(Escaped({fmt::format("{}", cells)...}));
+    return Line({Cell(cells)...});
   }
 
  private:
-  static std::vector<std::string> Escaped(std::vector<std::string> cells);
+  template <class Value>
+  static std::string Cell(const Value& value) {
+    if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+      return Escaped(value);
+    } else {
+      return Escaped(fmt::format("{}", value));
+    }
+  }
+  static std::string Escaped(std::string_view cell);
   std::string Line(const std::vector<std::string>& cells) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::size_t more_rows_ = 0;
 };
 
 }  // namespace tributary::cli

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tributary::cli {
 namespace {
 
@@ -22,6 +24,21 @@ TEST(TableTest, EscapesAndShortensWhatAPeerSent) {
   EXPECT_EQ(table.Text().find('\x1b'), std::string::npos);
   EXPECT_NE(table.Text().find("\\x1b[2Jnorth\\n\n"), std::string::npos);
   EXPECT_LT(table.Text().size(), 1'000u);
+}
+
+TEST(TableTest, CountsRowsBeyondWhatAnybodyReads) {
+  Table table({Left("NODE"), Left("STATE")});
+  for (std::size_t i = 0; i < Table::kMaxRows + 7; ++i) table.Add("oak", "away");
+  const std::string text = table.Text();
+  EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(text, '\n')), 1 + Table::kMaxRows + 1);
+  EXPECT_TRUE(text.ends_with("\n7 more\n"));
+}
+
+TEST(TableTest, OneLongCellWidensNoOtherRowBeyondALongName) {
+  Table table({Left("NODE"), Left("STATE")});
+  table.Add(std::string(10'000, 'x'), "away");
+  table.Add("oak", "away");
+  EXPECT_TRUE(table.Text().ends_with("\noak" + std::string(Table::kMaxWidth - 3 + 1, ' ') + "away\n"));
 }
 
 TEST(TableTest, KeepsItsDeclaredWidthsWhereRowsComeOneByOne) {

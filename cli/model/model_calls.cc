@@ -1,13 +1,9 @@
 // The commands that make one call about the models of runs and print the answer.
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/escaping.h"
 #include "cli/commands.h"
 #include "cli/run/run_messages.h"
-#include "cli/table.h"
 #include "core/runtime/clock.h"
 #include "tributary/v1/run.grpc.pb.h"
 
@@ -23,23 +19,13 @@ struct RunModelArguments {
   bool json = false;
 };
 
-std::string ModelsText(const v1::ListModelsResponse& response) {
-  Table table({Left("RUN"), Right("ROUND"), Left(""), Right("PARAMETERS"), Right("SIZE"), Right("AGE"),
-               Left("SHA-256")});
-  const std::int64_t now_ns = runtime::SystemClock().UnixNs();
-  for (const v1::Model& model : response.models()) {
-    const double age_s = 1e-9 * static_cast<double>(now_ns - model.created_unix_ns());
-    table.Add(model.run(), model.round(), model.current() ? "now" : "", model.element_count(),
-              fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(model.file_bytes())),
-              fmt::format("{:.0f} s", age_s), absl::BytesToHexString(model.sha256()).substr(0, 16));
-  }
-  return table.Text();
-}
-
 absl::Status List(const RunModelArguments& arguments) {
   v1::ListModelsRequest request;
   request.set_run(arguments.run);
-  return PrintAnswer(arguments.connection, arguments.json, &ModelStub::ListModels, request, ModelsText);
+  return PrintAnswer(arguments.connection, arguments.json, &ModelStub::ListModels, request,
+                     [](const v1::ListModelsResponse& response) {
+                       return ModelsText(response, runtime::SystemClock().UnixNs());
+                     });
 }
 
 absl::Status RollBack(const RunModelArguments& arguments) {

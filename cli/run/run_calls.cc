@@ -1,12 +1,8 @@
 // The commands that make one call about runs and print the answer.
-#include <fmt/format.h>
-
 #include <string>
 
-#include "absl/strings/escaping.h"
 #include "cli/commands.h"
 #include "cli/run/run_messages.h"
-#include "cli/table.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {
@@ -19,33 +15,6 @@ struct RunArguments {
   std::string run;
   bool json = false;
 };
-
-std::string RunsText(const v1::ListRunsResponse& response) {
-  Table table({Left("RUN"), Left("STATE"), Left("STRATEGY"), Right("ROUNDS"), Right("NODES"),
-               Right("PARAMETERS"), Left("MESSAGE")});
-  for (const v1::Run& run : response.runs()) {
-    table.Add(run.name(), RunStateName(run.state()), run.strategy(),
-              fmt::format("{}/{}", run.committed_rounds(), run.rounds()),
-              fmt::format("{}/{}", run.connected_nodes(), run.joined_nodes()), run.element_count(),
-              run.message());
-  }
-  return table.Text();
-}
-
-std::string RunText(const v1::GetRunResponse& response) {
-  Table table({Left("NODE"), Left("STATE"), Right("SAMPLES"), Right("LAST ROUND"), Right("ACCEPTED"),
-               Right("REFUSED"), Right("DROPPED"), Right("DECLINED"), Left("LAST REFUSAL")});
-  for (const v1::Participant& each : response.participants()) {
-    table.Add(each.node(), ParticipantState(each), each.sample_count(), each.last_round(),
-              each.accepted_updates(), each.refused_updates(), each.dropped_rounds(), each.declined_tasks(),
-              each.last_refusal());
-  }
-  std::string text =
-      fmt::format("{}\nmodel {}\n\n{}\n{}\n", RunSummary(response.run()),
-                  absl::BytesToHexString(response.run().model_sha256()), table.Text(), RoundHeading());
-  for (const v1::Round& round : response.history()) text += RoundLineText(round) + "\n";
-  return text;
-}
 
 absl::Status List(const RunArguments& arguments) {
   return PrintAnswer(arguments.connection, arguments.json, &RunStub::ListRuns, v1::ListRunsRequest(),

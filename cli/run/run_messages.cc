@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "cli/table.h"
+#include "core/runtime/elapsed.h"
 #include "core/wire/peer.h"
 
 namespace tributary::cli {
@@ -36,7 +40,7 @@ std::string RoundHeading() { return RoundTable().Heading(); }
 
 std::string RoundLineText(const v1::Round& round) {
   if (round.rolled_back()) return fmt::format("{:>6} back to the model after this round", round.round());
-  const double seconds = 1e-9 * static_cast<double>(round.ended_unix_ns() - round.started_unix_ns());
+  const double seconds = runtime::ElapsedSeconds(round.started_unix_ns(), round.ended_unix_ns());
   // Where no update was taken there is nothing to tell of.
   const bool learned = round.accepted() > 0;
   std::string probe = "-", knn = "-", test_spread = "-";
@@ -91,6 +95,50 @@ std::string RunSummary(const v1::Run& run) {
   }
   if (!run.message().empty()) text += "; " + wire::PeerText(run.message());
   return text;
+}
+
+std::string RunsText(const v1::ListRunsResponse& response) {
+  Table table({Left("RUN"), Left("STATE"), Left("STRATEGY"), Right("ROUNDS"), Right("NODES"),
+               Right("PARAMETERS"), Left("MESSAGE")});
+  for (const v1::Run& run : response.runs()) {
+    table.Add(run.name(), RunStateName(run.state()), run.strategy(),
+              fmt::format("{}/{}", run.committed_rounds(), run.rounds()),
+              fmt::format("{}/{}", run.connected_nodes(), run.joined_nodes()), run.element_count(),
+              run.message());
+  }
+  return table.Text();
+}
+
+std::string RunText(const v1::GetRunResponse& response) {
+  Table table({Left("NODE"), Left("STATE"), Right("SAMPLES"), Right("LAST ROUND"), Right("ACCEPTED"),
+               Right("REFUSED"), Right("DROPPED"), Right("DECLINED"), Left("LAST REFUSAL")});
+  for (const v1::Participant& each : response.participants()) {
+    table.Add(each.node(), ParticipantState(each), each.sample_count(), each.last_round(),
+              each.accepted_updates(), each.refused_updates(), each.dropped_rounds(), each.declined_tasks(),
+              each.last_refusal());
+  }
+  std::string text =
+      fmt::format("{}\nmodel {}\n\n{}\n{}\n", RunSummary(response.run()),
+                  absl::BytesToHexString(response.run().model_sha256()), table.Text(), RoundHeading());
+  const auto shown = std::min(static_cast<std::size_t>(response.history_size()), Table::kMaxRows);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += RoundLineText(response.history(static_cast<int>(i))) + "\n";
+  }
+  const std::size_t more = static_cast<std::size_t>(response.history_size()) - shown;
+  if (more > 0) text += fmt::format("{} more\n", more);
+  return text;
+}
+
+std::string ModelsText(const v1::ListModelsResponse& response, std::int64_t now_unix_ns) {
+  Table table({Left("RUN"), Right("ROUND"), Left(""), Right("PARAMETERS"), Right("SIZE"), Right("AGE"),
+               Left("SHA-256")});
+  for (const v1::Model& model : response.models()) {
+    const double age_s = runtime::ElapsedSeconds(model.created_unix_ns(), now_unix_ns);
+    table.Add(model.run(), model.round(), model.current() ? "now" : "", model.element_count(),
+              fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(model.file_bytes())),
+              fmt::format("{:.0f} s", age_s), absl::BytesToHexString(model.sha256()).substr(0, 16));
+  }
+  return table.Text();
 }
 
 }  // namespace tributary::cli

@@ -28,4 +28,9 @@ std::string RollBackText(const v1::Run& run, std::uint32_t round);
 // One line about where a run stands.
 std::string RunSummary(const v1::Run& run);
 
+// The answers as tables. `now_unix_ns`: the age of a model counts to it.
+std::string RunsText(const v1::ListRunsResponse& response);
+std::string RunText(const v1::GetRunResponse& response);
+std::string ModelsText(const v1::ListModelsResponse& response, std::int64_t now_unix_ns);
+
 }  // namespace tributary::cli

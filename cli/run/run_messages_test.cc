@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/connection.h"
+#include "cli/table.h"
 
 namespace tributary::cli {
 namespace {
@@ -48,6 +49,12 @@ TEST(RunMessagesTest, KeepsAPeersControlCharactersOffTheTerminal) {
       std::string(
           FromPeer(grpc::Status(grpc::StatusCode::NOT_FOUND, "\x1b[2J"), {.aggregator = "host:1"}).message()),
       Not(HasSubstr("\x1b")));
+}
+
+TEST(RunMessagesTest, CountsRoundsBeyondWhatAnybodyReads) {
+  v1::GetRunResponse response;
+  for (std::size_t i = 0; i < Table::kMaxRows + 3; ++i) response.add_history();
+  EXPECT_THAT(RunText(response), ::testing::EndsWith("\n3 more\n"));
 }
 
 TEST(RunMessagesTest, SaysWhatAnAggregatorWithoutRunsLacks) {
