@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 #include <span>
@@ -23,6 +24,8 @@ using nlohmann::ordered_json;
 // What onnx 1.8 introduced together; Debian 12 reads up to 1.12.
 constexpr std::int64_t kIrVersion = 7;
 constexpr std::int64_t kOperatorSet = 13;
+// The largest models have some thousands; a file of 1 MB has room for 300,000 empty ones.
+constexpr int kMaxValues = 100'000;
 
 using Integers = std::vector<std::int64_t>;
 
@@ -274,13 +277,20 @@ absl::StatusOr<ordered_json> SummariseOnnx(std::string_view file) {
   if (!fits || !model.ParseFromArray(file.data(), static_cast<int>(file.size())) || !model.has_graph()) {
     return absl::InvalidArgumentError("not an ONNX model");
   }
+  const onnx::GraphProto& graph = model.graph();
+  if (std::max({graph.input_size(), graph.output_size(), graph.initializer_size()}) > kMaxValues) {
+    return absl::InvalidArgumentError(fmt::format("more than {} inputs, outputs or tensors", kMaxValues));
+  }
   ordered_json json = {{"producer", model.producer_name() + " " + model.producer_version()},
                        {"opset", model.opset_import_size() > 0 ? model.opset_import(0).version() : 0},
                        {"doc", model.doc_string()}};
-  json["metadata"] = ordered_json::object();
+  // Not straight into the JSON: there a key is found by going through all of them, and a file of 1 MB has
+  // room for 100,000.
+  parameters::ModelMetadata metadata;
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
-    json["metadata"][entry.key()] = entry.value();
+    metadata.insert_or_assign(entry.key(), entry.value());
   }
+  json["metadata"] = metadata;
   json["inputs"] = ValuesJson(model.graph().input());
   json["outputs"] = ValuesJson(model.graph().output());
   json["nodes"] = model.graph().node_size();

@@ -22,7 +22,7 @@ absl::StatusOr<std::string> EncodeOnnx(const nn::EncoderFile& encoder,
 
 // producer, opset, doc, metadata, inputs and outputs ({name, dtype, shape, doc}; a dimension of any size by
 // its name), nodes (how many), tensors ({name, dtype, shape}). Texts are the file's own. Errors:
-// InvalidArgument for bytes that are no onnx.ModelProto.
+// InvalidArgument for bytes that are no onnx.ModelProto and for more than 100,000 inputs, outputs or tensors.
 absl::StatusOr<nlohmann::ordered_json> SummariseOnnx(std::string_view file);
 
 }  // namespace tributary::cli

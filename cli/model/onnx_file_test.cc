@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <ostream>
 #include <string>
@@ -185,6 +186,30 @@ TEST(EncoderOnnxOptionsTest, RefusesParametersOfAnotherModel) {
   nn::EncoderFile encoder;
   encoder.parameters.resize(7);
   EXPECT_EQ(EncodeOnnx(encoder, {}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// The processor's time for a summary of so many entries of metadata.
+double SummarySeconds(std::size_t entries) {
+  onnx::ModelProto model;
+  model.mutable_graph();
+  for (std::size_t i = 0; i < entries; ++i) model.add_metadata_props()->set_key(std::to_string(i));
+  const std::string file = model.SerializeAsString();
+  const std::clock_t begin = std::clock();
+  EXPECT_EQ(SummariseOnnx(file)->at("metadata").size(), entries);
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+TEST(OnnxFileTest, RefusesMoreTensorsThanAnyModelHas) {
+  onnx::ModelProto model;
+  for (int i = 0; i < 100'000; ++i) model.mutable_graph()->add_initializer();
+  EXPECT_TRUE(SummariseOnnx(model.SerializeAsString()).ok());
+  model.mutable_graph()->add_initializer();
+  EXPECT_EQ(SummariseOnnx(model.SerializeAsString()).status(),
+            absl::InvalidArgumentError("more than 100000 inputs, outputs or tensors"));
+}
+
+TEST(OnnxFileTest, FourTimesTheMetadataTakesNoSixteenTimesTheWork) {
+  EXPECT_LT(SummarySeconds(80'000), 10 * SummarySeconds(20'000));
 }
 
 }  // namespace
