@@ -43,9 +43,10 @@ void ReadLimit(const config::ConfigSection& site, std::string_view key, std::opt
 fusion::FusionTuning ReadTuning(const config::ConfigSection& site, estimate::SlotLength slot) {
   fusion::FusionTuning tuning;
   double deadline_ms = static_cast<double>(estimate::DefaultDeadlineNs(slot)) / kNsPerMs;
-  site.Read(
-      "deadline_ms", deadline_ms, {0.1, kMaxDeadlineMs},
-      config::Hot("a slot is fused at the latest this long after its first frame; default: slot_ms + 4.5"));
+  site.Read("deadline_ms", deadline_ms, {0.1, kMaxDeadlineMs},
+            config::Hot(
+                "a slot is fused at the latest this long after its first frame, which counts from the slot's "
+                "beginning if it came before; default: slot_ms + 4.5"));
   tuning.deadline_ns = static_cast<std::int64_t>(deadline_ms * kNsPerMs);
   site.Read("absent_after_slots", tuning.absent_after_slots, {0, 1 << 30},
             config::Hot("stop waiting for a source that missed this many in a row; 0: never"));

@@ -87,7 +87,7 @@ OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame&
   result.accepted = true;
   if (!known) {
     if (slot.state == Slot::State::kOpen) FuseOpen(slot, now, counters_.slots_evicted, out);
-    ring_.Open(slot, frame.epoch, now.steady_ns);
+    ring_.Open(slot, frame.epoch, now.steady_ns, LeadNs(frame.epoch, now.unix_ns, config_));
   }
   Take(slot, handle);
   if (fused) {
@@ -198,7 +198,7 @@ void FusionEngine::Emit(Slot& slot, FusionTime now, FusedSlots& out) {
 
 std::int64_t FusionEngine::Deadline() const {
   const Slot* const oldest = ring_.Oldest();
-  return oldest == nullptr ? kNoDeadline : oldest->first_steady_ns + tuning_.deadline_ns;
+  return oldest == nullptr ? kNoDeadline : oldest->waits_since_ns + tuning_.deadline_ns;
 }
 
 void FusionEngine::Advance(FusionTime now, FusedSlots& out) {

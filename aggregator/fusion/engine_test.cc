@@ -55,6 +55,53 @@ TEST_F(FusionEngineTest, FusesWhatIsThereAtTheDeadline) {
   EXPECT_EQ(engine_->leaves()[2].missed_slots, 1u);
 }
 
+// A node whose clock is ahead, or which wants the others out: its slots wait for the others all the same.
+TEST_F(FusionEngineTest, AFrameFromTheFutureClosesNoSlotBeforeTheOthersCanReport) {
+  Start();
+  constexpr int kAhead = 10;  // 5 ms: as long as the deadline
+  Offer("north", Frame(kEpoch + kAhead, {1.0f}));
+  Offer("north", Frame(kEpoch + 1, {1.0f}));
+  EXPECT_EQ(engine_->NextDeadline(), kMs / 2 + 5 * kMs);
+  now_.steady_ns += 5 * kMs;
+  now_.unix_ns += 5 * kMs;
+  engine_->Advance(now_, out_);
+  EXPECT_TRUE(out_.empty()) << "slots that have just begun";
+  now_.steady_ns += 4 * kMs;
+  now_.unix_ns += 4 * kMs;
+  engine_->Advance(now_, out_);
+  EXPECT_EQ(out_.size(), 1u) << "the one that nobody else reported";
+  for (const std::string source : {"east", "south", "west"}) {
+    EXPECT_TRUE(Offer(source, Frame(kEpoch + kAhead, {1.0f})).accepted) << source;
+  }
+  EXPECT_EQ(engine_->counters().slots_complete, 1u);
+  EXPECT_EQ(out_[1].contributors[0], 0b1111u);
+  EXPECT_EQ(engine_->NextDeadline(), FusionEngine::kNoDeadline);
+}
+
+TEST_F(FusionEngineTest, ASlotReportedAheadOfItsTimeIsFusedAtItsOwnDeadlineWhateverTheOrder) {
+  Start();
+  for (const int ahead : {7, 3, 9, 5}) Offer("north", Frame(kEpoch + static_cast<unsigned>(ahead), {1.0f}));
+  Offer("east", Frame(kEpoch, {1.0f}));
+  EXPECT_EQ(engine_->counters().open_slots, 5u);
+  for (int i = 0; i < 40; ++i) {
+    now_.steady_ns += kMs / 4;
+    now_.unix_ns += kMs / 4;
+    engine_->Advance(now_, out_);
+  }
+  ASSERT_EQ(out_.size(), 5u);
+  for (std::size_t i = 1; i < out_.size(); ++i) EXPECT_GT(out_[i].epoch, out_[i - 1].epoch);
+  EXPECT_EQ(engine_->counters().slots_at_deadline, 5u);
+}
+
+TEST_F(FusionEngineTest, SlotsReportedAheadOfTheirTimeAreDrainedToo) {
+  Start();
+  Offer("north", Frame(kEpoch + 3, {1.0f}));
+  Offer("north", Frame(kEpoch, {1.0f}));
+  engine_->Drain(now_, out_);
+  EXPECT_EQ(out_.size(), 2u);
+  EXPECT_EQ(engine_->counters().open_slots, 0u);
+}
+
 TEST_F(FusionEngineTest, KeepsSlotsApartThatArriveInterleaved) {
   Start();
   for (const std::string source : {"north", "east", "south", "west"}) {

@@ -82,6 +82,11 @@ std::optional<Refusal> CheckEpoch(estimate::Epoch epoch, std::int64_t unix_ns, c
   return std::nullopt;
 }
 
+std::int64_t LeadNs(estimate::Epoch epoch, std::int64_t unix_ns, const SiteConfig& site) {
+  if (!site.max_lead_ns) return 0;
+  return site.slot.StartNs(epoch) - std::max<std::int64_t>(unix_ns, 0);
+}
+
 std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
                                      std::vector<std::uint32_t>& scratch) {
   scratch.assign(subjects.begin(), subjects.end());

@@ -23,6 +23,10 @@ std::optional<Refusal> CheckShape(const estimate::TupleFrame& frame, const SiteC
 // later than max_lead from now.
 std::optional<Refusal> CheckEpoch(estimate::Epoch epoch, std::int64_t unix_ns, const SiteConfig& site);
 
+// How long after this time the slot begins; negative if it has begun. 0 without max_lead: then epochs need
+// not be near the present.
+std::int64_t LeadNs(estimate::Epoch epoch, std::int64_t unix_ns, const SiteConfig& site);
+
 // `scratch` is reused memory.
 std::optional<Refusal> CheckDistinct(std::span<const std::uint32_t> subjects,
                                      std::vector<std::uint32_t>& scratch);

@@ -42,7 +42,7 @@ enum class FusionMethod {
 
 // Settings that may change while the engine runs.
 struct FusionTuning {
-  // A slot is fused at the latest this long after its first frame.
+  // A slot is fused at the latest this long after its first frame, or after it began if that is later.
   std::int64_t deadline_ns = estimate::DefaultDeadlineNs(estimate::SlotLength());
   // Slots stop waiting for a leaf that missed this many in a row, until it reports or joins again. 0: they
   // always wait.

@@ -7,15 +7,20 @@ namespace tributary::fusion {
 
 SlotRing::SlotRing(std::uint32_t slots) : slots_(std::bit_ceil(slots)), mask_(slots_.size() - 1) {}
 
-void SlotRing::Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns) {
+void SlotRing::Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns, std::int64_t lead_ns) {
   Release(slot);
   slot = Slot();
   slot.epoch = epoch;
-  slot.first_steady_ns = steady_ns;
+  slot.early = lead_ns > 0;
+  slot.waits_since_ns = slot.early ? steady_ns + lead_ns : steady_ns;
   slot.state = Slot::State::kOpen;
   if (pool_.empty()) pool_.push_back(std::make_unique<SlotPayload>());
   slot.payload = std::move(pool_.back());
   pool_.pop_back();
+  if (slot.early) {
+    early_.emplace(slot.waits_since_ns, &slot);
+    return;
+  }
   if (spare_.empty()) spare_.emplace_back();
   slot.arrival = spare_.begin();
   *slot.arrival = &slot;
@@ -23,8 +28,18 @@ void SlotRing::Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns) {
 }
 
 void SlotRing::Close(Slot& slot) {
-  spare_.splice(spare_.begin(), open_, slot.arrival);
+  if (slot.early) {
+    early_.erase({slot.waits_since_ns, &slot});
+  } else {
+    spare_.splice(spare_.begin(), open_, slot.arrival);
+  }
   slot.state = Slot::State::kFused;
+}
+
+Slot* SlotRing::Oldest() const {
+  if (early_.empty()) return open_.empty() ? nullptr : open_.front();
+  const auto& [since_ns, slot] = *early_.begin();
+  return open_.empty() || since_ns < open_.front()->waits_since_ns ? slot : open_.front();
 }
 
 void SlotRing::Release(Slot& slot) {

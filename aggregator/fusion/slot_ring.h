@@ -1,4 +1,5 @@
-// The remembered slots with their frames: those that wait, in the order of arrival, and those fused lately.
+// The remembered slots with their frames: those that wait, by the time since which they do, and those fused
+// lately.
 #pragma once
 
 #include <bitset>
@@ -6,7 +7,9 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "aggregator/fusion/site_config.h"
@@ -60,12 +63,13 @@ struct Slot {
   enum class State : std::uint8_t { kEmpty, kOpen, kFused };
 
   estimate::Epoch epoch = 0;
-  std::int64_t first_steady_ns = 0;      // arrival of its first frame
-  LeafSet covered;                       // leaves of the sources that reported in time, or in a revision
-  std::bitset<256> reported;             // sources, by handle
-  std::uint32_t revision = 0;            // of the last output
+  std::int64_t waits_since_ns = 0;  // steady: arrival of its first frame, or its beginning if that is later
+  bool early = false;               // its first frame came before it began
+  LeafSet covered;                  // leaves of the sources that reported in time, or in a revision
+  std::bitset<256> reported;        // sources, by handle
+  std::uint32_t revision = 0;       // of the last output
   std::unique_ptr<SlotPayload> payload;  // null once it is released
-  std::list<Slot*>::iterator arrival;    // in the order of arrival, while it is open
+  std::list<Slot*>::iterator arrival;    // in the order of arrival, while it is open and not early
   State state = State::kEmpty;
 };
 
@@ -79,23 +83,26 @@ class SlotRing {
   // The place of an epoch: its slot, an empty one, or another epoch's slot.
   Slot& At(estimate::Epoch epoch) { return slots_[epoch & mask_]; }
 
-  // Turns an empty or fused place into the open slot of `epoch`, last in the order of arrival.
-  void Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns);
-  // Removes the slot from the order of arrival. Its payload stays until Release.
+  // Turns an empty or fused place into the open slot of `epoch`. `lead_ns`: how long after this moment it
+  // begins; not positive if it has begun.
+  void Open(Slot& slot, estimate::Epoch epoch, std::int64_t steady_ns, std::int64_t lead_ns);
+  // The slot waits no longer. Its payload stays until Release.
   void Close(Slot& slot);
   // Returns the payload to the pool, if the slot has one.
   void Release(Slot& slot);
 
-  // The open slot that arrived first, or null.
-  Slot* Oldest() const { return open_.empty() ? nullptr : open_.front(); }
+  // The open slot that waits longest, or null.
+  Slot* Oldest() const;
 
-  std::size_t open_slots() const { return open_.size(); }
+  std::size_t open_slots() const { return open_.size() + early_.size(); }
 
  private:
   std::vector<Slot> slots_;
   const std::uint64_t mask_;
   std::vector<std::unique_ptr<SlotPayload>> pool_;  // those that are free
-  std::list<Slot*> open_;                           // by arrival
+  std::list<Slot*> open_;                           // by arrival, without the early ones
+  // Few, or of a peer whose clock is ahead: these may allocate.
+  std::set<std::pair<std::int64_t, Slot*>> early_;  // by waits_since_ns
   std::list<Slot*> spare_;                          // nodes for open_, so that opening does not allocate
 };
 
