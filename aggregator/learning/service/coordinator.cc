@@ -160,11 +160,18 @@ void Coordinator::AddEvaluation(std::string run, std::uint32_t round,
   Change(std::move(run), add, [](const absl::Status&) {});
 }
 
-void Coordinator::OpenRoundModel(std::string run, std::uint32_t round, Done<absl::StatusOr<OpenModel>> done) {
-  const auto which = [round](const Run& of) -> absl::StatusOr<store::ModelRecord> {
-    if (of.state().round() == round) return of.journal().model();
-    return absl::FailedPreconditionError(
-        fmt::format("round: {} is not under way in run \"{}\", {} is", round, of.name(), of.state().round()));
+void Coordinator::OpenRoundModel(std::string run, std::string node, std::uint32_t round,
+                                 Done<absl::StatusOr<OpenModel>> done) {
+  const auto which = [node = std::move(node), round](const Run& of) -> absl::StatusOr<store::ModelRecord> {
+    if (of.state().round() != round) {
+      return absl::FailedPreconditionError(fmt::format("round: {} is not under way in run \"{}\", {} is",
+                                                       round, of.name(), of.state().round()));
+    }
+    if (of.state().TaskOf(node).kind != TaskKind::kTrain) {
+      return absl::FailedPreconditionError(
+          fmt::format("node: \"{}\" does not train in round {} of run \"{}\"", node, round, of.name()));
+    }
+    return of.journal().model();
   };
   Open(std::move(run), which, std::move(done));
 }

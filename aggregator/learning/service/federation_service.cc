@@ -189,9 +189,9 @@ class FederationService final : public v1::FederationService::CallbackService {
     if (absl::Status status = CheckPeer(*context->auth_context(), request->node()); !status.ok()) {
       call->Opened(status);
     } else {
-      coordinator_.OpenRoundModel(request->run(), request->round(), [call](absl::StatusOr<OpenModel> model) {
-        call->Opened(std::move(model));
-      });
+      coordinator_.OpenRoundModel(
+          request->run(), request->node(), request->round(),
+          [call](absl::StatusOr<OpenModel> model) { call->Opened(std::move(model)); });
     }
     return call.get();
   }

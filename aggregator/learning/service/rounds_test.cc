@@ -93,6 +93,24 @@ TEST_F(RoundsTest, GivesTheNodeTheModelThatItsTaskNames) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
+TEST_F(RoundsTest, GivesNoModelToANodeThatDoesNotTrainInTheRound) {
+  StartRun();
+  TestNode a(host_, "a"), b(host_, "b");
+  const v1::TrainTask task = a.NextTrain();
+  grpc::ClientContext context;
+  v1::FetchModelRequest request;
+  request.set_run("r");
+  request.set_round(task.round());
+  request.set_node("stranger");
+  const auto stub = v1::FederationService::NewStub(host_.channel());
+  const auto reader = stub->FetchModel(&context, request);
+  v1::FetchModelResponse response;
+  EXPECT_FALSE(reader->Read(&response));
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("\"stranger\" does not train in round 1"));
+}
+
 TEST_F(RoundsTest, TakesASubmissionOnceAndAnswersARepetitionAlike) {
   StartRun();
   TestNode a(host_, "a"), b(host_, "b");
