@@ -34,6 +34,7 @@ rules=(
   "node/panel;$grpc|$xrt|$sqlite|node/learner/|aggregator/|cli/;"
   "node/learner;$xrt|$sqlite|node/(panel|source)/|aggregator/|cli/;"
   "node;aggregator/|cli/;"
+  "aggregator/access;$asio|$xrt|$sqlite|toml|aggregator/(fusion|learning|publish|server|store)/|node/|cli/;"
   "aggregator/fusion;$grpc|$asio|$xrt|$sqlite|spdlog/|prometheus/|toml|core/(config|http|link|nn|parameters|wire)/|node/|cli/;"
   "aggregator/server;$xrt|$sqlite|aggregator/(learning|store)/|node/|cli/;"
   "aggregator/publish;$xrt|$sqlite|aggregator/(server|store)/|node/|cli/;"

@@ -1,0 +1,57 @@
+#include "aggregator/access/call_table.h"
+
+#include <algorithm>
+
+namespace tributary::access {
+namespace {
+
+constexpr RoleSet kAnyone = {Role::kAnyone};
+constexpr RoleSet kReporter = {Role::kReporter};
+constexpr RoleSet kNode = {Role::kNode};
+constexpr RoleSet kViewer = {Role::kViewer};
+constexpr RoleSet kOperator = {Role::kOperator};
+// A node compares its clock and site with the aggregator's. It is told of itself only.
+constexpr RoleSet kViewerOrNode = {Role::kViewer, Role::kNode, Role::kReporter};
+
+constexpr CallRule kCalls[] = {
+    {kReportPath, kReporter},
+    {kWatchPath, kViewer},
+    {"/tributary.v1.FleetService/ListNodes", kViewerOrNode},
+
+    {"/tributary.v1.FederationService/Participate", kNode},
+    {"/tributary.v1.FederationService/FetchModel", kNode},
+    {"/tributary.v1.FederationService/SubmitUpdate", kNode},
+    {"/tributary.v1.FederationService/DeclineTask", kNode},
+    {"/tributary.v1.FederationService/AdvertiseKeys", kNode},
+    {"/tributary.v1.FederationService/ShareKeys", kNode},
+    {"/tributary.v1.FederationService/Unmask", kNode},
+
+    {"/tributary.v1.RunService/StartRun", kOperator},
+    {"/tributary.v1.RunService/ListRuns", kViewer},
+    {"/tributary.v1.RunService/GetRun", kViewer},
+    {"/tributary.v1.RunService/WatchRun", kViewer},
+    {"/tributary.v1.RunService/PauseRun", kOperator},
+    {"/tributary.v1.RunService/ResumeRun", kOperator},
+    {"/tributary.v1.RunService/StopRun", kOperator},
+
+    {"/tributary.v1.ModelService/ListModels", kViewer},
+    {"/tributary.v1.ModelService/ReadModel", kOperator},
+    {"/tributary.v1.ModelService/RollBackModel", kOperator},
+
+    // Load balancers ask; the answer says only whether the process serves.
+    {"/grpc.health.v1.Health/Check", kAnyone},
+    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kViewer},
+};
+
+}  // namespace
+
+std::span<const CallRule> CallTable() { return kCalls; }
+
+const CallRule* FindCall(std::string_view path) {
+  const auto* found = std::ranges::find(kCalls, path, &CallRule::path);
+  return found == std::end(kCalls) ? nullptr : found;
+}
+
+std::string_view MethodOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace tributary::access

@@ -1,0 +1,50 @@
+// Which roles each call of the aggregator's gRPC services takes: one table for all services.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+namespace tributary::access {
+
+enum class Role : std::uint8_t {
+  kAnyone,    // a certificate of the CA that is not refused
+  kReporter,  // owns a source of some site
+  kNode,      // takes part in runs
+  kViewer,    // watches sites and runs
+  kOperator,  // controls runs and reads models; also a viewer
+};
+
+class RoleSet {
+ public:
+  constexpr RoleSet(std::initializer_list<Role> roles = {}) {
+    for (const Role role : roles) Add(role);
+  }
+  constexpr void Add(Role role) { bits_ |= Bit(role); }
+  constexpr bool Has(Role role) const { return (bits_ & Bit(role)) != 0; }
+  constexpr bool HasAnyOf(RoleSet others) const { return (bits_ & others.bits_) != 0; }
+
+  friend constexpr bool operator==(RoleSet, RoleSet) = default;
+
+ private:
+  static constexpr unsigned Bit(Role role) { return 1U << static_cast<unsigned>(role); }
+  unsigned bits_ = 0;
+};
+
+struct CallRule {
+  std::string_view path;  // "/package.Service/Method", as HTTP/2 carries it
+  RoleSet roles;          // any of them is enough
+};
+
+inline constexpr std::string_view kReportPath = "/tributary.v1.FusionService/Report";
+inline constexpr std::string_view kWatchPath = "/tributary.v1.FusionService/Watch";
+
+// Every call that the aggregator serves.
+std::span<const CallRule> CallTable();
+// Null: no service has this call.
+const CallRule* FindCall(std::string_view path);
+// "Report" of a path.
+std::string_view MethodOf(std::string_view path);
+
+}  // namespace tributary::access
