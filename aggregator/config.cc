@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "aggregator/access_config.h"
 #include "core/config/config_address.h"
 
 namespace tributary::aggregator {
@@ -71,7 +72,7 @@ estimate::SlotLength ReadSlot(const config::ConfigSection& site) {
   return estimate::SlotLength::FromMs(slot_ms).value_or(estimate::SlotLength());
 }
 
-SiteSettings ReadSite(const config::ConfigSection& section) {
+SiteSettings ReadSite(const config::ConfigSection& section, bool tls) {
   SiteSettings site;
   fusion::SiteConfig& fusion = site.fusion;
   section.ReadName("name", fusion.name, "unique; nodes give the same");
@@ -94,6 +95,7 @@ SiteSettings ReadSite(const config::ConfigSection& section) {
                "to a power of two");
   fusion.tuning = ReadTuning(section, fusion.slot);
   site.model_sha256 = ReadDigest(section);
+  site.owners = ReadOwners(section, fusion.leaves, tls);
   // What single keys cannot tell.
   for (const auto& [key, fault] : fusion::FaultsOf(fusion)) section.Fault(key, fault);
   return site;
@@ -158,6 +160,8 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
   config.tls = config::ReadTlsFiles(root.Section("tls"));
   config::CheckAddressKey(root, "listen", config.listen, runtime::AddressUse::kListen, ReachOf(config));
 
+  config.access = ReadAccess(root, config.tls.has_value());
+
   const config::ConfigSection ingest = root.Section("ingest");
   ingest.Read("threads", config.ingest_threads, {1, 64}, "one takes millions of tuples a second");
   ingest.Read("max_message_bytes", config.max_message_bytes, {4096, 64 << 20},
@@ -172,7 +176,7 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
 
   std::set<std::string> names;
   for (const config::ConfigSection& section : root.List("site")) {
-    config.sites.push_back(ReadSite(section));
+    config.sites.push_back(ReadSite(section, config.tls.has_value()));
     const std::string& name = config.sites.back().fusion.name;
     if (!names.insert(name).second)
       section.Fault("name", fmt::format("\"{}\" is the name of two sites", name));
@@ -184,6 +188,15 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
 
   if (root.Has("parent")) ReadParent(root.Section("parent"), config, config.parent.emplace());
   return config;
+}
+
+access::AccessPolicy PolicyOf(const AggregatorConfig& config, const AggregatorConfig& started) {
+  std::vector<access::SiteOwnership> sites;
+  for (std::size_t i = 0; i < started.sites.size(); ++i) {
+    const fusion::SiteConfig& site = started.sites[i].fusion;
+    sites.push_back({site.name, site.leaves, config.sites[i].owners});
+  }
+  return {config.access, sites};
 }
 
 }  // namespace tributary::aggregator

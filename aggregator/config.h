@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregator/access/access_policy.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/learning/judge/evaluation_images.h"
 #include "core/config/config.h"
@@ -17,6 +18,7 @@ namespace tributary::aggregator {
 struct SiteSettings {
   fusion::SiteConfig fusion;
   std::string model_sha256;  // 32 bytes: nodes that run another model are refused; empty: any model
+  std::vector<access::SourceOwner> owners;
 };
 
 // An aggregator for which this process is a node: fused tuples go there.
@@ -44,6 +46,7 @@ struct AggregatorConfig {
   bool insecure = false;  // gRPC may leave the loopback without TLS
   std::string log_level = "info";
   std::optional<config::TlsFiles> tls;
+  access::AccessLists access;
   std::size_t ingest_threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
   std::string http_listen;  // empty: no HTTP
@@ -55,5 +58,9 @@ struct AggregatorConfig {
 // Resolves relative paths of files against the folder of `file`. Records its faults in `file`, whose Finish()
 // tells them.
 AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file);
+
+// Who may do what; holds where TLS is on. `started`: as the sites were at the start, because a reload changes
+// their owners and not their sources.
+access::AccessPolicy PolicyOf(const AggregatorConfig& config, const AggregatorConfig& started);
 
 }  // namespace tributary::aggregator

@@ -76,6 +76,62 @@ TEST(AggregatorConfigTest, RefusesToLeaveTheLoopbackWithoutTls) {
   EXPECT_TRUE(ParseAggregatorConfig("listen = \"0.0.0.0:7400\"\ninsecure = true\n" + site, "a.toml").ok());
 }
 
+constexpr const char* kOwnedSite =
+    "[tls]\ncertificate = \"a.pem\"\nkey = \"a.key\"\nca = \"ca.pem\"\n"
+    "[[site]]\nname = \"lab\"\nsources = [\"a\", \"b\", \"c\"]\n";
+
+TEST(AggregatorConfigTest, ASourceBelongsToItsOwnerOrToTheNodeOfItsName) {
+  const auto config = ParseAggregatorConfig(
+      std::string(kOwnedSite) +
+          "[[site.owner]]\nnode = \"board\"\nsources = [\"a\", \"b\"]\nfusion_name = \"roof\"\n"
+          "[access]\noperators = [\"laptop\"]\nrefused = [\"d\"]\n",
+      "a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const access::AccessPolicy policy = PolicyOf(*config, *config);
+  EXPECT_TRUE(policy.CheckSource("lab", "board", "a", {"a"}).ok());
+  EXPECT_TRUE(policy.CheckSource("lab", "board", "roof", {"a", "b"}).ok());
+  EXPECT_TRUE(policy.CheckSource("lab", "c", "c", {"c"}).ok());
+  EXPECT_FALSE(policy.CheckSource("lab", "a", "a", {"a"}).ok());
+  EXPECT_TRUE(policy.RolesOf("laptop").Has(access::Role::kOperator));
+  EXPECT_TRUE(policy.Refuses("d"));
+}
+
+// A site keeps its sources until the aggregator is started again.
+TEST(AggregatorConfigTest, ASourceThatAReloadLeavesOutIsNobodyElses) {
+  const auto started = ParseAggregatorConfig(kOwnedSite, "a.toml");
+  std::string text = kOwnedSite;
+  text.replace(text.find(", \"c\""), 5, "");
+  const auto reloaded = ParseAggregatorConfig(text, "a.toml");
+  ASSERT_TRUE(reloaded.ok()) << reloaded.status();
+  ASSERT_EQ(reloaded->sites[0].fusion.leaves.size(), 2u);
+  const access::AccessPolicy policy = PolicyOf(*reloaded, *started);
+  EXPECT_TRUE(policy.CheckSource("lab", "c", "c", {"c"}).ok());
+  EXPECT_FALSE(policy.CheckSource("lab", "a", "a", {"a", "c"}).ok());
+}
+
+TEST(AggregatorConfigTest, RefusesOwnersThatNothingCanBe) {
+  const auto owner = [](const std::string& keys) {
+    return Faults(std::string(kOwnedSite) + "[[site.owner]]\n" + keys);
+  };
+  EXPECT_THAT(owner("node = \"board\"\nsources = [\"d\"]\n"),
+              HasSubstr("a.toml:10: site[0].owner[0].sources: \"d\" is not one of the site's sources"));
+  EXPECT_THAT(owner("node = \"board\"\n"), HasSubstr("sources: is required"));
+  EXPECT_THAT(owner("sources = [\"a\"]\n"), HasSubstr("node: is required"));
+  EXPECT_THAT(owner("node = \"board\"\nsources = [\"a\"]\nfusion_name = \"b\"\n"),
+              HasSubstr("fusion_name: \"b\" is one of the site's sources"));
+  EXPECT_THAT(owner("node = \"board\"\nsources = [\"a\"]\n[[site.owner]]\nnode = \"board\"\n"
+                    "sources = [\"b\"]\n"),
+              HasSubstr("site[0].owner[1].node: \"board\" is the name of another owner"));
+}
+
+TEST(AggregatorConfigTest, RefusesNamesThatNobodyCouldCheckWithoutTls) {
+  const std::string site = "[[site]]\nname = \"lab\"\nsources = [\"a\"]\n";
+  EXPECT_THAT(Faults("[access]\noperators = [\"laptop\"]\n" + site),
+              HasSubstr("access: needs certificate, key and ca in [tls]"));
+  EXPECT_THAT(Faults(site + "[[site.owner]]\nnode = \"board\"\nsources = [\"a\"]\n"),
+              HasSubstr("site[0].owner[0]: needs certificate, key and ca in [tls]"));
+}
+
 TEST(AggregatorConfigTest, HttpHasItsOwnLeaveToBeExposed) {
   const std::string site = "[[site]]\nname = \"lab\"\nsources = [\"a\"]\n";
   const std::string http = "[http]\nlisten = \"0.0.0.0:80\"\n";

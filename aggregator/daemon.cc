@@ -30,13 +30,14 @@ constexpr std::chrono::milliseconds kParentDrain{1000};
 }  // namespace
 
 Daemon::Daemon(const AggregatorConfig& config, const runtime::Clock& clock)
-    : config_(config), clock_(clock) {}
+    : config_(config), clock_(clock), access_(PolicyOf(config, config), clock) {}
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepared,
                                                       const runtime::Clock& clock) {
   auto daemon = std::unique_ptr<Daemon>(new Daemon(prepared.config, clock));
   const AggregatorConfig& config = daemon->config_;
   const std::optional<config::TlsMaterial>& tls = prepared.tls;
+  if (tls) daemon->state_.access = &daemon->access_;
   RETURN_IF_ERROR(daemon->MakeSites(tls));
   server::IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}};
   if (config.federation) {
@@ -84,6 +85,7 @@ void Daemon::Collect(runtime::Reading& reading) const {
   for (const auto& site : state_.sites.all()) site->Collect(reading);
   publish::CollectReadiness(state_, reading);
   server_->Collect(reading);
+  access_.Collect(reading);
   if (federation_ != nullptr) learning::CollectRuns(federation_->board(), reading);
 }
 
@@ -113,8 +115,10 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
     RETURN_IF_ERROR(site.engine().Reconfigure(config.sites[i].fusion.tuning));
     site.set_model_sha256(config.sites[i].model_sha256);
   }
+  access_.set_policy(PolicyOf(config, config_));
+  server_->FollowPolicy();
   RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
-  spdlog::info("reload: log level {}, tuning and models of {}", config.log_level,
+  spdlog::info("reload: log level {}, access, tuning and models of {}", config.log_level,
                Counted(config.sites.size(), "site"));
   return absl::OkStatus();
 }

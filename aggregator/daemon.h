@@ -33,7 +33,8 @@ class Daemon {
                                                        const runtime::Clock& clock);
   ~Daemon();
 
-  // Applies the settings that can change while running: the log level, each site's tuning and model digest.
+  // Applies the settings that can change while running: the log level, each site's tuning and model digest,
+  // who may do what.
   // Logs changes in the file that need a restart. An error leaves everything as it was.
   absl::Status Reload(const AggregatorConfig& config);
 
@@ -55,6 +56,7 @@ class Daemon {
   AggregatorConfig config_;
   const runtime::Clock& clock_;
   runtime::Metrics metrics_;
+  access::AccessControl access_;
   publish::AggregatorState state_{clock_};
   std::vector<std::shared_ptr<ParentLink>> parents_;
   std::unique_ptr<FederationHost> federation_;

@@ -29,7 +29,7 @@ constexpr const char* kExamples = R"(Examples:
   tributary-aggregator --config aggregator.toml --check     print every fault that start would find, and exit
 
 Exit status: 0 stopped, 1 failed, 65 the store is damaged, 69 a port is not available, 78 the configuration is at fault.
-Signals: SIGTERM stops, SIGHUP reads log_level and what fuses again.)";
+Signals: SIGTERM stops, SIGHUP reads log_level, access and what fuses again.)";
 
 // Says the error; gives the exit status.
 int Ended(const absl::Status& status) {

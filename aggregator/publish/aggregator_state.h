@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "aggregator/access/access_control.h"
 #include "aggregator/publish/fleet.h"
 #include "aggregator/publish/site.h"
 #include "core/runtime/clock.h"
@@ -20,6 +21,7 @@ using Learners = std::map<std::string, std::vector<v1::Learning>>;
 // Thread-safe once the servers start. The functions are called from any thread and return at once.
 struct AggregatorState {
   const runtime::Clock& clock;
+  access::AccessControl* access = nullptr;  // null: without TLS nobody's name is known
   SiteTable sites = {};
   Fleet fleet = {};
   std::function<bool()> takes_streams = [] { return true; };

@@ -18,6 +18,8 @@ constexpr std::int64_t kAnswerDelayNs = 4'000'000;
 // one pause in vain, reads are posted at once until a slot completes again.
 constexpr std::int64_t kReadDelayNs = 1'000'000;
 constexpr std::int64_t kCheckUpNs = 1'000'000'000;
+// A name that loses its role is out within a second, on an idle queue too.
+constexpr std::int64_t kPolicyNs = 400'000'000;
 
 }  // namespace
 
@@ -50,6 +52,7 @@ void IngestQueue::Run() {
     // Not in the middle of a slot.
     if (now_ns >= next_answer_ns_ && resting_.empty()) AnswerAll();
     if (now_ns >= next_check_up_ns_) CheckUp();
+    FollowPolicy();
   }
 }
 
@@ -66,7 +69,8 @@ gpr_timespec IngestQueue::WaitLimit() const {
   std::int64_t next_ns = std::min({next_read_ns_, next_answer_ns, next_check_up_ns_});
   for (const auto& site : context_.state.sites.all())
     next_ns = std::min(next_ns, site->engine().NextDeadline());
-  const std::int64_t left_ns = std::max<std::int64_t>(next_ns - context_.state.clock.SteadyNs(), 0);
+  std::int64_t left_ns = std::max<std::int64_t>(next_ns - context_.state.clock.SteadyNs(), 0);
+  if (context_.state.access != nullptr) left_ns = std::min(left_ns, kPolicyNs);
   // gRPC rounds up to whole milliseconds: a slot is fused up to 2 ms after its deadline.
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left_ns, GPR_TIMESPAN));
 }
@@ -139,6 +143,14 @@ void IngestQueue::CheckUp() {
   next_check_up_ns_ = now_ns + kCheckUpNs;
   for (ReportCall* call : reports_) call->CheckUp(now_ns);
   for (WatchCall* call : watches_) call->CheckUp();
+}
+
+void IngestQueue::FollowPolicy() {
+  const access::AccessControl* const access = context_.state.access;
+  if (access == nullptr || access->changes() == seen_policy_) return;
+  seen_policy_ = access->changes();
+  for (ReportCall* call : reports_) call->CheckAccess();
+  for (WatchCall* call : watches_) call->CheckAccess();
 }
 
 bool IngestQueue::Add(ReportCall* call) {

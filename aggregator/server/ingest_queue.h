@@ -99,6 +99,8 @@ class IngestQueue {
   void AnswerAll();
   void ReadOnAll();
   void CheckUp();
+  // Judges the open streams again if the policy has changed.
+  void FollowPolicy();
   // The wait for the next event.
   gpr_timespec WaitLimit() const;
 
@@ -114,6 +116,7 @@ class IngestQueue {
   std::int64_t next_read_ns_ = fusion::FusionEngine::kNoDeadline;
   std::int64_t next_answer_ns_ = fusion::FusionEngine::kNoDeadline;
   std::int64_t next_check_up_ns_ = 0;
+  std::uint64_t seen_policy_ = 0;  // AccessControl::changes
   bool draining_ = false;
 
   absl::Notification ended_;  // stopped, and every call has ended

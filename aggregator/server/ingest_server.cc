@@ -36,14 +36,28 @@ class FleetService final : public v1::FleetService::Service {
  public:
   explicit FleetService(const publish::AggregatorState& state) : state_(state) {}
 
-  grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
+  grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override {
     absl::StatusOr<v1::ListNodesResponse> nodes = publish::ListNodes(state_, request->site());
-    if (nodes.ok()) *response = *std::move(nodes);
+    if (nodes.ok()) {
+      *response = *std::move(nodes);
+      KeepOwn(*context->auth_context(), *response);
+    }
     return wire::ToGrpcStatus(nodes.status());
   }
 
  private:
+  // A node that is no viewer is told of itself only.
+  void KeepOwn(const grpc::AuthContext& peer, v1::ListNodesResponse& response) const {
+    const std::optional<std::string> name = wire::PeerCertificateName(peer);
+    if (state_.access == nullptr || !name) return;
+    if (state_.access->policy()->RolesOf(*name).Has(access::Role::kViewer)) return;
+    auto& nodes = *response.mutable_nodes();
+    nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
+                               [&name](const v1::Node& node) { return node.name() != *name; }),
+                nodes.end());
+  }
+
   const publish::AggregatorState& state_;
 };
 
@@ -123,7 +137,12 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   (void)reflection;
   grpc::ServerBuilder builder;
   Tune(builder, options);
-  builder.AddListeningPort(options.listen, Credentials(options.tls), &server->port_);
+  const std::shared_ptr<grpc::ServerCredentials> credentials = Credentials(options.tls);
+  if (options.tls && state.access != nullptr) {
+    server->gate_ = std::make_unique<access::CallGate>(*state.access);
+    server->gate_->Guard(*credentials, builder);
+  }
+  builder.AddListeningPort(options.listen, credentials, &server->port_);
   builder.RegisterService(&server->fusion_);
   for (const auto& service : server->rare_) builder.RegisterService(service.get());
   for (const auto& service : options.services) builder.RegisterService(service.get());
@@ -145,6 +164,10 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   }
   server->serving_ = true;
   return server;
+}
+
+void IngestServer::FollowPolicy() {
+  if (gate_ != nullptr) gate_->Recheck();
 }
 
 void IngestServer::Collect(runtime::Reading& reading) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "aggregator/access/call_gate.h"
 #include "aggregator/publish/aggregator_state.h"
 #include "aggregator/server/ingest_queue.h"
 #include "core/config/tls.h"
@@ -34,13 +35,16 @@ struct IngestOptions {
 
 class IngestServer {
  public:
-  // The state outlives the server. Unavailable: the address cannot be bound.
+  // The state outlives the server, which follows state.access if TLS is on. Unavailable: the address cannot
+  // be bound.
   static absl::StatusOr<std::unique_ptr<IngestServer>> Start(const IngestOptions& options,
                                                              publish::AggregatorState& state);
   ~IngestServer();
 
   int port() const { return port_; }
   bool serving() const { return serving_; }
+  // Call after the policy of state.access has changed: what it no longer admits is ended within a second.
+  void FollowPolicy();
   // The counts, as metrics.
   void Collect(runtime::Reading& reading) const;
 
@@ -57,6 +61,7 @@ class IngestServer {
   FusionServiceOnQueue fusion_;
   std::vector<std::unique_ptr<grpc::Service>> rare_;
   int port_ = 0;
+  std::unique_ptr<access::CallGate> gate_;  // null without TLS
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<IngestQueue>> queues_;
   std::vector<std::jthread> threads_;

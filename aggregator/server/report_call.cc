@@ -202,6 +202,11 @@ void ReportCall::SayThatItLeft(bool delivered) {
               session_->refused_frames(), reason, *more);
 }
 
+void ReportCall::CheckAccess() {
+  if (ending_) return;
+  if (const std::optional<StreamRefusal> refusal = session_->CheckAccess()) End(*refusal);
+}
+
 void ReportCall::CheckUp(std::int64_t now_steady_ns) {
   if (ending_) return;
   if (!session_->admitted() && now_steady_ns - started_steady_ns_ > kHelloTimeoutNs) {

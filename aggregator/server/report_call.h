@@ -27,6 +27,9 @@ class ReportCall {
   void End(absl::Status status);
   void End(const StreamRefusal& refusal);
 
+  // Ends the stream if the policy in force no longer admits it.
+  void CheckAccess();
+
   // Ends a stream without a hello in time, or that was superseded.
   void CheckUp(std::int64_t now_steady_ns);
 

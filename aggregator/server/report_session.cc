@@ -98,30 +98,34 @@ std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estima
   publish::Site* site = state_.sites.Find(hello.site());
   if (site == nullptr) return StreamRefusal{StreamFault::kUnknownSite, state_.sites.Unknown(hello.site())};
   if (std::optional<StreamRefusal> refusal = CheckAgreement(hello, slot, *site)) return refusal;
+  std::vector<fusion::SourceDeclaration> declared;
+  for (const v1::Source& source : hello.sources()) {
+    declared.push_back({source.name(), source.dimension(), {source.leaves().begin(), source.leaves().end()}});
+  }
+  if (std::optional<StreamRefusal> refusal = CheckOwner(hello.site(), hello.node(), declared)) return refusal;
   if (absl::Status status = state_.fleet.CheckSourcesFree(hello); !status.ok()) {
     return StreamRefusal{StreamFault::kSourceTaken, status};
   }
 
   std::vector<Source> sources;
-  for (const v1::Source& source : hello.sources()) {
-    const absl::StatusOr<fusion::SourceHandle> handle = site->engine().Join(
-        {source.name(), source.dimension(), {source.leaves().begin(), source.leaves().end()}});
+  for (const fusion::SourceDeclaration& source : declared) {
+    const absl::StatusOr<fusion::SourceHandle> handle = site->engine().Join(source);
     if (!handle.ok()) {
       const absl::StatusCode code = handle.status().code();
       return StreamRefusal{
           code == absl::StatusCode::kResourceExhausted ? StreamFault::kTooMany : StreamFault::kUnknownLeaf,
-          absl::Status(code, fmt::format("hello.sources: source \"{}\": {}", source.name(),
+          absl::Status(code, fmt::format("hello.sources: source \"{}\": {}", source.name,
                                          std::string(handle.status().message())))};
     }
-    sources.push_back({*handle,
-                       {source.dimension(), static_cast<std::size_t>(source.leaves_size()),
-                        site->engine().config().max_subjects}});
+    sources.push_back(
+        {*handle, {source.dimension, source.leaves.size(), site->engine().config().max_subjects}});
   }
   absl::StatusOr<publish::Fleet::Membership> membership = state_.fleet.Join(hello);
   if (!membership.ok()) return StreamRefusal{StreamFault::kTooMany, membership.status()};
   site_ = site;
   node_ = hello.node();
   admitted_ = std::move(sources);
+  declared_ = std::move(declared);
   membership_ = *std::move(membership);
   return std::nullopt;
 }
@@ -176,6 +180,24 @@ void ReportSession::RefuseGated(const fusion::GatedTuple& tuple) {
   if (answer_.refusals_size() >= kMaxPendingRefusals) return;
   Refuse(tuple.sequence, v1::REFUSAL_REASON_GATED, "inconsistent with the other sources of the slot",
          {tuple.subject});
+}
+
+std::optional<StreamRefusal> ReportSession::CheckOwner(
+    const std::string& site, const std::string& node,
+    const std::vector<fusion::SourceDeclaration>& sources) const {
+  if (state_.access == nullptr) return std::nullopt;
+  const std::shared_ptr<const access::AccessPolicy> policy = state_.access->policy();
+  absl::Status status = policy->CheckCall(access::kReportPath, node);
+  for (const fusion::SourceDeclaration& source : sources) {
+    status.Update(policy->CheckSource(site, node, source.name, source.leaves));
+  }
+  if (status.ok()) return std::nullopt;
+  return StreamRefusal{StreamFault::kNotAllowed, std::move(status)};
+}
+
+std::optional<StreamRefusal> ReportSession::CheckAccess() const {
+  if (!admitted()) return std::nullopt;  // judged at its hello
+  return CheckOwner(site_->name(), node_, declared_);
 }
 
 bool ReportSession::superseded() const {

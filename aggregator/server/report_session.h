@@ -42,6 +42,9 @@ class ReportSession {
   // The gate removed a tuple after its frame was accepted.
   void RefuseGated(const fusion::GatedTuple& tuple);
 
+  // Whether the policy in force still admits this node and its sources. Call after it has changed.
+  std::optional<StreamRefusal> CheckAccess() const;
+
   // A newer stream of the same node has joined.
   bool superseded() const;
   StreamRefusal Superseded() const;
@@ -72,6 +75,9 @@ class ReportSession {
   };
 
   std::optional<StreamRefusal> TakeHello(const v1::ReportRequest& request);
+  // Whether each source belongs to the node. Always so without TLS: then nobody's name is known.
+  std::optional<StreamRefusal> CheckOwner(const std::string& site, const std::string& node,
+                                          const std::vector<fusion::SourceDeclaration>& sources) const;
   // Decides whether this node may report from these sources in this site.
   std::optional<StreamRefusal> Admit(const v1::Hello& hello, estimate::SlotLength slot);
   void TakeFrame(const v1::Frame& wire, fusion::FusionTime now, fusion::FusedSlots& out);
@@ -80,9 +86,10 @@ class ReportSession {
 
   publish::AggregatorState& state_;
   const std::optional<std::string> certificate_name_;
-  publish::Site* site_ = nullptr;  // set with the admission, as the next three
+  publish::Site* site_ = nullptr;  // set with the admission, as the next four
   std::string node_;
   std::vector<Source> admitted_;  // by the index in frames
+  std::vector<fusion::SourceDeclaration> declared_;
   publish::Fleet::Membership membership_;
   estimate::TupleFrame frame_;  // reused
   v1::ReportResponse answer_;

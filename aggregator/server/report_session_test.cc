@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "core/estimate/slot_length.h"
 #include "core/runtime/metrics.h"
@@ -160,6 +162,67 @@ TEST_F(ReportSessionTest, RefusesANodeThatDoesNotKnowOfOtherLengthsWhereTheSiteH
 TEST_F(ReportSessionTest, RefusesANodeThatIsNotItsCertificate) {
   session_.emplace(state_, "mallory");
   EXPECT_EQ(Take(Hello())->status.code(), absl::StatusCode::kPermissionDenied);
+}
+
+// The site "lab" whose north belongs to "board"; east belongs to the node of its name.
+class OwnedReportSessionTest : public ReportSessionTest {
+ protected:
+  OwnedReportSessionTest() {
+    state_.access = &access_;
+    session_.emplace(state_, "board");
+  }
+  static access::AccessPolicy Policy(const std::vector<std::string>& owned,
+                                     const std::vector<std::string>& refused = {}) {
+    access::AccessLists lists;
+    lists.refused = refused;
+    return {lists, {{"lab", {"north", "east"}, {{"board", owned, ""}}}}};
+  }
+  static v1::ReportRequest Declaring(const std::string& source, const std::vector<std::string>& leaves) {
+    v1::ReportRequest hello = Hello(source);
+    hello.mutable_hello()->mutable_sources(0)->mutable_leaves()->Assign(leaves.begin(), leaves.end());
+    return hello;
+  }
+
+  access::AccessControl access_{Policy({"north"}), clock_};
+};
+
+TEST_F(OwnedReportSessionTest, TakesItsOwnSource) { Greet(); }
+
+TEST_F(OwnedReportSessionTest, RefusesASourceOfAnotherNodeAndSaysWhatToConfigure) {
+  const auto refusal = Take(Hello("east"));
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->fault, StreamFault::kNotAllowed);
+  EXPECT_EQ(refusal->status.code(), absl::StatusCode::kPermissionDenied);
+  const std::string message(refusal->status.message());
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("\"east\""), HasSubstr("not to \"board\""), HasSubstr("[[site.owner]]")));
+  EXPECT_LT(message.size(), 240u) << "what a node's log keeps of a peer's text";
+}
+
+TEST_F(OwnedReportSessionTest, RefusesMoreLeavesThanItsOwn) {
+  EXPECT_EQ(Take(Declaring("north", {"north", "east"}))->fault, StreamFault::kNotAllowed);
+  EXPECT_EQ(Take(Declaring("board", {"east"}))->fault, StreamFault::kNotAllowed);
+}
+
+TEST_F(OwnedReportSessionTest, RefusesTheNameOfAnothersSourceAlsoWithItsOwnLeaf) {
+  EXPECT_EQ(Take(Declaring("east", {"north"}))->fault, StreamFault::kNotAllowed);
+  EXPECT_EQ(Take(Declaring("ghost", {"north"}))->fault, StreamFault::kNotAllowed);
+  ASSERT_FALSE(Take(Declaring("board", {"north"})).has_value()) << "the node's own name";
+}
+
+TEST_F(OwnedReportSessionTest, IsOutWhenItsSourceIsGivenToAnother) {
+  Greet();
+  EXPECT_FALSE(session_->CheckAccess().has_value());
+  access_.set_policy(Policy({}));
+  EXPECT_EQ(session_->CheckAccess()->fault, StreamFault::kNotAllowed);
+}
+
+TEST_F(OwnedReportSessionTest, IsOutWhenItsNameIsRefused) {
+  Greet();
+  access_.set_policy(Policy({"north"}, {"board"}));
+  const auto refusal = session_->CheckAccess();
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_THAT(std::string(refusal->status.message()), HasSubstr("refused in [access]"));
 }
 
 TEST_F(ReportSessionTest, EndsAStreamWhoseSequenceDoesNotAscend) {

@@ -25,15 +25,16 @@ enum class StreamFault : std::uint8_t {
   kOutOfOrder,       // a sequence that does not ascend
   kSuperseded,       // a newer stream of the same node
   kTooMany,          // nodes or streams
+  kNotAllowed,       // the certificate's name owns other sources, or has lost its role
 };
-inline constexpr std::size_t kStreamFaults = 14;
+inline constexpr std::size_t kStreamFaults = 15;
 
 // "malformed", "too_large" …: the label of a metric.
 constexpr std::string_view StreamFaultName(StreamFault fault) {
   constexpr std::array<std::string_view, kStreamFaults> kNames = {
       "malformed",        "too_large",    "hello_missing", "hello_repeated", "hello_timeout",
       "unknown_site",     "unknown_leaf", "source_taken",  "model_differs",  "slot_differs",
-      "identity_differs", "out_of_order", "superseded",    "too_many"};
+      "identity_differs", "out_of_order", "superseded",    "too_many",       "not_allowed"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

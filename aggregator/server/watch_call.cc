@@ -33,6 +33,9 @@ void WatchCall::OnStarted(bool ok) {
   }
   registered_ = queue_.Add(this);
   if (!registered_) return End(absl::ResourceExhaustedError("too many Watch streams"));
+  name_ = wire::PeerCertificateName(*context_.auth_context()).value_or("");
+  // The policy may have changed since the gate admitted the call.
+  if (absl::Status status = StillAdmitted(); !status.ok()) return End(std::move(status));
   {
     const runtime::MutexLock lock(mutex_);
     pending_.emplace(request_.max_rate_hz());
@@ -117,10 +120,29 @@ void WatchCall::OnWritten(bool ok) {
   ReleaseIfDone();
 }
 
+absl::Status WatchCall::StillAdmitted() const {
+  access::AccessControl* const access = shared_.state.access;
+  return access == nullptr ? absl::OkStatus() : access->policy()->CheckCall(access::kWatchPath, name_);
+}
+
+void WatchCall::CheckAccess() {
+  absl::Status status = StillAdmitted();
+  if (status.ok()) return;
+  shared_.state.access->CountRevoked();
+  {
+    const runtime::MutexLock lock(mutex_);
+    if (ending_) return;
+    if (pending_) pending_.emplace(request_.max_rate_hz());  // what waits is not for it any more
+    revoked_ = true;
+  }
+  End(std::move(status));
+}
+
 void WatchCall::CheckUp() {
   std::uint64_t skipped = 0;
   {
     const runtime::MutexLock lock(mutex_);
+    if (revoked_ && writing_) context_.TryCancel();  // it does not read
     if (ending_ || writing_ || !pending_ || !pending_->TakeHeld(next_)) return;
     writing_ = true;
     skipped = pending_->TakeSkipped();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "absl/status/status.h"
 #include "aggregator/publish/slot_feed.h"
@@ -25,8 +26,12 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
 
   void OnSlots(std::span<const estimate::FusedSlot> slots) override;
 
-  // Once a second: sends the latest slot if it was held back and no other has come.
+  // Once a second: sends the latest slot if it was held back and no other has come. Cuts off a reader that
+  // was told to go and does not read.
   void CheckUp();
+
+  // Ends the stream if the policy in force no longer admits it.
+  void CheckAccess();
 
   // Sends the queued slots, then ends the stream.
   void Drain();
@@ -40,6 +45,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   void OnDone();
 
   void Write(const estimate::FusedSlot& slot, std::uint64_t skipped, bool more);
+  absl::Status StillAdmitted() const;
   void End(absl::Status status);
   void ReleaseIfDone();
 
@@ -50,6 +56,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   grpc::ServerAsyncWriter<v1::WatchResponse> stream_{&context_};
   std::shared_ptr<WatchCall> self_;  // until the last completion
   publish::Site* site_ = nullptr;
+  std::string name_;  // on the certificate; empty without TLS
   bool registered_ = false;
 
   runtime::Mutex mutex_;
@@ -58,6 +65,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   bool writing_ GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ending_ GUARDED_BY(mutex_);  // set: no more slots are taken
   bool finishing_ GUARDED_BY(mutex_) = false;
+  bool revoked_ GUARDED_BY(mutex_) = false;
   bool done_ GUARDED_BY(mutex_) = false;
 
   estimate::FusedSlot next_;    // reused; belongs to the writer, as do those below

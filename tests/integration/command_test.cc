@@ -136,8 +136,10 @@ class TlsCommandTest : public CommandTest {
   AggregatorProcess aggregator_{folder_,
                                 "aggregator",
                                 {"panel-0", "panel-1", "panel-2"},
-                                ours_.Table("aggregator"),
-                                "max_age_s = 0.0\nmax_lead_s = 0.0\nlate = \"revise\"\n"};
+                                ours_.Table("aggregator") + "[access]\nviewers = [\"laptop\"]\n",
+                                "max_age_s = 0.0\nmax_lead_s = 0.0\nlate = \"revise\"\n"
+                                "[[site.owner]]\nnode = \"laptop\"\n"
+                                "sources = [\"panel-0\", \"panel-1\", \"panel-2\"]\n"};
 };
 
 TEST_F(TlsCommandTest, LoadGoesThroughTlsAsOneNodeWithAllPanels) {

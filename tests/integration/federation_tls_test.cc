@@ -38,8 +38,12 @@ class FederationTlsTest : public ::testing::Test {
 
   ScratchFolder folder_;
   Certificates certificates_{folder_, "certs", {"aggregator", "operator", "learner-0", "learner-1"}};
-  AggregatorProcess aggregator_{
-      folder_, "aggregator", {"south"}, FederationKeys(folder_) + certificates_.Table("aggregator")};
+  AggregatorProcess aggregator_{folder_,
+                                "aggregator",
+                                {"south"},
+                                FederationKeys(folder_) + certificates_.Table("aggregator") +
+                                    "[access]\noperators = [\"operator\"]\n"
+                                    "nodes = [\"learner-0\", \"learner-1\"]\n"};
 };
 
 TEST_F(FederationTlsTest, NodesWithTheirCertificatesFinishARun) {

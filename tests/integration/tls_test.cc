@@ -22,7 +22,11 @@ class TlsTest : public ::testing::Test {
 
   ScratchFolder folder_;
   Certificates certificates_{folder_, "certs", {"aggregator", "south", "node-east"}};
-  AggregatorProcess aggregator_{folder_, "aggregator", {"south", "east"}, certificates_.Table("aggregator")};
+  AggregatorProcess aggregator_{folder_,
+                                "aggregator",
+                                {"south", "east"},
+                                certificates_.Table("aggregator"),
+                                "[[site.owner]]\nnode = \"node-east\"\nsources = [\"east\"]\n"};
 };
 
 TEST_F(TlsTest, ANodeWithItsCertificateReports) {
