@@ -88,7 +88,10 @@ absl::Status Measure(const LoadPlan& plan, double seconds, const EchoPeer& echo,
     RETURN_IF_ERROR(client.Run(turn_time, slot));
     measured.sending_s += 1e-9 * static_cast<double>(clock.SteadyNs() - start_ns);
     ASSIGN_OR_RETURN(MetricSamples after, read_metrics());
-    for (const auto& [name, value] : after) measured.gained[name] += value - before[name];
+    // A new process counts from 0.
+    for (const auto& [name, value] : after) {
+      measured.gained[name] += value >= before[name] ? value - before[name] : value;
+    }
     if (!http.empty()) measured.resident_bytes.push_back(after["process_resident_memory_bytes"]);
     const auto ratio = [&](double q) {
       return static_cast<double>(slot.QuantileNs(q)) / static_cast<double>(burst.QuantileNs(q));
@@ -125,7 +128,9 @@ json Report(const LoadPlan& plan, const LoadClient& client, const Measured& meas
       {"incomplete_slots", counts.slots_incomplete},
       {"skipped_slots", counts.slots_skipped},
       {"lost_slots", lost_slots},
-      {"lost", lost_frames + lost_slots},
+      {"unsent_slots", counts.slots_unsent},
+      {"reconnections", counts.reconnections},
+      {"lost", lost_frames + lost_slots + counts.slots_unsent},
       {"latency_us", Quantiles(measured.slot)},
       {"latency_is",
        "from the stamp of a slot, before its first frame is written, to the fused slot's receipt by a "
@@ -178,6 +183,11 @@ void Print(const json& report) {
                               count("acknowledged_frames"), count("refused_frames")));
   print("slots", fmt::format("{} sent, {} received, {} incomplete, {} skipped", count("sent_slots"),
                              count("received_slots"), count("incomplete_slots"), count("skipped_slots")));
+  if (count("reconnections") > 0) {
+    print("reconnected",
+          fmt::format("{}; {} not sent meanwhile", runtime::Counted(count("reconnections"), "time"),
+                      runtime::Counted(count("unsent_slots"), "slot")));
+  }
   latency("stamp to watcher", report["latency_us"]);
   latency("raw TCP echo, burst", report["echo_us"]["burst"]);
   latency("raw TCP echo, message", report["echo_us"]["message"]);
@@ -254,7 +264,9 @@ void AddLoadCommand(Commands& program) {
       "  tributary load --seconds 10                                      an aggregator of its own\n"
       "  tributary load --aggregator hub:7400 --http hub:7480 --rate max --json\n\n"
       "With TLS the certificate names one node, which reports all panels on one connection; without, each\n"
-      "panel is a node with a connection of its own. Exit status 1: a frame or a slot was lost.");
+      "panel is a node with a connection of its own. Where the connection breaks it is opened again, and "
+      "what\n"
+      "was under way is counted as lost. Exit status 1: a frame or a slot was lost.");
 }
 
 }  // namespace tributary::cli

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kConnectMs = 5'000;
 constexpr std::int64_t kDrainNs = 2'000'000'000;
+constexpr std::int64_t kReopenNs = 100'000'000;  // between two attempts
 // Flat out: messages in flight per panel, and by how many one panel may be ahead of another, which bounds the
 // slots that the aggregator has open.
 constexpr std::uint64_t kMaxInFlight = 16;
@@ -135,13 +136,18 @@ absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Connect(const LoadPlan& 
   return client;
 }
 
-LoadClient::~LoadClient() {
+LoadClient::~LoadClient() { Close(); }
+
+void LoadClient::Close() {
+  if (queue_ == nullptr) return;
   for (auto& connection : connections_) connection->context.TryCancel();
-  queue_.Shutdown();
+  queue_->Shutdown();
   void* tag = nullptr;
   bool ok = false;
-  while (queue_.Next(&tag, &ok)) {
+  while (queue_->Next(&tag, &ok)) {
   }
+  connections_.clear();
+  queue_.reset();
 }
 
 LoadClient::Connection& LoadClient::Start(const char* method) {
@@ -156,12 +162,13 @@ LoadClient::Connection& LoadClient::Start(const char* method) {
   connection.stub = std::make_unique<grpc::GenericStub>(
       grpc::CreateCustomChannel(plan_.connection.aggregator, credentials, arguments));
   connection.context.set_initial_metadata_corked(true);  // it goes out with the first message
-  connection.stream = connection.stub->PrepareCall(&connection.context, method, &queue_);
+  connection.stream = connection.stub->PrepareCall(&connection.context, method, queue_.get());
   connection.stream->StartCall(nullptr);
   return connection;
 }
 
 absl::Status LoadClient::Open() {
+  queue_ = std::make_unique<grpc::CompletionQueue>();
   for (std::size_t i = 0; i < streams_; ++i) {
     Connection& panel = Start("/tributary.v1.FusionService/Report");
     panel.stream->Write(Encode(Greeting(i)), &panel.written);
@@ -177,7 +184,7 @@ absl::Status LoadClient::Open() {
   for (std::size_t awaited = 2 * streams_ + 1; awaited > 0;) {
     void* tag = nullptr;
     bool ok = true;
-    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
+    if (queue_->AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
       return FromPeer(absl::UnavailableError("no answer within 5 s"), plan_.connection);
     }
     const auto* event = static_cast<const Event*>(tag);
@@ -221,20 +228,44 @@ absl::Status LoadClient::Run(std::chrono::nanoseconds duration, runtime::Latency
   start_ns_ = clock_.SteadyNs();
   next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(clock_.UnixNs()));
   const std::int64_t end_ns = start_ns_ + duration.count();
-  if (flat_out()) {
-    for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
-    while (clock_.SteadyNs() < end_ns && broken_.ok()) Step(Within(10));
-  } else {
-    RunPaced(end_ns);
-  }
+  do {
+    if (flat_out()) {
+      for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
+      while (clock_.SteadyNs() < end_ns && broken_.ok()) Step(Within(10));
+    } else {
+      RunPaced(end_ns);
+    }
+  } while (!broken_.ok() && Reopen(end_ns));
   sending_ = false;
   const std::int64_t drained_ns = clock_.SteadyNs() + kDrainNs;
-  const auto all_answered = [this] {
-    return counts_.frames_acknowledged >= counts_.frames_sent && (flat_out() || SlotIsOut());
-  };
-  while (!all_answered() && clock_.SteadyNs() < drained_ns && broken_.ok()) Step(Within(10));
+  while (!AllAnswered() && clock_.SteadyNs() < drained_ns && broken_.ok()) Step(Within(10));
   latency_ = nullptr;
   return broken_;
+}
+
+bool LoadClient::Reopen(std::int64_t end_ns) {
+  frames_given_up_ = counts_.frames_sent - counts_.frames_acknowledged;
+  const std::uint64_t seen_slots = counts_.slots_received + counts_.slots_skipped;
+  slots_given_up_ = counts_.slots_sent - std::min(counts_.slots_sent, seen_slots);
+  // Flat out, epochs are counted from the first message of a stream.
+  std::uint64_t most = 0;
+  for (const auto& each : connections_) most = std::max(most, each->messages / panels_per_stream_ + 1);
+  if (flat_out()) next_epoch_ += most * plan_.frames_per_message;
+  while (clock_.SteadyNs() < end_ns) {
+    Close();
+    broken_ = Open();
+    if (broken_.ok()) {
+      ++counts_.reconnections;
+      if (!flat_out()) {
+        const std::uint64_t due = DueSlots();
+        counts_.slots_unsent += due - std::exchange(run_slots_, due);
+      }
+      next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(clock_.UnixNs()));
+      return true;
+    }
+    clock_.SleepFor(kReopenNs, {});
+  }
+  return false;
 }
 
 // As the echo does it: asleep until a slot is due, then out with it, then listening until the watcher has it.
@@ -255,13 +286,18 @@ void LoadClient::RunPaced(std::int64_t end_ns) {
 
 // Whether the watcher has every slot that was sent, or is not meant to have every one.
 bool LoadClient::SlotIsOut() const {
-  return plan_.watch_rate_hz > 0 || counts_.slots_received + counts_.slots_skipped >= counts_.slots_sent;
+  return plan_.watch_rate_hz > 0 ||
+         counts_.slots_received + counts_.slots_skipped + slots_given_up_ >= counts_.slots_sent;
+}
+
+bool LoadClient::AllAnswered() const {
+  return counts_.frames_acknowledged + frames_given_up_ >= counts_.frames_sent && (flat_out() || SlotIsOut());
 }
 
 bool LoadClient::Step(gpr_timespec deadline) {
   void* tag = nullptr;
   bool ok = false;
-  if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) return false;
+  if (queue_->AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) return false;
   const Event& event = *static_cast<Event*>(tag);
   Connection& connection = *connections_[event.stream];
   if (!ok) {
@@ -305,10 +341,14 @@ void LoadClient::OnSlot(Connection& connection) {
   if (latency_ != nullptr) latency_->Add(runtime::ElapsedNs(slot.captured_unix_ns(), now_ns));
 }
 
-void LoadClient::SendDueSlots() {
+// Since the run began.
+std::uint64_t LoadClient::DueSlots() const {
   const double elapsed_s = 1e-9 * static_cast<double>(clock_.SteadyNs() - start_ns_);
-  const auto due = static_cast<std::uint64_t>(elapsed_s * plan_.rate_hz);
-  for (; run_slots_ < due; ++run_slots_) {
+  return static_cast<std::uint64_t>(elapsed_s * plan_.rate_hz);
+}
+
+void LoadClient::SendDueSlots() {
+  for (const std::uint64_t due = DueSlots(); run_slots_ < due; ++run_slots_) {
     const std::size_t frame = next_slot_ % plan_.frames_per_message;
     const std::int64_t stamp_ns = clock_.UnixNs();
     // Slower than the site's slots, epochs are left out; faster, they run ahead.

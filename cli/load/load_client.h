@@ -36,8 +36,8 @@ struct LoadPlan {
   double watch_rate_hz = 0;
 };
 
-// Every frame that was sent is in acknowledged (of which some are refused) or was lost; every slot is in
-// received or skipped, or was lost.
+// Every frame that was sent is in acknowledged (of which some are refused) or was lost; every slot that was
+// sent is in received or skipped, or was lost.
 struct LoadCounts {
   std::uint64_t slots_sent = 0;
   std::uint64_t frames_sent = 0;
@@ -46,6 +46,8 @@ struct LoadCounts {
   std::uint64_t slots_received = 0;
   std::uint64_t slots_incomplete = 0;  // of the received: without some panel
   std::uint64_t slots_skipped = 0;     // as the aggregator says
+  std::uint64_t slots_unsent = 0;      // due while there was no connection
+  std::uint64_t reconnections = 0;
   std::string first_refusal;
 };
 
@@ -61,7 +63,8 @@ class LoadClient {
 
   // Sends for the given time, then waits until all is acknowledged and received, at most two seconds. Appends
   // to `latency`: from the stamp of a slot, taken before its first frame is written, to its receipt by the
-  // watcher. Unavailable: a stream broke.
+  // watcher. Where a stream breaks, opens all of them again until the time is over, and goes on; what was
+  // under way is lost. Unavailable: nobody is there at the end.
   absl::Status Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency);
 
   const LoadCounts& counts() const { return counts_; }
@@ -95,6 +98,10 @@ class LoadClient {
 
   // Opens all streams together. An error is the first one that the peer gives.
   absl::Status Open();
+  void Close();
+  // After a stream broke: counts what it took with it, and opens all anew before that time. Returns whether
+  // the run can go on.
+  bool Reopen(std::int64_t end_ns);
   Connection& Start(const char* method);
   v1::ReportRequest Greeting(std::size_t stream) const;
   // Handles one event or returns false at the deadline.
@@ -103,11 +110,13 @@ class LoadClient {
   void OnSlot(Connection& connection);
 
   void RunPaced(std::int64_t end_ns);
+  std::uint64_t DueSlots() const;
   void SendDueSlots();
   void SendFlatOut(std::size_t stream);
   void Send(std::size_t panel);
   void WriteNext(Connection& connection);
   bool SlotIsOut() const;
+  bool AllAnswered() const;
 
   const LoadPlan plan_;
   const std::optional<config::TlsMaterial> tls_;
@@ -115,11 +124,13 @@ class LoadClient {
   const std::size_t panels_per_stream_;
   const runtime::SystemClock clock_;
   std::vector<LoadMessage> messages_;
-  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::CompletionQueue> queue_;
   std::vector<std::unique_ptr<Connection>> connections_;
   v1::ReportResponse response_;
   v1::WatchResponse watched_;
   LoadCounts counts_;
+  // Nobody waits for these any more: they were under way when a stream broke.
+  std::uint64_t frames_given_up_ = 0, slots_given_up_ = 0;
   runtime::LatencyHistogram* latency_ = nullptr;
   absl::Status broken_;
 
