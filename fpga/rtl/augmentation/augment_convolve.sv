@@ -3,8 +3,8 @@
 // in: 28×28 bytes, 98 words per image. load: 3·CHANNELS + 1 words, any number of times while no image is inside: for each
 // channel the kernel's three rows, coefficients in lanes 0…2 of 16 bits (the low 12 count), then the shift (0…15).
 // out, per view (cfg_repeat_i + 1 per image): cfg_convolve_i low: the augmented image, 98 words. High: the CHANNELS
-// results of each pixel side by side, pixel after pixel, 28×28 pixels with cfg_pad_i, else 26×26; the last word of a view
-// is filled with zeros. CHANNELS divides 8. All cfg_ change only while no image is inside.
+// results of each pixel side by side, pixel after pixel and view after view: 28×28 pixels with cfg_pad_i, else 26×26. Both
+// fill whole words, but for 26×26 pixels of one channel. CHANNELS divides 8. All cfg_ change only while no image is inside.
 module augment_convolve #(
   parameter int CHANNELS = 4,
   parameter ROTATION_ROM = "rotation.hex",
@@ -52,7 +52,7 @@ module augment_convolve #(
         kernel_q[36*i+:36] <= {load_data_i[43:32], load_data_i[27:16], load_data_i[11:0]};
       end
     end
-    if (load_valid_i && load_q == LW'(LOADS - 1)) shift_q <= load_data_i[3:0];
+    if (load_valid_i) shift_q <= load_data_i[3:0];  // the last word stays
   end
 
   // Words to pixels to the augmented image.
@@ -78,15 +78,7 @@ module augment_convolve #(
     .out_data_o(channels), .out_valid_o(channels_valid), .out_ready_i(channels_ready)
   );
 
-  // Pixels to words. Only 26×26 pixels of less than eight bytes can leave a word unfinished.
-  logic [9:0] result_q;
-  logic       result_last;
-  assign result_last = result_q == (cfg_pad_i ? 10'd783 : 10'd675);
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) result_q <= '0;
-    else if (channels_valid && channels_ready) result_q <= result_last ? '0 : result_q + 1'b1;
-  end
-
+  // Pixels to words.
   logic [63:0] image_word, channels_word;
   logic        image_valid, channels_word_valid, word_ready;
   stream_pack #(.WIDTH(8), .COUNT(8)) u_pack_image (
@@ -95,7 +87,7 @@ module augment_convolve #(
     .out_data_o(image_word), .out_valid_o(image_valid), .out_ready_i(word_ready && !cfg_convolve_i)
   );
   stream_pack #(.WIDTH(8 * CHANNELS), .COUNT(8 / CHANNELS)) u_pack_channels (
-    .clk_i, .rst_ni, .in_data_i(channels), .in_last_i(result_last),
+    .clk_i, .rst_ni, .in_data_i(channels), .in_last_i(1'b0),
     .in_valid_i(channels_valid), .in_ready_o(channels_ready),
     .out_data_o(channels_word), .out_valid_o(channels_word_valid), .out_ready_i(word_ready && cfg_convolve_i)
   );

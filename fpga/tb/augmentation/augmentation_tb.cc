@@ -45,6 +45,16 @@ class AugmentationBench : public ::testing::Test {
     sequence_ = AugmentationSequence(configuration.seed, configuration.enable);
   }
 
+  // While an image is between the stages and the next one comes in; no seed is loaded.
+  void ResetWhileImagesAreInside() {
+    constexpr std::size_t kWords = kImagePixels / 8 * 3 / 2;
+    for (std::size_t i = 0; i < kWords; ++i) bench_.source().Push(i);
+    ASSERT_TRUE(bench_.StaysSilent(8 * kWords + 16));
+    ASSERT_TRUE(bench_.source().empty());
+    bench_.Reset();
+    sequence_ = AugmentationSequence(0, configuration_.enable);
+  }
+
   void Load(const std::array<Kernel, kChannels>& kernels, int shift) {
     kernels_ = kernels;
     shift_ = shift;
@@ -101,6 +111,7 @@ class AugmentationBench : public ::testing::Test {
   void LoadWord(std::uint64_t word) {
     bench_->load_data_i = word | 0xf000'f000'f000'0000U;  // bits that do not count
     bench_->load_valid_i = 1;
+    EXPECT_TRUE(bench_->load_ready_o);
     bench_.StaysSilent(1);
     bench_->load_valid_i = 0;
     bench_->load_data_i = ~word;
@@ -184,9 +195,17 @@ TEST_F(AugmentationBench, MatchesTheModelThroughTheConvolution) {
   RequireEveryChoice(coverage_, 20);
 }
 
+TEST_F(AugmentationBench, BeginsTheSequenceOfSeedZeroAfterAReset) {
+  Configure({.enable = {}, .views = 2, .seed = 0x2468'ace0});
+  Check(Images(3), {});
+  ResetWhileImagesAreInside();
+  Check(Images(20), {});
+}
+
 TEST_F(AugmentationBench, PassesImagesUnchangedWhenAllIsOff) {
   Configure({.enable = {.blur = false, .rotation = false, .crop = false}, .views = 2});
   Check(Images(6), {});
+  Check(Images(10), {100, 5});  // slow enough that every stage has to wait
 }
 
 TEST_F(AugmentationBench, RunsThroughTheWholePeriodOfTheBlur) {

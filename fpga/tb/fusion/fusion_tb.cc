@@ -162,6 +162,45 @@ TEST_F(FusionTest, MatchesTheGoldenModelUnderRandomBackPressure) {
   out_waited = out_waited_;
 }
 
+// The first offset in a segment of the softplus whose polynomial would carry into its result if it were one
+// unit larger; 0 if none does.
+std::uint64_t OffsetBelowACarry(const FunctionSegment& segment) {
+  constexpr std::int64_t kOnes = 0x1fff;  // the bits that are cut off
+  for (std::int64_t offset = 1; offset < 1 << 17; offset += 2) {
+    const std::int64_t slope = ((segment.c1 << 17) + segment.c2 * offset) >> 17;
+    if (((slope * offset) & kOnes) == kOnes) return static_cast<std::uint64_t>(offset);
+  }
+  return 0;
+}
+
+TEST_F(FusionTest, MatchesTheGoldenModelAtTheEdgesOfTheSoftplusTable) {
+  constexpr std::size_t kSegments = 512;
+  Configure(1, true);
+  for (std::size_t i = 0; i < kSegments; ++i) {
+    for (const std::uint64_t offset : {std::uint64_t{0}, OffsetBelowACarry(FusionFunctionTable()[i])}) {
+      const float z = std::ldexp(static_cast<float>(i << 17 | offset), -21);
+      Offer({{1, 2, -z, 0.5f, -z}});
+      Offer({{1, 2, z, 0.5f, z}});
+    }
+    Drain();
+  }
+  EXPECT_EQ(compared_, 4 * kSegments);
+}
+
+// A reset in the middle of a fusion, with a half of the next one's tuples inside.
+TEST_F(FusionTest, BeginsAnewAfterAReset) {
+  for (int cycles : {20, 60, 100, 140}) {
+    for (std::uint64_t word = 0; word < 12 + 7; ++word) in_.Push(word);
+    for (int i = 0; i < cycles; ++i) Cycle();
+    ASSERT_TRUE(in_.empty());
+    clock_->in_valid_i = 0;
+    clock_.Reset();
+    for (int i = 0; i < 5; ++i) Offer({Ordinary(), Ordinary(), Ordinary(), Ordinary()});
+    Drain();
+  }
+  EXPECT_EQ(compared_, 4u * 5);
+}
+
 TEST_F(FusionTest, FusesFourPanelsEvery145CyclesAndAnswersWithin158) {
   Configure(4, true);
   Offer({Ordinary(), Ordinary(), Ordinary(), Ordinary()});

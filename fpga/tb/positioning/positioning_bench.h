@@ -53,6 +53,18 @@ class PositioningBench {
     for (int row = 0; row < rows + 4; ++row) Cycle();
   }
 
+  // A reset some cycles after everything offered was taken: what is inside is not answered, and no network is
+  // loaded any more.
+  void ResetAfter(unsigned cycles) {
+    while (!in_.empty() && clock_.Running()) Cycle();
+    for (unsigned cycle = 0; cycle < cycles; ++cycle) Cycle();
+    clock_->load_valid_i = 0;
+    clock_->in_valid_i = 0;
+    clock_.Reset();
+    out_.Take();
+    expected_.clear();
+  }
+
   // Waits until every offered result has been compared.
   void Drain() {
     while (!expected_.empty() && clock_.Running()) Cycle();

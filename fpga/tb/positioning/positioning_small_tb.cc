@@ -38,5 +38,27 @@ TEST(PositioningSmallTest, MatchesTheGoldenStagesUnderRandomBackPressure) {
   out_waited = bench.output_waited;
 }
 
+TEST(PositioningSmallTest, BeginsAnewAfterAReset) {
+  constexpr std::uint64_t kRounds = 60;
+  std::mt19937 random(5);
+  PositioningBench<Vpositioning_small> bench(6, kSmallParallelism);
+  const auto offer = [&](unsigned inferences) {
+    for (unsigned i = 0; i < inferences; ++i) bench.Offer(RandomWords(random, kSmallWidths[0], -128, 127));
+  };
+  for (std::uint64_t round = 1; round <= kRounds && !bench.FailedOften(); ++round) {
+    const FixedPositioning fixed = SmallNetwork(random, false);
+    bench.Load(fixed);
+    const std::uint64_t before = bench.compared;
+    offer(1 + round % 3);
+    bench.ResetAfter(random() % 40);
+    const std::uint64_t answered = bench.compared - before;
+    EXPECT_LE(answered, 1 + round % 3);
+    bench.Load(fixed);
+    offer(3);
+    bench.Drain();
+    EXPECT_EQ(bench.compared, before + answered + 3);
+  }
+}
+
 }  // namespace
 }  // namespace tributary::fpga
