@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view kReload = "of the aggregator's configuration, then reload it";
 
-absl::Status Denied(std::string message) { return absl::PermissionDeniedError(std::move(message)); }
+absl::Status Denied(std::string_view message) {
+  return absl::PermissionDeniedError(absl::string_view(message.data(), message.size()));
+}
 
 // What gives a name one of the roles.
 std::string Remedy(RoleSet roles) {

@@ -39,11 +39,10 @@ class FleetService final : public v1::FleetService::Service {
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override {
     absl::StatusOr<v1::ListNodesResponse> nodes = publish::ListNodes(state_, request->site());
-    if (nodes.ok()) {
-      *response = *std::move(nodes);
-      KeepOwn(*context->auth_context(), *response);
-    }
-    return wire::ToGrpcStatus(nodes.status());
+    if (!nodes.ok()) return wire::ToGrpcStatus(nodes.status());
+    *response = *std::move(nodes);
+    KeepOwn(*context->auth_context(), *response);
+    return grpc::Status::OK;
   }
 
  private:

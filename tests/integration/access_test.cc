@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/link/channel.h"
 #include "tests/support/raw_call.h"

@@ -1,6 +1,7 @@
 // An aggregator with TLS whose certificates have one role each, for tests of who may do what.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 #include "tests/support/certificates.h"

@@ -1,7 +1,6 @@
 // One gRPC call by its path, whatever its service: for tests that ask the same of every call.
 #pragma once
 
-#include <google/protobuf/message.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
