@@ -1,5 +1,6 @@
 // Any bytes as a request of a Report stream or a response of a Watch stream are taken or refused, without a
 // crash. A taken message has the lengths that it states and survives conversion back and forth.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +21,9 @@ void ReadRequest(const v1::ReportRequest& request) {
   }
   estimate::TupleFrame frame;
   v1::Frame wire;
-  for (const v1::Frame& sent : request.frames()) {
+  constexpr int kMaxFrames = 1024;  // a session refuses a message with more before it reads one
+  for (int i = 0; i < std::min(request.frames_size(), kMaxFrames); ++i) {
+    const v1::Frame& sent = request.frames(i);
     for (const FrameLimits limits :
          {FrameLimits{1, 1, 16}, FrameLimits{2, 64, 64}, FrameLimits{3, 256, 4096}}) {
       if (FrameFromWire(sent, limits, frame).has_value()) continue;

@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+"""Writes the inputs that fuzzing starts from: for each target, bombs of size, depth and count, at most 1 MiB each.
+
+usage: seeds.py FOLDER      writes FOLDER/whole/TARGET/NAME, and its beginning as FOLDER/small/TARGET/NAME
+"""
+
+import itertools
+import pathlib
+import struct
+import sys
+import zlib
+
+MAX_BYTES = 1 << 20
+SMALL_BYTES = 1 << 8
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def fill(unit, head=b"", tail=b"", limit=MAX_BYTES):
+    """As many of `unit` between head and tail as fit."""
+    return head + unit * ((limit - len(head) - len(tail)) // len(unit)) + tail
+
+
+def gather(parts, head=b"", tail=b"", separator=b"", limit=MAX_BYTES):
+    """As many of the parts as fit."""
+    taken, size = [], len(head) + len(tail)
+    for part in parts:
+        size += len(part) + len(separator)
+        if size > limit:
+            break
+        taken.append(part)
+    return head + separator.join(taken) + tail
+
+
+def numbered(line):
+    return (line % i for i in itertools.count())
+
+
+def bytes_of_any_kind(size=MAX_BYTES):
+    return {"size_zeros": bytes(size), "size_ones": b"\xff" * size, "size_counting": bytes(range(256)) * (size // 256)}
+
+
+def toml():
+    return {
+        "size_text": fill(b"x", b'name = "', b'"\n'),
+        "size_escapes": fill(b"\\u00e4", b'name = "', b'"\n'),
+        "size_number": fill(b"1", b"learning_rate = 0."),
+        "size_comment": fill(b"#"),
+        "size_line_ends": fill(b"\r\n"),
+        "depth_arrays": fill(b"[", b"d = "),
+        "depth_tables": fill(b"{a=", b"d = "),
+        "depth_key": fill(b"a.", b"", b"a = 1\n"),
+        "count_keys": gather(numbered(b"k%d = 1\n")),
+        "count_tables": gather(numbered(b"[t%d]\n")),
+        "count_list": fill(b"[[g]]\n"),
+        "count_wrong_elements": fill(b'"",', b"d = [", b"]\n"),
+        "count_wrong_numbers": fill(b"0,", b"d = [", b"]\n"),
+        "count_wrong_channels": fill(b'"",', b"[encoder]\nchannels = [", b"]\n"),
+        "count_zero_channels": fill(b"0,", b"[encoder]\nchannels = [", b"]\n"),
+    }
+
+
+# safetensors
+
+def safetensors(header, data=b""):
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def header(unit, head=b"", tail=b""):
+    return safetensors(fill(unit, head, tail, MAX_BYTES - 8))
+
+
+def model_files():
+    values = MAX_BYTES - 200
+    return {
+        "size_length": struct.pack("<Q", 1 << 63) + b"{}",
+        "size_name": header(b"x", b'{"', b'":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}'),
+        "size_escapes": header(b"\\u0000", b'{"', b'":0}'),
+        "size_shape": header(b"1,", b'{"a":{"dtype":"F32","shape":[', b'0],"data_offsets":[0,0]}}'),
+        "size_values": safetensors(b'{"a":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}' % (values // 4, values), bytes(values)),
+        "depth_arrays": header(b"["),
+        "depth_objects": header(b'{"a":'),
+        "count_tensors": safetensors(gather(numbered(b'"%d":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}'),
+                                            b"{", b"}", b",", MAX_BYTES - 8)),
+        "count_tensors_of_one": many_tensors(),
+        "count_metadata": safetensors(gather(numbered(b'"%d":""'), b'{"__metadata__":{', b"}}", b",", MAX_BYTES - 8)),
+    }
+
+
+def many_tensors():
+    count = 14_000
+    names = (b'"%d":{"dtype":"F32","shape":[],"data_offsets":[%d,%d]}' % (i, 4 * i, 4 * i + 4) for i in range(count))
+    return safetensors(b"{" + b",".join(names) + b"}", bytes(4 * count))
+
+
+def npy_file(text, data=b""):
+    return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(text)) + text + data
+
+
+def npy():
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': ("
+    return {
+        "size_length": b"\x93NUMPY\x02\x00\xff\xff\xff\xff{",
+        "size_header": npy_file(fill(b" ", b"{", b"}", MAX_BYTES - 12)),
+        "size_key": npy_file(fill(b"x", b"{'", b"': 1}", MAX_BYTES - 12)),
+        "size_values": npy_file(head + b"130000,)}", b"\xff" * 1_040_000),
+        "count_dimensions": npy_file(fill(b"1,", head, b")}", MAX_BYTES - 12)),
+        "count_of_nothing": npy_file(head + b"0, 9223372036854775807, 9223372036854775807)}"),
+    }
+
+
+def idx():
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return {
+        "size_declared": struct.pack(">IIII", 0x803, 0xffffffff, 256, 256),
+        "size_unpacked": b"".join(packer.compress(bytes(1 << 20)) for _ in range(64)) + packer.flush(),
+        "size_images": struct.pack(">IIII", 0x803, 65_535, 4, 4) + bytes(65_535 * 16),
+        "count_labels": struct.pack(">II", 0x801, MAX_BYTES - 8) + bytes(MAX_BYTES - 8),
+    }
+
+
+def datagrams(each):
+    """`each` gives epoch, subject, subjects, first feature, number of features and their bytes, by number."""
+    def datagram(i):
+        epoch, subject, subjects, first, count, payload = each(i)
+        content = struct.pack("<4sBBHqqIHHHHf", b"TRBC", 1, 0, 0, epoch, 0, subject, subjects, 8, first, count, 1.0) + payload
+        return struct.pack("<H", len(content)) + content
+    return gather(map(datagram, itertools.count()))
+
+
+def udp():
+    return {
+        "size_payload": datagrams(lambda i: (5000, i, 4, 0, 8, bytes(65_000))),
+        "count_fragments": datagrams(lambda i: (5000, i // 8 % 4, 4, i % 8, 1, bytes(4))),
+        "count_subjects": datagrams(lambda i: (5000, i, 4, 0, 1, bytes(4))),
+        "count_open_slots": datagrams(lambda i: (5000 + i % 5, 1, 4, 0, 8, bytes(32))),
+        "count_slots": datagrams(lambda i: (5000 + i, 1, 1, 0, 8, bytes(32))),
+        "count_late": datagrams(lambda i: (2**63 - 1 - i, 1, 1, 0, 1, b"")),
+    }
+
+
+def xclbin(sections):
+    """Sections that lie over each other: each is a table of compute units as long as the file."""
+    begin = 456 + 40 * sections
+    units = (MAX_BYTES - begin - 8) // 80
+    end = begin + 8 + 80 * units
+    head = bytearray(456)
+    head[:8] = b"xclbin2\0"
+    head[304:312] = struct.pack("<Q", end)
+    head[448:452] = struct.pack("<I", sections)
+    section = struct.pack("<I16s4xQQ", 8, b"", begin, end - begin)
+    unit = struct.pack("<II8x64s", 1, 0, b"unit:unit_1")
+    return bytes(head) + section * sections + struct.pack("<I4x", units) + unit * units
+
+
+def http_requests():
+    page = b"GET /metrics HTTP/1.1\r\n"
+    return {
+        "page": b"GET /api/v1/runs/letters?rounds=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "events": b"GET /api/v1/events HTTP/1.1\r\nHost: a\r\n\r\n",
+        "head": b"HEAD /metrics HTTP/1.0\r\n\r\n",
+        "size_target": fill(b"a", b"GET /", b" HTTP/1.1\r\n\r\n"),
+        "size_header": fill(b"a", page + b"X: ", b"\r\n\r\n"),
+        "size_body": fill(b"a", page + b"Content-Length: 1000000\r\n\r\n"),
+        "size_chunks": fill(b"1\r\na\r\n", page + b"Transfer-Encoding: chunked\r\n\r\n"),
+        "count_headers": gather(numbered(b"x%d: a\r\n"), page, b"\r\n"),
+        "count_requests": fill(page + b"\r\n"),
+    }
+
+
+def http_targets():
+    return {
+        "size_path": fill(b"a", b"/"),
+        "size_escapes": fill(b"%41", b"/api?a="),
+        "count_parameters": gather(numbered(b"k%d=1&"), b"/api?"),
+        "count_empty": fill(b"&", b"/api?"),
+    }
+
+
+# Messages of protobuf
+
+def varint(value):
+    encoded = b""
+    while value > 0x7f:
+        encoded += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return encoded + bytes([value])
+
+
+def field(number, content=b""):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def many(*path, head=b"", limit=MAX_BYTES):
+    """A message with `head` and as many empty fields as fit, at the end of a path of field numbers."""
+    message = fill(field(path[-1]), head, limit=limit - 8 * len(path))
+    for number in reversed(path[:-1]):
+        message = field(number, message)
+    return message
+
+
+LONG = b"x" * (MAX_BYTES - 32)
+GROUPS = fill(varint(1000 << 3 | 3))  # of a field that no message has, inside each other
+
+
+def answers():
+    return {
+        "size_name": field(1, field(1, LONG)),
+        "times": field(1, field(1, b"s") + b"\x21" + b"\1" + bytes(6) + b"\x80") + b"\x11" + b"\xff" * 7 + b"\x7f",
+        "depth_groups": GROUPS,
+        "count_nodes": fill(field(1, field(1, b"s"))),
+        "count_learns": many(1, 12),
+        "count_learns_of_a_long_name": many(1, 12, head=field(2, b"n" * (MAX_BYTES // 2))),
+        **{f"count_{number}": many(number) for number in range(1, 5)},
+    }
+
+
+def frames():
+    return {
+        "size_values": field(2, field(6, bytes(MAX_BYTES - 32))),
+        "depth_groups": GROUPS,
+        "count_frames": many(2),
+        "count_sources": many(1, 4),
+        "count_leaves": many(1, 4, 3),
+        "count_watched_leaves": many(3),
+    }
+
+
+def tasks():
+    return {
+        "size_name": field(1, LONG),
+        "depth_groups": GROUPS,
+        "count_nodes": many(5, 4),
+        "count_masking_nodes": many(3, 8, 2),
+        "count_masking_shares": many(3, 8, 3),
+        "count_survivors": many(6, 3),
+    }
+
+
+def updates():
+    node = field(1, b"n") + field(2, b"b" * 16)
+    return {
+        "size_message": field(3, b"n") + field(4, b"b" * 16) + field(6, b"\x1b" * (MAX_BYTES - 64)),
+        "size_chunk": field(2, field(3, bytes(MAX_BYTES - 32))),
+        "depth_groups": GROUPS,
+        "count_workloads": many(6, head=node),
+        "count_encodings": node + field(7, b"\1" * (MAX_BYTES - 64)),
+        "count_contributors": many(1, 11),
+    }
+
+
+def onnx_files():
+    graphs = b""
+    while len(graphs) < MAX_BYTES // 16:
+        graphs = field(1, field(5, field(6, graphs)))  # in an attribute of a node of the one before
+    return {
+        "size_doc": field(6, LONG) + field(7),
+        "size_shape": field(7, field(5, field(1, b"\1" * (MAX_BYTES - 32)))),
+        "depth_graphs": field(7, graphs),
+        "depth_groups": GROUPS,
+        "count_metadata": gather((field(14, field(1, key)) for key in numbered(b"%d")), field(7)),
+        "count_metadata_of_one_key": fill(field(14), field(7)),
+        "count_nodes": many(7, 1),
+        "count_tensors": many(7, 5),
+        "count_inputs": many(7, 11),
+    }
+
+
+def json_lines():
+    return {
+        "size_number": fill(b"1", b"\0"),
+        "depth_arrays": fill(b"[", b"\0"),
+        "depth_objects": fill(b'{"a":', b"\0"),
+        "count_lines": fill(b"{}\n", b"\0"),
+        "count_estimates": fill(b'{"mean":[1],"covariance":[[1]]}\n', b"\0"),
+    }
+
+
+def recordings():
+    return {"size_number": fill(b"1"), "count_lines": fill(b"\n"), "count_fields": fill(b",")}
+
+
+SEEDS = {
+    "answers_fuzz": answers,
+    "client_settings_fuzz": lambda: {"size_text": field(1, LONG), "depth_groups": GROUPS},
+    "config_fuzz": toml,
+    "conflate_fuzz": json_lines,
+    "convert_fuzz": frames,
+    "encoder_file_fuzz": model_files,
+    "engine_fuzz": bytes_of_any_kind,
+    "federation_task_fuzz": tasks,
+    "federation_wire_fuzz": updates,
+    "flat_model_fuzz": model_files,
+    "http_message_fuzz": http_targets,
+    "http_server_fuzz": http_requests,
+    "idx_file_fuzz": idx,
+    "masking_node_fuzz": bytes_of_any_kind,
+    "masking_wire_fuzz": bytes_of_any_kind,
+    "network_file_fuzz": lambda: model_files() | {"positioning": (ROOT / "models/positioning.safetensors").read_bytes()},
+    "npy_fuzz": npy,
+    "onnx_file_fuzz": onnx_files,
+    "peer_fuzz": bytes_of_any_kind,
+    "recording_fuzz": recordings,
+    "report_session_fuzz": lambda: bytes_of_any_kind(MAX_BYTES // 8),  # messages, each of a byte or more
+    "run_config_fuzz": toml,
+    "safetensors_fuzz": model_files,
+    "udp_datagram_fuzz": udp,
+    "update_encoding_fuzz": bytes_of_any_kind,
+    "watch_statistics_fuzz": lambda: bytes_of_any_kind(MAX_BYTES // 8),
+    "xrt_xclbin_fuzz": lambda: {"count_units": xclbin(1), "count_sections": xclbin(256)},
+}
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    for target, seeds in SEEDS.items():
+        for name, content in seeds().items():
+            if len(content) > MAX_BYTES:
+                sys.exit(f"{target}/{name} has {len(content)} bytes")
+            for size, part in (("whole", content), ("small", content[:SMALL_BYTES])):
+                (folder / size / target).mkdir(parents=True, exist_ok=True)
+                (folder / size / target / name).write_bytes(part)
+
+
+if __name__ == "__main__":
+    main()
