@@ -94,7 +94,7 @@ const Roster::Node* Roster::Find(std::string_view name) const {
 }
 
 void Roster::Join(const v1::ParticipateRequest& declaration) {
-  Know(declaration.node());
+  joined_ += !Know(declaration.node()).joined();
   Update(declaration.node(), [&](Node& node) {
     // As another process, or with other means, it may be able to.
     const bool same = google::protobuf::util::MessageDifferencer::Equals(node.declaration, declaration);
@@ -147,6 +147,12 @@ void Roster::CountDeclined(const v1::DeclineTaskRequest& decline, std::uint32_t 
   });
 }
 
+void Roster::Restore(const v1::Participant& status) {
+  v1::Participant& known = Know(status.node()).status;
+  known = status;
+  known.set_connected(false);
+}
+
 void Roster::RestoreAsked(const v1::AskedNode& asked) {
   Node& node = Know(asked.node());
   node.declaration.set_partial_sums(asked.partial_sums());
@@ -154,7 +160,10 @@ void Roster::RestoreAsked(const v1::AskedNode& asked) {
 }
 
 void Roster::RestoreAccepted(const std::string& name, std::uint32_t round) {
-  Know(name).status.set_last_round(round);
+  v1::Participant& known = Know(name).status;
+  if (known.last_round() >= round) return;
+  known.set_last_round(round);
+  known.set_accepted_updates(known.accepted_updates() + 1);
 }
 
 std::vector<v1::AskedNode> Roster::Ready(UpdateWeighting weighting) const {

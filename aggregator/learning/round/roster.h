@@ -67,6 +67,8 @@ class Roster {
     v1::ParticipateRequest declaration;
     bool left_out = false;  // it broke the protocol: status.cannot_train says how, until a restart
 
+    // Since the aggregator was started; others are known from the store.
+    bool joined() const { return !declaration.node().empty(); }
     bool unable() const { return status.connected() && !status.cannot_train().empty(); }
     bool ready() const { return status.connected() && status.sample_count() > 0 && !unable(); }
   };
@@ -88,8 +90,9 @@ class Roster {
   void CountDropped(std::string_view name);
   void CountDeclined(const v1::DeclineTaskRequest& decline, std::uint32_t round);
 
-  // After a restart: who was asked, and whose updates were accepted. Their submissions are recognised before
-  // they join again.
+  // After a restart: what was known of a node, who was asked, and whose updates were accepted. Their
+  // submissions are recognised before they join again.
+  void Restore(const v1::Participant& status);
   void RestoreAsked(const v1::AskedNode& asked);
   void RestoreAccepted(const std::string& name, std::uint32_t round);
 
@@ -100,7 +103,8 @@ class Roster {
   // Notes every node that an operation above has changed; others may add to it.
   ChangeLog& changes() { return changes_; }
 
-  std::size_t joined() const { return nodes_.size(); }
+  std::size_t known() const { return nodes_.size(); }
+  std::size_t joined() const { return joined_; }
   std::size_t connected() const { return connected_; }
   std::size_t ready() const { return ready_; }    // connected, with samples, can train
   std::size_t unable() const { return unable_; }  // connected, cannot train
@@ -113,6 +117,7 @@ class Roster {
   Node& Know(const std::string& name);
 
   Nodes nodes_;
+  std::size_t joined_ = 0;
   std::size_t connected_ = 0;
   std::size_t ready_ = 0;
   std::size_t unable_ = 0;

@@ -139,14 +139,15 @@ TEST_F(RosterTest, DoesNotGetToKnowANodeByWhatIsSaidOfIt) {
   roster_.CountDropped("ash");
   roster_.LeaveOut("ash", "why");
   Decline("ash", true);
-  EXPECT_EQ(roster_.joined(), 0u);
+  EXPECT_EQ(roster_.known(), 0u);
   EXPECT_EQ(roster_.Find("ash"), nullptr);
 }
 
 TEST_F(RosterTest, ComesBackFromARestartWithNobodyConnected) {
   roster_.RestoreAsked(Asked("birch", 60, 60, true));
   roster_.RestoreAccepted("cedar", 4);
-  EXPECT_EQ(roster_.joined(), 2u);
+  EXPECT_EQ(roster_.known(), 2u);
+  EXPECT_EQ(roster_.joined(), 0u) << "the places are free";
   EXPECT_EQ(roster_.connected(), 0u);
   EXPECT_TRUE(Status("birch").node() == "birch" && Status("cedar").node() == "cedar");
   EXPECT_TRUE(roster_.Find("birch")->declaration.partial_sums());

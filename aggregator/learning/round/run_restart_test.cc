@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "aggregator/learning/round/run_fixture.h"
@@ -46,7 +47,48 @@ TEST_F(RunRestartTest, ARoundThatIsClosedAgainDropsNobodyTwice) {
   Advance(kDeadline);
   Restart();
   EXPECT_EQ(Last<RoundClosed>().dropped, std::vector<std::string>{"cedar"});
-  EXPECT_EQ(Status("cedar").dropped_rounds(), 0u) << "counts are since the start";
+  EXPECT_EQ(Status("cedar").dropped_rounds(), 1u);
+}
+
+TEST_F(RunRestartTest, KnowsItsNodesBeforeTheyComeBack) {
+  JoinThree();
+  Submit("ash");
+  EXPECT_EQ(Offer("birch", 7).reason, v1::SUBMIT_REFUSAL_FUTURE_ROUND);
+  Restart();
+  EXPECT_EQ(run_->roster.known(), 3u);
+  EXPECT_EQ(Status("ash").accepted_updates(), 1u);
+  EXPECT_FALSE(Status("ash").connected());
+  EXPECT_EQ(Status("birch").refused_updates(), 1u);
+  EXPECT_EQ(Status("cedar").sample_count(), 100u);
+  EXPECT_EQ(run_->TaskOf("cedar").kind, TaskKind::kTrain);
+}
+
+TEST_F(RunRestartTest, CountsAnUpdateThatIsYoungerThanTheSnapshotOnce) {
+  JoinThree();
+  const v1::StoredRun before = run_->Snapshot();
+  Submit("ash");
+  Restore(model_, before);
+  EXPECT_EQ(Status("ash").accepted_updates(), 1u);
+}
+
+TEST_F(RunRestartTest, GivesThePlaceOfANodeThatDoesNotComeBackToAnother) {
+  config_.max_nodes = 3;
+  Create();
+  JoinThree();
+  EXPECT_EQ(Join(Declaration("dogwood")).code(), absl::StatusCode::kResourceExhausted);
+  Restart();
+  Join("dogwood");
+  Join("ash");
+  Join("birch");
+  EXPECT_EQ(Join(Declaration("cedar")).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(RunRestartTest, StoresNoMoreThanAThousandNodes) {
+  config_.max_nodes = 2'000;
+  config_.min_nodes = 2'000;
+  Create();
+  for (int node = 0; node < 1'200; ++node) Join("node" + std::to_string(node));
+  EXPECT_EQ(run_->Snapshot().nodes_size(), 1'000);
 }
 
 TEST_F(RunRestartTest, RefusesASnapshotThatContradictsItself) {

@@ -23,6 +23,7 @@ absl::StatusOr<RunRules> RunRules::Restore(RunConfig config, const ModelFacts& m
   run->paused = stored.paused();
   run->stopped = stored.stopped();
   RETURN_IF_ERROR(run->versions.Restore(stored));
+  for (const v1::Participant& node : stored.nodes()) run->roster.Restore(node);
   for (const auto& [node, round] : stored.accepted_rounds()) run->roster.RestoreAccepted(node, round);
   run->rounds.RestoreLast(stored.round());
   if (stored.has_open()) RETURN_IF_ERROR(run->rounds.RestoreRound(stored.open(), accepted, run->roster));
@@ -31,7 +32,8 @@ absl::StatusOr<RunRules> RunRules::Restore(RunConfig config, const ModelFacts& m
 
 absl::StatusOr<RunOutcome> RunRules::Join(const v1::ParticipateRequest& declaration, std::int64_t now_ns) {
   RETURN_IF_ERROR(CheckDeclaration(declaration, run_->config, run_->model().schema));
-  if (run_->roster.joined() >= run_->config.max_nodes && run_->roster.Find(declaration.node()) == nullptr) {
+  const Roster::Node* known = run_->roster.Find(declaration.node());
+  if ((known == nullptr || !known->joined()) && run_->roster.joined() >= run_->config.max_nodes) {
     return absl::ResourceExhaustedError(
         fmt::format("{} nodes have joined, no more may", run_->config.max_nodes));
   }

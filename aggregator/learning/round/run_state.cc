@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace tributary::learning {
+namespace {
+
+// A restart shows so many nodes before they come back: what is stored with each step of a round stays small.
+constexpr int kStoredNodes = 1'000;
+
+}  // namespace
 
 RunState::RunState(RunConfig settings, const ModelFacts& model, std::uint64_t lots)
     : config(std::move(settings)),
@@ -21,6 +27,10 @@ v1::StoredRun RunState::Snapshot() const {
   stored.set_paused(paused);
   stored.set_stopped(stopped);
   versions.Store(stored);
+  for (const auto& [name, node] : roster.nodes()) {
+    if (stored.nodes_size() == kStoredNodes) break;
+    *stored.add_nodes() = node.status;
+  }
   if (config.asynchronous()) {
     // What is older is refused as stale.
     for (const auto& [name, node] : roster.nodes()) {

@@ -60,7 +60,7 @@ RunRecord RecordOf(const RunParts& run) {
   // A parent that keeps its schedule to itself does not tell how many.
   if (!config.relayed || config.client.schedule_steps() > 0) shown.set_rounds(config.rounds);
   shown.set_committed_rounds(state.committed);
-  shown.set_joined_nodes(static_cast<std::uint32_t>(state.roster.joined()));
+  shown.set_joined_nodes(static_cast<std::uint32_t>(state.roster.known()));
   shown.set_connected_nodes(static_cast<std::uint32_t>(state.roster.connected()));
   shown.set_unable_nodes(static_cast<std::uint32_t>(state.roster.unable()));
   shown.set_accepted_updates(static_cast<std::uint32_t>(run.sum.updates().size()));
