@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "aggregator/learning/run/run_record.h"
 #include "core/status/macros.h"
 #include "core/wire/fields.h"
 
@@ -158,7 +157,8 @@ absl::Status Run::RollBack(std::uint32_t round) {
   v1::Round line;
   line.set_round(round);
   line.set_rolled_back(true);
-  AddAccount(run_, line);
+  line.set_started_unix_ns(run_.surroundings.clock.UnixNs());
+  line.set_ended_unix_ns(line.started_unix_ns());
   line.set_model_sha256(record.sha256);
   const absl::StatusOr<parameters::Sha256> identity = wire::Bytes32FromWire("model", record.sha256);
   if (!run_.Healthy(identity.status())) return run_.health;

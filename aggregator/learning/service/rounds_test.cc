@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "aggregator/learning/service/rounds_fixture.h"
@@ -212,6 +213,7 @@ TEST_F(RoundsTest, RollsBackToAnEarlierModelAndGoesOnFromThere) {
   EXPECT_TRUE(a.Submit(a.NextTrain(), {1, 1, 1}).accepted());
   EXPECT_TRUE(b.Submit(b.NextTrain(), {1, 1, 1}).accepted());
   host_.WaitForRound(1);
+  EXPECT_TRUE(a.Submit(a.NextTrain(), {1, 1, 1}).accepted());
   grpc::ClientContext context;
   v1::RollBackModelRequest request;
   request.set_run("r");
@@ -230,6 +232,26 @@ TEST_F(RoundsTest, RollsBackToAnEarlierModelAndGoesOnFromThere) {
   EXPECT_TRUE(b.Submit(task, {0, 8, 0}).accepted());
   host_.WaitForRound(3);
   EXPECT_THAT(host_.Parameters(3), ElementsAre(4, 5, 2));
+  const v1::GetRunResponse shown = host_.Run();
+  const auto back = std::ranges::find_if(shown.history(), &v1::Round::rolled_back);
+  ASSERT_NE(back, shown.history().end());
+  EXPECT_EQ(back->accepted(), 0u) << "the update of the round that was under way is void";
+}
+
+TEST_F(RoundsTest, ShowsItsNodesBeforeTheyComeBackAfterARestart) {
+  StartRun();
+  {
+    TestNode a(host_, "a"), b(host_, "b");
+    EXPECT_TRUE(a.Submit(a.NextTrain(), {1, 1, 1}).accepted());
+    EXPECT_TRUE(b.Submit(b.NextTrain(), {1, 1, 1}).accepted());
+    host_.WaitForRound(1);
+  }
+  host_.Restart();
+  const v1::GetRunResponse shown = host_.Run();
+  EXPECT_EQ(shown.run().joined_nodes(), 2u);
+  EXPECT_EQ(shown.run().connected_nodes(), 0u);
+  ASSERT_EQ(shown.participants_size(), 2);
+  EXPECT_EQ(shown.participants(0).accepted_updates(), 1u);
 }
 
 TEST_F(RoundsTest, TakesAWaitingNodeIntoARunThatStartsLater) {
