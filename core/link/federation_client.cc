@@ -1,8 +1,12 @@
 #include "core/link/federation_client.h"
 
+#include <grpcpp/alarm.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <random>
 #include <utility>
 
@@ -29,6 +33,22 @@ void Address(const FederationClientOptions& self, const wire::TrainTask& task, v
 }
 
 absl::Status Withdrawn() { return absl::CancelledError("the task was withdrawn"); }
+
+// A message that cannot be read ends the reading, but not the stream: the aggregator keeps it open.
+grpc::Status EndOf(grpc::ClientReader<v1::ParticipateResponse>& stream,
+                   const std::shared_ptr<grpc::ClientContext>& context) {
+  constexpr std::chrono::seconds kLimit{2};
+  const auto unread = std::make_shared<std::atomic<bool>>(false);
+  grpc::Alarm alarm;
+  alarm.Set(std::chrono::system_clock::now() + kLimit, [context, unread](bool expired) {
+    if (!expired) return;
+    *unread = true;
+    context->TryCancel();
+  });
+  const grpc::Status status = stream.Finish();
+  if (!*unread) return status;
+  return {grpc::StatusCode::DATA_LOSS, "a task of the aggregator cannot be read"};
+}
 
 // 0 for a kind of task that this program does not know.
 std::uint32_t RoundOf(const v1::ParticipateResponse& response) {
@@ -260,10 +280,10 @@ absl::Status FederationClient::ReadTasks(const std::stop_token& stop, const Decl
   request.add_workloads("self_supervised");
   request.set_secure_aggregation(options_.secure_aggregation);
   request.set_partial_sums(options_.partial_sums);
-  grpc::ClientContext context;
-  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-  const std::stop_callback again(declaration.replaced, [&context] { context.TryCancel(); });
-  const auto reader = stub_->Participate(&context, request);
+  const auto context = std::make_shared<grpc::ClientContext>();
+  const std::stop_callback cancel(stop, [&context] { context->TryCancel(); });
+  const std::stop_callback again(declaration.replaced, [&context] { context->TryCancel(); });
+  const auto reader = stub_->Participate(context.get(), request);
   v1::ParticipateResponse response;
   bool ended = false;
   while (reader->Read(&response)) {
@@ -274,14 +294,13 @@ absl::Status FederationClient::ReadTasks(const std::stop_token& stop, const Decl
     }
     ended = response.has_ended();
     if (absl::Status status = Take(response, stop); !status.ok()) {
-      context.TryCancel();
+      context->TryCancel();
       reader->Finish();
       answered = false;  // or an answer that always fails would be retried without a pause
       return status;
     }
   }
-  absl::Status status = FromGrpc(reader->Finish());
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(FromGrpc(EndOf(*reader, context)));
   // After the end of a run the next one may start; there is no hurry.
   if (ended) return absl::NotFoundError("the run has ended");
   return absl::UnavailableError("the aggregator ended the stream");

@@ -171,6 +171,16 @@ TEST_F(FederationClientTest, SurvivesAnAnswerThatCannotBeRead) {
   EXPECT_EQ(Submit(assignment).status().code(), absl::StatusCode::kDataLoss);
 }
 
+TEST_F(FederationClientTest, GivesUpAStreamWithATaskThatCannotBeRead) {
+  v1::ParticipateResponse response = TrainResponse(1, update_.size(), server_.model.size());
+  response.set_run("\xff");  // not UTF-8
+  server_.Push(response);
+  Connect();
+  const std::int64_t limit_ns = clock_.SteadyNs() + 20'000'000'000;
+  while (client_->last_error().ok() && clock_.SteadyNs() < limit_ns) std::this_thread::yield();
+  EXPECT_EQ(client_->last_error().code(), absl::StatusCode::kDataLoss);
+}
+
 TEST_F(FederationClientTest, SendsWordsWithThoseWhoseTheyAre) {
   const auto assignment = Assigned(3);
   std::vector<std::int64_t> words(update_.size());
