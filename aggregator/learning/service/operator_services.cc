@@ -122,11 +122,8 @@ class WatchRunCall final : public NewsCall<WatchRunCall, v1::WatchRunResponse>, 
       return true;
     }
     if (!record->ended()) return false;
-    if (!record->to_judge || impatient_) {
-      end = grpc::Status::OK;
-    } else if (!std::exchange(waiting_, true)) {
-      Wait();
-    }
+    waiting_ = record->to_judge.has_value();
+    if (!waiting_ || impatient_) end = grpc::Status::OK;
     return false;
   }
 
@@ -149,7 +146,11 @@ class WatchRunCall final : public NewsCall<WatchRunCall, v1::WatchRunResponse>, 
     return false;
   }
 
-  void Wait() {
+  void OnIdle() override {
+    {
+      const runtime::MutexLock lock(mutex_);
+      if (!waiting_ || std::exchange(alarmed_, true)) return;
+    }
     alarm_.Set(std::chrono::system_clock::now() + patience_, [weak = weak_from_this()](bool expired) {
       const auto call = weak.lock();
       if (call == nullptr || !expired) return;
@@ -166,6 +167,7 @@ class WatchRunCall final : public NewsCall<WatchRunCall, v1::WatchRunResponse>, 
   const std::uint32_t after_round_;
   const std::chrono::seconds patience_;
   bool waiting_ GUARDED_BY(mutex_) = false;    // for a judgement
+  bool alarmed_ GUARDED_BY(mutex_) = false;    // the alarm is set
   bool impatient_ GUARDED_BY(mutex_) = false;  // has waited long enough
   // The history was sent up to this change. `changes_`: the count of changes as of which that is all.
   std::int64_t revision_ GUARDED_BY(mutex_) = 0;

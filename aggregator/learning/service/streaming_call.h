@@ -58,6 +58,7 @@ class NewsCall : public StreamingCall<Call, grpc::ServerWriteReactor<Response>> 
   // Decides under the lock what to do next, and does it outside of it.
   void Go() {
     std::optional<grpc::Status> end;
+    bool idle = false;
     {
       const runtime::MutexLock lock(mutex_);
       if (writing_ || finished_) return;
@@ -67,8 +68,9 @@ class NewsCall : public StreamingCall<Call, grpc::ServerWriteReactor<Response>> 
         writing_ = Next(response_, end);
       }
       finished_ = end.has_value();
-      if (!writing_ && !finished_) return;
+      idle = !writing_ && !finished_;
     }
+    if (idle) return OnIdle();
     if (end) return this->Finish(*end);
     this->StartWrite(&response_);
   }
@@ -78,6 +80,8 @@ class NewsCall : public StreamingCall<Call, grpc::ServerWriteReactor<Response>> 
  private:
   // Whether there is news, then in `response`; without news, perhaps how the stream ends.
   virtual bool Next(Response& response, std::optional<grpc::Status>& end) REQUIRES(mutex_) = 0;
+  // Without the lock: there was no news, and the stream goes on.
+  virtual void OnIdle() {}
 
   bool writing_ GUARDED_BY(mutex_) = false;
   bool finished_ GUARDED_BY(mutex_) = false;
