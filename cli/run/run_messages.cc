@@ -31,7 +31,8 @@ std::string RunStateName(v1::RunState state) {
   return name.size() > kPrefix ? absl::AsciiStrToLower(name.substr(kPrefix)) : "unknown";
 }
 
-std::string ParticipantState(const v1::Participant& participant) {
+std::string ParticipantState(const v1::Run& run, const v1::Participant& participant) {
+  if (HasEnded(run)) return "done";
   if (!participant.connected()) return "away";
   return participant.cannot_train().empty() ? "connected" : "cannot train";
 }
@@ -113,7 +114,7 @@ std::string RunText(const v1::GetRunResponse& response) {
   Table table({Left("NODE"), Left("STATE"), Right("SAMPLES"), Right("LAST ROUND"), Right("ACCEPTED"),
                Right("REFUSED"), Right("DROPPED"), Right("DECLINED"), Left("LAST REFUSAL")});
   for (const v1::Participant& each : response.participants()) {
-    table.Add(each.node(), ParticipantState(each), each.sample_count(), each.last_round(),
+    table.Add(each.node(), ParticipantState(response.run(), each), each.sample_count(), each.last_round(),
               each.accepted_updates(), each.refused_updates(), each.dropped_rounds(), each.declined_tasks(),
               each.last_refusal());
   }

@@ -11,8 +11,8 @@ namespace tributary::cli {
 // "waiting", "running" …
 std::string RunStateName(v1::RunState state);
 
-// "connected", "away", or "cannot train": it is there and is not asked.
-std::string ParticipantState(const v1::Participant& participant);
+// "connected", "away", or "cannot train": it is there and is not asked. "done" in a run that has ended.
+std::string ParticipantState(const v1::Run& run, const v1::Participant& participant);
 
 // A line of the table of rounds, and what stands over it. On the operator's test images, the random encoder's
 // figure stands behind the slash; shares are in percent.

@@ -100,12 +100,20 @@ TEST(RunMessagesTest, SaysWhoDeclinedARoundAndWhy) {
 }
 
 TEST(RunMessagesTest, TellsANodeThatCannotTrainFromOneThatCan) {
+  v1::Run run;
+  run.set_state(v1::RUN_STATE_RUNNING);
   v1::Participant node;
-  EXPECT_EQ(ParticipantState(node), "away");
+  EXPECT_EQ(ParticipantState(run, node), "away");
   node.set_connected(true);
-  EXPECT_EQ(ParticipantState(node), "connected");
+  EXPECT_EQ(ParticipantState(run, node), "connected");
   node.set_cannot_train("images: of side 32");
-  EXPECT_EQ(ParticipantState(node), "cannot train");
+  EXPECT_EQ(ParticipantState(run, node), "cannot train");
+}
+
+TEST(RunMessagesTest, MissesNoNodeOfARunThatHasEnded) {
+  v1::Run run;
+  run.set_state(v1::RUN_STATE_FINISHED);
+  EXPECT_EQ(ParticipantState(run, {}), "done");
 }
 
 TEST(RunMessagesTest, SaysWhatARollbackOfAnEndedRunDoes) {
