@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "aggregator/federation_host.h"
-#include "aggregator/learning/service/federation_metrics.h"
 #include "aggregator/learning/service/run_api.h"
 #include "aggregator/parent_link.h"
 #include "aggregator/publish/api.h"
@@ -42,8 +41,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   server::IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}};
   if (config.federation) {
     ASSIGN_OR_RETURN(daemon->federation_,
-                     FederationHost::Start(*config.federation, std::move(prepared.evaluation), tls, clock,
-                                           daemon->metrics_));
+                     FederationHost::Start(*config.federation, std::move(prepared.evaluation), tls, clock));
     options.services = daemon->federation_->services();
     daemon->state_.learners = [host = daemon->federation_.get()] { return host->Learners(); };
     daemon->state_.store_healthy = [host = daemon->federation_.get()] { return host->store_healthy(); };
@@ -86,7 +84,7 @@ void Daemon::Collect(runtime::Reading& reading) const {
   publish::CollectReadiness(state_, reading);
   server_->Collect(reading);
   access_.Collect(reading);
-  if (federation_ != nullptr) learning::CollectRuns(federation_->board(), reading);
+  if (federation_ != nullptr) federation_->Collect(reading);
 }
 
 absl::Status Daemon::StartHttp() {

@@ -12,19 +12,13 @@ namespace tributary::aggregator {
 
 absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
     const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
-    const std::optional<config::TlsMaterial>& tls, const runtime::Clock& clock, runtime::Metrics& metrics) {
+    const std::optional<config::TlsMaterial>& tls, const runtime::Clock& clock) {
   ASSIGN_OR_RETURN(std::unique_ptr<learning::Coordinator> coordinator,
                    learning::Coordinator::Start(
                        {settings.store, settings.keep_models, settings.evaluation.has_value()}, clock));
-  learning::AddFederationMetrics(coordinator->counters(), metrics);
   auto host = std::unique_ptr<FederationHost>(new FederationHost(std::move(coordinator)));
   if (evaluation) {
     host->evaluator_ = learning::Evaluator::Start(*host->coordinator_, *std::move(evaluation));
-    metrics.AddCollector([evaluator = host->evaluator_](runtime::Reading& to) {
-      to.Counter("tributary_evaluations_skipped_total",
-                 "Rounds that were not evaluated because a newer one had come.", {},
-                 evaluator->skipped_rounds());
-    });
   }
   if (settings.parent) {
     const FederationParentSettings& parent = *settings.parent;
@@ -32,7 +26,6 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
         .parent = {.aggregator = parent.aggregator, .tls = tls, .node = parent.node, .run = parent.run},
         .min_nodes = parent.min_nodes};
     host->relay_ = std::make_unique<learning::Relay>(std::move(options), *host->coordinator_, clock);
-    host->relay_->Register(metrics);
   }
   host->services_ = learning::MakeServices(*host->coordinator_, host->relay_.get());
   return host;
@@ -75,6 +68,17 @@ publish::Learners FederationHost::Learners() const {
   }
   for (auto& [name, learning] : ended) learners.try_emplace(name, std::vector{std::move(learning)});
   return learners;
+}
+
+void FederationHost::Collect(runtime::Reading& reading) const {
+  learning::CollectCounters(coordinator_->counters(), reading);
+  learning::CollectRuns(board(), reading);
+  if (evaluator_ != nullptr) {
+    reading.Counter("tributary_evaluations_skipped_total",
+                    "Rounds that were not evaluated because a newer one had come.", {},
+                    evaluator_->skipped_rounds());
+  }
+  if (relay_ != nullptr) relay_->Collect(reading);
 }
 
 void FederationHost::Drain() {

@@ -26,7 +26,7 @@ class FederationHost {
   // `evaluation`: those of the settings. Errors: those of Coordinator::Start.
   static absl::StatusOr<std::unique_ptr<FederationHost>> Start(
       const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
-      const std::optional<config::TlsMaterial>& tls, const runtime::Clock& clock, runtime::Metrics& metrics);
+      const std::optional<config::TlsMaterial>& tls, const runtime::Clock& clock);
 
   // The evaluator first: it waits for answers of the coordinator too.
   ~FederationHost();
@@ -37,6 +37,8 @@ class FederationHost {
   // Every node that takes part: in each run that has not ended, waiting for one, or in the last that ended.
   publish::Learners Learners() const;
   const learning::Relay* relay() const { return relay_.get(); }  // null: there is no parent
+
+  void Collect(runtime::Reading& reading) const;
 
   // Before the gRPC server shuts down: takes no more part itself, tells the nodes.
   void Drain();

@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (faults.begin() != faults.end()) std::abort();
   const std::string file =
       "name = \"fuzz\"\nrounds = 1\nmin_nodes = 2\n\n" + learning::ClientSectionOf(settings);
-  const auto config = learning::ParseStoredRunConfig(file, "fuzz");
+  const auto config = learning::ParseRunConfig(file, "fuzz", learning::ClientLimits::kStored);
   if (!config.ok()) return 0;  // a run trains with more than a task must have
   v1::ClientSettings read = config->client;
   for (v1::ClientSettings* each : {&settings, &read}) {

@@ -160,12 +160,6 @@ Faults FaultsOf(const RunConfig& config) {
 
 }  // namespace
 
-absl::Status Validate(const StrategyOptions& options) {
-  Faults faults;
-  StrategyNumbers(options, Judge("strategy.", faults));
-  return faults.Result();
-}
-
 absl::Status Validate(const RunConfig& config) { return FaultsOf(config).Result(); }
 
 std::string_view RunConfig::WhyNoPartialSums() const {
@@ -226,7 +220,9 @@ PrivacySettings ReadPrivacy(const config::ConfigSection& section) {
   return privacy;
 }
 
-RunConfig ReadRun(const config::ConfigFile& file, ClientLimits limits) {
+}  // namespace
+
+RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits) {
   const config::ConfigSection root = file.Root();
   RunConfig config;
   root.Read("name", config.name,
@@ -259,23 +255,11 @@ RunConfig ReadRun(const config::ConfigFile& file, ClientLimits limits) {
   return config;
 }
 
-absl::StatusOr<RunConfig> Parse(std::string_view text, std::string_view path, ClientLimits limits) {
+absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path, ClientLimits limits) {
   ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Parse(text, path));
-  RunConfig config = ReadRun(file, limits);
+  RunConfig config = ReadRunConfig(file, limits);
   RETURN_IF_ERROR(file.Finish());
   return config;
-}
-
-}  // namespace
-
-RunConfig ReadRunConfig(const config::ConfigFile& file) { return ReadRun(file, ClientLimits::kTraining); }
-
-absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path) {
-  return Parse(text, path, ClientLimits::kTraining);
-}
-
-absl::StatusOr<RunConfig> ParseStoredRunConfig(std::string_view text, std::string_view path) {
-  return Parse(text, path, ClientLimits::kStored);
 }
 
 }  // namespace tributary::learning

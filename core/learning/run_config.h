@@ -50,9 +50,6 @@ struct StrategyOptions {
   std::size_t selected = 0;   // Multi-Krum: how many are averaged; 0: all but the hostile ones
 };
 
-// InvalidArgument, naming every fault.
-absl::Status Validate(const StrategyOptions& options);
-
 enum class UpdateWeighting {
   kSamples,  // by the samples a node trains on
   kUniform,  // each node the same
@@ -116,13 +113,13 @@ struct RunConfig {
 absl::Status Validate(const RunConfig& config);
 
 // Records its faults in `file`, whose Finish() tells them.
-RunConfig ReadRunConfig(const config::ConfigFile& file);
+RunConfig ReadRunConfig(const config::ConfigFile& file, ClientLimits limits = ClientLimits::kTraining);
 
 // From TOML. `path` is used in messages. Errors: InvalidArgument with one line per fault. What this takes,
-// every node takes as its task (core/nn/encoder/training_limits.h).
-absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path);
-// Without the limits of training, for what was taken before: a stored run must not keep the aggregator from
-// starting, and a parent's settings come within what a task can say.
-absl::StatusOr<RunConfig> ParseStoredRunConfig(std::string_view text, std::string_view path);
+// every node takes as its task (core/nn/encoder/training_limits.h). kStored is for what was taken before: a
+// stored run must not keep the aggregator from starting, and a parent's settings come within what a task can
+// say.
+absl::StatusOr<RunConfig> ParseRunConfig(std::string_view text, std::string_view path,
+                                         ClientLimits limits = ClientLimits::kTraining);
 
 }  // namespace tributary::learning

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -147,10 +148,14 @@ TEST(RunConfigTest, ANumberBeyondItsLimitsIsRefusedAtItsLineAndInASetting) {
   config.name = "a";
   EXPECT_TRUE(Validate(config).ok()) << Validate(config);
   config.max_nodes = 10'001;
+  config.strategy.learning_rate = -1;
+  config.strategy.tau = std::nan("");
   config.strategy.trim = 0.5;
   config.privacy.delta = 1;
   EXPECT_THAT(std::string(Validate(config).message()),
               AllOf(HasSubstr("max_nodes: must be an integer from 1 to 10000, found 10001"),
+                    HasSubstr("strategy.learning_rate: must be a number above 0, found -1"),
+                    HasSubstr("strategy.tau: must be a number above 0, found nan"),
                     HasSubstr("strategy.trim: must be a number from 0 to below 0.5, found 0.5"),
                     HasSubstr("privacy.delta: must be a number above 0, below 1, found 1")));
 }

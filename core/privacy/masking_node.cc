@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "core/privacy/cryptography.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::privacy {
@@ -49,13 +50,10 @@ absl::StatusOr<Key32> MaskingNode::SealingKey(std::string_view from, std::string
 }
 
 absl::StatusOr<SealedShare> MaskingNode::SealFor(const MaskingKeys& peer, const SharePair& shares) const {
-  const absl::StatusOr<Key32> key = SealingKey(keys_.node, peer.node, peer.cipher_key);
-  if (!key.ok()) {
-    return absl::Status(key.status().code(),
-                        fmt::format("{}: {}", peer.node, std::string(key.status().message())));
-  }
+  ASSIGN_OR_RETURN(const Key32 key,
+                   WithContext(peer.node, SealingKey(keys_.node, peer.node, peer.cipher_key)));
   const std::string_view plain(reinterpret_cast<const char*>(&shares), sizeof(shares));
-  ASSIGN_OR_RETURN(std::string text, Seal(*key, Bind({context_, keys_.node, peer.node}), plain));
+  ASSIGN_OR_RETURN(std::string text, Seal(key, Bind({context_, keys_.node, peer.node}), plain));
   ASSIGN_OR_RETURN(const SharePair digests, DigestsOf(shares, context_, keys_.node, peer.node));
   return SealedShare{keys_.node, peer.node, std::move(text), digests.seed, digests.key};
 }

@@ -45,6 +45,9 @@ struct MaskingKeys {
   friend bool operator==(const MaskingKeys&, const MaskingKeys&) = default;
 };
 
+// A nonce, two shares of 32 bytes and a tag take less; there is room for another scheme.
+inline constexpr std::size_t kMaxSealedShareBytes = 256;
+
 // From one node to another: nonce, AES-256-GCM of both shares, tag. The aggregator cannot read it, but has a
 // digest of each share.
 struct SealedShare {

@@ -15,8 +15,6 @@
 namespace tributary::wire {
 namespace {
 
-// A nonce, two shares of 32 bytes and a tag take less.
-constexpr std::size_t kMaxSealedShareBytes = 256;
 // 2^96 times a sample count of 2^31 still fits in a float.
 constexpr int kMaxFractionBits = 96;
 
@@ -85,9 +83,9 @@ absl::StatusOr<MaskingTask> MaskingFromWire(const v1::MaskingTask& wire) {
   for (const v1::EncryptedShare& share : wire.shares()) {
     RETURN_IF_ERROR(CheckName("shares.from", share.from()));
     RETURN_IF_ERROR(CheckName("shares.to", share.to()));
-    RETURN_IF_ERROR(
-        MustBe(share.ciphertext().size() <= kMaxSealedShareBytes, "shares.ciphertext",
-               fmt::format("at most {} bytes, found {}", kMaxSealedShareBytes, share.ciphertext().size())));
+    RETURN_IF_ERROR(MustBe(
+        share.ciphertext().size() <= privacy::kMaxSealedShareBytes, "shares.ciphertext",
+        fmt::format("at most {} bytes, found {}", privacy::kMaxSealedShareBytes, share.ciphertext().size())));
     ASSIGN_OR_RETURN(task.shares.emplace_back(), ShareFromWire(share));
   }
   return task;

@@ -144,7 +144,8 @@ TEST(TaskLimitsTest, ARunFileBeyondTheLimitsOfANodeIsRefusedWithItsKey) {
 
 // An aggregator continues runs that it accepted before.
 TEST(TaskLimitsTest, AStoredRunIsReadWithoutTheLimitsOfTraining) {
-  const auto config = learning::ParseStoredRunConfig("name = \"r\"\n[client]\nbatch = 65536\n", "r");
+  const auto config = learning::ParseRunConfig("name = \"r\"\n[client]\nbatch = 65536\n", "r",
+                                               learning::ClientLimits::kStored);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->client.batch(), 65'536u);
 }

@@ -186,23 +186,23 @@ absl::StatusOr<PartialSum> Relay::Await(const Assignment& assignment,
   return *std::move(waiting->sum);
 }
 
-void Relay::Register(runtime::Metrics& metrics) const {
-  const auto counter = [&](const char* name, const char* help, const runtime::MetricLabels& labels,
-                           const std::atomic<std::uint64_t>& count) {
-    metrics.AddCounterCallback(name, help, labels, [&count] { return static_cast<double>(count.load()); });
+void Relay::Collect(runtime::Reading& reading) const {
+  reading.Counter("tributary_relay_rounds_total", "Rounds of the parent that were begun here.", {},
+                  counters_.rounds);
+  const auto sums = [&](const char* outcome, std::uint64_t count) {
+    reading.Counter("tributary_relay_sums_total", "Rounds of the parent by what became of the partial sum.",
+                    {{"outcome", outcome}}, count);
   };
-  counter("tributary_relay_rounds_total", "Rounds of the parent that were begun here.", {}, counters_.rounds);
-  constexpr const char* kSums = "tributary_relay_sums_total";
-  constexpr const char* kSumsHelp = "Rounds of the parent by what became of the partial sum.";
-  counter(kSums, kSumsHelp, {{"outcome", "accepted"}}, counters_.accepted);
-  counter(kSums, kSumsHelp, {{"outcome", "refused"}}, counters_.refused);
-  counter(kSums, kSumsHelp, {{"outcome", "abandoned"}}, counters_.abandoned);
-  counter("tributary_relay_contributors_total", "Nodes in the accepted partial sums.", {},
-          counters_.contributors);
-  counter("tributary_relay_left_out_total",
-          "Nodes left out of a partial sum: the parent counts them elsewhere.", {}, counters_.left_out);
-  metrics.AddGaugeCallback("tributary_relay_participating", "1 while the parent says what to do.", {},
-                           [this] { return client_->state() == v1::PARENT_STATE_PARTICIPATING ? 1.0 : 0.0; });
+  sums("accepted", counters_.accepted);
+  sums("refused", counters_.refused);
+  sums("abandoned", counters_.abandoned);
+  reading.Counter("tributary_relay_contributors_total", "Nodes in the accepted partial sums.", {},
+                  counters_.contributors);
+  reading.Counter("tributary_relay_left_out_total",
+                  "Nodes left out of a partial sum: the parent counts them elsewhere.", {},
+                  counters_.left_out);
+  reading.Gauge("tributary_relay_participating", "1 while the parent says what to do.", {},
+                client_->state() == v1::PARENT_STATE_PARTICIPATING ? 1 : 0);
 }
 
 absl::StatusOr<RunConfig> RelayedConfig(const wire::TrainTask& task) {

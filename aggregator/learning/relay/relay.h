@@ -47,8 +47,7 @@ class Relay {
   const link::FederationClientOptions& parent() const { return options_.parent; }
   const link::FederationClient& client() const { return *client_; }
   const Counters& counters() const { return counters_; }
-  // This object outlives the metrics' readers.
-  void Register(runtime::Metrics& metrics) const;
+  void Collect(runtime::Reading& reading) const;
 
  private:
   using Assignment = link::FederationClient::Assignment;

@@ -161,8 +161,8 @@ TEST_F(RelayTest, SharesItsSettingsExactly) {
   EXPECT_EQ(static_cast<float>(config->max_element), 0.1f);
   EXPECT_EQ(config->client.SerializeAsString(), settings.SerializeAsString());
   // A restart reads the same out of the store.
-  const auto stored =
-      ParseStoredRunConfig("name = \"r\"\nrounds = 10\n" + ClientSectionOf(config->client), "r");
+  const auto stored = ParseRunConfig("name = \"r\"\nrounds = 10\n" + ClientSectionOf(config->client), "r",
+                                     ClientLimits::kStored);
   ASSERT_TRUE(stored.ok()) << stored.status();
   EXPECT_EQ(stored->client.SerializeAsString(), settings.SerializeAsString());
   task.run = "x\"\nrounds = 1";
@@ -397,7 +397,7 @@ TEST_F(RelayTest, TakesNoOtherModelThanTheParentAnnounced) {
   child.Start();
   absl::Status said;
   const auto tell = [&](const absl::StatusOr<PartialSum>& sum) { said = sum.status(); };
-  BeginRelayed(child.coordinator(), *ParseStoredRunConfig(Config(1), "r"),
+  BeginRelayed(child.coordinator(), *ParseRunConfig(Config(1), "r", ClientLimits::kStored),
                {1, parameters::Sha256{std::byte{1}}, {}, 1, 0}, RoundsHost::ModelFile(3), tell);
   child.Stop();
   EXPECT_EQ(said.code(), absl::StatusCode::kInvalidArgument);
@@ -410,7 +410,7 @@ TEST_F(RelayTest, LeavesARunOfItsOwnUnderThatNameAlone) {
   child.Start();
   StartRun(child, Config(2), 4);
   bool told = false;
-  BeginRelayed(child.coordinator(), *ParseStoredRunConfig(Config(1), "r"), {1, {}, {}, 1, 0},
+  BeginRelayed(child.coordinator(), *ParseRunConfig(Config(1), "r", ClientLimits::kStored), {1, {}, {}, 1, 0},
                RoundsHost::ModelFile(3), [&](const absl::StatusOr<PartialSum>& sum) {
                  EXPECT_EQ(sum.status().code(), absl::StatusCode::kAlreadyExists);
                  told = true;

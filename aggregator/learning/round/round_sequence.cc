@@ -101,7 +101,6 @@ RoundSequence::RoundSequence(const RunConfig& config, std::uint64_t lots) : conf
     parent_ = static_cast<ParentRounds*>(source_.get());
   } else {
     source_ = std::make_unique<DrawnRounds>(config, lots);
-    drawn_ = static_cast<DrawnRounds*>(source_.get());
   }
 }
 
@@ -153,7 +152,7 @@ bool RoundSequence::EndStepIfDue(Roster& roster, std::int64_t now_ns, RunOutcome
       outcome.closed = true;
       break;
     case RoundTurn::kFailed:
-      if (progress.too_many_declined && drawn_) drawn_->Rest(deadline_ns, now_ns);
+      if (progress.too_many_declined) source_->Rest(deadline_ns, now_ns);
       Fail(progress.reason, roster, outcome);
       break;
   }
@@ -168,7 +167,7 @@ void RoundSequence::Fail(std::string_view reason, Roster& roster, RunOutcome& ou
 }
 
 void RoundSequence::Commit() {
-  if (drawn_) drawn_->EndRests();
+  source_->EndRests();
   round_.reset();
 }
 

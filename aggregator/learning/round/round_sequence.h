@@ -88,7 +88,6 @@ class RoundSequence {
   const Round* under_way() const { return round_.get(); }
   bool closed() const { return round_ && round_->step() == RoundStep::kClosing; }
   std::uint32_t last() const { return last_; }  // the last number that was used
-  DrawnRounds* drawn() { return drawn_; }       // null: the rounds are a parent's
   ParentRounds* parent() { return parent_; }    // null: the rounds are the aggregator's own
   const ParentRounds* parent() const { return parent_; }
 
@@ -120,8 +119,7 @@ class RoundSequence {
 
   const RunConfig* config_;
   std::unique_ptr<RoundSource> source_;
-  DrawnRounds* drawn_ = nullptr;  // one of these two is the source
-  ParentRounds* parent_ = nullptr;
+  ParentRounds* parent_ = nullptr;  // the source, of a parent's rounds
   std::unique_ptr<Round> round_;
   std::uint32_t last_ = 0;
 };

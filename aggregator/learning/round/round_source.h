@@ -27,6 +27,11 @@ class RoundSource {
   virtual std::int64_t next_ns(std::int64_t now_ns) const = 0;
   // What the next round waits for.
   virtual std::string StatusMessage(const Roster& roster, std::uint32_t last_round) const = 0;
+
+  // A round failed before its deadline: too many had declined.
+  virtual void Rest(std::int64_t /*deadline_ns*/, std::int64_t /*now_ns*/) {}
+  // A round was committed: the next rest is a short one.
+  virtual void EndRests() {}
 };
 
 // The rounds of an aggregator's own run: each asks a share of the nodes that are ready, drawn by lot. A round
@@ -38,11 +43,8 @@ class DrawnRounds final : public RoundSource {
   // `config` must outlive it. Who is asked is drawn from `lots` as well.
   DrawnRounds(const RunConfig& config, std::uint64_t lots) : config_(config), lots_(lots) {}
 
-  // A round failed before its deadline: too many had declined.
-  void Rest(std::int64_t deadline_ns, std::int64_t now_ns);
-  // A round was committed: the next rest is a short one.
-  void EndRests() { rest_ns_ = kFirstRestNs; }
-
+  void Rest(std::int64_t deadline_ns, std::int64_t now_ns) override;
+  void EndRests() override { rest_ns_ = kFirstRestNs; }
   std::optional<RoundPlan> Next(const Roster& roster, std::uint32_t& last_round,
                                 std::int64_t now_ns) override;
   std::int64_t next_ns(std::int64_t now_ns) const override;

@@ -303,7 +303,7 @@ TEST_F(RelayedRunTest, GoesOnForAsManyRoundsAsTheParentWants) {
     for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
     ASSERT_TRUE(Commit(run_->model().model).ok());
   }
-  EXPECT_EQ(run_->phase(), RunPhase::kWaiting);
+  EXPECT_EQ(run_->phase(), v1::RUN_STATE_WAITING);
   Begin(Round(99));
   ASSERT_TRUE(Take(rules_->Stop()).ok());
   EXPECT_EQ(Advance(now_ns_), kNoDeadline);

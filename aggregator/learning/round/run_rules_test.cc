@@ -19,7 +19,7 @@ class RunRulesTest : public RunFixture {
 TEST_F(RunRulesTest, StartsWhenEnoughNodesHaveJoined) {
   Join("ash");
   Join("birch");
-  EXPECT_EQ(run_->phase(), RunPhase::kWaiting);
+  EXPECT_EQ(run_->phase(), v1::RUN_STATE_WAITING);
   EXPECT_EQ(run_->TaskOf("ash").reason, "2 of 3 required nodes connected");
   Join("cedar");
   ASSERT_EQ(Count<RoundStarted>(), 1u);
@@ -88,7 +88,7 @@ TEST_F(RunRulesTest, PauseLetsTheRoundEndAndStartsNoOther) {
   }
   for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
   Commit();
-  EXPECT_EQ(run_->phase(), RunPhase::kPaused);
+  EXPECT_EQ(run_->phase(), v1::RUN_STATE_PAUSED);
   EXPECT_EQ(run_->TaskOf("ash").reason, "paused");
   EXPECT_EQ(Advance(kDeadline), kNoDeadline);
   ASSERT_TRUE(Take(rules_->SetPaused(false, now_ns_)).ok());
@@ -100,7 +100,7 @@ TEST_F(RunRulesTest, StopEndsTheRoundUnderWay) {
   Submit("ash");
   ASSERT_TRUE(Take(rules_->Stop()).ok());
   EXPECT_EQ(Count<RoundFailed>(), 1u);
-  EXPECT_EQ(run_->phase(), RunPhase::kStopped);
+  EXPECT_EQ(run_->phase(), v1::RUN_STATE_STOPPED);
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
   EXPECT_EQ(Offer("birch", 1).reason, v1::SUBMIT_REFUSAL_NOT_RUNNING);
   EXPECT_TRUE(rules_->Stop()->empty());
@@ -113,7 +113,7 @@ TEST_F(RunRulesTest, FinishesAfterItsRounds) {
     for (const char* node : {"ash", "birch", "cedar"}) Submit(node);
     Commit();
   }
-  EXPECT_EQ(run_->phase(), RunPhase::kFinished);
+  EXPECT_EQ(run_->phase(), v1::RUN_STATE_FINISHED);
   EXPECT_EQ(run_->TaskOf("ash").kind, TaskKind::kEnded);
   EXPECT_FALSE(rules_->SetPaused(true, now_ns_).ok());
 }

@@ -70,11 +70,11 @@ bool RunState::CannotTrain(std::string_view node) const {
   return known != nullptr && !known->status.cannot_train().empty();
 }
 
-RunPhase RunState::phase() const {
-  if (finished()) return RunPhase::kFinished;
-  if (stopped) return RunPhase::kStopped;
-  if (paused) return RunPhase::kPaused;
-  return under_way() != nullptr ? RunPhase::kRunning : RunPhase::kWaiting;
+v1::RunState RunState::phase() const {
+  if (finished()) return v1::RUN_STATE_FINISHED;
+  if (stopped) return v1::RUN_STATE_STOPPED;
+  if (paused) return v1::RUN_STATE_PAUSED;
+  return under_way() != nullptr ? v1::RUN_STATE_RUNNING : v1::RUN_STATE_WAITING;
 }
 
 std::string RunState::StatusMessage() const {

@@ -22,8 +22,6 @@ struct NodeTask {
   friend bool operator==(const NodeTask&, const NodeTask&) = default;
 };
 
-enum class RunPhase : std::uint8_t { kWaiting, kRunning, kPaused, kFinished, kStopped };
-
 // RunRules owns and changes it, Submissions changes it too; all others only look. One thread at a time.
 struct RunState {
   // `lots`: RunRules::Restore.
@@ -36,7 +34,7 @@ struct RunState {
   // Whether it is here and is not asked: it declined for good, or was left out.
   bool CannotTrain(std::string_view node) const;
 
-  RunPhase phase() const;
+  v1::RunState phase() const;         // RunAccount has failures
   std::string StatusMessage() const;  // what it waits for
   bool finished() const { return !config.relayed && committed >= config.rounds; }
   bool ended() const { return stopped || finished(); }

@@ -185,7 +185,7 @@ class RandomRunTest : public RunFixture, public ::testing::WithParamInterface<st
 };
 
 TEST_P(RandomRunTest, KeepsItsPromises) {
-  for (int i = 0; i < 3000 && run_->phase() != RunPhase::kFinished; ++i) {
+  for (int i = 0; i < 3000 && run_->phase() != v1::RUN_STATE_FINISHED; ++i) {
     Something();
     Check(std::exchange(events_, {}));
     closed_ = run_->closed();
@@ -198,7 +198,7 @@ TEST_P(RandomRunTest, KeepsItsPromises) {
   }
   // Whatever happened, a run that is left alone with enough nodes comes to its end.
   Resume();
-  for (int i = 0; i < 2000 && run_->phase() != RunPhase::kFinished; ++i) {
+  for (int i = 0; i < 2000 && run_->phase() != v1::RUN_STATE_FINISHED; ++i) {
     for (int node = 0; node < 8; ++node) (void)Join(Declaration("node" + std::to_string(node), "last boot"));
     for (const RoundStep step :
          {RoundStep::kKeys, RoundStep::kShares, RoundStep::kTraining, RoundStep::kUnmasking}) {
@@ -216,7 +216,7 @@ TEST_P(RandomRunTest, KeepsItsPromises) {
     if (run_->closed()) Commit();
     Advance(now_ns_ + kDeadline / 2);
   }
-  EXPECT_EQ(run_->phase(), RunPhase::kFinished);
+  EXPECT_EQ(run_->phase(), v1::RUN_STATE_FINISHED);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomRunTest,

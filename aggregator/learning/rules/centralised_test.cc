@@ -62,7 +62,7 @@ TEST(CentralisedTest, FedAvgWithOneLocalStepIsDescentOnTheUnion) {
   for (float& value : federated) value = static_cast<float>(0.3 * normal(random));
   std::vector<float> centralised = federated;
 
-  const auto strategy = std::move(*Strategy::Create({}, kParameters));
+  const auto strategy = Strategy::Create({}, kParameters);
   Accumulator sum(kParameters);
   for (int round = 0; round < 50; ++round) {
     sum.Start(*parameters::FixedPoint::For(8, static_cast<double>(all.size()), sizes.size()));

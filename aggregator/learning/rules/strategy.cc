@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/parameters/fixed_point.h"
-#include "core/status/macros.h"
 
 namespace tributary::learning {
 namespace {
@@ -72,10 +71,8 @@ class AdaptiveStep final : public Strategy {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Strategy>> Strategy::Create(
-    const StrategyOptions& options, std::size_t element_count,
-    std::vector<parameters::StatisticRange> statistics) {
-  RETURN_IF_ERROR(Validate(options));
+std::unique_ptr<Strategy> Strategy::Create(const StrategyOptions& options, std::size_t element_count,
+                                           std::vector<parameters::StatisticRange> statistics) {
   std::unique_ptr<Strategy> strategy;
   switch (options.kind) {
     case StrategyKind::kFedAvg:

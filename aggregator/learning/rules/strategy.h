@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/learning/run_config.h"
 #include "core/parameters/flat_model.h"
 
@@ -29,10 +28,10 @@ struct NodeUpdate {
 // time.
 class Strategy {
  public:
-  // `statistics`: those of the model, ascending, within it. Errors: those of Validate.
-  static absl::StatusOr<std::unique_ptr<Strategy>> Create(
-      const StrategyOptions& options, std::size_t element_count,
-      std::vector<parameters::StatisticRange> statistics = {});
+  // `options` are within their limits (Validate of the run's configuration). `statistics`: those of the
+  // model, ascending, within it.
+  static std::unique_ptr<Strategy> Create(const StrategyOptions& options, std::size_t element_count,
+                                          std::vector<parameters::StatisticRange> statistics = {});
   virtual ~Strategy() = default;
 
   // Whether Combine must be given the updates; otherwise the combined delta is the Accumulator's mean.

@@ -44,17 +44,16 @@ TEST_P(StrategyReferenceTest, EqualsNumpyOnRecordedUpdates) {
   const std::vector<double> samples = recorded["samples"];
   std::vector<float> model = recorded["initial"];
   const auto strategy = Strategy::Create(RecordedOptions(GetParam(), recorded["options"]), model.size());
-  ASSERT_TRUE(strategy.ok()) << strategy.status();
   const nlohmann::json& expected = recorded["expected"][std::string(StrategyName(GetParam()))];
 
   Accumulator sum(model.size());
   for (std::size_t round = 0; round < expected.size(); ++round) {
     const std::vector<std::vector<float>> deltas = recorded["updates"][round];
     std::vector<float> combined(model.size());
-    if ((*strategy)->needs_every_update()) {
+    if (strategy->needs_every_update()) {
       std::vector<NodeUpdate> updates;
       for (std::size_t k = nodes.size(); k-- > 0;) updates.push_back({nodes[k], samples[k], deltas[k]});
-      ASSERT_TRUE((*strategy)->Combine(updates, combined).ok());
+      ASSERT_TRUE(strategy->Combine(updates, combined).ok());
     } else {
       double total_weight = 0;
       for (const double count : samples) total_weight += count;
@@ -62,7 +61,7 @@ TEST_P(StrategyReferenceTest, EqualsNumpyOnRecordedUpdates) {
       for (std::size_t k = 0; k < nodes.size(); ++k) ASSERT_TRUE(sum.Add(0, deltas[k], samples[k]).ok());
       std::ranges::copy(*sum.TakeMean(total_weight), combined.begin());
     }
-    ASSERT_TRUE((*strategy)->Step(combined, model).ok());
+    ASSERT_TRUE(strategy->Step(combined, model).ok());
     for (std::size_t i = 0; i < model.size(); ++i) {
       EXPECT_NEAR(model[i], expected[round][i].get<double>(), 4.3e-6)
           << "round " << round << " element " << i;
@@ -86,13 +85,13 @@ TEST(StrategyTest, GoesOnFromItsState) {
     std::mt19937_64 random(3);
     std::normal_distribution<float> normal(0, 0.1f);
     std::vector<float> model(100, 1.0f), delta(100);
-    const auto uninterrupted = std::move(*Strategy::Create(options, 100));
-    auto restarted = std::move(*Strategy::Create(options, 100));
+    const auto uninterrupted = Strategy::Create(options, 100);
+    auto restarted = Strategy::Create(options, 100);
     std::vector<float> restarted_model = model;
     for (int round = 0; round < 4; ++round) {
       for (float& value : delta) value = normal(random);
       ASSERT_TRUE(uninterrupted->Step(delta, model).ok());
-      auto next = std::move(*Strategy::Create(options, 100));
+      auto next = Strategy::Create(options, 100);
       for (std::size_t s = 0; s < next->state().size(); ++s) {
         std::ranges::copy(restarted->state()[s], next->state()[s].begin());
       }
@@ -117,8 +116,8 @@ TEST(StrategyTest, TakesRunningStatisticsAsTheyAre) {
     StrategyOptions options;
     options.kind = kind;
     options.learning_rate = 0.5;
-    const auto whole = std::move(*Strategy::Create(options, 11, statistics));
-    const auto learned = std::move(*Strategy::Create(options, 7));
+    const auto whole = Strategy::Create(options, 11, statistics);
+    const auto learned = Strategy::Create(options, 7);
     std::vector<float> model(11, 1.0f), weights(7, 1.0f);
     for (int round = 1; round <= 3; ++round) {
       ASSERT_TRUE(whole->Step(std::vector<float>{1, 2, 3, 4, 8, 16, 32, 64, 5, 6, 7}, model).ok());
@@ -134,25 +133,14 @@ TEST(StrategyTest, TakesRunningStatisticsAsTheyAre) {
 }
 
 TEST(StrategyTest, LeavesNoVarianceBelowZero) {
-  const auto strategy = std::move(*Strategy::Create({}, 2, {{0, 1, false}, {1, 1, true}}));
+  const auto strategy = Strategy::Create({}, 2, {{0, 1, false}, {1, 1, true}});
   std::vector<float> model = {1, 1};
   ASSERT_TRUE(strategy->Step(std::vector<float>{-3, -3}, model).ok());
   EXPECT_EQ(model, (std::vector<float>{-2, 0}));
 }
 
-TEST(StrategyTest, NamesEveryFaultOfItsOptions) {
-  StrategyOptions options;
-  options.learning_rate = -1;
-  options.trim = 0.5;
-  options.tau = std::nan("");
-  const std::string message(Validate(options).message());
-  for (const char* key : {"learning_rate", "trim", "tau"})
-    EXPECT_NE(message.find(key), std::string::npos) << key;
-  EXPECT_FALSE(Strategy::Create(options, 1).ok());
-}
-
 TEST(StrategyTest, RefusesToLeaveTheModelNotFinite) {
-  const auto strategy = std::move(*Strategy::Create({}, 2));
+  const auto strategy = Strategy::Create({}, 2);
   std::vector<float> model = {1, 3e38f};
   EXPECT_EQ(strategy->Step(std::vector<float>{0, 3e38f}, model).code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(strategy->Step(std::vector<float>{0}, model).code(), absl::StatusCode::kInvalidArgument);
@@ -165,7 +153,7 @@ class RobustTest : public ::testing::TestWithParam<StrategyKind> {
     options.kind = GetParam();
     options.byzantine = 2;
     options.trim = 0.25;
-    strategy_ = std::move(*Strategy::Create(options, kElements));
+    strategy_ = Strategy::Create(options, kElements);
     std::mt19937_64 random(11);
     std::normal_distribution<float> normal(0.1f, 0.01f);
     for (std::size_t node = 0; node < kNodes; ++node) {

@@ -10,12 +10,6 @@
 #include "core/status/macros.h"
 
 namespace tributary::learning {
-namespace {
-
-// nonce, two shares of 32 bytes, tag; with room for another scheme.
-constexpr std::size_t kMaxCiphertext = 256;
-
-}  // namespace
 
 absl::Status MaskingSession::AddKeys(const privacy::MaskingKeys& keys) {
   if (keys_.size() >= privacy::kMaxMaskingNodes && !keys_.contains(keys.node)) {
@@ -80,9 +74,9 @@ absl::Status MaskingSession::AddShares(std::string_view from, std::vector<privac
       return absl::InvalidArgumentError(
           fmt::format("shares: from \"{}\" to \"{}\" is not expected here", share.from, share.to));
     }
-    if (share.ciphertext.size() > kMaxCiphertext) {
+    if (share.ciphertext.size() > privacy::kMaxSealedShareBytes) {
       return absl::InvalidArgumentError(fmt::format("shares.ciphertext: {} bytes, at most {} are allowed",
-                                                    share.ciphertext.size(), kMaxCiphertext));
+                                                    share.ciphertext.size(), privacy::kMaxSealedShareBytes));
     }
   }
   if (receivers.size() + 1 != roster_.size()) {

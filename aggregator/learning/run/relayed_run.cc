@@ -65,27 +65,16 @@ absl::StatusOr<PartialSum> RelayedRun::Outcome() const {
 
 absl::StatusOr<PartialSum> RelayedRun::Sum() const {
   PartialSum sum;
-  v1::UpdateHeader& said = sum.header;
-  v1::UpdateMetrics& metrics = *said.mutable_metrics();
+  sum.header = run_.sum.Said();
   sum.words.resize(run_.model.layout().element_count);
   RETURN_IF_ERROR(run_.sum.words().Read(0, sum.words));
   for (const KeptUpdate& each : run_.sum.updates()) {
     const v1::UpdateHeader& header = each.header();
-    const auto samples = static_cast<double>(header.sample_count());
-    said.set_sample_count(said.sample_count() + header.sample_count());
-    metrics.set_loss(metrics.loss() + samples * header.metrics().loss());
-    metrics.set_spread(metrics.spread() + samples * header.metrics().spread());
-    metrics.set_seconds(std::max(metrics.seconds(), header.metrics().seconds()));
-    metrics.set_steps(metrics.steps() + header.metrics().steps());
-    said.mutable_contributors()->MergeFrom(header.contributors());
+    sum.header.mutable_contributors()->MergeFrom(header.contributors());
     if (!header.contributors().empty()) continue;
-    v1::Contributor& itself = *said.add_contributors();
+    v1::Contributor& itself = *sum.header.add_contributors();
     itself.set_node(header.node());
     itself.set_sample_count(header.sample_count());
-  }
-  if (said.sample_count() > 0) {
-    metrics.set_loss(metrics.loss() / static_cast<double>(said.sample_count()));
-    metrics.set_spread(metrics.spread() / static_cast<double>(said.sample_count()));
   }
   return sum;
 }

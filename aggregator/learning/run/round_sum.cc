@@ -51,6 +51,24 @@ absl::Status RoundSum::AddUpAgain(const parameters::FixedPoint& fixed_point,
   return absl::OkStatus();
 }
 
+v1::UpdateHeader RoundSum::Said() const {
+  v1::UpdateHeader all;
+  v1::UpdateMetrics& metrics = *all.mutable_metrics();
+  for (const KeptUpdate& each : updates_) {
+    const v1::UpdateMetrics& its = each.header().metrics();
+    const auto samples = static_cast<double>(each.header().sample_count());
+    all.set_sample_count(all.sample_count() + each.header().sample_count());
+    metrics.set_loss(metrics.loss() + samples * its.loss());
+    metrics.set_spread(metrics.spread() + samples * its.spread());
+    metrics.set_seconds(std::max(metrics.seconds(), its.seconds()));
+    metrics.set_steps(metrics.steps() + its.steps());
+  }
+  if (all.sample_count() == 0) return all;
+  metrics.set_loss(metrics.loss() / static_cast<double>(all.sample_count()));
+  metrics.set_spread(metrics.spread() / static_cast<double>(all.sample_count()));
+  return all;
+}
+
 absl::StatusOr<std::span<float>> RoundSum::Combine(const Strategy& strategy, double total_weight) {
   if (sum_) return sum_->TakeMean(total_weight);
   std::vector<std::vector<float>> deltas(updates_.size(), std::vector<float>(element_count_));

@@ -37,6 +37,9 @@ class RoundSum {
 
   // In the order in which they were accepted.
   const std::vector<KeptUpdate>& updates() const { return updates_; }
+  // What their nodes say together: all samples and steps, the longest training, loss and spread as means
+  // weighted by samples.
+  v1::UpdateHeader Said() const;
 
   // One delta: the weighted mean, or what `strategy` makes of all updates. Valid until the next Start or
   // Combine. Errors: those of the store, of Accumulator::TakeMean and of Strategy::Combine.

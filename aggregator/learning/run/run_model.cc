@@ -25,17 +25,16 @@ absl::Status ReadValues(store::CheckedReader& reader, std::span<float> values) {
   return got == values.size_bytes() ? absl::OkStatus() : absl::DataLossError("a stored vector ends early");
 }
 
-absl::StatusOr<std::unique_ptr<Strategy>> NewStrategy(const StrategyOptions& options,
-                                                      const parameters::ModelLayout& layout) {
+std::unique_ptr<Strategy> NewStrategy(const StrategyOptions& options, const parameters::ModelLayout& layout) {
   return Strategy::Create(options, layout.element_count, parameters::FindStatistics(layout.tensors));
 }
 
 }  // namespace
 
-absl::StatusOr<RunModel> RunModel::Create(const StrategyOptions& options, parameters::FlatModel model) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy, NewStrategy(options, model.layout));
-  return RunModel(std::move(model), std::move(strategy));
-}
+RunModel::RunModel(const StrategyOptions& options, parameters::FlatModel model)
+    : layout_(std::move(model.layout)),
+      values_(std::move(model.values)),
+      strategy_(NewStrategy(options, layout_)) {}
 
 absl::StatusOr<WrittenModel> RunModel::Write(store::Store& store, std::string_view run, std::uint32_t round,
                                              const parameters::Sha256& identity, std::int64_t unix_ns) const {
@@ -67,7 +66,7 @@ absl::Status RunModel::Load(const store::Store& store, const store::ModelRecord&
 
 absl::Status RunModel::LoadStrategyState(const store::Store& store, const store::ModelRecord& record) {
   if (record.strategy_state.name.empty()) {
-    ASSIGN_OR_RETURN(strategy_, NewStrategy(strategy_->options(), layout_));
+    strategy_ = NewStrategy(strategy_->options(), layout_);
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(store::CheckedReader reader, store.Read(record.strategy_state));

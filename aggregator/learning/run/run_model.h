@@ -26,8 +26,7 @@ struct WrittenModel {
 // One thread at a time. Memory: one float per parameter, beside what the strategy remembers.
 class RunModel {
  public:
-  // Errors: those of Strategy::Create.
-  static absl::StatusOr<RunModel> Create(const StrategyOptions& options, parameters::FlatModel model);
+  RunModel(const StrategyOptions& options, parameters::FlatModel model);
 
   // Writes the model after `round`, whose identity the caller knows, and what the strategy remembers
   // (nothing: no file).
@@ -53,9 +52,6 @@ class RunModel {
   parameters::Sha256 Identity() const { return parameters::FlatIdentity(layout_.tensors, values_); }
 
  private:
-  RunModel(parameters::FlatModel model, std::unique_ptr<Strategy> strategy)
-      : layout_(std::move(model.layout)), values_(std::move(model.values)), strategy_(std::move(strategy)) {}
-
   parameters::ModelLayout layout_;
   std::vector<float> values_;
   std::unique_ptr<Strategy> strategy_;

@@ -24,13 +24,12 @@ TEST(RunModelTest, WhereNoStateWasKeptTheStrategyIsANewOne) {
   StrategyOptions options;
   options.kind = StrategyKind::kFedAdam;
   options.tau = 0.5;
-  auto uninterrupted = RunModel::Create(options, initial);
-  auto restarted = RunModel::Create(options, initial);
-  ASSERT_TRUE(uninterrupted.ok() && restarted.ok());
-  ASSERT_TRUE(restarted->LoadStrategyState(**store, {}).ok());
+  RunModel uninterrupted(options, initial);
+  RunModel restarted(options, initial);
+  ASSERT_TRUE(restarted.LoadStrategyState(**store, {}).ok());
   const std::vector<float> delta = {0.5f, -0.25f, 0};
-  ASSERT_TRUE(uninterrupted->Step(delta).ok() && restarted->Step(delta).ok());
-  EXPECT_EQ(restarted->Identity(), uninterrupted->Identity());
+  ASSERT_TRUE(uninterrupted.Step(delta).ok() && restarted.Step(delta).ok());
+  EXPECT_EQ(restarted.Identity(), uninterrupted.Identity());
   std::filesystem::remove_all(folder);
 }
 

@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<RunParts>> Make(const RunSurroundings& surroundin
                          parameters::FlatIdentity(model.layout.tensors, model.values),
                          model.layout.element_count};
   ASSIGN_OR_RETURN(const std::uint64_t lots, SecretOfDraws(config.privacy));
-  ASSIGN_OR_RETURN(RunModel kept, RunModel::Create(config.strategy, std::move(model)));
+  RunModel kept(config.strategy, std::move(model));
   ASSIGN_OR_RETURN(RunRules rules, RunRules::Restore(std::move(config), facts, stored, accepted, lots));
   return std::make_unique<RunParts>(surroundings, config_text, std::move(rules), std::move(kept));
 }
@@ -85,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Run>> StartRelayedRun(const RunSurroundings& surr
                                                      const ParentRound& round) {
   RETURN_IF_ERROR(Validate(config));
   const std::string text = RelayedRunFile(config);
-  ASSIGN_OR_RETURN(RunConfig parsed, ParseStoredRunConfig(text, "the parent's run"));
+  ASSIGN_OR_RETURN(RunConfig parsed, ParseRunConfig(text, "the parent's run", ClientLimits::kStored));
   parsed.relayed = true;
   ASSIGN_OR_RETURN(parameters::FlatModel model, DecodeGiven(model_file));
   ASSIGN_OR_RETURN(std::unique_ptr<RunParts> run,
@@ -99,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Run>> StartRelayedRun(const RunSurroundings& surr
 
 absl::StatusOr<std::unique_ptr<Run>> RestoreRun(const RunSurroundings& surroundings,
                                                 const store::RunRecord& record) {
-  ASSIGN_OR_RETURN(RunConfig config, ParseStoredRunConfig(record.config, record.name));
+  ASSIGN_OR_RETURN(RunConfig config, ParseRunConfig(record.config, record.name, ClientLimits::kStored));
   ASSIGN_OR_RETURN(const auto stored, ParseStored<v1::StoredRun>(record.document, "run"));
   config.relayed = stored.relayed();
   const absl::StatusOr<store::ModelRecord> present =

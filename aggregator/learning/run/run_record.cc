@@ -22,18 +22,13 @@ std::optional<std::uint32_t> RoundToJudge(const RunParts& run) {
   if (!IsCommitted(*last) || last->has_evaluation() || last->round() == run.account.unjudgeable_round) {
     return std::nullopt;
   }
-  const RunPhase phase = state.phase();
-  const bool over =
-      phase == RunPhase::kFinished || phase == RunPhase::kStopped || !run.account.failure.empty();
+  const bool over = state.ended() || !run.account.failure.empty();
   return over || state.committed % every == 0 ? std::optional(last->round()) : std::nullopt;
 }
 
 // Where it stands, and why.
 void AddState(const RunState& state, const std::string& failure, v1::Run& run) {
-  static constexpr v1::RunState kStates[] = {v1::RUN_STATE_WAITING, v1::RUN_STATE_RUNNING,
-                                             v1::RUN_STATE_PAUSED, v1::RUN_STATE_FINISHED,
-                                             v1::RUN_STATE_STOPPED};  // by RunPhase
-  run.set_state(kStates[static_cast<std::size_t>(state.phase())]);
+  run.set_state(state.phase());
   run.set_message(state.StatusMessage());
   if (!failure.empty()) {
     run.set_state(v1::RUN_STATE_FAILED);
@@ -96,25 +91,16 @@ void AddAccount(const RunParts& run, v1::Round& line) {
   line.set_started_unix_ns(account.round_started_unix_ns);
   line.set_ended_unix_ns(run.surroundings.clock.UnixNs());
   line.set_refused(static_cast<std::uint32_t>(account.round_refused));
-  double loss = 0;
-  double spread = 0;
-  std::uint64_t samples = 0;
-  std::uint64_t bytes = 0;
+  const v1::UpdateHeader said = run.sum.Said();
+  line.set_accepted(static_cast<std::uint32_t>(updates.size()));
+  line.set_sample_count(said.sample_count());
+  line.set_loss(said.metrics().loss());
+  line.set_spread(said.metrics().spread());
   std::vector<const v1::UpdateHeader*> named;
   for (const KeptUpdate& each : updates) {
-    const v1::UpdateHeader& header = each.header();
-    const auto weight = static_cast<double>(header.sample_count());
-    loss += weight * header.metrics().loss();
-    spread += weight * header.metrics().spread();
-    samples += header.sample_count();
-    bytes += each.record.payload_bytes();
-    named.push_back(&header);
+    line.set_received_bytes(line.received_bytes() + each.record.payload_bytes());
+    named.push_back(&each.header());
   }
-  line.set_accepted(static_cast<std::uint32_t>(updates.size()));
-  line.set_sample_count(samples);
-  line.set_loss(samples > 0 ? loss / static_cast<double>(samples) : 0);
-  line.set_spread(samples > 0 ? spread / static_cast<double>(samples) : 0);
-  line.set_received_bytes(bytes);
   std::ranges::sort(named, {}, &v1::UpdateHeader::node);
   named.resize(std::min(named.size(), kNamedContributions));
   for (const v1::UpdateHeader* each : named) {

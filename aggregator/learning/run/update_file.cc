@@ -16,26 +16,6 @@ struct ChunkHead {
 
 absl::Status EndsEarly() { return absl::DataLossError("a stored update ends early"); }
 
-absl::Status GiveChunk(const parameters::EncodedElements& chunk, parameters::UpdateEncoding encoding,
-                       parameters::UpdateDecoder& decoder, const UpdateSink& sink) {
-  if (chunk.payload.size() != parameters::EncodedBytes(encoding, chunk.count)) {
-    return absl::DataLossError("a stored update has a chunk of another size");
-  }
-  for (std::uint64_t first = 0; first < chunk.count; first += parameters::kElementsPerPart) {
-    const auto [offset, count, payload] = parameters::PartOf(encoding, chunk, first);
-    if (decoder.has_words()) {
-      const auto words = decoder.DecodeFixed(offset, count, payload);
-      if (!words.ok()) return absl::DataLossError(words.status().message());
-      RETURN_IF_ERROR(sink(offset, {}, *words));
-    } else {
-      const auto values = decoder.Decode(offset, count, payload);
-      if (!values.ok()) return absl::DataLossError(values.status().message());
-      RETURN_IF_ERROR(sink(offset, *values, {}));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // `next` gives so many more bytes; it fails where there are fewer.
 template <class Next>
 absl::Status GiveNextChunk(const Next& next, parameters::UpdateEncoding encoding,
@@ -47,7 +27,8 @@ absl::Status GiveNextChunk(const Next& next, parameters::UpdateEncoding encoding
     return absl::DataLossError("a stored update has a broken chunk");
   }
   ASSIGN_OR_RETURN(const std::string_view payload, next(head.bytes));
-  return GiveChunk({head.offset, head.count, payload}, encoding, decoder, sink);
+  const absl::Status status = DecodeChunk({head.offset, head.count, payload}, encoding, decoder, sink);
+  return status.ok() ? status : absl::DataLossError(status.message());
 }
 
 }  // namespace
@@ -55,6 +36,24 @@ absl::Status GiveNextChunk(const Next& next, parameters::UpdateEncoding encoding
 std::string ChunkHeadBytes(const v1::UpdateChunk& chunk) {
   const ChunkHead head{chunk.offset(), chunk.count(), static_cast<std::uint32_t>(chunk.payload().size())};
   return {reinterpret_cast<const char*>(&head), sizeof head};
+}
+
+absl::Status DecodeChunk(const parameters::EncodedElements& chunk, parameters::UpdateEncoding encoding,
+                         parameters::UpdateDecoder& decoder, const UpdateSink& sink) {
+  if (chunk.payload.size() != parameters::EncodedBytes(encoding, chunk.count)) {
+    return absl::DataLossError("a chunk of another size than its count asks for");
+  }
+  for (std::uint64_t first = 0; first < chunk.count; first += parameters::kElementsPerPart) {
+    const auto [offset, count, payload] = parameters::PartOf(encoding, chunk, first);
+    if (decoder.has_words()) {
+      ASSIGN_OR_RETURN(const auto words, decoder.DecodeFixed(offset, count, payload));
+      RETURN_IF_ERROR(sink(offset, {}, words));
+    } else {
+      ASSIGN_OR_RETURN(const auto values, decoder.Decode(offset, count, payload));
+      RETURN_IF_ERROR(sink(offset, values, {}));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadUpdate(store::CheckedReader& file, parameters::UpdateEncoding encoding,

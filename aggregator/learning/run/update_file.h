@@ -30,6 +30,10 @@ std::string ChunkHeadBytes(const v1::UpdateChunk& chunk);
 using UpdateSink = std::function<absl::Status(std::uint64_t offset, std::span<const float> values,
                                               std::span<const std::int64_t> words)>;
 
+// Decodes the next chunk, part by part. Errors: those of UpdateDecoder and of the sink.
+absl::Status DecodeChunk(const parameters::EncodedElements& chunk, parameters::UpdateEncoding encoding,
+                         parameters::UpdateDecoder& decoder, const UpdateSink& sink);
+
 // Reads the whole update, chunk by chunk. DataLoss if it is not what was written: what the sink has got must
 // then not be used.
 absl::Status ReadUpdate(store::CheckedReader& file, parameters::UpdateEncoding encoding,

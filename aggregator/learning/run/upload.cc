@@ -9,6 +9,16 @@
 #include "core/status/macros.h"
 
 namespace tributary::learning {
+namespace {
+
+// What is wrong with a chunk whose frame fits: a value, or the bytes.
+v1::SubmitRefusal ReasonOf(const absl::Status& fault) {
+  if (absl::IsInvalidArgument(fault)) return v1::SUBMIT_REFUSAL_NOT_FINITE;
+  if (absl::IsOutOfRange(fault)) return v1::SUBMIT_REFUSAL_OUT_OF_RANGE;
+  return v1::SUBMIT_REFUSAL_CORRUPT;
+}
+
+}  // namespace
 
 Upload::Upload(v1::UpdateHeader header, const Limits& limits, NewFile new_file)
     : header_(std::move(header)),
@@ -21,10 +31,12 @@ std::optional<Admission> Upload::Take(const v1::UpdateChunk& chunk) {
     return Admission::Refused(v1::SUBMIT_REFUSAL_STALE, "round {} is over", header_.round());
   }
   if (auto refusal = CheckFrame(chunk)) return refusal;
-  for (std::size_t first = 0; first < chunk.count(); first += parameters::kElementsPerPart) {
-    const parameters::EncodedElements whole{chunk.offset(), chunk.count(), chunk.payload()};
-    if (auto refusal = CheckValues(parameters::PartOf(EncodingOf(header_), whole, first))) return refusal;
-  }
+  const absl::Status decoded = DecodeChunk(
+      {chunk.offset(), chunk.count(), chunk.payload()}, EncodingOf(header_), decoder_,
+      [this](std::uint64_t offset, std::span<const float> values, std::span<const std::int64_t> words) {
+        return words.empty() ? CheckValues(offset, values) : CheckWords(offset, words);
+      });
+  if (!decoded.ok()) return Admission::Refused(ReasonOf(decoded), "{}", std::string(decoded.message()));
   if (absl::Status status = Keep(chunk); !status.ok()) {
     return Admission::TryAgain(v1::SUBMIT_REFUSAL_STORE, "{}", std::string(status.message()));
   }
@@ -64,38 +76,29 @@ std::optional<Admission> Upload::CheckFrame(const v1::UpdateChunk& chunk) const 
   return std::nullopt;
 }
 
-std::optional<Admission> Upload::CheckValues(const parameters::EncodedElements& part) {
-  if (decoder_.has_words()) {
-    const auto words = decoder_.DecodeFixed(part.offset, part.count, part.payload);
-    if (!words.ok()) {
-      return Admission::Refused(v1::SUBMIT_REFUSAL_CORRUPT, "{}", std::string(words.status().message()));
-    }
-    const auto fits = [this](std::int64_t word) {
-      return std::fabs(static_cast<double>(word)) <= limits_.max_word;
-    };
-    if (std::ranges::all_of(*words, fits)) return std::nullopt;
-    return Admission::Refused(v1::SUBMIT_REFUSAL_OUT_OF_RANGE,
-                              "chunk.payload: a sum behind element {} is larger than {} contributors with {} "
-                              "samples can have",
-                              part.offset, header_.contributors_size(), header_.sample_count());
-  }
-  const auto values = decoder_.Decode(part.offset, part.count, part.payload);
-  // Place, size and checksum are right: what is left is a value or a scale that is not finite.
-  if (!values.ok())
-    return Admission::Refused(v1::SUBMIT_REFUSAL_NOT_FINITE, "{}", std::string(values.status().message()));
-  switch (parameters::CheckRange(*values, limits_.max_element)) {
+absl::Status Upload::CheckWords(std::uint64_t offset, std::span<const std::int64_t> words) const {
+  const auto fits = [this](std::int64_t word) {
+    return std::fabs(static_cast<double>(word)) <= limits_.max_word;
+  };
+  if (std::ranges::all_of(words, fits)) return absl::OkStatus();
+  return absl::OutOfRangeError(fmt::format(
+      "chunk.payload: a sum behind element {} is larger than {} contributors with {} samples can have",
+      offset, header_.contributors_size(), header_.sample_count()));
+}
+
+absl::Status Upload::CheckValues(std::uint64_t offset, std::span<const float> values) {
+  switch (parameters::CheckRange(values, limits_.max_element)) {
     case parameters::RangeCheck::kGood:
       break;
     case parameters::RangeCheck::kNotFinite:
-      return Admission::Refused(v1::SUBMIT_REFUSAL_NOT_FINITE,
-                                "chunk.payload: a value that is not finite behind element {}", part.offset);
+      return absl::InvalidArgumentError(
+          fmt::format("chunk.payload: a value that is not finite behind element {}", offset));
     case parameters::RangeCheck::kOutOfRange:
-      return Admission::Refused(v1::SUBMIT_REFUSAL_OUT_OF_RANGE,
-                                "chunk.payload: a value over {} behind element {}", limits_.max_element,
-                                part.offset);
+      return absl::OutOfRangeError(
+          fmt::format("chunk.payload: a value over {} behind element {}", limits_.max_element, offset));
   }
-  if (limits_.norm) sum_of_squares_ += parameters::SumOfSquares(*values);
-  return std::nullopt;
+  if (limits_.norm) sum_of_squares_ += parameters::SumOfSquares(values);
+  return absl::OkStatus();
 }
 
 absl::Status Upload::Keep(const v1::UpdateChunk& chunk) {

@@ -51,7 +51,8 @@ class Upload {
 
  private:
   std::optional<Admission> CheckFrame(const v1::UpdateChunk& chunk) const;
-  std::optional<Admission> CheckValues(const parameters::EncodedElements& part);
+  absl::Status CheckWords(std::uint64_t offset, std::span<const std::int64_t> words) const;
+  absl::Status CheckValues(std::uint64_t offset, std::span<const float> values);
   absl::Status Keep(const v1::UpdateChunk& chunk);
 
   v1::UpdateHeader header_;

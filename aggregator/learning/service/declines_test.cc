@@ -84,7 +84,8 @@ TEST_F(DeclinesTest, TheRoundGoesOnWithTheOthersAndTheNodeShowsWhy) {
   EXPECT_THAT(Node("c").last_refusal(), HasSubstr("images of side 32"));
   EXPECT_EQ(Node("a").cannot_train(), "");
   runtime::Metrics metrics;
-  AddFederationMetrics(host_.coordinator().counters(), metrics);
+  metrics.AddCollector(
+      [&](runtime::Reading& reading) { CollectCounters(host_.coordinator().counters(), reading); });
   EXPECT_THAT(metrics.Text(), HasSubstr("tributary_tasks_declined_total{reason=\"images\"} 1"));
 }
 

@@ -1,44 +1,28 @@
 #include "aggregator/learning/service/federation_metrics.h"
 
-#include <functional>
-#include <string>
-
 namespace tributary::learning {
-namespace {
-
-std::function<double()> Read(const std::atomic<std::uint64_t>& count) {
-  return [&count] { return static_cast<double>(count.load()); };
-}
-
-}  // namespace
-
-void AddFederationMetrics(const LearningCounters& counters, runtime::Metrics& metrics) {
+void CollectCounters(const LearningCounters& counters, runtime::Reading& reading) {
   for (int i = 1; i < v1::SubmitRefusal_ARRAYSIZE; ++i) {
-    const std::string reason = RefusalName(static_cast<v1::SubmitRefusal>(i));
-    metrics.AddCounterCallback("tributary_updates_refused_total",
-                               "Updates of nodes that were refused, by reason.", {{"reason", reason}},
-                               Read(counters.refused[i]));
+    reading.Counter("tributary_updates_refused_total", "Updates of nodes that were refused, by reason.",
+                    {{"reason", RefusalName(static_cast<v1::SubmitRefusal>(i))}}, counters.refused[i]);
   }
   for (int i = 0; i < v1::DeclineReason_ARRAYSIZE; ++i) {
-    const std::string reason = DeclineName(static_cast<v1::DeclineReason>(i));
-    metrics.AddCounterCallback("tributary_tasks_declined_total",
-                               "Tasks that nodes said they cannot do, by reason.", {{"reason", reason}},
-                               Read(counters.declined[i]));
+    reading.Counter("tributary_tasks_declined_total", "Tasks that nodes said they cannot do, by reason.",
+                    {{"reason", DeclineName(static_cast<v1::DeclineReason>(i))}}, counters.declined[i]);
   }
-  metrics.AddGaugeCallback("tributary_participants_connected", "Nodes with a stream of tasks.", {},
-                           Read(counters.connected));
-  metrics.AddGaugeCallback("tributary_participants_waiting", "Nodes with such a stream that wait for a run.",
-                           {}, Read(counters.waiting));
-  metrics.AddCounterCallback("tributary_participants_refused_total",
-                             "Streams of nodes that were ended at once, with a reason.", {},
-                             Read(counters.refused_streams));
-  metrics.AddCounterCallback("tributary_masking_steps_refused_total",
-                             "Keys and shares of secure aggregation that could not be taken.", {},
-                             Read(counters.refused_steps));
-  metrics.AddCounterCallback("tributary_updates_received_bytes_total", "Payload of the accepted updates.", {},
-                             Read(counters.received_bytes));
-  metrics.AddGaugeCallback("tributary_store_healthy", "1 as long as the store could be written.", {},
-                           [&counters] { return counters.healthy ? 1.0 : 0.0; });
+  reading.Gauge("tributary_participants_connected", "Nodes with a stream of tasks.", {},
+                static_cast<double>(counters.connected));
+  reading.Gauge("tributary_participants_waiting", "Nodes with such a stream that wait for a run.", {},
+                static_cast<double>(counters.waiting));
+  reading.Counter("tributary_participants_refused_total",
+                  "Streams of nodes that were ended at once, with a reason.", {}, counters.refused_streams);
+  reading.Counter("tributary_masking_steps_refused_total",
+                  "Keys and shares of secure aggregation that could not be taken.", {},
+                  counters.refused_steps);
+  reading.Counter("tributary_updates_received_bytes_total", "Payload of the accepted updates.", {},
+                  counters.received_bytes);
+  reading.Gauge("tributary_store_healthy", "1 as long as the store could be written.", {},
+                counters.healthy ? 1 : 0);
 }
 
 void CollectRuns(const RunBoard& board, runtime::Reading& reading) {

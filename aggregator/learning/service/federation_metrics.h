@@ -26,9 +26,7 @@ struct LearningCounters {
   void CountRefused(v1::SubmitRefusal reason) { ++refused[static_cast<std::size_t>(reason)]; }
 };
 
-// The counters outlive the metrics' readers.
-void AddFederationMetrics(const LearningCounters& counters, runtime::Metrics& metrics);
-
+void CollectCounters(const LearningCounters& counters, runtime::Reading& reading);
 // The gauges of each run.
 void CollectRuns(const RunBoard& board, runtime::Reading& reading);
 

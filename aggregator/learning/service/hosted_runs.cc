@@ -9,6 +9,7 @@
 #include "aggregator/learning/run/run_opening.h"
 #include "aggregator/store/store_folder.h"
 #include "core/parameters/flat_model.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 #include "google/protobuf/util/message_differencer.h"
 
@@ -19,11 +20,6 @@ namespace {
 bool SameForNodes(const RunConfig& a, const RunConfig& b) {
   return a.rounds == b.rounds && static_cast<float>(a.max_element) == static_cast<float>(b.max_element) &&
          google::protobuf::util::MessageDifferencer::Equals(a.client, b.client);
-}
-
-bool IsOver(const Run& run) {
-  const RunPhase phase = run.state().phase();
-  return phase == RunPhase::kFinished || phase == RunPhase::kStopped;
 }
 
 }  // namespace
@@ -49,11 +45,10 @@ absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOption
   for (const store::RunRecord& record : records) {
     absl::StatusOr<std::unique_ptr<Run>> run = RestoreRun(runs->surroundings_, record);
     if (!run.ok()) {
-      return absl::Status(run.status().code(), fmt::format("{}: run \"{}\": {}", options.folder, record.name,
-                                                           std::string(run.status().message())));
+      return WithContext(fmt::format("{}: run \"{}\"", options.folder, record.name), run.status());
     }
-    spdlog::info("run {}: {} after {} committed rounds", record.name, IsOver(**run) ? "ended" : "goes on",
-                 (*run)->state().committed);
+    spdlog::info("run {}: {} after {} committed rounds", record.name,
+                 (*run)->state().ended() ? "ended" : "goes on", (*run)->state().committed);
     runs->Publish(runs->Add(*std::move(run)));
   }
   return runs;
@@ -71,7 +66,7 @@ absl::StatusOr<Run*> HostedRuns::Get(std::string_view name) {
 
 Run* HostedRuns::Active() const {
   for (Run* each : order_) {
-    if (!IsOver(*each) && each->health().ok()) return each;
+    if (!each->state().ended() && each->health().ok()) return each;
   }
   return nullptr;
 }
