@@ -166,6 +166,10 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
   ingest.Read("threads", config.ingest_threads, {1, 64}, "one takes millions of tuples a second");
   ingest.Read("max_message_bytes", config.max_message_bytes, {4096, 64 << 20},
               "larger messages of nodes are refused");
+  ingest.Read("max_connections", config.connections.connections, {16, 65'536},
+              "of the gRPC port; with TLS each may need 60 kB, so raise the unit's MemoryMax with it");
+  ingest.Read("max_connections_per_address", config.connections.of_address, {1, 65'536},
+              "of these, the ones from one IPv4 address or one IPv6 network of 64 bits");
 
   const config::ConfigSection http = root.Section("http");
   config.http_listen = config::ReadHttpListen(http, "127.0.0.1:7480");

@@ -10,6 +10,7 @@
 #include "aggregator/access/access_policy.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/learning/judge/evaluation_images.h"
+#include "aggregator/server/connection_table.h"
 #include "core/config/config.h"
 #include "core/config/tls.h"
 
@@ -49,6 +50,7 @@ struct AggregatorConfig {
   access::AccessLists access;
   std::size_t ingest_threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
+  server::ConnectionLimits connections;
   std::string http_listen;  // empty: no HTTP
   std::vector<SiteSettings> sites;
   std::optional<ParentSettings> parent;

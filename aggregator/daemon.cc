@@ -38,7 +38,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   const std::optional<config::TlsMaterial>& tls = prepared.tls;
   if (tls) daemon->state_.access = &daemon->access_;
   RETURN_IF_ERROR(daemon->MakeSites(tls));
-  server::IngestOptions options{config.listen, tls, config.ingest_threads, config.max_message_bytes, {}};
+  server::IngestOptions options{config.listen,      tls, config.ingest_threads, config.max_message_bytes,
+                                config.connections, {}};
   if (config.federation) {
     ASSIGN_OR_RETURN(daemon->federation_,
                      FederationHost::Start(*config.federation, std::move(prepared.evaluation), tls, clock));

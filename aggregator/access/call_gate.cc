@@ -133,11 +133,9 @@ CallGate::CallGate(AccessControl& control) : control_(control), open_(std::make_
 
 CallGate::~CallGate() = default;
 
-void CallGate::Guard(grpc::ServerCredentials& credentials, grpc::ServerBuilder& builder) {
+CallGate::InterceptorFactory CallGate::Guard(grpc::ServerCredentials& credentials) {
   credentials.SetAuthMetadataProcessor(std::make_shared<Admission>(control_));
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
-  factories.push_back(std::make_unique<OpenCallFactory>(open_));
-  builder.experimental().SetInterceptorCreators(std::move(factories));
+  return std::make_unique<OpenCallFactory>(open_);
 }
 
 void CallGate::Recheck() { open_->CancelWhatIsNotAdmitted(); }

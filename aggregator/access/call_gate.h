@@ -22,8 +22,10 @@ class CallGate {
   explicit CallGate(AccessControl& control);
   ~CallGate();
 
-  // Call before the server is built. The credentials are those of mutual TLS.
-  void Guard(grpc::ServerCredentials& credentials, grpc::ServerBuilder& builder);
+  using InterceptorFactory = std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>;
+  // Call before the server is built, and give it the result: it takes all interceptors at once. The
+  // credentials are those of mutual TLS.
+  InterceptorFactory Guard(grpc::ServerCredentials& credentials);
 
   // Cancels the open calls that the policy in force does not admit. Not on a thread of gRPC's.
   void Recheck();

@@ -33,6 +33,11 @@ class ConsistencyMonitor {
   // A squared innovation's contribution to the sum.
   double Bounded(double innovation) const { return innovation < largest_ ? innovation : largest_; }
 
+  // The source begins anew.
+  void Forget(std::uint32_t source) {
+    if (source < averages_.size()) averages_[source] = Average();
+  }
+
   // 0 before the first measurement.
   double mean(std::uint32_t source) const {
     const Average average = source < averages_.size() ? averages_[source] : Average();

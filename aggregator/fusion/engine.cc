@@ -41,7 +41,40 @@ FusionEngine::~FusionEngine() = default;
 
 absl::StatusOr<SourceHandle> FusionEngine::Join(const SourceDeclaration& declaration) {
   const runtime::MutexLock lock(mutex_);
-  return sources_.Join(declaration);
+  return JoinOne(declaration);
+}
+
+absl::StatusOr<std::vector<SourceHandle>> FusionEngine::Join(
+    std::span<const SourceDeclaration> declarations) {
+  const runtime::MutexLock lock(mutex_);
+  for (const SourceDeclaration& each : declarations) RETURN_IF_ERROR(sources_.Check(each));
+  std::vector<SourceHandle> handles;
+  for (const SourceDeclaration& each : declarations) {
+    const absl::StatusOr<SourceHandle> handle = JoinOne(each);
+    if (!handle.ok()) {
+      for (const SourceHandle joined : handles) sources_.Leave(joined);
+      return handle.status();
+    }
+    handles.push_back(*handle);
+  }
+  return handles;
+}
+
+absl::StatusOr<SourceHandle> FusionEngine::JoinOne(const SourceDeclaration& declaration) {
+  // Only if another source must give up its place, which costs a look at each slot.
+  const bool replaces = sources_.MustReplace(declaration.name);
+  const SourceSet needed = replaces ? ring_.Sources() : SourceSet();
+  absl::StatusOr<SourceHandle> handle = sources_.Join(declaration, needed);
+  if (handle.ok() && replaces) {
+    ring_.Forget(*handle);
+    fusion_.Forget(*handle);
+  }
+  return handle;
+}
+
+void FusionEngine::Leave(SourceHandle source) {
+  const runtime::MutexLock lock(mutex_);
+  if (source < sources_.size()) sources_.Leave(source);
 }
 
 OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame& frame, FusionTime now,

@@ -73,8 +73,13 @@ class FusionEngine {
 
   // A known name keeps its handle (the process restarted or reconnected); its new leaves hold for frames from
   // now on. InvalidArgument: wrong dimension, no leaf, a leaf that the site does not list, a leaf listed
-  // twice. ResourceExhausted: kMaxSources names.
+  // twice. ResourceExhausted: kMaxSources sources are reported now or have frames in slots that wait.
   absl::StatusOr<SourceHandle> Join(const SourceDeclaration& declaration);
+  // All of them, or none.
+  absl::StatusOr<std::vector<SourceHandle>> Join(std::span<const SourceDeclaration> declarations);
+  // Once per Join: nobody reports the source now, unless another has joined with it. It is known until its
+  // place is needed.
+  void Leave(SourceHandle source);
 
   // Accepts or refuses a frame; does not read `frame.source`. Appends to `out` each slot that this frame
   // completed, revised or pushed out of the window. A frame sent again after a reconnect is refused as a
@@ -103,6 +108,7 @@ class FusionEngine {
  private:
   explicit FusionEngine(SiteConfig config);
 
+  absl::StatusOr<SourceHandle> JoinOne(const SourceDeclaration& declaration) REQUIRES(mutex_);
   OfferResult Refuse(SourceHandle handle, Refusal refusal) REQUIRES(mutex_);
 
   // Moves the frame's valid tuples to stage_ and adds refusals for the others. False if none is valid.

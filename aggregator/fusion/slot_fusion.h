@@ -44,6 +44,8 @@ class SlotFusion {
 
   // The source's mean normalised innovation squared by dimension; 0 before the first measurement.
   double consistency(std::uint32_t source) const { return monitor_.mean(source); }
+  // The number now belongs to another source.
+  void Forget(std::uint32_t source) { monitor_.Forget(source); }
 
  private:
   // Sets the subjects of `out` and, unless all inputs have the same ones, row_of_.

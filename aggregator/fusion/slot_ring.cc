@@ -48,4 +48,16 @@ void SlotRing::Release(Slot& slot) {
   pool_.push_back(std::move(slot.payload));
 }
 
+std::bitset<256> SlotRing::Sources() const {
+  std::bitset<256> sources;
+  for (const Slot& slot : slots_) {
+    if (slot.payload != nullptr) sources |= slot.reported;
+  }
+  return sources;
+}
+
+void SlotRing::Forget(std::uint32_t source) {
+  for (Slot& slot : slots_) slot.reported.reset(source);
+}
+
 }  // namespace tributary::fusion

@@ -93,6 +93,10 @@ class SlotRing {
 
   // The open slot that waits longest, or null.
   Slot* Oldest() const;
+  // The sources whose frames are in a slot that waits or may be revised.
+  std::bitset<256> Sources() const;
+  // The source has reported nothing yet: its number was another's.
+  void Forget(std::uint32_t source);
 
   std::size_t open_slots() const { return open_.size() + early_.size(); }
 

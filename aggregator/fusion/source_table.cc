@@ -1,8 +1,11 @@
 #include "aggregator/fusion/source_table.h"
 
 #include <bit>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/macros.h"
 
 namespace tributary::fusion {
 
@@ -41,7 +44,7 @@ void SourceTable::ExpectAll() {
   for (LeafStatus& leaf : leaves_) leaf.absent = false;
 }
 
-absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declaration) {
+absl::Status SourceTable::ReadLeaves(const SourceDeclaration& declaration, SourceEntry& entry) const {
   const std::string source = absl::StrCat("site '", site_.name, "', source '", declaration.name, "': ");
   if (declaration.name.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(source, "name is empty"));
@@ -51,9 +54,6 @@ absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declarat
                                                    ", must be the site's ", site_.dimension));
   }
   if (declaration.leaves.empty()) return absl::InvalidArgumentError(absl::StrCat(source, "leaves is empty"));
-
-  SourceEntry entry;
-  entry.status.name = declaration.name;
   for (const std::string& leaf : declaration.leaves) {
     const auto found = leaf_by_name_.find(leaf);
     if (found == leaf_by_name_.end()) {
@@ -65,22 +65,65 @@ absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declarat
     entry.leaves.set(found->second);
     entry.leaf_indices.push_back(found->second);
   }
+  return absl::OkStatus();
+}
 
+absl::Status SourceTable::Check(const SourceDeclaration& declaration) const {
+  SourceEntry entry;
+  return ReadLeaves(declaration, entry);
+}
+
+bool SourceTable::MustReplace(const std::string& name) const {
+  if (handle_by_name_.contains(name)) return false;
+  return entries_.size() == kCapacity || (!leaf_by_name_.contains(name) && others_ >= PlacesForOthers());
+}
+
+absl::StatusOr<SourceHandle> SourceTable::PlaceFor(const std::string& name, const SourceSet& needed) {
+  const bool leaf = leaf_by_name_.contains(name);
+  if (!MustReplace(name)) {
+    others_ += !leaf;
+    entries_.emplace_back();
+    return static_cast<SourceHandle>(entries_.size() - 1);
+  }
+  std::optional<SourceHandle> oldest;
+  for (SourceHandle each = 0; each < entries_.size(); ++each) {
+    const SourceEntry& entry = entries_[each];
+    if (entry.streams > 0 || needed[each] || leaf_by_name_.contains(entry.status.name)) continue;
+    if (!oldest || entry.left < entries_[*oldest].left) oldest = each;
+  }
+  if (!oldest) {
+    return absl::ResourceExhaustedError(absl::StrCat("site '", site_.name, "', source '", name,
+                                                     "': the site has ", kCapacity, " sources already"));
+  }
+  others_ -= leaf;
+  handle_by_name_.erase(entries_[*oldest].status.name);
+  entries_[*oldest] = SourceEntry();
+  return *oldest;
+}
+
+absl::StatusOr<SourceHandle> SourceTable::Join(const SourceDeclaration& declaration,
+                                               const SourceSet& needed) {
+  SourceEntry declared;
+  RETURN_IF_ERROR(ReadLeaves(declaration, declared));
+  SourceHandle handle = 0;
   if (const auto known = handle_by_name_.find(declaration.name); known != handle_by_name_.end()) {
-    SourceEntry& present = entries_[known->second];
-    present.leaves = entry.leaves;
-    present.leaf_indices = std::move(entry.leaf_indices);
-    MarkPresent(present);
-    return known->second;
+    handle = known->second;
+  } else {
+    ASSIGN_OR_RETURN(handle, PlaceFor(declaration.name, needed));
+    handle_by_name_[declaration.name] = handle;
+    entries_[handle].status.name = declaration.name;
   }
-  if (entries_.size() == kCapacity) {
-    return absl::ResourceExhaustedError(absl::StrCat(source, "the site has ", kCapacity, " sources already"));
-  }
-  const auto handle = static_cast<SourceHandle>(entries_.size());
-  handle_by_name_[declaration.name] = handle;
+  SourceEntry& entry = entries_[handle];
+  entry.leaves = declared.leaves;
+  entry.leaf_indices = std::move(declared.leaf_indices);
+  ++entry.streams;
   MarkPresent(entry);
-  entries_.push_back(std::move(entry));
   return handle;
+}
+
+void SourceTable::Leave(SourceHandle handle) {
+  SourceEntry& entry = entries_[handle];
+  if (entry.streams > 0 && --entry.streams == 0) entry.left = ++last_left_;
 }
 
 LeafSet LeavesOfTuple(const estimate::TupleFrame& frame, std::size_t row, const SourceEntry& source) {

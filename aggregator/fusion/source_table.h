@@ -1,6 +1,7 @@
 // The sources of a site, and the leaves that it waits for.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,7 +22,7 @@ struct SourceDeclaration {
   std::vector<std::string> leaves;
 };
 
-// Valid as long as the engine.
+// Valid from Join to Leave.
 using SourceHandle = std::uint32_t;
 
 struct SourceEntry {
@@ -29,7 +30,11 @@ struct SourceEntry {
   LeafSet leaves;
   std::vector<std::uint16_t> leaf_indices;   // in the site, in the order of the declaration
   std::vector<std::uint32_t> last_subjects;  // of its last valid frame: they are distinct
+  std::size_t streams = 0;                   // that have joined and not left
+  std::uint64_t left = 0;                    // ascends with each source that nobody reports any more
 };
+
+using SourceSet = std::bitset<256>;  // by handle
 
 // Not thread-safe.
 class SourceTable {
@@ -38,8 +43,14 @@ class SourceTable {
 
   explicit SourceTable(const SiteConfig& site);
 
-  // As FusionEngine::Join.
-  absl::StatusOr<SourceHandle> Join(const SourceDeclaration& declaration);
+  // As FusionEngine::Join; changes nothing.
+  absl::Status Check(const SourceDeclaration& declaration) const;
+  // A known name keeps its entry. A new one takes a free place, or else the place of the source that nobody
+  // has reported for longest, unless it is one of `needed`. ResourceExhausted: there is none.
+  absl::StatusOr<SourceHandle> Join(const SourceDeclaration& declaration, const SourceSet& needed);
+  void Leave(SourceHandle handle);
+  // Whether a new source of that name takes the place of another.
+  bool MustReplace(const std::string& name) const;
 
   std::size_t size() const { return entries_.size(); }
   SourceEntry& operator[](SourceHandle handle) { return entries_[handle]; }
@@ -58,11 +69,19 @@ class SourceTable {
   bool Complete(const LeafSet& covered) const { return IsSubset(expected_, covered); }
 
  private:
+  // The declared leaves; InvalidArgument as in Join.
+  absl::Status ReadLeaves(const SourceDeclaration& declaration, SourceEntry& entry) const;
+  // Places for names that are no leaves: every leaf has one.
+  std::size_t PlacesForOthers() const { return kCapacity - leaves_.size(); }
+  absl::StatusOr<SourceHandle> PlaceFor(const std::string& name, const SourceSet& needed);
+
   const SiteConfig& site_;
   std::unordered_map<std::string, std::uint16_t> leaf_by_name_;
   std::unordered_map<std::string, SourceHandle> handle_by_name_;
   std::vector<SourceEntry> entries_;
   std::vector<LeafStatus> leaves_;
+  std::size_t others_ = 0;  // entries whose names are no leaves
+  std::uint64_t last_left_ = 0;
   LeafSet all_;
   LeafSet expected_;  // without the absent ones
 };

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,11 @@ struct AggregatorState {
 
 // The nodes that report and those that learn, by site and name. With a site: the nodes that report to it.
 // Without: those of every site, then those that only learn. A node is known by its name: what learns under
-// the name of a node that reports is that node. NotFound: no such site.
-absl::StatusOr<v1::ListNodesResponse> ListNodes(const AggregatorState& state, const std::string& site);
+// the name of a node that reports is that node. A page: at least one node after the one that the request
+// names, and no more once it has kPageBytes. `only`: lists no other node. NotFound: no such site.
+inline constexpr std::size_t kPageBytes = std::size_t{1} << 20;
+absl::StatusOr<v1::ListNodesResponse> ListNodes(const AggregatorState& state,
+                                                const v1::ListNodesRequest& request,
+                                                const std::optional<std::string>& only = std::nullopt);
 
 }  // namespace tributary::publish

@@ -30,7 +30,9 @@ class ListNodesTest : public ::testing::Test {
     learning.set_connected(connected);
   }
   absl::StatusOr<v1::ListNodesResponse> List(const std::string& site) const {
-    return ListNodes(state_, site);
+    v1::ListNodesRequest request;
+    request.set_site(site);
+    return ListNodes(state_, request);
   }
   // "site/node: run run …" of each node.
   std::vector<std::string> Names(const std::string& site) const {

@@ -127,13 +127,17 @@ void AddApiRoutes(http::HttpServer& server, const AggregatorState& state) {
   server.Route("/api/v1/sites", [&sites](const http::HttpRequest&) { return Sites(sites); });
   server.Route("/api/v1/sites/",
                [&sites](const http::HttpRequest& request) { return LatestOfSite(sites, request.rest); });
-  server.Route(
-      "/api/v1/nodes",
-      [&state](const http::HttpRequest& request) {
-        const absl::StatusOr<v1::ListNodesResponse> known = ListNodes(state, request.Parameter("site"));
-        return known.ok() ? Answer(*known) : http::HttpProblem(404, std::string(known.status().message()));
-      },
-      {"site"});
+  server.Route("/api/v1/nodes",
+               [&state](const http::HttpRequest& request) {
+                 v1::ListNodesRequest wanted;
+                 wanted.set_site(request.Parameter("site"));
+                 wanted.set_after_site(request.Parameter("after_site"));
+                 wanted.set_after_node(request.Parameter("after_node"));
+                 const absl::StatusOr<v1::ListNodesResponse> known = ListNodes(state, wanted);
+                 return known.ok() ? Answer(*known)
+                                   : http::HttpProblem(404, std::string(known.status().message()));
+               },
+               {"site", "after_site", "after_node"});
   server.Route("/api/v1/events",
                [&sites](const http::HttpRequest& request) { return Events(sites, request); },
                {"site", "rate_hz"});

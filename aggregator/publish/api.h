@@ -10,7 +10,8 @@ namespace tributary::publish {
 // GET /api/v1/sites                        ListSitesResponse: configuration, counters, sources, leaves
 // GET /api/v1/sites/{site}                 WatchResponse: the latest fused slot; 204 none yet, 404 unknown
 //                                          site
-// GET /api/v1/nodes?site=                  ListNodesResponse: who reports, who learns; 404 unknown site
+// GET /api/v1/nodes?site=&after_site=&after_node=
+//                                          ListNodesResponse: who reports, who learns; 404 unknown site
 // GET /api/v1/events?site=&rate_hz=        server-sent events, WatchResponse of the latest fused slot; 10 Hz
 //                                          unless asked, at most 50; 404 unknown site, or none given where
 //                                          there are several

@@ -2,10 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tributary::publish {
 
-absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello) {
-  // Nobody has checked fields that this program does not know, and a node is never forgotten. They are not
+bool Fleet::MakeRoom(const std::string& peer) {
+  std::map<std::string_view, std::size_t> places;
+  for (const auto& [key, entry] : nodes_) ++places[entry.peer];
+  const bool greedy = places[peer] >= kMaxNodesOfPeer;
+  if (nodes_.size() < kMaxNodes && !greedy) return true;
+  auto given_up = nodes_.end();
+  for (auto each = nodes_.begin(); each != nodes_.end(); ++each) {
+    const Entry& entry = each->second;
+    if (entry.record->connected() || (greedy && entry.peer != peer)) continue;
+    const auto rank = [&places](const Entry& of) {
+      return std::pair(-std::int64_t(places[of.peer]), of.number);
+    };
+    if (given_up == nodes_.end() || rank(entry) < rank(given_up->second)) given_up = each;
+  }
+  if (given_up == nodes_.end()) return false;
+  nodes_.erase(given_up);
+  return true;
+}
+
+absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello, const std::string& peer) {
+  // Nobody has checked fields that this program does not know, and a node is kept for long. They are not
   // removed from the entry itself: it would keep their memory.
   v1::Hello known = hello;
   known.DiscardUnknownFields();
@@ -13,9 +34,11 @@ absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello) {
   const std::pair key(hello.site(), hello.node());
   auto found = nodes_.find(key);
   if (found == nodes_.end()) {
-    if (nodes_.size() >= kMaxNodes) {
+    if (!MakeRoom(peer)) {
       return absl::ResourceExhaustedError(fmt::format(
-          "node \"{}\" would be one more than the {} nodes that are allowed", hello.node(), kMaxNodes));
+          "node \"{}\" would be one more than the {} nodes that may be connected, or the {} from one "
+          "peer",
+          hello.node(), kMaxNodes, kMaxNodesOfPeer));
     }
     found = nodes_.try_emplace(key).first;
   }
@@ -23,13 +46,22 @@ absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello) {
   NodeRecord& record = *entry.record;
   if (entry.hello.boot_id() != hello.boot_id()) record.acknowledged_sequence = 0;
   entry.hello = known;
+  entry.peer = peer;
+  entry.number = ++last_number_;
   const bool superseded_another = record.connected();
   const std::uint64_t stream = ++record.latest_stream;
   record.connected_stream = stream;
   return Membership{entry.record, stream, superseded_another};
 }
 
-absl::Status Fleet::CheckSourcesFree(const v1::Hello& hello) const {
+absl::Status Fleet::CheckSourcesFree(const v1::Hello& hello, const std::string& peer,
+                                     const std::vector<std::string>& leaves) const {
+  const auto others = [&leaves](const v1::Hello& of) {
+    return std::ranges::count_if(of.sources(), [&leaves](const v1::Source& source) {
+      return std::ranges::find(leaves, source.name()) == leaves.end();
+    });
+  };
+  std::int64_t of_peer = others(hello);
   const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     const auto& [site, node] = key;
@@ -42,6 +74,12 @@ absl::Status Fleet::CheckSourcesFree(const v1::Hello& hello) const {
             ours.name(), node));
       }
     }
+    if (entry.peer == peer) of_peer += others(entry.hello);
+  }
+  if (others(hello) > 0 && of_peer > std::int64_t{kMaxSourcesOfPeer}) {
+    return absl::ResourceExhaustedError(
+        fmt::format("hello.sources: {} of this peer that are none of the site's own, at most {} are allowed",
+                    of_peer, kMaxSourcesOfPeer));
   }
   return absl::OkStatus();
 }

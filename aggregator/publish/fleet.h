@@ -38,10 +38,18 @@ struct NodeRecord {
   bool connected() const { return connected_stream.load(std::memory_order_relaxed) != 0; }
 };
 
-// Thread-safe. Never forgets a node; refuses new ones beyond kMaxNodes.
+// Thread-safe. A connected node has its place. A place of one that has left is given to a new node when there
+// is no other: the peer with the most places gives up the node that left first.
+//
+// A peer is whoever a certificate names, or without TLS an address: it may choose any names for its nodes and
+// sources.
 class Fleet {
  public:
   static constexpr std::size_t kMaxNodes = 1024;
+  // So that one peer does not shut out the others.
+  static constexpr std::size_t kMaxNodesOfPeer = kMaxNodes / 2;
+  // In one site, of connected nodes. Names of the site's own leaves do not count.
+  static constexpr std::size_t kMaxSourcesOfPeer = 128;
 
   struct Membership {
     std::shared_ptr<NodeRecord> record;
@@ -50,12 +58,14 @@ class Fleet {
   };
 
   // Registers the node's stream. A new boot id restarts its acknowledged sequence at 0; an earlier stream of
-  // the node is superseded. ResourceExhausted: too many nodes.
-  absl::StatusOr<Membership> Join(const v1::Hello& hello);
+  // the node is superseded. ResourceExhausted: too many nodes are connected.
+  absl::StatusOr<Membership> Join(const v1::Hello& hello, const std::string& peer = "");
 
   // FailedPrecondition if another connected node reports one of these sources. A source has one reporter at a
-  // time; otherwise a stranger's tuples could pass for a panel's.
-  absl::Status CheckSourcesFree(const v1::Hello& hello) const;
+  // time; otherwise a stranger's tuples could pass for a panel's. ResourceExhausted: with these the peer's
+  // nodes would have too many sources that are none of `leaves`.
+  absl::Status CheckSourcesFree(const v1::Hello& hello, const std::string& peer = "",
+                                const std::vector<std::string>& leaves = {}) const;
 
   // The nodes of one site.
   struct Presence {
@@ -71,11 +81,18 @@ class Fleet {
  private:
   struct Entry {
     v1::Hello hello;
+    std::string peer;
+    std::uint64_t number = 0;  // ascends with each stream that joins
     std::shared_ptr<NodeRecord> record = std::make_shared<NodeRecord>();
   };
+  using Nodes = std::map<std::pair<std::string, std::string>, Entry>;
+
+  // Makes room for a node of the peer, if that is necessary; false: it cannot be done.
+  bool MakeRoom(const std::string& peer) REQUIRES(mutex_);
 
   mutable runtime::Mutex mutex_;
-  std::map<std::pair<std::string, std::string>, Entry> nodes_ GUARDED_BY(mutex_);
+  Nodes nodes_ GUARDED_BY(mutex_);
+  std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tributary::publish

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/wire/hello.h"
 
@@ -36,12 +38,75 @@ TEST(FleetTest, RemembersTheAcknowledgedSequenceOfABootIdOnly) {
   EXPECT_EQ(fleet.Join(Hello("north", 2))->record->acknowledged_sequence, 0u);
 }
 
-TEST(FleetTest, RefusesMoreNodesThanItHolds) {
+// As many connected nodes as there may be, of two peers.
+void Fill(Fleet& fleet) {
+  for (std::size_t i = 0; i < Fleet::kMaxNodes; ++i) {
+    ASSERT_TRUE(fleet.Join(Hello("n" + std::to_string(i), 1), i % 2 == 0 ? "even" : "odd").ok());
+  }
+}
+
+TEST(FleetTest, RefusesMoreConnectedNodesThanItHolds) {
   Fleet fleet;
-  for (std::size_t i = 0; i < Fleet::kMaxNodes; ++i)
-    ASSERT_TRUE(fleet.Join(Hello("n" + std::to_string(i), 1)).ok());
-  EXPECT_EQ(fleet.Join(Hello("one more", 1)).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(fleet.Join(Hello("n0", 2)).ok());
+  Fill(fleet);
+  EXPECT_EQ(fleet.Join(Hello("one more", 1), "new").status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(fleet.Join(Hello("n0", 2), "even").ok());
+}
+
+TEST(FleetTest, RefusesMoreConnectedNodesOfOnePeerThanItsShare) {
+  Fleet fleet;
+  for (std::size_t i = 0; i < Fleet::kMaxNodesOfPeer; ++i) {
+    ASSERT_TRUE(fleet.Join(Hello("n" + std::to_string(i), 1), "greedy").ok());
+  }
+  EXPECT_EQ(fleet.Join(Hello("one more", 1), "greedy").status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(fleet.Join(Hello("one more", 1), "modest").ok());
+}
+
+TEST(FleetTest, ANodeThatHasLeftGivesItsPlaceToANewOne) {
+  Fleet fleet;
+  Fill(fleet);
+  for (const char* left : {"n4", "n2"}) {
+    const auto again = fleet.Join(Hello(left, 1), "even");
+    ASSERT_TRUE(again.ok());
+    again->record->connected_stream = 0;
+  }
+  EXPECT_TRUE(fleet.Join(Hello("one more", 1), "new").ok());
+  const std::vector<v1::Node> known = fleet.List("lab");
+  const auto knows = [&known](const std::string& name) {
+    return std::ranges::count(known, name, &v1::Node::name) == 1;
+  };
+  EXPECT_FALSE(knows("n4")) << "it left first";
+  EXPECT_TRUE(knows("n2") && knows("one more"));
+}
+
+TEST(FleetTest, NamesThatNobodyUsesAnyMoreDoNotKeepOthersOut) {
+  Fleet fleet;
+  for (std::size_t i = 0; i < 3 * Fleet::kMaxNodes; ++i) {
+    const auto joined = fleet.Join(Hello("n" + std::to_string(i), 1), "hostile");
+    ASSERT_TRUE(joined.ok());
+    joined->record->connected_stream = 0;
+  }
+  EXPECT_LE(fleet.List("lab").size(), Fleet::kMaxNodes);
+  EXPECT_TRUE(fleet.Join(Hello("honest", 1), "honest").ok());
+}
+
+TEST(FleetTest, OnePeerHasAShareOfTheSourcesThatAreNoLeaves) {
+  Fleet fleet;
+  const auto with = [](const std::string& node, std::size_t sources) {
+    v1::Hello hello = Hello(node, 1);
+    for (std::size_t i = 0; i < sources; ++i) {
+      wire::AddSource(hello, node + std::to_string(i), 2, {"south"});
+    }
+    return hello;
+  };
+  const v1::Hello first = with("a", Fleet::kMaxSourcesOfPeer);
+  ASSERT_TRUE(fleet.CheckSourcesFree(first, "greedy", {"south"}).ok());
+  ASSERT_TRUE(fleet.Join(first, "greedy").ok());
+  EXPECT_EQ(fleet.CheckSourcesFree(with("b", 1), "greedy", {"south"}).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(fleet.CheckSourcesFree(with("b", 1), "modest", {"south"}).ok());
+  v1::Hello leaf = Hello("c", 1);
+  wire::AddSource(leaf, "south", 2, {"south"});
+  EXPECT_TRUE(fleet.CheckSourcesFree(leaf, "greedy", {"south"}).ok()) << "a leaf of the site always may";
 }
 
 // On the heap; 0 under a sanitizer.

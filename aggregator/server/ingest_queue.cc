@@ -1,6 +1,8 @@
 #include "aggregator/server/ingest_queue.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -121,12 +123,20 @@ void IngestQueue::ReadOnAll() {
 
 void IngestQueue::Remove(ReportCall* call) {
   reports_.erase(call);
+  if (call->has_place()) {
+    report_places_.GiveBack(call->peer());
+  } else {
+    silent_.remove(call);
+  }
   std::erase(resting_, call);
   NoteIfEnded();
 }
 
 void IngestQueue::Remove(WatchCall* call) {
-  if (watches_.erase(call) > 0) context_.readers.Leave();
+  if (watches_.erase(call) > 0) {
+    context_.readers.Leave();
+    watch_places_.GiveBack(call->peer());
+  }
   NoteIfEnded();
 }
 
@@ -153,14 +163,27 @@ void IngestQueue::FollowPolicy() {
   for (WatchCall* call : watches_) call->CheckAccess();
 }
 
-bool IngestQueue::Add(ReportCall* call) {
-  if (reports_.size() >= kMaxReports) return false;
+void IngestQueue::Add(ReportCall* call) {
   reports_.insert(call);
+  silent_.push_back(call);
+  if (silent_.size() <= kMaxSilent) return;
+  std::map<std::string_view, std::size_t> of_peer;
+  for (const ReportCall* each : silent_) ++of_peer[each->peer()];
+  const auto most = std::ranges::max_element(of_peer, {}, [](const auto& each) { return each.second; });
+  const auto oldest = std::ranges::find(silent_, most->first, &ReportCall::peer);
+  ReportCall* const ended = *oldest;
+  silent_.erase(oldest);
+  ended->EndSilent();
+}
+
+bool IngestQueue::TakePlace(ReportCall* call) {
+  if (!report_places_.Take(call->peer())) return false;
+  silent_.remove(call);
   return true;
 }
 
 bool IngestQueue::Add(WatchCall* call) {
-  if (watches_.size() >= kMaxWatches) return false;
+  if (!watch_places_.Take(call->peer())) return false;
   watches_.insert(call);
   context_.readers.Join();
   return true;

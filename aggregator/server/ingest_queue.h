@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <set>
 #include <vector>
@@ -18,6 +19,8 @@
 #include "aggregator/fusion/engine.h"
 #include "aggregator/publish/aggregator_state.h"
 #include "aggregator/publish/watch_queue.h"
+#include "aggregator/server/connection_table.h"
+#include "aggregator/server/peer_shares.h"
 #include "aggregator/server/stream_refusal.h"
 #include "core/runtime/log.h"
 #include "tributary/v1/fusion.grpc.pb.h"
@@ -38,6 +41,7 @@ using FusionServiceOnQueue = v1::FusionService::WithRawMethod_Report<
 // What all queues share; outlives them.
 struct IngestContext {
   publish::AggregatorState& state;
+  ConnectionTable& connections;
   const std::size_t max_message_bytes;
   publish::ReaderShare readers;
   std::array<std::atomic<std::uint64_t>, kStreamFaults> refusals = {};
@@ -53,6 +57,9 @@ class IngestQueue {
  public:
   static constexpr std::size_t kMaxReports = 1024;
   static constexpr std::size_t kMaxWatches = 256;
+  // Report streams without a hello. Beyond it the oldest of the peer with the most makes room: a peer that
+  // says hello at once always gets in.
+  static constexpr std::size_t kMaxSilent = 128;
 
   IngestQueue(IngestContext& context, FusionServiceOnQueue& service,
               std::unique_ptr<grpc::ServerCompletionQueue> queue);
@@ -72,8 +79,9 @@ class IngestQueue {
   // Instead of Run(), for a server that could not start.
   void Discard();
 
-  // For the calls.
-  bool Add(ReportCall* call);
+  // For the calls. A report begins without a hello; with it, it needs a place, which belongs to its peer.
+  void Add(ReportCall* call);
+  bool TakePlace(ReportCall* call);
   void Remove(ReportCall* call);
   bool Add(WatchCall* call);
   void Remove(WatchCall* call);
@@ -109,7 +117,10 @@ class IngestQueue {
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   fusion::FusedSlots fused_;
   std::set<ReportCall*> reports_;
+  std::list<ReportCall*> silent_;  // of these, the ones without a hello, oldest first
+  PeerShares report_places_{kMaxReports, kMaxReports / 2};
   std::set<WatchCall*> watches_;
+  PeerShares watch_places_{kMaxWatches, kMaxWatches / 2};
   std::vector<ReportCall*> resting_;  // read from, not yet read again
   bool published_ = false;            // since the last event
   bool rests_ = true;                 // reads pause until the slot is published

@@ -1,16 +1,15 @@
 #include "aggregator/server/ingest_server.h"
 
 #include <fmt/format.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "aggregator/server/call_census.h"
+#include "core/status/macros.h"
 #include "core/wire/peer.h"
-#include "grpc/health/v1/health.grpc.pb.h"
-#include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::server {
 namespace {
@@ -20,6 +19,11 @@ constexpr std::chrono::milliseconds kDrainLimit{2000};
 constexpr std::chrono::milliseconds kCloseLimit{100};
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveTimeoutMs = 5'000;
+// TLS and the first frames of HTTP/2. A connection without a call for so long is closed.
+constexpr int kHandshakeTimeoutMs = 10'000;
+constexpr int kIdleTimeoutMs = 300'000;
+// The metadata of one call, names and values. Our clients send some hundred bytes.
+constexpr int kMaxMetadataBytes = 8192;
 // Nodes ping every two seconds (core/link/channel.cc).
 constexpr int kMinPingIntervalMs = 1'000;
 // A process has one Report stream per site and a few watchers.
@@ -28,58 +32,6 @@ constexpr int kStreamsPerConnection = 128;
 constexpr int kStreamsPerConnectionWithServices = 1024;
 // A chunk of 1 MiB and its message's other fields.
 constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
-
-// The nodes that report and those that learn. Uses the sync API: its threads wait on a condition, so that
-// only the ingest thread polls. The callback API would poll with threads of its own and hand the hot path's
-// events from thread to thread.
-class FleetService final : public v1::FleetService::Service {
- public:
-  explicit FleetService(const publish::AggregatorState& state) : state_(state) {}
-
-  grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
-                         v1::ListNodesResponse* response) override {
-    absl::StatusOr<v1::ListNodesResponse> nodes = publish::ListNodes(state_, request->site());
-    if (!nodes.ok()) return wire::ToGrpcStatus(nodes.status());
-    *response = *std::move(nodes);
-    KeepOwn(*context->auth_context(), *response);
-    return grpc::Status::OK;
-  }
-
- private:
-  // A node that is no viewer is told of itself only.
-  void KeepOwn(const grpc::AuthContext& peer, v1::ListNodesResponse& response) const {
-    const std::optional<std::string> name = wire::PeerCertificateName(peer);
-    if (state_.access == nullptr || !name) return;
-    if (state_.access->policy()->RolesOf(*name).Has(access::Role::kViewer)) return;
-    auto& nodes = *response.mutable_nodes();
-    nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
-                               [&name](const v1::Node& node) { return node.name() != *name; }),
-                nodes.end());
-  }
-
-  const publish::AggregatorState& state_;
-};
-
-// gRPC's health checking protocol. Knows the process ("") and the project's two services.
-class HealthService final : public grpc::health::v1::Health::Service {
- public:
-  explicit HealthService(const std::atomic<bool>& serving) : serving_(serving) {}
-
-  grpc::Status Check(grpc::ServerContext*, const grpc::health::v1::HealthCheckRequest* request,
-                     grpc::health::v1::HealthCheckResponse* response) override {
-    const std::string& name = request->service();
-    if (!name.empty() && name != v1::FusionService::service_full_name() &&
-        name != v1::FleetService::service_full_name()) {
-      return grpc::Status(grpc::StatusCode::NOT_FOUND, "service: unknown");
-    }
-    response->set_status(serving_ ? grpc::health::v1::HealthCheckResponse::SERVING
-                                  : grpc::health::v1::HealthCheckResponse::NOT_SERVING);
-    return grpc::Status::OK;
-  }
-
- private:
-  const std::atomic<bool>& serving_;
-};
 
 std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<config::TlsMaterial>& tls) {
   if (!tls) return grpc::InsecureServerCredentials();
@@ -106,54 +58,55 @@ void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   // gRPC's bandwidth pings wake both sides for nothing: set the windows instead.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20);
-  // Few threads for the rare calls; they wait on a condition (FleetService).
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
-  grpc::ResourceQuota quota("tributary");
-  quota.SetMaxThreads(16);
-  builder.SetResourceQuota(quota);
 }
 
 }  // namespace
 
-IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorState& state)
-    : context_{.state = state,
+IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorState& state,
+                           std::unique_ptr<FrontDoor> door)
+    : door_(std::move(door)),
+      context_{.state = state,
+               .connections = door_->connections(),
                .max_message_bytes = options.max_message_bytes,
-               .readers = publish::ReaderShare(options.threads)} {
-  rare_.push_back(std::make_unique<FleetService>(state));
-  rare_.push_back(std::make_unique<HealthService>(serving_));
-}
+               .readers = publish::ReaderShare(options.threads)},
+      rare_(state, serving_) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   publish::AggregatorState& state) {
-  auto server = std::unique_ptr<IngestServer>(new IngestServer(options, state));
-  static const bool reflection = (grpc::reflection::InitProtoReflectionServerBuilderPlugin(), true);
-  (void)reflection;
+  ASSIGN_OR_RETURN(std::unique_ptr<FrontDoor> door,
+                   FrontDoor::Listen(options.listen, options.connections, state.clock));
+  auto server = std::unique_ptr<IngestServer>(new IngestServer(options, state, std::move(door)));
   grpc::ServerBuilder builder;
   Tune(builder, options);
   const std::shared_ptr<grpc::ServerCredentials> credentials = Credentials(options.tls);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<CallCensus>(server->door_->connections()));
   if (options.tls && state.access != nullptr) {
     server->gate_ = std::make_unique<access::CallGate>(*state.access);
-    server->gate_->Guard(*credentials, builder);
+    interceptors.push_back(server->gate_->Guard(*credentials));
   }
-  builder.AddListeningPort(options.listen, credentials, &server->port_);
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  server->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   builder.RegisterService(&server->fusion_);
-  for (const auto& service : server->rare_) builder.RegisterService(service.get());
+  server->rare_.Register(builder);
   for (const auto& service : options.services) builder.RegisterService(service.get());
   for (std::size_t i = 0; i < options.threads; ++i) {
     server->queues_.push_back(
         std::make_unique<IngestQueue>(server->context_, server->fusion_, builder.AddCompletionQueue()));
   }
   server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || server->port_ == 0) {
+  if (server->server_ == nullptr) {
     for (const auto& queue : server->queues_) queue->Discard();
-    return absl::UnavailableError(
-        fmt::format("{}: cannot listen there; is the port in use?", options.listen));
+    server->rare_.Discard();
+    return absl::UnavailableError(fmt::format("{}: gRPC does not start", options.listen));
   }
   for (const auto& queue : server->queues_) {
     server->threads_.emplace_back([&queue = *queue] {
@@ -161,7 +114,16 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
       queue.Run();
     });
   }
+  server->threads_.emplace_back([&rare = server->rare_] {
+    prctl(PR_SET_NAME, "rare calls");
+    rare.Run();
+  });
   server->serving_ = true;
+  server->door_->Open([&acceptor = *server->acceptor_](int fd) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = fd;
+    acceptor.HandleNewConnection(&connection);
+  });
   return server;
 }
 
@@ -170,6 +132,24 @@ void IngestServer::FollowPolicy() {
 }
 
 void IngestServer::Collect(runtime::Reading& reading) const {
+  const ConnectionTable::Figures figures = door_->connections().figures();
+  reading.Gauge("tributary_connections", "Open connections of the gRPC port.", {},
+                static_cast<double>(figures.connections));
+  reading.Gauge("tributary_connections_silent", "Connections that have made no call yet.", {},
+                static_cast<double>(figures.silent));
+  reading.Gauge("tributary_calls", "Calls of the gRPC port that are not over.", {},
+                static_cast<double>(figures.calls));
+  for (std::size_t i = 0; i < kConnectionFaults; ++i) {
+    reading.Counter("tributary_connections_refused_total",
+                    "Connections of the gRPC port that were refused or cut, by reason.",
+                    {{"reason", std::string(ConnectionFaultName(static_cast<ConnectionFault>(i)))}},
+                    figures.refused[i]);
+  }
+  for (std::size_t i = 0; i < kHandshakeFaults; ++i) {
+    reading.Counter("tributary_handshakes_failed_total", "TLS handshakes of the gRPC port that failed.",
+                    {{"reason", std::string(HandshakeFaultName(static_cast<HandshakeFault>(i)))}},
+                    handshakes_[i].load());
+  }
   for (std::size_t i = 0; i < kStreamFaults; ++i) {
     reading.Counter("tributary_streams_refused_total", "Report streams ended by the aggregator, by reason.",
                     {{"reason", std::string(StreamFaultName(static_cast<StreamFault>(i)))}},
@@ -197,12 +177,14 @@ void IngestServer::FuseWhatWaits() {
 
 void IngestServer::Shutdown() {
   serving_ = false;
+  door_->Close();
   // First for the watchers, who are about to leave; again below for slots in between.
   FuseWhatWaits();
   for (const auto& queue : queues_) queue->Stop();
   for (const auto& queue : queues_) queue->WaitUntilEnded(kDrainLimit);
   server_->Shutdown(std::chrono::system_clock::now() + kCloseLimit);
   for (const auto& queue : queues_) queue->Close();
+  rare_.Close();
   threads_.clear();
   FuseWhatWaits();
 }

@@ -16,7 +16,11 @@
 #include "absl/status/statusor.h"
 #include "aggregator/access/call_gate.h"
 #include "aggregator/publish/aggregator_state.h"
+#include "aggregator/server/connection_table.h"
+#include "aggregator/server/front_door.h"
+#include "aggregator/server/handshake_failures.h"
 #include "aggregator/server/ingest_queue.h"
+#include "aggregator/server/rare_queue.h"
 #include "core/config/tls.h"
 #include "core/runtime/metrics.h"
 
@@ -27,6 +31,7 @@ struct IngestOptions {
   std::optional<config::TlsMaterial> tls;
   std::size_t threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
+  ConnectionLimits connections;
   // Services of other modules on the same port; they outlive the server. With any of them the server accepts
   // more streams and larger messages: one connection may carry the streams of many nodes, and models travel
   // in chunks of 1 MiB.
@@ -41,7 +46,7 @@ class IngestServer {
                                                              publish::AggregatorState& state);
   ~IngestServer();
 
-  int port() const { return port_; }
+  int port() const { return door_->port(); }
   bool serving() const { return serving_; }
   // Call after the policy of state.access has changed: what it no longer admits is ended within a second.
   void FollowPolicy();
@@ -53,15 +58,19 @@ class IngestServer {
   void Shutdown();
 
  private:
-  IngestServer(const IngestOptions& options, publish::AggregatorState& state);
+  IngestServer(const IngestOptions& options, publish::AggregatorState& state,
+               std::unique_ptr<FrontDoor> door);
   void FuseWhatWaits();
 
+  // Outlives the calls, which it counts.
+  const std::unique_ptr<FrontDoor> door_;
+  const HandshakeCounts& handshakes_ = CountHandshakeFailures();
   IngestContext context_;
   std::atomic<bool> serving_ = false;
   FusionServiceOnQueue fusion_;
-  std::vector<std::unique_ptr<grpc::Service>> rare_;
-  int port_ = 0;
+  RareQueue rare_;
   std::unique_ptr<access::CallGate> gate_;  // null without TLS
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<IngestQueue>> queues_;
   std::vector<std::jthread> threads_;

@@ -1,13 +1,12 @@
 #include "aggregator/server/report_call.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <spdlog/spdlog.h>
 
 #include <utility>
 
+#include "core/wire/field_count.h"
 #include "core/wire/peer.h"
 
 namespace tributary::server {
@@ -18,18 +17,10 @@ constexpr std::int64_t kHelloTimeoutNs = 10'000'000'000;
 // This many frames are acknowledged at once; fewer wait for the other streams (IngestQueue).
 constexpr std::uint64_t kAnswerFrames = 64;
 
-// Whether the message has more than `limit` fields at its top level. Two bytes on the wire can become a
-// submessage of a hundred in memory, and reused messages keep it. Reading the tags alone bounds that.
 bool HasMoreFields(grpc::ByteBuffer& bytes, std::size_t limit) {
   if (bytes.Length() <= 2 * limit) return false;
   grpc::ProtoBufferReader reader(&bytes);
-  google::protobuf::io::CodedInputStream input(&reader);
-  std::size_t fields = 0;
-  while (const std::uint32_t tag = input.ReadTag()) {
-    if (++fields > limit) return true;
-    if (!google::protobuf::internal::WireFormatLite::SkipField(&input, tag)) break;
-  }
-  return false;
+  return wire::HasMoreFields(reader, limit);
 }
 
 }  // namespace
@@ -52,16 +43,22 @@ void ReportCall::OnStarted(bool ok) {
     return;
   }
   Listen(queue_);
+  counted_.emplace(shared_.connections, context_.peer());
   started_steady_ns_ = shared_.state.clock.SteadyNs();
-  session_.emplace(shared_.state, wire::PeerCertificateName(*context_.auth_context()));
-  registered_ = queue_.Add(this);
-  if (!registered_) {
-    End({StreamFault::kTooMany, absl::ResourceExhaustedError("too many Report streams")});
-  } else if (queue_.draining()) {
+  const std::optional<std::string> certificate_name = wire::PeerCertificateName(*context_.auth_context());
+  peer_ = certificate_name.value_or(AddressOf(counted_->peer()));
+  session_.emplace(shared_.state, certificate_name, peer_);
+  registered_ = true;
+  queue_.Add(this);
+  if (queue_.draining()) {
     End(absl::UnavailableError("the aggregator is shutting down"));
   } else {
     Read();
   }
+}
+
+void ReportCall::EndSilent() {
+  End({StreamFault::kTooMany, absl::ResourceExhaustedError("too many Report streams without a hello")});
 }
 
 void ReportCall::Read() {
@@ -105,6 +102,12 @@ void ReportCall::TakeMessage() {
         {StreamFault::kMalformed, absl::InvalidArgumentError("message: does not parse as a ReportRequest")});
   }
   const bool was_admitted = session_->admitted();
+  if (!has_place_) {
+    has_place_ = queue_.TakePlace(this);
+    if (!has_place_) {
+      return End({StreamFault::kTooMany, absl::ResourceExhaustedError("too many Report streams")});
+    }
+  }
   const fusion::FusionTime now = shared_.Now();
   std::optional<StreamRefusal> refusal = session_->Take(request_, now, queue_.fused());
   if (was_admitted) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "aggregator/server/call_census.h"
 #include "aggregator/server/ingest_queue.h"
 #include "aggregator/server/report_session.h"
 #include "tributary/v1/fusion.pb.h"
@@ -33,7 +34,13 @@ class ReportCall {
   // Ends a stream without a hello in time, or that was superseded.
   void CheckUp(std::int64_t now_steady_ns);
 
+  // Ends a stream without a hello in favour of a newer one.
+  void EndSilent();
+
   ReportSession& session() { return *session_; }
+  // Whose share of places it uses.
+  const std::string& peer() const { return peer_; }
+  bool has_place() const { return has_place_; }
 
  private:
   explicit ReportCall(IngestQueue& queue);
@@ -56,6 +63,9 @@ class ReportCall {
   IngestContext& shared_;
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&context_};
+  std::optional<CountedCall> counted_;
+  std::string peer_;
+  bool has_place_ = false;
   std::optional<ReportSession> session_;
   std::int64_t started_steady_ns_ = 0;
   bool refused_ = false;  // set by this side after the admission

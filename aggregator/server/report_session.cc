@@ -103,25 +103,29 @@ std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estima
     declared.push_back({source.name(), source.dimension(), {source.leaves().begin(), source.leaves().end()}});
   }
   if (std::optional<StreamRefusal> refusal = CheckOwner(hello.site(), hello.node(), declared)) return refusal;
-  if (absl::Status status = state_.fleet.CheckSourcesFree(hello); !status.ok()) {
-    return StreamRefusal{StreamFault::kSourceTaken, status};
+  fusion::FusionEngine& engine = site->engine();
+  const std::vector<std::string>& leaves = engine.config().leaves;
+  if (absl::Status status = state_.fleet.CheckSourcesFree(hello, peer_, leaves); !status.ok()) {
+    return StreamRefusal{
+        absl::IsResourceExhausted(status) ? StreamFault::kTooMany : StreamFault::kSourceTaken, status};
   }
-
+  const absl::StatusOr<std::vector<fusion::SourceHandle>> handles = engine.Join(declared);
+  if (!handles.ok()) {
+    const absl::StatusCode code = handles.status().code();
+    return StreamRefusal{
+        code == absl::StatusCode::kResourceExhausted ? StreamFault::kTooMany : StreamFault::kUnknownLeaf,
+        absl::Status(code, fmt::format("hello.sources: {}", std::string(handles.status().message())))};
+  }
+  absl::StatusOr<publish::Fleet::Membership> membership = state_.fleet.Join(hello, peer_);
+  if (!membership.ok()) {
+    for (const fusion::SourceHandle each : *handles) engine.Leave(each);
+    return StreamRefusal{StreamFault::kTooMany, membership.status()};
+  }
   std::vector<Source> sources;
-  for (const fusion::SourceDeclaration& source : declared) {
-    const absl::StatusOr<fusion::SourceHandle> handle = site->engine().Join(source);
-    if (!handle.ok()) {
-      const absl::StatusCode code = handle.status().code();
-      return StreamRefusal{
-          code == absl::StatusCode::kResourceExhausted ? StreamFault::kTooMany : StreamFault::kUnknownLeaf,
-          absl::Status(code, fmt::format("hello.sources: source \"{}\": {}", source.name,
-                                         std::string(handle.status().message())))};
-    }
+  for (std::size_t i = 0; i < handles->size(); ++i) {
     sources.push_back(
-        {*handle, {source.dimension, source.leaves.size(), site->engine().config().max_subjects}});
+        {(*handles)[i], {declared[i].dimension, declared[i].leaves.size(), engine.config().max_subjects}});
   }
-  absl::StatusOr<publish::Fleet::Membership> membership = state_.fleet.Join(hello);
-  if (!membership.ok()) return StreamRefusal{StreamFault::kTooMany, membership.status()};
   site_ = site;
   node_ = hello.node();
   admitted_ = std::move(sources);
@@ -171,8 +175,9 @@ void ReportSession::Refuse(std::uint64_t sequence, v1::RefusalReason reason, std
 }
 
 bool ReportSession::Owns(fusion::SourceHandle source) const {
-  return admitted() && std::any_of(admitted_.begin(), admitted_.end(),
-                                   [source](const Source& each) { return each.handle == source; });
+  return admitted() && !left_ &&
+         std::any_of(admitted_.begin(), admitted_.end(),
+                     [source](const Source& each) { return each.handle == source; });
 }
 
 void ReportSession::RefuseGated(const fusion::GatedTuple& tuple) {
@@ -221,9 +226,10 @@ void ReportSession::TakeAnswer(v1::ReportResponse& response) {
 }
 
 void ReportSession::Leave() {
-  if (!admitted()) return;
+  if (!admitted() || std::exchange(left_, true)) return;
   std::uint64_t mine = membership_.stream;
   membership_.record->connected_stream.compare_exchange_strong(mine, 0);
+  for (const Source& source : admitted_) site_->engine().Leave(source.handle);
 }
 
 }  // namespace tributary::server

@@ -25,9 +25,11 @@ class ReportSession {
   // The limit of one message: frames, i.e. slots of one source. Bounds the answer to one message.
   static constexpr int kMaxFrames = 1024;
 
-  // The state outlives the session. `certificate_name`: the peer's, with TLS.
-  ReportSession(publish::AggregatorState& state, std::optional<std::string> certificate_name)
-      : state_(state), certificate_name_(std::move(certificate_name)) {}
+  // The state outlives the session. `certificate_name`: the peer's, with TLS. `peer`: whose share of places
+  // the node uses (Fleet).
+  ReportSession(publish::AggregatorState& state, std::optional<std::string> certificate_name,
+                std::string peer = "")
+      : state_(state), certificate_name_(std::move(certificate_name)), peer_(std::move(peer)) {}
   ~ReportSession() { Leave(); }
   ReportSession(const ReportSession&) = delete;
   ReportSession& operator=(const ReportSession&) = delete;
@@ -86,6 +88,7 @@ class ReportSession {
 
   publish::AggregatorState& state_;
   const std::optional<std::string> certificate_name_;
+  const std::string peer_;
   publish::Site* site_ = nullptr;  // set with the admission, as the next four
   std::string node_;
   std::vector<Source> admitted_;  // by the index in frames
@@ -97,6 +100,7 @@ class ReportSession {
   std::uint64_t unanswered_ = 0;
   std::uint64_t taken_frames_ = 0;
   std::uint64_t refused_frames_ = 0;
+  bool left_ = false;
 };
 
 }  // namespace tributary::server

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "aggregator/publish/slot_feed.h"
 #include "aggregator/publish/watch_queue.h"
+#include "aggregator/server/call_census.h"
 #include "aggregator/server/ingest_queue.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.pb.h"
@@ -36,6 +37,9 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   // Sends the queued slots, then ends the stream.
   void Drain();
 
+  // Whose share of places it uses.
+  const std::string& peer() const { return peer_; }
+
  private:
   explicit WatchCall(IngestQueue& queue) : queue_(queue), shared_(queue.context()) {}
 
@@ -54,6 +58,8 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   grpc::ServerContext context_;
   v1::WatchRequest request_;
   grpc::ServerAsyncWriter<v1::WatchResponse> stream_{&context_};
+  std::optional<CountedCall> counted_;
+  std::string peer_;
   std::shared_ptr<WatchCall> self_;  // until the last completion
   publish::Site* site_ = nullptr;
   std::string name_;  // on the certificate; empty without TLS

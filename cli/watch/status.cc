@@ -1,4 +1,6 @@
+#include <iostream>
 #include <string>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/watch/node_tables.h"
@@ -14,13 +16,31 @@ struct StatusArguments {
   bool json = false;
 };
 
-absl::Status Status(const StatusArguments& arguments) {
+// All pages as one answer. An aggregator that sends the same page again and again is left after kMostNodes.
+absl::StatusOr<v1::ListNodesResponse> AllNodes(const StatusArguments& arguments) {
+  constexpr int kMostNodes = 100'000;
   v1::ListNodesRequest request;
   request.set_site(arguments.site);
-  return PrintAnswer(arguments.connection, arguments.json, &v1::FleetService::Stub::ListNodes, request,
-                     [](const v1::ListNodesResponse& response) {
-                       return NodesText(response, runtime::SystemClock().UnixNs()) + LearnersText(response);
-                     });
+  v1::ListNodesResponse all;
+  while (true) {
+    ASSIGN_OR_RETURN(v1::ListNodesResponse page,
+                     CallAggregator(arguments.connection, &v1::FleetService::Stub::ListNodes, request));
+    const bool more = page.more() && page.nodes_size() > 0 && all.nodes_size() < kMostNodes;
+    all.set_answered_unix_ns(page.answered_unix_ns());
+    *all.mutable_sites() = page.sites();
+    for (v1::Node& node : *page.mutable_nodes()) *all.add_nodes() = std::move(node);
+    if (!more) return all;
+    const v1::Node& last = *all.nodes().rbegin();
+    request.set_after_site(last.site());
+    request.set_after_node(last.name());
+  }
+}
+
+absl::Status Status(const StatusArguments& arguments) {
+  ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes, AllNodes(arguments));
+  std::cout << (arguments.json ? wire::MessageJson(nodes) + "\n"
+                               : NodesText(nodes, runtime::SystemClock().UnixNs()) + LearnersText(nodes));
+  return absl::OkStatus();
 }
 
 }  // namespace

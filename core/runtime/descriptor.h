@@ -20,6 +20,8 @@ class Descriptor {
 
   // What close(2) returns; 0 if there is none.
   int Close() { return open() ? close(std::exchange(fd_, -1)) : 0; }
+  // Gives the descriptor up: somebody else closes it.
+  int Release() { return std::exchange(fd_, -1); }
   bool open() const { return fd_ >= 0; }
   int get() const { return fd_; }
 

@@ -1,0 +1,129 @@
+// The connections of the gRPC port: how many there are, from which address, and with how many calls.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/runtime/mutex.h"
+
+namespace tributary::server {
+
+// Why a connection was refused or cut.
+enum class ConnectionFault : std::uint8_t {
+  kTooMany,           // in all
+  kTooManyOfAddress,  // from its address
+  kTooManySilent,     // that have not made a call yet, in all
+  kTooManySilentOfAddress,
+  kNoDescriptor,  // the process has no file descriptor left
+  kTooManyCalls,  // the connection has more calls than it may have streams
+};
+inline constexpr std::size_t kConnectionFaults = 6;
+
+// "too_many", "too_many_of_address" …: the label of a metric.
+constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
+  constexpr std::array<std::string_view, kConnectionFaults> kNames = {
+      "too_many",      "too_many_of_address", "too_many_silent", "too_many_silent_of_address",
+      "no_descriptor", "too_many_calls"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
+struct ConnectionLimits {
+  std::size_t connections = 2048;
+  std::size_t of_address = 512;
+  // A connection is silent until its first call: it costs a TLS handshake's memory, and nobody knows yet who
+  // it is. Beyond any of these four limits the oldest silent one makes room, so that an honest peer always
+  // gets in; only connections that have made calls are never cut for a newcomer.
+  std::size_t silent = 1024;
+  std::size_t silent_of_address = 128;
+  // Calls that are not over. A peer that resets its streams as fast as it opens them leaves calls behind that
+  // gRPC still has to end; no other peer has more calls than streams.
+  std::size_t calls_of_connection = 2048;
+  std::size_t calls = 16'384;
+  // In one second, of one connection: of those that one thread answers (RareQueue). gRPC keeps the ones that
+  // were reset until that thread has looked at them.
+  std::size_t rare_calls = 500;
+};
+
+// A connection's place in the kernel. The inode tells it from a later one with the same descriptor.
+struct Socket {
+  int fd = -1;
+  std::uint64_t inode = 0;
+};
+
+// Thread-safe. Knows a connection by its peer, "192.0.2.7:5000" (PeerOf).
+class ConnectionTable {
+ public:
+  explicit ConnectionTable(const ConnectionLimits& limits) : limits_(limits) {}
+
+  // Whether a connection from this peer may come in; if not, why.
+  std::optional<ConnectionFault> Refuses(const std::string& peer) const;
+  // Takes it in. The silent connection to cut if there are too many, already counted and forgotten.
+  std::optional<Socket> Add(const std::string& peer, Socket socket);
+  // Forgets the connections that are no longer open.
+  void Sweep(const std::function<bool(Socket)>& open);
+
+  // A call of this peer begins. The connection to cut, if there are too many calls: that peer's own, or the
+  // one with the most calls.
+  std::optional<Socket> BeginCall(const std::string& peer);
+  void EndCall(const std::string& peer);
+  // One of the rare calls, in that second of any clock: the connection to cut if there are too many.
+  std::optional<Socket> NoteRareCall(const std::string& peer, std::int64_t second);
+
+  // For what refuses connections itself.
+  void Count(ConnectionFault fault);
+
+  struct Figures {
+    std::size_t connections = 0;
+    std::size_t silent = 0;
+    std::size_t calls = 0;
+    std::array<std::uint64_t, kConnectionFaults> refused = {};
+  };
+  Figures figures() const;
+
+ private:
+  struct Connection {
+    Socket socket;
+    std::uint64_t number = 0;  // ascends in the order of arrival
+    bool silent = true;
+    bool cut = false;
+    std::size_t calls = 0;
+    std::int64_t second = 0;     // of the latest rare call
+    std::size_t rare_calls = 0;  // in that second
+  };
+  struct Address {
+    std::size_t connections = 0;
+    std::size_t silent = 0;
+  };
+  using Connections = std::unordered_map<std::string, Connection>;
+
+  void Forget(Connections::iterator found) REQUIRES(mutex_);
+  // The oldest silent connection of that address.
+  Connections::iterator OldestSilent(const std::string& address) REQUIRES(mutex_);
+  std::string AddressWithMostSilent() const REQUIRES(mutex_);
+  Connection* MostCalls() REQUIRES(mutex_);
+
+  const ConnectionLimits limits_;
+  mutable runtime::Mutex mutex_;
+  Connections connections_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Address> addresses_ GUARDED_BY(mutex_);
+  std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
+  std::size_t silent_ GUARDED_BY(mutex_) = 0;
+  std::size_t calls_ GUARDED_BY(mutex_) = 0;
+  std::array<std::uint64_t, kConnectionFaults> refused_ GUARDED_BY(mutex_) = {};
+};
+
+// The address of all unix sockets.
+inline constexpr std::string_view kUnixAddress = "unix";
+// "192.0.2.7:5000" or "2001:db8::1:5000" of gRPC's "ipv4:192.0.2.7:5000" or "ipv6:%5B2001:db8::1%5D:5000".
+std::string PeerOf(std::string_view grpc_peer);
+// Whose share of places a peer uses: its IPv4 address, the /64 network of an IPv6 address, which one host
+// commands, or "unix".
+std::string AddressOf(std::string_view peer);
+
+}  // namespace tributary::server

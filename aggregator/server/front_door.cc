@@ -1,0 +1,294 @@
+#include "aggregator/server/front_door.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/runtime/address.h"
+#include "core/status/macros.h"
+
+namespace tributary::server {
+namespace {
+
+constexpr std::string_view kUnix = "unix:";
+constexpr std::int64_t kSweepNs = 1'000'000'000;
+// When all places are taken, closed connections are looked for this often at most.
+constexpr std::int64_t kBusySweepNs = 10'000'000;
+// Descriptors for all but the gRPC port: HTTP (64 connections and as many that are refused), the store's
+// files, uploads, models, gRPC's own.
+constexpr std::size_t kOtherDescriptors = 512;
+constexpr std::size_t kFewestConnections = 16;
+// A peer that acknowledges nothing for so long is gone; the same as the keepalive.
+constexpr int kUserTimeoutMs = 5'000;
+
+absl::Status CannotListen(const std::string& address, int error) {
+  return absl::UnavailableError(
+      fmt::format("{}: cannot listen there: {}; is the port in use?", address, std::strerror(error)));
+}
+
+void SetOption(int fd, int level, int option, int value) {
+  setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+absl::StatusOr<runtime::Descriptor> Bind(const std::string& address, const sockaddr* to, socklen_t bytes,
+                                         bool both_families) {
+  runtime::Descriptor fd(socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.open()) return CannotListen(address, errno);
+  SetOption(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (to->sa_family != AF_UNIX) {
+    // Accepted sockets inherit both.
+    SetOption(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+    SetOption(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
+  }
+  if (to->sa_family == AF_INET6) SetOption(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, both_families ? 0 : 1);
+  if (bind(fd.get(), to, bytes) != 0 || listen(fd.get(), SOMAXCONN) != 0) return CannotListen(address, errno);
+  return fd;
+}
+
+int PortOf(int fd) {
+  sockaddr_storage name{};
+  socklen_t bytes = sizeof(name);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&name), &bytes) != 0) return 0;
+  if (name.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port);
+  return ntohs(reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
+}
+
+// All interfaces, in both families if the machine has both: as gRPC's own listener does.
+absl::StatusOr<std::vector<runtime::Descriptor>> BindEverywhere(const std::string& address,
+                                                                std::uint16_t port) {
+  std::vector<runtime::Descriptor> bound;
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = htons(port);
+  if (auto fd = Bind(address, reinterpret_cast<const sockaddr*>(&v6), sizeof(v6), true); fd.ok()) {
+    bound.push_back(*std::move(fd));
+    return bound;
+  }
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(port);
+  ASSIGN_OR_RETURN(runtime::Descriptor fd,
+                   Bind(address, reinterpret_cast<const sockaddr*>(&v4), sizeof(v4), false));
+  bound.push_back(std::move(fd));
+  return bound;
+}
+
+// Every address of the host.
+absl::StatusOr<std::vector<runtime::Descriptor>> BindHost(const std::string& address,
+                                                          const runtime::HostPort& to) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &found);
+  if (error != 0) {
+    return absl::UnavailableError(fmt::format("{}: cannot listen there: {}", address, gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  std::vector<runtime::Descriptor> bound;
+  absl::Status status;
+  for (addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    // With port 0 the first address chooses it.
+    if (to.port == 0 && !bound.empty()) {
+      const std::uint16_t port = htons(static_cast<std::uint16_t>(PortOf(bound.front().get())));
+      if (each->ai_family == AF_INET) reinterpret_cast<sockaddr_in*>(each->ai_addr)->sin_port = port;
+      if (each->ai_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(each->ai_addr)->sin6_port = port;
+    }
+    auto fd = Bind(address, each->ai_addr, each->ai_addrlen, false);
+    if (fd.ok()) {
+      bound.push_back(*std::move(fd));
+    } else {
+      status.Update(fd.status());
+    }
+  }
+  if (bound.empty()) return status;
+  return bound;
+}
+
+absl::StatusOr<runtime::Descriptor> BindUnix(const std::string& address, const std::string& path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  path.copy(name.sun_path, sizeof(name.sun_path) - 1);
+  // Left behind by a process that was killed. Anything but a socket stays, and binding fails.
+  struct stat present {};
+  if (stat(path.c_str(), &present) == 0 && S_ISSOCK(present.st_mode)) unlink(path.c_str());
+  return Bind(address, reinterpret_cast<const sockaddr*>(&name), sizeof(name), false);
+}
+
+std::uint64_t InodeOf(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
+std::string PeerOfSocket(int fd) {
+  sockaddr_storage name{};
+  socklen_t bytes = sizeof(name);
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&name), &bytes) != 0) return "";
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (name.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(name);
+    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+    return fmt::format("{}:{}", text.data(), ntohs(v4.sin_port));
+  }
+  if (name.ss_family != AF_INET6) return fmt::format("{}:{}", kUnixAddress, InodeOf(fd));
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(name);
+  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+    inet_ntop(AF_INET, v6.sin6_addr.s6_addr + 12, text.data(), text.size());
+  } else {
+    inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+  }
+  return fmt::format("{}:{}", text.data(), ntohs(v6.sin6_port));
+}
+
+bool IsOpen(Socket socket) { return InodeOf(socket.fd) == socket.inode; }
+
+ConnectionLimits Affordable(ConnectionLimits limits) {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return limits;
+  const std::size_t allowed = files.rlim_cur;
+  // Half of few: the process needs some two dozen itself.
+  const std::size_t left = allowed > 2 * kOtherDescriptors ? allowed - kOtherDescriptors : allowed / 2;
+  const std::size_t affordable = std::max(left, kFewestConnections);
+  if (affordable < limits.connections) {
+    spdlog::warn("ingest.max_connections: {} instead of {}, because the process may open only {} files",
+                 affordable, limits.connections, allowed);
+    limits.connections = affordable;
+  }
+  return limits;
+}
+
+runtime::Descriptor OpenReserve() { return runtime::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+}  // namespace
+
+FrontDoor::FrontDoor(const ConnectionLimits& limits, const runtime::Clock& clock)
+    : connections_(limits), clock_(clock), wake_(eventfd(0, EFD_CLOEXEC)), reserve_(OpenReserve()) {}
+
+absl::StatusOr<std::unique_ptr<FrontDoor>> FrontDoor::Listen(const std::string& address,
+                                                             ConnectionLimits limits,
+                                                             const runtime::Clock& clock) {
+  auto door = std::unique_ptr<FrontDoor>(new FrontDoor(Affordable(limits), clock));
+  if (address.starts_with(kUnix)) {
+    door->unix_path_ = address.substr(kUnix.size());
+    ASSIGN_OR_RETURN(runtime::Descriptor fd, BindUnix(address, door->unix_path_));
+    door->listeners_.push_back(std::move(fd));
+    return door;
+  }
+  ASSIGN_OR_RETURN(const runtime::HostPort to, runtime::ParseHostPort(address));
+  const bool everywhere = to.host == "0.0.0.0" || to.host == "::";
+  ASSIGN_OR_RETURN(door->listeners_, everywhere ? BindEverywhere(address, to.port) : BindHost(address, to));
+  door->port_ = PortOf(door->listeners_.front().get());
+  return door;
+}
+
+FrontDoor::~FrontDoor() { Close(); }
+
+void FrontDoor::Open(HandOver hand_over) {
+  hand_over_ = std::move(hand_over);
+  thread_ = std::jthread([this](std::stop_token stop) {
+    prctl(PR_SET_NAME, "accept");
+    Run(std::move(stop));
+  });
+}
+
+void FrontDoor::Close() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    eventfd_write(wake_.get(), 1);
+    thread_.join();
+  }
+  if (!listeners_.empty() && !unix_path_.empty()) unlink(unix_path_.c_str());
+  listeners_.clear();
+}
+
+void FrontDoor::Run(std::stop_token stop) {
+  std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
+  for (const runtime::Descriptor& each : listeners_) waiting.push_back({each.get(), POLLIN, 0});
+  constexpr int kSweepMs = 1000;
+  while (!stop.stop_requested()) {
+    poll(waiting.data(), waiting.size(), kSweepMs);
+    for (std::size_t i = 1; i < waiting.size(); ++i) {
+      if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
+    }
+    SweepIfDue(kSweepNs);
+  }
+}
+
+void FrontDoor::AcceptFrom(int listener) {
+  // Some at a time, so that a crowd does not keep this thread from its other work.
+  for (int i = 0; i < 64; ++i) {
+    if (!AcceptOne(listener)) return;
+  }
+}
+
+bool FrontDoor::AcceptOne(int listener) {
+  runtime::Descriptor connection(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (connection.open()) {
+    Take(std::move(connection));
+    return true;
+  }
+  if (errno != EMFILE && errno != ENFILE) return errno == ECONNABORTED || errno == EINTR;
+  // The connection would wait, and wake this thread, until a descriptor is free: close it with the reserve.
+  reserve_.Close();
+  runtime::Descriptor refused(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  const bool came = refused.open();
+  if (came) SayRefused(ConnectionFault::kNoDescriptor, PeerOfSocket(refused.get()));
+  refused.Close();
+  reserve_ = OpenReserve();
+  return came;
+}
+
+void FrontDoor::Take(runtime::Descriptor connection) {
+  const std::string peer = PeerOfSocket(connection.get());
+  if (peer.empty()) return;  // gone already
+  std::optional<ConnectionFault> fault = connections_.Refuses(peer);
+  if (fault) {
+    SweepIfDue(kBusySweepNs);
+    fault = connections_.Refuses(peer);
+  }
+  if (fault) return SayRefused(*fault, peer);
+  const int fd = connection.Release();
+  const std::optional<Socket> cut = connections_.Add(peer, {fd, InodeOf(fd)});
+  hand_over_(fd);
+  if (cut) Cut(*cut);
+}
+
+void FrontDoor::SweepIfDue(std::int64_t interval_ns) {
+  const std::int64_t now_ns = clock_.SteadyNs();
+  if (now_ns - swept_ns_ < interval_ns) return;
+  swept_ns_ = now_ns;
+  connections_.Sweep(IsOpen);
+}
+
+void FrontDoor::SayRefused(ConnectionFault fault, const std::string& peer) {
+  connections_.Count(fault);
+  const auto more = lines_.Admit(clock_.SteadyNs());
+  if (!more) return;
+  spdlog::warn("connection from {} refused: {}{}", peer, ConnectionFaultName(fault), *more);
+}
+
+void FrontDoor::Cut(Socket socket) {
+  // A copy cannot be closed by another thread between the check and the cut.
+  const runtime::Descriptor copy(fcntl(socket.fd, F_DUPFD_CLOEXEC, 0));
+  if (copy.open() && InodeOf(copy.get()) == socket.inode) shutdown(copy.get(), SHUT_RDWR);
+}
+
+}  // namespace tributary::server

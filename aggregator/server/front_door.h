@@ -1,0 +1,73 @@
+// The listening socket of the gRPC port. Bounds connections before they cost a handshake.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "aggregator/server/connection_table.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/descriptor.h"
+#include "core/runtime/log.h"
+
+namespace tributary::server {
+
+// gRPC itself accepts every connection, and none any more once the process has run out of descriptors. This
+// accepts in its place, on a thread of its own, and hands over the connections that are within the limits.
+// The others are closed, counted and logged at a bounded rate. A closed connection is noticed within a
+// second, or when its place is needed.
+class FrontDoor {
+ public:
+  // Takes over the descriptor of a connection.
+  using HandOver = std::function<void(int fd)>;
+
+  // Listens on "host:port" or "unix:path"; port 0: any. Fewer connections are allowed than `limits` says if
+  // the process may not have that many descriptors. Unavailable: the address cannot be bound. `clock`
+  // outlives it.
+  static absl::StatusOr<std::unique_ptr<FrontDoor>> Listen(const std::string& address,
+                                                           ConnectionLimits limits,
+                                                           const runtime::Clock& clock);
+  ~FrontDoor();
+
+  // Accepts from now on.
+  void Open(HandOver hand_over);
+  // Closes the listening sockets. Connections stay.
+  void Close();
+
+  int port() const { return port_; }  // 0: a unix socket
+  ConnectionTable& connections() { return connections_; }
+  const ConnectionTable& connections() const { return connections_; }
+
+  // Ends a connection that another thread may be closing at the same time.
+  static void Cut(Socket socket);
+
+ private:
+  FrontDoor(const ConnectionLimits& limits, const runtime::Clock& clock);
+
+  void Run(std::stop_token stop);
+  void AcceptFrom(int listener);
+  // Takes the connection; false: nothing waits.
+  bool AcceptOne(int listener);
+  void Take(runtime::Descriptor connection);
+  void SweepIfDue(std::int64_t interval_ns);
+  void SayRefused(ConnectionFault fault, const std::string& peer);
+
+  ConnectionTable connections_;
+  const runtime::Clock& clock_;
+  std::vector<runtime::Descriptor> listeners_;
+  std::string unix_path_;
+  int port_ = 0;
+  runtime::Descriptor wake_;     // an eventfd
+  runtime::Descriptor reserve_;  // given up to close a connection when no other descriptor is left
+  std::int64_t swept_ns_ = 0;
+  runtime::LogLimit lines_{10, 10'000'000'000};
+  HandOver hand_over_;
+  std::jthread thread_;
+};
+
+}  // namespace tributary::server

@@ -1,0 +1,159 @@
+#include "aggregator/server/front_door.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/runtime/mutex.h"
+#include "tests/support/process.h"
+
+namespace tributary::server {
+namespace {
+
+using runtime::Descriptor;
+using testing::WaitFor;
+
+class FrontDoorTest : public ::testing::Test {
+ protected:
+  void Open(const ConnectionLimits& limits) {
+    auto door = FrontDoor::Listen("127.0.0.1:0", limits, clock_);
+    ASSERT_TRUE(door.ok()) << door.status();
+    door_ = *std::move(door);
+    door_->Open([this](int fd) {
+      const runtime::MutexLock lock(mutex_);
+      taken_.emplace_back(fd);
+    });
+  }
+  ~FrontDoorTest() override { door_.reset(); }
+
+  Descriptor Connect() const {
+    Descriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(static_cast<std::uint16_t>(door_->port()));
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+    return fd;
+  }
+  // One that has made a call.
+  Descriptor ConnectAndCall() {
+    const std::size_t before = taken();
+    Descriptor fd = Connect();
+    EXPECT_TRUE(WaitFor([&] { return taken() == before + 1; }));
+    sockaddr_in own{};
+    socklen_t bytes = sizeof(own);
+    getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &bytes);
+    door_->connections().BeginCall("127.0.0.1:" + std::to_string(ntohs(own.sin_port)));
+    door_->connections().EndCall("127.0.0.1:" + std::to_string(ntohs(own.sin_port)));
+    return fd;
+  }
+  // Whether the other side has closed it.
+  static bool Closed(const Descriptor& fd) {
+    char byte = 0;
+    return recv(fd.get(), &byte, 1, MSG_DONTWAIT) == 0;
+  }
+  std::size_t taken() const {
+    const runtime::MutexLock lock(mutex_);
+    return taken_.size();
+  }
+  void CloseAllTaken() {
+    const runtime::MutexLock lock(mutex_);
+    taken_.clear();
+  }
+  std::uint64_t Refused(ConnectionFault fault) const {
+    return door_->connections().figures().refused[static_cast<std::size_t>(fault)];
+  }
+
+  runtime::SystemClock clock_;
+  mutable runtime::Mutex mutex_;
+  std::vector<Descriptor> taken_ GUARDED_BY(mutex_);
+  std::unique_ptr<FrontDoor> door_;
+};
+
+TEST_F(FrontDoorTest, HandsOverWhatIsWithinTheLimitsAndClosesTheRest) {
+  Open({.connections = 16, .of_address = 3});
+  std::vector<Descriptor> peers;
+  for (int i = 0; i < 3; ++i) peers.push_back(ConnectAndCall());
+  for (int i = 0; i < 2; ++i) peers.push_back(Connect());
+  EXPECT_TRUE(WaitFor([&] { return Closed(peers[3]) && Closed(peers[4]); }));
+  EXPECT_EQ(taken(), 3u);
+  EXPECT_EQ(Refused(ConnectionFault::kTooManyOfAddress), 2u);
+}
+
+TEST_F(FrontDoorTest, TakesConnectionsAgainAfterOthersWereClosed) {
+  Open({.connections = 16, .of_address = 2});
+  const Descriptor first = ConnectAndCall(), second = ConnectAndCall();
+  const Descriptor refused = Connect();
+  EXPECT_TRUE(WaitFor([&] { return Closed(refused); }));
+  CloseAllTaken();
+  EXPECT_TRUE(WaitFor([&] {
+    const Descriptor again = Connect();
+    return WaitFor([&] { return taken() == 1; }, std::chrono::milliseconds(200));
+  }));
+}
+
+TEST_F(FrontDoorTest, CutsTheOldestSilentConnection) {
+  Open({.connections = 16, .of_address = 16, .silent = 16, .silent_of_address = 2});
+  const Descriptor oldest = Connect(), second = Connect();
+  ASSERT_TRUE(WaitFor([&] { return taken() == 2; }));
+  const Descriptor third = Connect();
+  EXPECT_TRUE(WaitFor([&] { return Closed(oldest); }));
+  EXPECT_FALSE(Closed(second));
+  EXPECT_FALSE(Closed(third));
+}
+
+// gRPC's own listener does not accept again after the process ran out of descriptors.
+TEST_F(FrontDoorTest, AcceptsAgainAfterTheProcessRanOutOfDescriptors) {
+  Open({});
+  std::vector<Descriptor> peers;
+  for (int i = 0; i < 3; ++i) peers.emplace_back(socket(AF_INET, SOCK_STREAM, 0));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = open("/dev/null", O_RDONLY);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(next);
+  close(next);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<std::uint16_t>(door_->port()));
+  for (const Descriptor& each : peers)
+    connect(each.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to));
+  EXPECT_TRUE(WaitFor([&] { return Refused(ConnectionFault::kNoDescriptor) == 3; }));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  const Descriptor honest = Connect();
+  EXPECT_TRUE(WaitFor([&] { return taken() == 1; }, std::chrono::seconds(1)));
+}
+
+TEST_F(FrontDoorTest, SaysWhichAddressIsTaken) {
+  Open({});
+  const std::string address = "127.0.0.1:" + std::to_string(door_->port());
+  const auto second = FrontDoor::Listen(address, {}, clock_);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(second.status().message().find(address), std::string::npos) << second.status();
+}
+
+TEST_F(FrontDoorTest, ListensOnAUnixSocketThatAKilledProcessLeftBehind) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder.Path("socket");
+  for (int i = 0; i < 2; ++i) {
+    auto door = FrontDoor::Listen("unix:" + path, {}, clock_);
+    ASSERT_TRUE(door.ok()) << door.status();
+    if (i == 0) ASSERT_EQ(link(path.c_str(), (path + ".left").c_str()), 0);
+    door->reset();
+    if (i == 0) ASSERT_EQ(rename((path + ".left").c_str(), path.c_str()), 0);
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0) << "removed at the end";
+}
+
+}  // namespace
+}  // namespace tributary::server
