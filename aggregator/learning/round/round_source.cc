@@ -37,11 +37,17 @@ void SetFixedPoint(const parameters::FixedPoint& fixed_point, v1::StoredRound& r
 // bits. Up to this share 32 bits bear it.
 constexpr double kUnequal = 16;
 
+template <class Nodes>
+std::vector<double> WeightsOf(const Nodes& nodes) {
+  std::vector<double> weights(static_cast<std::size_t>(nodes.size()));
+  std::ranges::transform(nodes, weights.begin(), &v1::AskedNode::weight);
+  return weights;
+}
+
 // Words have 64 bits if the lightest updates that could end the round may weigh so little. Masked words have
 // 32 always. Not an error for a valid configuration, whose weights are positive and bounded.
 absl::StatusOr<parameters::FixedPoint> FixedPointFor(const RunConfig& config, const v1::StoredRound& round) {
-  std::vector<double> weights;
-  for (const v1::AskedNode& node : round.asked()) weights.push_back(node.weight());
+  std::vector<double> weights = WeightsOf(round.asked());
   std::ranges::sort(weights);
   double total_weight = std::accumulate(weights.begin(), weights.end(), 0.0);
   double least = std::accumulate(weights.begin(), weights.begin() + config.quorum, 0.0);
@@ -57,8 +63,7 @@ absl::StatusOr<parameters::FixedPoint> FixedPointFor(const RunConfig& config, co
 // and the words' width is that of the masks. Returns how many were left out.
 std::size_t LeaveOutHeavy(std::vector<v1::AskedNode>& nodes) {
   if (nodes.empty()) return 0;
-  std::vector<double> weights;
-  for (const v1::AskedNode& node : nodes) weights.push_back(node.weight());
+  std::vector<double> weights = WeightsOf(nodes);
   const auto middle = weights.begin() + static_cast<std::ptrdiff_t>((weights.size() - 1) / 2);
   std::ranges::nth_element(weights, middle);
   return std::erase_if(
