@@ -44,7 +44,8 @@ struct ConnectionLimits {
   // Calls that are not over. A peer that resets its streams as fast as it opens them leaves calls behind that
   // gRPC still has to end; no other peer has more calls than streams.
   std::size_t calls_of_connection = 2048;
-  std::size_t calls = 16'384;
+  // Ten thousand nodes that learn have a stream of tasks and an upload each, at the same time.
+  std::size_t calls = 32'768;
   // In one second, of one connection: of those that one thread answers (RareQueue). gRPC keeps the ones that
   // were reset until that thread has looked at them.
   std::size_t rare_calls = 500;
