@@ -56,7 +56,7 @@ struct IngestContext {
 class IngestQueue {
  public:
   static constexpr std::size_t kMaxReports = 1024;
-  static constexpr std::size_t kMaxWatches = 256;
+  static constexpr std::size_t kMaxWatches = 512;
   // Report streams without a hello. Beyond it the oldest of the peer with the most makes room: a peer that
   // says hello at once always gets in.
   static constexpr std::size_t kMaxSilent = 128;
