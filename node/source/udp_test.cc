@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <stop_token>
@@ -23,13 +24,15 @@ using testing::HasSubstr;
 constexpr estimate::Epoch kNow = 100'000;
 constexpr std::int64_t kNowNs = estimate::SlotLength().StartNs(kNow);
 
+constexpr std::int64_t kLatestNs = std::numeric_limits<std::int64_t>::max();
+
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 UdpFragment Fragment(estimate::Epoch epoch, std::uint32_t subject, std::uint16_t first = 0,
                      std::uint16_t count = 4) {
   return {.panel = 3,
           .epoch = epoch,
-          .captured_unix_ns = estimate::SlotLength().StartNs(epoch) + 77,
+          .captured_unix_ns = std::min(estimate::SlotLength().StartNs(epoch), kLatestNs - 77) + 77,
           .subject = subject,
           .subjects = 2,
           .width = 4,
