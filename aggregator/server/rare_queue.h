@@ -24,7 +24,8 @@ class ReflectionCall;
 // Beside the ingest queues, because listing many nodes takes milliseconds. gRPC's other ways of serving are
 // worse: its synchronous services keep every call that a peer has reset until a thread has looked at it, and
 // each stream holds one of few threads; its callback API polls with threads of its own, and would hand the
-// events of the hot path from thread to thread. The queue is one that gRPC assigns no connections to.
+// events of the hot path from thread to thread. The queue is one that gRPC assigns no connections to, and its
+// thread looks at it every few milliseconds: if it waited there, it would poll like one of those.
 //
 // Run() is the thread, on which all calls live. Calls are answered one after the other: each is quick, and
 // none waits for its peer.
