@@ -77,11 +77,14 @@ class Session:
         (self.folder / "environment").write_text(f"cd {shlex.quote(str(tree))}\n")
 
     def script(self, unit):
-        """Exports and the folder go on from line to line, as in a terminal."""
+        """Exports and the folder go on from line to line, as in a terminal.
+
+        The shell gets the SIGINT of an endless command too, perhaps while it writes them down: it then finishes that.
+        """
         state = shlex.quote(str(self.folder / "environment"))
         return (
-            f"set -o pipefail\n. {state}\n{unit}\nstatus=$?\n"
-            f'{{ export -p; printf "cd %q\\n" "$PWD"; }} >{state}\nexit $status\n'
+            f"set -o pipefail\n. {state}\n{unit}\nstatus=$?\ntrap '' INT\n"
+            f'{{ export -p; printf "cd %q\\n" "$PWD"; }} >{state}.next && mv {state}.next {state}\nexit $status\n'
         )
 
     def start(self, script, log, **more):
