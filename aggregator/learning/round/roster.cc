@@ -61,24 +61,42 @@ double WeightOf(UpdateWeighting weighting, std::uint64_t sample_count) {
   return weighting == UpdateWeighting::kUniform ? 1 : static_cast<double>(sample_count);
 }
 
-template <class Change>
-void Roster::Update(std::string_view name, Change change) {
-  const auto found = nodes_.find(name);
-  if (found == nodes_.end()) return;
-  Node& node = found->second;
-  connected_ -= node.status.connected();
-  unable_ -= node.unable();
-  if (node.ready()) {
-    --ready_;
-    ready_samples_ -= node.status.sample_count();
-  }
-  change(node);
+Roster::Claim Roster::Node::claim() const {
+  if (!joined() || left_out) return Claim::kKeeps;
+  const bool used = status.accepted_updates() > 0;
+  if (!status.connected()) return used ? Claim::kLeftWithUpdates : Claim::kLeft;
+  return used || status.sample_count() > 0 ? Claim::kKeeps : Claim::kNoSamples;
+}
+
+void Roster::Count(const std::string& name, const Node& node) {
+  joined_ += node.joined();
   connected_ += node.status.connected();
   unable_ += node.unable();
   if (node.ready()) {
     ++ready_;
     ready_samples_ += node.status.sample_count();
   }
+  if (const Claim claim = node.claim(); claim != Claim::kKeeps) forgettable_.emplace(claim, name);
+}
+
+void Roster::Uncount(const std::string& name, const Node& node) {
+  joined_ -= node.joined();
+  connected_ -= node.status.connected();
+  unable_ -= node.unable();
+  if (node.ready()) {
+    --ready_;
+    ready_samples_ -= node.status.sample_count();
+  }
+  if (const Claim claim = node.claim(); claim != Claim::kKeeps) forgettable_.erase({claim, name});
+}
+
+template <class Change>
+void Roster::Update(std::string_view name, Change change) {
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end()) return;
+  Uncount(found->first, found->second);
+  change(found->second);
+  Count(found->first, found->second);
   changes_.Add(name);
 }
 
@@ -94,7 +112,7 @@ const Roster::Node* Roster::Find(std::string_view name) const {
 }
 
 void Roster::Join(const v1::ParticipateRequest& declaration) {
-  joined_ += !Know(declaration.node()).joined();
+  Know(declaration.node());
   Update(declaration.node(), [&](Node& node) {
     // As another process, or with other means, it may be able to.
     const bool same = google::protobuf::util::MessageDifferencer::Equals(node.declaration, declaration);
@@ -109,6 +127,19 @@ bool Roster::Leave(std::string_view name, std::string_view boot_id) {
   const Node* known = Find(name);
   if (known == nullptr || known->declaration.boot_id() != boot_id) return false;
   Update(name, [](Node& node) { node.status.set_connected(false); });
+  return true;
+}
+
+bool Roster::ForgetOne(Claim keeps, const std::function<bool(const v1::Participant&)>& needed) {
+  const auto end = forgettable_.lower_bound({keeps, ""});
+  const auto found = std::find_if(forgettable_.begin(), end, [&](const auto& each) {
+    return !needed(nodes_.find(each.second)->second.status);
+  });
+  if (found == end) return false;
+  const auto node = nodes_.find(found->second);
+  Uncount(node->first, node->second);
+  changes_.Add(node->first);
+  nodes_.erase(node);
   return true;
 }
 

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -62,6 +64,15 @@ class ChangeLog {
 // nothing, a change of one node O(log n). How many may join is the caller's limit. One thread at a time.
 class Roster {
  public:
+  // Who gives its place to a newcomer first. A node of which an update counts keeps its place while it is
+  // connected, so does one that was left out: it would come back as if nothing had happened.
+  enum class Claim : std::uint8_t {
+    kLeft,             // nothing of it was ever accepted
+    kNoSamples,        // connected; it can do nothing, and nothing of it was ever accepted
+    kLeftWithUpdates,  // the model has what it sent
+    kKeeps,
+  };
+
   struct Node {
     v1::Participant status;
     v1::ParticipateRequest declaration;
@@ -71,6 +82,7 @@ class Roster {
     bool joined() const { return !declaration.node().empty(); }
     bool unable() const { return status.connected() && !status.cannot_train().empty(); }
     bool ready() const { return status.connected() && status.sample_count() > 0 && !unable(); }
+    Claim claim() const;
   };
 
   using Nodes = std::map<std::string, Node, std::less<>>;
@@ -82,6 +94,9 @@ class Roster {
   void Join(const v1::ParticipateRequest& declaration);
   // Returns whether the node is that process; otherwise nothing changes.
   bool Leave(std::string_view name, std::string_view boot_id);
+
+  // Forgets the node with the weakest claim that is below `keeps` and not `needed`. False: there is none.
+  bool ForgetOne(Claim keeps, const std::function<bool(const v1::Participant&)>& needed);
 
   // The following ignore an unknown node.
   void LeaveOut(std::string_view name, const std::string& reason);
@@ -115,8 +130,11 @@ class Roster {
   template <class Change>
   void Update(std::string_view name, Change change);
   Node& Know(const std::string& name);
+  void Count(const std::string& name, const Node& node);
+  void Uncount(const std::string& name, const Node& node);
 
   Nodes nodes_;
+  std::set<std::pair<Claim, std::string>> forgettable_;
   std::size_t joined_ = 0;
   std::size_t connected_ = 0;
   std::size_t ready_ = 0;

@@ -101,6 +101,28 @@ TEST_F(RosterTest, TheEndOfAnEarlierProcessLeavesTheNodeConnected) {
   EXPECT_EQ(roster_.connected(), 0u);
 }
 
+TEST_F(RosterTest, ForgetsNodesOfTheWeakestClaimFirst) {
+  for (const char* node : {"ash", "birch", "cedar", "dogwood"}) roster_.Join(Declaration(node));
+  for (const char* node : {"elm", "fir"}) roster_.Join(Declaration(node, 0));
+  for (const char* node : {"birch", "fir"}) roster_.CountAccepted(node, 1);
+  for (const char* node : {"ash", "birch", "cedar"}) roster_.Leave(node, "first boot");
+  roster_.changes().Take();
+  const auto forget = [this](Roster::Claim keeps) {
+    const bool forgot =
+        roster_.ForgetOne(keeps, [](const v1::Participant& node) { return node.node() == "ash"; });
+    const std::vector<std::string> changed = roster_.changes().Take().nodes;
+    EXPECT_EQ(changed.size(), forgot ? 1u : 0u);
+    ExpectCountsThatAddUp();
+    return forgot ? changed.front() : "nobody";
+  };
+  EXPECT_EQ(forget(Roster::Claim::kNoSamples), "cedar");
+  EXPECT_EQ(forget(Roster::Claim::kNoSamples), "nobody");
+  EXPECT_EQ(forget(Roster::Claim::kKeeps), "elm");
+  EXPECT_EQ(forget(Roster::Claim::kKeeps), "birch");
+  EXPECT_EQ(forget(Roster::Claim::kKeeps), "nobody") << "fir is connected and has sent an update";
+  EXPECT_EQ(roster_.joined(), 3u);
+}
+
 TEST_F(RosterTest, ANewProcessOrDeclarationTakesADeclineBackButNotABreachOfProtocol) {
   for (const char* node : {"ash", "birch"}) roster_.Join(Declaration(node));
   Decline("ash", true);

@@ -30,10 +30,18 @@ absl::StatusOr<RunRules> RunRules::Restore(RunConfig config, const ModelFacts& m
   return RunRules(std::move(run), stored.has_open());
 }
 
+bool RunRules::MakePlace(const v1::ParticipateRequest& declaration) {
+  const Roster::Node* known = run_->roster.Find(declaration.node());
+  if (known != nullptr && known->joined()) return true;
+  if (run_->roster.joined() < run_->config.max_nodes) return true;
+  const auto needed = [this](const v1::Participant& node) { return run_->Needs(node); };
+  const bool has_samples = declaration.sample_count() > 0;
+  return run_->roster.ForgetOne(has_samples ? Roster::Claim::kKeeps : Roster::Claim::kNoSamples, needed);
+}
+
 absl::StatusOr<RunOutcome> RunRules::Join(const v1::ParticipateRequest& declaration, std::int64_t now_ns) {
   RETURN_IF_ERROR(CheckDeclaration(declaration, run_->config, run_->model().schema));
-  const Roster::Node* known = run_->roster.Find(declaration.node());
-  if ((known == nullptr || !known->joined()) && run_->roster.joined() >= run_->config.max_nodes) {
+  if (!MakePlace(declaration)) {
     return absl::ResourceExhaustedError(
         fmt::format("{} nodes have joined, no more may", run_->config.max_nodes));
   }

@@ -50,8 +50,9 @@ class RunRules {
   // Which updates count.
   Submissions submissions() { return Submissions(*run_); }
 
-  // A node that is known keeps its place, whatever its boot_id. Errors: those of CheckDeclaration;
-  // ResourceExhausted beyond max_nodes.
+  // A node that is known keeps its place, whatever its boot_id. Beyond max_nodes one that has left gives its
+  // place to the newcomer, or one without samples to a newcomer that has some, unless RunState::Needs it.
+  // Errors: those of CheckDeclaration; ResourceExhausted if there is no such node.
   absl::StatusOr<RunOutcome> Join(const v1::ParticipateRequest& declaration, std::int64_t now_ns);
   // Its stream ended. Without effect if the node has joined again since with another boot_id.
   RunOutcome Leave(std::string_view node, std::string_view boot_id, std::int64_t now_ns);
@@ -87,6 +88,9 @@ class RunRules {
 
  private:
   RunRules(std::unique_ptr<RunState> run, bool restored) : run_(std::move(run)), restored_(restored) {}
+
+  // Whether the node has a place, or there is one now.
+  bool MakePlace(const v1::ParticipateRequest& declaration);
 
   std::unique_ptr<RunState> run_;
   bool restored_;  // a round was under way; until the first Advance

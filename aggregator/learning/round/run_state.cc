@@ -51,7 +51,12 @@ v1::StoredRun RunState::Snapshot() const {
 NodeTask RunState::TaskOf(std::string_view node) const {
   if (ended()) return {.kind = TaskKind::kEnded, .reason = StatusMessage()};
   const Roster::Node* known = roster.Find(node);
-  if (known == nullptr) return {.reason = "the node has not joined"};
+  if (known == nullptr) {
+    return {.reason =
+                fmt::format("this node has no place: it has not said how many samples it has, and the run "
+                            "has the {} nodes that it may have",
+                            config.max_nodes)};
+  }
   const v1::Participant& status = known->status;
   if (known->left_out) return {.reason = status.cannot_train()};
   if (!status.cannot_train().empty()) {
@@ -63,6 +68,16 @@ NodeTask RunState::TaskOf(std::string_view node) const {
   }
   if (status.sample_count() == 0) return {.reason = "the node has not said how many samples it has"};
   return {.reason = StatusMessage()};
+}
+
+bool RunState::Needs(const v1::Participant& node) const {
+  const Round* round = under_way();
+  if (round != nullptr && (round->Asked(node.node()) != nullptr || round->updates().Reserved(node.node()))) {
+    return true;
+  }
+  // It may send its last update again: what is older is refused as stale.
+  const std::uint32_t staleness = config.asynchronous() ? config.buffer.max_staleness : 0;
+  return node.last_round() > 0 && node.last_round() + staleness >= rounds.last();
 }
 
 bool RunState::CannotTrain(std::string_view node) const {

@@ -31,6 +31,8 @@ struct RunState {
 
   // The reason of kWait is exact when something changed for that node, and may be out of date later.
   NodeTask TaskOf(std::string_view node) const;
+  // Whether a round under way or the last one would not be the same if the roster forgot that node.
+  bool Needs(const v1::Participant& node) const;
   // Whether it is here and is not asked: it declined for good, or was left out.
   bool CannotTrain(std::string_view node) const;
 

@@ -126,13 +126,15 @@ std::optional<ChangedNodes> HostedRuns::Publish(Run& run) {
   ChangedNodes changed = run.TakeChangedNodes();
   const bool nodes = changed.everyone || !changed.nodes.empty();
   if (!run.TakeChanged() && !nodes) return std::nullopt;
-  std::vector<v1::Participant> participants;
+  ChangedParticipants participants{.everyone = changed.everyone};
   if (changed.everyone) {
-    for (const auto& [name, node] : run.state().roster.nodes()) participants.push_back(node.status);
+    for (const auto& [name, node] : run.state().roster.nodes()) participants.nodes.push_back(node.status);
   }
   for (const std::string& node : changed.nodes) {
     if (const Roster::Node* known = run.state().roster.Find(node)) {
-      participants.push_back(known->status);
+      participants.nodes.push_back(known->status);
+    } else {
+      participants.forgotten.push_back(node);
     }
   }
   board_.Publish(RecordOf(run.parts()), std::move(participants));

@@ -59,10 +59,10 @@ TEST(RunBoardTest, GivesItsNodesByPages) {
   nodes[0].set_node("c");
   nodes[1].set_node("a");
   nodes[2].set_node("b");
-  board.Publish(RecordOf("r", 0), nodes);
+  board.Publish(RecordOf("r", 0), {nodes});
   nodes.resize(1);
   nodes[0].set_sample_count(7);
-  board.Publish(RecordOf("r", 1), nodes);
+  board.Publish(RecordOf("r", 1), {nodes});
   const auto first = board.Nodes("r", "", 2);
   ASSERT_EQ(first.size(), 2u);
   EXPECT_EQ(first[1].node(), "b");
@@ -70,6 +70,20 @@ TEST(RunBoardTest, GivesItsNodesByPages) {
   ASSERT_EQ(rest.size(), 1u);
   EXPECT_EQ(rest[0].sample_count(), 7u);
   EXPECT_TRUE(board.Nodes("nosuch", "", 2).empty());
+}
+
+TEST(RunBoardTest, ForgetsNodesThatGaveTheirPlaceBack) {
+  RunBoard board(nullptr);
+  std::vector<v1::Participant> nodes(3);
+  nodes[0].set_node("a");
+  nodes[1].set_node("b");
+  nodes[2].set_node("c");
+  board.Publish(RecordOf("r", 0), {nodes});
+  board.Publish(RecordOf("r", 1), {.forgotten = {"b"}});
+  EXPECT_EQ(board.Nodes("r", "", 9).size(), 2u);
+  nodes.resize(1);
+  board.Publish(RecordOf("r", 1), {.nodes = nodes, .everyone = true});
+  EXPECT_EQ(board.Nodes("r", "", 9).size(), 1u);
 }
 
 TEST(RunBoardTest, TellsListenersThatAreStillThere) {

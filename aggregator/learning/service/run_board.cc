@@ -11,7 +11,7 @@ absl::Status NoSuchRun(std::string_view run) {
       fmt::format("run: there is no run \"{}\"; \"tributary run list\" shows those there are", run));
 }
 
-void RunBoard::Publish(RunRecord record, std::vector<v1::Participant> nodes) {
+void RunBoard::Publish(RunRecord record, ChangedParticipants changed) {
   auto shared = std::make_shared<const RunRecord>(std::move(record));
   std::vector<std::shared_ptr<Listener>> listeners;
   {
@@ -19,16 +19,25 @@ void RunBoard::Publish(RunRecord record, std::vector<v1::Participant> nodes) {
     const auto [entry, added] = entries_.try_emplace(shared->run.name());
     if (added) order_.push_back(entry->first);
     entry->second.record = std::move(shared);
-    for (v1::Participant& each : nodes) {
+    auto& nodes = entry->second.nodes;
+    if (changed.everyone) nodes.clear();
+    for (const std::string& name : changed.forgotten) nodes.erase(name);
+    for (v1::Participant& each : changed.nodes) {
       std::string name = each.node();
-      entry->second.nodes.insert_or_assign(std::move(name), std::move(each));
+      nodes.insert_or_assign(std::move(name), std::move(each));
     }
-    std::erase_if(listeners_, [](const auto& listener) { return listener.expired(); });
-    for (const auto& each : listeners_) {
-      if (auto listener = each.lock()) listeners.push_back(std::move(listener));
-    }
+    listeners = Listeners();
   }
   for (const auto& listener : listeners) listener->OnChange();
+}
+
+std::vector<std::shared_ptr<RunBoard::Listener>> RunBoard::Listeners() {
+  std::erase_if(listeners_, [](const auto& listener) { return listener.expired(); });
+  std::vector<std::shared_ptr<Listener>> listeners;
+  for (const auto& each : listeners_) {
+    if (auto listener = each.lock()) listeners.push_back(std::move(listener));
+  }
+  return listeners;
 }
 
 RunBoard::Records RunBoard::Runs() const {

@@ -22,6 +22,13 @@ namespace tributary::learning {
 // NotFound, with a hint where the names are.
 absl::Status NoSuchRun(std::string_view run);
 
+// What has changed of a run's nodes.
+struct ChangedParticipants {
+  std::vector<v1::Participant> nodes = {};
+  std::vector<std::string> forgotten = {};
+  bool everyone = false;  // `nodes` are all there are
+};
+
 // Thread-safe. Holds the latest record of each run and of each of its nodes; lines of the history and models
 // are read from the store, a page at a time. A reader of a page copies that page.
 class RunBoard {
@@ -38,7 +45,7 @@ class RunBoard {
   explicit RunBoard(std::unique_ptr<store::StoreReader> reader) : reader_(std::move(reader)) {}
 
   // Replaces what is known of the run and of these nodes of it. The listeners are told.
-  void Publish(RunRecord record, std::vector<v1::Participant> nodes = {});
+  void Publish(RunRecord record, ChangedParticipants changed = {});
 
   // In the order in which they were started.
   Records Runs() const;
@@ -54,6 +61,8 @@ class RunBoard {
   void Add(std::weak_ptr<Listener> listener);
 
  private:
+  std::vector<std::shared_ptr<Listener>> Listeners() REQUIRES(mutex_);
+
   struct Entry {
     std::shared_ptr<const RunRecord> record;
     std::map<std::string, v1::Participant, std::less<>> nodes;
