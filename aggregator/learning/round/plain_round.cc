@@ -179,7 +179,7 @@ RoundProgress PlainRound::Advance(std::int64_t now_ns) {
   const bool out_of_reach = turnout_.asked() < needed + declined_in_step();
   if (!Complete() && !out_of_reach && now_ns < deadline_ns()) return {};
   if (turnout_.done() >= needed) return EndStep(now_ns);
-  return {RoundTurn::kFailed, WhyTooFew(), declined_in_step() > 0 && now_ns < deadline_ns()};
+  return {RoundTurn::kFailed, WhyTooFew()};
 }
 
 void PlainRound::BeginNextStep(RoundStep step, std::int64_t deadline_ns) {

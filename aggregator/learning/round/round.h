@@ -60,8 +60,7 @@ enum class RoundTurn : std::uint8_t {
 
 struct RoundProgress {
   RoundTurn turn = RoundTurn::kNone;
-  std::string reason = {};         // of kFailed
-  bool too_many_declined = false;  // kFailed before its deadline
+  std::string reason = {};  // of kFailed
 };
 
 // The updates of one round: which are being sent, how many have been accepted, and for whom they speak.

@@ -152,11 +152,21 @@ bool RoundSequence::EndStepIfDue(Roster& roster, std::int64_t now_ns, RunOutcome
       outcome.closed = true;
       break;
     case RoundTurn::kFailed:
-      if (progress.too_many_declined) source_->Rest(deadline_ns, now_ns);
+      RestAfterFailure(deadline_ns, now_ns);
       Fail(progress.reason, roster, outcome);
       break;
   }
   return true;
+}
+
+void RoundSequence::RestAfterFailure(std::int64_t deadline_ns, std::int64_t now_ns) {
+  if (now_ns < deadline_ns) source_->Rest(deadline_ns, now_ns);
+}
+
+void RoundSequence::FailEarly(std::string_view reason, Roster& roster, std::int64_t now_ns,
+                              RunOutcome& outcome) {
+  RestAfterFailure(round_->deadline_ns(), now_ns);
+  Fail(reason, roster, outcome);
 }
 
 void RoundSequence::Fail(std::string_view reason, Roster& roster, RunOutcome& outcome) {

@@ -100,7 +100,9 @@ class RoundSequence {
   // Returns whether the tasks have changed, though the outcome may be empty: a deadline has moved.
   bool EndStepIfDue(Roster& roster, std::int64_t now_ns, RunOutcome& outcome);
   void Fail(std::string_view reason, Roster& roster, RunOutcome& outcome);  // there must be a round
-  void Commit();                                                            // it must be closed
+  // By the fault of its nodes: the next one rests if the deadline has not passed.
+  void FailEarly(std::string_view reason, Roster& roster, std::int64_t now_ns, RunOutcome& outcome);
+  void Commit();  // it must be closed
 
   // When a round starts or a step ends, though nobody does anything; kNoDeadline: never.
   std::int64_t next_ns(std::int64_t now_ns) const;
@@ -115,6 +117,7 @@ class RoundSequence {
   void GoOnAfterRestart(Roster& roster, std::int64_t now_ns, RunOutcome& outcome);
 
  private:
+  void RestAfterFailure(std::int64_t deadline_ns, std::int64_t now_ns);
   void CountDropped(Roster& roster) const;
 
   const RunConfig* config_;

@@ -73,8 +73,15 @@ std::size_t LeaveOutHeavy(std::vector<v1::AskedNode>& nodes) {
 }  // namespace
 
 void DrawnRounds::Rest(std::int64_t deadline_ns, std::int64_t now_ns) {
-  rest_until_ns_ = std::min(deadline_ns, now_ns + rest_ns_);
-  rest_ns_ = std::min(2 * rest_ns_, kMostRestNs);
+  ++failed_;
+  rest_ns_ = std::min(deadline_ns - now_ns, next_rest_ns_);
+  rest_until_ns_ = now_ns + rest_ns_;
+  next_rest_ns_ = std::min(2 * next_rest_ns_, kMostRestNs);
+}
+
+void DrawnRounds::EndRests() {
+  failed_ = 0;
+  next_rest_ns_ = kFirstRestNs;
 }
 
 bool DrawnRounds::Chosen(std::string_view node, std::uint32_t round) const {
@@ -100,7 +107,8 @@ std::optional<RoundPlan> DrawnRounds::Next(const Roster& roster, std::uint32_t& 
     }
   }
   if (asked.size() < quorum) {
-    rest_until_ns_ = now_ns + std::min(kFirstRestNs, config_.deadline_ns);
+    rest_ns_ = std::min(kFirstRestNs, config_.deadline_ns);
+    rest_until_ns_ = now_ns + rest_ns_;
     return std::nullopt;
   }
   const absl::StatusOr<parameters::FixedPoint> fixed_point = FixedPointFor(config_, plan.started);
@@ -116,7 +124,9 @@ std::int64_t DrawnRounds::next_ns(std::int64_t now_ns) const {
 
 std::string DrawnRounds::StatusMessage(const Roster& roster, std::uint32_t last_round) const {
   if (rest_until_ns_ > 0 && roster.ready() >= required() + too_heavy_) {
-    return fmt::format("round {} came to nothing; another one follows in seconds", last_round);
+    return fmt::format("round {} came to nothing{}; another one follows {:.3g} s after it", last_round,
+                       failed_ > 1 ? fmt::format(", {} rounds in a row", failed_) : "",
+                       1e-9 * static_cast<double>(rest_ns_));
   }
   std::string message = fmt::format("{} of {} required nodes connected", roster.ready(), required());
   if (roster.unable() > 0) message += fmt::format(", {} more cannot train", roster.unable());

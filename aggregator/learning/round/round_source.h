@@ -28,23 +28,24 @@ class RoundSource {
   // What the next round waits for.
   virtual std::string StatusMessage(const Roster& roster, std::uint32_t last_round) const = 0;
 
-  // A round failed before its deadline: too many had declined.
+  // A round failed before its deadline.
   virtual void Rest(std::int64_t /*deadline_ns*/, std::int64_t /*now_ns*/) {}
   // A round was committed: the next rest is a short one.
   virtual void EndRests() {}
 };
 
 // The rounds of an aggregator's own run: each asks a share of the nodes that are ready, drawn by lot. A round
-// that failed before its deadline because nodes declined is not followed by the next at once: rounds would be
-// burnt as fast as nodes decline them. Each such failure in a row doubles the rest, up to a minute or what is
-// left of the deadline. A draw that misses the quorum again and again rests as well.
+// that failed before its deadline, because nodes declined or broke the protocol, is not followed by the next
+// at once: rounds would be burnt as fast as nodes let them fail. Each such failure in a row doubles the rest,
+// up to a minute or what is left of the deadline. A draw that misses the quorum again and again rests as
+// well.
 class DrawnRounds final : public RoundSource {
  public:
   // `config` must outlive it. Who is asked is drawn from `lots` as well.
   DrawnRounds(const RunConfig& config, std::uint64_t lots) : config_(config), lots_(lots) {}
 
   void Rest(std::int64_t deadline_ns, std::int64_t now_ns) override;
-  void EndRests() override { rest_ns_ = kFirstRestNs; }
+  void EndRests() override;
   std::optional<RoundPlan> Next(const Roster& roster, std::uint32_t& last_round,
                                 std::int64_t now_ns) override;
   std::int64_t next_ns(std::int64_t now_ns) const override;
@@ -59,7 +60,9 @@ class DrawnRounds final : public RoundSource {
 
   const RunConfig& config_;
   const std::uint64_t lots_;
-  std::int64_t rest_ns_ = kFirstRestNs;
+  std::size_t failed_ = 0;  // rounds before their deadline, in a row
+  std::int64_t next_rest_ns_ = kFirstRestNs;
+  std::int64_t rest_ns_ = 0;        // the present one, or the last
   std::int64_t rest_until_ns_ = 0;  // no round starts before; 0: none failed so
   std::size_t too_heavy_ = 0;       // nodes that the last draw left out
 };

@@ -80,7 +80,7 @@ RunOutcome RunRules::FailRound(std::uint32_t round, std::string_view reason, std
   RunOutcome outcome;
   if (run_->rounds.parent() != nullptr) run_->rounds.parent()->Forget(round);
   if (round == 0 || round != run_->round()) return outcome;
-  run_->rounds.Fail(reason, run_->roster, outcome);
+  run_->rounds.FailEarly(reason, run_->roster, now_ns, outcome);
   run_->StartRoundIfReady(now_ns, outcome);
   return outcome;
 }
