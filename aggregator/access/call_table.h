@@ -39,6 +39,8 @@ struct CallRule {
 
 inline constexpr std::string_view kReportPath = "/tributary.v1.FusionService/Report";
 inline constexpr std::string_view kWatchPath = "/tributary.v1.FusionService/Watch";
+inline constexpr std::string_view kReflectionPath =
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
 // Every call that the aggregator serves.
 std::span<const CallRule> CallTable();

@@ -46,8 +46,8 @@ struct ConnectionLimits {
   std::size_t calls_of_connection = 2048;
   // Ten thousand nodes that learn have a stream of tasks and an upload each, at the same time.
   std::size_t calls = 32'768;
-  // In one second, of one connection: of those that one thread answers (RareQueue). gRPC keeps the ones that
-  // were reset until that thread has looked at them.
+  // In one second, of one connection: of those that one thread answers (RareCalls). Those that were
+  // reset wait for that thread like the others.
   std::size_t rare_calls = 500;
 };
 

@@ -148,9 +148,13 @@ TEST_F(FrontDoorTest, ListensOnAUnixSocketThatAKilledProcessLeftBehind) {
   for (int i = 0; i < 2; ++i) {
     auto door = FrontDoor::Listen("unix:" + path, {}, clock_);
     ASSERT_TRUE(door.ok()) << door.status();
-    if (i == 0) ASSERT_EQ(link(path.c_str(), (path + ".left").c_str()), 0);
+    if (i == 0) {
+      ASSERT_EQ(link(path.c_str(), (path + ".left").c_str()), 0);
+    }
     door->reset();
-    if (i == 0) ASSERT_EQ(rename((path + ".left").c_str(), path.c_str()), 0);
+    if (i == 0) {
+      ASSERT_EQ(rename((path + ".left").c_str(), path.c_str()), 0);
+    }
   }
   EXPECT_NE(access(path.c_str(), F_OK), 0) << "removed at the end";
 }

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "aggregator/server/call_census.h"
+#include "aggregator/access/call_gate.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
 
@@ -76,7 +76,8 @@ IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorStat
                .connections = door_->connections(),
                .max_message_bytes = options.max_message_bytes,
                .readers = publish::ReaderShare(options.threads)},
-      rare_(state, serving_) {}
+      rare_(state, door_->connections(), serving_),
+      open_(door_->connections(), options.tls ? state.access : nullptr) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   publish::AggregatorState& state) {
@@ -86,13 +87,8 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   grpc::ServerBuilder builder;
   Tune(builder, options);
   const std::shared_ptr<grpc::ServerCredentials> credentials = Credentials(options.tls);
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(std::make_unique<CallCensus>(server->door_->connections()));
-  if (options.tls && state.access != nullptr) {
-    server->gate_ = std::make_unique<access::CallGate>(*state.access);
-    interceptors.push_back(server->gate_->Guard(*credentials));
-  }
-  builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  if (options.tls && state.access != nullptr) access::GuardCalls(*credentials, *state.access);
+  server->open_.Follow(builder);
   server->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   builder.RegisterService(&server->fusion_);
@@ -105,19 +101,15 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr) {
     for (const auto& queue : server->queues_) queue->Discard();
-    server->rare_.Discard();
     return absl::UnavailableError(fmt::format("{}: gRPC does not start", options.listen));
   }
+  server->rare_.Listen(*server->queues_.front()->queue());
   for (const auto& queue : server->queues_) {
     server->threads_.emplace_back([&queue = *queue] {
       prctl(PR_SET_NAME, "ingest");
       queue.Run();
     });
   }
-  server->threads_.emplace_back([&rare = server->rare_] {
-    prctl(PR_SET_NAME, "rare calls");
-    rare.Run();
-  });
   server->serving_ = true;
   server->door_->Open([&acceptor = *server->acceptor_](int fd) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
@@ -128,7 +120,8 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
 }
 
 void IngestServer::FollowPolicy() {
-  if (gate_ != nullptr) gate_->Recheck();
+  open_.Recheck();
+  rare_.FollowPolicy();
 }
 
 void IngestServer::Collect(runtime::Reading& reading) const {
@@ -183,8 +176,8 @@ void IngestServer::Shutdown() {
   for (const auto& queue : queues_) queue->Stop();
   for (const auto& queue : queues_) queue->WaitUntilEnded(kDrainLimit);
   server_->Shutdown(std::chrono::system_clock::now() + kCloseLimit);
-  for (const auto& queue : queues_) queue->Close();
   rare_.Close();
+  for (const auto& queue : queues_) queue->Close();
   threads_.clear();
   FuseWhatWaits();
 }

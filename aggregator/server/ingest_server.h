@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "aggregator/access/call_gate.h"
 #include "aggregator/publish/aggregator_state.h"
 #include "aggregator/server/connection_table.h"
 #include "aggregator/server/front_door.h"
 #include "aggregator/server/handshake_failures.h"
 #include "aggregator/server/ingest_queue.h"
-#include "aggregator/server/rare_queue.h"
+#include "aggregator/server/open_calls.h"
+#include "aggregator/server/rare_calls.h"
 #include "core/config/tls.h"
 #include "core/runtime/metrics.h"
 
@@ -68,8 +68,8 @@ class IngestServer {
   IngestContext context_;
   std::atomic<bool> serving_ = false;
   FusionServiceOnQueue fusion_;
-  RareQueue rare_;
-  std::unique_ptr<access::CallGate> gate_;  // null without TLS
+  RareCalls rare_;
+  OpenCalls open_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<IngestQueue>> queues_;

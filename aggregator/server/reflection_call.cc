@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/wire/peer.h"
+
 namespace tributary::server {
 namespace {
 
@@ -67,35 +69,44 @@ reflection::ServerReflectionResponse AnswerReflection(const reflection::ServerRe
   return response;
 }
 
-void ReflectionCall::Listen(RareQueue& queue) {
-  auto* call = new ReflectionCall(queue);
-  queue.reflection().RequestServerReflectionInfo(&call->context_, &call->stream_, queue.queue(),
-                                                 queue.queue(), &call->started_);
+void ReflectionCall::Listen(RareCalls& calls) {
+  auto* call = new ReflectionCall(calls);
+  calls.reflection().RequestServerReflectionInfo(&call->context_, &call->stream_, calls.queue(),
+                                                 calls.queue(), &call->started_);
 }
 
 void ReflectionCall::OnStarted(bool ok) {
-  if (!ok) {
-    delete this;  // the server is shutting down
+  // Otherwise the server is shutting down.
+  if (!ok || !calls_.IfOpen([this] { Listen(calls_); })) {
+    delete this;
     return;
   }
-  Listen(queue_);
-  queue_.Add(this);
-  stream_.Read(&request_, &read_);
+  counted_.emplace(calls_.connections(), context_.peer()).CountAsRare();
+  name_ = wire::PeerCertificateName(*context_.auth_context()).value_or("");
+  calls_.Add(this);
+  if (!calls_.IfOpen([this] { stream_.Read(&request_, &read_); })) OnFinished();
 }
 
 void ReflectionCall::OnRead(bool ok) {
-  if (!ok) return stream_.Finish(grpc::Status::OK, &finished_);
-  request_.DiscardUnknownFields();
-  stream_.Write(AnswerReflection(request_), &written_);
+  if (!ok) return End(grpc::Status::OK);
+  const auto answer = [this] {
+    request_.DiscardUnknownFields();
+    stream_.Write(AnswerReflection(request_), &written_);
+  };
+  if (!calls_.Post(answer)) OnFinished();
 }
 
 void ReflectionCall::OnWritten(bool ok) {
-  if (!ok) return stream_.Finish(grpc::Status::CANCELLED, &finished_);
-  stream_.Read(&request_, &read_);
+  if (!ok) return End(grpc::Status::CANCELLED);
+  if (!calls_.IfOpen([this] { stream_.Read(&request_, &read_); })) OnFinished();
+}
+
+void ReflectionCall::End(const grpc::Status& status) {
+  if (!calls_.IfOpen([&] { stream_.Finish(status, &finished_); })) OnFinished();
 }
 
 void ReflectionCall::OnFinished() {
-  queue_.Remove(this);
+  calls_.Remove(this);
   delete this;
 }
 

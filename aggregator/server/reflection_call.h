@@ -3,31 +3,40 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "aggregator/server/rare_queue.h"
+#include <optional>
+#include <string>
+
+#include "aggregator/server/counted_call.h"
+#include "aggregator/server/rare_calls.h"
 
 namespace tributary::server {
 
-// The queue's thread only. Deletes itself after its last completion. Questions and answers take turns.
+// Deletes itself after its last completion. Questions and answers take turns.
 class ReflectionCall {
  public:
   // Waits on the queue for a stream to begin, then for the next one.
-  static void Listen(RareQueue& queue);
+  static void Listen(RareCalls& calls);
 
-  // Ends it in favour of a newer one.
+  // Ends it in favour of a newer one, or because its peer has lost its role. Thread-safe until Remove.
   void Cut() { context_.TryCancel(); }
+  // On the peer's certificate; empty without TLS.
+  const std::string& name() const { return name_; }
 
  private:
   using Request = grpc::reflection::v1alpha::ServerReflectionRequest;
   using Response = grpc::reflection::v1alpha::ServerReflectionResponse;
 
-  explicit ReflectionCall(RareQueue& queue) : queue_(queue) {}
+  explicit ReflectionCall(RareCalls& calls) : calls_(calls) {}
 
   void OnStarted(bool ok);
   void OnRead(bool ok);
   void OnWritten(bool ok);
+  void End(const grpc::Status& status);
   void OnFinished();
 
-  RareQueue& queue_;
+  RareCalls& calls_;
+  std::string name_;
+  std::optional<CountedCall> counted_;
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<Response, Request> stream_{&context_};
   Request request_;

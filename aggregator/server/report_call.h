@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "aggregator/server/call_census.h"
+#include "aggregator/server/counted_call.h"
 #include "aggregator/server/ingest_queue.h"
 #include "aggregator/server/report_session.h"
 #include "tributary/v1/fusion.pb.h"

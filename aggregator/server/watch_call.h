@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "aggregator/publish/slot_feed.h"
 #include "aggregator/publish/watch_queue.h"
-#include "aggregator/server/call_census.h"
+#include "aggregator/server/counted_call.h"
 #include "aggregator/server/ingest_queue.h"
 #include "core/runtime/mutex.h"
 #include "tributary/v1/fusion.pb.h"

@@ -1,0 +1,31 @@
+// A call that counts for its connection.
+#pragma once
+
+#include <string>
+
+#include "aggregator/server/connection_table.h"
+
+namespace tributary::server {
+
+// gRPC ends a call that its peer resets some time after the reset. Meanwhile the peer may open the next one:
+// a hundred thousand in ten seconds, of 13 kB each. So each call counts from its begin until gRPC has let go
+// of it, and the connection of such a peer is cut. The table outlives the call.
+class CountedCall {
+ public:
+  // `peer`: as gRPC names it.
+  CountedCall(ConnectionTable& connections, const std::string& peer);
+  ~CountedCall();
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+
+  // It is one of the rare calls (RareCalls), of which a connection may make fewer.
+  void CountAsRare();
+
+  const std::string& peer() const { return peer_; }
+
+ private:
+  ConnectionTable& connections_;
+  const std::string peer_;
+};
+
+}  // namespace tributary::server

@@ -1,0 +1,56 @@
+// The open calls of the services of gRPC's callback API.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "aggregator/access/access_control.h"
+#include "aggregator/server/counted_call.h"
+#include "core/runtime/mutex.h"
+
+namespace tributary::server {
+
+// Counts each call for its connection and ends the streams whose peer has lost its role, so that no service
+// can forget either. The calls on completion queues do both themselves.
+//
+// gRPC makes and releases the context of a call here. An interceptor would see a call's end too, but costs
+// each of its messages a second completion. Thread-safe.
+class OpenCalls {
+ public:
+  // `access`: null without TLS. Both outlive it; it outlives the server.
+  OpenCalls(ConnectionTable& connections, access::AccessControl* access);
+  ~OpenCalls();
+
+  // Call before the server is built.
+  void Follow(grpc::ServerBuilder& builder);
+  // Cancels the streams that the policy in force does not admit. Not on a thread of gRPC's.
+  void Recheck();
+
+ private:
+  class Contexts;
+  class Beginnings;
+
+  struct Call final : grpc::CallbackServerContext {
+    std::list<std::unique_ptr<Call>>::iterator place;
+    std::optional<CountedCall> counted;
+    // Null unless it is a stream that is judged again when the policy changes.
+    const char* path = nullptr;
+    std::string name;  // on the peer's certificate
+  };
+
+  grpc::CallbackServerContext* Make();
+  void Begin(Call& call, const grpc::experimental::ServerRpcInfo& info);
+  void Release(Call& call);
+  void Judge(Call& call, const access::AccessPolicy& policy) REQUIRES(mutex_);
+
+  ConnectionTable& connections_;
+  access::AccessControl* const access_;
+  runtime::Mutex mutex_;
+  std::list<std::unique_ptr<Call>> calls_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tributary::server

@@ -1,0 +1,170 @@
+#include "aggregator/server/rare_calls.h"
+
+#include <sys/prctl.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <string>
+#include <utility>
+
+#include "aggregator/access/access_control.h"
+#include "aggregator/server/counted_call.h"
+#include "aggregator/server/reflection_call.h"
+#include "core/wire/peer.h"
+
+namespace tributary::server {
+namespace {
+
+// One unary call: waits on the queue for a request and answers it. Deletes itself after its last completion.
+template <class Service, class Request, class Response>
+class UnaryCall {
+ public:
+  using Ask = void (Service::*)(grpc::ServerContext*, Request*, grpc::ServerAsyncResponseWriter<Response>*,
+                                grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
+  // On the thread of the rare calls.
+  using Handler = std::function<grpc::Status(const grpc::ServerContext&, const Request&, Response&)>;
+
+  // The service outlives the call.
+  static void Listen(RareCalls& calls, Service& service, Ask ask, Handler handler) {
+    auto* call = new UnaryCall(calls, service, ask, std::move(handler));
+    (service.*ask)(&call->context_, &call->request_, &call->writer_, calls.queue(), calls.queue(),
+                   &call->started_);
+  }
+
+ private:
+  UnaryCall(RareCalls& calls, Service& service, Ask ask, Handler handler)
+      : calls_(calls), service_(service), ask_(ask), handler_(std::move(handler)) {}
+
+  void OnStarted(bool ok) {
+    // Otherwise the server is shutting down.
+    if (!ok || !calls_.IfOpen([this] { Listen(calls_, service_, ask_, handler_); })) {
+      delete this;
+      return;
+    }
+    counted_.emplace(calls_.connections(), context_.peer()).CountAsRare();
+    if (!calls_.Post([this] { Answer(); })) delete this;
+  }
+
+  void Answer() {
+    Response response;
+    const grpc::Status status = handler_(context_, request_, response);
+    writer_.Finish(response, status, &finished_);
+  }
+
+  RareCalls& calls_;
+  Service& service_;
+  const Ask ask_;
+  const Handler handler_;
+  std::optional<CountedCall> counted_;
+  grpc::ServerContext context_;
+  Request request_;
+  grpc::ServerAsyncResponseWriter<Response> writer_{&context_};
+  Completion started_ = [this](bool ok) { OnStarted(ok); };
+  Completion finished_ = [this](bool) { delete this; };
+};
+
+}  // namespace
+
+RareCalls::RareCalls(const publish::AggregatorState& state, ConnectionTable& connections,
+                     const std::atomic<bool>& serving)
+    : state_(state),
+      connections_(connections),
+      serving_(serving),
+      thread_(std::make_unique<boost::asio::thread_pool>(1)) {
+  boost::asio::post(*thread_, [] { prctl(PR_SET_NAME, "rare calls"); });
+}
+
+RareCalls::~RareCalls() = default;
+
+void RareCalls::Register(grpc::ServerBuilder& builder) {
+  builder.RegisterService(&fleet_);
+  builder.RegisterService(&health_);
+  builder.RegisterService(&reflection_);
+}
+
+void RareCalls::Listen(grpc::ServerCompletionQueue& queue) {
+  using grpc::health::v1::Health;
+  using grpc::health::v1::HealthCheckRequest;
+  using grpc::health::v1::HealthCheckResponse;
+  using v1::FleetService;
+  queue_ = &queue;
+  UnaryCall<FleetService::AsyncService, v1::ListNodesRequest, v1::ListNodesResponse>::Listen(
+      *this, fleet_, &FleetService::AsyncService::RequestListNodes,
+      [this](const auto& context, const auto& request, auto& response) {
+        return ListNodes(context, request, response);
+      });
+  UnaryCall<Health::AsyncService, HealthCheckRequest, HealthCheckResponse>::Listen(
+      *this, health_, &Health::AsyncService::RequestCheck,
+      [this](const auto& context, const auto& request, auto& response) {
+        return Check(context, request, response);
+      });
+  ReflectionCall::Listen(*this);
+}
+
+void RareCalls::Close() {
+  {
+    const runtime::MutexLock lock(mutex_);
+    closed_ = true;
+  }
+  thread_->join();
+}
+
+bool RareCalls::Post(std::function<void()> answer) {
+  return IfOpen([&] { boost::asio::post(*thread_, std::move(answer)); });
+}
+
+void RareCalls::FollowPolicy() {
+  const runtime::MutexLock lock(mutex_);
+  for (ReflectionCall* call : reflections_) Judge(*call);
+}
+
+void RareCalls::Judge(ReflectionCall& call) const {
+  if (state_.access == nullptr || call.name().empty()) return;
+  if (state_.access->policy()->CheckCall(access::kReflectionPath, call.name()).ok()) return;
+  state_.access->CountRevoked();
+  call.Cut();
+}
+
+void RareCalls::Add(ReflectionCall* call) {
+  const runtime::MutexLock lock(mutex_);
+  reflections_.push_back(call);
+  Judge(*call);  // the policy may have changed since the call was admitted
+  if (reflections_.size() > kMaxReflections) reflections_.front()->Cut();
+}
+
+void RareCalls::Remove(ReflectionCall* call) {
+  const runtime::MutexLock lock(mutex_);
+  reflections_.remove(call);
+}
+
+// The nodes that report and those that learn.
+grpc::Status RareCalls::ListNodes(const grpc::ServerContext& context, const v1::ListNodesRequest& request,
+                                  v1::ListNodesResponse& response) const {
+  absl::StatusOr<v1::ListNodesResponse> nodes =
+      publish::ListNodes(state_, request, OnlyNodeFor(*context.auth_context()));
+  if (nodes.ok()) response = *std::move(nodes);
+  return wire::ToGrpcStatus(nodes.status());
+}
+
+// A node that is no viewer is told of itself only.
+std::optional<std::string> RareCalls::OnlyNodeFor(const grpc::AuthContext& peer) const {
+  std::optional<std::string> name = wire::PeerCertificateName(peer);
+  if (state_.access == nullptr || !name) return std::nullopt;
+  if (state_.access->policy()->RolesOf(*name).Has(access::Role::kViewer)) return std::nullopt;
+  return name;
+}
+
+// gRPC's health checking protocol. Knows the process ("") and the project's two services.
+grpc::Status RareCalls::Check(const grpc::ServerContext&, const grpc::health::v1::HealthCheckRequest& request,
+                              grpc::health::v1::HealthCheckResponse& response) const {
+  const std::string& name = request.service();
+  if (!name.empty() && name != v1::FusionService::service_full_name() &&
+      name != v1::FleetService::service_full_name()) {
+    return grpc::Status(grpc::StatusCode::NOT_FOUND, "service: unknown");
+  }
+  response.set_status(serving_ ? grpc::health::v1::HealthCheckResponse::SERVING
+                               : grpc::health::v1::HealthCheckResponse::NOT_SERVING);
+  return grpc::Status::OK;
+}
+
+}  // namespace tributary::server

@@ -1,0 +1,93 @@
+// The rare calls beside the hot path: fleet, health, reflection.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "aggregator/publish/aggregator_state.h"
+#include "aggregator/server/connection_table.h"
+#include "aggregator/server/ingest_queue.h"
+#include "core/runtime/mutex.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
+#include "tributary/v1/fleet.grpc.pb.h"
+
+namespace boost::asio {
+class thread_pool;
+}
+
+namespace tributary::server {
+
+class ReflectionCall;
+
+// They live on an ingest queue, whose thread only takes them in; a thread of their own finds the answers,
+// because listing many nodes takes milliseconds. gRPC's other ways of serving are worse: its synchronous
+// services keep every call that a peer has reset until a thread has looked at it, and each stream holds one
+// of few threads. Any further thread that waits in gRPC takes turns with the hot path's to poll for all, and
+// events go from thread to thread.
+class RareCalls {
+ public:
+  // Open reflection streams; one more ends the oldest.
+  static constexpr std::size_t kMaxReflections = 16;
+
+  // All outlive it. `serving`: what health answers.
+  RareCalls(const publish::AggregatorState& state, ConnectionTable& connections,
+            const std::atomic<bool>& serving);
+  ~RareCalls();
+
+  // Call before the server is built.
+  void Register(grpc::ServerBuilder& builder);
+  // Serves on that queue from now on.
+  void Listen(grpc::ServerCompletionQueue& queue);
+  // Call after the server has shut down, before its queue does: ends the thread after its last answer.
+  void Close();
+  // Ends the reflection streams whose peer has lost its role.
+  void FollowPolicy();
+
+  // For the calls. Runs `step`, which may use the queue, unless it is closed; then false.
+  template <class Step>
+  bool IfOpen(const Step& step) EXCLUDES(mutex_) {
+    const runtime::MutexLock lock(mutex_);
+    if (closed_) return false;
+    step();
+    return true;
+  }
+  // Has the thread find an answer; false if it is closed. Not bounded: a call has one answer under way.
+  bool Post(std::function<void()> answer);
+  void Add(ReflectionCall* call);
+  void Remove(ReflectionCall* call);
+  grpc::ServerCompletionQueue* queue() { return queue_; }
+  ConnectionTable& connections() { return connections_; }
+  grpc::reflection::v1alpha::ServerReflection::AsyncService& reflection() { return reflection_; }
+
+ private:
+  // Ends the call if the policy in force does not admit it.
+  void Judge(ReflectionCall& call) const;
+  grpc::Status ListNodes(const grpc::ServerContext& context, const v1::ListNodesRequest& request,
+                         v1::ListNodesResponse& response) const;
+  std::optional<std::string> OnlyNodeFor(const grpc::AuthContext& peer) const;
+  grpc::Status Check(const grpc::ServerContext& context, const grpc::health::v1::HealthCheckRequest& request,
+                     grpc::health::v1::HealthCheckResponse& response) const;
+
+  const publish::AggregatorState& state_;
+  ConnectionTable& connections_;
+  const std::atomic<bool>& serving_;
+  v1::FleetService::AsyncService fleet_;
+  grpc::health::v1::Health::AsyncService health_;
+  grpc::reflection::v1alpha::ServerReflection::AsyncService reflection_;
+  grpc::ServerCompletionQueue* queue_ = nullptr;
+  runtime::Mutex mutex_;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  std::list<ReflectionCall*> reflections_ GUARDED_BY(mutex_);  // oldest first
+  const std::unique_ptr<boost::asio::thread_pool> thread_;     // one
+};
+
+}  // namespace tributary::server
