@@ -87,6 +87,35 @@ EncoderPass::EncoderPass(const EncoderOptions& options, std::size_t batch)
   }
 }
 
+std::uint64_t EncoderPassBytes(const EncoderOptions& options, std::uint64_t batch) {
+  const std::vector<std::size_t> sides = Sides(options);
+  std::uint64_t bytes = PlanesBytes(1, {batch, options.side});
+  for (std::size_t i = 0; i < options.channels.size(); ++i) {
+    const std::uint64_t channels = options.channels[i];
+    const PlaneShape raw = {batch, sides[i]};
+    bytes += PlanesBytes(channels, raw) + 2 * PlanesBytes(channels, {batch, sides[i + 1]});
+    bytes += sizeof(float) * channels * (2 * raw.lanes() + 2 + batch);
+  }
+  return bytes;
+}
+
+std::uint64_t EncoderBytes(const EncoderOptions& options, std::uint64_t batch) {
+  const std::vector<std::size_t> sides = Sides(options);
+  constexpr std::uint64_t kLaneVectors = 9;
+  std::uint64_t bytes = sizeof(float) * kLaneVectors * PlaneShape{batch, options.side}.lanes();
+  std::uint64_t largest_kernel = 0;
+  for (std::size_t i = 0; i < options.channels.size(); ++i) {
+    const std::size_t inputs = Inputs(options, i), outputs = options.channels[i];
+    const PlaneShape shape = {batch, sides[i]};
+    bytes += Convolution3x3::Bytes(inputs);
+    if (i > 0) bytes += Winograd3x3::Bytes(inputs, outputs, shape);
+    bytes += PlanesBytes(i == 0 ? Convolution3x3::kGroup : outputs, shape);
+    bytes += PlanesBytes(outputs, {batch, sides[i + 1]});
+    largest_kernel = std::max<std::uint64_t>(largest_kernel, inputs * outputs * Convolution3x3::kTaps);
+  }
+  return bytes + sizeof(float) * largest_kernel;
+}
+
 Encoder::Encoder(const EncoderOptions& options, const ParameterLayout& layout, std::size_t batch)
     : options_(options), batch_(batch) {
   for (std::vector<float>* values :

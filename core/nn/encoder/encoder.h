@@ -56,6 +56,10 @@ struct EncoderPass {
   std::vector<Stage> stages;
 };
 
+// Bytes that a pass and an encoder hold, for valid options.
+std::uint64_t EncoderPassBytes(const EncoderOptions& options, std::uint64_t batch);
+std::uint64_t EncoderBytes(const EncoderOptions& options, std::uint64_t batch);
+
 // What a batch norm divides by: the batch to train, the running statistics to infer.
 enum class EncoderStatistics { kBatch, kRunning };
 

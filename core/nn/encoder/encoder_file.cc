@@ -102,10 +102,9 @@ absl::StatusOr<EncoderFile> EncoderFromTensors(const parameters::TensorSet& set)
   result.options.bottleneck = metadata.Number("bottleneck");
   result.options.head_norm = metadata.Number("head_norm") != 0;
   RETURN_IF_ERROR(metadata.status());
-  // Checks the options.
-  ASSIGN_OR_RETURN(const auto trainer, SelfSupervisedTrainer::Create(result.options));
-  ASSIGN_OR_RETURN(result.parameters, FlatParameters(trainer->Schema(), set));
-  RETURN_IF_ERROR(trainer->SetParameters(result.parameters));
+  RETURN_IF_ERROR(Validate(result.options));
+  ASSIGN_OR_RETURN(result.parameters, FlatParameters(SelfSupervisedSchema(result.options), set));
+  RETURN_IF_ERROR(CheckFinite(result.parameters));
   return result;
 }
 

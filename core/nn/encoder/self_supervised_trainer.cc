@@ -44,6 +44,29 @@ ParameterLayout LayoutOf(const SelfSupervisedOptions& o) {
 
 }  // namespace
 
+std::vector<parameters::TensorShape> SelfSupervisedSchema(const SelfSupervisedOptions& options) {
+  return LayoutOf(options).tensors();
+}
+
+absl::Status CheckFinite(std::span<const float> parameters) {
+  const auto bad = std::ranges::find_if(parameters, [](float value) { return !std::isfinite(value); });
+  if (bad == parameters.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("parameter {} is not finite", bad - parameters.begin()));
+}
+
+std::uint64_t TrainerBytes(const SelfSupervisedOptions& o) {
+  const std::uint64_t model = LayoutOf(o).size(), batch = o.batch, side = o.encoder.side;
+  const std::uint64_t features = o.encoder.feature_count();
+  const std::uint64_t vectors = o.method == SelfSupervisedMethod::kByol ? 5 : 4;  // with gradient, velocity
+  const std::uint64_t pass = EncoderPassBytes(o.encoder, batch) + DensePassBytes(ProjectorSteps(o), batch) +
+                             DensePassBytes(PredictorSteps(o), batch) +
+                             sizeof(float) * batch * (features + o.projection);
+  return vectors * sizeof(float) * model + 2 * pass + EncoderBytes(o.encoder, batch) +
+         DenseStackBytes(ProjectorSteps(o), batch) + DenseStackBytes(PredictorSteps(o), batch) +
+         2 * batch * side * side + sizeof(float) * batch * (2 * o.projection + features + 1) +
+         sizeof(double) * batch;
+}
+
 absl::Status Validate(const SelfSupervisedOptions& options) {
   RETURN_IF_ERROR(Validate(options.encoder));
   RETURN_IF_ERROR(kProjectionLimit.Check("projection", options.projection));
@@ -114,10 +137,7 @@ absl::Status SelfSupervisedTrainer::SetParameters(std::span<const float> paramet
     return absl::InvalidArgumentError(
         fmt::format("{} parameters given, the model has {}", parameters.size(), layout_.size()));
   }
-  const auto bad = std::ranges::find_if(parameters, [](float value) { return !std::isfinite(value); });
-  if (bad != parameters.end()) {
-    return absl::InvalidArgumentError(fmt::format("parameter {} is not finite", bad - parameters.begin()));
-  }
+  RETURN_IF_ERROR(CheckFinite(parameters));
   parameters_.assign(parameters.begin(), parameters.end());
   anchor_ = parameters_;
   if (!target_.empty()) target_ = parameters_;

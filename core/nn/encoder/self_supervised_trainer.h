@@ -40,6 +40,16 @@ struct SelfSupervisedOptions {
 // InvalidArgument, naming the first option at fault (core/nn/encoder/training_limits.h).
 absl::Status Validate(const SelfSupervisedOptions& options);
 
+// The tensors of a model of valid options, in the order of their names. Needs no memory for their values.
+std::vector<parameters::TensorShape> SelfSupervisedSchema(const SelfSupervisedOptions& options);
+
+// InvalidArgument, naming the first parameter that is not finite.
+absl::Status CheckFinite(std::span<const float> parameters);
+
+// Bytes that a trainer of valid options holds from its construction on: nothing is allocated by its steps.
+// For a batch of 2 to 4,096 images and all sides and channels; without the augmenter.
+std::uint64_t TrainerBytes(const SelfSupervisedOptions& options);
+
 // Owns parameters, optimiser and buffers; a step allocates nothing and uses one thread. One thread at a time.
 //
 // The result of a step depends only on parameters, optimiser state, step index, seed, images and the kind of

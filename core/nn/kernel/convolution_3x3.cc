@@ -107,9 +107,7 @@ constexpr std::size_t PanelSize(std::size_t inputs) {
 }  // namespace
 
 Convolution3x3::Convolution3x3(std::size_t inputs, std::size_t outputs)
-    : inputs_(inputs), outputs_(outputs), packed_(hwy::AllocateAligned<float>(PanelSize(inputs))) {
-  std::fill_n(packed_.get(), PanelSize(inputs), 0.0f);
-}
+    : inputs_(inputs), outputs_(outputs), packed_(AllocateFloats(PanelSize(inputs))) {}
 
 void Convolution3x3::Forward(std::span<const float> weights, const Planes& x, std::size_t first, Planes& y) {
   const std::size_t depth = inputs_ * kTaps, count = std::min(kGroup, outputs_ - first);

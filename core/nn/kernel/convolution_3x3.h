@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
+#include "core/nn/kernel/aligned_floats.h"
 #include "core/nn/kernel/planes.h"
-#include "hwy/aligned_allocator.h"
 
 namespace tributary::nn {
 
@@ -23,6 +24,10 @@ class Convolution3x3 {
 
   Convolution3x3(std::size_t inputs, std::size_t outputs);
 
+  static constexpr std::uint64_t Bytes(std::uint64_t inputs) {
+    return sizeof(float) * inputs * kTaps * kGroup;
+  }
+
   // y [outputs] = weights ∗ x [inputs], for the group of y from `first` on, a multiple of kGroup; both of one
   // shape.
   void Forward(std::span<const float> weights, const Planes& x, std::size_t first, Planes& y);
@@ -35,7 +40,7 @@ class Convolution3x3 {
  private:
   std::size_t inputs_;
   std::size_t outputs_;
-  hwy::AlignedFreeUniquePtr<float[]> packed_;
+  AlignedFloats packed_;
 };
 
 }  // namespace tributary::nn

@@ -23,6 +23,24 @@ DensePass::DensePass(const std::vector<DenseStep>& steps, std::size_t batch) {
   }
 }
 
+std::uint64_t DensePassBytes(const std::vector<DenseStep>& steps, std::uint64_t batch) {
+  std::uint64_t floats = 0;
+  for (const DenseStep& step : steps) {
+    floats += step.outputs * batch;
+    if (step.kind == DenseStepKind::kNorm) floats += step.outputs * (batch + 3);  // BatchNorm's
+  }
+  return sizeof(float) * floats;
+}
+
+std::uint64_t DenseStackBytes(const std::vector<DenseStep>& steps, std::uint64_t batch) {
+  std::uint64_t floats = 0, widest = 0;
+  for (const DenseStep& step : steps) {
+    if (step.kind == DenseStepKind::kDense && &step != &steps.front()) floats += step.inputs * batch;
+    widest = std::max<std::uint64_t>(widest, step.outputs);
+  }
+  return sizeof(float) * (floats + 2 * widest) + Gemm::kBytes;
+}
+
 DenseStack::DenseStack(const std::vector<DenseStep>& steps, const ParameterLayout& layout, std::size_t batch)
     : batch_(batch) {
   for (const DenseStep& step : steps) {

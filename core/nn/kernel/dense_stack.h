@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ struct DensePass {
   std::vector<std::vector<float>> outputs;  // of each step, [outputs × batch]
   std::vector<BatchNorm> norms;             // of each step; without features unless it is a norm
 };
+
+// Bytes that a pass and a stack hold.
+std::uint64_t DensePassBytes(const std::vector<DenseStep>& steps, std::uint64_t batch);
+std::uint64_t DenseStackBytes(const std::vector<DenseStep>& steps, std::uint64_t batch);
 
 // Activations are feature-major [features × batch], weights row-major [outputs × inputs]; there are no
 // biases. Always norms by the batch. The parameters are the caller's flat vector. One thread at a time;

@@ -103,8 +103,8 @@ void Pack(const MatrixView& m, std::size_t depth0, std::size_t depth, std::size_
 }  // namespace
 
 Gemm::Gemm()
-    : packed_a_(hwy::AllocateAligned<float>(kBlockRows * kBlockDepth)),
-      packed_b_(hwy::AllocateAligned<float>(kBlockDepth * kBlockColumns)) {}
+    : packed_a_(AllocateFloats(kBlockRows * kBlockDepth)),
+      packed_b_(AllocateFloats(kBlockDepth * kBlockColumns)) {}
 
 void Gemm::Multiply(const MatrixView& a, const MatrixView& b, float* c, bool accumulate) {
   const std::size_t width = HWY_DYNAMIC_DISPATCH(PanelColumns)();

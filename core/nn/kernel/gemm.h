@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "hwy/aligned_allocator.h"
+#include "core/nn/kernel/aligned_floats.h"
 
 namespace tributary::nn {
 
@@ -37,6 +37,7 @@ class Gemm {
   static constexpr std::size_t kBlockColumns = 512;
   static constexpr std::size_t kPanelRows = 6;  // of the micro-kernel
   static_assert(kBlockRows % kPanelRows == 0);
+  static constexpr std::size_t kBytes = sizeof(float) * (kBlockRows + kBlockColumns) * kBlockDepth;
 
   Gemm();
 
@@ -45,8 +46,8 @@ class Gemm {
   void Multiply(const MatrixView& a, const MatrixView& b, float* c, bool accumulate = false);
 
  private:
-  hwy::AlignedFreeUniquePtr<float[]> packed_a_;
-  hwy::AlignedFreeUniquePtr<float[]> packed_b_;
+  AlignedFloats packed_a_;
+  AlignedFloats packed_b_;
 };
 
 // In place: values = max(values, 0); NaN becomes 0.

@@ -37,7 +37,13 @@ parameters::TensorSet ToTensorSet(const std::vector<parameters::TensorShape>& sc
 
 absl::StatusOr<std::vector<float>> FlatParameters(const std::vector<parameters::TensorShape>& schema,
                                                   const parameters::TensorSet& set) {
+  std::size_t count = 0;  // of tensors that are there: a schema alone may ask for any memory
+  for (const parameters::TensorShape& expected : schema) {
+    ASSIGN_OR_RETURN(const parameters::Tensor* const tensor, parameters::FindTensor(set, expected.name));
+    if (tensor->shape == expected.shape) count += expected.size();
+  }
   std::vector<float> flat;
+  flat.reserve(count);
   for (const parameters::TensorShape& expected : schema) {
     ASSIGN_OR_RETURN(const parameters::Tensor* const tensor, parameters::FindTensor(set, expected.name));
     ASSIGN_OR_RETURN(const std::vector<float> values,

@@ -25,9 +25,7 @@ void ForEachPixel(const PlaneShape& shape, std::size_t grid, Visit visit) {
 }  // namespace
 
 Planes::Planes(std::size_t channels, PlaneShape shape)
-    : channels_(channels), shape_(shape), values_(hwy::AllocateAligned<float>(channels * shape.stride())) {
-  std::fill_n(values_.get(), channels * shape.stride(), 0.0f);
-}
+    : channels_(channels), shape_(shape), values_(AllocateFloats(channels * shape.stride())) {}
 
 void AreaMeans(const Planes& x, std::size_t grid, std::span<float> features) {
   const std::size_t images = x.shape().images;

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
-#include "hwy/aligned_allocator.h"
+#include "core/nn/kernel/aligned_floats.h"
 
 namespace tributary::nn {
 
@@ -24,6 +25,11 @@ struct PlaneShape {
   constexpr std::size_t stride() const { return margin() + size() + margin(); }
 };
 
+// Bytes that Planes of that shape hold.
+constexpr std::uint64_t PlanesBytes(std::uint64_t channels, const PlaneShape& shape) {
+  return sizeof(float) * channels * shape.stride();
+}
+
 // Owns [channels] planes of that shape, all zero at first. Writers must keep the zeros.
 class Planes {
  public:
@@ -40,7 +46,7 @@ class Planes {
  private:
   std::size_t channels_ = 0;
   PlaneShape shape_;
-  hwy::AlignedFreeUniquePtr<float[]> values_;
+  AlignedFloats values_;
 };
 
 // The last pooling: means of grid × grid areas of each channel, and their gradient.

@@ -249,12 +249,6 @@ void PackKernels(std::size_t inputs, std::size_t outputs, KernelOf kernel, float
   }
 }
 
-hwy::AlignedFreeUniquePtr<float[]> Zeros(std::size_t count) {
-  auto values = hwy::AllocateAligned<float>(count);
-  std::fill_n(values.get(), count, 0.0f);
-  return values;
-}
-
 // A buffer of transformed tiles: all points of a block, or a row of points of a longer one.
 std::size_t PointsSize(std::size_t channels, PlaneShape shape) {
   const std::size_t padded = InPanels(channels);
@@ -262,14 +256,22 @@ std::size_t PointsSize(std::size_t channels, PlaneShape shape) {
                   kWinogradRow * WinogradTiling(shape, kWinogradGradientBlockSize).PointStride(padded));
 }
 
+std::size_t KernelsSize(std::size_t inputs, std::size_t outputs) {
+  return kWinogradPoints * WinogradTiling::Apart(InPanels(inputs) * InPanels(outputs));
+}
+
 }  // namespace
+
+std::uint64_t Winograd3x3::Bytes(std::size_t inputs, std::size_t outputs, PlaneShape shape) {
+  return sizeof(float) * (KernelsSize(inputs, outputs) + 2 * PointsSize(std::max(inputs, outputs), shape));
+}
 
 Winograd3x3::Winograd3x3(std::size_t inputs, std::size_t outputs, PlaneShape shape)
     : inputs_(inputs),
       outputs_(outputs),
-      kernels_(Zeros(kWinogradPoints * WinogradTiling::Apart(InPanels(inputs) * InPanels(outputs)))),
-      source_(Zeros(PointsSize(std::max(inputs, outputs), shape))),
-      result_(Zeros(PointsSize(std::max(inputs, outputs), shape))) {}
+      kernels_(AllocateFloats(KernelsSize(inputs, outputs))),
+      source_(AllocateFloats(PointsSize(std::max(inputs, outputs), shape))),
+      result_(AllocateFloats(PointsSize(std::max(inputs, outputs), shape))) {}
 
 void Winograd3x3::Forward(std::span<const float> weights, const Planes& x, Planes& y) {
   const auto kernel = [&](std::size_t o, std::size_t c) {

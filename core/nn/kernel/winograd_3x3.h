@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
+#include "core/nn/kernel/aligned_floats.h"
 #include "core/nn/kernel/planes.h"
-#include "hwy/aligned_allocator.h"
 
 namespace tributary::nn {
 
@@ -16,6 +17,8 @@ namespace tributary::nn {
 class Winograd3x3 {
  public:
   Winograd3x3(std::size_t inputs, std::size_t outputs, PlaneShape shape);
+
+  static std::uint64_t Bytes(std::size_t inputs, std::size_t outputs, PlaneShape shape);
 
   // y [outputs] = weights ∗ x [inputs]; both of the constructor's shape.
   void Forward(std::span<const float> weights, const Planes& x, Planes& y);
@@ -29,9 +32,9 @@ class Winograd3x3 {
  private:
   std::size_t inputs_;
   std::size_t outputs_;
-  hwy::AlignedFreeUniquePtr<float[]> kernels_;  // transformed weights, or their gradient
-  hwy::AlignedFreeUniquePtr<float[]> source_;   // transformed tiles of what comes in
-  hwy::AlignedFreeUniquePtr<float[]> result_;   // and of what goes out
+  AlignedFloats kernels_;  // transformed weights, or their gradient
+  AlignedFloats source_;   // transformed tiles of what comes in
+  AlignedFloats result_;   // and of what goes out
 };
 
 }  // namespace tributary::nn
