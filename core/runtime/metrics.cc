@@ -12,14 +12,6 @@
 namespace tributary::runtime {
 namespace {
 
-double ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
-  double total_pages = 0;
-  double resident_pages = 0;
-  statm >> total_pages >> resident_pages;
-  return resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double OpenFiles() {
@@ -72,7 +64,8 @@ void Metrics::AddGaugeCallback(const std::string& name, const std::string& help,
 void Metrics::AddProcessMetrics() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   AddCollector([start_s = std::chrono::duration<double>(since).count()](Reading& to) {
-    to.Gauge("process_resident_memory_bytes", "Resident memory size in bytes.", {}, ResidentBytes());
+    to.Gauge("process_resident_memory_bytes", "Resident memory size in bytes.", {},
+             static_cast<double>(ResidentBytes()));
     to.Counter("process_cpu_seconds_total", "Total user and system CPU time in seconds.", {}, CpuSeconds());
     to.Gauge("process_open_fds", "Number of open file descriptors.", {}, OpenFiles());
     to.Gauge("process_start_time_seconds", "Start time of the process since the Unix epoch in seconds.", {},
