@@ -56,6 +56,9 @@ void AddCounts(const Counts& counts, const runtime::CountMetric<Counts> (&metric
   }
 }
 
+// What a node's other threads take after their start: connections, HTTP, log.
+constexpr std::uint64_t kReservedBytes = 24 << 20;
+
 double Microseconds(std::int64_t ns) { return 1e-3 * static_cast<double>(ns); }
 
 }  // namespace
@@ -86,7 +89,9 @@ void Daemon::OpenLearner(PreparedNode& prepared) {
   learner::LearnerOptions options{
       .client = {config_.federation->aggregator, prepared.tls, config_.node, config_.federation->run},
       .state_file = config_.federation->state,
-      .buffer = config_.federation->buffer};
+      .buffer = config_.federation->buffer,
+      .memory_bytes = config_.federation->memory_bytes,
+      .reserved_bytes = kReservedBytes + 2 * config_.spool.bytes};  // a frame's fields and its bytes
   learner_ =
       std::make_unique<learner::Learner>(std::move(options), *std::move(prepared.images), clock_, metrics_);
 }

@@ -59,6 +59,8 @@ FederationConfig ReadFederation(const config::ConfigSection& section, const std:
                    "file that keeps error feedback and the buffer over a restart; \"\": none");
   section.Read("buffer", config.buffer, {0, kMaxBuffer},
                "learn from a stream and keep this many of the most novel images; 0: keep all");
+  section.Read("memory_bytes", config.memory_bytes, {0, 1LL << 40},
+               "decline a run that needs more to train; 0: what the unit's MemoryMax leaves");
   return config;
 }
 

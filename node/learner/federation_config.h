@@ -21,6 +21,7 @@ struct FederationConfig {
   std::size_t shard = 0;            // which part is this node's
   std::string state;                // file that keeps what a restart must not lose; empty: none
   std::size_t buffer = 0;           // most novel images to learn from again; 0: all
+  std::uint64_t memory_bytes = 0;   // for training; 0: what the process may still take
 };
 
 // `default_aggregator`: the uplink's.

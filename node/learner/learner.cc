@@ -1,6 +1,7 @@
 #include "node/learner/learner.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/file.h"
 #include "core/runtime/printable.h"
+#include "core/runtime/process.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -30,8 +32,9 @@ link::FederationClientOptions Capable(link::FederationClientOptions options, std
 }
 
 // Errors: DataLoss for another model than the task's; read errors.
-absl::StatusOr<nn::EncoderFile> ModelOf(const wire::TrainTask& task, const std::string& file) {
+absl::StatusOr<nn::EncoderFile> ModelOf(const wire::TrainTask& task, std::string file) {
   ASSIGN_OR_RETURN(const parameters::TensorSet set, parameters::DecodeSafetensors(file));
+  std::string().swap(file);  // an assignment would keep its memory
   const parameters::Sha256 sha = parameters::ParameterIdentity(set);
   if (task.train.model_sha256() != std::string_view(reinterpret_cast<const char*>(sha.data()), sha.size())) {
     return absl::DataLossError("the model's parameters are not those that the task names");
@@ -60,6 +63,7 @@ Learner::Learner(LearnerOptions options, images::ImageSet images, const runtime:
       images_(std::move(images)),
       clock_(clock),
       metrics_(metrics),
+      memory_(options_.memory_bytes, options_.reserved_bytes),
       client_(std::make_unique<link::FederationClient>(Capable(options_.client, images_.count()), clock)) {
   metrics_.Register(*client_);
 }
@@ -126,14 +130,21 @@ absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& 
 absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignment,
                               std::optional<v1::DeclineTaskRequest>& decline) {
   const wire::TrainTask& task = assignment.task;
+  if (!IsPreparedFor(task)) Forget();
+  decline = Because(v1::DECLINE_REASON_MEMORY, true);
+  RETURN_IF_ERROR(Afford(task));
   decline = Because(v1::DECLINE_REASON_FETCH);
-  ASSIGN_OR_RETURN(const std::string file, client_->FetchModel(assignment));
-  const absl::StatusOr<nn::EncoderFile> model = ModelOf(task, file);
+  ASSIGN_OR_RETURN(std::string file, client_->FetchModel(assignment));
+  const absl::StatusOr<nn::EncoderFile> model = ModelOf(task, std::move(file));
   // A wrong network is the run's fault; damage is this file's.
   decline = Because(v1::DECLINE_REASON_MODEL, absl::IsInvalidArgument(model.status()));
   if (!model.ok()) return model.status();
+  const LocalTrainingOptions local =
+      LocalTrainingOf(task, model->options, options_.client.node, options_.buffer);
+  decline = Because(v1::DECLINE_REASON_MEMORY, true);
+  RETURN_IF_ERROR(Afford(task, local));
   decline = Because(v1::DECLINE_REASON_IMAGES, true);
-  RETURN_IF_ERROR(Prepare(task, *model));
+  RETURN_IF_ERROR(Prepare(task, local));
   update_.resize(model->parameters.size());
   decline = Because(v1::DECLINE_REASON_TRAINING);
   const std::int64_t begin_ns = clock_.SteadyNs();
@@ -158,24 +169,47 @@ absl::Status Learner::DoRound(const link::FederationClient::Assignment& assignme
   return EndRound(task, answer, training);
 }
 
-absl::Status Learner::Prepare(const wire::TrainTask& task, const nn::EncoderFile& model) {
-  const bool same = workload_ != nullptr && prepared_for_.run == task.run &&
-                    prepared_for_.train.schema_sha256() == task.train.schema_sha256() &&
-                    google::protobuf::util::MessageDifferencer::Equals(prepared_for_.train.settings(),
-                                                                       task.train.settings());
-  if (same) return absl::OkStatus();
+bool Learner::IsPreparedFor(const wire::TrainTask& task) const {
+  return workload_ != nullptr && prepared_for_.run == task.run &&
+         prepared_for_.train.schema_sha256() == task.train.schema_sha256() &&
+         google::protobuf::util::MessageDifferencer::Equals(prepared_for_.train.settings(),
+                                                            task.train.settings());
+}
+
+void Learner::Forget() {
+  workload_.reset();
+  for (std::vector<float>* values : {&update_, &residual_, &remainder_}) *values = std::vector<float>();
+  runtime::ReturnFreedMemory();
+  memory_.Measure();
+}
+
+absl::Status Learner::Afford(const wire::TrainTask& task) {
+  absl::Status status =
+      memory_.Afford(ModelBytes(task), fmt::format("a model of {} parameters", task.train.element_count()));
+  counted_.needed_bytes = memory_.needed();
+  counted_.available_bytes = memory_.available();
+  return status;
+}
+
+absl::Status Learner::Afford(const wire::TrainTask& task, const LocalTrainingOptions& training) {
+  const std::uint64_t bytes = RoundBytes(task, training, images_.count(), !options_.state_file.empty());
+  const nn::EncoderOptions& encoder = training.trainer.encoder;
+  absl::Status status = memory_.Afford(
+      bytes, fmt::format("a batch of {} images of {} x {} through {} channels", training.trainer.batch,
+                         encoder.side, encoder.side, fmt::join(encoder.channels, ", ")));
+  counted_.needed_bytes = memory_.needed();
+  return status;
+}
+
+absl::Status Learner::Prepare(const wire::TrainTask& task, const LocalTrainingOptions& training) {
+  if (IsPreparedFor(task)) return absl::OkStatus();
   std::vector<std::uint32_t> all(images_.count());
   std::iota(all.begin(), all.end(), 0U);
-  ASSIGN_OR_RETURN(workload_,
-                   SelfSupervisedWorkload::Create(
-                       images_, std::move(all),
-                       LocalTrainingOf(task, model.options, options_.client.node, options_.buffer)));
+  ASSIGN_OR_RETURN(workload_, SelfSupervisedWorkload::Create(images_, std::move(all), training));
   prepared_for_ = task;
-  residual_.clear();
-  remainder_.clear();
   spdlog::info("this node takes part in run {} with {}, {}, from round {}", task.run,
                runtime::Counted(images_.count(), "image"),
-               runtime::Counted(model.parameters.size(), "parameter"), task.round);
+               runtime::Counted(task.train.element_count(), "parameter"), task.round);
   if (const absl::Status status = Restore(task); !status.ok() && !absl::IsNotFound(status)) {
     spdlog::warn("{}: the learner starts without its saved state: {}", options_.state_file,
                  status.ToString());

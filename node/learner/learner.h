@@ -19,6 +19,7 @@
 #include "node/learner/learner_metrics.h"
 #include "node/learner/learner_state.h"
 #include "node/learner/self_supervised.h"
+#include "node/learner/training_memory.h"
 
 namespace tributary::learner {
 
@@ -28,10 +29,13 @@ struct LearnerOptions {
   // without them.
   std::string state_file;
   std::size_t buffer = 0;  // images in the buffer of the most novel ones; 0: none, every image is kept
+  // For training; 0: what the process may still take when a run begins, without `reserved_bytes`.
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t reserved_bytes = 0;  // that the rest of the process may still take
 };
 
-// Owns the images, the training and the client. Memory: the images, the network's buffers and five vectors of
-// the model's length; a masked run needs one vector of words instead of error feedback's two. Only the
+// Owns the images, the training and the client. Declines a task that needs more memory than this node has
+// for it (training_memory.h), before it allocates: panels in this process must not end with it. Only the
 // update, counts and metrics leave the node.
 //
 // Stops a round that the aggregator no longer wants between two steps. Counts, logs and declines a task that
@@ -62,7 +66,13 @@ class Learner {
                                std::optional<v1::DeclineTaskRequest>& decline);
   void Decline(const link::FederationClient::Assignment& assignment, v1::DeclineTaskRequest decline,
                std::string message);
-  absl::Status Prepare(const wire::TrainTask& task, const nn::EncoderFile& model);
+  // The workload is for this task.
+  bool IsPreparedFor(const wire::TrainTask& task) const;
+  // Gives back what the last run held, and measures what there is for the next.
+  void Forget();
+  absl::Status Afford(const wire::TrainTask& task);
+  absl::Status Afford(const wire::TrainTask& task, const LocalTrainingOptions& training);
+  absl::Status Prepare(const wire::TrainTask& task, const LocalTrainingOptions& training);
   absl::Status Restore(const wire::TrainTask& task);
   void AddResidualAndClip(const wire::TrainTask& task);
   absl::StatusOr<link::SubmitAnswer> Send(const link::FederationClient::Assignment& assignment,
@@ -83,6 +93,7 @@ class Learner {
   LearnerCounters counted_;                           // published before each call that may be retried
   std::unique_ptr<SelfSupervisedWorkload> workload_;  // of the run below
   wire::TrainTask prepared_for_;
+  TrainingMemory memory_;
   std::vector<float> update_;
   std::vector<float> residual_;   // of the last accepted update
   std::vector<float> remainder_;  // of the update under way

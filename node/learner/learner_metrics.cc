@@ -27,6 +27,10 @@ void LearnerMetrics::Register(const link::FederationClient& client) {
   };
   gauge("tributary_learner_buffered_images", "Images in the bounded buffer after the last accepted round.",
         &Counts::buffered);
+  gauge("tributary_learner_needed_bytes", "Memory that the last task's training takes at its peak.",
+        &Counts::needed_bytes);
+  gauge("tributary_learner_available_bytes", "Memory that this node has for training.",
+        &Counts::available_bytes);
   gauge("tributary_learner_round", "Round of the last accepted update.", &Counts::round);
   gauge("tributary_learner_loss", "Mean loss of the last training.", &Counts::loss);
   gauge("tributary_learner_spread", "Collapse check of the last training: near 1 if healthy.",

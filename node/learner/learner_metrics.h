@@ -23,6 +23,9 @@ struct LearnerCounters {
   double spread = 0;
   std::uint64_t buffered = 0;        // images in the bounded buffer, after the last accepted round
   std::uint64_t dropped_images = 0;  // images that it found not novel enough
+  // The last task's: what its training takes at its peak, and what this node has for training.
+  std::uint64_t needed_bytes = 0;
+  std::uint64_t available_bytes = 0;
 };
 
 // Written by the learner's thread, read by any.

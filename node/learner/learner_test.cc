@@ -42,8 +42,9 @@ class LearnerTest : public ::testing::Test {
   ~LearnerTest() override { std::filesystem::remove(state_file_); }
 
   void Start(const std::string& state_file = "", std::size_t buffer = 0,
-             images::ImageSet images = images::DrawGlyphs(40, 1)) {
+             images::ImageSet images = images::DrawGlyphs(40, 1), std::uint64_t memory_bytes = 0) {
     LearnerOptions options;
+    options.memory_bytes = memory_bytes;
     options.client.aggregator = server_.address();
     options.client.node = "south";
     options.client.run = "run";
@@ -295,6 +296,38 @@ TEST_F(LearnerTest, SaysThatItsImagesAreOfAnotherSideThanTheEncoderTakes) {
   EXPECT_EQ(learner_->counters().failed, 1u);
   EXPECT_NE(metrics_->Text().find("tributary_learner_declined_tasks_total{reason=\"images\"} 1"),
             std::string::npos);
+}
+
+// The aggregator chooses the batch, up to 4,096; this node's panels are in the same process.
+TEST_F(LearnerTest, DeclinesForGoodATrainingThatNeedsMoreMemoryThanTheNodeHas) {
+  Start("", 0, images::DrawGlyphs(40, 1), 64 << 20);
+  v1::ParticipateResponse task = Task(1);
+  task.mutable_train()->mutable_settings()->set_batch(4096);
+  server_.Push(task);
+  const v1::DeclineTaskRequest declined = server_.AwaitDecline();
+  EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_MEMORY);
+  EXPECT_TRUE(declined.for_good());
+  EXPECT_THAT(declined.message(),
+              ::testing::HasSubstr("a batch of 4096 images of 28 x 28 through 4, 8 channels needs"));
+  EXPECT_THAT(declined.message(), ::testing::HasSubstr("this node has 64 MiB for learning"));
+  ++rounds_;
+  EXPECT_EQ(Do(2).accepted, 1u) << "a smaller batch of another run";
+  EXPECT_GT(learner_->counters().needed_bytes, 0u);
+  EXPECT_EQ(learner_->counters().available_bytes, 64u << 20);
+  EXPECT_NE(metrics_->Text().find("tributary_learner_declined_tasks_total{reason=\"memory\"} 1"),
+            std::string::npos);
+}
+
+TEST_F(LearnerTest, DeclinesAModelThatDoesNotFitBeforeItIsFetched) {
+  Start("", 0, images::DrawGlyphs(40, 1), 64 << 20);
+  v1::ParticipateResponse task = Task(1);
+  task.mutable_train()->set_element_count(20'000'000);
+  task.mutable_train()->set_model_bytes(80'000'000);
+  server_.Push(task);
+  const v1::DeclineTaskRequest declined = server_.AwaitDecline();
+  EXPECT_EQ(declined.reason(), v1::DECLINE_REASON_MEMORY);
+  EXPECT_THAT(declined.message(), ::testing::HasSubstr("a model of 20000000 parameters needs"));
+  EXPECT_EQ(server_.fetches(), 0u);
 }
 
 TEST_F(LearnerTest, SaysThatItsBufferDoesNotSuitTheBatch) {

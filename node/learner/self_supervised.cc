@@ -91,6 +91,23 @@ absl::StatusOr<std::unique_ptr<SelfSupervisedWorkload>> SelfSupervisedWorkload::
       new SelfSupervisedWorkload(options, std::move(trainer), images, std::move(part)));
 }
 
+std::uint64_t SelfSupervisedWorkload::Bytes(std::uint64_t images_in_part,
+                                            const LocalTrainingOptions& options) {
+  const nn::SelfSupervisedOptions& o = options.trainer;
+  const std::uint64_t pixels = o.encoder.side * o.encoder.side;
+  const std::uint64_t drawn = options.buffer > 0 ? o.batch / 2 : o.batch;  // images of the stream in a step
+  std::uint64_t model = 0;
+  for (const parameters::TensorShape& tensor : nn::SelfSupervisedSchema(o)) model += tensor.size();
+  const std::uint64_t models = options.ema_lambda > 0 ? 3 : 1;               // measured_; local_ and start_
+  const std::uint64_t stream = 2 * sizeof(std::uint32_t) * images_in_part +  // the part and its order
+                               drawn * (sizeof(std::uint32_t) + pixels);
+  const std::uint64_t rehearsal = options.buffer == 0 ? 0
+                                                      : 2 * sizeof(images::KeptImage) * options.buffer +
+                                                            drawn * (2 * pixels + sizeof(std::size_t));
+  return nn::TrainerBytes(o) + models * sizeof(float) * model + stream + rehearsal +
+         kMeasuredBatches * drawn * pixels;
+}
+
 SelfSupervisedWorkload::SelfSupervisedWorkload(const LocalTrainingOptions& options,
                                                std::unique_ptr<nn::SelfSupervisedTrainer> trainer,
                                                const images::ImageSet& images,
@@ -121,6 +138,7 @@ nn::SelfSupervisedTrainer::StepResult SelfSupervisedWorkload::Step(std::uint64_t
 void SelfSupervisedWorkload::MeasureStatistics(std::uint64_t first_batch) {
   if (statistics_.empty()) return;
   sample_.clear();
+  sample_.reserve(kMeasuredBatches * stream_.Batch(first_batch).size());
   for (std::uint64_t batch = first_batch; batch < first_batch + kMeasuredBatches; ++batch) {
     const std::span<const std::uint8_t> images = stream_.Batch(batch);
     sample_.insert(sample_.end(), images.begin(), images.end());

@@ -52,6 +52,9 @@ class SelfSupervisedWorkload {
                                                                         std::vector<std::uint32_t> part,
                                                                         const LocalTrainingOptions& options);
 
+  // Bytes that a workload of valid options holds at most, without the images.
+  static std::uint64_t Bytes(std::uint64_t images_in_part, const LocalTrainingOptions& options);
+
   // The model's tensors in the order of the flat vector.
   const std::vector<parameters::TensorShape>& Schema() const { return trainer_->Schema(); }
 
