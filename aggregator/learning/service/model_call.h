@@ -69,7 +69,8 @@ class ModelCall final : public StreamingCall<ModelCall<Response>, grpc::ServerWr
     response_.set_offset(offset_);
     response_.set_crc32c(parameters::Crc32c(bytes));
     offset_ += *got;
-    this->StartWrite(&response_);
+    if (model_->file.remaining() > 0) return this->StartWrite(&response_);
+    this->StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
   }
 
   const std::string run_;
