@@ -39,6 +39,7 @@ struct CallCase {
 
   std::string path() const { return "/" + service + "/" + method; }
 };
+void PrintTo(const CallCase& shown, std::ostream* out) { *out << shown.method; }
 
 const std::vector<CallCase> kAccessCalls = {
     {"tributary.v1.FusionService", "Report", kMayReport, true},

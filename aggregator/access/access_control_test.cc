@@ -1,0 +1,64 @@
+#include "aggregator/access/access_control.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <string>
+
+namespace tributary::access {
+namespace {
+
+using ::testing::HasSubstr;
+
+class AccessControlTest : public ::testing::Test {
+ protected:
+  AccessControlTest() {
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
+  }
+  ~AccessControlTest() override { spdlog::set_default_logger(former_); }
+
+  std::ptrdiff_t Lines() const { return std::ranges::count(log_.str(), '\n'); }
+
+  const std::shared_ptr<spdlog::logger> former_ = spdlog::default_logger();
+  std::ostringstream log_;
+  runtime::ManualClock clock_{1'000'000'000'000};
+  AccessControl control_{
+      AccessPolicy(AccessLists{.nodes = {}, .viewers = {"wall"}, .operators = {}, .refused = {}}, {}),
+      clock_};
+};
+
+// Somebody with a certificate and without a role asked some thousand times a second.
+TEST_F(AccessControlTest, WritesTwentyLinesOfRefusedCallsAtOnceAndThenOneASecond) {
+  for (int i = 0; i < 5'000; ++i) {
+    EXPECT_TRUE(absl::IsPermissionDenied(control_.Admit("/tributary.v1.FleetService/ListNodes", "thief")));
+  }
+  EXPECT_EQ(Lines(), 20);
+  clock_.Advance(1'000'000'000);
+  EXPECT_FALSE(control_.Admit("/tributary.v1.FleetService/ListNodes", "thief").ok());
+  EXPECT_FALSE(control_.Admit("/tributary.v1.FleetService/ListNodes", "thief").ok());
+  EXPECT_EQ(Lines(), 21);
+  EXPECT_THAT(log_.str(), HasSubstr("thief"));
+  EXPECT_THAT(log_.str(), HasSubstr("4980 lines like this one were left out"));
+}
+
+TEST_F(AccessControlTest, CountsEveryRefusalByItsReasonAndNoAdmission) {
+  EXPECT_TRUE(control_.Admit(kWatchPath, "wall").ok());
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(control_.Admit(kWatchPath, "thief").ok());
+  EXPECT_FALSE(control_.Admit(kWatchPath, "").ok());
+  EXPECT_FALSE(control_.Admit("/tributary.v1.FusionService/Erase", "wall").ok());
+  runtime::Metrics metrics;
+  metrics.AddCollector([this](runtime::Reading& reading) { control_.Collect(reading); });
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr("tributary_calls_refused_total{reason=\"role\"} 3"));
+  EXPECT_THAT(text, HasSubstr("tributary_calls_refused_total{reason=\"nameless\"} 1"));
+  EXPECT_THAT(text, HasSubstr("tributary_calls_refused_total{reason=\"unknown_call\"} 1"));
+}
+
+}  // namespace
+}  // namespace tributary::access
