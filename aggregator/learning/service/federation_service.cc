@@ -6,6 +6,7 @@
 
 #include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/federation_wire.h"
+#include "aggregator/learning/service/bounded_request.h"
 #include "aggregator/learning/service/model_call.h"
 #include "aggregator/learning/service/services.h"
 #include "aggregator/learning/service/streaming_call.h"
@@ -169,7 +170,18 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
   IdleWatch idle_;
 };
 
-class FederationService final : public v1::FederationService::CallbackService {
+// What nodes say in one message is raw, so that its size can be judged before it is parsed.
+template <class Base>
+using WithRawSteps = v1::FederationService::WithRawCallbackMethod_DeclineTask<
+    v1::FederationService::WithRawCallbackMethod_AdvertiseKeys<
+        v1::FederationService::WithRawCallbackMethod_ShareKeys<
+            v1::FederationService::WithRawCallbackMethod_Unmask<Base>>>>;
+using FederationCalls = v1::FederationService::WithCallbackMethod_Participate<
+    v1::FederationService::WithCallbackMethod_FetchModel<
+        v1::FederationService::WithCallbackMethod_SubmitUpdate<
+            WithRawSteps<v1::FederationService::Service>>>>;
+
+class FederationService final : public FederationCalls {
  public:
   explicit FederationService(Coordinator& coordinator) : coordinator_(coordinator) {}
 
@@ -201,42 +213,46 @@ class FederationService final : public v1::FederationService::CallbackService {
     return SubmitCall::Make(coordinator_, *context, response)->Start();
   }
 
-  UnaryReactor* DeclineTask(ServerContext* context, const v1::DeclineTaskRequest* request,
-                            v1::DeclineTaskResponse* response) override {
-    return Tell(*context, *request, *response, Decline(*request));
+  UnaryReactor* DeclineTask(ServerContext* context, const grpc::ByteBuffer* request,
+                            grpc::ByteBuffer* response) override {
+    return Tell<v1::DeclineTaskRequest, v1::DeclineTaskResponse>(
+        *context, *request, *response,
+        [this](v1::DeclineTaskRequest decline) { return Decline(std::move(decline)); });
   }
 
-  UnaryReactor* AdvertiseKeys(ServerContext* context, const v1::AdvertiseKeysRequest* request,
-                              v1::AdvertiseKeysResponse* response) override {
-    return Tell(*context, *request, *response, Take(StepFromWire(*request)));
+  UnaryReactor* AdvertiseKeys(ServerContext* context, const grpc::ByteBuffer* request,
+                              grpc::ByteBuffer* response) override {
+    return TellStep<v1::AdvertiseKeysRequest, v1::AdvertiseKeysResponse>(*context, *request, *response);
   }
 
-  UnaryReactor* ShareKeys(ServerContext* context, const v1::ShareKeysRequest* request,
-                          v1::ShareKeysResponse* response) override {
-    return Tell(*context, *request, *response, Take(StepFromWire(*request)));
+  UnaryReactor* ShareKeys(ServerContext* context, const grpc::ByteBuffer* request,
+                          grpc::ByteBuffer* response) override {
+    return TellStep<v1::ShareKeysRequest, v1::ShareKeysResponse>(*context, *request, *response);
   }
 
-  UnaryReactor* Unmask(ServerContext* context, const v1::UnmaskRequest* request,
-                       v1::UnmaskResponse* response) override {
-    return Tell(*context, *request, *response, Take(StepFromWire(*request)));
+  UnaryReactor* Unmask(ServerContext* context, const grpc::ByteBuffer* request,
+                       grpc::ByteBuffer* response) override {
+    return TellStep<v1::UnmaskRequest, v1::UnmaskResponse>(*context, *request, *response);
   }
 
  private:
   // Tells the run what the node says. A refusal is an answer, not an error of the call.
-  template <class Request, class Response>
-  UnaryReactor* Tell(ServerContext& context, const Request& request, Response& response,
-                     absl::StatusOr<RunChange> change) {
+  template <class Request, class Response, class MakeChange>
+  UnaryReactor* Tell(ServerContext& context, const grpc::ByteBuffer& bytes, grpc::ByteBuffer& response,
+                     const MakeChange& make_change) {
     UnaryReactor* reactor = context.DefaultReactor();
     const auto answer = [reactor, &response](const absl::Status& status) {
-      response.set_accepted(status.ok());
-      response.set_message(std::string(status.message()));
-      reactor->Finish(grpc::Status::OK);
+      Response message;
+      message.set_accepted(status.ok());
+      message.set_message(std::string(status.message()));
+      bool own = false;
+      reactor->Finish(grpc::SerializationTraits<Response>::Serialize(message, &response, &own));
     };
-    absl::Status status = CheckPeer(*context.auth_context(), request.node());
-    if (status.ok()) status = change.status();
-    if (status.ok()) {
-      coordinator_.Change(request.run(), *std::move(change), answer);
-    } else {
+    absl::StatusOr<Request> request = ParseStep<Request>(bytes);
+    absl::Status status = request.status();
+    if (!status.ok()) ++coordinator_.counters().refused_steps;
+    if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());
+    if (!status.ok()) {
       answer(status);
     }
     return reactor;
@@ -266,8 +282,22 @@ class FederationService final : public v1::FederationService::CallbackService {
 
 }  // namespace
 
+      return reactor;
+    }
+    std::string run = request->run();
+    absl::StatusOr<RunChange> change = make_change(*std::move(request));
+    if (change.ok()) {
+      coordinator_.Change(std::move(run), *std::move(change), answer);
+    } else {
+      answer(change.status());
 std::unique_ptr<grpc::Service> MakeFederationService(Coordinator& coordinator) {
   return std::make_unique<FederationService>(coordinator);
 }
+
+  template <class Request, class Response>
+  UnaryReactor* TellStep(ServerContext& context, const grpc::ByteBuffer& bytes, grpc::ByteBuffer& response) {
+    return Tell<Request, Response>(context, bytes, response,
+                                   [this](const Request& step) { return Take(StepFromWire(step)); });
+  }
 
 }  // namespace tributary::learning
