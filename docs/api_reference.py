@@ -51,6 +51,7 @@ COMMANDS = (  # that print a message which HTTP does not have
     ("tributary run pause", "PauseRunResponse"),
     ("tributary run resume", "ResumeRunResponse"),
     ("tributary run stop", "StopRunResponse"),
+    ("tributary run delete", "DeleteRunResponse"),
     ("tributary model list", "ListModelsResponse"),
     ("tributary model rollback", "RollBackModelResponse"),
 )

@@ -90,7 +90,7 @@ TEST_F(AccessPolicyTest, SaysWhichListANameMustBeAddedTo) {
 }
 
 TEST_F(AccessPolicyTest, ACallOfNoServiceIsAnsweredAsGrpcDoes) {
-  for (const char* path : {"", "/", "/tributary.v1.FusionService/", "/tributary.v1.RunService/DeleteRun"}) {
+  for (const char* path : {"", "/", "/tributary.v1.FusionService/", "/tributary.v1.RunService/RenameRun"}) {
     EXPECT_EQ(policy_.CheckCall(path, "laptop").code(), absl::StatusCode::kUnimplemented) << path;
   }
 }

@@ -33,6 +33,7 @@ constexpr CallRule kCalls[] = {
     {"/tributary.v1.RunService/PauseRun", kOperator},
     {"/tributary.v1.RunService/ResumeRun", kOperator},
     {"/tributary.v1.RunService/StopRun", kOperator},
+    {"/tributary.v1.RunService/DeleteRun", kOperator},
 
     {"/tributary.v1.ModelService/ListModels", kViewer},
     {"/tributary.v1.ModelService/ReadModel", kOperator},

@@ -192,6 +192,22 @@ absl::Status Store::AddRun(const RunRecord& run, ModelRecord model, DurableFile 
   });
 }
 
+absl::Status Store::DeleteRun(std::string_view run) {
+  ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, Runs());
+  if (std::ranges::find(runs, run, &RunRecord::name) == runs.end()) {
+    return absl::NotFoundError(fmt::format("run \"{}\" is not in the store", run));
+  }
+  const absl::Status deleted = Transact([&]() -> absl::Status {
+    RETURN_IF_ERROR(Change("DELETE FROM submission WHERE run = ? RETURNING file, ''", run));
+    RETURN_IF_ERROR(Change("DELETE FROM model WHERE run = ? RETURNING file, state_file", run));
+    RETURN_IF_ERROR(Change("DELETE FROM history WHERE run = ?", run));
+    return Change("DELETE FROM run WHERE name = ?", run);
+  });
+  RETURN_IF_ERROR(deleted);
+  if (const auto log = logs_.find(run); log != logs_.end()) logs_.erase(log);
+  return absl::OkStatus();
+}
+
 absl::Status Store::SaveDocument(std::string_view run, std::string_view document) {
   return Transact([&] { return UpdateRun(run, document, std::nullopt); });
 }

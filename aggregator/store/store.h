@@ -48,6 +48,8 @@ class Store {
   absl::StatusOr<std::vector<RunRecord>> Runs();
   // Adds a run with its initial model's file. AlreadyExists: a run of that name.
   absl::Status AddRun(const RunRecord& run, ModelRecord model, DurableFile file);
+  // Forgets the run, its models, submissions and history. NotFound: no such run.
+  absl::Status DeleteRun(std::string_view run);
   absl::Status SaveDocument(std::string_view run, std::string_view document);
 
   // A file for a large update that is arriving. Thread-safe.

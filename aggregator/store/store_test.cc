@@ -209,6 +209,25 @@ TEST_F(StoreTest, TakesARunsNameOnce) {
   EXPECT_EQ(State(), "begun; model: initial");
 }
 
+TEST_F(StoreTest, ForgetsADeletedRunWithItsFiles) {
+  Open();
+  ASSERT_TRUE(AddRun().ok());
+  ASSERT_TRUE(Submit("ash").ok());
+  ASSERT_TRUE(SubmitLarge("birch").ok());
+  ASSERT_TRUE(CommitRound(1).ok());
+  ASSERT_TRUE(Submit("cedar").ok());
+  ASSERT_TRUE(store_->DeleteRun("r").ok());
+  for (const char* folder : {"/models", "/submissions"}) {
+    EXPECT_TRUE(std::filesystem::is_empty(folder_ + folder)) << folder;
+  }
+  EXPECT_EQ(store_->DeleteRun("r").code(), absl::StatusCode::kNotFound);
+  Open();
+  EXPECT_THAT(*store_->Runs(), IsEmpty());
+  EXPECT_TRUE(store_->orphans().empty());
+  EXPECT_TRUE(AddRun().ok()) << "its name is free";
+  EXPECT_TRUE(Submit("ash").ok());
+}
+
 TEST_F(StoreTest, RemovesModelsBeyondThoseToKeepButNotTheInitialOne) {
   Open();
   ASSERT_TRUE(AddRun().ok());

@@ -73,6 +73,15 @@ void AddRunControlCommands(Commands& run) {
       run, "stop", "End a run for good",
       [](const RunArguments& given) { return CallForRun(given, &RunStub::StopRun, kSummary); }, json_help,
       "");
+  AddForRun(
+      run, "delete", "Remove a run that has ended, with its models and its history",
+      [](const RunArguments& given) {
+        return CallForRun(given, &RunStub::DeleteRun, [](const v1::DeleteRunResponse& response) {
+          return fmt::format("deleted run {}, {} rounds\n", response.run().name(),
+                             response.run().committed_rounds());
+        });
+      },
+      "Print the run as it was as JSON", "");
 }
 
 }  // namespace tributary::cli

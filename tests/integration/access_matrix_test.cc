@@ -59,6 +59,7 @@ const std::vector<CallCase> kAccessCalls = {
     {"tributary.v1.RunService", "PauseRun", kMayOperate},
     {"tributary.v1.RunService", "ResumeRun", kMayOperate},
     {"tributary.v1.RunService", "StopRun", kMayOperate},
+    {"tributary.v1.RunService", "DeleteRun", kMayOperate},
     {"tributary.v1.ModelService", "ListModels", kMayView},
     {"tributary.v1.ModelService", "ReadModel", kMayOperate},
     {"tributary.v1.ModelService", "RollBackModel", kMayOperate},

@@ -65,6 +65,14 @@ void Coordinator::SubmitArrived() {
       bytes.push_back(each.begun.upload->payload_bytes());
       uploads.push_back(std::move(each.begun.upload));
     }
+    if (run == nullptr) {  // deleted meanwhile
+      for (Arrived& each : batch) {
+        counters_.CountRefused(v1::SUBMIT_REFUSAL_UNKNOWN_RUN);
+        each.done(
+            Admission::Refused(v1::SUBMIT_REFUSAL_UNKNOWN_RUN, "there is no run \"{}\" any more", each.run));
+      }
+      continue;
+    }
     const std::vector<Admission> answers = run->Submit(std::move(uploads));
     Publish(*run);  // whoever is answered may look
     counters_.healthy = runs_->healthy();
@@ -123,7 +131,7 @@ void Coordinator::Submit(std::string run, BegunUpload begun, Done<const Admissio
 
 void Coordinator::GiveUp(std::string run, BegunUpload begun, v1::SubmitRefusal reason) {
   thread_.Post([this, run = std::move(run), reason, begun = std::make_shared<BegunUpload>(std::move(begun))] {
-    runs_->Find(run)->Withdraw(begun->upload->header(), reason);
+    if (Run* of = runs_->Find(run)) of->Withdraw(begun->upload->header(), reason);
   });
 }
 
@@ -162,6 +170,10 @@ void Coordinator::AddEvaluation(std::string run, std::uint32_t round,
 
 void Coordinator::OpenRoundModel(std::string run, std::string node, std::uint32_t round,
                                  Done<absl::StatusOr<OpenModel>> done) {
+void Coordinator::DeleteRun(std::string run, Done<absl::Status> done) {
+  thread_.Post([this, run = std::move(run), done = std::move(done)] { done(runs_->Delete(run)); });
+}
+
   const auto which = [node = std::move(node), round](const Run& of) -> absl::StatusOr<store::ModelRecord> {
     if (of.state().round() != round) {
       return absl::FailedPreconditionError(fmt::format("round: {} is not under way in run \"{}\", {} is",

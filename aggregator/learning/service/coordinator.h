@@ -83,6 +83,8 @@ class Coordinator {
   void AddEvaluation(std::string run, std::uint32_t round, std::optional<v1::Evaluation> evaluation);
 
   // The model that `round` (under way) starts from, for a node that trains in it. FailedPrecondition: it is
+  // Removes a run that has ended. Errors: those of HostedRuns::Delete.
+  void DeleteRun(std::string run, Done<absl::Status> done);
   // not under way, or the node has no such task.
   void OpenRoundModel(std::string run, std::string node, std::uint32_t round,
                       Done<absl::StatusOr<OpenModel>> done);

@@ -116,6 +116,20 @@ absl::StatusOr<Run*> HostedRuns::StartRelayed(const RunConfig& config, std::stri
   return &Add(std::move(run));
 }
 
+absl::Status HostedRuns::Delete(const std::string& name) {
+  ASSIGN_OR_RETURN(Run * run, Get(name));
+  if (!run->state().ended()) {
+    return absl::FailedPreconditionError(
+        fmt::format("run \"{}\" has not ended: stop it first (tributary run stop {})", name, name));
+  }
+  RETURN_IF_ERROR(store_->DeleteRun(name));
+  std::erase(order_, run);
+  runs_.erase(name);
+  board_.Remove(name);
+  spdlog::info("run {}: deleted", name);
+  return absl::OkStatus();
+}
+
 Run& HostedRuns::Add(std::unique_ptr<Run> run) {
   order_.push_back(run.get());
   runs_[run->name()] = std::move(run);

@@ -55,6 +55,10 @@ class HostedRuns {
 
   store::Store& store() { return *store_; }
   RunBoard& board() { return board_; }
+  // Removes a run that has ended, also from the store and the board. NotFound; FailedPrecondition: it has not
+  // ended.
+  absl::Status Delete(const std::string& name);
+
   const RunBoard& board() const { return board_; }
 
  private:

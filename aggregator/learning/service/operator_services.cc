@@ -269,6 +269,17 @@ class ModelService final : public v1::ModelService::CallbackService {
 
   UnaryReactor* RollBackModel(ServerContext* context, const v1::RollBackModelRequest* request,
                               v1::RollBackModelResponse* response) override {
+  UnaryReactor* DeleteRun(ServerContext* context, const v1::DeleteRunRequest* request,
+                          v1::DeleteRunResponse* response) override {
+    UnaryReactor* reactor = context->DefaultReactor();
+    const auto last = coordinator_.board().Find(request->run());
+    coordinator_.DeleteRun(request->run(), [reactor, response, last](const absl::Status& status) {
+      if (status.ok() && last != nullptr) *response->mutable_run() = last->run;
+      reactor->Finish(wire::ToGrpcStatus(status));
+    });
+    return reactor;
+  }
+
     return ChangeRun(coordinator_, *context, *request, *response,
                      [round = request->round()](Run& run) { return run.RollBack(round); });
   }

@@ -31,6 +31,17 @@ void RunBoard::Publish(RunRecord record, ChangedParticipants changed) {
   for (const auto& listener : listeners) listener->OnChange();
 }
 
+void RunBoard::Remove(const std::string& run) {
+  std::vector<std::shared_ptr<Listener>> listeners;
+  {
+    const runtime::MutexLock lock(mutex_);
+    entries_.erase(run);
+    std::erase(order_, run);
+    listeners = Listeners();
+  }
+  for (const auto& listener : listeners) listener->OnChange();
+}
+
 std::vector<std::shared_ptr<RunBoard::Listener>> RunBoard::Listeners() {
   std::erase_if(listeners_, [](const auto& listener) { return listener.expired(); });
   std::vector<std::shared_ptr<Listener>> listeners;

@@ -47,6 +47,9 @@ class RunBoard {
   // Replaces what is known of the run and of these nodes of it. The listeners are told.
   void Publish(RunRecord record, ChangedParticipants changed = {});
 
+  // The run is no more. The listeners are told.
+  void Remove(const std::string& run);
+
   // In the order in which they were started.
   Records Runs() const;
   // Null: no run of that name.
