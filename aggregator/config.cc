@@ -135,6 +135,9 @@ FederationSettings ReadFederation(const config::ConfigSection& section, const Ag
                    config::Required("a folder, made if its parent exists; one aggregator at a time"));
   section.Read("keep_models", federation.keep_models, {0, 1 << 30},
                "of each run, the newest and the initial one; 0: all");
+  section.Read("max_model_bytes", federation.max_model_bytes, {1 << 20, 1 << 30},
+               "of all models that operators are sending with `run start`; starting a run needs some three "
+               "times its model");
   if (section.Has("evaluation")) federation.evaluation = ReadEvaluation(section.Section("evaluation"));
   if (section.Has("parent")) {
     const config::ConfigSection parent = section.Section("parent");

@@ -14,8 +14,9 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
     const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
     const std::optional<config::TlsMaterial>& tls, const runtime::Clock& clock) {
   ASSIGN_OR_RETURN(std::unique_ptr<learning::Coordinator> coordinator,
-                   learning::Coordinator::Start(
-                       {settings.store, settings.keep_models, settings.evaluation.has_value()}, clock));
+                   learning::Coordinator::Start({settings.store, settings.keep_models,
+                                                 settings.evaluation.has_value(), settings.max_model_bytes},
+                                                clock));
   auto host = std::unique_ptr<FederationHost>(new FederationHost(std::move(coordinator)));
   if (evaluation) {
     host->evaluator_ = learning::Evaluator::Start(*host->coordinator_, *std::move(evaluation));
@@ -73,6 +74,9 @@ publish::Learners FederationHost::Learners() const {
 void FederationHost::Collect(runtime::Reading& reading) const {
   learning::CollectCounters(coordinator_->counters(), reading);
   learning::CollectRuns(board(), reading);
+  reading.Counter("tributary_models_refused_total",
+                  "Models of operators that were refused because there was no memory left for them.", {},
+                  coordinator_->model_budget().refused());
   if (evaluator_ != nullptr) {
     reading.Counter("tributary_evaluations_skipped_total",
                     "Rounds that were not evaluated because a newer one had come.", {},

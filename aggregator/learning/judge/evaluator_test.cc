@@ -92,7 +92,7 @@ TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
     header.set_element_count(task.element_count());
     header.set_sample_count(1);
     std::promise<BegunUpload> begun;
-    (*coordinator)->BeginUpload("r", header, [&](Coordinator::Began began) {
+    (*coordinator)->BeginUpload("r", "", header, [&](Coordinator::Began began) {
       begun.set_value(std::get<BegunUpload>(std::move(began)));
     });
     BegunUpload upload = begun.get_future().get();

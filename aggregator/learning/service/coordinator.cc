@@ -18,23 +18,28 @@ std::size_t MemoryOf(const v1::UpdateHeader& header) {
   const std::size_t elements = std::min<std::uint64_t>(header.element_count(), parameters::kMaxChunkBytes);
   const std::size_t chunk =
       std::min(parameters::EncodedBytes(EncodingOf(header), elements), parameters::kMaxChunkBytes);
-  return kItself + 2 * chunk + sizeof(float) * std::min(elements, parameters::kElementsPerPart);
+  return kItself + header.SpaceUsedLong() + 2 * chunk +
+         sizeof(float) * std::min(elements, parameters::kElementsPerPart);
 }
 
 }  // namespace
 
-Coordinator::Coordinator(std::unique_ptr<HostedRuns> runs, const runtime::Clock& clock)
+Coordinator::Coordinator(std::unique_ptr<HostedRuns> runs, const HostingOptions& options,
+                         const runtime::Clock& clock)
     : runs_(std::move(runs)),
       nodes_(*runs_, counters_, clock),
-      uploads_(kUploadBytes, thread_),
-      open_models_(kOpenModels, thread_),
+      uploads_(kUploadBytes, thread_, clock),
+      open_models_(kOpenModels, thread_, clock),
+      model_budget_(options.max_model_bytes),
+      chunk_time_(options.chunk_time),
+      clock_(clock),
       thread_(clock) {}
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const HostingOptions& options,
                                                                 const runtime::Clock& clock,
                                                                 store::StoreStepHook hook) {
   ASSIGN_OR_RETURN(std::unique_ptr<HostedRuns> runs, HostedRuns::Open(options, clock, std::move(hook)));
-  auto coordinator = std::unique_ptr<Coordinator>(new Coordinator(std::move(runs), clock));
+  auto coordinator = std::unique_ptr<Coordinator>(new Coordinator(std::move(runs), options, clock));
   coordinator->thread_.Start("rounds", [&coordinator = *coordinator] { return coordinator.Settle(); });
   return coordinator;
 }
@@ -49,6 +54,7 @@ std::int64_t Coordinator::Settle() {
     Publish(*each);
   }
   counters_.healthy = runs_->healthy();
+  next_ns = std::min({next_ns, uploads_.Expire(), open_models_.Expire()});
   return std::min(next_ns, nodes_.TellParent().value_or(CommandThread::kNever));
 }
 
@@ -59,12 +65,6 @@ void Coordinator::SubmitArrived() {
     by_run[runs_->Find(each.run)].push_back(std::move(each));
   }
   for (auto& [run, batch] : by_run) {
-    std::vector<std::unique_ptr<Upload>> uploads;
-    std::vector<std::uint64_t> bytes;
-    for (Arrived& each : batch) {
-      bytes.push_back(each.begun.upload->payload_bytes());
-      uploads.push_back(std::move(each.begun.upload));
-    }
     if (run == nullptr) {  // deleted meanwhile
       for (Arrived& each : batch) {
         counters_.CountRefused(v1::SUBMIT_REFUSAL_UNKNOWN_RUN);
@@ -72,6 +72,12 @@ void Coordinator::SubmitArrived() {
             Admission::Refused(v1::SUBMIT_REFUSAL_UNKNOWN_RUN, "there is no run \"{}\" any more", each.run));
       }
       continue;
+    }
+    std::vector<std::unique_ptr<Upload>> uploads;
+    std::vector<std::uint64_t> bytes;
+    for (Arrived& each : batch) {
+      bytes.push_back(each.begun.upload->payload_bytes());
+      uploads.push_back(std::move(each.begun.upload));
     }
     const std::vector<Admission> answers = run->Submit(std::move(uploads));
     Publish(*run);  // whoever is answered may look
@@ -105,20 +111,29 @@ void Coordinator::Leave(std::shared_ptr<TaskSink> sink) {
   thread_.Post([this, sink = std::move(sink)] { nodes_.Leave(sink.get()); });
 }
 
-void Coordinator::BeginUpload(std::string run, v1::UpdateHeader header, Done<Began> done) {
+void Coordinator::BeginUpload(std::string run, std::string owner, v1::UpdateHeader header, Done<Began> done) {
   const std::size_t memory = MemoryOf(header);
-  uploads_.Enter(memory, [this, run = std::move(run), header = std::move(header),
-                          done = std::move(done)](Gate::Place place) {
-    const absl::StatusOr<Run*> found = runs_->Get(run);
-    Admission admission = found.ok() ? (*found)->Admit(header)
-                                     : Admission::Refused(v1::SUBMIT_REFUSAL_UNKNOWN_RUN, "{}",
-                                                          std::string(found.status().message()));
-    if (admission.verdict == AdmissionVerdict::kGo) {
-      return done(BegunUpload{(*found)->NewUpload(header), std::move(place)});
-    }
-    if (admission.verdict == AdmissionVerdict::kRefused) counters_.CountRefused(admission.reason);
-    done(std::move(admission));
-  });
+  uploads_.Enter(std::move(owner), memory,
+                 [this, run = std::move(run), header = std::move(header),
+                  done = std::move(done)](std::optional<Gate::Place> place) {
+                   if (!place) {
+                     counters_.CountRefused(v1::SUBMIT_REFUSAL_BUSY);
+                     return done(Admission::TryAgain(v1::SUBMIT_REFUSAL_BUSY,
+                                                     "too many uploads at once; come back in {} s",
+                                                     Gate::kPatience.count()));
+                   }
+                   const absl::StatusOr<Run*> found = runs_->Get(run);
+                   Admission admission = found.ok()
+                                             ? (*found)->Admit(header)
+                                             : Admission::Refused(v1::SUBMIT_REFUSAL_UNKNOWN_RUN, "{}",
+                                                                  std::string(found.status().message()));
+                   if (admission.verdict == AdmissionVerdict::kGo) {
+                     return done(BegunUpload{(*found)->NewUpload(header), *std::move(place)});
+                   }
+                   if (admission.verdict == AdmissionVerdict::kRefused)
+                     counters_.CountRefused(admission.reason);
+                   done(std::move(admission));
+                 });
 }
 
 void Coordinator::Submit(std::string run, BegunUpload begun, Done<const Admission&> done) {
@@ -155,6 +170,10 @@ void Coordinator::Change(std::string name, std::function<absl::Status(Run&)> cha
   });
 }
 
+void Coordinator::DeleteRun(std::string run, Done<absl::Status> done) {
+  thread_.Post([this, run = std::move(run), done = std::move(done)] { done(runs_->Delete(run)); });
+}
+
 void Coordinator::Post(std::function<void(HostedRuns&, Attendance&)> command) {
   thread_.Post([this, command = std::move(command)] { command(*runs_, nodes_); });
 }
@@ -170,10 +189,7 @@ void Coordinator::AddEvaluation(std::string run, std::uint32_t round,
 
 void Coordinator::OpenRoundModel(std::string run, std::string node, std::uint32_t round,
                                  Done<absl::StatusOr<OpenModel>> done) {
-void Coordinator::DeleteRun(std::string run, Done<absl::Status> done) {
-  thread_.Post([this, run = std::move(run), done = std::move(done)] { done(runs_->Delete(run)); });
-}
-
+  const std::string owner = node;
   const auto which = [node = std::move(node), round](const Run& of) -> absl::StatusOr<store::ModelRecord> {
     if (of.state().round() != round) {
       return absl::FailedPreconditionError(fmt::format("round: {} is not under way in run \"{}\", {} is",
@@ -185,7 +201,7 @@ void Coordinator::DeleteRun(std::string run, Done<absl::Status> done) {
     }
     return of.journal().model();
   };
-  Open(std::move(run), which, std::move(done));
+  Open(std::move(run), owner, which, std::move(done));
 }
 
 void Coordinator::OpenModelAfter(std::string run, std::optional<std::uint32_t> round,
@@ -194,10 +210,11 @@ void Coordinator::OpenModelAfter(std::string run, std::optional<std::uint32_t> r
     if (!round) return of.journal().model();
     return runs_->store().Model(of.name(), *round);
   };
-  Open(std::move(run), which, std::move(done));
+  Open(std::move(run), "", which, std::move(done));
 }
 
-void Coordinator::Open(std::string name, WhichModel which, Done<absl::StatusOr<OpenModel>> done) {
+void Coordinator::Open(std::string name, std::string owner, WhichModel which,
+                       Done<absl::StatusOr<OpenModel>> done) {
   const auto open = [this, name = std::move(name),
                      which = std::move(which)](const Gate::Place& place) -> absl::StatusOr<OpenModel> {
     ASSIGN_OR_RETURN(const Run* run, runs_->Get(name));
@@ -205,7 +222,12 @@ void Coordinator::Open(std::string name, WhichModel which, Done<absl::StatusOr<O
     ASSIGN_OR_RETURN(store::CheckedReader file, runs_->store().Read(record.file));
     return OpenModel{record, record.round == run->journal().model().round, std::move(file), place};
   };
-  open_models_.Enter(1, [open, done = std::move(done)](const Gate::Place& place) { done(open(place)); });
+  open_models_.Enter(
+      std::move(owner), 1, [open, done = std::move(done)](const std::optional<Gate::Place>& place) {
+        if (place) return done(open(*place));
+        done(absl::ResourceExhaustedError(
+            fmt::format("too many models are being read; come back in {} s", Gate::kPatience.count())));
+      });
 }
 
 }  // namespace tributary::learning

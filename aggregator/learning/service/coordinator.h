@@ -17,6 +17,7 @@
 #include "aggregator/learning/service/federation_metrics.h"
 #include "aggregator/learning/service/gate.h"
 #include "aggregator/learning/service/hosted_runs.h"
+#include "aggregator/learning/service/model_budget.h"
 #include "core/runtime/clock.h"
 
 namespace tributary::learning {
@@ -69,7 +70,12 @@ class Coordinator {
 
   using Began = std::variant<Admission, BegunUpload>;
   // With an upload it is to be filled and then given to Submit or GiveUp.
-  void BeginUpload(std::string run, v1::UpdateHeader header, Done<Began> done);
+  // `owner`: whose share of the memory for uploads it uses (Gate).
+  void BeginUpload(std::string run, std::string owner, v1::UpdateHeader header, Done<Began> done);
+  // Whether somebody waits for memory.
+  bool UploadsWait() const { return uploads_.waited_for(); }
+  std::chrono::nanoseconds chunk_time() const { return chunk_time_; }
+  std::int64_t NowNs() const { return clock_.SteadyNs(); }
   void Submit(std::string run, BegunUpload upload, Done<const Admission&> done);
   // It was refused by its contents or broke off.
   void GiveUp(std::string run, BegunUpload upload, v1::SubmitRefusal reason);
@@ -77,14 +83,14 @@ class Coordinator {
   void StartRun(std::string config, std::string model, Done<absl::StatusOr<std::string>> done);
   // What a node or an operator changes: &Run::Pause …
   void Change(std::string run, std::function<absl::Status(Run&)> change, Done<absl::Status> done);
+  // Removes a run that has ended. Errors: those of HostedRuns::Delete.
+  void DeleteRun(std::string run, Done<absl::Status> done);
   // What a parent changes (relay.h).
   void Post(std::function<void(HostedRuns&, Attendance&)> command);
   // Nothing: the model cannot be judged.
   void AddEvaluation(std::string run, std::uint32_t round, std::optional<v1::Evaluation> evaluation);
 
   // The model that `round` (under way) starts from, for a node that trains in it. FailedPrecondition: it is
-  // Removes a run that has ended. Errors: those of HostedRuns::Delete.
-  void DeleteRun(std::string run, Done<absl::Status> done);
   // not under way, or the node has no such task.
   void OpenRoundModel(std::string run, std::string node, std::uint32_t round,
                       Done<absl::StatusOr<OpenModel>> done);
@@ -96,6 +102,7 @@ class Coordinator {
   // Connected, and in no run yet.
   std::vector<v1::ParticipateRequest> Waiting() const { return nodes_.Waiting(); }
   LearningCounters& counters() { return counters_; }
+  ModelBudget& model_budget() { return model_budget_; }
 
  private:
   struct Arrived {
@@ -104,7 +111,7 @@ class Coordinator {
     Done<const Admission&> done;
   };
 
-  Coordinator(std::unique_ptr<HostedRuns> runs, const runtime::Clock& clock);
+  Coordinator(std::unique_ptr<HostedRuns> runs, const HostingOptions& options, const runtime::Clock& clock);
 
   // The coordinator's thread only.
   std::int64_t Settle();
@@ -113,7 +120,8 @@ class Coordinator {
 
   // Any thread.
   using WhichModel = std::function<absl::StatusOr<store::ModelRecord>(const Run&)>;
-  void Open(std::string run, WhichModel which, Done<absl::StatusOr<OpenModel>> done);
+  // `owner`: whose share of the places for open models it uses; empty: an operator's.
+  void Open(std::string run, std::string owner, WhichModel which, Done<absl::StatusOr<OpenModel>> done);
 
   const std::unique_ptr<HostedRuns> runs_;
   LearningCounters counters_;
@@ -121,6 +129,9 @@ class Coordinator {
   std::vector<Arrived> arrived_;  // updates of this batch of commands
   Gate uploads_;
   Gate open_models_;
+  ModelBudget model_budget_;
+  const std::chrono::nanoseconds chunk_time_;
+  const runtime::Clock& clock_;
   CommandThread thread_;  // last: its commands use everything above
 };
 

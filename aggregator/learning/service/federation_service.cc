@@ -1,3 +1,4 @@
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -5,11 +6,12 @@
 #include <utility>
 
 #include "aggregator/learning/run/messages.h"
-#include "aggregator/learning/service/federation_wire.h"
 #include "aggregator/learning/service/bounded_request.h"
+#include "aggregator/learning/service/federation_wire.h"
 #include "aggregator/learning/service/model_call.h"
 #include "aggregator/learning/service/services.h"
 #include "aggregator/learning/service/streaming_call.h"
+#include "aggregator/learning/service/upload_pace.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
 #include "tributary/v1/federation.grpc.pb.h"
@@ -78,16 +80,23 @@ class ParticipateCall final : public NewsCall<ParticipateCall, v1::ParticipateRe
   std::optional<grpc::Status> ending_ GUARDED_BY(mutex_);
 };
 
+// "ipv4:192.0.2.7" of gRPC's "ipv4:192.0.2.7:5000": without the port.
+std::string HostOf(const std::string& grpc_peer) { return grpc_peer.substr(0, grpc_peer.rfind(':')); }
+
 // One SubmitUpdate stream. Chunks are checked and written to the store's file on gRPC's thread, one after the
 // other; the coordinator decides before the first and after the last. The next chunk is read when the one
 // before has been taken: a sender is held back by HTTP/2's flow control.
 //
 // A sender that lets IdleWatch::kIdle pass without a chunk is cut off: it holds one of the few places for
-// uploads.
+// uploads. So is one that is slow while others wait for a place.
 class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReactor<v1::SubmitUpdateRequest>> {
  public:
   SubmitCall(Coordinator& coordinator, ServerContext& context, v1::SubmitUpdateResponse* response)
-      : coordinator_(coordinator), context_(context), response_(response), idle_(context) {}
+      : coordinator_(coordinator),
+        context_(context),
+        response_(response),
+        pace_(coordinator.chunk_time()),
+        idle_(context, [this] { return TooSlow(); }) {}
 
   SubmitCall* Start() {
     idle_.Start(weak_from_this());
@@ -121,13 +130,17 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
       return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_IDENTITY, "{}", std::string(status.message())));
     }
     idle_.Excuse(true);
-    coordinator_.BeginUpload(run_, std::move(header), [call = shared_from_this()](Coordinator::Began began) {
-      call->idle_.Progress();
-      call->idle_.Excuse(false);
-      if (const auto* answer = std::get_if<Admission>(&began)) return call->Answer(*answer);
-      call->begun_ = std::get<BegunUpload>(std::move(began));
-      call->StartRead(&call->request_);
-    });
+    std::string owner = wire::PeerCertificateName(*context_.auth_context()).value_or(HostOf(context_.peer()));
+    coordinator_.BeginUpload(run_, std::move(owner), std::move(header),
+                             [call = shared_from_this()](Coordinator::Began began) {
+                               call->pace_.Begin(call->coordinator_.NowNs());
+                               call->idle_.Progress();
+                               call->idle_.Excuse(false);
+                               if (const auto* answer = std::get_if<Admission>(&began))
+                                 return call->Answer(*answer);
+                               call->begun_ = std::get<BegunUpload>(std::move(began));
+                               call->StartRead(&call->request_);
+                             });
   }
 
   void TakeChunk() {
@@ -135,13 +148,26 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
       return Refuse(
           Admission::Refused(v1::SUBMIT_REFUSAL_MALFORMED, "a message behind the first must carry a chunk"));
     }
+    pace_.Take(request_.chunk().ByteSizeLong());
     if (auto refusal = begun_.upload->Take(request_.chunk())) return Refuse(*refusal);
     StartRead(&request_);
+  }
+
+  // Any thread.
+  bool TooSlow() {
+    if (coordinator_.UploadsWait() && pace_.TooSlow(coordinator_.NowNs())) too_slow_ = true;
+    return too_slow_;
   }
 
   void EndOfChunks() {
     if (begun_.upload == nullptr) {
       return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_MALFORMED, "the header is missing"));
+    }
+    if (too_slow_) {
+      return Refuse(Admission::TryAgain(v1::SUBMIT_REFUSAL_BUSY,
+                                        "others waited for a place, and fewer than {} "
+                                        "bytes came in a second",
+                                        pace_.least_bytes()));
     }
     if (auto refusal = begun_.upload->Finish()) return Refuse(*refusal);
     idle_.Excuse(true);
@@ -167,6 +193,8 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
   v1::SubmitUpdateRequest request_;  // reused
   std::string run_;
   BegunUpload begun_;  // without an upload until the coordinator has admitted it
+  UploadPace pace_;
+  std::atomic<bool> too_slow_ = false;
   IdleWatch idle_;
 };
 
@@ -254,8 +282,22 @@ class FederationService final : public FederationCalls {
     if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());
     if (!status.ok()) {
       answer(status);
+      return reactor;
+    }
+    std::string run = request->run();
+    absl::StatusOr<RunChange> change = make_change(*std::move(request));
+    if (change.ok()) {
+      coordinator_.Change(std::move(run), *std::move(change), answer);
+    } else {
+      answer(change.status());
     }
     return reactor;
+  }
+
+  template <class Request, class Response>
+  UnaryReactor* TellStep(ServerContext& context, const grpc::ByteBuffer& bytes, grpc::ByteBuffer& response) {
+    return Tell<Request, Response>(context, bytes, response,
+                                   [this](const Request& step) { return Take(StepFromWire(step)); });
   }
 
   absl::StatusOr<RunChange> Decline(v1::DeclineTaskRequest decline) {
@@ -282,22 +324,8 @@ class FederationService final : public FederationCalls {
 
 }  // namespace
 
-      return reactor;
-    }
-    std::string run = request->run();
-    absl::StatusOr<RunChange> change = make_change(*std::move(request));
-    if (change.ok()) {
-      coordinator_.Change(std::move(run), *std::move(change), answer);
-    } else {
-      answer(change.status());
 std::unique_ptr<grpc::Service> MakeFederationService(Coordinator& coordinator) {
   return std::make_unique<FederationService>(coordinator);
 }
-
-  template <class Request, class Response>
-  UnaryReactor* TellStep(ServerContext& context, const grpc::ByteBuffer& bytes, grpc::ByteBuffer& response) {
-    return Tell<Request, Response>(context, bytes, response,
-                                   [this](const Request& step) { return Take(StepFromWire(step)); });
-  }
 
 }  // namespace tributary::learning

@@ -1,6 +1,8 @@
 // All runs of this aggregator, by name.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "aggregator/learning/run/run.h"
 #include "aggregator/learning/service/run_board.h"
+#include "aggregator/learning/service/upload_pace.h"
 #include "aggregator/store/store.h"
 #include "core/runtime/clock.h"
 
@@ -23,6 +26,8 @@ struct HostingOptions {
   std::string folder;  // of the store
   std::uint32_t keep_models = 0;
   bool judged = false;  // somebody calls AddEvaluation for every RunRecord::to_judge
+  std::size_t max_model_bytes = std::size_t{128} << 20;  // of all models that operators are sending
+  std::chrono::nanoseconds chunk_time = UploadPace::kChunkTime;
 };
 
 // Owns the store, the runs in it and the board that shows them. One thread at a time.
@@ -50,15 +55,15 @@ class HostedRuns {
   absl::StatusOr<Run*> StartRelayed(const RunConfig& config, std::string_view model_file,
                                     const ParentRound& round);
 
+  // Removes a run that has ended, also from the store and the board. NotFound; FailedPrecondition: it has not
+  // ended.
+  absl::Status Delete(const std::string& name);
+
   // Puts what has changed of the run on the board; the nodes that it concerns, if it has changed.
   std::optional<ChangedNodes> Publish(Run& run);
 
   store::Store& store() { return *store_; }
   RunBoard& board() { return board_; }
-  // Removes a run that has ended, also from the store and the board. NotFound; FailedPrecondition: it has not
-  // ended.
-  absl::Status Delete(const std::string& name);
-
   const RunBoard& board() const { return board_; }
 
  private:

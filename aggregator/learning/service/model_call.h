@@ -38,8 +38,8 @@ class ModelCall final : public StreamingCall<ModelCall<Response>, grpc::ServerWr
     if (absl::Status status = model_->file.Skip(offset_); !status.ok()) {
       return this->Finish(wire::ToGrpcStatus(status));
     }
-    // The first chunk gets a second interval: a slow reader can only resume behind a whole one.
-    idle_.Progress();
+    // A slow reader can only resume behind a whole chunk.
+    idle_.DoubleFirstPatience();
     idle_.Start(this->weak_from_this());
     SendNext();
   }

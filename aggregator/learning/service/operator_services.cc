@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/model_call.h"
@@ -25,20 +27,30 @@ using ServerContext = grpc::CallbackServerContext;
 using UnaryReactor = grpc::ServerUnaryReactor;
 using RunChange = std::function<absl::Status(Run&)>;
 
-// One StartRun call. Holds the file until it is complete: at most kMaxModelBytes, which every node takes.
+// One StartRun call. Holds the file until it is complete, within the budget that all such calls share. A
+// sender that lets IdleWatch::kIdle pass without a chunk is cut off.
 class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadReactor<v1::StartRunRequest>> {
  public:
   static constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 10;
 
-  StartRunCall(Coordinator& coordinator, const ServerContext& context, v1::StartRunResponse* response)
-      : coordinator_(coordinator), context_(context), response_(response) {}
+  StartRunCall(Coordinator& coordinator, ModelBudget& budget, ServerContext& context,
+               v1::StartRunResponse* response)
+      : coordinator_(coordinator), budget_(budget), context_(context), response_(response), idle_(context) {}
+  ~StartRunCall() override { budget_.GiveBack(taken_); }
 
   StartRunCall* Start() {
+    idle_.Start(weak_from_this());
     StartRead(&request_);
     return this;
   }
 
+  void OnDone() override {
+    idle_.Stop();
+    StreamingCall::OnDone();
+  }
+
   void OnReadDone(bool ok) override {
+    idle_.Progress();
     if (!ok) return EndOfChunks();
     if (absl::Status status = Take(); !status.ok()) return Finish(wire::ToGrpcStatus(status));
     StartRead(&request_);
@@ -58,19 +70,34 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
       return absl::OkStatus();
     }
     if (!request_.config().empty()) return absl::InvalidArgumentError("config: was given before");
-    if (model_.size() + request_.chunk().size() > wire::kMaxModelBytes) {
-      return absl::ResourceExhaustedError(
-          fmt::format("chunk: the model has more than the {} bytes allowed", wire::kMaxModelBytes));
+    const std::size_t bytes = request_.chunk().size();
+    if (!budget_.Take(bytes)) {
+      const std::string_view what = taken_ + bytes > budget_.bytes()
+                                        ? "the model has"
+                                        : "come back in 30 s: the models that are being sent have together";
+      return absl::ResourceExhaustedError(fmt::format(
+          "chunk: {} more than the {} bytes of federation.max_model_bytes", what, budget_.bytes()));
     }
-    model_ += request_.chunk();
+    taken_ += bytes;
+    chunks_.push_back(std::move(*request_.mutable_chunk()));
     return absl::OkStatus();
+  }
+
+  // Gives each chunk's memory back as it goes.
+  std::string JoinChunks() {
+    std::string model;
+    model.reserve(taken_);
+    for (std::string& each : chunks_) model += std::exchange(each, std::string());
+    chunks_.clear();
+    return model;
   }
 
   void EndOfChunks() {
     // A call that breaks off ends like one that is complete.
     if (context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
+    idle_.Excuse(true);
     coordinator_.StartRun(
-        std::move(config_), std::move(model_),
+        std::move(config_), JoinChunks(),
         [call = shared_from_this()](const absl::StatusOr<std::string>& run) {
           runtime::ReturnFreedMemory();  // taking a model in needs some times its size for a moment
           if (!run.ok()) return call->Finish(wire::ToGrpcStatus(run.status()));
@@ -81,11 +108,14 @@ class StartRunCall final : public StreamingCall<StartRunCall, grpc::ServerReadRe
   }
 
   Coordinator& coordinator_;
-  const ServerContext& context_;
+  ModelBudget& budget_;
+  ServerContext& context_;
   v1::StartRunResponse* const response_;
   v1::StartRunRequest request_;
   std::string config_;
-  std::string model_;
+  std::vector<std::string> chunks_;
+  std::size_t taken_ = 0;  // of the budget
+  IdleWatch idle_;
 };
 
 // One WatchRun stream. Told of changes on the coordinator's thread; writes what is new when no write is under
@@ -200,12 +230,12 @@ UnaryReactor* AnswerCall(ServerContext& context, absl::StatusOr<Response> answer
 
 class RunService final : public v1::RunService::CallbackService {
  public:
-  RunService(Coordinator& coordinator, const Relay* relay, std::chrono::seconds patience)
-      : coordinator_(coordinator), relay_(relay), patience_(patience) {}
+  RunService(Coordinator& coordinator, ModelBudget& budget, const Relay* relay, std::chrono::seconds patience)
+      : coordinator_(coordinator), budget_(budget), relay_(relay), patience_(patience) {}
 
   grpc::ServerReadReactor<v1::StartRunRequest>* StartRun(ServerContext* context,
                                                          v1::StartRunResponse* response) override {
-    return StartRunCall::Make(coordinator_, *context, response)->Start();
+    return StartRunCall::Make(coordinator_, budget_, *context, response)->Start();
   }
 
   UnaryReactor* ListRuns(ServerContext* context, const v1::ListRunsRequest*,
@@ -239,8 +269,20 @@ class RunService final : public v1::RunService::CallbackService {
     return ChangeRun(coordinator_, *context, *request, *response, &Run::Stop);
   }
 
+  UnaryReactor* DeleteRun(ServerContext* context, const v1::DeleteRunRequest* request,
+                          v1::DeleteRunResponse* response) override {
+    UnaryReactor* reactor = context->DefaultReactor();
+    const auto last = coordinator_.board().Find(request->run());
+    coordinator_.DeleteRun(request->run(), [reactor, response, last](const absl::Status& status) {
+      if (status.ok() && last != nullptr) *response->mutable_run() = last->run;
+      reactor->Finish(wire::ToGrpcStatus(status));
+    });
+    return reactor;
+  }
+
  private:
   Coordinator& coordinator_;
+  ModelBudget& budget_;
   const Relay* const relay_;
   const std::chrono::seconds patience_;
 };
@@ -269,17 +311,6 @@ class ModelService final : public v1::ModelService::CallbackService {
 
   UnaryReactor* RollBackModel(ServerContext* context, const v1::RollBackModelRequest* request,
                               v1::RollBackModelResponse* response) override {
-  UnaryReactor* DeleteRun(ServerContext* context, const v1::DeleteRunRequest* request,
-                          v1::DeleteRunResponse* response) override {
-    UnaryReactor* reactor = context->DefaultReactor();
-    const auto last = coordinator_.board().Find(request->run());
-    coordinator_.DeleteRun(request->run(), [reactor, response, last](const absl::Status& status) {
-      if (status.ok() && last != nullptr) *response->mutable_run() = last->run;
-      reactor->Finish(wire::ToGrpcStatus(status));
-    });
-    return reactor;
-  }
-
     return ChangeRun(coordinator_, *context, *request, *response,
                      [round = request->round()](Run& run) { return run.RollBack(round); });
   }
@@ -294,7 +325,7 @@ std::vector<std::unique_ptr<grpc::Service>> MakeServices(Coordinator& coordinato
                                                          std::chrono::seconds patience) {
   std::vector<std::unique_ptr<grpc::Service>> services;
   services.push_back(MakeFederationService(coordinator));
-  services.push_back(std::make_unique<RunService>(coordinator, relay, patience));
+  services.push_back(std::make_unique<RunService>(coordinator, coordinator.model_budget(), relay, patience));
   services.push_back(std::make_unique<ModelService>(coordinator));
   return services;
 }

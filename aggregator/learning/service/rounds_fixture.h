@@ -26,9 +26,11 @@ class RoundsHost {
 
   // From the next start on, somebody judges models; a watcher waits so long for it.
   void ExpectJudgements(std::chrono::seconds patience) {
-    judged_ = true;
+    options_.judged = true;
     patience_ = patience;
   }
+  // The next start takes them.
+  learning::HostingOptions& options() { return options_; }
   void Start(store::StoreStepHook hook = {});
   void Stop();
   void Restart(store::StoreStepHook hook = {}) {
@@ -52,8 +54,8 @@ class RoundsHost {
 
  private:
   runtime::SystemClock clock_;
-  bool judged_ = false;
   std::chrono::seconds patience_{20};
+  learning::HostingOptions options_;
   std::string folder_;
   std::unique_ptr<learning::Coordinator> coordinator_;
   std::vector<std::unique_ptr<grpc::Service>> services_;

@@ -32,7 +32,8 @@ RoundsHost::~RoundsHost() {
 }
 
 void RoundsHost::Start(store::StoreStepHook hook) {
-  auto coordinator = learning::Coordinator::Start({store(), 0, judged_}, clock_, std::move(hook));
+  options_.folder = store();
+  auto coordinator = learning::Coordinator::Start(options_, clock_, std::move(hook));
   ASSERT_TRUE(coordinator.ok()) << coordinator.status();
   coordinator_ = *std::move(coordinator);
   services_ = learning::MakeServices(*coordinator_, nullptr, patience_);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -89,28 +90,34 @@ class NewsCall : public StreamingCall<Call, grpc::ServerWriteReactor<Response>> 
   Response response_;  // being written
 };
 
-// Cancels a call whose peer lets kIdle pass without progress: it holds one of few places. Thread-safe.
+// Cancels a call whose peer lets kIdle pass without progress, or that is `too_slow`: it holds one of few
+// places. Thread-safe.
 class IdleWatch {
  public:
   static constexpr std::chrono::seconds kIdle{20};
 
-  explicit IdleWatch(grpc::CallbackServerContext& context) : context_(context) {}
+  explicit IdleWatch(grpc::CallbackServerContext& context, std::function<bool()> too_slow = nullptr)
+      : context_(context), too_slow_(std::move(too_slow)) {}
 
   // `call` owns this. The alarm keeps its function as long as itself: a strong reference in it would keep
   // both for ever.
   void Start(std::weak_ptr<const void> call) {
-    alarm_.Set(std::chrono::system_clock::now() + kIdle, [this, call = std::move(call)](bool expired) {
+    alarm_.Set(std::chrono::system_clock::now() + kLook, [this, call = std::move(call)](bool expired) {
       const std::shared_ptr<const void> held = call.lock();
       if (held == nullptr) return;
       const runtime::MutexLock lock(mutex_);
       if (!expired || stopped_) return;
       const std::uint64_t progress = progress_;
-      if (progress == seen_progress_ && !excused_) return context_.TryCancel();
+      idle_looks_ = progress == seen_progress_ && !excused_ ? idle_looks_ + 1 : 0;
       seen_progress_ = progress;
+      const bool slow = !excused_ && too_slow_ && too_slow_();
+      if (slow || idle_looks_ >= kIdleLooks) return context_.TryCancel();
       Start(call);
     });
   }
   void Progress() { ++progress_; }
+  // Before Start: what comes first may take twice as long.
+  void DoubleFirstPatience() { idle_looks_ = -kIdleLooks; }
   // The peer waits for its turn: that is not its fault.
   void Excuse(bool excused) { excused_ = excused; }
   // Before the context goes.
@@ -123,11 +130,16 @@ class IdleWatch {
   }
 
  private:
+  static constexpr std::chrono::seconds kLook{5};
+  static constexpr int kIdleLooks = kIdle / kLook;
+
   grpc::CallbackServerContext& context_;
+  const std::function<bool()> too_slow_;
   grpc::Alarm alarm_;
   std::atomic<std::uint64_t> progress_ = 0;
   std::atomic<bool> excused_ = false;
   std::uint64_t seen_progress_ = 0;
+  int idle_looks_ = 0;
   runtime::Mutex mutex_;
   bool stopped_ GUARDED_BY(mutex_) = false;
 };

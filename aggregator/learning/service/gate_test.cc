@@ -1,0 +1,98 @@
+#include "aggregator/learning/service/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <vector>
+
+namespace tributary::learning {
+namespace {
+
+class GateTest : public ::testing::Test {
+ protected:
+  GateTest() {
+    thread_.Start("gate", [] { return CommandThread::kNever; });
+  }
+  ~GateTest() override {
+    places_.clear();
+    thread_.Stop();
+  }
+
+  void Enter(const std::string& owner, std::size_t share = 1) {
+    gate_.Enter(owner, share, [this, owner](std::optional<Gate::Place> place) {
+      if (place) places_.push_back(*std::move(place));
+      (place ? entered_ : sent_away_).push_back(owner);
+    });
+  }
+  // Does this on the gate's thread, after all that was asked before.
+  void Do(const std::function<void()>& what) {
+    std::promise<void> done;
+    thread_.Post([&] {
+      what();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  std::vector<std::string> Entered() {
+    std::vector<std::string> entered;
+    Do([] {});  // what a place that was given up has posted
+    Do([&] { entered = entered_; });
+    return entered;
+  }
+
+  runtime::ManualClock clock_{0};
+  CommandThread thread_{clock_};
+  Gate gate_{2, thread_, clock_};
+  std::vector<Gate::Place> places_;
+  std::vector<std::string> entered_, sent_away_;
+};
+
+TEST_F(GateTest, AdmitsInTheOrderOfArrivalWhileThereIsRoom) {
+  Enter("a");
+  Enter("b");
+  Enter("c");
+  EXPECT_EQ(Entered(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(gate_.waited_for());
+}
+
+TEST_F(GateTest, AnOwnerThatHoldsLessComesFirst) {
+  Enter("greedy");
+  Enter("greedy");
+  Enter("greedy");
+  Enter("modest");
+  Do([&] { places_.pop_back(); });
+  EXPECT_EQ(Entered(), (std::vector<std::string>{"greedy", "greedy", "modest"}));
+}
+
+TEST_F(GateTest, WhoIsSentAwayAndComesAgainGoesBeforeThoseWhoHadATurn) {
+  Enter("a", 2);
+  Enter("b", 2);
+  Entered();
+  clock_.Advance(std::chrono::nanoseconds(Gate::kPatience).count());
+  Enter("a", 2);
+  Do([&] { gate_.Expire(); });
+  Enter("b", 2);
+  Do([&] { places_.clear(); });
+  EXPECT_EQ(Entered(), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(GateTest, SendsThoseAwayWhoHaveWaitedTooLong) {
+  Enter("a", 2);
+  Enter("b");
+  Entered();
+  clock_.Advance(std::chrono::nanoseconds(Gate::kPatience).count());
+  Do([&] { EXPECT_EQ(gate_.Expire(), CommandThread::kNever); });
+  EXPECT_EQ(sent_away_, std::vector<std::string>{"b"});
+  EXPECT_FALSE(gate_.waited_for());
+}
+
+TEST_F(GateTest, SendsNewcomersAwayWhenTooManyWait) {
+  Enter("a", 2);
+  for (std::size_t i = 0; i < Gate::kMaxWaiting + 1; ++i) Enter("b");
+  Entered();
+  EXPECT_EQ(sent_away_.size(), 1u);
+}
+
+}  // namespace
+}  // namespace tributary::learning
