@@ -34,6 +34,7 @@ FusionEngine::FusionEngine(SiteConfig config)
       tuning_(config_.tuning),
       sources_(config_),
       ring_(config_.window_slots),
+      front_(config_.window_slots),
       fusion_(config_),
       tracks_(tuning_.track ? SubjectTracks::Create(config_) : nullptr) {}
 
@@ -68,13 +69,16 @@ absl::StatusOr<SourceHandle> FusionEngine::JoinOne(const SourceDeclaration& decl
   if (handle.ok() && replaces) {
     ring_.Forget(*handle);
     fusion_.Forget(*handle);
+    front_.Forget(*handle);
   }
   return handle;
 }
 
 void FusionEngine::Leave(SourceHandle source) {
   const runtime::MutexLock lock(mutex_);
-  if (source < sources_.size()) sources_.Leave(source);
+  if (source >= sources_.size()) return;
+  sources_.Leave(source);
+  front_.Forget(source);
 }
 
 OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame& frame, FusionTime now,
@@ -93,10 +97,10 @@ OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame&
 
   Slot& slot = ring_.At(frame.epoch);
   const bool known = slot.state != Slot::State::kEmpty && slot.epoch == frame.epoch;
-  if (slot.state != Slot::State::kEmpty && slot.epoch > frame.epoch) {
-    return Refuse(handle,
-                  {RefusalReason::kLate, absl::StrCat("epoch ", frame.epoch, " has left the window of ",
-                                                      config_.window_slots, " slots")});
+  if (!config_.max_lead_ns) front_.Report(handle, frame.epoch);
+  if (slot.state != Slot::State::kEmpty && !known) {
+    if (std::optional<Refusal> taken = CheckPlace(slot, frame.epoch, now))
+      return Refuse(handle, *std::move(taken));
   }
   SlotInput* earlier = nullptr;
   if (known && slot.payload != nullptr) earlier = Find(*slot.payload, handle);
@@ -131,6 +135,28 @@ OfferResult FusionEngine::Offer(SourceHandle handle, const estimate::TupleFrame&
     FuseOpen(slot, now, counters_.slots_complete, out);
   }
   return result;
+}
+
+std::optional<Refusal> FusionEngine::CheckPlace(const Slot& slot, estimate::Epoch epoch,
+                                                FusionTime now) const {
+  const bool later = epoch > slot.epoch;
+  const auto late = [&] {
+    return Refusal{RefusalReason::kLate,
+                   absl::StrCat("epoch ", epoch, " has left the window of ", config_.window_slots, " slots")};
+  };
+  if (config_.max_lead_ns) return later ? std::nullopt : std::optional(late());
+  // Epochs may be anything: a source alone must not hold places against the others.
+  const std::int64_t window_ns = config_.slot.ns() * std::int64_t{config_.window_slots};
+  const bool expired = slot.state == Slot::State::kFused && now.steady_ns - slot.waits_since_ns >= window_ns;
+  const bool strays = front_.Strays(epoch);
+  if (strays != front_.Strays(slot.epoch)) {
+    if (!strays || expired) return std::nullopt;
+    if (!later) return late();
+    return Refusal{RefusalReason::kEpochFuture,
+                   absl::StrCat("epoch ", epoch, " is far from those of the other sources")};
+  }
+  const bool gives_way = slot.state == Slot::State::kFused && (expired || front_.Far(epoch, slot.epoch));
+  return later || gives_way ? std::nullopt : std::optional(late());
 }
 
 OfferResult FusionEngine::Refuse(SourceHandle handle, Refusal refusal) {

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "aggregator/fusion/epoch_front.h"
 #include "aggregator/fusion/outcomes.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/fusion/slot_fusion.h"
@@ -110,6 +111,9 @@ class FusionEngine {
 
   absl::StatusOr<SourceHandle> JoinOne(const SourceDeclaration& declaration) REQUIRES(mutex_);
   OfferResult Refuse(SourceHandle handle, Refusal refusal) REQUIRES(mutex_);
+  // Why the epoch cannot have the place of that slot, which is another one's; null: it can.
+  std::optional<Refusal> CheckPlace(const Slot& slot, estimate::Epoch epoch, FusionTime now) const
+      REQUIRES(mutex_);
 
   // Moves the frame's valid tuples to stage_ and adds refusals for the others. False if none is valid.
   bool Stage(SourceHandle handle, const estimate::TupleFrame& frame, std::vector<Refusal>& refusals)
@@ -127,6 +131,7 @@ class FusionEngine {
   FusionTuning tuning_ GUARDED_BY(mutex_);
   SourceTable sources_ GUARDED_BY(mutex_);
   SlotRing ring_ GUARDED_BY(mutex_);
+  EpochFront front_ GUARDED_BY(mutex_);  // used without max_lead only
   SlotFusion fusion_ GUARDED_BY(mutex_);
   std::unique_ptr<SubjectTracks> tracks_ GUARDED_BY(mutex_);  // null unless the site tracks
   FusionCounters counters_ GUARDED_BY(mutex_);
