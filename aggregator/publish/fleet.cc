@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 namespace tributary::publish {
 
@@ -56,23 +58,23 @@ absl::StatusOr<Fleet::Membership> Fleet::Join(const v1::Hello& hello, const std:
 
 absl::Status Fleet::CheckSourcesFree(const v1::Hello& hello, const std::string& peer,
                                      const std::vector<std::string>& leaves) const {
-  const auto others = [&leaves](const v1::Hello& of) {
-    return std::ranges::count_if(of.sources(), [&leaves](const v1::Source& source) {
-      return std::ranges::find(leaves, source.name()) == leaves.end();
-    });
+  const std::unordered_set<std::string_view> own(leaves.begin(), leaves.end());
+  const auto others = [&own](const v1::Hello& of) {
+    return std::ranges::count_if(of.sources(),
+                                 [&own](const v1::Source& source) { return !own.contains(source.name()); });
   };
   std::int64_t of_peer = others(hello);
+  std::unordered_set<std::string_view> ours;
+  for (const v1::Source& source : hello.sources()) ours.insert(source.name());
   const runtime::MutexLock lock(mutex_);
   for (const auto& [key, entry] : nodes_) {
     const auto& [site, node] = key;
     if (site != hello.site() || node == hello.node() || !entry.record->connected()) continue;
     for (const v1::Source& theirs : entry.hello.sources()) {
-      for (const v1::Source& ours : hello.sources()) {
-        if (theirs.name() != ours.name()) continue;
-        return absl::FailedPreconditionError(fmt::format(
-            "hello.sources: \"{}\" is reported by node \"{}\" already; give each panel a name of its own",
-            ours.name(), node));
-      }
+      if (!ours.contains(theirs.name())) continue;
+      return absl::FailedPreconditionError(fmt::format(
+          "hello.sources: \"{}\" is reported by node \"{}\" already; give each panel a name of its own",
+          theirs.name(), node));
     }
     if (entry.peer == peer) of_peer += others(entry.hello);
   }

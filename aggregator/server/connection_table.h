@@ -46,8 +46,8 @@ struct ConnectionLimits {
   std::size_t calls_of_connection = 2048;
   // Ten thousand nodes that learn have a stream of tasks and an upload each, at the same time.
   std::size_t calls = 32'768;
-  // In one second, of one connection: of those that one thread answers (RareCalls). Those that were
-  // reset wait for that thread like the others.
+  // In one second, of one connection: streams of reports and watchers, and what RareCalls answers. Each costs
+  // the thread that fuses some time, also if it ends at once.
   std::size_t rare_calls = 500;
 };
 

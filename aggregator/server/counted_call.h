@@ -18,7 +18,8 @@ class CountedCall {
   CountedCall(const CountedCall&) = delete;
   CountedCall& operator=(const CountedCall&) = delete;
 
-  // It is one of the rare calls (RareCalls), of which a connection may make fewer.
+  // An honest peer makes such calls now and then: all but those of learning, where hundreds of nodes may
+  // share a connection. One that makes too many of them in a second is cut off.
   void CountAsRare();
 
   const std::string& peer() const { return peer_; }

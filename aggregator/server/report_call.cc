@@ -43,7 +43,7 @@ void ReportCall::OnStarted(bool ok) {
     return;
   }
   Listen(queue_);
-  counted_.emplace(shared_.connections, context_.peer());
+  counted_.emplace(shared_.connections, context_.peer()).CountAsRare();
   started_steady_ns_ = shared_.state.clock.SteadyNs();
   const std::optional<std::string> certificate_name = wire::PeerCertificateName(*context_.auth_context());
   peer_ = certificate_name.value_or(AddressOf(counted_->peer()));

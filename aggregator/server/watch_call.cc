@@ -23,7 +23,7 @@ void WatchCall::OnStarted(bool ok) {
     return;
   }
   Listen(queue_);
-  counted_.emplace(shared_.connections, context_.peer());
+  counted_.emplace(shared_.connections, context_.peer()).CountAsRare();
   peer_ = wire::PeerCertificateName(*context_.auth_context()).value_or(AddressOf(counted_->peer()));
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
   const publish::SiteTable& sites = shared_.state.sites;
