@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +67,7 @@ void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
 }
 
 absl::Status Run(const std::string& path, bool check_only) {
+  std::optional<runtime::EndsWhileStarting> starting("tributary-aggregator");
   ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(path));
   ASSIGN_OR_RETURN(PreparedAggregator prepared, PrepareAggregator(file));
   if (check_only) {
@@ -75,6 +77,7 @@ absl::Status Run(const std::string& path, bool check_only) {
   RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));
   const runtime::SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Start(std::move(prepared), clock));
+  starting.reset();
   runtime::RunUntilStopped([&] { ReloadOrSay(*daemon, file); }, [&] { return daemon->healthy(); },
                            [] { return false; });
   daemon->Stop();

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +65,7 @@ void ReloadOrSay(const config::ConfigFile& started) {
 }
 
 int Run(const Arguments& arguments) {
+  std::optional<runtime::EndsWhileStarting> starting("tributary-node");
   const runtime::SystemClock clock;
   const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(arguments.config);
   if (!file.ok()) return Fault(file.status());
@@ -84,6 +86,7 @@ int Run(const Arguments& arguments) {
     spdlog::error("{}", std::string(status.message()));
     return runtime::kExitUnavailable;
   }
+  starting.reset();
   runtime::RunUntilStopped([&] { ReloadOrSay(*file); }, [] { return true; },
                            [&] { return (*daemon)->finished(); });
   (*daemon)->Stop();

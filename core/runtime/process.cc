@@ -16,6 +16,7 @@
 #include <cstring>
 #include <iostream>
 #include <string>
+#include <utility>
 
 #include "absl/synchronization/mutex.h"
 
@@ -55,6 +56,20 @@ void BlockSignals() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 }
+
+EndsWhileStarting::EndsWhileStarting(std::string program)
+    : thread_([program = std::move(program)](const std::stop_token& stop) {
+        sigset_t signals;
+        sigemptyset(&signals);
+        for (const int ending : {SIGTERM, SIGINT}) sigaddset(&signals, ending);
+        constexpr timespec kPoll{0, 10'000'000};
+        while (!stop.stop_requested()) {
+          if (sigtimedwait(&signals, nullptr, &kPoll) < 0) continue;
+          sd_notify(0, "STOPPING=1");
+          std::fputs(fmt::format("{}: stopped while starting\n", program).c_str(), stderr);
+          _exit(kExitOk);
+        }
+      }) {}
 
 void RunUntilStopped(const std::function<void()>& reload, const std::function<bool()>& healthy,
                      const std::function<bool()>& finished) {

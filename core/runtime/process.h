@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
+#include <thread>
 
 namespace tributary::runtime {
 
@@ -35,6 +37,18 @@ void ReturnFreedMemory();
 // Blocks SIGTERM, SIGINT and SIGHUP in this thread and in all that it starts, and ignores SIGPIPE. Call first
 // in main().
 void BlockSignals();
+
+// While it lives, SIGTERM and SIGINT end the process at once with kExitOk, after a line on standard error: a
+// file that loads, or a device that opens, may take longer than systemd waits. For the time before
+// RunUntilStopped, when nobody has been promised anything; needs BlockSignals. The store and the files that
+// we write bear an end at any moment.
+class EndsWhileStarting {
+ public:
+  explicit EndsWhileStarting(std::string program);
+
+ private:
+  std::jthread thread_;
+};
 
 // Sends READY to systemd, then waits on the calling (main) thread. Runs `reload` at each SIGHUP; at SIGTERM
 // or SIGINT sends STOPPING and returns. Feeds systemd's watchdog, if the unit asks for it, while `healthy`
