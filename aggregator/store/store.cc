@@ -193,8 +193,10 @@ absl::Status Store::AddRun(const RunRecord& run, ModelRecord model, DurableFile 
 }
 
 absl::Status Store::DeleteRun(std::string_view run) {
-  ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, Runs());
-  if (std::ranges::find(runs, run, &RunRecord::name) == runs.end()) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> found,
+                   database_.Query([](const Row& row) { return row.Bytes(0); },
+                                   "SELECT name FROM run WHERE name = ?", run));
+  if (found.empty()) {
     return absl::NotFoundError(fmt::format("run \"{}\" is not in the store", run));
   }
   const absl::Status deleted = Transact([&]() -> absl::Status {

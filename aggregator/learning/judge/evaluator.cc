@@ -8,6 +8,7 @@
 #include <future>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/nn/encoder/encoder_file.h"
@@ -61,6 +62,7 @@ std::shared_ptr<Evaluator> Evaluator::Start(Coordinator& coordinator, Evaluation
     evaluator.Run(stop);
   });
   coordinator.board().Add(evaluator);
+  for (const auto& record : coordinator.board().Runs()) evaluator->OnChange(record->run.name());
   return evaluator;
 }
 
@@ -71,16 +73,22 @@ void Evaluator::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Evaluator::OnChange() {
-  for (const auto& record : coordinator_.board().Runs()) {
-    const std::string& run = record->run.name();
-    std::uint32_t& seen = seen_[run];
-    if (!record->to_judge || *record->to_judge <= seen) continue;
-    seen = *record->to_judge;
-    runtime::MutexLock lock(mutex_);
-    if (!wanted_.insert_or_assign(run, seen).second) ++skipped_;
+void Evaluator::OnChange(const std::string& run) {
+  const auto record = coordinator_.board().Find(run);
+  runtime::MutexLock lock(mutex_);
+  if (record == nullptr) {  // deleted: another one may get its name
+    seen_.erase(run);
+    wanted_.erase(run);
+    deleted_.push_back(run);
     changed_.notify_one();
+    return;
   }
+  if (!record->to_judge) return;
+  std::uint32_t& seen = seen_[run];
+  if (*record->to_judge <= seen) return;
+  seen = *record->to_judge;
+  if (!wanted_.insert_or_assign(run, seen).second) ++skipped_;
+  changed_.notify_one();
 }
 
 void Evaluator::Run(std::stop_token stop) {
@@ -88,7 +96,10 @@ void Evaluator::Run(std::stop_token stop) {
     std::pair<std::string, std::uint32_t> next;
     {
       runtime::MutexLock lock(mutex_);
-      if (!changed_.wait(lock, stop, [this]() REQUIRES(mutex_) { return !wanted_.empty(); })) return;
+      const auto news = [this]() REQUIRES(mutex_) { return !wanted_.empty() || !deleted_.empty(); };
+      if (!changed_.wait(lock, stop, news)) return;
+      for (const std::string& run : std::exchange(deleted_, {})) baselines_.erase(run);
+      if (wanted_.empty()) continue;
       next = *wanted_.begin();
       wanted_.erase(wanted_.begin());
     }

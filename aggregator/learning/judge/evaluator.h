@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "aggregator/learning/judge/evaluation_images.h"
@@ -29,7 +30,7 @@ class Evaluator final : public RunBoard::Listener, public std::enable_shared_fro
   static std::shared_ptr<Evaluator> Start(Coordinator& coordinator, EvaluationImages images);
   ~Evaluator() override;
 
-  void OnChange() override;
+  void OnChange(const std::string& run) override;
   // Gives up the judgement under way, within seconds.
   void Stop();
 
@@ -47,13 +48,14 @@ class Evaluator final : public RunBoard::Listener, public std::enable_shared_fro
 
   Coordinator& coordinator_;
   const EvaluationImages images_;
-  std::map<std::string, std::uint32_t> seen_;  // last round taken on; the coordinator's thread only
   std::map<std::string, nn::EncoderEvaluation> baselines_;  // the own thread only, by run
   std::atomic<std::uint64_t> skipped_ = 0;
 
   runtime::Mutex mutex_;
   std::condition_variable_any changed_;
+  std::map<std::string, std::uint32_t> seen_ GUARDED_BY(mutex_);    // last round taken on, by run
   std::map<std::string, std::uint32_t> wanted_ GUARDED_BY(mutex_);  // newest round by run
+  std::vector<std::string> deleted_ GUARDED_BY(mutex_);             // runs, since the thread last looked
   std::jthread thread_;
 };
 

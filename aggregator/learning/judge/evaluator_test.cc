@@ -25,7 +25,7 @@ quorum = 1
 class JudgementWatch final : public RunBoard::Listener {
  public:
   explicit JudgementWatch(const RunBoard& board) : board_(board) {}
-  void OnChange() override {
+  void OnChange(const std::string& /*run*/) override {
     const auto run = board_.Find("r");
     if (run == nullptr || run->last_evaluated == nullptr || told_) return;
     told_ = true;

@@ -46,15 +46,14 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const HostingOpt
 
 std::int64_t Coordinator::Settle() {
   SubmitArrived();
-  std::int64_t next_ns = CommandThread::kNever;
-  for (Run* each : runs_->all()) {
-    const std::int64_t run_ns = each->Advance();
-    if (run_ns != kNoDeadline) next_ns = std::min(next_ns, run_ns);
+  RunSchedule& schedule = runs_->schedule();
+  for (Run* each : schedule.Take(clock_.SteadyNs())) {
+    schedule.SetDue(*each, each->Advance());
     if (each->relayed() != nullptr) each->relayed()->AnswerIfOver();
-    Publish(*each);
+    if (Publish(*each)) schedule.Touch(*each);  // nodes that were told may have left
   }
   counters_.healthy = runs_->healthy();
-  next_ns = std::min({next_ns, uploads_.Expire(), open_models_.Expire()});
+  const std::int64_t next_ns = std::min({schedule.next_ns(), uploads_.Expire(), open_models_.Expire()});
   return std::min(next_ns, nodes_.TellParent().value_or(CommandThread::kNever));
 }
 
@@ -93,8 +92,10 @@ void Coordinator::SubmitArrived() {
   }
 }
 
-void Coordinator::Publish(Run& run) {
-  if (const auto changed = runs_->Publish(run)) nodes_.Tell(run, *changed);
+bool Coordinator::Publish(Run& run) {
+  const auto changed = runs_->Publish(run);
+  if (changed) nodes_.Tell(run, *changed);
+  return changed.has_value();
 }
 
 void Coordinator::Drain() {

@@ -116,7 +116,7 @@ class Coordinator {
   // The coordinator's thread only.
   std::int64_t Settle();
   void SubmitArrived();
-  void Publish(Run& run);
+  bool Publish(Run& run);  // whether it had changed
 
   // Any thread.
   using WhichModel = std::function<absl::StatusOr<store::ModelRecord>(const Run&)>;

@@ -56,7 +56,9 @@ absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOption
 
 Run* HostedRuns::Find(std::string_view name) {
   const auto found = runs_.find(name);
-  return found == runs_.end() ? nullptr : found->second.get();
+  if (found == runs_.end()) return nullptr;
+  schedule_.Touch(*found->second);
+  return found->second.get();
 }
 
 absl::StatusOr<Run*> HostedRuns::Get(std::string_view name) {
@@ -64,16 +66,13 @@ absl::StatusOr<Run*> HostedRuns::Get(std::string_view name) {
   return NoSuchRun(name);
 }
 
-Run* HostedRuns::Active() const {
-  for (Run* each : order_) {
-    if (!each->state().ended() && each->health().ok()) return each;
-  }
-  return nullptr;
-}
-
-bool HostedRuns::healthy() const {
-  return std::ranges::all_of(
-      order_, [](const Run* each) { return each->health().ok() && each->journal().takes_updates(); });
+Run* HostedRuns::Active() {
+  // Who has ended, or has an error of the store, stays so.
+  const auto over = [](const Run& run) { return run.state().ended() || !run.health().ok(); };
+  while (!active_.empty() && over(*active_.front())) active_.pop_front();
+  if (active_.empty()) return nullptr;
+  schedule_.Touch(*active_.front());
+  return active_.front();
 }
 
 absl::StatusOr<Run*> HostedRuns::Start(const std::string& config, const std::string& model) {
@@ -107,7 +106,9 @@ absl::StatusOr<Run*> HostedRuns::StartRelayed(const RunConfig& config, std::stri
         fmt::format("the parent's run \"{}\" was another one before: give it another name", config.name));
   }
   for (Run* other : order_) {
-    if (other->relayed() != nullptr && other != present) other->relayed()->End();
+    if (other->relayed() == nullptr || other == present) continue;
+    other->relayed()->End();
+    schedule_.Touch(*other);
   }
   if (present != nullptr) return present;
   ASSIGN_OR_RETURN(std::unique_ptr<Run> run, StartRelayedRun(surroundings_, config, model_file, round));
@@ -124,6 +125,9 @@ absl::Status HostedRuns::Delete(const std::string& name) {
   }
   RETURN_IF_ERROR(store_->DeleteRun(name));
   std::erase(order_, run);
+  std::erase(active_, run);
+  sick_.erase(run);
+  schedule_.Forget(*run);
   runs_.erase(name);
   board_.Remove(name);
   spdlog::info("run {}: deleted", name);
@@ -132,11 +136,18 @@ absl::Status HostedRuns::Delete(const std::string& name) {
 
 Run& HostedRuns::Add(std::unique_ptr<Run> run) {
   order_.push_back(run.get());
+  active_.push_back(run.get());
+  schedule_.Touch(*run);
   runs_[run->name()] = std::move(run);
   return *order_.back();
 }
 
 std::optional<ChangedNodes> HostedRuns::Publish(Run& run) {
+  if (run.health().ok() && run.journal().takes_updates()) {
+    sick_.erase(&run);
+  } else {
+    sick_.insert(&run);
+  }
   ChangedNodes changed = run.TakeChangedNodes();
   const bool nodes = changed.everyone || !changed.nodes.empty();
   if (!run.TakeChanged() && !nodes) return std::nullopt;

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "aggregator/learning/run/run.h"
 #include "aggregator/learning/service/run_board.h"
+#include "aggregator/learning/service/run_schedule.h"
 #include "aggregator/learning/service/upload_pace.h"
 #include "aggregator/store/store.h"
 #include "core/runtime/clock.h"
@@ -39,13 +42,14 @@ class HostedRuns {
                                                           const runtime::Clock& clock,
                                                           store::StoreStepHook hook);
 
-  Run* Find(std::string_view name);                  // null: no run of that name
-  absl::StatusOr<Run*> Get(std::string_view name);   // NotFound
-  const std::vector<Run*>& all() { return order_; }  // in the order of their starts
+  // The caller may change what it finds: the schedule has it next.
+  Run* Find(std::string_view name);                 // null: no run of that name
+  absl::StatusOr<Run*> Get(std::string_view name);  // NotFound
   // The first run that can go on; null: none.
-  Run* Active() const;
-  // Whether the store can be written.
-  bool healthy() const;
+  Run* Active();
+  RunSchedule& schedule() { return schedule_; }
+  // Whether the store can be written, as far as published runs say.
+  bool healthy() const { return sick_.empty(); }
 
   // A run of this aggregator's own; the present one, if it was started with the same. AlreadyExists: another
   // one has that name.
@@ -75,7 +79,10 @@ class HostedRuns {
   const std::unique_ptr<store::Store> store_;
   const RunSurroundings surroundings_;
   std::map<std::string, std::unique_ptr<Run>, std::less<>> runs_;
-  std::vector<Run*> order_;
+  std::vector<Run*> order_;  // of their starts
+  std::deque<Run*> active_;  // the same, without some of those that cannot go on any more
+  std::set<const Run*> sick_;
+  RunSchedule schedule_;
   RunBoard board_;
 };
 

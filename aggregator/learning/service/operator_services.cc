@@ -130,11 +130,13 @@ class WatchRunCall final : public NewsCall<WatchRunCall, v1::WatchRunResponse>, 
                              std::chrono::seconds patience) {
     const std::shared_ptr<WatchRunCall> call = Make(board, request, patience);
     board.Add(call);
-    call->OnChange();
+    call->Go();
     return call.get();
   }
 
-  void OnChange() override { Go(); }
+  void OnChange(const std::string& run) override {
+    if (run == run_) Go();
+  }
 
  private:
   bool Next(v1::WatchRunResponse& response, std::optional<grpc::Status>& end) override REQUIRES(mutex_) {

@@ -13,6 +13,7 @@ absl::Status NoSuchRun(std::string_view run) {
 
 void RunBoard::Publish(RunRecord record, ChangedParticipants changed) {
   auto shared = std::make_shared<const RunRecord>(std::move(record));
+  const std::string run = shared->run.name();
   std::vector<std::shared_ptr<Listener>> listeners;
   {
     const runtime::MutexLock lock(mutex_);
@@ -28,7 +29,7 @@ void RunBoard::Publish(RunRecord record, ChangedParticipants changed) {
     }
     listeners = Listeners();
   }
-  for (const auto& listener : listeners) listener->OnChange();
+  for (const auto& listener : listeners) listener->OnChange(run);
 }
 
 void RunBoard::Remove(const std::string& run) {
@@ -39,7 +40,7 @@ void RunBoard::Remove(const std::string& run) {
     std::erase(order_, run);
     listeners = Listeners();
   }
-  for (const auto& listener : listeners) listener->OnChange();
+  for (const auto& listener : listeners) listener->OnChange(run);
 }
 
 std::vector<std::shared_ptr<RunBoard::Listener>> RunBoard::Listeners() {

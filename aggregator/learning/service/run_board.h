@@ -35,11 +35,11 @@ class RunBoard {
  public:
   using Records = std::vector<std::shared_ptr<const RunRecord>>;
 
-  // Is called without arguments whenever something changed, on the coordinator's thread; returns at once.
+  // Is called whenever that run has changed or is no more, on the coordinator's thread; returns at once.
   class Listener {
    public:
     virtual ~Listener() = default;
-    virtual void OnChange() = 0;
+    virtual void OnChange(const std::string& run) = 0;
   };
 
   explicit RunBoard(std::unique_ptr<store::StoreReader> reader) : reader_(std::move(reader)) {}
