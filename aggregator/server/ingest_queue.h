@@ -89,8 +89,9 @@ class IngestQueue {
   fusion::FusedSlots& fused() { return fused_; }
   // Publishes fused() and empties it.
   void PublishFused(publish::Site& site);
-  // Reads on once the frame's slot is published, or after a millisecond. Each read makes gRPC send a window
-  // update, which would delay the other frames of the slot and wake their senders.
+  // For a stream of one source: reads on once the frame's slot is published, or after a millisecond. Each
+  // read makes gRPC send a window update, which would delay the other frames of the slot and wake their
+  // senders.
   void ReadSoon(ReportCall* call);
   // Answers every stream some milliseconds after the first one that asks.
   void AnswerSoon(std::int64_t now_steady_ns);

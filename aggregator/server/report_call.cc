@@ -76,7 +76,10 @@ void ReportCall::OnRead(bool ok) {
     return End(absl::OkStatus());
   }
   TakeMessage();
-  if (!ending_) queue_.ReadSoon(this);
+  if (ending_) return;
+  // The slot may wait for the next message of this stream.
+  if (session_->sources() > 1) return ReadOn();
+  queue_.ReadSoon(this);
 }
 
 void ReportCall::ReadOn() {

@@ -51,6 +51,7 @@ class ReportSession {
   bool superseded() const;
   StreamRefusal Superseded() const;
   bool admitted() const { return site_ != nullptr; }
+  std::size_t sources() const { return admitted_.size(); }
   // Null before the hello.
   publish::Site* site() const { return site_; }
   const std::string& node() const { return node_; }
