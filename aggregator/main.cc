@@ -16,6 +16,7 @@
 #include "aggregator/prepare.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/command_line.h"
+#include "core/runtime/freed_memory.h"
 #include "core/runtime/log.h"
 #include "core/runtime/printable.h"
 #include "core/runtime/process.h"
@@ -78,8 +79,13 @@ absl::Status Run(const std::string& path, bool check_only) {
   const runtime::SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Start(std::move(prepared), clock));
   starting.reset();
+  runtime::FreedMemory freed;
+  const auto never_finished = [&freed] {
+    freed.ReturnWhenQuiet();
+    return false;
+  };
   runtime::RunUntilStopped([&] { ReloadOrSay(*daemon, file); }, [&] { return daemon->healthy(); },
-                           [] { return false; });
+                           never_finished);
   daemon->Stop();
   return absl::OkStatus();
 }
