@@ -104,6 +104,21 @@ void ConnectionTable::Sweep(const std::function<bool(Socket)>& open) {
   }
 }
 
+std::vector<Socket> ConnectionTable::TakeTalkers(const std::function<bool(Socket)>& talks) {
+  std::vector<Socket> talkers;
+  const runtime::MutexLock lock(mutex_);
+  for (auto each = connections_.begin(); each != connections_.end();) {
+    const auto next = std::next(each);
+    if (each->second.silent && talks(each->second.socket)) {
+      ++refused_[static_cast<std::size_t>(ConnectionFault::kNoCall)];
+      talkers.push_back(each->second.socket);
+      Forget(each);
+    }
+    each = next;
+  }
+  return talkers;
+}
+
 ConnectionTable::Connection* ConnectionTable::MostCalls() {
   const auto most = std::ranges::max_element(
       connections_, {}, [](const auto& each) { return each.second.cut ? 0 : each.second.calls; });
@@ -150,6 +165,39 @@ void ConnectionTable::EndCall(const std::string& peer) {
   if (found == connections_.end() || found->second.calls == 0) return;
   --found->second.calls;
   --calls_;
+}
+
+std::optional<Socket> ConnectionTable::NoteReset(const std::string& peer, bool report, std::int64_t second) {
+  const runtime::MutexLock lock(mutex_);
+  const auto found = connections_.find(peer);
+  if (found == connections_.end()) return std::nullopt;
+  Connection& own = found->second;
+  if (own.reset_second != second) own.resets = own.report_resets = 0;
+  own.reset_second = second;
+  ++own.resets;
+  own.report_resets += report;
+  if (own.cut || (own.resets <= limits_.resets && own.report_resets <= limits_.report_resets)) {
+    return std::nullopt;
+  }
+  own.cut = true;
+  ++refused_[static_cast<std::size_t>(ConnectionFault::kResets)];
+  return own.socket;
+}
+
+void ConnectionTable::Quarantine(const std::string& peer, std::int64_t second) {
+  const runtime::MutexLock lock(mutex_);
+  if (quarantined_.size() >= kMostQuarantined) {
+    std::erase_if(quarantined_,
+                  [&](const auto& each) { return each.second + limits_.quarantine_s <= second; });
+  }
+  if (quarantined_.size() < kMostQuarantined) quarantined_[AddressOf(peer)] = second;
+}
+
+bool ConnectionTable::IsQuarantined(const std::string& peer, std::int64_t second) const {
+  const runtime::MutexLock lock(mutex_);
+  if (quarantined_.empty()) return false;
+  const auto found = quarantined_.find(AddressOf(peer));
+  return found != quarantined_.end() && second < found->second + limits_.quarantine_s;
 }
 
 ConnectionTable::Figures ConnectionTable::figures() const {

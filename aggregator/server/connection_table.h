@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "core/runtime/mutex.h"
 
@@ -22,14 +23,18 @@ enum class ConnectionFault : std::uint8_t {
   kTooManySilentOfAddress,
   kNoDescriptor,  // the process has no file descriptor left
   kTooManyCalls,  // the connection has more calls than it may have streams
+  kResets,        // the connection resets its streams as fast as it opens them
+  kQuarantined,   // its address had a connection cut for one of these two a moment ago
+  kNoCall,        // it sent more than any call begins with, and no call came of it
 };
-inline constexpr std::size_t kConnectionFaults = 6;
+inline constexpr std::size_t kConnectionFaults = 9;
 
 // "too_many", "too_many_of_address" …: the label of a metric.
 constexpr std::string_view ConnectionFaultName(ConnectionFault fault) {
   constexpr std::array<std::string_view, kConnectionFaults> kNames = {
       "too_many",      "too_many_of_address", "too_many_silent", "too_many_silent_of_address",
-      "no_descriptor", "too_many_calls"};
+      "no_descriptor", "too_many_calls",      "resets",          "quarantined",
+      "no_call"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 
@@ -49,6 +54,14 @@ struct ConnectionLimits {
   // In one second, of one connection: streams of reports and watchers, and what RareCalls answers. Each costs
   // the thread that fuses some time, also if it ends at once.
   std::size_t rare_calls = 500;
+  // In one second, of one connection: calls that the peer has reset. Its streams may all end at once.
+  std::size_t resets = 2048;
+  // Report streams without a hello among them: gRPC's threads open them faster than one thread takes them in,
+  // and what waits in between, 13 kB each, is not counted.
+  std::size_t report_resets = 128;
+  // No new connection from the address of a connection that was cut for its calls, for so long. A flood costs
+  // the fusing thread some ten milliseconds before it is cut: it must not come back at once.
+  std::int64_t quarantine_s = 10;
 };
 
 // A connection's place in the kernel. The inode tells it from a later one with the same descriptor.
@@ -68,11 +81,20 @@ class ConnectionTable {
   std::optional<Socket> Add(const std::string& peer, Socket socket);
   // Forgets the connections that are no longer open.
   void Sweep(const std::function<bool(Socket)>& open);
+  // Forgets the silent connections of which `talks` is true: those to cut, already counted. gRPC answers
+  // frames of which no call comes by itself: streams that are reset before their message, pings, endless
+  // headers.
+  std::vector<Socket> TakeTalkers(const std::function<bool(Socket)>& talks);
 
   // A call of this peer begins. The connection to cut, if there are too many calls: that peer's own, or the
   // one with the most calls.
   std::optional<Socket> BeginCall(const std::string& peer);
   void EndCall(const std::string& peer);
+  // A call of this peer was reset, in that second of any clock: the connection to cut if there are too many.
+  std::optional<Socket> NoteReset(const std::string& peer, bool report, std::int64_t second);
+  // Refuses new connections from the peer's address for a while.
+  void Quarantine(const std::string& peer, std::int64_t second);
+  bool IsQuarantined(const std::string& peer, std::int64_t second) const;
   // One of the rare calls, in that second of any clock: the connection to cut if there are too many.
   std::optional<Socket> NoteRareCall(const std::string& peer, std::int64_t second);
 
@@ -94,8 +116,11 @@ class ConnectionTable {
     bool silent = true;
     bool cut = false;
     std::size_t calls = 0;
-    std::int64_t second = 0;     // of the latest rare call
-    std::size_t rare_calls = 0;  // in that second
+    std::int64_t second = 0;        // of the latest rare call
+    std::size_t rare_calls = 0;     // in that second
+    std::int64_t reset_second = 0;  // of the latest reset
+    std::size_t resets = 0;         // in that second
+    std::size_t report_resets = 0;
   };
   struct Address {
     std::size_t connections = 0;
@@ -113,6 +138,8 @@ class ConnectionTable {
   mutable runtime::Mutex mutex_;
   Connections connections_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Address> addresses_ GUARDED_BY(mutex_);
+  static constexpr std::size_t kMostQuarantined = 4096;  // beyond it those whose time is over are forgotten
+  std::unordered_map<std::string, std::int64_t> quarantined_ GUARDED_BY(mutex_);  // since that second
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   std::size_t silent_ GUARDED_BY(mutex_) = 0;
   std::size_t calls_ GUARDED_BY(mutex_) = 0;

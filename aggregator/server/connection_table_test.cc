@@ -127,5 +127,51 @@ TEST_F(ConnectionTableTest, UnixSocketsAreNotSilentBecauseTheirCallsCannotBeTold
   EXPECT_EQ(table_.figures().silent, 0u);
 }
 
+// A peer that ends may reset all its streams at once; a flood goes on.
+TEST_F(ConnectionTableTest, CutsTheConnectionThatResetsMoreStreamsInASecondThanItMayHave) {
+  const ConnectionLimits limits;
+  ASSERT_FALSE(table_.Add("192.0.2.1:1", {1, 11}));
+  for (std::size_t i = 0; i < limits.resets; ++i) EXPECT_FALSE(table_.NoteReset("192.0.2.1:1", false, 5));
+  for (std::size_t i = 0; i < limits.resets; ++i) EXPECT_FALSE(table_.NoteReset("192.0.2.1:1", false, 6));
+  EXPECT_EQ(table_.NoteReset("192.0.2.1:1", false, 6)->fd, 1);
+  EXPECT_FALSE(table_.NoteReset("192.0.2.1:1", false, 6)) << "cut already";
+  EXPECT_EQ(table_.figures().refused[static_cast<std::size_t>(ConnectionFault::kResets)], 1u);
+
+  ASSERT_FALSE(table_.Add("192.0.2.1:2", {2, 12}));
+  for (std::size_t i = 0; i < limits.report_resets; ++i)
+    EXPECT_FALSE(table_.NoteReset("192.0.2.1:2", true, 6));
+  EXPECT_EQ(table_.NoteReset("192.0.2.1:2", true, 6)->fd, 2);
+}
+
+TEST_F(ConnectionTableTest, KeepsTheAddressOfAFloodOutForAWhileAndNoOther) {
+  const ConnectionLimits limits;
+  table_.Quarantine("192.0.2.1:1", 100);
+  EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:2", 100));
+  EXPECT_TRUE(table_.IsQuarantined("192.0.2.1:2", 100 + limits.quarantine_s - 1));
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.2:2", 100));
+  EXPECT_FALSE(table_.IsQuarantined("192.0.2.1:2", 100 + limits.quarantine_s));
+}
+
+TEST_F(ConnectionTableTest, CutsASilentConnectionThatTalksAndNoneThatHasMadeACall) {
+  Add("192.0.2.1:1");
+  Add("192.0.2.1:2");
+  AddSpeaking("192.0.2.1:3");
+  const auto talkers = table_.TakeTalkers([](Socket socket) { return socket.fd != 1; });
+  ASSERT_EQ(talkers.size(), 1u);
+  EXPECT_EQ(talkers[0].fd, 2);
+  EXPECT_EQ(Refused(ConnectionFault::kNoCall), 1u);
+  EXPECT_EQ(table_.figures().connections, 2u);
+}
+
+TEST_F(ConnectionTableTest, ForgetsAddressesWhoseTimeIsOverWhenThereAreTooMany) {
+  const auto address = [](int n) {
+    return "10.0." + std::to_string(n / 200) + "." + std::to_string(n % 200) + ":1";
+  };
+  for (int n = 0; n < 5000; ++n) table_.Quarantine(address(n), 100);
+  EXPECT_FALSE(table_.IsQuarantined(address(4999), 100)) << "bounded";
+  table_.Quarantine(address(4999), 200);
+  EXPECT_TRUE(table_.IsQuarantined(address(4999), 200));
+}
+
 }  // namespace
 }  // namespace tributary::server

@@ -1,6 +1,5 @@
 #include "aggregator/server/counted_call.h"
 
-#include <chrono>
 #include <optional>
 
 #include "aggregator/server/front_door.h"
@@ -9,15 +8,21 @@ namespace tributary::server {
 
 CountedCall::CountedCall(ConnectionTable& connections, const std::string& peer)
     : connections_(connections), peer_(PeerOf(peer)) {
-  if (const std::optional<Socket> cut = connections_.BeginCall(peer_)) FrontDoor::Cut(*cut);
+  // Another peer's connection if all have too many together.
+  if (const std::optional<Socket> cut = connections_.BeginCall(peer_))
+    FrontDoor::CutAndQuarantine(connections_, *cut);
 }
 
 CountedCall::~CountedCall() { connections_.EndCall(peer_); }
 
 void CountedCall::CountAsRare() {
-  const auto second = std::chrono::floor<std::chrono::seconds>(std::chrono::steady_clock::now());
-  const std::optional<Socket> cut = connections_.NoteRareCall(peer_, second.time_since_epoch().count());
-  if (cut) FrontDoor::Cut(*cut);
+  if (const auto cut = connections_.NoteRareCall(peer_, FrontDoor::Second()))
+    FrontDoor::CutAndQuarantine(connections_, *cut);
+}
+
+void CountedCall::CountAsReset(bool report) {
+  if (const auto cut = connections_.NoteReset(peer_, report, FrontDoor::Second()))
+    FrontDoor::CutAndQuarantine(connections_, *cut);
 }
 
 }  // namespace tributary::server

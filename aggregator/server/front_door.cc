@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -29,12 +31,16 @@ namespace {
 
 constexpr std::string_view kUnix = "unix:";
 constexpr std::int64_t kSweepNs = 1'000'000'000;
+// While somebody has made no call: a header in frames of a few bytes costs gRPC 1.51 the square of its length
+// (CVE-2023-33953).
+constexpr int kSilentSweepMs = 20;
 // When all places are taken, closed connections are looked for this often at most.
 constexpr std::int64_t kBusySweepNs = 10'000'000;
 // Descriptors for all but the gRPC port: HTTP (64 connections and as many that are refused), the store's
 // files, uploads, models, gRPC's own.
 constexpr std::size_t kOtherDescriptors = 512;
 constexpr std::size_t kFewestConnections = 16;
+constexpr int kDescriptorWaits = 20;  // of a millisecond each
 // A peer that acknowledges nothing for so long is gone; the same as the keepalive.
 constexpr int kUserTimeoutMs = 5'000;
 
@@ -160,6 +166,39 @@ std::string PeerOfSocket(int fd) {
 
 bool IsOpen(Socket socket) { return InodeOf(socket.fd) == socket.inode; }
 
+// A handshake with its certificates and the first call's headers are some ten kilobytes.
+constexpr std::uint64_t kMostBeforeACall = 64 << 10;
+
+// The kernel only appends to tcp_info; glibc's structure ends before this field of Linux 4.1.
+struct TcpInfo {
+  std::array<std::byte, 128> known;
+  std::uint64_t bytes_received;
+};
+
+bool SaysMoreThanAHello(Socket socket) {
+  TcpInfo info{};
+  socklen_t bytes = sizeof(info);
+  return getsockopt(socket.fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
+         info.bytes_received > kMostBeforeACall && IsOpen(socket);
+}
+
+// Its peer; empty if that had closed it already.
+std::string Cut(Socket socket) {
+  // A copy cannot be closed by another thread between the check and the cut.
+  const runtime::Descriptor copy(fcntl(socket.fd, F_DUPFD_CLOEXEC, 0));
+  if (!copy.open() || InodeOf(copy.get()) != socket.inode) return "";
+  tcp_info info{};
+  socklen_t bytes = sizeof(info);
+  const bool open =
+      getsockopt(copy.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 && info.tcpi_state == TCP_ESTABLISHED;
+  std::string peer = open ? PeerOfSocket(copy.get()) : "";
+  shutdown(copy.get(), SHUT_RDWR);
+  // gRPC would read what has come before it sees the end.
+  while (recv(copy.get(), nullptr, std::size_t{1} << 30, MSG_TRUNC | MSG_DONTWAIT) > 0) {
+  }
+  return peer;
+}
+
 ConnectionLimits Affordable(ConnectionLimits limits) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return limits;
@@ -224,11 +263,14 @@ void FrontDoor::Run(std::stop_token stop) {
   for (const runtime::Descriptor& each : listeners_) waiting.push_back({each.get(), POLLIN, 0});
   constexpr int kSweepMs = 1000;
   while (!stop.stop_requested()) {
-    poll(waiting.data(), waiting.size(), kSweepMs);
+    poll(waiting.data(), waiting.size(), connections_.figures().silent > 0 ? kSilentSweepMs : kSweepMs);
     for (std::size_t i = 1; i < waiting.size(); ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
     }
     SweepIfDue(kSweepNs);
+    for (const Socket& talker : connections_.TakeTalkers(SaysMoreThanAHello)) {
+      CutAndQuarantine(connections_, talker);
+    }
   }
 }
 
@@ -240,7 +282,15 @@ void FrontDoor::AcceptFrom(int listener) {
 }
 
 bool FrontDoor::AcceptOne(int listener) {
-  runtime::Descriptor connection(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  const auto accept = [listener] {
+    return runtime::Descriptor(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  };
+  runtime::Descriptor connection = accept();
+  // gRPC closes the connections that were cut after some milliseconds. Whoever comes meanwhile waits.
+  for (int i = 0; i < kDescriptorWaits && !connection.open() && errno == EMFILE; ++i) {
+    poll(nullptr, 0, 1);
+    connection = accept();
+  }
   if (connection.open()) {
     Take(std::move(connection));
     return true;
@@ -259,6 +309,7 @@ bool FrontDoor::AcceptOne(int listener) {
 void FrontDoor::Take(runtime::Descriptor connection) {
   const std::string peer = PeerOfSocket(connection.get());
   if (peer.empty()) return;  // gone already
+  if (connections_.IsQuarantined(peer, Second())) return SayRefused(ConnectionFault::kQuarantined, peer);
   std::optional<ConnectionFault> fault = connections_.Refuses(peer);
   if (fault) {
     SweepIfDue(kBusySweepNs);
@@ -285,10 +336,15 @@ void FrontDoor::SayRefused(ConnectionFault fault, const std::string& peer) {
   spdlog::warn("connection from {} refused: {}{}", peer, ConnectionFaultName(fault), *more);
 }
 
-void FrontDoor::Cut(Socket socket) {
-  // A copy cannot be closed by another thread between the check and the cut.
-  const runtime::Descriptor copy(fcntl(socket.fd, F_DUPFD_CLOEXEC, 0));
-  if (copy.open() && InodeOf(copy.get()) == socket.inode) shutdown(copy.get(), SHUT_RDWR);
+void FrontDoor::CutAndQuarantine(ConnectionTable& connections, const Socket& socket) {
+  // A peer that has ended with all its streams may start again at once.
+  const std::string peer = Cut(socket);
+  if (!peer.empty()) connections.Quarantine(peer, Second());
+}
+
+std::int64_t FrontDoor::Second() {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::steady_clock::now());
+  return now.time_since_epoch().count();
 }
 
 }  // namespace tributary::server

@@ -43,8 +43,11 @@ class FrontDoor {
   ConnectionTable& connections() { return connections_; }
   const ConnectionTable& connections() const { return connections_; }
 
-  // Ends a connection that another thread may be closing at the same time.
-  static void Cut(Socket socket);
+  // Ends a connection that another thread may be closing at the same time, and keeps its address out for a
+  // while unless the peer has closed it already.
+  static void CutAndQuarantine(ConnectionTable& connections, const Socket& socket);
+  // Now, by the clock by which addresses are quarantined.
+  static std::int64_t Second();
 
  private:
   FrontDoor(const ConnectionLimits& limits, const runtime::Clock& clock);

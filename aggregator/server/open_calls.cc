@@ -86,6 +86,7 @@ void OpenCalls::Judge(Call& call, const access::AccessPolicy& policy) {
 }
 
 void OpenCalls::Release(Call& call) {
+  if (call.counted && call.IsCancelled()) call.counted->CountAsReset(false);
   std::list<std::unique_ptr<Call>> released;  // ends outside of the lock
   const runtime::MutexLock lock(mutex_);
   released.splice(released.end(), calls_, call.place);

@@ -72,6 +72,7 @@ void ReportCall::OnRead(bool ok) {
   if (ending_) return;
   if (!ok) {
     // The peer has closed its side or is gone; then the answer fails harmlessly.
+    if (!session_->admitted()) counted_->CountAsReset(true);
     if (session_->unanswered() > 0) Answer();
     return End(absl::OkStatus());
   }
