@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Fusion beside attacks on an aggregator's memory, descriptors, places and threads.
+
+Four honest panels send 2,000 slots/s (`tributary load`), by turns undisturbed and under one attack of
+tests/faults/attacks. Prints a line of docs/security.md for each attack; exit status 1 if an honest frame is lost,
+the 99th percentile under attack is more than twice the undisturbed one, the resident memory exceeds the unit's
+MemoryMax or does not come back, or nothing is counted. The attacker runs at the lowest priority: in the field it
+would have a processor of its own.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+ATTACKS = {
+    # name: what is special about its aggregator
+    "half_client_hello": {"tls": True},
+    "idle_connections": {"files": 64},
+    "reset_participate": {},
+    "reset_report": {},
+    "reset_list_nodes": {},
+    "quadratic_headers": {},
+    "quadratic_headers_after_a_call": {},
+    "empty_strings": {},
+    "empty_shares": {},
+    "half_sent_models": {},
+    "slow_uploads": {},
+    "source_names": {},
+    "silent_reports": {},
+    "idle_reflections": {},
+}
+LEFT_OVER_S = 8  # in which memory must come back
+
+
+def memory_max_mib():
+    unit = (SOURCE / "deploy/systemd/tributary-aggregator.service").read_text()
+    return int(re.search(r"^MemoryMax=(\d+)M$", unit, re.M).group(1))
+
+
+class Aggregator:
+    """A fresh one with a store and two sites: the honest panels', and one that attackers may name."""
+
+    def __init__(self, binaries, folder, port, special):
+        self.binaries, self.port, self.http = binaries, port, port + 80
+        self.tls = special.get("tls", False)
+        self.folder = folder
+        tls = ""
+        if self.tls:
+            subprocess.run([binaries / "tributary", "certs", "--out", f"{folder}/ca", "--name", "hub=127.0.0.1",
+                            "--name", "panel"], check=True, capture_output=True)
+            tls = '[tls]\ncertificate = "ca/hub.pem"\nkey = "ca/hub.key"\nca = "ca/ca.pem"\n[access]\nviewers = ["panel"]\n'
+        owner = '[[site.owner]]\nnode = "panel"\nsources = ["panel-0", "panel-1", "panel-2", "panel-3"]\n'
+        (folder / "hub.toml").write_text(
+            f'listen = "127.0.0.1:{port}"\n[http]\nlisten = "127.0.0.1:{self.http}"\n{tls}'
+            '[federation]\nstore = "store"\n'
+            '[[site]]\nname = "load"\nsources = ["panel-0", "panel-1", "panel-2", "panel-3"]\n'
+            f'slot_ms = 0.5\ndeadline_ms = 50.0\n{owner if self.tls else ""}'
+            '[[site]]\nname = "room"\nsources = ["spare"]\n')
+        files = special.get("files")
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))) if files else None
+        self.log = open(folder / "log", "w")
+        self.process = subprocess.Popen([binaries / "tributary-aggregator", "--config", folder / "hub.toml"],
+                                        stdout=self.log, stderr=self.log, preexec_fn=limit)
+        for _ in range(100):
+            try:
+                self.metrics()
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError((folder / "log").read_text())
+
+    def metrics(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if not line.startswith("#")}
+
+    def refused(self):
+        return {name: value for name, value in self.metrics().items()
+                if re.search(r"refused|rejected|declined|failed", name) and value > 0}
+
+    def resident_mib(self):
+        with open(f"/proc/{self.process.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * resource.getpagesize() / 2**20
+
+    def load(self, seconds):
+        command = [self.binaries / "tributary", "load", "--aggregator", f"127.0.0.1:{self.port}", "--http",
+                   f"127.0.0.1:{self.http}", "--seconds", str(seconds), "--json"]
+        if self.tls:
+            command += ["--certificate", f"{self.folder}/ca/panel.pem", "--key", f"{self.folder}/ca/panel.key",
+                        "--ca", f"{self.folder}/ca/ca.pem"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        try:
+            return json.loads(done.stdout)
+        except ValueError:
+            raise RuntimeError(f"tributary load: {done.stderr}") from None
+
+
+class PeakMemory:
+    """The largest resident memory while it is entered."""
+
+    def __init__(self, aggregator):
+        self.aggregator, self.mib, self.over = aggregator, 0.0, threading.Event()
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+        return self
+
+    def watch(self):
+        while not self.over.wait(0.02):
+            self.mib = max(self.mib, self.aggregator.resident_mib())
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+
+def measure(name, arguments):
+    with tempfile.TemporaryDirectory(prefix="tributary.") as folder:
+        hub = Aggregator(arguments.bin, pathlib.Path(folder), arguments.port, ATTACKS[name])
+        try:
+            hub.load(2)  # the first touch of its memory
+            calm, attacked, before, peak = [], [], hub.resident_mib(), 0.0
+            for _ in range(arguments.turns):
+                calm.append(hub.load(arguments.seconds))
+                attacker = subprocess.Popen(["nice", "-n", "19", arguments.bin / "attacker", name, str(hub.port),
+                                             str(arguments.seconds + 1)])
+                time.sleep(0.5)
+                with PeakMemory(hub) as memory:
+                    attacked.append(hub.load(arguments.seconds))
+                peak = max(peak, memory.mib)
+                attacker.wait()
+                time.sleep(1)
+            time.sleep(LEFT_OVER_S)
+            refused, after = hub.refused(), hub.resident_mib()
+            if hub.process.poll() is not None:
+                raise RuntimeError("the aggregator has ended: " + (pathlib.Path(folder) / "log").read_text()[-2000:])
+        finally:
+            hub.process.kill()
+            hub.process.wait()
+    return {"attack": name, "calm": calm, "attacked": attacked, "before": before, "peak": peak, "after": after,
+            "refused": refused}
+
+
+def judge(result):
+    """The line of the table, and what is not as it must be."""
+    def quantile(runs, which):
+        return statistics.median(run["latency_us"][which] for run in runs)
+
+    def lost(runs):
+        return sum(run["lost"] for run in runs)
+
+    calm, attacked = quantile(result["calm"], "p99"), quantile(result["attacked"], "p99")
+    faults = []
+    if lost(result["attacked"]) > lost(result["calm"]):
+        faults.append(f"{lost(result['attacked'])} honest frames or slots lost")
+    if attacked > 2 * calm:
+        faults.append(f"p99 is {attacked / calm:.1f} times the undisturbed one")
+    if result["peak"] > memory_max_mib():
+        faults.append(f"{result['peak']:.0f} MiB exceed MemoryMax")
+    if result["after"] > 1.1 * result["before"]:
+        faults.append(f"{result['after']:.0f} MiB stay, {result['before']:.0f} before")
+    if not result["refused"]:
+        faults.append("nothing is counted")
+    counted = ", ".join(f"{name.removeprefix('tributary_')} {value:.0f}" for name, value in result["refused"].items())
+    line = (f"| {result['attack']} | {lost(result['attacked'])} | {calm:.0f} / {attacked:.0f} | "
+            f"{quantile(result['calm'], 'p50'):.0f} / {quantile(result['attacked'], 'p50'):.0f} | "
+            f"{result['before']:.0f} / {result['peak']:.0f} / {result['after']:.0f} | {counted} |")
+    return line, faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("attacks", nargs="*", default=list(ATTACKS), help="default: all")
+    parser.add_argument("--bin", type=pathlib.Path, default=SOURCE / "build/release/bin")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=10, help="of a turn, undisturbed and under attack each")
+    parser.add_argument("--port", type=int, default=41900)
+    arguments = parser.parse_args()
+    unknown = set(arguments.attacks) - set(ATTACKS)
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(ATTACKS)}")
+    print("| attack | lost | p99, µs: undisturbed / under attack | p50, µs | resident, MiB: before / peak / after | "
+          "counted |\n|---|---|---|---|---|---|")
+    failed = False
+    for name in arguments.attacks:
+        line, faults = judge(measure(name, arguments))
+        print(line, flush=True)
+        for fault in faults:
+            failed = True
+            print(f"{name}: {fault}", file=sys.stderr, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

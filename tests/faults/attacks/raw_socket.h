@@ -1,0 +1,58 @@
+// A TCP connection that sends any bytes.
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/runtime/descriptor.h"
+
+namespace tributary::testing {
+
+class RawSocket {
+ public:
+  // Connects to the loopback; open() is false if that fails.
+  explicit RawSocket(std::uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    // A server that does not read must not hold the attacker up for longer.
+    const timeval limit{1, 0};
+    setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    // Not the address of the honest.
+    sockaddr_in from{};
+    from.sin_family = AF_INET;
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    bind(fd_.get(), reinterpret_cast<const sockaddr*>(&from), sizeof(from));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(fd_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) fd_.Close();
+  }
+
+  bool open() const { return fd_.open(); }
+
+  // Sends all, and reads what has come, so that the server does not wait for this side. False: the connection
+  // is over.
+  bool Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    for (;;) {
+      const ssize_t got = recv(fd_.get(), ignored_.data(), ignored_.size(), MSG_DONTWAIT);
+      if (got == 0) return false;
+      if (got < 0) return true;
+    }
+  }
+
+ private:
+  runtime::Descriptor fd_;
+  std::array<char, 16'384> ignored_;
+};
+
+}  // namespace tributary::testing

@@ -1,0 +1,121 @@
+// Peers that try to use up what an aggregator has: memory, descriptors, places, threads. Honest panels lose
+// nothing meanwhile, the memory stays below the unit's limit, and what was refused is counted.
+// bench/under_attack.py measures the same for longer, with latencies.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/support/certificates.h"
+#include "tests/support/fleet.h"
+#include "tests/support/learners.h"
+
+namespace tributary::testing {
+namespace {
+
+using std::chrono::seconds;
+
+struct Exhaustion {
+  std::string attack;
+  std::vector<std::string> counted;  // metrics of which one rises
+  bool tls = false;
+  std::vector<std::string> launcher = {};
+
+  friend std::ostream& operator<<(std::ostream& to, const Exhaustion& each) { return to << each.attack; }
+};
+
+double Refused(const AggregatorProcess& aggregator, const std::vector<std::string>& counted) {
+  double sum = 0;
+  for (const std::string& metric : counted) sum += MetricValue(aggregator.Metrics(), metric);
+  return sum;
+}
+
+std::string Connections(const std::string& reason) {
+  return "tributary_connections_refused_total{reason=\"" + reason + "\"}";
+}
+
+std::string Streams(const std::string& reason) {
+  return "tributary_streams_refused_total{reason=\"" + reason + "\"}";
+}
+
+double PeakMiB(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
+  }
+  return 0;
+}
+
+class ExhaustionTest : public ::testing::TestWithParam<Exhaustion> {};
+
+TEST_P(ExhaustionTest, HonestPanelsLoseNothingAndTheAggregatorStaysWithinItsMemory) {
+  const Exhaustion& tested = GetParam();
+  const ScratchFolder folder;
+  std::string keys = FederationKeys(folder), owner, identity;
+  if (tested.tls) {
+    const Certificates certificates(folder, "certs", {"aggregator", "board"});
+    keys += certificates.Table("aggregator") + "[access]\nviewers = [\"board\"]\n";
+    owner =
+        "[[site.owner]]\nnode = \"board\"\nsources = [\"panel-0\", \"panel-1\", \"panel-2\", \"panel-3\"]\n";
+    for (const std::string& option : certificates.Options("board")) identity += " " + option;
+  }
+  AggregatorProcess aggregator(folder, "aggregator", {"spare"}, keys,
+                               "[[site]]\nname = \"load\"\ndeadline_ms = 1000.0\nsources = [\"panel-0\", "
+                               "\"panel-1\", \"panel-2\", \"panel-3\"]\n" +
+                                   owner);
+  aggregator.Start(tested.launcher);
+  ASSERT_TRUE(aggregator.Ready()) << aggregator.process().Log();
+
+  const std::string report = folder.Path("report.json");
+  Process load("/bin/sh",
+               {"-c", fmt::format("{}/tributary load --aggregator 127.0.0.1:{} --http 127.0.0.1:{}{} --rate "
+                                  "200 --seconds 5 --json > {}",
+                                  TRIBUTARY_BIN_DIR, aggregator.ingest_port(), aggregator.http_port(),
+                                  identity, report)},
+               folder.Path("load.log"));
+  // In the field the attacker has a processor of its own.
+  Process attacker("/usr/bin/nice",
+                   {"-n", "19", TRIBUTARY_BIN_DIR "/attacker", tested.attack,
+                    std::to_string(aggregator.ingest_port()), "4"},
+                   folder.Path("attacker.log"));
+  EXPECT_EQ(attacker.Wait(seconds(60)), 0) << attacker.Log();
+  EXPECT_NE(load.Wait(seconds(60)), -1) << load.Log();
+  const auto json = nlohmann::json::parse(ReadText(report), nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << load.Log() << aggregator.process().Log();
+  EXPECT_EQ(json["lost_frames"].get<std::uint64_t>(), 0u) << json;
+  EXPECT_EQ(json["reconnections"].get<std::uint64_t>(), 0u) << json;
+  EXPECT_GT(Refused(aggregator, tested.counted), 0) << aggregator.Metrics();
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_LT(PeakMiB(aggregator.process().pid()), 512) << "MemoryMax of its unit";
+#endif
+  aggregator.process().Signal(SIGTERM);
+  EXPECT_EQ(aggregator.process().Wait(seconds(10)), 0) << aggregator.process().Log();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Attacks, ExhaustionTest,
+    ::testing::Values(
+        Exhaustion{"half_client_hello", {Connections("too_many_silent_of_address")}, true},
+        Exhaustion{"idle_connections",
+                   {Connections("too_many_silent"), Connections("no_descriptor")},
+                   false,
+                   {"prlimit", "--nofile=64"}},
+        Exhaustion{"reset_participate",
+                   {Connections("resets"), Connections("too_many_calls"), Connections("no_call")}},
+        Exhaustion{"reset_report",
+                   {Connections("resets"), Connections("too_many_calls"), Connections("no_call")}},
+        Exhaustion{"reset_list_nodes", {Connections("no_call"), Connections("too_many_calls")}},
+        Exhaustion{"quadratic_headers", {Connections("no_call")}},
+        Exhaustion{"source_names", {Streams("too_many")}},
+        Exhaustion{"silent_reports", {Streams("too_many")}}),
+    [](const auto& tested) { return tested.param.attack; });
+
+}  // namespace
+}  // namespace tributary::testing
