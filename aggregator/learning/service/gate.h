@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "aggregator/learning/service/command_thread.h"
@@ -31,8 +33,10 @@ class Gate {
   using Place = std::shared_ptr<void>;
   using Entered = std::function<void(std::optional<Place>)>;
 
-  static constexpr std::size_t kMaxWaiting = 1024;
-  static constexpr std::size_t kMaxOwners = 16'384;  // whose turns are remembered
+  // As many as there may be calls. Ten thousand nodes may wait, without TLS all of one host.
+  static constexpr std::size_t kMaxWaiting = 32'768;
+  static constexpr std::size_t kMaxWaitingOfOwner = kMaxWaiting / 2;
+  static constexpr std::size_t kMaxOwners = 2 * kMaxWaiting;  // whose turns are remembered
   static constexpr std::chrono::seconds kPatience{15};
 
   // The thread outlives every place, as the gate and the clock do.
@@ -42,8 +46,10 @@ class Gate {
   void Enter(std::string owner, std::size_t share, Entered entered) {
     thread_.Post([this, owner = std::move(owner), share = std::min(share, capacity_),
                   entered = std::move(entered)]() mutable {
-      if (waiting_.size() >= kMaxWaiting) return entered(std::nullopt);
-      waiting_.push_back({std::move(owner), share, clock_.SteadyNs(), std::move(entered)});
+      if (!MayWait(owner)) return entered(std::nullopt);
+      const std::uint64_t arrival = ++arrivals_;
+      Change(owner, [&](Owner& its) { its.waiting.push_back(arrival); });
+      waiting_.emplace(arrival, Waiting{std::move(owner), share, clock_.SteadyNs(), std::move(entered)});
       AdmitNext();
     });
   }
@@ -51,13 +57,12 @@ class Gate {
   // The command thread only: sends away those who have waited too long. The steady time of the next one.
   std::int64_t Expire() {
     const std::int64_t now_ns = clock_.SteadyNs();
-    while (!waiting_.empty() && waiting_.front().since_ns + kPatienceNs <= now_ns) {
-      const Entered entered = std::move(waiting_.front().entered);
-      waiting_.pop_front();
+    while (!waiting_.empty() && waiting_.begin()->second.since_ns + kPatienceNs <= now_ns) {
+      const Entered entered = TakeOut(waiting_.begin()->first).entered;
       Note();
       entered(std::nullopt);
     }
-    return waiting_.empty() ? CommandThread::kNever : waiting_.front().since_ns + kPatienceNs;
+    return waiting_.empty() ? CommandThread::kNever : waiting_.begin()->second.since_ns + kPatienceNs;
   }
 
   // Any thread.
@@ -70,33 +75,55 @@ class Gate {
     std::int64_t since_ns = 0;
     Entered entered;
   };
-  static constexpr std::int64_t kPatienceNs = std::chrono::nanoseconds(kPatience).count();
-
   struct Owner {
     std::size_t held = 0;
-    std::uint64_t turn = 0;  // the last one, counted from 1
-
-    auto operator<=>(const Owner&) const = default;
+    std::uint64_t turn = 0;             // the last one, counted from 1
+    std::deque<std::uint64_t> waiting;  // its arrivals, in their order
   };
+  // What an owner holds, its last turn and its first arrival that waits: the least is the next.
+  using Rank = std::tuple<std::size_t, std::uint64_t, std::uint64_t>;
+
+  static constexpr std::int64_t kPatienceNs = std::chrono::nanoseconds(kPatience).count();
+
+  static Rank RankOf(const Owner& owner) { return {owner.held, owner.turn, owner.waiting.front()}; }
 
   void Note() { waited_for_ = !waiting_.empty(); }
-  Owner OwnerOf(const Waiting& waiting) const {
-    const auto found = owners_.find(waiting.owner);
-    return found == owners_.end() ? Owner() : found->second;
+
+  bool MayWait(const std::string& owner) {
+    if (owners_.size() >= kMaxOwners) {
+      std::erase_if(owners_,
+                    [](const auto& each) { return each.second.held == 0 && each.second.waiting.empty(); });
+    }
+    const auto known = owners_.find(owner);
+    return waiting_.size() < kMaxWaiting &&
+           (known == owners_.end() || known->second.waiting.size() < kMaxWaitingOfOwner);
+  }
+
+  template <class How>
+  void Change(const std::string& name, const How& change) {
+    Owner& owner = owners_[name];
+    if (!owner.waiting.empty()) ranks_.erase(RankOf(owner));
+    change(owner);
+    if (!owner.waiting.empty()) ranks_.insert(RankOf(owner));
+  }
+
+  // The first that waits of its owner.
+  Waiting TakeOut(std::uint64_t arrival) {
+    Waiting taken = std::move(waiting_.extract(arrival).mapped());
+    Change(taken.owner, [](Owner& its) { its.waiting.pop_front(); });
+    return taken;
   }
 
   void AdmitNext() {
-    while (!waiting_.empty()) {
-      const auto next =
-          std::ranges::min_element(waiting_, {}, [this](const Waiting& each) { return OwnerOf(each); });
-      if (next->share > free_) break;
-      const Waiting admitted = std::move(*next);
-      waiting_.erase(next);
+    while (!ranks_.empty()) {
+      const std::uint64_t arrival = std::get<2>(*ranks_.begin());
+      if (waiting_.find(arrival)->second.share > free_) break;
+      const Waiting admitted = TakeOut(arrival);
       free_ -= admitted.share;
-      if (owners_.size() >= kMaxOwners) ForgetTurns();
-      Owner& owner = owners_[admitted.owner];
-      owner.held += admitted.share;
-      owner.turn = ++turns_;
+      Change(admitted.owner, [&](Owner& its) {
+        its.held += admitted.share;
+        its.turn = ++turns_;
+      });
       admitted.entered(Place(nullptr, [this, owner = admitted.owner, share = admitted.share](void*) {
         thread_.Post([this, owner, share] { Leave(owner, share); });
       }));
@@ -106,20 +133,18 @@ class Gate {
 
   void Leave(const std::string& owner, std::size_t share) {
     free_ += share;
-    owners_.find(owner)->second.held -= share;
+    Change(owner, [share](Owner& its) { its.held -= share; });
     AdmitNext();
-  }
-
-  void ForgetTurns() {
-    std::erase_if(owners_, [](const auto& each) { return each.second.held == 0; });
   }
 
   std::size_t free_;
   const std::size_t capacity_;
   CommandThread& thread_;
   const runtime::Clock& clock_;
-  std::list<Waiting> waiting_;  // in the order of arrival
-  std::map<std::string, Owner> owners_;
+  std::map<std::uint64_t, Waiting> waiting_;  // by arrival
+  std::unordered_map<std::string, Owner> owners_;
+  std::set<Rank> ranks_;  // of the owners that wait
+  std::uint64_t arrivals_ = 0;
   std::uint64_t turns_ = 0;
   std::atomic<bool> waited_for_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tributary::learning {
@@ -87,11 +88,34 @@ TEST_F(GateTest, SendsThoseAwayWhoHaveWaitedTooLong) {
   EXPECT_FALSE(gate_.waited_for());
 }
 
+TEST_F(GateTest, AnOwnerWithManyWhoWaitIsSentAwayAndTheOthersAreNot) {
+  Enter("a", 2);
+  for (std::size_t i = 0; i < Gate::kMaxWaitingOfOwner + 1; ++i) Enter("greedy");
+  Enter("modest");
+  Entered();
+  EXPECT_EQ(sent_away_, std::vector<std::string>{"greedy"});
+}
+
 TEST_F(GateTest, SendsNewcomersAwayWhenTooManyWait) {
   Enter("a", 2);
-  for (std::size_t i = 0; i < Gate::kMaxWaiting + 1; ++i) Enter("b");
+  for (std::size_t i = 0; i < Gate::kMaxWaiting; ++i) Enter("node " + std::to_string(i));
   Entered();
-  EXPECT_EQ(sent_away_.size(), 1u);
+  EXPECT_TRUE(sent_away_.empty());
+  Enter("late");
+  Entered();
+  EXPECT_EQ(sent_away_, std::vector<std::string>{"late"});
+}
+
+TEST_F(GateTest, TenThousandOwnersWhoWaitHaveTheirTurnsInTheOrderOfArrival) {
+  constexpr int kOwners = 10'000;
+  for (int i = 0; i < kOwners; ++i) {
+    gate_.Enter(std::to_string(i), 2, [this, i](std::optional<Gate::Place> place) {
+      ASSERT_TRUE(place);
+      entered_.push_back(std::to_string(i));
+    });
+  }
+  while (Entered().size() < kOwners) std::this_thread::yield();
+  for (int i = 0; i < kOwners; ++i) EXPECT_EQ(entered_[static_cast<std::size_t>(i)], std::to_string(i));
 }
 
 }  // namespace
