@@ -5,6 +5,9 @@
 
 #include <filesystem>
 #include <future>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "aggregator/learning/run/messages.h"
 #include "core/nn/encoder/encoder_file.h"
@@ -51,28 +54,36 @@ class SilentNode final : public TaskSink {
   std::promise<v1::TrainTask> task_;
 };
 
-TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
-  char name[] = "/tmp/evaluator_test.XXXXXX";
-  const std::string folder = mkdtemp(name);
-  const runtime::SystemClock clock;
-  {
-    auto coordinator = Coordinator::Start({folder + "/store", 0, true}, clock);
-    ASSERT_TRUE(coordinator.ok()) << coordinator.status();
+class EvaluatorTest : public ::testing::Test {
+ protected:
+  EvaluatorTest() {
+    char name[] = "/tmp/evaluator_test.XXXXXX";
+    folder_ = mkdtemp(name);
+    auto coordinator = Coordinator::Start({folder_ + "/store", 0, true}, clock_);
+    EXPECT_TRUE(coordinator.ok()) << coordinator.status();
+    coordinator_ = *std::move(coordinator);
     auto images = ReadEvaluationImages({"glyphs", "", "", "", 100});
-    ASSERT_TRUE(images.ok()) << images.status();
-    const auto evaluator = Evaluator::Start(**coordinator, *std::move(images));
-    const auto watch = std::make_shared<JudgementWatch>((*coordinator)->board());
-    (*coordinator)->board().Add(watch);
-    std::future<v1::Evaluation> judged = watch->future();
+    EXPECT_TRUE(images.ok()) << images.status();
+    evaluator_ = Evaluator::Start(*coordinator_, *std::move(images));
+  }
+  ~EvaluatorTest() override {
+    evaluator_->Stop();
+    coordinator_.reset();
+    std::filesystem::remove_all(folder_);
+  }
 
+  // Starts the run, lets a node send an update of zeros, and waits for the judgement.
+  v1::Evaluation JudgementOfARun() {
+    const auto watch = std::make_shared<JudgementWatch>(coordinator_->board());
+    coordinator_->board().Add(watch);
+    std::future<v1::Evaluation> judged = watch->future();
     nn::SelfSupervisedOptions options;
     options.encoder.channels = {4, 8};
     const auto trainer = nn::SelfSupervisedTrainer::Create(options);
-    ASSERT_TRUE(trainer.ok()) << trainer.status();
-    (*coordinator)
-        ->StartRun(kRun, nn::EncodeEncoder(**trainer), [](const absl::StatusOr<std::string>& started) {
-          EXPECT_TRUE(started.ok()) << started.status();
-        });
+    EXPECT_TRUE(trainer.ok()) << trainer.status();
+    coordinator_->StartRun(
+        kRun, nn::EncodeEncoder(**trainer),
+        [](const absl::StatusOr<std::string>& started) { EXPECT_TRUE(started.ok()) << started.status(); });
     const auto node = std::make_shared<SilentNode>();
     v1::ParticipateRequest declaration;
     declaration.set_node("a");
@@ -80,9 +91,13 @@ TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
     declaration.set_sample_count(1);
     declaration.add_workloads("self_supervised");
     declaration.set_run("r");
-    (*coordinator)->Join(declaration, node);
-    const v1::TrainTask task = node->Wait();
-
+    coordinator_->Join(declaration, node);
+    SubmitZeros(node->Wait());
+    const bool ready = judged.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+    EXPECT_TRUE(ready);
+    return ready ? judged.get() : v1::Evaluation();
+  }
+  void SubmitZeros(const v1::TrainTask& task) {
     v1::UpdateHeader header;
     header.set_round(task.round());
     header.set_node("a");
@@ -92,7 +107,7 @@ TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
     header.set_element_count(task.element_count());
     header.set_sample_count(1);
     std::promise<BegunUpload> begun;
-    (*coordinator)->BeginUpload("r", "", header, [&](Coordinator::Began began) {
+    coordinator_->BeginUpload("r", "", header, [&](Coordinator::Began began) {
       begun.set_value(std::get<BegunUpload>(std::move(began)));
     });
     BegunUpload upload = begun.get_future().get();
@@ -102,20 +117,32 @@ TEST(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
     zeros.set_crc32c(parameters::Crc32c(zeros.payload()));
     ASSERT_LT(zeros.payload().size(), parameters::kMaxChunkBytes);
     ASSERT_FALSE(upload.upload->Take(zeros));
-    (*coordinator)->Submit("r", std::move(upload), [](const Admission& answer) {
+    coordinator_->Submit("r", std::move(upload), [](const Admission& answer) {
       EXPECT_EQ(answer.verdict, AdmissionVerdict::kGo) << answer.message;
     });
-
-    ASSERT_EQ(judged.wait_for(std::chrono::seconds(60)), std::future_status::ready);
-    const v1::Evaluation evaluation = judged.get();
-    EXPECT_EQ(evaluation.test_images(), 100u);
-    // Ten kinds of glyphs: better than chance with any encoder.
-    EXPECT_GT(evaluation.linear_probe(), 0.2);
-    EXPECT_GT(evaluation.random_linear_probe(), 0.2);
-    EXPECT_GT(evaluation.random_knn(), 0.2);
-    evaluator->Stop();
   }
-  std::filesystem::remove_all(folder);
+
+  const runtime::SystemClock clock_;
+  std::string folder_;
+  std::unique_ptr<Coordinator> coordinator_;
+  std::shared_ptr<Evaluator> evaluator_;
+};
+
+TEST_F(EvaluatorTest, PutsTheModelOfARoundBesideTheRandomEncoder) {
+  const v1::Evaluation evaluation = JudgementOfARun();
+  EXPECT_EQ(evaluation.test_images(), 100u);
+  // Ten kinds of glyphs: better than chance with any encoder.
+  EXPECT_GT(evaluation.linear_probe(), 0.2);
+  EXPECT_GT(evaluation.random_linear_probe(), 0.2);
+  EXPECT_GT(evaluation.random_knn(), 0.2);
+}
+
+TEST_F(EvaluatorTest, JudgesARunThatGotTheNameOfADeletedOne) {
+  EXPECT_EQ(JudgementOfARun().test_images(), 100u);
+  std::promise<absl::Status> deleted;
+  coordinator_->DeleteRun("r", [&](const absl::Status& status) { deleted.set_value(status); });
+  ASSERT_EQ(deleted.get_future().get(), absl::OkStatus());
+  EXPECT_EQ(JudgementOfARun().test_images(), 100u);
 }
 
 TEST(EvaluationImagesTest, RefusesImagesWithoutLabels) {
