@@ -160,7 +160,7 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
   root.Read("insecure", config.insecure, "true: gRPC may leave the loopback without [tls]");
   root.Choose("log_level", config.log_level, {"debug", "info", "warn", "error"},
               config::Hot("least severe line that is logged"));
-  config.tls = config::ReadTlsFiles(root.Section("tls"));
+  config.tls = config::ReadTlsFiles(root.Section("tls"), true);
   config::CheckAddressKey(root, "listen", config.listen, runtime::AddressUse::kListen, ReachOf(config));
 
   config.access = ReadAccess(root, config.tls.has_value());
@@ -195,6 +195,10 @@ AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file) {
 
   if (root.Has("parent")) ReadParent(root.Section("parent"), config, config.parent.emplace());
   return config;
+}
+
+config::TlsUses TlsUsesOf(const AggregatorConfig& config) {
+  return {.server = true, .client = config.parent || (config.federation && config.federation->parent)};
 }
 
 access::AccessPolicy PolicyOf(const AggregatorConfig& config, const AggregatorConfig& started) {

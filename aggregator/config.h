@@ -62,6 +62,9 @@ struct AggregatorConfig {
 // tells them.
 AggregatorConfig ReadAggregatorConfig(const config::ConfigFile& file);
 
+// A server; with a parent also a client.
+config::TlsUses TlsUsesOf(const AggregatorConfig& config);
+
 // Who may do what; holds where TLS is on. `started`: as the sites were at the start, because a reload changes
 // their owners and not their sources.
 access::AccessPolicy PolicyOf(const AggregatorConfig& config, const AggregatorConfig& started);

@@ -58,7 +58,7 @@ absl::StatusOr<PreparedAggregator> PrepareAggregator(const config::ConfigFile& f
     std::string_view reports_as, learns_as;
     if (config.parent) reports_as = config.parent->node;
     if (config.federation && config.federation->parent) learns_as = config.federation->parent->node;
-    prepared.tls = config::PrepareTls(file, *config.tls,
+    prepared.tls = config::PrepareTls(file, *config.tls, TlsUsesOf(config),
                                       {{"parent.node", reports_as}, {"federation.parent.node", learns_as}});
   }
   if (config.federation && !config.federation->store.empty()) {

@@ -128,6 +128,8 @@ void Command::SlotLength(estimate::SlotLength& slot) {
       });
 }
 
+Commands Command::Below() { return Commands(app_, exit_code_); }
+
 Commands Commands::Group(const std::string& name, const std::string& description) {
   CLI::App* group = app_->add_subcommand(name, description);
   group->footer(fmt::format("`{} COMMAND --help` says more, with examples.", runtime::CommandPath(*group)));
@@ -139,10 +141,11 @@ Command Commands::AddCommand(const std::string& name, const std::string& descrip
   CLI::App* command = app_->add_subcommand(name, description);
   command->footer("");  // not that of the group
   command->callback([command, action = std::move(action), &exit_code = *exit_code_] {
+    if (!command->get_subcommands().empty()) return;  // one of those runs
     const absl::Status status = action();
     exit_code = status.ok() ? runtime::kExitOk : ReportFailure(runtime::CommandPath(*command), status);
   });
-  return Command(*command);
+  return Command(*command, *exit_code_);
 }
 
 }  // namespace tributary::cli

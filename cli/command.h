@@ -34,13 +34,19 @@ std::string ReadNumber(const std::string& text, const Limits<T>& limits, T& valu
 // "\"0\" is not allowed; use ALLOWED".
 std::string NotAllowed(const std::string& text, const std::string& allowed);
 
+class Commands;
+
 // The options of one command. `names` is "--name" for an option, "name" for an argument. `type` is what
 // --help shows for the value: words in lower case stand for themselves, as in "max|HZ"; FILE and FOLDER are
 // paths. Completion offers those. Each value given here is the default, and outlives the parsing. The results
 // are for what few options need: ->required(), ->needs().
 class Command {
  public:
-  explicit Command(CLI::App& app) : app_(&app) {}
+  // Parsing sets `exit_code`.
+  Command(CLI::App& app, int& exit_code) : app_(&app), exit_code_(&exit_code) {}
+
+  // For commands of its own, as `certs revoke`: one of them then runs in its place.
+  Commands Below();
 
   CLI::Option* Text(const std::string& names, std::string& value, const std::string& type,
                     const std::string& help);
@@ -93,6 +99,7 @@ class Command {
                      const std::string& preset, std::function<void(std::size_t)> take);
 
   CLI::App* app_;
+  int* exit_code_;
 };
 
 template <class Arguments>
@@ -105,7 +112,7 @@ struct DeclaredCommand {
 class Commands {
  public:
   // Parsing runs a command, which sets `exit_code`.
-  Commands(CLI::App& app, int& exit_code) : app_(&app), exit_code_(&exit_code) { app.require_subcommand(1); }
+  Commands(CLI::App& app, int& exit_code) : Commands(&app, &exit_code) { app.require_subcommand(1); }
 
   Commands Group(const std::string& name, const std::string& description);
 
@@ -121,6 +128,8 @@ class Commands {
   const CLI::App& app() const { return *app_; }
 
  private:
+  friend Commands Command::Below();
+  Commands(CLI::App* app, int* exit_code) : app_(app), exit_code_(exit_code) {}
   Command AddCommand(const std::string& name, const std::string& description,
                      std::function<absl::Status()> action);
 

@@ -123,8 +123,9 @@ TEST_F(CommandDeclarationTest, HelpShowsWordsUnitsDefaultsAndExamples) {
 
 class SlotOptionTest : public ::testing::Test {
  protected:
-  SlotOptionTest() { Command(app_).SlotLength(slot_); }
+  SlotOptionTest() { Command(app_, exit_code_).SlotLength(slot_); }
 
+  int exit_code_ = 0;
   CLI::App app_;
   estimate::SlotLength slot_;
 };

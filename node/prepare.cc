@@ -123,7 +123,9 @@ void PrepareLearning(const config::ConfigFile& file, PreparedNode& node) {
 absl::StatusOr<PreparedNode> PrepareNode(const config::ConfigFile& file, const runtime::Clock& clock) {
   PreparedNode node;
   node.config = ReadNodeConfig(file);
-  if (node.config.tls) node.tls = config::PrepareTls(file, *node.config.tls, {{"node", node.config.node}});
+  if (node.config.tls) {
+    node.tls = config::PrepareTls(file, *node.config.tls, config::kClientOnly, {{"node", node.config.node}});
+  }
   PreparePanels(file, clock, node);
   if (node.config.fusion) PrepareFusion(file, *node.config.fusion);
   if (node.config.federation) PrepareLearning(file, node);

@@ -7,18 +7,18 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "cli/commands.h"
+#include "cli/certs/issue_record.h"
+#include "cli/certs/revoked_serials.h"
 #include "cli/failure.h"
+#include "core/config/pem.h"
 #include "core/runtime/address.h"
 #include "core/runtime/file.h"
-#include "core/runtime/printable.h"
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 
@@ -30,25 +30,18 @@ constexpr long kCaDays = 3650;
 constexpr long kLeafDays = 730;
 constexpr long kRenewDays = 30;
 
-std::string Path(const std::string& folder, const std::string& file) {
-  return (std::filesystem::path(folder) / file).string();
-}
-
-using Bio = std::unique_ptr<BIO, FreedBy<BIO_free>>;
-
-std::string Content(const Bio& memory) {
+std::string Content(const config::Bio& memory) {
   char* text = nullptr;
   const long size = BIO_get_mem_data(memory.get(), &text);
   return std::string(text, static_cast<std::size_t>(size));
 }
 
-Bio Memory(const std::string& pem) { return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))); }
-
 // Both are null unless they belong together.
 CertificateAndKey FromPem(const std::string& certificate_pem, const std::string& key_pem) {
   CertificateAndKey read;
-  read.certificate.reset(PEM_read_bio_X509(Memory(certificate_pem).get(), nullptr, nullptr, nullptr));
-  read.key.reset(PEM_read_bio_PrivateKey(Memory(key_pem).get(), nullptr, nullptr, nullptr));
+  std::vector<config::Certificate> certificates = config::CertificatesIn(certificate_pem);
+  if (!certificates.empty()) read.certificate = std::move(certificates.front());
+  read.key = config::KeyIn(key_pem);
   const bool fits =
       read.certificate && read.key && X509_check_private_key(read.certificate.get(), read.key.get()) == 1;
   return fits ? std::move(read) : CertificateAndKey();
@@ -57,16 +50,17 @@ CertificateAndKey FromPem(const std::string& certificate_pem, const std::string&
 absl::Status Write(const CertificateAndKey& pair, const std::string& certificate_path,
                    const std::string& key_path) {
   constexpr mode_t kOwnerOnly = 0600;
-  const Bio certificate(BIO_new(BIO_s_mem())), key(BIO_new(BIO_s_mem()));
+  const config::Bio certificate(BIO_new(BIO_s_mem())), key(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(certificate.get(), pair.certificate.get());
   PEM_write_bio_PrivateKey(key.get(), pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
   RETURN_IF_ERROR(WriteOutput(key_path, Content(key), kOwnerOnly));
   return WriteOutput(certificate_path, Content(certificate));
 }
 
-// Adds the issuer and the extensions, by their NIDs, and signs.
-bool Sign(X509* certificate, X509* issuer, EVP_PKEY* issuer_key,
-          std::initializer_list<std::pair<int, std::string>> extensions) {
+using Extensions = std::vector<std::pair<int, std::string>>;  // by NID
+
+// Adds the issuer and the extensions, and signs.
+bool Sign(X509* certificate, X509* issuer, EVP_PKEY* issuer_key, const Extensions& extensions) {
   X509_set_issuer_name(certificate, X509_get_subject_name(issuer));
   for (const auto& [nid, value] : extensions) {
     X509V3_CTX context;
@@ -114,17 +108,40 @@ bool Holds(X509* certificate, const std::string& address) {
   return X509_check_host(certificate, address.data(), address.size(), 0, nullptr) == 1;
 }
 
+Extensions ExtensionsOf(const CertificateRequest& request) {
+  const char* usage = request.use == CertificateUse::kClient   ? "clientAuth"
+                      : request.use == CertificateUse::kServer ? "serverAuth"
+                                                               : "serverAuth,clientAuth";
+  Extensions extensions = {{NID_basic_constraints, "critical,CA:FALSE"},
+                           {NID_key_usage, "critical,digitalSignature"},
+                           {NID_ext_key_usage, usage},
+                           {NID_authority_key_identifier, "keyid"}};
+  if (request.use == CertificateUse::kClient) return extensions;
+  std::string reached_at = absl::StrCat("DNS:", request.name, ",DNS:localhost,IP:127.0.0.1,IP:::1");
+  for (const std::string& address : request.addresses) {
+    absl::StrAppend(&reached_at, IsIpAddress(address) ? ",IP:" : ",DNS:", address);
+  }
+  extensions.emplace_back(NID_subject_alt_name, reached_at);
+  return extensions;
+}
+
 }  // namespace
 
-absl::Status CheckCertificateName(const std::string& name, const std::vector<std::string>& addresses) {
+absl::Status CheckRequest(const CertificateRequest& request) {
+  const std::string& name = request.name;
   if (!IsHostName(name) || name == "ca") {
     return absl::InvalidArgumentError(absl::StrCat(
         "name \"", name, "\": expected 1 to 63 letters, digits, '-', '_' or '.', and not \"ca\""));
   }
-  for (const std::string& address : addresses) {
+  for (const std::string& address : request.addresses) {
     if (IsIpAddress(address) || IsHostName(address)) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "address \"", address, "\" of ", name, ": expected an IP address or a host name, without a port"));
+  }
+  if (request.use == CertificateUse::kClient && !request.addresses.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\" has an address and is to be a client: say --server ", name, "=",
+                     request.addresses.front(), " for an aggregator, or leave out the address"));
   }
   return absl::OkStatus();
 }
@@ -136,11 +153,14 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::Open(const std::strin
     return WithExitCode(absl::UnknownError(absl::StrCat(folder, ": ", error.message())),
                         runtime::kExitCantCreate);
   }
-  const std::string certificate_path = Path(folder, "ca.pem");
-  const std::string key_path = Path(folder, "ca.key");
-  if (!std::filesystem::exists(certificate_path) && !std::filesystem::exists(key_path)) {
-    return Make(certificate_path, key_path);
+  if (!std::filesystem::exists(folder + "/ca.pem") && !std::filesystem::exists(folder + "/ca.key")) {
+    return Make(folder);
   }
+  return OpenExisting(folder);
+}
+
+absl::StatusOr<CertificateAuthority> CertificateAuthority::OpenExisting(const std::string& folder) {
+  const std::string certificate_path = folder + "/ca.pem", key_path = folder + "/ca.key";
   ASSIGN_OR_RETURN(const std::string certificate_pem, runtime::ReadFile(certificate_path));
   ASSIGN_OR_RETURN(const std::string key_pem, runtime::ReadFile(key_path));
   CertificateAndKey read = FromPem(certificate_pem, key_pem);
@@ -149,125 +169,101 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::Open(const std::strin
         absl::StrCat(certificate_path, " and ", key_path,
                      " are not a certificate and its key; move them away to make new ones"));
   }
-  return CertificateAuthority(std::move(read), false);
+  return CertificateAuthority(folder, std::move(read), false);
 }
 
-absl::StatusOr<CertificateAuthority> CertificateAuthority::Make(const std::string& certificate_path,
-                                                                const std::string& key_path) {
-  CertificateAndKey made = NewCertificate("Tributary CA", kCaDays);
+absl::StatusOr<CertificateAuthority> CertificateAuthority::Make(const std::string& folder) {
+  // A name of its own: whoever trusts two CAs, while one is replaced, finds a certificate's CA by its name.
+  unsigned char mark[4] = {};
+  RAND_bytes(mark, sizeof mark);
+  CertificateAndKey made = NewCertificate(
+      fmt::format("Tributary CA {:02x}{:02x}{:02x}{:02x}", mark[0], mark[1], mark[2], mark[3]), kCaDays);
   if (!Sign(made.certificate.get(), made.certificate.get(), made.key.get(),
             {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
              {NID_key_usage, "critical,keyCertSign,cRLSign"},
              {NID_subject_key_identifier, "hash"}})) {
     return absl::InternalError("OpenSSL could not make the CA certificate");
   }
-  RETURN_IF_ERROR(Write(made, certificate_path, key_path));
-  return CertificateAuthority(std::move(made), true);
+  RETURN_IF_ERROR(Write(made, folder + "/ca.pem", folder + "/ca.key"));
+  return CertificateAuthority(folder, std::move(made), true);
 }
 
-std::string CertificateAuthority::Judge(const std::string& certificate_path, const std::string& key_path,
-                                        const std::vector<std::string>& addresses) const {
-  const absl::StatusOr<std::string> certificate_pem = runtime::ReadFile(certificate_path);
-  const absl::StatusOr<std::string> key_pem = runtime::ReadFile(key_path);
-  if (!certificate_pem.ok() || !key_pem.ok()) return "made";
-  const CertificateAndKey read = FromPem(*certificate_pem, *key_pem);
-  if (!read.key) return "made again: the files were not a certificate and its key";
-  X509* const certificate = read.certificate.get();
-  if (X509_verify(certificate, own_.key.get()) != 1) return "made again: another CA had signed it";
+std::string CertificateAuthority::Judge(const CertificateRequest& request, X509* present) const {
+  if (present == nullptr) return "made again: the files were not a certificate and its key";
+  if (X509_verify(present, own_.key.get()) != 1) return "made again: another CA had signed it";
+  if (IsRevoked(present)) return "made again: it was revoked";
   time_t renew = time(nullptr) + kRenewDays * kDayS;
-  if (X509_cmp_time(X509_get0_notAfter(certificate), &renew) <= 0) {
+  if (X509_cmp_time(X509_get0_notAfter(present), &renew) <= 0) {
     return absl::StrCat("made again: it was valid for less than ", kRenewDays, " days");
   }
-  for (const std::string& address : addresses) {
-    if (!Holds(certificate, address)) return "made again: it did not hold the address " + address;
+  const bool serves = request.use != CertificateUse::kClient;
+  const bool connects = request.use != CertificateUse::kServer;
+  const std::uint32_t usage = X509_get_extended_key_usage(present);
+  if (((usage & XKU_SSL_SERVER) != 0) != serves) {
+    return serves ? "made again: it was not a server's" : "made again: a server could use it";
+  }
+  if (((usage & XKU_SSL_CLIENT) != 0) != connects) {
+    return connects ? "made again: it was not a client's" : "made again: a client could use it";
+  }
+  for (const std::string& address : request.addresses) {
+    if (!Holds(present, address)) return "made again: it did not hold the address " + address;
   }
   return kThereAlready;
 }
 
-absl::StatusOr<std::string> CertificateAuthority::Issue(const std::string& folder, const std::string& name,
-                                                        const std::vector<std::string>& addresses) const {
-  RETURN_IF_ERROR(CheckCertificateName(name, addresses));
-  const std::string certificate_path = Path(folder, name + ".pem");
-  const std::string key_path = Path(folder, name + ".key");
-  std::string done = Judge(certificate_path, key_path, addresses);
+absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateRequest& request) const {
+  RETURN_IF_ERROR(CheckRequest(request));
+  const std::string& name = request.name;
+  const std::string certificate_path = Path(name + ".pem"), key_path = Path(name + ".key");
+  ASSIGN_OR_RETURN(IssueRecord record, IssueRecord::Read(folder_));
+  const absl::StatusOr<std::string> certificate_pem = runtime::ReadFile(certificate_path);
+  const absl::StatusOr<std::string> key_pem = runtime::ReadFile(key_path);
+  std::string done = "made";
+  if (certificate_pem.ok() && key_pem.ok()) {
+    const CertificateAndKey present = FromPem(*certificate_pem, *key_pem);
+    done = Judge(request, present.certificate.get());
+    // Made by an earlier release, which kept no record.
+    if (present.certificate != nullptr && X509_verify(present.certificate.get(), own_.key.get()) == 1) {
+      record.Add(name, *present.certificate);
+    }
+  }
   if (done == kThereAlready) return done;
 
-  std::string reached_at = absl::StrCat("DNS:", name, ",DNS:localhost,IP:127.0.0.1,IP:::1");
-  for (const std::string& address : addresses) {
-    absl::StrAppend(&reached_at, IsIpAddress(address) ? ",IP:" : ",DNS:", address);
-  }
-  const CertificateAndKey made = NewCertificate(name, kLeafDays);
-  if (!Sign(made.certificate.get(), own_.certificate.get(), own_.key.get(),
-            {{NID_basic_constraints, "critical,CA:FALSE"},
-             {NID_key_usage, "critical,digitalSignature"},
-             {NID_ext_key_usage, "serverAuth,clientAuth"},
-             {NID_subject_alt_name, reached_at}})) {
+  CertificateAndKey made = NewCertificate(name, kLeafDays);
+  if (!Sign(made.certificate.get(), own_.certificate.get(), own_.key.get(), ExtensionsOf(request))) {
     return absl::InternalError(absl::StrCat("OpenSSL could not make the certificate of ", name));
   }
+  // The record first: a certificate that is not in it could not be revoked by its name.
+  record.Add(name, *made.certificate);
+  RETURN_IF_ERROR(record.Write());
   RETURN_IF_ERROR(Write(made, certificate_path, key_path));
   return done;
 }
 
-namespace {
+bool CertificateAuthority::IsRevoked(X509* certificate) const {
+  const absl::StatusOr<RevokedSerials> revoked = RevokedSerials::Read(folder_, *own_.certificate);
+  return revoked.ok() && revoked->Holds(SerialOf(*certificate));
+}
 
-constexpr const char* kCertsExamples = R"(Examples:
-  tributary certs --out certs --name aggregator=10.0.0.1 --name north --name south
-  tributary certs --out certs --name hub=10.0.0.1,hub.lan       reached at either, or as hub
-
-Makes ca.pem, ca.key and for each name NAME.pem, NAME.key (EC P-256, keys readable by the owner only). Files
-that are valid and hold the addresses are left alone, so that names can be added later. A node's name
-must be the name in its certificate. An aggregator needs the addresses at which others reach it. For tests, demos and closed networks: a
-board gets ca.pem and its own two files, never ca.key.)";
-
-struct CertsArguments {
-  std::string out;
-  std::vector<std::string> names;  // NAME or NAME=ADDRESS,ADDRESS…
-};
-
-struct Request {
-  std::string name;
-  std::vector<std::string> addresses;
-};
-
-// All are checked before anything is made.
-absl::StatusOr<std::vector<Request>> Requests(const std::vector<std::string>& names) {
-  std::vector<Request> requests;
-  for (const std::string& text : names) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
-    Request request{parts.first, {}};
-    if (text.size() > parts.first.size()) request.addresses = absl::StrSplit(parts.second, ',');
-    if (absl::Status status = CheckCertificateName(request.name, request.addresses); !status.ok()) {
-      return UsageError(std::string(status.message()));
+absl::StatusOr<std::vector<std::size_t>> CertificateAuthority::Revoke(
+    const std::vector<std::string>& names) const {
+  ASSIGN_OR_RETURN(const IssueRecord record, IssueRecord::Read(folder_));
+  ASSIGN_OR_RETURN(RevokedSerials revoked, RevokedSerials::Read(folder_, *own_.certificate));
+  std::vector<std::size_t> added;
+  for (const std::string& name : names) {
+    std::vector<std::string> serials = record.SerialsOf(name);
+    const absl::StatusOr<std::string> pem = runtime::ReadFile(Path(name + ".pem"));
+    for (const config::Certificate& each : config::CertificatesIn(pem.value_or(""))) {
+      if (X509_verify(each.get(), own_.key.get()) == 1) serials.push_back(SerialOf(*each));
     }
-    requests.push_back(std::move(request));
+    if (serials.empty()) {
+      return absl::NotFoundError(
+          absl::StrCat("\"", name, "\": this CA has made no certificate of that name in ", folder_));
+    }
+    added.push_back(revoked.Add(serials));
   }
-  return requests;
-}
-
-absl::Status Issue(const CertsArguments& arguments) {
-  ASSIGN_OR_RETURN(const std::vector<Request> requests, Requests(arguments.names));
-  ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::Open(arguments.out));
-  const std::string folder = runtime::Printable(arguments.out);
-  fmt::print("{}/ca.pem: {}\n", folder, authority.made() ? "made" : kThereAlready);
-  for (const auto& [name, addresses] : requests) {
-    ASSIGN_OR_RETURN(const std::string done, authority.Issue(arguments.out, name, addresses));
-    fmt::print("{}/{}.pem: {}\n", folder, name, done);
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-void AddCertsCommand(Commands& program) {
-  auto [command, arguments] = program.Add<CertsArguments>(
-      "certs", "Make a small certificate authority and certificates for mutual TLS", Issue);
-  command.Text("--out", arguments.out, "FOLDER", "Folder for the files; it is made if it is absent")
-      ->required();
-  command
-      .Texts("--name", arguments.names, "NAME[=ADDRESS,…]",
-             "Name of a node, aggregator or client, and its addresses; repeat for more")
-      ->required();
-  command.Examples(kCertsExamples);
+  RETURN_IF_ERROR(revoked.Write(*own_.certificate, *own_.key));
+  return added;
 }
 
 }  // namespace tributary::cli

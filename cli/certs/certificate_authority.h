@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,37 +21,57 @@ struct CertificateAndKey {
   std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>> key;
 };
 
-// InvalidArgument for a name that is no file or host name, or an address that is neither an IP address nor a
-// host name.
-absl::Status CheckCertificateName(const std::string& name, const std::vector<std::string>& addresses);
+// What others may use a certificate for. A command, a node or an operator connects: a client. An aggregator
+// is connected to: a server, and both if it has a parent.
+enum class CertificateUse { kClient, kServer, kServerAndClient };
+
+struct CertificateRequest {
+  std::string name;
+  CertificateUse use = CertificateUse::kClient;
+  std::vector<std::string> addresses = {};  // of a server: IP addresses or host names
+};
+
+// InvalidArgument for a name that is no file or host name, an address that is neither an IP address nor a
+// host name, or an address of a client.
+absl::Status CheckRequest(const CertificateRequest& request);
 
 inline constexpr char kThereAlready[] = "there already";
 
-// Owns the authority's key and certificate. One thread's.
+// A folder with ca.pem and ca.key, NAME.pem and NAME.key of each certificate, issued.txt (IssueRecord) and
+// crl.pem, if any is revoked. One thread's.
 class CertificateAuthority {
  public:
   // Reads ca.pem and ca.key from `folder`, or makes them there. Errors: InvalidArgument for files that are
   // not a certificate and its key; as ReadFile.
   static absl::StatusOr<CertificateAuthority> Open(const std::string& folder);
+  // Only reads: NotFound if they are absent.
+  static absl::StatusOr<CertificateAuthority> OpenExisting(const std::string& folder);
 
-  // Makes NAME.pem and NAME.key in `folder`, for a server and a client that is called NAME, reached as NAME,
-  // localhost, on the loopback or at one of `addresses` (IP addresses or host names); valid for two years.
-  // Leaves files alone that verify, hold these addresses and stay valid for 30 days. Returns what it did:
-  // kThereAlready, "made", or "made again" with the reason. Errors: InvalidArgument as CheckCertificateName;
-  // as WriteOutput.
-  absl::StatusOr<std::string> Issue(const std::string& folder, const std::string& name,
-                                    const std::vector<std::string>& addresses = {}) const;
+  // Makes NAME.pem and NAME.key, for this use; valid for two years. A server's holds NAME, localhost, the
+  // loopback and the addresses. Leaves files alone that verify, have the use, hold the addresses, are not
+  // revoked and stay valid for 30 days. Returns what it did: kThereAlready, "made", or "made again" with the
+  // reason. Errors: as CheckRequest, IssueRecord and WriteOutput.
+  absl::StatusOr<std::string> Issue(const CertificateRequest& request) const;
+
+  // Makes crl.pem again, valid for a year, with every certificate that the names have ever had. Returns how
+  // many certificates it added for each name. Without names it only renews the list. Errors: NotFound for a
+  // name without certificates, then nothing is written; InvalidArgument for a list of another CA.
+  absl::StatusOr<std::vector<std::size_t>> Revoke(const std::vector<std::string>& names) const;
 
   bool made() const { return made_; }
+  const std::string& folder() const { return folder_; }
 
  private:
-  CertificateAuthority(CertificateAndKey own, bool made) : own_(std::move(own)), made_(made) {}
-  static absl::StatusOr<CertificateAuthority> Make(const std::string& certificate_path,
-                                                   const std::string& key_path);
-  // What Issue is to do, as it returns it.
-  std::string Judge(const std::string& certificate_path, const std::string& key_path,
-                    const std::vector<std::string>& addresses) const;
+  CertificateAuthority(std::string folder, CertificateAndKey own, bool made)
+      : folder_(std::move(folder)), own_(std::move(own)), made_(made) {}
+  static absl::StatusOr<CertificateAuthority> Make(const std::string& folder);
+  std::string Path(const std::string& file) const { return folder_ + "/" + file; }
+  // What Issue is to do, as it returns it. `present`: the certificate that is there, null if none fits its
+  // key.
+  std::string Judge(const CertificateRequest& request, X509* present) const;
+  bool IsRevoked(X509* certificate) const;
 
+  std::string folder_;
   CertificateAndKey own_;
   bool made_;
 };

@@ -70,7 +70,7 @@ TEST(RunMessagesTest, SaysWhatToDoWhereTlsStandsInTheWay) {
     return std::string(FromPeer(grpc::Status(grpc::StatusCode::UNAVAILABLE, message), connection).message());
   };
   EXPECT_THAT(unavailable(tls, "Peer name 10.0.0.1 is not in peer certificate"),
-              HasSubstr("--name NAME=ADDRESS"));
+              HasSubstr("--server NAME=ADDRESS"));
   EXPECT_THAT(unavailable(plain, "Socket closed"), HasSubstr("--certificate"));
   EXPECT_THAT(unavailable(tls, "Socket closed"), Not(HasSubstr("--certificate")));
   EXPECT_THAT(unavailable(tls, "Socket closed"), HasSubstr("it may not trust a"));

@@ -1,48 +1,47 @@
 #include "core/config/tls.h"
 
 #include <fmt/format.h>
-#include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/config/pem.h"
 #include "core/runtime/file.h"
-#include "core/status/freed_by.h"
+#include "core/status/context.h"
 #include "core/status/macros.h"
 
 namespace tributary::config {
 namespace {
 
-using Bio = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, FreedBy<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
 using Store = std::unique_ptr<X509_STORE, FreedBy<X509_STORE_free>>;
 using StoreContext = std::unique_ptr<X509_STORE_CTX, FreedBy<X509_STORE_CTX_free>>;
 
-// Reads a file, keeps its text and parses it by one of OpenSSL's readers; `fault` says what is wrong and what
-// to do where it does not parse.
-template <typename Parsed>
-absl::StatusOr<Parsed> ReadPem(const std::string& path, auto* read, std::string_view fault,
-                               std::string& pem) {
-  ASSIGN_OR_RETURN(pem, runtime::ReadFile(path));
-  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  char no_password[] = "";  // else OpenSSL asks on the terminal
-  Parsed parsed(read(bio.get(), nullptr, nullptr, no_password));
-  if (parsed != nullptr) return parsed;
-  ERR_clear_error();  // a later user of OpenSSL on this thread would take it for its own
+absl::Status Fault(const std::string& path, std::string_view fault) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", path, fault));
 }
 
-absl::StatusOr<Certificate> ReadCertificate(const std::string& path, std::string& pem) {
-  return ReadPem<Certificate>(
-      path, PEM_read_bio_X509,
-      "is not a PEM certificate; give a file that begins with -----BEGIN CERTIFICATE-----", pem);
+// Reads the file, keeps its text, and gives its certificates: at least one.
+absl::StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& path, std::string& pem) {
+  ASSIGN_OR_RETURN(pem, runtime::ReadFile(path));
+  std::vector<Certificate> certificates = CertificatesIn(pem);
+  if (certificates.size() > kMostInOneText) {
+    return Fault(path, fmt::format("has more than {} certificates", kMostInOneText));
+  }
+  if (!certificates.empty()) return certificates;
+  return Fault(path, "is not a PEM certificate; give a file that begins with -----BEGIN CERTIFICATE-----");
+}
+
+absl::StatusOr<Key> ReadKey(const std::string& path, std::string& pem) {
+  ASSIGN_OR_RETURN(pem, runtime::ReadFile(path));
+  if (Key key = KeyIn(pem)) return key;
+  return Fault(path, "is not an unencrypted PEM key; give the file NAME.key of the certificate");
 }
 
 std::string CommonName(X509* certificate) {
@@ -51,9 +50,9 @@ std::string CommonName(X509* certificate) {
   return name;
 }
 
-absl::Status Verify(X509* certificate, X509* ca, const TlsFiles& files) {
+absl::Status Verify(X509* certificate, const std::vector<Certificate>& authorities, const TlsFiles& files) {
   const Store store(X509_STORE_new());
-  X509_STORE_add_cert(store.get(), ca);
+  for (const Certificate& ca : authorities) X509_STORE_add_cert(store.get(), ca.get());
   const StoreContext context(X509_STORE_CTX_new());
   X509_STORE_CTX_init(context.get(), store.get(), certificate, nullptr);
   if (X509_verify_cert(context.get()) == 1) return absl::OkStatus();
@@ -85,40 +84,70 @@ absl::Status Verify(X509* certificate, X509* ca, const TlsFiles& files) {
   }
 }
 
+absl::Status CheckUses(X509* certificate, TlsUses uses, const std::string& path) {
+  if (uses.server && X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) != 1) {
+    return Fault(path, uses.client ? "may not be used by a server; an aggregator with a parent takes one of "
+                                     "`tributary certs --child NAME=ADDRESS`"
+                                   : "may not be used by a server; an aggregator takes one of "
+                                     "`tributary certs --server NAME=ADDRESS`");
+  }
+  if (uses.client && X509_check_purpose(certificate, X509_PURPOSE_SSL_CLIENT, 0) != 1) {
+    return Fault(path, uses.server ? "may not be used by a client; an aggregator with a parent takes one of "
+                                     "`tributary certs --child NAME=ADDRESS`"
+                                   : "may not be used by a client; nodes and commands take one of "
+                                     "`tributary certs --name NAME`");
+  }
+  return absl::OkStatus();
+}
+
+std::int64_t FirstExpiry(const std::vector<Certificate>& certificates) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const Certificate& each : certificates) {
+    first = std::min(first, UnixSeconds(X509_get0_notAfter(each.get())));
+  }
+  return first;
+}
+
 }  // namespace
 
-std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls) {
-  constexpr const char* kHelp = "PEM file; default: none";
+std::optional<TlsFiles> ReadTlsFiles(const ConfigSection& tls, bool lists) {
+  constexpr Help kHelp = Hot("PEM file, read again when it changes; default: none");
   TlsFiles files;
   tls.ReadFile("certificate", files.certificate, kHelp);
   tls.ReadFile("key", files.key, kHelp);
   tls.ReadFile("ca", files.ca, kHelp);
+  if (lists) {
+    tls.ReadFile(
+        "crl", files.crl,
+        Hot("PEM file of `tributary certs revoke`, read again when it changes: certificates that are "
+            "taken back; default: none"));
+  }
   const int given = !files.certificate.empty() + !files.key.empty() + !files.ca.empty();
+  if (given == 0 && !files.crl.empty()) tls.Fault("crl", "needs certificate, key and ca");
   if (given == 0) return std::nullopt;
   if (given < 3) tls.Fault("", "certificate, key and ca must be given together");
   return files;
 }
 
-absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
+absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files, TlsUses uses) {
   TlsMaterial material;
   std::vector<absl::Status> faults;
   const auto note = [&faults](const absl::Status& status) {
     if (!status.ok()) faults.push_back(status);
     return status.ok();
   };
-  const auto certificate = ReadCertificate(files.certificate, material.certificate_pem);
-  const auto key = ReadPem<Key>(files.key, PEM_read_bio_PrivateKey,
-                                "is not an unencrypted PEM key; give the file NAME.key of the certificate",
-                                material.key_pem);
-  const auto ca = ReadCertificate(files.ca, material.ca_pem);
-  const bool has_certificate = note(certificate.status());
-  if (note(key.status()) && has_certificate && X509_check_private_key(certificate->get(), key->get()) != 1) {
+  const auto chain = ReadCertificates(files.certificate, material.certificate_pem);
+  const auto key = ReadKey(files.key, material.key_pem);
+  const auto authorities = ReadCertificates(files.ca, material.ca_pem);
+  X509* const certificate = note(chain.status()) ? chain->front().get() : nullptr;
+  if (note(key.status()) && certificate != nullptr && X509_check_private_key(certificate, key->get()) != 1) {
     note(absl::InvalidArgumentError(
         fmt::format("{}: is not the key of the certificate {}; give the two files of one name", files.key,
                     files.certificate)));
     ERR_clear_error();
   }
-  if (note(ca.status()) && has_certificate) note(Verify(certificate->get(), ca->get(), files));
+  if (note(authorities.status()) && certificate != nullptr) note(Verify(certificate, *authorities, files));
+  if (certificate != nullptr) note(CheckUses(certificate, uses, files.certificate));
   if (faults.size() == 1) return faults.front();
   if (!faults.empty()) {
     const auto message = [](std::string* text, const absl::Status& fault) {
@@ -126,18 +155,35 @@ absl::StatusOr<TlsMaterial> LoadTls(const TlsFiles& files) {
     };
     return absl::Status(faults.front().code(), absl::StrJoin(faults, "\n", message));
   }
-  material.name = CommonName(certificate->get());
+  material.name = CommonName(certificate);
+  material.expires_unix_s = UnixSeconds(X509_get0_notAfter(certificate));
+  material.ca_expires_unix_s = FirstExpiry(*authorities);
   return material;
 }
 
-std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& files,
+absl::StatusOr<std::int64_t> CertificateExpiry(std::string_view pem) {
+  const std::vector<Certificate> certificates = CertificatesIn(pem);
+  if (certificates.empty()) return absl::InvalidArgumentError("is not a PEM certificate");
+  return UnixSeconds(X509_get0_notAfter(certificates.front().get()));
+}
+
+absl::StatusOr<RevocationList> LoadRevocations(const TlsFiles& files, const TlsMaterial& material) {
+  ASSIGN_OR_RETURN(const std::string pem, runtime::ReadFile(files.crl, RevocationList::kMaxBytes));
+  return WithContext(files.crl, RevocationList::Parse(pem, material.ca_pem));
+}
+
+std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& files, TlsUses uses,
                                       std::initializer_list<NamedKey> names) {
   if (file.HasFault("tls")) return std::nullopt;
-  absl::StatusOr<TlsMaterial> tls = LoadTls(files);
+  absl::StatusOr<TlsMaterial> tls = LoadTls(files, uses);
   if (!tls.ok()) {
     file.Fault("tls", {{"tls.certificate", files.certificate}, {"tls.key", files.key}, {"tls.ca", files.ca}},
                tls.status());
     return std::nullopt;
+  }
+  if (!files.crl.empty()) {
+    const absl::Status status = LoadRevocations(files, *tls).status();
+    if (!status.ok()) file.Fault("tls.crl", std::string(status.message()));
   }
   for (const auto& [key, name] : names) {
     if (name.empty() || name == tls->name) continue;

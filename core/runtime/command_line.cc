@@ -112,7 +112,7 @@ std::string CommandLineFault(const CLI::App* app, const CLI::Error& error) {
     what = UnexpectedArgument(*app, rest.front());
   } else if (!rest.empty()) {
     what = UnknownCommand(*app, rest.front());
-  } else if (!CommandsOf(*app).empty()) {
+  } else if (app->get_require_subcommand_min() > 0) {
     what = "a command is missing; there are " + absl::StrJoin(NamesOf(*app), ", ");
   }
   return fmt::format("{}: {}\n`{} --help` says more.\n", path, Printable(what), path);

@@ -42,11 +42,17 @@ std::string HandshakeAdvice(std::string_view message) {
   if (Says(message, "certificate has expired") || Says(message, "certificate is not yet valid")) {
     return "the peer's certificate is out of its time: check both clocks, or make a new one there";
   }
-  // "EVP lib" is a wrong signature: another CA of the same name.
-  if (Says(message, "certificate verify failed") || Says(message, "CERTIFICATE_VERIFY_FAILED") ||
-      Says(message, "EVP lib")) {
+  // A wrong signature: another CA of the same name.
+  if (Says(message, "EVP lib")) {
     return "the peer's certificate is not signed by the CA in the ca file: give the ca.pem that was made "
            "together with the peer's certificate";
+  }
+  // OpenSSL does not tell whether the use or the CA was wrong.
+  if (Says(message, "certificate verify failed") || Says(message, "CERTIFICATE_VERIFY_FAILED")) {
+    return "the peer's certificate may not be used so (an aggregator takes one of `tributary certs "
+           "--server`, "
+           "or --child if it has a parent; who connects to it takes one of --name), or is not signed by the "
+           "CA in the ca file: give the ca.pem that was made together with the peer's certificate";
   }
   if (Says(message, "Ssl handshake failed")) {
     return "the TLS handshake failed: check certificate, key and ca on both sides";

@@ -24,6 +24,12 @@ TEST(PeerStatusTest, SaysWhatToDoAboutACaThatDidNotSign) {
   }
 }
 
+TEST(PeerStatusTest, SaysWhichCertificateMayBeUsedForWhat) {
+  const std::string text =
+      TextOf(kPrefix + std::string("error:0A000086:SSL routines::certificate verify failed"));
+  EXPECT_THAT(text, HasSubstr("an aggregator takes one of `tributary certs --server`"));
+}
+
 TEST(PeerStatusTest, SaysThatThePeerHasNoTls) {
   EXPECT_THAT(TextOf(kPrefix + std::string("error:0A00010B:SSL routines::wrong version number")),
               HasSubstr("no TLS at that address"));

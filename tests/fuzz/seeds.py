@@ -279,6 +279,42 @@ def recordings():
     return {"size_number": fill(b"1"), "count_lines": fill(b"\n"), "count_fields": fill(b",")}
 
 
+REVOCATION_CA = b"""\
+-----BEGIN CERTIFICATE-----
+MIIBaDCCAQ+gAwIBAgIIPbr7j+ueAIkwCgYIKoZIzj0EAwIwFzEVMBMGA1UEAwwM
+VHJpYnV0YXJ5IENBMB4XDTI2MTEyMzAzMjAwNFoXDTM2MTEyMDA0MjAwNFowFzEV
+MBMGA1UEAwwMVHJpYnV0YXJ5IENBMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+X9Bw12fmEOHEHGLDG+Q4ujEq4EqHYg15kpebFOhNRgKXKNwKYlg6fNxRfYyaaPy8
+l8OS+s51sz7n9O3IcHZYW6NFMEMwEgYDVR0TAQH/BAgwBgEB/wIBADAOBgNVHQ8B
+Af8EBAMCAQYwHQYDVR0OBBYEFI38Zc5iB38/KiSpeTn51N1Q0zDGMAoGCCqGSM49
+BAMCA0cAMEQCIGWkCChUEwhJNXf5r3gyeznq/4wbaaYbzayVPVCYbXeYAiBkctdI
++/WM30yxmFxcpTsotc2nSLDdozrTvIKUED9CAw==
+-----END CERTIFICATE-----
+"""
+
+REVOCATION_LIST = b"""\
+-----BEGIN X509 CRL-----
+MIHKMHMCAQEwCgYIKoZIzj0EAwIwFzEVMBMGA1UEAwwMVHJpYnV0YXJ5IENBFw0y
+NjExMjMwNDIwMDVaFw0yNzExMjMwNDIwMDVaMBswGQIIHeTy5UHCDVEXDTI2MTEy
+MzA0MjAwNVqgDjAMMAoGA1UdFAQDAgEBMAoGCCqGSM49BAMCA0cAMEQCIH/DwFPm
+w+wgzg5QkCTmKMARQsFv3VaqLvIuvfeO9EVIAiBncvGT2ht39fMm28jBadvspY9N
+ONpF5DGvQQ+B6qj5vg==
+-----END X509 CRL-----
+"""
+
+
+def revocation_lists():
+    """A CA and its list, by `tributary certs revoke`, and many of each."""
+    return {
+        "good": REVOCATION_CA + REVOCATION_LIST,
+        "many_lists": fill(REVOCATION_LIST, head=REVOCATION_CA),
+        "many_authorities": fill(REVOCATION_CA, tail=REVOCATION_LIST),
+        "torn": REVOCATION_CA + REVOCATION_LIST[:200],
+        "no_end": fill(b"-----BEGIN X509 CRL-----\n"),
+        "no_line_break": fill(b"A", head=b"-----BEGIN X509 CRL-----\n", tail=b"\n-----END X509 CRL-----\n"),
+    }
+
+
 SEEDS = {
     "answers_fuzz": answers,
     "client_settings_fuzz": lambda: {"size_text": field(1, LONG), "depth_groups": GROUPS},
@@ -301,6 +337,7 @@ SEEDS = {
     "peer_fuzz": bytes_of_any_kind,
     "recording_fuzz": recordings,
     "report_session_fuzz": lambda: bytes_of_any_kind(MAX_BYTES // 8),  # messages, each of a byte or more
+    "revocation_list_fuzz": revocation_lists,
     "run_config_fuzz": toml,
     "safetensors_fuzz": model_files,
     "udp_datagram_fuzz": udp,

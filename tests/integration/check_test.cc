@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/bio.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +14,7 @@
 
 #include "core/parameters/npy.h"
 #include "tests/support/certificates.h"
+#include "tests/support/odd_certificate.h"
 #include "tests/support/process.h"
 
 namespace tributary::testing {
@@ -65,6 +62,8 @@ std::string Tls(const std::string& certificate, const std::string& key, const st
 
 const std::string kRoom = "kind = \"room\"\nsubjects = 1\nsnapshots = 1\n";
 const std::string kGoodTls = Tls("certs/south.pem", "certs/south.key", "certs/ca.pem");
+const std::string kChildTls = Tls("certs/child.pem", "certs/child.key", "certs/ca.pem");
+const std::string kServerTls = Tls("certs/aggregator.pem", "certs/aggregator.key", "certs/ca.pem");
 
 std::vector<Broken> NodeFaults() {
   const std::string learner = "node = \"south\"\n[federation]\nimages = \"glyphs\"\nglyphs = 20\n";
@@ -119,6 +118,9 @@ std::vector<Broken> NodeFaults() {
       {"NameOfAnotherCertificate", kNode,
        "node = \"north\"\n" + learner.substr(learner.find('\n') + 1) + kGoodTls, 1, "node",
        "not the name on the certificate"},
+      {"CertificateOfAServer", kNode,
+       "node = \"aggregator\"\n" + learner.substr(learner.find('\n') + 1) + kServerTls, 6, "tls.certificate",
+       "may not be used by a client; nodes and commands take one of `tributary certs --name"},
       {"NoCertificate", kNode, learner + Tls("none.pem", "certs/south.key", "certs/ca.pem"), 6,
        "tls.certificate", "cannot open"},
       {"BrokenCertificate", kNode, learner + Tls("narrow.npy", "certs/south.key", "certs/ca.pem"), 6,
@@ -154,11 +156,11 @@ std::vector<Broken> AggregatorFaults() {
       {"ParentAtPortZero", kAggregator, Site("", "[parent]\naggregator = \"127.0.0.1:0\"\nnode = \"lab\"\n"),
        5, "parent.aggregator", "port 0"},
       {"ReportsUnderAnotherName", kAggregator,
-       Site("", "[parent]\naggregator = \"127.0.0.1:1\"\nnode = \"lab\"\n" + kGoodTls), 6, "parent.node",
+       Site("", "[parent]\naggregator = \"127.0.0.1:1\"\nnode = \"lab\"\n" + kChildTls), 6, "parent.node",
        "not the name on the certificate"},
       {"LearnsUnderAnotherName", kAggregator,
        Store("store = \"store\"\n[federation.parent]\naggregator = \"127.0.0.1:1\"\nnode = \"lab\"\n" +
-             kGoodTls),
+             kChildTls),
        8, "federation.parent.node", "not the name on the certificate"},
       {"StoreWithoutParent", kAggregator, Store("store = \"none/store\"\n"), 5, "federation.store", "none"},
       {"StoreIsALinkToNowhere", kAggregator, Store("store = \"nowhere\"\n"), 5, "federation.store",
@@ -180,6 +182,16 @@ std::vector<Broken> AggregatorFaults() {
        8, "federation.evaluation.test_images", "images of 8 x 8 pixels, and images of 28 x 28"},
       {"NoCertificate", kAggregator, Site("", Tls("none.pem", "certs/south.key", "certs/ca.pem")), 5,
        "tls.certificate", "cannot open"},
+      {"CertificateOfAClient", kAggregator, Site("", kGoodTls), 5, "tls.certificate",
+       "may not be used by a server; an aggregator takes one of `tributary certs --server"},
+      {"CertificateOfAServerWithAParent", kAggregator,
+       Site("", "[parent]\naggregator = \"127.0.0.1:1\"\nnode = \"aggregator\"\n" + kServerTls), 8,
+       "tls.certificate", "may not be used by a client; an aggregator with a parent takes one of"},
+      {"NoList", kAggregator, Site("", kServerTls + "crl = \"none\"\n"), 8, "tls.crl", "cannot open"},
+      {"ListThatIsNone", kAggregator, Site("", kServerTls + "crl = \"certs/ca.pem\"\n"), 8, "tls.crl",
+       "is not a PEM revocation list; give the crl.pem that `tributary certs revoke` makes"},
+      {"ListOfAnotherAuthority", kAggregator, Site("", kServerTls + "crl = \"others/crl.pem\"\n"), 8,
+       "tls.crl", "is not signed by a CA in the ca file"},
   };
 }
 
@@ -203,35 +215,16 @@ std::string Recording(std::uint64_t subjects, std::uint64_t width) {
   return parameters::EncodeNpy(shape, std::vector<float>(subjects * width));
 }
 
-// The certificate signed again by its authority, for a period in the past.
-std::string Expired(const std::string& certificate_pem, const std::string& authority_key_pem) {
-  const auto memory = [](const std::string& pem) {
-    return std::unique_ptr<BIO, decltype(&BIO_free_all)>(
-        BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free_all);
-  };
-  const std::unique_ptr<X509, decltype(&X509_free)> certificate(
-      PEM_read_bio_X509(memory(certificate_pem).get(), nullptr, nullptr, nullptr), X509_free);
-  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
-      PEM_read_bio_PrivateKey(memory(authority_key_pem).get(), nullptr, nullptr, nullptr), EVP_PKEY_free);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -7200);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), -3600);
-  X509_sign(certificate.get(), key.get(), EVP_sha256());
-  const std::unique_ptr<BIO, decltype(&BIO_free_all)> out(BIO_new(BIO_s_mem()), BIO_free_all);
-  PEM_write_bio_X509(out.get(), certificate.get());
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(out.get(), &data);
-  return std::string(data, static_cast<std::size_t>(size));
-}
-
 // The files that the configurations name, made once.
 class CheckTest : public ::testing::TestWithParam<Broken> {
  protected:
   static void SetUpTestSuite() {
     folder_ = std::make_unique<ScratchFolder>();
-    const Certificates certificates(*folder_, "certs", {"south", "other"});
+    const Certificates certificates(*folder_, "certs", {"south", "other", "aggregator", "child"});
     const Certificates others(*folder_, "others", {"south"});
-    folder_->Write("certs/expired.pem",
-                   Expired(ReadText(certificates.File("south.pem")), ReadText(certificates.File("ca.key"))));
+    folder_->Write("certs/expired.pem", ExpiredCertificate(ReadText(certificates.File("south.pem")),
+                                                           ReadText(certificates.File("ca.key"))));
+    others.Revoke({"south"});
     folder_->Write("good.npy", Recording(1, 1024));
     folder_->Write("narrow.npy", Recording(1, 7));
     std::filesystem::create_symlink("none", folder_->Path("nowhere"));

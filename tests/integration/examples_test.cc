@@ -83,14 +83,16 @@ TEST_F(ExamplesTest, TheDaemonsTakeTheirsAsTheyStand) {
 }
 
 TEST_F(ExamplesTest, TheAggregatorTakesWhatItsExampleHasCommentedOut) {
-  const Certificates certificates(folder_, "certs", {"aggregator"});
+  const Certificates certificates(folder_, "certs", {"child"});
+  certificates.Revoke({});
   std::string text = Uncommented(ReadText(kExamples + "aggregator.toml"));
   ASSERT_THAT(text, HasSubstr("\n[federation.parent]"));
   text = Replaced(text, "images-idx3-ubyte.gz", "glyphs");
   text = Replaced(text, "labels-idx1-ubyte.gz", "");
   text = Replaced(text, "/var/lib/tributary/store", folder_.Path("store"));
-  text = Replaced(text, "node = \"lab\"", "node = \"aggregator\"");
-  text = Replaced(text, "node = \"hall-2\"", "node = \"aggregator\"");
+  text = ReplacedAll(text, "certs/aggregator", "certs/child");
+  text = Replaced(text, "node = \"lab\"", "node = \"child\"");
+  text = Replaced(text, "node = \"hall-2\"", "node = \"child\"");
   const std::string path = folder_.Write("aggregator.toml", text);
   EXPECT_EQ(Faults("tributary-aggregator", {"--config", path, "--check"}), "");
 }

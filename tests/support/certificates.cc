@@ -8,10 +8,28 @@ namespace tributary::testing {
 
 Certificates::Certificates(const ScratchFolder& folder, const std::string& authority,
                            const std::vector<std::string>& names)
-    : path_(folder.Path(authority)) {
+    : folder_(folder), path_(folder.Path(authority)) {
+  Make(names);
+}
+
+void Certificates::Make(const std::vector<std::string>& names) const {
   std::vector<std::string> arguments = {"certs", "--out", path_};
-  for (const std::string& name : names) arguments.insert(arguments.end(), {"--name", name});
-  Process certs("tributary", arguments, folder.Path("certs.log"));
+  for (const std::string& name : names) {
+    const bool server = name == "aggregator" || name.find('=') != std::string::npos;
+    arguments.push_back(name == "child" ? "--child" : server ? "--server" : "--name");
+    arguments.push_back(name);
+  }
+  Run(arguments);
+}
+
+void Certificates::Revoke(const std::vector<std::string>& names) const {
+  std::vector<std::string> arguments = {"certs", "revoke", "--out", path_};
+  arguments.insert(arguments.end(), names.begin(), names.end());
+  Run(arguments);
+}
+
+void Certificates::Run(const std::vector<std::string>& arguments) const {
+  Process certs("tributary", arguments, folder_.Path("certs.log"));
   if (certs.Wait(std::chrono::seconds(20)) != 0) {
     throw std::runtime_error("cannot make certificates: " + certs.Log());
   }

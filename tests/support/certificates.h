@@ -9,14 +9,20 @@
 
 namespace tributary::testing {
 
-// An authority in the folder's `authority`, with a certificate for each name. Throws std::runtime_error if it
-// cannot be made.
+// An authority in the folder's `authority`, with a certificate for each name. "aggregator" and names with
+// addresses, "hub=10.0.0.1", are servers; "child" is an aggregator with a parent; the others are clients.
+// Throws std::runtime_error if it cannot be made.
 class Certificates {
  public:
   Certificates(const ScratchFolder& folder, const std::string& authority,
                const std::vector<std::string>& names);
 
-  // A file of it: "ca.pem", "NAME.pem", "NAME.key".
+  // Makes those again that are revoked, absent or of another use.
+  void Make(const std::vector<std::string>& names) const;
+  // Makes crl.pem, with all certificates of these names.
+  void Revoke(const std::vector<std::string>& names) const;
+
+  // A file of it: "ca.pem", "crl.pem", "NAME.pem", "NAME.key".
   std::string File(const std::string& name) const { return path_ + "/" + name; }
   // The [tls] table of a daemon's configuration.
   std::string Table(const std::string& name) const;
@@ -25,6 +31,9 @@ class Certificates {
   config::TlsMaterial Material(const std::string& name) const;
 
  private:
+  void Run(const std::vector<std::string>& arguments) const;
+
+  const ScratchFolder& folder_;
   std::string path_;
 };
 

@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "cli/certs/certificate_authority.h"
+#include "cli/certs/revoked_serials.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "core/runtime/printable.h"
+#include "core/status/macros.h"
+
+namespace tributary::cli {
+namespace {
+
+constexpr const char* kCertsExamples = R"(Examples:
+  tributary certs --out certs --server aggregator=10.0.0.1 --name north --name south
+  tributary certs --out certs --server hub=10.0.0.1,hub.lan       reached at either, or as hub
+  tributary certs --out certs --child roof=10.0.0.2               an aggregator with a [parent]
+  tributary certs revoke north --out certs                        the board north was stolen
+
+Makes ca.pem, ca.key and for each name NAME.pem, NAME.key (EC P-256, keys readable by the owner only). Files
+that are valid, for that use, and hold the addresses are left alone, so that names can be added later. A node's
+name must be the name in its certificate. For tests, demos and closed networks: a board gets ca.pem and its own
+two files, never ca.key. The daemons take new files without a restart. issued.txt says which certificates were made.)";
+
+constexpr const char* kRevokeExamples = R"(Examples:
+  tributary certs revoke north --out certs       then copy certs/crl.pem to the aggregator
+  tributary certs revoke --out certs             only make the list valid for another year
+
+Adds every certificate that was made for the names to crl.pem, signed by the CA. An aggregator whose [tls] names
+that file as crl ends the calls of these certificates within a second, and admits them no more. The name itself
+may have another certificate: make it with `tributary certs --name NAME`.)";
+
+struct CertsArguments {
+  std::string out;
+  std::vector<std::string> names;
+  std::vector<std::string> servers;   // NAME or NAME=ADDRESS,ADDRESS…
+  std::vector<std::string> children;  // the same
+};
+
+struct RevokeArguments {
+  std::string out;
+  std::vector<std::string> names;
+};
+
+// Checks them, so that all are good before any is made.
+absl::Status AddRequests(const std::vector<std::string>& texts, CertificateUse use,
+                         std::vector<CertificateRequest>& requests) {
+  for (const std::string& text : texts) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    CertificateRequest request{.name = parts.first, .use = use};
+    if (text.size() > parts.first.size()) request.addresses = absl::StrSplit(parts.second, ',');
+    if (absl::Status status = CheckRequest(request); !status.ok()) {
+      return UsageError(std::string(status.message()));
+    }
+    for (const CertificateRequest& earlier : requests) {
+      if (earlier.name != request.name) continue;
+      return UsageError(
+          fmt::format("\"{}\" is named twice; say --child for a server that is also a client", request.name));
+    }
+    requests.push_back(std::move(request));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status IssueAll(const CertsArguments& arguments) {
+  if (arguments.out.empty()) return UsageError("--out is required");
+  std::vector<CertificateRequest> requests;
+  RETURN_IF_ERROR(AddRequests(arguments.servers, CertificateUse::kServer, requests));
+  RETURN_IF_ERROR(AddRequests(arguments.children, CertificateUse::kServerAndClient, requests));
+  RETURN_IF_ERROR(AddRequests(arguments.names, CertificateUse::kClient, requests));
+  if (requests.empty()) return UsageError("name at least one certificate with --server, --child or --name");
+  ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::Open(arguments.out));
+  const std::string folder = runtime::Printable(arguments.out);
+  fmt::print("{}/ca.pem: {}\n", folder, authority.made() ? "made" : kThereAlready);
+  for (const CertificateRequest& request : requests) {
+    ASSIGN_OR_RETURN(const std::string done, authority.Issue(request));
+    fmt::print("{}/{}.pem: {}\n", folder, request.name, done);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RevokeAll(const RevokeArguments& arguments) {
+  ASSIGN_OR_RETURN(const CertificateAuthority authority, CertificateAuthority::OpenExisting(arguments.out));
+  ASSIGN_OR_RETURN(const std::vector<std::size_t> added, authority.Revoke(arguments.names));
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const std::string name = runtime::Printable(arguments.names[i]);
+    fmt::print("{}: {}\n", name,
+               added[i] == 0 ? "revoked already" : runtime::Counted(added[i], "certificate") + " revoked");
+  }
+  fmt::print("{}/{}: made, valid for a year; copy it to the aggregator\n", runtime::Printable(arguments.out),
+             RevokedSerials::kFile);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddCertsCommand(Commands& program) {
+  auto [command, arguments] = program.Add<CertsArguments>(
+      "certs", "Make a small certificate authority and certificates for mutual TLS", IssueAll);
+  command.Text("--out", arguments.out, "FOLDER",
+               "Required: folder for the files; it is made if it is absent");
+  command.Texts("--server", arguments.servers, "NAME[=ADDRESS,…]",
+                "Name of an aggregator and its addresses; it is also reached as localhost; repeat for more");
+  command.Texts("--child", arguments.children, "NAME[=ADDRESS,…]",
+                "The same for an aggregator that has a parent, and so is a client too");
+  command.Texts("--name", arguments.names, "NAME",
+                "Name of a node, viewer or operator: a client; repeat for more");
+  command.Examples(kCertsExamples);
+
+  auto [revoke, revoked] = command.Below().Add<RevokeArguments>(
+      "revoke", "Take certificates back: list them as revoked in crl.pem", RevokeAll);
+  revoke.Texts("name", revoked.names, "NAME", "Names whose certificates are revoked; none: renew the list");
+  revoke.Text("--out", revoked.out, "FOLDER", "Folder of the certificate authority")->required();
+  revoke.Examples(kRevokeExamples);
+}
+
+}  // namespace tributary::cli

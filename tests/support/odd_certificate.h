@@ -1,0 +1,60 @@
+// Certificates that `tributary certs` does not make.
+#pragma once
+
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/status/freed_by.h"
+
+namespace tributary {
+
+// The certificate signed again by its authority after `change`.
+inline std::string SignedAgain(const std::string& certificate_pem, const std::string& authority_key_pem,
+                               const std::function<void(X509*)>& change) {
+  using Bio = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
+  const auto memory = [](const std::string& pem) {
+    return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  };
+  const std::unique_ptr<X509, FreedBy<X509_free>> certificate(
+      PEM_read_bio_X509(memory(certificate_pem).get(), nullptr, nullptr, nullptr));
+  const std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>> key(
+      PEM_read_bio_PrivateKey(memory(authority_key_pem).get(), nullptr, nullptr, nullptr));
+  change(certificate.get());
+  X509_sign(certificate.get(), key.get(), EVP_sha256());
+  const Bio out(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509(out.get(), certificate.get());
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &data);
+  return std::string(data, static_cast<std::size_t>(size));
+}
+
+// Valid between these times from now, in s.
+inline std::string DatedCertificate(const std::string& certificate_pem, const std::string& authority_key_pem,
+                                    long begin_s, long end_s) {
+  return SignedAgain(certificate_pem, authority_key_pem, [=](X509* certificate) {
+    X509_gmtime_adj(X509_getm_notBefore(certificate), begin_s);
+    X509_gmtime_adj(X509_getm_notAfter(certificate), end_s);
+  });
+}
+
+// Without extended key usages, as other authorities may make them.
+inline std::string CertificateOfNoUse(const std::string& certificate_pem,
+                                      const std::string& authority_key_pem) {
+  return SignedAgain(certificate_pem, authority_key_pem, [](X509* certificate) {
+    X509_EXTENSION_free(
+        X509_delete_ext(certificate, X509_get_ext_by_NID(certificate, NID_ext_key_usage, -1)));
+  });
+}
+
+inline std::string ExpiredCertificate(const std::string& certificate_pem,
+                                      const std::string& authority_key_pem) {
+  return DatedCertificate(certificate_pem, authority_key_pem, -7200, -3600);
+}
+
+}  // namespace tributary
