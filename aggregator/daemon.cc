@@ -35,9 +35,14 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
                                                       const runtime::Clock& clock) {
   auto daemon = std::unique_ptr<Daemon>(new Daemon(prepared.config, clock));
   const AggregatorConfig& config = daemon->config_;
-  const std::optional<config::TlsMaterial>& tls = prepared.tls;
-  if (tls) daemon->state_.access = &daemon->access_;
-  RETURN_IF_ERROR(daemon->MakeSites(tls));
+  if (prepared.tls) {
+    daemon->tls_ =
+        std::make_shared<config::LiveTls>(*config.tls, TlsUsesOf(config), *std::move(prepared.tls), clock);
+    daemon->state_.access = &daemon->access_;
+    daemon->FollowList();
+  }
+  const config::TlsSource tls = daemon->tls_;
+  RETURN_IF_ERROR(daemon->MakeSites());
   server::IngestOptions options{config.listen,      tls, config.ingest_threads, config.max_message_bytes,
                                 config.connections, {}};
   if (config.federation) {
@@ -57,11 +62,12 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
   daemon->metrics_.AddCollector([&daemon = *daemon](runtime::Reading& reading) { daemon.Collect(reading); });
   RETURN_IF_ERROR(daemon->StartHttp());
   spdlog::info("aggregator listens on {} (port {}{}), {}, HTTP port {}", config.listen, daemon->port(),
-               tls ? ", mutual TLS" : "", Counted(config.sites.size(), "site"), daemon->http_port());
+               tls != nullptr ? ", mutual TLS" : "", Counted(config.sites.size(), "site"),
+               daemon->http_port());
   return daemon;
 }
 
-absl::Status Daemon::MakeSites(const std::optional<config::TlsMaterial>& tls) {
+absl::Status Daemon::MakeSites() {
   for (const SiteSettings& settings : config_.sites) {
     ASSIGN_OR_RETURN(std::unique_ptr<fusion::FusionEngine> engine,
                      fusion::FusionEngine::Create(settings.fusion));
@@ -73,7 +79,7 @@ absl::Status Daemon::MakeSites(const std::optional<config::TlsMaterial>& tls) {
     publish::Site& site = state_.sites.Add(std::move(engine), settings.model_sha256, metrics_);
     if (!config_.parent) continue;
     ASSIGN_OR_RETURN(const std::shared_ptr<ParentLink> link,
-                     ParentLink::Create(*config_.parent, settings.fusion, tls, clock_, metrics_));
+                     ParentLink::Create(*config_.parent, settings.fusion, tls_, clock_, metrics_));
     parents_.push_back(link);
     site.feed().Add(link);
   }
@@ -85,6 +91,7 @@ void Daemon::Collect(runtime::Reading& reading) const {
   publish::CollectReadiness(state_, reading);
   server_->Collect(reading);
   access_.Collect(reading);
+  if (tls_ != nullptr) tls_->Collect(reading);
   if (federation_ != nullptr) federation_->Collect(reading);
 }
 
@@ -117,9 +124,29 @@ absl::Status Daemon::Reload(const AggregatorConfig& config) {
   access_.set_policy(PolicyOf(config, config_));
   server_->FollowPolicy();
   RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
+  if (config.tls.has_value() != config_.tls.has_value()) {
+    spdlog::warn("reload: restart to turn TLS {}", config.tls ? "on" : "off");
+  } else if (tls_ != nullptr) {
+    tls_->Reload(*config.tls);
+    FollowList();
+  }
   spdlog::info("reload: log level {}, access, tuning and models of {}", config.log_level,
                Counted(config.sites.size(), "site"));
   return absl::OkStatus();
+}
+
+void Daemon::FollowFiles() {
+  if (tls_ == nullptr) return;
+  tls_->Poll();
+  FollowList();
+}
+
+void Daemon::FollowList() {
+  const std::uint64_t version = tls_->list_version();
+  if (version == followed_list_) return;
+  followed_list_ = version;
+  access_.set_revoked(tls_->revoked());
+  if (server_ != nullptr) server_->FollowPolicy();
 }
 
 void Daemon::Stop() {

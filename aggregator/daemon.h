@@ -12,6 +12,7 @@
 #include "aggregator/prepare.h"
 #include "aggregator/publish/aggregator_state.h"
 #include "aggregator/server/ingest_server.h"
+#include "core/config/live_tls.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 
@@ -34,9 +35,11 @@ class Daemon {
   ~Daemon();
 
   // Applies the settings that can change while running: the log level, each site's tuning and model digest,
-  // who may do what.
-  // Logs changes in the file that need a restart. An error leaves everything as it was.
+  // who may do what, and the files of TLS. An error leaves everything as it was; files of TLS that are at
+  // fault leave the certificates as they were (LiveTls).
   absl::Status Reload(const AggregatorConfig& config);
+  // Call ten times a second: takes certificates and lists whose files have changed.
+  void FollowFiles();
 
   bool healthy() const { return server_->serving(); }
   int port() const { return server_->port(); }
@@ -48,8 +51,10 @@ class Daemon {
  private:
   Daemon(const AggregatorConfig& config, const runtime::Clock& clock);
   // With their links to the parent.
-  absl::Status MakeSites(const std::optional<config::TlsMaterial>& tls);
+  absl::Status MakeSites();
   absl::Status StartHttp();
+  // Gives the list of revoked certificates in force to those who ask it.
+  void FollowList();
   void Collect(runtime::Reading& reading) const;
   void SayWhatWasServed() const;
 
@@ -57,6 +62,8 @@ class Daemon {
   const runtime::Clock& clock_;
   runtime::Metrics metrics_;
   access::AccessControl access_;
+  std::shared_ptr<config::LiveTls> tls_;  // null: no TLS
+  std::uint64_t followed_list_ = 0;
   publish::AggregatorState state_{clock_};
   std::vector<std::shared_ptr<ParentLink>> parents_;
   std::unique_ptr<FederationHost> federation_;

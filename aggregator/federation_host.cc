@@ -12,7 +12,7 @@ namespace tributary::aggregator {
 
 absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
     const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
-    const std::optional<config::TlsMaterial>& tls, const runtime::Clock& clock) {
+    config::TlsSource tls, const runtime::Clock& clock) {
   ASSIGN_OR_RETURN(std::unique_ptr<learning::Coordinator> coordinator,
                    learning::Coordinator::Start({settings.store, settings.keep_models,
                                                  settings.evaluation.has_value(), settings.max_model_bytes},
@@ -23,9 +23,11 @@ absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
   }
   if (settings.parent) {
     const FederationParentSettings& parent = *settings.parent;
-    learning::RelayOptions options{
-        .parent = {.aggregator = parent.aggregator, .tls = tls, .node = parent.node, .run = parent.run},
-        .min_nodes = parent.min_nodes};
+    learning::RelayOptions options{.parent = {.aggregator = parent.aggregator,
+                                              .tls = std::move(tls),
+                                              .node = parent.node,
+                                              .run = parent.run},
+                                   .min_nodes = parent.min_nodes};
     host->relay_ = std::make_unique<learning::Relay>(std::move(options), *host->coordinator_, clock);
   }
   host->services_ = learning::MakeServices(*host->coordinator_, host->relay_.get());

@@ -14,7 +14,7 @@
 #include "aggregator/learning/relay/relay.h"
 #include "aggregator/learning/service/coordinator.h"
 #include "aggregator/publish/aggregator_state.h"
-#include "core/config/tls.h"
+#include "core/config/live_tls.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/metrics.h"
 
@@ -26,7 +26,7 @@ class FederationHost {
   // `evaluation`: those of the settings. Errors: those of Coordinator::Start.
   static absl::StatusOr<std::unique_ptr<FederationHost>> Start(
       const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
-      const std::optional<config::TlsMaterial>& tls, const runtime::Clock& clock);
+      config::TlsSource tls, const runtime::Clock& clock);
 
   // The evaluator first: it waits for answers of the coordinator too.
   ~FederationHost();

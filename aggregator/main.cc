@@ -31,7 +31,7 @@ constexpr const char* kExamples = R"(Examples:
   tributary-aggregator --config aggregator.toml --check     print every fault that start would find, and exit
 
 Exit status: 0 stopped, 1 failed, 65 the store is damaged, 69 a port is not available, 78 the configuration is at fault.
-Signals: SIGTERM stops, SIGHUP reads log_level, access and what fuses again.)";
+Signals: SIGTERM stops, SIGHUP reads log_level, access, certificates and what fuses again. Changed certificates are also taken without a signal.)";
 
 // Says the error; gives the exit status.
 int Ended(const absl::Status& status) {
@@ -80,12 +80,12 @@ absl::Status Run(const std::string& path, bool check_only) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Start(std::move(prepared), clock));
   starting.reset();
   runtime::FreedMemory freed;
-  const auto never_finished = [&freed] {
+  const auto tick = [&] {
+    daemon->FollowFiles();
     freed.ReturnWhenQuiet();
-    return false;
   };
   runtime::RunUntilStopped([&] { ReloadOrSay(*daemon, file); }, [&] { return daemon->healthy(); },
-                           never_finished);
+                           [] { return false; }, tick);
   daemon->Stop();
   return absl::OkStatus();
 }

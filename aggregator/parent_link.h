@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -12,7 +11,7 @@
 #include "aggregator/config.h"
 #include "aggregator/fusion/site_config.h"
 #include "aggregator/publish/slot_feed.h"
-#include "core/config/tls.h"
+#include "core/config/live_tls.h"
 #include "core/estimate/tuple_frame.h"
 #include "core/link/uplink.h"
 #include "core/runtime/clock.h"
@@ -30,12 +29,12 @@ class ParentLink final : public publish::SlotSink {
   // Errors as Uplink::Create.
   static absl::StatusOr<std::shared_ptr<ParentLink>> Create(const ParentSettings& parent,
                                                             const fusion::SiteConfig& site,
-                                                            const std::optional<config::TlsMaterial>& tls,
+                                                            config::TlsSource tls,
                                                             const runtime::Clock& clock,
                                                             runtime::Metrics& metrics) {
     link::UplinkOptions options;
     options.aggregator = parent.aggregator;
-    options.tls = tls;
+    options.tls = std::move(tls);
     options.metric_labels = {{"site", site.name}};  // there is one link per site
     v1::Hello hello;
     hello.set_site(site.name);

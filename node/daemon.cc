@@ -71,6 +71,12 @@ Daemon::Daemon(NodeConfig config, const runtime::Clock& clock) : clock_(clock), 
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedNode prepared, const runtime::Clock& clock) {
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(prepared.config), clock));
+  if (prepared.tls) {
+    daemon->tls_ = std::make_shared<config::LiveTls>(*daemon->config_.tls, config::kClientOnly,
+                                                     *std::move(prepared.tls), clock);
+    daemon->metrics_.AddCollector(
+        [&tls = *daemon->tls_](runtime::Reading& reading) { tls.Collect(reading); });
+  }
   if (prepared.images) daemon->OpenLearner(prepared);
   if (!prepared.panels.empty()) RETURN_IF_ERROR(daemon->OpenPanels(std::move(prepared)));
   return daemon;
@@ -87,7 +93,7 @@ void Daemon::AddSources(v1::Hello& hello) const {
 
 void Daemon::OpenLearner(PreparedNode& prepared) {
   learner::LearnerOptions options{
-      .client = {config_.federation->aggregator, prepared.tls, config_.node, config_.federation->run},
+      .client = {config_.federation->aggregator, tls_, config_.node, config_.federation->run},
       .state_file = config_.federation->state,
       .buffer = config_.federation->buffer,
       .memory_bytes = config_.federation->memory_bytes,
@@ -110,7 +116,7 @@ absl::Status Daemon::OpenPanels(PreparedNode prepared) {
     fuser = *std::move(created);
   }
   link::UplinkOptions options{.aggregator = config_.aggregator,
-                              .tls = prepared.tls,
+                              .tls = tls_,
                               .spool = config_.spool,
                               .frames_per_message = config_.frames_per_message,
                               .metric_labels = {}};
@@ -171,6 +177,18 @@ absl::Status Daemon::Start() {
     spdlog::info("{} learns from {}", config_.node, runtime::Counted(learner_->image_count(), "image"));
   }
   return absl::OkStatus();
+}
+
+void Daemon::Reload(const NodeConfig& config) {
+  if (config.tls.has_value() != config_.tls.has_value()) {
+    spdlog::warn("reload: restart to turn TLS {}", config.tls ? "on" : "off");
+  } else if (tls_ != nullptr) {
+    tls_->Reload(*config.tls);
+  }
+}
+
+void Daemon::FollowFiles() {
+  if (tls_ != nullptr) tls_->Poll();
 }
 
 bool Daemon::finished() const {

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/config/live_tls.h"
 #include "core/http/http_server.h"
 #include "core/link/uplink.h"
 #include "core/runtime/clock.h"
@@ -28,6 +29,12 @@ class Daemon {
 
   // Starts the panels and the HTTP side. Unavailable: its port cannot be bound; the message names the key.
   absl::Status Start();
+
+  // SIGHUP: takes the files of TLS as they are now. Files that are at fault leave the certificates as they
+  // were (LiveTls).
+  void Reload(const NodeConfig& config);
+  // Call ten times a second: takes certificates whose files have changed.
+  void FollowFiles();
 
   // Every panel has ended, and there is no learner.
   bool finished() const;
@@ -60,6 +67,7 @@ class Daemon {
   const runtime::Clock& clock_;
   const NodeConfig config_;
   runtime::Metrics metrics_;
+  std::shared_ptr<config::LiveTls> tls_;        // null: no TLS
   std::unique_ptr<link::Uplink> uplink_;        // none without panels
   std::unique_ptr<panel::BoardFusion> fusion_;  // none: every panel reports for itself
   std::vector<std::unique_ptr<panel::Panel>> panels_;

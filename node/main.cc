@@ -32,7 +32,7 @@ constexpr const char* kExamples = R"(Examples:
   tributary-node --config node.toml --summary out.json
 
 Exit status: 0 stopped or at the end of all sources, 1 a panel failed, 69 a device or port is not available, 78 the configuration is at fault.
-Signals: SIGTERM stops and sends what is held, SIGHUP reads log_level again.)";
+Signals: SIGTERM stops and sends what is held, SIGHUP reads log_level and the certificates again. Changed certificates are also taken without a signal.)";
 
 struct Arguments {
   std::string config;
@@ -48,19 +48,20 @@ int Fault(const absl::Status& status) {
   return may_pass ? runtime::kExitUnavailable : runtime::kExitConfig;
 }
 
-absl::Status Reload(const config::ConfigFile& started) {
+absl::Status Reload(Daemon& daemon, const config::ConfigFile& started) {
   ASSIGN_OR_RETURN(const config::ConfigFile file, config::ConfigFile::Read(started.path()));
   const NodeConfig config = ReadNodeConfig(file);
   RETURN_IF_ERROR(file.Finish());
   RETURN_IF_ERROR(runtime::SetUpLog(config.log_level));
   spdlog::info("reload: log level {}", config.log_level);
+  daemon.Reload(config);
   const std::vector<std::string> keys = started.NeedRestart(file);
   if (!keys.empty()) spdlog::warn("reload: restart to apply {}", fmt::join(keys, ", "));
   return absl::OkStatus();
 }
 
-void ReloadOrSay(const config::ConfigFile& started) {
-  const absl::Status status = Reload(started);
+void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
+  const absl::Status status = Reload(daemon, started);
   if (!status.ok()) spdlog::error("reload: nothing changed: {}", status.ToString());
 }
 
@@ -87,8 +88,8 @@ int Run(const Arguments& arguments) {
     return runtime::kExitUnavailable;
   }
   starting.reset();
-  runtime::RunUntilStopped([&] { ReloadOrSay(*file); }, [] { return true; },
-                           [&] { return (*daemon)->finished(); });
+  runtime::RunUntilStopped([&] { ReloadOrSay(**daemon, *file); }, [] { return true; },
+                           [&] { return (*daemon)->finished(); }, [&] { (*daemon)->FollowFiles(); });
   (*daemon)->Stop();
 
   const std::string summary = (*daemon)->Summary();

@@ -1,4 +1,4 @@
-// The policy in force, and what was refused by it.
+// The policy and the list of revoked certificates in force, and what was refused by them.
 #pragma once
 
 #include <array>
@@ -12,6 +12,9 @@
 
 #include "absl/status/status.h"
 #include "aggregator/access/access_policy.h"
+#include "aggregator/access/certificate_ids.h"
+#include "aggregator/access/peer.h"
+#include "core/config/revocation_list.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/log.h"
 #include "core/runtime/metrics.h"
@@ -24,9 +27,10 @@ enum class CallFault : std::uint8_t {
   kRefused,      // the name is in `refused`
   kNameless,     // the certificate has no common name
   kUnknownCall,  // no service has this call
-  kRevoked,      // an open call was ended: a reload took its right
+  kRevoked,      // an open call was ended: a reload or a list took its right
+  kCertificate,  // the certificate is on the list of revoked ones
 };
-inline constexpr std::size_t kCallFaults = 5;
+inline constexpr std::size_t kCallFaults = 6;
 
 // Thread-safe. A call is judged once, when it begins, and again after a change of the policy.
 class AccessControl {
@@ -45,20 +49,35 @@ class AccessControl {
     policy_.swap(next);
     ++changes_;
   }
-  // How often the policy was set: whoever keeps calls open compares it to the number that it has seen.
+  // What it lists may make no call, whatever the policy says.
+  void set_revoked(std::shared_ptr<const config::RevocationList> revoked) {
+    const runtime::MutexLock lock(mutex_);
+    revoked_.swap(revoked);
+    ++changes_;
+  }
+  // How often the policy or the list was set: whoever keeps calls open compares it to the number that it has
+  // seen.
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
-  // As AccessPolicy::CheckCall; counts a refusal and logs it at a limited rate.
-  absl::Status Admit(std::string_view path, const std::string& name);
+  // PermissionDenied, with what to do, for a revoked certificate; else as AccessPolicy::CheckCall.
+  absl::Status CheckCall(std::string_view path, const Peer& peer) const;
+  // The same; counts a refusal and logs it at a limited rate.
+  absl::Status Admit(std::string_view path, const Peer& peer);
   void CountRevoked() { ++refused_[static_cast<std::size_t>(CallFault::kRevoked)]; }
+
+  CertificateIds& certificates() { return certificates_; }
 
   // The counts, as metrics.
   void Collect(runtime::Reading& reading) const;
 
  private:
+  absl::Status CheckCertificate(const Peer& peer) const;
+
   const runtime::Clock& clock_;
+  CertificateIds certificates_;
   mutable runtime::Mutex mutex_;
   std::shared_ptr<const AccessPolicy> policy_ GUARDED_BY(mutex_);
+  std::shared_ptr<const config::RevocationList> revoked_ GUARDED_BY(mutex_);  // null: none
   std::atomic<std::uint64_t> changes_ = 0;
   std::array<std::atomic<std::uint64_t>, kCallFaults> refused_ = {};
   runtime::LogLimit lines_{20, 1'000'000'000};

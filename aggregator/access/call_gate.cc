@@ -1,38 +1,56 @@
 #include "aggregator/access/call_gate.h"
 
-#include <memory>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/wire/peer.h"
 
 namespace tributary::access {
 namespace {
 
-class Admission final : public grpc::AuthMetadataProcessor {
- public:
-  explicit Admission(AccessControl& control) : control_(control) {}
-
-  bool IsBlocking() const override { return false; }
-
-  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,
-                       OutputMetadata*) override {
-    const auto path = metadata.find(":path");
-    const std::string_view called = path == metadata.end()
-                                        ? std::string_view()
-                                        : std::string_view(path->second.data(), path->second.size());
-    const std::string name = wire::PeerCertificateName(*context).value_or("");
-    return wire::ToGrpcStatus(control_.Admit(called, name));
+std::string_view PathIn(const grpc_metadata* metadata, std::size_t count) {
+  for (const grpc_metadata& each : std::span(metadata, count)) {
+    if (grpc_slice_str_cmp(each.key, ":path") != 0) continue;
+    return {reinterpret_cast<const char*>(GRPC_SLICE_START_PTR(each.value)), GRPC_SLICE_LENGTH(each.value)};
   }
+  return {};
+}
 
- private:
-  AccessControl& control_;
-};
+std::string_view FirstProperty(const grpc_auth_context* context, const char* name) {
+  grpc_auth_property_iterator found = grpc_auth_context_find_properties_by_name(context, name);
+  const grpc_auth_property* const property = grpc_auth_property_iterator_next(&found);
+  return property == nullptr ? std::string_view() : std::string_view(property->value, property->value_length);
+}
+
+// On a thread of gRPC's, at the beginning of each call.
+void Judge(void* control, grpc_auth_context* context, const grpc_metadata* metadata, std::size_t count,
+           grpc_process_auth_metadata_done_cb done, void* call) {
+  auto& access = *static_cast<AccessControl*>(control);
+  const Peer peer{std::string(FirstProperty(context, GRPC_X509_CN_PROPERTY_NAME)),
+                  access.certificates().IdOf(FirstProperty(context, GRPC_X509_PEM_CERT_PROPERTY_NAME))};
+  const grpc::Status status = wire::ToGrpcStatus(access.Admit(PathIn(metadata, count), peer));
+  done(call, nullptr, 0, nullptr, 0, static_cast<grpc_status_code>(status.error_code()),
+       status.error_message().c_str());
+}
 
 }  // namespace
 
-void GuardCalls(grpc::ServerCredentials& credentials, AccessControl& control) {
-  credentials.SetAuthMetadataProcessor(std::make_shared<Admission>(control));
+std::optional<Peer> PeerOf(const grpc::AuthContext& context, AccessControl* control) {
+  std::optional<std::string> name = wire::PeerCertificateName(context);
+  if (!name) return std::nullopt;
+  Peer peer{*std::move(name)};
+  const auto pem = context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (control != nullptr && !pem.empty()) {
+    peer.certificate = control->certificates().IdOf({pem.front().data(), pem.front().size()});
+  }
+  return peer;
+}
+
+grpc_auth_metadata_processor GateOf(AccessControl& control) {
+  return {Judge, [](void*) {}, &control};
 }
 
 }  // namespace tributary::access

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "aggregator/access/call_gate.h"
+#include "aggregator/server/live_credentials.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
 
@@ -33,12 +34,11 @@ constexpr int kStreamsPerConnectionWithServices = 1024;
 // A chunk of 1 MiB and its message's other fields.
 constexpr std::size_t kMaxChunkMessage = (std::size_t{1} << 20) + 4096;
 
-std::shared_ptr<grpc::ServerCredentials> Credentials(const std::optional<config::TlsMaterial>& tls) {
-  if (!tls) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = tls->ca_pem;
-  options.pem_key_cert_pairs.push_back({tls->key_pem, tls->certificate_pem});
-  return grpc::SslServerCredentials(options);
+std::shared_ptr<grpc::ServerCredentials> Credentials(const config::TlsSource& tls,
+                                                     access::AccessControl* access) {
+  if (tls == nullptr) return grpc::InsecureServerCredentials();
+  if (access == nullptr) return LiveServerCredentials(tls, std::nullopt);
+  return LiveServerCredentials(tls, access::GateOf(*access));
 }
 
 void Tune(grpc::ServerBuilder& builder, const IngestOptions& options) {
@@ -77,7 +77,7 @@ IngestServer::IngestServer(const IngestOptions& options, publish::AggregatorStat
                .max_message_bytes = options.max_message_bytes,
                .readers = publish::ReaderShare(options.threads)},
       rare_(state, door_->connections(), serving_),
-      open_(door_->connections(), options.tls ? state.access : nullptr) {}
+      open_(door_->connections(), options.tls == nullptr ? nullptr : state.access) {}
 
 absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOptions& options,
                                                                   publish::AggregatorState& state) {
@@ -86,11 +86,10 @@ absl::StatusOr<std::unique_ptr<IngestServer>> IngestServer::Start(const IngestOp
   auto server = std::unique_ptr<IngestServer>(new IngestServer(options, state, std::move(door)));
   grpc::ServerBuilder builder;
   Tune(builder, options);
-  const std::shared_ptr<grpc::ServerCredentials> credentials = Credentials(options.tls);
-  if (options.tls && state.access != nullptr) access::GuardCalls(*credentials, *state.access);
+  server->credentials_ = Credentials(options.tls, state.access);
   server->open_.Follow(builder);
   server->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, server->credentials_);
   builder.RegisterService(&server->fusion_);
   server->rare_.Register(builder);
   for (const auto& service : options.services) builder.RegisterService(service.get());

@@ -21,14 +21,14 @@
 #include "aggregator/server/ingest_queue.h"
 #include "aggregator/server/open_calls.h"
 #include "aggregator/server/rare_calls.h"
-#include "core/config/tls.h"
+#include "core/config/live_tls.h"
 #include "core/runtime/metrics.h"
 
 namespace tributary::server {
 
 struct IngestOptions {
-  std::string listen;  // "host:port"; port 0: any
-  std::optional<config::TlsMaterial> tls;
+  std::string listen;     // "host:port"; port 0: any
+  config::TlsSource tls;  // null: no TLS
   std::size_t threads = 1;
   std::size_t max_message_bytes = std::size_t{1} << 20;
   ConnectionLimits connections;
@@ -48,7 +48,8 @@ class IngestServer {
 
   int port() const { return door_->port(); }
   bool serving() const { return serving_; }
-  // Call after the policy of state.access has changed: what it no longer admits is ended within a second.
+  // Call after the policy or the list of state.access has changed: what it no longer admits is ended within a
+  // second.
   void FollowPolicy();
   // The counts, as metrics.
   void Collect(runtime::Reading& reading) const;
@@ -70,6 +71,7 @@ class IngestServer {
   FusionServiceOnQueue fusion_;
   RareCalls rare_;
   OpenCalls open_;
+  std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<IngestQueue>> queues_;

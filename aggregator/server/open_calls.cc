@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/wire/peer.h"
+#include "aggregator/access/call_gate.h"
 
 namespace tributary::server {
 
@@ -52,10 +52,9 @@ void OpenCalls::Follow(grpc::ServerBuilder& builder) {
 
 void OpenCalls::Recheck() {
   if (access_ == nullptr) return;
-  const std::shared_ptr<const access::AccessPolicy> policy = access_->policy();
   // Held meanwhile, so that no context ends under our hands. gRPC completes the calls on its own threads.
   const runtime::MutexLock lock(mutex_);
-  for (const auto& call : calls_) Judge(*call, *policy);
+  for (const auto& call : calls_) Judge(*call);
 }
 
 grpc::CallbackServerContext* OpenCalls::Make() {
@@ -70,16 +69,16 @@ void OpenCalls::Begin(Call& call, const ServerRpcInfo& info) {
   call.counted.emplace(connections_, call.peer());
   // A unary call is over in a moment.
   if (access_ == nullptr || info.type() == ServerRpcInfo::Type::UNARY) return;
-  std::string name = wire::PeerCertificateName(*call.auth_context()).value_or("");
+  access::Peer peer = access::PeerOf(*call.auth_context(), access_).value_or(access::Peer());
   const runtime::MutexLock lock(mutex_);
   call.path = info.method();
-  call.name = std::move(name);
+  call.identity = std::move(peer);
   // The policy may have changed since the call was admitted.
-  Judge(call, *access_->policy());
+  Judge(call);
 }
 
-void OpenCalls::Judge(Call& call, const access::AccessPolicy& policy) {
-  if (call.path == nullptr || policy.CheckCall(call.path, call.name).ok()) return;
+void OpenCalls::Judge(Call& call) {
+  if (call.path == nullptr || access_->CheckCall(call.path, call.identity).ok()) return;
   call.path = nullptr;
   access_->CountRevoked();
   call.TryCancel();

@@ -6,7 +6,6 @@
 #include <list>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "aggregator/access/access_control.h"
 #include "aggregator/server/counted_call.h"
@@ -14,8 +13,8 @@
 
 namespace tributary::server {
 
-// Counts each call for its connection and ends the streams whose peer has lost its role, so that no service
-// can forget either. The calls on completion queues do both themselves.
+// Counts each call for its connection and ends the streams whose peer has lost its role or its certificate,
+// so that no service can forget either. The calls on completion queues do both themselves.
 //
 // gRPC makes and releases the context of a call here. An interceptor would see a call's end too, but costs
 // each of its messages a second completion. Thread-safe.
@@ -27,7 +26,7 @@ class OpenCalls {
 
   // Call before the server is built.
   void Follow(grpc::ServerBuilder& builder);
-  // Cancels the streams that the policy in force does not admit. Not on a thread of gRPC's.
+  // Cancels the streams that the policy and the list in force do not admit. Not on a thread of gRPC's.
   void Recheck();
 
  private:
@@ -37,15 +36,15 @@ class OpenCalls {
   struct Call final : grpc::CallbackServerContext {
     std::list<std::unique_ptr<Call>>::iterator place;
     std::optional<CountedCall> counted;
-    // Null unless it is a stream that is judged again when the policy changes.
+    // Null unless it is a stream that is judged again when the policy or the list changes.
     const char* path = nullptr;
-    std::string name;  // on the peer's certificate
+    access::Peer identity;
   };
 
   grpc::CallbackServerContext* Make();
   void Begin(Call& call, const grpc::experimental::ServerRpcInfo& info);
   void Release(Call& call);
-  void Judge(Call& call, const access::AccessPolicy& policy) REQUIRES(mutex_);
+  void Judge(Call& call) REQUIRES(mutex_);
 
   ConnectionTable& connections_;
   access::AccessControl* const access_;

@@ -119,8 +119,8 @@ void RareCalls::FollowPolicy() {
 }
 
 void RareCalls::Judge(ReflectionCall& call) const {
-  if (state_.access == nullptr || call.name().empty()) return;
-  if (state_.access->policy()->CheckCall(access::kReflectionPath, call.name()).ok()) return;
+  if (state_.access == nullptr || call.identity().name.empty()) return;
+  if (state_.access->CheckCall(access::kReflectionPath, call.identity()).ok()) return;
   state_.access->CountRevoked();
   call.Cut();
 }

@@ -49,9 +49,10 @@ class RareCalls {
   void Listen(grpc::ServerCompletionQueue& queue);
   // Call after the server has shut down, before its queue does: ends the thread after its last answer.
   void Close();
-  // Ends the reflection streams whose peer has lost its role.
+  // Ends the reflection streams whose peer has lost its role or its certificate.
   void FollowPolicy();
 
+  access::AccessControl* access() const { return state_.access; }
   // For the calls. Runs `step`, which may use the queue, unless it is closed; then false.
   template <class Step>
   bool IfOpen(const Step& step) EXCLUDES(mutex_) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/wire/peer.h"
+#include "aggregator/access/call_gate.h"
 
 namespace tributary::server {
 namespace {
@@ -82,7 +82,7 @@ void ReflectionCall::OnStarted(bool ok) {
     return;
   }
   counted_.emplace(calls_.connections(), context_.peer()).CountAsRare();
-  name_ = wire::PeerCertificateName(*context_.auth_context()).value_or("");
+  identity_ = access::PeerOf(*context_.auth_context(), calls_.access()).value_or(access::Peer());
   calls_.Add(this);
   if (!calls_.IfOpen([this] { stream_.Read(&request_, &read_); })) OnFinished();
 }

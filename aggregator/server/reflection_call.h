@@ -20,7 +20,7 @@ class ReflectionCall {
   // Ends it in favour of a newer one, or because its peer has lost its role. Thread-safe until Remove.
   void Cut() { context_.TryCancel(); }
   // On the peer's certificate; empty without TLS.
-  const std::string& name() const { return name_; }
+  const access::Peer& identity() const { return identity_; }
 
  private:
   using Request = grpc::reflection::v1alpha::ServerReflectionRequest;
@@ -35,7 +35,7 @@ class ReflectionCall {
   void OnFinished();
 
   RareCalls& calls_;
-  std::string name_;
+  access::Peer identity_;  // empty without TLS
   std::optional<CountedCall> counted_;
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<Response, Request> stream_{&context_};

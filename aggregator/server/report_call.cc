@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "aggregator/access/call_gate.h"
 #include "core/wire/field_count.h"
 #include "core/wire/peer.h"
 
@@ -45,9 +46,9 @@ void ReportCall::OnStarted(bool ok) {
   Listen(queue_);
   counted_.emplace(shared_.connections, context_.peer()).CountAsRare();
   started_steady_ns_ = shared_.state.clock.SteadyNs();
-  const std::optional<std::string> certificate_name = wire::PeerCertificateName(*context_.auth_context());
-  peer_ = certificate_name.value_or(AddressOf(counted_->peer()));
-  session_.emplace(shared_.state, certificate_name, peer_);
+  std::optional<access::Peer> identity = access::PeerOf(*context_.auth_context(), shared_.state.access);
+  peer_ = identity ? identity->name : AddressOf(counted_->peer());
+  session_.emplace(shared_.state, std::move(identity), peer_);
   registered_ = true;
   queue_.Add(this);
   if (queue_.draining()) {

@@ -89,11 +89,11 @@ std::optional<StreamRefusal> ReportSession::TakeHello(const v1::ReportRequest& r
 }
 
 std::optional<StreamRefusal> ReportSession::Admit(const v1::Hello& hello, estimate::SlotLength slot) {
-  if (certificate_name_ && *certificate_name_ != hello.node()) {
+  if (identity_ && identity_->name != hello.node()) {
     return StreamRefusal{StreamFault::kIdentityDiffers,
                          absl::PermissionDeniedError(fmt::format(
                              "hello.node: \"{}\" reports with the certificate of \"{}\"; they must be equal",
-                             hello.node(), *certificate_name_))};
+                             hello.node(), identity_->name))};
   }
   publish::Site* site = state_.sites.Find(hello.site());
   if (site == nullptr) return StreamRefusal{StreamFault::kUnknownSite, state_.sites.Unknown(hello.site())};
@@ -192,7 +192,7 @@ std::optional<StreamRefusal> ReportSession::CheckOwner(
     const std::vector<fusion::SourceDeclaration>& sources) const {
   if (state_.access == nullptr) return std::nullopt;
   const std::shared_ptr<const access::AccessPolicy> policy = state_.access->policy();
-  absl::Status status = policy->CheckCall(access::kReportPath, node);
+  absl::Status status = state_.access->CheckCall(access::kReportPath, identity_.value_or(access::Peer{node}));
   for (const fusion::SourceDeclaration& source : sources) {
     status.Update(policy->CheckSource(site, node, source.name, source.leaves));
   }

@@ -25,11 +25,10 @@ class ReportSession {
   // The limit of one message: frames, i.e. slots of one source. Bounds the answer to one message.
   static constexpr int kMaxFrames = 1024;
 
-  // The state outlives the session. `certificate_name`: the peer's, with TLS. `peer`: whose share of places
-  // the node uses (Fleet).
-  ReportSession(publish::AggregatorState& state, std::optional<std::string> certificate_name,
-                std::string peer = "")
-      : state_(state), certificate_name_(std::move(certificate_name)), peer_(std::move(peer)) {}
+  // The state outlives the session. `identity`: whose certificate it is, with TLS. `peer`: whose share of
+  // places the node uses (Fleet).
+  ReportSession(publish::AggregatorState& state, std::optional<access::Peer> identity, std::string peer = "")
+      : state_(state), identity_(std::move(identity)), peer_(std::move(peer)) {}
   ~ReportSession() { Leave(); }
   ReportSession(const ReportSession&) = delete;
   ReportSession& operator=(const ReportSession&) = delete;
@@ -44,7 +43,8 @@ class ReportSession {
   // The gate removed a tuple after its frame was accepted.
   void RefuseGated(const fusion::GatedTuple& tuple);
 
-  // Whether the policy in force still admits this node and its sources. Call after it has changed.
+  // Whether the policy and the list in force still admit this node and its sources. Call after it has
+  // changed.
   std::optional<StreamRefusal> CheckAccess() const;
 
   // A newer stream of the same node has joined.
@@ -88,7 +88,7 @@ class ReportSession {
               const std::vector<std::uint32_t>& subjects);
 
   publish::AggregatorState& state_;
-  const std::optional<std::string> certificate_name_;
+  const std::optional<access::Peer> identity_;
   const std::string peer_;
   publish::Site* site_ = nullptr;  // set with the admission, as the next four
   std::string node_;

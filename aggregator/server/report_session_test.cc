@@ -160,7 +160,7 @@ TEST_F(ReportSessionTest, RefusesANodeThatDoesNotKnowOfOtherLengthsWhereTheSiteH
 }
 
 TEST_F(ReportSessionTest, RefusesANodeThatIsNotItsCertificate) {
-  session_.emplace(state_, "mallory");
+  session_.emplace(state_, access::Peer{"mallory"});
   EXPECT_EQ(Take(Hello())->status.code(), absl::StatusCode::kPermissionDenied);
 }
 
@@ -169,7 +169,7 @@ class OwnedReportSessionTest : public ReportSessionTest {
  protected:
   OwnedReportSessionTest() {
     state_.access = &access_;
-    session_.emplace(state_, "board");
+    session_.emplace(state_, access::Peer{"board"});
   }
   static access::AccessPolicy Policy(const std::vector<std::string>& owned,
                                      const std::vector<std::string>& refused = {}) {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "aggregator/access/call_gate.h"
 #include "core/wire/convert.h"
 #include "core/wire/peer.h"
 
@@ -24,7 +25,9 @@ void WatchCall::OnStarted(bool ok) {
   }
   Listen(queue_);
   counted_.emplace(shared_.connections, context_.peer()).CountAsRare();
-  peer_ = wire::PeerCertificateName(*context_.auth_context()).value_or(AddressOf(counted_->peer()));
+  const std::optional<access::Peer> identity = access::PeerOf(*context_.auth_context(), shared_.state.access);
+  peer_ = identity ? identity->name : AddressOf(counted_->peer());
+  identity_ = identity.value_or(access::Peer());
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
   const publish::SiteTable& sites = shared_.state.sites;
   site_ = sites.Find(request_.site());
@@ -35,7 +38,6 @@ void WatchCall::OnStarted(bool ok) {
   }
   registered_ = queue_.Add(this);
   if (!registered_) return End(absl::ResourceExhaustedError("too many Watch streams"));
-  name_ = wire::PeerCertificateName(*context_.auth_context()).value_or("");
   // The policy may have changed since the gate admitted the call.
   if (absl::Status status = StillAdmitted(); !status.ok()) return End(std::move(status));
   {
@@ -124,7 +126,7 @@ void WatchCall::OnWritten(bool ok) {
 
 absl::Status WatchCall::StillAdmitted() const {
   access::AccessControl* const access = shared_.state.access;
-  return access == nullptr ? absl::OkStatus() : access->policy()->CheckCall(access::kWatchPath, name_);
+  return access == nullptr ? absl::OkStatus() : access->CheckCall(access::kWatchPath, identity_);
 }
 
 void WatchCall::CheckAccess() {

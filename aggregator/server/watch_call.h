@@ -31,7 +31,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   // was told to go and does not read.
   void CheckUp();
 
-  // Ends the stream if the policy in force no longer admits it.
+  // Ends the stream if the policy or the list in force no longer admits it.
   void CheckAccess();
 
   // Sends the queued slots, then ends the stream.
@@ -62,7 +62,7 @@ class WatchCall final : public publish::SlotSink, public std::enable_shared_from
   std::string peer_;
   std::shared_ptr<WatchCall> self_;  // until the last completion
   publish::Site* site_ = nullptr;
-  std::string name_;  // on the certificate; empty without TLS
+  access::Peer identity_;  // empty without TLS
   bool registered_ = false;
 
   runtime::Mutex mutex_;

@@ -213,7 +213,7 @@ absl::Status Watch(const WatchArguments& arguments) {
       if (view) screen.Show(*view, truth);
       return !view && options.seconds > 0 && clock.SteadyNs() - started_ns >= kFirstSlotNs;
     };
-    runtime::RunUntilStopped([&hung_up] { hung_up = true; }, [] { return true; }, show);
+    runtime::RunUntilStopped([&hung_up] { hung_up = true; }, [] { return true; }, show, [] {});
   }
   session.Stop();
   if (absl::Status status = session.status(); !status.ok()) return FromPeer(status, arguments.connection);

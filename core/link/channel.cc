@@ -5,6 +5,7 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include <chrono>
+#include <utility>
 
 namespace tributary::link {
 
@@ -31,6 +32,26 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
 void AwaitConnection(grpc::Channel& channel) {
   constexpr auto kLimit = std::chrono::milliseconds(500);
   channel.WaitForConnected(std::chrono::system_clock::now() + kLimit);
+}
+
+LiveChannel::LiveChannel(std::string address, config::TlsSource tls)
+    : address_(std::move(address)), tls_(std::move(tls)) {}
+
+std::shared_ptr<grpc::Channel> LiveChannel::Get() {
+  // The version first: a replacement in between is taken by the next call.
+  const std::uint64_t version = tls_ == nullptr ? 0 : tls_->version();
+  const runtime::MutexLock lock(mutex_);
+  if (channel_ != nullptr && version <= version_) return channel_;
+  version_ = version;
+  channel_ = MakeChannel(
+      address_, tls_ == nullptr ? std::nullopt : std::optional<config::TlsMaterial>(*tls_->material()));
+  return channel_;
+}
+
+bool LiveChannel::renewed() const {
+  if (tls_ == nullptr) return false;
+  const runtime::MutexLock lock(mutex_);
+  return tls_->version() > version_;
 }
 
 }  // namespace tributary::link

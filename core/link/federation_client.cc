@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "core/learning/client_settings.h"
-#include "core/link/channel.h"
 #include "core/link/federation_calls.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
@@ -71,9 +70,9 @@ std::uint32_t RoundOf(const v1::ParticipateResponse& response) {
 FederationClient::FederationClient(FederationClientOptions options, const runtime::Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      channel_(MakeChannel(options_.aggregator, options_.tls)),
-      stub_(v1::FederationService::NewStub(channel_)),
-      masking_(*stub_, options_),
+      channel_(options_.aggregator, options_.tls),
+      stub_(channel_),
+      masking_(stub_, options_),
       calls_(std::random_device{}()),
       wanted_(clock),
       sample_count_(options_.sample_count),
@@ -86,7 +85,7 @@ absl::StatusOr<std::string> FederationClient::FetchModel(const Assignment& assig
   file.reserve(assignment.task.train.model_bytes());
   RETURN_IF_ERROR(Insist(assignment, [&] {
     const std::size_t before = file.size();
-    absl::Status once = FetchModelOnce(*stub_, options_, assignment.task, assignment.withdrawn, file);
+    absl::Status once = FetchModelOnce(*stub_.Get(), options_, assignment.task, assignment.withdrawn, file);
     received_bytes_ += file.size() - before;
     return once;
   }));
@@ -152,7 +151,7 @@ absl::StatusOr<SubmitAnswer> FederationClient::SubmitSum(const Assignment& assig
 
 absl::Status FederationClient::Decline(const Assignment& assignment, const v1::DeclineTaskRequest& decline) {
   return Insist(assignment, [&] {
-    return DeclineOnce(*stub_, options_, assignment.task.run, assignment.task.round, decline,
+    return DeclineOnce(*stub_.Get(), options_, assignment.task.run, assignment.task.round, decline,
                        assignment.withdrawn);
   });
 }
@@ -217,8 +216,8 @@ absl::StatusOr<SubmitAnswer> FederationClient::Send(const Assignment& assignment
   bool first = true;
   RETURN_IF_ERROR(Insist(assignment, [&]() -> absl::Status {
     if (!std::exchange(first, false)) ++repeated_submissions_;
-    ASSIGN_OR_RETURN(
-        answer, SubmitOnce(*stub_, header, encode, assignment.withdrawn, stopping_.get_token(), sent_bytes_));
+    ASSIGN_OR_RETURN(answer, SubmitOnce(*stub_.Get(), header, encode, assignment.withdrawn,
+                                        stopping_.get_token(), sent_bytes_));
     if (answer.accepted() || !answer.try_again()) return absl::OkStatus();
     SayLater(assignment, answer);
     return absl::UnavailableError(answer.message());
@@ -235,8 +234,13 @@ void FederationClient::SayLater(const Assignment& assignment, const SubmitAnswer
 }
 
 void FederationClient::Rest(std::int64_t delay_ns, const std::stop_token& stop) {
-  clock_.SleepFor(delay_ns, stop);
-  if (!stop.stop_requested()) AwaitConnection(*channel_);
+  constexpr std::int64_t kLookNs = 500'000'000;
+  const std::int64_t end_ns = clock_.SteadyNs() + delay_ns;
+  for (std::int64_t left_ns = delay_ns; left_ns > 0 && !stop.stop_requested() && !channel_.renewed();
+       left_ns = end_ns - clock_.SteadyNs()) {
+    clock_.SleepFor(std::min(left_ns, kLookNs), stop);
+  }
+  if (!stop.stop_requested()) AwaitConnection(*channel_.Get());
 }
 
 // --- Own thread ---
@@ -283,7 +287,7 @@ absl::Status FederationClient::ReadTasks(const std::stop_token& stop, const Decl
   const auto context = std::make_shared<grpc::ClientContext>();
   const std::stop_callback cancel(stop, [&context] { context->TryCancel(); });
   const std::stop_callback again(declaration.replaced, [&context] { context->TryCancel(); });
-  const auto reader = stub_->Participate(context.get(), request);
+  const auto reader = stub_.Get()->Participate(context.get(), request);
   v1::ParticipateResponse response;
   bool ended = false;
   while (reader->Read(&response)) {
@@ -319,7 +323,7 @@ absl::Status FederationClient::DeclineUnread(const v1::ParticipateResponse& resp
   decline.set_reason(masking ? v1::DECLINE_REASON_KEYS : v1::DECLINE_REASON_TASK);
   decline.set_for_good(!masking);
   decline.set_message(std::string(why.message()));
-  return DeclineOnce(*stub_, options_, response.run(), RoundOf(response), std::move(decline), stop);
+  return DeclineOnce(*stub_.Get(), options_, response.run(), RoundOf(response), std::move(decline), stop);
 }
 
 template <class Step>

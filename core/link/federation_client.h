@@ -1,8 +1,6 @@
 // The client of FederationService: receives tasks of a federated run, fetches models, submits updates.
 #pragma once
 
-#include <grpcpp/channel.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -16,7 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/config/tls.h"
+#include "core/config/live_tls.h"
+#include "core/link/channel.h"
 #include "core/link/masking_steps.h"
 #include "core/link/spool/reconnect.h"
 #include "core/link/wanted_task.h"
@@ -32,9 +31,9 @@ namespace tributary::link {
 
 struct FederationClientOptions {
   std::string aggregator;  // "host:port" or "unix:path"
-  std::optional<config::TlsMaterial> tls;
-  std::string node;  // equals the certificate's name where TLS is on
-  std::string run;   // empty: the run that is active, or the next to start
+  config::TlsSource tls;   // null: no TLS
+  std::string node;        // equals the certificate's name where TLS is on
+  std::string run;         // empty: the run that is active, or the next to start
   std::string boot_id = wire::NewBootId();
   std::uint64_t sample_count = 0;   // images that this node trains on: the weight of its updates; see
                                     // SetSampleCount
@@ -53,7 +52,8 @@ using EncodeElements =
 
 // Owns the channel and one thread that reads tasks. One other thread calls Next, FetchModel and Submit…; any
 // thread may call the rest. The client keeps only the newest task: a newer one replaces a task that Next has
-// not returned. It retries a lost connection within about a second and a refusal within 30 s.
+// not returned. It retries a lost connection within about a second, and a refusal within 30 s or with the
+// next certificate.
 //
 // The client does secure aggregation itself: its thread answers the steps before and after the training as
 // they come, and the words of a masked task never leave without their mask. A restart loses the keys of a
@@ -157,8 +157,8 @@ class FederationClient {
 
   const FederationClientOptions options_;
   const runtime::Clock& clock_;
-  const std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<v1::FederationService::Stub> stub_;
+  LiveChannel channel_;
+  LiveStub<v1::FederationService> stub_;
   MaskingSteps masking_;
   Reconnect calls_;                     // the caller's thread only
   std::int64_t next_later_log_ns_ = 0;  // the caller's thread only

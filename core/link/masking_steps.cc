@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kStepLimit{30};
 
 }  // namespace
 
-MaskingSteps::MaskingSteps(v1::FederationService::Stub& stub, const FederationClientOptions& self)
+MaskingSteps::MaskingSteps(LiveStub<v1::FederationService>& stub, const FederationClientOptions& self)
     : stub_(stub), self_(self), party_(self.node) {}
 
 absl::Status MaskingSteps::Skip(const std::string& run, std::uint32_t round, const absl::Status& why,
@@ -28,7 +28,7 @@ absl::Status MaskingSteps::Skip(const std::string& run, std::uint32_t round, con
   decline.set_reason(v1::DECLINE_REASON_KEYS);
   decline.set_message(absl::IsNotFound(why) ? "this node has lost the keys of that round"
                                             : std::string(why.message()));
-  return DeclineOnce(stub_, self_, run, round, std::move(decline), stop);
+  return DeclineOnce(*stub_.Get(), self_, run, round, std::move(decline), stop);
 }
 
 void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, const absl::Status& why) {
@@ -68,7 +68,7 @@ absl::Status MaskingSteps::Call(Method<Request, Response> method, const Task& ta
   context.set_deadline(std::chrono::system_clock::now() + kStepLimit);
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   Response response;
-  RETURN_IF_ERROR(FromGrpc((stub_.*method)(&context, request, &response)));
+  RETURN_IF_ERROR(FromGrpc((stub_.Get().get()->*method)(&context, request, &response)));
   // The answer was late or already taken. Late answers to unmasking are normal: a threshold of the nodes is
   // enough.
   if (response.accepted() || std::is_same_v<Task, wire::UnmaskTask>) return absl::OkStatus();

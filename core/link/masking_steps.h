@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/link/channel.h"
 #include "core/privacy/masking_node.h"
 #include "core/runtime/mutex.h"
 #include "core/wire/federation_task.h"
@@ -25,7 +26,7 @@ struct FederationClientOptions;
 class MaskingSteps {
  public:
   // Both must outlive it.
-  MaskingSteps(v1::FederationService::Stub& stub, const FederationClientOptions& self);
+  MaskingSteps(LiveStub<v1::FederationService>& stub, const FederationClientOptions& self);
 
   // Errors: those of the call; the aggregator asks again on the next stream.
   absl::Status Answer(const wire::AdvertiseKeysTask& task, const std::stop_token& stop);
@@ -58,7 +59,7 @@ class MaskingSteps {
   absl::Status Call(Method<Request, Response> method, const Task& task, const absl::StatusOr<Made>& made,
                     void (*to_wire)(const Made&, Request&), const std::stop_token& stop);
 
-  v1::FederationService::Stub& stub_;
+  LiveStub<v1::FederationService>& stub_;
   const FederationClientOptions& self_;
   std::atomic<std::uint64_t> lost_rounds_ = 0;
   std::atomic<std::uint64_t> refused_steps_ = 0;

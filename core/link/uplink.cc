@@ -43,7 +43,8 @@ class ReportUplink final : public Uplink {
         slot_(slot),
         spool_(options_.spool),
         write_side_(spool_, clock, options_.frames_per_message, Tag(kWrite)),
-        stub_(v1::FusionService::NewStub(MakeChannel(options_.aggregator, options_.tls))),
+        channel_(options_.aggregator, options_.tls),
+        stub_(channel_),
         reconnect_(std::random_device{}()) {
     *hello_.mutable_hello() = std::move(hello);
   }
@@ -145,7 +146,7 @@ class ReportUplink final : public Uplink {
       case Phase::kWaiting:
         if (drained) {
           phase_ = Phase::kStopped;
-        } else if (now_ns >= next_attempt_ns_) {
+        } else if (now_ns >= next_attempt_ns_ || channel_.renewed()) {
           Attempt(now_ns);
         }
         return;
@@ -177,7 +178,7 @@ class ReportUplink final : public Uplink {
     progressed_ = false;
     phase_ = Phase::kStarting;
     phase_deadline_ns_ = now_ns + kHelloTimeoutNs;
-    current_->rpc = stub_->PrepareAsyncReport(&current_->context, &queue_);
+    current_->rpc = stub_.Get()->PrepareAsyncReport(&current_->context, &queue_);
     current_->rpc->StartCall(Tag(kStart));
   }
 
@@ -337,7 +338,8 @@ class ReportUplink final : public Uplink {
 
   // The own thread.
   grpc::CompletionQueue queue_;
-  std::unique_ptr<v1::FusionService::Stub> stub_;
+  LiveChannel channel_;
+  LiveStub<v1::FusionService> stub_;
   std::shared_ptr<ReportStream> current_;
   Phase phase_ = Phase::kWaiting;
   bool reading_ = false;

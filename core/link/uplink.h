@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/config/tls.h"
+#include "core/config/live_tls.h"
 #include "core/link/refusals.h"
 #include "core/link/spool/spool.h"
 #include "core/runtime/clock.h"
@@ -22,7 +22,7 @@ namespace tributary::link {
 
 struct UplinkOptions {
   std::string aggregator;  // "host:port" or "unix:path"
-  std::optional<config::TlsMaterial> tls;
+  config::TlsSource tls;   // null: no TLS
   SpoolLimits spool;
   // A message goes out once this many frames wait, or after 10 ms; 1: at once. A higher number lowers the
   // aggregator's cost and raises the latency by the slots that wait.
@@ -52,7 +52,9 @@ struct UplinkCounters {
 //   main thread     Create, Stop
 //
 // When the spool is full, it drops its oldest frame and counts it. The uplink replaces a lost stream within
-// about a second and sends unacknowledged frames again. It measures time with the steady clock only.
+// about a second and sends unacknowledged frames again. When the certificates in force are replaced, the
+// stream under way goes on; the next one uses the new certificate, at once if the node was refused. It
+// measures time with the steady clock only.
 class Uplink : public TupleSink {
  public:
   // Starts to connect. The metrics in `metrics` read this object: it must outlive their last reader.

@@ -72,7 +72,7 @@ EndsWhileStarting::EndsWhileStarting(std::string program)
       }) {}
 
 void RunUntilStopped(const std::function<void()>& reload, const std::function<bool()>& healthy,
-                     const std::function<bool()>& finished) {
+                     const std::function<bool()>& finished, const std::function<void()>& tick) {
   const sigset_t signals = HandledSignals();
   std::uint64_t watchdog_us = 0;
   sd_watchdog_enabled(0, &watchdog_us);
@@ -86,6 +86,7 @@ void RunUntilStopped(const std::function<void()>& reload, const std::function<bo
       reload();
       sd_notify(0, "READY=1");
     }
+    tick();
     if (watchdog_us > 0 && healthy()) sd_notify(0, "WATCHDOG=1");
   }
   sd_notify(0, "STOPPING=1");

@@ -52,10 +52,10 @@ class EndsWhileStarting {
 
 // Sends READY to systemd, then waits on the calling (main) thread. Runs `reload` at each SIGHUP; at SIGTERM
 // or SIGINT sends STOPPING and returns. Feeds systemd's watchdog, if the unit asks for it, while `healthy`
-// returns true. `finished` (a finite recording at its end) ends the wait, too; it is called ten times a
-// second.
+// returns true. `finished` (a finite recording at its end) ends the wait, too. It and `tick` are called ten
+// times a second.
 void RunUntilStopped(const std::function<void()>& reload, const std::function<bool()>& healthy,
-                     const std::function<bool()>& finished);
+                     const std::function<bool()>& finished, const std::function<void()>& tick);
 
 // Call last in main(): flushes standard output. If it has failed since the start (full disk), says so on
 // standard error and returns kExitCantCreate instead of success; a failing exit code stays, and so does the

@@ -1,6 +1,4 @@
 // Access of a running aggregator: what a name sees, and what becomes of it when the configuration changes.
-#include "tests/support/access.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -10,73 +8,23 @@
 #include <string>
 #include <vector>
 
-#include "core/link/channel.h"
-#include "tests/support/raw_call.h"
-#include "tests/support/reporter.h"
-#include "tributary/v1/federation.pb.h"
+#include "tests/support/access_fixture.h"
 #include "tributary/v1/fleet.grpc.pb.h"
-#include "tributary/v1/fusion.pb.h"
 #include "tributary/v1/run.pb.h"
 
 namespace tributary::testing {
 namespace {
 
-using std::chrono::milliseconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class AccessTest : public ::testing::Test {
+class AccessTest : public AccessFixture {
  protected:
-  void SetUp() override { ASSERT_TRUE(guarded_.Start()) << guarded_.aggregator().process().Log(); }
-
-  std::shared_ptr<grpc::Channel> ChannelOf(const std::string& name) const {
-    return link::MakeChannel(guarded_.address(), guarded_.certificates().Material(name));
-  }
-  std::unique_ptr<RawCall> Call(const std::string& name, const std::string& path,
-                                const google::protobuf::Message& request, bool half_close = true) const {
-    return std::make_unique<RawCall>(ChannelOf(name), path, request.SerializeAsString(), half_close,
-                                     std::chrono::seconds(20));
-  }
-  std::unique_ptr<RawCall> Watch(const std::string& name) const {
-    v1::WatchRequest request;
-    request.set_site("room");
-    return Call(name, "/tributary.v1.FusionService/Watch", request);
-  }
-  std::unique_ptr<RawCall> Report(const std::string& name, const std::string& leaf) const {
-    v1::ReportRequest request;
-    request.mutable_hello()->set_site("room");
-    request.mutable_hello()->set_node(name);
-    request.mutable_hello()->set_boot_id(wire::NewBootId());
-    wire::AddSource(*request.mutable_hello(), leaf, 2, {leaf});
-    return Call(name, "/tributary.v1.FusionService/Report", request, false);
-  }
-  std::unique_ptr<RawCall> Participate(const std::string& name) const {
-    v1::ParticipateRequest request;
-    request.set_node(name);
-    request.set_boot_id(wire::NewBootId());
-    request.add_workloads("self_supervised");
-    return Call(name, "/tributary.v1.FederationService/Participate", request);
-  }
-  std::unique_ptr<RawCall> Reflect(const std::string& name) const {
-    return Call(name, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-                v1::ListNodesRequest(), false);
-  }
-  double Value(const std::string& metric) { return MetricValue(guarded_.aggregator().Metrics(), metric); }
   // Changes the configuration; returns how long the streams took to end.
   milliseconds EndedAfter(const std::string& from, const std::string& to,
                           const std::vector<RawCall*>& streams) {
-    const auto before = std::chrono::steady_clock::now();
-    guarded_.Change(from, to);
-    for (RawCall* stream : streams) {
-      while (stream->Read()) {
-      }
-      stream->End();
-    }
-    return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - before);
+    return AccessFixture::EndedAfter([&] { guarded_.Change(from, to); }, streams);
   }
-
-  ScratchFolder folder_;
-  GuardedAggregator guarded_{folder_};
 };
 
 constexpr milliseconds kRevocationLimit{1000};

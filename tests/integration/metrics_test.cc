@@ -16,6 +16,7 @@
 
 #include "core/parameters/npy.h"
 #include "tests/integration/metrics_page.h"
+#include "tests/support/certificates.h"
 #include "tests/support/process.h"
 
 namespace tributary::testing {
@@ -99,6 +100,13 @@ class MetricsPageTest : public ::testing::Test {
                          root_port_);
     StartAggregator("leaf", {"[parent]"},
                     fmt::format("[parent]\n{}node = \"leaf\"\n", Address(root_port_)) + MetricsSite("lab"));
+    certificates_.Revoke({});
+    const std::string tls =
+        certificates_.Table("child") + fmt::format("crl = \"{}\"\n", certificates_.File("crl.pem"));
+    StartAggregator("guarded", {"[tls]"}, tls + MetricsSite("lab"), guarded_port_);
+    StartAggregator(
+        "guarded-child", {"[tls]", "[parent]"},
+        fmt::format("[parent]\n{}node = \"child\"\n", Address(guarded_port_)) + tls + MetricsSite("lab"));
     // Two sites: each has an uplink of its own.
     child_ = &StartAggregator(
         "child", {"[parent]", "[federation]", "[federation.parent]"},
@@ -122,6 +130,10 @@ class MetricsPageTest : public ::testing::Test {
     Start("node", "fusion", {"[[panel]]", "[fusion]"},
           reporting("fusion", "hall") + "[fusion]\n" + MetricsPanel("south", Room("south")) +
               MetricsPanel("east", Room("east")));
+    Start("node", "south", {"[federation]", "[tls]"},
+          fmt::format("node = \"south\"\n[federation]\n{}images = \"glyphs\"\nglyphs = 120\n",
+                      Address(guarded_port_)) +
+              certificates_.Table("south"));
     for (const char* name : {"first", "second"}) {
       Start("node", name, {"[federation]"},
             fmt::format("node = \"{}\"\n[federation]\n{}images = \"glyphs\"\nglyphs = 120\nrun = \"noisy\"\n",
@@ -155,6 +167,8 @@ class MetricsPageTest : public ::testing::Test {
   ScratchFolder folder_;
   const int root_port_ = ReservePort();
   const int child_port_ = ReservePort();
+  const int guarded_port_ = ReservePort();
+  const Certificates certificates_{folder_, "certs", {"child", "south"}};
   std::vector<std::unique_ptr<Exporter>> exporters_;
   Exporter* root_ = nullptr;
   Exporter* child_ = nullptr;

@@ -33,7 +33,7 @@ class Reporter {
     wire::AddSource(hello, panel, 2, {panel});
     link::UplinkOptions options;
     options.aggregator = Address(port);
-    options.tls = std::move(tls);
+    if (tls) options.tls = config::LiveTls::Fixed(*std::move(tls));
     uplink_ = *link::Uplink::Create(options, hello, clock_, metrics_);
   }
   ~Reporter() { uplink_->Stop(std::chrono::seconds(5)); }
