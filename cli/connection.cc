@@ -1,6 +1,7 @@
 #include "cli/connection.h"
 
 #include <fmt/format.h>
+#include <grpc/grpc_security_constants.h>
 
 #include <set>
 
@@ -26,7 +27,7 @@ std::string Advice(const absl::Status& status, const std::string& text,
   if (!absl::IsUnavailable(status)) return "";
   if (absl::StrContains(text, "is not in peer certificate")) {
     return "; call it by the name on its certificate, or make one that holds this address: tributary certs "
-           "--name NAME=ADDRESS";
+           "--server NAME=ADDRESS";
   }
   if (absl::StrContains(text, "the CA in the ca file")) return fmt::format(" (here: {})", connection.tls.ca);
   if (absl::StrContains(text, "Socket closed")) {
@@ -44,7 +45,7 @@ absl::StatusOr<std::optional<config::TlsMaterial>> LoadClientTls(const config::T
   const int given = !files.certificate.empty() + !files.key.empty() + !files.ca.empty();
   if (given == 0) return std::nullopt;
   if (given < 3) return UsageError("--certificate, --key and --ca must be given together");
-  return config::LoadTls(files);
+  return config::LoadTls(files, config::kClientOnly);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectionArguments& arguments) {
@@ -76,6 +77,13 @@ absl::Status FromPeer(const absl::Status& status, const ConnectionArguments& con
 absl::Status FromPeer(const grpc::Status& status, const ConnectionArguments& connection) {
   return FromPeer(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()),
                   connection);
+}
+
+std::string PeerCertificate(const grpc::ClientContext& context) {
+  const std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
+  if (peer == nullptr) return "";  // there was no connection
+  const auto pem = peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  return pem.empty() ? "" : std::string(pem.front().data(), pem.front().size());
 }
 
 void SetDeadline(grpc::ClientContext& context, std::chrono::seconds limit) {

@@ -37,19 +37,23 @@ void SetDeadline(grpc::ClientContext& context, std::chrono::seconds limit = std:
 absl::Status FromPeer(const absl::Status& status, const ConnectionArguments& connection);
 absl::Status FromPeer(const grpc::Status& status, const ConnectionArguments& connection);
 
-// One unary call, as in CallAggregator(connection, &v1::RunService::Stub::GetRun, request). Errors: those of
-// Connect and FromPeer.
+// The certificate that the other side of a call has shown, as PEM; empty without TLS.
+std::string PeerCertificate(const grpc::ClientContext& context);
+
+// One unary call, as in CallAggregator(connection, &v1::RunService::Stub::GetRun, request). Gives the
+// aggregator's certificate to `certificate_pem`, if that is asked for. Errors: those of Connect and FromPeer.
 template <class Stub, class Request, class Response>
 absl::StatusOr<Response> CallAggregator(const ConnectionArguments& connection,
                                         grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                                      Response*),
-                                        const Request& request) {
+                                        const Request& request, std::string* certificate_pem = nullptr) {
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Connect(connection));
   Stub stub(channel);
   grpc::ClientContext context;
   SetDeadline(context);
   Response response;
   const grpc::Status status = (stub.*method)(&context, request, &response);
+  if (certificate_pem != nullptr) *certificate_pem = PeerCertificate(context);
   if (!status.ok()) return FromPeer(status, connection);
   return response;
 }

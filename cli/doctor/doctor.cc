@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/certificate_expiry.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "core/runtime/clock.h"
@@ -76,9 +77,21 @@ void CheckConfiguration(DoctorOptions& options, DoctorReport& report) {
   AddFaults("files", files, "Install the file, or correct the key that names it", report);
 }
 
+// The certificates of both sides, as far as they are known.
+void CheckExpiry(const ConnectionArguments& connection, const std::string& aggregator_pem,
+                 DoctorReport& report) {
+  const std::int64_t now_unix_s = runtime::SystemClock().UnixNs() / 1'000'000'000;
+  const std::vector<std::string> warnings = ExpiryWarnings(connection, aggregator_pem, now_unix_s);
+  for (const std::string& warning : warnings) report.Warning("certificates", warning, kExpiryRemedy);
+  if (warnings.empty()) report.Ok("certificates", "none expires within 30 days");
+}
+
 // False: it does not answer. `site` (empty: any) must be one of its sites.
 bool CheckAggregator(const ConnectionArguments& connection, const std::string& site, DoctorReport& report) {
-  const auto nodes = CallAggregator(connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest());
+  std::string certificate_pem;
+  const auto nodes = CallAggregator(connection, &v1::FleetService::Stub::ListNodes, v1::ListNodesRequest(),
+                                    &certificate_pem);
+  if (!connection.tls.certificate.empty()) CheckExpiry(connection, certificate_pem, report);
   if (!nodes.ok()) {
     report.Fault("aggregator", std::string(nodes.status().message()),
                  "Start the aggregator; check its address, the network and the certificates");

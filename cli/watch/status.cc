@@ -1,10 +1,13 @@
+#include <cstdint>
 #include <iostream>
 #include <string>
 #include <utility>
 
+#include "cli/certificate_expiry.h"
 #include "cli/commands.h"
 #include "cli/watch/node_tables.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/printable.h"
 #include "tributary/v1/fleet.grpc.pb.h"
 
 namespace tributary::cli {
@@ -17,14 +20,16 @@ struct StatusArguments {
 };
 
 // All pages as one answer. An aggregator that sends the same page again and again is left after kMostNodes.
-absl::StatusOr<v1::ListNodesResponse> AllNodes(const StatusArguments& arguments) {
+absl::StatusOr<v1::ListNodesResponse> AllNodes(const StatusArguments& arguments,
+                                               std::string& certificate_pem) {
   constexpr int kMostNodes = 100'000;
   v1::ListNodesRequest request;
   request.set_site(arguments.site);
   v1::ListNodesResponse all;
   while (true) {
-    ASSIGN_OR_RETURN(v1::ListNodesResponse page,
-                     CallAggregator(arguments.connection, &v1::FleetService::Stub::ListNodes, request));
+    ASSIGN_OR_RETURN(
+        v1::ListNodesResponse page,
+        CallAggregator(arguments.connection, &v1::FleetService::Stub::ListNodes, request, &certificate_pem));
     const bool more = page.more() && page.nodes_size() > 0 && all.nodes_size() < kMostNodes;
     all.set_answered_unix_ns(page.answered_unix_ns());
     *all.mutable_sites() = page.sites();
@@ -37,9 +42,17 @@ absl::StatusOr<v1::ListNodesResponse> AllNodes(const StatusArguments& arguments)
 }
 
 absl::Status Status(const StatusArguments& arguments) {
-  ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes, AllNodes(arguments));
+  std::string certificate_pem;
+  ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes, AllNodes(arguments, certificate_pem));
+  const std::int64_t now_ns = runtime::SystemClock().UnixNs();
   std::cout << (arguments.json ? wire::MessageJson(nodes) + "\n"
-                               : NodesText(nodes, runtime::SystemClock().UnixNs()) + LearnersText(nodes));
+                               : NodesText(nodes, now_ns) + LearnersText(nodes));
+  // Not on standard output, which programs read.
+  for (const std::string& warning :
+       ExpiryWarnings(arguments.connection, certificate_pem, now_ns / 1'000'000'000)) {
+    std::cerr << "tributary status: warning: " << runtime::Printable(warning) << ". " << kExpiryRemedy
+              << ".\n";
+  }
   return absl::OkStatus();
 }
 
