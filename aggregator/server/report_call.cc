@@ -18,10 +18,18 @@ constexpr std::int64_t kHelloTimeoutNs = 10'000'000'000;
 // This many frames are acknowledged at once; fewer wait for the other streams (IngestQueue).
 constexpr std::uint64_t kAnswerFrames = 64;
 
-bool HasMoreFields(grpc::ByteBuffer& bytes, std::size_t limit) {
-  if (bytes.Length() <= 2 * limit) return false;
+// 256 sources with some leaves each. The message is parsed and checked on the thread that fuses.
+constexpr std::size_t kMaxHelloBytes = std::size_t{64} << 10;
+// A frame has nine; somebody's encoder may not pack the numbers of a few.
+constexpr std::size_t kMaxFrameFields = std::size_t{16} * ReportSession::kMaxFrames;
+
+// Whether the message has more frames, or fields in them, than one may have.
+bool HasMoreFields(grpc::ByteBuffer& bytes) {
+  constexpr std::size_t kMaxFields = ReportSession::kMaxFrames + 1;  // the hello, or the dropped frames
+  if (bytes.Length() <= 2 * kMaxFields) return false;
   grpc::ProtoBufferReader reader(&bytes);
-  return wire::HasMoreFields(reader, limit);
+  return wire::HasMoreFields(reader, kMaxFields,
+                             {.number = v1::ReportRequest::kFramesFieldNumber, .limit = kMaxFrameFields});
 }
 
 }  // namespace
@@ -96,11 +104,16 @@ void ReportCall::TakeMessage() {
                 absl::ResourceExhaustedError(fmt::format("message: {} bytes, allowed are {}",
                                                          incoming_.Length(), shared_.max_message_bytes))});
   }
-  // One more field, for the hello or the count of dropped frames.
-  if (HasMoreFields(incoming_, ReportSession::kMaxFrames + 1)) {
+  if (!session_->admitted() && incoming_.Length() > kMaxHelloBytes) {
     return End({StreamFault::kTooLarge,
-                absl::ResourceExhaustedError(fmt::format("frames: more than the {} that one message may have",
-                                                         ReportSession::kMaxFrames))});
+                absl::ResourceExhaustedError(
+                    fmt::format("hello: {} bytes, allowed are {}", incoming_.Length(), kMaxHelloBytes))});
+  }
+  if (HasMoreFields(incoming_)) {
+    return End({StreamFault::kTooLarge,
+                absl::ResourceExhaustedError(
+                    fmt::format("frames: more than the {} that one message may have, or more than {} fields",
+                                ReportSession::kMaxFrames, kMaxFrameFields))});
   }
   if (!grpc::SerializationTraits<v1::ReportRequest>::Deserialize(&incoming_, &request_).ok()) {
     return End(

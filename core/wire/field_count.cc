@@ -6,13 +6,39 @@
 #include <cstdint>
 
 namespace tributary::wire {
+namespace {
 
-bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size_t limit) {
-  google::protobuf::io::CodedInputStream input(&message);
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+// Reads fields up to the end, or to one that is malformed; false: `left` are not enough.
+bool CountFields(CodedInputStream& input, std::size_t& left) {
+  while (const std::uint32_t tag = input.ReadTag()) {
+    if (left-- == 0) return false;
+    if (!WireFormatLite::SkipField(&input, tag)) break;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size_t limit,
+                   NestedFields nested) {
+  CodedInputStream input(&message);
   std::size_t fields = 0;
   while (const std::uint32_t tag = input.ReadTag()) {
     if (++fields > limit) return true;
-    if (!google::protobuf::internal::WireFormatLite::SkipField(&input, tag)) break;
+    if (WireFormatLite::GetTagFieldNumber(tag) == nested.number &&
+        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+      int bytes = 0;
+      if (!input.ReadVarintSizeAsInt(&bytes)) break;
+      const CodedInputStream::Limit end = input.PushLimit(bytes);
+      if (!CountFields(input, nested.limit)) return true;
+      if (!input.Skip(input.BytesUntilLimit())) break;
+      input.PopLimit(end);
+      continue;
+    }
+    if (!WireFormatLite::SkipField(&input, tag)) break;
   }
   return false;
 }

@@ -7,8 +7,16 @@
 
 namespace tributary::wire {
 
-// Whether the message has more than `limit` fields at its top level. Two bytes on the wire can become a
-// submessage of a hundred in memory, and reused messages keep it. Reading the tags alone bounds that.
-bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size_t limit);
+// The fields inside of the submessages with this number, all together.
+struct NestedFields {
+  int number = 0;  // 0: none are counted
+  std::size_t limit = 0;
+};
+
+// Whether the message has more than `limit` fields at its top level, or more nested ones than allowed. Two
+// bytes on the wire can become a submessage or an unknown field of a hundred in memory, and reused messages
+// keep it. Reading the tags alone bounds that.
+bool HasMoreFields(google::protobuf::io::ZeroCopyInputStream& message, std::size_t limit,
+                   NestedFields nested = {});
 
 }  // namespace tributary::wire

@@ -156,6 +156,26 @@ TEST_F(HostilePeerTest, IsRefusedAMessageThatIsTooLarge) {
   EXPECT_EQ(Refused("too_large"), 1);  // the larger one is cut by gRPC
 }
 
+// Each held the thread that fuses for some 15 to 30 ms.
+TEST_F(HostilePeerTest, IsRefusedAHelloOfThousandsOfLeavesAndFramesOfUnknownFields) {
+  v1::ReportRequest large = Hello("south");
+  for (int i = 0; i < 20'000; ++i) large.mutable_hello()->mutable_sources(0)->add_leaves("leaf");
+  Peer talker(aggregator_.ingest_port());
+  talker.Send(large);
+  EXPECT_THAT(talker.End().error_message(), HasSubstr("hello: "));
+  EXPECT_EQ(Refused("too_large"), 1);
+  Peer peer(aggregator_.ingest_port());
+  peer.Send(Hello("south"));
+  peer.Receive();
+  v1::ReportRequest strange = Frame(1);
+  std::string unknown;
+  for (int i = 0; i < 100'000; ++i) unknown += "\x78\x01";  // field 15, a varint
+  ASSERT_TRUE(strange.mutable_frames(0)->MergeFromString(unknown));
+  peer.Send(strange);
+  EXPECT_THAT(peer.End().error_message(), HasSubstr("16384 fields"));
+  EXPECT_EQ(Refused("too_large"), 2);
+}
+
 TEST_F(HostilePeerTest, CannotMakeMemoryGrowWithEmptyFrames) {
   const std::string resident = "process_resident_memory_bytes";
   const double before = MetricValue(aggregator_.Metrics(), resident);

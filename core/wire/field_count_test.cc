@@ -1,0 +1,60 @@
+#include "core/wire/field_count.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tributary/v1/fusion.pb.h"
+
+namespace tributary::wire {
+namespace {
+
+bool HasMore(const std::string& bytes, std::size_t limit, NestedFields nested = {}) {
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  return HasMoreFields(stream, limit, nested);
+}
+
+constexpr int kFrames = v1::ReportRequest::kFramesFieldNumber;
+
+std::string Frames(int count) {
+  v1::ReportRequest request;
+  for (int i = 0; i < count; ++i) {
+    v1::Frame& frame = *request.add_frames();
+    frame.set_sequence(1);
+    frame.set_epoch(2);
+    frame.add_means(3);
+  }
+  return request.SerializeAsString();
+}
+
+TEST(FieldCountTest, CountsTheFieldsOfTheTopLevel) {
+  EXPECT_FALSE(HasMore(Frames(7), 7));
+  EXPECT_TRUE(HasMore(Frames(8), 7));
+}
+
+TEST(FieldCountTest, CountsTheFieldsOfAllSubmessagesTogether) {
+  EXPECT_FALSE(HasMore(Frames(7), 7, {.number = kFrames, .limit = 21}));
+  EXPECT_TRUE(HasMore(Frames(7), 7, {.number = kFrames, .limit = 20}));
+}
+
+// A frame of half a million fields that this program does not know took the fusing thread 30 ms.
+TEST(FieldCountTest, CountsUnknownFieldsInsideOfASubmessage) {
+  std::string unknown;
+  for (int i = 0; i < 500; ++i) unknown += "\x78\x01";  // field 15, a varint
+  v1::ReportRequest request;
+  ASSERT_TRUE(request.add_frames()->ParseFromString(unknown));
+  EXPECT_FALSE(HasMore(request.SerializeAsString(), 7));
+  EXPECT_TRUE(HasMore(request.SerializeAsString(), 7, {.number = kFrames, .limit = 499}));
+}
+
+TEST(FieldCountTest, EndsAtBytesThatAreNoMessage) {
+  for (const std::string& bytes :
+       {std::string("\x12"), std::string("\x12\xff\xff\xff\xff\x0f"), std::string("\x12\x05\x08"),
+        std::string("\x12\x02\x0f\x0f\x10\x01"), std::string("\x0f"), std::string(64, '\xff')}) {
+    EXPECT_FALSE(HasMore(bytes, 100, {.number = kFrames, .limit = 100}));
+  }
+}
+
+}  // namespace
+}  // namespace tributary::wire
