@@ -67,9 +67,15 @@ grpc::CallbackServerContext* OpenCalls::Make() {
 
 void OpenCalls::Begin(Call& call, const ServerRpcInfo& info) {
   call.counted.emplace(connections_, call.peer());
-  // A unary call is over in a moment.
-  if (access_ == nullptr || info.type() == ServerRpcInfo::Type::UNARY) return;
+  if (access_ == nullptr) return;
   access::Peer peer = access::PeerOf(*call.auth_context(), access_).value_or(access::Peer());
+  // A unary call begins here when its request is complete, which may be long after it was admitted; then it
+  // is over in a moment.
+  if (info.type() == ServerRpcInfo::Type::UNARY) {
+    call.revoked = !access_->CheckCall(info.method(), peer).ok();
+    if (call.revoked) access_->CountRevoked();
+    return;
+  }
   const runtime::MutexLock lock(mutex_);
   call.path = info.method();
   call.identity = std::move(peer);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "aggregator/access/access_control.h"
+#include "aggregator/access/call_context.h"
 #include "aggregator/server/counted_call.h"
 #include "core/runtime/mutex.h"
 
@@ -33,7 +34,7 @@ class OpenCalls {
   class Contexts;
   class Beginnings;
 
-  struct Call final : grpc::CallbackServerContext {
+  struct Call final : access::CallContext {
     std::list<std::unique_ptr<Call>>::iterator place;
     std::optional<CountedCall> counted;
     // Null unless it is a stream that is judged again when the policy or the list changes.

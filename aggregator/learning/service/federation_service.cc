@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "aggregator/access/call_context.h"
 #include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/bounded_request.h"
 #include "aggregator/learning/service/federation_wire.h"
@@ -279,6 +280,7 @@ class FederationService final : public FederationCalls {
     absl::StatusOr<Request> request = ParseStep<Request>(bytes);
     absl::Status status = request.status();
     if (!status.ok()) ++coordinator_.counters().refused_steps;
+    if (status.ok()) status = access::CheckNotRevoked(context);
     if (status.ok()) status = CheckPeer(*context.auth_context(), request->node());
     if (!status.ok()) {
       answer(status);

@@ -34,7 +34,7 @@ class LimitsTest : public ::testing::Test {
 
 // Who sends a little now and then would otherwise hold a place for uploads for ever.
 TEST_F(LimitsTest, TakesNothingMoreOfAnUploadWhoseRoundIsOver) {
-  constexpr std::size_t kBlock = 1 << 18;  // a chunk of 1 MiB
+  constexpr std::size_t kSlice = 1 << 18;  // a chunk of 1 MiB
   StartRun(R"(
 name = "r"
 rounds = 1
@@ -43,7 +43,7 @@ quorum = 17
 max_nodes = 18
 deadline_s = 6
 )",
-           3 * kBlock);
+           3 * kSlice);
   struct Slow {
     std::unique_ptr<TestNode> node;
     std::unique_ptr<v1::FederationService::Stub> stub;

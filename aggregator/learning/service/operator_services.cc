@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregator/access/call_context.h"
 #include "aggregator/learning/run/messages.h"
 #include "aggregator/learning/service/model_call.h"
 #include "aggregator/learning/service/run_api.h"
@@ -213,6 +214,10 @@ template <class Request, class Response>
 UnaryReactor* ChangeRun(Coordinator& coordinator, ServerContext& context, const Request& request,
                         Response& response, RunChange change) {
   UnaryReactor* reactor = context.DefaultReactor();
+  if (absl::Status status = access::CheckNotRevoked(context); !status.ok()) {
+    reactor->Finish(wire::ToGrpcStatus(status));
+    return reactor;
+  }
   coordinator.Change(request.run(), std::move(change),
                      [&coordinator, reactor, &request, &response](const absl::Status& status) {
                        const auto record = coordinator.board().Find(request.run());
@@ -225,8 +230,10 @@ UnaryReactor* ChangeRun(Coordinator& coordinator, ServerContext& context, const 
 template <class Response>
 UnaryReactor* AnswerCall(ServerContext& context, absl::StatusOr<Response> answer, Response& response) {
   UnaryReactor* reactor = context.DefaultReactor();
-  if (answer.ok()) response = *std::move(answer);
-  reactor->Finish(wire::ToGrpcStatus(answer.status()));
+  absl::Status status = access::CheckNotRevoked(context);
+  if (status.ok()) status = answer.status();
+  if (status.ok()) response = *std::move(answer);
+  reactor->Finish(wire::ToGrpcStatus(status));
   return reactor;
 }
 
@@ -274,6 +281,10 @@ class RunService final : public v1::RunService::CallbackService {
   UnaryReactor* DeleteRun(ServerContext* context, const v1::DeleteRunRequest* request,
                           v1::DeleteRunResponse* response) override {
     UnaryReactor* reactor = context->DefaultReactor();
+    if (absl::Status status = access::CheckNotRevoked(*context); !status.ok()) {
+      reactor->Finish(wire::ToGrpcStatus(status));
+      return reactor;
+    }
     const auto last = coordinator_.board().Find(request->run());
     coordinator_.DeleteRun(request->run(), [reactor, response, last](const absl::Status& status) {
       if (status.ok() && last != nullptr) *response->mutable_run() = last->run;

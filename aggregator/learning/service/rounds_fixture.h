@@ -31,6 +31,8 @@ class RoundsHost {
   }
   // The next start takes them.
   learning::HostingOptions& options() { return options_; }
+  // Call before Start: makes the calls' contexts until the server stops.
+  void MakeContextsWith(std::unique_ptr<grpc::ContextAllocator> contexts) { contexts_ = std::move(contexts); }
   void Start(store::StoreStepHook hook = {});
   void Stop();
   void Restart(store::StoreStepHook hook = {}) {
@@ -55,6 +57,7 @@ class RoundsHost {
  private:
   runtime::SystemClock clock_;
   std::chrono::seconds patience_{20};
+  std::unique_ptr<grpc::ContextAllocator> contexts_;
   learning::HostingOptions options_;
   std::string folder_;
   std::unique_ptr<learning::Coordinator> coordinator_;

@@ -40,6 +40,7 @@ void RoundsHost::Start(store::StoreStepHook hook) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
   for (const auto& service : services_) builder.RegisterService(service.get());
+  if (contexts_ != nullptr) builder.SetContextAllocator(std::move(contexts_));
   server_ = builder.BuildAndStart();
   ASSERT_NE(server_, nullptr);
   channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(port_), grpc::InsecureChannelCredentials());
