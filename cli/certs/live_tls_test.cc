@@ -215,6 +215,16 @@ TEST_F(LiveTlsTest, KeepsTheListInForceIfTheNextIsDamagedForeignOlderOrGone) {
   EXPECT_EQ(live_->revoked()->size(), 2u);
 }
 
+TEST_F(LiveTlsTest, ASignalWithoutAChangeChangesNothing) {
+  Revoke("north");
+  Put("crl.pem", "crl.pem");
+  Start(Files("crl.pem"));
+  const std::uint64_t version = live_->version(), list_version = live_->list_version();
+  live_->Reload(Files("crl.pem"));
+  EXPECT_EQ(live_->version(), version);
+  EXPECT_EQ(live_->list_version(), list_version);
+}
+
 TEST_F(LiveTlsTest, AListThatIsNamedNoMoreHoldsNobody) {
   Revoke("north");
   Put("crl.pem", "crl.pem");

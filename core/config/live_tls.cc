@@ -157,6 +157,9 @@ absl::Status LiveTls::TakeList() {
   if (absl::Status status = next.MayReplace(*before); !status.ok()) {
     return absl::Status(status.code(), fmt::format("{}: {}", files_.crl, std::string(status.message())));
   }
+  const bool same = before->MayReplace(next).ok() && next.size() == before->size() &&
+                    next.expires_unix_s() == before->expires_unix_s();
+  if (same) return absl::OkStatus();
   const std::size_t count = next.size();
   const std::int64_t expires_unix_s = next.expires_unix_s();
   Install(std::move(next));
