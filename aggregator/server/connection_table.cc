@@ -109,7 +109,7 @@ std::vector<Socket> ConnectionTable::TakeTalkers(const std::function<bool(Socket
   const runtime::MutexLock lock(mutex_);
   for (auto each = connections_.begin(); each != connections_.end();) {
     const auto next = std::next(each);
-    if (each->second.silent && talks(each->second.socket)) {
+    if (each->second.silent && talks(each->second.socket) && ++each->second.talks >= kTalks) {
       ++refused_[static_cast<std::size_t>(ConnectionFault::kNoCall)];
       talkers.push_back(each->second.socket);
       Forget(each);

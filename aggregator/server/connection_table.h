@@ -81,9 +81,10 @@ class ConnectionTable {
   std::optional<Socket> Add(const std::string& peer, Socket socket);
   // Forgets the connections that are no longer open.
   void Sweep(const std::function<bool(Socket)>& open);
-  // Forgets the silent connections of which `talks` is true: those to cut, already counted. gRPC answers
-  // frames of which no call comes by itself: streams that are reset before their message, pings, endless
-  // headers.
+  // Forgets the silent connections of which `talks` was true this often: a call begins some milliseconds
+  // after its first bytes. Those to cut, already counted. gRPC answers frames of which no call comes by
+  // itself: streams that are reset before their message, pings, endless headers.
+  static constexpr int kTalks = 3;
   std::vector<Socket> TakeTalkers(const std::function<bool(Socket)>& talks);
 
   // A call of this peer begins. The connection to cut, if there are too many calls: that peer's own, or the
@@ -115,6 +116,7 @@ class ConnectionTable {
     std::uint64_t number = 0;  // ascends in the order of arrival
     bool silent = true;
     bool cut = false;
+    int talks = 0;  // how often TakeTalkers found it talking
     std::size_t calls = 0;
     std::int64_t second = 0;        // of the latest rare call
     std::size_t rare_calls = 0;     // in that second

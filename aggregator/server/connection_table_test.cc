@@ -156,7 +156,9 @@ TEST_F(ConnectionTableTest, CutsASilentConnectionThatTalksAndNoneThatHasMadeACal
   Add("192.0.2.1:1");
   Add("192.0.2.1:2");
   AddSpeaking("192.0.2.1:3");
-  const auto talkers = table_.TakeTalkers([](Socket socket) { return socket.fd != 1; });
+  const auto talks = [](Socket socket) { return socket.fd != 1; };
+  for (int i = 1; i < ConnectionTable::kTalks; ++i) EXPECT_TRUE(table_.TakeTalkers(talks).empty()) << i;
+  const auto talkers = table_.TakeTalkers(talks);
   ASSERT_EQ(talkers.size(), 1u);
   EXPECT_EQ(talkers[0].fd, 2);
   EXPECT_EQ(Refused(ConnectionFault::kNoCall), 1u);

@@ -262,12 +262,16 @@ void FrontDoor::Run(std::stop_token stop) {
   std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
   for (const runtime::Descriptor& each : listeners_) waiting.push_back({each.get(), POLLIN, 0});
   constexpr int kSweepMs = 1000;
+  std::int64_t looked_ns = 0;  // for silent connections that talk
   while (!stop.stop_requested()) {
     poll(waiting.data(), waiting.size(), connections_.figures().silent > 0 ? kSilentSweepMs : kSweepMs);
     for (std::size_t i = 1; i < waiting.size(); ++i) {
       if (waiting[i].revents != 0) AcceptFrom(waiting[i].fd);
     }
     SweepIfDue(kSweepNs);
+    const std::int64_t now_ns = clock_.SteadyNs();
+    if (now_ns - looked_ns < kSilentSweepMs * 1'000'000LL) continue;
+    looked_ns = now_ns;
     for (const Socket& talker : connections_.TakeTalkers(SaysMoreThanAHello)) {
       CutAndQuarantine(connections_, talker);
     }

@@ -9,7 +9,8 @@
 namespace tributary::testing {
 namespace {
 
-constexpr char kHeaders = 1, kReset = 3, kSettings = 4, kContinuation = 9, kEndHeaders = 4;
+constexpr char kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kContinuation = 9, kEndHeaders = 4,
+               kEndStream = 1;
 
 std::string Frame(char type, char flags, std::uint32_t stream, const std::string& payload) {
   std::string frame;
@@ -69,7 +70,9 @@ void SendEndlessHeader(const Target& target, bool after_a_call) {
   OnConnections(target, [&](RawSocket& socket) {
     std::uint32_t stream = 1;
     if (after_a_call) {
-      if (!socket.Send(Frame(kHeaders, kEndHeaders, stream, CallHeaders("/grpc.health.v1.Health/Check")))) {
+      // With an empty message: a call begins with it.
+      if (!socket.Send(Frame(kHeaders, kEndHeaders, stream, CallHeaders("/grpc.health.v1.Health/Check")) +
+                       Frame(kData, kEndStream, stream, std::string(5, '\0')))) {
         return;
       }
       stream += 2;
