@@ -57,7 +57,7 @@ class Aggregator:
         self.folder = folder
         tls = ""
         if self.tls:
-            subprocess.run([binaries / "tributary", "certs", "--out", f"{folder}/ca", "--name", "hub=127.0.0.1",
+            subprocess.run([binaries / "tributary", "certs", "--out", f"{folder}/ca", "--server", "hub=127.0.0.1",
                             "--name", "panel"], check=True, capture_output=True)
             tls = '[tls]\ncertificate = "ca/hub.pem"\nkey = "ca/hub.key"\nca = "ca/ca.pem"\n[access]\nviewers = ["panel"]\n'
         owner = '[[site.owner]]\nnode = "panel"\nsources = ["panel-0", "panel-1", "panel-2", "panel-3"]\n'
