@@ -14,6 +14,8 @@ stop_all() {
 }
 trap stop_all EXIT
 trap 'exit 130' INT TERM
+# The demos' aggregators listen in plaintext on the loopback: an operator's own aggregator and certificate do not apply.
+unset TRIBUTARY_AGGREGATOR TRIBUTARY_CERTIFICATE TRIBUTARY_KEY TRIBUTARY_CA
 
 start() { # name, program, arguments...
   local name=$1
