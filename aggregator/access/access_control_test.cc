@@ -36,22 +36,23 @@ class AccessControlTest : public ::testing::Test {
 // Somebody with a certificate and without a role asked some thousand times a second.
 TEST_F(AccessControlTest, WritesTwentyLinesOfRefusedCallsAtOnceAndThenOneASecond) {
   for (int i = 0; i < 5'000; ++i) {
-    EXPECT_TRUE(absl::IsPermissionDenied(control_.Admit("/tributary.v1.FleetService/ListNodes", "thief")));
+    EXPECT_TRUE(
+        absl::IsPermissionDenied(control_.Admit("/tributary.v1.FleetService/ListNodes", Peer{"thief"})));
   }
   EXPECT_EQ(Lines(), 20);
   clock_.Advance(1'000'000'000);
-  EXPECT_FALSE(control_.Admit("/tributary.v1.FleetService/ListNodes", "thief").ok());
-  EXPECT_FALSE(control_.Admit("/tributary.v1.FleetService/ListNodes", "thief").ok());
+  EXPECT_FALSE(control_.Admit("/tributary.v1.FleetService/ListNodes", Peer{"thief"}).ok());
+  EXPECT_FALSE(control_.Admit("/tributary.v1.FleetService/ListNodes", Peer{"thief"}).ok());
   EXPECT_EQ(Lines(), 21);
   EXPECT_THAT(log_.str(), HasSubstr("thief"));
   EXPECT_THAT(log_.str(), HasSubstr("4980 lines like this one were left out"));
 }
 
 TEST_F(AccessControlTest, CountsEveryRefusalByItsReasonAndNoAdmission) {
-  EXPECT_TRUE(control_.Admit(kWatchPath, "wall").ok());
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(control_.Admit(kWatchPath, "thief").ok());
-  EXPECT_FALSE(control_.Admit(kWatchPath, "").ok());
-  EXPECT_FALSE(control_.Admit("/tributary.v1.FusionService/Erase", "wall").ok());
+  EXPECT_TRUE(control_.Admit(kWatchPath, Peer{"wall"}).ok());
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(control_.Admit(kWatchPath, Peer{"thief"}).ok());
+  EXPECT_FALSE(control_.Admit(kWatchPath, Peer{""}).ok());
+  EXPECT_FALSE(control_.Admit("/tributary.v1.FusionService/Erase", Peer{"wall"}).ok());
   runtime::Metrics metrics;
   metrics.AddCollector([this](runtime::Reading& reading) { control_.Collect(reading); });
   const std::string text = metrics.Text();

@@ -139,9 +139,9 @@ def run_examples(root, bin_folder):
     known = commands.Commands(bin_folder)
     laboratory = Laboratory(root, bin_folder, scratch)
     faults, ran = [], 0
-    # Stop the run last: the other examples look at it.
+    # Stop the run and delete it last: the other examples look at it.
     examples = [(words, line) for words in known.all() for line in known.examples(words)]
-    for words, line in sorted(examples, key=lambda example: " run stop " in example[1]):
+    for words, line in sorted(examples, key=lambda example: (" run delete " in example[1], " run stop " in example[1])):
         if reason := reason_not_to_run(line, known):
             print(f"not run: {line}: {reason}")
             continue
