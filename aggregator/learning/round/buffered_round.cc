@@ -16,7 +16,7 @@ class BufferedRound final : public Round {
   }
 
   Standing StandingOf(const v1::Participant& node) const override {
-    if (node.last_round() >= number()) return Standing::kNotAwaited;
+    if (node.last_round() >= number() || updates().Counts(node.node())) return Standing::kNotAwaited;
     // Without samples it has no task, but may still decline the one that it had.
     const bool given_up = node.sample_count() == 0 || given_up_.contains(node.node());
     return given_up ? Standing::kGivenUp : Standing::kAwaited;
@@ -36,6 +36,11 @@ class BufferedRound final : public Round {
     }
     if (header.round() < sender.last_round()) {
       return Admission::Refused(v1::SUBMIT_REFUSAL_STALE, "a newer update of this node has been taken");
+    }
+    // One that kept quiet for some versions must not fill the buffer, and the quorum, by itself.
+    if (updates().Counts(header.node())) {
+      return Admission::TryAgain(v1::SUBMIT_REFUSAL_BUSY, "version {} has an update of {} already", number(),
+                                 header.node());
     }
     return std::nullopt;
   }
