@@ -84,7 +84,7 @@ class ConnectionTable {
   // Forgets the silent connections of which `talks` was true this often: a call begins some milliseconds
   // after its first bytes. Those to cut, already counted. gRPC answers frames of which no call comes by
   // itself: streams that are reset before their message, pings, endless headers.
-  static constexpr int kTalks = 3;
+  static constexpr int kTalks = 10;
   std::vector<Socket> TakeTalkers(const std::function<bool(Socket)>& talks);
 
   // A call of this peer begins. The connection to cut, if there are too many calls: that peer's own, or the

@@ -48,8 +48,8 @@ class Gate {
                   entered = std::move(entered)]() mutable {
       if (!MayWait(owner)) return entered(std::nullopt);
       const std::uint64_t arrival = ++arrivals_;
+      waiting_.emplace(arrival, Waiting{owner, share, clock_.SteadyNs(), std::move(entered)});
       Change(owner, [&](Owner& its) { its.waiting.push_back(arrival); });
-      waiting_.emplace(arrival, Waiting{std::move(owner), share, clock_.SteadyNs(), std::move(entered)});
       AdmitNext();
     });
   }
@@ -87,6 +87,12 @@ class Gate {
 
   static Rank RankOf(const Owner& owner) { return {owner.held, owner.turn, owner.waiting.front()}; }
 
+  // One owner leaves half of all to the others, or what its first place leaves.
+  bool MayHoldMore(const Owner& owner) const {
+    return owner.held == 0 ||
+           owner.held + waiting_.find(owner.waiting.front())->second.share <= capacity_ / 2;
+  }
+
   void Note() { waited_for_ = !waiting_.empty(); }
 
   bool MayWait(const std::string& owner) {
@@ -104,14 +110,15 @@ class Gate {
     Owner& owner = owners_[name];
     if (!owner.waiting.empty()) ranks_.erase(RankOf(owner));
     change(owner);
-    if (!owner.waiting.empty()) ranks_.insert(RankOf(owner));
+    if (!owner.waiting.empty() && MayHoldMore(owner)) ranks_.insert(RankOf(owner));
   }
 
   // The first that waits of its owner.
   Waiting TakeOut(std::uint64_t arrival) {
-    Waiting taken = std::move(waiting_.extract(arrival).mapped());
-    Change(taken.owner, [](Owner& its) { its.waiting.pop_front(); });
-    return taken;
+    auto taken = waiting_.find(arrival);
+    const std::string owner = taken->second.owner;
+    Change(owner, [](Owner& its) { its.waiting.pop_front(); });
+    return std::move(waiting_.extract(taken).mapped());
   }
 
   void AdmitNext() {
@@ -143,7 +150,7 @@ class Gate {
   const runtime::Clock& clock_;
   std::map<std::uint64_t, Waiting> waiting_;  // by arrival
   std::unordered_map<std::string, Owner> owners_;
-  std::set<Rank> ranks_;  // of the owners that wait
+  std::set<Rank> ranks_;  // of the owners that wait and may hold more
   std::uint64_t arrivals_ = 0;
   std::uint64_t turns_ = 0;
   std::atomic<bool> waited_for_ = false;

@@ -76,7 +76,8 @@ deadline_s = 6
   EXPECT_TRUE(good.Submit(good.NextTrain(), std::vector<float>(3 * kBlock)).accepted());
 }
 
-// Who opens a model and reads nothing of it holds a place, for which others wait.
+// Who opens a model and reads nothing of it holds a place, for which others wait. Operators have half of
+// them.
 TEST_F(LimitsTest, OpensSoManyModelsAtOnceAndTheNextInTurn) {
   StartRun(kOneNode);
   const auto open = [this] {
@@ -86,7 +87,7 @@ TEST_F(LimitsTest, OpensSoManyModelsAtOnceAndTheNextInTurn) {
     return opened->get_future();
   };
   std::vector<absl::StatusOr<OpenModel>> idle;
-  for (std::size_t i = 0; i < Coordinator::kOpenModels; ++i) idle.push_back(open().get());
+  for (std::size_t i = 0; i < Coordinator::kOpenModels / 2; ++i) idle.push_back(open().get());
   auto waiting = open();
   // What was asked for later is answered first.
   std::promise<void> later;
