@@ -61,7 +61,7 @@ deadline_s = 6
   }
   for (Slow& each : slow) {
     const v1::UpdateHeader header = each.node->Header(each.node->NextTrain());
-    each.messages = TestNode::Messages(header, std::vector<float>(3 * kBlock), kBlock);
+    each.messages = TestNode::Messages(header, std::vector<float>(3 * kSlice), kSlice);
     each.writer = each.stub->SubmitUpdate(&each.context, &each.response);
     EXPECT_TRUE(each.writer->Write(each.messages[0]));
     EXPECT_TRUE(each.writer->Write(each.messages[1]));
@@ -73,7 +73,7 @@ deadline_s = 6
     EXPECT_TRUE(each.writer->Finish().ok());
     EXPECT_EQ(each.response.reason(), v1::SUBMIT_REFUSAL_STALE) << each.response.message();
   }
-  EXPECT_TRUE(good.Submit(good.NextTrain(), std::vector<float>(3 * kBlock)).accepted());
+  EXPECT_TRUE(good.Submit(good.NextTrain(), std::vector<float>(3 * kSlice)).accepted());
 }
 
 // Who opens a model and reads nothing of it holds a place, for which others wait. Operators have half of
