@@ -49,10 +49,10 @@ std::string HandshakeAdvice(std::string_view message) {
   }
   // OpenSSL does not tell whether the use or the CA was wrong.
   if (Says(message, "certificate verify failed") || Says(message, "CERTIFICATE_VERIFY_FAILED")) {
-    return "the peer's certificate may not be used so (an aggregator takes one of `tributary certs "
-           "--server`, "
-           "or --child if it has a parent; who connects to it takes one of --name), or is not signed by the "
-           "CA in the ca file: give the ca.pem that was made together with the peer's certificate";
+    return "the peer's certificate is not signed by the CA in the ca file (give the ca.pem that was made "
+           "together with it), or is of another use: an aggregator takes one of `tributary certs --server`, "
+           "who "
+           "connects to it takes one of --name";
   }
   if (Says(message, "Ssl handshake failed")) {
     return "the TLS handshake failed: check certificate, key and ca on both sides";
