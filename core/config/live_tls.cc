@@ -36,7 +36,7 @@ std::string ExpiryWarning(std::int64_t expires_unix_s, std::int64_t now_unix_s) 
                      Date(expires_unix_s));
 }
 
-LiveTls::LiveTls(TlsFiles files, TlsUses uses, TlsMaterial material, const runtime::Clock& clock)
+LiveTls::LiveTls(const TlsFiles& files, TlsUses uses, TlsMaterial material, const runtime::Clock& clock)
     : uses_(uses),
       clock_(&clock),
       material_(std::make_shared<const TlsMaterial>(std::move(material))),

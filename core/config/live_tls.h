@@ -24,7 +24,7 @@ class LiveTls {
  public:
   // `material` was loaded from `files` for these uses. Reads the list of revoked certificates, if `files`
   // names one. The clock outlives it.
-  LiveTls(TlsFiles files, TlsUses uses, TlsMaterial material, const runtime::Clock& clock);
+  LiveTls(const TlsFiles& files, TlsUses uses, TlsMaterial material, const runtime::Clock& clock);
   // One that never changes, for tests and short commands.
   static std::shared_ptr<const LiveTls> Fixed(TlsMaterial material);
 

@@ -115,7 +115,7 @@ absl::StatusOr<RevocationList> RevocationList::Parse(std::string_view pem, std::
 absl::Status RevocationList::MayReplace(const RevocationList& before) const {
   for (const auto& [key, edition] : before.editions_) {
     const auto ours = editions_.find(key);
-    if (ours == editions_.end() || ours->second >= edition) continue;
+    if (ours == editions_.end() || !(ours->second < edition)) continue;
     return absl::FailedPreconditionError("is older than the list in force; give the newest crl.pem");
   }
   return absl::OkStatus();

@@ -1,12 +1,12 @@
 // The certificates that their CA has taken back: a certificate revocation list (RFC 5280) as PEM.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_set>
 
 #include "absl/status/status.h"
@@ -46,7 +46,9 @@ class RevocationList {
     std::int64_t number = 0;  // 0: it has none
     std::int64_t made_unix_s = 0;
 
-    auto operator<=>(const Edition&) const = default;
+    bool operator<(const Edition& other) const {
+      return std::tie(number, made_unix_s) < std::tie(other.number, other.made_unix_s);
+    }
   };
 
   std::unordered_set<CertificateId> revoked_;

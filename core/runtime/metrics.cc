@@ -9,6 +9,8 @@
 #include <fstream>
 #include <utility>
 
+#include "core/runtime/memory_limit.h"
+
 namespace tributary::runtime {
 namespace {
 
