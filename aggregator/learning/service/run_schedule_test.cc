@@ -18,7 +18,7 @@ class RunScheduleTest : public ::testing::Test {
  protected:
   learning::Run& run(std::size_t i) { return *reinterpret_cast<learning::Run*>(&places_[i]); }
 
-  std::array<std::byte, 3> places_{};
+  std::array<std::max_align_t, 3> places_{};
   RunSchedule schedule_;
 };
 
