@@ -71,8 +71,11 @@ class SlowLinkTest : public ::testing::Test {
     thread_.Start("gate", [] { return CommandThread::kNever; });
   }
   ~SlowLinkTest() override {
-    Do([this] { senders_.clear(); });
-    thread_.Stop();
+    Do([this] {
+      ending_ = true;
+      for (Sender& each : senders_) each.place.reset();
+    });
+    thread_.Stop();  // those who wait enter meanwhile
   }
 
   void Do(const std::function<void()>& what) {
@@ -86,6 +89,7 @@ class SlowLinkTest : public ::testing::Test {
   void Add(const std::string& name, std::int64_t chunk_ns) { Enter(senders_.emplace_back(name, chunk_ns)); }
   void Enter(Sender& sender) {
     gate_.Enter(sender.name, 1, [this, &sender](std::optional<Gate::Place> place) {
+      if (ending_) return;
       if (!place) return Enter(sender);  // told to come back
       sender.place = std::move(place);
       sender.pace.emplace();
@@ -127,6 +131,7 @@ class SlowLinkTest : public ::testing::Test {
   CommandThread thread_{clock_};
   Gate gate_{kPlaces, thread_, clock_};
   std::deque<Sender> senders_;
+  bool ending_ = false;  // the gate's thread
 };
 
 // 20 senders of a minute each have eight places: they need three minutes at least.
