@@ -38,7 +38,7 @@ class TrainerMemoryTest : public ::testing::TestWithParam<std::size_t> {
   // One per mille and 64 KiB are for what malloc and the alignment add to each block, and for names.
   static void ExpectKnown(SelfSupervisedOptions options) {
     options.batch = GetParam();
-    // What a process allocates once, with its first trainer, is not the trainer's.
+    // The first trainer of a process also allocates for the process, which is not counted here.
     ASSERT_TRUE(SelfSupervisedTrainer::Create(options).ok());
     const std::uint64_t before = AllocatedBytes();
     const auto trainer = SelfSupervisedTrainer::Create(options);
