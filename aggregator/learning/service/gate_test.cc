@@ -15,10 +15,8 @@ class GateTest : public ::testing::Test {
   GateTest() {
     thread_.Start("gate", [] { return CommandThread::kNever; });
   }
-  ~GateTest() override {
-    places_.clear();
-    thread_.Stop();
-  }
+  // Only then is nobody else using the places.
+  ~GateTest() override { thread_.Stop(); }
 
   void Enter(const std::string& owner, std::size_t share = 1) {
     gate_.Enter(owner, share, [this, owner](std::optional<Gate::Place> place) {
@@ -102,7 +100,7 @@ TEST_F(GateTest, SendsThoseAwayWhoHaveWaitedTooLong) {
 
 TEST_F(GateTest, AnOwnerWithManyWhoWaitIsSentAwayAndTheOthersAreNot) {
   Enter("a", 2);
-  for (std::size_t i = 0; i < Gate::kMaxWaitingOfOwner + 1; ++i) Enter("greedy");
+  for (std::size_t i = 0; i < FairQueue::kMaxWaitingOfOwner + 1; ++i) Enter("greedy");
   Enter("modest");
   Entered();
   EXPECT_EQ(sent_away_, std::vector<std::string>{"greedy"});
@@ -110,7 +108,7 @@ TEST_F(GateTest, AnOwnerWithManyWhoWaitIsSentAwayAndTheOthersAreNot) {
 
 TEST_F(GateTest, SendsNewcomersAwayWhenTooManyWait) {
   Enter("a", 2);
-  for (std::size_t i = 0; i < Gate::kMaxWaiting; ++i) Enter("node " + std::to_string(i));
+  for (std::size_t i = 0; i < FairQueue::kMaxWaiting; ++i) Enter("node " + std::to_string(i));
   Entered();
   EXPECT_TRUE(sent_away_.empty());
   Enter("late");
