@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -48,7 +51,6 @@ struct Measured {
   runtime::LatencyHistogram echo_burst;
   std::vector<double> p50_ratios;
   std::vector<double> p99_ratios;
-  double sending_s = 0;
   MetricSamples gained;  // by the aggregator's metrics in all turns of load
   std::vector<double> resident_bytes;
 };
@@ -69,40 +71,80 @@ json Quantiles(const runtime::LatencyHistogram& latency) {
           {"count", latency.count()}};
 }
 
+// The counters of the aggregator, read before and after each turn. Without an address there are none.
+class MetricsReader {
+ public:
+  explicit MetricsReader(const std::string& http) : http_(http) {}
+
+  // Unavailable: it does not answer, or not within two seconds.
+  absl::Status Begin() {
+    if (http_.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(before_, ReadMetrics(http_));
+    return absl::OkStatus();
+  }
+
+  // Adds what was counted since then. A reading that fails is made up for by the next: the aggregator may be
+  // away for a time.
+  void End(Measured& measured) {
+    if (http_.empty()) return;
+    absl::StatusOr<MetricSamples> after = ReadMetrics(http_);
+    if (!after.ok()) return;
+    // A new process counts from 0.
+    for (const auto& [name, value] : *after) {
+      measured.gained[name] += value >= before_[name] ? value - before_[name] : value;
+    }
+    measured.resident_bytes.push_back((*after)["process_resident_memory_bytes"]);
+    before_ = *std::move(after);
+  }
+
+ private:
+  const std::string http_;
+  MetricSamples before_;
+};
+
+// Until the time is over, or stop is requested. Errors: as LoadClient::Run at the end of the last turn; all
+// turns are in `measured` and in the client's counts.
 absl::Status Measure(const LoadPlan& plan, double seconds, const EchoPeer& echo, LoadClient& client,
-                     const std::string& http, Measured& measured) {
+                     MetricsReader& metrics, const std::stop_token& stop, Measured& measured) {
   const EchoPeer::Load echo_load{
       plan.panels, client.message_bytes(),
       (plan.rate_hz > 0 ? plan.rate_hz : kMostSlotsPerS) / static_cast<double>(plan.frames_per_message)};
-  const auto read_metrics = [&http]() -> absl::StatusOr<MetricSamples> {
-    return http.empty() ? MetricSamples() : ReadMetrics(http);
-  };
-  const runtime::SystemClock clock;
   const int turns = plan.rate_hz > 0 ? std::max(1, static_cast<int>(seconds / kTurnS)) : 1;
   const std::chrono::nanoseconds turn_time(static_cast<std::int64_t>(1e9 * seconds / turns));
-  for (int turn = 0; turn < turns; ++turn) {
+  absl::Status ended;
+  for (int turn = 0; turn < turns && !stop.stop_requested(); ++turn) {
     runtime::LatencyHistogram message, burst, slot;
-    RETURN_IF_ERROR(echo.Run(echo_load, kEchoTurn, message, burst));
-    ASSIGN_OR_RETURN(MetricSamples before, read_metrics());
-    const std::int64_t start_ns = clock.SteadyNs();
-    RETURN_IF_ERROR(client.Run(turn_time, slot));
-    measured.sending_s += 1e-9 * static_cast<double>(clock.SteadyNs() - start_ns);
-    ASSIGN_OR_RETURN(MetricSamples after, read_metrics());
-    // A new process counts from 0.
-    for (const auto& [name, value] : after) {
-      measured.gained[name] += value >= before[name] ? value - before[name] : value;
-    }
-    if (!http.empty()) measured.resident_bytes.push_back(after["process_resident_memory_bytes"]);
+    RETURN_IF_ERROR(echo.Run(echo_load, kEchoTurn, stop, message, burst));
+    metrics.Begin().IgnoreError();
+    ended = client.Run(turn_time, stop, slot);
+    metrics.End(measured);
     const auto ratio = [&](double q) {
       return static_cast<double>(slot.QuantileNs(q)) / static_cast<double>(burst.QuantileNs(q));
     };
-    measured.p50_ratios.push_back(ratio(0.5));
-    measured.p99_ratios.push_back(ratio(0.99));
+    if (slot.count() > 0 && burst.count() > 0) {
+      measured.p50_ratios.push_back(ratio(0.5));
+      measured.p99_ratios.push_back(ratio(0.99));
+    }
     measured.slot.Merge(slot);
     measured.echo_message.Merge(message);
     measured.echo_burst.Merge(burst);
   }
-  return absl::OkStatus();
+  return ended;
+}
+
+// On a thread of its own, so that this one can wait for SIGINT and SIGTERM.
+absl::Status MeasureUntilStopped(const LoadPlan& plan, double seconds, const EchoPeer& echo,
+                                 LoadClient& client, MetricsReader& metrics, Measured& measured) {
+  absl::Status ended;
+  std::atomic<bool> finished = false;
+  std::jthread turns([&](const std::stop_token& stop) {
+    ended = Measure(plan, seconds, echo, client, metrics, stop, measured);
+    finished = true;
+  });
+  runtime::RunUntilStopped([] {}, [] { return true; }, [&finished] { return finished.load(); }, [] {});
+  turns.request_stop();
+  turns.join();
+  return ended;
 }
 
 json Report(const LoadPlan& plan, const LoadClient& client, const Measured& measured) {
@@ -112,13 +154,16 @@ json Report(const LoadPlan& plan, const LoadClient& client, const Measured& meas
   const std::uint64_t seen_slots = counts.slots_received + counts.slots_skipped;
   const std::uint64_t lost_slots =
       every_slot_watched && seen_slots < counts.slots_sent ? counts.slots_sent - seen_slots : 0;
+  const auto per_second = [&counts](double amount) {
+    return counts.sending_s > 0 ? amount / counts.sending_s : 0.0;
+  };
   json report = {
       {"panels", plan.panels},
       {"users", plan.users},
       {"frames_per_message", plan.frames_per_message},
       {"message_bytes", client.message_bytes()},
-      {"seconds", measured.sending_s},
-      {"slots_per_s", static_cast<double>(counts.slots_sent) / measured.sending_s},
+      {"seconds", counts.sending_s},
+      {"slots_per_s", per_second(static_cast<double>(counts.slots_sent))},
       {"sent_frames", counts.frames_sent},
       {"acknowledged_frames", counts.frames_acknowledged},
       {"refused_frames", counts.frames_refused},
@@ -153,9 +198,9 @@ json Report(const LoadPlan& plan, const LoadClient& client, const Measured& meas
       return gained(fmt::format("tributary_slots_fused_total{{end=\"{}\",site=\"{}\"}}", end, plan.site));
     };
     const std::string label = fmt::format("{{site=\"{}\"}}", plan.site);
-    report["tuples_per_s"] = gained("tributary_tuples_accepted_total" + label) / measured.sending_s;
-    report["fused_per_s"] = gained("tributary_tuples_fused_total" + label) / measured.sending_s;
-    report["aggregator"] = {{"cpu_share", gained("process_cpu_seconds_total") / measured.sending_s},
+    report["tuples_per_s"] = per_second(gained("tributary_tuples_accepted_total" + label));
+    report["fused_per_s"] = per_second(gained("tributary_tuples_fused_total" + label));
+    report["aggregator"] = {{"cpu_share", per_second(gained("process_cpu_seconds_total"))},
                             {"incomplete_slots", incomplete("deadline") + incomplete("evicted")},
                             {"resident_bytes", measured.resident_bytes.back()},
                             {"resident_bytes_first", measured.resident_bytes.front()}};
@@ -206,6 +251,7 @@ void Print(const json& report) {
 
 absl::Status Run(const Options& options) {
   runtime::TuneProcess();
+  runtime::BlockSignals();
   LoadPlan plan = options.plan;
   if (options.rate.empty()) {
     plan.rate_hz = std::min(kMostSlotsPerS, plan.slot.rate_hz());
@@ -226,14 +272,17 @@ absl::Status Run(const Options& options) {
     http = server->http_address;
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<LoadClient> client, LoadClient::Connect(plan));
+  MetricsReader metrics(http);
+  RETURN_IF_ERROR(metrics.Begin());
   Measured measured;
-  RETURN_IF_ERROR(Measure(plan, options.seconds, *echo, *client, http, measured));
+  const absl::Status ended = MeasureUntilStopped(plan, options.seconds, *echo, *client, metrics, measured);
   const json report = Report(plan, *client, measured);
   if (options.as_json) {
     fmt::print("{}\n", report.dump(2));
   } else {
     Print(report);
   }
+  RETURN_IF_ERROR(ended);
   return report["lost"] == 0 ? absl::OkStatus() : AlreadyReported(runtime::kExitFailure);
 }
 
@@ -253,7 +302,8 @@ void AddLoadCommand(Commands& program) {
   command.SlotLength(plan.slot);
   command.Text("--rate", options.rate, "max|HZ",
                "Slots per second, or \"max\" (default: every slot, at most 2000 a second)");
-  command.Number("--seconds", options.seconds, "N", "Duration in seconds", {0.1, 1e6});
+  command.Number("--seconds", options.seconds, "N",
+                 "Seconds of sending; the comparison with TCP takes half as long again", {0.1, 1e6});
   command.Number("--frames-per-message", plan.frames_per_message, "N", "Number of slots in one message",
                  {1, 1024});
   command.Number("--deadline-ms", options.deadline_ms, "MS",
@@ -266,7 +316,8 @@ void AddLoadCommand(Commands& program) {
       "With TLS the certificate names one node, which reports all panels on one connection; without, each\n"
       "panel is a node with a connection of its own. Where the connection breaks it is opened again, and "
       "what\n"
-      "was under way is counted as lost. Exit status 1: a frame or a slot was lost.");
+      "was under way is counted as lost. The report is printed also if Ctrl-C ends the load, or if the\n"
+      "aggregator is away at the end (exit status 69). Exit status 1: a frame or a slot was lost.");
 }
 
 }  // namespace tributary::cli

@@ -5,12 +5,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <limits>
-#include <random>
 #include <utility>
 
-#include "core/estimate/slot_length.h"
 #include "core/runtime/elapsed.h"
 #include "core/status/macros.h"
 #include "core/wire/convert.h"
@@ -19,9 +15,10 @@
 namespace tributary::cli {
 namespace {
 
-constexpr std::int64_t kConnectMs = 5'000;
+constexpr std::int64_t kConnectNs = 5'000'000'000;
 constexpr std::int64_t kDrainNs = 2'000'000'000;
 constexpr std::int64_t kReopenNs = 100'000'000;  // between two attempts
+constexpr std::int64_t kStopMs = 100;            // how often a connecting client looks whether to stop
 // Flat out: messages in flight per panel, and by how many one panel may be ahead of another, which bounds the
 // slots that the aggregator has open.
 constexpr std::uint64_t kMaxInFlight = 16;
@@ -43,87 +40,14 @@ gpr_timespec Within(std::int64_t ms) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(ms, GPR_TIMESPAN));
 }
 
-// The widest varint is ten bytes; parsers take padded ones.
-constexpr std::size_t kVarintBytes = 10;
-constexpr std::uint64_t kWidest = std::numeric_limits<std::uint64_t>::max();
-// In a Frame, each after its one-byte tag: sequence, epoch, captured_unix_ns.
-constexpr std::size_t kSequenceAt = 1;
-constexpr std::size_t kEpochAt = kSequenceAt + kVarintBytes + 1;
-constexpr std::size_t kCapturedAt = kEpochAt + kVarintBytes + 1;
-
-constexpr float kSigmaM = 0.02f;  // of one panel ([LIS]: about 2 cm)
-
-void PutPaddedVarint(char* at, std::uint64_t value) {
-  for (std::size_t i = 0; i + 1 < kVarintBytes; ++i) {
-    at[i] = static_cast<char>((value & 0x7f) | 0x80);
-    value >>= 7;
-  }
-  at[kVarintBytes - 1] = static_cast<char>(value);
-}
-
-v1::Frame TemplateFrame(std::uint32_t panel, std::size_t source, std::uint32_t users) {
-  v1::Frame frame;
-  frame.set_sequence(kWidest);
-  frame.set_epoch(kWidest);
-  frame.set_captured_unix_ns(1);
-  frame.set_source(static_cast<std::uint32_t>(source));
-  std::mt19937 random(panel + 1);
-  std::normal_distribution<float> error(0, kSigmaM);
-  for (std::uint32_t user = 0; user < users; ++user) {
-    frame.add_subjects(user);
-    frame.add_means(static_cast<float>(user % 8) - 3.5f + error(random));
-    frame.add_means(static_cast<float>(user / 8 % 8) - 3.5f + error(random));
-    for (float element : {kSigmaM, 0.1f * kSigmaM, kSigmaM}) frame.add_cholesky(element);
-  }
-  return frame;
-}
-
 }  // namespace
-
-// A ReportRequest as bytes, built once: between sends only sequence, epoch and stamp of its frames change.
-class LoadMessage {
- public:
-  // `frames` frames of `users` subjects each, of the stream's source with the index `source`. The positions
-  // of all panels agree within their covariance.
-  LoadMessage(std::uint32_t panel, std::size_t source, std::uint32_t users, std::size_t frames) {
-    v1::ReportRequest one;
-    *one.add_frames() = TemplateFrame(panel, source, users);
-    const std::size_t frame_bytes = one.frames(0).ByteSizeLong();
-    const std::string element = one.SerializeAsString();
-    for (std::size_t i = 0; i < frames; ++i) {
-      bytes_ += element;
-      offsets_.push_back(bytes_.size() - frame_bytes);
-    }
-  }
-
-  void Stamp(std::size_t frame, estimate::Epoch epoch, std::int64_t captured_unix_ns) {
-    char* at = bytes_.data() + offsets_[frame];
-    PutPaddedVarint(at + kEpochAt, epoch);
-    static_assert(std::endian::native == std::endian::little);
-    std::memcpy(at + kCapturedAt, &captured_unix_ns, sizeof captured_unix_ns);
-  }
-
-  // The sequence of its first frame; the others follow.
-  void Number(std::uint64_t first_sequence) {
-    for (const std::size_t offset : offsets_) {
-      PutPaddedVarint(bytes_.data() + offset + kSequenceAt, first_sequence++);
-    }
-  }
-
-  // Varints of sequence and epoch are written at full width, so the message is at most 15 bytes per frame
-  // larger than a node's.
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-  std::vector<std::size_t> offsets_;  // of each frame
-};
 
 LoadClient::LoadClient(const LoadPlan& plan, std::optional<config::TlsMaterial> tls)
     : plan_(plan),
       tls_(std::move(tls)),
       streams_(tls_ ? 1 : plan.panels),
-      panels_per_stream_(plan.panels / streams_) {
+      panels_per_stream_(plan.panels / streams_),
+      pace_(plan.rate_hz, plan.slot) {
   for (std::uint32_t i = 0; i < plan.panels; ++i) {
     messages_.emplace_back(i, i % panels_per_stream_, plan.users, plan.frames_per_message);
   }
@@ -132,7 +56,7 @@ LoadClient::LoadClient(const LoadPlan& plan, std::optional<config::TlsMaterial> 
 absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Connect(const LoadPlan& plan) {
   ASSIGN_OR_RETURN(std::optional<config::TlsMaterial> tls, LoadClientTls(plan.connection.tls));
   std::unique_ptr<LoadClient> client(new LoadClient(plan, std::move(tls)));
-  RETURN_IF_ERROR(client->Open());
+  RETURN_IF_ERROR(client->Open(kConnectNs));
   return client;
 }
 
@@ -167,7 +91,7 @@ LoadClient::Connection& LoadClient::Start(const char* method) {
   return connection;
 }
 
-absl::Status LoadClient::Open() {
+absl::Status LoadClient::Open(std::int64_t patience_ns) {
   queue_ = std::make_unique<grpc::CompletionQueue>();
   for (std::size_t i = 0; i < streams_; ++i) {
     Connection& panel = Start("/tributary.v1.FusionService/Report");
@@ -180,12 +104,15 @@ absl::Status LoadClient::Open() {
   request.set_max_rate_hz(plan_.watch_rate_hz);
   watch.stream->WriteLast(Encode(request), grpc::WriteOptions(), &watch.written);
 
-  const gpr_timespec deadline = Within(kConnectMs);
+  const std::int64_t deadline_ns = clock_.SteadyNs() + patience_ns;
   for (std::size_t awaited = 2 * streams_ + 1; awaited > 0;) {
     void* tag = nullptr;
     bool ok = true;
-    if (queue_->AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) {
-      return FromPeer(absl::UnavailableError("no answer within 5 s"), plan_.connection);
+    if (queue_->AsyncNext(&tag, &ok, Within(kStopMs)) != grpc::CompletionQueue::GOT_EVENT) {
+      if (clock_.SteadyNs() < deadline_ns && !stop_.stop_requested()) continue;
+      return FromPeer(absl::UnavailableError(
+                          fmt::format("no answer within {:.1f} s", 1e-9 * static_cast<double>(patience_ns))),
+                      plan_.connection);
     }
     const auto* event = static_cast<const Event*>(tag);
     Connection& connection = *connections_[event->stream];
@@ -221,67 +148,70 @@ v1::ReportRequest LoadClient::Greeting(std::size_t stream) const {
   return request;
 }
 
-absl::Status LoadClient::Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency) {
+absl::Status LoadClient::Run(std::chrono::nanoseconds duration, std::stop_token stop,
+                             runtime::LatencyHistogram& latency) {
   latency_ = &latency;
+  stop_ = std::move(stop);
   sending_ = true;
-  run_slots_ = 0;
-  start_ns_ = clock_.SteadyNs();
-  next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(clock_.UnixNs()));
-  const std::int64_t end_ns = start_ns_ + duration.count();
-  do {
-    if (flat_out()) {
-      for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
-      while (clock_.SteadyNs() < end_ns && broken_.ok()) Step(Within(10));
-    } else {
-      RunPaced(end_ns);
-    }
-  } while (!broken_.ok() && Reopen(end_ns));
+  const std::int64_t unix_ns = clock_.UnixNs();
+  const std::int64_t start_ns = clock_.SteadyNs();
+  end_ns_ = start_ns + duration.count();
+  pace_.Begin(unix_ns, start_ns, duration.count());
+  while (broken_.ok() || Reopen()) {
+    flat_out() ? RunFlatOut() : RunPaced();
+    if (broken_.ok()) break;
+  }
   sending_ = false;
-  const std::int64_t drained_ns = clock_.SteadyNs() + kDrainNs;
-  while (!AllAnswered() && clock_.SteadyNs() < drained_ns && broken_.ok()) Step(Within(10));
+  const std::int64_t stopped_ns = clock_.SteadyNs();
+  counts_.sending_s += 1e-9 * static_cast<double>(stopped_ns - start_ns);
+  if (!broken_.ok() && !flat_out()) counts_.slots_unsent += pace_.Skip(stopped_ns);
+  while (!AllAnswered() && clock_.SteadyNs() < stopped_ns + kDrainNs && broken_.ok()) Step(Within(10));
   latency_ = nullptr;
   return broken_;
 }
 
-bool LoadClient::Reopen(std::int64_t end_ns) {
+bool LoadClient::TimeIsOver() const { return stop_.stop_requested() || clock_.SteadyNs() >= end_ns_; }
+
+bool LoadClient::Reopen() {
   frames_given_up_ = counts_.frames_sent - counts_.frames_acknowledged;
   const std::uint64_t seen_slots = counts_.slots_received + counts_.slots_skipped;
   slots_given_up_ = counts_.slots_sent - std::min(counts_.slots_sent, seen_slots);
   // Flat out, epochs are counted from the first message of a stream.
   std::uint64_t most = 0;
   for (const auto& each : connections_) most = std::max(most, each->messages / panels_per_stream_ + 1);
-  if (flat_out()) next_epoch_ += most * plan_.frames_per_message;
-  while (clock_.SteadyNs() < end_ns) {
+  flat_out_epoch_ += most * plan_.frames_per_message;
+  while (!TimeIsOver()) {
     Close();
-    broken_ = Open();
+    broken_ = Open(std::min(kConnectNs, end_ns_ - clock_.SteadyNs()));
     if (broken_.ok()) {
       ++counts_.reconnections;
-      if (!flat_out()) {
-        const std::uint64_t due = DueSlots();
-        counts_.slots_unsent += due - std::exchange(run_slots_, due);
-      }
-      next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(clock_.UnixNs()));
+      if (!flat_out()) counts_.slots_unsent += pace_.Skip(clock_.SteadyNs());
       return true;
     }
-    clock_.SleepFor(kReopenNs, {});
+    clock_.SleepFor(std::clamp<std::int64_t>(end_ns_ - clock_.SteadyNs(), 0, kReopenNs), stop_);
   }
   return false;
 }
 
+void LoadClient::RunFlatOut() {
+  flat_out_epoch_ = std::max(flat_out_epoch_, plan_.slot.EpochAt(clock_.UnixNs()));
+  for (std::size_t i = 0; i < streams_; ++i) SendFlatOut(i);
+  while (!TimeIsOver() && broken_.ok()) Step(Within(10));
+}
+
 // As the echo does it: asleep until a slot is due, then out with it, then listening until the watcher has it.
 // What comes in meanwhile is taken before the next slot is stamped.
-void LoadClient::RunPaced(std::int64_t end_ns) {
-  const double period_ns = 1e9 / plan_.rate_hz;
-  for (std::int64_t now_ns = start_ns_; now_ns < end_ns && broken_.ok(); now_ns = clock_.SteadyNs()) {
-    const std::int64_t due_ns =
-        start_ns_ + static_cast<std::int64_t>(period_ns * static_cast<double>(run_slots_ + 1));
-    clock_.SleepUntil(clock_.UnixNs() + due_ns - now_ns, {});
+void LoadClient::RunPaced() {
+  while (!TimeIsOver() && broken_.ok()) {
+    const std::int64_t due_ns = std::min(pace_.NextDueNs(), end_ns_);
+    clock_.SleepUntil(clock_.UnixNs() + due_ns - clock_.SteadyNs(), stop_);
     while (Step(gpr_inf_past(GPR_CLOCK_MONOTONIC))) {
     }
     SendDueSlots();
-    const std::int64_t next_ns = due_ns + static_cast<std::int64_t>(period_ns);
-    while (!SlotIsOut() && clock_.SteadyNs() < next_ns && broken_.ok()) Step(Within(1));
+    const std::int64_t next_ns = pace_.NextDueNs();
+    while (!SlotIsOut() && clock_.SteadyNs() < next_ns && !TimeIsOver() && broken_.ok()) Step(Within(1));
   }
+  if (broken_.ok()) SendDueSlots();  // the last ones, if the machine was busy
 }
 
 // Whether the watcher has every slot that was sent, or is not meant to have every one.
@@ -341,24 +271,14 @@ void LoadClient::OnSlot(Connection& connection) {
   if (latency_ != nullptr) latency_->Add(runtime::ElapsedNs(slot.captured_unix_ns(), now_ns));
 }
 
-// Since the run began.
-std::uint64_t LoadClient::DueSlots() const {
-  const double elapsed_s = 1e-9 * static_cast<double>(clock_.SteadyNs() - start_ns_);
-  return static_cast<std::uint64_t>(elapsed_s * plan_.rate_hz);
-}
-
 void LoadClient::SendDueSlots() {
-  for (const std::uint64_t due = DueSlots(); run_slots_ < due; ++run_slots_) {
-    const std::size_t frame = next_slot_ % plan_.frames_per_message;
+  while (const std::optional<estimate::Epoch> epoch = pace_.Take(clock_.SteadyNs())) {
+    const std::size_t frame = next_slot_++ % plan_.frames_per_message;
     const std::int64_t stamp_ns = clock_.UnixNs();
-    // Slower than the site's slots, epochs are left out; faster, they run ahead.
-    next_epoch_ = std::max(next_epoch_, plan_.slot.EpochAt(stamp_ns));
     for (std::size_t i = 0; i < plan_.panels; ++i) {
-      messages_[i].Stamp(frame, next_epoch_, stamp_ns);
+      messages_[i].Stamp(frame, *epoch, stamp_ns);
       if (frame + 1 == plan_.frames_per_message) Send(i);
     }
-    ++next_slot_;
-    ++next_epoch_;
   }
 }
 
@@ -376,7 +296,7 @@ void LoadClient::SendFlatOut(std::size_t stream) {
   const std::int64_t stamp_ns = clock_.UnixNs();
   for (std::size_t frame = 0; frame < frames; ++frame) {
     const std::uint64_t slot = connection.messages / panels_per_stream_ * frames + frame;
-    messages_[panel].Stamp(frame, next_epoch_ + slot, stamp_ns);
+    messages_[panel].Stamp(frame, flat_out_epoch_ + slot, stamp_ns);
   }
   Send(panel);
 }

@@ -10,12 +10,15 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/connection.h"
+#include "cli/load/load_message.h"
+#include "cli/load/load_pace.h"
 #include "core/estimate/slot_length.h"
 #include "core/runtime/clock.h"
 #include "core/runtime/latency.h"
@@ -39,6 +42,7 @@ struct LoadPlan {
 // Every frame that was sent is in acknowledged (of which some are refused) or was lost; every slot that was
 // sent is in received or skipped, or was lost.
 struct LoadCounts {
+  double sending_s = 0;
   std::uint64_t slots_sent = 0;
   std::uint64_t frames_sent = 0;
   std::uint64_t frames_acknowledged = 0;
@@ -51,8 +55,6 @@ struct LoadCounts {
   std::string first_refusal;
 };
 
-class LoadMessage;
-
 // One thread drives all streams: it writes, reads acknowledgements and receives slots. Each panel has a TCP
 // connection of its own, the watcher another.
 class LoadClient {
@@ -61,11 +63,13 @@ class LoadClient {
   static absl::StatusOr<std::unique_ptr<LoadClient>> Connect(const LoadPlan& plan);
   ~LoadClient();
 
-  // Sends for the given time, then waits until all is acknowledged and received, at most two seconds. Appends
-  // to `latency`: from the stamp of a slot, taken before its first frame is written, to its receipt by the
-  // watcher. Where a stream breaks, opens all of them again until the time is over, and goes on; what was
-  // under way is lost. Unavailable: nobody is there at the end.
-  absl::Status Run(std::chrono::nanoseconds duration, runtime::LatencyHistogram& latency);
+  // Sends for the given time or until stop is requested, then waits until all is acknowledged and received,
+  // at most two seconds. Appends to `latency`: from the stamp of a slot, taken before its first frame is
+  // written, to its receipt by the watcher. Where a stream breaks, opens all of them again until the time is
+  // over, and goes on; what was under way is lost. Unavailable: nobody is there at the end. The counts are
+  // then right, too, and a further run begins with opening the streams.
+  absl::Status Run(std::chrono::nanoseconds duration, std::stop_token stop,
+                   runtime::LatencyHistogram& latency);
 
   const LoadCounts& counts() const { return counts_; }
   std::size_t message_bytes() const;
@@ -97,11 +101,11 @@ class LoadClient {
   std::size_t watcher() const { return streams_; }
 
   // Opens all streams together. An error is the first one that the peer gives.
-  absl::Status Open();
+  absl::Status Open(std::int64_t patience_ns);
   void Close();
-  // After a stream broke: counts what it took with it, and opens all anew before that time. Returns whether
-  // the run can go on.
-  bool Reopen(std::int64_t end_ns);
+  // After a stream broke: counts what it took with it, and opens all anew before the time is over. Returns
+  // whether the run can go on.
+  bool Reopen();
   Connection& Start(const char* method);
   v1::ReportRequest Greeting(std::size_t stream) const;
   // Handles one event or returns false at the deadline.
@@ -109,8 +113,9 @@ class LoadClient {
   void OnAcknowledged(Connection& connection);
   void OnSlot(Connection& connection);
 
-  void RunPaced(std::int64_t end_ns);
-  std::uint64_t DueSlots() const;
+  bool TimeIsOver() const;
+  void RunFlatOut();
+  void RunPaced();
   void SendDueSlots();
   void SendFlatOut(std::size_t stream);
   void Send(std::size_t panel);
@@ -135,10 +140,11 @@ class LoadClient {
   absl::Status broken_;
 
   bool sending_ = false;
-  std::int64_t start_ns_ = 0;  // of the run, steady
-  std::uint64_t run_slots_ = 0;
-  estimate::Epoch next_epoch_ = 0;
-  std::uint64_t next_slot_ = 0;  // overall
+  std::stop_token stop_;
+  std::int64_t end_ns_ = 0;  // of the run, steady
+  LoadPace pace_;
+  std::uint64_t next_slot_ = 0;         // of those that are paced, overall
+  estimate::Epoch flat_out_epoch_ = 0;  // of the first message of each stream
 };
 
 }  // namespace tributary::cli

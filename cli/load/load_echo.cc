@@ -105,7 +105,7 @@ EchoPeer::~EchoPeer() {
   waitpid(pid_, nullptr, 0);
 }
 
-absl::Status EchoPeer::Run(const Load& load, std::chrono::nanoseconds duration,
+absl::Status EchoPeer::Run(const Load& load, std::chrono::nanoseconds duration, const std::stop_token& stop,
                            runtime::LatencyHistogram& message, runtime::LatencyHistogram& burst) const {
   const Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   std::vector<Descriptor> sockets;
@@ -131,7 +131,7 @@ absl::Status EchoPeer::Run(const Load& load, std::chrono::nanoseconds duration,
   std::int64_t stamp_ns = 0;
   const std::int64_t end_ns = clock.SteadyNs() + duration.count();
   std::array<epoll_event, 16> events;
-  while (clock.SteadyNs() < end_ns || !missing.empty()) {
+  while ((clock.SteadyNs() < end_ns && !stop.stop_requested()) || !missing.empty()) {
     const int ready = epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()), 1000);
     if (ready <= 0) return Failed("no echo within a second");
     for (int i = 0; i < ready; ++i) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,11 +26,11 @@ class EchoPeer {
     std::size_t message_bytes = 0;
     double rate_hz = 2000;
   };
-  // At each tick one thread stamps the time, writes one message on each connection and reads the echoes
-  // through epoll. Appends to `message` the time from the stamp to each echo, and to `burst` that to the last
-  // echo of the tick.
-  absl::Status Run(const Load& load, std::chrono::nanoseconds duration, runtime::LatencyHistogram& message,
-                   runtime::LatencyHistogram& burst) const;
+  // For the given time, or until stop is requested. At each tick one thread stamps the time, writes one
+  // message on each connection and reads the echoes through epoll. Appends to `message` the time from the
+  // stamp to each echo, and to `burst` that to the last echo of the tick.
+  absl::Status Run(const Load& load, std::chrono::nanoseconds duration, const std::stop_token& stop,
+                   runtime::LatencyHistogram& message, runtime::LatencyHistogram& burst) const;
 
  private:
   EchoPeer(int pid, std::uint16_t port) : pid_(pid), port_(port) {}

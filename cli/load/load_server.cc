@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
@@ -29,20 +29,30 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::asio::ip::tcp;
 
+// An aggregator that is stopped or overloaded accepts connections and does not answer.
+constexpr std::chrono::seconds kPatience{2};
+
 absl::StatusOr<std::string> Get(const std::string& address, const std::string& path) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) return UsageError(address + ": expected host:port");
   try {
     boost::asio::io_context io;
     beast::tcp_stream stream(io);
-    stream.connect(tcp::resolver(io).resolve(address.substr(0, colon), address.substr(colon + 1)));
+    stream.expires_after(kPatience);
+    const auto wait = [&io](auto operation) {
+      io.restart();
+      io.run();
+      return operation.get();
+    };
+    wait(stream.async_connect(tcp::resolver(io).resolve(address.substr(0, colon), address.substr(colon + 1)),
+                              boost::asio::use_future));
     http::request<http::empty_body> request(http::verb::get, path, 11);
     request.set(http::field::host, address);
     request.set(http::field::connection, "close");
-    http::write(stream, request);
+    wait(http::async_write(stream, request, boost::asio::use_future));
     beast::flat_buffer buffer;
     http::response<http::string_body> response;
-    http::read(stream, buffer, response);
+    wait(http::async_read(stream, buffer, response, boost::asio::use_future));
     if (response.result() != http::status::ok) {
       return absl::UnavailableError(fmt::format("{}{}: status {}", address, path, response.result_int()));
     }
@@ -123,9 +133,15 @@ absl::StatusOr<std::unique_ptr<LoadServer>> LoadServer::Start(const LoadPlan& pl
           .string();
   const std::string text = Configuration(plan, deadline_ms, server->address, server->http_address);
   RETURN_IF_ERROR(runtime::WriteFileAtomically(server->config_path_, text));
+  // A group of its own: Ctrl-C ends the load first, which then stops it.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   const char* const arguments[] = {program.c_str(), "--config", server->config_path_.c_str(), nullptr};
-  if (posix_spawn(&server->pid_, program.c_str(), nullptr, nullptr, const_cast<char* const*>(arguments),
-                  environ) != 0) {
+  const int fault = posix_spawn(&server->pid_, program.c_str(), nullptr, &attributes,
+                                const_cast<char* const*>(arguments), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (fault != 0) {
     server->pid_ = -1;
     return absl::UnavailableError(program + ": cannot be started");
   }

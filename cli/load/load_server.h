@@ -13,7 +13,7 @@ namespace tributary::cli {
 // Sample name with labels, as in the text format, to value.
 using MetricSamples = std::map<std::string, double>;
 
-// GET /metrics from "host:port". Errors: Unavailable.
+// GET /metrics from "host:port". Errors: Unavailable, at the latest after two seconds.
 absl::StatusOr<MetricSamples> ReadMetrics(const std::string& http_address);
 
 // A tributary-aggregator of its own: on free loopback ports, with a temporary configuration, beside this
