@@ -53,6 +53,10 @@ access::AccessLists ReadAccess(const config::ConfigSection& root, bool tls) {
   ReadNames(
       section, "nodes", lists.nodes,
       "certificates that may take part in runs; who owns a source may report it without being named here");
+  ReadNames(
+      section, "children", lists.children,
+      "child aggregators: certificates that may take part in runs with the sums of their own nodes' updates; "
+      "nodes too");
   ReadNames(section, "refused", lists.refused,
             "certificates that may do nothing, whatever else is said: of a stolen board");
   if (root.Has("access") && !tls) section.Fault("", kNeedsTls);

@@ -84,7 +84,7 @@ TEST(AggregatorConfigTest, ASourceBelongsToItsOwnerOrToTheNodeOfItsName) {
   const auto config = ParseAggregatorConfig(
       std::string(kOwnedSite) +
           "[[site.owner]]\nnode = \"board\"\nsources = [\"a\", \"b\"]\nfusion_name = \"roof\"\n"
-          "[access]\noperators = [\"laptop\"]\nrefused = [\"d\"]\n",
+          "[access]\noperators = [\"laptop\"]\nchildren = [\"hall\"]\nrefused = [\"d\"]\n",
       "a.toml");
   ASSERT_TRUE(config.ok()) << config.status();
   const access::AccessPolicy policy = PolicyOf(*config, *config);
@@ -93,6 +93,7 @@ TEST(AggregatorConfigTest, ASourceBelongsToItsOwnerOrToTheNodeOfItsName) {
   EXPECT_TRUE(policy.CheckSource("lab", "c", "c", {"c"}).ok());
   EXPECT_FALSE(policy.CheckSource("lab", "a", "a", {"a"}).ok());
   EXPECT_TRUE(policy.RolesOf("laptop").Has(access::Role::kOperator));
+  EXPECT_TRUE(policy.CheckChild("hall").ok());
   EXPECT_TRUE(policy.Refuses("d"));
 }
 

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <utility>
+
+#include "core/status/macros.h"
+
 namespace tributary::access {
 namespace {
 
@@ -36,22 +40,35 @@ absl::Status AccessControl::CheckCall(std::string_view path, const Peer& peer) c
   return policy()->CheckCall(path, peer.name);
 }
 
+absl::Status AccessControl::CheckChild(const Peer& peer) const {
+  RETURN_IF_ERROR(CheckCertificate(peer));
+  return policy()->CheckChild(peer.name);
+}
+
 absl::Status AccessControl::Admit(std::string_view path, const Peer& peer) {
-  absl::Status status = CheckCertificate(peer);
-  if (!status.ok()) {
-    ++refused_[static_cast<std::size_t>(CallFault::kCertificate)];
-  } else {
-    const std::shared_ptr<const AccessPolicy> policy = this->policy();
-    status = policy->CheckCall(path, peer.name);
-    if (status.ok()) return status;
-    ++refused_[static_cast<std::size_t>(FaultOf(*policy, status, peer.name))];
+  if (absl::Status status = CheckCertificate(peer); !status.ok()) {
+    return Refuse(CallFault::kCertificate, std::move(status));
   }
+  const std::shared_ptr<const AccessPolicy> policy = this->policy();
+  absl::Status status = policy->CheckCall(path, peer.name);
+  if (status.ok()) return status;
+  const CallFault fault = FaultOf(*policy, status, peer.name);
+  return Refuse(fault, std::move(status));
+}
+
+absl::Status AccessControl::AdmitChild(const Peer& peer) {
+  absl::Status status = CheckChild(peer);
+  return status.ok() ? status : Refuse(CallFault::kRole, std::move(status));
+}
+
+absl::Status AccessControl::Refuse(CallFault fault, absl::Status refusal) {
+  ++refused_[static_cast<std::size_t>(fault)];
   // A newer client may ask for a call that this release does not have.
-  if (absl::IsUnimplemented(status)) return status;
+  if (absl::IsUnimplemented(refusal)) return refusal;
   if (const auto more = lines_.Admit(clock_.SteadyNs())) {
-    spdlog::warn("call refused: {}{}", std::string(status.message()), *more);
+    spdlog::warn("call refused: {}{}", std::string(refusal.message()), *more);
   }
-  return status;
+  return refusal;
 }
 
 void AccessControl::Collect(runtime::Reading& reading) const {

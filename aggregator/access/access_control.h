@@ -63,6 +63,10 @@ class AccessControl {
   absl::Status CheckCall(std::string_view path, const Peer& peer) const;
   // The same; counts a refusal and logs it at a limited rate.
   absl::Status Admit(std::string_view path, const Peer& peer);
+  // Whether the peer may be a child aggregator, by the list and the policy: as CheckCall.
+  absl::Status CheckChild(const Peer& peer) const;
+  // The same; counts a refusal and logs it at a limited rate.
+  absl::Status AdmitChild(const Peer& peer);
   void CountRevoked() { ++refused_[static_cast<std::size_t>(CallFault::kRevoked)]; }
 
   CertificateIds& certificates() { return certificates_; }
@@ -72,6 +76,8 @@ class AccessControl {
 
  private:
   absl::Status CheckCertificate(const Peer& peer) const;
+  // Counts the refusal and gives it back.
+  absl::Status Refuse(CallFault fault, absl::Status refusal);
 
   const runtime::Clock& clock_;
   CertificateIds certificates_;

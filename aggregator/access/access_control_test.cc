@@ -29,7 +29,8 @@ class AccessControlTest : public ::testing::Test {
   std::ostringstream log_;
   runtime::ManualClock clock_{1'000'000'000'000};
   AccessControl control_{
-      AccessPolicy(AccessLists{.nodes = {}, .viewers = {"wall"}, .operators = {}, .refused = {}}, {}),
+      AccessPolicy(
+          AccessLists{.nodes = {}, .children = {}, .viewers = {"wall"}, .operators = {}, .refused = {}}, {}),
       clock_};
 };
 
@@ -46,6 +47,19 @@ TEST_F(AccessControlTest, WritesTwentyLinesOfRefusedCallsAtOnceAndThenOneASecond
   EXPECT_EQ(Lines(), 21);
   EXPECT_THAT(log_.str(), HasSubstr("thief"));
   EXPECT_THAT(log_.str(), HasSubstr("4980 lines like this one were left out"));
+}
+
+TEST_F(AccessControlTest, CountsAndLogsANodeThatClaimsToBeAChild) {
+  control_.set_policy(AccessPolicy(
+      AccessLists{.nodes = {"panel"}, .children = {"hub"}, .viewers = {}, .operators = {}, .refused = {}},
+      {}));
+  EXPECT_TRUE(control_.AdmitChild(Peer{"hub"}).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(control_.AdmitChild(Peer{"panel"})));
+  EXPECT_THAT(log_.str(), HasSubstr("\"panel\" may not send partial sums"));
+  EXPECT_EQ(Lines(), 1);
+  runtime::Metrics metrics;
+  metrics.AddCollector([this](runtime::Reading& reading) { control_.Collect(reading); });
+  EXPECT_THAT(metrics.Text(), HasSubstr("tributary_calls_refused_total{reason=\"role\"} 1"));
 }
 
 TEST_F(AccessControlTest, CountsEveryRefusalByItsReasonAndNoAdmission) {

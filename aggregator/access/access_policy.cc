@@ -34,6 +34,10 @@ absl::Status NotTheOwner(const std::string& site, const std::string& node, const
 AccessPolicy::AccessPolicy(const AccessLists& lists, const std::vector<SiteOwnership>& sites)
     : refused_(lists.refused.begin(), lists.refused.end()) {
   for (const std::string& name : lists.nodes) roles_[name].Add(Role::kNode);
+  for (const std::string& name : lists.children) {
+    roles_[name].Add(Role::kChild);
+    roles_[name].Add(Role::kNode);
+  }
   for (const std::string& name : lists.viewers) roles_[name].Add(Role::kViewer);
   for (const std::string& name : lists.operators) {
     roles_[name].Add(Role::kOperator);
@@ -70,6 +74,14 @@ absl::Status AccessPolicy::CheckCall(std::string_view path, const std::string& n
     return Denied(fmt::format("\"{}\" is in refused in [access] of the aggregator's configuration", name));
   }
   return Denied(fmt::format("\"{}\" may not call {}: {}", name, MethodOf(path), Remedy(call->roles)));
+}
+
+absl::Status AccessPolicy::CheckChild(const std::string& name) const {
+  if (RolesOf(name).Has(Role::kChild)) return absl::OkStatus();
+  return Denied(
+      fmt::format("\"{}\" may not send partial sums: if it is a child aggregator, add the name to children "
+                  "in [access] {}",
+                  name, kReload));
 }
 
 absl::Status AccessPolicy::CheckSource(const std::string& site_name, const std::string& node,

@@ -16,6 +16,7 @@ namespace tributary::access {
 // The names in [access].
 struct AccessLists {
   std::vector<std::string> nodes;
+  std::vector<std::string> children;  // nodes too
   std::vector<std::string> viewers;
   std::vector<std::string> operators;
   std::vector<std::string> refused;  // may do nothing, whatever the other lists say
@@ -46,6 +47,8 @@ class AccessPolicy {
   bool Refuses(const std::string& name) const { return refused_.contains(name); }
   // PermissionDenied with what to configure. A call that no service has: Unimplemented.
   absl::Status CheckCall(std::string_view path, const std::string& name) const;
+  // Whether updates of this name may be partial sums. PermissionDenied with what to configure.
+  absl::Status CheckChild(const std::string& name) const;
 
   // Whether the node may report a source of this name with these leaves. The name must be that of a leaf
   // whose first owner the node is, its fusion_name, or the node's own name. PermissionDenied with what to

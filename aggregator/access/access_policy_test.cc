@@ -48,12 +48,26 @@ class AccessPolicyTest : public ::testing::Test {
 
   // Leaves a to d: a and b are of "board", b also of "child"; c and d of the nodes of their names.
   const AccessPolicy policy_{
-      {.nodes = {"learner"}, .viewers = {"wall"}, .operators = {"laptop"}, .refused = {"d"}},
+      {.nodes = {"learner"},
+       .children = {"hall"},
+       .viewers = {"wall"},
+       .operators = {"laptop"},
+       .refused = {"d"}},
       {{"lab", {"a", "b", "c", "d"}, {{"board", {"a", "b"}, "roof"}, {"child", {"b"}, ""}}}}};
 };
 
 TEST_F(AccessPolicyTest, AnOperatorIsAViewerAndNoNode) {
   EXPECT_EQ(policy_.RolesOf("laptop"), (RoleSet{Role::kAnyone, Role::kOperator, Role::kViewer}));
+}
+
+TEST_F(AccessPolicyTest, AChildIsANodeAndANodeIsNoChild) {
+  EXPECT_EQ(policy_.RolesOf("hall"), (RoleSet{Role::kAnyone, Role::kChild, Role::kNode}));
+  EXPECT_TRUE(policy_.CheckChild("hall").ok());
+  for (const char* name : {"learner", "laptop", "c", "stranger", "d", ""}) {
+    const absl::Status status = policy_.CheckChild(name);
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << name;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("children in [access]")) << name;
+  }
 }
 
 TEST_F(AccessPolicyTest, WhoOwnsASourceReportsAndDoesNotTakePartInRuns) {

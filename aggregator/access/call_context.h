@@ -3,7 +3,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
+
 #include "absl/status/status.h"
+#include "aggregator/access/access_control.h"
+#include "aggregator/access/peer.h"
 
 namespace tributary::access {
 
@@ -11,6 +15,10 @@ struct CallContext : grpc::CallbackServerContext {
   // The peer lost its role or its certificate after the unary call had begun and before its request was
   // complete. It cannot be cancelled: gRPC hands it to its service all the same.
   bool revoked = false;
+  AccessControl* access = nullptr;  // null without TLS
+  Peer caller;                      // where access is not null
+  // What the call has said takes the role of a child, as long as it is open.
+  std::atomic<bool> speaks_for_others = false;
 };
 
 // PermissionDenied if the call was revoked. For services, before a unary call does anything.
@@ -18,6 +26,17 @@ inline absl::Status CheckNotRevoked(const grpc::CallbackServerContext& context) 
   const auto* const call = dynamic_cast<const CallContext*>(&context);
   if (call == nullptr || !call->revoked) return absl::OkStatus();
   return absl::PermissionDeniedError("this certificate may no longer make the call");
+}
+
+// PermissionDenied, with what to configure, unless the peer may be a child aggregator; OK where TLS is off.
+// For services, before they believe a call whose update sums up those of other nodes. If the name loses that
+// role later, the call is ended.
+inline absl::Status AdmitChild(grpc::CallbackServerContext& context) {
+  auto* const call = dynamic_cast<CallContext*>(&context);
+  if (call == nullptr || call->access == nullptr) return absl::OkStatus();
+  // First, so that a change of the policy in between is noticed here or there.
+  call->speaks_for_others = true;
+  return call->access->AdmitChild(call->caller);
 }
 
 }  // namespace tributary::access

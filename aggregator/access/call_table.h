@@ -12,6 +12,7 @@ enum class Role : std::uint8_t {
   kAnyone,    // a certificate of the CA that is not refused
   kReporter,  // owns a source of some site
   kNode,      // takes part in runs
+  kChild,     // a node whose updates may be the sums of its own nodes' updates
   kViewer,    // watches sites and runs
   kOperator,  // controls runs and reads models; also a viewer
 };

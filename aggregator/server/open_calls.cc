@@ -68,23 +68,25 @@ grpc::CallbackServerContext* OpenCalls::Make() {
 void OpenCalls::Begin(Call& call, const ServerRpcInfo& info) {
   call.counted.emplace(connections_, call.peer());
   if (access_ == nullptr) return;
-  access::Peer peer = access::PeerOf(*call.auth_context(), access_).value_or(access::Peer());
+  call.access = access_;
+  call.caller = access::PeerOf(*call.auth_context(), access_).value_or(access::Peer());
   // A unary call begins here when its request is complete, which may be long after it was admitted; then it
   // is over in a moment.
   if (info.type() == ServerRpcInfo::Type::UNARY) {
-    call.revoked = !access_->CheckCall(info.method(), peer).ok();
+    call.revoked = !access_->CheckCall(info.method(), call.caller).ok();
     if (call.revoked) access_->CountRevoked();
     return;
   }
   const runtime::MutexLock lock(mutex_);
   call.path = info.method();
-  call.identity = std::move(peer);
   // The policy may have changed since the call was admitted.
   Judge(call);
 }
 
 void OpenCalls::Judge(Call& call) {
-  if (call.path == nullptr || access_->CheckCall(call.path, call.identity).ok()) return;
+  if (call.path == nullptr) return;
+  const bool may_sum = !call.speaks_for_others || access_->CheckChild(call.caller).ok();
+  if (may_sum && access_->CheckCall(call.path, call.caller).ok()) return;
   call.path = nullptr;
   access_->CountRevoked();
   call.TryCancel();

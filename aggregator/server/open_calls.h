@@ -39,7 +39,6 @@ class OpenCalls {
     std::optional<CountedCall> counted;
     // Null unless it is a stream that is judged again when the policy or the list changes.
     const char* path = nullptr;
-    access::Peer identity;
   };
 
   grpc::CallbackServerContext* Make();

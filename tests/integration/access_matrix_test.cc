@@ -20,34 +20,39 @@ namespace tributary::testing {
 namespace {
 
 // One certificate for each role, one that is refused and one that nobody has named.
-const std::vector<std::string> kCallers = {"south",  "board", "learner", "wall",
-                                           "laptop", "thief", "stranger"};
+const std::vector<std::string> kCallers = {"south", "board",  "learner", "hall",
+                                           "wall",  "laptop", "thief",   "stranger"};
 using CallerNames = std::set<std::string>;
 
 const CallerNames kMayReport = {"south", "board"};
-const CallerNames kMayLearn = {"learner"};
+const CallerNames kMayLearn = {"learner", "hall"};
+const CallerNames kMaySum = {"hall"};
 const CallerNames kMayView = {"wall", "laptop"};
 const CallerNames kMayOperate = {"laptop"};
-const CallerNames kMayAskWho = {"south", "board", "learner", "wall", "laptop"};
-const CallerNames kMayAskHealth = {"south", "board", "learner", "wall", "laptop", "stranger"};
+const CallerNames kMayAskWho = {"south", "board", "learner", "hall", "wall", "laptop"};
+const CallerNames kMayAskHealth = {"south", "board", "learner", "hall", "wall", "laptop", "stranger"};
 
 struct CallCase {
   std::string service;
   std::string method;
   CallerNames may;
   bool names_a_node = false;  // the request says for whom it speaks
+  bool partial_sums = false;  // the request says that updates sum up those of other nodes
 
   std::string path() const { return "/" + service + "/" + method; }
+  std::string name() const { return method + (partial_sums ? "OfPartialSums" : ""); }
 };
-void PrintTo(const CallCase& shown, std::ostream* out) { *out << shown.method; }
+void PrintTo(const CallCase& shown, std::ostream* out) { *out << shown.name(); }
 
 const std::vector<CallCase> kAccessCalls = {
     {"tributary.v1.FusionService", "Report", kMayReport, true},
     {"tributary.v1.FusionService", "Watch", kMayView},
     {"tributary.v1.FleetService", "ListNodes", kMayAskWho},
     {"tributary.v1.FederationService", "Participate", kMayLearn, true},
+    {"tributary.v1.FederationService", "Participate", kMaySum, true, true},
     {"tributary.v1.FederationService", "FetchModel", kMayLearn, true},
     {"tributary.v1.FederationService", "SubmitUpdate", kMayLearn, true},
+    {"tributary.v1.FederationService", "SubmitUpdate", kMaySum, true, true},
     {"tributary.v1.FederationService", "DeclineTask", kMayLearn, true},
     {"tributary.v1.FederationService", "AdvertiseKeys", kMayLearn, true},
     {"tributary.v1.FederationService", "ShareKeys", kMayLearn, true},
@@ -68,7 +73,8 @@ const std::vector<CallCase> kAccessCalls = {
 };
 
 // A request that is good but for the run, which does not exist.
-std::string AccessRequest(const std::string& method, const std::string& node) {
+std::string AccessRequest(const CallCase& call, const std::string& node) {
+  const std::string& method = call.method;
   if (method == "Report") {
     v1::ReportRequest request;
     request.mutable_hello()->set_site("room");
@@ -88,6 +94,7 @@ std::string AccessRequest(const std::string& method, const std::string& node) {
     request.set_node(node);
     request.set_boot_id(wire::NewBootId());
     request.add_workloads("self_supervised");
+    request.set_partial_sums(call.partial_sums);
     return request.SerializeAsString();
   }
   if (method == "FetchModel") {
@@ -108,6 +115,7 @@ std::string AccessRequest(const std::string& method, const std::string& node) {
     header.set_encoding(v1::UPDATE_ENCODING_FLOAT32);
     header.set_element_count(1);
     header.set_sample_count(1);
+    if (call.partial_sums) header.add_contributors()->set_node("leaf");
     return request.SerializeAsString();
   }
   if (method == "DeclineTask") {
@@ -153,7 +161,8 @@ bool RefusedByAnswer(const std::string& method, const std::string& answer) {
   };
   if (method == "SubmitUpdate") {
     v1::SubmitUpdateResponse response;
-    return response.ParseFromString(answer) && response.reason() == v1::SUBMIT_REFUSAL_IDENTITY;
+    return response.ParseFromString(answer) && (response.reason() == v1::SUBMIT_REFUSAL_IDENTITY ||
+                                                response.reason() == v1::SUBMIT_REFUSAL_CONTRIBUTORS);
   }
   if (method != "DeclineTask" && method != "AdvertiseKeys" && method != "ShareKeys" && method != "Unmask") {
     return false;
@@ -172,13 +181,13 @@ class AccessMatrixTest : public ::testing::TestWithParam<CallCase> {
     // Nothing is fused: a watcher that is admitted waits.
     const auto limit = call.method == "Watch" ? std::chrono::seconds(2) : std::chrono::seconds(20);
     RawCall made(link::MakeChannel(guarded_.address(), guarded_.certificates().Material(caller)), call.path(),
-                 AccessRequest(call.method, node), call.method != "Report", limit);
+                 AccessRequest(call, node), call.method != "Report", limit);
     said_.clear();
     if (const auto answer = made.Read()) return !RefusedByAnswer(call.method, *answer);
     said_ = made.End().error_message();
     return made.End().error_code() != grpc::StatusCode::PERMISSION_DENIED;
   }
-  // Calls that the gate has refused.
+  // Calls that were refused for lack of a role.
   double Refused() {
     const std::string metrics = guarded_.aggregator().Metrics();
     return MetricValue(metrics, "tributary_calls_refused_total{reason=\"role\"}") +
@@ -191,7 +200,7 @@ class AccessMatrixTest : public ::testing::TestWithParam<CallCase> {
     const double before = Refused();
     EXPECT_EQ(Admitted(call, caller, node), has_role && node == caller)
         << caller << " as " << node << ": " << said_;
-    EXPECT_EQ(Refused() - before, has_role ? 0 : 1) << caller << " as " << node << " at the gate";
+    EXPECT_EQ(Refused() - before, has_role ? 0 : 1) << caller << " as " << node << " by its role";
   }
 
   ScratchFolder folder_;
@@ -204,7 +213,7 @@ TEST_P(AccessMatrixTest, AdmitsWhoHasTheRole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, AccessMatrixTest, ::testing::ValuesIn(kAccessCalls),
-                         [](const auto& call) { return call.param.method; });
+                         [](const auto& call) { return call.param.name(); });
 
 // The calls that say for which node they speak.
 class AccessInAnothersNameTest : public AccessMatrixTest {};
@@ -220,7 +229,7 @@ std::vector<CallCase> CallsOfNodes() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, AccessInAnothersNameTest, ::testing::ValuesIn(CallsOfNodes()),
-                         [](const auto& call) { return call.param.method; });
+                         [](const auto& call) { return call.param.name(); });
 
 }  // namespace
 }  // namespace tributary::testing

@@ -65,6 +65,20 @@ TEST_F(AccessTest, ANodeThatIsTakenOffTheListIsOutOfItsRunsWithinASecond) {
   EXPECT_THAT(again->End().error_message(), HasSubstr("nodes in [access]"));
 }
 
+// It stays a node: what it may still do goes on.
+TEST_F(AccessTest, AChildThatIsTakenOffTheListIsOutOfItsSumsWithinASecond) {
+  guarded_.Change("nodes = [", "nodes = [\"hall\", ");
+  const auto sums = Participate("hall", true);
+  ASSERT_TRUE(sums->Read()) << "it waits for a run";
+  EXPECT_LE(EndedAfter("children = [\"hall\"]", "children = []", {sums.get()}), kRevocationLimit);
+  EXPECT_FALSE(sums->End().ok());
+  const auto again = Participate("hall", true);
+  EXPECT_FALSE(again->Read());
+  EXPECT_EQ(again->End().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(again->End().error_message(), HasSubstr("children in [access]"));
+  EXPECT_TRUE(Participate("hall")->Read());
+}
+
 // The services use every API of gRPC; none is left out.
 TEST_F(AccessTest, AnOperatorThatIsTakenOffTheListIsOutOfEveryKindOfStream) {
   v1::StartRunRequest begun;

@@ -37,13 +37,13 @@ class FederationTlsTest : public ::testing::Test {
   }
 
   ScratchFolder folder_;
-  Certificates certificates_{folder_, "certs", {"aggregator", "operator", "learner-0", "learner-1"}};
+  Certificates certificates_{folder_, "certs", {"aggregator", "operator", "child", "learner-0", "learner-1"}};
   AggregatorProcess aggregator_{folder_,
                                 "aggregator",
                                 {"south"},
                                 FederationKeys(folder_) + certificates_.Table("aggregator") +
                                     "[access]\noperators = [\"operator\"]\n"
-                                    "nodes = [\"learner-0\", \"learner-1\"]\n"};
+                                    "nodes = [\"learner-0\", \"learner-1\"]\nchildren = [\"child\"]\n"};
 };
 
 TEST_F(FederationTlsTest, NodesWithTheirCertificatesFinishARun) {
@@ -54,6 +54,25 @@ TEST_F(FederationTlsTest, NodesWithTheirCertificatesFinishARun) {
   EXPECT_TRUE(
       WaitFor([this] { return Run().value("state", "") == "RUN_STATE_FINISHED"; }, std::chrono::seconds(60)))
       << aggregator_.Get("/api/v1/runs/r") << first.process().Log();
+}
+
+// One node is below a child that the list of children names, the other one is asked directly.
+TEST_F(FederationTlsTest, AChildOfTheListFinishesARunBesideANode) {
+  AggregatorProcess child(folder_, "child", {"south"},
+                          "[federation]\nstore = \"" + folder_.Path("child-store") +
+                              "\"\n[federation.parent]\naggregator = \"" + Address() +
+                              "\"\nnode = \"child\"\nmin_nodes = 1\n[access]\nnodes = [\"learner-0\"]\n" +
+                              certificates_.Table("child"));
+  child.Start();
+  ASSERT_TRUE(child.Ready()) << child.process().Log();
+  LearnerProcess below(folder_, 0, 2, child.ingest_port(), certificates_.Table("learner-0"));
+  LearnerProcess beside(folder_, 1, 2, aggregator_.ingest_port(), certificates_.Table("learner-1"));
+  below.Start();
+  beside.Start();
+  EXPECT_TRUE(
+      WaitFor([this] { return Run().value("state", "") == "RUN_STATE_FINISHED"; }, std::chrono::seconds(60)))
+      << aggregator_.Get("/api/v1/runs/r") << child.process().Log();
+  EXPECT_EQ(MetricValue(child.Metrics(), "tributary_relay_contributors_total"), 2) << "one in each round";
 }
 
 // Uses learner-1's certificate with learner-0's name.

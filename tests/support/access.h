@@ -13,7 +13,7 @@ namespace tributary::testing {
 // The site "room" of the leaves south, which belongs to the node of its name, and east, which "board" owns.
 inline constexpr const char* kRoles =
     "[access]\noperators = [\"laptop\"]\nviewers = [\"wall\"]\nnodes = [\"learner\", \"thief\"]\n"
-    "refused = [\"thief\"]\n";
+    "children = [\"hall\"]\nrefused = [\"thief\"]\n";
 inline constexpr const char* kOwners = "[[site.owner]]\nnode = \"board\"\nsources = [\"east\"]\n";
 
 class GuardedAggregator {
@@ -41,7 +41,9 @@ class GuardedAggregator {
  private:
   const ScratchFolder& folder_;
   const Certificates certificates_{
-      folder_, "certs", {"aggregator", "south", "board", "learner", "wall", "laptop", "thief", "stranger"}};
+      folder_,
+      "certs",
+      {"aggregator", "south", "board", "learner", "hall", "wall", "laptop", "thief", "stranger"}};
   AggregatorProcess aggregator_{folder_,
                                 "aggregator",
                                 {"south", "east"},

@@ -46,11 +46,12 @@ class AccessFixture : public ::testing::Test {
     wire::AddSource(*request.mutable_hello(), leaf, 2, {leaf});
     return Call(name, "/tributary.v1.FusionService/Report", request, false);
   }
-  std::unique_ptr<RawCall> Participate(const std::string& name) const {
+  std::unique_ptr<RawCall> Participate(const std::string& name, bool partial_sums = false) const {
     v1::ParticipateRequest request;
     request.set_node(name);
     request.set_boot_id(wire::NewBootId());
     request.add_workloads("self_supervised");
+    request.set_partial_sums(partial_sums);
     return Call(name, "/tributary.v1.FederationService/Participate", request);
   }
   std::unique_ptr<RawCall> Reflect(const std::string& name) const {

@@ -31,10 +31,12 @@ class ParticipateCall final : public NewsCall<ParticipateCall, v1::ParticipateRe
  public:
   explicit ParticipateCall(Coordinator& coordinator) : coordinator_(coordinator) {}
 
-  static ParticipateCall* Start(Coordinator& coordinator, const ServerContext& context,
+  static ParticipateCall* Start(Coordinator& coordinator, ServerContext& context,
                                 v1::ParticipateRequest request) {
     const std::shared_ptr<ParticipateCall> call = Make(coordinator);
-    absl::Status status = CheckPeer(*context.auth_context(), request.node());
+    absl::Status status;
+    if (request.partial_sums()) status = access::AdmitChild(context);
+    if (status.ok()) status = CheckPeer(*context.auth_context(), request.node());
     if (status.ok()) status = CheckMessage(request);
     if (status.ok()) {
       coordinator.Join(std::move(request), call);
@@ -126,6 +128,12 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
     run_ = header.run();
     if (absl::Status status = CheckMessage(header); !status.ok()) {
       return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_MALFORMED, "{}", std::string(status.message())));
+    }
+    if (!header.contributors().empty()) {
+      if (absl::Status status = access::AdmitChild(context_); !status.ok()) {
+        return Refuse(
+            Admission::Refused(v1::SUBMIT_REFUSAL_CONTRIBUTORS, "{}", std::string(status.message())));
+      }
     }
     if (absl::Status status = CheckPeer(*context_.auth_context(), header.node()); !status.ok()) {
       return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_IDENTITY, "{}", std::string(status.message())));
