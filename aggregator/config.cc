@@ -138,6 +138,9 @@ FederationSettings ReadFederation(const config::ConfigSection& section, const Ag
   section.Read("max_model_bytes", federation.max_model_bytes, {1 << 20, 1 << 30},
                "of all models that operators are sending with `run start`; starting a run needs some three "
                "times its model");
+  section.Read("max_runs", federation.max_runs, {1, 100'000},
+               "runs that have not ended; beyond them `run start` is refused. Each takes memory for its "
+               "model and a sum");
   if (section.Has("evaluation")) federation.evaluation = ReadEvaluation(section.Section("evaluation"));
   if (section.Has("parent")) {
     const config::ConfigSection parent = section.Section("parent");

@@ -39,6 +39,7 @@ struct FederationSettings {
   std::string store;              // folder; made if its parent exists
   std::uint32_t keep_models = 0;  // of each run, the newest and the initial one; 0: all
   std::size_t max_model_bytes = std::size_t{128} << 20;  // of all models that operators are sending
+  std::size_t max_runs = 100;                            // that have not ended
   std::optional<learning::EvaluationFiles> evaluation;
   std::optional<FederationParentSettings> parent;
 };

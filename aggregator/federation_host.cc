@@ -13,10 +13,11 @@ namespace tributary::aggregator {
 absl::StatusOr<std::unique_ptr<FederationHost>> FederationHost::Start(
     const FederationSettings& settings, std::optional<learning::EvaluationImages> evaluation,
     config::TlsSource tls, const runtime::Clock& clock) {
-  ASSIGN_OR_RETURN(std::unique_ptr<learning::Coordinator> coordinator,
-                   learning::Coordinator::Start({settings.store, settings.keep_models,
-                                                 settings.evaluation.has_value(), settings.max_model_bytes},
-                                                clock));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<learning::Coordinator> coordinator,
+      learning::Coordinator::Start({settings.store, settings.keep_models, settings.evaluation.has_value(),
+                                    settings.max_model_bytes, settings.max_runs},
+                                   clock));
   auto host = std::unique_ptr<FederationHost>(new FederationHost(std::move(coordinator)));
   if (evaluation) {
     host->evaluator_ = learning::Evaluator::Start(*host->coordinator_, *std::move(evaluation));

@@ -39,7 +39,8 @@ bool StartOneRun(v1::RunService::Stub& stub, const std::string& name, const std:
 
 TEST(ManyRunsSlowTest, StartingARunDoesNotTakeLongerTheMoreThereAre) {
   ScratchFolder folder;
-  AggregatorProcess aggregator(folder, "aggregator", {"south"}, FederationKeys(folder));
+  AggregatorProcess aggregator(folder, "aggregator", {"south"},
+                               FederationKeys(folder) + "max_runs = 10000\n");
   aggregator.Start();
   ASSERT_TRUE(aggregator.Ready()) << aggregator.process().Log();
   const auto stub = v1::RunService::NewStub(grpc::CreateChannel(

@@ -22,12 +22,16 @@ bool SameForNodes(const RunConfig& a, const RunConfig& b) {
          google::protobuf::util::MessageDifferencer::Equals(a.client, b.client);
 }
 
+// Cannot go on any more: a run that has ended, or has an error of the store, stays so.
+bool IsOver(const Run* run) { return run->state().ended() || !run->health().ok(); }
+
 }  // namespace
 
 HostedRuns::HostedRuns(std::unique_ptr<store::Store> store, std::unique_ptr<store::StoreReader> reader,
                        const HostingOptions& options, const runtime::Clock& clock)
     : store_(std::move(store)),
       surroundings_{*store_, clock, options.keep_models, options.judged},
+      max_runs_(options.max_runs),
       board_(std::move(reader)) {}
 
 absl::StatusOr<std::unique_ptr<HostedRuns>> HostedRuns::Open(const HostingOptions& options,
@@ -67,9 +71,7 @@ absl::StatusOr<Run*> HostedRuns::Get(std::string_view name) {
 }
 
 Run* HostedRuns::Active() {
-  // Who has ended, or has an error of the store, stays so.
-  const auto over = [](const Run& run) { return run.state().ended() || !run.health().ok(); };
-  while (!active_.empty() && over(*active_.front())) active_.pop_front();
+  while (!active_.empty() && IsOver(active_.front())) active_.pop_front();
   if (active_.empty()) return nullptr;
   schedule_.Touch(*active_.front());
   return active_.front();
@@ -90,9 +92,20 @@ absl::StatusOr<Run*> HostedRuns::Start(const std::string& config, const std::str
         fmt::format("there is a run \"{}\" with another configuration or model: give this one another name",
                     parsed.name));
   }
+  RETURN_IF_ERROR(CheckRoomForOneMore());
   ASSIGN_OR_RETURN(std::unique_ptr<Run> run, StartRun(surroundings_, config, model));
   spdlog::info("run {}: started, {} parameters", parsed.name, run->model().layout().element_count);
   return &Add(std::move(run));
+}
+
+absl::Status HostedRuns::CheckRoomForOneMore() {
+  if (active_.size() < max_runs_) return absl::OkStatus();
+  std::erase_if(active_, IsOver);
+  if (active_.size() < max_runs_) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "{} runs have not ended, and federation.max_runs admits no more: stop one first (tributary run "
+      "list, tributary run stop NAME)",
+      active_.size()));
 }
 
 absl::StatusOr<Run*> HostedRuns::StartRelayed(const RunConfig& config, std::string_view model_file,

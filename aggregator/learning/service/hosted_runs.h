@@ -30,6 +30,7 @@ struct HostingOptions {
   std::uint32_t keep_models = 0;
   bool judged = false;  // somebody calls AddEvaluation for every RunRecord::to_judge
   std::size_t max_model_bytes = std::size_t{128} << 20;  // of all models that operators are sending
+  std::size_t max_runs = 100;                            // that have not ended
   std::chrono::nanoseconds chunk_time = UploadPace::kChunkTime;
 };
 
@@ -52,7 +53,7 @@ class HostedRuns {
   bool healthy() const { return sick_.empty(); }
 
   // A run of this aggregator's own; the present one, if it was started with the same. AlreadyExists: another
-  // one has that name.
+  // one has that name. ResourceExhausted: max_runs have not ended.
   absl::StatusOr<Run*> Start(const std::string& config, const std::string& model);
   // A parent's run, started if it is not here; others of the parent end. AlreadyExists: it has other settings
   // here, or is a run of this aggregator's own. Errors: those of StartRelayedRun.
@@ -75,9 +76,11 @@ class HostedRuns {
              const HostingOptions& options, const runtime::Clock& clock);
 
   Run& Add(std::unique_ptr<Run> run);
+  absl::Status CheckRoomForOneMore();
 
   const std::unique_ptr<store::Store> store_;
   const RunSurroundings surroundings_;
+  const std::size_t max_runs_;
   std::map<std::string, std::unique_ptr<Run>, std::less<>> runs_;
   std::vector<Run*> order_;  // of their starts
   std::deque<Run*> active_;  // the same, without some of those that cannot go on any more
