@@ -14,6 +14,7 @@
 #include "core/parameters/crc32c.h"
 #include "core/wire/federation_task.h"
 #include "tests/support/own_folder.h"
+#include "tributary/v1/fleet.grpc.pb.h"
 #include "tributary/v1/run.grpc.pb.h"
 
 namespace tributary::cli {
@@ -25,7 +26,8 @@ constexpr const char* kNotUtf8 = "\xff";  // no text of a message may be this: i
 
 class LyingAggregatorTest : public ::testing::Test,
                             public v1::RunService::Service,
-                            public v1::ModelService::Service {
+                            public v1::ModelService::Service,
+                            public v1::FleetService::Service {
  protected:
   LyingAggregatorTest() {
     int port = 0;
@@ -33,6 +35,7 @@ class LyingAggregatorTest : public ::testing::Test,
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(static_cast<v1::RunService::Service*>(this));
     builder.RegisterService(static_cast<v1::ModelService::Service*>(this));
+    builder.RegisterService(static_cast<v1::FleetService::Service*>(this));
     server_ = builder.BuildAndStart();
     connection_.aggregator = "127.0.0.1:" + std::to_string(port);
     chunk_.mutable_model()->set_file_bytes(2'000);
@@ -60,16 +63,27 @@ class LyingAggregatorTest : public ::testing::Test,
     return grpc::Status::OK;
   }
 
-  // What `tributary start FILE` prints as its error; its exit status is exit_code_.
+  // One more node in each page, and always more to come.
+  grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest*,
+                         v1::ListNodesResponse* response) override {
+    response->add_nodes()->set_name("node " + std::to_string(++pages_));
+    response->set_more(true);
+    return grpc::Status::OK;
+  }
+
+  // What the command prints as its error; its exit status is exit_code_.
+  std::string Fail(void (*add)(Commands&), const std::string& command) {
+    CLI::App app;
+    Commands program(app, exit_code_);
+    add(program);
+    ::testing::internal::CaptureStderr();
+    app.parse(command + " --aggregator " + connection_.aggregator);
+    return ::testing::internal::GetCapturedStderr();
+  }
   std::string StartAndFail() {
     const std::string file = OwnFolder() + "run.toml";
     WriteOutput(file, "name = \"letters\"\nrounds = 1\nmin_nodes = 1\ndeadline_s = 60\n").IgnoreError();
-    CLI::App app;
-    Commands program(app, exit_code_);
-    AddRunStartCommand(program);
-    ::testing::internal::CaptureStderr();
-    app.parse("start " + file + " --aggregator " + connection_.aggregator);
-    return ::testing::internal::GetCapturedStderr();
+    return Fail(AddRunStartCommand, "start " + file);
   }
 
   absl::Status FetchFault() { return ReadModelSource("run:letters", connection_).status(); }
@@ -79,6 +93,7 @@ class LyingAggregatorTest : public ::testing::Test,
   std::size_t sent_bytes_ = 2'000;
   bool second_is_malformed_ = false;
   ConnectionArguments connection_;
+  int pages_ = 0;
   int exit_code_ = -1;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -92,6 +107,13 @@ TEST_F(LyingAggregatorTest, EndsRunStartWithDataLossIfTheAnswerCannotBeRead) {
 TEST_F(LyingAggregatorTest, EndsRunStartWithDataLossIfTheAnswerNamesNoRun) {
   EXPECT_THAT(StartAndFail(), HasSubstr(connection_.aggregator + ": the answer names no run"));
   EXPECT_EQ(exit_code_, 65);
+}
+
+TEST_F(LyingAggregatorTest, EndsStatusWithDataLossIfItsPagesDoNotEnd) {
+  EXPECT_THAT(Fail(AddStatusCommand, "status"),
+              HasSubstr(connection_.aggregator + ": its list of nodes does not end: 64 of them so far"));
+  EXPECT_EQ(exit_code_, 65);
+  EXPECT_EQ(pages_, 64);
 }
 
 TEST_F(LyingAggregatorTest, SendsNoMoreOfAModelThanItDeclared) {
