@@ -161,8 +161,8 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::Open(const std::strin
 
 absl::StatusOr<CertificateAuthority> CertificateAuthority::OpenExisting(const std::string& folder) {
   const std::string certificate_path = folder + "/ca.pem", key_path = folder + "/ca.key";
-  ASSIGN_OR_RETURN(const std::string certificate_pem, runtime::ReadFile(certificate_path));
-  ASSIGN_OR_RETURN(const std::string key_pem, runtime::ReadFile(key_path));
+  ASSIGN_OR_RETURN(const std::string certificate_pem, config::ReadPem(certificate_path));
+  ASSIGN_OR_RETURN(const std::string key_pem, config::ReadPem(key_path));
   CertificateAndKey read = FromPem(certificate_pem, key_pem);
   if (!read.key) {
     return absl::InvalidArgumentError(
@@ -216,8 +216,8 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(const CertificateRequest
   const std::string& name = request.name;
   const std::string certificate_path = Path(name + ".pem"), key_path = Path(name + ".key");
   ASSIGN_OR_RETURN(IssueRecord record, IssueRecord::Read(folder_));
-  const absl::StatusOr<std::string> certificate_pem = runtime::ReadFile(certificate_path);
-  const absl::StatusOr<std::string> key_pem = runtime::ReadFile(key_path);
+  const absl::StatusOr<std::string> certificate_pem = config::ReadPem(certificate_path);
+  const absl::StatusOr<std::string> key_pem = config::ReadPem(key_path);
   std::string done = "made";
   if (certificate_pem.ok() && key_pem.ok()) {
     const CertificateAndKey present = FromPem(*certificate_pem, *key_pem);
@@ -252,7 +252,7 @@ absl::StatusOr<std::vector<std::size_t>> CertificateAuthority::Revoke(
   std::vector<std::size_t> added;
   for (const std::string& name : names) {
     std::vector<std::string> serials = record.SerialsOf(name);
-    const absl::StatusOr<std::string> pem = runtime::ReadFile(Path(name + ".pem"));
+    const absl::StatusOr<std::string> pem = config::ReadPem(Path(name + ".pem"));
     for (const config::Certificate& each : config::CertificatesIn(pem.value_or(""))) {
       if (X509_verify(each.get(), own_.key.get()) == 1) serials.push_back(SerialOf(*each));
     }

@@ -43,7 +43,7 @@ long NumberOf(X509_CRL& list) {
 absl::StatusOr<RevokedSerials> RevokedSerials::Read(const std::string& folder, X509& ca) {
   RevokedSerials revoked;
   revoked.path_ = absl::StrCat(folder, "/", kFile);
-  const absl::StatusOr<std::string> pem = runtime::ReadFile(revoked.path_, config::RevocationList::kMaxBytes);
+  const absl::StatusOr<std::string> pem = config::ReadPem(revoked.path_);
   if (absl::IsNotFound(pem.status())) return revoked;
   RETURN_IF_ERROR(pem.status());
   const std::vector<config::Crl> lists = config::CrlsIn(*pem);

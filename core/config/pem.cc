@@ -1,11 +1,14 @@
 #include "core/config/pem.h"
 
+#include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
 #include <algorithm>
 #include <ctime>
 #include <limits>
+
+#include "core/runtime/file.h"
 
 namespace tributary::config {
 namespace {
@@ -47,6 +50,13 @@ Key KeyIn(std::string_view pem) {
   Key key(PEM_read_bio_PrivateKey(Memory(pem).get(), nullptr, nullptr, no_password));
   ERR_clear_error();
   return key;
+}
+
+absl::StatusOr<std::string> ReadPem(const std::string& path) {
+  absl::StatusOr<std::string> pem = runtime::ReadFile(path, kMostPemBytes);
+  if (!absl::IsResourceExhausted(pem.status())) return pem;
+  return absl::InvalidArgumentError(
+      fmt::format("{}: is larger than the {} bytes that a PEM file may have", path, kMostPemBytes));
 }
 
 std::int64_t UnixSeconds(const ASN1_TIME* time) {

@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/status/freed_by.h"
 
 namespace tributary::config {
@@ -24,11 +26,18 @@ using Crl = std::unique_ptr<X509_CRL, FreedBy<X509_CRL_free>>;
 // A text with more certificates or lists than this is read no further: one takes OpenSSL up to a millisecond.
 inline constexpr std::size_t kMostInOneText = 256;
 
+// A longer file is refused: a list of so many bytes has some ten thousand certificates.
+inline constexpr std::size_t kMostPemBytes = std::size_t{1} << 20;
+
 // Empty or null unless the whole text parses; one more than kMostInOneText if it has more. No reader asks for
 // a password.
 std::vector<Certificate> CertificatesIn(std::string_view pem);
 std::vector<Crl> CrlsIn(std::string_view pem);
 Key KeyIn(std::string_view pem);
+
+// The text of a file of certificates, a key or lists. Errors: InvalidArgument for one of more than
+// kMostPemBytes; those of runtime::ReadFile.
+absl::StatusOr<std::string> ReadPem(const std::string& path);
 
 // Seconds since 1970. Nothing but a damaged time gives 0.
 std::int64_t UnixSeconds(const ASN1_TIME* time);

@@ -71,9 +71,9 @@ absl::StatusOr<CertificateId> CertificateIdOf(std::string_view certificate_pem) 
 }
 
 absl::StatusOr<RevocationList> RevocationList::Parse(std::string_view pem, std::string_view ca_pem) {
-  if (pem.size() > kMaxBytes) {
+  if (pem.size() > kMostPemBytes) {
     return absl::InvalidArgumentError(
-        fmt::format("is larger than {} bytes: make a new CA when so many are revoked", kMaxBytes));
+        fmt::format("is larger than {} bytes: make a new CA when so many are revoked", kMostPemBytes));
   }
   const std::vector<Crl> lists = CrlsIn(pem);
   if (lists.empty()) {

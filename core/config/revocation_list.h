@@ -23,8 +23,6 @@ absl::StatusOr<CertificateId> CertificateIdOf(std::string_view certificate_pem);
 // Immutable, so any thread may ask. An empty list refuses nobody.
 class RevocationList {
  public:
-  // A longer file is refused: it has some ten thousand certificates.
-  static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
   // Each list may have to be compared with each CA.
   static constexpr std::size_t kMostLists = 16;
 

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "core/config/pem.h"
+
 namespace tributary::config {
 namespace {
 
@@ -25,7 +27,7 @@ TEST(RevocationListTest, RefusesWhatIsNoList) {
 }
 
 TEST(RevocationListTest, RefusesAFileOfAnySize) {
-  const auto list = RevocationList::Parse(std::string(RevocationList::kMaxBytes + 1, '\n'), "");
+  const auto list = RevocationList::Parse(std::string(kMostPemBytes + 1, '\n'), "");
   EXPECT_THAT(std::string(list.status().message()), HasSubstr("is larger than 1048576 bytes"));
 }
 

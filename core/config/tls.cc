@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/config/pem.h"
-#include "core/runtime/file.h"
 #include "core/status/context.h"
 #include "core/status/macros.h"
 
@@ -29,7 +28,7 @@ absl::Status Fault(const std::string& path, std::string_view fault) {
 
 // Reads the file, keeps its text, and gives its certificates: at least one.
 absl::StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& path, std::string& pem) {
-  ASSIGN_OR_RETURN(pem, runtime::ReadFile(path));
+  ASSIGN_OR_RETURN(pem, ReadPem(path));
   std::vector<Certificate> certificates = CertificatesIn(pem);
   if (certificates.size() > kMostInOneText) {
     return Fault(path, fmt::format("has more than {} certificates", kMostInOneText));
@@ -39,7 +38,7 @@ absl::StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pat
 }
 
 absl::StatusOr<Key> ReadKey(const std::string& path, std::string& pem) {
-  ASSIGN_OR_RETURN(pem, runtime::ReadFile(path));
+  ASSIGN_OR_RETURN(pem, ReadPem(path));
   if (Key key = KeyIn(pem)) return key;
   return Fault(path, "is not an unencrypted PEM key; give the file NAME.key of the certificate");
 }
@@ -168,7 +167,7 @@ absl::StatusOr<std::int64_t> CertificateExpiry(std::string_view pem) {
 }
 
 absl::StatusOr<RevocationList> LoadRevocations(const TlsFiles& files, const TlsMaterial& material) {
-  ASSIGN_OR_RETURN(const std::string pem, runtime::ReadFile(files.crl, RevocationList::kMaxBytes));
+  ASSIGN_OR_RETURN(const std::string pem, ReadPem(files.crl));
   return WithContext(files.crl, RevocationList::Parse(pem, material.ca_pem));
 }
 
