@@ -253,8 +253,10 @@ absl::StatusOr<ConfigFile> ConfigFile::Parse(std::string_view text, std::string_
 }
 
 absl::StatusOr<ConfigFile> ConfigFile::Read(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, runtime::ReadFile(path));
-  return Parse(text, path);
+  const absl::StatusOr<std::string> text = runtime::ReadFile(path, kMaxTextBytes);
+  if (text.ok()) return Parse(*text, path);
+  if (absl::IsNotFound(text.status()) || absl::IsPermissionDenied(text.status())) return text.status();
+  return absl::InvalidArgumentError(text.status().message());
 }
 
 ConfigSection ConfigFile::Root() const {

@@ -138,7 +138,8 @@ class ConfigFile {
  public:
   // `path` is used in messages. Errors: InvalidArgument for TOML that does not parse, with its place.
   static absl::StatusOr<ConfigFile> Parse(std::string_view text, std::string_view path);
-  // Errors: NotFound or PermissionDenied naming the file; InvalidArgument as Parse.
+  // Errors: NotFound or PermissionDenied naming the file; InvalidArgument for all else that somebody must
+  // mend: a folder, a named pipe, a file of more than kMaxTextBytes, and as Parse.
   static absl::StatusOr<ConfigFile> Read(const std::string& path);
 
   ConfigSection Root() const;

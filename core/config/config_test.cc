@@ -2,10 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "absl/strings/str_split.h"
+#include "core/config/nesting.h"
+#include "core/runtime/file.h"
+#include "tests/support/own_folder.h"
 
 namespace tributary::config {
 namespace {
@@ -152,6 +158,21 @@ TEST_F(ConfigTest, AMissingFileIsNamed) {
   const auto file = ConfigFile::Read("/nonexistent/node.toml");
   EXPECT_EQ(file.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(file.status().message()), HasSubstr("/nonexistent/node.toml"));
+}
+
+// The daemons end with 78 for these: nobody would write into the pipe, and a restart mends nothing.
+TEST_F(ConfigTest, WhatIsNoFileIsAFaultThatSomebodyMustMend) {
+  const std::string folder = OwnFolder(), pipe = folder + "pipe.toml", large = folder + "large.toml";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ASSERT_TRUE(runtime::WriteFileAtomically(large, std::string(kMaxTextBytes + 1, '\n')).ok());
+  for (const auto& [path, what] :
+       std::map<std::string, std::string>{{folder, "is a directory, expected a file"},
+                                          {pipe, "is a pipe or a device"},
+                                          {large, "larger than the 1048576 bytes"}}) {
+    const absl::Status status = ConfigFile::Read(path).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << path;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": " + what));
+  }
 }
 
 TEST_F(ConfigTest, AFaultOfTheReaderIsReportedAtItsKey) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -293,6 +294,20 @@ TEST_F(CheckAllTest, EveryFaultIsSaidAtOnce) {
   }
   EXPECT_EQ(std::ranges::count(check.said, '\n'), 6);
   EXPECT_EQ(Run(kNode, path, false).said, check.said);
+}
+
+TEST_F(CheckAllTest, AConfigurationThatIsNoFileIsAFaultAndNobodyWaitsForIt) {
+  const std::string pipe = folder_->Path("pipe.toml");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const char* program : {kNode, kAggregator}) {
+    for (const std::string& path : {pipe, folder_->Path("odd")}) {
+      for (const bool check : {true, false}) {
+        const Outcome outcome = Run(program, path, check);
+        EXPECT_EQ(outcome.exit_code, 78) << program << " " << path;
+        EXPECT_THAT(outcome.said, HasSubstr(path + ": is a "));
+      }
+    }
+  }
 }
 
 TEST_F(CheckAllTest, ARunIsJudgedByItsInitialModelToo) {
