@@ -31,8 +31,8 @@ constexpr std::chrono::milliseconds kParentDrain{1000};
 Daemon::Daemon(const AggregatorConfig& config, const runtime::Clock& clock)
     : config_(config), clock_(clock), access_(PolicyOf(config, config), clock) {}
 
-absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepared,
-                                                      const runtime::Clock& clock) {
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(PreparedAggregator prepared,
+                                                       const runtime::Clock& clock) {
   auto daemon = std::unique_ptr<Daemon>(new Daemon(prepared.config, clock));
   const AggregatorConfig& config = daemon->config_;
   if (prepared.tls) {
@@ -41,30 +41,32 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(PreparedAggregator prepare
     daemon->state_.access = &daemon->access_;
     daemon->FollowList();
   }
-  const config::TlsSource tls = daemon->tls_;
   RETURN_IF_ERROR(daemon->MakeSites());
-  server::IngestOptions options{config.listen,      tls, config.ingest_threads, config.max_message_bytes,
-                                config.connections, {}};
   if (config.federation) {
-    ASSIGN_OR_RETURN(daemon->federation_,
-                     FederationHost::Start(*config.federation, std::move(prepared.evaluation), tls, clock));
-    options.services = daemon->federation_->services();
+    ASSIGN_OR_RETURN(
+        daemon->federation_,
+        FederationHost::Start(*config.federation, std::move(prepared.evaluation), daemon->tls_, clock));
     daemon->state_.learners = [host = daemon->federation_.get()] { return host->Learners(); };
     daemon->state_.store_healthy = [host = daemon->federation_.get()] { return host->store_healthy(); };
   }
-  absl::StatusOr<std::unique_ptr<server::IngestServer>> server =
-      server::IngestServer::Start(options, daemon->state_);
-  if (!server.ok()) return WithContext("listen", server.status());
-  daemon->server_ = *std::move(server);
-  daemon->started_steady_ns_ = clock.SteadyNs();
-  daemon->state_.takes_streams = [server = daemon->server_.get()] { return server->serving(); };
-  daemon->metrics_.AddProcessMetrics();
-  daemon->metrics_.AddCollector([&daemon = *daemon](runtime::Reading& reading) { daemon.Collect(reading); });
-  RETURN_IF_ERROR(daemon->StartHttp());
-  spdlog::info("aggregator listens on {} (port {}{}), {}, HTTP port {}", config.listen, daemon->port(),
-               tls != nullptr ? ", mutual TLS" : "", Counted(config.sites.size(), "site"),
-               daemon->http_port());
   return daemon;
+}
+
+absl::Status Daemon::Start() {
+  server::IngestOptions options{config_.listen,      tls_, config_.ingest_threads, config_.max_message_bytes,
+                                config_.connections, {}};
+  if (federation_ != nullptr) options.services = federation_->services();
+  absl::StatusOr<std::unique_ptr<server::IngestServer>> server = server::IngestServer::Start(options, state_);
+  if (!server.ok()) return WithContext("listen", server.status());
+  server_ = *std::move(server);
+  started_steady_ns_ = clock_.SteadyNs();
+  state_.takes_streams = [server = server_.get()] { return server->serving(); };
+  metrics_.AddProcessMetrics();
+  metrics_.AddCollector([this](runtime::Reading& reading) { Collect(reading); });
+  RETURN_IF_ERROR(StartHttp());
+  spdlog::info("aggregator listens on {} (port {}{}), {}, HTTP port {}", config_.listen, port(),
+               tls_ != nullptr ? ", mutual TLS" : "", Counted(config_.sites.size(), "site"), http_port());
+  return absl::OkStatus();
 }
 
 absl::Status Daemon::MakeSites() {

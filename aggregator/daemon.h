@@ -28,11 +28,14 @@ class ParentLink;
 // Main thread. Owns everything; what serves stops before what it serves from.
 class Daemon {
  public:
-  // Errors: Unavailable (an address that cannot be bound; the message names the key), FailedPrecondition and
-  // DataLoss (the store).
-  static absl::StatusOr<std::unique_ptr<Daemon>> Start(PreparedAggregator prepared,
-                                                       const runtime::Clock& clock);
+  // Reads the files that take long; no peer reaches it yet. Errors: FailedPrecondition and DataLoss (the
+  // store).
+  static absl::StatusOr<std::unique_ptr<Daemon>> Create(PreparedAggregator prepared,
+                                                        const runtime::Clock& clock);
   ~Daemon();
+
+  // Opens its ports. Errors: Unavailable (an address that cannot be bound; the message names the key).
+  absl::Status Start();
 
   // Applies the settings that can change while running: the log level, each site's tuning and model digest,
   // who may do what, and the files of TLS. An error leaves everything as it was; files of TLS that are at

@@ -77,8 +77,9 @@ absl::Status Run(const std::string& path, bool check_only) {
   }
   RETURN_IF_ERROR(runtime::SetUpLog(prepared.config.log_level));
   const runtime::SystemClock clock;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Start(std::move(prepared), clock));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon, Daemon::Create(std::move(prepared), clock));
   starting.reset();
+  RETURN_IF_ERROR(daemon->Start());
   runtime::FreedMemory freed;
   const auto tick = [&] {
     daemon->FollowFiles();

@@ -83,11 +83,11 @@ int Run(const Arguments& arguments) {
 
   const absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Create(*std::move(prepared), clock);
   if (!daemon.ok()) return Fault(daemon.status());
+  starting.reset();
   if (absl::Status status = (*daemon)->Start(); !status.ok()) {
     spdlog::error("{}", std::string(status.message()));
     return runtime::kExitUnavailable;
   }
-  starting.reset();
   runtime::RunUntilStopped([&] { ReloadOrSay(**daemon, *file); }, [] { return true; },
                            [&] { return (*daemon)->finished(); }, [&] { (*daemon)->FollowFiles(); });
   (*daemon)->Stop();

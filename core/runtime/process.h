@@ -39,8 +39,8 @@ void ReturnFreedMemory();
 void BlockSignals();
 
 // While it lives, SIGTERM and SIGINT end the process at once with kExitOk, after a line on standard error: a
-// file that loads, or a device that opens, may take longer than systemd waits. For the time before
-// RunUntilStopped, when nobody has been promised anything; needs BlockSignals. The store and the files that
+// file that loads, or a device that opens, may take longer than systemd waits. It must end before anything is
+// taken or answered, which a clean stop accounts for; needs BlockSignals. The store and the files that
 // we write bear an end at any moment.
 class EndsWhileStarting {
  public:

@@ -125,6 +125,18 @@ TEST_F(UdpNodeTest, CountsAndSaysEveryDatagramThatItDoesNotUse) {
   EXPECT_EQ(summary["udp"]["unused_datagrams_by_reason"]["magic"], kOfEach);
 }
 
+// The thread that ends a node while its files load still took the signal ten milliseconds after the start:
+// the node left without its account.
+TEST_F(UdpNodeTest, AccountsForItselfHoweverEarlyItIsStopped) {
+  for (int i = 0; i < 5; ++i) {
+    Start("");
+    node_->Signal(SIGTERM);
+    ASSERT_EQ(node_->Wait(std::chrono::seconds(20)), 0) << node_->Log();
+    EXPECT_EQ(nlohmann::json::parse(ReadText(folder_.Path("summary.json")))["udp"]["datagrams"], 0);
+    unlink(folder_.Path("summary.json").c_str());
+  }
+}
+
 TEST_F(UdpNodeTest, CountsStrangers) {
   Start("127.0.0.2");
   Send(Bytes(Good()));
