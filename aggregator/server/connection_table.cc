@@ -1,30 +1,13 @@
 #include "aggregator/server/connection_table.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 
-#include "absl/strings/str_replace.h"
+#include "core/wire/peer_address.h"
 
 namespace tributary::server {
 
-std::string PeerOf(std::string_view grpc_peer) {
-  const std::size_t scheme = grpc_peer.find(':');
-  if (scheme == std::string_view::npos || grpc_peer.starts_with(kUnixAddress)) {
-    return std::string(kUnixAddress);
-  }
-  return absl::StrReplaceAll(std::string(grpc_peer.substr(scheme + 1)),
-                             {{"%5B", ""}, {"%5D", ""}, {"[", ""}, {"]", ""}});
-}
-
-std::string AddressOf(std::string_view peer) {
-  std::string host(peer.substr(0, peer.rfind(':')));
-  in6_addr v6{};
-  if (inet_pton(AF_INET6, host.c_str(), &v6) != 1) return host;
-  std::fill(std::begin(v6.s6_addr) + 8, std::end(v6.s6_addr), std::uint8_t{0});
-  std::array<char, INET6_ADDRSTRLEN> network{};
-  return std::string(inet_ntop(AF_INET6, &v6, network.data(), network.size())) + "/64";
-}
+using wire::AddressOf;
+using wire::kUnixAddress;
 
 std::optional<ConnectionFault> ConnectionTable::Refuses(const std::string& peer) const {
   const runtime::MutexLock lock(mutex_);

@@ -70,7 +70,7 @@ struct Socket {
   std::uint64_t inode = 0;
 };
 
-// Thread-safe. Knows a connection by its peer, "192.0.2.7:5000" (PeerOf).
+// Thread-safe. Knows a connection by its peer, "192.0.2.7:5000" (wire::PeerOf).
 class ConnectionTable {
  public:
   explicit ConnectionTable(const ConnectionLimits& limits) : limits_(limits) {}
@@ -147,13 +147,5 @@ class ConnectionTable {
   std::size_t calls_ GUARDED_BY(mutex_) = 0;
   std::array<std::uint64_t, kConnectionFaults> refused_ GUARDED_BY(mutex_) = {};
 };
-
-// The address of all unix sockets.
-inline constexpr std::string_view kUnixAddress = "unix";
-// "192.0.2.7:5000" or "2001:db8::1:5000" of gRPC's "ipv4:192.0.2.7:5000" or "ipv6:%5B2001:db8::1%5D:5000".
-std::string PeerOf(std::string_view grpc_peer);
-// Whose share of places a peer uses: its IPv4 address, the /64 network of an IPv6 address, which one host
-// commands, or "unix".
-std::string AddressOf(std::string_view peer);
 
 }  // namespace tributary::server

@@ -49,14 +49,9 @@ TEST_F(ConnectionTableTest, RefusesMoreThanAllPlaces) {
 }
 
 TEST_F(ConnectionTableTest, TheHostsOfAnIpv6NetworkShareItsPlaces) {
-  EXPECT_EQ(AddressOf("2001:db8::1:5000"), AddressOf("2001:db8::ffff:2:5001"));
-  EXPECT_NE(AddressOf("2001:db8::1:5000"), AddressOf("2001:db8:0:1::1:5000"));
-}
-
-TEST_F(ConnectionTableTest, KnowsAPeerByTheNameThatGrpcGivesIt) {
-  EXPECT_EQ(PeerOf("ipv4:192.0.2.1:5000"), "192.0.2.1:5000");
-  EXPECT_EQ(PeerOf("ipv6:%5B2001:db8::1%5D:5000"), "2001:db8::1:5000");
-  EXPECT_EQ(PeerOf("unix:/run/socket"), "unix");
+  for (int host = 1; host <= 5; ++host) AddSpeaking("2001:db8::" + std::to_string(host) + ":1");
+  EXPECT_EQ(table_.Refuses("2001:db8::6:1"), ConnectionFault::kTooManyOfAddress);
+  EXPECT_FALSE(table_.Refuses("2001:db8:0:1::6:1").has_value());
 }
 
 TEST_F(ConnectionTableTest, TheOldestSilentConnectionOfAnAddressMakesRoom) {

@@ -3,11 +3,12 @@
 #include <optional>
 
 #include "aggregator/server/front_door.h"
+#include "core/wire/peer_address.h"
 
 namespace tributary::server {
 
 CountedCall::CountedCall(ConnectionTable& connections, const std::string& peer)
-    : connections_(connections), peer_(PeerOf(peer)) {
+    : connections_(connections), peer_(wire::PeerOf(peer)) {
   // Another peer's connection if all have too many together.
   if (const std::optional<Socket> cut = connections_.BeginCall(peer_))
     FrontDoor::CutAndQuarantine(connections_, *cut);

@@ -25,6 +25,7 @@
 
 #include "core/runtime/address.h"
 #include "core/status/macros.h"
+#include "core/wire/peer_address.h"
 
 namespace tributary::server {
 namespace {
@@ -154,7 +155,7 @@ std::string PeerOfSocket(int fd) {
     inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
     return fmt::format("{}:{}", text.data(), ntohs(v4.sin_port));
   }
-  if (name.ss_family != AF_INET6) return fmt::format("{}:{}", kUnixAddress, InodeOf(fd));
+  if (name.ss_family != AF_INET6) return fmt::format("{}:{}", wire::kUnixAddress, InodeOf(fd));
   const auto& v6 = reinterpret_cast<const sockaddr_in6&>(name);
   if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
     inet_ntop(AF_INET, v6.sin6_addr.s6_addr + 12, text.data(), text.size());

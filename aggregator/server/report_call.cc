@@ -9,6 +9,7 @@
 #include "aggregator/access/call_gate.h"
 #include "core/wire/field_count.h"
 #include "core/wire/peer.h"
+#include "core/wire/peer_address.h"
 
 namespace tributary::server {
 namespace {
@@ -55,7 +56,7 @@ void ReportCall::OnStarted(bool ok) {
   counted_.emplace(shared_.connections, context_.peer()).CountAsRare();
   started_steady_ns_ = shared_.state.clock.SteadyNs();
   std::optional<access::Peer> identity = access::PeerOf(*context_.auth_context(), shared_.state.access);
-  peer_ = identity ? identity->name : AddressOf(counted_->peer());
+  peer_ = identity ? identity->name : wire::AddressOf(counted_->peer());
   session_.emplace(shared_.state, std::move(identity), peer_);
   registered_ = true;
   queue_.Add(this);

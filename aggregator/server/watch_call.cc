@@ -7,6 +7,7 @@
 #include "aggregator/access/call_gate.h"
 #include "core/wire/convert.h"
 #include "core/wire/peer.h"
+#include "core/wire/peer_address.h"
 
 namespace tributary::server {
 
@@ -26,7 +27,7 @@ void WatchCall::OnStarted(bool ok) {
   Listen(queue_);
   counted_.emplace(shared_.connections, context_.peer()).CountAsRare();
   const std::optional<access::Peer> identity = access::PeerOf(*context_.auth_context(), shared_.state.access);
-  peer_ = identity ? identity->name : AddressOf(counted_->peer());
+  peer_ = identity ? identity->name : wire::AddressOf(counted_->peer());
   identity_ = identity.value_or(access::Peer());
   if (queue_.draining()) return End(absl::UnavailableError("the aggregator is shutting down"));
   const publish::SiteTable& sites = shared_.state.sites;

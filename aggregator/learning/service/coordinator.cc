@@ -188,9 +188,8 @@ void Coordinator::AddEvaluation(std::string run, std::uint32_t round,
   Change(std::move(run), add, [](const absl::Status&) {});
 }
 
-void Coordinator::OpenRoundModel(std::string run, std::string node, std::uint32_t round,
+void Coordinator::OpenRoundModel(std::string run, std::string owner, std::string node, std::uint32_t round,
                                  Done<absl::StatusOr<OpenModel>> done) {
-  const std::string owner = node;
   const auto which = [node = std::move(node), round](const Run& of) -> absl::StatusOr<store::ModelRecord> {
     if (of.state().round() != round) {
       return absl::FailedPreconditionError(fmt::format("round: {} is not under way in run \"{}\", {} is",
@@ -202,7 +201,7 @@ void Coordinator::OpenRoundModel(std::string run, std::string node, std::uint32_
     }
     return of.journal().model();
   };
-  Open(std::move(run), owner, which, std::move(done));
+  Open(std::move(run), std::move(owner), which, std::move(done));
 }
 
 void Coordinator::OpenModelAfter(std::string run, std::optional<std::uint32_t> round,

@@ -91,8 +91,8 @@ class Coordinator {
   void AddEvaluation(std::string run, std::uint32_t round, std::optional<v1::Evaluation> evaluation);
 
   // The model that `round` (under way) starts from, for a node that trains in it. FailedPrecondition: it is
-  // not under way, or the node has no such task.
-  void OpenRoundModel(std::string run, std::string node, std::uint32_t round,
+  // not under way, or the node has no such task. `owner`: whose share of the places for open models it uses.
+  void OpenRoundModel(std::string run, std::string owner, std::string node, std::uint32_t round,
                       Done<absl::StatusOr<OpenModel>> done);
   // The model after `round`; nullopt: the present one.
   void OpenModelAfter(std::string run, std::optional<std::uint32_t> round,

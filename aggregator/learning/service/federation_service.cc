@@ -15,6 +15,7 @@
 #include "aggregator/learning/service/upload_pace.h"
 #include "core/status/macros.h"
 #include "core/wire/peer.h"
+#include "core/wire/peer_address.h"
 #include "tributary/v1/federation.grpc.pb.h"
 
 namespace tributary::learning {
@@ -83,8 +84,11 @@ class ParticipateCall final : public NewsCall<ParticipateCall, v1::ParticipateRe
   std::optional<grpc::Status> ending_ GUARDED_BY(mutex_);
 };
 
-// "ipv4:192.0.2.7" of gRPC's "ipv4:192.0.2.7:5000": without the port.
-std::string HostOf(const std::string& grpc_peer) { return grpc_peer.substr(0, grpc_peer.rfind(':')); }
+// Whose share of places a call uses: that of its certificate's name, or without TLS of its address.
+std::string OwnerOf(const ServerContext& call) {
+  if (auto name = wire::PeerCertificateName(*call.auth_context())) return *std::move(name);
+  return wire::AddressOf(wire::PeerOf(call.peer()));
+}
 
 // One SubmitUpdate stream. Chunks are checked and written to the store's file on gRPC's thread, one after the
 // other; the coordinator decides before the first and after the last. The next chunk is read when the one
@@ -139,8 +143,7 @@ class SubmitCall final : public StreamingCall<SubmitCall, grpc::ServerReadReacto
       return Refuse(Admission::Refused(v1::SUBMIT_REFUSAL_IDENTITY, "{}", std::string(status.message())));
     }
     idle_.Excuse(true);
-    std::string owner = wire::PeerCertificateName(*context_.auth_context()).value_or(HostOf(context_.peer()));
-    coordinator_.BeginUpload(run_, std::move(owner), std::move(header),
+    coordinator_.BeginUpload(run_, OwnerOf(context_), std::move(header),
                              [call = shared_from_this()](Coordinator::Began began) {
                                call->pace_.Begin(call->coordinator_.NowNs());
                                call->idle_.Progress();
@@ -239,7 +242,7 @@ class FederationService final : public FederationCalls {
       call->Opened(status);
     } else {
       coordinator_.OpenRoundModel(
-          request->run(), request->node(), request->round(),
+          request->run(), OwnerOf(*context), request->node(), request->round(),
           [call](absl::StatusOr<OpenModel> model) { call->Opened(std::move(model)); });
     }
     return call.get();
