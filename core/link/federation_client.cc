@@ -1,5 +1,6 @@
 #include "core/link/federation_client.h"
 
+#include <fmt/format.h>
 #include <grpcpp/alarm.h>
 #include <spdlog/spdlog.h>
 
@@ -72,9 +73,11 @@ FederationClient::FederationClient(FederationClientOptions options, const runtim
       clock_(clock),
       channel_(options_.aggregator, options_.tls),
       stub_(channel_),
-      masking_(stub_, options_),
+      masking_(stub_, options_, clock),
       calls_(std::random_device{}()),
       wanted_(clock),
+      outages_(fmt::format("no tasks from {} for {}", options_.aggregator, options_.node),
+               fmt::format("{} gives {} its tasks again", options_.aggregator, options_.node)),
       sample_count_(options_.sample_count),
       thread_([this](std::stop_token stop) { Participate(std::move(stop)); }) {}
 
@@ -230,7 +233,8 @@ void FederationClient::SayLater(const Assignment& assignment, const SubmitAnswer
   if (now_ns < next_later_log_ns_) return;
   next_later_log_ns_ = now_ns + kRepeatLogNs;
   spdlog::warn("round {} of {}: {} accepts no update now ({}): {}; retrying", assignment.task.round,
-               assignment.task.run, options_.aggregator, wire::EnumLabel(answer.reason()), answer.message());
+               assignment.task.run, options_.aggregator, wire::EnumLabel(answer.reason()),
+               wire::PeerText(answer.message()));
 }
 
 void FederationClient::Rest(std::int64_t delay_ns, const std::stop_token& stop) {
@@ -247,7 +251,6 @@ void FederationClient::Rest(std::int64_t delay_ns, const std::stop_token& stop) 
 
 void FederationClient::Participate(std::stop_token stop) {
   Reconnect reconnect(std::random_device{}());
-  std::int64_t next_log_ns = 0;
   while (!stop.stop_requested()) {
     bool answered = false;
     const std::int64_t began_ns = clock_.SteadyNs();
@@ -259,11 +262,7 @@ void FederationClient::Participate(std::stop_token stop) {
     if (ended) reconnect.Recovered();
     if (answered) reconnect.Lasted(now_ns - began_ns);
     if (declaration.replaced.stop_requested()) continue;
-    if (!ended && now_ns >= next_log_ns) {
-      spdlog::warn("no tasks from {} for {}: {}; retrying", options_.aggregator, options_.node,
-                   status.ToString());
-      next_log_ns = now_ns + kRepeatLogNs;
-    }
+    if (!ended) outages_.Lost(status, now_ns);
     SetState(Reconnect::IsRefusal(status) ? v1::PARENT_STATE_REFUSED : v1::PARENT_STATE_CONNECTING, status);
     Rest(reconnect.DelayNs(status), stop);
   }
@@ -295,6 +294,7 @@ absl::Status FederationClient::ReadTasks(const std::stop_token& stop, const Decl
       answered = true;
       ++streams_;
       SetState(v1::PARENT_STATE_PARTICIPATING, absl::OkStatus());
+      outages_.Found();
     }
     ended = response.has_ended();
     if (absl::Status status = Take(response, stop); !status.ok()) {
@@ -313,8 +313,10 @@ absl::Status FederationClient::ReadTasks(const std::stop_token& stop, const Decl
 absl::Status FederationClient::DeclineUnread(const v1::ParticipateResponse& response, const absl::Status& why,
                                              const std::stop_token& stop) {
   ++malformed_tasks_;
-  spdlog::error("{} sent a task that {} cannot do: {}", options_.aggregator, options_.node,
-                wire::PeerText(why.ToString()));
+  if (const auto more = task_lines_.Admit(clock_.SteadyNs())) {
+    spdlog::error("{} sent a task that {} cannot do: {}{}", options_.aggregator, options_.node,
+                  wire::PeerText(why.ToString()), *more);
+  }
   const bool masking = absl::IsFailedPrecondition(why) || response.has_advertise_keys() ||
                        response.has_share_keys() || response.has_unmask();
   // A run's settings are the same in every round. Its masking is not: it depends on the other nodes of the
@@ -351,8 +353,9 @@ absl::Status FederationClient::Take(const v1::ParticipateResponse& response, con
   }
   if (response.has_ended()) {
     const std::string reason = wire::PeerText(response.ended().reason());
-    if (wanted_.Wait(reason, true)) {
-      spdlog::info("run {} has ended: {}", wire::PeerText(response.run()), reason);
+    const bool news = wanted_.Wait(reason, true);
+    if (const auto more = news ? task_lines_.Admit(clock_.SteadyNs()) : std::nullopt) {
+      spdlog::info("run {} has ended: {}{}", wire::PeerText(response.run()), reason, *more);
     }
     if (options_.on_ended) options_.on_ended(response.run());
     return absl::OkStatus();

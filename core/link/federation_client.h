@@ -17,10 +17,12 @@
 #include "core/config/live_tls.h"
 #include "core/link/channel.h"
 #include "core/link/masking_steps.h"
+#include "core/link/outage_log.h"
 #include "core/link/spool/reconnect.h"
 #include "core/link/wanted_task.h"
 #include "core/parameters/update_encoding.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
 #include "core/wire/federation_task.h"
 #include "core/wire/hello.h"
@@ -171,6 +173,8 @@ class FederationClient {
   std::atomic<std::uint64_t> repeated_submissions_ = 0;
 
   WantedTask wanted_;
+  OutageLog outages_;                                // the own thread only
+  runtime::LogLimit task_lines_{20, 1'000'000'000};  // an aggregator sends as many tasks as it likes
 
   mutable runtime::Mutex mutex_;
   v1::ParentState state_ GUARDED_BY(mutex_) = v1::PARENT_STATE_CONNECTING;

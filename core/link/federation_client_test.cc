@@ -2,14 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <numeric>
-#include <sstream>
 #include <thread>
 
 #include "core/link/federation_server_fixture.h"
@@ -69,39 +66,6 @@ TEST_F(FederationClientTest, SaysWhoItIsAndReadsItsTask) {
   ASSERT_EQ(server_.participations.size(), 1u);
   EXPECT_EQ(server_.participations[0].node(), "south");
   EXPECT_EQ(server_.participations[0].sample_count(), 70u);
-}
-
-// Sleeps by moving on.
-class SwiftClock final : public runtime::Clock {
- public:
-  std::int64_t UnixNs() const override { return now_ns_; }
-  std::int64_t SteadyNs() const override { return now_ns_; }
-  void SleepUntil(std::int64_t unix_ns, std::stop_token) const override { now_ns_ = unix_ns; }
-
- private:
-  mutable std::atomic<std::int64_t> now_ns_ = 1;
-};
-
-TEST_F(FederationClientTest, BacksOffAndWritesFewLinesWhenEveryStreamEndsAfterItsFirstAnswer) {
-  std::ostringstream log;
-  const auto former = spdlog::default_logger();
-  spdlog::set_default_logger(
-      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
-  SwiftClock clock;
-  {
-    FederationClient client({.aggregator = server_.address(), .node = "south", .run = "run"}, clock);
-    v1::ParticipateResponse wait;
-    wait.mutable_wait()->set_reason("hold on");
-    server_.Push(wait);
-    while (client.counters().streams < 41) {
-      server_.EndStreams();
-      std::this_thread::yield();
-    }
-  }
-  spdlog::set_default_logger(former);
-  // The last 35 of the 40 pauses are at least half the cap of 0.4 s.
-  EXPECT_GE(clock.SteadyNs(), 7'000'000'000);
-  EXPECT_LE(std::ranges::count(log.str(), '\n'), 2);
 }
 
 TEST_F(FederationClientTest, FetchesTheModelFromWhereItBrokeOff) {

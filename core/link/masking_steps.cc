@@ -18,8 +18,9 @@ constexpr std::chrono::seconds kStepLimit{30};
 
 }  // namespace
 
-MaskingSteps::MaskingSteps(LiveStub<v1::FederationService>& stub, const FederationClientOptions& self)
-    : stub_(stub), self_(self), party_(self.node) {}
+MaskingSteps::MaskingSteps(LiveStub<v1::FederationService>& stub, const FederationClientOptions& self,
+                           const runtime::Clock& clock)
+    : stub_(stub), self_(self), clock_(clock), party_(self.node) {}
 
 absl::Status MaskingSteps::Skip(const std::string& run, std::uint32_t round, const absl::Status& why,
                                 const std::stop_token& stop) {
@@ -34,8 +35,10 @@ absl::Status MaskingSteps::Skip(const std::string& run, std::uint32_t round, con
 void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, const absl::Status& why) {
   if (!absl::IsNotFound(why)) {
     ++refused_steps_;
-    spdlog::error("round {} of {} cannot be masked: {}", round, wire::PeerText(run),
-                  wire::PeerText(why.ToString()));
+    if (const auto more = lines_.Admit(clock_.SteadyNs())) {
+      spdlog::error("round {} of {} cannot be masked: {}{}", round, wire::PeerText(run),
+                    wire::PeerText(why.ToString()), *more);
+    }
     return;
   }
   {
@@ -45,7 +48,9 @@ void MaskingSteps::CountSkipped(const std::string& run, std::uint32_t round, con
     last_lost_ = std::move(lost);
   }
   ++lost_rounds_;
-  spdlog::warn("this node leaves round {} of {}: its keys are lost", round, wire::PeerText(run));
+  if (const auto more = lines_.Admit(clock_.SteadyNs())) {
+    spdlog::warn("this node leaves round {} of {}: its keys are lost{}", round, wire::PeerText(run), *more);
+  }
 }
 
 template <class Make>
@@ -73,8 +78,10 @@ absl::Status MaskingSteps::Call(Method<Request, Response> method, const Task& ta
   // enough.
   if (response.accepted() || std::is_same_v<Task, wire::UnmaskTask>) return absl::OkStatus();
   ++refused_steps_;
-  spdlog::warn("round {} of {} continues without this node: {}", task.round, wire::PeerText(task.run),
-               wire::PeerText(response.message()));
+  if (const auto more = lines_.Admit(clock_.SteadyNs())) {
+    spdlog::warn("round {} of {} continues without this node: {}{}", task.round, wire::PeerText(task.run),
+                 wire::PeerText(response.message()), *more);
+  }
   return absl::OkStatus();
 }
 
@@ -121,8 +128,10 @@ absl::Status MaskingSteps::Mask(const wire::TrainTask& task, std::span<std::int3
   }
   unusable_shares_ += unusable.size();
   for (const std::string& node : unusable) {
-    spdlog::warn("round {} of {}: {} sent an unusable share", task.round, wire::PeerText(task.run),
-                 wire::PeerText(node));
+    const auto more = lines_.Admit(clock_.SteadyNs());
+    if (!more) continue;
+    spdlog::warn("round {} of {}: {} sent an unusable share{}", task.round, wire::PeerText(task.run),
+                 wire::PeerText(node), *more);
   }
   return absl::OkStatus();
 }

@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "core/link/channel.h"
 #include "core/privacy/masking_node.h"
+#include "core/runtime/clock.h"
+#include "core/runtime/log.h"
 #include "core/runtime/mutex.h"
 #include "core/wire/federation_task.h"
 #include "tributary/v1/federation.grpc.pb.h"
@@ -25,8 +27,9 @@ struct FederationClientOptions;
 // continues without the node. Thread-safe.
 class MaskingSteps {
  public:
-  // Both must outlive it.
-  MaskingSteps(LiveStub<v1::FederationService>& stub, const FederationClientOptions& self);
+  // All must outlive it.
+  MaskingSteps(LiveStub<v1::FederationService>& stub, const FederationClientOptions& self,
+               const runtime::Clock& clock);
 
   // Errors: those of the call; the aggregator asks again on the next stream.
   absl::Status Answer(const wire::AdvertiseKeysTask& task, const std::stop_token& stop);
@@ -61,6 +64,8 @@ class MaskingSteps {
 
   LiveStub<v1::FederationService>& stub_;
   const FederationClientOptions& self_;
+  const runtime::Clock& clock_;
+  runtime::LogLimit lines_{20, 1'000'000'000};  // an aggregator sends as many tasks as it likes
   std::atomic<std::uint64_t> lost_rounds_ = 0;
   std::atomic<std::uint64_t> refused_steps_ = 0;
   std::atomic<std::uint64_t> unusable_shares_ = 0;

@@ -20,6 +20,7 @@
 #include "core/runtime/process.h"
 #include "core/status/macros.h"
 #include "core/wire/json.h"
+#include "core/wire/peer.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace tributary::learner {
@@ -89,7 +90,8 @@ void Learner::Run() {
     counted_.failed += failed;
     metrics_.Publish(counted_);
     if (failed) {
-      spdlog::error("round {} of {}: {}", assignment->task.round, assignment->task.run, status.ToString());
+      Say(spdlog::level::err,
+          fmt::format("round {} of {}: {}", assignment->task.round, assignment->task.run, status.ToString()));
       if (decline) Decline(*assignment, *decline, std::string(status.message()));
     }
     client_->Finish(*assignment);
@@ -103,13 +105,20 @@ void Learner::Decline(const link::FederationClient::Assignment& assignment, v1::
   const absl::Status said = client_->Decline(assignment, decline);
   const wire::TrainTask& task = assignment.task;
   if (said.ok()) {
-    spdlog::warn(
-        "round {} of {}: told the aggregator that this node cannot do it{}", task.round, task.run,
-        decline.for_good() ? "; it asks again after this node has restarted or declares something else" : "");
+    Say(spdlog::level::warn,
+        fmt::format("round {} of {}: told the aggregator that this node cannot do it{}", task.round, task.run,
+                    decline.for_good()
+                        ? "; it asks again after this node has restarted or declares something else"
+                        : ""));
   } else if (!absl::IsCancelled(said)) {
-    spdlog::warn("round {} of {}: cannot tell the aggregator that this node declines: {}", task.round,
-                 task.run, said.ToString());
+    Say(spdlog::level::warn,
+        fmt::format("round {} of {}: cannot tell the aggregator that this node declines: {}", task.round,
+                    task.run, said.ToString()));
   }
+}
+
+void Learner::Say(spdlog::level::level_enum level, const std::string& line) {
+  if (const auto more = lines_.Admit(clock_.SteadyNs())) spdlog::log(level, "{}{}", line, *more);
 }
 
 absl::Status Learner::DoRoundInMemory(const link::FederationClient::Assignment& assignment,
@@ -207,12 +216,13 @@ absl::Status Learner::Prepare(const wire::TrainTask& task, const LocalTrainingOp
   std::iota(all.begin(), all.end(), 0U);
   ASSIGN_OR_RETURN(workload_, SelfSupervisedWorkload::Create(images_, std::move(all), training));
   prepared_for_ = task;
-  spdlog::info("this node takes part in run {} with {}, {}, from round {}", task.run,
-               runtime::Counted(images_.count(), "image"),
-               runtime::Counted(task.train.element_count(), "parameter"), task.round);
+  Say(spdlog::level::info,
+      fmt::format("this node takes part in run {} with {}, {}, from round {}", task.run,
+                  runtime::Counted(images_.count(), "image"),
+                  runtime::Counted(task.train.element_count(), "parameter"), task.round));
   if (const absl::Status status = Restore(task); !status.ok() && !absl::IsNotFound(status)) {
-    spdlog::warn("{}: the learner starts without its saved state: {}", options_.state_file,
-                 status.ToString());
+    Say(spdlog::level::warn, fmt::format("{}: the learner starts without its saved state: {}",
+                                         options_.state_file, status.ToString()));
   }
   return absl::OkStatus();
 }
@@ -282,8 +292,8 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
     const std::string reason = wire::EnumLabel(answer.reason());
     metrics_.Refused(reason).Increment();
     ++counted_.refused;
-    spdlog::warn("round {} of {}: the update was refused ({}): {}", task.round, task.run, reason,
-                 answer.message());
+    Say(spdlog::level::warn, fmt::format("round {} of {}: the update was refused ({}): {}", task.round,
+                                         task.run, reason, wire::PeerText(answer.message())));
     return absl::OkStatus();
   }
   workload_->EndRound();
@@ -296,8 +306,9 @@ absl::Status Learner::EndRound(const wire::TrainTask& task, const link::SubmitAn
     residual_.resize(remainder_.size());
     residual_.swap(remainder_);
   }
-  spdlog::info("round {} of {}: update accepted; loss {:.3f}, spread {:.2f}, trained for {:.1f} s",
-               task.round, task.run, training.loss(), training.spread(), training.seconds());
+  Say(spdlog::level::info,
+      fmt::format("round {} of {}: update accepted; loss {:.3f}, spread {:.2f}, trained for {:.1f} s",
+                  task.round, task.run, training.loss(), training.spread(), training.seconds()));
   return Keep(task.run);
 }
 

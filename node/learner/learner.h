@@ -1,6 +1,8 @@
 // A node's part in federated runs: tasks in, updates out, on its own thread.
 #pragma once
 
+#include <spdlog/common.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -15,6 +17,7 @@
 #include "core/link/federation_client.h"
 #include "core/nn/encoder/encoder_file.h"
 #include "core/runtime/clock.h"
+#include "core/runtime/log.h"
 #include "core/runtime/metrics.h"
 #include "node/learner/learner_metrics.h"
 #include "node/learner/learner_state.h"
@@ -83,11 +86,14 @@ class Learner {
   absl::Status EndRound(const wire::TrainTask& task, const link::SubmitAnswer& answer,
                         const v1::UpdateMetrics& training);
   absl::Status Keep(const std::string& run);
+  // Writes a line that a task has caused, at a limited rate: an aggregator may ask for any number of rounds.
+  void Say(spdlog::level::level_enum level, const std::string& line);
 
   const LearnerOptions options_;
   const images::ImageSet images_;
   const runtime::Clock& clock_;
   LearnerMetrics metrics_;
+  runtime::LogLimit lines_{100, 1'000'000'000};
 
   // The learner's thread.
   LearnerCounters counted_;                           // published before each call that may be retried

@@ -1,0 +1,116 @@
+// What an aggregator writes into the log of those who take part.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include "core/link/federation_client.h"
+#include "core/link/federation_server_fixture.h"
+
+namespace tributary::link {
+namespace {
+
+using testing::FakeFederation;
+using ::testing::HasSubstr;
+
+// Sleeps by moving on.
+class SwiftClock final : public runtime::Clock {
+ public:
+  std::int64_t UnixNs() const override { return now_ns_; }
+  std::int64_t SteadyNs() const override { return now_ns_; }
+  void SleepUntil(std::int64_t unix_ns, std::stop_token) const override { now_ns_ = unix_ns; }
+
+ private:
+  mutable std::atomic<std::int64_t> now_ns_ = 1;
+};
+
+class FederationClientLogTest : public ::testing::Test {
+ protected:
+  FederationClientLogTest() {
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
+    client_.emplace(
+        FederationClientOptions{
+            .aggregator = server_.address(), .tls = nullptr, .node = "south", .run = "run"},
+        clock_);
+  }
+  ~FederationClientLogTest() override {
+    client_.reset();
+    spdlog::set_default_logger(former_);
+  }
+
+  // All that was written; ends the client.
+  std::string Log() {
+    client_.reset();
+    return log_.str();
+  }
+  static std::ptrdiff_t Lines(const std::string& log) { return std::ranges::count(log, '\n'); }
+  void AwaitStreams(std::uint64_t streams) {
+    while (client_->counters().streams < streams) {
+      server_.EndStreams();
+      std::this_thread::yield();
+    }
+  }
+
+  const std::shared_ptr<spdlog::logger> former_ = spdlog::default_logger();
+  std::ostringstream log_;
+  SwiftClock clock_;
+  FakeFederation server_;
+  std::optional<FederationClient> client_;
+};
+
+TEST_F(FederationClientLogTest, BacksOffAndWritesFewLinesWhenEveryStreamEndsAfterItsFirstAnswer) {
+  v1::ParticipateResponse wait;
+  wait.mutable_wait()->set_reason("hold on");
+  server_.Push(wait);
+  AwaitStreams(41);
+  const std::string log = Log();
+  // The last 35 of the 40 pauses are at least half the cap of 0.4 s.
+  EXPECT_GE(clock_.SteadyNs(), 7'000'000'000);
+  EXPECT_LE(Lines(log), 2) << log;
+}
+
+TEST_F(FederationClientLogTest, SaysWhyThereAreNoTasksAndWhenTheyComeAgain) {
+  v1::ParticipateResponse wait;
+  wait.mutable_wait()->set_reason("hold on");
+  server_.Push(wait);
+  AwaitStreams(2);
+  const std::string log = Log();
+  EXPECT_THAT(log, HasSubstr("no tasks from " + server_.address() + " for south: "));
+  EXPECT_THAT(log, HasSubstr(server_.address() + " gives south its tasks again"));
+}
+
+// The clock stands still meanwhile.
+TEST_F(FederationClientLogTest, WritesTwentyLinesOfAFloodOfTasksThatItCannotDo) {
+  v1::ParticipateResponse unknown;
+  unknown.set_run("run");
+  for (std::size_t task = 1; task <= 60; ++task) {
+    server_.Push(unknown);
+    server_.AwaitDecline(task);
+  }
+  EXPECT_EQ(Lines(Log()), 20);
+}
+
+// Steps of secure aggregation, of a round without keys.
+TEST_F(FederationClientLogTest, WritesTwentyLinesOfAFloodOfRoundsWhoseKeysItDoesNotHave) {
+  for (std::uint32_t round = 1; round <= 60; ++round) {
+    v1::ParticipateResponse unmask;
+    unmask.set_run("run");
+    unmask.mutable_unmask()->set_round(round);
+    unmask.mutable_unmask()->set_deadline_unix_ns(4'000'000'000'000'000'000);
+    unmask.mutable_unmask()->add_survivors("south");
+    server_.Push(unmask);
+    server_.AwaitDecline(round);
+  }
+  EXPECT_EQ(Lines(Log()), 20);
+}
+
+}  // namespace
+}  // namespace tributary::link
