@@ -132,9 +132,11 @@ bool Roster::Leave(std::string_view name, std::string_view boot_id) {
 
 bool Roster::ForgetOne(Claim keeps, const std::function<bool(const v1::Participant&)>& needed) {
   const auto end = forgettable_.lower_bound({keeps, ""});
-  const auto found = std::find_if(forgettable_.begin(), end, [&](const auto& each) {
-    return !needed(nodes_.find(each.second)->second.status);
-  });
+  auto found = forgettable_.begin();
+  for (std::size_t looked = 0; found != end; ++found) {
+    if (!needed(nodes_.find(found->second)->second.status)) break;
+    if (++looked == kMostLooked) return false;
+  }
   if (found == end) return false;
   const auto node = nodes_.find(found->second);
   Uncount(node->first, node->second);

@@ -95,7 +95,9 @@ class Roster {
   // Returns whether the node is that process; otherwise nothing changes.
   bool Leave(std::string_view name, std::string_view boot_id);
 
-  // Forgets the node with the weakest claim that is below `keeps` and not `needed`. False: there is none.
+  // Forgets the node with the weakest claim that is below `keeps` and not `needed`. False: there is none
+  // among the first kMostLooked, for everybody may ask and be refused.
+  static constexpr std::size_t kMostLooked = 64;
   bool ForgetOne(Claim keeps, const std::function<bool(const v1::Participant&)>& needed);
 
   // The following ignore an unknown node.

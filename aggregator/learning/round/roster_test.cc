@@ -177,6 +177,20 @@ TEST_F(RosterTest, ComesBackFromARestartWithNobodyConnected) {
   EXPECT_EQ(Status("cedar").last_round(), 4u);
 }
 
+// Everybody may join a full run again and again.
+TEST_F(RosterTest, LooksAtFewNodesForAPlaceHoweverManyHaveLeft) {
+  for (int i = 0; i < 1'000; ++i) {
+    const std::string node = "node" + std::to_string(i);
+    roster_.Join(Declaration(node, 1, "boot"));
+    ASSERT_TRUE(roster_.Leave(node, "boot"));
+  }
+  std::size_t looked = 0;
+  const auto needed = [&](const v1::Participant&) { return ++looked > 0; };
+  EXPECT_FALSE(roster_.ForgetOne(Roster::Claim::kKeeps, needed));
+  EXPECT_EQ(looked, Roster::kMostLooked);
+  EXPECT_EQ(roster_.known(), 1'000u);
+}
+
 TEST_F(RosterTest, ItsCountsAddUpWhateverHappens) {
   std::mt19937_64 random(1);
   const auto draw = [&random](std::uint64_t n) { return random() % n; };
