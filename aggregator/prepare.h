@@ -15,7 +15,7 @@ namespace tributary::aggregator {
 
 struct PreparedAggregator {
   AggregatorConfig config;
-  std::optional<config::TlsMaterial> tls;
+  std::optional<config::LoadedTls> tls;
   std::optional<learning::EvaluationImages> evaluation;  // of config.federation
 };
 

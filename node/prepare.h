@@ -19,7 +19,7 @@ namespace tributary::node {
 
 struct PreparedNode {
   NodeConfig config;
-  std::optional<config::TlsMaterial> tls;
+  std::optional<config::LoadedTls> tls;
   std::vector<std::shared_ptr<const panel::Model>> models;  // of config.panels, in their order
   std::vector<panel::PanelParts> panels;                    // in the same order
   std::optional<images::ImageSet> images;                   // of config.federation

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/certs/certificate_authority.h"
 #include "core/runtime/file.h"
@@ -54,7 +55,9 @@ class LiveTlsTest : public ::testing::Test {
             crl.empty() ? "" : Path("use/" + crl)};
   }
   void Start(const TlsFiles& files, TlsUses uses = kClientOnly) {
-    live_ = std::make_unique<LiveTls>(files, uses, LoadTls(files, uses).value(), clock_);
+    LoadedTls loaded{LoadTls(files, uses).value()};
+    if (!files.crl.empty()) loaded.revoked = LoadRevocations(files, loaded.material).value();
+    live_ = std::make_unique<LiveTls>(files, uses, std::move(loaded), clock_);
   }
   // What a process does in three seconds.
   void Wait() {
@@ -213,6 +216,41 @@ TEST_F(LiveTlsTest, KeepsTheListInForceIfTheNextIsDamagedForeignOlderOrGone) {
   Write("crl.pem", now);
   Wait();
   EXPECT_EQ(live_->revoked()->size(), 2u);
+}
+
+// Lists of other authorities may have no number, and may be made twice in a second.
+TEST_F(LiveTlsTest, TakesAListThatDiffersInItsCertificatesAlone) {
+  Issue("south");
+  Write("crl.pem",
+        ListWithoutNumber(Text("ca/ca.pem"), Text("ca/ca.key"), Text("ca/south.pem"), 1'700'000'000));
+  Start(Files("crl.pem"));
+  ASSERT_TRUE(live_->revoked()->Lists(IdOf("ca/south.pem")));
+  Write("crl.pem",
+        ListWithoutNumber(Text("ca/ca.pem"), Text("ca/ca.key"), Text("ca/north.pem"), 1'700'000'000));
+  Wait();
+  EXPECT_TRUE(live_->revoked()->Lists(IdOf("ca/north.pem")));
+}
+
+// The aggregator would start without a list, and let everybody in.
+TEST_F(LiveTlsTest, AListThatIsTornAfterItWasLoadedIsInForce) {
+  Revoke("north");
+  Put("crl.pem", "crl.pem");
+  LoadedTls loaded{LoadTls(Files(), kClientOnly).value()};
+  loaded.revoked = LoadRevocations(Files("crl.pem"), loaded.material).value();
+  Write("crl.pem", "torn");
+  LiveTls live(Files("crl.pem"), kClientOnly, std::move(loaded), clock_);
+  EXPECT_EQ(live.revoked()->size(), 1u);
+}
+
+TEST_F(LiveTlsTest, TakesFilesThatChangedBetweenTheirLoadingAndTheStart) {
+  Start(Files());
+  LoadedTls loaded{*live_->material()};
+  Issue("north");
+  Put("north.pem", "own.pem");
+  Put("north.key", "own.key");
+  live_ = std::make_unique<LiveTls>(Files(), kClientOnly, std::move(loaded), clock_);
+  Wait();
+  EXPECT_EQ(live_->material()->certificate_pem, Text("ca/north.pem"));
 }
 
 TEST_F(LiveTlsTest, ASignalWithoutAChangeChangesNothing) {

@@ -36,19 +36,20 @@ std::string ExpiryWarning(std::int64_t expires_unix_s, std::int64_t now_unix_s) 
                      Date(expires_unix_s));
 }
 
-LiveTls::LiveTls(const TlsFiles& files, TlsUses uses, TlsMaterial material, const runtime::Clock& clock)
+LiveTls::LiveTls(const TlsFiles& files, TlsUses uses, LoadedTls loaded, const runtime::Clock& clock)
     : uses_(uses),
-      clock_(&clock),
-      material_(std::make_shared<const TlsMaterial>(std::move(material))),
-      revoked_(std::make_shared<const RevocationList>()) {
+      clock_(clock),
+      material_(std::make_shared<const TlsMaterial>(std::move(loaded.material))),
+      revoked_(std::make_shared<const RevocationList>(std::move(loaded.revoked))) {
   Follow(files);
-  pair_.due = false;  // it was just loaded
-  if (!files_.crl.empty()) Read(list_, &LiveTls::TakeList);
+  // The files may have changed since they were loaded.
+  pair_.due = list_.due = true;
+  if (!files_.crl.empty()) SayList();
 }
 
 std::shared_ptr<const LiveTls> LiveTls::Fixed(TlsMaterial material) {
   static const runtime::SystemClock clock;
-  return std::make_shared<const LiveTls>(TlsFiles(), TlsUses(), std::move(material), clock);
+  return std::make_shared<const LiveTls>(TlsFiles(), TlsUses(), LoadedTls{std::move(material)}, clock);
 }
 
 std::shared_ptr<const TlsMaterial> LiveTls::material() const {
@@ -90,7 +91,7 @@ void LiveTls::Install(RevocationList list) {
 }
 
 void LiveTls::Poll() {
-  const std::int64_t now_ns = clock_->SteadyNs();
+  const std::int64_t now_ns = clock_.SteadyNs();
   if (now_ns < next_poll_ns_) return;
   next_poll_ns_ = now_ns + kPollNs;
   PollPart(pair_, kSettleNs, now_ns, &LiveTls::TakePair);
@@ -117,7 +118,7 @@ void LiveTls::Read(Part& part, absl::Status (LiveTls::*take)()) {
   std::string fault(status.message());
   // Nobody may write to them again, so a read that came too early is repeated.
   part.due = !status.ok();
-  part.due_ns = clock_->SteadyNs() + kRetryNs;
+  part.due_ns = clock_.SteadyNs() + kRetryNs;
   if (!status.ok() && fault != part.fault) {
     ++part.refused;
     spdlog::warn("tls: what was in force stays, the files are not taken: {}", runtime::Printable(fault));
@@ -157,20 +158,21 @@ absl::Status LiveTls::TakeList() {
   if (absl::Status status = next.MayReplace(*before); !status.ok()) {
     return absl::Status(status.code(), fmt::format("{}: {}", files_.crl, std::string(status.message())));
   }
-  const bool same = before->MayReplace(next).ok() && next.size() == before->size() &&
-                    next.expires_unix_s() == before->expires_unix_s();
-  if (same) return absl::OkStatus();
-  const std::size_t count = next.size();
-  const std::int64_t expires_unix_s = next.expires_unix_s();
+  if (next == *before) return absl::OkStatus();
   Install(std::move(next));
   ++list_.taken;
-  spdlog::info("tls: {} is in force: {}{}", files_.crl, runtime::Counted(count, "revoked certificate"),
-               expires_unix_s == 0 ? "" : ", valid until " + Date(expires_unix_s));
+  SayList();
   return absl::OkStatus();
 }
 
+void LiveTls::SayList() const {
+  const std::shared_ptr<const RevocationList> now = revoked();
+  spdlog::info("tls: {} is in force: {}{}", files_.crl, runtime::Counted(now->size(), "revoked certificate"),
+               now->expires_unix_s() == 0 ? "" : ", valid until " + Date(now->expires_unix_s()));
+}
+
 void LiveTls::SayWhatExpires() const {
-  const std::int64_t now_unix_s = NowUnixS(*clock_);
+  const std::int64_t now_unix_s = NowUnixS(clock_);
   const auto warn = [now_unix_s](const std::string& path, std::int64_t expires_unix_s, const char* advice) {
     const std::string warning = ExpiryWarning(expires_unix_s, now_unix_s);
     if (!warning.empty()) spdlog::warn("tls: {} {}: {}", path, warning, advice);
@@ -186,7 +188,7 @@ void LiveTls::SayWhatExpires() const {
 }
 
 void LiveTls::Collect(runtime::Reading& reading) const {
-  const double now_unix_s = static_cast<double>(clock_->UnixNs()) / static_cast<double>(kSecondNs);
+  const double now_unix_s = static_cast<double>(clock_.UnixNs()) / static_cast<double>(kSecondNs);
   const auto expiry = [&](const char* use, std::int64_t expires_unix_s) {
     reading.Gauge("tributary_certificate_expiry_seconds",
                   "Time until a certificate in force expires, negative after that, s. Use: server and client "

@@ -22,9 +22,8 @@ namespace tributary::config {
 // reason is logged and counted, and they are read again until they are good.
 class LiveTls {
  public:
-  // `material` was loaded from `files` for these uses. Reads the list of revoked certificates, if `files`
-  // names one. The clock outlives it.
-  LiveTls(const TlsFiles& files, TlsUses uses, TlsMaterial material, const runtime::Clock& clock);
+  // `loaded` is what `files` held a moment ago, for these uses. The clock outlives it.
+  LiveTls(const TlsFiles& files, TlsUses uses, LoadedTls loaded, const runtime::Clock& clock);
   // One that never changes, for tests and short commands.
   static std::shared_ptr<const LiveTls> Fixed(TlsMaterial material);
 
@@ -62,11 +61,12 @@ class LiveTls {
   absl::Status TakePair();
   absl::Status TakeList();
   void Install(RevocationList list);
+  void SayList() const;
   void SayWhatExpires() const;
 
   TlsFiles files_;
   const TlsUses uses_;
-  const runtime::Clock* const clock_;  // null: Fixed
+  const runtime::Clock& clock_;
   Part pair_, list_;
   std::int64_t next_poll_ns_ = 0, next_reminder_ns_ = 0;
 
@@ -79,8 +79,8 @@ class LiveTls {
 // For the members of a process: null without TLS.
 using TlsSource = std::shared_ptr<const LiveTls>;
 
-// "; it expires in 12 days, on 2026-12-05" within 30 days of that time, "; it expired on …" after it, else
-// nothing. For logs and commands.
+// "expires in 12 days, on 2026-12-05" within 30 days of that time, "expired on …" after it, else nothing. For
+// logs and commands.
 std::string ExpiryWarning(std::int64_t expires_unix_s, std::int64_t now_unix_s);
 
 }  // namespace tributary::config

@@ -39,11 +39,14 @@ class RevocationList {
   // FailedPrecondition if this one is older than `before`: an old file would let revoked certificates in.
   absl::Status MayReplace(const RevocationList& before) const;
 
+  friend bool operator==(const RevocationList&, const RevocationList&) = default;
+
  private:
   struct Edition {
     std::int64_t number = 0;  // 0: it has none
     std::int64_t made_unix_s = 0;
 
+    bool operator==(const Edition&) const = default;
     bool operator<(const Edition& other) const {
       return std::tie(number, made_unix_s) < std::tie(other.number, other.made_unix_s);
     }

@@ -171,8 +171,8 @@ absl::StatusOr<RevocationList> LoadRevocations(const TlsFiles& files, const TlsM
   return WithContext(files.crl, RevocationList::Parse(pem, material.ca_pem));
 }
 
-std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& files, TlsUses uses,
-                                      std::initializer_list<NamedKey> names) {
+std::optional<LoadedTls> PrepareTls(const ConfigFile& file, const TlsFiles& files, TlsUses uses,
+                                    std::initializer_list<NamedKey> names) {
   if (file.HasFault("tls")) return std::nullopt;
   absl::StatusOr<TlsMaterial> tls = LoadTls(files, uses);
   if (!tls.ok()) {
@@ -180,9 +180,14 @@ std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& fi
                tls.status());
     return std::nullopt;
   }
+  RevocationList revoked;
   if (!files.crl.empty()) {
-    const absl::Status status = LoadRevocations(files, *tls).status();
-    if (!status.ok()) file.Fault("tls.crl", std::string(status.message()));
+    absl::StatusOr<RevocationList> list = LoadRevocations(files, *tls);
+    if (list.ok()) {
+      revoked = *std::move(list);
+    } else {
+      file.Fault("tls.crl", std::string(list.status().message()));
+    }
   }
   for (const auto& [key, name] : names) {
     if (name.empty() || name == tls->name) continue;
@@ -192,7 +197,7 @@ std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& fi
                     "that: use the certificate of this node, or its name",
                     name, files.certificate, tls->name));
   }
-  return *std::move(tls);
+  return LoadedTls{*std::move(tls), std::move(revoked)};
 }
 
 }  // namespace tributary::config

@@ -57,11 +57,17 @@ absl::StatusOr<std::int64_t> CertificateExpiry(std::string_view pem);
 // Reads files.crl. Errors begin with the file: those of reading and of RevocationList::Parse.
 absl::StatusOr<RevocationList> LoadRevocations(const TlsFiles& files, const TlsMaterial& material);
 
-// Loads the files of [tls], and checks the list, and records what is wrong with them at their keys. `names`
+// What the files of [tls] hold.
+struct LoadedTls {
+  TlsMaterial material;
+  RevocationList revoked = {};
+};
+
+// Loads the files of [tls], with the list, and records what is wrong with them at their keys. `names`
 // are the keys and values by which this process calls itself to an aggregator: each must be the certificate's
 // common name, which is what an aggregator compares. Nothing if there is a fault.
 using NamedKey = std::pair<std::string_view, std::string_view>;  // key, value
-std::optional<TlsMaterial> PrepareTls(const ConfigFile& file, const TlsFiles& files, TlsUses uses,
-                                      std::initializer_list<NamedKey> names);
+std::optional<LoadedTls> PrepareTls(const ConfigFile& file, const TlsFiles& files, TlsUses uses,
+                                    std::initializer_list<NamedKey> names);
 
 }  // namespace tributary::config

@@ -52,6 +52,36 @@ inline std::string CertificateOfNoUse(const std::string& certificate_pem,
   });
 }
 
+// A list of its authority with one certificate and without a number, made at that time.
+inline std::string ListWithoutNumber(const std::string& authority_pem, const std::string& authority_key_pem,
+                                     const std::string& revoked_pem, long unix_s) {
+  using Bio = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
+  const auto memory = [](const std::string& pem) {
+    return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  };
+  const auto certificate = [&](const std::string& pem) {
+    return std::unique_ptr<X509, FreedBy<X509_free>>(
+        PEM_read_bio_X509(memory(pem).get(), nullptr, nullptr, nullptr));
+  };
+  const std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>> key(
+      PEM_read_bio_PrivateKey(memory(authority_key_pem).get(), nullptr, nullptr, nullptr));
+  const std::unique_ptr<ASN1_TIME, FreedBy<ASN1_TIME_free>> time(ASN1_TIME_set(nullptr, unix_s));
+  const std::unique_ptr<X509_CRL, FreedBy<X509_CRL_free>> list(X509_CRL_new());
+  X509_CRL_set_version(list.get(), 1);
+  X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(certificate(authority_pem).get()));
+  X509_CRL_set1_lastUpdate(list.get(), time.get());
+  X509_REVOKED* const entry = X509_REVOKED_new();  // the list's
+  X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(certificate(revoked_pem).get()));
+  X509_REVOKED_set_revocationDate(entry, time.get());
+  X509_CRL_add0_revoked(list.get(), entry);
+  X509_CRL_sign(list.get(), key.get(), EVP_sha256());
+  const Bio out(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509_CRL(out.get(), list.get());
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &data);
+  return std::string(data, static_cast<std::size_t>(size));
+}
+
 inline std::string ExpiredCertificate(const std::string& certificate_pem,
                                       const std::string& authority_key_pem) {
   return DatedCertificate(certificate_pem, authority_key_pem, -7200, -3600);
