@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregator/store/store_fixture.h"
 #include "aggregator/store/store_reader.h"
 
 namespace tributary::store {
@@ -21,118 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class StoreTest : public ::testing::Test {
- protected:
-  StoreTest() {
-    char name[] = "/tmp/store_test.XXXXXX";
-    folder_ = std::string(mkdtemp(name)) + "/store";
-  }
-  ~StoreTest() override { std::filesystem::remove_all(std::filesystem::path(folder_).parent_path()); }
-
-  void Open(StoreStepHook hook = {}) {
-    store_.reset();
-    auto store = Store::Open(folder_, std::move(hook));
-    ASSERT_TRUE(store.ok()) << store.status();
-    store_ = *std::move(store);
-  }
-
-  static ModelRecord Model(std::uint32_t round) { return {round, std::string(32, 'm'), 1, 10, {}, {}}; }
-
-  absl::Status AddRun() {
-    auto file = store_->NewModel("r", 0);
-    if (!file.ok()) return file.status();
-    if (absl::Status status = file->Append("initial"); !status.ok()) return status;
-    return store_->AddRun({"r", "config", "begun", 1, 0}, Model(0), *std::move(file));
-  }
-
-  absl::Status Submit(const std::string& node) {
-    const std::string bytes = "update of " + node;
-    std::vector<ArrivedUpdate> updates(1);
-    updates[0].bytes = bytes;
-    return Keep(node, updates);
-  }
-  // One with a file of its own.
-  absl::Status SubmitLarge(const std::string& node) {
-    auto file = store_->NewSubmission();
-    if (!file.ok()) return file.status();
-    if (absl::Status status = file->Append("large update of " + node); !status.ok()) return status;
-    std::vector<ArrivedUpdate> updates(1);
-    updates[0].file.emplace(*std::move(file));
-    return Keep(node, updates);
-  }
-  absl::Status Keep(const std::string& node, std::span<ArrivedUpdate> updates) {
-    const auto places = store_->Stage("r", updates);
-    if (!places.ok()) return places.status();
-    return store_->AddSubmissions("r", std::vector<SubmissionRecord>{{node, "header", places->front()}});
-  }
-
-  absl::Status CommitRound(std::uint32_t round, std::uint32_t keep = 0) {
-    auto file = store_->NewModel("r", round);
-    if (!file.ok()) return file.status();
-    if (absl::Status status = file->Append("model " + std::to_string(round)); !status.ok()) return status;
-    auto state = store_->NewStrategyState("r", round);
-    if (!state.ok()) return state.status();
-    if (absl::Status status = state->Append("momentum"); !status.ok()) return status;
-    return store_->CommitRound("r", "committed " + std::to_string(round), Model(round), *std::move(file),
-                               *std::move(state), {0, 0, round, "line"}, keep);
-  }
-
-  absl::Status ReplaceModels(std::uint32_t round) {
-    auto file = store_->NewModel("r", round);
-    if (!file.ok()) return file.status();
-    if (absl::Status status = file->Append("model " + std::to_string(round)); !status.ok()) return status;
-    return store_->ReplaceModels("r", "replaced", Model(round), *std::move(file));
-  }
-
-  // Everything visible of the run.
-  std::string State() {
-    const auto runs = store_->Runs();
-    const auto submissions = store_->Submissions("r");
-    const auto reader = StoreReader::Open(folder_);
-    if (!reader.ok()) return "cannot be opened";
-    const auto models = (*reader)->Models("r", 0, 100);
-    const auto history = (*reader)->LinesBefore("r", 0, 100);
-    if (!runs.ok() || !submissions.ok() || !models.ok() || !history.ok()) return "cannot be read";
-    if (runs->empty()) return "no run";
-    std::string text = runs->front().document;
-    for (const SubmissionRecord& submission : *submissions) {
-      text += "; " + submission.node + ": " + Content(submission.file);
-    }
-    for (const ModelRecord& model : *models) {
-      text += "; model: " + Content(model.file);
-      if (!model.strategy_state.name.empty()) text += " and " + Content(model.strategy_state);
-    }
-    for (const HistoryRecord& line : *history) {
-      text += "; round " + std::to_string(line.round) + " " + line.document;
-    }
-    return text;
-  }
-
-  std::uint32_t ModelRound() {
-    const auto runs = store_->Runs();
-    return runs.ok() && !runs->empty() ? runs->front().model_round : UINT32_MAX;
-  }
-
-  std::string Content(const FileFacts& file) {
-    auto reader = store_->Read(file);
-    if (!reader.ok()) return std::string(reader.status().message());
-    char buffer[64];
-    const auto size = reader->Read(buffer, sizeof buffer);
-    return size.ok() ? std::string(buffer, *size) : std::string(size.status().message());
-  }
-
-  std::vector<std::string> Files(const std::string& folder) {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/" + folder)) {
-      names.push_back(entry.path().filename().string());
-    }
-    std::ranges::sort(names);
-    return names;
-  }
-
-  std::string folder_;
-  std::unique_ptr<Store> store_;
-};
+class StoreTest : public StoreFixture {};
 
 TEST_F(StoreTest, KeepsARunThroughARestart) {
   Open();
@@ -344,84 +233,6 @@ TEST_F(StoreTest, StopsOnTablesOfANewerVersion) {
   ASSERT_TRUE(
       Database::Open(folder_ + "/tributary.db")->Execute("UPDATE schema_version SET version = 99").ok());
   EXPECT_EQ(Store::Open(folder_).status().code(), absl::StatusCode::kFailedPrecondition);
-}
-
-TEST_F(StoreTest, ChangesNothingWhenTheDiskIsFullAtAnyStep) {
-  Open();
-  ASSERT_TRUE(AddRun().ok());
-  ASSERT_TRUE(Submit("a").ok());
-  const std::string before = State();
-  int failures = 0;
-  for (int fail_at = 0;; ++fail_at) {
-    int step = 0;
-    Open([&](StoreStep) {
-      return step++ == fail_at ? absl::ResourceExhaustedError("no space left") : absl::OkStatus();
-    });
-    const absl::Status status = CommitRound(1);
-    if (status.ok()) break;
-    ++failures;
-    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-    EXPECT_EQ(State(), before) << "at step " << fail_at;
-  }
-  // Two files of four steps and a write each, and the transaction.
-  EXPECT_GE(failures, 12);
-  EXPECT_THAT(State(), HasSubstr("committed 1"));
-}
-
-// Ends the process at every step of a whole round in turn. Afterwards the store has one of the states in
-// between, never less than what was acknowledged.
-TEST_F(StoreTest, IsWholeAfterAProcessThatEndedAtAnyStep) {
-  const std::vector<std::string> states = {
-      "no run",
-      "begun; model: initial",
-      "begun; a: update of a; model: initial",
-      "begun; a: update of a; b: update of b; model: initial",
-      "committed 1; model: initial; model: model 1 and momentum; round 1 line",
-      "replaced; model: model 2; round 1 line",
-  };
-  bool completed = false;
-  int ends = 0;
-  for (int end_at = 0; !completed; ++end_at) {
-    std::filesystem::remove_all(folder_);
-    int acknowledged[2];
-    ASSERT_EQ(pipe(acknowledged), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      int step = 0;
-      auto store = Store::Open(folder_, [&](StoreStep) {
-        if (step++ == end_at) _exit(1);
-        return absl::OkStatus();
-      });
-      store_ = *std::move(store);
-      const auto done = [&](const absl::Status& status) {
-        if (!status.ok() || write(acknowledged[1], "x", 1) != 1) _exit(2);
-      };
-      done(AddRun());
-      done(Submit("a"));
-      done(Submit("b"));
-      done(CommitRound(1));
-      done(ReplaceModels(2));
-      _exit(0);
-    }
-    close(acknowledged[1]);
-    int result = 0;
-    ASSERT_EQ(waitpid(child, &result, 0), child);
-    ASSERT_TRUE(WIFEXITED(result) && WEXITSTATUS(result) < 2) << result;
-    completed = WEXITSTATUS(result) == 0;
-    char marks[8];
-    const auto count =
-        static_cast<std::size_t>(std::max<ssize_t>(0, read(acknowledged[0], marks, sizeof marks)));
-    close(acknowledged[0]);
-    ASSERT_NO_FATAL_FAILURE(Open());
-    const std::string state = State();
-    EXPECT_TRUE(state == states[count] || (count + 1 < states.size() && state == states[count + 1]))
-        << "step " << end_at << ", " << count << " acknowledged: " << state;
-    // Nothing is left over.
-    EXPECT_EQ(Files("submissions").size(), state == states[2] || state == states[3] ? 1u : 0u);
-    store_.reset();
-    ++ends;
-  }
-  EXPECT_GE(ends, 30);
 }
 
 }  // namespace
