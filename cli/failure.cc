@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -33,6 +34,20 @@ absl::Status AlreadyReported(int exit_code) {
 
 absl::Status WriteOutput(const std::string& path, std::string_view content, mode_t mode) {
   absl::Status status = runtime::WriteFileAtomically(path, content, mode);
+  return status.ok() ? status : WithExitCode(std::move(status), runtime::kExitCantCreate);
+}
+
+absl::Status CheckOutput(const std::string& path, const std::vector<std::string>& inputs) {
+  if (path.empty()) return absl::OkStatus();
+  std::error_code ignored;
+  for (const std::string& input : inputs) {
+    if (std::filesystem::is_regular_file(path, ignored) &&
+        std::filesystem::equivalent(path, input, ignored)) {
+      return UsageError(fmt::format("{} is read, and would be overwritten: write to another file",
+                                    runtime::Printable(path)));
+    }
+  }
+  absl::Status status = runtime::CheckFolderOf(path);
   return status.ok() ? status : WithExitCode(std::move(status), runtime::kExitCantCreate);
 }
 

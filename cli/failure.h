@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -21,6 +22,10 @@ absl::Status AlreadyReported(int exit_code);
 
 // WriteFileAtomically for what the command was asked to write.
 absl::Status WriteOutput(const std::string& path, std::string_view content, mode_t mode = 0644);
+
+// Call it first, before the work whose result goes to `path`. Finds what WriteOutput would find (exit status
+// 73), and a path of one of the files that the command reads (64). Empty: nothing is to be written.
+absl::Status CheckOutput(const std::string& path, const std::vector<std::string>& inputs = {});
 
 // By WithExitCode, or by the code of a status that arose here: 69 for Unavailable and DeadlineExceeded, 66
 // for a file that cannot be read (NotFound, PermissionDenied, FailedPrecondition), 65 for content that is not

@@ -28,6 +28,25 @@ TEST(FailureTest, EndsWith73WhereAFileCannotBeWritten) {
   std::filesystem::remove(path);
 }
 
+TEST(FailureTest, FindsAnOutputThatCannotBeWrittenBeforeTheWork) {
+  EXPECT_EQ(ExitCode(CheckOutput(OwnFolder() + "none/out")), 73);
+  EXPECT_EQ(ExitCode(CheckOutput(OwnFolder())), 73) << "a folder";
+  EXPECT_TRUE(CheckOutput(OwnFolder() + "out").ok());
+  EXPECT_FALSE(std::filesystem::exists(OwnFolder() + "out")) << "and makes nothing";
+  EXPECT_TRUE(CheckOutput("").ok()) << "nothing is asked for";
+}
+
+TEST(FailureTest, EndsWith64WhereAnOutputWouldReplaceAnInput) {
+  const std::string input = OwnFolder() + "input";
+  ASSERT_TRUE(WriteOutput(input, "x").ok());
+  std::filesystem::create_symlink(input, OwnFolder() + "link");
+  for (const std::string& output : {input, OwnFolder() + "./input", OwnFolder() + "link"}) {
+    EXPECT_EQ(ExitCode(CheckOutput(output, {"", input})), 64) << output;
+  }
+  EXPECT_TRUE(CheckOutput(OwnFolder() + "other", {input}).ok());
+  EXPECT_TRUE(CheckOutput("/dev/null", {"/dev/null"}).ok());
+}
+
 TEST(FailureTest, EndsWith64ForTheCommandLineAnd65ForContent) {
   EXPECT_EQ(ExitCode(UsageError("--rate")), 64);
   EXPECT_EQ(ExitCode(ReadModelSource("run:letters@last", {}).status()), 64);

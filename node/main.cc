@@ -31,7 +31,7 @@ constexpr const char* kExamples = R"(Examples:
   tributary-node --config node.toml --check          print every fault that start would find, and exit
   tributary-node --config node.toml --summary out.json
 
-Exit status: 0 stopped or at the end of all sources, 1 a panel failed, 69 a device or port is not available, 78 the configuration is at fault.
+Exit status: 0 stopped or at the end of all sources, 1 a panel failed, 69 a device or port is not available, 73 the summary cannot be written, 78 the configuration is at fault.
 Signals: SIGTERM stops and sends what is held, SIGHUP reads log_level and the certificates again. Changed certificates are also taken without a signal.)";
 
 struct Arguments {
@@ -66,6 +66,12 @@ void ReloadOrSay(Daemon& daemon, const config::ConfigFile& started) {
 }
 
 int Run(const Arguments& arguments) {
+  if (!arguments.summary.empty()) {
+    if (absl::Status status = runtime::CheckFolderOf(arguments.summary); !status.ok()) {
+      std::fprintf(stderr, "--summary: %s\n", runtime::Printable(std::string(status.message())).c_str());
+      return runtime::kExitCantCreate;
+    }
+  }
   std::optional<runtime::EndsWhileStarting> starting("tributary-node");
   const runtime::SystemClock clock;
   const absl::StatusOr<config::ConfigFile> file = config::ConfigFile::Read(arguments.config);
@@ -96,8 +102,8 @@ int Run(const Arguments& arguments) {
   spdlog::info("{}", summary);
   if (!arguments.summary.empty()) {
     if (absl::Status status = runtime::WriteFileAtomically(arguments.summary, summary + "\n"); !status.ok()) {
-      spdlog::error("summary: {}", status.ToString());
-      return runtime::kExitFailure;
+      spdlog::error("--summary: {}", std::string(status.message()));
+      return runtime::kExitCantCreate;
     }
   }
   return (*daemon)->failed() ? runtime::kExitFailure : runtime::kExitOk;

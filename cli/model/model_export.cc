@@ -47,6 +47,7 @@ absl::Status Export(const ModelExportArguments& arguments) {
   if (arguments.onnx.empty() && arguments.safetensors.empty()) {
     return UsageError("--onnx or --safetensors must be given");
   }
+  for (const std::string& path : {arguments.onnx, arguments.safetensors}) RETURN_IF_ERROR(CheckOutput(path));
   ASSIGN_OR_RETURN(const auto set, ReadDescribedModel(arguments.model, arguments.connection));
   if (!arguments.safetensors.empty()) {
     RETURN_IF_ERROR(Write(arguments.safetensors, parameters::EncodeSafetensors(set)));

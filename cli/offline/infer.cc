@@ -47,6 +47,7 @@ absl::StatusOr<parameters::NpyArray> ReadFeatures(const std::string& path) {
 }
 
 absl::Status Infer(const InferArguments& arguments) {
+  RETURN_IF_ERROR(CheckOutput(arguments.out, {arguments.features, arguments.model}));
   ASSIGN_OR_RETURN(const auto model, LoadPositioningModel(arguments.model));
   ASSIGN_OR_RETURN(const auto features, ReadFeatures(arguments.features));
   ASSIGN_OR_RETURN(const auto accelerator,

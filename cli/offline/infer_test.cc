@@ -31,14 +31,14 @@ class InferTest : public ::testing::Test {
     ASSERT_TRUE(runtime::WriteFileAtomically(Path("x.npy"), parameters::EncodeNpy(shape, values)).ok());
   }
 
-  int Run(const std::string& format = "float") {
+  int Run(const std::string& format = "float", const std::string& out = "y.npy") {
     CLI::App app;
     int exit_code = 0;
     Commands program(app, exit_code);
     AddInferCommand(program);
     try {
       app.parse("infer --model " TRIBUTARY_SOURCE_DIR "/models/positioning.safetensors --features " +
-                Path("x.npy") + " --out " + Path("y.npy") + " --format " + format);
+                Path("x.npy") + " --out " + Path(out) + " --format " + format);
     } catch (const CLI::ParseError&) {
       return 64;
     }
@@ -87,6 +87,13 @@ TEST_F(InferTest, RefusesAnotherShapeOrValuesThatAreNotFinite) {
   WriteFeatures(1, scene::kChannelFeatures, features);
   EXPECT_EQ(Run(), 65);
   EXPECT_FALSE(std::filesystem::exists(Path("y.npy")));
+}
+
+TEST_F(InferTest, DoesNotOverwriteWhatItReads) {
+  WriteFeatures(1, scene::kChannelFeatures, std::vector<float>(scene::kChannelFeatures, 1.0f));
+  const std::string features = *runtime::ReadFile(Path("x.npy"));
+  EXPECT_EQ(Run("float", "x.npy"), 64);
+  EXPECT_EQ(*runtime::ReadFile(Path("x.npy")), features);
 }
 
 TEST_F(InferTest, RefusesAnUnknownFormat) {

@@ -166,6 +166,7 @@ void PrintEpoch(const PositioningTrainingProgress& progress) {
 }
 
 absl::Status Train(const TrainPositioningArguments& arguments) {
+  RETURN_IF_ERROR(CheckOutput(arguments.out));
   PositioningTrainingProgress last;
   nn::PositioningNetwork network =
       TrainPositioning(arguments.training, [&last](const PositioningTrainingProgress& progress) {

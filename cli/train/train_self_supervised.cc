@@ -59,6 +59,8 @@ absl::StatusOr<std::vector<std::uint32_t>> PartOf(const images::ImageSet& set,
 }
 
 absl::Status Train(const TrainSelfSupervisedArguments& arguments) {
+  RETURN_IF_ERROR(CheckOutput(
+      arguments.out, {arguments.images, arguments.labels, arguments.test_images, arguments.test_labels}));
   ASSIGN_OR_RETURN(const auto set,
                    images::ReadImages(arguments.images, arguments.labels, images::ImageUse::kTraining));
   if (set.count() == 0) return absl::InvalidArgumentError("the image file holds no image");

@@ -187,6 +187,7 @@ class Screen {
 
 absl::Status Watch(const WatchArguments& arguments) {
   runtime::BlockSignals();
+  RETURN_IF_ERROR(CheckOutput(arguments.summary));
   WatchSession::Options options = arguments.session;
   Truth truth;
   if (!arguments.truth.empty()) {

@@ -35,6 +35,21 @@ absl::Status Write(const std::string& to, bool create, std::string_view content,
   return file.Close() == 0 ? absl::OkStatus() : FromErrno(errno, "close", path);
 }
 
+// A device, pipe or socket, which is written into and not replaced.
+bool IsSpecial(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status about = std::filesystem::status(path, ignored);
+  return std::filesystem::exists(about) && std::filesystem::is_other(about);
+}
+
+// The target of a link is replaced, not the link.
+std::string FollowLink(const std::string& named) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(named, error))) return named;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(named, error);
+  return error ? named : target.string();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
@@ -67,17 +82,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_by
 }
 
 absl::Status WriteFileAtomically(const std::string& named, std::string_view content, mode_t mode) {
-  // Replaces the target of a link, not the link.
-  std::error_code ignored;
-  const std::filesystem::file_status about = std::filesystem::status(named, ignored);
-  if (std::filesystem::exists(about) && std::filesystem::is_other(about)) {
-    return Write(named, /*create=*/false, content, named, mode);
-  }
-  std::string path = named;
-  if (std::filesystem::is_symlink(std::filesystem::symlink_status(named, ignored))) {
-    const std::filesystem::path target = std::filesystem::weakly_canonical(named, ignored);
-    if (!ignored) path = target.string();
-  }
+  if (IsSpecial(named)) return Write(named, /*create=*/false, content, named, mode);
+  const std::string path = FollowLink(named);
   const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
   unlink(beside.c_str());  // what a crash has left, whoever may read it
   absl::Status status = Write(beside, /*create=*/true, content, path, mode);
@@ -94,7 +100,11 @@ absl::Status WriteFileAtomically(const std::string& named, std::string_view cont
   return absl::OkStatus();
 }
 
-absl::Status CheckFolderOf(const std::string& path) {
+absl::Status CheckFolderOf(const std::string& named) {
+  if (IsSpecial(named)) {
+    return access(named.c_str(), W_OK) == 0 ? absl::OkStatus() : FromErrno(errno, "be written", named);
+  }
+  const std::string path = FollowLink(named);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     return absl::FailedPreconditionError(fmt::format("{}: is a folder, expected a file", path));

@@ -22,8 +22,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t max_by
 // full disk.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content, mode_t mode = 0644);
 
-// Whether a file can be written there: its folder exists and is writable. Errors begin with `path`: NotFound,
-// PermissionDenied; FailedPrecondition where the folder is a file or `path` is a folder.
+// Whether WriteFileAtomically can write there: the file's folder exists and is writable, or the device is.
+// Errors begin with the path: NotFound, PermissionDenied; FailedPrecondition where the folder is a file or
+// `path` is a folder.
 absl::Status CheckFolderOf(const std::string& path);
 
 }  // namespace tributary::runtime

@@ -105,5 +105,12 @@ TEST(CheckFolderOfTest, FindsWhatWritingWouldFind) {
   EXPECT_TRUE(CheckFolderOf(folder + "file").ok()) << "it is replaced";
 }
 
+TEST(CheckFolderOfTest, FollowsALinkAndTakesADevice) {
+  const std::string folder = OwnFolder();
+  std::filesystem::create_symlink(folder, folder + "link");
+  EXPECT_EQ(CheckFolderOf(folder + "link").code(), absl::StatusCode::kFailedPrecondition) << "to a folder";
+  EXPECT_TRUE(CheckFolderOf("/dev/null").ok());
+}
+
 }  // namespace
 }  // namespace tributary::runtime

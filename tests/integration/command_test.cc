@@ -117,6 +117,23 @@ TEST_F(ConnectedCommandTest, DoctorFindsNoFaultInANodeThatNeedsNoBoard) {
   EXPECT_THAT(bad.text, AllOf(HasSubstr("none.safetensors"), HasSubstr("\"hall\" is not one of them")));
 }
 
+TEST_F(CommandTest, FindsAnOutputThatCannotBeWrittenBeforeTheWork) {
+  const std::string out = folder_.Path("none/out");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"train", "positioning", "--out", out},
+        {"train", "self_supervised", "--out", out},
+        {"train", "beacon", "--ranges", "none.csv", "--truth", "none.csv", "--out", out},
+        {"infer", "--features", "none.npy", "--out", out},
+        {"model", "export", "run:letters", "--onnx", out, "--aggregator", "127.0.0.1:1"},
+        {"watch", "lab", "--summary", out, "--aggregator", "127.0.0.1:1"}}) {
+    const Said said = Run(command);
+    EXPECT_EQ(said.exit_code, 73) << command.front() << " " << command[1] << ": " << said.text;
+    EXPECT_THAT(said.text, HasSubstr(out));
+  }
+  const Said node = Run("tributary-node", {"--config", "none.toml", "--summary", out});
+  EXPECT_EQ(node.exit_code, 73) << node.text;
+}
+
 class TlsCommandTest : public CommandTest {
  protected:
   void SetUp() override {
